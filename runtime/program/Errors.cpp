@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/Errors.h"
+
+namespace wsec::runtime {
+
+std::string_view errorClassName(ErrorClass errorClass) {
+  switch (errorClass) {
+  case ErrorClass::SramOverflow:
+    return "SramOverflow";
+  case ErrorClass::MissingRoute:
+    return "MissingRoute";
+  case ErrorClass::RouteConflict:
+    return "RouteConflict";
+  case ErrorClass::OutOfBounds:
+    return "OutOfBounds";
+  case ErrorClass::UninitializedRead:
+    return "UninitializedRead";
+  case ErrorClass::Deadlock:
+    return "Deadlock";
+  case ErrorClass::UnreadTraffic:
+    return "UnreadTraffic";
+  case ErrorClass::BadProgram:
+    return "BadProgram";
+  case ErrorClass::WeightFileChanged:
+    return "WeightFileChanged";
+  case ErrorClass::BadTensor:
+    return "BadTensor";
+  case ErrorClass::IoError:
+    return "IoError";
+  }
+  return "Error";
+}
+
+Error::Error(ErrorClass errorClass, const std::string &message)
+    : std::runtime_error(std::string(errorClassName(errorClass)) + ": " +
+                         message),
+      kind(errorClass), text(message) {}
+
+} // namespace wsec::runtime

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_PROGRAM_ERRORS_H
+#define RUNTIME_PROGRAM_ERRORS_H
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace wsec::runtime {
+
+/// What the machine would not do, or what the host was not given. The names
+/// are part of the interface: messages, reports and documentation use them.
+enum class ErrorClass {
+  // The machine refuses.
+  SramOverflow,      ///< code and buffers exceed the SRAM of a PE
+  MissingRoute,      ///< a wavelet arrives where its color has no rule
+  RouteConflict,     ///< a color of a PE has two receive ports
+  OutOfBounds,       ///< an operand leaves its buffer or tensor
+  UninitializedRead, ///< a word is read that nothing has written
+  Deadlock,          ///< everybody waits
+  UnreadTraffic,     ///< wavelets are left over at the end
+  // The program or its surroundings are at fault.
+  BadProgram,        ///< the file is not a program, or contradicts itself
+  WeightFileChanged, ///< a weight file is not the one compiled against
+  BadTensor,         ///< a tensor does not fit name, type, shape or range
+  IoError,           ///< a file cannot be read or written
+};
+
+/// The name as printed, e.g. "SramOverflow".
+std::string_view errorClassName(ErrorClass errorClass);
+
+/// The runtime's only exception. `what()` starts with the name of the class.
+class Error : public std::runtime_error {
+public:
+  Error(ErrorClass errorClass, const std::string &message);
+
+  ErrorClass errorClass() const { return kind; }
+  /// The message without the name of the class.
+  const std::string &message() const { return text; }
+
+private:
+  ErrorClass kind;
+  std::string text;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PROGRAM_ERRORS_H
