@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The kernel library, asked by the phases that select, place, route, schedule
+// and lower. One kernel per `wse` operation, one file per kernel. A kernel says
+// what an operation costs, which streams it opens and how much SRAM it borrows
+// while it runs, and writes the code that every PE runs for it.
+
+#ifndef COMPILER_KERNELS_KERNEL_H
+#define COMPILER_KERNELS_KERNEL_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/LogicalResult.h"
+
+#include <algorithm>
+#include <cstdint>
+
+namespace mlir {
+class Operation;
+} // namespace mlir
+
+namespace wsec {
+
+struct Machine;
+class RoutineBuilder;
+
+namespace wse {
+/// The enum attribute of the wse dialect: lane, command, column, row_west, ...
+enum class StreamPattern : uint32_t;
+} // namespace wse
+
+/// Rows of the mesh that take part in something: in each of `groups` groups of
+/// `pitch` rows, the first `used`.
+///
+///   groups = 2, pitch = 3, used = 2:   rows 0 1 . 3 4 .
+///
+/// One group whose pitch is the height of the mesh stands for tensors with
+/// more batch elements than the mesh has rows.
+struct RowSet {
+  int64_t groups = 0;
+  int64_t pitch = 0;
+  int64_t used = 0;
+
+  bool operator==(const RowSet &other) const {
+    return groups == other.groups && pitch == other.pitch && used == other.used;
+  }
+  bool operator!=(const RowSet &other) const { return !(*this == other); }
+  bool contains(int64_t y) const {
+    return pitch > 0 && y / pitch < groups && y % pitch < used;
+  }
+};
+
+/// One route pattern that a kernel needs. `rows` matters for `column` (the rows
+/// the words must reach), `key_cast` and `value_cast` (the rows of each group,
+/// whose head is the first); for all other patterns it is empty. Two needs that
+/// compare equal share a stream.
+struct StreamNeed {
+  wse::StreamPattern pattern;
+  RowSet rows;
+
+  bool operator==(const StreamNeed &other) const {
+    return pattern == other.pattern && rows == other.rows;
+  }
+};
+
+/// Cycles of one launch, seen by the busiest PE. What is counted by different
+/// members overlaps, except `serial`.
+struct KernelCost {
+  /// Vector instructions of the busiest PE.
+  double compute = 0;
+  /// Words the busiest lane carries from or to the host.
+  double stream = 0;
+  /// Words the busiest link carries, and the latency of the longest chain.
+  double fabric = 0;
+  /// What overlaps with nothing: latency of the store, launch, drain.
+  double serial = 0;
+  /// No program on this machine and distribution can be faster.
+  double lowerBound = 0;
+
+  double total() const {
+    return std::max(compute, std::max(stream, fabric)) + serial;
+  }
+  /// What dominates: "compute", "stream" or "fabric".
+  llvm::StringRef bound() const {
+    if (compute >= stream && compute >= fabric)
+      return "compute";
+    return stream >= fabric ? "stream" : "fabric";
+  }
+};
+
+/// How one operation of the wse dialect runs on the wafer. Kernels are
+/// stateless and live as long as the process.
+class Kernel {
+public:
+  virtual ~Kernel() = default;
+
+  /// The operation it runs, such as "wse.matmul".
+  virtual llvm::StringRef opName() const = 0;
+
+  /// Cycles of one launch. Needs nothing but types and attributes, so that the
+  /// selection can ask before placement.
+  virtual KernelCost cost(mlir::Operation *op, const Machine &machine) const = 0;
+
+  /// The route patterns it opens, in a fixed order without repetition. `lane`
+  /// and `column` are listed together wherever words come from the host;
+  /// `command` belongs to the program and is never listed.
+  virtual llvm::SmallVector<StreamNeed>
+  streams(mlir::Operation *op, const Machine &machine) const = 0;
+
+  /// Bytes of SRAM it borrows while it runs, beyond operands and results.
+  virtual int64_t scratchBytes(mlir::Operation *op,
+                               const Machine &machine) const = 0;
+
+  /// Writes the routine that every PE runs and the host streams it feeds on.
+  virtual llvm::LogicalResult lower(mlir::Operation *op,
+                                    RoutineBuilder &builder) const = 0;
+};
+
+/// The kernel that runs `op`, or null if `op` is no kernel of the wse dialect.
+const Kernel *findKernel(mlir::Operation *op);
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_KERNEL_H
