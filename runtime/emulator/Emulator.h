@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_EMULATOR_EMULATOR_H
+#define RUNTIME_EMULATOR_EMULATOR_H
+
+#include "runtime/emulator/HostPort.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace wsec::program {
+struct Program;
+}
+
+namespace wsec::runtime {
+
+struct EmulatorOptions {
+  /// Worker threads; 0 takes one per core. Neither values nor cycles depend
+  /// on it.
+  unsigned threads = 0;
+  /// Words a channel may hold before its senders wait. A bound on memory, not
+  /// on the machine: it grows when nothing else can run.
+  size_t channelWords = size_t(1) << 18;
+};
+
+/// When a launch ran, in cycles since the start of the run.
+struct LaunchTime {
+  double start = 0; ///< the first PE enters the routine
+  double end = 0;   ///< the last PE, or a microthread of it, is done
+};
+
+struct ClassMemory {
+  std::string name;
+  uint64_t pes = 0;
+  uint64_t highWaterBytes = 0; ///< runtime, code and buffers, per PE
+};
+
+struct RunResult {
+  double cycles = 0;
+  std::vector<LaunchTime> launches;
+  /// By how much the launches of a kernel moved the end of the run; the sum
+  /// over all kernels is `cycles`.
+  std::vector<double> kernelCycles;
+  std::vector<ClassMemory> classes;
+  uint64_t hostWordsIn = 0;
+  uint64_t hostWordsOut = 0;
+  uint64_t vectorInstructions = 0; ///< executed, summed over all PEs
+  uint64_t operations = 0;         ///< elements computed, summed over all PEs
+  /// Largest sum of bytes waiting in channels. The only number here that
+  /// depends on scheduling.
+  uint64_t peakChannelBytes = 0;
+};
+
+/// The `burst` engine: runs a lowered program by moving whole streams. Refuses
+/// what the machine would refuse by throwing `Error`.
+///
+/// A program may be run any number of times; every run starts with
+/// uninitialised SRAM.
+class Emulator {
+public:
+  /// `program` must outlive the emulator.
+  explicit Emulator(const program::Program &program,
+                    EmulatorOptions options = {});
+  ~Emulator();
+  Emulator(const Emulator &) = delete;
+  Emulator &operator=(const Emulator &) = delete;
+
+  RunResult run(HostPort &host);
+
+private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_EMULATOR_EMULATOR_H

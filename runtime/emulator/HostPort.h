@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_EMULATOR_HOSTPORT_H
+#define RUNTIME_EMULATOR_HOSTPORT_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace wsec::runtime {
+
+/// rows x length words, row r at data + r * stride; their order on the wire is
+/// row after row. `owner` keeps `data` alive and unchanged.
+struct WordView {
+  const float *data = nullptr;
+  size_t rows = 0;
+  size_t length = 0;
+  size_t stride = 0;
+  std::shared_ptr<const void> owner;
+
+  size_t words() const { return rows * length; }
+  bool empty() const { return words() == 0; }
+};
+
+/// The outside world as the emulator sees it: a host that streams words to the
+/// lanes of the west edge and takes words from the lanes of the east edge.
+/// `stream` indexes Program.streams, `lane` the lanes of that stream.
+///
+/// Calls for different (stream, lane) pairs may come from different threads at
+/// the same time; calls for one pair never overlap. What `next` returns must
+/// depend only on its arguments and on the earlier calls for the pair: the
+/// cycle count of a run follows from it.
+class HostPort {
+public:
+  virtual ~HostPort() = default;
+
+  /// All words `stream` moves through `lane` in one run.
+  virtual uint64_t words(uint32_t stream, uint32_t lane) = 0;
+
+  /// The next words of an In stream: at least one and at most `maxWords`; an
+  /// empty view once all are delivered. Views whose rows are whole lines let
+  /// the column heads cut out their windows without copying.
+  virtual WordView next(uint32_t stream, uint32_t lane, size_t maxWords) = 0;
+
+  /// The next words of an Out stream, in the order in which they leave.
+  virtual void store(uint32_t stream, uint32_t lane, const WordView &words) = 0;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_EMULATOR_HOSTPORT_H
