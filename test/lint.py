@@ -1,0 +1,80 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Rules of the tree that a compiler does not hold: which folder may include
+which, and FileCheck lines that check nothing.
+
+Usage: lint.py ROOT. Exit code 1 and one line per finding.
+"""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+PHASES = "import simplify select place route schedule lower emit".split()
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+DIRECTIVE = re.compile(
+    r"^\s*(?://|#|;)\s*CHECK(?:-(?:NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\d+))?(?:\s+[^:]*)?$"
+)
+
+
+def forbidden(path, target):
+    """Why `path` must not include `target`, or None."""
+    folder = path.parts[0]
+    if folder == "runtime":
+        if target.startswith(("mlir/", "llvm/", "dialects/", "compiler/")):
+            return "runtime knows no MLIR, dialects or compiler"
+    if folder == "dialects" and target.startswith(("compiler/", "runtime/", "tools/")):
+        return "dialects include neither compiler nor runtime"
+    if folder == "compiler":
+        if target.startswith("tools/"):
+            return "compiler does not include tools"
+        if target.startswith("runtime/") and not target.startswith("runtime/program/"):
+            return "compiler sees runtime/program only"
+        if len(path.parts) > 2 and path.parts[1] in PHASES:
+            other = target.split("/")
+            if other[0] == "compiler" and len(other) > 2 and other[1] in PHASES:
+                if other[1] != path.parts[1]:
+                    return "phases never include one another"
+    if path.parts[:2] == ("tools", "wse-run"):
+        if target.startswith(("mlir/", "llvm/", "dialects/", "compiler/")):
+            return "wse-run knows the runtime only"
+    return None
+
+
+def main():
+    root = Path(sys.argv[1])
+    listing = subprocess.run(
+        ["git", "ls-files"], cwd=root, capture_output=True, text=True, check=False
+    ).stdout.split("\n")
+    files = [Path(name) for name in listing if name and (root / name).is_file()]
+    if not files:  # an unpacked archive
+        files = [p.relative_to(root) for p in root.rglob("*")
+                 if p.is_file() and not {"build", ".venv", ".git"} & set(p.parts)]
+    findings = []
+    sources = 0
+    for path in sorted(files):
+        if path.suffix in (".h", ".cpp", ".td"):
+            sources += 1
+            lines = (root / path).read_text(encoding="utf-8").split("\n")
+            if "SPDX-License-Identifier" not in "".join(lines[:2]):
+                findings.append(f"{path}:1: no SPDX line")
+            for number, line in enumerate(lines, 1):
+                match = INCLUDE.match(line)
+                why = match and forbidden(path, match.group(2))
+                if why:
+                    findings.append(f"{path}:{number}: includes {match.group(2)}: {why}")
+        elif path.parts[0] == "test" and path.suffix in (".mlir", ".test"):
+            lines = (root / path).read_text(encoding="utf-8").split("\n")
+            if not any("RUN:" in line for line in lines):
+                findings.append(f"{path}:1: no RUN line")
+            for number, line in enumerate(lines, 1):
+                if DIRECTIVE.match(line):
+                    findings.append(f"{path}:{number}: directive without a colon checks nothing")
+    print("\n".join(findings))
+    print(f"lint: {sources} sources, {len(findings)} findings")
+    return 1 if findings else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Sets up, builds and runs every test. Usage: test/run.sh [--quick]
+#   --quick  without the models that PyTorch makes and without the sanitizers
+set -euo pipefail
+cd "$(dirname "$0")/.."
+quick=0
+[ "${1:-}" = --quick ] && quick=1
+
+say() { printf '\033[1m==> %s\033[0m\n' "$*"; }
+
+if [ "$quick" = 1 ]; then
+  tools/setup.sh
+else
+  tools/setup.sh --torch
+  say "Making the models that need PyTorch"
+  .venv/bin/python test/e2e/models/make_torch_models.py
+fi
+
+say "Documentation"
+cmake --build --preset release --target wsec-docs
+
+if [ "$quick" = 0 ]; then
+  say "The runtime alone, under sanitizers, with a fuzzed loader"
+  cmake -S runtime -B build/runtime-asan -G Ninja \
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g" \
+    -DCMAKE_CXX_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+    -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
+    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld \
+    > build/runtime-asan.log 2>&1 || { cat build/runtime-asan.log; exit 1; }
+  cmake --build build/runtime-asan
+  ctest --test-dir build/runtime-asan --output-on-failure
+fi
+
+say "All tests"
+if [ "$quick" = 1 ]; then
+  ctest --preset release -LE torch
+else
+  ctest --preset release
+fi
