@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one description of the machine. Every phase asks it, `emit` writes it
+// into the program, and the emulator knows the machine only from there.
+
+#ifndef WSEC_COMPILER_MACHINE_MACHINE_H
+#define WSEC_COMPILER_MACHINE_MACHINE_H
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace wsec {
+
+/// An I/O lane. West edge: enters at `row` and serves columns [begin, end).
+/// East edge: leaves at `row` and carries rows [begin, end).
+struct LanePosition {
+  int row = 0;
+  int begin = 0;
+  int end = 0;
+  bool operator==(const LanePosition &other) const {
+    return row == other.row && begin == other.begin && end == other.end;
+  }
+};
+
+/// Parameters of a wafer, f32 arithmetic. Cycles unless the name says
+/// otherwise. Mirrors the table Machine of runtime/program/program.fbs.
+struct Machine {
+  std::string name;
+  /// PEs of the whole fabric.
+  int fabricWidth = 0;
+  int fabricHeight = 0;
+  /// PEs of the mesh in use; presets start with all a program may use.
+  int width = 0;
+  int height = 0;
+  double clockGhz = 0;
+  /// Per PE, code and data, and what the host runtime takes of it.
+  int sramBytes = 0;
+  int runtimeBytes = 0;
+  /// The last `reservedColors` of all colors belong to the host runtime.
+  int colors = 0;
+  int reservedColors = 0;
+  int microthreads = 0;
+  /// I/O lanes per edge, one wavelet per cycle each.
+  int lanes = 0;
+  int hopCycles = 0;
+  /// Between router and PE, each way.
+  int rampCycles = 0;
+  /// Until the first wavelet of the parameter store arrives.
+  int storeLatencyCycles = 0;
+  /// Elements per cycle of contiguous f32 vectors.
+  double copyRate = 0;
+  double addRate = 0;
+  double fmacRate = 0;
+  /// Per vector instruction with freshly loaded descriptors.
+  double vectorSetup = 0;
+  /// Per vector call inside a nest that keeps its descriptors.
+  double mapOverhead = 0;
+  /// Back-edge of a counted loop.
+  double loopOverhead = 0;
+  double taskOverhead = 0;
+  /// Per element: scalar functions in software (exp, tanh, erf, ...), and
+  /// divide, reciprocal, square root.
+  double functionCycles = 0;
+  double divideCycles = 0;
+
+  int usableColors() const { return colors - reservedColors; }
+  /// Bytes left for code and buffers in a PE.
+  int usableBytes() const { return sramBytes - runtimeBytes; }
+  int64_t peCount() const { return int64_t(width) * height; }
+
+  /// Lanes that fit the mesh: at most one per row.
+  int lanesInUse() const { return lanes < height ? lanes : height; }
+  /// Lanes of the west edge in order. With fewer columns than lanes some serve
+  /// no column (begin == end).
+  std::vector<LanePosition> westLanes() const;
+  /// Lanes of the east edge in order.
+  std::vector<LanePosition> eastLanes() const;
+
+  /// Takes a sub-rectangle of the mesh. Returns what is wrong, or nothing.
+  std::optional<std::string> setMesh(int newWidth, int newHeight);
+  /// Says what makes this no machine, or nothing.
+  std::optional<std::string> check() const;
+};
+
+/// The preset "wse1", "wse2" or "wse3"; nothing for any other name.
+std::optional<Machine> machinePreset(std::string_view name);
+
+/// Reads a machine from JSON text: an object whose optional "base" names the
+/// preset that gives all fields it does not mention (default "wse2"). Field
+/// names are those of program.fbs. On failure sets `error`.
+std::optional<Machine> machineFromJson(std::string_view text,
+                                       std::string &error);
+
+/// A preset's name, or the path of a JSON file. On failure sets `error`.
+std::optional<Machine> readMachine(std::string_view nameOrPath,
+                                   std::string &error);
+
+/// The machine as one line of JSON that machineFromJson reads back; for a
+/// preset, whatever its mesh, just its name.
+std::string describeMachine(const Machine &machine);
+
+/// What describeMachine wrote: a preset's name or JSON text.
+std::optional<Machine> machineFromDescription(std::string_view description,
+                                              std::string &error);
+
+/// Reads "WxH". Returns width and height, both positive.
+std::optional<std::pair<int, int>> parseMesh(std::string_view text);
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_MACHINE_MACHINE_H
