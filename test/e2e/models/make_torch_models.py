@@ -85,7 +85,7 @@ def all_minilm(path):
 
     encoded = small_models.encode(small_models.SENTENCES)
     arguments = tuple(torch.from_numpy(encoded[n]) for n in ("input_ids", "attention_mask"))
-    export(Encoder(), arguments, ["input_ids", "attention_mask"], ["embedding"], path)
+    export(Encoder(), arguments, ["input_ids", "attention_mask"], ["sentence_embedding"], path)
 
 
 MODELS = {

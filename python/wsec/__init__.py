@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""wsec from Python: a thin layer over the command-line tools.
+
+    import wsec
+    program = wsec.compile("model.onnx", "model.wafer", mesh="32x32",
+                           shapes={"input_ids": (4, 11)})
+    result = program.run({"input_ids": ids})
+    result.outputs["logits"], result.report["cycles"]["total"]
+
+The tools are looked for in $WSEC_BIN, then in build/release/bin beside this
+package, then on the PATH.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+__all__ = ["Error", "Program", "Result", "compile", "tool"]
+
+
+class Error(RuntimeError):
+    """A tool refused its input; the message is the tool's own."""
+
+
+def tool(name):
+    """Path of a wsec tool. Raises Error if it is not built."""
+    beside = Path(__file__).resolve().parents[2] / "build" / "release" / "bin"
+    for folder in (os.environ.get("WSEC_BIN"), beside):
+        if folder and (Path(folder) / name).is_file():
+            return str(Path(folder) / name)
+    found = shutil.which(name)
+    if not found:
+        raise Error(f"{name} is not built: run tools/setup.sh or set WSEC_BIN")
+    return found
+
+
+def _run(command, show):
+    result = subprocess.run([str(word) for word in command], text=True, check=False,
+                            stdout=None if show else subprocess.PIPE,
+                            stderr=subprocess.PIPE)
+    if result.returncode:
+        raise Error(result.stderr.strip() or f"{command[0]} failed")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a run gave: `outputs` by name, `report` as wse-run writes it."""
+
+    outputs: dict
+    report: dict
+
+
+@dataclass(frozen=True)
+class Program:
+    """A compiled program: `path` of the .wafer file and the compile report."""
+
+    path: Path
+    report: dict
+
+    def run(self, inputs, threads=None, show=False):
+        """Runs on the emulated wafer.
+
+        inputs: name -> numpy array, shapes and types as compiled.
+        show: print the run's report. Raises Error with the tool's message.
+        """
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            np.savez(folder / "in.npz", **inputs)
+            command = [tool("wse-run"), self.path, "--inputs", folder / "in.npz",
+                       "--outputs", folder / "out.npz", f"--report={folder / 'run.json'}"]
+            if threads:
+                command.append(f"--threads={threads}")
+            _run(command + ([] if show else ["--quiet"]), show)
+            report = json.loads((folder / "run.json").read_text())
+            with np.load(folder / "out.npz") as outputs:
+                return Result(dict(outputs), report)
+
+
+def compile(model, output, mesh=None, machine=None, shapes=None, dims=None, show=False,
+            options=()):
+    """Compiles an .onnx or .mlir file to a .wafer file.
+
+    mesh: "WxH" PEs; machine: preset or JSON file; shapes: input name -> shape;
+    dims: symbolic dimension -> size; options: further wsec flags.
+    show: print the compile report. Raises Error with the compiler's message.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "compile.json"
+        command = [tool("wsec"), model, "-o", output, f"--report={report}"]
+        command += [f"--mesh={mesh}"] if mesh else []
+        command += [f"--machine={machine}"] if machine else []
+        for name, shape in (shapes or {}).items():
+            command.append(f"--shape={name}={'x'.join(map(str, shape))}")
+        for name, size in (dims or {}).items():
+            command.append(f"--dim={name}={size}")
+        _run(command + list(options) + ([] if show else ["--quiet"]), show)
+        return Program(Path(output), json.loads(report.read_text()))
