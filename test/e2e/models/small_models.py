@@ -212,3 +212,11 @@ def obtain(name, folder, seed=0):
     if saved.exists():
         return path, dict(np.load(saved))
     return path, random_inputs(path, seed)
+
+
+if __name__ == "__main__":
+    import sys
+
+    name, folder = sys.argv[1:3]
+    file, values = obtain(name, Path(folder))
+    np.savez(Path(folder) / f"{name}.npz", **values)

@@ -1,0 +1,129 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Benchmarks of compiler and emulator: where we are, beside the bar we aim at.
+
+  bench.py [--repeat N] [--threads N] [MODEL ...]
+
+MODEL: minilm, all-minilm-l6, gpt2, or an .onnx file. For each: compile time
+and peak memory, compile time of the whole wse2 mesh against 32x32, emulation
+time against onnxruntime in the same run on the same number of threads, cycles
+against the report's lower bound. Times are the smallest of N repeats. A bar
+missed is printed, never an error: speed is for benchmarks, not for tests.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+root = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(root / "python"), str(root / "test/e2e/models")]
+import make_torch_models  # noqa: E402
+import small_models  # noqa: E402
+import wsec  # noqa: E402
+
+
+def obtain(name, folder):
+    cached = make_torch_models.cache() / f"{name}.onnx"
+    if name in make_torch_models.MODELS:
+        if not cached.exists():
+            sys.exit(f"error: {cached} is missing: run test/e2e/models/make_torch_models.py")
+        name = cached
+    return small_models.obtain(str(name), folder)
+
+
+def timed(command):
+    """Wall seconds and peak resident MB of a child process."""
+    before = time.perf_counter()
+    process = subprocess.Popen([str(word) for word in command])
+    _, status, usage = os.wait4(process.pid, 0)
+    seconds = time.perf_counter() - before
+    if status:
+        sys.exit(f"error: {' '.join(map(str, command))} failed")
+    return seconds, usage.ru_maxrss / 1024
+
+
+def best(repeat, command):
+    runs = [timed(command) for _ in range(repeat)]
+    return min(s for s, _ in runs), max(m for _, m in runs)
+
+
+def onnxruntime_seconds(path, inputs, threads, repeat):
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    session = onnxruntime.InferenceSession(str(path), options)
+    session.run(None, inputs)
+    seconds = []
+    for _ in range(max(5, repeat)):
+        start = time.perf_counter()
+        session.run(None, inputs)
+        seconds.append(time.perf_counter() - start)
+    return min(seconds)
+
+
+def line(what, value, bar, good):
+    print(f"  {what:<44}{value:>22}   bar {bar:<12}{'ok' if good else 'not yet'}", flush=True)
+
+
+def bench(name, arguments):
+    print(name)
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        path, inputs = obtain(name, folder)
+        np.savez(folder / "in.npz", **inputs)
+        shapes = [f"--shape={n}={'x'.join(map(str, v.shape))}" for n, v in inputs.items()]
+        program = folder / "p.wafer"
+
+        def compile_command(mesh):
+            return [wsec.tool("wsec"), path, "-o", program, f"--mesh={mesh}", "--quiet", *shapes]
+
+        whole, whole_memory = best(arguments.repeat, compile_command("750x994"))
+        seconds, memory = best(arguments.repeat, compile_command("32x32"))
+        memory = max(memory, whole_memory)
+        line("compile, 32x32", f"{seconds:.2f} s", "< 2 s", seconds < 2)
+        line("compile, peak memory", f"{memory:.0f} MB", "< 2048 MB", memory < 2048)
+        line("compile, 750x994 against 32x32", f"{whole / seconds:.2f} x", "< 1.5 x",
+             whole < 1.5 * seconds)
+        report = folder / "run.json"
+        emulated = []
+        for _ in range(arguments.repeat):
+            timed([wsec.tool("wse-run"), program, "--inputs", folder / "in.npz", "--outputs",
+                   folder / "out.npz", f"--report={report}", "--quiet",
+                   f"--threads={arguments.threads}"])
+            emulated.append(json.loads(report.read_text())["time"]["emulate_s"])
+        reference = onnxruntime_seconds(path, inputs, arguments.threads, arguments.repeat)
+        ratio = min(emulated) / reference
+        line("emulate, 32x32", f"{min(emulated):.3f} s", "", True)
+        line("onnxruntime", f"{reference:.4f} s", "", True)
+        line("emulate against onnxruntime", f"{ratio:.1f} x", "< 10 x", ratio < 10)
+        kernels = [k for k in json.loads(report.read_text())["kernels"]
+                   if k.get("lower_bound_cycles")]
+        for kind in sorted({k["kind"] for k in kernels}):
+            mine = [k for k in kernels if k["kind"] == kind]
+            quality = sum(k["cycles"] for k in mine) / sum(k["lower_bound_cycles"] for k in mine)
+            aim = 1.3 if "matmul" in kind else float("inf")
+            line(f"cycles against lower bound, {kind}", f"{quality:.2f} x",
+                 "< 1.3 x" if aim < 2 else "", quality < aim)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="*", default=["minilm", "all-minilm-l6", "gpt2"])
+    parser.add_argument("--repeat", type=int, default=3)
+    parser.add_argument("--threads", type=int, default=os.cpu_count())
+    arguments = parser.parse_args()
+    for name in arguments.models:
+        bench(name, arguments)
+
+
+if __name__ == "__main__":
+    main()
