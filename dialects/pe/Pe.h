@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The pe dialect, and the small structs that build and read its ops:
+//
+//   Affine k = Affine(row) * 4 + 2;
+//   VectorOp::create(builder, loc, Opcode::Fmac,
+//                    Operand::memory("acc", 0, {0, 1}),
+//                    {Operand::fabric(2), Operand::memory("x", k, {16, 1})},
+//                    {columns, 16});
+#ifndef WSEC_DIALECTS_PE_PE_H
+#define WSEC_DIALECTS_PE_PE_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include <optional>
+#include <string>
+
+#include "dialects/pe/PeDialect.h.inc"
+#include "dialects/pe/PeEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/pe/PeAttrs.h.inc"
+#define GET_TYPEDEF_CLASSES
+#include "dialects/pe/PeTypes.h.inc"
+
+namespace wsec::pe {
+
+/// constant + sum(scale * value), values being scalars or loop variables.
+struct Affine {
+  int64_t constant = 0;
+  llvm::SmallVector<std::pair<mlir::Value, int64_t>, 2> terms;
+
+  Affine() = default;
+  Affine(int64_t constant) : constant(constant) {}
+  Affine(mlir::Value value) { terms.emplace_back(value, 1); }
+
+  Affine operator*(int64_t scale) const;
+  Affine operator+(const Affine &other) const;
+};
+
+/// An operand of a vector instruction.
+struct Operand {
+  enum class Kind { Memory, Fabric, Immediate };
+  Kind kind = Kind::Immediate;
+
+  std::string buffer; // Memory
+  Affine offset;
+  llvm::SmallVector<int64_t, 4> strides; // one per extent
+
+  Affine color; // Fabric
+  unsigned depth = 1;
+  std::optional<std::pair<Affine, Affine>> window; // offset, total
+
+  float value = 0; // Immediate
+
+  static Operand memory(llvm::StringRef buffer, Affine offset,
+                        llvm::ArrayRef<int64_t> strides);
+  static Operand fabric(Affine color, unsigned depth = 1);
+  static Operand immediate(float value);
+  /// Of `total` words keep those from `offset` on.
+  Operand windowed(Affine offset, Affine total) const;
+};
+
+/// How a vector instruction is issued.
+struct Issue {
+  mlir::Value guard = {}; // only where this scalar is not zero
+  int thread = -1;        // asynchronous on this microthread
+  bool lineBuffer = false;
+};
+
+/// Blocks of one tensor in a host stream; see the segment op.
+struct Segment {
+  std::string tensor;
+  Affine lines = 1;
+  int64_t lineStep = 0;
+  llvm::SmallVector<Affine, 4> extents;
+  llvm::SmallVector<int64_t, 4> strides;
+  Affine offset;
+  std::string indexTensor = {}; // empty: nothing is gathered
+  int64_t indexStep = 0;
+  int64_t indexRows = 0;
+};
+
+/// Number of sources an instruction takes.
+unsigned sourceCount(Opcode opcode);
+/// Number of operands a scalar function takes.
+unsigned inputCount(ScalarKind kind);
+/// Whether tensors and buffers may hold elements of this type.
+bool isElementType(mlir::Type type);
+/// Bytes of an element as it lies in a file or in SRAM; i1 takes one.
+unsigned elementBytes(mlir::Type type);
+
+/// Collects the scalars an op's affine attributes refer to, each once, in the
+/// order of first use.
+class AffineEncoder {
+public:
+  explicit AffineEncoder(mlir::MLIRContext *context) : context(context) {}
+  AffineAttr encode(const Affine &affine);
+  mlir::ArrayAttr encode(llvm::ArrayRef<Affine> affines);
+  mlir::Attribute encode(const Operand &operand);
+  llvm::ArrayRef<mlir::Value> getValues() const { return values; }
+
+private:
+  mlir::MLIRContext *context;
+  llvm::SmallVector<mlir::Value> values;
+};
+
+/// The inverse, for an op whose scalar operands are `values`.
+Affine decode(AffineAttr affine, mlir::ValueRange values);
+Operand decode(mlir::Attribute operand, mlir::ValueRange values);
+
+} // namespace wsec::pe
+
+#define GET_OP_CLASSES
+#include "dialects/pe/PeOps.h.inc"
+
+#endif // WSEC_DIALECTS_PE_PE_H

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/pe/PeSyntax.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace wsec::pe;
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/pe/PeAttrs.cpp.inc"
+
+//===----------------------------------------------------------------------===//
+// #pe.rect
+//===----------------------------------------------------------------------===//
+
+Attribute RectAttr::parse(AsmParser &parser, Type) {
+  RectAttr rect;
+  if (parser.parseLess() || parseRect(parser, rect) || parser.parseGreater())
+    return {};
+  return rect;
+}
+
+void RectAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printRect(printer, nullptr, *this);
+  printer << '>';
+}
+
+LogicalResult RectAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t x0, int64_t x1, int64_t xstep,
+                               int64_t y0, int64_t y1, int64_t ystep) {
+  if (x0 < 0 || y0 < 0 || x1 <= x0 || y1 <= y0) // C1
+    return emitError() << "rectangle [" << x0 << ':' << x1 << ", " << y0 << ':'
+                       << y1 << "] is empty or has negative coordinates";
+  if (xstep <= 0 || ystep <= 0) // C2
+    return emitError() << "rectangle has step " << std::min(xstep, ystep)
+                       << ", expected a positive one";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// #pe.lane
+//===----------------------------------------------------------------------===//
+
+Attribute LaneAttr::parse(AsmParser &parser, Type) {
+  SMLoc location = parser.getCurrentLocation();
+  int64_t row, begin, end;
+  if (parser.parseLess() || parser.parseInteger(row) || parser.parseArrow() ||
+      parser.parseInteger(begin) || parser.parseColon() ||
+      parser.parseInteger(end) || parser.parseGreater())
+    return {};
+  return parser.getChecked<LaneAttr>(location, parser.getContext(), row, begin,
+                                     end);
+}
+
+void LaneAttr::print(AsmPrinter &printer) const {
+  printer << '<' << getRow() << " -> " << getBegin() << ':' << getEnd() << '>';
+}
+
+LogicalResult LaneAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t row, int64_t begin, int64_t end) {
+  if (row < 0 || begin < 0 || end <= begin) // C1
+    return emitError() << "lane " << row << " -> " << begin << ':' << end
+                       << " is empty or has negative coordinates";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// #pe.affine
+//===----------------------------------------------------------------------===//
+
+LogicalResult AffineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 int64_t, ArrayRef<int64_t> values,
+                                 ArrayRef<int64_t> scales) {
+  if (values.size() != scales.size()) // C1
+    return emitError() << "affine expression has " << values.size()
+                       << " values and " << scales.size() << " scales";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Element types
+//===----------------------------------------------------------------------===//
+
+bool wsec::pe::isElementType(Type type) {
+  return type.isF32() || type.isF16() || type.isBF16() ||
+         type.isSignlessInteger(32) || type.isSignlessInteger(64) ||
+         type.isSignlessInteger(1);
+}
+
+unsigned wsec::pe::elementBytes(Type type) {
+  return (type.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+void PeDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/pe/PeAttrs.cpp.inc"
+      >();
+}

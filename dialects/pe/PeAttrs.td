@@ -1,0 +1,228 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WSEC_DIALECTS_PE_PEATTRS_TD
+#define WSEC_DIALECTS_PE_PEATTRS_TD
+
+include "dialects/pe/PeDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
+
+// Enum values are those of program.fbs; compiler/emit asserts it.
+
+def Pe_Port : I32EnumAttr<"Port", "A port of a router.", [
+  I32EnumAttrCase<"North", 0, "north">,
+  I32EnumAttrCase<"South", 1, "south">,
+  I32EnumAttrCase<"East", 2, "east">,
+  I32EnumAttrCase<"West", 3, "west">,
+  I32EnumAttrCase<"Ramp", 4, "ramp">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+def Pe_Ports : I32BitEnumAttr<"Ports", "A set of ports of a router.", [
+  I32BitEnumAttrCaseBit<"North", 0, "north">,
+  I32BitEnumAttrCaseBit<"South", 1, "south">,
+  I32BitEnumAttrCaseBit<"East", 2, "east">,
+  I32BitEnumAttrCaseBit<"West", 3, "west">,
+  I32BitEnumAttrCaseBit<"Ramp", 4, "ramp">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+def Pe_Role : I32EnumAttr<"Role", "What a host tensor is for.", [
+  I32EnumAttrCase<"Input", 0, "input">,
+  I32EnumAttrCase<"Output", 1, "output">,
+  I32EnumAttrCase<"Weight", 2, "weight">,
+  I32EnumAttrCase<"Constant", 3, "constant">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+def Pe_Direction : I32EnumAttr<"Direction", "Into or out of the wafer.", [
+  I32EnumAttrCase<"In", 0, "in">,
+  I32EnumAttrCase<"Out", 1, "out">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+def Pe_ScalarKind : I32EnumAttr<"ScalarKind",
+    "An integer function of a PE's coordinates.", [
+  I32EnumAttrCase<"Px", 1, "px">,
+  I32EnumAttrCase<"Py", 2, "py">,
+  I32EnumAttrCase<"Add", 3, "add">,
+  I32EnumAttrCase<"Sub", 4, "sub">,
+  I32EnumAttrCase<"Mul", 5, "mul">,
+  I32EnumAttrCase<"Div", 6, "div">,
+  I32EnumAttrCase<"Mod", 7, "mod">,
+  I32EnumAttrCase<"Min", 8, "min">,
+  I32EnumAttrCase<"Max", 9, "max">,
+  I32EnumAttrCase<"Equal", 10, "equal">,
+  I32EnumAttrCase<"Less", 11, "less">,
+  I32EnumAttrCase<"And", 12, "and">,
+  I32EnumAttrCase<"Or", 13, "or">,
+  I32EnumAttrCase<"Not", 14, "not">,
+  I32EnumAttrCase<"TileStart", 15, "tile_start">,
+  I32EnumAttrCase<"TileSize", 16, "tile_size">,
+  I32EnumAttrCase<"TileIndex", 17, "tile_index">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+def Pe_Opcode : I32EnumAttr<"Opcode", "What a vector instruction computes.", [
+  I32EnumAttrCase<"Mov", 0, "mov">,
+  I32EnumAttrCase<"Add", 1, "add">,
+  I32EnumAttrCase<"Sub", 2, "sub">,
+  I32EnumAttrCase<"Mul", 3, "mul">,
+  I32EnumAttrCase<"Div", 4, "div">,
+  I32EnumAttrCase<"Min", 5, "min">,
+  I32EnumAttrCase<"Max", 6, "max">,
+  I32EnumAttrCase<"Pow", 7, "pow">,
+  I32EnumAttrCase<"Fmac", 8, "fmac">,
+  I32EnumAttrCase<"Neg", 9, "neg">,
+  I32EnumAttrCase<"Abs", 10, "abs">,
+  I32EnumAttrCase<"Exp", 11, "exp">,
+  I32EnumAttrCase<"Log", 12, "log">,
+  I32EnumAttrCase<"Sqrt", 13, "sqrt">,
+  I32EnumAttrCase<"Reciprocal", 14, "reciprocal">,
+  I32EnumAttrCase<"Rsqrt", 15, "rsqrt">,
+  I32EnumAttrCase<"Tanh", 16, "tanh">,
+  I32EnumAttrCase<"Erf", 17, "erf">,
+  I32EnumAttrCase<"Sigmoid", 18, "sigmoid">,
+  I32EnumAttrCase<"Sin", 19, "sin">,
+  I32EnumAttrCase<"Cos", 20, "cos">,
+  I32EnumAttrCase<"Floor", 21, "floor">,
+  I32EnumAttrCase<"Ceil", 22, "ceil">,
+  I32EnumAttrCase<"Round", 23, "round">,
+  I32EnumAttrCase<"Sign", 24, "sign">,
+  I32EnumAttrCase<"Equal", 25, "equal">,
+  I32EnumAttrCase<"Less", 26, "less">,
+  I32EnumAttrCase<"LessOrEqual", 27, "less_or_equal">,
+  I32EnumAttrCase<"And", 28, "and">,
+  I32EnumAttrCase<"Or", 29, "or">,
+  I32EnumAttrCase<"Not", 30, "not">,
+  I32EnumAttrCase<"Select", 31, "select">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+class Pe_Attr<string name, string attrMnemonic>
+    : AttrDef<Pe_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Pe_RectAttr : Pe_Attr<"Rect", "rect"> {
+  let summary = "Names the PEs of a half-open, strided rectangle.";
+  let description = [{
+    x runs over x0, x0 + xstep, ... below x1; y alike. Ops print it as
+    `[x0:x1:xstep, y0:y1:ystep]` and leave out a step of 1:
+
+    ```
+      [0:6:2, 1:3]      . . . . . .
+                        # . # . # .
+                        # . # . # .
+    ```
+
+    (C1) 0 <= x0 < x1 and 0 <= y0 < y1; (C2) steps are positive.
+  }];
+  let parameters = (ins "int64_t":$x0, "int64_t":$x1, "int64_t":$xstep,
+                        "int64_t":$y0, "int64_t":$y1, "int64_t":$ystep);
+  let builders = [
+    AttrBuilder<(ins "int64_t":$x0, "int64_t":$x1, "int64_t":$y0,
+                     "int64_t":$y1), [{
+      return $_get($_ctxt, x0, x1, int64_t(1), y0, y1, int64_t(1));
+    }]>
+  ];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Pe_LaneAttr : Pe_Attr<"Lane", "lane"> {
+  let summary = "Names a lane of the wafer's west or east edge.";
+  let description = [{
+    In a stream that goes in, words enter at the west edge of `row` and serve
+    the columns [begin, end). In a stream that goes out, words leave at the east
+    edge of `row` and come from the rows [begin, end). Ops print it as
+    `row -> begin:end`.
+
+    (C1) 0 <= row and 0 <= begin < end.
+  }];
+  let parameters = (ins "int64_t":$row, "int64_t":$begin, "int64_t":$end);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Pe_FileAttr : Pe_Attr<"File", "file"> {
+  let summary = "Says where the bytes of a weight lie.";
+  let description = [{
+    The tensor's bytes start at `offset` of the file at `path`; they are read
+    when the program runs, never by the compiler.
+  }];
+  let parameters = (ins StringRefParameter<"path of the file">:$path,
+                        "uint64_t":$offset);
+  let assemblyFormat = "`<` $path `at` $offset `>`";
+}
+
+def Pe_AffineAttr : Pe_Attr<"Affine", "affine"> {
+  let summary = "Adds up multiples of an op's scalar operands.";
+  let description = [{
+    constant + sum(scales[i] * values[i]), where `values` number the scalar
+    operands of the op that holds the attribute. Ops print it with the operands'
+    names, as in `%i * 4 + 2`. Build it through `wsec::pe::Affine`.
+
+    (C1) as many values as scales.
+  }];
+  let parameters = (ins "int64_t":$constant,
+                        OptionalArrayRefParameter<"int64_t">:$values,
+                        OptionalArrayRefParameter<"int64_t">:$scales);
+  let assemblyFormat = [{
+    `<` $constant (`,` `values` `=` `[` $values^ `]` `,`
+        `scales` `=` `[` $scales `]`)? `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
+def Pe_MemoryAttr : Pe_Attr<"Memory", "memory"> {
+  let summary = "Describes an operand in SRAM.";
+  let description = [{
+    Element `offset + sum(index[d] * strides[d])` of `buffer`, a buffer of the
+    class the instruction is in. Instructions print it as
+    `@x[%i * 4, strides = [1, 0]]`.
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$buffer,
+                        "AffineAttr":$offset,
+                        OptionalArrayRefParameter<"int64_t">:$strides);
+  let assemblyFormat = "`<` $buffer `,` $offset (`,` `[` $strides^ `]`)? `>`";
+}
+
+def Pe_FabricAttr : Pe_Attr<"Fabric", "fabric"> {
+  let summary = "Describes an operand that comes from or goes to the fabric.";
+  let description = [{
+    The next wavelet of `color`, received or sent. It advances over the `depth`
+    outermost extents; inner iterations use the same word again.
+
+    With a window, each iteration of the outermost extent takes `total` words
+    from the fabric and drops all but those from `offset` on that the inner
+    extents up to `depth` need. With one extent the window applies once, to the
+    whole instruction. Instructions print it as
+    `fabric(3, depth = 2, window = %first of %all)` and leave out a depth of 1.
+  }];
+  let parameters = (ins "AffineAttr":$color, "unsigned":$depth,
+                        OptionalParameter<"AffineAttr">:$windowOffset,
+                        OptionalParameter<"AffineAttr">:$windowTotal);
+  let assemblyFormat = [{
+    `<` $color `,` $depth (`,` $windowOffset^ `of` $windowTotal)? `>`
+  }];
+}
+
+def Pe_OperandAttr : AnyAttrOf<[Pe_MemoryAttr, Pe_FabricAttr, F32Attr],
+    "memory, fabric or an f32 constant">;
+
+def Pe_ScalarType : TypeDef<Pe_Dialect, "Scalar"> {
+  let mnemonic = "scalar";
+  let summary = "Is an integer every PE computes from its coordinates.";
+  let description = [{
+    Also the type of loop variables. Scalars cost no SRAM; their evaluation is
+    part of the code.
+  }];
+}
+
+#endif // WSEC_DIALECTS_PE_PEATTRS_TD

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors and streams of the host.
+
+#include "dialects/pe/PeSyntax.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace wsec::pe;
+
+//===----------------------------------------------------------------------===//
+// pe.tensor
+//===----------------------------------------------------------------------===//
+
+LogicalResult TensorOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !type.hasStaticShape() ||
+      !isElementType(type.getElementType())) // C1
+    return emitOpError("has type ")
+           << getType()
+           << ", expected a static shape of f32, f16, bf16, i32, i64 or i1";
+  if (bool(getSource()) != (getRole() == Role::Weight)) // C2
+    return emitOpError(getSource() ? "has a source, but is no weight"
+                                   : "is a weight without a source");
+  if (bool(getValue()) != (getRole() == Role::Constant)) // C3
+    return emitOpError(getValue() ? "has a value, but is no constant"
+                                  : "is a constant without a value");
+  if (getValue() && getValue()->getType() != getType()) // C3
+    return emitOpError("has a value of type ") << getValue()->getType();
+  if (!getAlias())
+    return success();
+  if (getRole() != Role::Output) // C4
+    return emitOpError("is an alias, but no output");
+  auto other =
+      SymbolTable::lookupNearestSymbolFrom<TensorOp>(*this, getAliasAttr());
+  if (!other || other.getType() != getType()) // C4
+    return emitOpError("is an alias of ")
+           << getAliasAttr() << ", which is not a tensor of its type";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// pe.stream and pe.segment
+//===----------------------------------------------------------------------===//
+
+LogicalResult StreamOp::verify() {
+  if (getLanes().empty()) // C1
+    return emitOpError("has no lane");
+  for (Attribute lane : getLanes())
+    if (!isa<LaneAttr>(lane)) // C1
+      return emitOpError("has ") << lane << " where a lane is expected";
+  bool hasSegment = false;
+  for (Operation &op : getBody().getOps()) {
+    if (!isa<ConstantOp, ScalarOp, SegmentOp>(op)) // C2
+      return emitOpError("holds ")
+             << op.getName() << ", expected scalars and segments";
+    hasSegment |= isa<SegmentOp>(op);
+  }
+  if (!hasSegment) // C1
+    return emitOpError("has no segment");
+  return success();
+}
+
+void SegmentOp::build(OpBuilder &builder, OperationState &state,
+                      const Segment &segment) {
+  MLIRContext *context = builder.getContext();
+  AffineEncoder encoder(context);
+  auto &properties = state.getOrAddProperties<Properties>();
+  properties.tensor = FlatSymbolRefAttr::get(context, segment.tensor);
+  properties.offset = encoder.encode(segment.offset);
+  properties.strides = builder.getDenseI64ArrayAttr(segment.strides);
+  properties.extents = encoder.encode(ArrayRef<Affine>(segment.extents));
+  properties.lines = encoder.encode(segment.lines);
+  properties.line_step = builder.getI64IntegerAttr(segment.lineStep);
+  if (!segment.indexTensor.empty())
+    properties.index_tensor =
+        FlatSymbolRefAttr::get(context, segment.indexTensor);
+  properties.index_step = builder.getI64IntegerAttr(segment.indexStep);
+  properties.index_rows = builder.getI64IntegerAttr(segment.indexRows);
+  state.addOperands(encoder.getValues());
+}
+
+Segment SegmentOp::getSegment() {
+  Segment segment;
+  segment.tensor = getTensor().str();
+  segment.lines = decode(getLines(), getValues());
+  segment.lineStep = getLineStep();
+  for (auto extent : getExtents().getAsRange<AffineAttr>())
+    segment.extents.push_back(decode(extent, getValues()));
+  segment.strides.assign(getStrides().begin(), getStrides().end());
+  segment.offset = decode(getOffset(), getValues());
+  segment.indexTensor = getIndexTensor().value_or("").str();
+  segment.indexStep = getIndexStep();
+  segment.indexRows = getIndexRows();
+  return segment;
+}
+
+// `lines %n step 4`; absent: one line.
+static ParseResult parseLines(OpAsmParser &parser,
+                              ExpressionParser &expressions,
+                              SegmentOp::Properties &properties) {
+  int64_t step = 0;
+  properties.lines = AffineAttr::get(parser.getContext(), 1, {}, {});
+  if (succeeded(parser.parseOptionalKeyword("lines")))
+    if (expressions.parse(properties.lines) || parser.parseKeyword("step") ||
+        parser.parseInteger(step))
+      return failure();
+  properties.line_step = parser.getBuilder().getI64IntegerAttr(step);
+  return success();
+}
+
+// `indexed @ids step 16 rows 100`; absent: nothing is gathered.
+static ParseResult parseIndex(OpAsmParser &parser,
+                              SegmentOp::Properties &properties) {
+  int64_t step = 0, rows = 0;
+  if (succeeded(parser.parseOptionalKeyword("indexed"))) {
+    StringAttr ids;
+    if (parser.parseSymbolName(ids) || parser.parseKeyword("step") ||
+        parser.parseInteger(step) || parser.parseKeyword("rows") ||
+        parser.parseInteger(rows))
+      return failure();
+    properties.index_tensor = FlatSymbolRefAttr::get(ids);
+  }
+  properties.index_step = parser.getBuilder().getI64IntegerAttr(step);
+  properties.index_rows = parser.getBuilder().getI64IntegerAttr(rows);
+  return success();
+}
+
+ParseResult SegmentOp::parse(OpAsmParser &parser, OperationState &state) {
+  ExpressionParser expressions(parser);
+  auto &properties = state.getOrAddProperties<Properties>();
+  StringAttr tensor;
+  SmallVector<int64_t> strides;
+  if (parser.parseSymbolName(tensor) ||
+      expressions.parseAccess(properties.offset, strides) ||
+      parser.parseKeyword("over") || expressions.parse(properties.extents) ||
+      parseLines(parser, expressions, properties) ||
+      parseIndex(parser, properties) ||
+      parser.parseOptionalAttrDict(state.attributes))
+    return failure();
+  properties.tensor = FlatSymbolRefAttr::get(tensor);
+  properties.strides = parser.getBuilder().getDenseI64ArrayAttr(strides);
+  return expressions.resolve(state);
+}
+
+void SegmentOp::print(OpAsmPrinter &printer) {
+  ExpressionPrinter expressions(printer, getValues());
+  printer << ' ';
+  printer.printSymbolName(getTensor());
+  expressions.printAccess(getOffset(), getStrides());
+  printer << " over ";
+  expressions.print(getExtents());
+  AffineAttr oneLine = AffineAttr::get(getContext(), 1, {}, {});
+  if (getLines() != oneLine || getLineStep() != 0) {
+    printer << " lines ";
+    expressions.print(getLines());
+    printer << " step " << getLineStep();
+  }
+  if (getIndexTensor()) {
+    printer << " indexed ";
+    printer.printSymbolName(*getIndexTensor());
+    printer << " step " << getIndexStep() << " rows " << getIndexRows();
+  }
+  printer.printOptionalAttrDict(
+      (*this)->getDiscardableAttrDictionary().getValue());
+}
+
+static LogicalResult verifyIndex(SegmentOp op) {
+  if (!op.getIndexTensor())
+    return success();
+  auto ids = SymbolTable::lookupNearestSymbolFrom<TensorOp>(
+      op, op.getIndexTensorAttr());
+  bool known =
+      ids && (ids.getRole() == Role::Input || ids.getRole() == Role::Constant);
+  if (!known || !ids.getTensorType().getElementType().isInteger()) // C3
+    return op.emitOpError("is indexed by ")
+           << op.getIndexTensorAttr()
+           << ", expected an integer input or constant";
+  if (op.getIndexRows() <= 0) // C3
+    return op.emitOpError("gathers from a table of ")
+           << op.getIndexRows() << " rows";
+  return success();
+}
+
+LogicalResult SegmentOp::verify() {
+  auto stream = cast<StreamOp>((*this)->getParentOp());
+  auto tensor =
+      SymbolTable::lookupNearestSymbolFrom<TensorOp>(stream, getTensorAttr());
+  if (!tensor) // C1
+    return emitOpError("streams ")
+           << getTensorAttr() << ", which is not a tensor";
+  bool out = stream.getDirection() == Direction::Out;
+  if (out != (tensor.getRole() == Role::Output)) // C1
+    return emitOpError(out ? "writes " : "reads ")
+           << getTensorAttr() << ", which is "
+           << (out ? "not an output" : "an output");
+  size_t extents = getExtents().size();
+  if (extents > 4 || getStrides().size() != extents) // C2
+    return emitOpError("has ")
+           << extents << " extents and " << getStrides().size()
+           << " strides, expected as many, at most four";
+  AffineAttr oneLine = AffineAttr::get(getContext(), 1, {}, {});
+  if (out && (getLines() != oneLine || getIndexTensor())) // C4
+    return emitOpError("leaves the wafer: expected one line and no index");
+  return verifyIndex(*this);
+}

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WSEC_DIALECTS_PE_PEOPS_TD
+#define WSEC_DIALECTS_PE_PEOPS_TD
+
+include "dialects/pe/PeAttrs.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+class Pe_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Pe_Dialect, mnemonic, traits>;
+
+// Ops with a body let what is inside drop the `pe.` prefix.
+class Pe_RegionOp<string mnemonic, list<Trait> traits = []>
+    : Pe_Op<mnemonic, !listconcat([NoTerminator, SingleBlock,
+        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getDefaultDialect"]>],
+        traits)> {
+  let extraClassDefinition = [{
+    ::llvm::StringRef $cppClass::getDefaultDialect() { return "pe"; }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// The program and its routes
+//===----------------------------------------------------------------------===//
+
+def Pe_ProgramOp : Pe_RegionOp<"program",
+    [IsolatedFromAbove, SymbolTable, Symbol]> {
+  let summary = "Holds everything a run needs.";
+  let description = [{
+    Host tensors, routes, classes, streams and kernels in any order, and the
+    launches in the order they are made. `machine` is a preset's name or a
+    JSON description, as `compiler/machine` reads them.
+
+    (C1) The mesh is positive. (C2) Every rectangle and lane lies inside it.
+
+    ```mlir
+    pe.program @main mesh [4, 2] machine "wse2" command 0 {
+      route 0 [0:4, 0:1] from west to south|east|ramp
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+    DenseI64ArrayAttr:$mesh,
+    StrAttr:$machine,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$command_color,
+    OptionalAttr<StrAttr>:$model,
+    OptionalAttr<I64Attr>:$parameters,
+    OptionalAttr<I64Attr>:$weight_bytes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `mesh` $mesh `machine` $machine `command` $command_color
+    (`model` $model^)? attr-dict-with-keyword $body
+  }];
+  let extraClassDeclaration = [{
+    int64_t getWidth() { return getMesh()[0]; }
+    int64_t getHeight() { return getMesh()[1]; }
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Pe_RouteOp : Pe_Op<"route", [HasParent<"ProgramOp">]> {
+  let summary = "Sets the routers of a rectangle for one color.";
+  let description = [{
+    Wavelets of `color` that arrive at the `receive` port (ramp: from the PE
+    itself) leave through every port of `transmit`.
+
+    (C1) `transmit` is not empty. (C2) Except on the ramp, no wavelet leaves
+    through the port it came from.
+
+    ```mlir
+    pe.program @main mesh [8, 2] machine "wse2" command 0 {
+      route 3 [0:8:2, 0:2] from west to east|ramp
+    }
+    ```
+  }];
+  let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$color,
+    Pe_RectAttr:$rect, Pe_Port:$receive, Pe_Ports:$transmit);
+  let assemblyFormat = [{
+    $color custom<Rect>($rect) `from` $receive `to` $transmit attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Scalars
+//===----------------------------------------------------------------------===//
+
+def Pe_ConstantOp : Pe_Op<"constant", [Pure, ConstantLike,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "Is a number known at compile time.";
+  let description = [{
+    (C1) The value fits in 32 bits.
+
+    ```mlir
+    %c768 = pe.constant 768
+    ```
+  }];
+  let arguments = (ins I64Attr:$value);
+  let results = (outs Pe_ScalarType:$result);
+  let assemblyFormat = "$value attr-dict";
+  let hasFolder = 1;
+  let hasVerifier = 1;
+}
+
+def Pe_ScalarOp : Pe_Op<"scalar", [Pure,
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>]> {
+  let summary = "Computes an integer from a PE's coordinates.";
+  let description = [{
+    `px` and `py` are the coordinates. `tile_start(n, p, i)`, `tile_size(n, p,
+    i)` and `tile_index(n, p, e)` split n elements over p parts whose sizes
+    differ by at most one, the larger parts first. `equal`, `less`, `and`, `or`,
+    `not` give 0 or 1; `div` and `mod` round towards zero.
+
+    (C1) As many operands as the function takes: none for px and py, one for
+    not, three for the tiling functions, two for all others. (C2) Loop variables
+    are not operands of scalars.
+
+    ```mlir
+    %px = pe.scalar px
+    %n = pe.constant 768
+    %p = pe.constant 8
+    %size = pe.scalar tile_size(%n, %p, %px)
+    ```
+  }];
+  let arguments = (ins Pe_ScalarKind:$kind, Variadic<Pe_ScalarType>:$inputs);
+  let results = (outs Pe_ScalarType:$result);
+  let assemblyFormat = "$kind (`(` $inputs^ `)`)? attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Classes of PEs
+//===----------------------------------------------------------------------===//
+
+def Pe_ClassOp : Pe_RegionOp<"class",
+    [HasParent<"ProgramOp">, IsolatedFromAbove, SymbolTable, Symbol]> {
+  let summary = "Holds the code of PEs that do the same.";
+  let description = [{
+    Scalars, buffers and routines of every PE in the rectangles.
+
+    (C1) At least one rectangle. (C2) Memory operands name a buffer of the class.
+
+    ```mlir
+    pe.program @main mesh [8, 8] machine "wse2" command 0 {
+      class @token_rows [0:8, 0:4], [0:8, 6:8] {
+        %px = scalar px
+        buffer @x at 8192, 512 bytes of f32
+        routine @clear {
+          vector mov @x[0, strides = [1]] = 0.0 over (128)
+        }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, ArrayAttr:$rects);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name custom<Rects>($rects) attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
+  let summary = "Reserves SRAM in every PE of the class.";
+  let description = [{
+    `node` is the ONNX node that needs the memory. Buffers may overlap: what is
+    used at different times can share SRAM.
+
+    (C1) The address and the size are multiples of the element size. (C2) The
+    element type is f32, f16, bf16, i32, i64 or i1.
+
+    ```mlir
+    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+      class @all [0:1, 0:1] {
+        buffer @x at 8192, 512 bytes of f32 node "/layer.0/Add"
+        buffer @y at 8704, 512 bytes of f32 node "/layer.0/MatMul"
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$address,
+    ConfinedAttr<I64Attr, [IntPositive]>:$bytes,
+    TypeAttr:$type, OptionalAttr<StrAttr>:$node);
+  let assemblyFormat = [{
+    $sym_name `at` $address `,` $bytes `bytes` `of` $type
+    (`node` $node^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Pe_RoutineOp : Pe_RegionOp<"routine", [HasParent<"ClassOp">, Symbol]> {
+  let summary = "Is what the PEs of a class do on one launch.";
+  let description = [{
+    Runs from top to bottom. Routines of several classes with one name are
+    started by the same launches.
+
+    ```mlir
+    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+      class @all [0:1, 0:1] {
+        buffer @x at 8192, 16 bytes of f32
+        routine @clear {
+          vector mov @x[0, strides = [1]] = 0.0 over (4)
+        }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+}
+
+def Pe_VectorOp : Pe_Op<"vector",
+    [AttrSizedOperandSegments, ParentOneOf<["RoutineOp", "ForOp"]>]> {
+  let summary = "Runs one instruction over up to four nested extents.";
+  let description = [{
+    dst = op(a, b) for every index in lexicographic order, one element after the
+    other. `fmac` is dst = fma(a, b, dst), rounded once; a destination stride of
+    0 reduces. `select` is dst = a ? b : dst. Comparisons give 1.0 or 0.0.
+
+    `if %guard` runs the instruction only where the scalar is not zero.
+    `thread n` starts it on microthread n, which runs what it is given in
+    order; memory sources are read at once, memory destinations belong to the
+    thread until an `await`. `line_buffer` lets a vector run along the inner
+    extent of a fabric source of depth 2: values stay, cycles shrink.
+
+    (C1) One to four extents. (C2) The destination is memory or fabric.
+    (C3) Mov and functions take one source, all others two. (C4) A memory
+    operand has one stride per extent. (C5) A fabric source's depth is between 1
+    and the number of extents; a fabric destination's equals it and it has no
+    window. (C6) `line_buffer` needs a fabric source of depth 2. (C7) The thread
+    is between 0 and 7. (C8) Affine expressions number existing operands.
+
+    ```mlir
+    pe.program @main mesh [4, 1] machine "wse2" command 0 {
+      class @all [0:4, 0:1] {
+        %px = scalar px
+        %c4 = constant 4
+        %c768 = constant 768
+        %k = scalar tile_size(%c768, %c4, %px)
+        buffer @acc at 8192, 64 bytes of f32
+        buffer @x at 8256, 12288 bytes of f32
+        routine @matmul {
+          vector fmac @acc[0, strides = [0, 1]] = fabric(2),
+              @x[0, strides = [16, 1]] over (%k, 16)
+          vector mov fabric(3) = @acc[0, strides = [1]] over (16) if %px thread 1
+          await [1]
+        }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins Pe_Opcode:$opcode,
+    Variadic<Pe_ScalarType>:$values, Optional<Pe_ScalarType>:$guard,
+    ArrayAttr:$extents, Pe_OperandAttr:$dst, OptionalAttr<Pe_OperandAttr>:$a,
+    OptionalAttr<Pe_OperandAttr>:$b, OptionalAttr<I64Attr>:$thread,
+    UnitAttr:$line_buffer);
+  let skipDefaultBuilders = 1;
+  let builders = [
+    OpBuilder<(ins "Opcode":$opcode, "const Operand &":$dst,
+      "::llvm::ArrayRef<Operand>":$sources, "::llvm::ArrayRef<Affine>":$extents,
+      CArg<"const Issue &", "{}">:$issue)>
+  ];
+  let extraClassDeclaration = [{
+    /// The operands and extents with the scalars they refer to.
+    Operand getDstOperand();
+    ::llvm::SmallVector<Operand, 2> getSources();
+    ::llvm::SmallVector<Affine, 4> getExtentAffines();
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Pe_ForOp : Pe_RegionOp<"for",
+    [AttrSizedOperandSegments, ParentOneOf<["RoutineOp", "ForOp"]>]> {
+  let summary = "Repeats its body a number of times each PE knows.";
+  let description = [{
+    The loop variable counts from 0. `if %guard` leaves the whole loop out where
+    the scalar is zero.
+
+    (C1) The body has one argument, the loop variable. (C2) The count does not
+    use more operands than there are.
+
+    ```mlir
+    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+      class @all [0:1, 0:1] {
+        buffer @x at 8192, 256 bytes of f32
+        routine @clear {
+          for %i < 16 {
+            vector mov @x[%i * 4, strides = [1]] = 0.0 over (4)
+          }
+        }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Pe_ScalarType>:$values,
+    Optional<Pe_ScalarType>:$guard, Pe_AffineAttr:$count);
+  let regions = (region SizedRegion<1>:$body);
+  let skipDefaultBuilders = 1;
+  let builders = [
+    OpBuilder<(ins "const Affine &":$count,
+      CArg<"::mlir::Value", "{}">:$guard)>
+  ];
+  let extraClassDeclaration = [{
+    ::mlir::BlockArgument getVariable() { return getBody().getArgument(0); }
+    Affine getCountAffine();
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+def Pe_AwaitOp : Pe_Op<"await", [ParentOneOf<["RoutineOp", "ForOp"]>]> {
+  let summary = "Waits until microthreads have done all they were given.";
+  let description = [{
+    (C1) At least one thread, each between 0 and 7, none twice.
+
+    ```mlir
+    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+      class @all [0:1, 0:1] {
+        routine @wait {
+          await [0, 1]
+        }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$threads);
+  let assemblyFormat = "$threads attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// The host side
+//===----------------------------------------------------------------------===//
+
+def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
+  let summary = "Declares a tensor of the host.";
+  let description = [{
+    Inputs and outputs are bound by name. A weight's bytes stay in a file, a
+    constant's are part of the program. `alias` marks an output that equals
+    another tensor unchanged.
+
+    (C1) A static shape of f32, f16, bf16, i32, i64 or i1. (C2) A weight has a
+    source, nothing else does. (C3) A constant has a value of the tensor's type,
+    nothing else does. (C4) Only an output is an alias, of a tensor of its type.
+
+    ```mlir
+    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+      tensor input @input_ids : tensor<1x128xi64>
+      tensor weight @table from <"model.onnx" at 4096> : tensor<30522x384xf32>
+      tensor constant @half = dense<0.5> : tensor<1xf32> : tensor<1xf32>
+      tensor output @logits : tensor<1x128x2xf32>
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Pe_Role:$role, TypeAttr:$type,
+    OptionalAttr<Pe_FileAttr>:$source, OptionalAttr<ElementsAttr>:$value,
+    OptionalAttr<FlatSymbolRefAttr>:$alias);
+  let assemblyFormat = [{
+    $role $sym_name (`from` $source^)? (`=` $value^)? (`alias` $alias^)?
+    `:` $type attr-dict
+  }];
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getType());
+    }
+  }];
+  let hasVerifier = 1;
+}
+
+def Pe_StreamOp : Pe_RegionOp<"stream",
+    [HasParent<"ProgramOp">, IsolatedFromAbove, Symbol]> {
+  let summary = "Lists the words the host sends or takes on one color.";
+  let description = [{
+    `in`: for each segment, for each of its lines, each lane sends one block for
+    each column it serves, west to east. `out`: each lane takes one block for
+    each row it carries, and in a row for each column from east to west. The
+    scalars of the body are evaluated at (column, 0) or (column, row).
+
+    (C1) At least one lane and one segment. (C2) The body holds scalars and
+    segments only.
+
+    ```mlir
+    pe.program @main mesh [4, 4] machine "wse2" command 0 {
+      tensor weight @w from <"w.bin" at 0> : tensor<64x16xf32>
+      stream in @weights color 2 lanes [0 -> 0:4] {
+        %px = scalar px
+        segment @w[%px * 4, strides = [1]] over (4) lines 64 step 16
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Pe_Direction:$direction,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$color, ArrayAttr:$lanes);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $direction $sym_name `color` $color `lanes` custom<Lanes>($lanes)
+    attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">]> {
+  let summary = "Streams blocks of one tensor.";
+  let description = [{
+    In line l, index i of a block is element `offset + l * line_step + sum(i[d]
+    * strides[d])` of the tensor. `indexed @ids step s rows n` adds `ids[l] * s`:
+    the host gathers row ids[l] of n; negative ids count from the end.
+
+    (C1) The tensor exists; a stream that goes out writes an output. (C2) One
+    stride per extent, at most four. (C3) The index tensor is an integer input
+    or constant, with a positive number of rows. (C4) A stream that goes out has
+    one line and no index.
+
+    ```mlir
+    pe.program @main mesh [4, 4] machine "wse2" command 0 {
+      tensor weight @table from <"w.bin" at 0> : tensor<100x16xf32>
+      tensor input @ids : tensor<1x8xi64>
+      stream in @embeddings color 2 lanes [0 -> 0:4] {
+        %px = scalar px
+        segment @table[%px * 4, strides = [1]] over (4) lines 8 step 0
+            indexed @ids step 16 rows 100
+      }
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$tensor,
+    Variadic<Pe_ScalarType>:$values, Pe_AffineAttr:$lines, I64Attr:$line_step,
+    ArrayAttr:$extents, DenseI64ArrayAttr:$strides, Pe_AffineAttr:$offset,
+    OptionalAttr<FlatSymbolRefAttr>:$index_tensor, I64Attr:$index_step,
+    I64Attr:$index_rows);
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "const Segment &":$segment)>];
+  let extraClassDeclaration = [{
+    Segment getSegment();
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels and launches
+//===----------------------------------------------------------------------===//
+
+def Pe_KernelOp : Pe_Op<"kernel", [HasParent<"ProgramOp">, Symbol]> {
+  let summary = "Keeps what reports and errors say about a kernel.";
+  let description = [{
+    `cycles c of l`: predicted cycles, and the lower bound no program of this
+    machine could beat; `bound` is what limits the kernel: compute, stream,
+    fabric or memory.
+
+    ```mlir
+    pe.program @main mesh [4, 4] machine "wse2" command 0 {
+      kernel @fc1 kind "matmul" nodes ["/fc1/MatMul", "/fc1/Add"]
+          region [0:4, 0:4] cycles 5.120000e+03 of 4.608000e+03 bound "stream"
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrAttr:$kind,
+    StrArrayAttr:$nodes, Pe_RectAttr:$region, F64Attr:$predicted_cycles,
+    F64Attr:$lower_bound_cycles, StrAttr:$bound);
+  let assemblyFormat = [{
+    $sym_name `kind` $kind `nodes` $nodes `region` custom<Rect>($region)
+    `cycles` $predicted_cycles `of` $lower_bound_cycles `bound` $bound attr-dict
+  }];
+}
+
+def Pe_LaunchOp : Pe_Op<"launch", [HasParent<"ProgramOp">]> {
+  let summary = "Sends the command that starts a routine.";
+  let description = [{
+    Every PE whose class has the routine runs it, launches in the order of their
+    ops. `streams` are the host streams the launch feeds or drains.
+
+    (C1) Some class has the routine. (C2) The kernel and the streams exist.
+
+    ```mlir
+    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+      class @all [0:1, 0:1] {
+        routine @idle {
+        }
+      }
+      kernel @k kind "test" nodes [] region [0:1, 0:1]
+          cycles 0.0 of 0.0 bound "compute"
+      launch @idle for @k
+    }
+    ```
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$routine, FlatSymbolRefAttr:$kernel,
+    OptionalAttr<ArrayAttr>:$streams);
+  let assemblyFormat = [{
+    $routine `for` $kernel (`streams` $streams^)? attr-dict
+  }];
+}
+
+#endif // WSEC_DIALECTS_PE_PEOPS_TD

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/pe/PeSyntax.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace wsec::pe {
+
+//===----------------------------------------------------------------------===//
+// Rectangles and lanes
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseSpan(AsmParser &parser, int64_t &begin, int64_t &end,
+                             int64_t &step) {
+  step = 1;
+  if (parser.parseInteger(begin) || parser.parseColon() ||
+      parser.parseInteger(end))
+    return failure();
+  if (succeeded(parser.parseOptionalColon()))
+    return parser.parseInteger(step);
+  return success();
+}
+
+static void printSpan(AsmPrinter &printer, int64_t begin, int64_t end,
+                      int64_t step) {
+  printer << begin << ':' << end;
+  if (step != 1)
+    printer << ':' << step;
+}
+
+ParseResult parseRect(AsmParser &parser, RectAttr &rect) {
+  SMLoc location = parser.getCurrentLocation();
+  int64_t x0, x1, xstep, y0, y1, ystep;
+  if (parser.parseLSquare() || parseSpan(parser, x0, x1, xstep) ||
+      parser.parseComma() || parseSpan(parser, y0, y1, ystep) ||
+      parser.parseRSquare())
+    return failure();
+  rect = parser.getChecked<RectAttr>(location, parser.getContext(), x0, x1,
+                                     xstep, y0, y1, ystep);
+  return success(rect != nullptr);
+}
+
+void printRect(AsmPrinter &printer, Operation *, RectAttr rect) {
+  printer << '[';
+  printSpan(printer, rect.getX0(), rect.getX1(), rect.getXstep());
+  printer << ", ";
+  printSpan(printer, rect.getY0(), rect.getY1(), rect.getYstep());
+  printer << ']';
+}
+
+ParseResult parseRects(AsmParser &parser, ArrayAttr &rects) {
+  SmallVector<Attribute> elements;
+  if (parser.parseCommaSeparatedList([&] {
+        RectAttr rect;
+        if (parseRect(parser, rect))
+          return failure();
+        elements.push_back(rect);
+        return success();
+      }))
+    return failure();
+  rects = ArrayAttr::get(parser.getContext(), elements);
+  return success();
+}
+
+void printRects(AsmPrinter &printer, Operation *op, ArrayAttr rects) {
+  llvm::interleaveComma(rects.getAsRange<RectAttr>(), printer,
+                        [&](RectAttr rect) { printRect(printer, op, rect); });
+}
+
+ParseResult parseLanes(AsmParser &parser, ArrayAttr &lanes) {
+  SmallVector<Attribute> elements;
+  auto parseLane = [&]() -> ParseResult {
+    SMLoc location = parser.getCurrentLocation();
+    int64_t row, begin, end, step;
+    if (parser.parseInteger(row) || parser.parseArrow() ||
+        parseSpan(parser, begin, end, step))
+      return failure();
+    if (step != 1)
+      return parser.emitError(location, "the span of a lane has no step");
+    auto lane = parser.getChecked<LaneAttr>(location, parser.getContext(), row,
+                                            begin, end);
+    if (!lane)
+      return failure();
+    elements.push_back(lane);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseLane))
+    return failure();
+  lanes = ArrayAttr::get(parser.getContext(), elements);
+  return success();
+}
+
+void printLanes(AsmPrinter &printer, Operation *, ArrayAttr lanes) {
+  printer << '[';
+  llvm::interleaveComma(lanes.getAsRange<LaneAttr>(), printer,
+                        [&](LaneAttr lane) {
+                          printer << lane.getRow() << " -> ";
+                          printSpan(printer, lane.getBegin(), lane.getEnd(), 1);
+                        });
+  printer << ']';
+}
+
+//===----------------------------------------------------------------------===//
+// Parsing expressions
+//===----------------------------------------------------------------------===//
+
+static int64_t
+numberOf(OpAsmParser::UnresolvedOperand operand,
+         SmallVectorImpl<OpAsmParser::UnresolvedOperand> &known) {
+  for (auto [number, other] : llvm::enumerate(known))
+    if (other.name == operand.name && other.number == operand.number)
+      return number;
+  known.push_back(operand);
+  return known.size() - 1;
+}
+
+ParseResult ExpressionParser::parseTerm(int64_t &constant,
+                                        SmallVectorImpl<int64_t> &numbers,
+                                        SmallVectorImpl<int64_t> &scales) {
+  OpAsmParser::UnresolvedOperand operand;
+  OptionalParseResult isOperand = parser.parseOptionalOperand(operand);
+  if (!isOperand.has_value()) {
+    int64_t value;
+    if (parser.parseInteger(value))
+      return failure();
+    constant += value;
+    return success();
+  }
+  if (failed(*isOperand))
+    return failure();
+  int64_t scale = 1;
+  if (succeeded(parser.parseOptionalStar()) && parser.parseInteger(scale))
+    return failure();
+  numbers.push_back(numberOf(operand, values));
+  scales.push_back(scale);
+  return success();
+}
+
+ParseResult ExpressionParser::parse(AffineAttr &affine) {
+  int64_t constant = 0;
+  SmallVector<int64_t> numbers, scales;
+  do {
+    if (parseTerm(constant, numbers, scales))
+      return failure();
+  } while (succeeded(parser.parseOptionalPlus()));
+  affine = AffineAttr::get(parser.getContext(), constant, numbers, scales);
+  return success();
+}
+
+ParseResult ExpressionParser::parse(ArrayAttr &list) {
+  SmallVector<Attribute> elements;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] {
+        AffineAttr affine;
+        if (parse(affine))
+          return failure();
+        elements.push_back(affine);
+        return success();
+      }))
+    return failure();
+  list = ArrayAttr::get(parser.getContext(), elements);
+  return success();
+}
+
+ParseResult ExpressionParser::parseAccess(AffineAttr &offset,
+                                          SmallVectorImpl<int64_t> &strides) {
+  return failure(
+      parser.parseLSquare() || parse(offset) || parser.parseComma() ||
+      parser.parseKeyword("strides") || parser.parseEqual() ||
+      parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::Square,
+          [&] { return parser.parseInteger(strides.emplace_back()); }) ||
+      parser.parseRSquare());
+}
+
+// After `fabric`: (color, depth = 2, window = offset of total)
+ParseResult ExpressionParser::parseFabric(Attribute &operand) {
+  AffineAttr color, offset, total;
+  unsigned depth = 1;
+  if (parser.parseLParen() || parse(color))
+    return failure();
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef keyword;
+    SMLoc location = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword) || parser.parseEqual())
+      return failure();
+    if (keyword == "depth") {
+      if (parser.parseInteger(depth))
+        return failure();
+    } else if (keyword == "window") {
+      if (parse(offset) || parser.parseKeyword("of") || parse(total))
+        return failure();
+    } else {
+      return parser.emitError(location, "expected depth or window");
+    }
+  }
+  operand = FabricAttr::get(parser.getContext(), color, depth, offset, total);
+  return parser.parseRParen();
+}
+
+ParseResult ExpressionParser::parse(Attribute &operand) {
+  if (succeeded(parser.parseOptionalKeyword("fabric")))
+    return parseFabric(operand);
+  StringAttr buffer;
+  if (failed(parser.parseOptionalSymbolName(buffer)))
+    return parser.parseAttribute(operand, parser.getBuilder().getF32Type());
+  AffineAttr offset;
+  SmallVector<int64_t> strides;
+  if (parseAccess(offset, strides))
+    return failure();
+  operand = MemoryAttr::get(parser.getContext(), FlatSymbolRefAttr::get(buffer),
+                            offset, strides);
+  return success();
+}
+
+ParseResult ExpressionParser::parseGuard() {
+  if (failed(parser.parseOptionalKeyword("if")))
+    return success();
+  return parser.parseOperand(guard.emplace_back());
+}
+
+ParseResult ExpressionParser::resolve(OperationState &state) {
+  Type scalar = ScalarType::get(parser.getContext());
+  if (parser.resolveOperands(values, scalar, state.operands) ||
+      parser.resolveOperands(guard, scalar, state.operands))
+    return failure();
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Printing expressions
+//===----------------------------------------------------------------------===//
+
+void ExpressionPrinter::print(AffineAttr affine) {
+  bool first = true;
+  for (auto [number, scale] :
+       llvm::zip_equal(affine.getValues(), affine.getScales())) {
+    if (!first)
+      printer << " + ";
+    first = false;
+    printer << values[number];
+    if (scale != 1)
+      printer << " * " << scale;
+  }
+  if (first)
+    printer << affine.getConstant();
+  else if (affine.getConstant() != 0)
+    printer << " + " << affine.getConstant();
+}
+
+void ExpressionPrinter::print(ArrayAttr list) {
+  printer << '(';
+  llvm::interleaveComma(list.getAsRange<AffineAttr>(), printer,
+                        [&](AffineAttr affine) { print(affine); });
+  printer << ')';
+}
+
+void ExpressionPrinter::printAccess(AffineAttr offset,
+                                    ArrayRef<int64_t> strides) {
+  printer << '[';
+  print(offset);
+  printer << ", strides = [";
+  llvm::interleaveComma(strides, printer);
+  printer << "]]";
+}
+
+void ExpressionPrinter::print(Attribute operand) {
+  if (auto memory = dyn_cast<MemoryAttr>(operand)) {
+    printer.printSymbolName(memory.getBuffer().getValue());
+    return printAccess(memory.getOffset(), memory.getStrides());
+  }
+  auto fabric = dyn_cast<FabricAttr>(operand);
+  if (!fabric)
+    return printer.printAttributeWithoutType(operand);
+  printer << "fabric(";
+  print(fabric.getColor());
+  if (fabric.getDepth() != 1)
+    printer << ", depth = " << fabric.getDepth();
+  if (fabric.getWindowTotal()) {
+    printer << ", window = ";
+    print(fabric.getWindowOffset());
+    printer << " of ";
+    print(fabric.getWindowTotal());
+  }
+  printer << ')';
+}
+
+} // namespace wsec::pe

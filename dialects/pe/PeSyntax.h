@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How rectangles, lanes, affine expressions and operands are written.
+#ifndef WSEC_DIALECTS_PE_PESYNTAX_H
+#define WSEC_DIALECTS_PE_PESYNTAX_H
+
+#include "dialects/pe/Pe.h"
+
+namespace wsec::pe {
+
+// [0:8:2, 0:4]
+mlir::ParseResult parseRect(mlir::AsmParser &parser, RectAttr &rect);
+void printRect(mlir::AsmPrinter &printer, mlir::Operation *, RectAttr rect);
+
+// [0:8, 0:4], [0:8, 6:8]
+mlir::ParseResult parseRects(mlir::AsmParser &parser, mlir::ArrayAttr &rects);
+void printRects(mlir::AsmPrinter &printer, mlir::Operation *,
+                mlir::ArrayAttr rects);
+
+// [2 -> 0:4, 6 -> 4:8]
+mlir::ParseResult parseLanes(mlir::AsmParser &parser, mlir::ArrayAttr &lanes);
+void printLanes(mlir::AsmPrinter &printer, mlir::Operation *,
+                mlir::ArrayAttr lanes);
+
+/// Parses affine expressions and what contains them, and collects the scalars
+/// they name.
+class ExpressionParser {
+public:
+  explicit ExpressionParser(mlir::OpAsmParser &parser) : parser(parser) {}
+
+  mlir::ParseResult parse(AffineAttr &affine);    // %i * 4 + 2
+  mlir::ParseResult parse(mlir::ArrayAttr &list); // (%n, 16)
+  mlir::ParseResult parse(mlir::Attribute &operand);
+  /// After the name of a buffer or tensor: [%i, strides = [1, 0]]
+  mlir::ParseResult parseAccess(AffineAttr &offset,
+                                llvm::SmallVectorImpl<int64_t> &strides);
+  /// `if %guard`, when there.
+  mlir::ParseResult parseGuard();
+  /// Adds values and guard to an op with `values` and `guard` operands.
+  mlir::ParseResult resolve(mlir::OperationState &state);
+
+  llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> values, guard;
+
+private:
+  mlir::ParseResult parseTerm(int64_t &constant,
+                              llvm::SmallVectorImpl<int64_t> &numbers,
+                              llvm::SmallVectorImpl<int64_t> &scales);
+  mlir::ParseResult parseFabric(mlir::Attribute &operand);
+
+  mlir::OpAsmParser &parser;
+};
+
+/// The inverse, for an op whose scalars are `values`.
+class ExpressionPrinter {
+public:
+  ExpressionPrinter(mlir::OpAsmPrinter &printer, mlir::ValueRange values)
+      : printer(printer), values(values) {}
+
+  void print(AffineAttr affine);
+  void print(mlir::ArrayAttr list);
+  void print(mlir::Attribute operand);
+  void printAccess(AffineAttr offset, llvm::ArrayRef<int64_t> strides);
+
+private:
+  mlir::OpAsmPrinter &printer;
+  mlir::ValueRange values;
+};
+
+} // namespace wsec::pe
+
+#endif // WSEC_DIALECTS_PE_PESYNTAX_H

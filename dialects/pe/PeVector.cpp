@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Instructions, loops and waits.
+
+#include "dialects/pe/PeSyntax.h"
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace wsec::pe;
+
+static constexpr int64_t kMaxExtents = 4;
+static constexpr int64_t kMaxThreads = 8;
+
+unsigned wsec::pe::sourceCount(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::Add:
+  case Opcode::Sub:
+  case Opcode::Mul:
+  case Opcode::Div:
+  case Opcode::Min:
+  case Opcode::Max:
+  case Opcode::Pow:
+  case Opcode::Fmac:
+  case Opcode::Equal:
+  case Opcode::Less:
+  case Opcode::LessOrEqual:
+  case Opcode::And:
+  case Opcode::Or:
+  case Opcode::Select:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
+// A guard that is a constant would be code that always or never runs.
+static void addOperands(OperationState &state, ArrayRef<Value> values,
+                        Value guard) {
+  state.addOperands(values);
+  if (guard)
+    state.addOperands(guard);
+}
+
+//===----------------------------------------------------------------------===//
+// pe.vector
+//===----------------------------------------------------------------------===//
+
+void VectorOp::build(OpBuilder &builder, OperationState &state, Opcode opcode,
+                     const Operand &dst, ArrayRef<Operand> sources,
+                     ArrayRef<Affine> extents, const Issue &issue) {
+  AffineEncoder encoder(builder.getContext());
+  auto &properties = state.getOrAddProperties<Properties>();
+  properties.opcode = OpcodeAttr::get(builder.getContext(), opcode);
+  properties.dst = encoder.encode(dst);
+  if (!sources.empty())
+    properties.a = encoder.encode(sources[0]);
+  if (sources.size() > 1)
+    properties.b = encoder.encode(sources[1]);
+  properties.extents = encoder.encode(extents);
+  if (issue.thread >= 0)
+    properties.thread = builder.getI64IntegerAttr(issue.thread);
+  if (issue.lineBuffer)
+    properties.line_buffer = builder.getUnitAttr();
+  addOperands(state, encoder.getValues(), issue.guard);
+  properties.operandSegmentSizes = {int(encoder.getValues().size()),
+                                    issue.guard ? 1 : 0};
+}
+
+Operand VectorOp::getDstOperand() { return decode(getDst(), getValues()); }
+
+SmallVector<Operand, 2> VectorOp::getSources() {
+  SmallVector<Operand, 2> sources;
+  for (Attribute source : {getAAttr(), getBAttr()})
+    if (source)
+      sources.push_back(decode(source, getValues()));
+  return sources;
+}
+
+SmallVector<Affine, 4> VectorOp::getExtentAffines() {
+  SmallVector<Affine, 4> extents;
+  for (auto extent : getExtents().getAsRange<AffineAttr>())
+    extents.push_back(decode(extent, getValues()));
+  return extents;
+}
+
+// fmac @acc[0, strides = [1]] = fabric(2), @x[0, strides = [0]] over (16)
+//   if %guard thread 1 line_buffer
+ParseResult VectorOp::parse(OpAsmParser &parser, OperationState &state) {
+  ExpressionParser expressions(parser);
+  auto &properties = state.getOrAddProperties<Properties>();
+  StringRef keyword;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  std::optional<Opcode> opcode = symbolizeOpcode(keyword);
+  if (!opcode)
+    return parser.emitError(location, "'")
+           << keyword << "' is not a vector instruction";
+  properties.opcode = OpcodeAttr::get(parser.getContext(), *opcode);
+
+  if (expressions.parse(properties.dst) || parser.parseEqual() ||
+      expressions.parse(properties.a))
+    return failure();
+  if (succeeded(parser.parseOptionalComma()) && expressions.parse(properties.b))
+    return failure();
+  if (parser.parseKeyword("over") || expressions.parse(properties.extents) ||
+      expressions.parseGuard())
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("thread"))) {
+    int64_t thread;
+    if (parser.parseInteger(thread))
+      return failure();
+    properties.thread = parser.getBuilder().getI64IntegerAttr(thread);
+  }
+  if (succeeded(parser.parseOptionalKeyword("line_buffer")))
+    properties.line_buffer = parser.getBuilder().getUnitAttr();
+  properties.operandSegmentSizes = {int(expressions.values.size()),
+                                    int(expressions.guard.size())};
+  return failure(parser.parseOptionalAttrDict(state.attributes) ||
+                 expressions.resolve(state));
+}
+
+void VectorOp::print(OpAsmPrinter &printer) {
+  ExpressionPrinter expressions(printer, getValues());
+  printer << ' ' << stringifyOpcode(getOpcode()) << ' ';
+  expressions.print(getDst());
+  printer << " = ";
+  if (Attribute a = getAAttr())
+    expressions.print(a);
+  if (Attribute b = getBAttr()) {
+    printer << ", ";
+    expressions.print(b);
+  }
+  printer << " over ";
+  expressions.print(getExtents());
+  if (getGuard())
+    printer << " if " << getGuard();
+  if (getThread())
+    printer << " thread " << *getThread();
+  if (getLineBuffer())
+    printer << " line_buffer";
+  printer.printOptionalAttrDict(
+      (*this)->getDiscardableAttrDictionary().getValue());
+}
+
+static LogicalResult verifyAffine(Operation *op, AffineAttr affine,
+                                  ValueRange values) {
+  for (int64_t number : affine.getValues())
+    if (number < 0 || number >= int64_t(values.size()))
+      return op->emitOpError("has an expression over operand ")
+             << number << ", but only " << values.size() << " scalars";
+  return success();
+}
+
+static LogicalResult verifyMemory(VectorOp op, MemoryAttr memory) {
+  if (memory.getStrides().size() != op.getExtents().size()) // C4
+    return op.emitOpError("has ")
+           << op.getExtents().size() << " extents, but "
+           << memory.getStrides().size() << " strides for buffer "
+           << memory.getBuffer();
+  return verifyAffine(op, memory.getOffset(), op.getValues()); // C8
+}
+
+static LogicalResult verifyFabric(VectorOp op, FabricAttr fabric,
+                                  bool destination) {
+  unsigned depth = fabric.getDepth(), extents = op.getExtents().size();
+  if (depth < 1 || depth > extents) // C5
+    return op.emitOpError("has a fabric operand of depth ")
+           << depth << ", but " << extents << " extents";
+  if (destination && (depth != extents || fabric.getWindowTotal())) // C5
+    return op.emitOpError("sends to the fabric: expected depth ")
+           << extents << " and no window";
+  for (AffineAttr affine :
+       {fabric.getColor(), fabric.getWindowOffset(), fabric.getWindowTotal()})
+    if (affine && failed(verifyAffine(op, affine, op.getValues()))) // C8
+      return failure();
+  return success();
+}
+
+static LogicalResult verifyOperand(VectorOp op, Attribute operand,
+                                   bool destination) {
+  if (auto memory = dyn_cast<MemoryAttr>(operand))
+    return verifyMemory(op, memory);
+  if (auto fabric = dyn_cast<FabricAttr>(operand))
+    return verifyFabric(op, fabric, destination);
+  if (destination) // C2
+    return op.emitOpError("writes to a constant");
+  return success();
+}
+
+static LogicalResult verifyIssue(VectorOp op) {
+  auto isLine = [](Attribute operand) {
+    auto fabric = llvm::dyn_cast_or_null<FabricAttr>(operand);
+    return fabric && fabric.getDepth() == 2;
+  };
+  if (op.getLineBuffer() && !isLine(op.getAAttr()) && !isLine(op.getBAttr()))
+    return op.emitOpError("keeps a line buffer, but no fabric source has "
+                          "depth 2"); // C6
+  if (op.getThread() && (*op.getThread() < 0 || *op.getThread() >= kMaxThreads))
+    return op.emitOpError("runs on microthread ") // C7
+           << *op.getThread() << ", expected one below " << kMaxThreads;
+  return success();
+}
+
+LogicalResult VectorOp::verify() {
+  if (getExtents().empty() || getExtents().size() > kMaxExtents) // C1
+    return emitOpError("has ")
+           << getExtents().size() << " extents, expected one to four";
+  for (Attribute extent : getExtents()) {
+    auto affine = dyn_cast<AffineAttr>(extent);
+    if (!affine)
+      return emitOpError("has an extent that is not affine");
+    if (failed(verifyAffine(*this, affine, getValues()))) // C8
+      return failure();
+  }
+  unsigned sources = (getAAttr() ? 1 : 0) + (getBAttr() ? 1 : 0);
+  if (sources != sourceCount(getOpcode()) || !getAAttr()) // C3
+    return emitOpError() << stringifyOpcode(getOpcode()) << " takes "
+                         << sourceCount(getOpcode()) << " sources, found "
+                         << sources;
+  if (failed(verifyOperand(*this, getDst(), /*destination=*/true)))
+    return failure();
+  for (Attribute source : {getAAttr(), getBAttr()})
+    if (source && failed(verifyOperand(*this, source, /*destination=*/false)))
+      return failure();
+  return verifyIssue(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// pe.for and pe.await
+//===----------------------------------------------------------------------===//
+
+void ForOp::build(OpBuilder &builder, OperationState &state,
+                  const Affine &count, Value guard) {
+  AffineEncoder encoder(builder.getContext());
+  auto &properties = state.getOrAddProperties<Properties>();
+  properties.count = encoder.encode(count);
+  addOperands(state, encoder.getValues(), guard);
+  properties.operandSegmentSizes = {int(encoder.getValues().size()),
+                                    guard ? 1 : 0};
+  Block &body = state.addRegion()->emplaceBlock();
+  body.addArgument(ScalarType::get(builder.getContext()), state.location);
+}
+
+Affine ForOp::getCountAffine() { return decode(getCount(), getValues()); }
+
+// for %i < %n + 1 if %guard { ... }
+ParseResult ForOp::parse(OpAsmParser &parser, OperationState &state) {
+  ExpressionParser expressions(parser);
+  auto &properties = state.getOrAddProperties<Properties>();
+  OpAsmParser::Argument variable;
+  variable.type = ScalarType::get(parser.getContext());
+  if (parser.parseArgument(variable) || parser.parseLess() ||
+      expressions.parse(properties.count) || expressions.parseGuard())
+    return failure();
+  properties.operandSegmentSizes = {int(expressions.values.size()),
+                                    int(expressions.guard.size())};
+  return failure(parser.parseOptionalAttrDictWithKeyword(state.attributes) ||
+                 expressions.resolve(state) ||
+                 parser.parseRegion(*state.addRegion(), variable));
+}
+
+void ForOp::print(OpAsmPrinter &printer) {
+  printer << ' ' << getVariable() << " < ";
+  ExpressionPrinter(printer, getValues()).print(getCount());
+  if (getGuard())
+    printer << " if " << getGuard();
+  printer.printOptionalAttrDictWithKeyword(
+      (*this)->getDiscardableAttrDictionary().getValue());
+  printer << ' ';
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+LogicalResult ForOp::verify() {
+  Block &body = getBody().front();
+  if (body.getNumArguments() != 1 ||
+      !isa<ScalarType>(body.getArgument(0).getType())) // C1
+    return emitOpError("needs one loop variable");
+  return verifyAffine(*this, getCount(), getValues()); // C2
+}
+
+LogicalResult AwaitOp::verify() {
+  if (getThreads().empty()) // C1
+    return emitOpError("waits for no microthread");
+  unsigned seen = 0;
+  for (int64_t thread : getThreads()) {
+    if (thread < 0 || thread >= kMaxThreads) // C1
+      return emitOpError("waits for microthread ")
+             << thread << ", expected one below " << kMaxThreads;
+    if (seen & (1u << thread)) // C1
+      return emitOpError("waits for microthread ") << thread << " twice";
+    seen |= 1u << thread;
+  }
+  return success();
+}
