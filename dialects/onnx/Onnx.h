@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The onnx dialect: the one header others include.
+#ifndef DIALECTS_ONNX_ONNX_H
+#define DIALECTS_ONNX_ONNX_H
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/onnx/OnnxDialect.h.inc"
+#include "dialects/onnx/OnnxEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/onnx/OnnxAttrs.h.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "dialects/onnx/OnnxTypes.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/onnx/OnnxOps.h.inc"
+
+namespace wsec::onnx {
+
+/// Attributes of the module and of the arguments and results of @main.
+inline constexpr llvm::StringLiteral opsetAttrName = "onnx.opset";
+inline constexpr llvm::StringLiteral modelAttrName = "onnx.model";
+inline constexpr llvm::StringLiteral parametersAttrName = "onnx.parameters";
+inline constexpr llvm::StringLiteral weightBytesAttrName = "onnx.weight_bytes";
+inline constexpr llvm::StringLiteral nameAttrName = "onnx.name";
+
+} // namespace wsec::onnx
+
+#endif // DIALECTS_ONNX_ONNX_H

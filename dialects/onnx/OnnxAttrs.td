@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DIALECTS_ONNX_ONNXATTRS_TD
+#define DIALECTS_ONNX_ONNXATTRS_TD
+
+include "dialects/onnx/OnnxDialect.td"
+include "mlir/IR/EnumAttr.td"
+
+class Onnx_Attr<string name, string attrMnemonic>
+    : AttrDef<Onnx_Dialect, name> {
+  let mnemonic = attrMnemonic;
+}
+
+def Onnx_ExternalAttr : Onnx_Attr<"External", "external"> {
+  let summary = "Names bytes of a file that hold a tensor's elements.";
+  let description = [{
+    The bytes `[offset, offset + bytes)` of `file`, little endian. Large
+    initializers stay in the model's own file or in its external data, and are
+    read only when the program runs. Relative paths are relative to the working
+    directory of the compiler.
+
+    ```mlir
+    #onnx.external<"bert.onnx", 4096, 1536>
+    ```
+  }];
+  let parameters = (ins StringRefParameter<"path">:$file, "uint64_t":$offset,
+                        "uint64_t":$bytes);
+  let assemblyFormat = "`<` $file `,` $offset `,` $bytes `>`";
+}
+
+def Onnx_UnaryKindAttr : I32EnumAttr<"UnaryKind", "function of one element", [
+    I32EnumAttrCase<"Neg", 0, "neg">, I32EnumAttrCase<"Abs", 1, "abs">,
+    I32EnumAttrCase<"Exp", 2, "exp">, I32EnumAttrCase<"Log", 3, "log">,
+    I32EnumAttrCase<"Sqrt", 4, "sqrt">,
+    I32EnumAttrCase<"Reciprocal", 5, "reciprocal">,
+    I32EnumAttrCase<"Rsqrt", 6, "rsqrt">, I32EnumAttrCase<"Tanh", 7, "tanh">,
+    I32EnumAttrCase<"Erf", 8, "erf">, I32EnumAttrCase<"Sigmoid", 9, "sigmoid">,
+    I32EnumAttrCase<"Sin", 10, "sin">, I32EnumAttrCase<"Cos", 11, "cos">,
+    I32EnumAttrCase<"Floor", 12, "floor">, I32EnumAttrCase<"Ceil", 13, "ceil">,
+    I32EnumAttrCase<"Round", 14, "round">, I32EnumAttrCase<"Sign", 15, "sign">,
+    I32EnumAttrCase<"Not", 16, "not">]> {
+  let cppNamespace = "::wsec::onnx";
+}
+
+def Onnx_BinaryKindAttr : I32EnumAttr<"BinaryKind", "function of two elements", [
+    I32EnumAttrCase<"Add", 0, "add">, I32EnumAttrCase<"Sub", 1, "sub">,
+    I32EnumAttrCase<"Mul", 2, "mul">, I32EnumAttrCase<"Div", 3, "div">,
+    I32EnumAttrCase<"Min", 4, "min">, I32EnumAttrCase<"Max", 5, "max">,
+    I32EnumAttrCase<"Pow", 6, "pow">, I32EnumAttrCase<"Equal", 7, "equal">,
+    I32EnumAttrCase<"Less", 8, "less">,
+    I32EnumAttrCase<"LessOrEqual", 9, "less_or_equal">,
+    I32EnumAttrCase<"And", 10, "and">, I32EnumAttrCase<"Or", 11, "or">]> {
+  let cppNamespace = "::wsec::onnx";
+}
+
+def Onnx_ReduceKindAttr : I32EnumAttr<"ReduceKind", "how elements are combined", [
+    I32EnumAttrCase<"Sum", 0, "sum">, I32EnumAttrCase<"Mean", 1, "mean">,
+    I32EnumAttrCase<"Max", 2, "max">]> {
+  let cppNamespace = "::wsec::onnx";
+}
+
+#endif // DIALECTS_ONNX_ONNXATTRS_TD

@@ -1,0 +1,442 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifiers of the operators, each rule with the label of its description.
+#include "dialects/onnx/Onnx.h"
+#include "mlir/Dialect/Traits.h"
+#include "mlir/IR/Builders.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace wsec::onnx;
+
+//===----------------------------------------------------------------------===//
+// Shapes and names
+//===----------------------------------------------------------------------===//
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+static Type elementOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+static int64_t lastExtent(Value value) { return shapeOf(value).back(); }
+
+/// Says "<what> is <found>, expected <expected>".
+static LogicalResult typeError(Operation *op, StringRef what, Value found,
+                               Type expected) {
+  return op->emitOpError() << what << " is " << found.getType() << ", expected "
+                           << expected;
+}
+
+static LogicalResult expectType(Operation *op, StringRef what, Value value,
+                                ArrayRef<int64_t> shape, Type element) {
+  auto expected = RankedTensorType::get(shape, element);
+  if (value.getType() == expected)
+    return success();
+  return typeError(op, what, value, expected);
+}
+
+/// Holds when `value` broadcasts to the shape `to`, as numpy does.
+static bool broadcastsTo(Value value, ArrayRef<int64_t> to) {
+  ArrayRef<int64_t> from = shapeOf(value);
+  if (from.size() > to.size())
+    return false;
+  for (auto [f, t] : llvm::zip(from, to.take_back(from.size())))
+    if (f != t && f != 1)
+      return false;
+  return true;
+}
+
+/// Results broadcast exactly: each extent comes from some operand.
+static LogicalResult verifyBroadcast(Operation *op, ValueRange operands,
+                                     Value result) {
+  SmallVector<int64_t> shape;
+  for (Value operand : operands) {
+    SmallVector<int64_t> next;
+    if (!OpTrait::util::getBroadcastedShape(shape, shapeOf(operand), next))
+      return op->emitOpError() << "shape of " << operand.getType()
+                               << " does not broadcast with the other operands";
+    shape = next;
+  }
+  if (shapeOf(result) != ArrayRef<int64_t>(shape))
+    return typeError(op, "result", result,
+                     RankedTensorType::get(shape, elementOf(result)));
+  return success();
+}
+
+/// A node's name as it can stand in an SSA name: its leading separators go,
+/// other characters that are none become underscores.
+static std::string asValueName(StringRef node) {
+  std::string name;
+  for (char c : node) {
+    bool plain = llvm::isAlnum(c) || c == '.' || c == '_';
+    if (plain || !name.empty())
+      name.push_back(plain ? c : '_');
+  }
+  return name;
+}
+
+static void nameResultsAfterNode(Operation *op, OpAsmSetValueNameFn setNameFn) {
+  auto node = op->getAttrOfType<StringAttr>("node");
+  std::string name = node ? asValueName(node.getValue()) : std::string();
+  if (name.empty())
+    return;
+  for (Value result : op->getResults())
+    setNameFn(result, name);
+}
+
+//===----------------------------------------------------------------------===//
+// ConstantOp
+//===----------------------------------------------------------------------===//
+
+/// `view offset N strides [...]`, or nothing.
+static ParseResult parseView(OpAsmParser &parser, IntegerAttr &offset,
+                             DenseI64ArrayAttr &strides) {
+  if (failed(parser.parseOptionalKeyword("view")))
+    return success();
+  int64_t first = 0;
+  SmallVector<int64_t> steps;
+  auto parseStep = [&] { return parser.parseInteger(steps.emplace_back()); };
+  if (parser.parseKeyword("offset") || parser.parseInteger(first) ||
+      parser.parseKeyword("strides") ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseStep))
+    return failure();
+  offset = parser.getBuilder().getI64IntegerAttr(first);
+  strides = parser.getBuilder().getDenseI64ArrayAttr(steps);
+  return success();
+}
+
+static void printView(OpAsmPrinter &printer, ConstantOp op) {
+  if (op.hasView())
+    printer << " view offset " << op.getViewOffset() << " strides ["
+            << *op.getStrides() << "]";
+}
+
+/// `external<...> view : type` or `dense<...> : stored-type view -> type`,
+/// where a result of the stored type is not repeated.
+static ParseResult parseStoredTensor(OpAsmParser &parser, Attribute &value,
+                                     IntegerAttr &offset,
+                                     DenseI64ArrayAttr &strides, Type &type) {
+  if (succeeded(parser.parseOptionalKeyword("external"))) {
+    value = ExternalAttr::parse(parser, Type());
+    return failure(!value || parseView(parser, offset, strides) ||
+                   parser.parseColonType(type));
+  }
+  if (parser.parseAttribute(value) || parseView(parser, offset, strides))
+    return failure();
+  if (succeeded(parser.parseOptionalArrow()))
+    return parser.parseType(type);
+  auto typed = dyn_cast<TypedAttr>(value);
+  if (!typed)
+    return parser.emitError(parser.getNameLoc(), "expected a typed value");
+  type = typed.getType();
+  return success();
+}
+
+static void printStoredTensor(OpAsmPrinter &printer, ConstantOp op,
+                              Attribute value, IntegerAttr, DenseI64ArrayAttr,
+                              Type type) {
+  if (auto external = dyn_cast<ExternalAttr>(value)) {
+    printer << "external";
+    external.print(printer);
+    printView(printer, op);
+    printer << " : " << type;
+    return;
+  }
+  printer << value;
+  printView(printer, op);
+  auto typed = dyn_cast<TypedAttr>(value);
+  if (!typed || typed.getType() != type)
+    printer << " -> " << type;
+}
+
+unsigned ConstantOp::storedBits(Type elementType) {
+  return std::max(8u, elementType.getIntOrFloatBitWidth());
+}
+
+int64_t ConstantOp::getStoredElements() {
+  if (auto external = dyn_cast<ExternalAttr>(getValue()))
+    return external.getBytes() * 8 /
+           storedBits(getTensorType().getElementType());
+  return cast<DenseElementsAttr>(getValue()).getNumElements();
+}
+
+SmallVector<int64_t> ConstantOp::getViewStrides() {
+  if (std::optional<ArrayRef<int64_t>> strides = getStrides())
+    return llvm::to_vector(*strides);
+  ArrayRef<int64_t> shape = getTensorType().getShape();
+  SmallVector<int64_t> strides(shape.size(), 1);
+  for (int64_t d = shape.size() - 2; d >= 0; --d)
+    strides[d] = strides[d + 1] * shape[d + 1];
+  return strides;
+}
+
+/// First and last stored element the view touches.
+static std::pair<int64_t, int64_t> touchedElements(ConstantOp op) {
+  int64_t first = op.getViewOffset(), last = first;
+  ArrayRef<int64_t> shape = op.getTensorType().getShape();
+  for (auto [extent, stride] : llvm::zip(shape, op.getViewStrides()))
+    (stride < 0 ? first : last) += (extent - 1) * stride;
+  return {first, last};
+}
+
+LogicalResult ConstantOp::verify() {
+  RankedTensorType type = getTensorType();
+  auto dense = dyn_cast<DenseElementsAttr>(getValue());
+  if (!dense && !isa<ExternalAttr>(getValue())) // C1
+    return emitOpError("value is neither dense elements nor #onnx.external");
+  if (dense && dense.getElementType() != type.getElementType()) // C2
+    return emitOpError() << "stored elements are " << dense.getElementType()
+                         << ", those of the result " << type.getElementType();
+  if (!hasView()) {
+    if (getOffset())
+      return emitOpError("has an offset but no strides");
+    if (getStoredElements() != type.getNumElements()) // C3
+      return emitOpError() << "stores " << getStoredElements()
+                           << " elements, the result has "
+                           << type.getNumElements();
+    return success();
+  }
+  if (getStrides()->size() != size_t(type.getRank())) // C4
+    return emitOpError() << "has " << getStrides()->size()
+                         << " strides for a result of rank " << type.getRank();
+  if (type.getNumElements() == 0)
+    return success();
+  auto [first, last] = touchedElements(*this);
+  if (first < 0 || last >= getStoredElements()) // C5
+    return emitOpError() << "view touches elements " << first << " to " << last
+                         << " of " << getStoredElements() << " stored";
+  return success();
+}
+
+LogicalResult NodeOp::verify() {
+  if (getOpType().empty()) // C1
+    return emitOpError("has no operator name");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Products, attention, norms
+//===----------------------------------------------------------------------===//
+
+LogicalResult MatMulOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), weight = shapeOf(getWeight());
+  if (x.empty() || weight.size() != 2 || weight[0] != x.back()) // C1
+    return emitOpError() << "cannot multiply " << getX().getType() << " by "
+                         << getWeight().getType();
+  Type element = elementOf(getY());
+  if (getBias() && shapeOf(getBias()) != ArrayRef<int64_t>(weight[1])) // C2
+    return typeError(*this, "bias", getBias(),
+                     RankedTensorType::get(weight[1], element));
+  SmallVector<int64_t> shape(x);
+  shape.back() = weight[1];
+  return expectType(*this, "result", getY(), shape, element); // C3
+}
+
+static LogicalResult verifyHeads(AttentionOp op, StringRef what, Value value) {
+  int64_t heads = op.getNumHeads();
+  if (heads > 0 && lastExtent(value) % heads == 0)
+    return success();
+  return op.emitOpError() << lastExtent(value) << " features of " << what
+                          << " are not a multiple of " << heads << " heads";
+}
+
+LogicalResult AttentionOp::verify() {
+  ArrayRef<int64_t> q = shapeOf(getQ()), k = shapeOf(getK()),
+                    v = shapeOf(getV());
+  if (q.size() != 3 || k.size() != 3 || v.size() != 3 || q[0] != k[0] ||
+      q[0] != v[0]) // C1
+    return emitOpError("needs q, k and v of rank 3 and equal batch, found ")
+           << getQ().getType() << ", " << getK().getType() << ", "
+           << getV().getType();
+  if (failed(verifyHeads(*this, "q", getQ())) ||
+      failed(verifyHeads(*this, "k", getK())) ||
+      failed(verifyHeads(*this, "v", getV()))) // C2
+    return failure();
+  if (q[2] != k[2] || k[1] != v[1]) // C3
+    return emitOpError("q and k differ in features or k and v in tokens: ")
+           << getQ().getType() << ", " << getK().getType() << ", "
+           << getV().getType();
+  if (getBias()) {
+    ArrayRef<int64_t> bias = shapeOf(getBias());
+    bool fits = bias.size() == 4 && (bias[0] == q[0] || bias[0] == 1) &&
+                bias[1] == 1 && (bias[2] == q[1] || bias[2] == 1) &&
+                bias[3] == k[1];
+    if (!fits) // C5
+      return emitOpError() << "bias is " << getBias().getType()
+                           << ", expected [" << q[0] << " or 1, 1, " << q[1]
+                           << " or 1, " << k[1] << "]";
+  }
+  return expectType(*this, "result", getY(), {q[0], q[1], v[2]},
+                    elementOf(getQ())); // C4
+}
+
+/// A vector with one element per feature of `x`.
+static LogicalResult verifyFeatureVector(Operation *op, StringRef what, Value x,
+                                         Value vector) {
+  if (!shapeOf(x).empty() &&
+      shapeOf(vector) == ArrayRef<int64_t>(lastExtent(x)))
+    return success();
+  return op->emitOpError() << what << " is " << vector.getType()
+                           << ", expected one element per feature of "
+                           << x.getType();
+}
+
+LogicalResult LayerNormOp::verify() {
+  if (failed(verifyFeatureVector(*this, "scale", getX(), getScale())))
+    return failure(); // C1
+  if (getBias() &&
+      failed(verifyFeatureVector(*this, "bias", getX(), getBias())))
+    return failure(); // C1
+  return expectType(*this, "result", getY(), shapeOf(getX()),
+                    elementOf(getX())); // C2
+}
+
+LogicalResult RMSNormOp::verify() {
+  if (failed(verifyFeatureVector(*this, "scale", getX(), getScale())))
+    return failure(); // C1
+  return expectType(*this, "result", getY(), shapeOf(getX()),
+                    elementOf(getX())); // C2
+}
+
+LogicalResult GatherOp::verify() {
+  ArrayRef<int64_t> table = shapeOf(getTable());
+  Type ids = elementOf(getIds());
+  if (table.size() != 2 || !(ids.isInteger(32) || ids.isInteger(64))) // C1
+    return emitOpError() << "cannot look " << getIds().getType() << " up in "
+                         << getTable().getType();
+  SmallVector<int64_t> shape(shapeOf(getIds()));
+  shape.push_back(table[1]);
+  return expectType(*this, "result", getY(), shape,
+                    elementOf(getTable())); // C2
+}
+
+//===----------------------------------------------------------------------===//
+// Element by element
+//===----------------------------------------------------------------------===//
+
+static bool isComparison(BinaryKind kind) {
+  return kind == BinaryKind::Equal || kind == BinaryKind::Less ||
+         kind == BinaryKind::LessOrEqual;
+}
+
+LogicalResult BinaryOp::verify() {
+  if (failed(verifyBroadcast(*this, getOperands(), getY()))) // C1
+    return failure();
+  if (elementOf(getA()) != elementOf(getB())) // C2
+    return emitOpError() << "operands are of " << elementOf(getA()) << " and "
+                         << elementOf(getB());
+  Type expected = isComparison(getKind()) ? IntegerType::get(getContext(), 1)
+                                          : elementOf(getA());
+  return expectType(*this, "result", getY(), shapeOf(getY()), expected); // C3
+}
+
+LogicalResult WhereOp::verify() {
+  if (failed(verifyBroadcast(*this, getOperands(), getY()))) // C1
+    return failure();
+  if (!elementOf(getCondition()).isInteger(1) ||
+      elementOf(getA()) != elementOf(getB()) ||
+      elementOf(getA()) != elementOf(getY())) // C2
+    return emitOpError("needs an i1 condition and one type of elements, found ")
+           << getOperandTypes() << " -> " << getY().getType();
+  return success();
+}
+
+LogicalResult ReduceOp::verify() {
+  SmallVector<int64_t> shape;
+  ArrayRef<int64_t> x = shapeOf(getX()), axes = getAxes();
+  bool ordered =
+      !axes.empty() && axes.front() >= 0 && axes.back() < int64_t(x.size());
+  for (size_t i = 1; i < axes.size(); ++i)
+    ordered &= axes[i - 1] < axes[i];
+  if (!ordered) // C1
+    return emitOpError() << "axes [" << axes
+                         << "] are not increasing inside rank " << x.size();
+  for (auto [d, extent] : llvm::enumerate(x)) {
+    if (!llvm::is_contained(axes, int64_t(d)))
+      shape.push_back(extent);
+    else if (getKeepdims())
+      shape.push_back(1);
+  }
+  return expectType(*this, "result", getY(), shape, elementOf(getX())); // C2
+}
+
+//===----------------------------------------------------------------------===//
+// Shape only
+//===----------------------------------------------------------------------===//
+
+LogicalResult ReshapeOp::verify() {
+  auto from = cast<RankedTensorType>(getX().getType());
+  auto to = cast<RankedTensorType>(getY().getType());
+  if (from.getElementType() != to.getElementType() ||
+      from.getNumElements() != to.getNumElements()) // C1
+    return emitOpError() << "cannot give " << from << " the type " << to;
+  return success();
+}
+
+LogicalResult ExpandOp::verify() {
+  if (elementOf(getX()) != elementOf(getY()) ||
+      !broadcastsTo(getX(), shapeOf(getY()))) // C1
+    return emitOpError() << getX().getType() << " does not broadcast to "
+                         << getY().getType();
+  return success();
+}
+
+LogicalResult TransposeOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), perm = getPerm();
+  SmallVector<int64_t> sorted(perm), shape;
+  llvm::sort(sorted);
+  bool permutes = perm.size() == x.size();
+  for (size_t d = 0; permutes && d < x.size(); ++d)
+    permutes = sorted[d] == int64_t(d);
+  if (!permutes) // C1
+    return emitOpError() << "[" << perm << "] does not permute " << x.size()
+                         << " dimensions";
+  for (int64_t d : perm)
+    shape.push_back(x[d]);
+  return expectType(*this, "result", getY(), shape, elementOf(getX())); // C2
+}
+
+LogicalResult SliceOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), y = shapeOf(getY());
+  if (getStarts().size() != x.size() || getSteps().size() != x.size() ||
+      y.size() != x.size() || llvm::is_contained(getSteps(), 0)) // C1
+    return emitOpError() << "needs " << x.size()
+                         << " starts, non-zero steps and result dimensions";
+  for (auto [d, extent] : llvm::enumerate(y)) {
+    int64_t first = getStarts()[d], last = first + (extent - 1) * getSteps()[d];
+    if (extent > 0 &&
+        (std::min(first, last) < 0 || std::max(first, last) >= x[d])) // C2
+      return emitOpError() << "takes elements " << first << " to " << last
+                           << " of " << x[d] << " along dimension " << d;
+  }
+  return expectType(*this, "result", getY(), y, elementOf(getX()));
+}
+
+LogicalResult ConcatOp::verify() {
+  if (getParts().empty())
+    return emitOpError("needs at least one operand");
+  SmallVector<int64_t> shape(shapeOf(getParts().front()));
+  int64_t axis = getAxis();
+  if (axis < 0 || axis >= int64_t(shape.size())) // C1
+    return emitOpError() << "axis " << axis << " is outside rank "
+                         << shape.size();
+  shape[axis] = 0;
+  for (Value part : getParts()) {
+    SmallVector<int64_t> rest(shapeOf(part));
+    if (rest.size() != shape.size()) // C1
+      return emitOpError() << "joins rank " << shape.size() << " and rank "
+                           << rest.size();
+    int64_t extent = std::exchange(rest[axis], shape[axis]);
+    if (rest != shape) // C2
+      return emitOpError() << part.getType() << " does not fit "
+                           << getParts().front().getType() << " along axis "
+                           << axis;
+    shape[axis] += extent;
+  }
+  return expectType(*this, "result", getY(), shape,
+                    elementOf(getParts().front())); // C2
+}
+
+#define GET_OP_CLASSES
+#include "dialects/onnx/OnnxOps.cpp.inc"

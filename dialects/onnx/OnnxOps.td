@@ -1,0 +1,434 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef DIALECTS_ONNX_ONNXOPS_TD
+#define DIALECTS_ONNX_ONNXOPS_TD
+
+include "dialects/onnx/OnnxDialect.td"
+include "dialects/onnx/OnnxAttrs.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+/// A value between operators: ranked once simplify has run.
+def Onnx_Tensor : AnyTypeOf<[AnyRankedTensor, Onnx_UnknownType]>;
+def Onnx_Value : AnyTypeOf<[AnyRankedTensor, Onnx_UnknownType, NoneType]>;
+/// Name of the ONNX node an operation stands for: its identity in reports.
+def Onnx_NodeName : DefaultValuedStrAttr<StrAttr, "">;
+
+class Onnx_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Onnx_Dialect, mnemonic,
+         !listconcat(traits, [Pure, DeclareOpInterfaceMethods<OpAsmOpInterface,
+                                        ["getAsmResultNames"]>])> {
+  // Values are called as their nodes: %fc1_relu, %embeddings_Add_0.
+  let extraClassDefinition = [{
+    void $cppClass::getAsmResultNames(
+        ::mlir::OpAsmSetValueNameFn setNameFn) {
+      nameResultsAfterNode(getOperation(), setNameFn);
+    }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// What import produces.
+//===----------------------------------------------------------------------===//
+
+def Onnx_ConstantOp : Onnx_Op<"constant"> {
+  let summary = "Holds a tensor known at compile time.";
+  let description = [{
+    `value` is dense elements (small data) or `#onnx.external` (data that stays
+    in its file). A view tells which stored elements the result takes: element
+    `i` of the result is the stored element `offset + sum(i[d] * strides[d])`.
+    Transpose, Slice, Split, Expand and Reshape of weights fold into views and
+    touch no bytes. Without a view the result is the stored data, row major.
+
+    - (C1) `value` is dense elements or `#onnx.external`.
+    - (C2) stored and result element types are equal.
+    - (C3) without a view, the stored data has as many elements as the result.
+    - (C4) `strides` has one entry per dimension of the result.
+    - (C5) a view stays inside the stored data.
+
+    ```mlir
+    %shape = onnx.constant dense<[1, -1]> : tensor<2xi64>
+    %w = onnx.constant external<"bert.onnx", 4096, 1536> : tensor<16x24xf32>
+    %wt = onnx.constant external<"bert.onnx", 4096, 1536>
+        view offset 0 strides [1, 24] : tensor<24x16xf32>
+    %rows = onnx.constant dense<[1, 2, 3]> : tensor<3xi64>
+        view offset 0 strides [0, 1] -> tensor<4x3xi64>
+    ```
+  }];
+  let arguments = (ins AnyAttr:$value, OptionalAttr<I64Attr>:$offset,
+                       OptionalAttr<DenseI64ArrayAttr>:$strides,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyStaticShapeTensor:$result);
+  let assemblyFormat = [{
+    custom<StoredTensor>($value, $offset, $strides, type($result)) attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    ::mlir::RankedTensorType getTensorType() {
+      return ::llvm::cast<::mlir::RankedTensorType>(getResult().getType());
+    }
+    /// Bits of one stored element (a bool takes a byte).
+    static unsigned storedBits(::mlir::Type elementType);
+    /// Number of elements that are stored (not of the result).
+    int64_t getStoredElements();
+    /// Offset and strides of the result, those of a dense row-major tensor
+    /// when there is no view.
+    int64_t getViewOffset() { return getOffset().value_or(0); }
+    ::llvm::SmallVector<int64_t> getViewStrides();
+    bool hasView() { return getStridesAttr() != nullptr; }
+  }];
+}
+
+def Onnx_NoneOp : Onnx_Op<"none"> {
+  let summary = "Stands for an input that a node leaves out.";
+  let description = [{
+    ```mlir
+    %none = onnx.none
+    %y = onnx.node "Clip"(%x, %none, %max) : (tensor<4xf32>, none, tensor<f32>) -> !onnx.unknown
+    ```
+  }];
+  let results = (outs NoneType:$result);
+  let assemblyFormat = "attr-dict";
+  let extraClassDefinition = [{
+    void $cppClass::getAsmResultNames(
+        ::mlir::OpAsmSetValueNameFn setNameFn) {
+      setNameFn(getResult(), "none");
+    }
+  }];
+}
+
+def Onnx_NodeOp : Onnx_Op<"node"> {
+  let summary = "Applies any ONNX operator, as the model states it.";
+  let description = [{
+    `onnx_attributes` holds what the node states and nothing else: defaults are
+    those of the operator at `onnx.opset` of the module. The empty domain is
+    ONNX's own.
+
+    - (C1) the operator's name is not empty.
+
+    ```mlir
+    %s = onnx.node "Softmax"(%x) with {axis = -1 : i64} {node = "probs"} : (tensor<2x4xf32>) -> !onnx.unknown
+    %g = onnx.node "FastGelu" of "com.microsoft" (%x) {node = "gelu"} : (tensor<2x4xf32>) -> !onnx.unknown
+    ```
+  }];
+  let arguments = (ins StrAttr:$op_type, DefaultValuedStrAttr<StrAttr, "">:$domain,
+                       Variadic<Onnx_Value>:$inputs,
+                       DefaultValuedAttr<DictionaryAttr, "{}">:$onnx_attributes,
+                       Onnx_NodeName:$node);
+  let results = (outs Variadic<Onnx_Tensor>:$outputs);
+  let assemblyFormat = [{
+    $op_type (`of` $domain^)? `(` $inputs `)` (`with` $onnx_attributes^)?
+    attr-dict `:` functional-type($inputs, $outputs)
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// What simplify produces: products, attention, norms.
+//===----------------------------------------------------------------------===//
+
+def Onnx_MatMulOp : Onnx_Op<"matmul"> {
+  let summary = "Multiplies rows by a weight matrix and adds a bias.";
+  let description = [{
+    `y[..., n] = sum over k of x[..., k] * weight[k, n] + bias[n]`.
+
+    - (C1) `weight` has rank 2 and as many rows as the last extent of `x`.
+    - (C2) `bias` has rank 1 and as many elements as `weight` has columns.
+    - (C3) the result is `x` with its last extent replaced by the columns.
+
+    ```mlir
+    %y = onnx.matmul %x, %w bias %b : (tensor<1x8x16xf32>, tensor<16x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$weight,
+                       Optional<AnyRankedTensor>:$bias, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = [{
+    $x `,` $weight (`bias` $bias^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Onnx_AttentionOp : Onnx_Op<"attention"> {
+  let summary = "Attends: softmax(scale * q k^T + bias) v for each head.";
+  let description = [{
+    Heads lie side by side in the last dimension: head `h` of a tensor with
+    heads of size D is features `[h*D, (h+1)*D)`. `bias` is added to the
+    scores and is the same for all heads. With `causal`, query i takes keys
+    j <= i only.
+
+    - (C1) `q`, `k`, `v` have rank 3 and equal batch extents.
+    - (C2) `num_heads` divides the features of `q`, `k` and `v`.
+    - (C3) `q` and `k` have equal features; `k` and `v` equal tokens.
+    - (C4) the result has the batch and tokens of `q`, the features of `v`.
+    - (C5) `bias` is `[B|1, 1, S|1, T]`.
+
+    ```mlir
+    %a = onnx.attention %q, %k, %v bias %mask {num_heads = 4 : i64, scale = 0.5 : f32, causal}
+        : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x1x1x8xf32>) -> tensor<2x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
+                       AnyRankedTensor:$v, Optional<AnyRankedTensor>:$bias,
+                       I64Attr:$num_heads, F32Attr:$scale, UnitAttr:$causal,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = [{
+    $q `,` $k `,` $v (`bias` $bias^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Onnx_LayerNormOp : Onnx_Op<"layer_norm"> {
+  let summary = "Normalizes the last axis to mean 0 and variance 1, then scales.";
+  let description = [{
+    - (C1) `scale` and `bias` have rank 1 and the last extent of `x`.
+    - (C2) the result has the type of `x`.
+
+    ```mlir
+    %y = onnx.layer_norm %x, %g bias %b {epsilon = 1.0e-5 : f32} : (tensor<1x8x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<1x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$scale,
+                       Optional<AnyRankedTensor>:$bias, F32Attr:$epsilon,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = [{
+    $x `,` $scale (`bias` $bias^)? attr-dict `:`
+    functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Onnx_RMSNormOp : Onnx_Op<"rms_norm"> {
+  let summary = "Divides the last axis by its root mean square, then scales.";
+  let description = [{
+    - (C1) `scale` has rank 1 and the last extent of `x`.
+    - (C2) the result has the type of `x`.
+
+    ```mlir
+    %y = onnx.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<1x8x16xf32>, tensor<16xf32>) -> tensor<1x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$scale,
+                       F32Attr:$epsilon, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+      "$x `,` $scale attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+def Onnx_SoftmaxOp : Onnx_Op<"softmax", [SameOperandsAndResultType]> {
+  let summary = "Turns the last axis into probabilities.";
+  let description = [{
+    ```mlir
+    %p = onnx.softmax %x : tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x)";
+}
+
+def Onnx_GatherOp : Onnx_Op<"gather"> {
+  let summary = "Looks rows of a table up by number.";
+  let description = [{
+    `y[i..., f] = table[ids[i...], f]`; negative numbers count from the end.
+
+    - (C1) `table` has rank 2; `ids` are i32 or i64.
+    - (C2) the shape of the result is that of `ids`, then the row length.
+
+    ```mlir
+    %e = onnx.gather %table, %ids : (tensor<100x16xf32>, tensor<1x8xi64>) -> tensor<1x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$table, AnyRankedTensor:$ids,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+      "$table `,` $ids attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// What simplify produces: element by element.
+//===----------------------------------------------------------------------===//
+
+def Onnx_UnaryOp : Onnx_Op<"unary", [SameOperandsAndResultType]> {
+  let summary = "Applies a function to each element.";
+  let description = [{
+    ```mlir
+    %y = onnx.unary tanh %x : tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins Onnx_UnaryKindAttr:$kind, AnyRankedTensor:$x,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$kind $x attr-dict `:` type($x)";
+}
+
+def Onnx_BinaryOp : Onnx_Op<"binary"> {
+  let summary = "Combines two tensors element by element.";
+  let description = [{
+    Shapes broadcast as in numpy: aligned at the last dimension, extent 1 or a
+    missing dimension repeats.
+
+    - (C1) the shapes broadcast to the shape of the result.
+    - (C2) operands have one element type.
+    - (C3) a comparison gives i1, any other kind the type of its operands.
+
+    ```mlir
+    %y = onnx.binary add %x, %b : (tensor<8x16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins Onnx_BinaryKindAttr:$kind, AnyRankedTensor:$a,
+                       AnyRankedTensor:$b, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = [{
+    $kind $a `,` $b attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Onnx_WhereOp : Onnx_Op<"where"> {
+  let summary = "Chooses between two tensors element by element.";
+  let description = [{
+    - (C1) the three shapes broadcast to the shape of the result.
+    - (C2) `condition` is i1; `a`, `b` and the result have one element type.
+
+    ```mlir
+    %y = onnx.where %c, %a, %b : (tensor<8x1xi1>, tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$condition, AnyRankedTensor:$a,
+                       AnyRankedTensor:$b, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = [{
+    $condition `,` $a `,` $b attr-dict `:` functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Onnx_CastOp : Onnx_Op<"cast", [SameOperandsAndResultShape]> {
+  let summary = "Converts each element to another type.";
+  let description = [{
+    ```mlir
+    %y = onnx.cast %x : tensor<2x8xi64> -> tensor<2x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+}
+
+def Onnx_ReduceOp : Onnx_Op<"reduce"> {
+  let summary = "Combines all elements along some axes.";
+  let description = [{
+    - (C1) `axes` are in increasing order, inside the rank, at least one.
+    - (C2) the result is `x` with these axes of extent 1, or without them
+      unless `keepdims`.
+
+    ```mlir
+    %y = onnx.reduce mean %x {axes = array<i64: 1>, keepdims = false} : tensor<2x8x16xf32> -> tensor<2x16xf32>
+    ```
+  }];
+  let arguments = (ins Onnx_ReduceKindAttr:$kind, AnyRankedTensor:$x,
+                       DenseI64ArrayAttr:$axes, BoolAttr:$keepdims,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$kind $x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// What simplify produces: shape only.
+//===----------------------------------------------------------------------===//
+
+def Onnx_ReshapeOp : Onnx_Op<"reshape"> {
+  let summary = "Gives the same elements in the same order another shape.";
+  let description = [{
+    - (C1) operand and result have equally many elements of one type.
+
+    ```mlir
+    %y = onnx.reshape %x : tensor<2x8x16xf32> -> tensor<16x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Onnx_ExpandOp : Onnx_Op<"expand"> {
+  let summary = "Repeats a tensor along extents of 1 and new leading dimensions.";
+  let description = [{
+    - (C1) the operand broadcasts to the result, of one element type.
+
+    ```mlir
+    %y = onnx.expand %x : tensor<1x16xf32> -> tensor<2x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Onnx_TransposeOp : Onnx_Op<"transpose"> {
+  let summary = "Permutes dimensions: dimension i of the result is perm[i] of x.";
+  let description = [{
+    - (C1) `perm` is a permutation of the dimensions of `x`.
+    - (C2) the result has the permuted shape.
+
+    ```mlir
+    %y = onnx.transpose %x {perm = array<i64: 1, 0>} : tensor<8x16xf32> -> tensor<16x8xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, DenseI64ArrayAttr:$perm,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Onnx_SliceOp : Onnx_Op<"slice"> {
+  let summary = "Takes a strided box out of a tensor.";
+  let description = [{
+    Element `i` of the result is element `starts[d] + i[d] * steps[d]` of `x`.
+    Steps may be negative.
+
+    - (C1) `starts` and `steps` have one entry per dimension; no step is 0.
+    - (C2) the box lies inside `x`.
+
+    ```mlir
+    %y = onnx.slice %x {starts = array<i64: 0, 4>, steps = array<i64: 1, 2>} : tensor<8x16xf32> -> tensor<8x6xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, DenseI64ArrayAttr:$starts,
+                       DenseI64ArrayAttr:$steps, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Onnx_ConcatOp : Onnx_Op<"concat"> {
+  let summary = "Joins tensors along one axis.";
+  let description = [{
+    - (C1) `axis` is inside the rank; all ranks are equal.
+    - (C2) extents are equal except along `axis`, where they add up.
+
+    ```mlir
+    %y = onnx.concat %a, %b {axis = 1 : i64} : (tensor<8x4xf32>, tensor<8x6xf32>) -> tensor<8x10xf32>
+    ```
+  }];
+  let arguments = (ins Variadic<AnyRankedTensor>:$parts, I64Attr:$axis,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+      "$parts attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
+#endif // DIALECTS_ONNX_ONNXOPS_TD

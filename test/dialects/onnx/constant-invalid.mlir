@@ -1,0 +1,63 @@
+// RUN: wse-opt %s --split-input-file --verify-diagnostics
+
+func.func @constant_c1() {
+  // expected-error @below {{value is neither dense elements nor #onnx.external}}
+  %c = onnx.constant 1 : i32 -> tensor<1xi32>
+  return
+}
+
+// -----
+
+func.func @constant_c2() {
+  // expected-error @below {{stored elements are 'i32', those of the result 'f32'}}
+  %c = onnx.constant dense<1> : tensor<1xi32> -> tensor<1xf32>
+  return
+}
+
+// -----
+
+func.func @constant_c3() {
+  // expected-error @below {{stores 4 elements, the result has 5}}
+  %c = onnx.constant external<"w.bin", 0, 16> : tensor<5xf32>
+  return
+}
+
+// -----
+
+func.func @constant_c4() {
+  // expected-error @below {{has 1 strides for a result of rank 2}}
+  %c = onnx.constant external<"w.bin", 0, 16> view offset 0 strides [1] : tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @constant_c5_after_the_end() {
+  // expected-error @below {{view touches elements 1 to 4 of 4 stored}}
+  %c = onnx.constant external<"w.bin", 0, 16> view offset 1 strides [2, 1] : tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @constant_c5_before_the_start() {
+  // expected-error @below {{view touches elements -1 to 0 of 4 stored}}
+  %c = onnx.constant external<"w.bin", 0, 16> view offset 0 strides [-1] : tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @constant_offset_without_strides() {
+  // expected-error @below {{has an offset but no strides}}
+  %c = "onnx.constant"() {value = #onnx.external<"w.bin", 0, 16>, offset = 4 : i64} : () -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @constant_untyped() {
+  // expected-error @below {{expected a typed value}}
+  %c = onnx.constant unit
+  return
+}

@@ -1,0 +1,26 @@
+// RUN: wse-opt %s --verify-roundtrip | FileCheck %s
+
+// CHECK-LABEL: func.func @dense
+func.func @dense() -> tensor<2xi64> {
+  // CHECK: %shape = onnx.constant dense<[1, -1]> : tensor<2xi64> {node = "shape"}
+  %shape = onnx.constant dense<[1, -1]> : tensor<2xi64> {node = "shape"}
+  return %shape : tensor<2xi64>
+}
+
+// CHECK-LABEL: func.func @external
+func.func @external() -> (tensor<16x24xf32>, tensor<24x16xf32>, tensor<16xi1>) {
+  // CHECK: onnx.constant external<"bert.onnx", 4096, 1536> : tensor<16x24xf32>
+  %w = onnx.constant external<"bert.onnx", 4096, 1536> : tensor<16x24xf32>
+  // CHECK: onnx.constant external<"bert.onnx", 4096, 1536> view offset 0 strides [1, 24] : tensor<24x16xf32>
+  %wt = onnx.constant external<"bert.onnx", 4096, 1536> view offset 0 strides [1, 24] : tensor<24x16xf32>
+  // CHECK: onnx.constant external<"bert.onnx", 0, 16> : tensor<16xi1>
+  %mask = onnx.constant external<"bert.onnx", 0, 16> : tensor<16xi1>
+  return %w, %wt, %mask : tensor<16x24xf32>, tensor<24x16xf32>, tensor<16xi1>
+}
+
+// CHECK-LABEL: func.func @reversed_and_repeated
+func.func @reversed_and_repeated() -> tensor<2x3xf32> {
+  // CHECK: onnx.constant dense<{{.*}}> : tensor<3xf32> view offset 2 strides [0, -1] -> tensor<2x3xf32>
+  %c = onnx.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32> view offset 2 strides [0, -1] -> tensor<2x3xf32>
+  return %c : tensor<2x3xf32>
+}

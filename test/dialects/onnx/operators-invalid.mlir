@@ -1,0 +1,223 @@
+// RUN: wse-opt %s --split-input-file --verify-diagnostics
+
+func.func @matmul_c1(%x: tensor<8x15xf32>, %w: tensor<16x24xf32>) {
+  // expected-error @below {{cannot multiply 'tensor<8x15xf32>' by 'tensor<16x24xf32>'}}
+  %y = onnx.matmul %x, %w : (tensor<8x15xf32>, tensor<16x24xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c2(%x: tensor<8x16xf32>, %w: tensor<16x24xf32>, %b: tensor<16xf32>) {
+  // expected-error @below {{bias is 'tensor<16xf32>', expected 'tensor<24xf32>'}}
+  %y = onnx.matmul %x, %w bias %b : (tensor<8x16xf32>, tensor<16x24xf32>, tensor<16xf32>) -> tensor<8x24xf32>
+  return
+}
+
+// -----
+
+func.func @matmul_c3(%x: tensor<8x16xf32>, %w: tensor<16x24xf32>) {
+  // expected-error @below {{result is 'tensor<8x16xf32>', expected 'tensor<8x24xf32>'}}
+  %y = onnx.matmul %x, %w : (tensor<8x16xf32>, tensor<16x24xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c1(%q: tensor<2x8x16xf32>, %k: tensor<3x8x16xf32>) {
+  // expected-error @below {{needs q, k and v of rank 3 and equal batch, found 'tensor<2x8x16xf32>', 'tensor<3x8x16xf32>', 'tensor<3x8x16xf32>'}}
+  %a = onnx.attention %q, %k, %k {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<3x8x16xf32>, tensor<3x8x16xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2(%q: tensor<2x8x16xf32>) {
+  // expected-error @below {{16 features of q are not a multiple of 3 heads}}
+  %a = onnx.attention %q, %q, %q {num_heads = 3 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c3(%q: tensor<2x8x16xf32>, %v: tensor<2x9x16xf32>) {
+  // expected-error @below {{q and k differ in features or k and v in tokens}}
+  %a = onnx.attention %q, %q, %v {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x9x16xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c4(%q: tensor<2x8x16xf32>, %v: tensor<2x8x32xf32>) {
+  // expected-error @below {{result is 'tensor<2x8x16xf32>', expected 'tensor<2x8x32xf32>'}}
+  %a = onnx.attention %q, %q, %v {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x32xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c5(%q: tensor<2x8x16xf32>, %bias: tensor<2x4x8x8xf32>) {
+  // expected-error @below {{bias is 'tensor<2x4x8x8xf32>', expected [2 or 1, 1, 8 or 1, 8]}}
+  %a = onnx.attention %q, %q, %q bias %bias {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x4x8x8xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c1(%x: tensor<8x16xf32>, %g: tensor<8xf32>) {
+  // expected-error @below {{scale is 'tensor<8xf32>', expected one element per feature of 'tensor<8x16xf32>'}}
+  %y = onnx.layer_norm %x, %g {epsilon = 1.0e-5 : f32} : (tensor<8x16xf32>, tensor<8xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @layer_norm_c2(%x: tensor<8x16xf32>, %g: tensor<16xf32>) {
+  // expected-error @below {{result is 'tensor<8xf32>', expected 'tensor<8x16xf32>'}}
+  %y = onnx.layer_norm %x, %g {epsilon = 1.0e-5 : f32} : (tensor<8x16xf32>, tensor<16xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c1(%x: tensor<8x16xf32>, %g: tensor<1x16xf32>) {
+  // expected-error @below {{scale is 'tensor<1x16xf32>', expected one element per feature of 'tensor<8x16xf32>'}}
+  %y = onnx.rms_norm %x, %g {epsilon = 1.0e-5 : f32} : (tensor<8x16xf32>, tensor<1x16xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @gather_c1(%table: tensor<100x16xf32>, %ids: tensor<8xf32>) {
+  // expected-error @below {{cannot look 'tensor<8xf32>' up in 'tensor<100x16xf32>'}}
+  %e = onnx.gather %table, %ids : (tensor<100x16xf32>, tensor<8xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @gather_c2(%table: tensor<100x16xf32>, %ids: tensor<8xi64>) {
+  // expected-error @below {{result is 'tensor<8x100xf32>', expected 'tensor<8x16xf32>'}}
+  %e = onnx.gather %table, %ids : (tensor<100x16xf32>, tensor<8xi64>) -> tensor<8x100xf32>
+  return
+}
+
+// -----
+
+func.func @binary_c1(%a: tensor<8x16xf32>, %b: tensor<8xf32>) {
+  // expected-error @below {{shape of 'tensor<8xf32>' does not broadcast with the other operands}}
+  %y = onnx.binary add %a, %b : (tensor<8x16xf32>, tensor<8xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @binary_c1_result(%a: tensor<8x1xf32>, %b: tensor<16xf32>) {
+  // expected-error @below {{result is 'tensor<8x1xf32>', expected 'tensor<8x16xf32>'}}
+  %y = onnx.binary add %a, %b : (tensor<8x1xf32>, tensor<16xf32>) -> tensor<8x1xf32>
+  return
+}
+
+// -----
+
+func.func @binary_c2(%a: tensor<8xf32>, %b: tensor<8xi64>) {
+  // expected-error @below {{operands are of 'f32' and 'i64'}}
+  %y = onnx.binary add %a, %b : (tensor<8xf32>, tensor<8xi64>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @binary_c3(%a: tensor<8xf32>) {
+  // expected-error @below {{result is 'tensor<8xf32>', expected 'tensor<8xi1>'}}
+  %y = onnx.binary less %a, %a : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @where_c2(%c: tensor<8xi64>, %a: tensor<8xf32>) {
+  // expected-error @below {{needs an i1 condition and one type of elements}}
+  %y = onnx.where %c, %a, %a : (tensor<8xi64>, tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @reduce_c1(%x: tensor<2x8xf32>) {
+  // expected-error @below {{axes [1, 0] are not increasing inside rank 2}}
+  %y = onnx.reduce sum %x {axes = array<i64: 1, 0>, keepdims = false} : tensor<2x8xf32> -> tensor<f32>
+  return
+}
+
+// -----
+
+func.func @reduce_c2(%x: tensor<2x8xf32>) {
+  // expected-error @below {{result is 'tensor<2x1xf32>', expected 'tensor<2xf32>'}}
+  %y = onnx.reduce sum %x {axes = array<i64: 1>, keepdims = false} : tensor<2x8xf32> -> tensor<2x1xf32>
+  return
+}
+
+// -----
+
+func.func @reshape_c1(%x: tensor<2x8xf32>) {
+  // expected-error @below {{cannot give 'tensor<2x8xf32>' the type 'tensor<3x5xf32>'}}
+  %y = onnx.reshape %x : tensor<2x8xf32> -> tensor<3x5xf32>
+  return
+}
+
+// -----
+
+func.func @expand_c1(%x: tensor<2x8xf32>) {
+  // expected-error @below {{'tensor<2x8xf32>' does not broadcast to 'tensor<2x16xf32>'}}
+  %y = onnx.expand %x : tensor<2x8xf32> -> tensor<2x16xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c1(%x: tensor<2x8xf32>) {
+  // expected-error @below {{[1, 1] does not permute 2 dimensions}}
+  %y = onnx.transpose %x {perm = array<i64: 1, 1>} : tensor<2x8xf32> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @transpose_c2(%x: tensor<2x8xf32>) {
+  // expected-error @below {{result is 'tensor<2x8xf32>', expected 'tensor<8x2xf32>'}}
+  %y = onnx.transpose %x {perm = array<i64: 1, 0>} : tensor<2x8xf32> -> tensor<2x8xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{needs 1 starts, non-zero steps and result dimensions}}
+  %y = onnx.slice %x {starts = array<i64: 0>, steps = array<i64: 0>} : tensor<8xf32> -> tensor<2xf32>
+  return
+}
+
+// -----
+
+func.func @slice_c2(%x: tensor<8xf32>) {
+  // expected-error @below {{takes elements 4 to 8 of 8 along dimension 0}}
+  %y = onnx.slice %x {starts = array<i64: 4>, steps = array<i64: 2>} : tensor<8xf32> -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1(%x: tensor<8xf32>) {
+  // expected-error @below {{axis 1 is outside rank 1}}
+  %y = onnx.concat %x {axis = 1 : i64} : (tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c2(%x: tensor<8x2xf32>, %z: tensor<7x2xf32>) {
+  // expected-error @below {{'tensor<7x2xf32>' does not fit 'tensor<8x2xf32>' along axis 1}}
+  %y = onnx.concat %x, %z {axis = 1 : i64} : (tensor<8x2xf32>, tensor<7x2xf32>) -> tensor<8x4xf32>
+  return
+}

@@ -1,0 +1,69 @@
+// RUN: wse-opt %s --verify-roundtrip | FileCheck %s
+
+// CHECK-LABEL: func.func @matmul
+func.func @matmul(%x: tensor<1x8x16xf32>, %w: tensor<16x24xf32>, %b: tensor<24xf32>) -> tensor<1x8x24xf32> {
+  // CHECK: onnx.matmul %{{.*}}, %{{.*}} bias %{{.*}} : (tensor<1x8x16xf32>, tensor<16x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>
+  %y = onnx.matmul %x, %w bias %b : (tensor<1x8x16xf32>, tensor<16x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>
+  // CHECK: onnx.matmul %{{.*}}, %{{.*}} : (tensor<1x8x16xf32>, tensor<16x24xf32>) -> tensor<1x8x24xf32>
+  %z = onnx.matmul %x, %w : (tensor<1x8x16xf32>, tensor<16x24xf32>) -> tensor<1x8x24xf32>
+  return %y : tensor<1x8x24xf32>
+}
+
+// CHECK-LABEL: func.func @attention
+func.func @attention(%q: tensor<2x8x16xf32>, %k: tensor<2x8x16xf32>, %v: tensor<2x8x16xf32>, %mask: tensor<2x1x1x8xf32>) -> tensor<2x8x16xf32> {
+  // CHECK: onnx.attention %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} {causal, num_heads = 4 : i64, scale = 5.000000e-01 : f32}
+  %a = onnx.attention %q, %k, %v bias %mask {num_heads = 4 : i64, scale = 0.5 : f32, causal}
+      : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x1x1x8xf32>) -> tensor<2x8x16xf32>
+  return %a : tensor<2x8x16xf32>
+}
+
+// CHECK-LABEL: func.func @norms
+func.func @norms(%x: tensor<1x8x16xf32>, %g: tensor<16xf32>, %b: tensor<16xf32>) -> tensor<1x8x16xf32> {
+  // CHECK: onnx.layer_norm %{{.*}}, %{{.*}} bias %{{.*}} {epsilon = {{.*}} : f32}
+  %l = onnx.layer_norm %x, %g bias %b {epsilon = 1.0e-5 : f32} : (tensor<1x8x16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<1x8x16xf32>
+  // CHECK: onnx.rms_norm
+  %r = onnx.rms_norm %l, %g {epsilon = 1.0e-6 : f32} : (tensor<1x8x16xf32>, tensor<16xf32>) -> tensor<1x8x16xf32>
+  // CHECK: onnx.softmax %{{.*}} : tensor<1x8x16xf32>
+  %s = onnx.softmax %r : tensor<1x8x16xf32>
+  return %s : tensor<1x8x16xf32>
+}
+
+// CHECK-LABEL: func.func @gather
+func.func @gather(%table: tensor<100x16xf32>, %ids: tensor<1x8xi64>) -> tensor<1x8x16xf32> {
+  // CHECK: onnx.gather %{{.*}}, %{{.*}} : (tensor<100x16xf32>, tensor<1x8xi64>) -> tensor<1x8x16xf32>
+  %e = onnx.gather %table, %ids : (tensor<100x16xf32>, tensor<1x8xi64>) -> tensor<1x8x16xf32>
+  return %e : tensor<1x8x16xf32>
+}
+
+// CHECK-LABEL: func.func @elementwise
+func.func @elementwise(%x: tensor<8x16xf32>, %b: tensor<16xf32>, %i: tensor<8x1xi64>) -> tensor<8x16xf32> {
+  // CHECK: onnx.unary tanh %{{.*}} : tensor<8x16xf32>
+  %t = onnx.unary tanh %x : tensor<8x16xf32>
+  // CHECK: onnx.binary add %{{.*}}, %{{.*}} : (tensor<8x16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
+  %s = onnx.binary add %t, %b : (tensor<8x16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
+  // CHECK: onnx.cast %{{.*}} : tensor<8x1xi64> -> tensor<8x1xf32>
+  %f = onnx.cast %i : tensor<8x1xi64> -> tensor<8x1xf32>
+  // CHECK: onnx.binary less_or_equal
+  %c = onnx.binary less_or_equal %f, %s : (tensor<8x1xf32>, tensor<8x16xf32>) -> tensor<8x16xi1>
+  // CHECK: onnx.where %{{.*}}, %{{.*}}, %{{.*}} : (tensor<8x16xi1>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
+  %w = onnx.where %c, %s, %b : (tensor<8x16xi1>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
+  return %w : tensor<8x16xf32>
+}
+
+// CHECK-LABEL: func.func @shapes
+func.func @shapes(%x: tensor<2x8x16xf32>) -> tensor<2x2x16xf32> {
+  // CHECK: onnx.reduce mean %{{.*}} {axes = array<i64: 1>, keepdims = true} : tensor<2x8x16xf32> -> tensor<2x1x16xf32>
+  %m = onnx.reduce mean %x {axes = array<i64: 1>, keepdims = true} : tensor<2x8x16xf32> -> tensor<2x1x16xf32>
+  // CHECK: onnx.expand %{{.*}} : tensor<2x1x16xf32> -> tensor<2x8x16xf32>
+  %e = onnx.expand %m : tensor<2x1x16xf32> -> tensor<2x8x16xf32>
+  // CHECK: onnx.transpose %{{.*}} {perm = array<i64: 1, 0, 2>} : tensor<2x8x16xf32> -> tensor<8x2x16xf32>
+  %t = onnx.transpose %e {perm = array<i64: 1, 0, 2>} : tensor<2x8x16xf32> -> tensor<8x2x16xf32>
+  // CHECK: onnx.slice %{{.*}} {starts = array<i64: 7, 0, 0>, steps = array<i64: -2, 1, 1>} : tensor<8x2x16xf32> -> tensor<4x2x16xf32>
+  %s = onnx.slice %t {starts = array<i64: 7, 0, 0>, steps = array<i64: -2, 1, 1>} : tensor<8x2x16xf32> -> tensor<4x2x16xf32>
+  // CHECK: onnx.reshape %{{.*}} : tensor<4x2x16xf32> -> tensor<2x4x16xf32>
+  %r = onnx.reshape %s : tensor<4x2x16xf32> -> tensor<2x4x16xf32>
+  %one = onnx.slice %r {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<2x4x16xf32> -> tensor<2x1x16xf32>
+  // CHECK: onnx.concat %{{.*}}, %{{.*}} {axis = 1 : i64} : (tensor<2x1x16xf32>, tensor<2x1x16xf32>) -> tensor<2x2x16xf32>
+  %c = onnx.concat %one, %one {axis = 1 : i64} : (tensor<2x1x16xf32>, tensor<2x1x16xf32>) -> tensor<2x2x16xf32>
+  return %c : tensor<2x2x16xf32>
+}
