@@ -176,9 +176,9 @@ static LogicalResult verifyIndex(SegmentOp op) {
     return op.emitOpError("is indexed by ")
            << op.getIndexTensorAttr()
            << ", expected an integer input or constant";
-  if (op.getIndexRows() <= 0) // C3
-    return op.emitOpError("gathers from a table of ")
-           << op.getIndexRows() << " rows";
+  auto rows = static_cast<int64_t>(op.getIndexRows());
+  if (rows <= 0) // C3
+    return op.emitOpError("gathers from a table of ") << rows << " rows";
   return success();
 }
 

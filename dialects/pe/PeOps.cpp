@@ -113,15 +113,16 @@ LogicalResult RouteOp::verify() {
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValueAttr(); }
 
 LogicalResult ConstantOp::verify() {
-  if (!llvm::isInt<32>(getValue())) // C1
-    return emitOpError("has value ") << getValue() << ", which needs 33 bits";
+  auto value = static_cast<int64_t>(getValue());
+  if (!llvm::isInt<32>(value)) // C1
+    return emitOpError("has value ") << value << ", more than 32 bits hold";
   return success();
 }
 
 void ConstantOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  std::string name = getValue() < 0 ? "m" + std::to_string(-getValue())
-                                    : "c" + std::to_string(getValue());
-  setName(getResult(), name);
+  auto value = static_cast<int64_t>(getValue());
+  setName(getResult(), value < 0 ? "m" + std::to_string(-value)
+                                 : "c" + std::to_string(value));
 }
 
 unsigned wsec::pe::inputCount(ScalarKind kind) {

@@ -36,7 +36,7 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
 
     ```mlir
     pe.program @main mesh [4, 2] machine "wse2" command 0 {
-      route 0 [0:4, 0:1] from west to south|east|ramp
+      route 0 [0:4, 0:1] from west to [south, east, ramp]
     }
     ```
   }];
@@ -71,14 +71,15 @@ def Pe_RouteOp : Pe_Op<"route", [HasParent<"ProgramOp">]> {
 
     ```mlir
     pe.program @main mesh [8, 2] machine "wse2" command 0 {
-      route 3 [0:8:2, 0:2] from west to east|ramp
+      route 3 [0:8:2, 0:2] from west to [east, ramp]
     }
     ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$color,
     Pe_RectAttr:$rect, Pe_Port:$receive, Pe_Ports:$transmit);
   let assemblyFormat = [{
-    $color custom<Rect>($rect) `from` $receive `to` $transmit attr-dict
+    $color custom<Rect>($rect) `from` $receive `to` custom<Ports>($transmit)
+    attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -275,8 +276,11 @@ def Pe_VectorOp : Pe_Op<"vector",
   let hasVerifier = 1;
 }
 
-def Pe_ForOp : Pe_RegionOp<"for",
-    [AttrSizedOperandSegments, ParentOneOf<["RoutineOp", "ForOp"]>]> {
+def Pe_ForOp : Pe_Op<"for",
+    [AttrSizedOperandSegments, NoTerminator, SingleBlock,
+     ParentOneOf<["RoutineOp", "ForOp"]>,
+     DeclareOpInterfaceMethods<OpAsmOpInterface,
+       ["getDefaultDialect", "getAsmBlockArgumentNames"]>]> {
   let summary = "Repeats its body a number of times each PE knows.";
   let description = [{
     The loop variable counts from 0. `if %guard` leaves the whole loop out where
@@ -309,6 +313,7 @@ def Pe_ForOp : Pe_RegionOp<"for",
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getVariable() { return getBody().getArgument(0); }
     Affine getCountAffine();
+    static ::llvm::StringRef getDefaultDialect() { return "pe"; }
   }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;

@@ -101,6 +101,36 @@ void printLanes(AsmPrinter &printer, Operation *, ArrayAttr lanes) {
   printer << ']';
 }
 
+ParseResult parsePorts(AsmParser &parser, PortsAttr &ports) {
+  uint32_t set = 0;
+  auto parsePort = [&]() -> ParseResult {
+    SMLoc location = parser.getCurrentLocation();
+    StringRef keyword;
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    std::optional<Port> port = symbolizePort(keyword);
+    if (!port)
+      return parser.emitError(location, "'") << keyword << "' is not a port";
+    set |= 1u << static_cast<uint32_t>(*port);
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parsePort))
+    return failure();
+  ports = PortsAttr::get(parser.getContext(), static_cast<Ports>(set));
+  return success();
+}
+
+void printPorts(AsmPrinter &printer, Operation *, PortsAttr ports) {
+  auto set = static_cast<uint32_t>(ports.getValue());
+  SmallVector<StringRef> names;
+  for (uint32_t port = 0; port <= getMaxEnumValForPort(); ++port)
+    if (set & (1u << port))
+      names.push_back(stringifyPort(static_cast<Port>(port)));
+  printer << '[';
+  llvm::interleaveComma(names, printer);
+  printer << ']';
+}
+
 //===----------------------------------------------------------------------===//
 // Parsing expressions
 //===----------------------------------------------------------------------===//

@@ -22,6 +22,10 @@ mlir::ParseResult parseLanes(mlir::AsmParser &parser, mlir::ArrayAttr &lanes);
 void printLanes(mlir::AsmPrinter &printer, mlir::Operation *,
                 mlir::ArrayAttr lanes);
 
+// [east, ramp]
+mlir::ParseResult parsePorts(mlir::AsmParser &parser, PortsAttr &ports);
+void printPorts(mlir::AsmPrinter &printer, mlir::Operation *, PortsAttr ports);
+
 /// Parses affine expressions and what contains them, and collects the scalars
 /// they name.
 class ExpressionParser {

@@ -196,9 +196,10 @@ static LogicalResult verifyIssue(VectorOp op) {
   if (op.getLineBuffer() && !isLine(op.getAAttr()) && !isLine(op.getBAttr()))
     return op.emitOpError("keeps a line buffer, but no fabric source has "
                           "depth 2"); // C6
-  if (op.getThread() && (*op.getThread() < 0 || *op.getThread() >= kMaxThreads))
+  int64_t thread = op.getThread().value_or(0);
+  if (thread < 0 || thread >= kMaxThreads)
     return op.emitOpError("runs on microthread ") // C7
-           << *op.getThread() << ", expected one below " << kMaxThreads;
+           << thread << ", expected one below " << kMaxThreads;
   return success();
 }
 
@@ -269,6 +270,11 @@ void ForOp::print(OpAsmPrinter &printer) {
       (*this)->getDiscardableAttrDictionary().getValue());
   printer << ' ';
   printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+void ForOp::getAsmBlockArgumentNames(Region &region,
+                                     OpAsmSetValueNameFn setName) {
+  setName(region.getArgument(0), "i");
 }
 
 LogicalResult ForOp::verify() {
