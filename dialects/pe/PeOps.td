@@ -313,7 +313,9 @@ def Pe_ForOp : Pe_Op<"for",
   let extraClassDeclaration = [{
     ::mlir::BlockArgument getVariable() { return getBody().getArgument(0); }
     Affine getCountAffine();
-    static ::llvm::StringRef getDefaultDialect() { return "pe"; }
+  }];
+  let extraClassDefinition = [{
+    ::llvm::StringRef $cppClass::getDefaultDialect() { return "pe"; }
   }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
