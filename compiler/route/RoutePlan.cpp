@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/route/RoutePlan.h"
+
+#include <algorithm>
+
+using namespace wsec;
+
+static constexpr uint8_t toNorth = portBit(RoutePort::North);
+static constexpr uint8_t toSouth = portBit(RoutePort::South);
+static constexpr uint8_t toEast = portBit(RoutePort::East);
+static constexpr uint8_t toWest = portBit(RoutePort::West);
+static constexpr uint8_t toRamp = portBit(RoutePort::Ramp);
+
+//===----------------------------------------------------------------------===//
+// Patterns
+//===----------------------------------------------------------------------===//
+
+/// Appends columns [begin, end) with the settings row(y); nothing if empty.
+template <typename Row>
+static void addBand(RoutePlan &plan, StridedRange columns, int64_t height,
+                    Row row) {
+  if (columns.begin >= columns.end)
+    return;
+  RouteBand band{columns, std::vector<RouteSetting>(height)};
+  bool any = false;
+  for (int64_t y = 0; y < height; ++y) {
+    band.rows[y] = row(y);
+    any |= band.rows[y].transmit != 0;
+  }
+  if (any)
+    plan.push_back(std::move(band));
+}
+
+/// In from the west edge, past columns of other lanes, into every head.
+static RoutePlan planLane(const RoutingProblem &problem) {
+  RoutePlan plan;
+  for (const RouteLane &lane : problem.west) {
+    auto add = [&](int64_t begin, int64_t end, uint8_t transmit) {
+      addBand(plan, {begin, end, 1}, problem.height, [&](int64_t y) {
+        return y == lane.row ? RouteSetting{RoutePort::West, transmit}
+                             : RouteSetting{};
+      });
+    };
+    if (lane.begin == lane.end)
+      continue;
+    add(0, lane.begin, toEast);
+    add(lane.begin, lane.end - 1, toEast | toRamp);
+    add(lane.end - 1, lane.end, toRamp);
+  }
+  return plan;
+}
+
+/// East along row 0, south down every column.
+static RoutePlan planCommand(const RoutingProblem &problem) {
+  RoutePlan plan;
+  auto add = [&](int64_t begin, int64_t end, uint8_t east) {
+    addBand(plan, {begin, end, 1}, problem.height, [&](int64_t y) {
+      uint8_t south = y + 1 < problem.height ? toSouth : 0;
+      if (y == 0)
+        return RouteSetting{RoutePort::West, uint8_t(east | south | toRamp)};
+      return RouteSetting{RoutePort::North, uint8_t(south | toRamp)};
+    });
+  };
+  add(0, problem.width - 1, toEast);
+  add(problem.width - 1, problem.width, 0);
+  return plan;
+}
+
+/// From the head up and down, as far as there are rows to reach. A head whose
+/// row is itself meant hears its own words.
+static RoutePlan planColumn(const RoutingProblem &problem,
+                            const RouteRows &rows) {
+  int64_t first = problem.height, last = -1;
+  for (int64_t y = 0; y < problem.height; ++y)
+    if (rows.contains(y)) {
+      first = std::min(first, y);
+      last = y;
+    }
+  RoutePlan plan;
+  for (const RouteLane &lane : problem.west)
+    addBand(plan, {lane.begin, lane.end, 1}, problem.height, [&](int64_t y) {
+      int64_t head = lane.row;
+      RouteSetting setting;
+      if (y < std::min(first, head) || y > std::max(last, head))
+        return setting;
+      if (rows.contains(y))
+        setting.transmit |= toRamp;
+      if (y <= head && first < y)
+        setting.transmit |= toNorth;
+      if (y >= head && last > y)
+        setting.transmit |= toSouth;
+      setting.receive = y < head   ? RoutePort::South
+                        : y > head ? RoutePort::North
+                                   : RoutePort::Ramp;
+      return setting;
+    });
+  return plan;
+}
+
+/// Links from x to x + step: PEs of parity `parity` send, the others receive.
+static RoutePlan planRowLink(const RoutingProblem &problem, bool east,
+                             int64_t parity) {
+  int64_t width = problem.width;
+  RoutePlan plan;
+  // Senders lie in [0, width) without the last column in their direction,
+  // receivers without the first.
+  int64_t sendBegin = east ? 0 : 1, sendEnd = east ? width - 1 : width;
+  int64_t takeBegin = east ? 1 : 0, takeEnd = east ? width : width - 1;
+  auto firstOf = [](int64_t begin, int64_t parity) {
+    return begin % 2 == parity ? begin : begin + 1;
+  };
+  auto add = [&](int64_t begin, int64_t end, RouteSetting setting) {
+    addBand(plan, {begin, end, 2}, problem.height,
+            [&](int64_t) { return setting; });
+  };
+  add(firstOf(sendBegin, parity), sendEnd,
+      {RoutePort::Ramp, east ? toEast : toWest});
+  add(firstOf(takeBegin, 1 - parity), takeEnd,
+      {east ? RoutePort::West : RoutePort::East, toRamp});
+  return plan;
+}
+
+/// Column 0 to all of its row.
+static RoutePlan planRowCast(const RoutingProblem &problem) {
+  RoutePlan plan;
+  int64_t width = problem.width;
+  if (width == 1)
+    return plan;
+  auto add = [&](int64_t begin, int64_t end, RouteSetting setting) {
+    addBand(plan, {begin, end, 1}, problem.height,
+            [&](int64_t) { return setting; });
+  };
+  add(0, 1, {RoutePort::Ramp, toEast | toRamp});
+  add(1, width - 1, {RoutePort::West, toEast | toRamp});
+  add(width - 1, width, {RoutePort::West, toRamp});
+  return plan;
+}
+
+/// Links from y to y - 1 in every column.
+static RoutePlan planColumnLink(const RoutingProblem &problem, int64_t parity) {
+  RoutePlan plan;
+  addBand(plan, {0, problem.width, 1}, problem.height, [&](int64_t y) {
+    if (y % 2 == parity)
+      return y > 0 ? RouteSetting{RoutePort::Ramp, toNorth} : RouteSetting{};
+    return y + 1 < problem.height ? RouteSetting{RoutePort::South, toRamp}
+                                  : RouteSetting{};
+  });
+  return plan;
+}
+
+/// First row of each group to the used rows of the group.
+static RoutePlan planGroupCast(const RoutingProblem &problem,
+                               const RouteRows &rows) {
+  RoutePlan plan;
+  if (rows.used == 1)
+    return plan;
+  addBand(plan, {0, problem.width, 1}, problem.height, [&](int64_t y) {
+    if (!rows.contains(y))
+      return RouteSetting{};
+    int64_t inGroup = y % rows.pitch;
+    uint8_t south = inGroup + 1 < rows.used ? toSouth : 0;
+    return RouteSetting{inGroup == 0 ? RoutePort::Ramp : RoutePort::North,
+                        uint8_t(south | toRamp)};
+  });
+  return plan;
+}
+
+static const RouteLane *eastLaneOf(const RoutingProblem &problem, int64_t y) {
+  for (const RouteLane &lane : problem.east)
+    if (lane.begin <= y && y < lane.end)
+      return &lane;
+  return nullptr;
+}
+
+/// Links from y to y - 1 in the last column, down to the row of the lane.
+static RoutePlan planOutNorth(const RoutingProblem &problem, int64_t parity) {
+  RoutePlan plan;
+  addBand(plan, {problem.width - 1, problem.width, 1}, problem.height,
+          [&](int64_t y) {
+            const RouteLane *lane = eastLaneOf(problem, y);
+            if (!lane || y < lane->row)
+              return RouteSetting{};
+            if (y % 2 == parity)
+              return y > lane->row ? RouteSetting{RoutePort::Ramp, toNorth}
+                                   : RouteSetting{};
+            return y + 1 < lane->end ? RouteSetting{RoutePort::South, toRamp}
+                                     : RouteSetting{};
+          });
+  return plan;
+}
+
+static RoutePlan planOutExit(const RoutingProblem &problem) {
+  RoutePlan plan;
+  addBand(plan, {problem.width - 1, problem.width, 1}, problem.height,
+          [&](int64_t y) {
+            const RouteLane *lane = eastLaneOf(problem, y);
+            return lane && lane->row == y
+                       ? RouteSetting{RoutePort::Ramp, toEast}
+                       : RouteSetting{};
+          });
+  return plan;
+}
+
+std::vector<RoutePlan> wsec::planStream(const RoutingProblem &problem,
+                                        const StreamRequest &request) {
+  switch (request.pattern) {
+  case RoutePattern::Lane:
+    return {planLane(problem)};
+  case RoutePattern::Command:
+    return {planCommand(problem)};
+  case RoutePattern::Column:
+    return {planColumn(problem, request.rows)};
+  case RoutePattern::RowWest:
+    return {planRowLink(problem, false, 0), planRowLink(problem, false, 1)};
+  case RoutePattern::RowEast:
+    return {planRowLink(problem, true, 0), planRowLink(problem, true, 1)};
+  case RoutePattern::RowCast:
+    return {planRowCast(problem)};
+  case RoutePattern::KeyNorth:
+  case RoutePattern::ValueNorth:
+    return {planColumnLink(problem, 0), planColumnLink(problem, 1)};
+  case RoutePattern::KeyCast:
+  case RoutePattern::ValueCast:
+    return {planGroupCast(problem, request.rows)};
+  case RoutePattern::OutNorth:
+    return {planOutNorth(problem, 0), planOutNorth(problem, 1)};
+  case RoutePattern::OutExit:
+    return {planOutExit(problem)};
+  }
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Rectangles
+//===----------------------------------------------------------------------===//
+
+std::vector<StridedRange>
+wsec::compressToRanges(const std::vector<int64_t> &numbers) {
+  std::vector<StridedRange> ranges;
+  if (numbers.empty())
+    return ranges;
+  int64_t low = numbers.front(), high = numbers.back();
+  std::vector<bool> open(high - low + 1, false);
+  for (int64_t number : numbers)
+    open[number - low] = true;
+  for (int64_t begin = low; begin <= high; ++begin) {
+    if (!open[begin - low])
+      continue;
+    // The longest run that starts here; among equals the smallest step.
+    int64_t bestStep = 1, bestCount = 1;
+    for (int64_t step = 1; begin + step * bestCount <= high; ++step) {
+      int64_t count = 1;
+      while (begin + step * count <= high && open[begin + step * count - low])
+        ++count;
+      if (count > bestCount) {
+        bestCount = count;
+        bestStep = step;
+      }
+    }
+    for (int64_t i = 0; i < bestCount; ++i)
+      open[begin + i * bestStep - low] = false;
+    ranges.push_back({begin, begin + (bestCount - 1) * bestStep + 1, bestStep});
+  }
+  return ranges;
+}
+
+static bool overlap(const StridedRange &a, const StridedRange &b) {
+  if (a.end <= b.begin || b.end <= a.begin)
+    return false;
+  for (int64_t x = a.begin; x < a.end; x += a.step)
+    if (x >= b.begin && x < b.end && (x - b.begin) % b.step == 0)
+      return true;
+  return false;
+}
+
+bool wsec::overlap(const RoutePlan &a, const RoutePlan &b) {
+  for (const RouteBand &bandA : a)
+    for (const RouteBand &bandB : b) {
+      if (!::overlap(bandA.columns, bandB.columns))
+        continue;
+      for (size_t y = 0; y < bandA.rows.size(); ++y)
+        if (bandA.rows[y].transmit && bandB.rows[y].transmit)
+          return true;
+    }
+  return false;
+}
+
+std::vector<RouteRule> wsec::makeRules(const RoutePlan &plan, int64_t color) {
+  std::vector<RouteRule> rules;
+  for (const RouteBand &band : plan) {
+    // Settings in the order they appear, each with its rows.
+    std::vector<std::pair<RouteSetting, std::vector<int64_t>>> settings;
+    for (size_t y = 0; y < band.rows.size(); ++y) {
+      const RouteSetting &setting = band.rows[y];
+      if (!setting.transmit)
+        continue;
+      auto it =
+          std::find_if(settings.begin(), settings.end(),
+                       [&](auto &entry) { return entry.first == setting; });
+      if (it == settings.end())
+        it = settings.insert(settings.end(), {setting, {}});
+      it->second.push_back(y);
+    }
+    for (auto &[setting, rows] : settings)
+      for (const StridedRange &range : compressToRanges(rows))
+        rules.push_back(
+            {color,
+             {band.columns.begin, band.columns.end, band.columns.step,
+              range.begin, range.end, range.step},
+             setting.receive,
+             setting.transmit});
+  }
+  return rules;
+}

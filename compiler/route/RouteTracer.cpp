@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One byte per PE holds the setting of the color being traced: the receive
+// port and the set of transmit ports. A PE receives a color from one side
+// only, so what leaves a source is a tree, and a walk from all sources meets
+// every setting once: settings it does not meet are fed by nothing or form a
+// loop. The walk costs a few ns per PE and color, a whole wafer well under a
+// second, and needs no second copy of the rules' geometry.
+//
+// Deadlock. A link of one color blocks no other color, so a full link waits
+// only for the next links of its own tree, or, at a RAMP, for the PE. A PE
+// takes what it gets unless it relays to another stream. Trees have no cycles
+// (R6), hence a cycle must pass through relays: between streams we look for
+// one among the patterns; within a stream of neighbour links, where each PE
+// relays to the next, all links must point the same way, so that every relay
+// comes closer to the end of the mesh.
+
+#include "compiler/route/RouteTracer.h"
+
+#include <algorithm>
+
+using namespace wsec;
+
+namespace {
+
+constexpr uint8_t unset = 0xFF;
+
+/// Setting of one PE: receive port in the low three bits, transmit above.
+uint8_t encode(const RouteRule &rule) {
+  return uint8_t(unsigned(rule.receive) | rule.transmit << 3);
+}
+RoutePort receiveOf(uint8_t setting) { return RoutePort(setting & 7); }
+bool transmits(uint8_t setting, RoutePort port) {
+  return setting >> 3 & portBit(port);
+}
+
+struct Point {
+  int64_t x, y;
+};
+
+std::string text(int64_t x, int64_t y) {
+  return "PE (" + std::to_string(x) + "," + std::to_string(y) + ")";
+}
+const char *text(RoutePort port) {
+  static const char *const names[] = {"NORTH", "SOUTH", "EAST", "WEST", "RAMP"};
+  return names[unsigned(port)];
+}
+RoutePort opposite(RoutePort port) {
+  switch (port) {
+  case RoutePort::North:
+    return RoutePort::South;
+  case RoutePort::South:
+    return RoutePort::North;
+  case RoutePort::East:
+    return RoutePort::West;
+  case RoutePort::West:
+    return RoutePort::East;
+  case RoutePort::Ramp:
+    break;
+  }
+  return RoutePort::Ramp;
+}
+
+/// What the words of one source must do.
+struct Expectation {
+  Point source;
+  RoutePort entry; // RAMP, or the edge they enter the mesh from
+  Point low, high; // destinations lie in [low, high] ...
+  int64_t ramps;   // ... so many of them, ...
+  bool onlyRows;   // ... only in rows that the request contains
+  bool exits;      // and they leave the mesh at the source's east side
+};
+
+class Tracer {
+public:
+  Tracer(const RoutingProblem &problem, const Routing &routing)
+      : problem(problem), routing(routing),
+        plane(problem.width * problem.height, unset),
+        taken(problem.width * problem.height, 0) {}
+
+  std::string run();
+
+private:
+  std::string checkColors();
+  std::string checkRule(const StreamRequest &request,
+                        const RoutedStream &stream, const RouteRule &rule);
+  std::string fill(const StreamRequest &request, const RouteRule &rule);
+  std::string traceColor(size_t index, size_t slot);
+  bool traceSource(const StreamRequest &request, int64_t color,
+                   const Expectation &expected);
+  bool hop(Point from, RoutePort port, const Expectation &expected);
+  bool fail(std::string message) {
+    error = std::move(message);
+    return false;
+  }
+  void clear(const RouteRule &rule);
+  std::string checkRelays();
+
+  template <typename Visit>
+  bool forEachSource(const StreamRequest &request, unsigned slot,
+                     Visit visit) const;
+
+  uint8_t &at(Point p) { return plane[p.y * problem.width + p.x]; }
+  std::string where(const StreamRequest &request, int64_t color) const {
+    return "stream '" + request.name + "', color " + std::to_string(color) +
+           ": ";
+  }
+
+  const RoutingProblem &problem;
+  const Routing &routing;
+  std::vector<uint8_t> plane;  // settings of the color being traced
+  std::vector<uint32_t> taken; // colors with a rule, one bit each
+  std::vector<Point> work;
+  std::vector<uint8_t> directions; // per stream: ports its links leave by
+  int64_t settings = 0, visited = 0;
+  std::string error; // of the source being traced
+};
+
+} // namespace
+
+/// R1.
+std::string Tracer::checkColors() {
+  if (routing.streams.size() != problem.streams.size())
+    return "expected " + std::to_string(problem.streams.size()) +
+           " routed streams, found " + std::to_string(routing.streams.size());
+  for (size_t i = 0; i < problem.streams.size(); ++i) {
+    const StreamRequest &request = problem.streams[i];
+    const std::vector<int64_t> &colors = routing.streams[i].colors;
+    size_t expected = hasTwoColors(request.pattern) ? 2 : 1;
+    if (colors.size() != expected)
+      return "stream '" + request.name + "' has " +
+             std::to_string(colors.size()) + " colors, pattern " +
+             name(request.pattern) + " needs " + std::to_string(expected);
+    for (int64_t color : colors)
+      if (color < 0 || color >= problem.colors)
+        return "stream '" + request.name + "' has color " +
+               std::to_string(color) + ", programs may use 0 to " +
+               std::to_string(problem.colors - 1);
+    if (expected == 2 && colors[0] == colors[1])
+      return "stream '" + request.name + "' has color " +
+             std::to_string(colors[0]) + " twice";
+  }
+  return "";
+}
+
+/// R2.
+std::string Tracer::checkRule(const StreamRequest &request,
+                              const RoutedStream &stream,
+                              const RouteRule &rule) {
+  const RouteRect &r = rule.rect;
+  if (std::find(stream.colors.begin(), stream.colors.end(), rule.color) ==
+      stream.colors.end())
+    return "stream '" + request.name + "' has a rule for color " +
+           std::to_string(rule.color) + ", which is not its own";
+  if (r.x0 < 0 || r.x0 >= r.x1 || r.x1 > problem.width || r.xstep < 1 ||
+      r.y0 < 0 || r.y0 >= r.y1 || r.y1 > problem.height || r.ystep < 1)
+    return where(request, rule.color) + "the rule for columns [" +
+           std::to_string(r.x0) + "," + std::to_string(r.x1) + ") and rows [" +
+           std::to_string(r.y0) + "," + std::to_string(r.y1) +
+           ") does not lie in the mesh";
+  if (rule.transmit == 0 || rule.transmit > 31 || unsigned(rule.receive) > 4)
+    return where(request, rule.color) + "the rule at " + text(r.x0, r.y0) +
+           " transmits to no port";
+  if (rule.receive != RoutePort::Ramp &&
+      (rule.transmit & portBit(rule.receive)))
+    return where(request, rule.color) + "the rule at " + text(r.x0, r.y0) +
+           " sends words back to " + text(rule.receive);
+  return "";
+}
+
+/// R3; enters the rule into the plane.
+std::string Tracer::fill(const StreamRequest &request, const RouteRule &rule) {
+  const RouteRect &r = rule.rect;
+  uint32_t bit = 1u << rule.color;
+  uint8_t setting = encode(rule);
+  for (int64_t y = r.y0; y < r.y1; y += r.ystep) {
+    uint32_t *takenRow = &taken[y * problem.width];
+    uint8_t *planeRow = &plane[y * problem.width];
+    for (int64_t x = r.x0; x < r.x1; x += r.xstep) {
+      if (takenRow[x] & bit)
+        return where(request, rule.color) + text(x, y) +
+               " has two settings of this color";
+      takenRow[x] |= bit;
+      planeRow[x] = setting;
+      ++settings;
+    }
+  }
+  return "";
+}
+
+void Tracer::clear(const RouteRule &rule) {
+  const RouteRect &r = rule.rect;
+  for (int64_t y = r.y0; y < r.y1; y += r.ystep)
+    for (int64_t x = r.x0; x < r.x1; x += r.xstep)
+      plane[y * problem.width + x] = unset;
+}
+
+/// What a pattern means, source by source; stops when `visit` says false.
+template <typename Visit>
+bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
+                           Visit visit) const {
+  int64_t right = problem.width - 1, bottom = problem.height - 1;
+  // Words of (x, y) for its neighbour, if it has the parity of this color.
+  auto link = [&](int64_t x, int64_t y, int64_t tx, int64_t ty,
+                  int64_t parity) {
+    return parity % 2 != int64_t(slot) ||
+           visit(Expectation{
+               {x, y}, RoutePort::Ramp, {tx, ty}, {tx, ty}, 1, false, false});
+  };
+  auto usedRows = [&](int64_t begin, int64_t end) {
+    int64_t count = 0;
+    for (int64_t y = begin; y < end; ++y)
+      count += request.rows.contains(y);
+    return count;
+  };
+  switch (request.pattern) {
+  case RoutePattern::Lane:
+    for (const RouteLane &lane : problem.west)
+      if (lane.begin != lane.end && !visit(Expectation{{0, lane.row},
+                                                       RoutePort::West,
+                                                       {lane.begin, lane.row},
+                                                       {lane.end - 1, lane.row},
+                                                       lane.end - lane.begin,
+                                                       false,
+                                                       false}))
+        return false;
+    return true;
+  case RoutePattern::Command:
+    return visit(Expectation{{0, 0},
+                             RoutePort::West,
+                             {0, 0},
+                             {right, bottom},
+                             problem.width * problem.height,
+                             false,
+                             false});
+  case RoutePattern::Column: {
+    int64_t count = usedRows(0, problem.height);
+    for (const RouteLane &lane : problem.west)
+      for (int64_t x = lane.begin; x < lane.end; ++x)
+        if (!visit(Expectation{{x, lane.row},
+                               RoutePort::Ramp,
+                               {x, 0},
+                               {x, bottom},
+                               count,
+                               true,
+                               false}))
+          return false;
+    return true;
+  }
+  case RoutePattern::RowWest:
+    for (int64_t y = 0; y <= bottom; ++y)
+      for (int64_t x = 1; x <= right; ++x)
+        if (!link(x, y, x - 1, y, x))
+          return false;
+    return true;
+  case RoutePattern::RowEast:
+    for (int64_t y = 0; y <= bottom; ++y)
+      for (int64_t x = 0; x < right; ++x)
+        if (!link(x, y, x + 1, y, x))
+          return false;
+    return true;
+  case RoutePattern::RowCast:
+    for (int64_t y = 0; y <= bottom; ++y)
+      if (!visit(Expectation{{0, y},
+                             RoutePort::Ramp,
+                             {0, y},
+                             {right, y},
+                             problem.width,
+                             false,
+                             false}))
+        return false;
+    return true;
+  case RoutePattern::KeyNorth:
+  case RoutePattern::ValueNorth:
+    for (int64_t y = 1; y <= bottom; ++y)
+      for (int64_t x = 0; x <= right; ++x)
+        if (!link(x, y, x, y - 1, y))
+          return false;
+    return true;
+  case RoutePattern::KeyCast:
+  case RoutePattern::ValueCast:
+    for (int64_t g = 0; g < request.rows.groups; ++g) {
+      int64_t head = g * request.rows.pitch;
+      for (int64_t x = 0; x <= right; ++x)
+        if (!visit(Expectation{{x, head},
+                               RoutePort::Ramp,
+                               {x, head},
+                               {x, head + request.rows.used - 1},
+                               request.rows.used,
+                               false,
+                               false}))
+          return false;
+    }
+    return true;
+  case RoutePattern::OutNorth:
+    for (const RouteLane &lane : problem.east)
+      for (int64_t y = lane.row + 1; y < lane.end; ++y)
+        if (!link(right, y, right, y - 1, y))
+          return false;
+    return true;
+  case RoutePattern::OutExit:
+    for (const RouteLane &lane : problem.east)
+      if (lane.begin != lane.end && !visit(Expectation{{right, lane.row},
+                                                       RoutePort::Ramp,
+                                                       {0, 0},
+                                                       {-1, -1},
+                                                       0,
+                                                       false,
+                                                       true}))
+        return false;
+    return true;
+  }
+  return true;
+}
+
+/// R4 for one hop; pushes the neighbour.
+bool Tracer::hop(Point from, RoutePort port, const Expectation &expected) {
+  Point to = from;
+  to.x += (port == RoutePort::East) - (port == RoutePort::West);
+  to.y += (port == RoutePort::South) - (port == RoutePort::North);
+  bool inside =
+      to.x >= 0 && to.x < problem.width && to.y >= 0 && to.y < problem.height;
+  if (!inside) {
+    if (expected.exits && port == RoutePort::East &&
+        from.x == expected.source.x && from.y == expected.source.y)
+      return true;
+    return fail(text(from.x, from.y) + " sends words off the mesh to " +
+                text(port));
+  }
+  uint8_t setting = at(to);
+  if (setting == unset)
+    return fail(text(from.x, from.y) + " sends words to " + text(port) +
+                ", but " + text(to.x, to.y) + " has no setting of this color");
+  if (receiveOf(setting) != opposite(port))
+    return fail(text(from.x, from.y) + " sends words to " + text(port) +
+                ", but " + text(to.x, to.y) + " receives from " +
+                text(receiveOf(setting)));
+  work.push_back(to);
+  return true;
+}
+
+/// R4 and R5 for the words of one source.
+bool Tracer::traceSource(const StreamRequest &request, int64_t color,
+                         const Expectation &expected) {
+  Point source = expected.source;
+  uint8_t first = at(source);
+  if (first == unset || receiveOf(first) != expected.entry)
+    return fail(where(request, color) + text(source.x, source.y) +
+                " is a source, but does not receive from " +
+                text(expected.entry));
+  if (expected.exits && !transmits(first, RoutePort::East))
+    return fail(where(request, color) + text(source.x, source.y) +
+                " does not send words off the mesh to EAST");
+  int64_t ramps = 0;
+  work.assign(1, source);
+  while (!work.empty()) {
+    Point p = work.back();
+    work.pop_back();
+    ++visited;
+    uint8_t setting = at(p);
+    if (transmits(setting, RoutePort::Ramp)) {
+      if (p.x < expected.low.x || p.x > expected.high.x ||
+          p.y < expected.low.y || p.y > expected.high.y ||
+          (expected.onlyRows && !request.rows.contains(p.y)))
+        return fail(where(request, color) + "words of " +
+                    text(source.x, source.y) + " reach " + text(p.x, p.y) +
+                    ", which is not meant");
+      ++ramps;
+    }
+    for (RoutePort port :
+         {RoutePort::North, RoutePort::South, RoutePort::East, RoutePort::West})
+      if (transmits(setting, port)) {
+        if (!hop(p, port, expected))
+          return fail(where(request, color) + error);
+      }
+  }
+  if (ramps != expected.ramps)
+    return fail(where(request, color) + "words of " + text(source.x, source.y) +
+                " reach " + std::to_string(ramps) + " of " +
+                std::to_string(expected.ramps) + " PEs");
+  return true;
+}
+
+/// R2 to R6 for one color of one stream.
+std::string Tracer::traceColor(size_t index, size_t slot) {
+  const StreamRequest &request = problem.streams[index];
+  const RoutedStream &stream = routing.streams[index];
+  int64_t color = stream.colors[slot];
+  settings = visited = 0;
+  for (const RouteRule &rule : stream.rules) {
+    std::string error = checkRule(request, stream, rule);
+    if (error.empty() && rule.color == color) {
+      error = fill(request, rule);
+      directions[index] |= rule.transmit & ~portBit(RoutePort::Ramp);
+    }
+    if (!error.empty())
+      return error;
+  }
+  if (!forEachSource(request, slot, [&](const Expectation &expected) {
+        return traceSource(request, color, expected);
+      }))
+    return error;
+  if (visited != settings)
+    return where(request, color) + std::to_string(settings - visited) +
+           " settings are fed by no source: left over or a loop";
+  for (const RouteRule &rule : stream.rules)
+    if (rule.color == color)
+      clear(rule);
+  return "";
+}
+
+/// R7.
+std::string Tracer::checkRelays() {
+  for (size_t i = 0; i < problem.streams.size(); ++i) {
+    RoutePattern pattern = problem.streams[i].pattern;
+    bool toItself =
+        std::find(problem.relays.begin(), problem.relays.end(),
+                  std::make_pair(pattern, pattern)) != problem.relays.end();
+    if (toItself && (directions[i] & (directions[i] - 1)))
+      return "stream '" + problem.streams[i].name +
+             "' relays to itself in more than one direction, which may "
+             "deadlock";
+  }
+  // Peel off patterns that nothing else waits for; what is left is a cycle.
+  std::vector<bool> waiting(numRoutePatterns, true);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (unsigned p = 0; p < numRoutePatterns; ++p) {
+      bool waits = false;
+      for (auto [from, to] : problem.relays)
+        waits |= unsigned(from) == p && from != to && waiting[unsigned(to)];
+      if (waiting[p] && !waits) {
+        waiting[p] = false;
+        changed = true;
+      }
+    }
+  }
+  for (unsigned p = 0; p < numRoutePatterns; ++p)
+    if (waiting[p])
+      return std::string("streams of pattern ") + name(RoutePattern(p)) +
+             " wait for themselves through relays, which may deadlock";
+  return "";
+}
+
+std::string Tracer::run() {
+  std::string error = checkColors();
+  directions.assign(problem.streams.size(), 0);
+  for (size_t i = 0; i < problem.streams.size() && error.empty(); ++i)
+    for (size_t slot = 0;
+         slot < routing.streams[i].colors.size() && error.empty(); ++slot)
+      error = traceColor(i, slot);
+  return error.empty() ? checkRelays() : error;
+}
+
+std::string wsec::traceRouting(const RoutingProblem &problem,
+                               const Routing &routing) {
+  return Tracer(problem, routing).run();
+}

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_ROUTE_ROUTETRACER_H
+#define WSEC_COMPILER_ROUTE_ROUTETRACER_H
+
+#include "compiler/route/RoutingProblem.h"
+
+namespace wsec {
+
+/// Follows every stream of `routing` hop by hop and holds it against what its
+/// pattern means. Knows nothing of how rules are made. Returns the first
+/// broken rule of RoutingProblem::verify, or empty.
+std::string traceRouting(const RoutingProblem &problem, const Routing &routing);
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_ROUTE_ROUTETRACER_H

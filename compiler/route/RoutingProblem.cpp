@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/route/RoutingProblem.h"
+#include "compiler/route/RouteTracer.h"
+
+#include <algorithm>
+
+using namespace wsec;
+
+const char *wsec::name(RoutePattern pattern) {
+  static const char *const names[numRoutePatterns] = {
+      "lane",     "command",    "column",    "row_west",
+      "row_east", "row_cast",   "key_north", "value_north",
+      "key_cast", "value_cast", "out_north", "out_exit"};
+  return names[unsigned(pattern)];
+}
+
+bool wsec::hasTwoColors(RoutePattern pattern) {
+  switch (pattern) {
+  case RoutePattern::RowWest:
+  case RoutePattern::RowEast:
+  case RoutePattern::KeyNorth:
+  case RoutePattern::ValueNorth:
+  case RoutePattern::OutNorth:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool takesRows(RoutePattern pattern) {
+  return pattern == RoutePattern::Column || pattern == RoutePattern::KeyCast ||
+         pattern == RoutePattern::ValueCast;
+}
+
+static std::string checkLanes(const char *edge,
+                              const std::vector<RouteLane> &lanes,
+                              int64_t height, int64_t extent) {
+  int64_t next = 0, lastRow = -1;
+  for (const RouteLane &lane : lanes) {
+    if (lane.row <= lastRow || lane.row >= height)
+      return std::string(edge) +
+             " lanes must lie on ascending rows of the "
+             "mesh, found row " +
+             std::to_string(lane.row);
+    if (lane.begin != next || lane.end < lane.begin)
+      return std::string(edge) + " lanes must share " + std::to_string(extent) +
+             " columns or rows without gap";
+    lastRow = lane.row;
+    next = lane.end;
+  }
+  return next == extent
+             ? ""
+             : std::string(edge) + " lanes serve " + std::to_string(next) +
+                   " of " + std::to_string(extent);
+}
+
+bool RoutingProblem::connects(const StreamRequest &stream) const {
+  switch (stream.pattern) {
+  case RoutePattern::Lane:
+  case RoutePattern::Command:
+  case RoutePattern::Column:
+  case RoutePattern::OutExit:
+    return true;
+  case RoutePattern::RowWest:
+  case RoutePattern::RowEast:
+  case RoutePattern::RowCast:
+    return width > 1;
+  case RoutePattern::KeyNorth:
+  case RoutePattern::ValueNorth:
+    return height > 1;
+  case RoutePattern::KeyCast:
+  case RoutePattern::ValueCast:
+    return stream.rows.used > 1;
+  case RoutePattern::OutNorth:
+    return std::any_of(east.begin(), east.end(), [](const RouteLane &lane) {
+      return lane.row + 1 < lane.end;
+    });
+  }
+  return false;
+}
+
+std::string RoutingProblem::check() const {
+  if (width < 1 || height < 1)
+    return "the mesh has no PEs";
+  if (colors < 1 || colors > 32)
+    return std::to_string(colors) + " usable colors, expected 1 to 32";
+  std::string error = checkLanes("west", west, height, width);
+  if (error.empty())
+    error = checkLanes("east", east, height, height);
+  if (!error.empty())
+    return error;
+  for (const RouteLane &lane : east)
+    if (lane.begin != lane.end &&
+        (lane.row < lane.begin || lane.row >= lane.end))
+      return "the east lane at row " + std::to_string(lane.row) +
+             " does not lie in the rows it carries";
+  for (const StreamRequest &stream : streams) {
+    const RouteRows &rows = stream.rows;
+    bool given = rows.groups != 0 || rows.pitch != 0 || rows.used != 0;
+    if (given != takesRows(stream.pattern))
+      return "stream '" + stream.name + "' of pattern " + name(stream.pattern) +
+             (given ? " takes no rows" : " needs rows");
+    if (given && (rows.groups < 1 || rows.used < 1 || rows.pitch < rows.used ||
+                  (rows.groups - 1) * rows.pitch + rows.used > height))
+      return "stream '" + stream.name + "': " + std::to_string(rows.groups) +
+             " groups of " + std::to_string(rows.used) + " rows, one every " +
+             std::to_string(rows.pitch) + ", do not fit the " +
+             std::to_string(height) + " rows of the mesh";
+    if (!connects(stream))
+      return "stream '" + stream.name + "' of pattern " + name(stream.pattern) +
+             " connects nothing on a mesh of " + std::to_string(width) + "x" +
+             std::to_string(height);
+  }
+  return "";
+}
+
+std::string RoutingProblem::verify(const Routing &routing) const {
+  return traceRouting(*this, routing);
+}

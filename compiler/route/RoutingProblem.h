@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which router setting every PE has for which color. Plain C++: no MLIR here.
+
+#ifndef WSEC_COMPILER_ROUTE_ROUTINGPROBLEM_H
+#define WSEC_COMPILER_ROUTE_ROUTINGPROBLEM_H
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace wsec {
+
+/// Half-open strided rectangle: x in {x0, x0 + xstep, ...} < x1, same for y.
+struct RouteRect {
+  int64_t x0 = 0, x1 = 0, xstep = 1;
+  int64_t y0 = 0, y1 = 0, ystep = 1;
+};
+
+/// The ports of a router, and the bit of each in a set of transmit ports.
+enum class RoutePort : uint8_t { North = 0, South, East, West, Ramp };
+constexpr uint8_t portBit(RoutePort port) { return 1u << unsigned(port); }
+
+/// Router setting in every PE of a rectangle, for one color of a stream.
+struct RouteRule {
+  int64_t color = 0;
+  RouteRect rect;
+  RoutePort receive = RoutePort::Ramp;
+  uint8_t transmit = 0;
+};
+
+/// What a stream connects. Patterns of "two colors" are neighbour links: the
+/// first color is sent by even PEs and received by odd ones, the second the
+/// other way round, so that no PE holds two settings of one color.
+enum class RoutePattern : uint8_t {
+  Lane,       ///< west edge -> RAMP of the column heads of each lane
+  Command,    ///< west edge of (0,0) -> every PE
+  Column,     ///< column head -> `rows` of its column
+  RowWest,    ///< (x,y) -> (x-1,y), two colors by parity of x
+  RowEast,    ///< (x,y) -> (x+1,y), two colors by parity of x
+  RowCast,    ///< (0,y) -> every PE of row y, itself included
+  KeyNorth,   ///< (x,y) -> (x,y-1), two colors by parity of y
+  ValueNorth, ///< the same once more
+  KeyCast,    ///< first row of each group -> `rows` of the group
+  ValueCast,  ///< the same once more
+  OutNorth,   ///< last column, inside the rows of an east lane: y -> y-1
+  OutExit,    ///< last column, row of an east lane -> off the wafer
+};
+constexpr unsigned numRoutePatterns = 12;
+const char *name(RoutePattern pattern);
+bool hasTwoColors(RoutePattern pattern);
+
+/// In each of `groups` groups of `pitch` rows, the first `used`. Empty for
+/// patterns that are the same for all rows.
+struct RouteRows {
+  int64_t groups = 0, pitch = 0, used = 0;
+  bool contains(int64_t y) const {
+    return pitch > 0 && y / pitch < groups && y % pitch < used;
+  }
+};
+
+/// One stream that kernels ask for.
+struct StreamRequest {
+  std::string name;
+  RoutePattern pattern = RoutePattern::Lane;
+  RouteRows rows;
+};
+
+/// A lane enters or leaves at `row`. West lanes serve the columns
+/// [begin, end), east lanes carry the rows [begin, end).
+struct RouteLane {
+  int64_t row = 0, begin = 0, end = 0;
+};
+
+/// `colors` has one entry per color of the pattern; rules name one of them.
+struct RoutedStream {
+  std::vector<int64_t> colors;
+  std::vector<RouteRule> rules;
+};
+struct Routing {
+  std::vector<RoutedStream> streams; // one per request
+};
+
+/// A 4x3 mesh, one lane at row 1, tokens in rows 0 and 1, stream `column`:
+///
+///   row 0 (tokens)   S -> RAMP                   4 rules of full width in a
+///   row 1 (head)     RAMP -> NORTH, RAMP         mesh of any width; row 2
+///   row 2            (no rule)                   needs nothing
+///
+/// The configuration is static: a PE has one setting per color from start to
+/// end, so streams share a color only where they have no PE in common.
+class RoutingProblem {
+public:
+  int64_t width = 0, height = 0;
+  int64_t colors = 0; // that a program may use: 0 .. colors-1
+  std::vector<RouteLane> west, east;
+  std::vector<StreamRequest> streams;
+  /// (a, b): some PE forwards what it receives on a stream of pattern a to one
+  /// of pattern b and so stops taking a while b is blocked.
+  std::vector<std::pair<RoutePattern, RoutePattern>> relays;
+
+  /// Empty if the input makes sense, else what is wrong with it.
+  std::string check() const;
+
+  /// False if the pattern would connect nothing on this mesh (neighbour links
+  /// of a single column, a cast to oneself): such a stream is not opened.
+  bool connects(const StreamRequest &stream) const;
+
+  /// Empty if `routing` is legal, else the first rule it breaks:
+  ///   R1 every stream has the colors its pattern needs, all usable, distinct
+  ///   R2 rules lie in the mesh, use the stream's colors, transmit somewhere
+  ///   R3 no PE has two settings of one color
+  ///   R4 every hop arrives where the neighbour receives from that side, and
+  ///      nothing leaves the mesh but on the exits of the east lanes
+  ///   R5 the words of each source reach exactly the PEs the pattern means
+  ///   R6 no setting is left over: all are fed by a source (so no loop)
+  ///   R7 no cycle of links and relays, so that no set of full links can wait
+  ///      for one another
+  std::string verify(const Routing &routing) const;
+};
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_ROUTE_ROUTINGPROBLEM_H

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/schedule/FirstFitScheduler.h"
+
+#include <algorithm>
+#include <tuple>
+
+using namespace wsec;
+
+namespace {
+
+/// A block of SRAM that is taken until its `lastUse`.
+struct Block {
+  int64_t begin = 0, end = 0;
+  size_t kernel = 0;
+  bool isScratch = false;
+};
+
+class Allocator {
+public:
+  explicit Allocator(const SchedulingProblem &problem) : problem(problem) {}
+
+  /// The lowest free address for `bytes`, or -1.
+  int64_t findGap(int64_t bytes) const {
+    int64_t begin = problem.firstAddress;
+    for (const Block &block : blocks) { // by address
+      if (begin + bytes <= block.begin)
+        break;
+      begin = std::max(begin, roundUp(block.end));
+    }
+    return begin + bytes <= problem.endAddress ? begin : -1;
+  }
+  void take(Block block) {
+    auto it = std::find_if(blocks.begin(), blocks.end(), [&](const Block &b) {
+      return std::tie(b.begin, b.end) > std::tie(block.begin, block.end);
+    });
+    blocks.insert(it, block);
+  }
+  void release(size_t kernel, bool isScratch) {
+    blocks.erase(std::remove_if(blocks.begin(), blocks.end(),
+                                [&](const Block &b) {
+                                  return b.kernel == kernel &&
+                                         b.isScratch == isScratch;
+                                }),
+                 blocks.end());
+  }
+  const std::vector<Block> &taken() const { return blocks; }
+
+private:
+  static int64_t roundUp(int64_t address) {
+    int64_t a = SchedulingProblem::alignment;
+    return (address + a - 1) / a * a;
+  }
+  const SchedulingProblem &problem;
+  std::vector<Block> blocks;
+};
+
+} // namespace
+
+static std::string describe(const SchedulingProblem &problem,
+                            const Allocator &allocator, size_t kernel,
+                            bool isScratch) {
+  const KernelMemory &memory = problem.kernels[kernel];
+  int64_t bytes = isScratch ? memory.scratchBytes : memory.resultBytes;
+  int64_t room = problem.endAddress - problem.firstAddress;
+  std::vector<Block> blocks = allocator.taken();
+  int64_t inUse = 0;
+  for (const Block &block : blocks)
+    inUse += block.end - block.begin;
+  std::sort(blocks.begin(), blocks.end(), [](const Block &a, const Block &b) {
+    int64_t sizeA = a.end - a.begin, sizeB = b.end - b.begin;
+    return sizeA != sizeB ? sizeA > sizeB : a.begin < b.begin;
+  });
+  std::string message =
+      "kernel '" + memory.name + "' needs " + std::to_string(bytes) +
+      " bytes of SRAM per PE for its " + (isScratch ? "scratch" : "result") +
+      "; of " + std::to_string(room) + " bytes for buffers, " +
+      std::to_string(inUse) + " are in use";
+  if (inUse + bytes <= room)
+    message += ", in pieces that leave no gap large enough";
+  for (size_t i = 0; i < blocks.size() && i < 3; ++i)
+    message += std::string(i ? ", " : "; largest: ") +
+               std::to_string(blocks[i].end - blocks[i].begin) +
+               " bytes for the " +
+               (blocks[i].isScratch ? "scratch" : "result") + " of '" +
+               problem.kernels[blocks[i].kernel].name + "'";
+  return message + "; compile for a larger mesh or for fewer tokens";
+}
+
+/// The operand whose place the result of `kernel` takes, or npos: one that
+/// dies here, may be overwritten, and is large enough.
+static size_t findOverwritten(const SchedulingProblem &problem, size_t kernel,
+                              const std::vector<size_t> &lastUse) {
+  const KernelMemory &memory = problem.kernels[kernel];
+  for (size_t operand : memory.overwrites)
+    if (lastUse[operand] == kernel &&
+        problem.kernels[operand].resultBytes >= memory.resultBytes)
+      return operand;
+  return size_t(-1);
+}
+
+bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
+                              Schedule &schedule, SramOverflow &overflow) {
+  size_t count = problem.kernels.size();
+  schedule = {};
+  schedule.resultAddresses.assign(count, 0);
+  schedule.scratchAddresses.assign(count, 0);
+  schedule.highWater = problem.firstAddress;
+  std::vector<size_t> lastUse(count);
+  for (size_t k = 0; k < count; ++k) {
+    lastUse[k] = k;
+    for (size_t operand : problem.kernels[k].operands)
+      lastUse[operand] = k;
+  }
+
+  Allocator allocator(problem);
+  auto place = [&](size_t k, bool isScratch, int64_t bytes, int64_t address) {
+    if (address < 0) {
+      overflow = {describe(problem, allocator, k, isScratch), k};
+      return false;
+    }
+    allocator.take({address, address + bytes, k, isScratch});
+    (isScratch ? schedule.scratchAddresses : schedule.resultAddresses)[k] =
+        address;
+    if (address + bytes > schedule.highWater) {
+      schedule.highWater = address + bytes;
+      schedule.highWaterKernel = k;
+    }
+    return true;
+  };
+
+  for (size_t k = 0; k < count; ++k) {
+    const KernelMemory &memory = problem.kernels[k];
+    schedule.slots.push_back(k);
+    if (memory.resultBytes) {
+      size_t overwritten = findOverwritten(problem, k, lastUse);
+      int64_t address = overwritten != size_t(-1)
+                            ? schedule.resultAddresses[overwritten]
+                            : allocator.findGap(memory.resultBytes);
+      if (!place(k, false, memory.resultBytes, address))
+        return false;
+    }
+    if (memory.scratchBytes && !place(k, true, memory.scratchBytes,
+                                      allocator.findGap(memory.scratchBytes)))
+      return false;
+    allocator.release(k, true);
+    for (size_t operand : memory.operands)
+      if (lastUse[operand] == k)
+        allocator.release(operand, false);
+    if (lastUse[k] == k)
+      allocator.release(k, false);
+  }
+  return true;
+}

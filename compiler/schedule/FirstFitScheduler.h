@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_SCHEDULE_FIRSTFITSCHEDULER_H
+#define WSEC_COMPILER_SCHEDULE_FIRSTFITSCHEDULER_H
+
+#include "compiler/schedule/SchedulingProblem.h"
+
+namespace wsec {
+
+/// Why the buffers do not fit.
+struct SramOverflow {
+  std::string message;
+  size_t kernel = 0; // the one that found no room
+};
+
+/// Launches the kernels in their order and gives every buffer the lowest
+/// address that is free for all its life. Depends on nothing but the buffers
+/// alive at that time, so that the layers of a deep model, which find the same
+/// state, get the same addresses and can share their code. Returns true and
+/// fills `schedule`, or fills `overflow`.
+bool scheduleByFirstFit(const SchedulingProblem &problem, Schedule &schedule,
+                        SramOverflow &overflow);
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_SCHEDULE_FIRSTFITSCHEDULER_H

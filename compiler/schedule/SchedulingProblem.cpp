@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/schedule/SchedulingProblem.h"
+
+#include <algorithm>
+
+using namespace wsec;
+
+static std::string quote(const std::string &name) { return "'" + name + "'"; }
+
+std::string SchedulingProblem::check() const {
+  if (firstAddress < 0 || firstAddress >= endAddress)
+    return "no SRAM is left for buffers: they would begin at byte " +
+           std::to_string(firstAddress) + " of " + std::to_string(endAddress);
+  for (size_t k = 0; k < kernels.size(); ++k) {
+    const KernelMemory &kernel = kernels[k];
+    if (kernel.resultBytes < 0 || kernel.scratchBytes < 0)
+      return "kernel " + quote(kernel.name) + " asks for negative bytes";
+    for (size_t operand : kernel.operands)
+      if (operand >= k || kernels[operand].resultBytes == 0)
+        return "kernel " + quote(kernel.name) +
+               " reads a result that no earlier kernel makes";
+    for (size_t operand : kernel.overwrites)
+      if (std::find(kernel.operands.begin(), kernel.operands.end(), operand) ==
+          kernel.operands.end())
+        return "kernel " + quote(kernel.name) +
+               " overwrites what it does not read";
+  }
+  return "";
+}
+
+//===----------------------------------------------------------------------===//
+// Verification. Shares nothing with the solver: it replays the slots and looks
+// at who is alive in each.
+//===----------------------------------------------------------------------===//
+
+namespace {
+
+struct LiveBuffer {
+  size_t kernel;
+  bool isScratch;
+  int64_t begin, end;
+  int64_t lastSlot;
+};
+
+std::string text(const SchedulingProblem &problem, const LiveBuffer &buffer) {
+  return std::string(buffer.isScratch ? "scratch" : "result") + " of " +
+         quote(problem.kernels[buffer.kernel].name) + " at [" +
+         std::to_string(buffer.begin) + "," + std::to_string(buffer.end) + ")";
+}
+
+} // namespace
+
+/// S1; fills `order` with the kernels by slot.
+static std::string checkSlots(const SchedulingProblem &problem,
+                              const Schedule &schedule,
+                              std::vector<size_t> &order) {
+  size_t count = problem.kernels.size();
+  if (schedule.slots.size() != count ||
+      schedule.resultAddresses.size() != count ||
+      schedule.scratchAddresses.size() != count)
+    return "expected slots and addresses of " + std::to_string(count) +
+           " kernels";
+  order.assign(count, count);
+  for (size_t k = 0; k < count; ++k) {
+    int64_t slot = schedule.slots[k];
+    const std::string &name = problem.kernels[k].name;
+    if (slot < 0 || slot >= int64_t(count))
+      return "kernel " + quote(name) + " has slot " + std::to_string(slot) +
+             " of " + std::to_string(count);
+    if (order[slot] != count)
+      return "kernels " + quote(problem.kernels[order[slot]].name) + " and " +
+             quote(name) + " both have slot " + std::to_string(slot);
+    order[slot] = k;
+    for (size_t operand : problem.kernels[k].operands)
+      if (schedule.slots[operand] >= slot)
+        return "kernel " + quote(name) + " runs in slot " +
+               std::to_string(slot) + ", before its operand " +
+               quote(problem.kernels[operand].name);
+  }
+  return "";
+}
+
+/// S2.
+static std::string checkRange(const SchedulingProblem &problem,
+                              const LiveBuffer &buffer) {
+  if (buffer.begin % SchedulingProblem::alignment)
+    return text(problem, buffer) + " is not aligned to " +
+           std::to_string(SchedulingProblem::alignment) + " bytes";
+  if (buffer.begin < problem.firstAddress || buffer.end > problem.endAddress)
+    return text(problem, buffer) + " leaves the SRAM for buffers, [" +
+           std::to_string(problem.firstAddress) + "," +
+           std::to_string(problem.endAddress) + ")";
+  return "";
+}
+
+/// The exception of S3: `result` takes over the place of `operand`.
+static bool mayOverwrite(const SchedulingProblem &problem, int64_t slot,
+                         const LiveBuffer &result, const LiveBuffer &operand) {
+  if (result.isScratch || operand.isScratch || operand.lastSlot != slot ||
+      result.begin != operand.begin || result.end > operand.end)
+    return false;
+  const std::vector<size_t> &allowed =
+      problem.kernels[result.kernel].overwrites;
+  return std::find(allowed.begin(), allowed.end(), operand.kernel) !=
+         allowed.end();
+}
+
+/// S2 and S3 for what is new in a slot, against all that is alive.
+static std::string enter(const SchedulingProblem &problem, int64_t slot,
+                         std::vector<LiveBuffer> &live,
+                         const LiveBuffer &buffer) {
+  std::string error = checkRange(problem, buffer);
+  if (!error.empty())
+    return error;
+  for (const LiveBuffer &other : live)
+    if (buffer.begin < other.end && other.begin < buffer.end &&
+        !mayOverwrite(problem, slot, buffer, other))
+      return text(problem, buffer) + " overlaps " + text(problem, other) +
+             " in slot " + std::to_string(slot);
+  live.push_back(buffer);
+  return "";
+}
+
+/// S4.
+static std::string checkHighWater(const SchedulingProblem &problem,
+                                  const Schedule &schedule) {
+  int64_t highest = problem.firstAddress, ofNamed = problem.firstAddress;
+  for (size_t k = 0; k < problem.kernels.size(); ++k) {
+    const KernelMemory &kernel = problem.kernels[k];
+    int64_t end = problem.firstAddress;
+    if (kernel.resultBytes)
+      end = std::max(end, schedule.resultAddresses[k] + kernel.resultBytes);
+    if (kernel.scratchBytes)
+      end = std::max(end, schedule.scratchAddresses[k] + kernel.scratchBytes);
+    highest = std::max(highest, end);
+    if (k == schedule.highWaterKernel)
+      ofNamed = end;
+  }
+  if (schedule.highWater != highest)
+    return "buffers end at byte " + std::to_string(highest) +
+           ", the high-water mark is given as " +
+           std::to_string(schedule.highWater);
+  if (ofNamed != highest)
+    return "the high-water mark is not that of the kernel it is given to";
+  return "";
+}
+
+std::string SchedulingProblem::verify(const Schedule &schedule) const {
+  std::vector<size_t> order;
+  std::string error = checkSlots(*this, schedule, order);
+  if (!error.empty())
+    return error;
+  std::vector<int64_t> lastSlot = schedule.slots;
+  for (size_t k = 0; k < kernels.size(); ++k)
+    for (size_t operand : kernels[k].operands)
+      lastSlot[operand] = std::max(lastSlot[operand], schedule.slots[k]);
+
+  std::vector<LiveBuffer> live;
+  for (int64_t slot = 0; slot < int64_t(order.size()); ++slot) {
+    size_t k = order[slot];
+    live.erase(std::remove_if(live.begin(), live.end(),
+                              [&](const LiveBuffer &buffer) {
+                                return buffer.lastSlot < slot;
+                              }),
+               live.end());
+    int64_t result = schedule.resultAddresses[k];
+    int64_t scratch = schedule.scratchAddresses[k];
+    if (kernels[k].resultBytes)
+      error = enter(
+          *this, slot, live,
+          {k, false, result, result + kernels[k].resultBytes, lastSlot[k]});
+    if (error.empty() && kernels[k].scratchBytes)
+      error =
+          enter(*this, slot, live,
+                {k, true, scratch, scratch + kernels[k].scratchBytes, slot});
+    if (!error.empty())
+      return error;
+  }
+  return checkHighWater(*this, schedule);
+}

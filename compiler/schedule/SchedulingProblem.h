@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// When each kernel runs and where in SRAM its data lies. Plain C++: no MLIR.
+
+#ifndef WSEC_COMPILER_SCHEDULE_SCHEDULINGPROBLEM_H
+#define WSEC_COMPILER_SCHEDULE_SCHEDULINGPROBLEM_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace wsec {
+
+/// What one kernel reads, makes and borrows, in bytes per PE.
+struct KernelMemory {
+  std::string name; // for reports, with its ONNX nodes
+  /// Kernels whose results it reads; all come earlier in the list.
+  std::vector<size_t> operands;
+  int64_t resultBytes = 0; // 0: no result stays on the wafer
+  int64_t scratchBytes = 0;
+  /// Those of `operands` that the result may overwrite if it is their last
+  /// use: element i of the result needs element i of them and no other.
+  std::vector<size_t> overwrites;
+};
+
+/// Addresses are meaningless where the kernel asked for 0 bytes.
+struct Schedule {
+  std::vector<int64_t> slots; // kernel i runs as the slots[i]-th
+  std::vector<int64_t> resultAddresses;
+  std::vector<int64_t> scratchAddresses;
+  int64_t highWater = 0;      // end of the highest buffer
+  size_t highWaterKernel = 0; // whose buffer that is
+};
+
+/// A result lives from the slot of its kernel to the slot of its last reader,
+/// scratch in the slot of its kernel. Three kernels, b overwrites a's result:
+///
+///   slot       0   1   2        address  0  |aaaa|bbbb|bbbb|   a, then b
+///   a (64 B)  def use                   64  |    |ssss|    |   scratch of b
+///   b (64 B)      def use              128  |    |    |cccc|   c
+///   c (32 B)          def
+class SchedulingProblem {
+public:
+  /// Buffers go to [firstAddress, endAddress) of every PE's SRAM.
+  int64_t firstAddress = 0, endAddress = 0;
+  std::vector<KernelMemory> kernels;
+
+  static constexpr int64_t alignment = 4;
+
+  /// Empty if the input makes sense, else what is wrong with it.
+  std::string check() const;
+
+  /// Empty if `schedule` is legal, else the first rule it breaks:
+  ///   S1 each kernel has a slot of its own, 0 to n-1, after its operands'
+  ///   S2 buffers are aligned and lie in [firstAddress, endAddress)
+  ///   S3 buffers that live in one slot do not overlap, but for a result that
+  ///      overwrites, from the same address, an operand that allows it
+  ///   S4 the high-water mark and its kernel are right
+  std::string verify(const Schedule &schedule) const;
+};
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_SCHEDULE_SCHEDULINGPROBLEM_H

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/route/RoutingProblem.h"
+#include "compiler/machine/Tiling.h"
+#include "compiler/route/ColoringRouter.h"
+#include "compiler/route/RoutePlan.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+using namespace wsec;
+
+namespace {
+
+constexpr RoutePattern both[] = {RoutePattern::KeyCast,
+                                 RoutePattern::ValueCast};
+
+/// All patterns a transformer opens, with tokens in `rows`.
+RoutingProblem makeProblem(int64_t width, int64_t height, int64_t lanes,
+                           RouteRows rows) {
+  RoutingProblem problem;
+  problem.width = width;
+  problem.height = height;
+  problem.colors = 21;
+  for (int64_t l = 0; l < lanes; ++l) {
+    int64_t row = tileStart(height, lanes, l);
+    problem.west.push_back(
+        {row, tileStart(width, lanes, l), tileStart(width, lanes, l + 1)});
+    problem.east.push_back({row, row, tileStart(height, lanes, l + 1)});
+  }
+  for (unsigned p = 0; p < numRoutePatterns; ++p) {
+    RoutePattern pattern = RoutePattern(p);
+    bool takesRows = pattern == RoutePattern::Column || pattern == both[0] ||
+                     pattern == both[1];
+    StreamRequest request{name(pattern), pattern,
+                          takesRows ? rows : RouteRows{}};
+    if (problem.connects(request))
+      problem.streams.push_back(request);
+  }
+  problem.relays = {{RoutePattern::Lane, RoutePattern::Column},
+                    {RoutePattern::RowWest, RoutePattern::RowWest},
+                    {RoutePattern::RowWest, RoutePattern::RowCast},
+                    {RoutePattern::KeyNorth, RoutePattern::KeyNorth},
+                    {RoutePattern::KeyNorth, RoutePattern::KeyCast},
+                    {RoutePattern::RowEast, RoutePattern::RowEast},
+                    {RoutePattern::RowEast, RoutePattern::OutNorth},
+                    {RoutePattern::OutNorth, RoutePattern::OutExit}};
+  return problem;
+}
+
+Routing solve(const RoutingProblem &problem) {
+  EXPECT_EQ(problem.check(), "");
+  Routing routing;
+  EXPECT_EQ(routeByColoring(problem, routing), "");
+  return routing;
+}
+
+/// The index of the stream of `pattern`.
+size_t indexOf(const RoutingProblem &problem, RoutePattern pattern) {
+  for (size_t i = 0; i < problem.streams.size(); ++i)
+    if (problem.streams[i].pattern == pattern)
+      return i;
+  ADD_FAILURE() << "no stream " << name(pattern);
+  return 0;
+}
+
+/// A legal routing of an 8x8 mesh with one rule of one stream changed.
+class BrokenRouting : public ::testing::Test {
+protected:
+  void SetUp() override {
+    problem = makeProblem(8, 8, 2, {2, 4, 3});
+    routing = solve(problem);
+    ASSERT_EQ(problem.verify(routing), "");
+  }
+  RoutedStream &stream(RoutePattern pattern) {
+    return routing.streams[indexOf(problem, pattern)];
+  }
+  void expectError(const std::string &part) {
+    std::string error = problem.verify(routing);
+    EXPECT_NE(error.find(part), std::string::npos) << "error: " << error;
+  }
+  RoutingProblem problem;
+  Routing routing;
+};
+
+TEST(RoutingProblem, SolvesMeshesOfManyShapes) {
+  for (int64_t width : {1, 2, 3, 8, 33})
+    for (int64_t height : {1, 2, 5, 32})
+      for (int64_t lanes : {1, 2, 3, 44}) {
+        RouteRows all{1, height, height};
+        RouteRows some{1, height, (height + 1) / 2};
+        RouteRows groups{height / 2, 2, 1};
+        for (RouteRows rows : {all, some, groups}) {
+          if (rows.groups == 0)
+            continue;
+          RoutingProblem problem =
+              makeProblem(width, height, std::min(lanes, height), rows);
+          EXPECT_EQ(problem.verify(solve(problem)), "")
+              << width << "x" << height << ", " << lanes << " lanes";
+        }
+      }
+}
+
+TEST(RoutingProblem, RulesOfAWholeWaferAreFew) {
+  RoutingProblem problem = makeProblem(750, 994, 44, {1, 994, 128});
+  Routing routing = solve(problem);
+  EXPECT_EQ(problem.verify(routing), "");
+  size_t rules = 0;
+  for (const RoutedStream &stream : routing.streams)
+    rules += stream.rules.size();
+  EXPECT_LT(rules, 44 * 20u);
+}
+
+TEST(RoutingProblem, TransformerFitsTheColorsOfTheMachine) {
+  RoutingProblem problem = makeProblem(32, 32, 8, {4, 8, 8});
+  problem.streams.push_back(
+      {"pooled", RoutePattern::Column, RouteRows{4, 8, 1}});
+  EXPECT_EQ(problem.verify(solve(problem)), "");
+}
+
+TEST(RoutingProblem, TooManyStreamsListsThemWithColors) {
+  RoutingProblem problem = makeProblem(8, 8, 2, {1, 8, 8});
+  problem.colors = 12;
+  Routing routing;
+  std::string error = routeByColoring(problem, routing);
+  EXPECT_NE(error.find("the machine has 12 for programs: lane command column "
+                       "row_west (2)"),
+            std::string::npos)
+      << error;
+}
+
+TEST(RoutingProblem, StreamsWithoutCommonPeShareAColor) {
+  RoutingProblem problem = makeProblem(8, 8, 1, {1, 8, 8});
+  problem.streams = {
+      {"key_cast", RoutePattern::KeyCast, {1, 4, 4}},
+      {"exit", RoutePattern::OutExit, {}},
+      {"lane", RoutePattern::Lane, {}},
+  };
+  Routing routing = solve(problem);
+  EXPECT_EQ(problem.verify(routing), "");
+  // All three meet in the north-east corner, so they cannot share.
+  EXPECT_NE(routing.streams[0].colors, routing.streams[1].colors);
+  EXPECT_NE(routing.streams[1].colors, routing.streams[2].colors);
+
+  // With the exit of a second lane only, the lane of row 0 is out of its way.
+  problem.west = {{0, 0, 8}};
+  problem.east = {{4, 0, 8}};
+  problem.streams = {problem.streams[1], problem.streams[2]};
+  routing = solve(problem);
+  EXPECT_EQ(problem.verify(routing), "");
+  EXPECT_EQ(routing.streams[0].colors, routing.streams[1].colors);
+}
+
+TEST(RoutingProblem, ChecksItsInput) {
+  auto errorOf = [](std::function<void(RoutingProblem &)> change) {
+    RoutingProblem problem = makeProblem(4, 4, 2, {1, 4, 4});
+    change(problem);
+    return problem.check();
+  };
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.width = 0; }),
+            "the mesh has no PEs");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.colors = 33; }),
+            "33 usable colors, expected 1 to 32");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.west[1].row = 0; }),
+            "west lanes must lie on ascending rows of the mesh, found row 0");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.west.pop_back(); }),
+            "west lanes serve 2 of 4");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.west[1].begin = 3; }),
+            "west lanes must share 4 columns or rows without gap");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) {
+              p.east[0].row = 2;
+              p.east[1].row = 3;
+            }),
+            "the east lane at row 2 does not lie in the rows it carries");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.streams[2].rows = {}; }),
+            "stream 'column' of pattern column needs rows");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.streams[0].rows = {1, 1, 1}; }),
+            "stream 'lane' of pattern lane takes no rows");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.streams[2].rows = {2, 4, 1}; }),
+            "stream 'column': 2 groups of 1 rows, one every 4, do not fit "
+            "the 4 rows of the mesh");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) {
+              p.streams = {{"k", RoutePattern::KeyCast, {2, 2, 1}}};
+            }),
+            "stream 'k' of pattern key_cast connects nothing on a mesh of "
+            "4x4");
+}
+
+TEST_F(BrokenRouting, R1MissingStream) {
+  routing.streams.pop_back();
+  expectError("expected 12 routed streams, found 11");
+}
+TEST_F(BrokenRouting, R1MissingColor) {
+  stream(RoutePattern::RowWest).colors.pop_back();
+  expectError("'row_west' has 1 colors, pattern row_west needs 2");
+}
+TEST_F(BrokenRouting, R1ReservedColor) {
+  stream(RoutePattern::Lane).colors = {21};
+  expectError("'lane' has color 21, programs may use 0 to 20");
+}
+TEST_F(BrokenRouting, R1SameColorTwice) {
+  auto &colors = stream(RoutePattern::RowEast).colors;
+  colors[1] = colors[0];
+  expectError("'row_east' has color");
+}
+TEST_F(BrokenRouting, R2RuleOutsideTheMesh) {
+  stream(RoutePattern::Command).rules[0].rect.x1 = 9;
+  expectError("does not lie in the mesh");
+}
+TEST_F(BrokenRouting, R2ColorOfAnotherStream) {
+  stream(RoutePattern::Command).rules[0].color =
+      stream(RoutePattern::Lane).colors[0];
+  expectError("which is not its own");
+}
+TEST_F(BrokenRouting, R2NoTransmitPort) {
+  stream(RoutePattern::Lane).rules[0].transmit = 0;
+  expectError("transmits to no port");
+}
+TEST_F(BrokenRouting, R2BackToTheSender) {
+  stream(RoutePattern::Lane).rules[0].transmit |= portBit(RoutePort::West);
+  expectError("sends words back to WEST");
+}
+TEST_F(BrokenRouting, R3TwoSettings) {
+  RoutedStream &lane = stream(RoutePattern::Lane);
+  lane.rules.push_back(lane.rules.front());
+  expectError("has two settings of this color");
+}
+TEST_F(BrokenRouting, R3StreamsShareAColorAndPe) {
+  RoutedStream &key = stream(RoutePattern::KeyCast);
+  key.colors = stream(RoutePattern::ValueCast).colors;
+  for (RouteRule &rule : key.rules)
+    rule.color = key.colors[0];
+  expectError("has two settings of this color");
+}
+TEST_F(BrokenRouting, R4NextPeReceivesFromElsewhere) {
+  stream(RoutePattern::Command).rules.back().receive = RoutePort::East;
+  expectError("receives from EAST");
+}
+TEST_F(BrokenRouting, R4NextPeHasNoSetting) {
+  stream(RoutePattern::Lane).rules.pop_back();
+  expectError("has no setting of this color");
+}
+TEST_F(BrokenRouting, R4OffTheMesh) {
+  stream(RoutePattern::Lane).rules.back().transmit |= portBit(RoutePort::East);
+  expectError("sends words off the mesh to EAST");
+}
+TEST_F(BrokenRouting, R5SourceDoesNotInject) {
+  for (RouteRule &rule : stream(RoutePattern::OutExit).rules)
+    rule.receive = RoutePort::West;
+  expectError("is a source, but does not receive from RAMP");
+}
+TEST_F(BrokenRouting, R5NothingLeavesTheWafer) {
+  for (RouteRule &rule : stream(RoutePattern::OutExit).rules)
+    rule.transmit = portBit(RoutePort::Ramp);
+  expectError("does not send words off the mesh to EAST");
+}
+TEST_F(BrokenRouting, R5ReachesARowWithoutTokens) {
+  for (RouteRule &rule : stream(RoutePattern::Column).rules)
+    rule.transmit |= portBit(RoutePort::Ramp);
+  expectError("which is not meant");
+}
+TEST_F(BrokenRouting, R5MissesAPe) {
+  for (RouteRule &rule : stream(RoutePattern::RowCast).rules)
+    if (rule.receive == RoutePort::Ramp)
+      rule.transmit = portBit(RoutePort::East);
+  expectError("reach 7 of 8 PEs");
+}
+TEST_F(BrokenRouting, R6Loop) {
+  RoutedStream &cast = stream(RoutePattern::KeyCast);
+  // Row 3 holds no tokens: two PEs there that only feed each other.
+  uint8_t east = portBit(RoutePort::East), west = portBit(RoutePort::West);
+  int64_t color = cast.colors[0];
+  cast.rules.push_back({color, {0, 1, 1, 3, 4, 1}, RoutePort::East, east});
+  cast.rules.back().transmit = portBit(RoutePort::South);
+  cast.rules.push_back({color, {1, 2, 1, 3, 4, 1}, RoutePort::South, west});
+  expectError("2 settings are fed by no source");
+}
+TEST_F(BrokenRouting, R7RelaysBetweenStreams) {
+  problem.relays.push_back({RoutePattern::Column, RoutePattern::Lane});
+  expectError("streams of pattern lane wait for themselves through relays");
+}
+TEST_F(BrokenRouting, R7RelaysWithinAStream) {
+  problem.relays.push_back({RoutePattern::Column, RoutePattern::Column});
+  expectError("'column' relays to itself in more than one direction");
+}
+
+TEST(CompressToRanges, FindsStrides) {
+  auto text = [](const std::vector<int64_t> &numbers) {
+    std::string result;
+    for (const StridedRange &r : compressToRanges(numbers))
+      result += "[" + std::to_string(r.begin) + "," + std::to_string(r.end) +
+                ")/" + std::to_string(r.step);
+    return result;
+  };
+  EXPECT_EQ(text({}), "");
+  EXPECT_EQ(text({7}), "[7,8)/1");
+  EXPECT_EQ(text({0, 1, 2, 3}), "[0,4)/1");
+  EXPECT_EQ(text({1, 3, 5}), "[1,6)/2");
+  EXPECT_EQ(text({0, 1, 2, 8, 9, 10, 16, 17, 18}), "[0,3)/1[8,11)/1[16,19)/1");
+  EXPECT_EQ(text({0, 1, 9, 10, 18, 19, 27, 28}), "[0,28)/9[1,29)/9");
+}
+
+} // namespace

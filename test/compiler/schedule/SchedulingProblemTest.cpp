@@ -1,0 +1,219 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/schedule/SchedulingProblem.h"
+#include "compiler/schedule/FirstFitScheduler.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+using namespace wsec;
+
+namespace {
+
+SchedulingProblem makeProblem(std::vector<KernelMemory> kernels,
+                              int64_t bytes = 1024) {
+  SchedulingProblem problem;
+  problem.firstAddress = 128;
+  problem.endAddress = 128 + bytes;
+  problem.kernels = std::move(kernels);
+  return problem;
+}
+
+Schedule solve(const SchedulingProblem &problem) {
+  EXPECT_EQ(problem.check(), "");
+  Schedule schedule;
+  SramOverflow overflow;
+  EXPECT_TRUE(scheduleByFirstFit(problem, schedule, overflow))
+      << overflow.message;
+  EXPECT_EQ(problem.verify(schedule), "");
+  return schedule;
+}
+
+/// The worked example of SchedulingProblem.h.
+SchedulingProblem example() {
+  return makeProblem(
+      {{"a", {}, 64, 0, {}}, {"b", {0}, 64, 64, {0}}, {"c", {1}, 32, 0, {}}});
+}
+
+/// The kernels of `layers` pre-norm transformer layers, appended to `kernels`.
+void appendLayers(std::vector<KernelMemory> &kernels, int layers) {
+  const int64_t x = 96, wide = 384;
+  kernels.push_back({"embed", {}, x, 0, {}});
+  size_t residual = 0;
+  auto add = [&](const char *name, std::vector<size_t> operands, int64_t bytes,
+                 int64_t scratch, std::vector<size_t> overwrites = {}) {
+    kernels.push_back({name, operands, bytes, scratch, overwrites});
+    return kernels.size() - 1;
+  };
+  for (int l = 0; l < layers; ++l) {
+    size_t norm = add("norm1", {residual}, x, 16);
+    size_t q = add("q", {norm}, x, 8);
+    size_t k = add("k", {norm}, x, 8);
+    size_t v = add("v", {norm}, x, 8);
+    size_t attention = add("attention", {q, k, v}, x, 200);
+    size_t tiled = add("redistribute", {attention}, x, 0);
+    size_t proj = add("proj", {tiled}, x, 8);
+    size_t sum = add("add1", {proj, residual}, x, 0, {proj, residual});
+    size_t norm2 = add("norm2", {sum}, x, 16);
+    size_t up = add("up", {norm2}, wide, 8);
+    size_t gelu = add("gelu", {up}, wide, 0, {up});
+    size_t down = add("down", {gelu}, x, 8);
+    residual = add("add2", {down, sum}, x, 0, {down, sum});
+  }
+}
+
+TEST(SchedulingProblem, WorkedExample) {
+  Schedule schedule = solve(example());
+  EXPECT_EQ(schedule.resultAddresses, (std::vector<int64_t>{128, 128, 192}));
+  EXPECT_EQ(schedule.scratchAddresses[1], 192);
+  EXPECT_EQ(schedule.highWater, 256);
+  EXPECT_EQ(schedule.highWaterKernel, 1u);
+}
+
+TEST(SchedulingProblem, DeadBuffersAreReused) {
+  Schedule schedule = solve(makeProblem(
+      {{"a", {}, 64, 0, {}}, {"b", {0}, 64, 0, {}}, {"c", {1}, 64, 0, {}}},
+      128));
+  EXPECT_EQ(schedule.resultAddresses, (std::vector<int64_t>{128, 192, 128}));
+}
+
+TEST(SchedulingProblem, LiveOperandIsNotOverwritten) {
+  Schedule schedule = solve(makeProblem(
+      {{"a", {}, 64, 0, {}}, {"b", {0}, 64, 0, {0}}, {"c", {0, 1}, 0, 0, {}}}));
+  EXPECT_NE(schedule.resultAddresses[1], schedule.resultAddresses[0]);
+}
+
+// Equal layers must find equal addresses soon, or code would grow with depth.
+TEST(SchedulingProblem, AddressesOfLayersRepeat) {
+  std::vector<KernelMemory> kernels;
+  appendLayers(kernels, 6);
+  Schedule schedule = solve(makeProblem(kernels));
+  const size_t perLayer = 13, period = 2 * perLayer;
+  for (size_t k = 1 + 2 * perLayer; k + period < kernels.size(); ++k) {
+    EXPECT_EQ(schedule.resultAddresses[k], schedule.resultAddresses[k + period])
+        << kernels[k].name << " " << k;
+    EXPECT_EQ(schedule.scratchAddresses[k],
+              schedule.scratchAddresses[k + period])
+        << kernels[k].name << " " << k;
+  }
+}
+
+TEST(SchedulingProblem, DepthNeedsNoMoreSram) {
+  std::vector<KernelMemory> shallow, deep;
+  appendLayers(shallow, 2);
+  appendLayers(deep, 96);
+  EXPECT_EQ(solve(makeProblem(shallow)).highWater,
+            solve(makeProblem(deep)).highWater);
+}
+
+TEST(SchedulingProblem, OverflowNamesTheLargestBuffers) {
+  SchedulingProblem problem = makeProblem(
+      {{"a", {}, 64, 0, {}}, {"b", {}, 100, 0, {}}, {"c", {0, 1}, 96, 0, {}}},
+      256);
+  Schedule schedule;
+  SramOverflow overflow;
+  EXPECT_FALSE(scheduleByFirstFit(problem, schedule, overflow));
+  EXPECT_EQ(overflow.kernel, 2u);
+  EXPECT_EQ(overflow.message,
+            "kernel 'c' needs 96 bytes of SRAM per PE for its result; of 256 "
+            "bytes for buffers, 164 are in use; largest: 100 bytes for the "
+            "result of 'b', 64 bytes for the result of 'a'; compile for a "
+            "larger mesh or for fewer tokens");
+}
+
+TEST(SchedulingProblem, FragmentedOverflowSaysSo) {
+  SchedulingProblem problem = makeProblem({{"a", {}, 64, 0, {}},
+                                           {"b", {}, 32, 0, {}},
+                                           {"c", {0}, 0, 0, {}},
+                                           {"d", {1}, 96, 0, {}}},
+                                          128);
+  Schedule schedule;
+  SramOverflow overflow;
+  EXPECT_FALSE(scheduleByFirstFit(problem, schedule, overflow));
+  EXPECT_NE(overflow.message.find("in pieces that leave no gap"),
+            std::string::npos)
+      << overflow.message;
+}
+
+TEST(SchedulingProblem, ChecksItsInput) {
+  auto errorOf = [](std::function<void(SchedulingProblem &)> change) {
+    SchedulingProblem problem = example();
+    change(problem);
+    return problem.check();
+  };
+  EXPECT_EQ(errorOf([](SchedulingProblem &p) { p.endAddress = 100; }),
+            "no SRAM is left for buffers: they would begin at byte 128 of "
+            "100");
+  EXPECT_EQ(
+      errorOf([](SchedulingProblem &p) { p.kernels[0].scratchBytes = -1; }),
+      "kernel 'a' asks for negative bytes");
+  EXPECT_EQ(errorOf([](SchedulingProblem &p) { p.kernels[1].operands = {1}; }),
+            "kernel 'b' reads a result that no earlier kernel makes");
+  EXPECT_EQ(
+      errorOf([](SchedulingProblem &p) { p.kernels[2].overwrites = {0}; }),
+      "kernel 'c' overwrites what it does not read");
+}
+
+/// A legal schedule of the worked example with one thing changed.
+std::string errorOf(std::function<void(Schedule &)> change) {
+  SchedulingProblem problem = example();
+  Schedule schedule = solve(problem);
+  change(schedule);
+  return problem.verify(schedule);
+}
+
+TEST(BrokenSchedule, S1MissingKernel) {
+  EXPECT_EQ(errorOf([](Schedule &s) { s.slots.pop_back(); }),
+            "expected slots and addresses of 3 kernels");
+}
+TEST(BrokenSchedule, S1SlotOutOfRange) {
+  EXPECT_EQ(errorOf([](Schedule &s) { s.slots[2] = 3; }),
+            "kernel 'c' has slot 3 of 3");
+}
+TEST(BrokenSchedule, S1TwoKernelsInOneSlot) {
+  EXPECT_EQ(errorOf([](Schedule &s) { s.slots[2] = 1; }),
+            "kernels 'b' and 'c' both have slot 1");
+}
+TEST(BrokenSchedule, S1BeforeItsOperand) {
+  EXPECT_EQ(errorOf([](Schedule &s) { std::swap(s.slots[1], s.slots[2]); }),
+            "kernel 'c' runs in slot 1, before its operand 'b'");
+}
+TEST(BrokenSchedule, S2Unaligned) {
+  EXPECT_EQ(errorOf([](Schedule &s) { s.resultAddresses[2] = 194; }),
+            "result of 'c' at [194,226) is not aligned to 4 bytes");
+}
+TEST(BrokenSchedule, S2OutsideTheSram) {
+  EXPECT_EQ(errorOf([](Schedule &s) { s.scratchAddresses[1] = 1120; }),
+            "scratch of 'b' at [1120,1184) leaves the SRAM for buffers, "
+            "[128,1152)");
+  EXPECT_EQ(errorOf([](Schedule &s) { s.resultAddresses[0] = 64; }),
+            "result of 'a' at [64,128) leaves the SRAM for buffers, "
+            "[128,1152)");
+}
+TEST(BrokenSchedule, S3Overlap) {
+  EXPECT_EQ(errorOf([](Schedule &s) { s.resultAddresses[2] = 160; }),
+            "result of 'c' at [160,192) overlaps result of 'b' at [128,192) "
+            "in slot 2");
+}
+TEST(BrokenSchedule, S3OverwritesFromAnotherAddress) {
+  EXPECT_EQ(errorOf([](Schedule &s) { s.resultAddresses[1] = 132; }),
+            "result of 'b' at [132,196) overlaps result of 'a' at [128,192) "
+            "in slot 1");
+}
+TEST(BrokenSchedule, S3OverwritesALiveOperand) {
+  SchedulingProblem problem = example();
+  Schedule schedule = solve(problem);
+  problem.kernels[2].operands.push_back(0);
+  EXPECT_EQ(problem.verify(schedule),
+            "result of 'b' at [128,192) overlaps result of 'a' at [128,192) "
+            "in slot 1");
+}
+TEST(BrokenSchedule, S4HighWater) {
+  EXPECT_EQ(errorOf([](Schedule &s) { s.highWater = 192; }),
+            "buffers end at byte 256, the high-water mark is given as 192");
+  EXPECT_EQ(errorOf([](Schedule &s) { s.highWaterKernel = 0; }),
+            "the high-water mark is not that of the kernel it is given to");
+}
+
+} // namespace
