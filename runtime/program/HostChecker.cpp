@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/HostChecker.h"
+#include "runtime/program/Checker.h"
+#include "runtime/program/ScalarChecker.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace wsec::runtime {
+
+namespace {
+
+using program::Tensor;
+using program::TensorRole;
+
+/// More bytes than any store holds; sizes below it can be added freely.
+constexpr uint64_t largestBytes = uint64_t(1) << 50;
+
+void checkShape(const Tensor &tensor, const Where &where) {
+  uint64_t count = 1;
+  if (!tensor.shape())
+    return;
+  for (int64_t dimension : *tensor.shape()) {
+    if (dimension < 0)
+      throw badProgram(where, "dimension " + std::to_string(dimension) +
+                                  " is negative");
+    uint64_t bytes;
+    if (__builtin_mul_overflow(count, uint64_t(dimension), &count) ||
+        __builtin_mul_overflow(count, uint64_t(8), &bytes) ||
+        bytes > largestBytes)
+      throw badProgram(where, "the shape is too large");
+  }
+}
+
+void checkWeight(const Tensor &tensor, const program::Program &program,
+                 const Where &where) {
+  uint64_t bytes = elementCount(tensor) * elementBytes(tensor.type());
+  if (tensor.bytes() != bytes)
+    throw badProgram(where, "states " + std::to_string(tensor.bytes()) +
+                                " bytes, its shape takes " +
+                                std::to_string(bytes));
+  size_t files = program.files() ? program.files()->size() : 0;
+  if (tensor.file() < 0 || size_t(tensor.file()) >= files)
+    throw badProgram(where, "refers to file " + std::to_string(tensor.file()) +
+                                ", which does not exist");
+  uint64_t size =
+      program.files()->Get(flatbuffers::uoffset_t(tensor.file()))->size();
+  if (tensor.offset() > size || bytes > size - tensor.offset())
+    throw badProgram(where, "lies beyond the " + std::to_string(size) +
+                                " bytes of its file");
+}
+
+void checkConstant(const Tensor &tensor, const Where &where) {
+  uint64_t bytes = elementCount(tensor) * elementBytes(tensor.type());
+  uint64_t found = tensor.data() ? tensor.data()->size() : 0;
+  if (found != bytes)
+    throw badProgram(where, "has " + std::to_string(found) +
+                                " bytes of data, its shape takes " +
+                                std::to_string(bytes));
+}
+
+void checkAlias(const Tensor &tensor, const program::Program &program,
+                const Where &where) {
+  if (tensor.alias() < 0)
+    return;
+  if (tensor.role() != TensorRole::Output)
+    throw badProgram(where, "only an output can equal another tensor");
+  if (size_t(tensor.alias()) >= program.tensors()->size())
+    throw badProgram(where, "equals tensor " + std::to_string(tensor.alias()) +
+                                ", which does not exist");
+  const Tensor &source =
+      *program.tensors()->Get(flatbuffers::uoffset_t(tensor.alias()));
+  if (source.alias() >= 0 || &source == &tensor)
+    throw badProgram(where, "equals a tensor that equals another one");
+  if (source.type() != tensor.type() ||
+      elementCount(source) != elementCount(tensor))
+    throw badProgram(where, "equals tensor '" + source.name()->str() +
+                                "' of another type or size");
+}
+
+void checkNames(const program::Program &program) {
+  std::vector<std::string_view> names;
+  for (const Tensor *tensor : *program.tensors())
+    if (tensor->role() == TensorRole::Input ||
+        tensor->role() == TensorRole::Output)
+      names.push_back(tensor->name()->string_view());
+  std::sort(names.begin(), names.end());
+  auto twin = std::adjacent_find(names.begin(), names.end());
+  if (twin != names.end())
+    throw badProgram({nullptr, "program"}, "two inputs or outputs are named '" +
+                                               std::string(*twin) + "'");
+}
+
+/// One direction of one stream: the lanes are disjoint and inside the mesh.
+void checkLanes(const program::HostStream &stream,
+                const program::Machine &machine, const Where &where) {
+  bool in = stream.direction() == program::Direction::In;
+  int32_t limit = in ? machine.width() : machine.height();
+  std::vector<const program::Lane *> lanes;
+  for (const program::Lane *lane : *stream.lanes()) {
+    Where here{&where, "lane", int64_t(lanes.size())};
+    if (lane->row() < 0 || lane->row() >= machine.height())
+      throw badProgram(here, "row " + std::to_string(lane->row()) +
+                                 " is outside the mesh");
+    if (lane->begin() < 0 || lane->begin() > lane->end() || lane->end() > limit)
+      throw badProgram(here, "serves [" + std::to_string(lane->begin()) + ", " +
+                                 std::to_string(lane->end()) + ") of " +
+                                 std::to_string(limit) +
+                                 (in ? " columns" : " rows"));
+    lanes.push_back(lane);
+  }
+  std::sort(lanes.begin(), lanes.end(), [](auto *a, auto *b) {
+    return std::pair(a->begin(), a->end()) < std::pair(b->begin(), b->end());
+  });
+  for (size_t i = 1; i < lanes.size(); ++i)
+    if (lanes[i]->begin() < lanes[i - 1]->end())
+      throw badProgram(where, "two lanes serve " +
+                                  std::string(in ? "column " : "row ") +
+                                  std::to_string(lanes[i]->begin()));
+  std::sort(lanes.begin(), lanes.end(),
+            [](auto *a, auto *b) { return a->row() < b->row(); });
+  for (size_t i = 1; i < lanes.size(); ++i)
+    if (lanes[i]->row() == lanes[i - 1]->row())
+      throw badProgram(where,
+                       "two lanes use row " + std::to_string(lanes[i]->row()));
+}
+
+void checkIndexTensor(const program::Segment &segment, const Interval &lines,
+                      const program::Program &program, const Where &where) {
+  if (segment.index_tensor() < 0)
+    return;
+  if (size_t(segment.index_tensor()) >= program.tensors()->size())
+    throw badProgram(where, "takes rows from tensor " +
+                                std::to_string(segment.index_tensor()) +
+                                ", which does not exist");
+  const Tensor &ids =
+      *program.tensors()->Get(flatbuffers::uoffset_t(segment.index_tensor()));
+  if (ids.role() == TensorRole::Output ||
+      (ids.type() != program::ElementType::I32 &&
+       ids.type() != program::ElementType::I64))
+    throw badProgram(where, "takes rows from '" + ids.name()->str() +
+                                "', which is not a tensor of indices");
+  if (segment.index_count() < 1)
+    throw badProgram(where, "takes rows from an empty table");
+  if (lines.high > int64_t(elementCount(ids)))
+    throw badProgram(where, "has " + std::to_string(lines.high) + " lines, '" +
+                                ids.name()->str() + "' has " +
+                                std::to_string(elementCount(ids)) + " indices");
+}
+
+void checkSegment(const program::Segment &segment,
+                  const program::HostStream &stream,
+                  const program::Program &program,
+                  const std::vector<Interval> &scalars, const Where &where) {
+  if (segment.tensor() >= program.tensors()->size())
+    throw badProgram(where, "refers to tensor " +
+                                std::to_string(segment.tensor()) +
+                                ", which does not exist");
+  const Tensor &tensor = *program.tensors()->Get(segment.tensor());
+  bool out = stream.direction() == program::Direction::Out;
+  if (out != (tensor.role() == TensorRole::Output))
+    throw badProgram(where, std::string(out ? "writes" : "reads") +
+                                " tensor '" + tensor.name()->str() +
+                                "', which is " + (out ? "not " : "") +
+                                "an output");
+  if (out && tensor.alias() >= 0)
+    throw badProgram(where, "writes output '" + tensor.name()->str() +
+                                "', which equals another tensor");
+  size_t rank = segment.extents()->size();
+  if (rank != segment.strides()->size() || rank > largestSegmentRank)
+    throw badProgram(where, "has " + std::to_string(rank) + " extents and " +
+                                std::to_string(segment.strides()->size()) +
+                                " strides, at most " +
+                                std::to_string(largestSegmentRank));
+  Interval lines = checkAffine(segment.lines(), scalars, {}, {&where, "lines"});
+  if (out && !(lines.low == 1 && lines.high == 1))
+    throw badProgram(where, "an output has one line per PE, found " +
+                                std::to_string(lines.high));
+  checkAffine(segment.offset(), scalars, {}, {&where, "offset"});
+  for (const program::Affine *extent : *segment.extents())
+    checkAffine(extent, scalars, {}, {&where, "extent"});
+  checkIndexTensor(segment, lines, program, where);
+  for (int64_t stride : *segment.strides())
+    if (stride > largestScalar || stride < -largestScalar)
+      throw badProgram(where, "a stride is too large");
+  if (std::max({segment.line_stride(), segment.index_stride(),
+                segment.index_count()}) > largestScalar ||
+      std::min({segment.line_stride(), segment.index_stride(),
+                segment.index_count()}) < -largestScalar)
+    throw badProgram(where, "a stride is too large");
+}
+
+} // namespace
+
+void checkTensors(const program::Program &program) {
+  int64_t index = 0;
+  for (const Tensor *tensor : *program.tensors()) {
+    Where where{nullptr, "tensor", index++, tensor->name()};
+    if (tensor->role() > TensorRole::MAX)
+      throw badProgram(where, "has an unknown role");
+    if (tensor->type() > program::ElementType::MAX)
+      throw badProgram(where, "has an unknown element type");
+    checkShape(*tensor, where);
+    if (tensor->role() == TensorRole::Weight)
+      checkWeight(*tensor, program, where);
+    if (tensor->role() == TensorRole::Constant)
+      checkConstant(*tensor, where);
+  }
+  for (const Tensor *tensor : *program.tensors())
+    checkAlias(*tensor, program, {nullptr, "tensor", -1, tensor->name()});
+  checkNames(program);
+}
+
+void checkStreams(const program::Program &program) {
+  if (!program.streams())
+    return;
+  const program::Machine &machine = *program.machine();
+  // Scalars are evaluated at (column, 0) going in and anywhere going out.
+  program::Rect mesh(0, machine.width(), 1, 0, machine.height(), 1);
+  program::Rect row(0, machine.width(), 1, 0, 1, 1);
+  for (const program::HostStream *stream : *program.streams()) {
+    Where where{nullptr, "stream", -1, stream->name()};
+    if (stream->direction() > program::Direction::MAX)
+      throw badProgram(where, "has an unknown direction");
+    if (stream->color() >= machine.colors() - machine.reserved_colors())
+      throw badProgram(where, "color " + std::to_string(stream->color()) +
+                                  " is reserved or does not exist");
+    checkLanes(*stream, machine, where);
+    bool in = stream->direction() == program::Direction::In;
+    auto scalars = checkScalars(stream->scalars(), {in ? row : mesh}, where);
+    int64_t index = 0;
+    for (const program::Segment *segment : *stream->segments())
+      checkSegment(*segment, *stream, program, scalars,
+                   {&where, "segment", index++});
+  }
+}
+
+uint64_t elementCount(const Tensor &tensor) {
+  uint64_t count = 1;
+  if (tensor.shape())
+    for (int64_t dimension : *tensor.shape())
+      count *= uint64_t(dimension);
+  return count;
+}
+
+uint32_t elementBytes(program::ElementType type) {
+  switch (type) {
+  case program::ElementType::F32:
+  case program::ElementType::I32:
+    return 4;
+  case program::ElementType::F16:
+  case program::ElementType::BF16:
+    return 2;
+  case program::ElementType::I64:
+    return 8;
+  case program::ElementType::Bool:
+    return 1;
+  }
+  return 1;
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_PROGRAM_HOSTCHECKER_H
+#define RUNTIME_PROGRAM_HOSTCHECKER_H
+
+#include "runtime/program/program_generated.h"
+
+namespace wsec::runtime {
+
+/// Check the host's side of a program: the tensors with the files they lie in,
+/// and the streams that read and write them. The machine must be checked.
+void checkTensors(const program::Program &program);
+void checkStreams(const program::Program &program);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PROGRAM_HOSTCHECKER_H

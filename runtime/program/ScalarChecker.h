@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_PROGRAM_SCALARCHECKER_H
+#define RUNTIME_PROGRAM_SCALARCHECKER_H
+
+#include "runtime/program/Intervals.h"
+#include "runtime/program/Where.h"
+
+#include <vector>
+
+namespace wsec::runtime {
+
+/// Proves that a scalar list (or null) is in SSA order, neither overflows nor
+/// divides by zero in any PE of the rectangles, and gives the intervals of its
+/// nodes over all of them.
+std::vector<Interval> checkScalars(const ScalarList *nodes,
+                                   const std::vector<program::Rect> &rects,
+                                   const Where &where);
+
+/// Proves that the terms refer to scalars and enclosing loops that exist, and
+/// gives the interval of the function. `loops` are those of the enclosing loop
+/// variables, outermost first.
+Interval checkAffine(const program::Affine *affine,
+                     const std::vector<Interval> &scalars,
+                     const std::vector<Interval> &loops, const Where &where);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PROGRAM_SCALARCHECKER_H

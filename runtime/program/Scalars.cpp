@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/Scalars.h"
+
+#include <algorithm>
+
+namespace wsec::runtime {
+
+int64_t tileStart(int64_t n, int64_t p, int64_t i) {
+  return i * (n / p) + std::min(i, n % p);
+}
+
+int64_t tileSize(int64_t n, int64_t p, int64_t i) {
+  if (i < 0 || i >= p)
+    return 0;
+  return n / p + (i < n % p);
+}
+
+int64_t tileIndex(int64_t n, int64_t p, int64_t e) {
+  if (e < 0)
+    return -1;
+  if (e >= n)
+    return p;
+  int64_t small = n / p, large = n % p;
+  if (e < large * (small + 1))
+    return e / (small + 1);
+  return large + (e - large * (small + 1)) / small;
+}
+
+int64_t evaluateNode(const program::ScalarNode &node, const int64_t *earlier,
+                     int64_t x, int64_t y) {
+  using program::ScalarOp;
+  auto a = [&] { return earlier[node.a()]; };
+  auto b = [&] { return earlier[node.b()]; };
+  auto c = [&] { return earlier[node.c()]; };
+  switch (node.op()) {
+  case ScalarOp::Constant:
+    return node.a();
+  case ScalarOp::Px:
+    return x;
+  case ScalarOp::Py:
+    return y;
+  case ScalarOp::Add:
+    return a() + b();
+  case ScalarOp::Sub:
+    return a() - b();
+  case ScalarOp::Mul:
+    return a() * b();
+  case ScalarOp::Div:
+    return a() / b();
+  case ScalarOp::Mod:
+    return a() % b();
+  case ScalarOp::Min:
+    return std::min(a(), b());
+  case ScalarOp::Max:
+    return std::max(a(), b());
+  case ScalarOp::Equal:
+    return a() == b();
+  case ScalarOp::Less:
+    return a() < b();
+  case ScalarOp::And:
+    return a() != 0 && b() != 0;
+  case ScalarOp::Or:
+    return a() != 0 || b() != 0;
+  case ScalarOp::Not:
+    return a() == 0;
+  case ScalarOp::TileStart:
+    return tileStart(a(), b(), c());
+  case ScalarOp::TileSize:
+    return tileSize(a(), b(), c());
+  case ScalarOp::TileIndex:
+    return tileIndex(a(), b(), c());
+  }
+  return 0;
+}
+
+void evaluateScalars(const ScalarList *nodes, int64_t x, int64_t y,
+                     std::vector<int64_t> &values) {
+  values.resize(nodes ? nodes->size() : 0);
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = evaluateNode(*nodes->Get(i), values.data(), x, y);
+}
+
+int64_t evaluateAffine(const program::Affine &affine,
+                       const std::vector<int64_t> &scalars) {
+  int64_t value = affine.constant();
+  if (affine.terms())
+    for (const program::Term *term : *affine.terms())
+      value += term->scale() * scalars[term->index()];
+  return value;
+}
+
+} // namespace wsec::runtime
