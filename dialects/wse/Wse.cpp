@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dialects/wse/Wse.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::wse;
+
+void WseDialect::initialize() {
+  registerAttributes();
+  addOperations<
+#define GET_OP_LIST
+#include "dialects/wse/WseOps.cpp.inc"
+      >();
+}
+
+// "model/fc1.relu" names a value fc1_relu: the part after the last slash that
+// still says something.
+void wsec::wse::nameResult(Operation *op, ArrayAttr nodes,
+                           OpAsmSetValueNameFn setName) {
+  if (op->getNumResults() != 1 || !nodes || nodes.empty())
+    return;
+  StringRef last = cast<StringAttr>(nodes.getValue().back()).getValue();
+  std::string name = last.rtrim('/').str();
+  for (char &c : name)
+    if (!llvm::isAlnum(c))
+      c = '_';
+  StringRef trimmed = StringRef(name).ltrim('_');
+  if (!trimmed.empty() && !llvm::isDigit(trimmed.front()))
+    setName(op->getResult(0), trimmed);
+}
+
+std::string wsec::wse::describeKernel(Operation *op) {
+  ArrayAttr nodes = cast<KernelOp>(op).getNodeNames();
+  if (!nodes || nodes.empty())
+    return op->getName().getStringRef().str();
+  auto names = llvm::map_range(nodes.getAsRange<StringAttr>(),
+                               [](StringAttr name) { return name.str(); });
+  return llvm::join(names, "+");
+}
+
+SmallVector<WeightAttr> wsec::wse::collectWeights(Operation *op) {
+  SmallVector<WeightAttr> weights;
+  for (NamedAttribute attribute : op->getAttrs()) {
+    if (auto weight = dyn_cast<WeightAttr>(attribute.getValue()))
+      weights.push_back(weight);
+    if (auto array = dyn_cast<ArrayAttr>(attribute.getValue()))
+      for (Attribute element : array)
+        if (auto weight = dyn_cast<WeightAttr>(element))
+          weights.push_back(weight);
+  }
+  return weights;
+}
+
+//===----------------------------------------------------------------------===//
+// Assembly of meshes: 8x8
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseMeshExtents(OpAsmParser &parser,
+                                    DenseI64ArrayAttr &mesh) {
+  SmallVector<int64_t> extents;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseDimensionList(extents, /*allowDynamic=*/false,
+                                /*withTrailingX=*/false))
+    return failure();
+  if (extents.size() != 2)
+    return parser.emitError(location,
+                            "expected a mesh as columns x rows, such as 8x8");
+  mesh = parser.getBuilder().getDenseI64ArrayAttr(extents);
+  return success();
+}
+
+static void printMeshExtents(OpAsmPrinter &printer, Operation *,
+                             DenseI64ArrayAttr mesh) {
+  printer << mesh[0] << "x" << mesh[1];
+}
+
+//===----------------------------------------------------------------------===//
+// Assembly of sources: @input or #wse.weight<...>
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseSource(OpAsmParser &parser, Attribute &source) {
+  return parser.parseAttribute(source);
+}
+
+static void printSource(OpAsmPrinter &printer, Operation *, Attribute source) {
+  printer.printAttribute(source);
+}
+
+#include "dialects/wse/WseDialect.cpp.inc"
+#include "dialects/wse/WseInterfaces.cpp.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/wse/WseOps.cpp.inc"

@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_DIALECTS_WSE_WSE_H
+#define WSEC_DIALECTS_WSE_WSE_H
+
+#include "compiler/machine/Machine.h"
+
+#include "mlir/Bytecode/BytecodeOpInterface.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "mlir/IR/Dialect.h"
+#include "mlir/IR/OpDefinition.h"
+#include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/SymbolTable.h"
+#include "mlir/Interfaces/InferTypeOpInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+#include "dialects/wse/WseDialect.h.inc"
+#include "dialects/wse/WseEnums.h.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/wse/WseAttrs.h.inc"
+
+namespace wsec::wse {
+
+/// Names the result of a kernel after the last ONNX node it computes.
+void nameResult(mlir::Operation *op, mlir::ArrayAttr nodes,
+                mlir::OpAsmSetValueNameFn setName);
+
+/// The kernel's ONNX nodes joined by "+", or its operation's name.
+std::string describeKernel(mlir::Operation *op);
+
+/// All #wse.weight attributes of the operation, in order.
+llvm::SmallVector<WeightAttr> collectWeights(mlir::Operation *op);
+
+/// Features of a tensor: its last dimension.
+inline int64_t featuresOf(mlir::Type type) {
+  return llvm::cast<mlir::RankedTensorType>(type).getShape().back();
+}
+inline int64_t featuresOf(mlir::Value value) {
+  return featuresOf(value.getType());
+}
+
+} // namespace wsec::wse
+
+#include "dialects/wse/WseInterfaces.h.inc"
+
+#define GET_OP_CLASSES
+#include "dialects/wse/WseOps.h.inc"
+
+#endif // WSEC_DIALECTS_WSE_WSE_H

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attributes: what they mean as functions, and their rules.
+
+#include "dialects/wse/Wse.h"
+
+#include "compiler/machine/Tiling.h"
+
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::wse;
+
+#include "dialects/wse/WseEnums.cpp.inc"
+
+// Numbers that a view or a file range always shows, zero included.
+static ParseResult parseCount(AsmParser &parser, int64_t &count) {
+  return parser.parseInteger(count);
+}
+static void printCount(AsmPrinter &printer, int64_t count) { printer << count; }
+// A plain string: as an attribute it would swallow the ": type" behind it.
+static ParseResult parseText(AsmParser &parser, StringAttr &text) {
+  std::string value;
+  if (parser.parseString(&value))
+    return failure();
+  text = StringAttr::get(parser.getContext(), value);
+  return success();
+}
+static void printText(AsmPrinter &printer, StringAttr text) {
+  printer.printString(text.getValue());
+}
+
+#define GET_ATTRDEF_CLASSES
+#include "dialects/wse/WseAttrs.cpp.inc"
+
+void WseDialect::registerAttributes() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "dialects/wse/WseAttrs.cpp.inc"
+      >();
+}
+
+using EmitError = function_ref<InFlightDiagnostic()>;
+
+//===----------------------------------------------------------------------===//
+// #wse.tiled: rows
+//===----------------------------------------------------------------------===//
+
+TiledAttr TiledAttr::of(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor ? dyn_cast_or_null<TiledAttr>(tensor.getEncoding())
+                : TiledAttr();
+}
+
+TiledAttr TiledAttr::balanced(MLIRContext *context, int64_t batch,
+                              int64_t tokens, int64_t height) {
+  int64_t group = batch <= height ? height / batch : 0;
+  return get(context, batch, tokens, RowPlacement::Split, group, /*span=*/0,
+             ColumnPlacement::Balanced, /*headSize=*/0);
+}
+
+TiledAttr TiledAttr::withColumns(ColumnPlacement columns,
+                                 int64_t headSize) const {
+  return get(getContext(), getBatch(), getTokens(), getRows(), getGroup(),
+             getSpan(), columns, headSize);
+}
+
+TiledAttr TiledAttr::perBatchElement() const {
+  return get(getContext(), getBatch(), /*tokens=*/1, RowPlacement::Replicated,
+             getGroup(), getGroup() ? rowsUsed() : 0, getColumns(),
+             getHeadSize());
+}
+
+int64_t TiledAttr::rowsUsed() const {
+  if (!getGroup())
+    return 1;
+  return getSpan() ? getSpan() : std::min(getTokens(), getGroup());
+}
+
+bool TiledAttr::holdsTokens(int64_t y, int64_t height) const {
+  return y >= 0 && y < height && tokensInRow(y, height) > 0;
+}
+
+int64_t TiledAttr::rowOf(int64_t b, int64_t s, int64_t height) const {
+  if (!getGroup())
+    return tileIndex(getBatch(), height, b);
+  int64_t head = b * getGroup();
+  return getRows() == RowPlacement::Replicated
+             ? head
+             : head + tileIndex(getTokens(), rowsUsed(), s);
+}
+
+int64_t TiledAttr::tokensInRow(int64_t y, int64_t height) const {
+  if (!getGroup())
+    return tileSize(getBatch(), height, y) * getTokens();
+  int64_t inGroup = y % getGroup();
+  if (y / getGroup() >= getBatch() || inGroup >= rowsUsed())
+    return 0;
+  return getRows() == RowPlacement::Replicated
+             ? getTokens()
+             : tileSize(getTokens(), rowsUsed(), inGroup);
+}
+
+int64_t TiledAttr::tokensPerRowMax(int64_t height) const {
+  if (!getGroup())
+    return tileSizeMax(getBatch(), height) * getTokens();
+  return getRows() == RowPlacement::Replicated
+             ? getTokens()
+             : tileSizeMax(getTokens(), rowsUsed());
+}
+
+bool TiledAttr::sameRows(TiledAttr other) const {
+  return getBatch() == other.getBatch() && getTokens() == other.getTokens() &&
+         getRows() == other.getRows() && getGroup() == other.getGroup() &&
+         rowsUsed() == other.rowsUsed();
+}
+
+//===----------------------------------------------------------------------===//
+// #wse.tiled: columns
+//===----------------------------------------------------------------------===//
+
+int64_t TiledAttr::columnOf(int64_t f, int64_t features, int64_t width) const {
+  switch (getColumns()) {
+  case ColumnPlacement::Balanced:
+    return tileIndex(features, width, f);
+  case ColumnPlacement::Heads:
+    return tileIndex(features / getHeadSize(), width, f / getHeadSize());
+  case ColumnPlacement::Replicated:
+    return 0;
+  }
+  llvm_unreachable("all placements are handled");
+}
+
+int64_t TiledAttr::firstFeature(int64_t x, int64_t features,
+                                int64_t width) const {
+  switch (getColumns()) {
+  case ColumnPlacement::Balanced:
+    return tileStart(features, width, x);
+  case ColumnPlacement::Heads:
+    return tileStart(features / getHeadSize(), width, x) * getHeadSize();
+  case ColumnPlacement::Replicated:
+    return 0;
+  }
+  llvm_unreachable("all placements are handled");
+}
+
+int64_t TiledAttr::featuresInColumn(int64_t x, int64_t features,
+                                    int64_t width) const {
+  switch (getColumns()) {
+  case ColumnPlacement::Balanced:
+    return tileSize(features, width, x);
+  case ColumnPlacement::Heads:
+    return tileSize(features / getHeadSize(), width, x) * getHeadSize();
+  case ColumnPlacement::Replicated:
+    return features;
+  }
+  llvm_unreachable("all placements are handled");
+}
+
+int64_t TiledAttr::localFeaturesMax(int64_t features, int64_t width) const {
+  // Balanced tiles are largest first.
+  return featuresInColumn(0, features, width);
+}
+
+LogicalResult TiledAttr::verify(EmitError emitError, int64_t batch,
+                                int64_t tokens, RowPlacement rows,
+                                int64_t group, int64_t span,
+                                ColumnPlacement columns, int64_t headSize) {
+  // (C1)
+  if (batch < 1 || tokens < 1 || group < 0 || span < 0)
+    return emitError() << "expected positive batch and tokens and no negative "
+                          "group or span, found batch = "
+                       << batch << ", tokens = " << tokens
+                       << ", group = " << group << ", span = " << span;
+  // (C2)
+  bool heads = columns == ColumnPlacement::Heads;
+  if (heads ? headSize < 1 : headSize != 0)
+    return emitError() << "expected head_size "
+                       << (heads ? "with heads columns"
+                                 : "with heads columns only");
+  // (C3)
+  if (span > group)
+    return emitError() << "span of " << span << " rows exceeds the group of "
+                       << group;
+  if (rows == RowPlacement::Replicated && group && !span)
+    return emitError() << "replicated rows need a span: how many of the "
+                       << group << " rows hold the tensor";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// #wse.rect, #wse.rule, #wse.rows, #wse.lane
+//===----------------------------------------------------------------------===//
+
+LogicalResult RectAttr::verify(EmitError emitError, int64_t x0, int64_t x1,
+                               int64_t xstep, int64_t y0, int64_t y1,
+                               int64_t ystep) {
+  // (C1)
+  if (x0 < 0 || x0 >= x1 || y0 < 0 || y0 >= y1 || xstep < 1 || ystep < 1)
+    return emitError() << "expected 0 <= start < end and a positive step, "
+                          "found x = "
+                       << x0 << " to " << x1 << " step " << xstep
+                       << ", y = " << y0 << " to " << y1 << " step " << ystep;
+  return success();
+}
+
+LogicalResult RuleAttr::verify(EmitError emitError, int64_t color, RectAttr,
+                               Port receive, PortSet transmit) {
+  // (C1)
+  if (color < 0)
+    return emitError() << "color " << color << " is negative";
+  // (C2)
+  auto sends = static_cast<uint32_t>(transmit);
+  if (!sends)
+    return emitError() << "words of color " << color << " leave on no port";
+  if (receive != Port::Ramp && (sends & (1u << static_cast<uint32_t>(receive))))
+    return emitError() << "words of color " << color
+                       << " leave on the port they came in on, "
+                       << stringifyPort(receive);
+  return success();
+}
+
+LogicalResult RowSetAttr::verify(EmitError emitError, int64_t groups,
+                                 int64_t pitch, int64_t used) {
+  // (C1)
+  if (groups < 1 || pitch < 1 || used < 1 || used > pitch)
+    return emitError() << "expected positive numbers with used <= pitch, found "
+                          "groups = "
+                       << groups << ", pitch = " << pitch
+                       << ", used = " << used;
+  return success();
+}
+
+LogicalResult LaneAttr::verify(EmitError emitError, int64_t row, int64_t begin,
+                               int64_t end) {
+  // (C1)
+  if (row < 0 || begin < 0 || begin > end)
+    return emitError() << "expected a row and a range without negative numbers";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// #wse.weight
+//===----------------------------------------------------------------------===//
+
+static SmallVector<int64_t> denseStrides(ArrayRef<int64_t> shape) {
+  SmallVector<int64_t> strides(shape.size());
+  int64_t stride = 1;
+  for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
+    strides[d] = stride;
+  return strides;
+}
+
+// Bytes of a stored element; booleans take one.
+static int64_t storedBytes(Type elementType) {
+  return (elementType.getIntOrFloatBitWidth() + 7) / 8;
+}
+
+SmallVector<int64_t> WeightAttr::viewStrides() const {
+  if (!getStrides().empty())
+    return llvm::to_vector(getStrides());
+  return denseStrides(getType().getShape());
+}
+
+int64_t WeightAttr::streamedBytes() const {
+  return getType().getNumElements() * storedBytes(getType().getElementType());
+}
+
+WeightAttr WeightAttr::slice(int64_t dim, int64_t start, int64_t size) const {
+  SmallVector<int64_t> strides = viewStrides();
+  SmallVector<int64_t> shape = llvm::to_vector(getType().getShape());
+  shape[dim] = size;
+  return get(getContext(), getName(),
+             RankedTensorType::get(shape, getType().getElementType()),
+             getFile(), getOffset(), getBytes(), getData(),
+             getViewOffset() + start * strides[dim], strides);
+}
+
+LogicalResult WeightAttr::verify(EmitError emitError, StringAttr name,
+                                 RankedTensorType type, StringAttr file,
+                                 int64_t offset, int64_t bytes,
+                                 DenseElementsAttr data, int64_t viewOffset,
+                                 ArrayRef<int64_t> strides) {
+  // (C1)
+  if (bool(file) == bool(data))
+    return emitError() << "weight " << name
+                       << " needs either a file or data, found "
+                       << (file ? "both" : "neither");
+  // (C2)
+  if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+    return emitError() << "weight " << name
+                       << " needs a static shape of numbers, found " << type;
+  if (!strides.empty() && int64_t(strides.size()) != type.getRank())
+    return emitError() << "weight " << name << " has " << strides.size()
+                       << " strides for " << type.getRank() << " dimensions";
+  // (C3)
+  SmallVector<int64_t> steps = strides.empty() ? denseStrides(type.getShape())
+                                               : llvm::to_vector(strides);
+  int64_t first = viewOffset, last = viewOffset;
+  for (auto [extent, step] : llvm::zip_equal(type.getShape(), steps))
+    (step < 0 ? first : last) += std::max<int64_t>(extent - 1, 0) * step;
+  int64_t stored =
+      file ? bytes / storedBytes(type.getElementType()) : data.getNumElements();
+  if (type.getNumElements() && (offset < 0 || first < 0 || last >= stored))
+    return emitError() << "weight " << name << " reads elements " << first
+                       << " to " << last << " of the " << stored << " stored";
+  // (C4)
+  if (data && data.getElementType() != type.getElementType())
+    return emitError() << "weight " << name << " has elements of type "
+                       << type.getElementType() << " and data of type "
+                       << data.getElementType();
+  return success();
+}

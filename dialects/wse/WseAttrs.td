@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_DIALECTS_WSE_WSEATTRS_TD
+#define WSEC_DIALECTS_WSE_WSEATTRS_TD
+
+include "dialects/wse/WseDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/BuiltinAttributeInterfaces.td"
+include "mlir/IR/EnumAttr.td"
+
+class Wse_Enum<string name, string summary, list<I32EnumAttrCase> cases>
+    : I32EnumAttr<name, summary, cases> {
+  let cppNamespace = "::wsec::wse";
+}
+
+def Wse_State : Wse_Enum<"State", "what is decided about a program", [
+  I32EnumAttrCase<"Selected", 0, "selected">,
+  I32EnumAttrCase<"Placed", 1, "placed">,
+  I32EnumAttrCase<"Routed", 2, "routed">,
+  I32EnumAttrCase<"Scheduled", 3, "scheduled">
+]>;
+
+def Wse_RowPlacement : Wse_Enum<"RowPlacement", "how rows share tokens", [
+  I32EnumAttrCase<"Split", 0, "split">,
+  I32EnumAttrCase<"Replicated", 1, "replicated">
+]>;
+
+def Wse_ColumnPlacement : Wse_Enum<"ColumnPlacement", "how columns share features", [
+  I32EnumAttrCase<"Balanced", 0, "balanced">,
+  I32EnumAttrCase<"Replicated", 1, "replicated">,
+  I32EnumAttrCase<"Heads", 2, "heads">
+]>;
+
+def Wse_MatmulVariant : Wse_Enum<"MatmulVariant", "which operand of a product moves", [
+  I32EnumAttrCase<"Reduce", 0, "reduce">,
+  I32EnumAttrCase<"Broadcast", 1, "broadcast">
+]>;
+
+def Wse_ReduceKind : Wse_Enum<"ReduceKind", "how a reduction combines", [
+  I32EnumAttrCase<"Sum", 0, "sum">,
+  I32EnumAttrCase<"Mean", 1, "mean">,
+  I32EnumAttrCase<"Max", 2, "max">
+]>;
+
+// One letter per arrow: where the words of a stream go. Patterns with parity
+// use two colors, the sender's choice alternating with its x (or y).
+def Wse_StreamPattern : Wse_Enum<"StreamPattern", "the shape of a stream's routes", [
+  I32EnumAttrCase<"Lane", 0, "lane">,
+  I32EnumAttrCase<"Command", 1, "command">,
+  I32EnumAttrCase<"Column", 2, "column">,
+  I32EnumAttrCase<"RowWest", 3, "row_west">,
+  I32EnumAttrCase<"RowEast", 4, "row_east">,
+  I32EnumAttrCase<"RowCast", 5, "row_cast">,
+  I32EnumAttrCase<"KeyNorth", 6, "key_north">,
+  I32EnumAttrCase<"ValueNorth", 7, "value_north">,
+  I32EnumAttrCase<"KeyCast", 8, "key_cast">,
+  I32EnumAttrCase<"ValueCast", 9, "value_cast">,
+  I32EnumAttrCase<"OutNorth", 10, "out_north">,
+  I32EnumAttrCase<"OutExit", 11, "out_exit">
+]>;
+
+def Wse_Port : Wse_Enum<"Port", "a port of a router", [
+  I32EnumAttrCase<"North", 0, "north">,
+  I32EnumAttrCase<"South", 1, "south">,
+  I32EnumAttrCase<"East", 2, "east">,
+  I32EnumAttrCase<"West", 3, "west">,
+  I32EnumAttrCase<"Ramp", 4, "ramp">
+]>;
+
+/// Bit 1 << Port for each port, as in the lowered program.
+def Wse_PortSet : I32BitEnumAttr<"PortSet", "ports a router sends on", [
+  I32BitEnumAttrCase<"North", 1, "north">,
+  I32BitEnumAttrCase<"South", 2, "south">,
+  I32BitEnumAttrCase<"East", 4, "east">,
+  I32BitEnumAttrCase<"West", 8, "west">,
+  I32BitEnumAttrCase<"Ramp", 16, "ramp">
+]> {
+  let cppNamespace = "::wsec::wse";
+  let separator = "|";
+}
+
+class Wse_Attr<string name, string mnemonicString> : AttrDef<Wse_Dialect, name> {
+  let mnemonic = mnemonicString;
+  let genVerifyDecl = 1;
+}
+
+def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
+  let summary = "Says which PE owns which element of a tensor.";
+  let genMnemonicAlias = 1;
+  let description = [{
+    The encoding of every tensor on the wafer. The last dimension holds the
+    features; the product of the others is `batch * tokens`, in that order.
+    Element (batch element b, token s, feature f) of a tensor with F features
+    lives, on a mesh of W columns and H rows, in
+
+    ```
+    column(f)    balanced     TileIndex(F, W, f)
+                 heads        TileIndex(F / head_size, W, f / head_size)
+                 replicated   every column
+    row(b, s)    group > 0    b * group + TileIndex(tokens, R, s)
+                 group = 0    TileIndex(batch, H, b)
+                 replicated   rows b * group ... b * group + R - 1, all of them
+    ```
+
+    where `group` rows belong to each batch element and the first
+    R = min(tokens, group) of them hold tokens (`span` says another R; a
+    replicated tensor always says it: the R of the tensors it is used with).
+    With more batch elements than rows `group` is 0 and a row holds whole batch
+    elements. `TileIndex` is the balanced tiling of compiler/machine/Tiling.h.
+
+    Two batch elements of three tokens, six features, on a mesh of 4 x 5:
+
+    ```
+                            f 0 1   f 2 3   f 4    f 5
+      b 0, s 0 1           (0,0)   (1,0)   (2,0)  (3,0)
+      b 0, s 2             (0,1)   (1,1)   (2,1)  (3,1)
+      b 1, s 0 1           (0,2)   (1,2)   (2,2)  (3,2)
+      b 1, s 2             (0,3)   (1,3)   (2,3)  (3,3)
+      (no tokens)          (0,4)   (1,4)   (2,4)  (3,4)
+    ```
+
+    Inside a PE, local token p and local feature i are at word i * Pmax + p,
+    where Pmax is the largest number of tokens any row holds.
+
+    ```mlir
+    tensor<2x3x6xf32, #wse.tiled<batch = 2, tokens = 3, rows = split, group = 2, columns = balanced>>
+    ```
+
+    - (C1) `batch` and `tokens` are positive, `group` and `span` are not negative.
+    - (C2) `head_size` is positive with `heads` and absent otherwise.
+    - (C3) `span` is at most `group`; replicated rows with `group` > 0 have one.
+    - (C4) Leading dimensions of the tensor multiply to `batch * tokens`, its
+      element type is f32, and with `heads` its last dimension is a multiple
+      of `head_size`.
+  }];
+  let parameters = (ins
+    "int64_t":$batch, "int64_t":$tokens,
+    EnumParameter<Wse_RowPlacement>:$rows, "int64_t":$group,
+    DefaultValuedParameter<"int64_t", "0">:$span,
+    EnumParameter<Wse_ColumnPlacement>:$columns,
+    DefaultValuedParameter<"int64_t", "0">:$head_size);
+  let assemblyFormat = "`<` struct(params) `>`";
+  let extraClassDeclaration = [{
+    /// The encoding of a tensor on the wafer; null for any other type.
+    static TiledAttr of(::mlir::Type type);
+
+    /// The balanced distribution of `batch` x `tokens` over `height` rows.
+    static TiledAttr balanced(::mlir::MLIRContext *context, int64_t batch,
+                              int64_t tokens, int64_t height);
+    /// The same rows, other columns.
+    TiledAttr withColumns(ColumnPlacement columns, int64_t headSize = 0) const;
+    /// The same rows and columns, one token per batch element in every row
+    /// that this distribution uses.
+    TiledAttr perBatchElement() const;
+
+    /// Rows of each group that hold tokens; 1 if a row holds whole batch
+    /// elements.
+    int64_t rowsUsed() const;
+    /// Rows of the mesh from one group's head to the next; 1 if a row holds
+    /// whole batch elements.
+    int64_t rowPitch() const { return getGroup() ? getGroup() : 1; }
+    /// Does row `y` hold anything?
+    bool holdsTokens(int64_t y, int64_t height) const;
+    /// The (first) row of token `s` of batch element `b`.
+    int64_t rowOf(int64_t b, int64_t s, int64_t height) const;
+    /// Tokens in row `y`, in (b, s) order.
+    int64_t tokensInRow(int64_t y, int64_t height) const;
+    /// Pmax: the stride from one local feature to the next.
+    int64_t tokensPerRowMax(int64_t height) const;
+
+    /// The (first) column of feature `f` of `features`.
+    int64_t columnOf(int64_t f, int64_t features, int64_t width) const;
+    /// First feature of column `x`, and how many it holds.
+    int64_t firstFeature(int64_t x, int64_t features, int64_t width) const;
+    int64_t featuresInColumn(int64_t x, int64_t features, int64_t width) const;
+    int64_t localFeaturesMax(int64_t features, int64_t width) const;
+
+    /// SRAM that a tensor with `features` features takes in the fullest PE.
+    int64_t bytesPerPE(int64_t features, int64_t width, int64_t height) const {
+      return 4 * localFeaturesMax(features, width) * tokensPerRowMax(height);
+    }
+
+    /// Same owner for every token?
+    bool sameRows(TiledAttr other) const;
+    /// Same owner for every feature?
+    bool sameColumns(TiledAttr other) const {
+      return getColumns() == other.getColumns() &&
+             getHeadSize() == other.getHeadSize();
+    }
+  }];
+}
+
+def Wse_RectAttr : Wse_Attr<"Rect", "rect"> {
+  let summary = "Names a half-open strided rectangle of PEs.";
+  let description = [{
+    PEs with x in {x0, x0 + xstep, ...} below x1, and y likewise.
+
+    ```mlir
+    #wse.rect<x = 0 to 8 step 2, y = 0 to 4>
+    ```
+
+    - (C1) `0 <= x0 < x1`, `0 <= y0 < y1`, steps are positive.
+  }];
+  let parameters = (ins
+    "int64_t":$x0, "int64_t":$x1,
+    DefaultValuedParameter<"int64_t", "1">:$xstep,
+    "int64_t":$y0, "int64_t":$y1,
+    DefaultValuedParameter<"int64_t", "1">:$ystep);
+  let assemblyFormat = [{
+    `<` `x` `=` $x0 `to` $x1 (`step` $xstep^)? `,`
+        `y` `=` $y0 `to` $y1 (`step` $ystep^)? `>`
+  }];
+  let extraClassDeclaration = [{
+    bool contains(int64_t x, int64_t y) const {
+      return x >= getX0() && x < getX1() && (x - getX0()) % getXstep() == 0 &&
+             y >= getY0() && y < getY1() && (y - getY0()) % getYstep() == 0;
+    }
+  }];
+}
+
+def Wse_RuleAttr : Wse_Attr<"Rule", "rule"> {
+  let summary = "Sets the routers of a rectangle for one color.";
+  let description = [{
+    In every PE of the rectangle, words of the color that come in on the
+    receiving port leave on all of the sending ports. `ramp` is the PE itself.
+
+    ```mlir
+    #wse.rule<color 3, <x = 0 to 7, y = 0 to 1>, west to east|ramp>
+    ```
+
+    - (C1) The color is not negative.
+    - (C2) A word leaves on some port, and not on the link it came in on; only
+      the PE itself may hear what it says.
+  }];
+  let parameters = (ins
+    "int64_t":$color, "RectAttr":$rect,
+    EnumParameter<Wse_Port>:$receive, EnumParameter<Wse_PortSet>:$transmit);
+  let assemblyFormat = [{
+    `<` `color` $color `,` $rect `,` $receive `to` $transmit `>`
+  }];
+}
+
+def Wse_RowSetAttr : Wse_Attr<"RowSet", "rows"> {
+  let summary = "Names rows of the mesh in equal groups.";
+  let description = [{
+    In each of `groups` groups of `pitch` rows, the first `used`.
+
+    ```mlir
+    #wse.rows<groups = 2, pitch = 3, used = 2>
+    ```
+
+    - (C1) All are positive and `used` is at most `pitch`.
+  }];
+  let parameters = (ins "int64_t":$groups, "int64_t":$pitch, "int64_t":$used);
+  let assemblyFormat = "`<` struct(params) `>`";
+}
+
+def Wse_LaneAttr : Wse_Attr<"Lane", "lane"> {
+  let summary = "Places an I/O lane of an edge.";
+  let description = [{
+    West edge: words enter at `row` and serve columns `begin` to `end`. East
+    edge: words leave at `row` and come from rows `begin` to `end`.
+
+    ```mlir
+    #wse.lane<row 0, serves 0 to 4>
+    ```
+
+    - (C1) `row` and `begin` are not negative, `begin <= end`.
+  }];
+  let parameters = (ins "int64_t":$row, "int64_t":$begin, "int64_t":$end);
+  let assemblyFormat = "`<` `row` $row `,` `serves` $begin `to` $end `>`";
+}
+
+def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
+  let summary = "Names a constant tensor outside the wafer.";
+  let description = [{
+    `type` is the tensor as the kernel sees it, in the element type that is
+    stored; words are converted to f32 on the wire. The bytes lie in a file
+    (used in place, never copied) or in the program (`data`). A view says where
+    element (i0, i1, ...) is: at stored element
+    `view_offset + i0 * strides[0] + i1 * strides[1] + ...`; without one the
+    tensor is stored densely in row-major order. Transposes, slices and splits
+    of weights are views.
+
+    ```mlir
+    #wse.weight<"fc1.weight" : tensor<768x3072xf32> file "model.data" offset 4096 bytes 9437184 view 0 strides [1, 768]>
+    #wse.weight<"fc1.bias" : tensor<2xf32> data dense<[1.0, 2.0]> : tensor<2xf32>>
+    ```
+
+    - (C1) Exactly one of `file` and `data`.
+    - (C2) The shape is static; a view has one stride per dimension.
+    - (C3) Every element lies inside the file's range or the data.
+    - (C4) `data` and `type` have the same element type.
+  }];
+  let parameters = (ins
+    "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type,
+    OptionalParameter<"::mlir::StringAttr">:$file,
+    DefaultValuedParameter<"int64_t", "0">:$offset,
+    DefaultValuedParameter<"int64_t", "0">:$bytes,
+    OptionalParameter<"::mlir::DenseElementsAttr">:$data,
+    DefaultValuedParameter<"int64_t", "0">:$view_offset,
+    OptionalArrayRefParameter<"int64_t">:$strides);
+  let assemblyFormat = [{
+    `<` custom<Text>($name) `:` $type
+    (`file` $file^ `offset` custom<Count>($offset) `bytes` custom<Count>($bytes))?
+    (`data` $data^)?
+    (`view` custom<Count>($view_offset) `strides` ` ` `[` $strides^ `]`)? `>`
+  }];
+  let extraClassDeclaration = [{
+    /// Strides of the view, or those of the dense row-major tensor.
+    ::llvm::SmallVector<int64_t> viewStrides() const;
+    /// Bytes that a program streams for it once: elements of the view.
+    int64_t streamedBytes() const;
+    /// The part with indices [start, start + size) in dimension `dim`.
+    WeightAttr slice(int64_t dim, int64_t start, int64_t size) const;
+  }];
+}
+
+#endif // WSEC_DIALECTS_WSE_WSEATTRS_TD

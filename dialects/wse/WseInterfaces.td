@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_DIALECTS_WSE_WSEINTERFACES_TD
+#define WSEC_DIALECTS_WSE_WSEINTERFACES_TD
+
+include "mlir/IR/OpBase.td"
+
+def Wse_KernelOpInterface : OpInterface<"KernelOp"> {
+  let cppNamespace = "::wsec::wse";
+  let description = [{
+    An operation that the mesh runs: what every kernel says about itself, and
+    the facts that later states add to it.
+  }];
+  let methods = [
+    InterfaceMethod<"Names of the ONNX nodes it computes.",
+      "::mlir::ArrayAttr", "getNodeNames", (ins), "",
+      "return $_op.getNodesAttr();">,
+    InterfaceMethod<"The name for reports: its nodes, or its own mnemonic.",
+      "std::string", "getReportName", (ins), "",
+      "return describeKernel($_op.getOperation());">,
+    InterfaceMethod<"PEs it runs on, from the placed state on.",
+      "::wsec::wse::RectAttr", "getRect", (ins), "",
+      "return $_op.getRegionAttr();">,
+    InterfaceMethod<"Sets the PEs it runs on.",
+      "void", "setRect", (ins "::wsec::wse::RectAttr":$rect), "",
+      "$_op.setRegionAttr(rect);">,
+    InterfaceMethod<"Symbols of its streams, from the routed state on.",
+      "::mlir::ArrayAttr", "getStreamRefs", (ins), "",
+      "return $_op.getStreamsAttr();">,
+    InterfaceMethod<"Sets the symbols of its streams.",
+      "void", "setStreamRefs", (ins "::mlir::ArrayAttr":$streams), "",
+      "$_op.setStreamsAttr(streams);">,
+    InterfaceMethod<"When it runs, from the scheduled state on.",
+      "std::optional<int64_t>", "getTimeSlot", (ins), "",
+      "return $_op.getSlot();">,
+    InterfaceMethod<"Sets when it runs.",
+      "void", "setTimeSlot", (ins "int64_t":$slot), "",
+      "$_op.setSlot(slot);">,
+    InterfaceMethod<"SRAM address of its result in every PE.",
+      "std::optional<int64_t>", "getResultAddress", (ins), "",
+      "return $_op.getAddress();">,
+    InterfaceMethod<"Sets the SRAM address of its result.",
+      "void", "setResultAddress", (ins "int64_t":$address), "",
+      "$_op.setAddress(address);">,
+    InterfaceMethod<"SRAM address of what it borrows while it runs.",
+      "std::optional<int64_t>", "getScratch", (ins), "",
+      "return $_op.getScratchAddress();">,
+    InterfaceMethod<"Bytes it borrows while it runs.",
+      "std::optional<int64_t>", "getScratchSize", (ins), "",
+      "return $_op.getScratchBytes();">,
+    InterfaceMethod<"Sets address and size of what it borrows.",
+      "void", "setScratch", (ins "int64_t":$address, "int64_t":$bytes), "",
+      "$_op.setScratchAddress(address); $_op.setScratchBytes(bytes);">,
+    InterfaceMethod<"Constants it streams, in the order of its attributes.",
+      "::llvm::SmallVector<::wsec::wse::WeightAttr>", "getStreamedWeights",
+      (ins), "", "return collectWeights($_op.getOperation());">
+  ];
+}
+
+#endif // WSEC_DIALECTS_WSE_WSEINTERFACES_TD

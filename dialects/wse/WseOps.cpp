@@ -1,0 +1,452 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifiers. Labels (C1, C2, ...) are those of the descriptions in WseOps.td;
+// C0 is the rule every encoding follows (C4 of #wse.tiled).
+
+#include "dialects/wse/Wse.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::wse;
+
+static RankedTensorType tensorOf(Value value) {
+  return cast<RankedTensorType>(value.getType());
+}
+static TiledAttr tilingOf(Value value) {
+  return TiledAttr::of(value.getType());
+}
+
+static bool isReplicatedColumns(TiledAttr tiling) {
+  return tiling.getColumns() == ColumnPlacement::Replicated;
+}
+
+//===----------------------------------------------------------------------===//
+// Checks that several kernels share
+//===----------------------------------------------------------------------===//
+
+// (C4 of #wse.tiled) The encoding describes this tensor.
+static LogicalResult verifyEncoding(Operation *op, RankedTensorType type,
+                                    TiledAttr tiling) {
+  if (!type.getElementType().isF32() || type.getRank() < 1 ||
+      !type.hasStaticShape())
+    return op->emitOpError("tensors on the wafer are static and of f32, found ")
+           << type;
+  int64_t tokens = ShapedType::getNumElements(type.getShape().drop_back());
+  if (tokens != tiling.getBatch() * tiling.getTokens())
+    return op->emitOpError("tensor has ")
+           << tokens << " tokens, its encoding batch " << tiling.getBatch()
+           << " x tokens " << tiling.getTokens();
+  if (tiling.getHeadSize() && type.getShape().back() % tiling.getHeadSize())
+    return op->emitOpError("features (")
+           << type.getShape().back() << ") are no multiple of head_size "
+           << tiling.getHeadSize();
+  return success();
+}
+
+static LogicalResult verifyVector(Operation *op, StringRef what,
+                                  WeightAttr vector, int64_t features) {
+  if (vector.getType().getNumElements() == features)
+    return success();
+  return op->emitOpError(what) << " " << vector.getName() << " has "
+                               << vector.getType().getNumElements()
+                               << " elements for " << features << " features";
+}
+
+static LogicalResult verifySplitColumns(Operation *op, Value value) {
+  if (!isReplicatedColumns(tilingOf(value)))
+    return success();
+  return op->emitOpError("cannot work on features that are replicated over the "
+                         "columns; redistribute them first");
+}
+
+static LogicalResult verifySplitRows(Operation *op, Value value) {
+  if (tilingOf(value).getRows() == RowPlacement::Split)
+    return success();
+  return op->emitOpError("needs its tokens split over the rows, found them "
+                         "replicated");
+}
+
+// The type of a source: of the constant itself, or of the input declared in
+// the program. Reports what is wrong with it.
+static FailureOr<RankedTensorType> sourceType(Operation *op, Attribute source) {
+  if (auto weight = dyn_cast<WeightAttr>(source))
+    return weight.getType();
+  auto input = SymbolTable::lookupNearestSymbolFrom<InputOp>(
+      op, cast<FlatSymbolRefAttr>(source));
+  if (!input)
+    return op->emitOpError("refers to ") << source << ", which is no input";
+  return cast<RankedTensorType>(input.getType());
+}
+
+//===----------------------------------------------------------------------===//
+// wse.program
+//===----------------------------------------------------------------------===//
+
+StringRef ProgramOp::getDefaultDialect() { return "wse"; }
+
+Machine ProgramOp::targetMachine() {
+  std::string error;
+  Machine machine = *machineFromDescription(getMachine(), error);
+  machine.width = int(meshWidth());
+  machine.height = int(meshHeight());
+  return machine;
+}
+
+LogicalResult ProgramOp::verify() {
+  // (C1)
+  std::string error;
+  std::optional<Machine> machine = machineFromDescription(getMachine(), error);
+  if (!machine)
+    return emitOpError() << error;
+  if (getMesh().size() != 2)
+    return emitOpError("mesh needs columns and rows");
+  if (meshWidth() < 1 || meshHeight() < 1 ||
+      meshWidth() > machine->fabricWidth ||
+      meshHeight() > machine->fabricHeight)
+    return emitOpError("mesh ")
+           << meshWidth() << "x" << meshHeight() << " does not fit the fabric "
+           << "of " << machine->fabricWidth << "x" << machine->fabricHeight;
+  return success();
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  for (Operation &op : bodyBlock()) {
+    // (C3)
+    if (!isa<WseDialect>(op.getDialect()))
+      return op.emitOpError("is no operation of the wafer");
+    for (Value result : op.getResults()) {
+      TiledAttr tiling = tilingOf(result);
+      if (failed(verifyEncoding(&op, tensorOf(result), tiling)))
+        return failure();
+      // (C2)
+      int64_t batch = tiling.getBatch();
+      int64_t group = batch <= meshHeight() ? meshHeight() / batch : 0;
+      if (tiling.getGroup() != group)
+        return op.emitOpError("encoding has groups of ")
+               << tiling.getGroup() << " rows; batch " << batch << " on "
+               << meshHeight() << " rows makes groups of " << group;
+    }
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ends of the model
+//===----------------------------------------------------------------------===//
+
+LogicalResult InputOp::verify() {
+  // (C1)
+  if (!cast<RankedTensorType>(getType()).hasStaticShape())
+    return emitOpError("needs a static shape, found ") << getType();
+  return success();
+}
+
+LogicalResult AliasOp::verify() {
+  // (C1)
+  FailureOr<RankedTensorType> source = sourceType(*this, getSource());
+  if (failed(source))
+    return failure();
+  // (C2)
+  auto type = cast<RankedTensorType>(getType());
+  if (source->getElementType() != type.getElementType() ||
+      source->getNumElements() != type.getNumElements())
+    return emitOpError("output of type ")
+           << type << " cannot stand for its source of type " << *source;
+  return success();
+}
+
+LogicalResult LoadOp::verify() {
+  // (C1)
+  FailureOr<RankedTensorType> source = sourceType(*this, getSource());
+  if (failed(source))
+    return failure();
+  // (C2)
+  RankedTensorType type = tensorOf(getResult());
+  std::optional<ArrayRef<int64_t>> strides = getStrides();
+  if (strides && isa<WeightAttr>(getSource()))
+    return emitOpError("has strides beside those of the constant's own view");
+  if (strides && int64_t(strides->size()) != type.getRank())
+    return emitOpError("has ") << strides->size() << " strides for a result of "
+                               << type.getRank() << " dimensions";
+  // (C3)
+  if (!strides) {
+    if (source->getNumElements() != type.getNumElements())
+      return emitOpError("loads ")
+             << type.getNumElements() << " elements from a source of "
+             << source->getNumElements();
+    return success();
+  }
+  int64_t first = getViewOffset(), last = first;
+  for (auto [extent, stride] : llvm::zip_equal(type.getShape(), *strides))
+    (stride < 0 ? first : last) += (extent - 1) * stride;
+  if (first < 0 || last >= source->getNumElements())
+    return emitOpError("reads elements ")
+           << first << " to " << last << " of a source of "
+           << source->getNumElements();
+  return success();
+}
+
+LogicalResult GatherOp::verify() {
+  // (C1)
+  RankedTensorType table = getTable().getType();
+  if (table.getRank() != 2 || table.getDimSize(1) != featuresOf(getResult()))
+    return emitOpError("needs a matrix of ")
+           << featuresOf(getResult()) << " columns as table, found " << table;
+  // (C2)
+  FailureOr<RankedTensorType> ids = sourceType(*this, getIds());
+  if (failed(ids))
+    return failure();
+  TiledAttr tiling = tilingOf(getResult());
+  int64_t tokens = tiling.getBatch() * tiling.getTokens();
+  if (!ids->getElementType().isInteger() || ids->getNumElements() != tokens)
+    return emitOpError("needs ") << tokens << " integer ids, found " << *ids;
+  return success();
+}
+
+int64_t StoreOp::outputFeatures() {
+  TiledAttr tiling = tilingOf(getValue());
+  return cast<RankedTensorType>(getType()).getNumElements() /
+         (tiling.getBatch() * tiling.getTokens());
+}
+
+LogicalResult StoreOp::verify() {
+  // (C1)
+  auto type = cast<RankedTensorType>(getType());
+  TiledAttr tiling = tilingOf(getValue());
+  int64_t tokens = tiling.getBatch() * tiling.getTokens();
+  if (!type.hasStaticShape() || type.getNumElements() % tokens)
+    return emitOpError("output ")
+           << type << " does not consist of " << tokens << " tokens";
+  int64_t begin = getFeatureOffset(), end = begin + featuresOf(getValue());
+  if (begin < 0 || end > outputFeatures())
+    return emitOpError("stores features ")
+           << begin << " to " << end << " of an output with "
+           << outputFeatures();
+  // (C2)
+  return verifySplitRows(*this, getValue());
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+LogicalResult MatmulOp::verify() {
+  // (C1)
+  RankedTensorType weight = getWeight().getType();
+  if (weight.getRank() != 2 || weight.getDimSize(0) != featuresOf(getInput()) ||
+      weight.getDimSize(1) != featuresOf(getResult()))
+    return emitOpError("maps ")
+           << featuresOf(getInput()) << " features to "
+           << featuresOf(getResult()) << ", but its weight is " << weight;
+  // (C2)
+  if (getBias() &&
+      failed(verifyVector(*this, "bias", *getBias(), featuresOf(getResult()))))
+    return failure();
+  // (C3)
+  if (!tilingOf(getInput()).sameRows(tilingOf(getResult())))
+    return emitOpError("needs input and result tokens in the same rows");
+  // (C4)
+  if (failed(verifySplitColumns(*this, getInput())))
+    return failure();
+  return verifySplitColumns(*this, getResult());
+}
+
+// (C1) of wse.attention
+static LogicalResult verifyHeads(AttentionOp op, StringRef what, Value value) {
+  TiledAttr tiling = tilingOf(value);
+  int64_t heads = op.getNumHeads();
+  if (tiling.getColumns() == ColumnPlacement::Heads &&
+      tiling.getHeadSize() * heads == featuresOf(value))
+    return success();
+  return op.emitOpError(what)
+         << " needs " << heads << " heads over the columns, found "
+         << value.getType();
+}
+
+LogicalResult AttentionOp::verify() {
+  // (C1)
+  if (failed(verifyHeads(*this, "query", getQuery())) ||
+      failed(verifyHeads(*this, "key", getKey())) ||
+      failed(verifyHeads(*this, "value", getValue())) ||
+      failed(verifyHeads(*this, "result", getResult())))
+    return failure();
+  TiledAttr query = tilingOf(getQuery()), key = tilingOf(getKey());
+  if (!query.sameColumns(key) ||
+      !tilingOf(getValue()).sameColumns(tilingOf(getResult())))
+    return emitOpError("needs query and key, and value and result, with heads "
+                       "of the same size");
+  // (C2)
+  if (!query.sameRows(tilingOf(getResult())) ||
+      !key.sameRows(tilingOf(getValue())) || query.getBatch() != key.getBatch())
+    return emitOpError("needs query and result, and key and value, with tokens "
+                       "in the same rows, all of one batch");
+  int64_t keys = key.getTokens();
+  // (C3)
+  if (Value bias = getKeyBias())
+    if (!tilingOf(bias).sameRows(query.perBatchElement()) ||
+        !isReplicatedColumns(tilingOf(bias)) || featuresOf(bias) != keys)
+      return emitOpError("needs a key bias of one token with ")
+             << keys << " features for each of " << query.getBatch()
+             << " batch elements, replicated over " << query.rowsUsed()
+             << " rows and all columns";
+  // (C4)
+  if (Value bias = getScoreBias())
+    if (!tilingOf(bias).sameRows(query) ||
+        !isReplicatedColumns(tilingOf(bias)) || featuresOf(bias) != keys)
+      return emitOpError("needs a score bias with the tokens of the query and ")
+             << keys << " features, replicated over the columns";
+  // (C5)
+  if (getCausal() && query.getTokens() != keys)
+    return emitOpError("is causal with ")
+           << query.getTokens() << " queries and " << keys << " keys";
+  return success();
+}
+
+LogicalResult LayerNormOp::verify() {
+  // (C1)
+  int64_t features = featuresOf(getResult());
+  if (failed(verifyVector(*this, "scale", getScale(), features)) ||
+      (getBias() && failed(verifyVector(*this, "bias", *getBias(), features))))
+    return failure();
+  // (C2)
+  return verifySplitColumns(*this, getInput());
+}
+
+LogicalResult RMSNormOp::verify() {
+  // (C1)
+  if (failed(verifyVector(*this, "scale", getScale(), featuresOf(getResult()))))
+    return failure();
+  // (C2)
+  return verifySplitColumns(*this, getInput());
+}
+
+LogicalResult SoftmaxOp::verify() {
+  // (C1)
+  return verifySplitColumns(*this, getInput());
+}
+
+LogicalResult ReduceTokensOp::verify() {
+  // (C1)
+  TiledAttr input = tilingOf(getInput()), result = tilingOf(getResult());
+  if (result.getTokens() != 1 || result.getBatch() != input.getBatch() ||
+      result.getGroup() != input.getGroup() ||
+      result.getRows() != RowPlacement::Split || result.rowsUsed() != 1 ||
+      !result.sameColumns(input) ||
+      featuresOf(getResult()) != featuresOf(getInput()))
+    return emitOpError("needs a result of one token with the batch, features "
+                       "and columns of the input, in the head rows");
+  // (C2)
+  return verifySplitRows(*this, getInput());
+}
+
+LogicalResult RedistributeOp::verify() {
+  // (C1)
+  TiledAttr input = tilingOf(getInput()), result = tilingOf(getResult());
+  if (!input.sameRows(result) ||
+      featuresOf(getInput()) != featuresOf(getResult()))
+    return emitOpError("moves features between columns only; rows, tokens and "
+                       "features must stay");
+  if (input.sameColumns(result))
+    return emitOpError("moves nothing");
+  // (C2)
+  return verifySplitColumns(*this, getInput());
+}
+
+//===----------------------------------------------------------------------===//
+// wse.elementwise
+//===----------------------------------------------------------------------===//
+
+LogicalResult ElementwiseOp::verify() {
+  // (C1)
+  if (getInputs().empty())
+    return emitOpError("needs an input");
+  TiledAttr result = tilingOf(getResult());
+  int64_t features = featuresOf(getResult());
+  for (auto [index, input] : llvm::enumerate(getInputs())) {
+    TiledAttr tiling = tilingOf(input);
+    // (C2)
+    if (!tiling.sameRows(result) && !tiling.sameRows(result.perBatchElement()))
+      return emitOpError("input ")
+             << index << " has its tokens in other rows than the result";
+    // (C3)
+    bool perFeature =
+        featuresOf(input) == features && tiling.sameColumns(result);
+    bool perToken = featuresOf(input) == 1 && isReplicatedColumns(tiling);
+    if (!perFeature && !perToken)
+      return emitOpError("input ")
+             << index << " has its features in other columns than the result";
+  }
+  // (C4)
+  for (WeightAttr vector : getVectors().getAsRange<WeightAttr>())
+    if (failed(verifyVector(*this, "vector", vector, features)))
+      return failure();
+  return success();
+}
+
+// (C5)
+LogicalResult ElementwiseOp::verifyRegions() {
+  Block &block = getBody().front();
+  size_t expected = getInputs().size() + getVectors().size();
+  if (block.getNumArguments() != expected ||
+      !llvm::all_of(block.getArgumentTypes(),
+                    [](Type type) { return type.isF32(); }))
+    return emitOpError("body needs ")
+           << expected << " arguments of f32, one per input and vector";
+  if (block.empty() || !isa<YieldOp>(block.back()))
+    return emitOpError("body must end with wse.yield");
+  for (Operation &op : block.without_terminator()) {
+    StringRef dialect = op.getName().getDialectNamespace();
+    bool scalar = llvm::all_of(op.getResultTypes(), [](Type type) {
+      return type.isF32() || type.isInteger(1);
+    });
+    if ((dialect != "arith" && dialect != "math") || !scalar)
+      return op.emitOpError("cannot stand in an element-wise body: only arith "
+                            "and math on f32 scalars can");
+  }
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// wse.stream
+//===----------------------------------------------------------------------===//
+
+static bool isNeighbourPattern(StreamPattern pattern) {
+  switch (pattern) {
+  case StreamPattern::RowWest:
+  case StreamPattern::RowEast:
+  case StreamPattern::KeyNorth:
+  case StreamPattern::ValueNorth:
+  case StreamPattern::OutNorth:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool dependsOnRows(StreamPattern pattern) {
+  return pattern == StreamPattern::Column ||
+         pattern == StreamPattern::KeyCast ||
+         pattern == StreamPattern::ValueCast;
+}
+
+LogicalResult StreamOp::verify() {
+  // (C1)
+  size_t colors = isNeighbourPattern(getPattern()) ? 2 : 1;
+  if (getColors().size() != colors)
+    return emitOpError() << stringifyStreamPattern(getPattern()) << " takes "
+                         << colors << " color" << (colors > 1 ? "s" : "")
+                         << ", found " << getColors().size();
+  // (C2)
+  if (getRows().has_value() != dependsOnRows(getPattern()))
+    return emitOpError() << stringifyStreamPattern(getPattern())
+                         << (getRows() ? " does not depend on rows"
+                                       : " needs the rows it reaches");
+  // (C3)
+  for (RuleAttr rule : getRules().getAsRange<RuleAttr>())
+    if (!llvm::is_contained(getColors(), rule.getColor()))
+      return emitOpError("has a rule for color ")
+             << rule.getColor() << ", which is none of its own";
+  return success();
+}

@@ -1,0 +1,418 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The program and its kernels. Streams are in WseStreamOps.td.
+
+#ifndef WSEC_DIALECTS_WSE_WSEOPS_TD
+#define WSEC_DIALECTS_WSE_WSEOPS_TD
+
+include "dialects/wse/WseAttrs.td"
+include "dialects/wse/WseInterfaces.td"
+include "dialects/wse/WseStreamOps.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/InferTypeOpInterface.td"
+include "mlir/Interfaces/SideEffectInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+def Wse_ProgramOp : Wse_Op<"program",
+    [IsolatedFromAbove, Symbol, SymbolTable, NoTerminator, SingleBlock,
+     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getDefaultDialect"]>]> {
+  let summary = "Holds a model on the wafer.";
+  let description = [{
+    The kernels in `body` run in order of their slots (in order of the text
+    until they are scheduled), each on the PEs of its region, one launch per
+    kernel. Operations inside drop the prefix `wse.`.
+
+    `machine` is a preset's name or the JSON text of a machine; `mesh` is the
+    sub-rectangle in use, columns x rows. A placed program knows its I/O lanes,
+    a scheduled one the SRAM of its fullest PE and the kernel to blame for it.
+
+    ```mlir
+    wse.program @main state(selected) mesh(4x5) machine("wse2") {
+      input @x : tensor<6x6xf32>
+      %x = load @x {nodes = ["x"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+      store %x to "y" : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<6x6xf32>
+    }
+    ```
+
+    - (C1) The mesh fits the machine.
+    - (C2) Encodings of all values fit the mesh: `group` is the rows divided by
+      the batch, and 0 if the batch is larger.
+    - (C3) Nothing but `wse` operations stands in the body.
+  }];
+  let arguments = (ins
+    SymbolNameAttr:$sym_name,
+    Wse_State:$state,
+    DenseI64ArrayAttr:$mesh,
+    StrAttr:$machine,
+    OptionalAttr<TypedArrayAttrBase<Wse_LaneAttr, "lanes">>:$west_lanes,
+    OptionalAttr<TypedArrayAttrBase<Wse_LaneAttr, "lanes">>:$east_lanes,
+    OptionalAttr<I64Attr>:$sram_peak,
+    OptionalAttr<StrAttr>:$sram_owner);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `state` `(` $state `)` `mesh` `(` custom<MeshExtents>($mesh) `)`
+    `machine` `(` $machine `)` attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t meshWidth() { return getMesh()[0]; }
+    int64_t meshHeight() { return getMesh()[1]; }
+    /// The machine with this program's mesh; the verifier made sure it exists.
+    ::wsec::Machine targetMachine();
+    ::mlir::Block &bodyBlock() { return getBody().front(); }
+  }];
+}
+
+//===----------------------------------------------------------------------===//
+// Ends of the model
+//===----------------------------------------------------------------------===//
+
+def Wse_InputOp : Wse_Op<"input", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "Declares a tensor that the host passes in.";
+  let description = [{
+    `load` and `gather` refer to it by name; it is never a value, because only
+    they say where its elements go.
+
+    ```mlir
+    input @input_ids : tensor<1x128xi64>
+    ```
+
+    - (C1) The shape is static.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type);
+  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Wse_AliasOp : Wse_Op<"alias", [HasParent<"ProgramOp">]> {
+  let summary = "Declares an output that equals an input or constant unchanged.";
+  let description = [{
+    Nothing moves on the wafer; the host hands out the tensor itself.
+
+    ```mlir
+    alias "y" = @x : tensor<2x3xf32>
+    alias "c" = #wse.weight<"c" : tensor<2xf32> data dense<1.0> : tensor<2xf32>> : tensor<2xf32>
+    ```
+
+    - (C1) The source is a declared input or a constant.
+    - (C2) It has as many elements as the output, of the same type.
+  }];
+  let arguments = (ins StrAttr:$output, Wse_SourceAttr:$source,
+                       TypeAttrOf<AnyRankedTensor>:$type);
+  let assemblyFormat = "$output `=` custom<Source>($source) `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Wse_LoadOp : Wse_KernelOp<"load", (ins
+    Wse_SourceAttr:$source,
+    DefaultValuedAttr<I64Attr, "0">:$view_offset,
+    OptionalAttr<DenseI64ArrayAttr>:$strides)> {
+  let summary = "Brings an input or a constant onto the wafer.";
+  let description = [{
+    Words enter at the west lanes, travel down the columns, and every PE keeps
+    its own; they become f32 on the way. Element (i0, i1, ...) of the result
+    is element `view_offset + i0 * strides[0] + ...` of the input; a stride of
+    0 repeats it, which is how broadcasts and replicated tensors load. Without
+    strides the result lists the source's elements in order. A constant says so
+    in its own view.
+
+    ```mlir
+    %mask = load @mask strides [4, 0, 1] {nodes = ["mask"]} : tensor<2x1x4xf32, #wse.tiled<batch = 2, tokens = 1, rows = replicated, group = 2, span = 2, columns = replicated>>
+    ```
+
+    - (C1) The source is a declared input or a constant.
+    - (C2) One stride per dimension of the result; constants have none.
+    - (C3) Without strides, source and result have equally many elements;
+      with strides no element lies outside the source.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = [{
+    custom<Source>($source) (`offset` $view_offset^)? (`strides` $strides^)? attr-dict
+    `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Wse_GatherOp : Wse_KernelOp<"gather", (ins
+    Wse_WeightAttr:$table, Wse_SourceAttr:$ids)> {
+  let summary = "Brings the rows of a table that ids name onto the wafer.";
+  let description = [{
+    Row `ids[b * tokens + s]` of the table becomes token s of batch element b.
+    Ids are resolved where the table is: in the parameter store. Negative ids
+    count from the end; any other id outside the table makes the run fail.
+
+    ```mlir
+    %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids {nodes = ["word"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) The table is a matrix as wide as the result has features.
+    - (C2) Ids are integers, one per token, declared or constant.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = "$table `at` custom<Source>($ids) attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Wse_StoreOp : Wse_KernelOp<"store", (ins
+    Wse_Tiled:$value, StrAttr:$output,
+    DefaultValuedAttr<I64Attr, "0">:$feature_offset,
+    TypeAttrOf<AnyRankedTensor>:$type)> {
+  let summary = "Sends a tensor off the wafer as (part of) an output.";
+  let description = [{
+    Words funnel east along the rows, then along the last column to the east
+    lanes. The output lists tokens in (b, s) order, features innermost; the
+    value is features [feature_offset, feature_offset + F) of it, so that an
+    output too large for the SRAM leaves in pieces.
+
+    ```mlir
+    store %y to "logits" at 3 : tensor<1x6x3xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<1x6x6xf32>
+    ```
+
+    - (C1) The output's elements are the tokens times its features, of which
+      the value's are a part.
+    - (C2) Tokens are split over the rows, not replicated.
+  }];
+  let assemblyFormat = [{
+    $value `to` $output (`at` $feature_offset^)? attr-dict
+    `:` type($value) `to` $type
+  }];
+  let extraClassDeclaration = [{
+    /// Features of the whole output: elements / tokens.
+    int64_t outputFeatures();
+  }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
+    Wse_Tiled:$input, Wse_WeightAttr:$weight, OptionalAttr<Wse_WeightAttr>:$bias,
+    Wse_MatmulVariant:$variant)> {
+  let summary = "Multiplies each token with a matrix that streams past.";
+  let description = [{
+    `result[p, n] = sum over k of input[p, k] * weight[k, n] (+ bias[n])`.
+
+    - `reduce`: activations stay. The column that owns feature k sees row k of
+      the weights, feature n after feature n; partial sums ripple along the row
+      to the column that owns n.
+    - `broadcast`: results stay. Activations funnel west to the first column
+      and are multicast along the row; the column that owns n sees its columns
+      of the weights, k after k.
+
+    ```mlir
+    %y = matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> variant(reduce) {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) The weight is a K x N matrix, the input has K features, the result N.
+    - (C2) The bias has N elements.
+    - (C3) Input and result have their tokens in the same rows.
+    - (C4) Neither replicates features over the columns.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = [{
+    $input `weight` $weight (`bias` $bias^)? `variant` `(` $variant `)`
+    attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
+    Wse_Tiled:$query, Wse_Tiled:$key, Wse_Tiled:$value,
+    Optional<Wse_Tiled>:$key_bias, Optional<Wse_Tiled>:$score_bias,
+    I64Attr:$num_heads, F64Attr:$scale, UnitAttr:$causal), [AttrSizedOperandSegments]> {
+  let summary = "Attends, head by head, within each batch element.";
+  let description = [{
+    For each head: `softmax(scale * Q K^T + key_bias + score_bias) V`, the
+    softmax over the keys. `causal` lets token s see keys 0 to s only. Heads
+    stay whole in their column; keys and values funnel north to the head row of
+    their batch element and are multicast south, block by block.
+
+    ```mlir
+    %y = attention %q, %k, %v heads(2) scale(0.5) {nodes = ["attn"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>, tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>, tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>> -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>
+    ```
+
+    - (C1) Query, key, value and result have `heads` columns, `num_heads` of
+      them; query and key have the same head size, value and result another.
+    - (C2) Query and result have the same tokens; key and value have the same
+      tokens; all have the same batch.
+    - (C3) The key bias has one token per batch element and the keys as
+      features, replicated over rows and columns.
+    - (C4) The score bias has the tokens of the query and the keys as features,
+      replicated over the columns.
+    - (C5) Causal attention has as many keys as queries.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`key_bias` $key_bias^)? (`score_bias` $score_bias^)?
+    `heads` `(` $num_heads `)` `scale` `(` $scale `)` (`causal` $causal^)?
+    attr-dict `:` type($query) `,` type($key) `,` type($value)
+    (`,` `key_bias` type($key_bias)^)? (`,` `score_bias` type($score_bias)^)?
+    `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+class Wse_RowKernelOp<string mnemonic, dag extra>
+    : Wse_KernelOp<mnemonic, !con((ins Wse_Tiled:$input), extra),
+                   [SameOperandsAndResultType]> {
+  let results = (outs Wse_Tiled:$result);
+}
+
+def Wse_LayerNormOp : Wse_RowKernelOp<"layer_norm", (ins
+    Wse_WeightAttr:$scale, OptionalAttr<Wse_WeightAttr>:$bias, F64Attr:$epsilon)> {
+  let summary = "Normalises the features of each token to mean 0 and variance 1.";
+  let description = [{
+    `(x - mean) / sqrt(variance + epsilon) * scale + bias`. Sums ripple west to
+    the first column, which multicasts the mean and the deviation back.
+
+    ```mlir
+    %y = layer_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) {nodes = ["ln"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) Scale and bias have one element per feature.
+    - (C2) Features are not replicated over the columns.
+  }];
+  let assemblyFormat = [{
+    $input `scale` $scale (`bias` $bias^)? `epsilon` `(` $epsilon `)`
+    attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Wse_RMSNormOp : Wse_RowKernelOp<"rms_norm", (ins
+    Wse_WeightAttr:$scale, F64Attr:$epsilon)> {
+  let summary = "Divides the features of each token by their root mean square.";
+  let description = [{
+    `x / sqrt(mean of squares + epsilon) * scale`; moves as `layer_norm` does.
+
+    ```mlir
+    %y = rms_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) {nodes = ["rms"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) The scale has one element per feature.
+    - (C2) Features are not replicated over the columns.
+  }];
+  let assemblyFormat = [{
+    $input `scale` $scale `epsilon` `(` $epsilon `)` attr-dict `:` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Wse_SoftmaxOp : Wse_RowKernelOp<"softmax", (ins)> {
+  let summary = "Turns the features of each token into shares of 1.";
+  let description = [{
+    `exp(x - max) / sum of exp(x - max)` over the features; the maximum and the
+    sum ripple west and are multicast back.
+
+    ```mlir
+    %y = softmax %x {nodes = ["probabilities"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) Features are not replicated over the columns.
+  }];
+  let assemblyFormat = "$input attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Wse_ElementwiseOp : Wse_KernelOp<"elementwise", (ins
+    Variadic<Wse_Tiled>:$inputs,
+    DefaultValuedAttr<TypedArrayAttrBase<Wse_WeightAttr, "weights">, "{}">:$vectors),
+    [SingleBlock]> {
+  let summary = "Computes each element of the result from its peers.";
+  let description = [{
+    The body is a scalar program on f32 (`arith` and `math`) that every PE runs
+    for each of its elements: no word leaves its PE. Its arguments are one
+    scalar per input and then one per vector. Vectors hold one constant per
+    feature and stream in from the store.
+
+    An input may have one feature (replicated over the columns: a scalar per
+    token) or one token per batch element (replicated over the rows: a scalar
+    per feature and batch element), or both.
+
+    ```mlir
+    %y = elementwise(%x) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.0> : tensor<6xf32>>] {nodes = ["add", "relu"]} : (tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>) -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> {
+    ^bb0(%element: f32, %bias: f32):
+      %zero = arith.constant 0.0 : f32
+      %sum = arith.addf %element, %bias : f32
+      %relu = arith.maximumf %sum, %zero : f32
+      wse.yield %relu : f32
+    }
+    ```
+
+    - (C1) There is an input.
+    - (C2) Each input has the result's rows, or one token per batch element
+      replicated over them.
+    - (C3) Each input has the result's features and columns, or one feature
+      replicated over the columns.
+    - (C4) Each vector has one element per feature of the result.
+    - (C5) The body takes one f32 per input and vector, yields one f32, and
+      holds only scalar `arith` and `math` operations.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    `(` $inputs `)` (`vectors` $vectors^)? attr-dict
+    `:` functional-type($inputs, $result) $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Wse_YieldOp : Wse_Op<"yield", [Pure, Terminator, HasParent<"ElementwiseOp">]> {
+  let summary = "Ends the body of an element-wise kernel with its result.";
+  let description = [{
+    ```mlir
+    wse.yield %relu : f32
+    ```
+  }];
+  let arguments = (ins F32:$value);
+  let assemblyFormat = "$value attr-dict `:` type($value)";
+}
+
+def Wse_ReduceTokensOp : Wse_KernelOp<"reduce_tokens", (ins
+    Wse_Tiled:$input, Wse_ReduceKind:$kind)> {
+  let summary = "Combines the tokens of each batch element.";
+  let description = [{
+    Every PE combines its own tokens; partial results then ripple north to the
+    head row of the batch element, where the result lives.
+
+    ```mlir
+    %y = reduce_tokens mean %x {nodes = ["pool"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) The result has the input's batch, features and columns, and one token.
+    - (C2) Tokens are split over the rows, not replicated.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Wse_RedistributeOp : Wse_KernelOp<"redistribute", (ins Wse_Tiled:$input)> {
+  let summary = "Moves features to other columns.";
+  let description = [{
+    Each row funnels west to its first column, which multicasts the row's
+    elements; every PE keeps the features it owns now. Never implied: a kernel
+    that wants other columns gets them from this operation only.
+
+    ```mlir
+    %y = redistribute %x {nodes = ["add"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>> -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) Input and result have the same rows, tokens and features, and
+      different columns.
+    - (C2) The input is not replicated over the columns.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+#endif // WSEC_DIALECTS_WSE_WSEOPS_TD

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What kernels are made of: the common shape of kernel operations, and the
+// streams that carry their words.
+
+#ifndef WSEC_DIALECTS_WSE_WSESTREAMOPS_TD
+#define WSEC_DIALECTS_WSE_WSESTREAMOPS_TD
+
+include "dialects/wse/WseAttrs.td"
+include "dialects/wse/WseInterfaces.td"
+include "mlir/IR/BuiltinTypes.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+class Wse_Op<string mnemonic, list<Trait> traits = []>
+    : Op<Wse_Dialect, mnemonic, traits>;
+
+def Wse_Tiled : Type<
+    CPred<"::wsec::wse::TiledAttr::of($_self) != nullptr">,
+    "tensor on the wafer (with a #wse.tiled encoding)",
+    "::mlir::RankedTensorType">;
+
+def Wse_SourceAttr : Attr<
+    CPred<"::llvm::isa<::mlir::FlatSymbolRefAttr, ::wsec::wse::WeightAttr>($_self)">,
+    "declared input or constant"> {
+  let storageType = "::mlir::Attribute";
+  let returnType = "::mlir::Attribute";
+  let convertFromStorage = "$_self";
+}
+
+// An operation that the mesh runs. The last six attributes are facts that later
+// states add: region (placed), streams (routed), slot and addresses (scheduled).
+class Wse_KernelOp<string mnemonic, dag specific, list<Trait> traits = []>
+    : Wse_Op<mnemonic, !listconcat(traits,
+        [HasParent<"ProgramOp">, DeclareOpInterfaceMethods<Wse_KernelOpInterface>,
+         DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>])> {
+  let arguments = !con(specific, (ins
+    OptionalAttr<StrArrayAttr>:$nodes,
+    OptionalAttr<Wse_RectAttr>:$region,
+    OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr, "streams">>:$streams,
+    OptionalAttr<I64Attr>:$slot,
+    OptionalAttr<I64Attr>:$address,
+    OptionalAttr<I64Attr>:$scratch_address,
+    OptionalAttr<I64Attr>:$scratch_bytes));
+  let extraClassDefinition = [{
+    void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) {
+      nameResult(getOperation(), getNodesAttr(), setName);
+    }
+  }];
+}
+
+def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "Gives a pattern of routes its colors.";
+  let description = [{
+    All routes are static for the whole program, and kernels whose patterns are
+    equal share one stream. Where words go (x grows east, y south):
+
+    ```
+    lane         in at the west edge, east along the lane's row, into every PE of it
+    command      from PE (0,0) to all PEs: east along row 0, south down every column
+    column       from the lane's row up and down each column, into the PEs of `rows`
+    row_west     from x to its neighbour x - 1; the color is that of the sender's x mod 2
+    row_east     from x to its neighbour x + 1; likewise
+    row_cast     from x = 0 along the row into every PE of it, the sender too
+    key_north    from y to its neighbour y - 1; the color is that of the sender's y mod 2
+    value_north  the same on colors of its own
+    key_cast     from the head of each group of `rows` south into every PE of it
+    value_cast   the same on a color of its own
+    out_north    in the last column from y to its neighbour y - 1; two colors by y mod 2
+    out_exit     from the last column of a lane's row out over the east edge
+    ```
+
+    ```mlir
+    stream @column column rows <groups = 1, pitch = 5, used = 5> colors [2] rules [
+      #wse.rule<color 2, <x = 0 to 4, y = 0 to 1>, ramp to south|ramp>,
+      #wse.rule<color 2, <x = 0 to 4, y = 1 to 4>, north to south|ramp>,
+      #wse.rule<color 2, <x = 0 to 4, y = 4 to 5>, north to ramp>]
+    ```
+
+    - (C1) Two colors for patterns between neighbours, one for all others.
+    - (C2) `rows` is present for `column`, `key_cast` and `value_cast` only.
+    - (C3) Every rule is for one of the colors.
+  }];
+  let arguments = (ins
+    SymbolNameAttr:$sym_name, Wse_StreamPattern:$pattern,
+    OptionalAttr<Wse_RowSetAttr>:$rows, DenseI64ArrayAttr:$colors,
+    TypedArrayAttrBase<Wse_RuleAttr, "rules">:$rules);
+  let assemblyFormat = [{
+    $sym_name $pattern (`rows` $rows^)? `colors` $colors `rules` $rules attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+#endif // WSEC_DIALECTS_WSE_WSESTREAMOPS_TD
