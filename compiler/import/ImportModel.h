@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Phase 1: an .onnx file becomes a module of the onnx dialect.
+#ifndef COMPILER_IMPORT_IMPORTMODEL_H
+#define COMPILER_IMPORT_IMPORTMODEL_H
+
+#include "mlir/IR/OwningOpRef.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringRef.h"
+#include <string>
+#include <utility>
+
+namespace mlir {
+class MLIRContext;
+class ModuleOp;
+} // namespace mlir
+
+namespace wsec {
+
+struct ImportOptions {
+  /// Input -> shape (`--shape input_ids=1x128`).
+  llvm::SmallVector<std::pair<std::string, llvm::SmallVector<int64_t>>> shapes;
+  /// Symbolic dimension -> extent (`--dim batch=1`).
+  llvm::SmallVector<std::pair<std::string, int64_t>> dims;
+};
+
+/// Reads a model. The module holds onnx.constant, onnx.none and onnx.node only;
+/// weights stay in their files. Null after errors, which name the ONNX nodes
+/// and tensors concerned.
+mlir::OwningOpRef<mlir::ModuleOp> importModel(llvm::StringRef path,
+                                              const ImportOptions &options,
+                                              mlir::MLIRContext *context);
+
+} // namespace wsec
+
+#endif // COMPILER_IMPORT_IMPORTMODEL_H

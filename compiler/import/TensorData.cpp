@@ -1,0 +1,227 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/import/TensorData.h"
+#include "compiler/import/ElementTypes.h"
+#include "dialects/onnx/Onnx.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MathExtras.h"
+#include "llvm/Support/Path.h"
+
+using namespace mlir;
+using namespace wsec;
+using llvm::createStringError;
+using llvm::Expected;
+using llvm::Twine;
+
+std::string wsec::shapeText(ArrayRef<int64_t> shape) {
+  if (shape.empty())
+    return "scalar";
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  llvm::interleave(shape, os, "x");
+  return text;
+}
+
+//===----------------------------------------------------------------------===//
+// Where the bytes are
+//===----------------------------------------------------------------------===//
+
+Expected<RankedTensorType> TensorData::typeOf(const OnnxTensor &tensor) {
+  if (!elementType(tensor.dataType).supported())
+    return createStringError("elements of type " +
+                             elementTypeName(tensor.dataType) +
+                             " are not supported");
+  int64_t size = elementType(tensor.dataType).bytes;
+  for (int64_t extent : tensor.dims) {
+    int64_t product;
+    if (extent < 0 || llvm::MulOverflow(size, extent, product))
+      return createStringError("the shape " + shapeText(tensor.dims) +
+                               " is not possible");
+    size = product;
+  }
+  return RankedTensorType::get(tensor.dims,
+                               convertElementType(tensor.dataType, context));
+}
+
+/// The location names a file in the model's folder or below, and nothing else:
+/// a model from elsewhere must not be able to read our files.
+Expected<std::string> TensorData::resolveLocation(StringRef location) {
+  namespace path = llvm::sys::path;
+  if (location.empty())
+    return createStringError("its data lies in a file that is not named");
+  bool climbs = llvm::is_contained(
+      llvm::make_range(path::begin(location), path::end(location)), "..");
+  if (path::is_absolute(location) || climbs)
+    return createStringError("its data lies in '" + location +
+                             "', outside of the model's folder");
+  llvm::SmallString<128> folder(path::parent_path(model.path));
+  if (folder.empty())
+    folder = ".";
+  llvm::SmallString<128> file(folder);
+  path::append(file, location);
+  path::remove_dots(file);
+
+  llvm::SmallString<128> realFolder, realFile;
+  if (std::error_code error = llvm::sys::fs::real_path(file, realFile))
+    return createStringError("cannot read its data from '" + file +
+                             "': " + error.message());
+  if (llvm::sys::fs::real_path(folder, realFolder))
+    return createStringError("cannot read the model's folder");
+  if (!path::parent_path(realFile).str().empty() && realFolder != "/")
+    realFolder += "/";
+  if (!realFile.str().starts_with(realFolder))
+    return createStringError("its data lies in '" + location +
+                             "', a link out of the model's folder");
+  return file.str().str();
+}
+
+Expected<StringRef> TensorData::mapFile(StringRef path) {
+  std::unique_ptr<llvm::MemoryBuffer> &file = files[path];
+  if (!file) {
+    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                              /*RequiresNullTerminator=*/false);
+    if (!buffer)
+      return createStringError("cannot read its data from '" + path +
+                               "': " + buffer.getError().message());
+    file = std::move(*buffer);
+  }
+  return file->getBuffer();
+}
+
+Expected<TensorData::Storage>
+TensorData::externalStorage(const OnnxTensor &tensor, uint64_t bytes) {
+  uint64_t offset = 0, length = bytes;
+  if ((!tensor.externalOffset.empty() &&
+       tensor.externalOffset.getAsInteger(10, offset)) ||
+      (!tensor.externalLength.empty() &&
+       tensor.externalLength.getAsInteger(10, length)))
+    return createStringError("its place in '" + tensor.location +
+                             "' is malformed");
+  if (length != bytes)
+    return createStringError(Twine(length) + " bytes are stored in '" +
+                             tensor.location + "', its shape needs " +
+                             Twine(bytes));
+  Expected<std::string> path = resolveLocation(tensor.location);
+  if (!path)
+    return path.takeError();
+  Expected<StringRef> contents = mapFile(*path);
+  if (!contents)
+    return contents.takeError();
+  if (offset > contents->size() || bytes > contents->size() - offset)
+    return createStringError(
+        "'" + *path + "' is too short: it has " + Twine(contents->size()) +
+        " bytes, " + Twine(bytes) + " are needed at byte " + Twine(offset));
+  return Storage{*path, offset, contents->substr(offset, bytes)};
+}
+
+Expected<std::optional<TensorData::Storage>>
+TensorData::storage(const OnnxTensor &tensor, uint64_t bytes) {
+  if (tensor.external) {
+    Expected<Storage> place = externalStorage(tensor, bytes);
+    if (!place)
+      return place.takeError();
+    return std::optional<Storage>(*place);
+  }
+  StringRef stored = tensor.packed;
+  if (tensor.raw)
+    stored = *tensor.raw;
+  else if (tensor.packed.empty())
+    return std::optional<Storage>();
+  if (stored.size() != bytes)
+    return createStringError(
+        Twine(stored.size()) + " bytes are stored, its shape " +
+        shapeText(tensor.dims) + " of " + elementTypeName(tensor.dataType) +
+        " needs " + Twine(bytes));
+  uint64_t offset = stored.data() - model.file->getBufferStart();
+  return std::optional<Storage>(Storage{model.path, offset, stored});
+}
+
+//===----------------------------------------------------------------------===//
+// Small tensors
+//===----------------------------------------------------------------------===//
+
+static DenseElementsAttr fromBytes(RankedTensorType type, StringRef bytes) {
+  if (type.getElementType().isInteger(1)) {
+    SmallVector<bool> bools;
+    for (char c : bytes)
+      bools.push_back(c != 0);
+    return DenseElementsAttr::get(type, bools);
+  }
+  return DenseElementsAttr::getFromRawBuffer(
+      type, ArrayRef<char>(bytes.data(), bytes.size()));
+}
+
+/// float16 and bfloat16 come as their bits.
+static DenseElementsAttr fromIntegers(RankedTensorType type,
+                                      ArrayRef<int64_t> numbers) {
+  Type element = type.getElementType();
+  unsigned bits = element.getIntOrFloatBitWidth();
+  if (auto floats = dyn_cast<FloatType>(element)) {
+    SmallVector<APFloat> values;
+    for (int64_t number : numbers)
+      values.emplace_back(floats.getFloatSemantics(),
+                          APInt(bits, uint64_t(number), false, true));
+    return DenseElementsAttr::get(type, values);
+  }
+  SmallVector<APInt> values;
+  for (int64_t number : numbers)
+    values.emplace_back(bits, uint64_t(bits == 1 ? number != 0 : number), false,
+                        true);
+  return DenseElementsAttr::get(type, values);
+}
+
+static Expected<DenseElementsAttr> fromLists(RankedTensorType type,
+                                             const OnnxTensor &tensor) {
+  size_t expected = type.getNumElements();
+  auto check = [&](size_t count) -> llvm::Error {
+    if (count == expected)
+      return llvm::Error::success();
+    return createStringError(Twine(count) + " elements are stored, its shape " +
+                             shapeText(tensor.dims) + " needs " +
+                             Twine(expected));
+  };
+  Type element = type.getElementType();
+  if (element.isF32()) {
+    if (llvm::Error error = check(tensor.floats.size()))
+      return error;
+    return DenseElementsAttr::get(type, ArrayRef<float>(tensor.floats));
+  }
+  if (element.isF64()) {
+    if (llvm::Error error = check(tensor.doubles.size()))
+      return error;
+    return DenseElementsAttr::get(type, ArrayRef<double>(tensor.doubles));
+  }
+  if (llvm::Error error = check(tensor.integers.size()))
+    return error;
+  return fromIntegers(type, tensor.integers);
+}
+
+Expected<DenseElementsAttr> TensorData::elements(const OnnxTensor &tensor) {
+  Expected<RankedTensorType> type = typeOf(tensor);
+  if (!type)
+    return type.takeError();
+  uint64_t bytes = type->getNumElements() * elementType(tensor.dataType).bytes;
+  Expected<std::optional<Storage>> place = storage(tensor, bytes);
+  if (!place)
+    return place.takeError();
+  return *place ? fromBytes(*type, (*place)->bytes) : fromLists(*type, tensor);
+}
+
+Expected<TensorConstant> TensorData::constant(const OnnxTensor &tensor) {
+  Expected<RankedTensorType> type = typeOf(tensor);
+  if (!type)
+    return type.takeError();
+  uint64_t bytes = type->getNumElements() * elementType(tensor.dataType).bytes;
+  Expected<std::optional<Storage>> place = storage(tensor, bytes);
+  if (!place)
+    return place.takeError();
+  if (*place && bytes > inlineBytes)
+    return TensorConstant{onnx::ExternalAttr::get(context, (*place)->file,
+                                                  (*place)->offset, bytes),
+                          *type};
+  Expected<DenseElementsAttr> dense =
+      *place ? fromBytes(*type, (*place)->bytes) : fromLists(*type, tensor);
+  if (!dense)
+    return dense.takeError();
+  return TensorConstant{*dense, *type};
+}

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef COMPILER_IMPORT_TENSORDATA_H
+#define COMPILER_IMPORT_TENSORDATA_H
+
+#include "compiler/import/ModelFile.h"
+#include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace wsec {
+
+/// A tensor as the `value` and type of an onnx.constant.
+struct TensorConstant {
+  mlir::Attribute value;
+  mlir::RankedTensorType type;
+};
+
+/// Turns the tensors of one model into constants. Up to `inlineBytes` they
+/// become dense elements; larger data stays where it is, in the model's file or
+/// in its external data, and is referred to by position.
+class TensorData {
+public:
+  static constexpr uint64_t inlineBytes = 64 * 1024;
+
+  TensorData(const OnnxModel &model, mlir::MLIRContext *context)
+      : model(model), context(context) {}
+
+  /// Errors are complete sentences without the tensor's name.
+  llvm::Expected<TensorConstant> constant(const OnnxTensor &tensor);
+  /// The same, but never external: for attributes of nodes.
+  llvm::Expected<mlir::DenseElementsAttr> elements(const OnnxTensor &tensor);
+
+private:
+  /// Contiguous little-endian elements, and where they lie.
+  struct Storage {
+    std::string file;
+    uint64_t offset = 0;
+    llvm::StringRef bytes;
+  };
+
+  llvm::Expected<mlir::RankedTensorType> typeOf(const OnnxTensor &tensor);
+  llvm::Expected<Storage> externalStorage(const OnnxTensor &tensor,
+                                          uint64_t bytes);
+  llvm::Expected<std::string> resolveLocation(llvm::StringRef location);
+  llvm::Expected<llvm::StringRef> mapFile(llvm::StringRef path);
+  /// None when the elements are numbers in a typed list.
+  llvm::Expected<std::optional<Storage>> storage(const OnnxTensor &tensor,
+                                                 uint64_t bytes);
+
+  const OnnxModel &model;
+  mlir::MLIRContext *context;
+  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> files;
+};
+
+/// "2x3", or "scalar".
+std::string shapeText(llvm::ArrayRef<int64_t> shape);
+
+} // namespace wsec
+
+#endif // COMPILER_IMPORT_TENSORDATA_H
