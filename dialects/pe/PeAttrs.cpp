@@ -61,7 +61,7 @@ void LaneAttr::print(AsmPrinter &printer) const {
 
 LogicalResult LaneAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t row, int64_t begin, int64_t end) {
-  if (row < 0 || begin < 0 || end <= begin) // C1
+  if (row < 0 || begin < 0 || end < begin) // C1
     return emitError() << "lane " << row << " -> " << begin << ':' << end
                        << " is empty or has negative coordinates";
   return success();

@@ -143,7 +143,7 @@ def Pe_LaneAttr : Pe_Attr<"Lane", "lane"> {
     edge of `row` and come from the rows [begin, end). Ops print it as
     `row -> begin:end`.
 
-    (C1) 0 <= row and 0 <= begin < end.
+    (C1) 0 <= row and 0 <= begin <= end; a lane may serve nobody.
   }];
   let parameters = (ins "int64_t":$row, "int64_t":$begin, "int64_t":$end);
   let hasCustomAssemblyFormat = 1;

@@ -195,10 +195,10 @@ LogicalResult SegmentOp::verify() {
            << getTensorAttr() << ", which is "
            << (out ? "not an output" : "an output");
   size_t extents = getExtents().size();
-  if (extents > 4 || getStrides().size() != extents) // C2
+  if (extents > 8 || getStrides().size() != extents) // C2
     return emitOpError("has ")
            << extents << " extents and " << getStrides().size()
-           << " strides, expected as many, at most four";
+           << " strides, expected as many, at most eight";
   AffineAttr oneLine = AffineAttr::get(getContext(), 1, {}, {});
   if (out && (getLines() != oneLine || getIndexTensor())) // C4
     return emitOpError("leaves the wafer: expected one line and no index");

@@ -420,7 +420,7 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">]> {
     the host gathers row ids[l] of n; negative ids count from the end.
 
     (C1) The tensor exists; a stream that goes out writes an output. (C2) One
-    stride per extent, at most four. (C3) The index tensor is an integer input
+    stride per extent, at most eight. (C3) The index tensor is an integer input
     or constant, with a positive number of rows. (C4) A stream that goes out has
     one line and no index.
 

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/emit/Emit.h"
+#include "compiler/emit/CheckEmitted.h"
+#include "compiler/emit/OutputFile.h"
+#include "compiler/emit/SramBudget.h"
+#include "compiler/emit/Translation.h"
+
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::emit;
+
+static FailureOr<pe::ProgramOp> findProgram(ModuleOp module) {
+  auto programs = llvm::to_vector(module.getOps<pe::ProgramOp>());
+  if (programs.size() == 1)
+    return programs.front();
+  return module.emitError("expected one pe.program to emit, found ")
+         << programs.size();
+}
+
+static std::string pack(const program::ProgramT &program) {
+  flatbuffers::FlatBufferBuilder builder(64 << 10);
+  program::FinishProgramBuffer(builder,
+                               program::Program::Pack(builder, &program));
+  return std::string(reinterpret_cast<const char *>(builder.GetBufferPointer()),
+                     builder.GetSize());
+}
+
+// Flatbuffers end at 2 GiB. Constants are the only part that can be large.
+static LogicalResult checkConstants(pe::ProgramOp op,
+                                    const program::ProgramT &program) {
+  constexpr uint64_t kLimit = 1 << 30;
+  uint64_t bytes = 0;
+  for (const auto &tensor : program.tensors)
+    bytes += tensor->data.size();
+  if (bytes <= kLimit)
+    return success();
+  return op.emitOpError("holds ")
+         << bytes << " bytes of constants, at most " << kLimit
+         << " fit; keep them in a file, as weights";
+}
+
+LogicalResult wsec::emitProgram(ModuleOp module, const EmitOptions &options) {
+  FailureOr<pe::ProgramOp> op = findProgram(module);
+  if (failed(op))
+    return failure();
+  program::ProgramT program;
+  if (failed(translateProgram(*op, program)) ||
+      failed(checkSram(*op, program)) || failed(checkConstants(*op, program)))
+    return failure();
+  FailureOr<WeightPlan> plan = placeWeights(*op, options, program);
+  if (failed(plan))
+    return failure();
+  if (auto error = findLoadError(pack(program)))
+    return op->emitOpError("cannot run: ") << *error;
+
+  auto packWith = [&](uint64_t bundleDigest) {
+    if (!plan->pieces.empty())
+      program.files.back()->digest = bundleDigest;
+    return pack(program);
+  };
+  if (llvm::Error error = writeContainer(options.outputPath, *plan, packWith)) {
+    emitError(UnknownLoc::get(module.getContext()))
+        << llvm::toString(std::move(error));
+    return failure();
+  }
+  return success();
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The last phase: a pe.program becomes a .wafer file.
+#ifndef COMPILER_EMIT_EMIT_H
+#define COMPILER_EMIT_EMIT_H
+
+#include "mlir/Support/LLVM.h"
+
+#include <cstdint>
+#include <string>
+
+namespace mlir {
+class ModuleOp;
+} // namespace mlir
+
+namespace wsec {
+
+struct EmitOptions {
+  /// The file to write. It appears complete or not at all.
+  std::string outputPath;
+  /// Folder that relative paths of weights start from; empty: the current one.
+  std::string weightFolder;
+  /// Copies the weights into the file, so that it can travel alone.
+  bool bundle = false;
+  /// Compiles although weight files are absent: for sizing models nobody has
+  /// trained. The program cannot run.
+  bool allowAbsentWeights = false;
+};
+
+/// Writes the one pe.program of `module`. Fails, with errors at the ops to
+/// blame, when a PE's SRAM does not suffice, when weights are not where the
+/// program says, when the file cannot be written, and whenever the loader would
+/// refuse the result.
+llvm::LogicalResult emitProgram(mlir::ModuleOp module,
+                                const EmitOptions &options);
+
+} // namespace wsec
+
+#endif // COMPILER_EMIT_EMIT_H

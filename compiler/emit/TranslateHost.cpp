@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors and streams of the host.
+
+#include "compiler/emit/Translation.h"
+
+#include "mlir/IR/BuiltinAttributeInterfaces.h"
+#include "mlir/IR/BuiltinAttributes.h"
+
+using namespace mlir;
+
+namespace wsec::emit {
+
+// Little endian, row major, one byte for a bool.
+static LogicalResult copyConstant(pe::TensorOp op, std::vector<uint8_t> &data) {
+  auto value = dyn_cast<DenseElementsAttr>(*op.getValue());
+  if (!value)
+    return op.emitOpError("has a value that is not dense");
+  Type type = value.getElementType();
+  unsigned bytes = pe::elementBytes(type);
+  data.reserve(value.getNumElements() * bytes);
+  auto append = [&](const APInt &bits) {
+    for (unsigned byte = 0; byte < bytes; ++byte)
+      data.push_back(bits.extractBitsAsZExtValue(
+          std::min(8u, bits.getBitWidth() - 8 * byte), 8 * byte));
+  };
+  if (isa<FloatType>(type))
+    for (const APFloat &element : value.getValues<APFloat>())
+      append(element.bitcastToAPInt());
+  else
+    for (const APInt &element : value.getValues<APInt>())
+      append(element);
+  return success();
+}
+
+LogicalResult translateTensor(pe::TensorOp op, const SymbolNumbers &numbers,
+                              program::TensorT &result) {
+  RankedTensorType type = op.getTensorType();
+  result.name = op.getSymName().str();
+  result.role = static_cast<program::TensorRole>(op.getRole());
+  result.type = translateType(type.getElementType());
+  result.shape.assign(type.getShape().begin(), type.getShape().end());
+  if (op.getAlias())
+    result.alias = numbers.tensors.lookup(*op.getAlias());
+  if (op.getRole() == pe::Role::Weight)
+    result.bytes = uint64_t(type.getNumElements()) *
+                   pe::elementBytes(type.getElementType());
+  if (op.getRole() == pe::Role::Constant)
+    return copyConstant(op, result.data);
+  return success();
+}
+
+static LogicalResult translateSegment(pe::SegmentOp op,
+                                      const ScalarTable &scalars,
+                                      const SymbolNumbers &numbers,
+                                      program::SegmentT &result) {
+  Narrower narrow(op);
+  pe::Segment segment = op.getSegment();
+  result.tensor = numbers.tensors.lookup(segment.tensor);
+  result.lines = scalars.affine(segment.lines, narrow);
+  result.line_stride = segment.lineStep;
+  for (const pe::Affine &extent : segment.extents)
+    result.extents.push_back(scalars.affine(extent, narrow));
+  result.strides.assign(segment.strides.begin(), segment.strides.end());
+  result.offset = scalars.affine(segment.offset, narrow);
+  if (!segment.indexTensor.empty())
+    result.index_tensor = numbers.tensors.lookup(segment.indexTensor);
+  result.index_stride = segment.indexStep;
+  result.index_count = segment.indexRows;
+  return failure(narrow.hasFailed());
+}
+
+LogicalResult translateStream(pe::StreamOp op, const SymbolNumbers &numbers,
+                              program::HostStreamT &result) {
+  Narrower narrow(op);
+  result.name = op.getSymName().str();
+  result.direction = static_cast<program::Direction>(op.getDirection());
+  result.color = narrow.to<uint8_t>(op.getColor(), "color");
+  for (auto lane : op.getLanes().getAsRange<pe::LaneAttr>())
+    result.lanes.emplace_back(lane.getRow(), lane.getBegin(), lane.getEnd());
+  ScalarTable scalars;
+  if (failed(scalars.build(op.getBody().front(), result.scalars)))
+    return failure();
+  for (auto segment : op.getOps<pe::SegmentOp>())
+    if (failed(translateSegment(segment, scalars, numbers,
+                                *result.segments.emplace_back(
+                                    std::make_unique<program::SegmentT>()))))
+      return failure();
+  return failure(narrow.hasFailed());
+}
+
+} // namespace wsec::emit

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/emit/Translation.h"
+#include "compiler/emit/CodeSize.h"
+#include "compiler/machine/Machine.h"
+#include "runtime/program/Container.h"
+
+using namespace mlir;
+
+namespace wsec::emit {
+
+program::Rect translateRect(pe::RectAttr rect) {
+  return program::Rect(rect.getX0(), rect.getX1(), rect.getXstep(),
+                       rect.getY0(), rect.getY1(), rect.getYstep());
+}
+
+program::ElementType translateType(Type type) {
+  if (type.isF16())
+    return program::ElementType::F16;
+  if (type.isBF16())
+    return program::ElementType::BF16;
+  if (type.isInteger(32))
+    return program::ElementType::I32;
+  if (type.isInteger(64))
+    return program::ElementType::I64;
+  if (type.isInteger(1))
+    return program::ElementType::Bool;
+  return program::ElementType::F32;
+}
+
+static LogicalResult translateMachine(pe::ProgramOp op,
+                                      program::MachineT &result) {
+  std::string error;
+  auto machine = machineFromDescription(op.getMachine().str(), error);
+  if (!machine)
+    return op.emitOpError("machine: ") << error;
+  if (auto wrong = machine->setMesh(op.getWidth(), op.getHeight()))
+    return op.emitOpError() << *wrong;
+  result.name = machine->name;
+  result.fabric_width = machine->fabricWidth;
+  result.fabric_height = machine->fabricHeight;
+  result.width = machine->width;
+  result.height = machine->height;
+  result.clock_ghz = machine->clockGhz;
+  result.sram_bytes = machine->sramBytes;
+  result.runtime_bytes = machine->runtimeBytes;
+  result.colors = machine->colors;
+  result.reserved_colors = machine->reservedColors;
+  result.microthreads = machine->microthreads;
+  result.lanes = machine->lanes;
+  result.hop_cycles = machine->hopCycles;
+  result.ramp_cycles = machine->rampCycles;
+  result.store_latency_cycles = machine->storeLatencyCycles;
+  result.copy_rate = machine->copyRate;
+  result.add_rate = machine->addRate;
+  result.fmac_rate = machine->fmacRate;
+  result.vector_setup = machine->vectorSetup;
+  result.map_overhead = machine->mapOverhead;
+  result.loop_overhead = machine->loopOverhead;
+  result.task_overhead = machine->taskOverhead;
+  result.function_cycles = machine->functionCycles;
+  result.divide_cycles = machine->divideCycles;
+  return success();
+}
+
+static LogicalResult translateRoute(pe::RouteOp op,
+                                    program::RouteRuleT &result) {
+  Narrower narrow(op);
+  result.color = narrow.to<uint8_t>(op.getColor(), "color");
+  result.rect = std::make_unique<program::Rect>(translateRect(op.getRect()));
+  result.receive = static_cast<program::Port>(op.getReceive());
+  result.transmit = static_cast<uint8_t>(op.getTransmit());
+  return failure(narrow.hasFailed());
+}
+
+static void translateKernel(pe::KernelOp op, program::KernelT &result) {
+  result.name = op.getSymName().str();
+  result.kind = op.getKind().str();
+  for (auto node : op.getNodes().getAsValueRange<StringAttr>())
+    result.onnx_nodes.push_back(node.str());
+  result.region =
+      std::make_unique<program::Rect>(translateRect(op.getRegion()));
+  result.lower_bound_cycles = op.getLowerBoundCycles().convertToDouble();
+  result.predicted_cycles = op.getPredictedCycles().convertToDouble();
+  result.bound = op.getBound().str();
+}
+
+static void translateLaunch(pe::LaunchOp op, const SymbolNumbers &numbers,
+                            program::LaunchT &result) {
+  result.routine = numbers.routines.lookup(op.getRoutine());
+  result.kernel = numbers.kernels.lookup(op.getKernel());
+  if (ArrayAttr streams = op.getStreamsAttr())
+    for (auto stream : streams.getAsRange<FlatSymbolRefAttr>())
+      result.streams.push_back(numbers.streams.lookup(stream.getValue()));
+}
+
+// Routines are numbered in the order they are first met, over all classes.
+static SymbolNumbers numberSymbols(pe::ProgramOp program) {
+  SymbolNumbers numbers;
+  auto add = [](llvm::StringMap<int64_t> &map, StringRef name) {
+    map.try_emplace(name, map.size());
+  };
+  for (Operation &op : program.getBody().getOps()) {
+    if (auto tensor = dyn_cast<pe::TensorOp>(op))
+      add(numbers.tensors, tensor.getSymName());
+    else if (auto stream = dyn_cast<pe::StreamOp>(op))
+      add(numbers.streams, stream.getSymName());
+    else if (auto kernel = dyn_cast<pe::KernelOp>(op))
+      add(numbers.kernels, kernel.getSymName());
+    else if (auto peClass = dyn_cast<pe::ClassOp>(op))
+      for (auto routine : peClass.getOps<pe::RoutineOp>())
+        add(numbers.routines, routine.getSymName());
+  }
+  return numbers;
+}
+
+// Weights that several tensors read are counted once.
+static void countWeights(pe::ProgramOp op, program::ProgramT &result) {
+  llvm::DenseSet<std::pair<Attribute, Type>> seen;
+  uint64_t elements = 0, bytes = 0;
+  for (auto tensor : op.getOps<pe::TensorOp>()) {
+    if (tensor.getRole() != pe::Role::Weight ||
+        !seen.insert({tensor.getSourceAttr(), tensor.getType()}).second)
+      continue;
+    RankedTensorType type = tensor.getTensorType();
+    elements += type.getNumElements();
+    bytes += type.getNumElements() * pe::elementBytes(type.getElementType());
+  }
+  result.parameters = op.getParameters().value_or(elements);
+  result.weight_bytes = op.getWeightBytes().value_or(bytes);
+}
+
+static LogicalResult translateOp(Operation &op, const SymbolNumbers &numbers,
+                                 program::ProgramT &result) {
+  if (auto route = dyn_cast<pe::RouteOp>(op))
+    return translateRoute(route, *result.routes.emplace_back(
+                                     std::make_unique<program::RouteRuleT>()));
+  if (auto tensor = dyn_cast<pe::TensorOp>(op))
+    return translateTensor(
+        tensor, numbers,
+        *result.tensors.emplace_back(std::make_unique<program::TensorT>()));
+  if (auto stream = dyn_cast<pe::StreamOp>(op))
+    return translateStream(
+        stream, numbers,
+        *result.streams.emplace_back(std::make_unique<program::HostStreamT>()));
+  if (auto launch = dyn_cast<pe::LaunchOp>(op)) {
+    translateLaunch(
+        launch, numbers,
+        *result.launches.emplace_back(std::make_unique<program::LaunchT>()));
+    return success();
+  }
+  if (auto kernel = dyn_cast<pe::KernelOp>(op)) {
+    translateKernel(kernel, *result.kernels.emplace_back(
+                                std::make_unique<program::KernelT>()));
+    return success();
+  }
+  if (auto peClass = dyn_cast<pe::ClassOp>(op)) {
+    auto &table =
+        *result.classes.emplace_back(std::make_unique<program::PEClassT>());
+    if (failed(translateClass(peClass, numbers, table)))
+      return failure();
+    table.code_bytes = codeBytes(table);
+    return success();
+  }
+  return op.emitOpError("does not belong in a pe.program");
+}
+
+LogicalResult translateProgram(pe::ProgramOp op, program::ProgramT &result) {
+  result.version = runtime::programVersion;
+  result.compiler = "wsec " WSEC_VERSION;
+  result.model = op.getModel().value_or("").str();
+  result.machine = std::make_unique<program::MachineT>();
+  if (failed(translateMachine(op, *result.machine)))
+    return failure();
+  Narrower narrow(op);
+  result.command_color =
+      narrow.to<uint8_t>(op.getCommandColor(), "command color");
+  if (narrow.hasFailed())
+    return failure();
+  countWeights(op, result);
+  SymbolNumbers numbers = numberSymbols(op);
+  for (Operation &inner : op.getBody().getOps())
+    if (failed(translateOp(inner, numbers, result)))
+      return failure();
+  return success();
+}
+
+} // namespace wsec::emit

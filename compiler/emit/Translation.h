@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From ops of the pe dialect to the tables of program.fbs, one to one. Weight
+// files are named here; WeightFiles.h looks at their bytes.
+#ifndef COMPILER_EMIT_TRANSLATION_H
+#define COMPILER_EMIT_TRANSLATION_H
+
+#include "dialects/pe/Pe.h"
+#include "runtime/program/program_generated.h"
+
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace wsec::emit {
+
+/// Translates integers to the narrower types of the schema. Reports a number
+/// that does not fit once, at the op that holds it.
+class Narrower {
+public:
+  explicit Narrower(mlir::Operation *op) : op(op) {}
+
+  template <typename To>
+  To to(int64_t value, llvm::StringRef what) {
+    auto result = static_cast<To>(value);
+    if (static_cast<int64_t>(result) != value && !failed) {
+      op->emitOpError() << what << " " << value << " does not fit in "
+                        << sizeof(To) * 8 << " bits";
+      failed = true;
+    }
+    return result;
+  }
+  bool hasFailed() const { return failed; }
+
+private:
+  mlir::Operation *op;
+  bool failed = false;
+};
+
+/// The scalars of a class or stream that code uses, numbered in their order.
+class ScalarTable {
+public:
+  llvm::LogicalResult build(mlir::Block &block,
+                            std::vector<program::ScalarNode> &nodes);
+  /// Term of an affine expression: a scalar, or a loop variable by its depth.
+  program::Term term(mlir::Value value, int64_t scale, Narrower &narrow) const;
+  std::unique_ptr<program::AffineT> affine(const pe::Affine &affine,
+                                           Narrower &narrow) const;
+  /// Number of a guard; -1 when there is none.
+  int16_t guard(mlir::Value value, Narrower &narrow) const;
+
+private:
+  llvm::DenseMap<mlir::Value, int64_t> numbers;
+};
+
+program::Rect translateRect(pe::RectAttr rect);
+/// The schema's element type; pe::isElementType holds for `type`.
+program::ElementType translateType(mlir::Type type);
+
+/// Symbols of a program by number, in the order of the ops.
+struct SymbolNumbers {
+  llvm::StringMap<int64_t> tensors, streams, kernels, routines;
+};
+
+llvm::LogicalResult translateClass(pe::ClassOp op, const SymbolNumbers &numbers,
+                                   program::PEClassT &result);
+llvm::LogicalResult translateTensor(pe::TensorOp op,
+                                    const SymbolNumbers &numbers,
+                                    program::TensorT &result);
+llvm::LogicalResult translateStream(pe::StreamOp op,
+                                    const SymbolNumbers &numbers,
+                                    program::HostStreamT &result);
+
+/// The whole program but its weight files.
+llvm::LogicalResult translateProgram(pe::ProgramOp op,
+                                     program::ProgramT &result);
+
+} // namespace wsec::emit
+
+#endif // COMPILER_EMIT_TRANSLATION_H
