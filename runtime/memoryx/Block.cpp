@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/memoryx/Block.h"
+#include "runtime/program/Errors.h"
+#include "runtime/program/Scalars.h"
+
+namespace wsec::runtime {
+
+int64_t Block::runStart(uint64_t run) const {
+  int64_t element = offset;
+  for (uint32_t d = rank > 0 ? rank - 1 : 0; d-- > 0;) {
+    uint64_t extent = uint64_t(extents[d]);
+    element += int64_t(run % extent) * strides[d];
+    run /= extent;
+  }
+  return element;
+}
+
+bool Block::append(const Block &next) {
+  if (rank > 1 || next.rank > 1)
+    return false;
+  // A single element takes the stride of the other.
+  int64_t gap = next.offset - offset;
+  int64_t stride = rank ? strides[0] : next.rank ? next.strides[0] : gap;
+  if ((next.rank && next.strides[0] != stride) ||
+      gap != int64_t(words) * stride)
+    return false;
+  rank = 1;
+  strides[0] = stride;
+  extents[0] = int64_t(words + next.words);
+  words += next.words;
+  return true;
+}
+
+Block makeBlock(const program::Segment &segment,
+                const std::vector<int64_t> &scalars) {
+  Block block;
+  block.offset = evaluateAffine(*segment.offset(), scalars);
+  block.words = 1;
+  for (flatbuffers::uoffset_t d = 0; d < segment.extents()->size(); ++d) {
+    int64_t extent = evaluateAffine(*segment.extents()->Get(d), scalars);
+    int64_t stride = segment.strides()->Get(d);
+    if (extent <= 0) {
+      block.words = 0;
+      return block;
+    }
+    if (__builtin_mul_overflow(block.words, uint64_t(extent), &block.words) ||
+        block.words > largestStreamWords)
+      throw Error(ErrorClass::BadProgram,
+                  "a block of a host stream is too large");
+    if (extent == 1)
+      continue;
+    uint32_t last = block.rank - 1;
+    if (block.rank > 0 && block.strides[last] == extent * stride) {
+      block.extents[last] *= extent;
+      block.strides[last] = stride;
+      continue;
+    }
+    block.extents[block.rank] = extent;
+    block.strides[block.rank] = stride;
+    ++block.rank;
+  }
+  return block;
+}
+
+void checkBounds(const Block &block, const program::HostStream &stream,
+                 const program::Tensor &tensor, int64_t lines,
+                 int64_t lineStride, int64_t rows, int64_t rowStride) {
+  if (block.words == 0 || lines <= 0)
+    return;
+  __int128 low = block.offset, high = block.offset;
+  auto extend = [&](int64_t extent, int64_t stride) {
+    __int128 reach = __int128(extent - 1) * stride;
+    (reach < 0 ? low : high) += reach;
+  };
+  for (uint32_t d = 0; d < block.rank; ++d)
+    extend(block.extents[d], block.strides[d]);
+  extend(lines, lineStride);
+  extend(rows, rowStride);
+  uint64_t count = elementCount(tensor);
+  if (low >= 0 && high < __int128(count))
+    return;
+  __int128 wrong = low < 0 ? low : high;
+  std::string element = wrong > INT64_MAX || wrong < INT64_MIN
+                            ? "an element far away"
+                            : "element " + std::to_string(int64_t(wrong));
+  throw Error(ErrorClass::OutOfBounds,
+              "stream '" + stream.name()->str() + "' touches " + element +
+                  " of tensor '" + tensor.name()->str() + "', which has " +
+                  std::to_string(count));
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_MEMORYX_BLOCK_H
+#define RUNTIME_MEMORYX_BLOCK_H
+
+#include "runtime/program/Checker.h"
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// The words of a segment for one PE, in one line: elements
+/// `offset + sum(index[d] * strides[d])` in lexicographic order. Kept without
+/// extents of one and with dimensions joined that walk on without a gap.
+struct Block {
+  int64_t offset = 0;
+  uint32_t rank = 0; ///< 0: a single element
+  std::array<int64_t, largestSegmentRank> extents{};
+  std::array<int64_t, largestSegmentRank> strides{};
+  uint64_t words = 0;
+
+  /// Number of words that follow one another with one stride.
+  uint64_t runLength() const {
+    return rank ? uint64_t(extents[rank - 1]) : words;
+  }
+  int64_t runStride() const { return rank ? strides[rank - 1] : 1; }
+  /// Element of the first word of run `run`.
+  int64_t runStart(uint64_t run) const;
+
+  /// Appends a block that continues this one with the same stride, if both
+  /// are single runs; returns whether it did.
+  bool append(const Block &next);
+};
+
+/// More words than any stream carries.
+inline constexpr uint64_t largestStreamWords = uint64_t(1) << 48;
+
+/// The block of a segment where its stream's scalars have these values. Throws
+/// BadProgram when it is absurdly large.
+Block makeBlock(const program::Segment &segment,
+                const std::vector<int64_t> &scalars);
+
+/// Throws OutOfBounds when the block, moved by every multiple of `lineStride`
+/// below `lines` and of `rowStride` below `rows`, leaves the tensor.
+void checkBounds(const Block &block, const program::HostStream &stream,
+                 const program::Tensor &tensor, int64_t lines,
+                 int64_t lineStride, int64_t rows = 1, int64_t rowStride = 0);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_MEMORYX_BLOCK_H

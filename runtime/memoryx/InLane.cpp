@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/memoryx/InLane.h"
+#include "runtime/memoryx/Elements.h"
+#include "runtime/program/Errors.h"
+#include "runtime/program/Scalars.h"
+
+#include <algorithm>
+
+namespace wsec::runtime {
+
+/// Words written out at a time, unless a single line is longer.
+static constexpr uint64_t writtenWords = 1 << 16;
+
+InLane::InLane(const TensorStore &store, const program::HostStream &stream,
+               const program::Lane &lane)
+    : store(store), stream(stream) {
+  std::vector<std::vector<int64_t>> columns(size_t(lane.end() - lane.begin()));
+  for (size_t i = 0; i < columns.size(); ++i)
+    evaluateScalars(stream.scalars(), lane.begin() + int64_t(i), 0, columns[i]);
+  for (const program::Segment *segment : *stream.segments()) {
+    Part part = makePart(*segment, columns);
+    uint64_t words;
+    if (__builtin_mul_overflow(part.lineWords, uint64_t(part.lines), &words) ||
+        words + total > largestStreamWords)
+      throw Error(ErrorClass::BadProgram,
+                  "stream '" + stream.name()->str() + "' is too long");
+    total += words;
+    if (words > 0)
+      parts.push_back(std::move(part));
+  }
+}
+
+InLane::Part
+InLane::makePart(const program::Segment &segment,
+                 const std::vector<std::vector<int64_t>> &columns) const {
+  Part part;
+  part.segment = &segment;
+  const program::Tensor &tensor = store.tensor(segment.tensor());
+  bool gathers = segment.index_tensor() >= 0;
+  for (const std::vector<int64_t> &scalars : columns) {
+    Block block = makeBlock(segment, scalars);
+    int64_t lines = evaluateAffine(*segment.lines(), scalars);
+    if (block.words == 0 || lines <= 0)
+      continue;
+    if (!part.blocks.empty() && part.lines != lines)
+      throw Error(ErrorClass::BadProgram,
+                  "stream '" + stream.name()->str() +
+                      "' has columns of one lane with " +
+                      std::to_string(part.lines) + " and " +
+                      std::to_string(lines) + " lines");
+    part.lines = lines;
+    checkBounds(block, stream, tensor, lines, segment.line_stride(),
+                gathers ? segment.index_count() : 1,
+                gathers ? segment.index_stride() : 0);
+    part.lineWords += block.words;
+    if (part.blocks.empty() || !part.blocks.back().append(block))
+      part.blocks.push_back(block);
+    if (part.lineWords > largestStreamWords)
+      throw Error(ErrorClass::BadProgram,
+                  "stream '" + stream.name()->str() + "' is too long");
+  }
+  return part;
+}
+
+WordView InLane::next(size_t maxWords) {
+  if (readyRow >= ready.rows) {
+    if (part < parts.size() && line >= parts[part].lines) {
+      ++part;
+      line = 0;
+    }
+    if (part >= parts.size() || maxWords == 0)
+      return {};
+    ready = viewInPlace(parts[part]);
+    if (ready.empty())
+      ready = writeLines(parts[part]);
+    readyRow = readyWord = 0;
+  }
+  WordView view = ready;
+  view.data += readyRow * ready.stride + readyWord;
+  if (readyWord == 0 && maxWords >= ready.length) {
+    view.rows = std::min(ready.rows - readyRow, maxWords / ready.length);
+    readyRow += view.rows;
+  } else {
+    view.rows = 1;
+    view.length = std::min(ready.length - readyWord, maxWords);
+    readyWord += view.length;
+    if (readyWord == ready.length) {
+      readyWord = 0;
+      ++readyRow;
+    }
+  }
+  taken += view.words();
+  return view;
+}
+
+WordView InLane::viewInPlace(const Part &part) {
+  const program::Segment &segment = *part.segment;
+  const Block &block = part.blocks.front();
+  const uint8_t *data = store.elements(segment.tensor());
+  bool words =
+      store.tensor(segment.tensor()).type() == program::ElementType::F32 &&
+      reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;
+  if (!words || segment.index_tensor() >= 0 || part.blocks.size() > 1 ||
+      block.rank > 2 || block.runStride() != 1)
+    return {};
+  WordView view;
+  view.length = block.runLength();
+  view.owner = store.owner(segment.tensor());
+  int64_t first = block.offset;
+  if (block.rank == 2) {
+    // One line at a time: its runs are the rows.
+    if (block.strides[0] < 0)
+      return {};
+    view.rows = size_t(block.extents[0]);
+    view.stride = size_t(block.strides[0]);
+    first += line * segment.line_stride();
+    ++line;
+  } else {
+    if (segment.line_stride() < 0)
+      return {};
+    view.rows = size_t(part.lines);
+    view.stride = size_t(segment.line_stride());
+    line = part.lines;
+  }
+  view.data = reinterpret_cast<const float *>(data) + first;
+  return view;
+}
+
+WordView InLane::writeLines(const Part &part) {
+  uint64_t most = std::max<uint64_t>(1, writtenWords / part.lineWords);
+  int64_t lines = int64_t(std::min<uint64_t>(most, part.lines - line));
+  std::shared_ptr<float[]> words(
+      new float[size_t(lines) * size_t(part.lineWords)]);
+  float *column = words.get();
+  for (const Block &block : part.blocks) {
+    writeBlock(part, block, lines, column);
+    column += block.words;
+  }
+  line += lines;
+  return {words.get(), size_t(lines), part.lineWords, part.lineWords, words};
+}
+
+/// `to[l * toStride + i] = from[i * fromStride + l]`, in tiles that keep both
+/// sides in the first-level cache.
+static void transpose(const uint8_t *from, int64_t fromStride, size_t count,
+                      size_t lines, float *to, size_t toStride) {
+  constexpr size_t tile = 16;
+  for (size_t i0 = 0; i0 < count; i0 += tile)
+    for (size_t l0 = 0; l0 < lines; l0 += tile) {
+      size_t i1 = std::min(count, i0 + tile), l1 = std::min(lines, l0 + tile);
+      for (size_t i = i0; i < i1; ++i) {
+        float row[tile];
+        std::copy_n(from + (int64_t(i) * fromStride + int64_t(l0)) * 4,
+                    (l1 - l0) * 4, reinterpret_cast<uint8_t *>(row));
+        for (size_t l = l0; l < l1; ++l)
+          to[l * toStride + i] = row[l - l0];
+      }
+    }
+}
+
+void InLane::writeBlock(const Part &part, const Block &block, int64_t lines,
+                        float *words) const {
+  const program::Segment &segment = *part.segment;
+  const uint8_t *data = store.elements(segment.tensor());
+  program::ElementType type = store.tensor(segment.tensor()).type();
+  uint64_t length = block.runLength(), runs = block.words / length;
+  if (type == program::ElementType::F32 && segment.line_stride() == 1 &&
+      segment.index_tensor() < 0 && block.runStride() != 1) {
+    for (uint64_t run = 0; run < runs; ++run)
+      transpose(data + (block.runStart(run) + line) * 4, block.runStride(),
+                length, size_t(lines), words + run * length, part.lineWords);
+    return;
+  }
+  for (int64_t l = 0; l < lines; ++l) {
+    int64_t moved = lineOffset(segment, line + l);
+    float *to = words + size_t(l) * part.lineWords;
+    for (uint64_t run = 0; run < runs; ++run, to += length)
+      readElements(type, data, block.runStart(run) + moved, block.runStride(),
+                   length, to);
+  }
+}
+
+int64_t InLane::lineOffset(const program::Segment &segment,
+                           int64_t line) const {
+  int64_t offset = line * segment.line_stride();
+  if (segment.index_tensor() < 0)
+    return offset;
+  auto ids = uint32_t(segment.index_tensor());
+  int64_t row =
+      readIndex(store.tensor(ids).type(), store.elements(ids), uint64_t(line));
+  int64_t rows = segment.index_count();
+  if (row < -rows || row >= rows)
+    throw Error(ErrorClass::BadTensor,
+                "'" + store.tensor(ids).name()->str() + "' asks for row " +
+                    std::to_string(row) + " (element " + std::to_string(line) +
+                    ") of '" + store.tensor(segment.tensor()).name()->str() +
+                    "', which has " + std::to_string(rows) + " rows");
+  return offset + (row < 0 ? row + rows : row) * segment.index_stride();
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_MEMORYX_INLANE_H
+#define RUNTIME_MEMORYX_INLANE_H
+
+#include "runtime/emulator/HostPort.h"
+#include "runtime/memoryx/Block.h"
+#include "runtime/memoryx/TensorStore.h"
+
+#include <vector>
+
+namespace wsec::runtime {
+
+/// The words of one In stream for one lane of the west edge, in wire order.
+///
+/// A line that is one run of f32 words in its file is handed out in place: a
+/// weight matrix streamed row by row costs nothing. Everything else
+/// (transposed, gathered, converted) is written out some lines at a time.
+class InLane {
+public:
+  InLane(const TensorStore &store, const program::HostStream &stream,
+         const program::Lane &lane);
+
+  uint64_t words() const { return total; }
+  uint64_t delivered() const { return taken; }
+  /// At most `maxWords` words; empty at the end.
+  WordView next(size_t maxWords);
+
+private:
+  /// What one segment sends to the columns of the lane.
+  struct Part {
+    const program::Segment *segment;
+    int64_t lines = 0;
+    uint64_t lineWords = 0;
+    std::vector<Block> blocks; ///< of one line, in column order
+  };
+
+  Part makePart(const program::Segment &segment,
+                const std::vector<std::vector<int64_t>> &columns) const;
+  /// Views the rest of a part in place; empty when it cannot be.
+  WordView viewInPlace(const Part &part);
+  /// Writes out the next lines of a part.
+  WordView writeLines(const Part &part);
+  void writeBlock(const Part &part, const Block &block, int64_t lines,
+                  float *words) const;
+  /// Element that line `line` is moved by.
+  int64_t lineOffset(const program::Segment &segment, int64_t line) const;
+
+  const TensorStore &store;
+  const program::HostStream &stream;
+  std::vector<Part> parts;
+  uint64_t total = 0;
+  uint64_t taken = 0;
+  size_t part = 0;     ///< the part `line` counts in
+  int64_t line = 0;    ///< the next line to view or write
+  WordView ready;      ///< lines already viewed or written ...
+  size_t readyRow = 0; ///< ... and where to go on in them
+  size_t readyWord = 0;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_MEMORYX_INLANE_H

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/memoryx/MemoryX.h"
+#include "runtime/memoryx/InLane.h"
+#include "runtime/memoryx/OutLane.h"
+#include "runtime/program/Errors.h"
+
+#include <set>
+
+namespace wsec::runtime {
+
+MemoryX::MemoryX(TensorStore &store) : program(store.program()) {
+  if (!program.streams())
+    return;
+  for (const program::HostStream *stream : *program.streams()) {
+    Stream made;
+    for (const program::Lane *lane : *stream->lanes()) {
+      if (stream->direction() == program::Direction::In)
+        made.in.push_back(std::make_unique<InLane>(store, *stream, *lane));
+      else
+        made.out.push_back(std::make_unique<OutLane>(store, *stream, *lane));
+    }
+    streams.push_back(std::move(made));
+  }
+}
+
+MemoryX::~MemoryX() = default;
+
+InLane &MemoryX::inLane(uint32_t stream, uint32_t lane) {
+  if (stream >= streams.size() || lane >= streams[stream].in.size())
+    throw Error(ErrorClass::BadProgram,
+                "there is no lane " + std::to_string(lane) +
+                    " of an In stream " + std::to_string(stream));
+  return *streams[stream].in[lane];
+}
+
+OutLane &MemoryX::outLane(uint32_t stream, uint32_t lane) {
+  if (stream >= streams.size() || lane >= streams[stream].out.size())
+    throw Error(ErrorClass::BadProgram,
+                "there is no lane " + std::to_string(lane) +
+                    " of an Out stream " + std::to_string(stream));
+  return *streams[stream].out[lane];
+}
+
+uint64_t MemoryX::words(uint32_t stream, uint32_t lane) {
+  if (stream < streams.size() && lane < streams[stream].in.size())
+    return streams[stream].in[lane]->words();
+  return outLane(stream, lane).words();
+}
+
+WordView MemoryX::next(uint32_t stream, uint32_t lane, size_t maxWords) {
+  return inLane(stream, lane).next(maxWords);
+}
+
+void MemoryX::store(uint32_t stream, uint32_t lane, const WordView &words) {
+  outLane(stream, lane).store(words);
+}
+
+void MemoryX::finish() {
+  std::set<uint32_t> used;
+  for (const program::Launch *launch : *program.launches())
+    if (launch->streams())
+      used.insert(launch->streams()->begin(), launch->streams()->end());
+  auto compare = [&](uint32_t stream, uint64_t moved, uint64_t expected,
+                     const char *verb) {
+    if (moved == expected)
+      return;
+    const program::HostStream &host = *program.streams()->Get(stream);
+    throw Error(ErrorClass::UnreadTraffic,
+                "stream '" + host.name()->str() + "' " + verb + " " +
+                    std::to_string(moved) + " of its " +
+                    std::to_string(expected) + " words on one lane");
+  };
+  for (uint32_t stream : used) {
+    for (auto &lane : streams[stream].in)
+      compare(stream, lane->delivered(), lane->words(), "delivered");
+    for (auto &lane : streams[stream].out)
+      compare(stream, lane->stored(), lane->words(), "brought");
+  }
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_MEMORYX_MEMORYX_H
+#define RUNTIME_MEMORYX_MEMORYX_H
+
+#include "runtime/emulator/HostPort.h"
+#include "runtime/memoryx/TensorStore.h"
+
+#include <memory>
+#include <vector>
+
+namespace wsec::runtime {
+
+class InLane;
+class OutLane;
+
+/// The parameter store as the wafer sees it in one run: streams weights,
+/// constants and inputs in, takes outputs.
+class MemoryX : public HostPort {
+public:
+  /// Every input must be bound. Throws OutOfBounds when a stream leaves its
+  /// tensor. `store` must outlive this.
+  explicit MemoryX(TensorStore &store);
+  ~MemoryX() override;
+
+  uint64_t words(uint32_t stream, uint32_t lane) override;
+  WordView next(uint32_t stream, uint32_t lane, size_t maxWords) override;
+  void store(uint32_t stream, uint32_t lane, const WordView &words) override;
+
+  /// Throws UnreadTraffic when words were not taken from an In stream, or did
+  /// not arrive on an Out stream, of those that launches feed on.
+  void finish();
+
+private:
+  struct Stream {
+    std::vector<std::unique_ptr<InLane>> in;
+    std::vector<std::unique_ptr<OutLane>> out;
+  };
+  InLane &inLane(uint32_t stream, uint32_t lane);
+  OutLane &outLane(uint32_t stream, uint32_t lane);
+
+  const program::Program &program;
+  std::vector<Stream> streams;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_MEMORYX_MEMORYX_H

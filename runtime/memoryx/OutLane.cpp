@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/memoryx/OutLane.h"
+#include "runtime/memoryx/Elements.h"
+#include "runtime/program/Errors.h"
+#include "runtime/program/Scalars.h"
+
+#include <algorithm>
+
+namespace wsec::runtime {
+
+OutLane::OutLane(TensorStore &store, const program::HostStream &stream,
+                 const program::Lane &lane)
+    : tensors(store), stream(stream), lane(lane),
+      width(store.program().machine()->width()), x(width), y(lane.begin()) {}
+
+Block OutLane::blockAt(const program::Segment &segment, int32_t x, int32_t y) {
+  evaluateScalars(stream.scalars(), x, y, scalars);
+  Block block = makeBlock(segment, scalars);
+  checkBounds(block, stream, tensors.tensor(segment.tensor()), 1, 0);
+  return block;
+}
+
+uint64_t OutLane::words() {
+  if (counted)
+    return total;
+  counted = true;
+  for (const program::Segment *segment : *stream.segments())
+    for (int32_t row = lane.begin(); row < lane.end(); ++row)
+      for (int32_t column = 0; column < width; ++column) {
+        total += blockAt(*segment, column, row).words;
+        if (total > largestStreamWords)
+          throw Error(ErrorClass::BadProgram,
+                      "stream '" + stream.name()->str() + "' is too long");
+      }
+  return total;
+}
+
+bool OutLane::nextBlock() {
+  const auto &segments = *stream.segments();
+  for (; segment < segments.size(); ++segment, y = lane.begin()) {
+    for (; y < lane.end(); ++y, x = width)
+      while (x > 0) {
+        block = blockAt(*segments.Get(segment), --x, y);
+        filled = 0;
+        if (block.words > 0)
+          return true;
+      }
+  }
+  return false;
+}
+
+void OutLane::store(const WordView &words) {
+  for (size_t row = 0; row < words.rows; ++row)
+    storeRow(words.data + row * words.stride, words.length);
+  taken += words.words();
+}
+
+void OutLane::storeRow(const float *words, size_t count) {
+  while (count > 0) {
+    if (filled == block.words && !nextBlock())
+      throw Error(ErrorClass::UnreadTraffic,
+                  "stream '" + stream.name()->str() +
+                      "' brings more than the " +
+                      std::to_string(this->words()) +
+                      " words expected on the lane of row " +
+                      std::to_string(lane.row()));
+    uint64_t length = block.runLength();
+    uint64_t within = filled % length;
+    size_t part = size_t(std::min<uint64_t>(count, length - within));
+    uint32_t tensor = stream.segments()->Get(segment)->tensor();
+    writeElements(tensors.tensor(tensor).type(), tensors.outputElements(tensor),
+                  block.runStart(filled / length) +
+                      int64_t(within) * block.runStride(),
+                  block.runStride(), part, words);
+    filled += part;
+    words += part;
+    count -= part;
+  }
+}
+
+} // namespace wsec::runtime

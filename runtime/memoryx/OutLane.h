@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_MEMORYX_OUTLANE_H
+#define RUNTIME_MEMORYX_OUTLANE_H
+
+#include "runtime/emulator/HostPort.h"
+#include "runtime/memoryx/Block.h"
+#include "runtime/memoryx/TensorStore.h"
+
+#include <vector>
+
+namespace wsec::runtime {
+
+/// The words that leave through one lane of the east edge for one Out stream:
+/// finds for each its place in an output tensor.
+class OutLane {
+public:
+  OutLane(TensorStore &store, const program::HostStream &stream,
+          const program::Lane &lane);
+
+  /// Words expected in all.
+  uint64_t words();
+  uint64_t stored() const { return taken; }
+  /// Stores the next words. Throws UnreadTraffic when there are too many.
+  void store(const WordView &words);
+
+private:
+  /// Moves on to the next block that has words; false after the last one.
+  bool nextBlock();
+  /// The block of a segment in PE (x, y).
+  Block blockAt(const program::Segment &segment, int32_t x, int32_t y);
+  void storeRow(const float *words, size_t count);
+
+  TensorStore &tensors;
+  const program::HostStream &stream;
+  const program::Lane &lane;
+  int32_t width;
+  std::vector<int64_t> scalars;
+  uint64_t total = 0;
+  bool counted = false;
+  uint64_t taken = 0;
+
+  // The block being filled: of `segment`, in PE (x, y).
+  flatbuffers::uoffset_t segment = 0;
+  int32_t x, y;
+  Block block;
+  uint64_t filled = 0; ///< words of `block` stored so far
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_MEMORYX_OUTLANE_H

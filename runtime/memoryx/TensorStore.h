@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_MEMORYX_TENSORSTORE_H
+#define RUNTIME_MEMORYX_TENSORSTORE_H
+
+#include "runtime/program/Loader.h"
+
+#include <memory>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// Where the elements of every tensor of a program lie: weights in their
+/// mapped files, constants in the program, inputs where the caller keeps them,
+/// outputs in memory of the store. Weights and inputs are never copied.
+class TensorStore {
+public:
+  /// Maps the weight files. Throws WeightFileChanged when one of them is not
+  /// what the program was compiled against, IoError when it cannot be read.
+  explicit TensorStore(std::shared_ptr<const LoadedProgram> loaded);
+
+  const program::Program &program() const { return loaded->program(); }
+  const program::Tensor &tensor(uint32_t index) const;
+
+  /// Gives input `index` its elements, which `owner` keeps alive.
+  void bindInput(uint32_t index, const uint8_t *data,
+                 std::shared_ptr<const void> owner);
+
+  /// The elements of a weight, a constant or a bound input. Throws BadTensor
+  /// for an input without elements.
+  const uint8_t *elements(uint32_t index) const;
+  /// What keeps them alive.
+  std::shared_ptr<const void> owner(uint32_t index) const;
+
+  /// The elements of an output (zeros until a run writes them).
+  uint8_t *outputElements(uint32_t index);
+  /// Fresh zeros for every output, before a run.
+  void clearOutputs();
+
+private:
+  struct Entry {
+    const uint8_t *data = nullptr;
+    std::shared_ptr<const void> owner;
+  };
+  void mapFiles();
+
+  std::shared_ptr<const LoadedProgram> loaded;
+  std::vector<Entry> files;
+  std::vector<Entry> entries;
+  std::vector<std::unique_ptr<uint8_t[]>> outputs;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_MEMORYX_TENSORSTORE_H
