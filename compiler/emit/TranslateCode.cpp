@@ -23,28 +23,9 @@ static_assert(int(pe::Direction::Out) == int(program::Direction::Out));
 // Scalars
 //===----------------------------------------------------------------------===//
 
-static bool isScalar(Operation *op) {
-  return isa<pe::ConstantOp, pe::ScalarOp>(op);
-}
-
-// Scalars that reach code, found from last to first.
-static DenseSet<Operation *> findUsed(Block &block) {
-  DenseSet<Operation *> used;
-  for (Operation &op : llvm::reverse(block)) {
-    if (!isScalar(&op))
-      continue;
-    bool needed = llvm::any_of(op.getUsers(), [&](Operation *user) {
-      return !isScalar(user) || used.contains(user);
-    });
-    if (needed)
-      used.insert(&op);
-  }
-  return used;
-}
-
 LogicalResult ScalarTable::build(Block &block,
                                  std::vector<program::ScalarNode> &nodes) {
-  DenseSet<Operation *> used = findUsed(block);
+  DenseSet<Operation *> used = pe::findUsedScalars(block);
   for (Operation &op : block) {
     if (!used.contains(&op))
       continue;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/emit/Translation.h"
-#include "compiler/emit/CodeSize.h"
 #include "compiler/machine/Machine.h"
 #include "runtime/program/Container.h"
 
@@ -159,7 +158,7 @@ static LogicalResult translateOp(Operation &op, const SymbolNumbers &numbers,
         *result.classes.emplace_back(std::make_unique<program::PEClassT>());
     if (failed(translateClass(peClass, numbers, table)))
       return failure();
-    table.code_bytes = codeBytes(table);
+    table.code_bytes = pe::codeBytes(peClass);
     return success();
   }
   return op.emitOpError("does not belong in a pe.program");

@@ -121,4 +121,17 @@ Operand decode(mlir::Attribute operand, mlir::ValueRange values);
 #define GET_OP_CLASSES
 #include "dialects/pe/PeOps.h.inc"
 
+namespace wsec::pe {
+
+/// Scalars of a class or stream that code depends on.
+llvm::DenseSet<mlir::Operation *> findUsedScalars(mlir::Block &block);
+
+/// Bytes of code in each PE of a class. Words of 4 bytes:
+///   a used scalar 1, a routine 2, a loop 3, an await 1,
+///   an instruction 2, and 2 for each operand in memory or on the fabric,
+///   3 for one with a window.
+int64_t codeBytes(ClassOp op);
+
+} // namespace wsec::pe
+
 #endif // WSEC_DIALECTS_PE_PE_H
