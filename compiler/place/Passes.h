@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_PLACE_PASSES_H
+#define WSEC_COMPILER_PLACE_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace wsec::place {
+
+#define GEN_PASS_DECL
+#include "compiler/place/Passes.h.inc"
+
+/// selected -> placed: `wse-place-kernels`, then `wse-verify-placed`.
+void buildPlacePipeline(mlir::OpPassManager &manager);
+
+/// The passes of this folder and the pipeline `wsec-place`.
+void registerPlacePipeline();
+
+} // namespace wsec::place
+
+#endif // WSEC_COMPILER_PLACE_PASSES_H

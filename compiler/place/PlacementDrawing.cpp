@@ -1,0 +1,247 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The drawing: the mesh with its regions and lanes on the left; on the right
+// a bar of the SRAM, and each stream as an arrow of its own color, drawn again
+// on the mesh where its words go.
+
+#include "compiler/place/PlacementDump.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+using namespace wsec;
+
+namespace {
+
+constexpr int64_t meshSide = 640, left = 60, top = 60;
+constexpr int64_t panel = left + meshSide + 70;
+
+struct Pixel {
+  int64_t x, y;
+};
+
+/// Places PEs on the page. All numbers are integers: same bytes everywhere.
+class Page {
+public:
+  explicit Page(const PlacementView &view) : view(view) {
+    int64_t longest = std::max(view.machine.width, view.machine.height);
+    width = std::max<int64_t>(1, view.machine.width * meshSide / longest);
+    height = std::max<int64_t>(1, view.machine.height * meshSide / longest);
+  }
+  /// The north-west corner of PE (x, y).
+  Pixel corner(int64_t x, int64_t y) const {
+    return {left + x * width / view.machine.width,
+            top + y * height / view.machine.height};
+  }
+  Pixel middle(int64_t x, int64_t y) const {
+    Pixel a = corner(x, y), b = corner(x + 1, y + 1);
+    return {(a.x + b.x) / 2, (a.y + b.y) / 2};
+  }
+  int64_t width, height;
+
+private:
+  const PlacementView &view;
+};
+
+std::string escape(const std::string &text) {
+  std::string result;
+  for (char c : text)
+    result += c == '<'   ? "&lt;"
+              : c == '>' ? "&gt;"
+              : c == '&' ? "&amp;"
+              : c == '"' ? "&quot;"
+                         : std::string(1, c);
+  return result;
+}
+
+/// Hues far apart for neighbouring numbers.
+std::string hue(int64_t number, int64_t lightness) {
+  return "hsl(" + std::to_string(number * 137 % 360) + ",65%," +
+         std::to_string(lightness) + "%)";
+}
+
+class Drawing {
+public:
+  explicit Drawing(const PlacementView &view) : view(view), page(view) {}
+  std::string draw();
+
+private:
+  void rect(Pixel from, Pixel to, const std::string &fill,
+            const std::string &more);
+  void text(Pixel at, const std::string &words, const std::string &more = "");
+  void arrow(Pixel from, Pixel to, const std::string &color);
+  void drawRegions();
+  void drawLanes();
+  void drawSram();
+  void drawStreams();
+  void drawStream(const PlacementView::StreamView &stream,
+                  const std::string &color);
+
+  const PlacementView &view;
+  Page page;
+  std::string buffer;
+  llvm::raw_string_ostream os{buffer};
+};
+
+} // namespace
+
+void Drawing::rect(Pixel from, Pixel to, const std::string &fill,
+                   const std::string &more) {
+  os << "<rect x=\"" << from.x << "\" y=\"" << from.y << "\" width=\""
+     << std::max<int64_t>(1, to.x - from.x) << "\" height=\""
+     << std::max<int64_t>(1, to.y - from.y) << "\" fill=\"" << fill << "\" "
+     << more << "/>\n";
+}
+
+void Drawing::text(Pixel at, const std::string &words,
+                   const std::string &more) {
+  os << "<text x=\"" << at.x << "\" y=\"" << at.y << "\" " << more << ">"
+     << escape(words) << "</text>\n";
+}
+
+void Drawing::arrow(Pixel from, Pixel to, const std::string &color) {
+  os << "<line x1=\"" << from.x << "\" y1=\"" << from.y << "\" x2=\"" << to.x
+     << "\" y2=\"" << to.y << "\" stroke=\"" << color
+     << "\" stroke-width=\"2\" marker-end=\"url(#tip)\"/>\n";
+}
+
+void Drawing::drawRegions() {
+  rect({left, top}, {left + page.width, top + page.height}, "#fafafa",
+       "stroke=\"#333\"");
+  for (size_t i = 0; i < view.regions.size(); ++i) {
+    const PlacedRegion &r = view.regions[i].region;
+    Pixel from = page.corner(r.x, r.y);
+    rect(from, page.corner(r.x + r.columns, r.y + r.rows), hue(i, 85),
+         "fill-opacity=\"0.6\" stroke=\"" + hue(i, 40) + "\"");
+    text({from.x + 6, from.y + 16 + int64_t(i) * 16},
+         std::to_string(r.columns) + "x" + std::to_string(r.rows) + ", " +
+             std::to_string(view.regions[i].kernels) + " kernels");
+  }
+}
+
+void Drawing::drawLanes() {
+  for (const PlacedLane &lane : view.west) {
+    Pixel p = page.middle(0, lane.row);
+    arrow({left - 30, p.y}, {left - 4, p.y}, "#333");
+  }
+  for (const PlacedLane &lane : view.east) {
+    Pixel p = page.middle(0, lane.row);
+    arrow({left + page.width + 4, p.y}, {left + page.width + 30, p.y}, "#333");
+  }
+  text({left - 30, top - 10}, "in");
+  text({left + page.width + 4, top - 10}, "out");
+}
+
+void Drawing::drawSram() {
+  if (!view.sramPeak)
+    return;
+  int64_t limit = view.machine.sramBytes, length = 300;
+  auto at = [&](int64_t bytes) { return panel + bytes * length / limit; };
+  text({panel, top}, "SRAM of the fullest PE");
+  rect({panel, top + 10}, {panel + length, top + 30}, "#fff",
+       "stroke=\"#333\"");
+  rect({panel, top + 10}, {at(view.machine.runtimeBytes), top + 30}, "#999",
+       "");
+  rect({at(view.machine.runtimeBytes), top + 10},
+       {at(*view.sramPeak), top + 30}, hue(1, 60), "");
+  text({panel, top + 48}, std::to_string(*view.sramPeak) + " of " +
+                              std::to_string(limit) + " bytes, " +
+                              std::to_string(view.machine.runtimeBytes) +
+                              " of them the runtime's; " + view.sramOwner);
+}
+
+/// Where the words of a pattern go, for one lane, row or column of many.
+void Drawing::drawStream(const PlacementView::StreamView &stream,
+                         const std::string &color) {
+  int64_t right = view.machine.width - 1, bottom = view.machine.height - 1;
+  const std::string &pattern = stream.pattern;
+  auto link = [&](int64_t x0, int64_t y0, int64_t x1, int64_t y1) {
+    arrow(page.middle(x0, y0), page.middle(x1, y1), color);
+  };
+  if (pattern == "lane" || pattern == "column") {
+    for (const PlacedLane &lane : view.west) {
+      if (lane.begin == lane.end)
+        continue;
+      if (pattern == "lane") {
+        link(0, lane.row, lane.end - 1, lane.row);
+        continue;
+      }
+      int64_t x = (lane.begin + lane.end) / 2;
+      link(x, lane.row, x, 0);
+      link(x, lane.row, x, bottom);
+    }
+  } else if (pattern == "command") {
+    link(0, 0, right, 0);
+    link(right / 4, 0, right / 4, bottom);
+  } else if (pattern == "row_west") {
+    link(right, bottom / 3, 0, bottom / 3);
+  } else if (pattern == "row_east") {
+    link(0, bottom / 2, right, bottom / 2);
+  } else if (pattern == "row_cast") {
+    link(0, 2 * bottom / 3, right, 2 * bottom / 3);
+  } else if (pattern == "key_north" || pattern == "value_north") {
+    int64_t x = pattern == "key_north" ? right / 3 : right / 2;
+    link(x, bottom, x, 0);
+  } else if (pattern == "key_cast" || pattern == "value_cast") {
+    int64_t x = pattern == "key_cast" ? 2 * right / 3 : 3 * right / 4;
+    link(x, 0, x, bottom);
+  } else if (pattern == "out_north") {
+    for (const PlacedLane &lane : view.east)
+      if (lane.row + 1 < lane.end)
+        link(right, lane.end - 1, right, lane.row);
+  } else if (pattern == "out_exit") {
+    for (const PlacedLane &lane : view.east) {
+      Pixel p = page.middle(right, lane.row);
+      arrow(p, {left + page.width + 30, p.y}, color);
+    }
+  }
+}
+
+void Drawing::drawStreams() {
+  int64_t y = top + 90;
+  if (!view.streams.empty())
+    text({panel, y}, "streams");
+  for (size_t i = 0; i < view.streams.size(); ++i) {
+    const PlacementView::StreamView &stream = view.streams[i];
+    std::string colors;
+    for (int64_t color : stream.colors)
+      colors += (colors.empty() ? "" : ", ") + std::to_string(color);
+    std::string drawn = hue(stream.colors.front(), 45);
+    y += 20;
+    arrow({panel, y - 4}, {panel + 26, y - 4}, drawn);
+    text({panel + 40, y},
+         stream.name + ": " + stream.pattern + ", color " + colors);
+    os << "<g opacity=\"0.7\"><title>" << escape(stream.name) << "</title>\n";
+    drawStream(stream, drawn);
+    os << "</g>\n";
+  }
+}
+
+std::string Drawing::draw() {
+  int64_t bottom = std::max(top + page.height,
+                            top + 110 + 20 * int64_t(view.streams.size())) +
+                   40;
+  os << "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" << panel + 420
+     << "\" height=\"" << bottom
+     << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
+     << "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
+        "markerWidth=\"5\" markerHeight=\"5\" orient=\"auto\"><path d=\"M0 0 "
+        "L8 4 L0 8 z\" fill=\"context-stroke\"/></marker></defs>\n";
+  rect({0, 0}, {panel + 420, bottom}, "#fff", "");
+  text({left, 30},
+       view.name + " (" + view.state + "), " +
+           std::to_string(view.machine.width) + "x" +
+           std::to_string(view.machine.height) + " PEs of " + view.machine.name,
+       "font-size=\"16\"");
+  drawRegions();
+  drawLanes();
+  drawSram();
+  drawStreams();
+  os << "</svg>\n";
+  return buffer;
+}
+
+std::string wsec::placementAsSvg(const PlacementView &view) {
+  return Drawing(view).draw();
+}

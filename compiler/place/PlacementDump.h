@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A placed program for people (text, SVG) and for tools (JSON, described by
+// placement.schema.json). What is not decided yet is left out.
+
+#ifndef WSEC_COMPILER_PLACE_PLACEMENTDUMP_H
+#define WSEC_COMPILER_PLACE_PLACEMENTDUMP_H
+
+#include "compiler/machine/Machine.h"
+#include "compiler/place/PlacementProblem.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace wsec {
+
+namespace wse {
+class ProgramOp;
+} // namespace wse
+
+/// What there is to show, without MLIR.
+struct PlacementView {
+  struct KernelView {
+    std::string name, kind;
+    std::vector<std::string> nodes;   // ONNX nodes it computes
+    std::vector<std::string> streams; // names, from the routed state on
+    PlacedRegion region;
+    std::optional<int64_t> slot, address, scratchAddress;
+    int64_t bytes = 0, scratchBytes = 0;
+  };
+  struct StreamView {
+    std::string name, pattern;
+    std::vector<int64_t> colors;
+    int64_t rules = 0;
+  };
+  /// PEs that the same kernels run on.
+  struct RegionView {
+    PlacedRegion region;
+    int64_t kernels = 0;
+  };
+
+  std::string name, state;
+  Machine machine;
+  std::vector<PlacedLane> west, east;
+  std::vector<RegionView> regions; // the largest first
+  std::vector<KernelView> kernels;
+  std::vector<StreamView> streams;
+  std::optional<int64_t> sramPeak;
+  std::string sramOwner;
+};
+
+/// Reads a program that is at least placed.
+PlacementView viewPlacement(wse::ProgramOp program);
+
+std::string placementAsText(const PlacementView &view);
+std::string placementAsJson(const PlacementView &view);
+std::string placementAsSvg(const PlacementView &view);
+
+/// Writes `program` to `path`, in the format its ending names: .txt, .json or
+/// .svg. Returns empty or what went wrong.
+std::string dumpPlacement(wse::ProgramOp program, const std::string &path);
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_PLACE_PLACEMENTDUMP_H

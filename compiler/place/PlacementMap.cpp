@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The map for the terminal: at most 64 x 24 characters for any mesh, then a
+// legend. A character shows the smallest region that has a PE under it.
+
+#include "compiler/place/PlacementDump.h"
+
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <algorithm>
+
+using namespace wsec;
+
+static constexpr int64_t mapColumns = 64, mapRows = 24;
+static constexpr size_t listedKernels = 60;
+static constexpr char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+static std::string text(const PlacedRegion &region) {
+  return std::to_string(region.columns) + "x" + std::to_string(region.rows) +
+         " at (" + std::to_string(region.x) + "," + std::to_string(region.y) +
+         ")";
+}
+
+static std::string join(const std::vector<int64_t> &values) {
+  std::string result;
+  for (int64_t value : values)
+    result += (result.empty() ? "" : ",") + std::to_string(value);
+  return result;
+}
+
+/// The letter of the i-th region; the ones past Z share a '+'.
+static char letterOf(size_t i) { return i < 26 ? letters[i] : '+'; }
+
+static bool meets(const PlacedRegion &r, int64_t x0, int64_t x1, int64_t y0,
+                  int64_t y1) {
+  return r.x < x1 && x0 < r.x + r.columns && r.y < y1 && y0 < r.y + r.rows;
+}
+
+static bool hasLane(const std::vector<PlacedLane> &lanes, int64_t y0,
+                    int64_t y1) {
+  return std::any_of(lanes.begin(), lanes.end(), [&](const PlacedLane &lane) {
+    return lane.row >= y0 && lane.row < y1;
+  });
+}
+
+static void drawMap(llvm::raw_ostream &os, const PlacementView &view) {
+  int64_t width = view.machine.width, height = view.machine.height;
+  int64_t xs = (width + mapColumns - 1) / mapColumns;
+  int64_t ys = (height + mapRows - 1) / mapRows;
+  os << "one character = " << xs << "x" << ys << " PEs, '>' an I/O lane\n\n";
+  for (int64_t y = 0; y < height; y += ys) {
+    os << llvm::format("%6lld ", (long long)y)
+       << (hasLane(view.west, y, y + ys) ? '>' : '|');
+    for (int64_t x = 0; x < width; x += xs) {
+      char symbol = '.';
+      for (size_t i = 0; i < view.regions.size(); ++i)
+        if (meets(view.regions[i].region, x, x + xs, y, y + ys))
+          symbol = letterOf(i);
+      os << symbol;
+    }
+    os << (hasLane(view.east, y, y + ys) ? '>' : '|') << "\n";
+  }
+  os << "\n";
+}
+
+static void listRegions(llvm::raw_ostream &os, const PlacementView &view) {
+  os << "regions\n";
+  for (size_t i = 0; i < view.regions.size(); ++i)
+    os << "  " << letterOf(i) << "  " << text(view.regions[i].region) << ", "
+       << view.regions[i].kernels << " kernels\n";
+  os << "lanes\n  " << view.west.size() << " in at the west edge, "
+     << view.east.size() << " out at the east edge\n";
+}
+
+static void listStreams(llvm::raw_ostream &os, const PlacementView &view) {
+  if (view.streams.empty())
+    return;
+  int64_t colors = 0;
+  for (const PlacementView::StreamView &stream : view.streams)
+    for (int64_t color : stream.colors)
+      colors = std::max(colors, color + 1);
+  os << "streams, " << colors << " of " << view.machine.usableColors()
+     << " colors\n";
+  for (const PlacementView::StreamView &stream : view.streams)
+    os << "  " << llvm::left_justify("@" + stream.name, 16)
+       << llvm::left_justify(stream.pattern, 12)
+       << (stream.colors.size() > 1 ? "colors " : "color ")
+       << join(stream.colors) << ", " << stream.rules << " rules\n";
+}
+
+static void listSram(llvm::raw_ostream &os, const PlacementView &view) {
+  if (!view.sramPeak)
+    return;
+  int64_t limit = view.machine.sramBytes, peak = *view.sramPeak;
+  int64_t filled = limit ? std::min<int64_t>(40, peak * 40 / limit) : 0;
+  os << "SRAM of the fullest PE\n  [" << std::string(filled, '#')
+     << std::string(40 - filled, '-') << "] " << peak << " of " << limit
+     << " bytes, by " << view.sramOwner << "\n";
+}
+
+static void listKernels(llvm::raw_ostream &os, const PlacementView &view) {
+  os << "kernels\n";
+  size_t count = std::min(view.kernels.size(), listedKernels);
+  for (size_t i = 0; i < count; ++i) {
+    const PlacementView::KernelView &kernel = view.kernels[i];
+    os << llvm::format("  %4lld  ", (long long)kernel.slot.value_or(i))
+       << llvm::left_justify(kernel.kind, 14) << text(kernel.region);
+    if (kernel.address)
+      os << ", [" << *kernel.address << "," << *kernel.address + kernel.bytes
+         << ")";
+    if (kernel.scratchAddress)
+      os << ", scratch [" << *kernel.scratchAddress << ","
+         << *kernel.scratchAddress + kernel.scratchBytes << ")";
+    os << "  " << kernel.name << "\n";
+  }
+  if (count < view.kernels.size())
+    os << "  ... " << view.kernels.size() - count
+       << " more; all are in the JSON\n";
+}
+
+std::string wsec::placementAsText(const PlacementView &view) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  os << "@" << view.name << " (" << view.state << ") on " << view.machine.width
+     << "x" << view.machine.height << " PEs of " << view.machine.name << "; ";
+  drawMap(os, view);
+  listRegions(os, view);
+  listStreams(os, view);
+  listSram(os, view);
+  listKernels(os, view);
+  return result;
+}

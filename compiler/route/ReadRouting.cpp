@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/route/ReadRouting.h"
+#include "compiler/kernels/Kernel.h"
+
+using namespace wsec;
+
+/// Where kernels forward words while they arrive. What waits for a whole
+/// message before it sends (the sum of a row that column 0 casts back, say)
+/// relays too: it is one more link of the same chain.
+static std::vector<std::pair<RoutePattern, RoutePattern>> kernelRelays() {
+  using P = RoutePattern;
+  return {
+      {P::Lane, P::Column}, // column heads
+      {P::RowWest, P::RowWest},      {P::RowWest, P::RowCast},
+      {P::RowEast, P::RowEast},      {P::RowEast, P::OutNorth},
+      {P::RowEast, P::OutExit},      {P::OutNorth, P::OutNorth},
+      {P::OutNorth, P::OutExit},     {P::KeyNorth, P::KeyNorth},
+      {P::KeyNorth, P::KeyCast},     {P::ValueNorth, P::ValueNorth},
+      {P::ValueNorth, P::ValueCast},
+  };
+}
+
+static std::vector<RouteLane> readLanes(mlir::ArrayAttr attrs) {
+  std::vector<RouteLane> lanes;
+  for (auto lane : attrs.getAsRange<wse::LaneAttr>())
+    lanes.push_back({lane.getRow(), lane.getBegin(), lane.getEnd()});
+  return lanes;
+}
+
+RoutingProblem wsec::readMesh(wse::ProgramOp program) {
+  RoutingProblem problem;
+  problem.width = program.meshWidth();
+  problem.height = program.meshHeight();
+  problem.colors = program.targetMachine().usableColors();
+  problem.west = readLanes(program.getWestLanesAttr());
+  problem.east = readLanes(program.getEastLanesAttr());
+  problem.relays = kernelRelays();
+  return problem;
+}
+
+std::vector<StreamRequest>
+wsec::streamsNeededBy(wse::KernelOp kernel, const Machine &machine,
+                      const RoutingProblem &problem) {
+  std::vector<StreamRequest> requests;
+  for (const StreamNeed &need : findKernel(kernel)->streams(kernel, machine)) {
+    StreamRequest request{"",
+                          RoutePattern(need.pattern),
+                          {need.rows.groups, need.rows.pitch, need.rows.used}};
+    if (problem.connects(request))
+      requests.push_back(request);
+  }
+  return requests;
+}
+
+bool wsec::sameStream(const StreamRequest &a, const StreamRequest &b) {
+  return a.pattern == b.pattern && a.rows.groups == b.rows.groups &&
+         a.rows.pitch == b.rows.pitch && a.rows.used == b.rows.used;
+}

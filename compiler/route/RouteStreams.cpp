@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/Kernel.h"
+#include "compiler/route/ColoringRouter.h"
+#include "compiler/route/Passes.h"
+#include "compiler/route/ReadRouting.h"
+
+#include "mlir/IR/Builders.h"
+
+#include <algorithm>
+
+using namespace mlir;
+
+namespace wsec::route {
+#define GEN_PASS_DEF_ROUTESTREAMSPASS
+#include "compiler/route/Passes.h.inc"
+} // namespace wsec::route
+
+using namespace wsec;
+
+/// The index of the stream that serves `request`; opens it if it is new.
+static size_t openStream(RoutingProblem &problem, StreamRequest request) {
+  auto begin = problem.streams.begin(), end = problem.streams.end();
+  auto it = std::find_if(begin, end, [&](const StreamRequest &other) {
+    return sameStream(request, other);
+  });
+  if (it != end)
+    return it - begin;
+  size_t alike = std::count_if(begin, end, [&](const StreamRequest &other) {
+    return other.pattern == request.pattern;
+  });
+  request.name = name(request.pattern);
+  if (alike)
+    request.name += "_" + std::to_string(alike);
+  problem.streams.push_back(request);
+  return problem.streams.size() - 1;
+}
+
+static ArrayAttr ruleAttrs(Builder &builder, const RoutedStream &stream) {
+  SmallVector<Attribute> attrs;
+  MLIRContext *context = builder.getContext();
+  for (const RouteRule &rule : stream.rules) {
+    const RouteRect &r = rule.rect;
+    attrs.push_back(wse::RuleAttr::get(
+        context, rule.color,
+        wse::RectAttr::get(context, r.x0, r.x1, r.xstep, r.y0, r.y1, r.ystep),
+        wse::Port(rule.receive), wse::PortSet(rule.transmit)));
+  }
+  return builder.getArrayAttr(attrs);
+}
+
+/// Writes the streams at the head of the program; returns their symbols, which
+/// differ from the requested names where inputs have taken those.
+static SmallVector<Attribute> writeStreams(wse::ProgramOp program,
+                                           const RoutingProblem &problem,
+                                           const Routing &routing) {
+  OpBuilder builder = OpBuilder::atBlockBegin(&program.bodyBlock());
+  SymbolTable symbols(program);
+  SmallVector<Attribute> references;
+  for (auto [request, stream] : llvm::zip(problem.streams, routing.streams)) {
+    const RouteRows &rows = request.rows;
+    auto rowsAttr =
+        rows.groups ? wse::RowSetAttr::get(builder.getContext(), rows.groups,
+                                           rows.pitch, rows.used)
+                    : wse::RowSetAttr();
+    auto op = wse::StreamOp::create(
+        builder, program.getLoc(), builder.getStringAttr(request.name),
+        wse::StreamPatternAttr::get(builder.getContext(),
+                                    wse::StreamPattern(request.pattern)),
+        rowsAttr, builder.getDenseI64ArrayAttr(stream.colors),
+        ruleAttrs(builder, stream));
+    op->remove();
+    references.push_back(FlatSymbolRefAttr::get(
+        symbols.insert(op, builder.getInsertionPoint())));
+  }
+  return references;
+}
+
+namespace {
+
+struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
+  void runOnOperation() override {
+    wse::ProgramOp program = getOperation();
+    if (program.getState() != wse::State::Placed)
+      return fail(program, Twine("only a placed program can be routed, this "
+                                 "one is ") +
+                               wse::stringifyState(program.getState()));
+    RoutingProblem problem = readMesh(program);
+    Machine machine = program.targetMachine();
+    openStream(problem, {"", RoutePattern::Command, {}});
+    SmallVector<std::pair<wse::KernelOp, SmallVector<size_t>>> kernels;
+    for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
+      if (!findKernel(kernel))
+        return fail(kernel, "the kernel library has no kernel for this");
+      SmallVector<size_t> used;
+      for (const StreamRequest &need :
+           streamsNeededBy(kernel, machine, problem))
+        used.push_back(openStream(problem, need));
+      kernels.push_back({kernel, used});
+    }
+    Routing routing;
+    std::string error = problem.check();
+    if (error.empty())
+      error = routeByColoring(problem, routing);
+    if (!error.empty())
+      return fail(program, error);
+
+    SmallVector<Attribute> references = writeStreams(program, problem, routing);
+    for (auto &[kernel, used] : kernels) {
+      SmallVector<Attribute> streams;
+      for (size_t stream : used)
+        streams.push_back(references[stream]);
+      kernel.setStreamRefs(ArrayAttr::get(&getContext(), streams));
+    }
+    program.setState(wse::State::Routed);
+    numStreams += routing.streams.size();
+    for (const RoutedStream &stream : routing.streams)
+      numRules += stream.rules.size();
+  }
+
+  void fail(Operation *op, const Twine &message) {
+    op->emitError(message);
+    signalPassFailure();
+  }
+};
+
+} // namespace

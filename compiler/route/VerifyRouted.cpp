@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/Kernel.h"
+#include "compiler/route/Passes.h"
+#include "compiler/route/ReadRouting.h"
+
+#include "llvm/ADT/StringMap.h"
+
+using namespace mlir;
+
+namespace wsec::route {
+#define GEN_PASS_DEF_VERIFYROUTEDPASS
+#include "compiler/route/Passes.h.inc"
+} // namespace wsec::route
+
+using namespace wsec;
+
+static StreamRequest readRequest(wse::StreamOp stream) {
+  StreamRequest request{
+      stream.getSymName().str(), RoutePattern(stream.getPattern()), {}};
+  if (wse::RowSetAttr rows = stream.getRowsAttr())
+    request.rows = {rows.getGroups(), rows.getPitch(), rows.getUsed()};
+  return request;
+}
+
+static RoutedStream readRoutes(wse::StreamOp stream) {
+  RoutedStream routed;
+  routed.colors = stream.getColors();
+  for (auto rule : stream.getRules().getAsRange<wse::RuleAttr>()) {
+    wse::RectAttr r = rule.getRect();
+    routed.rules.push_back({rule.getColor(),
+                            {r.getX0(), r.getX1(), r.getXstep(), r.getY0(),
+                             r.getY1(), r.getYstep()},
+                            RoutePort(rule.getReceive()),
+                            uint8_t(rule.getTransmit())});
+  }
+  return routed;
+}
+
+/// The kernel refers to the streams it needs, in the order it asks for them.
+static LogicalResult
+checkKernel(wse::KernelOp kernel, const Machine &machine,
+            const RoutingProblem &problem,
+            const llvm::StringMap<StreamRequest> &streams) {
+  if (!findKernel(kernel))
+    return kernel.emitError("the kernel library has no kernel for this");
+  ArrayAttr references = kernel.getStreamRefs();
+  if (!references)
+    return kernel.emitError("kernel of a routed program has no streams");
+  std::vector<StreamRequest> needs = streamsNeededBy(kernel, machine, problem);
+  if (needs.size() != references.size())
+    return kernel.emitError("kernel needs ")
+           << needs.size() << " streams and has " << references.size();
+  for (auto [need, attr] : llvm::zip(needs, references)) {
+    StringRef symbol = cast<FlatSymbolRefAttr>(attr).getValue();
+    auto it = streams.find(symbol);
+    if (it == streams.end())
+      return kernel.emitError("no stream @") << symbol << " in this program";
+    if (!sameStream(need, it->second))
+      return kernel.emitError("kernel needs a stream of pattern ")
+             << name(need.pattern) << " where it has @" << symbol
+             << ", or the same pattern with other rows";
+  }
+  return success();
+}
+
+namespace {
+
+struct VerifyRouted final : route::impl::VerifyRoutedPassBase<VerifyRouted> {
+  void runOnOperation() override {
+    markAllAnalysesPreserved();
+    if (failed(verify(getOperation())))
+      signalPassFailure();
+  }
+
+  static LogicalResult verify(wse::ProgramOp program) {
+    if (program.getState() < wse::State::Routed)
+      return program.emitError("expected a routed program, this one is ")
+             << wse::stringifyState(program.getState());
+    if (!program.getWestLanes() || !program.getEastLanes())
+      return program.emitError("a routed program has west_lanes and "
+                               "east_lanes");
+    RoutingProblem problem = readMesh(program);
+    Routing routing;
+    llvm::StringMap<StreamRequest> streams;
+    bool hasCommand = false;
+    for (auto stream : program.bodyBlock().getOps<wse::StreamOp>()) {
+      problem.streams.push_back(readRequest(stream));
+      routing.streams.push_back(readRoutes(stream));
+      streams[stream.getSymName()] = problem.streams.back();
+      hasCommand |= stream.getPattern() == wse::StreamPattern::Command;
+    }
+    if (!hasCommand)
+      return program.emitError("no stream carries the commands");
+    Machine machine = program.targetMachine();
+    for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>())
+      if (failed(checkKernel(kernel, machine, problem, streams)))
+        return failure();
+    std::string error = problem.check();
+    if (error.empty())
+      error = problem.verify(routing);
+    return error.empty() ? success() : LogicalResult(program.emitError(error));
+  }
+};
+
+} // namespace

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_SCHEDULE_PASSES_H
+#define WSEC_COMPILER_SCHEDULE_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace wsec::schedule {
+
+#define GEN_PASS_DECL
+#include "compiler/schedule/Passes.h.inc"
+
+/// routed -> scheduled: `wse-schedule-launches`, then `wse-verify-scheduled`.
+void buildSchedulePipeline(mlir::OpPassManager &manager);
+
+/// The passes of this folder and the pipeline `wsec-schedule`.
+void registerSchedulePipeline();
+
+} // namespace wsec::schedule
+
+#endif // WSEC_COMPILER_SCHEDULE_PASSES_H

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_SCHEDULE_PASSES_TD
+#define WSEC_COMPILER_SCHEDULE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ScheduleLaunchesPass
+    : Pass<"wse-schedule-launches", "::wsec::wse::ProgramOp"> {
+  let summary = "Gives every kernel its slot and its data SRAM addresses.";
+  let description = [{
+    routed -> scheduled. Kernels run in the order of the text; a result lives
+    until its last reader has run, and an element-wise kernel may write over
+    an operand that dies with it. Fails if the SRAM is too small, naming the
+    kernel and the largest buffers in its way.
+
+    ```mlir
+    %y = softmax %x : ...                                 // before
+    %y = softmax %x {slot = 3, address = 16384} : ...     // after
+    ```
+
+    See test/compiler/schedule/schedule-launches.mlir.
+  }];
+  let options = [
+    Option<"codeReserve", "code-reserve", "int64_t", "10240",
+           "Bytes of every PE's SRAM that are kept for code.">
+  ];
+}
+
+def VerifyScheduledPass
+    : Pass<"wse-verify-scheduled", "::wsec::wse::ProgramOp"> {
+  let summary = "Replays a scheduled program slot by slot.";
+  let description = [{
+    Every kernel has a slot and addresses for what it needs, and they keep the
+    rules S1 to S4 of compiler/schedule/SchedulingProblem.h.
+  }];
+}
+
+#endif // WSEC_COMPILER_SCHEDULE_PASSES_TD
