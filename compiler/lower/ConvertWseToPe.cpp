@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The frame around the kernels: what each of them writes is put into one
+// program. Kernels write code for all PEs at once, so there is one class; what
+// differs between PEs are scalars and guards.
+
+#include "compiler/kernels/Kernel.h"
+#include "compiler/kernels/RoutineBuilder.h"
+#include "compiler/lower/CodeSpace.h"
+#include "compiler/lower/MergeRoutines.h"
+#include "compiler/lower/Passes.h"
+#include "compiler/machine/Machine.h"
+#include "dialects/pe/Pe.h"
+#include "dialects/wse/Wse.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace wsec;
+
+namespace wsec::lower {
+#define GEN_PASS_DEF_CONVERTWSETOPEPASS
+#include "compiler/lower/Passes.h.inc"
+} // namespace wsec::lower
+
+static_assert(int(wse::Port::Ramp) == int(pe::Port::Ramp) &&
+              int(wse::Port::West) == int(pe::Port::West) &&
+              int(wse::PortSet::Ramp) == int(pe::Ports::Ramp) &&
+              int(wse::PortSet::West) == int(pe::Ports::West));
+
+static pe::RectAttr convertRect(wse::RectAttr rect) {
+  return pe::RectAttr::get(rect.getContext(), rect.getX0(), rect.getX1(),
+                           rect.getXstep(), rect.getY0(), rect.getY1(),
+                           rect.getYstep());
+}
+
+//===----------------------------------------------------------------------===//
+// Program and routes
+//===----------------------------------------------------------------------===//
+
+static FailureOr<int64_t> findCommandColor(wse::ProgramOp source) {
+  for (auto stream : source.getOps<wse::StreamOp>())
+    if (stream.getPattern() == wse::StreamPattern::Command)
+      return stream.getColors().front();
+  return source.emitOpError("has no command stream to launch kernels with");
+}
+
+static pe::ProgramOp createProgram(wse::ProgramOp source,
+                                   int64_t commandColor) {
+  OpBuilder builder(source);
+  auto model = source->getParentOfType<ModuleOp>().getSymNameAttr();
+  auto program = pe::ProgramOp::create(
+      builder, source.getLoc(), source.getSymNameAttr(), source.getMeshAttr(),
+      source.getMachineAttr(), builder.getI64IntegerAttr(commandColor), model,
+      /*parameters=*/nullptr, /*weight_bytes=*/nullptr);
+  program.getBody().emplaceBlock();
+  return program;
+}
+
+static void convertRoutes(wse::ProgramOp source, OpBuilder &builder) {
+  for (auto stream : source.getOps<wse::StreamOp>())
+    for (auto rule : stream.getRules().getAsRange<wse::RuleAttr>())
+      pe::RouteOp::create(builder, stream.getLoc(), rule.getColor(),
+                          convertRect(rule.getRect()),
+                          static_cast<pe::Port>(rule.getReceive()),
+                          static_cast<pe::Ports>(rule.getTransmit()));
+}
+
+static pe::ClassOp createClass(pe::ProgramOp program, OpBuilder &builder) {
+  Attribute mesh = pe::RectAttr::get(
+      builder.getContext(), 0, program.getWidth(), 0, program.getHeight());
+  auto peClass = pe::ClassOp::create(builder, program.getLoc(),
+                                     builder.getStringAttr("every_pe"),
+                                     builder.getArrayAttr(mesh));
+  peClass.getBody().emplaceBlock();
+  return peClass;
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+static FailureOr<SmallVector<wse::KernelOp>>
+kernelsInOrder(wse::ProgramOp source) {
+  SmallVector<wse::KernelOp> kernels(
+      source.bodyBlock().getOps<wse::KernelOp>());
+  for (wse::KernelOp kernel : kernels)
+    if (!kernel.getTimeSlot() || !kernel.getRect() || !kernel.getStreamRefs())
+      return kernel.emitOpError("lacks its slot, region or streams");
+  llvm::sort(kernels, [](wse::KernelOp a, wse::KernelOp b) {
+    return *a.getTimeSlot() < *b.getTimeSlot();
+  });
+  return kernels;
+}
+
+/// "wse.matmul" is a "matmul".
+static StringRef kindOf(wse::KernelOp kernel) {
+  return kernel->getName().stripDialect();
+}
+
+static std::string createKernel(wse::KernelOp source, const KernelCost &cost,
+                                ProgramBuilder &shared, OpBuilder &builder) {
+  std::string name = shared.freshSymbol(source.getReportName());
+  ArrayAttr nodes = source.getNodeNames();
+  pe::KernelOp::create(builder, source.getLoc(), builder.getStringAttr(name),
+                       builder.getStringAttr(kindOf(source)),
+                       nodes ? nodes : builder.getArrayAttr({}),
+                       convertRect(source.getRect()),
+                       builder.getF64FloatAttr(cost.total()),
+                       builder.getF64FloatAttr(cost.lowerBound),
+                       builder.getStringAttr(cost.bound()));
+  return name;
+}
+
+static void createLaunch(Location loc, pe::RoutineOp routine, StringRef kernel,
+                         ArrayRef<std::string> streams, OpBuilder &builder) {
+  MLIRContext *context = builder.getContext();
+  SmallVector<Attribute> symbols;
+  for (const std::string &stream : streams)
+    symbols.push_back(FlatSymbolRefAttr::get(context, stream));
+  pe::LaunchOp::create(builder, loc, routine.getSymName(), kernel,
+                       symbols.empty() ? ArrayAttr()
+                                       : builder.getArrayAttr(symbols));
+}
+
+namespace {
+
+struct ConvertWseToPe final
+    : lower::impl::ConvertWseToPePassBase<ConvertWseToPe> {
+  void runOnOperation() override {
+    auto programs = llvm::to_vector(getOperation().getOps<wse::ProgramOp>());
+    for (wse::ProgramOp source : programs)
+      if (failed(convert(source)))
+        return signalPassFailure();
+  }
+
+  LogicalResult convert(wse::ProgramOp source) {
+    if (source.getState() != wse::State::Scheduled)
+      return source.emitOpError("only a scheduled program can be lowered, "
+                                "this one is ")
+             << wse::stringifyState(source.getState());
+    FailureOr<int64_t> commandColor = findCommandColor(source);
+    auto kernels = kernelsInOrder(source);
+    if (failed(commandColor) || failed(kernels))
+      return failure();
+
+    Machine machine = source.targetMachine();
+    pe::ProgramOp program = createProgram(source, *commandColor);
+    auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
+    convertRoutes(source, builder);
+    pe::ClassOp everyPE = createClass(program, builder);
+    ProgramBuilder shared(machine, program, everyPE);
+    shared.declareEnds(source);
+    if (failed(convertKernels(*kernels, shared)))
+      return failure();
+    lower::eraseUnusedScalars(everyPE.getBody().front());
+    source.erase();
+    return lower::makeRoomForCode(everyPE, machine);
+  }
+
+  LogicalResult convertKernels(ArrayRef<wse::KernelOp> kernels,
+                               ProgramBuilder &shared) {
+    lower::RoutineSet routines;
+    for (wse::KernelOp op : kernels) {
+      const Kernel *kernel = findKernel(op);
+      if (!kernel)
+        return op.emitOpError("has no kernel that runs it");
+      RoutineBuilder code(shared, op, shared.freshSymbol(kindOf(op)));
+      if (failed(kernel->lower(op, code)))
+        return failure();
+      SmallVector<std::string> streams = code.finish();
+      pe::RoutineOp routine = routines.findOrInsert(code.getRoutine());
+      if (routine != code.getRoutine()) {
+        code.getRoutine().erase();
+        ++numMerged;
+      }
+      auto builder = OpBuilder::atBlockEnd(&shared.program.getBody().front());
+      std::string name =
+          createKernel(op, kernel->cost(op, shared.machine), shared, builder);
+      createLaunch(op.getLoc(), routine, name, streams, builder);
+    }
+    numRoutines = routines.size();
+    return success();
+  }
+};
+
+} // namespace

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_LOWER_PASSES_TD
+#define WSEC_COMPILER_LOWER_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def ConvertWseToPePass : Pass<"convert-wse-to-pe", "::mlir::ModuleOp"> {
+  let summary = "Writes the code that every PE runs.";
+  let description = [{
+    scheduled -> pe. Routes become router settings; each kernel, in the order of
+    its slot, becomes a routine, host streams and a launch. Kernels whose code
+    is equal down to addresses share one routine, so that code does not grow
+    with the depth of a model. Code lies below the buffers; where it needs more
+    than the schedule kept free, all buffers move up.
+
+    ```mlir
+    load @x {slot = 0, address = 16384, ...}            // before
+
+    routine @load { ... }                               // after
+    stream in @to_load ...
+    launch @load for @x streams [@to_load]
+    ```
+
+    See test/compiler/lower/convert-wse-to-pe.mlir.
+  }];
+  let dependentDialects = ["::wsec::pe::PeDialect"];
+  let statistics = [
+    Statistic<"numRoutines", "routines", "Routines in the program">,
+    Statistic<"numMerged", "merged-routines",
+              "Kernels that share another kernel's routine">
+  ];
+}
+
+#endif // WSEC_COMPILER_LOWER_PASSES_TD
