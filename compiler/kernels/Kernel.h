@@ -34,9 +34,6 @@ enum class StreamPattern : uint32_t;
 /// `pitch` rows, the first `used`.
 ///
 ///   groups = 2, pitch = 3, used = 2:   rows 0 1 . 3 4 .
-///
-/// One group whose pitch is the height of the mesh stands for tensors with
-/// more batch elements than the mesh has rows.
 struct RowSet {
   int64_t groups = 0;
   int64_t pitch = 0;

@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Element by element: each operation of the body becomes one vector instruction
+// over all elements of the PE. Vectors with one constant per feature are used
+// as they arrive, once per use.
+
+#include "compiler/kernels/ElementwisePlan.h"
+#include "compiler/kernels/KernelLibrary.h"
+
+using namespace mlir;
+
+namespace wsec {
+namespace {
+
+using pe::Affine;
+using pe::Opcode;
+using pe::Operand;
+
+bool isFunction(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::Exp:
+  case Opcode::Log:
+  case Opcode::Tanh:
+  case Opcode::Erf:
+  case Opcode::Sigmoid:
+  case Opcode::Sin:
+  case Opcode::Cos:
+  case Opcode::Pow:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool isDivision(Opcode opcode) {
+  return opcode == Opcode::Div || opcode == Opcode::Sqrt ||
+         opcode == Opcode::Rsqrt || opcode == Opcode::Reciprocal;
+}
+
+/// Whether neither tokens nor features of `input` are those of the result.
+struct InputSteps {
+  int64_t feature, sequence, token;
+};
+
+InputSteps stepsOf(const Layout &input, const Layout &result, int64_t height) {
+  int64_t pitch = input.pitch(height);
+  bool oneFeature = input.features.total() == 1 && input.features.replicated &&
+                    !(result.features == input.features);
+  bool perSequence = input.tokens == 1 && input.replicatedRows;
+  InputSteps steps;
+  steps.feature = oneFeature ? 0 : pitch;
+  steps.token = perSequence ? 0 : 1;
+  steps.sequence = perSequence ? 1 : input.tokens;
+  return steps;
+}
+
+class Elementwise final : public KernelFor<wse::ElementwiseOp> {
+  KernelCost costOf(wse::ElementwiseOp op, const Machine &machine) const final;
+
+  SmallVector<StreamNeed> streamsOf(wse::ElementwiseOp op,
+                                    const Machine &machine) const final {
+    if (op.getVectors().empty())
+      return {};
+    return columnStreams(Layout::of(op.getResult()), machine);
+  }
+  int64_t scratchWords(wse::ElementwiseOp op,
+                       const Machine &machine) const final {
+    FailureOr<ElementwisePlan> plan = planElementwise(op);
+    if (failed(plan))
+      return 0; // lowering says why
+    return (plan->slots - 1) *
+           Layout::of(op.getResult()).words(machine.width, machine.height);
+  }
+
+  LogicalResult lowerOp(wse::ElementwiseOp op, RoutineBuilder &b) const final;
+};
+
+KernelCost Elementwise::costOf(wse::ElementwiseOp op,
+                               const Machine &machine) const {
+  KernelCost cost;
+  FailureOr<ElementwisePlan> plan = planElementwise(op);
+  if (failed(plan))
+    return cost;
+  Layout layout = Layout::of(op.getResult());
+  CostModel model(machine);
+  double lanes = layout.pitch(machine.height);
+  auto compute = [&](double features) {
+    double cycles = 0;
+    for (const ElementwiseStep &step : plan->steps)
+      cycles += isFunction(step.opcode)   ? model.functions(features * lanes)
+                : isDivision(step.opcode) ? model.divides(features * lanes)
+                : step.opcode == Opcode::Mov ? model.copies(features, lanes)
+                                             : model.adds(features, lanes);
+    return cycles;
+  };
+  double features = layout.features.largest(machine.width);
+  double vectors = plan->vectorUses.size();
+  cost.compute = compute(features);
+  cost.stream = model.laneWords(vectors * features);
+  cost.serial = model.launch(vectors > 0);
+  cost.lowerBound =
+      std::max(compute(double(layout.features.total()) / machine.width),
+               vectors * layout.features.total() / machine.lanesInUse());
+  return cost;
+}
+
+LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
+                                   RoutineBuilder &b) const {
+  FailureOr<ElementwisePlan> plan = planElementwise(op);
+  if (failed(plan))
+    return failure();
+  Tile out = b.tile(op.getResult());
+  const Layout &layout = out.layout;
+  for (unsigned vector : plan->vectorUses)
+    b.streamVector(cast<wse::WeightAttr>(op.getVectors()[vector]),
+                   layout.features);
+
+  // Rows with whole batch elements tell sequences and tokens apart.
+  bool bySequence = layout.group == 0;
+  SmallVector<Affine> extents = {out.features};
+  if (bySequence)
+    extents.push_back(out.sequences);
+  extents.push_back(out.tokens);
+  auto memory = [&](StringRef buffer, InputSteps steps) {
+    if (bySequence)
+      return Operand::memory(buffer, 0,
+                             {steps.feature, steps.sequence, steps.token});
+    return Operand::memory(buffer, 0, {steps.feature, steps.token});
+  };
+
+  SmallVector<Operand> inputs, slots;
+  for (Value input : op.getInputs())
+    inputs.push_back(memory(b.tile(input).buffer,
+                            stepsOf(Layout::of(input), layout, b.height())));
+  InputSteps own = {out.pitch, layout.tokens, 1};
+  slots.push_back(memory(out.buffer, own));
+  for (unsigned slot = 1; slot < plan->slots; ++slot)
+    slots.push_back(memory(
+        b.scratch("temporary", layout.words(b.width(), b.height())), own));
+
+  b.where(out.active, [&] {
+    for (const ElementwiseStep &step : plan->steps) {
+      SmallVector<Operand, 2> sources;
+      for (const ElementwiseSource &source : step.sources)
+        switch (source.kind) {
+        case ElementwiseSource::Slot:
+          sources.push_back(slots[source.index]);
+          break;
+        case ElementwiseSource::Input:
+          sources.push_back(inputs[source.index]);
+          break;
+        case ElementwiseSource::Vector:
+          sources.push_back(b.columnWords(1));
+          break;
+        case ElementwiseSource::Immediate:
+          sources.push_back(Operand::immediate(source.value));
+          break;
+        }
+      b.vector(step.opcode, extents, slots[step.slot], sources);
+    }
+  });
+  return success();
+}
+
+} // namespace
+
+const Kernel *elementwiseKernel() {
+  static const Elementwise kernel;
+  return &kernel;
+}
+
+} // namespace wsec

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/Kernel.h"
+
+#include "compiler/kernels/KernelLibrary.h"
+
+namespace wsec {
+
+const Kernel *findKernel(mlir::Operation *op) {
+  llvm::StringRef name = op->getName().getStringRef();
+  for (const Kernel *kernel :
+       {attentionKernel(), elementwiseKernel(), gatherKernel(),
+        layerNormKernel(), loadKernel(), matmulKernel(), redistributeKernel(),
+        reduceTokensKernel(), rmsNormKernel(), softmaxKernel(), storeKernel()})
+    if (kernel->opName() == name)
+      return kernel;
+  return nullptr;
+}
+
+} // namespace wsec

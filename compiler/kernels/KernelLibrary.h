@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// For the files that implement kernels: the typed base class, the arithmetic
+// of costs, and one accessor per kernel.
+
+#ifndef COMPILER_KERNELS_KERNELLIBRARY_H
+#define COMPILER_KERNELS_KERNELLIBRARY_H
+
+#include "compiler/kernels/RoutineBuilder.h"
+#include "compiler/kernels/RowExchange.h"
+
+namespace wsec {
+
+/// A kernel that gets its operation with its own type.
+template <typename OpTy>
+class KernelFor : public Kernel {
+public:
+  llvm::StringRef opName() const final { return OpTy::getOperationName(); }
+  KernelCost cost(mlir::Operation *op, const Machine &machine) const final {
+    return costOf(llvm::cast<OpTy>(op), machine);
+  }
+  llvm::SmallVector<StreamNeed> streams(mlir::Operation *op,
+                                        const Machine &machine) const final {
+    return streamsOf(llvm::cast<OpTy>(op), machine);
+  }
+  int64_t scratchBytes(mlir::Operation *op,
+                       const Machine &machine) const final {
+    return 4 * scratchWords(llvm::cast<OpTy>(op), machine);
+  }
+  llvm::LogicalResult lower(mlir::Operation *op,
+                            RoutineBuilder &builder) const final {
+    return lowerOp(llvm::cast<OpTy>(op), builder);
+  }
+
+protected:
+  virtual KernelCost costOf(OpTy op, const Machine &machine) const = 0;
+  virtual llvm::SmallVector<StreamNeed>
+  streamsOf(OpTy op, const Machine &machine) const = 0;
+  virtual int64_t scratchWords(OpTy, const Machine &) const { return 0; }
+  virtual llvm::LogicalResult lowerOp(OpTy op, RoutineBuilder &b) const = 0;
+};
+
+/// Cycles of the parts kernels are made of, from the machine's parameters.
+class CostModel {
+public:
+  explicit CostModel(const Machine &machine) : machine(machine) {}
+
+  /// One instruction that runs an inner vector of `length` elements `calls`
+  /// times: descriptors are loaded once and kept.
+  double nest(double calls, double length, double rate) const {
+    return machine.vectorSetup + calls * (machine.mapOverhead + length / rate);
+  }
+  double copies(double calls, double length) const {
+    return nest(calls, length, machine.copyRate);
+  }
+  double adds(double calls, double length) const {
+    return nest(calls, length, machine.addRate);
+  }
+  double fmacs(double calls, double length) const {
+    return nest(calls, length, machine.fmacRate);
+  }
+  double functions(double elements) const {
+    return machine.vectorSetup + elements * machine.functionCycles;
+  }
+  double divides(double elements) const {
+    return machine.vectorSetup + elements * machine.divideCycles;
+  }
+
+  /// Words of the lane that serves most columns, if each column gets `words`.
+  double laneWords(double words) const {
+    double lanes = machine.lanesInUse();
+    return words * std::ceil(machine.width / lanes);
+  }
+  /// Latency of a chain of receive-add-forward along `pes` PEs, and of a
+  /// multicast back; `words` words each.
+  double chain(double pes, double words) const {
+    return (pes - 1) * (machine.hopCycles + 2 * machine.rampCycles + 1) + words;
+  }
+  double multicast(double pes, double words) const {
+    return pes * machine.hopCycles + words + 2 * machine.rampCycles;
+  }
+  /// From the command to the first words of the store.
+  double launch(bool streams) const {
+    double command = machine.hopCycles * (machine.width + machine.height) +
+                     2 * machine.rampCycles + machine.taskOverhead;
+    return command + (streams ? machine.storeLatencyCycles : 0);
+  }
+
+private:
+  const Machine &machine;
+};
+
+const Kernel *attentionKernel();
+const Kernel *elementwiseKernel();
+const Kernel *gatherKernel();
+const Kernel *layerNormKernel();
+const Kernel *loadKernel();
+const Kernel *matmulKernel();
+const Kernel *redistributeKernel();
+const Kernel *reduceTokensKernel();
+const Kernel *rmsNormKernel();
+const Kernel *softmaxKernel();
+const Kernel *storeKernel();
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_KERNELLIBRARY_H

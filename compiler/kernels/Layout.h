@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where the elements of a distributed tensor lie, in numbers: what
+// #wse.tiled says, together with the tensor's shape.
+
+#ifndef COMPILER_KERNELS_LAYOUT_H
+#define COMPILER_KERNELS_LAYOUT_H
+
+#include "compiler/kernels/Kernel.h"
+
+#include "mlir/IR/BuiltinTypes.h"
+
+namespace wsec {
+
+/// Which features a column holds: `units` of `unitSize` consecutive features
+/// are tiled over the columns, or every column holds all of them.
+///
+///   units = 3, unitSize = 2, 2 columns:    0 1 2 3 | 4 5
+struct FeatureTiling {
+  int64_t units = 0;
+  int64_t unitSize = 1;
+  bool replicated = false;
+
+  int64_t total() const { return units * unitSize; }
+  /// Features of the column with most of them.
+  int64_t largest(int64_t width) const;
+  bool operator==(const FeatureTiling &other) const {
+    return units == other.units && unitSize == other.unitSize &&
+           replicated == other.replicated;
+  }
+};
+
+/// A tensor of batch x tokens x features on a mesh. Inside a PE, element
+/// (feature f, lane p) is word f * pitch + p; a lane is one token of one
+/// sequence, p = sequence * tokens + token.
+struct Layout {
+  int64_t batch = 1;
+  int64_t tokens = 1;
+  bool replicatedRows = false;
+  /// Rows per batch element, or 0: rows hold whole batch elements.
+  int64_t group = 0;
+  /// Rows of a group that hold tokens; 1 if rows hold whole batch elements.
+  int64_t span = 1;
+  FeatureTiling features;
+
+  /// The layout of a tensor type whose encoding is #wse.tiled.
+  static Layout of(mlir::RankedTensorType type);
+  static Layout of(mlir::Value value);
+
+  /// Rows of the mesh that hold tokens, by batch element.
+  RowSet rows(int64_t height) const;
+  /// The same rows as a column stream sees them: without groups where groups
+  /// touch one another.
+  RowSet columnRows(int64_t height) const;
+  /// Most lanes in a PE: words between neighbouring features.
+  int64_t pitch(int64_t height) const;
+  int64_t tokenCount() const { return batch * tokens; }
+  /// Words of the tensor in the PE that holds most; no PE has fewer reserved.
+  int64_t words(int64_t width, int64_t height) const {
+    return features.largest(width) * pitch(height);
+  }
+  bool sameRows(const Layout &other) const {
+    return batch == other.batch && tokens == other.tokens &&
+           group == other.group && span == other.span &&
+           replicatedRows == other.replicatedRows;
+  }
+};
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_LAYOUT_H

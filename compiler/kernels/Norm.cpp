@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Layer and RMS normalisation: sums per token ripple west to the first column,
+// which multicasts what it makes of them back along the row.
+
+#include "compiler/kernels/Norm.h"
+
+using namespace mlir;
+
+namespace wsec {
+
+using pe::Opcode;
+using pe::Operand;
+
+KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
+                         double passes, double reductions,
+                         double streamedVectors) {
+  CostModel model(machine);
+  double features = layout.features.largest(machine.width);
+  double lanes = layout.pitch(machine.height);
+  KernelCost cost;
+  cost.compute = passes * model.adds(features, lanes);
+  if (machine.width > 1)
+    cost.serial = reductions * (model.chain(machine.width, lanes) +
+                                model.multicast(machine.width, lanes));
+  cost.stream = model.laneWords(streamedVectors * features);
+  cost.serial += model.launch(streamedVectors > 0);
+  double mean = double(layout.features.total()) / machine.width;
+  cost.lowerBound =
+      std::max(passes * model.adds(mean, lanes),
+               streamedVectors * layout.features.total() /
+                   double(machine.lanesInUse()));
+  return cost;
+}
+
+namespace {
+
+class LayerNorm final : public KernelFor<wse::LayerNormOp> {
+  KernelCost costOf(wse::LayerNormOp op, const Machine &machine) const final {
+    return rowKernelCost(Layout::of(op.getInput()), machine, /*passes=*/6,
+                         /*reductions=*/2, op.getBias() ? 2 : 1);
+  }
+  SmallVector<StreamNeed> streamsOf(wse::LayerNormOp op,
+                                    const Machine &machine) const final {
+    auto needs = columnStreams(Layout::of(op.getInput()), machine);
+    needs.append(rowStreams(machine));
+    return needs;
+  }
+  int64_t scratchWords(wse::LayerNormOp op,
+                       const Machine &machine) const final {
+    return 2 * Layout::of(op.getInput()).pitch(machine.height);
+  }
+
+  LogicalResult lowerOp(wse::LayerNormOp op, RoutineBuilder &b) const final {
+    Tile x = b.tile(op.getInput()), y = b.tile(op.getResult());
+    float share = 1.0 / x.layout.features.total();
+    b.streamVector(op.getScale(), x.layout.features);
+    if (op.getBias())
+      b.streamVector(*op.getBias(), x.layout.features);
+    b.where(x.active, [&] {
+      TokenValues mean(b, x, "mean"), deviation(b, x, "deviation");
+      mean.fill(0);
+      mean.combineOwn(Opcode::Add, x.buffer);
+      mean.combineRow(Opcode::Add, [&] { mean.apply(Opcode::Mul, share); });
+      eachElement(b, y, Opcode::Sub, {elements(x), mean.perElement()});
+      deviation.fill(0);
+      deviation.addSquares(y.buffer);
+      deviation.combineRow(Opcode::Add, [&] {
+        deviation.apply(Opcode::Mul, share);
+        deviation.apply(Opcode::Add, op.getEpsilon().convertToDouble());
+        deviation.apply(Opcode::Rsqrt);
+      });
+      eachElement(b, y, Opcode::Mul, {elements(y), deviation.perElement()});
+      eachElement(b, y, Opcode::Mul, {elements(y), b.columnWords(1)});
+      if (op.getBias())
+        eachElement(b, y, Opcode::Add, {elements(y), b.columnWords(1)});
+    });
+    return success();
+  }
+};
+
+class RMSNorm final : public KernelFor<wse::RMSNormOp> {
+  KernelCost costOf(wse::RMSNormOp op, const Machine &machine) const final {
+    return rowKernelCost(Layout::of(op.getInput()), machine, /*passes=*/3,
+                         /*reductions=*/1, /*streamedVectors=*/1);
+  }
+  SmallVector<StreamNeed> streamsOf(wse::RMSNormOp op,
+                                    const Machine &machine) const final {
+    auto needs = columnStreams(Layout::of(op.getInput()), machine);
+    needs.append(rowStreams(machine));
+    return needs;
+  }
+  int64_t scratchWords(wse::RMSNormOp op, const Machine &machine) const final {
+    return Layout::of(op.getInput()).pitch(machine.height);
+  }
+
+  LogicalResult lowerOp(wse::RMSNormOp op, RoutineBuilder &b) const final {
+    Tile x = b.tile(op.getInput()), y = b.tile(op.getResult());
+    b.streamVector(op.getScale(), x.layout.features);
+    b.where(x.active, [&] {
+      TokenValues size(b, x, "size");
+      size.fill(0);
+      size.addSquares(x.buffer);
+      size.combineRow(Opcode::Add, [&] {
+        size.apply(Opcode::Mul, 1.0 / x.layout.features.total());
+        size.apply(Opcode::Add, op.getEpsilon().convertToDouble());
+        size.apply(Opcode::Rsqrt);
+      });
+      eachElement(b, y, Opcode::Mul, {elements(x), size.perElement()});
+      eachElement(b, y, Opcode::Mul, {elements(y), b.columnWords(1)});
+    });
+    return success();
+  }
+};
+
+} // namespace
+
+const Kernel *layerNormKernel() {
+  static const LayerNorm kernel;
+  return &kernel;
+}
+
+const Kernel *rmsNormKernel() {
+  static const RMSNorm kernel;
+  return &kernel;
+}
+
+} // namespace wsec

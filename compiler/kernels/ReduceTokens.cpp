@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sum, mean or maximum over the tokens of each batch element: every PE combines
+// its own tokens, partial results ripple north to the head row of the group.
+
+#include "compiler/kernels/KernelLibrary.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace wsec {
+namespace {
+
+using pe::Opcode;
+using pe::Operand;
+using wse::StreamPattern;
+
+class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
+  KernelCost costOf(wse::ReduceTokensOp op,
+                    const Machine &machine) const final {
+    Layout layout = Layout::of(op.getInput());
+    CostModel model(machine);
+    double features = layout.features.largest(machine.width);
+    KernelCost cost;
+    cost.compute = model.adds(features, layout.pitch(machine.height));
+    cost.lowerBound = cost.compute;
+    cost.serial = model.launch(/*streams=*/false);
+    if (layout.span > 1)
+      cost.serial += model.chain(layout.span, features);
+    return cost;
+  }
+  SmallVector<StreamNeed> streamsOf(wse::ReduceTokensOp op,
+                                    const Machine &) const final {
+    if (Layout::of(op.getInput()).span == 1)
+      return {};
+    return {{StreamPattern::KeyNorth, {}}};
+  }
+
+  LogicalResult lowerOp(wse::ReduceTokensOp op, RoutineBuilder &b) const final;
+};
+
+/// Partial results, last row of the group to the head row.
+void chainNorth(RoutineBuilder &b, const Tile &in, const Tile &out,
+                Opcode opcode) {
+  ScalarBuilder &s = b.scalars();
+  Value row = s.mod(s.py(), in.layout.group);
+  Value isLast = s.equal(row, in.layout.span - 1);
+  Value isHead = s.equal(row, 0);
+  Value parity = s.mod(s.py(), 2);
+  Operand mine = Operand::memory(out.buffer, 0, {out.pitch});
+  Operand onward =
+      Operand::fabric(b.parityColor(StreamPattern::KeyNorth, parity));
+  Operand incoming = Operand::fabric(
+      b.parityColor(StreamPattern::KeyNorth, s.logicalNot(parity)));
+  b.where(isLast,
+          [&] { b.vector(Opcode::Mov, {in.features}, onward, {mine}); });
+  if (in.layout.span > 2)
+    b.where(s.logicalNot(s.add(isLast, isHead)), [&] {
+      b.vector(opcode, {in.features}, onward, {mine, incoming});
+    });
+  b.where(isHead, [&] {
+    b.vector(opcode, {in.features}, mine, {mine, incoming});
+  });
+}
+
+LogicalResult ReduceTokens::lowerOp(wse::ReduceTokensOp op,
+                                    RoutineBuilder &b) const {
+  Tile in = b.tile(op.getInput()), out = b.tile(op.getResult());
+  bool isMax = op.getKind() == wse::ReduceKind::Max;
+  Opcode opcode = isMax ? Opcode::Max : Opcode::Add;
+  b.where(in.active, [&] {
+    Operand all = Operand::memory(out.buffer, 0, {out.pitch, 1});
+    b.vector(
+        Opcode::Mov, {in.features, in.sequences}, all,
+        {Operand::immediate(isMax ? std::numeric_limits<float>::lowest() : 0)});
+    // Sequences of a row have equally many tokens; there is more than one only
+    // where rows hold whole batch elements.
+    int64_t sequence = in.layout.group == 0 ? in.layout.tokens : 0;
+    Operand sums = Operand::memory(out.buffer, 0, {out.pitch, 1, 0});
+    b.vector(opcode, {in.features, in.sequences, in.tokens}, sums,
+             {sums, Operand::memory(in.buffer, 0, {in.pitch, sequence, 1})});
+    if (in.layout.span > 1)
+      chainNorth(b, in, out, opcode);
+    if (op.getKind() == wse::ReduceKind::Mean)
+      b.vector(Opcode::Mul, {in.features, in.sequences}, all,
+               {all, Operand::immediate(1.0f / in.layout.tokens)});
+  });
+  return success();
+}
+
+} // namespace
+
+const Kernel *reduceTokensKernel() {
+  static const ReduceTokens kernel;
+  return &kernel;
+}
+
+} // namespace wsec

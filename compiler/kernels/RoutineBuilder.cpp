@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/RoutineBuilder.h"
+
+#include "dialects/wse/Wse.h"
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+
+namespace wsec {
+
+using pe::Opcode;
+using wse::StreamPattern;
+
+//===----------------------------------------------------------------------===//
+// What all routines share
+//===----------------------------------------------------------------------===//
+
+ProgramBuilder::ProgramBuilder(const Machine &machine, pe::ProgramOp program,
+                               pe::ClassOp everyPE)
+    : machine(machine), program(program), everyPE(everyPE),
+      scalars(&everyPE.getBody().front(), everyPE.getLoc(), machine.width,
+              machine.height) {}
+
+std::string ProgramBuilder::buffer(StringRef name, int64_t address,
+                                   int64_t bytes, StringRef node) {
+  std::string &symbol = buffers[{address, bytes}];
+  if (!symbol.empty())
+    return symbol;
+  symbol = freshSymbol(name);
+  OpBuilder builder(everyPE.getContext());
+  if (lastBuffer)
+    builder.setInsertionPointAfter(lastBuffer);
+  else
+    builder.setInsertionPointToEnd(&everyPE.getBody().front());
+  // Buffers stand before routines, wherever those are in the making.
+  if (!lastBuffer)
+    for (Operation &op : everyPE.getBody().front())
+      if (isa<pe::RoutineOp>(op)) {
+        builder.setInsertionPoint(&op);
+        break;
+      }
+  lastBuffer = pe::BufferOp::create(
+      builder, everyPE.getLoc(), builder.getStringAttr(symbol),
+      builder.getI64IntegerAttr(address), builder.getI64IntegerAttr(bytes),
+      TypeAttr::get(builder.getF32Type()),
+      node.empty() ? StringAttr() : builder.getStringAttr(node));
+  return symbol;
+}
+
+std::string ProgramBuilder::freshSymbol(StringRef name) {
+  unsigned &taken = symbols[name];
+  std::string symbol = name.str();
+  if (taken++)
+    symbol += "_" + std::to_string(taken - 1);
+  // "a_1" may have been asked for by that name.
+  return taken > 1 && symbols.contains(symbol) ? freshSymbol(symbol) : symbol;
+}
+
+void ProgramBuilder::declareEnds(wse::ProgramOp source) {
+  MLIRContext *context = source.getContext();
+  for (auto input : source.getOps<wse::InputOp>())
+    declareTensor(input.getSymNameAttr(), pe::Role::Input, input.getType(), {},
+                  {}, {});
+  for (Operation &op : source.bodyBlock()) {
+    auto store = dyn_cast<wse::StoreOp>(op);
+    // An output may leave in pieces.
+    if (store && !symbols.contains(store.getOutput()))
+      declareTensor(store.getOutputAttr(), pe::Role::Output, store.getType(),
+                    {}, {}, {});
+  }
+  for (auto alias : source.getOps<wse::AliasOp>()) {
+    auto symbol = FlatSymbolRefAttr::get(context,
+                                         this->source(alias.getSource()).symbol);
+    declareTensor(alias.getOutputAttr(), pe::Role::Output, alias.getType(), {},
+                  {}, symbol);
+  }
+}
+
+pe::TensorOp ProgramBuilder::declareTensor(StringAttr name, pe::Role role,
+                                           Type type, pe::FileAttr file,
+                                           ElementsAttr value,
+                                           FlatSymbolRefAttr alias) {
+  symbols[name.getValue()]++;
+  OpBuilder builder(program.getContext());
+  if (lastTensor)
+    builder.setInsertionPointAfter(lastTensor);
+  else
+    builder.setInsertionPointToStart(&program.getBody().front());
+  auto tensor = pe::TensorOp::create(
+      builder, program.getLoc(), name,
+      pe::RoleAttr::get(builder.getContext(), role), TypeAttr::get(type), file,
+      value, alias);
+  lastTensor = tensor;
+  return tensor;
+}
+
+/// Strides of a dense row-major tensor.
+static SmallVector<int64_t, 4> denseStrides(RankedTensorType type) {
+  SmallVector<int64_t, 4> strides(type.getRank(), 1);
+  for (int64_t d = type.getRank() - 2; d >= 0; --d)
+    strides[d] = strides[d + 1] * type.getDimSize(d + 1);
+  return strides;
+}
+
+HostTensor ProgramBuilder::source(Attribute source) {
+  if (auto name = dyn_cast<FlatSymbolRefAttr>(source)) {
+    auto tensor = cast<pe::TensorOp>(
+        SymbolTable::lookupSymbolIn(program, name.getAttr()));
+    return {name.getValue().str(), 0, denseStrides(tensor.getTensorType())};
+  }
+  auto weight = cast<wse::WeightAttr>(source);
+  HostTensor result;
+  result.symbol = declareWeight(weight);
+  result.offset = weight.getViewOffset();
+  llvm::append_range(result.strides, weight.viewStrides());
+  return result;
+}
+
+std::string ProgramBuilder::declareWeight(wse::WeightAttr weight) {
+  MLIRContext *context = program.getContext();
+  Type element = weight.getType().getElementType();
+  if (DenseElementsAttr data = weight.getData()) {
+    std::string &symbol = values[data];
+    if (symbol.empty()) {
+      symbol = freshSymbol(weight.getName().getValue());
+      declareTensor(StringAttr::get(context, symbol), pe::Role::Constant,
+                    data.getType(), {}, data, {});
+    }
+    return symbol;
+  }
+  // All views of one byte range of a file are one tensor.
+  int64_t bytes = pe::elementBytes(element);
+  std::string &symbol = files[{weight.getFile().getValue().str(),
+                               weight.getOffset(), weight.getBytes(),
+                               unsigned(bytes)}];
+  if (symbol.empty()) {
+    symbol = freshSymbol(weight.getName().getValue());
+    RankedTensorType type = weight.getType();
+    if (!weight.getStrides().empty())
+      type = RankedTensorType::get({weight.getBytes() / bytes}, element);
+    declareTensor(StringAttr::get(context, symbol), pe::Role::Weight, type,
+                  pe::FileAttr::get(context, weight.getFile().getValue(),
+                                    weight.getOffset()),
+                  {}, {});
+  }
+  return symbol;
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles
+//===----------------------------------------------------------------------===//
+
+RoutineBuilder::RoutineBuilder(ProgramBuilder &shared, Operation *op,
+                               StringRef name)
+    : shared(shared), op(op), builder(op->getContext()), loc(op->getLoc()) {
+  builder.setInsertionPointToEnd(&shared.everyPE.getBody().front());
+  routine = pe::RoutineOp::create(builder, loc, builder.getStringAttr(name));
+  builder.createBlock(&routine.getBody());
+}
+
+Value RoutineBuilder::featureCount(ScalarBuilder &scalars,
+                                   const FeatureTiling &tiling) {
+  if (tiling.replicated)
+    return scalars.constant(tiling.total());
+  if (tiling.units % scalars.width() == 0)
+    return scalars.constant(tiling.total() / scalars.width());
+  return scalars.mul(
+      scalars.tileSize(tiling.units, scalars.width(), scalars.px()),
+      tiling.unitSize);
+}
+
+Value RoutineBuilder::featureStart(ScalarBuilder &scalars,
+                                   const FeatureTiling &tiling) {
+  if (tiling.replicated)
+    return scalars.constant(0);
+  return featuresBefore(scalars, tiling, scalars.px());
+}
+
+Value RoutineBuilder::featuresBefore(ScalarBuilder &scalars,
+                                     const FeatureTiling &tiling,
+                                     Value column) {
+  if (tiling.replicated)
+    return scalars.mul(column, tiling.total());
+  return scalars.mul(scalars.tileStart(tiling.units, scalars.width(), column),
+                     tiling.unitSize);
+}
+
+/// Whether row `row` belongs to some batch element.
+static Value inSomeGroup(ScalarBuilder &scalars, const Layout &layout,
+                         Value row) {
+  if (layout.batch * layout.group >= scalars.height())
+    return scalars.constant(1);
+  return scalars.less(scalars.div(row, layout.group), layout.batch);
+}
+
+Value RoutineBuilder::tokensBefore(ScalarBuilder &scalars,
+                                   const Layout &layout, Value row) {
+  if (layout.group == 0)
+    return scalars.mul(
+        scalars.tileStart(layout.batch, scalars.height(), row), layout.tokens);
+  Value batch = scalars.min(scalars.div(row, layout.group), layout.batch);
+  Value first = scalars.mul(batch, layout.tokens);
+  if (layout.replicatedRows)
+    return first;
+  Value local = scalars.mod(row, layout.group);
+  if (layout.span < layout.group)
+    local = scalars.min(local, layout.span);
+  Value within = scalars.tileStart(layout.tokens, layout.span, local);
+  return scalars.add(first,
+                     scalars.mul(within, inSomeGroup(scalars, layout, row)));
+}
+
+Tile RoutineBuilder::describe(ScalarBuilder &s, const Layout &layout) {
+  Tile tile;
+  tile.layout = layout;
+  tile.pitch = layout.pitch(s.height());
+  tile.features = featureCount(s, layout.features);
+  tile.firstFeature = featureStart(s, layout.features);
+  tile.firstToken = tokensBefore(s, layout, s.py());
+  if (layout.group == 0) {
+    tile.active = s.constant(1);
+    tile.sequences = layout.batch % s.height()
+                         ? s.tileSize(layout.batch, s.height(), s.py())
+                         : s.constant(layout.batch / s.height());
+    tile.tokens = s.constant(layout.tokens);
+    tile.lanes = s.mul(tile.sequences, layout.tokens);
+    return tile;
+  }
+  tile.sequences = inSomeGroup(s, layout, s.py());
+  Value local = s.mod(s.py(), layout.group);
+  Value used = layout.span < layout.group ? s.less(local, layout.span)
+                                          : s.constant(1);
+  tile.active = s.logicalAnd(tile.sequences, used);
+  if (layout.replicatedRows)
+    tile.tokens = s.mul(used, layout.tokens);
+  else if (layout.span == layout.group && layout.tokens % layout.span == 0)
+    tile.tokens = s.constant(layout.tokens / layout.span);
+  else
+    tile.tokens = s.tileSize(layout.tokens, layout.span, local);
+  tile.lanes = s.mul(tile.tokens, tile.sequences);
+  return tile;
+}
+
+/// The operation that owns the SRAM of `tensor`.
+static wse::KernelOp producerOf(Value tensor) {
+  return cast<wse::KernelOp>(tensor.getDefiningOp());
+}
+
+static StringRef firstNode(wse::KernelOp kernel) {
+  ArrayAttr nodes = kernel.getNodeNames();
+  if (!nodes || nodes.empty())
+    return "";
+  return cast<StringAttr>(nodes[0]).getValue();
+}
+
+Tile RoutineBuilder::tile(Value tensor) {
+  Tile tile = describe(scalars(), Layout::of(tensor));
+  wse::KernelOp producer = producerOf(tensor);
+  int64_t bytes = 4 * tile.layout.words(width(), height());
+  tile.buffer =
+      shared.buffer("tensor_" + std::to_string(*producer.getResultAddress()),
+                    *producer.getResultAddress(), bytes, firstNode(producer));
+  return tile;
+}
+
+std::string RoutineBuilder::scratch(StringRef name, int64_t words) {
+  auto kernel = cast<wse::KernelOp>(op);
+  int64_t address = *kernel.getScratch() + scratchUsed;
+  scratchUsed += 4 * words;
+  assert(scratchUsed <= *kernel.getScratchSize() &&
+         "kernels ask for all the scratch memory they use");
+  return shared.buffer("scratch_" + std::to_string(address), address, 4 * words,
+                       firstNode(kernel));
+}
+
+//===----------------------------------------------------------------------===//
+// Instructions
+//===----------------------------------------------------------------------===//
+
+/// The value of an affine expression that is the same in every PE.
+static std::optional<int64_t> known(const pe::Affine &affine) {
+  int64_t sum = affine.constant;
+  for (auto [value, scale] : affine.terms) {
+    std::optional<int64_t> term = ScalarBuilder::known(value);
+    if (!term)
+      return std::nullopt;
+    sum += *term * scale;
+  }
+  return sum;
+}
+
+/// All guards in force as one scalar; null where there is none. Nothing if one
+/// of them holds nowhere.
+static std::optional<Value> combine(ScalarBuilder &scalars,
+                                    ArrayRef<Value> guards) {
+  Value all;
+  for (Value guard : guards) {
+    if (!guard)
+      continue;
+    if (std::optional<int64_t> value = ScalarBuilder::known(guard)) {
+      if (*value == 0)
+        return std::nullopt;
+      continue;
+    }
+    all = all ? scalars.logicalAnd(all, guard) : guard;
+  }
+  return all;
+}
+
+void RoutineBuilder::vector(Opcode opcode, ArrayRef<Affine> extents,
+                            const Operand &dst, ArrayRef<Operand> sources,
+                            pe::Issue issue) {
+  where(issue.guard, [&] {
+    std::optional<Value> guard = combine(scalars(), guards);
+    if (!guard)
+      return;
+    issue.guard = *guard;
+    if (issue.thread >= 0)
+      threadsInUse |= 1u << issue.thread;
+    pe::VectorOp::create(builder, loc, opcode, dst, sources, extents, issue);
+  });
+}
+
+void RoutineBuilder::start(Thread thread, Opcode opcode,
+                           ArrayRef<Affine> extents, const Operand &dst,
+                           ArrayRef<Operand> sources, Value guard) {
+  pe::Issue issue;
+  issue.guard = guard;
+  issue.thread = thread;
+  vector(opcode, extents, dst, sources, issue);
+}
+
+void RoutineBuilder::loop(Affine count, function_ref<void(Affine)> body) {
+  std::optional<int64_t> times = known(count);
+  if (times && *times <= 0)
+    return;
+  if (times && *times == 1)
+    return body(Affine(0));
+  std::optional<Value> guard = combine(scalars(), guards);
+  if (!guard)
+    return;
+  auto loop = pe::ForOp::create(builder, loc, count, *guard);
+  OpBuilder::InsertionGuard restore(builder);
+  builder.setInsertionPointToEnd(&loop.getBody().front());
+  SmallVector<Value> outer;
+  std::swap(outer, guards); // the loop holds them for its body
+  body(Affine(loop.getVariable()));
+  std::swap(outer, guards);
+}
+
+void RoutineBuilder::where(Value guard, function_ref<void()> body) {
+  guards.push_back(guard);
+  body();
+  guards.pop_back();
+}
+
+void RoutineBuilder::await(Thread thread) {
+  pe::AwaitOp::create(builder, loc, ArrayRef<int64_t>{int64_t(thread)});
+}
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+int64_t RoutineBuilder::color(StreamPattern pattern, unsigned parity) {
+  ArrayAttr streams = cast<wse::KernelOp>(op).getStreamRefs();
+  for (auto name : streams.getAsRange<FlatSymbolRefAttr>()) {
+    auto stream = SymbolTable::lookupNearestSymbolFrom<wse::StreamOp>(op, name);
+    if (stream.getPattern() == pattern)
+      return stream.getColors()[parity];
+  }
+  llvm_unreachable("the routed state has every stream a kernel asked for");
+}
+
+pe::Affine RoutineBuilder::parityColor(StreamPattern pattern, Value parity) {
+  int64_t even = color(pattern, 0), odd = color(pattern, 1);
+  return Affine(parity) * (odd - even) + Affine(even);
+}
+
+pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
+  bool in = direction == pe::Direction::In;
+  pe::StreamOp &stream = in ? input : output;
+  if (stream)
+    return stream;
+  OpBuilder atEnd(op->getContext());
+  atEnd.setInsertionPointToEnd(&shared.program.getBody().front());
+  SmallVector<Attribute> lanes;
+  for (LanePosition lane : in ? machine().westLanes() : machine().eastLanes())
+    if (lane.begin < lane.end)
+      lanes.push_back(pe::LaneAttr::get(op->getContext(), lane.row, lane.begin,
+                                        lane.end));
+  std::string name = shared.freshSymbol(
+      (in ? "to_" : "from_") + routine.getSymName().str());
+  stream = pe::StreamOp::create(
+      atEnd, loc, atEnd.getStringAttr(name),
+      pe::DirectionAttr::get(op->getContext(), direction),
+      atEnd.getI64IntegerAttr(
+          color(in ? StreamPattern::Lane : StreamPattern::OutExit)),
+      atEnd.getArrayAttr(lanes));
+  Block *body = atEnd.createBlock(&stream.getBody());
+  (in ? inputScalars : outputScalars) =
+      std::make_unique<ScalarBuilder>(body, loc, width(), height());
+  return stream;
+}
+
+int64_t ColumnWords::innerSize() const {
+  int64_t size = 1;
+  for (const HostDim &dim : inner)
+    size *= dim.size;
+  return size;
+}
+
+void RoutineBuilder::streamToColumns(const ColumnWords &words) {
+  pe::StreamOp stream = hostStream(pe::Direction::In);
+  ScalarBuilder &s = *inputScalars;
+  pe::Segment segment;
+  segment.tensor = words.tensor;
+  segment.lines = words.lines.size;
+  segment.lineStep = words.lines.step;
+  segment.offset =
+      Affine(featureStart(s, words.features)) * words.featureStep +
+      Affine(words.offset);
+  for (const HostDim &dim : words.inner) {
+    segment.extents.push_back(dim.size);
+    segment.strides.push_back(dim.step);
+  }
+  segment.extents.push_back(featureCount(s, words.features));
+  segment.strides.push_back(words.featureStep);
+  segment.indexTensor = words.indexTensor;
+  segment.indexStep = words.indexStep;
+  segment.indexRows = words.indexRows;
+  OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
+  pe::SegmentOp::create(atEnd, loc, segment);
+  relayAtHeads(words);
+}
+
+void RoutineBuilder::streamVector(wse::WeightAttr vector,
+                                  const FeatureTiling &features) {
+  HostTensor tensor = source(vector);
+  ColumnWords words;
+  words.tensor = tensor.symbol;
+  words.offset = tensor.offset;
+  words.features = features;
+  words.featureStep = tensor.strides.back();
+  streamToColumns(words);
+}
+
+// A lane carries, for each line, one block per column it serves. The head of a
+// column keeps its own block and sends it up and down the column.
+void RoutineBuilder::relayAtHeads(const ColumnWords &words) {
+  ScalarBuilder &s = scalars();
+  int64_t lanes = machine().lanesInUse();
+  Value lane = s.tileIndex(width(), lanes, s.px());
+  Value isHead = s.equal(s.py(), s.tileStart(height(), lanes, lane));
+  Affine block = Affine(featureCount(s, words.features)) * words.innerSize();
+  Operand incoming = Operand::fabric(color(StreamPattern::Lane), 2);
+  if (width() > lanes) {
+    Value before =
+        featuresBefore(s, words.features, s.tileStart(width(), lanes, lane));
+    Value mine = featuresBefore(s, words.features, s.px());
+    Value after = featuresBefore(
+        s, words.features, s.tileStart(width(), lanes, s.add(lane, 1)));
+    incoming =
+        incoming.windowed(Affine(s.sub(mine, before)) * words.innerSize(),
+                          Affine(s.sub(after, before)) * words.innerSize());
+  }
+  // Heads relay whether or not their own row holds tokens.
+  SmallVector<Value> outer;
+  std::swap(outer, guards);
+  start(ColumnThread, Opcode::Mov, {words.lines.size, block},
+        Operand::fabric(color(StreamPattern::Column), 2), {incoming}, isHead);
+  std::swap(outer, guards);
+}
+
+pe::Operand RoutineBuilder::columnWords(unsigned depth) {
+  return Operand::fabric(color(StreamPattern::Column), depth);
+}
+
+void RoutineBuilder::streamToHost(
+    function_ref<pe::Segment(ScalarBuilder &)> segment) {
+  pe::StreamOp stream = hostStream(pe::Direction::Out);
+  OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
+  pe::Segment made = segment(*outputScalars);
+  atEnd.setInsertionPointToEnd(&stream.getBody().front());
+  pe::SegmentOp::create(atEnd, loc, made);
+}
+
+SmallVector<std::string> RoutineBuilder::finish() {
+  SmallVector<int64_t> threads;
+  for (int64_t thread = 0; thread < 8; ++thread)
+    if (threadsInUse & (1u << thread))
+      threads.push_back(thread);
+  if (!threads.empty())
+    pe::AwaitOp::create(builder, loc, threads);
+  SmallVector<std::string> streams;
+  for (pe::StreamOp stream : {input, output})
+    if (stream)
+      streams.push_back(stream.getSymName().str());
+  return streams;
+}
+
+} // namespace wsec

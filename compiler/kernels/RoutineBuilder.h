@@ -1,0 +1,223 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What kernels write PE code with. ProgramBuilder holds what all routines of a
+// program share: the class of all PEs with its scalars and buffers, and the
+// host's tensors. A RoutineBuilder writes the routine of one operation.
+//
+// All PEs run the same routine; they differ by scalars (how many features and
+// lanes are mine) and by guards. Microthreads have fixed jobs:
+//
+//   0  column heads relay the host's words from their lane to their column
+//   1  rows: words funnel to the end of the row and are multicast from there
+//   2  keys and sums of a batch group go north
+//   3  values of a batch group go north
+
+#ifndef COMPILER_KERNELS_ROUTINEBUILDER_H
+#define COMPILER_KERNELS_ROUTINEBUILDER_H
+
+#include "compiler/kernels/Layout.h"
+#include "compiler/kernels/ScalarBuilder.h"
+#include "compiler/machine/Machine.h"
+#include "dialects/pe/Pe.h"
+
+#include "dialects/wse/Wse.h"
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
+
+#include <cmath>
+
+#include <memory>
+#include <tuple>
+
+namespace wsec {
+
+enum Thread : int { ColumnThread = 0, RowThread, KeyThread, ValueThread };
+
+/// A tensor of the host, as streams read it: element (i0, i1, ...) is element
+/// `offset + sum(i[d] * strides[d])` of the pe.tensor `symbol`.
+struct HostTensor {
+  std::string symbol;
+  int64_t offset = 0;
+  llvm::SmallVector<int64_t, 4> strides;
+};
+
+/// What all routines of one program share.
+class ProgramBuilder {
+public:
+  ProgramBuilder(const Machine &machine, pe::ProgramOp program,
+                 pe::ClassOp everyPE);
+
+  const Machine &machine;
+  pe::ProgramOp program;
+  pe::ClassOp everyPE;
+  ScalarBuilder scalars;
+
+  /// The buffer of `bytes` bytes at `address`, declared on first use. Two with
+  /// equal address and size are one, so that equal routines look equal.
+  std::string buffer(llvm::StringRef name, int64_t address, int64_t bytes,
+                     llvm::StringRef node);
+  /// A symbol of the program that starts like `name` and is not taken yet.
+  std::string freshSymbol(llvm::StringRef name);
+
+  /// Declares the inputs and outputs under the names users bind them by. Comes
+  /// before anything else that takes a symbol.
+  void declareEnds(wse::ProgramOp source);
+  /// The declared tensor of an input, or the constant of a #wse.weight.
+  HostTensor source(mlir::Attribute source);
+
+private:
+  std::string declareWeight(wse::WeightAttr weight);
+  pe::TensorOp declareTensor(mlir::StringAttr name, pe::Role role,
+                             mlir::Type type, pe::FileAttr file,
+                             mlir::ElementsAttr value,
+                             mlir::FlatSymbolRefAttr alias);
+
+  /// Symbols of constants that were declared, by their bytes.
+  std::map<std::tuple<std::string, int64_t, int64_t, unsigned>, std::string>
+      files;
+  llvm::DenseMap<mlir::Attribute, std::string> values;
+  mlir::Operation *lastTensor = nullptr;
+  std::map<std::pair<int64_t, int64_t>, std::string> buffers;
+  llvm::StringMap<unsigned> symbols;
+  mlir::Operation *lastBuffer = nullptr;
+};
+
+/// One tensor in one PE, in scalars.
+struct Tile {
+  Layout layout;
+  std::string buffer;
+  int64_t pitch = 0; // words between neighbouring features
+  mlir::Value active;       // whether this row holds tokens
+  mlir::Value sequences;    // batch elements of this row
+  mlir::Value tokens;       // tokens of each
+  mlir::Value lanes;        // tokens in all
+  mlir::Value firstToken;   // number of the first, counting all batch elements
+  mlir::Value features;     // features of this column
+  mlir::Value firstFeature; // number of the first
+};
+
+/// A dimension of a host tensor that a stream walks.
+struct HostDim {
+  int64_t size = 1;
+  int64_t step = 0;
+};
+
+/// Words from the host to the columns: for each line, for each index of the
+/// inner dimensions (at most two), each column gets the features it holds by
+/// `features`.
+///   element = offset + line * lines.step + sum(i[d] * inner[d].step)
+///             + feature * featureStep (+ ids[line] * indexStep)
+struct ColumnWords {
+  std::string tensor;
+  int64_t offset = 0;
+  FeatureTiling features;
+  HostDim lines = {};
+  llvm::SmallVector<HostDim, 2> inner = {};
+  int64_t featureStep = 1;
+  std::string indexTensor = {};
+  int64_t indexStep = 0;
+  int64_t indexRows = 0;
+
+  /// Words of a column per line and feature.
+  int64_t innerSize() const;
+};
+
+class RoutineBuilder {
+public:
+  using Value = mlir::Value;
+  using Operand = pe::Operand;
+  using Affine = pe::Affine;
+
+  /// Starts the routine `name` for the scheduled operation `op`.
+  RoutineBuilder(ProgramBuilder &shared, mlir::Operation *op,
+                 llvm::StringRef name);
+
+  const Machine &machine() const { return shared.machine; }
+  int64_t width() const { return shared.machine.width; }
+  int64_t height() const { return shared.machine.height; }
+  ScalarBuilder &scalars() { return shared.scalars; }
+  mlir::Operation *operation() { return op; }
+
+  /// The tile of an operand or result of the operation.
+  Tile tile(Value tensor);
+  /// The scalars of a layout in any scalar scope, without a buffer.
+  static Tile describe(ScalarBuilder &scalars, const Layout &layout);
+  /// Features of a column and number of the first, in any scalar scope.
+  static Value featureCount(ScalarBuilder &scalars, const FeatureTiling &tiling);
+  static Value featureStart(ScalarBuilder &scalars, const FeatureTiling &tiling);
+  /// Features of all columns west of `column`.
+  static Value featuresBefore(ScalarBuilder &scalars,
+                              const FeatureTiling &tiling, Value column);
+  /// Tokens of all rows north of `row`.
+  static Value tokensBefore(ScalarBuilder &scalars, const Layout &layout,
+                            Value row);
+
+  /// The next `words` words of the operation's scratch memory.
+  std::string scratch(llvm::StringRef name, int64_t words);
+
+  //===------------------------------------------------------------------===//
+  // Instructions
+  //===------------------------------------------------------------------===//
+
+  /// dst = opcode(sources) over `extents`, where the guards in force hold.
+  void vector(pe::Opcode opcode, llvm::ArrayRef<Affine> extents,
+              const Operand &dst, llvm::ArrayRef<Operand> sources,
+              pe::Issue issue = {});
+  /// The same on a microthread.
+  void start(Thread thread, pe::Opcode opcode, llvm::ArrayRef<Affine> extents,
+             const Operand &dst, llvm::ArrayRef<Operand> sources,
+             Value guard = {});
+  /// body(variable), `count` times. Nothing is emitted for a count known to be
+  /// 0, and no loop for a count of 1 (the variable is then the scalar 0).
+  void loop(Affine count, llvm::function_ref<void(Affine)> body);
+  /// Everything `body` emits runs only where `guard` is not zero.
+  void where(Value guard, llvm::function_ref<void()> body);
+  void await(Thread thread);
+
+  //===------------------------------------------------------------------===//
+  // Streams
+  //===------------------------------------------------------------------===//
+
+  /// The color of a stream the operation opens; of one with two colors, that
+  /// of parity 0 or 1.
+  int64_t color(wse::StreamPattern pattern, unsigned parity = 0);
+  /// The color a PE of this parity (scalar 0 or 1) sends on.
+  Affine parityColor(wse::StreamPattern pattern, Value parity);
+
+  /// Streams words from the host into all columns: makes the host's segment and
+  /// the heads' relay. Words arrive on columnWords() in the order of calls.
+  void streamToColumns(const ColumnWords &words);
+  /// The operand words of streamToColumns arrive on.
+  Operand columnWords(unsigned depth);
+  /// The same for a vector with one element per feature, in one line.
+  void streamVector(wse::WeightAttr vector, const FeatureTiling &features);
+  /// Streams words to the host; `segment` says where they go, in the scalars
+  /// of the stream.
+  void
+  streamToHost(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
+  HostTensor source(mlir::Attribute source) { return shared.source(source); }
+
+  /// Waits for all microthreads in use. Returns the host streams of the launch.
+  llvm::SmallVector<std::string> finish();
+  pe::RoutineOp getRoutine() { return routine; }
+
+private:
+  pe::StreamOp hostStream(pe::Direction direction);
+  void relayAtHeads(const ColumnWords &words);
+
+  ProgramBuilder &shared;
+  mlir::Operation *op;
+  pe::RoutineOp routine;
+  mlir::OpBuilder builder;
+  mlir::Location loc;
+  llvm::SmallVector<Value> guards;
+  int64_t scratchUsed = 0;
+  unsigned threadsInUse = 0;
+  pe::StreamOp input, output;
+  std::unique_ptr<ScalarBuilder> inputScalars, outputScalars;
+};
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_ROUTINEBUILDER_H

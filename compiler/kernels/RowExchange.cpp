@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/RowExchange.h"
+
+using namespace mlir;
+
+namespace wsec {
+
+using pe::Affine;
+using pe::Opcode;
+using pe::Operand;
+using wse::StreamPattern;
+
+void multicastRow(RoutineBuilder &b, const Tile &tile) {
+  ScalarBuilder &s = b.scalars();
+  Value parity = s.mod(s.px(), 2);
+  // Column 0 is even: its words go to row_cast instead of the even color.
+  int64_t even = b.color(StreamPattern::RowWest, 0);
+  Affine onward = b.parityColor(StreamPattern::RowWest, parity) +
+                  Affine(s.equal(s.px(), 0)) *
+                      (b.color(StreamPattern::RowCast) - even);
+  Affine incoming =
+      b.parityColor(StreamPattern::RowWest, s.logicalNot(parity));
+  b.start(RowThread, Opcode::Mov, {tile.features, tile.lanes},
+          Operand::fabric(onward, 2),
+          {Operand::memory(tile.buffer, 0, {tile.pitch, 1})});
+  Value featuresEast = s.sub(tile.layout.features.total(),
+                             s.add(tile.firstFeature, tile.features));
+  b.start(RowThread, Opcode::Mov, {s.mul(featuresEast, tile.lanes)},
+          Operand::fabric(onward), {Operand::fabric(incoming)},
+          s.less(0, featuresEast));
+}
+
+void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
+                  Affine words, function_ref<void()> finish) {
+  if (b.width() == 1)
+    return finish();
+  ScalarBuilder &s = b.scalars();
+  Value parity = s.mod(s.px(), 2);
+  Value isFirst = s.equal(s.px(), 0);
+  Value isLast = s.equal(s.px(), b.width() - 1);
+  Value isInner = s.logicalNot(s.add(isFirst, isLast));
+  Operand mine = Operand::memory(buffer, 0, {1});
+  Operand onward =
+      Operand::fabric(b.parityColor(StreamPattern::RowWest, parity));
+  Operand incoming = Operand::fabric(
+      b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)));
+  int64_t cast = b.color(StreamPattern::RowCast);
+
+  b.where(isLast, [&] { b.vector(Opcode::Mov, {words}, onward, {mine}); });
+  if (b.width() > 2)
+    b.where(isInner,
+            [&] { b.vector(opcode, {words}, onward, {mine, incoming}); });
+  b.where(isFirst, [&] {
+    b.vector(opcode, {words}, mine, {mine, incoming});
+    finish();
+    // Column 0 hears its own multicast: it must not wait for itself.
+    b.start(RowThread, Opcode::Mov, {words}, Operand::fabric(cast), {mine});
+  });
+  b.vector(Opcode::Mov, {words}, mine, {Operand::fabric(cast)});
+}
+
+SmallVector<StreamNeed> rowStreams(const Machine &machine) {
+  if (machine.width == 1)
+    return {};
+  return {{StreamPattern::RowWest, {}}, {StreamPattern::RowCast, {}}};
+}
+
+SmallVector<StreamNeed> columnStreams(const Layout &layout,
+                                      const Machine &machine) {
+  return {{StreamPattern::Lane, {}},
+          {StreamPattern::Column, layout.columnRows(machine.height)}};
+}
+
+} // namespace wsec

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/ScalarBuilder.h"
+
+#include "compiler/machine/Tiling.h"
+
+using namespace mlir;
+
+namespace wsec {
+
+using pe::ScalarKind;
+
+ScalarBuilder::ScalarBuilder(Block *block, Location loc, int64_t width,
+                             int64_t height)
+    : builder(loc.getContext()), block(block), loc(loc), meshWidth(width),
+      meshHeight(height) {}
+
+std::optional<int64_t> ScalarBuilder::known(Value scalar) {
+  if (auto constant = scalar.getDefiningOp<pe::ConstantOp>())
+    return constant.getValue();
+  return std::nullopt;
+}
+
+/// The value of `kind` for known inputs; nothing where a PE would refuse.
+static std::optional<int64_t> evaluate(ScalarKind kind, ArrayRef<int64_t> in) {
+  switch (kind) {
+  case ScalarKind::Px:
+  case ScalarKind::Py:
+    return std::nullopt;
+  case ScalarKind::Add:
+    return in[0] + in[1];
+  case ScalarKind::Sub:
+    return in[0] - in[1];
+  case ScalarKind::Mul:
+    return in[0] * in[1];
+  case ScalarKind::Div:
+    return in[1] ? std::optional<int64_t>(in[0] / in[1]) : std::nullopt;
+  case ScalarKind::Mod:
+    return in[1] ? std::optional<int64_t>(in[0] % in[1]) : std::nullopt;
+  case ScalarKind::Min:
+    return std::min(in[0], in[1]);
+  case ScalarKind::Max:
+    return std::max(in[0], in[1]);
+  case ScalarKind::Equal:
+    return in[0] == in[1];
+  case ScalarKind::Less:
+    return in[0] < in[1];
+  case ScalarKind::And:
+    return in[0] && in[1];
+  case ScalarKind::Or:
+    return in[0] || in[1];
+  case ScalarKind::Not:
+    return !in[0];
+  case ScalarKind::TileStart:
+    return tileStart(in[0], in[1], in[2]);
+  case ScalarKind::TileSize:
+    return tileSize(in[0], in[1], in[2]);
+  case ScalarKind::TileIndex:
+    return tileIndex(in[0], in[1], in[2]);
+  }
+  return std::nullopt;
+}
+
+Value ScalarBuilder::constant(int64_t value) {
+  Value &result = constants[value];
+  if (result)
+    return result;
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(block);
+  last = pe::ConstantOp::create(builder, loc, value);
+  result = last->getResult(0);
+  numbers[result] = numbers.size();
+  return result;
+}
+
+Value ScalarBuilder::get(ScalarKind kind, ArrayRef<Value> inputs) {
+  SmallVector<int64_t> values;
+  for (Value input : inputs)
+    if (std::optional<int64_t> value = known(input))
+      values.push_back(*value);
+  if (values.size() == inputs.size())
+    if (std::optional<int64_t> value = evaluate(kind, values))
+      return constant(*value);
+
+  std::vector<int64_t> key = {int64_t(kind)};
+  for (Value input : inputs)
+    key.push_back(numbers.lookup(input));
+  Value &result = made[key];
+  if (result)
+    return result;
+  if (last)
+    builder.setInsertionPointAfter(last);
+  else
+    builder.setInsertionPointToStart(block);
+  last = pe::ScalarOp::create(builder, loc,
+                              pe::ScalarType::get(loc.getContext()), kind,
+                              inputs);
+  result = last->getResult(0);
+  numbers[result] = numbers.size();
+  return result;
+}
+
+Value ScalarBuilder::px() {
+  return meshWidth == 1 ? constant(0) : get(ScalarKind::Px, {});
+}
+Value ScalarBuilder::py() {
+  return meshHeight == 1 ? constant(0) : get(ScalarKind::Py, {});
+}
+
+Value ScalarBuilder::add(Value a, Value b) {
+  if (is(a, 0))
+    return b;
+  return is(b, 0) ? a : get(ScalarKind::Add, {a, b});
+}
+Value ScalarBuilder::sub(Value a, Value b) {
+  return is(b, 0) ? a : get(ScalarKind::Sub, {a, b});
+}
+Value ScalarBuilder::mul(Value a, Value b) {
+  if (is(a, 0) || is(b, 1))
+    return a;
+  return is(b, 0) || is(a, 1) ? b : get(ScalarKind::Mul, {a, b});
+}
+Value ScalarBuilder::div(Value a, Value b) {
+  return is(b, 1) ? a : get(ScalarKind::Div, {a, b});
+}
+Value ScalarBuilder::mod(Value a, Value b) {
+  return is(b, 1) ? constant(0) : get(ScalarKind::Mod, {a, b});
+}
+Value ScalarBuilder::min(Value a, Value b) {
+  return a == b ? a : get(ScalarKind::Min, {a, b});
+}
+Value ScalarBuilder::max(Value a, Value b) {
+  return a == b ? a : get(ScalarKind::Max, {a, b});
+}
+Value ScalarBuilder::equal(Value a, Value b) {
+  return get(ScalarKind::Equal, {a, b});
+}
+Value ScalarBuilder::less(Value a, Value b) {
+  return get(ScalarKind::Less, {a, b});
+}
+
+Value ScalarBuilder::logicalAnd(Value a, Value b) {
+  if (is(a, 0) || is(b, 0))
+    return constant(0);
+  if (known(a))
+    return b;
+  return known(b) || a == b ? a : get(ScalarKind::And, {a, b});
+}
+Value ScalarBuilder::logicalNot(Value a) { return get(ScalarKind::Not, {a}); }
+
+Value ScalarBuilder::tileStart(int64_t elements, int64_t parts, Value part) {
+  if (elements % parts == 0)
+    return mul(part, elements / parts);
+  return get(ScalarKind::TileStart,
+             {constant(elements), constant(parts), part});
+}
+Value ScalarBuilder::tileSize(int64_t elements, int64_t parts, Value part) {
+  return get(ScalarKind::TileSize, {constant(elements), constant(parts), part});
+}
+Value ScalarBuilder::tileIndex(int64_t elements, int64_t parts,
+                               Value element) {
+  return get(ScalarKind::TileIndex,
+             {constant(elements), constant(parts), element});
+}
+
+} // namespace wsec

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Makes the scalars of a PE class or of a host stream: each function of the
+// coordinates once, and none that can be computed now.
+
+#ifndef COMPILER_KERNELS_SCALARBUILDER_H
+#define COMPILER_KERNELS_SCALARBUILDER_H
+
+#include "dialects/pe/Pe.h"
+#include "mlir/IR/Builders.h"
+
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace wsec {
+
+class ScalarBuilder {
+public:
+  using Value = mlir::Value;
+
+  /// Puts scalars at the start of `block`, in order of creation. The mesh is
+  /// known so that coordinates of a single row or column fold to 0.
+  ScalarBuilder(mlir::Block *block, mlir::Location loc, int64_t width,
+                int64_t height);
+
+  Value constant(int64_t value);
+  Value px();
+  Value py();
+  Value add(Value a, Value b);
+  Value sub(Value a, Value b);
+  Value mul(Value a, Value b);
+  Value div(Value a, Value b);
+  Value mod(Value a, Value b);
+  Value min(Value a, Value b);
+  Value max(Value a, Value b);
+  Value equal(Value a, Value b);
+  Value less(Value a, Value b);
+  Value logicalAnd(Value a, Value b);
+  Value logicalNot(Value a);
+  Value add(Value a, int64_t b) { return add(a, constant(b)); }
+  Value sub(Value a, int64_t b) { return sub(a, constant(b)); }
+  Value sub(int64_t a, Value b) { return sub(constant(a), b); }
+  Value mul(Value a, int64_t b) { return mul(a, constant(b)); }
+  Value div(Value a, int64_t b) { return div(a, constant(b)); }
+  Value mod(Value a, int64_t b) { return mod(a, constant(b)); }
+  Value min(Value a, int64_t b) { return min(a, constant(b)); }
+  Value max(Value a, int64_t b) { return max(a, constant(b)); }
+  Value equal(Value a, int64_t b) { return equal(a, constant(b)); }
+  Value less(Value a, int64_t b) { return less(a, constant(b)); }
+  Value less(int64_t a, Value b) { return less(constant(a), b); }
+  Value tileStart(int64_t elements, int64_t parts, Value part);
+  Value tileSize(int64_t elements, int64_t parts, Value part);
+  Value tileIndex(int64_t elements, int64_t parts, Value element);
+
+  /// The value of a scalar that is the same in every PE.
+  static std::optional<int64_t> known(Value scalar);
+  /// Whether it is known to be `value` in every PE.
+  static bool is(Value scalar, int64_t value) {
+    return known(scalar) == std::optional<int64_t>(value);
+  }
+
+  int64_t width() const { return meshWidth; }
+  int64_t height() const { return meshHeight; }
+
+private:
+  Value get(pe::ScalarKind kind, llvm::ArrayRef<Value> inputs);
+
+  mlir::OpBuilder builder;
+  mlir::Block *block;
+  mlir::Location loc;
+  mlir::Operation *last = nullptr;
+  int64_t meshWidth, meshHeight;
+  std::map<int64_t, Value> constants;
+  /// Scalars made so far, by kind and the numbers of their inputs.
+  std::map<std::vector<int64_t>, Value> made;
+  llvm::DenseMap<Value, int64_t> numbers;
+};
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_SCALARBUILDER_H
