@@ -33,9 +33,15 @@ LogicalResult TensorOp::verify() {
     return emitOpError("is an alias, but no output");
   auto other =
       SymbolTable::lookupNearestSymbolFrom<TensorOp>(*this, getAliasAttr());
-  if (!other || other.getType() != getType()) // C4
+  auto sameContent = [&](TensorOp other) {
+    RankedTensorType a = getTensorType(), b = other.getTensorType();
+    return a.getElementType() == b.getElementType() &&
+           a.getNumElements() == b.getNumElements();
+  };
+  if (!other || !sameContent(other)) // C4
     return emitOpError("is an alias of ")
-           << getAliasAttr() << ", which is not a tensor of its type";
+           << getAliasAttr()
+           << ", which is not a tensor of its element type and size";
   return success();
 }
 

@@ -354,7 +354,8 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
 
     (C1) A static shape of f32, f16, bf16, i32, i64 or i1. (C2) A weight has a
     source, nothing else does. (C3) A constant has a value of the tensor's type,
-    nothing else does. (C4) Only an output is an alias, of a tensor of its type.
+    nothing else does. (C4) Only an output is an alias, of a
+    tensor with as many elements of its type.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" command 0 {

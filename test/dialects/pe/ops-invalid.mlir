@@ -1,0 +1,573 @@
+// RUN: wse-opt %s --split-input-file --verify-diagnostics --allow-unregistered-dialect
+
+//===----------------------------------------------------------------------===//
+// program
+//===----------------------------------------------------------------------===//
+
+// expected-error @below {{mesh is [width, height], both positive}}
+pe.program @program_c1 mesh [4] machine "wse2" command 0 {
+}
+
+// -----
+
+pe.program @program_c2_route mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{has a rectangle that reaches to (4, 1), but the mesh is 4x2}}
+  route 1 [0:5, 0:2] from west to [ramp]
+}
+
+// -----
+
+pe.program @program_c2_class mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{has a rectangle that reaches to (3, 2), but the mesh is 4x2}}
+  class @all [0:4, 0:3] {
+  }
+}
+
+// -----
+
+pe.program @program_c2_kernel mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{has a rectangle that reaches to (8, 0), but the mesh is 4x2}}
+  kernel @k kind "test" nodes [] region [0:9, 0:1] cycles 0.0 of 0.0 bound "compute"
+}
+
+// -----
+
+pe.program @program_c2_lane mesh [4, 2] machine "wse2" command 0 {
+  tensor input @x : tensor<4xf32>
+  // expected-error @below {{has lane 2 -> 0:4 outside the mesh 4x2}}
+  stream in @s color 1 lanes [2 -> 0:4] {
+    segment @x[0, strides = [1]] over (4)
+  }
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// route, rectangles and lanes
+//===----------------------------------------------------------------------===//
+
+pe.program @route_c1 mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{transmits through no port}}
+  route 1 [0:4, 0:2] from west to []
+}
+
+// -----
+
+pe.program @route_c2 mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{sends wavelets back through the port they came from: west}}
+  route 1 [0:4, 0:2] from west to [ramp, west]
+}
+
+// -----
+
+pe.program @port mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{'up' is not a port}}
+  route 1 [0:4, 0:2] from west to [up]
+}
+
+// -----
+
+pe.program @rect_c1 mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{rectangle [3:3, 0:2] is empty or has negative coordinates}}
+  route 1 [3:3, 0:2] from west to [ramp]
+}
+
+// -----
+
+pe.program @rect_c2 mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{rectangle has step 0, expected a positive one}}
+  route 1 [0:4:0, 0:2] from west to [ramp]
+}
+
+// -----
+
+pe.program @lane_c1 mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{lane 0 -> 3:2 is empty or has negative coordinates}}
+  stream in @s color 1 lanes [0 -> 3:2] {
+  }
+}
+
+// -----
+
+pe.program @lane_step mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{the span of a lane has no step}}
+  stream in @s color 1 lanes [0 -> 0:4:2] {
+  }
+}
+
+// -----
+
+// expected-error @below {{affine expression has 1 values and 2 scales}}
+"test.op"() {affine_c1 = #pe.affine<1, values = [0], scales = [1, 2]>} : () -> ()
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// scalars
+//===----------------------------------------------------------------------===//
+
+pe.program @constant_c1 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    // expected-error @below {{has value 2147483648, more than 32 bits hold}}
+    %c = constant 2147483648
+  }
+}
+
+// -----
+
+pe.program @scalar_c1 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    %px = scalar px
+    // expected-error @below {{tile_size takes 3 operands, found 1}}
+    %n = scalar tile_size(%px)
+  }
+}
+
+// -----
+
+pe.program @scalar_c2 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    %px = scalar px
+    routine @r {
+      for %i < 4 {
+        // expected-error @below {{depends on a loop variable}}
+        %n = scalar add(%px, %i)
+      }
+    }
+  }
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// class and buffer
+//===----------------------------------------------------------------------===//
+
+"pe.program"() <{sym_name = "class_c1", mesh = array<i64: 1, 1>, machine = "wse2", command_color = 0 : i64}> ({
+  // expected-error @below {{has no rectangle}}
+  "pe.class"() <{sym_name = "all", rects = []}> ({
+  ^bb0:
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+pe.program @class_c2 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{uses buffer @x, which class @all does not have}}
+      vector mov @x[0, strides = [1]] = 0.0 over (4)
+    }
+  }
+}
+
+// -----
+
+pe.program @buffer_c1 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    // expected-error @below {{of 16 bytes at 8194 is not aligned to its elements of 4 bytes}}
+    buffer @x at 8194, 16 bytes of f32
+  }
+}
+
+// -----
+
+pe.program @buffer_c2 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    // expected-error @below {{has elements of 'f64', expected f32, f16, bf16, i32, i64 or i1}}
+    buffer @x at 8192, 16 bytes of f64
+  }
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// vector
+//===----------------------------------------------------------------------===//
+
+pe.program @vector_c1 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    buffer @x at 8192, 16 bytes of f32
+    routine @r {
+      // expected-error @below {{has 0 extents, expected one to four}}
+      vector mov @x[0, strides = []] = 0.0 over ()
+    }
+  }
+}
+
+// -----
+
+pe.program @vector_c2 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{writes to a constant}}
+      vector mov 1.0 = 0.0 over (4)
+    }
+  }
+}
+
+// -----
+
+pe.program @vector_c3 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    buffer @x at 8192, 16 bytes of f32
+    routine @r {
+      // expected-error @below {{fmac takes 2 sources, found 1}}
+      vector fmac @x[0, strides = [1]] = 0.0 over (4)
+    }
+  }
+}
+
+// -----
+
+pe.program @vector_c4 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    buffer @x at 8192, 16 bytes of f32
+    routine @r {
+      // expected-error @below {{has 2 extents, but 1 strides for buffer @x}}
+      vector mov @x[0, strides = [1]] = 0.0 over (2, 2)
+    }
+  }
+}
+
+// -----
+
+pe.program @vector_c5_source mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    buffer @x at 8192, 16 bytes of f32
+    routine @r {
+      // expected-error @below {{has a fabric operand of depth 2, but 1 extents}}
+      vector mov @x[0, strides = [1]] = fabric(1, depth = 2) over (4)
+    }
+  }
+}
+
+// -----
+
+pe.program @vector_c5_destination mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{sends to the fabric: expected depth 2 and no window}}
+      vector mov fabric(1) = 0.0 over (2, 2)
+    }
+  }
+}
+
+// -----
+
+pe.program @vector_c6 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    buffer @x at 8192, 16 bytes of f32
+    routine @r {
+      // expected-error @below {{keeps a line buffer, but no fabric source has depth 2}}
+      vector mov @x[0, strides = [1]] = fabric(1) over (4) line_buffer
+    }
+  }
+}
+
+// -----
+
+pe.program @vector_c7 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{runs on microthread 8, expected one below 8}}
+      vector mov fabric(1) = 0.0 over (4) thread 8
+    }
+  }
+}
+
+// -----
+
+pe.program @vector_c8 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    buffer @x at 8192, 16 bytes of f32
+    routine @r {
+      // expected-error @below {{has an expression over operand 1, but only 0 scalars}}
+      "pe.vector"() <{opcode = 0 : i32, extents = [#pe.affine<0, values = [1], scales = [1]>], dst = #pe.memory<@x, <0>, [1]>, a = 0.0 : f32, operandSegmentSizes = array<i32: 0, 0>}> : () -> ()
+    }
+  }
+}
+
+// -----
+
+pe.program @opcode mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{'fma' is not a vector instruction}}
+      vector fma fabric(1) = 0.0 over (4)
+    }
+  }
+}
+
+// -----
+
+pe.program @fabric_keyword mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{expected depth or window}}
+      vector mov fabric(1, deep = 2) = 0.0 over (4)
+    }
+  }
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// for and await
+//===----------------------------------------------------------------------===//
+
+pe.program @for_c1 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{needs one loop variable}}
+      "pe.for"() <{count = #pe.affine<4>, operandSegmentSizes = array<i32: 0, 0>}> ({
+      ^bb0:
+      }) : () -> ()
+    }
+  }
+}
+
+// -----
+
+pe.program @for_c2 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{has an expression over operand 0, but only 0 scalars}}
+      "pe.for"() <{count = #pe.affine<4, values = [0], scales = [1]>, operandSegmentSizes = array<i32: 0, 0>}> ({
+      ^bb0(%i: !pe.scalar):
+      }) : () -> ()
+    }
+  }
+}
+
+// -----
+
+pe.program @await_c1_none mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{waits for no microthread}}
+      await []
+    }
+  }
+}
+
+// -----
+
+pe.program @await_c1_range mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{waits for microthread 9, expected one below 8}}
+      await [9]
+    }
+  }
+}
+
+// -----
+
+pe.program @await_c1_twice mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{waits for microthread 1 twice}}
+      await [1, 1]
+    }
+  }
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// tensor
+//===----------------------------------------------------------------------===//
+
+pe.program @tensor_c1 mesh [1, 1] machine "wse2" command 0 {
+  // expected-error @below {{has type 'tensor<?xf32>', expected a static shape of f32, f16, bf16, i32, i64 or i1}}
+  tensor input @x : tensor<?xf32>
+}
+
+// -----
+
+pe.program @tensor_c2_weight mesh [1, 1] machine "wse2" command 0 {
+  // expected-error @below {{is a weight without a source}}
+  tensor weight @x : tensor<4xf32>
+}
+
+// -----
+
+pe.program @tensor_c2_input mesh [1, 1] machine "wse2" command 0 {
+  // expected-error @below {{has a source, but is no weight}}
+  tensor input @x from <"w.bin" at 0> : tensor<4xf32>
+}
+
+// -----
+
+pe.program @tensor_c3_constant mesh [1, 1] machine "wse2" command 0 {
+  // expected-error @below {{is a constant without a value}}
+  tensor constant @x : tensor<4xf32>
+}
+
+// -----
+
+pe.program @tensor_c3_input mesh [1, 1] machine "wse2" command 0 {
+  // expected-error @below {{has a value, but is no constant}}
+  tensor input @x = dense<0.0> : tensor<4xf32> : tensor<4xf32>
+}
+
+// -----
+
+pe.program @tensor_c3_type mesh [1, 1] machine "wse2" command 0 {
+  // expected-error @below {{has a value of type 'tensor<2xf32>'}}
+  tensor constant @x = dense<0.0> : tensor<2xf32> : tensor<4xf32>
+}
+
+// -----
+
+pe.program @tensor_c4_role mesh [1, 1] machine "wse2" command 0 {
+  tensor input @x : tensor<4xf32>
+  // expected-error @below {{is an alias, but no output}}
+  tensor input @y alias @x : tensor<4xf32>
+}
+
+// -----
+
+pe.program @tensor_c4_type mesh [1, 1] machine "wse2" command 0 {
+  tensor input @x : tensor<4xf32>
+  // expected-error @below {{is an alias of @x, which is not a tensor of its element type and size}}
+  tensor output @y alias @x : tensor<8xf32>
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// stream and segment
+//===----------------------------------------------------------------------===//
+
+pe.program @stream_c1_lane mesh [1, 1] machine "wse2" command 0 {
+  tensor input @x : tensor<4xf32>
+  // expected-error @below {{has no lane}}
+  stream in @s color 1 lanes [] {
+    segment @x[0, strides = [1]] over (4)
+  }
+}
+
+// -----
+
+pe.program @stream_c1_segment mesh [1, 1] machine "wse2" command 0 {
+  // expected-error @below {{has no segment}}
+  stream in @s color 1 lanes [0 -> 0:1] {
+  }
+}
+
+// -----
+
+pe.program @stream_c2 mesh [1, 1] machine "wse2" command 0 {
+  tensor input @x : tensor<4xf32>
+  // expected-error @below {{holds test.op, expected scalars and segments}}
+  stream in @s color 1 lanes [0 -> 0:1] {
+    segment @x[0, strides = [1]] over (4)
+    "test.op"() : () -> ()
+  }
+}
+
+// -----
+
+pe.program @segment_c1_absent mesh [1, 1] machine "wse2" command 0 {
+  stream in @s color 1 lanes [0 -> 0:1] {
+    // expected-error @below {{streams @x, which is not a tensor}}
+    segment @x[0, strides = [1]] over (4)
+  }
+}
+
+// -----
+
+pe.program @segment_c1_reads mesh [1, 1] machine "wse2" command 0 {
+  tensor output @y : tensor<4xf32>
+  stream in @s color 1 lanes [0 -> 0:1] {
+    // expected-error @below {{reads @y, which is an output}}
+    segment @y[0, strides = [1]] over (4)
+  }
+}
+
+// -----
+
+pe.program @segment_c1_writes mesh [1, 1] machine "wse2" command 0 {
+  tensor input @x : tensor<4xf32>
+  stream out @s color 1 lanes [0 -> 0:1] {
+    // expected-error @below {{writes @x, which is not an output}}
+    segment @x[0, strides = [1]] over (4)
+  }
+}
+
+// -----
+
+pe.program @segment_c2 mesh [1, 1] machine "wse2" command 0 {
+  tensor input @x : tensor<4xf32>
+  stream in @s color 1 lanes [0 -> 0:1] {
+    // expected-error @below {{has 2 extents and 1 strides, expected as many, at most eight}}
+    segment @x[0, strides = [1]] over (2, 2)
+  }
+}
+
+// -----
+
+pe.program @segment_c3_type mesh [1, 1] machine "wse2" command 0 {
+  tensor input @x : tensor<4xf32>
+  stream in @s color 1 lanes [0 -> 0:1] {
+    // expected-error @below {{is indexed by @x, expected an integer input or constant}}
+    segment @x[0, strides = [1]] over (1) lines 4 step 0 indexed @x step 1 rows 4
+  }
+}
+
+// -----
+
+pe.program @segment_c3_rows mesh [1, 1] machine "wse2" command 0 {
+  tensor input @ids : tensor<4xi64>
+  stream in @s color 1 lanes [0 -> 0:1] {
+    // expected-error @below {{gathers from a table of 0 rows}}
+    segment @ids[0, strides = [1]] over (1) lines 4 step 0 indexed @ids step 1 rows 0
+  }
+}
+
+// -----
+
+pe.program @segment_c4 mesh [1, 1] machine "wse2" command 0 {
+  tensor output @y : tensor<4xf32>
+  stream out @s color 1 lanes [0 -> 0:1] {
+    // expected-error @below {{leaves the wafer: expected one line and no index}}
+    segment @y[0, strides = [1]] over (1) lines 4 step 1
+  }
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// launch
+//===----------------------------------------------------------------------===//
+
+pe.program @launch_c1 mesh [1, 1] machine "wse2" command 0 {
+  kernel @k kind "test" nodes [] region [0:1, 0:1] cycles 0.0 of 0.0 bound "compute"
+  // expected-error @below {{starts routine @r, which no class has}}
+  launch @r for @k
+}
+
+// -----
+
+pe.program @launch_c2_kernel mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+    }
+  }
+  // expected-error @below {{is for kernel @k, which does not exist}}
+  launch @r for @k
+}
+
+// -----
+
+pe.program @launch_c2_stream mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+    }
+  }
+  kernel @k kind "test" nodes [] region [0:1, 0:1] cycles 0.0 of 0.0 bound "compute"
+  // expected-error @below {{names stream @s, which does not exist}}
+  launch @r for @k streams [@s]
+}
