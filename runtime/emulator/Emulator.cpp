@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/emulator/Emulator.h"
+
+#include "runtime/emulator/HostLanes.h"
+#include "runtime/emulator/MainThread.h"
+#include "runtime/emulator/Rectangles.h"
+#include "runtime/emulator/VectorKernels.h"
+#include "runtime/program/Errors.h"
+
+#include <algorithm>
+#include <map>
+#include <thread>
+
+namespace wsec::runtime {
+
+namespace {
+
+/// One run of a program: all actors and what they share.
+class Run {
+public:
+  Run(ProgramImage &image, const EmulatorOptions &options, HostPort &host)
+      : world(image, options), lanes(makeHostLanes(world, host)) {
+    for (const auto &strip : image.strips)
+      if (!strip->code.routines.empty())
+        mains.push_back(std::make_unique<MainThread>(world, *strip));
+  }
+
+  RunResult run(unsigned threads) {
+    for (const auto &lane : lanes.inputs)
+      world.scheduler.wake(*lane);
+    for (const auto &lane : lanes.outputs)
+      world.scheduler.wake(*lane);
+    for (const auto &main : mains)
+      world.scheduler.wake(*main);
+    // Senders that wait for room while nothing else can run get it.
+    do
+      world.scheduler.runUntilIdle(threads);
+    while (world.growChannels());
+    checkDone();
+    world.checkAllRead();
+    return result();
+  }
+
+private:
+  void checkDone() const {
+    std::map<std::string, std::vector<Coordinate>> waits;
+    for (const auto &main : mains)
+      for (const auto &[text, lane] : main->waits())
+        for (int l = std::max(0, lane);
+             l < (lane < 0 ? main->where().lanes : lane + 1); ++l)
+          waits[text].push_back(main->where().pe(l));
+    std::string message;
+    for (auto &[text, pes] : waits)
+      message += "\n  " + text + " at " + describeRectangles(std::move(pes));
+    for (const auto &lane : lanes.outputs)
+      if (!lane->done())
+        message += "\n  output " + lane->describe();
+    if (!message.empty())
+      throw Error(ErrorClass::Deadlock, "nothing can go on:" + message);
+  }
+
+  RunResult result() const {
+    const program::Program &program = world.image.program;
+    RunResult result;
+    result.launches = world.launches;
+    result.kernelCycles.resize(program.kernels() ? program.kernels()->size()
+                                                 : 0);
+    for (size_t i = 0; i < result.launches.size(); ++i) {
+      double before = result.cycles;
+      result.cycles = std::max(before, result.launches[i].end);
+      uint32_t kernel = program.launches()->Get(unsigned(i))->kernel();
+      if (kernel < result.kernelCycles.size())
+        result.kernelCycles[kernel] += result.cycles - before;
+    }
+    for (const ClassCode &code : world.image.classes)
+      result.classes.push_back({code.name, 0, code.highWaterBytes});
+    for (const auto &strip : world.image.strips)
+      result.classes[size_t(strip->classIndex)].pes += uint64_t(strip->lanes);
+    for (const auto &lane : lanes.inputs)
+      result.hostWordsIn += lane->delivered;
+    for (const auto &lane : lanes.outputs)
+      result.hostWordsOut += lane->stored;
+    result.vectorInstructions = world.vectorInstructions;
+    result.operations = world.operations;
+    result.peakChannelBytes = world.scheduler.peakChannelBytes();
+    return result;
+  }
+
+  World world;
+  HostLanes lanes;
+  std::vector<std::unique_ptr<MainThread>> mains;
+};
+
+} // namespace
+
+class Emulator::Implementation {
+public:
+  Implementation(const program::Program &program, EmulatorOptions options)
+      : image(program), options(options) {}
+
+  ProgramImage image;
+  EmulatorOptions options;
+};
+
+Emulator::Emulator(const program::Program &program, EmulatorOptions options) {
+  if (!processorSupported())
+    throw Error(ErrorClass::BadProgram,
+                "the emulator needs a processor with AVX2 and FMA");
+  if (options.threads == 0)
+    options.threads = std::max(1u, std::thread::hardware_concurrency());
+  implementation = std::make_unique<Implementation>(program, options);
+}
+
+Emulator::~Emulator() = default;
+
+RunResult Emulator::run(HostPort &host) {
+  return Run(implementation->image, implementation->options, host)
+      .run(implementation->options.threads);
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/emulator/HostLanes.h"
+
+#include "runtime/emulator/Timing.h"
+#include "runtime/program/Errors.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace wsec::runtime {
+
+/// Words asked for at a time.
+static constexpr size_t inputWords = 1 << 14;
+
+InputLane::InputLane(World &world, HostPort &host, int color, int row)
+    : world(world), host(host), color(color), row(row),
+      links(world.hostLinks(color, row)),
+      now(world.image.machine.store_latency_cycles()) {}
+
+void InputLane::run() {
+  while (next < uses.size()) {
+    if (links.full(*this))
+      return;
+    const LaneUse &use = uses[next];
+    if (deliveredOfUse == use.words) {
+      ++next;
+      deliveredOfUse = 0;
+      continue;
+    }
+    WordView view = host.next(use.stream, use.lane, inputWords);
+    size_t words = view.words();
+    if (words == 0 || words > use.words - deliveredOfUse)
+      throw Error(ErrorClass::BadProgram,
+                  describe() + " has " +
+                      std::to_string(deliveredOfUse + words) + " words, " +
+                      std::to_string(use.words) + " are announced");
+    Chunk chunk;
+    chunk.data = view.data;
+    chunk.rows = view.rows;
+    chunk.length = view.length;
+    chunk.rowStride = ptrdiff_t(view.stride);
+    chunk.first = now;
+    chunk.last = now + double(words - 1);
+    chunk.owner = std::move(view.owner);
+    now += double(words);
+    deliveredOfUse += words;
+    delivered += words;
+    links.push(chunk);
+  }
+}
+
+static std::string describeLane(const World &world, const LaneUse &use,
+                                int color, int row) {
+  return "stream '" +
+         world.image.program.streams()->Get(use.stream)->name()->str() +
+         "' (color " + std::to_string(color) + ", row " + std::to_string(row) +
+         ")";
+}
+
+std::string InputLane::describe() const {
+  return describeLane(world, uses[std::min(next, uses.size() - 1)], color, row);
+}
+
+OutputLane::OutputLane(World &world, HostPort &host, int color, int row)
+    : world(world), host(host), color(color), row(row),
+      channel(world.exitChannel(color, row)) {}
+
+void OutputLane::run() {
+  while (next < uses.size()) {
+    const LaneUse &use = uses[next];
+    if (storedOfUse == use.words) {
+      ++next;
+      storedOfUse = 0;
+      continue;
+    }
+    Chunk chunk;
+    if (!channel.front(chunk, *this))
+      return;
+    chunk = chunk.part(0, std::min<uint64_t>(chunk.words(),
+                                             use.words - storedOfUse));
+    WordView view{chunk.data, chunk.rows, chunk.length,
+                  size_t(chunk.rowStride), chunk.owner};
+    if (chunk.wordStride != 1) {
+      std::shared_ptr<float[]> copy(new float[chunk.words()]);
+      for (size_t i = 0; i < chunk.words(); ++i)
+        copy[i] = chunk.data[ptrdiff_t(i / chunk.length) * chunk.rowStride +
+                             ptrdiff_t(i % chunk.length) * chunk.wordStride];
+      view = {copy.get(), 1, chunk.words(), chunk.words(), copy};
+    }
+    host.store(use.stream, use.lane, view);
+    storedOfUse += chunk.words();
+    stored += chunk.words();
+    world.recordLaunch(use.launch, chunk.last, chunk.last);
+    channel.pop(chunk.words());
+  }
+}
+
+std::string OutputLane::describe() const {
+  const LaneUse &use = uses[std::min(next, uses.size() - 1)];
+  return describeLane(world, use, color, row) + " has " +
+         std::to_string(storedOfUse) + " of " + std::to_string(use.words) +
+         " words";
+}
+
+HostLanes makeHostLanes(World &world, HostPort &host) {
+  const program::Program &program = world.image.program;
+  std::map<std::pair<int, int>, std::vector<LaneUse>> in, out;
+  std::set<uint32_t> listed;
+  for (uint32_t l = 0; l < program.launches()->size(); ++l) {
+    const program::Launch &launch = *program.launches()->Get(l);
+    if (!launch.streams())
+      continue;
+    for (uint32_t s : *launch.streams()) {
+      if (!program.streams() || s >= program.streams()->size())
+        throw Error(ErrorClass::BadProgram,
+                    world.describeLaunch(l) + " lists a stream that does not "
+                                              "exist");
+      const program::HostStream &stream = *program.streams()->Get(s);
+      if (!listed.insert(s).second)
+        throw Error(ErrorClass::BadProgram,
+                    "stream '" + stream.name()->str() +
+                        "' is listed by two launches");
+      auto &lanes = stream.direction() == program::Direction::In ? in : out;
+      for (uint32_t i = 0; i < stream.lanes()->size(); ++i)
+        lanes[{stream.color(), stream.lanes()->Get(i)->row()}].push_back(
+            {l, s, i, host.words(s, i)});
+    }
+  }
+  HostLanes result;
+  for (auto &[where, uses] : in) {
+    result.inputs.push_back(std::make_unique<InputLane>(
+        world, host, where.first, where.second));
+    result.inputs.back()->uses = std::move(uses);
+  }
+  for (auto &[where, uses] : out) {
+    result.outputs.push_back(std::make_unique<OutputLane>(
+        world, host, where.first, where.second));
+    result.outputs.back()->uses = std::move(uses);
+  }
+  return result;
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/emulator/MainThread.h"
+
+#include "runtime/program/Errors.h"
+
+#include <algorithm>
+
+namespace wsec::runtime {
+
+MainThread::MainThread(World &world, Strip &strip)
+    : world(world), strip(strip), loops(size_t(strip.code.loopDepth) + 1) {}
+
+void MainThread::run() {
+  while (!finished) {
+    if (!finishPending())
+      return;
+    if (!frames.empty())
+      step();
+    else if (running)
+      endLaunch();
+    else if (!nextLaunch())
+      finished = true;
+  }
+}
+
+/// Starts the next launch that concerns this class; false after the last.
+bool MainThread::nextLaunch() {
+  const auto &launches = *world.image.program.launches();
+  for (; launch < launches.size(); ++launch) {
+    const Body *body = strip.code.routine(launches[unsigned(launch)]->routine());
+    if (!body)
+      continue;
+    // Command wavelets follow one another, a cycle apart.
+    double command = double(launch) + world.image.commandLatency[strip.index];
+    now = std::max(now, command) + world.image.machine.task_overhead();
+    world.recordLaunch(launch, now, now);
+    frames.push_back({body, 0, 1});
+    running = true;
+    return true;
+  }
+  return false;
+}
+
+void MainThread::endLaunch() {
+  world.recordLaunch(launch, now, now);
+  running = false;
+  ++launch;
+}
+
+/// Completes what the thread is held up by; false if it must wait.
+bool MainThread::finishPending() {
+  if (current) {
+    if (!current->advance(*this))
+      return false;
+    now = current->time();
+    current.reset();
+  }
+  for (int i = 0; i <= laneThread; ++i) {
+    if (!(awaited >> i & 1) || !microthreads[i])
+      continue;
+    if (!microthreads[i]->idle())
+      return false;
+    now = std::max(now, microthreads[i]->finished());
+    for (const PendingWrite &write : pendingWrites)
+      if (write.thread == i)
+        markInitialised(strip, write.pattern);
+    std::erase_if(pendingWrites,
+                  [&](const PendingWrite &w) { return w.thread == i; });
+  }
+  awaited = 0;
+  return true;
+}
+
+void MainThread::step() {
+  Frame &frame = frames.back();
+  if (frame.next == frame.body->size())
+    return leaveBody();
+  const StatementCode &statement = (*frame.body)[frame.next++];
+  if (const auto *instruction = std::get_if<InstructionCode>(&statement))
+    execute(*instruction);
+  else if (const auto *loop = std::get_if<LoopCode>(&statement))
+    enter(*loop);
+  else
+    awaited |= std::get<AwaitCode>(statement).threads;
+}
+
+void MainThread::enter(const LoopCode &loop) {
+  if (loop.guard >= 0 && strip.scalars[loop.guard] == 0)
+    return;
+  int64_t count = loop.count.value(bindings(strip.scalars));
+  if (count <= 0)
+    return;
+  loops[frames.size() - 1] = 0;
+  frames.push_back({&loop.body, 0, count});
+}
+
+void MainThread::leaveBody() {
+  Frame &frame = frames.back();
+  bool loop = frames.size() > 1;
+  if (loop)
+    now += world.image.machine.loop_overhead();
+  if (loop && ++loops[frames.size() - 2] < frame.iterations)
+    frame.next = 0;
+  else
+    frames.pop_back();
+}
+
+Microthread &MainThread::microthread(int index) {
+  std::unique_ptr<Microthread> &slot = microthreads[index];
+  if (!slot)
+    slot = std::make_unique<Microthread>(world, *this);
+  return *slot;
+}
+
+void MainThread::execute(const InstructionCode &code) {
+  bool uniform = strip.uniform(code);
+  if (!uniform) {
+    executeLanes(code, code.asynchronous() ? code.thread : laneThread);
+    if (!code.asynchronous())
+      awaited |= 1u << laneThread;
+    return;
+  }
+  if (code.guard >= 0 && strip.scalars[code.guard] == 0)
+    return;
+  auto run = std::make_unique<InstructionRun>(
+      RunSite{world, strip, code, launch, -1}, bindings(strip.scalars));
+  checkPendingWrites(*run, code.thread);
+  if (!code.asynchronous()) {
+    current = std::move(run);
+    current->start(now);
+    return;
+  }
+  now += 1;
+  notePendingWrite(*run, code.thread);
+  std::vector<std::unique_ptr<InstructionRun>> runs;
+  runs.push_back(std::move(run));
+  microthread(code.thread).issue(std::move(runs), now);
+}
+
+void MainThread::executeLanes(const InstructionCode &code, int thread) {
+  std::vector<std::unique_ptr<InstructionRun>> runs;
+  for (int lane : strip.activeLanes(code)) {
+    std::vector<int64_t> scalars = strip.laneScalars(lane);
+    runs.push_back(std::make_unique<InstructionRun>(
+        RunSite{world, strip, code, launch, lane}, bindings(scalars)));
+    checkPendingWrites(*runs.back(), thread);
+  }
+  for (const auto &run : runs)
+    if (code.asynchronous())
+      notePendingWrite(*run, thread);
+  if (code.asynchronous())
+    now += 1;
+  microthread(thread).issue(std::move(runs), now);
+}
+
+void MainThread::checkPendingWrites(const InstructionRun &run,
+                                    int thread) const {
+  for (const PendingWrite &write : pendingWrites)
+    if (write.thread != thread && run.touches(write.pattern))
+      throw Error(ErrorClass::BadProgram,
+                  world.describeLaunch(launch) + ", class '" +
+                      strip.code.name + "', PE " +
+                      toString(strip.pe(std::max(0, run.lane()))) + ": " +
+                      describe(run.code()) +
+                      " touches what microthread " +
+                      std::to_string(write.thread) +
+                      " writes, without an await between");
+}
+
+void MainThread::notePendingWrite(const InstructionRun &run, int thread) {
+  const std::optional<MemoryPattern> &pattern = run.destination();
+  if (!pattern)
+    return;
+  if (!pendingWrites.empty() && pendingWrites.back().thread == thread &&
+      pendingWrites.back().pattern == *pattern)
+    return;
+  pendingWrites.push_back({thread, *pattern});
+}
+
+std::vector<std::pair<std::string, int>> MainThread::waits() const {
+  std::vector<std::pair<std::string, int>> result;
+  if (current)
+    result.push_back({world.describeLaunch(launch) + ", class '" +
+                          strip.code.name + "': " + current->describeWait(),
+                      -1});
+  for (const auto &thread : microthreads)
+    if (thread)
+      for (const InstructionRun *run : thread->waiting())
+        result.push_back({world.describeLaunch(run->launch()) + ", class '" +
+                              strip.code.name + "': " + run->describeWait(),
+                          run->lane()});
+  return result;
+}
+
+} // namespace wsec::runtime

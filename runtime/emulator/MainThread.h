@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The main thread of the PEs of a strip: waits for command wavelets and runs
+// routines.
+#ifndef RUNTIME_EMULATOR_MAINTHREAD_H
+#define RUNTIME_EMULATOR_MAINTHREAD_H
+
+#include "runtime/emulator/Microthread.h"
+
+#include <array>
+#include <memory>
+#include <vector>
+
+namespace wsec::runtime {
+
+class MainThread : public Actor {
+public:
+  MainThread(World &world, Strip &strip);
+
+  void run() override;
+  bool done() const { return finished; }
+  /// What the strip waits for, as (description, lane or -1 for all).
+  std::vector<std::pair<std::string, int>> waits() const;
+  const Strip &where() const { return strip; }
+
+private:
+  /// A body in execution; the outermost is the routine's.
+  struct Frame {
+    const Body *body;
+    size_t next;
+    int64_t iterations;
+  };
+  /// Words that a microthread may still write.
+  struct PendingWrite {
+    int thread;
+    MemoryPattern pattern;
+  };
+
+  bool nextLaunch();
+  void endLaunch();
+  bool finishPending();
+  void step();
+  void execute(const InstructionCode &code);
+  void executeLanes(const InstructionCode &code, int thread);
+  void enter(const LoopCode &loop);
+  void leaveBody();
+  void checkPendingWrites(const InstructionRun &run, int thread) const;
+  void notePendingWrite(const InstructionRun &run, int thread);
+  Microthread &microthread(int index);
+  Bindings bindings(const std::vector<int64_t> &scalars) const {
+    return {scalars.data(), loops.data()};
+  }
+
+  /// Synchronous instructions whose colors differ among the lanes run as if
+  /// on this microthread, which is awaited at once.
+  static constexpr int laneThread = 8;
+
+  World &world;
+  Strip &strip;
+  size_t launch = 0;
+  bool running = false, finished = false;
+  double now = 0;
+  std::vector<Frame> frames;
+  std::vector<int64_t> loops;
+  std::unique_ptr<InstructionRun> current;
+  unsigned awaited = 0; ///< microthreads, a bit set
+  std::array<std::unique_ptr<Microthread>, laneThread + 1> microthreads;
+  std::vector<PendingWrite> pendingWrites;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_EMULATOR_MAINTHREAD_H

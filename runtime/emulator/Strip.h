@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A strip: neighbouring PEs of one class and column that do the same at the
+// same time. Word w of lane l of its SRAM lies beside that of lane l + 1, so
+// one instruction on all PEs of a strip is one long vector operation.
+#ifndef RUNTIME_EMULATOR_STRIP_H
+#define RUNTIME_EMULATOR_STRIP_H
+
+#include "runtime/emulator/Code.h"
+#include "runtime/emulator/Router.h"
+
+#include <memory>
+#include <vector>
+
+namespace wsec::runtime {
+
+class Strip {
+public:
+  Strip(int index, int classIndex, const ClassCode &code, Coordinate first,
+        int yStep, std::vector<int64_t> scalars);
+
+  const int index;
+  const int classIndex;
+  const ClassCode &code;
+  const Coordinate first; ///< lane 0
+  const int yStep;
+  int lanes = 1;
+  std::vector<int64_t> scalars; ///< of lane 0
+  std::vector<bool> varying;    ///< scalars that differ among the lanes
+
+  Coordinate pe(int lane) const { return {first.x, first.y + lane * yStep}; }
+  int laneOf(Coordinate pe) const { return (pe.y - first.y) / yStep; }
+
+  /// Scalars of one lane, all of them.
+  std::vector<int64_t> laneScalars(int lane) const;
+  /// Whether all lanes do the same in `instruction`.
+  bool uniform(const InstructionCode &instruction) const;
+  /// Lanes in which the guard of `instruction` holds.
+  const std::vector<int> &activeLanes(const InstructionCode &instruction);
+
+  /// Forgets the contents of the SRAM.
+  void reset();
+  float *sram(int64_t word) {
+    return memory.get() + (word - code.firstDataWord) * lanes;
+  }
+  bool initialised(int64_t word) const {
+    return written[size_t(word - code.firstDataWord)];
+  }
+  void markInitialised(int64_t word) {
+    written[size_t(word - code.firstDataWord)] = true;
+  }
+
+private:
+  std::unique_ptr<float[]> memory;
+  std::vector<bool> written;
+  std::vector<std::unique_ptr<std::vector<int>>> active;
+};
+
+/// Cuts the rectangles of all classes into strips, in order of class,
+/// rectangle, column and row.
+std::vector<std::unique_ptr<Strip>>
+makeStrips(const program::Program &program,
+           const std::vector<ClassCode> &classes, const RouterTables &router);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_EMULATOR_STRIP_H

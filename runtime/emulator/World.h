@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What all actors of a run share: strips, channels and where sent words go.
+#ifndef RUNTIME_EMULATOR_WORLD_H
+#define RUNTIME_EMULATOR_WORLD_H
+
+#include "runtime/emulator/Channel.h"
+#include "runtime/emulator/Emulator.h"
+#include "runtime/emulator/Router.h"
+#include "runtime/emulator/Scheduler.h"
+#include "runtime/emulator/Strip.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// What never changes from run to run.
+struct ProgramImage {
+  explicit ProgramImage(const program::Program &program);
+
+  const program::Program &program;
+  const program::Machine &machine;
+  RouterTables router;
+  std::vector<ClassCode> classes;
+  std::vector<std::unique_ptr<Strip>> strips;
+  /// Strip of each PE, row by row; -1: no code.
+  std::vector<int> stripOf;
+  /// Per strip, cycles until the command wavelet arrives.
+  std::vector<double> commandLatency;
+
+private:
+  void mapStrips();
+  void followCommand();
+};
+
+/// Where the words go that a strip, or a lane of the west edge, sends on one
+/// color: lanes [from, from + count) of the sender to lanes [to, to + count)
+/// of a channel, or lane `from` to all of these.
+struct Link {
+  Channel *channel;
+  int from, to, count;
+  bool broadcast;
+  double latency;
+};
+
+class Links {
+public:
+  /// Sends words of all lanes.
+  void push(const Chunk &chunk) const;
+  /// Sends words of one lane; the chunk holds only these.
+  void push(const Chunk &chunk, int lane) const;
+  /// Whether the sender should wait; it is then woken.
+  bool full(Actor &writer) const;
+  bool full(Actor &writer, int lane) const;
+
+  std::vector<Link> links;
+  /// Lanes whose PE has no valid route to send on.
+  std::vector<int> mute;
+};
+
+/// One run. Channels and links appear when first used.
+class World {
+public:
+  World(ProgramImage &image, const EmulatorOptions &options);
+
+  ProgramImage &image;
+  Scheduler scheduler;
+
+  Channel &channel(const Strip &strip, int color);
+  /// The channel behind the east edge at `row`.
+  Channel &exitChannel(int color, int row);
+  const Links &links(const Strip &strip, int color);
+  Links hostLinks(int color, int row);
+
+  /// Makes room in full channels; whether any sender waited.
+  bool growChannels();
+  /// Throws UnreadTraffic if a channel holds words.
+  void checkAllRead();
+
+  /// "kernel 'fc1', launch 3", for messages.
+  std::string describeLaunch(size_t launch) const;
+  void recordLaunch(size_t launch, double start, double end);
+  void count(uint64_t instructions, uint64_t elements) {
+    vectorInstructions.fetch_add(instructions, std::memory_order_relaxed);
+    operations.fetch_add(elements, std::memory_order_relaxed);
+  }
+
+  std::vector<LaunchTime> launches;
+  std::vector<bool> launched;
+  std::atomic<uint64_t> vectorInstructions{0}, operations{0};
+
+private:
+  struct Wiring {
+    std::mutex lock;
+    std::map<int, std::unique_ptr<Channel>> channels;
+    std::map<int, std::unique_ptr<Links>> links;
+  };
+  void checkColor(int color, const std::string &who) const;
+  void connect(Links &links, int color, const Flow &flow, int fromLane,
+               bool fromHost);
+
+  const size_t channelWords;
+  std::vector<std::unique_ptr<Wiring>> wiring;
+  std::mutex exitLock, launchLock;
+  std::map<std::pair<int, int>, std::unique_ptr<Channel>> exits;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_EMULATOR_WORLD_H
