@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Masks in the one form onnx.attention takes: additive f32 of rank 4.
+#ifndef COMPILER_SIMPLIFY_ATTENTIONMASK_H
+#define COMPILER_SIMPLIFY_ATTENTIONMASK_H
+
+#include "compiler/simplify/OnnxValues.h"
+
+namespace wsec::simplify {
+
+/// Extents of an attention: batch, heads, queries, keys.
+struct AttentionExtents {
+  int64_t batch, heads, queries, keys;
+};
+
+/// `mask`, which broadcasts to scores of shape `scores`, as [B|1,1,S|1,T].
+/// Null with a reason if it differs between heads or cannot be brought there.
+mlir::Value maskOfRank4(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value mask, llvm::ArrayRef<int64_t> scores,
+                        const AttentionExtents &extents, std::string &why);
+
+/// f32: 0 where `keep` is true and `masked` where it is false, or the other
+/// way round if `inverted`.
+mlir::Value additiveMask(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value keep, double masked, bool inverted);
+
+/// The sum of two masks of rank 4; constants are added now.
+mlir::Value addMasks(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value a, mlir::Value b);
+
+/// Holds for a constant mask that hides exactly the keys j > i of query i.
+bool isCausalMask(mlir::Value mask);
+
+/// Scores below this are as good as minus infinity.
+inline constexpr double maskedScore = -1.0e4;
+
+} // namespace wsec::simplify
+
+#endif // COMPILER_SIMPLIFY_ATTENTIONMASK_H

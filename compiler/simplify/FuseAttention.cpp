@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention out of primitives.
+//
+//   product(Q', K'^T) -> scale, masks -> softmax -> product(., V')
+//
+// is matched backwards from the second product. Q', K' and V' are traced to
+// the tensors with the projections (ViewTracing.h); an operand is in order when
+// its strides are those of heads in a [batch, token, feature] tensor:
+//
+//   batch: tokens * features   head: size   token: features   feature: 1
+//
+// So it does not matter which reshapes and transposes an exporter chose. The
+// result goes back through a reshape and a transpose of our own, which cancel
+// with those that follow.
+#include "compiler/simplify/AttentionMask.h"
+#include "compiler/simplify/Passes.h"
+#include "compiler/simplify/ViewTracing.h"
+#include "mlir/IR/BuiltinOps.h"
+#include <limits>
+
+namespace wsec::simplify {
+#define GEN_PASS_DEF_FUSEATTENTION
+#include "compiler/simplify/Passes.h.inc"
+} // namespace wsec::simplify
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::simplify;
+using onnx::BinaryKind;
+
+//===----------------------------------------------------------------------===//
+// Operands: heads of a [batch, token, feature] tensor
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Heads of `size` features, from feature `offset` on, of a root whose
+/// elements are [batch, tokens, features].
+struct Heads {
+  Value root;
+  double scale;
+  int64_t batch, tokens, features, heads, size, offset;
+};
+} // namespace
+
+/// Reads `value` as heads with tokens along `rowDim` and features along
+/// `columnDim`; these are its last two dimensions in some order.
+static std::optional<Heads> matchHeads(Value value, size_t rowDim,
+                                       size_t columnDim) {
+  TracedView traced = traceScaledLayout(value);
+  const StridedView &view = traced.view;
+  Shape shape = view.shape();
+  Heads h{traced.root, traced.scale, 0, shape[rowDim], 0, 0,
+          shape[columnDim], 0};
+  ArrayRef<int64_t> root = shapeOf(traced.root);
+  if (root.size() < 2 || numElements(shape) == 0)
+    return std::nullopt;
+  StridedView::Atoms row = view.atoms(rowDim, 1);
+  StridedView::Atoms column = view.atoms(columnDim, 1);
+  if (row.size() > 1 || column.size() > 1 ||
+      (!column.empty() && column.front().stride != 1))
+    return std::nullopt;
+  // One step of the token is all features of the root.
+  h.features = row.empty() ? numElements(root.drop_front(
+                                 std::min<size_t>(2, root.size() - 1)))
+                           : row.front().stride;
+  if (h.features <= 0 || numElements(root) % (h.features * h.tokens) != 0)
+    return std::nullopt;
+  h.batch = numElements(root) / (h.features * h.tokens);
+  int64_t lead = numElements(ArrayRef<int64_t>(shape).drop_back(2));
+  if (lead % h.batch != 0)
+    return std::nullopt;
+  h.heads = lead / h.batch;
+  h.offset = view.getOffset();
+  if (h.offset < 0 || h.offset + h.heads * h.size > h.features)
+    return std::nullopt;
+  auto expected = StridedView::strided({h.batch, h.heads}, 0,
+                                       {h.tokens * h.features, h.size});
+  if (view.atoms(0, view.rank() - 2) != expected.atoms(0, 2))
+    return std::nullopt;
+  return h;
+}
+
+/// The operand as a [batch, token, heads * size] tensor.
+static Value toRank3(OpBuilder &builder, Location loc, const Heads &h,
+                     StringRef node) {
+  Value x = reshapeTo(builder, loc, h.root, {h.batch, h.tokens, h.features},
+                      node);
+  int64_t width = h.heads * h.size;
+  if (width == h.features)
+    return x;
+  Shape shape{h.batch, h.tokens, width};
+  return onnx::SliceOp::create(builder, loc, withShape(x, shape), x,
+                               ArrayRef<int64_t>{0, 0, h.offset},
+                               ArrayRef<int64_t>{1, 1, 1},
+                               builder.getStringAttr(node));
+}
+
+//===----------------------------------------------------------------------===//
+// Scores: from softmax back to the product of Q and K
+//===----------------------------------------------------------------------===//
+
+static onnx::NodeOp productOf(Value value) {
+  auto node = value.getDefiningOp<onnx::NodeOp>();
+  return node && node.getOpType() == "MatMul" && node.getDomain().empty()
+             ? node
+             : onnx::NodeOp();
+}
+
+namespace {
+/// Something added to the scores, of shape `scores` where that happens.
+struct Mask {
+  Value value;
+  Shape scores;
+  bool isCondition = false; // true where scores are kept...
+  bool isInverted = false;  // ...or where they are replaced
+  double masked = 0;        // by this.
+};
+
+struct Scores {
+  onnx::NodeOp product;
+  double scale = 1;
+  SmallVector<Mask> masks;
+};
+} // namespace
+
+static bool keepsLastTwo(onnx::ReshapeOp op) {
+  ArrayRef<int64_t> from = shapeOf(op.getX()), to = shapeOf(op.getY());
+  return from.size() >= 2 && to.size() >= 2 &&
+         from.take_back(2) == to.take_back(2);
+}
+
+/// Peels what is applied to the product, outermost first. On failure `scores`
+/// is not usable.
+static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
+  if ((scores.product = productOf(value)))
+    return true;
+  if (depth > 8)
+    return false;
+  auto inside = [&](Value x) { return peelScores(x, scores, depth + 1); };
+  // Masks have to be outside of scales, or a scale would apply to them.
+  auto withMask = [&](Mask mask, Value x) {
+    if (scores.scale != 1 || shapeOf(x) != shapeOf(value))
+      return false;
+    size_t before = scores.masks.size();
+    scores.masks.push_back(std::move(mask));
+    if (inside(x))
+      return true;
+    scores.masks.truncate(before);
+    return false;
+  };
+  Operation *op = value.getDefiningOp();
+  if (auto reshape = dyn_cast_or_null<onnx::ReshapeOp>(op))
+    return keepsLastTwo(reshape) && inside(reshape.getX());
+  if (auto where = dyn_cast_or_null<onnx::WhereOp>(op)) {
+    Mask mask{where.getCondition(), Shape(shapeOf(value)), true};
+    for (auto [x, other] : {std::pair(where.getA(), where.getB()),
+                            std::pair(where.getB(), where.getA())}) {
+      std::optional<double> masked = uniformValue(other);
+      mask.isInverted = x == where.getB();
+      if (!masked || !(*masked <= maskedScore))
+        continue;
+      mask.masked = *masked;
+      return withMask(mask, x);
+    }
+    return false;
+  }
+  auto binary = dyn_cast_or_null<onnx::BinaryOp>(op);
+  if (!binary)
+    return false;
+  Value a = binary.getA(), b = binary.getB();
+  switch (binary.getKind()) {
+  case BinaryKind::Add:
+    return withMask({b, Shape(shapeOf(value))}, a) ||
+           withMask({a, Shape(shapeOf(value))}, b);
+  case BinaryKind::Mul:
+    for (auto [x, c] : {std::pair(a, b), std::pair(b, a)})
+      if (std::optional<double> factor = uniformValue(c)) {
+        scores.scale *= *factor;
+        return inside(x);
+      }
+    return false;
+  case BinaryKind::Div:
+    if (std::optional<double> divisor = uniformValue(b)) {
+      scores.scale /= *divisor;
+      return inside(a);
+    }
+    return false;
+  case BinaryKind::Max: // a clamp to the lowest float
+    if (std::optional<double> low = uniformValue(b); low && *low < -1e30)
+      return inside(a);
+    return false;
+  default:
+    return false;
+  }
+}
+
+/// Skips `where(isnan(p), 0, p)`, a guard for rows without any key, and
+/// reshapes; the softmax below, or null.
+static onnx::SoftmaxOp peelProbabilities(Value value) {
+  if (auto softmax = value.getDefiningOp<onnx::SoftmaxOp>())
+    return softmax;
+  if (auto reshape = value.getDefiningOp<onnx::ReshapeOp>())
+    return keepsLastTwo(reshape) ? peelProbabilities(reshape.getX())
+                                 : onnx::SoftmaxOp();
+  auto where = value.getDefiningOp<onnx::WhereOp>();
+  if (!where || uniformValue(where.getA()) != 0.0)
+    return {};
+  auto isNaN = where.getCondition().getDefiningOp<onnx::UnaryOp>();
+  if (!isNaN || isNaN.getKind() != onnx::UnaryKind::Not)
+    return {};
+  auto equal = isNaN.getX().getDefiningOp<onnx::BinaryOp>();
+  if (!equal || equal.getKind() != BinaryKind::Equal ||
+      equal.getA() != where.getB() || equal.getB() != where.getB())
+    return {};
+  return peelProbabilities(where.getB());
+}
+
+//===----------------------------------------------------------------------===//
+// The rewrite
+//===----------------------------------------------------------------------===//
+
+namespace {
+class AttentionFusion {
+public:
+  explicit AttentionFusion(onnx::NodeOp output) : output(output) {}
+
+  /// Replaces the product by V; false with a reason if it is no attention we
+  /// can map, or without one if it is no attention at all.
+  bool run() {
+    auto softmax = peelProbabilities(output.getInputs()[0]);
+    Scores scores;
+    if (!softmax || !peelScores(softmax.getX(), scores))
+      return false;
+    if (!matchOperands(scores))
+      return false;
+    OpBuilder builder(output);
+    Value bias;
+    for (const Mask &mask : scores.masks) {
+      Value next = maskBias(builder, mask);
+      if (!next)
+        return false;
+      bias = bias ? addMasks(builder, loc(), bias, next) : next;
+    }
+    replace(builder, bias, scores.scale * q.scale * k.scale);
+    return true;
+  }
+
+  std::string why;
+
+private:
+  Location loc() { return output.getLoc(); }
+
+  bool matchOperands(const Scores &scores) {
+    onnx::NodeOp product = scores.product;
+    size_t rank = shapeOf(product.getInputs()[0]).size();
+    size_t valueRank = shapeOf(output.getInputs()[1]).size();
+    if (rank < 2 || shapeOf(product.getInputs()[1]).size() != rank ||
+        valueRank < 2)
+      return false;
+    auto query = matchHeads(product.getInputs()[0], rank - 2, rank - 1);
+    auto key = matchHeads(product.getInputs()[1], rank - 1, rank - 2);
+    auto value = matchHeads(output.getInputs()[1], valueRank - 2,
+                            valueRank - 1);
+    for (auto [heads, what] : {std::pair(&query, "queries"),
+                               std::pair(&key, "keys"),
+                               std::pair(&value, "values")})
+      if (!*heads) {
+        why = std::string("the ") + what +
+              " of this attention are not heads of a [batch, token, feature] "
+              "tensor";
+        return false;
+      }
+    q = *query, k = *key, v = *value;
+    if (q.batch != k.batch || q.heads != k.heads || q.size != k.size ||
+        v.batch != k.batch || v.heads != k.heads || v.tokens != k.tokens) {
+      why = "queries, keys and values differ in batch or heads";
+      return false;
+    }
+    if (v.scale != 1) {
+      why = "the values are scaled";
+      return false;
+    }
+    return true;
+  }
+
+  /// A mask as additive bias of rank 4.
+  Value maskBias(OpBuilder &builder, const Mask &mask) {
+    AttentionExtents extents{q.batch, q.heads, q.tokens, k.tokens};
+    Value value =
+        maskOfRank4(builder, loc(), mask.value, mask.scores, extents, why);
+    if (value && mask.isCondition)
+      return additiveMask(builder, loc(), value, mask.masked,
+                          mask.isInverted);
+    return value;
+  }
+
+  void replace(OpBuilder &builder, Value bias, double scale) {
+    StringRef node = output.getNode();
+    Value x = toRank3(builder, loc(), q, node);
+    auto type = withShape(x, {q.batch, q.tokens, v.heads * v.size});
+    Value y = onnx::AttentionOp::create(
+        builder, loc(), type, x, toRank3(builder, loc(), k, node),
+        toRank3(builder, loc(), v, node), bias,
+        builder.getI64IntegerAttr(q.heads), builder.getF32FloatAttr(scale),
+        UnitAttr(), builder.getStringAttr(node));
+    y = reshapeTo(builder, loc(), y, {q.batch, q.tokens, v.heads, v.size},
+                  node);
+    auto byHead = withShape(y, {q.batch, v.heads, q.tokens, v.size});
+    y = onnx::TransposeOp::create(builder, loc(), byHead, y,
+                                  ArrayRef<int64_t>{0, 2, 1, 3},
+                                  builder.getStringAttr(node));
+    y = reshapeTo(builder, loc(), y, shapeOf(output.getResult(0)), node);
+    output.getResult(0).replaceAllUsesWith(y);
+    output.erase();
+  }
+
+  onnx::NodeOp output;
+  Heads q, k, v;
+};
+
+struct FuseAttentionPass
+    : wsec::simplify::impl::FuseAttentionBase<FuseAttentionPass> {
+  void runOnOperation() override {
+    // From the last: the inner products lose their users first.
+    SmallVector<onnx::NodeOp> products;
+    getOperation().walk([&](onnx::NodeOp op) {
+      if (op->getNumResults() == 1 && productOf(op.getResult(0)) &&
+          isa<RankedTensorType>(op.getResult(0).getType()))
+        products.push_back(op);
+    });
+    for (onnx::NodeOp op : llvm::reverse(products)) {
+      AttentionFusion fusion(op);
+      if (fusion.run())
+        ++attentions;
+      else if (!fusion.why.empty())
+        op->setAttr(reasonAttrName, StringAttr::get(&getContext(), fusion.why));
+    }
+    getOperation().walk([&](onnx::AttentionOp op) { simplifyMask(op); });
+  }
+
+  /// A bias that says "causal" becomes the flag.
+  void simplifyMask(onnx::AttentionOp op) {
+    if (!op.getBias() || !isCausalMask(op.getBias()))
+      return;
+    op.getBiasMutable().clear();
+    op.setCausal(true);
+    ++causalMasks;
+  }
+};
+} // namespace

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operators that read or write elements at computed positions. Most of those
+// in a transformer build masks and positions out of constants.
+#include "compiler/simplify/Node.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace wsec::simplify;
+using llvm::ArrayRef;
+
+static ArrayRef<int64_t> front(const Shape &shape, int64_t count) {
+  return ArrayRef(shape).take_front(count);
+}
+static ArrayRef<int64_t> behind(const Shape &shape, int64_t count) {
+  return ArrayRef(shape).drop_front(count);
+}
+static Shape joined(std::initializer_list<ArrayRef<int64_t>> parts) {
+  Shape result;
+  for (ArrayRef<int64_t> part : parts)
+    result.append(part.begin(), part.end());
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Gather
+//===----------------------------------------------------------------------===//
+
+/// Indices first, first + step, ... are a slice: no element of the table is
+/// read. Equal indices have step 0.
+static std::optional<Fact> gatherAsView(const Fact &table, int64_t axis,
+                                        ArrayRef<int64_t> indices,
+                                        const Shape &result) {
+  if (!table.constant || indices.empty())
+    return std::nullopt;
+  int64_t step = indices.size() > 1 ? indices[1] - indices[0] : 1;
+  for (size_t i = 1; i < indices.size(); ++i)
+    if (indices[i] - indices[i - 1] != step)
+      return std::nullopt;
+  auto sliced = table.constant->view.sliced(axis, indices.front(),
+                                            indices.size(), step);
+  if (!sliced)
+    return std::nullopt;
+  auto shaped = sliced->reshaped(result);
+  if (!shaped)
+    return std::nullopt;
+  return Fact{table.type, result, Constant{table.constant->storage, *shaped}};
+}
+
+static bool gather(Node &node) {
+  if (!node.needs(2))
+    return false;
+  const Fact &table = node.input(0), &ids = node.input(1);
+  std::optional<int64_t> axis = node.axisAttr(0, table.rank());
+  if (!axis)
+    return false;
+  Fact result{table.type,
+              joined({front(table.shape, *axis), ids.shape,
+                      behind(table.shape, *axis + 1)}),
+              std::nullopt};
+  node.outputs[0] = result;
+  if (!ids.constant)
+    return true;
+  std::optional<Shape> indices = node.ints(1, "indices");
+  if (!indices)
+    return true;
+  int64_t extent = table.shape[*axis];
+  for (int64_t &index : *indices) {
+    if (index < -extent || index >= extent)
+      return node.fail("index " + llvm::Twine(index) + " is outside extent " +
+                       llvm::Twine(extent));
+    index += index < 0 ? extent : 0;
+  }
+  if (auto view = gatherAsView(table, *axis, *indices, result.shape)) {
+    node.outputs[0] = *view;
+    return true;
+  }
+  auto tensors = node.loadAll(result);
+  if (!tensors)
+    return true;
+  Tensor gathered(result.type, result.shape);
+  int64_t inner = numElements(behind(table.shape, *axis + 1));
+  int64_t count = indices->size();
+  for (int64_t i = 0; i < gathered.size(); ++i) {
+    int64_t outer = i / inner / count, index = (*indices)[i / inner % count];
+    gathered.set(i, tensors->front(),
+                 (outer * extent + index) * inner + i % inner);
+  }
+  node.outputs[0] = Fact::ofTensor(std::move(gathered));
+  return true;
+}
+
+static bool gatherElements(Node &node) {
+  if (!node.needs(2))
+    return false;
+  const Fact &x = node.input(0), &ids = node.input(1);
+  std::optional<int64_t> axis = node.axisAttr(0, x.rank());
+  if (!axis)
+    return false;
+  if (x.rank() != ids.rank())
+    return node.fail("indices differ in rank from the data");
+  node.outputs[0] = Fact{x.type, ids.shape, std::nullopt};
+  auto tensors = node.loadAll(node.outputs[0]);
+  if (!tensors)
+    return true;
+  Tensor result(x.type, ids.shape);
+  Shape strides = rowMajorStrides(x.shape);
+  int64_t stride = strides[*axis], next = 0;
+  strides[*axis] = 0;
+  forEachPosition(ids.shape, 0, strides, [&](int64_t position) {
+    int64_t index = (*tensors)[1].asInt(next);
+    index += index < 0 ? x.shape[*axis] : 0;
+    result.set(next++, (*tensors)[0], position + index * stride);
+  });
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+/// Position of the block that `width` indices from `start` on point at.
+static std::optional<int64_t> blockAt(const Tensor &indices, int64_t start,
+                                      const Shape &shape, int64_t firstDim,
+                                      int64_t width) {
+  Shape strides = rowMajorStrides(shape);
+  int64_t position = 0;
+  for (int64_t i = 0; i < width; ++i) {
+    int64_t extent = shape[firstDim + i], index = indices.asInt(start + i);
+    index += index < 0 ? extent : 0;
+    if (index < 0 || index >= extent)
+      return std::nullopt;
+    position += index * strides[firstDim + i];
+  }
+  return position;
+}
+
+static bool gatherND(Node &node) {
+  if (!node.needs(2))
+    return false;
+  const Fact &x = node.input(0), &ids = node.input(1);
+  int64_t batch = node.intAttr("batch_dims", 0);
+  if (ids.rank() == 0 || batch >= ids.rank() ||
+      batch + ids.shape.back() > x.rank())
+    return node.fail("indices are too long for rank " + llvm::Twine(x.rank()));
+  int64_t width = ids.shape.back();
+  node.outputs[0] = Fact{x.type,
+                         joined({front(ids.shape, ids.rank() - 1),
+                                 behind(x.shape, batch + width)}),
+                         std::nullopt};
+  auto tensors = node.loadAll(node.outputs[0]);
+  if (!tensors)
+    return true;
+  Tensor result(x.type, node.outputs[0].shape);
+  int64_t block = numElements(behind(x.shape, batch + width));
+  int64_t tuples = width == 0 ? 0 : (*tensors)[1].size() / width;
+  int64_t batches = numElements(front(x.shape, batch));
+  int64_t batchSize = numElements(behind(x.shape, batch));
+  for (int64_t t = 0; t < tuples; ++t) {
+    auto at = blockAt((*tensors)[1], t * width, x.shape, batch, width);
+    if (!at)
+      return node.fail("an index is outside the data");
+    int64_t from = *at + t / (tuples / batches) * batchSize;
+    for (int64_t i = 0; i < block; ++i)
+      result.set(t * block + i, (*tensors)[0], from + i);
+  }
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Scatter
+//===----------------------------------------------------------------------===//
+
+static bool scatterND(Node &node) {
+  if (!node.needs(3))
+    return false;
+  const Fact &x = node.input(0), &ids = node.input(1);
+  if (ids.rank() == 0 || ids.shape.back() > x.rank())
+    return node.fail("indices are too long for rank " + llvm::Twine(x.rank()));
+  node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
+  if (node.stringAttr("reduction", "none") != "none")
+    return true;
+  auto tensors = node.loadAll(node.outputs[0]);
+  if (!tensors)
+    return true;
+  Tensor result = std::move((*tensors)[0]);
+  int64_t width = ids.shape.back();
+  int64_t block = numElements(behind(x.shape, width));
+  int64_t tuples = numElements(front(ids.shape, ids.rank() - 1));
+  for (int64_t t = 0; t < tuples; ++t) {
+    auto at = blockAt((*tensors)[1], t * width, x.shape, 0, width);
+    if (!at)
+      return node.fail("an index is outside the data");
+    for (int64_t i = 0; i < block; ++i)
+      result.set(*at + i, (*tensors)[2], t * block + i);
+  }
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+static bool scatterElements(Node &node) {
+  if (!node.needs(3))
+    return false;
+  const Fact &x = node.input(0), &ids = node.input(1);
+  std::optional<int64_t> axis = node.axisAttr(0, x.rank());
+  if (!axis)
+    return false;
+  node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
+  if (node.stringAttr("reduction", "none") != "none" || x.rank() != ids.rank())
+    return true;
+  auto tensors = node.loadAll(node.outputs[0]);
+  if (!tensors)
+    return true;
+  Tensor result = std::move((*tensors)[0]);
+  Shape strides = rowMajorStrides(x.shape);
+  int64_t stride = strides[*axis], next = 0;
+  strides[*axis] = 0;
+  forEachPosition(ids.shape, 0, strides, [&](int64_t position) {
+    int64_t index = (*tensors)[1].asInt(next);
+    index += index < 0 ? x.shape[*axis] : 0;
+    result.set(position + index * stride, (*tensors)[2], next++);
+  });
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Sequences and triangles
+//===----------------------------------------------------------------------===//
+
+static bool range(Node &node) {
+  if (!node.needs(3))
+    return false;
+  std::optional<Tensor> bounds[3];
+  for (size_t i = 0; i < 3; ++i) {
+    bounds[i] = node.input(i).load();
+    if (!bounds[i] || bounds[i]->size() != 1)
+      return node.fail("bounds have to be known at compile time");
+  }
+  double start = bounds[0]->asFloat(0), limit = bounds[1]->asFloat(0),
+         delta = bounds[2]->asFloat(0);
+  if (delta == 0)
+    return node.fail("delta is 0");
+  int64_t count = std::max<int64_t>(0, std::ceil((limit - start) / delta));
+  ElementType type = node.input(0).type;
+  if (count * storedBytes(type) > maxFoldedBytes)
+    return node.fail("range has " + llvm::Twine(count) + " elements");
+  Tensor result(type, {count});
+  for (int64_t i = 0; i < count; ++i) {
+    if (isFloat(type))
+      result.setFloat(i, start + i * delta);
+    else
+      result.setInt(i, bounds[0]->asInt(0) + i * bounds[2]->asInt(0));
+  }
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+static bool trilu(Node &node) {
+  if (!node.needs(1))
+    return false;
+  const Fact &x = node.input(0);
+  if (x.rank() < 2)
+    return node.fail("needs a tensor of rank 2 or more");
+  node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
+  auto tensors = node.loadAll(node.outputs[0]);
+  if (!tensors)
+    return true;
+  int64_t diagonal = node.has(1) ? (*tensors)[1].asInt(0) : 0;
+  bool upper = node.intAttr("upper", 1);
+  Tensor zero(x.type, {1}), &result = tensors->front();
+  int64_t columns = x.shape.back(), rows = x.shape[x.rank() - 2];
+  for (int64_t i = 0; i < result.size(); ++i) {
+    int64_t row = i / columns % rows, column = i % columns;
+    bool keep = upper ? column >= row + diagonal : column <= row + diagonal;
+    if (!keep)
+      result.set(i, zero, 0);
+  }
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+static bool cumSum(Node &node) {
+  if (!node.needs(2))
+    return false;
+  const Fact &x = node.input(0);
+  node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
+  auto tensors = node.loadAll(node.outputs[0]);
+  if (!tensors)
+    return true;
+  int64_t axis = (*tensors)[1].asInt(0);
+  axis += axis < 0 ? x.rank() : 0;
+  if (axis < 0 || axis >= x.rank())
+    return node.fail("axis outside the rank");
+  bool exclusive = node.intAttr("exclusive", 0);
+  bool reverse = node.intAttr("reverse", 0);
+  const Tensor &data = tensors->front();
+  Tensor result(x.type, x.shape);
+  int64_t inner = numElements(behind(x.shape, axis + 1));
+  int64_t extent = x.shape[axis];
+  for (int64_t line = 0; extent && line < data.size() / extent; ++line) {
+    int64_t base = line / inner * extent * inner + line % inner;
+    double sum = 0;
+    for (int64_t i = 0; i < extent; ++i) {
+      int64_t at = base + (reverse ? extent - 1 - i : i) * inner;
+      double next = sum + data.asFloat(at);
+      double value = exclusive ? sum : next;
+      if (isFloat(x.type))
+        result.setFloat(at, value);
+      else
+        result.setInt(at, int64_t(value));
+      sum = next;
+    }
+  }
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+static bool argExtreme(Node &node) {
+  if (!node.needs(1))
+    return false;
+  const Fact &x = node.input(0);
+  std::optional<int64_t> axis = node.axisAttr(0, x.rank());
+  if (!axis)
+    return false;
+  Fact result{ElementType::Int64, x.shape, std::nullopt};
+  if (node.intAttr("keepdims", 1))
+    result.shape[*axis] = 1;
+  else
+    result.shape.erase(result.shape.begin() + *axis);
+  node.outputs[0] = result;
+  return true;
+}
+
+static bool topK(Node &node) {
+  if (!node.needs(2))
+    return false;
+  const Fact &x = node.input(0);
+  std::optional<int64_t> axis = node.axisAttr(-1, x.rank());
+  std::optional<int64_t> count = node.oneInt(1, "k");
+  if (!axis || !count)
+    return false;
+  Shape shape = x.shape;
+  shape[*axis] = *count;
+  node.outputs[0] = Fact{x.type, shape, std::nullopt};
+  if (node.outputs.size() > 1)
+    node.outputs[1] = Fact{ElementType::Int64, shape, std::nullopt};
+  return true;
+}
+
+/// The number of results depends on the values, so they have to be known.
+static bool nonZero(Node &node) {
+  if (!node.needs(1))
+    return false;
+  std::optional<Tensor> x = node.input(0).load();
+  if (!x)
+    return node.fail("the number of results depends on the model's inputs");
+  Shape found;
+  for (int64_t i = 0; i < x->size(); ++i)
+    if (x->asBool(i))
+      found.push_back(i);
+  int64_t rank = x->shape().size(), count = found.size();
+  Shape strides = rowMajorStrides(x->shape());
+  Tensor result(ElementType::Int64, {rank, count});
+  for (int64_t d = 0; d < rank; ++d)
+    for (int64_t i = 0; i < count; ++i)
+      result.setInt(d * count + i, found[i] / strides[d] % x->shape()[d]);
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+llvm::ArrayRef<NamedRule> wsec::simplify::indexRules() {
+  static const NamedRule rules[] = {
+      {"Gather", gather},
+      {"GatherElements", gatherElements},
+      {"GatherND", gatherND},
+      {"ScatterND", scatterND},
+      {"ScatterElements", scatterElements},
+      {"Range", range},
+      {"Trilu", trilu},
+      {"CumSum", cumSum},
+      {"ArgMax", argExtreme},
+      {"ArgMin", argExtreme},
+      {"TopK", topK},
+      {"NonZero", nonZero},
+  };
+  return rules;
+}

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Types of all values, and values known at compile time. Two walks: forwards,
+// each node's rule turns facts about operands into facts about results;
+// backwards, nodes whose results are all known become constants, which then
+// are made only where something that stays reads them.
+#include "compiler/simplify/OnnxValues.h"
+#include "compiler/simplify/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace wsec::simplify {
+#define GEN_PASS_DEF_INFERANDFOLD
+#include "compiler/simplify/Passes.h.inc"
+} // namespace wsec::simplify
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::simplify;
+
+namespace {
+class Inference {
+public:
+  explicit Inference(int64_t opset) : opset(opset) {}
+
+  void visit(Operation &op) {
+    if (auto node = dyn_cast<onnx::NodeOp>(op))
+      return visitNode(node);
+    for (Value result : op.getResults())
+      remember(result);
+  }
+
+  void remember(Value value) {
+    if (std::optional<Fact> fact = factOf(value))
+      facts[value] = std::move(*fact);
+  }
+
+  const Fact *lookup(Value value) const {
+    auto found = facts.find(value);
+    return found == facts.end() ? nullptr : &found->second;
+  }
+
+  unsigned typedNodes = 0;
+
+private:
+  void visitNode(onnx::NodeOp op) {
+    std::string why;
+    if (!infer(op, why)) {
+      op->setAttr(reasonAttrName, StringAttr::get(op.getContext(), why));
+      return;
+    }
+    op->removeAttr(reasonAttrName);
+    ++typedNodes;
+  }
+
+  /// Runs the rule of `op`; on success its results have types and facts.
+  bool infer(onnx::NodeOp op, std::string &why) {
+    SmallVector<const Fact *> inputs;
+    for (Value input : op.getInputs()) {
+      const Fact *fact = lookup(input);
+      if (!fact && !isa<NoneType>(input.getType())) {
+        why = isa<onnx::UnknownType>(input.getType())
+                  ? "an operand comes from a node that is not supported"
+                  : "operand of " + typeString(input.getType());
+        return false;
+      }
+      inputs.push_back(fact);
+    }
+    std::string name = op.getDomain().empty()
+                           ? op.getOpType().str()
+                           : (op.getDomain() + "." + op.getOpType()).str();
+    Rule rule = findRule(name);
+    if (!rule) {
+      why = "the operator is not known";
+      return false;
+    }
+    Node node(op.getOpType(), opset, op.getOnnxAttributes(), std::move(inputs),
+              op.getNumResults());
+    if (!rule(node)) {
+      why = node.reason().empty() ? "its operands do not fit" : node.reason();
+      return false;
+    }
+    for (auto [result, fact] : llvm::zip(op.getResults(), node.outputs)) {
+      result.setType(RankedTensorType::get(
+          fact.shape, toMlirType(op.getContext(), fact.type)));
+      facts[result] = std::move(fact);
+    }
+    return true;
+  }
+
+  static std::string typeString(Type type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
+  }
+
+  int64_t opset;
+  DenseMap<Value, Fact> facts; // looked up only, never walked
+};
+
+struct InferAndFoldPass
+    : wsec::simplify::impl::InferAndFoldBase<InferAndFoldPass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        runOnFunction(function);
+  }
+
+  void runOnFunction(func::FuncOp function) {
+    Inference inference(opsetOf(function));
+    Block &body = function.front();
+    for (Value argument : body.getArguments())
+      inference.remember(argument);
+    for (Operation &op : body)
+      inference.visit(op);
+    typedNodes += inference.typedNodes;
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (auto node = dyn_cast<onnx::NodeOp>(op))
+        foldedNodes += fold(node, inference);
+    function.setFunctionType(FunctionType::get(
+        &getContext(), body.getArgumentTypes(),
+        body.getTerminator()->getOperandTypes()));
+  }
+
+  /// Replaces a node whose used results are all known.
+  static bool fold(onnx::NodeOp op, const Inference &inference) {
+    OpBuilder builder(op);
+    SmallVector<Value> constants;
+    for (Value result : op.getResults()) {
+      const Fact *fact = inference.lookup(result);
+      if (!fact || (!fact->constant && !result.use_empty()))
+        return false;
+      Value constant;
+      if (!result.use_empty()) {
+        constant = materialize(builder, op.getLoc(), *fact, op.getNode());
+        if (!constant)
+          return false;
+      }
+      constants.push_back(constant);
+    }
+    for (auto [result, constant] : llvm::zip(op.getResults(), constants))
+      if (constant)
+        result.replaceAllUsesWith(constant);
+    op.erase();
+    return true;
+  }
+};
+} // namespace

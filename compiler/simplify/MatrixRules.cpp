@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Shapes of products, norms and attention. Only small constant products fold.
+#include "compiler/simplify/Node.h"
+#include <algorithm>
+
+using namespace wsec::simplify;
+using llvm::ArrayRef;
+
+static Fact unknown(ElementType type, ArrayRef<int64_t> shape) {
+  return Fact{type, Shape(shape), std::nullopt};
+}
+
+/// Products of constants up to this many multiplications fold.
+static constexpr int64_t maxFoldedProducts = 1 << 22;
+
+static bool matMul(Node &node) {
+  if (!node.needs(2))
+    return false;
+  const Fact &a = node.input(0), &b = node.input(1);
+  if (a.rank() == 0 || b.rank() == 0)
+    return node.fail("operands are scalars");
+  // Vectors count as a row on the left, as a column on the right.
+  Shape left = a.shape, right = b.shape;
+  if (a.rank() == 1)
+    left.insert(left.begin(), 1);
+  if (b.rank() == 1)
+    right.push_back(1);
+  int64_t m = left[left.size() - 2], k = left.back(), n = right.back();
+  auto batch = broadcastShapes(ArrayRef(left).drop_back(2),
+                               ArrayRef(right).drop_back(2));
+  if (!batch || right[right.size() - 2] != k)
+    return node.fail("cannot multiply " + printShape(a.shape) + " by " +
+                     printShape(b.shape));
+  Shape shape = *batch;
+  if (a.rank() > 1)
+    shape.push_back(m);
+  if (b.rank() > 1)
+    shape.push_back(n);
+  Fact &output = node.outputs[0];
+  output = unknown(a.type, shape);
+  if (numElements(*batch) * m * k * n > maxFoldedProducts)
+    return true;
+  auto tensors = node.loadAll(output);
+  if (!tensors)
+    return true;
+  auto spread = [&](const Tensor &tensor, Shape shape, int64_t r, int64_t c) {
+    Shape to = *batch;
+    to.append({r, c});
+    return tensor.viewed(StridedView::whole(shape).expanded(to));
+  };
+  Tensor x = spread((*tensors)[0], left, m, k);
+  Tensor y = spread((*tensors)[1], right, k, n);
+  Tensor product(output.type, output.shape);
+  for (int64_t i = 0; i < product.size(); ++i) {
+    int64_t row = i / n, matrix = row / m;
+    double sum = 0;
+    for (int64_t e = 0; e < k; ++e)
+      sum += x.asFloat(row * k + e) * y.asFloat((matrix * k + e) * n + i % n);
+    if (isFloat(output.type))
+      product.setFloat(i, sum);
+    else
+      product.setInt(i, int64_t(sum));
+  }
+  output = Fact::ofTensor(std::move(product));
+  return true;
+}
+
+static bool gemm(Node &node) {
+  if (!node.needs(2))
+    return false;
+  const Fact &a = node.input(0), &b = node.input(1);
+  if (a.rank() != 2 || b.rank() != 2)
+    return node.fail("operands are not matrices");
+  bool transA = node.intAttr("transA", 0), transB = node.intAttr("transB", 0);
+  if (a.shape[!transA] != b.shape[transB])
+    return node.fail("cannot multiply " + printShape(a.shape) + " by " +
+                     printShape(b.shape));
+  node.outputs[0] = unknown(a.type, {a.shape[transA], b.shape[!transB]});
+  return true;
+}
+
+/// The first result is like the first operand. Other results (statistics)
+/// are rarely used; they get the shape the operator gives them.
+static bool norm(Node &node) {
+  if (!node.needs(2))
+    return false;
+  const Fact &x = node.input(0);
+  std::optional<int64_t> axis = node.axisAttr(-1, x.rank());
+  if (!axis)
+    return false;
+  Shape statistics = x.shape;
+  std::fill(statistics.begin() + *axis, statistics.end(), 1);
+  for (Fact &output : node.outputs)
+    output = unknown(ElementType::Float32, statistics);
+  node.outputs[0] = unknown(x.type, x.shape);
+  return true;
+}
+
+static bool softmax(Node &node) {
+  if (!node.needs(1))
+    return false;
+  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
+  return true;
+}
+
+/// Results 1 and 2 are unused statistics; 3 is the sum, which feeds on.
+static bool skipNorm(Node &node) {
+  if (!node.needs(3))
+    return false;
+  const Fact &x = node.input(0);
+  Shape statistics = x.shape;
+  if (!statistics.empty())
+    statistics.back() = 1;
+  for (Fact &output : node.outputs)
+    output = unknown(ElementType::Float32, statistics);
+  node.outputs[0] = unknown(x.type, x.shape);
+  if (node.outputs.size() > 3)
+    node.outputs[3] = unknown(x.type, x.shape);
+  return true;
+}
+
+/// ONNX's Attention: [B,S,H*D] with head counts, or [B,H,S,D].
+static bool attention(Node &node) {
+  if (!node.needs(3))
+    return false;
+  if (node.has(4) || node.has(5) || node.has(6) || node.outputs.size() > 1)
+    return node.fail("Attention with a cache, or with more than one result");
+  const Fact &q = node.input(0), &v = node.input(2);
+  if (q.rank() != v.rank() || (q.rank() != 3 && q.rank() != 4))
+    return node.fail("operands are of rank " + llvm::Twine(q.rank()));
+  Shape shape = q.shape;
+  shape.back() = v.shape.back();
+  if (q.rank() == 3) {
+    int64_t heads = node.intAttr("q_num_heads", 0);
+    int64_t shared = node.intAttr("kv_num_heads", 0);
+    if (heads <= 0 || shared <= 0)
+      return node.fail("rank 3 needs q_num_heads and kv_num_heads");
+    shape.back() = v.shape.back() / shared * heads;
+  }
+  node.outputs[0] = unknown(q.type, shape);
+  return true;
+}
+
+static bool multiHeadAttention(Node &node) {
+  if (!node.needs(3))
+    return node.fail("packed QKV");
+  if (node.has(6) || node.has(7) || node.outputs.size() > 1)
+    return node.fail("MultiHeadAttention with a cache");
+  const Fact &q = node.input(0), &v = node.input(2);
+  if (q.rank() != 3 || v.rank() != 3)
+    return node.fail("packed or 5-D operands");
+  node.outputs[0] =
+      unknown(q.type, {q.shape[0], q.shape[1], v.shape.back()});
+  return true;
+}
+
+static bool packedAttention(Node &node) {
+  if (!node.needs(2))
+    return false;
+  const Fact &x = node.input(0), &weights = node.input(1);
+  if (node.has(4) || node.outputs.size() > 1)
+    return node.fail("Attention with a cache");
+  if (x.rank() != 3 || weights.rank() != 2 || node.hasAttr("qkv_hidden_sizes"))
+    return node.fail("hidden sizes that differ");
+  node.outputs[0] =
+      unknown(x.type, {x.shape[0], x.shape[1], weights.shape[1] / 3});
+  return true;
+}
+
+llvm::ArrayRef<NamedRule> wsec::simplify::matrixRules() {
+  static const NamedRule rules[] = {
+      {"MatMul", matMul},
+      {"Gemm", gemm},
+      {"Softmax", softmax},
+      {"LogSoftmax", softmax},
+      {"LayerNormalization", norm},
+      {"RMSNormalization", norm},
+      {"SimplifiedLayerNormalization", norm},
+      {"com.microsoft.SimplifiedLayerNormalization", norm},
+      {"com.microsoft.SkipLayerNormalization", skipNorm},
+      {"com.microsoft.SkipSimplifiedLayerNormalization", skipNorm},
+      {"Attention", attention},
+      {"com.microsoft.Attention", packedAttention},
+      {"com.microsoft.MultiHeadAttention", multiHeadAttention},
+  };
+  return rules;
+}

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Generic nodes become named operators, one rule per ONNX operator.
+#include "compiler/simplify/Naming.h"
+#include "compiler/simplify/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <map>
+
+namespace wsec::simplify {
+#define GEN_PASS_DEF_NAMENODES
+#include "compiler/simplify/Passes.h.inc"
+} // namespace wsec::simplify
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::simplify;
+
+//===----------------------------------------------------------------------===//
+// Naming
+//===----------------------------------------------------------------------===//
+
+static std::vector<Fact> inputFacts(onnx::NodeOp op) {
+  std::vector<Fact> facts;
+  for (Value input : op.getInputs())
+    facts.push_back(factOf(input).value_or(Fact()));
+  return facts;
+}
+
+static SmallVector<const Fact *> pointers(onnx::NodeOp op,
+                                          const std::vector<Fact> &facts) {
+  SmallVector<const Fact *> result;
+  for (auto [input, fact] : llvm::zip(op.getInputs(), facts))
+    result.push_back(isa<NoneType>(input.getType()) ? nullptr : &fact);
+  return result;
+}
+
+Naming::Naming(onnx::NodeOp op, int64_t opset)
+    : nodeOp(op), inputs(inputFacts(op)),
+      facts(op.getOpType(), opset, op.getOnnxAttributes(),
+            pointers(op, inputs), op.getNumResults()),
+      build(op) {}
+
+Value Naming::transpose(Value x, ArrayRef<int64_t> perm) {
+  Shape shape;
+  for (int64_t dim : perm)
+    shape.push_back(shapeOf(x)[dim]);
+  return onnx::TransposeOp::create(build, loc(), withShape(x, shape), x, perm,
+                                   nameAttr());
+}
+
+Value Naming::slice(Value x, const Box &box) {
+  return onnx::SliceOp::create(build, loc(), withShape(x, box.extents), x,
+                               box.starts, box.steps, nameAttr());
+}
+
+Value Naming::sliceLast(Value x, int64_t start, int64_t size) {
+  Box box{Shape(shapeOf(x).size(), 0), Shape(shapeOf(x)),
+          Shape(shapeOf(x).size(), 1)};
+  box.starts.back() = start;
+  box.extents.back() = size;
+  return slice(x, box);
+}
+
+Value Naming::concat(ValueRange parts, int64_t axis) {
+  if (parts.size() == 1)
+    return parts.front();
+  Shape shape(shapeOf(parts.front()));
+  shape[axis] = 0;
+  for (Value part : parts)
+    shape[axis] += shapeOf(part)[axis];
+  return onnx::ConcatOp::create(build, loc(), withShape(parts.front(), shape),
+                                parts, axis, nameAttr());
+}
+
+Value Naming::matmul(Value x, Value weight, Value bias) {
+  Shape shape(shapeOf(x));
+  shape.back() = shapeOf(weight)[1];
+  return onnx::MatMulOp::create(build, loc(), withShape(x, shape), x, weight,
+                                bias, nameAttr());
+}
+
+Value Naming::constant(const std::optional<Fact> &fact) {
+  Value value = fact && fact->constant
+                    ? materialize(build, loc(), *fact, name())
+                    : Value();
+  if (!value)
+    fail("a constant is too large to rearrange");
+  return value;
+}
+
+bool Naming::replace(ValueRange values) {
+  results.assign(values.begin(), values.end());
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+static NamingRule findNamingRule(onnx::NodeOp op) {
+  static const std::map<StringRef, NamingRule> table = [] {
+    std::map<StringRef, NamingRule> rules;
+    for (ArrayRef<NamedNamingRule> family :
+         {elementwiseNaming(), shapeNaming(), productNaming(),
+          attentionNaming()})
+      for (const NamedNamingRule &named : family)
+        rules[named.name] = named.rule;
+    return rules;
+  }();
+  std::string name = op.getDomain().empty()
+                         ? op.getOpType().str()
+                         : (op.getDomain() + "." + op.getOpType()).str();
+  auto found = table.find(name);
+  return found == table.end() ? nullptr : found->second;
+}
+
+/// Nodes with an operand or a result of unknown type stay; inference has said
+/// why.
+static bool isTyped(onnx::NodeOp op) {
+  auto typed = [](Type type) {
+    return isa<RankedTensorType, NoneType>(type);
+  };
+  return llvm::all_of(op->getOperandTypes(), typed) &&
+         llvm::all_of(op->getResultTypes(), typed);
+}
+
+namespace {
+struct NameNodesPass : wsec::simplify::impl::NameNodesBase<NameNodesPass> {
+  void runOnOperation() override {
+    int64_t opset = opsetOf(getOperation());
+    SmallVector<onnx::NodeOp> nodes;
+    getOperation().walk([&](onnx::NodeOp op) { nodes.push_back(op); });
+    for (onnx::NodeOp op : nodes)
+      if (isTyped(op))
+        namedNodes += nameNode(op, opset);
+  }
+
+  static bool nameNode(onnx::NodeOp op, int64_t opset) {
+    auto giveUp = [&](StringRef why) {
+      op->setAttr(reasonAttrName, StringAttr::get(op.getContext(), why));
+      return false;
+    };
+    NamingRule rule = findNamingRule(op);
+    if (!rule)
+      return giveUp("the operator has no kernel");
+    Naming naming(op, opset);
+    if (!rule(naming))
+      return giveUp(naming.node().reason());
+    for (auto [result, value] :
+         llvm::zip(op.getResults(), naming.replacements()))
+      if (value)
+        result.replaceAllUsesWith(value);
+    for (Value result : op.getResults())
+      if (!result.use_empty())
+        return giveUp("result " +
+                      std::to_string(cast<OpResult>(result).getResultNumber()) +
+                      " is used");
+    op.erase();
+    return true;
+  }
+};
+} // namespace

@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Nodes that move elements, look them up or reduce them.
+#include "compiler/simplify/Naming.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::simplify;
+using onnx::BinaryKind;
+using onnx::ReduceKind;
+using onnx::UnaryKind;
+
+//===----------------------------------------------------------------------===//
+// Moving
+//===----------------------------------------------------------------------===//
+
+static bool reshape(Naming &n) {
+  return n.replace(n.reshape(n.input(0), n.resultType().getShape()));
+}
+
+static bool transpose(Naming &n) {
+  Shape reversed;
+  for (int64_t d = n.resultType().getRank(); d-- > 0;)
+    reversed.push_back(d);
+  Shape perm = n.node().intsAttr("perm").value_or(reversed);
+  if (llvm::is_sorted(perm))
+    return n.replace(n.input(0));
+  return n.replace(n.transpose(n.input(0), perm));
+}
+
+static Value expandTo(Naming &n, Value x, ArrayRef<int64_t> shape) {
+  if (shapeOf(x) == shape)
+    return x;
+  return onnx::ExpandOp::create(n.builder(), n.loc(), withShape(x, shape), x,
+                                n.nameAttr());
+}
+
+static bool expand(Naming &n) {
+  return n.replace(expandTo(n, n.input(0), n.resultType().getShape()));
+}
+
+/// Repeats are new dimensions, expanded and merged with the old ones.
+static bool tile(Naming &n) {
+  Value x = n.input(0);
+  Shape paired, repeated;
+  for (auto [extent, total] :
+       llvm::zip(shapeOf(x), n.resultType().getShape())) {
+    if (extent == 0)
+      return n.fail("a tensor without elements");
+    paired.append({1, extent});
+    repeated.append({total / extent, extent});
+  }
+  if (x.getType() == n.resultType())
+    return n.replace(x);
+  Value wide = expandTo(n, n.reshape(x, paired), repeated);
+  return n.replace(n.reshape(wide, n.resultType().getShape()));
+}
+
+static bool slice(Naming &n) {
+  std::optional<Box> box = sliceBox(n.node());
+  if (!box)
+    return false;
+  if (n.input(0).getType() == n.resultType() && llvm::all_equal(box->steps))
+    return n.replace(n.input(0));
+  return n.replace(n.slice(n.input(0), *box));
+}
+
+static bool split(Naming &n) {
+  Value x = n.input(0);
+  int64_t rank = shapeOf(x).size();
+  std::optional<int64_t> axis = n.node().axisAttr(0, rank);
+  if (!axis)
+    return false;
+  Box box{Shape(rank, 0), Shape(), Shape(rank, 1)};
+  SmallVector<Value> parts;
+  for (Value result : n.op().getResults()) {
+    box.extents = Shape(shapeOf(result));
+    parts.push_back(result.use_empty() ? Value() : n.slice(x, box));
+    box.starts[*axis] += box.extents[*axis];
+  }
+  return n.replace(parts);
+}
+
+static bool concat(Naming &n) {
+  std::optional<int64_t> axis =
+      n.node().axisAttr(1, n.resultType().getRank());
+  return axis && n.replace(n.concat(n.op().getInputs(), *axis));
+}
+
+//===----------------------------------------------------------------------===//
+// Looking up
+//===----------------------------------------------------------------------===//
+
+/// Rows of a table, or, with constant equally spaced indices, a slice.
+static bool gather(Naming &n) {
+  Value table = n.input(0), ids = n.input(1);
+  int64_t rank = shapeOf(table).size();
+  std::optional<int64_t> axis = n.node().axisAttr(0, rank);
+  if (!axis)
+    return false;
+  if (rank == 2 && *axis == 0 && isConstant(table))
+    return n.replace(Value(onnx::GatherOp::create(n.builder(), n.loc(),
+                                            n.resultType(), table, ids,
+                                            n.nameAttr())));
+  if (!isConstant(ids))
+    return n.fail("looks up other things than rows of a constant table");
+  Shape indices = *n.node().ints(1, "indices");
+  int64_t extent = shapeOf(table)[*axis];
+  for (int64_t &index : indices)
+    index += index < 0 ? extent : 0;
+  int64_t step = indices.size() > 1 ? indices[1] - indices[0] : 1;
+  for (size_t i = 1; i < indices.size(); ++i)
+    if (indices[i] - indices[i - 1] != step)
+      step = 0;
+  if (indices.empty() || step == 0)
+    return n.fail("picks elements that are not equally spaced");
+  Box box{Shape(rank, 0), Shape(shapeOf(table)), Shape(rank, 1)};
+  box.starts[*axis] = indices.front();
+  box.extents[*axis] = indices.size();
+  box.steps[*axis] = step;
+  Value part = box.extents == Shape(shapeOf(table)) && step == 1
+                   ? table
+                   : n.slice(table, box);
+  return n.replace(n.reshape(part, n.resultType().getShape()));
+}
+
+//===----------------------------------------------------------------------===//
+// Reducing
+//===----------------------------------------------------------------------===//
+
+static Value reduceTo(Naming &n, Value x, ReduceKind kind) {
+  int64_t rank = shapeOf(x).size();
+  std::optional<Shape> axes = n.node().axes(1, rank);
+  if (!axes)
+    return nullptr;
+  if (axes->empty()) {
+    if (n.node().intAttr("noop_with_empty_axes", 0) || rank == 0)
+      return x;
+    for (int64_t d = 0; d < rank; ++d)
+      axes->push_back(d);
+  }
+  return onnx::ReduceOp::create(n.builder(), n.loc(),
+                                withShape(x, n.resultType().getShape()), kind,
+                                x, *axes, bool(n.node().intAttr("keepdims", 1)),
+                                n.nameAttr());
+}
+
+static bool replaceUnlessNull(Naming &n, Value value) {
+  return value && n.replace(value);
+}
+
+template <ReduceKind kind> static bool reduce(Naming &n) {
+  return replaceUnlessNull(n, reduceTo(n, n.input(0), kind));
+}
+
+static bool reduceMin(Naming &n) {
+  Value most =
+      reduceTo(n, n.unary(UnaryKind::Neg, n.input(0)), ReduceKind::Max);
+  return most && n.replace(n.unary(UnaryKind::Neg, most));
+}
+
+static Value sumOfSquares(Naming &n) {
+  Value x = n.input(0);
+  return reduceTo(n, n.binary(BinaryKind::Mul, x, x), ReduceKind::Sum);
+}
+static bool reduceSumSquare(Naming &n) {
+  return replaceUnlessNull(n, sumOfSquares(n));
+}
+static bool reduceL2(Naming &n) {
+  Value sum = sumOfSquares(n);
+  return sum && n.replace(n.unary(UnaryKind::Sqrt, sum));
+}
+
+ArrayRef<NamedNamingRule> wsec::simplify::shapeNaming() {
+  static const NamedNamingRule rules[] = {
+      {"Reshape", reshape},
+      {"Flatten", reshape},
+      {"Squeeze", reshape},
+      {"Unsqueeze", reshape},
+      {"Transpose", transpose},
+      {"Expand", expand},
+      {"Tile", tile},
+      {"Slice", slice},
+      {"Split", split},
+      {"Concat", concat},
+      {"Gather", gather},
+      {"ReduceSum", reduce<ReduceKind::Sum>},
+      {"ReduceMean", reduce<ReduceKind::Mean>},
+      {"ReduceMax", reduce<ReduceKind::Max>},
+      {"ReduceMin", reduceMin},
+      {"ReduceSumSquare", reduceSumSquare},
+      {"ReduceL2", reduceL2},
+  };
+  return rules;
+}

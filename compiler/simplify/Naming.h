@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a rule of onnx-name-nodes works with: one node, a builder before it.
+#ifndef COMPILER_SIMPLIFY_NAMING_H
+#define COMPILER_SIMPLIFY_NAMING_H
+
+#include "compiler/simplify/OnnxValues.h"
+
+namespace wsec::simplify {
+
+class Naming {
+public:
+  Naming(onnx::NodeOp op, int64_t opset);
+
+  // The node as the rules of inference see it: attributes, constant inputs.
+  Node &node() { return facts; }
+  onnx::NodeOp op() { return nodeOp; }
+  bool has(size_t i) { return facts.has(i); }
+  mlir::Value input(size_t i) { return nodeOp.getInputs()[i]; }
+  /// Null if the input is left out.
+  mlir::Value optional(size_t i) { return has(i) ? input(i) : mlir::Value(); }
+  mlir::RankedTensorType resultType(size_t i = 0) {
+    return typeOf(nodeOp.getResult(i));
+  }
+  bool isUsed(size_t result) {
+    return result < nodeOp.getNumResults() &&
+           !nodeOp.getResult(result).use_empty();
+  }
+
+  mlir::OpBuilder &builder() { return build; }
+  mlir::Location loc() { return nodeOp.getLoc(); }
+  llvm::StringRef name() { return nodeOp.getNode(); }
+  mlir::StringAttr nameAttr() { return nodeOp.getNodeAttr(); }
+
+  mlir::Value unary(onnx::UnaryKind kind, mlir::Value x) {
+    return simplify::unary(build, loc(), kind, x, name());
+  }
+  mlir::Value binary(onnx::BinaryKind kind, mlir::Value a, mlir::Value b) {
+    return simplify::binary(build, loc(), kind, a, b, name());
+  }
+  /// With a scalar on the right.
+  mlir::Value binary(onnx::BinaryKind kind, mlir::Value a, double b) {
+    return binary(kind, a, scalarLike(build, loc(), a, b));
+  }
+  mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape) {
+    return reshapeTo(build, loc(), x, shape, name());
+  }
+  mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> perm);
+  mlir::Value slice(mlir::Value x, const Box &box);
+  /// Elements [start, start + size) of the last axis.
+  mlir::Value sliceLast(mlir::Value x, int64_t start, int64_t size);
+  mlir::Value concat(mlir::ValueRange parts, int64_t axis);
+  /// `x` times `weight` [K,N] plus an optional bias [N].
+  mlir::Value matmul(mlir::Value x, mlir::Value weight, mlir::Value bias);
+  /// What the rule makes of a constant; null with a reason if too large.
+  mlir::Value constant(const std::optional<Fact> &fact);
+
+  /// Sets the values that replace the results. Always true.
+  bool replace(mlir::ValueRange values);
+  bool replace(mlir::Value value) { return replace(mlir::ValueRange(value)); }
+  bool fail(const llvm::Twine &why) { return facts.fail(why); }
+  llvm::ArrayRef<mlir::Value> replacements() { return results; }
+
+private:
+  onnx::NodeOp nodeOp;
+  std::vector<Fact> inputs;
+  Node facts;
+  mlir::OpBuilder build;
+  llvm::SmallVector<mlir::Value> results;
+};
+
+/// Builds named operators for a node; false with a reason if it cannot.
+using NamingRule = bool (*)(Naming &naming);
+struct NamedNamingRule {
+  llvm::StringLiteral name;
+  NamingRule rule;
+};
+// The families of operators, one file each.
+llvm::ArrayRef<NamedNamingRule> elementwiseNaming();
+llvm::ArrayRef<NamedNamingRule> shapeNaming();
+llvm::ArrayRef<NamedNamingRule> productNaming();
+llvm::ArrayRef<NamedNamingRule> attentionNaming();
+
+} // namespace wsec::simplify
+
+#endif // COMPILER_SIMPLIFY_NAMING_H

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/simplify/Node.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <map>
+
+using namespace mlir;
+using namespace wsec::simplify;
+
+//===----------------------------------------------------------------------===//
+// Facts
+//===----------------------------------------------------------------------===//
+
+Fact Fact::ofTensor(Tensor tensor) {
+  Fact fact;
+  fact.type = tensor.type();
+  fact.shape = tensor.shape();
+  StridedView view = StridedView::whole(fact.shape);
+  auto storage = std::make_shared<Storage>();
+  storage->type = tensor.type();
+  storage->tensor = std::move(tensor);
+  fact.constant = Constant{std::move(storage), std::move(view)};
+  return fact;
+}
+
+/// Reads the part of a file a view touches, and views that.
+static std::optional<Tensor> loadExternal(const Storage &storage,
+                                          const StridedView &view) {
+  int64_t first = view.getOffset(), last = first;
+  StridedView::Atoms atoms = view.atoms(0, view.rank());
+  Shape sizes, strides;
+  for (StridedView::Atom atom : atoms) {
+    (atom.stride < 0 ? first : last) += (atom.size - 1) * atom.stride;
+    sizes.push_back(atom.size);
+    strides.push_back(atom.stride);
+  }
+  int64_t width = storedBytes(storage.type), count = last - first + 1;
+  int64_t limit = isFloat(storage.type) ? maxReadWeightBytes : maxFoldedBytes;
+  if (count * width > limit || uint64_t((last + 1) * width) > storage.fileBytes)
+    return std::nullopt;
+  auto buffer = llvm::MemoryBuffer::getFileSlice(
+      storage.file, count * width, storage.fileOffset + first * width);
+  if (!buffer)
+    return std::nullopt;
+  StringRef data = (*buffer)->getBuffer();
+  Tensor part = Tensor::fromBytes(storage.type, {count},
+                                  ArrayRef(data.data(), data.size()));
+  return part
+      .viewed(StridedView::strided(sizes, view.getOffset() - first, strides))
+      .reshaped(view.shape());
+}
+
+std::optional<Tensor> Fact::load() const {
+  if (!constant || bytes() > maxFoldedBytes)
+    return std::nullopt;
+  if (numElements(shape) == 0)
+    return Tensor(type, shape);
+  const Storage &storage = *constant->storage;
+  if (storage.isExternal())
+    return loadExternal(storage, constant->view);
+  return storage.tensor->viewed(constant->view);
+}
+
+Fact wsec::simplify::reshapeFact(const Fact &fact, ArrayRef<int64_t> shape) {
+  Fact result{fact.type, Shape(shape), std::nullopt};
+  if (!fact.constant)
+    return result;
+  if (auto view = fact.constant->view.reshaped(shape)) {
+    result.constant = Constant{fact.constant->storage, *view};
+    return result;
+  }
+  if (std::optional<Tensor> tensor = fact.load())
+    return Fact::ofTensor(tensor->reshaped(shape));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Node
+//===----------------------------------------------------------------------===//
+
+bool Node::fail(const Twine &reason) {
+  if (why.empty())
+    why = reason.str();
+  return false;
+}
+
+bool Node::needs(size_t count) {
+  for (size_t i = 0; i < count; ++i)
+    if (!has(i))
+      return fail("input " + Twine(i) + " is missing");
+  return true;
+}
+
+std::optional<Shape> Node::ints(size_t i, StringRef what) {
+  if (!has(i)) {
+    fail(what + " is missing");
+    return std::nullopt;
+  }
+  std::optional<Tensor> tensor = input(i).load();
+  if (!tensor) {
+    fail(what + " is computed from the model's inputs; it has to be known at "
+                "compile time");
+    return std::nullopt;
+  }
+  Shape result;
+  for (int64_t e = 0; e < tensor->size(); ++e)
+    result.push_back(tensor->asInt(e));
+  return result;
+}
+
+std::optional<int64_t> Node::oneInt(size_t i, StringRef what) {
+  std::optional<Shape> all = ints(i, what);
+  if (!all)
+    return std::nullopt;
+  if (all->size() != 1) {
+    fail(what + " has " + Twine(all->size()) + " elements, expected 1");
+    return std::nullopt;
+  }
+  return all->front();
+}
+
+std::optional<Shape> Node::axes(size_t i, int64_t rank) {
+  Shape result;
+  if (has(i)) {
+    std::optional<Shape> known = ints(i, "axes");
+    if (!known)
+      return std::nullopt;
+    result = *known;
+  } else if (auto attribute = intsAttr("axes")) {
+    result = *attribute;
+  }
+  for (int64_t &axis : result) {
+    if (axis < -rank || axis >= rank) {
+      fail("axis " + Twine(axis) + " is outside rank " + Twine(rank));
+      return std::nullopt;
+    }
+    if (axis < 0)
+      axis += rank;
+  }
+  llvm::sort(result);
+  result.erase(llvm::unique(result), result.end());
+  return result;
+}
+
+int64_t Node::intAttr(StringRef name, int64_t otherwise) const {
+  auto value = attributes.getAs<IntegerAttr>(name);
+  return value ? value.getValue().getSExtValue() : otherwise;
+}
+
+double Node::floatAttr(StringRef name, double otherwise) const {
+  auto value = attributes.getAs<FloatAttr>(name);
+  return value ? value.getValueAsDouble() : otherwise;
+}
+
+StringRef Node::stringAttr(StringRef name, StringRef otherwise) const {
+  auto value = attributes.getAs<StringAttr>(name);
+  return value ? value.getValue() : otherwise;
+}
+
+std::optional<Shape> Node::intsAttr(StringRef name) const {
+  Attribute value = attributes.get(name);
+  if (!value)
+    return std::nullopt;
+  if (auto array = dyn_cast<DenseI64ArrayAttr>(value))
+    return Shape(array.asArrayRef());
+  if (auto array = dyn_cast<ArrayAttr>(value)) {
+    Shape result;
+    for (Attribute element : array)
+      if (auto integer = dyn_cast<IntegerAttr>(element))
+        result.push_back(integer.getInt());
+    if (result.size() == array.size())
+      return result;
+  }
+  return std::nullopt;
+}
+
+std::optional<Tensor> Node::tensorAttr(StringRef name) const {
+  auto value = attributes.getAs<DenseElementsAttr>(name);
+  return value ? tensorOf(value) : std::nullopt;
+}
+
+std::optional<int64_t> Node::axisAttr(int64_t otherwise, int64_t rank) {
+  int64_t axis = intAttr("axis", otherwise);
+  if (axis < -rank || axis >= rank) {
+    fail("axis " + Twine(axis) + " is outside rank " + Twine(rank));
+    return std::nullopt;
+  }
+  return axis < 0 ? axis + rank : axis;
+}
+
+std::optional<std::vector<Tensor>> Node::loadAll(const Fact &result) const {
+  if (result.bytes() > maxFoldedBytes)
+    return std::nullopt;
+  for (const Fact *fact : inputs)
+    if (fact && !fact->constant)
+      return std::nullopt;
+  std::vector<Tensor> tensors;
+  for (const Fact *fact : inputs) {
+    std::optional<Tensor> tensor =
+        fact ? fact->load() : Tensor(ElementType::Bool, {0});
+    if (!tensor)
+      return std::nullopt;
+    tensors.push_back(std::move(*tensor));
+  }
+  return tensors;
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes, types, the table
+//===----------------------------------------------------------------------===//
+
+std::optional<Shape> wsec::simplify::broadcastShapes(ArrayRef<int64_t> a,
+                                                     ArrayRef<int64_t> b) {
+  if (a.size() < b.size())
+    std::swap(a, b);
+  Shape result(a);
+  for (size_t i = 0; i < b.size(); ++i) {
+    int64_t &extent = result[a.size() - b.size() + i];
+    if (extent != b[i] && extent != 1 && b[i] != 1)
+      return std::nullopt;
+    if (extent == 1)
+      extent = b[i];
+  }
+  return result;
+}
+
+std::string wsec::simplify::printShape(ArrayRef<int64_t> shape) {
+  if (shape.empty())
+    return "scalar";
+  return llvm::join(llvm::map_range(shape,
+                                    [](int64_t extent) {
+                                      return std::to_string(extent);
+                                    }),
+                    "x");
+}
+
+std::optional<ElementType> wsec::simplify::elementTypeOf(Type type) {
+  if (type.isF16())
+    return ElementType::Float16;
+  if (type.isBF16())
+    return ElementType::BFloat16;
+  if (type.isF32())
+    return ElementType::Float32;
+  if (type.isF64())
+    return ElementType::Float64;
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return std::nullopt;
+  bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+  case 1: return ElementType::Bool;
+  case 8: return isUnsigned ? ElementType::UInt8 : ElementType::Int8;
+  case 16: return isUnsigned ? ElementType::UInt16 : ElementType::Int16;
+  case 32: return isUnsigned ? ElementType::UInt32 : ElementType::Int32;
+  case 64: return isUnsigned ? ElementType::UInt64 : ElementType::Int64;
+  default: return std::nullopt;
+  }
+}
+
+Type wsec::simplify::toMlirType(MLIRContext *context, ElementType type) {
+  auto unsignedType = [&](unsigned width) {
+    return IntegerType::get(context, width, IntegerType::Unsigned);
+  };
+  switch (type) {
+  case ElementType::Float16: return Float16Type::get(context);
+  case ElementType::BFloat16: return BFloat16Type::get(context);
+  case ElementType::Float32: return Float32Type::get(context);
+  case ElementType::Float64: return Float64Type::get(context);
+  case ElementType::Bool: return IntegerType::get(context, 1);
+  case ElementType::Int8: return IntegerType::get(context, 8);
+  case ElementType::Int16: return IntegerType::get(context, 16);
+  case ElementType::Int32: return IntegerType::get(context, 32);
+  case ElementType::Int64: return IntegerType::get(context, 64);
+  case ElementType::UInt8: return unsignedType(8);
+  case ElementType::UInt16: return unsignedType(16);
+  case ElementType::UInt32: return unsignedType(32);
+  case ElementType::UInt64: return unsignedType(64);
+  }
+  llvm_unreachable("unknown element type");
+}
+
+std::optional<Tensor> wsec::simplify::tensorOf(DenseElementsAttr elements) {
+  std::optional<ElementType> type = elementTypeOf(elements.getElementType());
+  if (!type)
+    return std::nullopt;
+  Tensor tensor(*type, elements.getType().getShape());
+  int64_t i = 0;
+  if (*type == ElementType::Bool) {
+    for (bool value : elements.getValues<bool>())
+      tensor.setInt(i++, value);
+    return tensor;
+  }
+  int64_t width = storedBytes(*type);
+  ArrayRef<char> raw = elements.getRawData();
+  if (!elements.isSplat())
+    return Tensor::fromBytes(*type, tensor.shape(), raw);
+  Tensor one = Tensor::fromBytes(*type, {1}, raw.take_front(width));
+  for (; i < tensor.size(); ++i)
+    tensor.set(i, one, 0);
+  return tensor;
+}
+
+DenseElementsAttr wsec::simplify::denseOf(MLIRContext *context,
+                                          const Tensor &tensor) {
+  auto type = RankedTensorType::get(tensor.shape(),
+                                    toMlirType(context, tensor.type()));
+  if (tensor.type() == ElementType::Bool) {
+    SmallVector<bool> values;
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      values.push_back(tensor.asBool(i));
+    return DenseElementsAttr::get(type, values);
+  }
+  return DenseElementsAttr::getFromRawBuffer(type, tensor.toBytes());
+}
+
+Rule wsec::simplify::findRule(StringRef qualifiedName) {
+  static const std::map<StringRef, Rule> table = [] {
+    std::map<StringRef, Rule> rules;
+    for (ArrayRef<NamedRule> family :
+         {elementwiseRules(), shapeRules(), indexRules(), reduceRules(),
+          matrixRules()})
+      for (const NamedRule &named : family)
+        rules[named.name] = named.rule;
+    return rules;
+  }();
+  auto found = table.find(qualifiedName);
+  return found == table.end() ? nullptr : found->second;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/simplify/OnnxValues.h"
+#include "mlir/IR/BuiltinOps.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::simplify;
+
+StringRef wsec::simplify::nodeName(Operation *op) {
+  auto name = op->getAttrOfType<StringAttr>("node");
+  return name ? name.getValue() : StringRef();
+}
+
+bool wsec::simplify::isConstant(Value value) {
+  return value.getDefiningOp<onnx::ConstantOp>() != nullptr;
+}
+
+static std::shared_ptr<const Storage> storageOf(onnx::ConstantOp op,
+                                                ElementType type) {
+  auto storage = std::make_shared<Storage>();
+  storage->type = type;
+  if (auto external = dyn_cast<onnx::ExternalAttr>(op.getValue())) {
+    storage->file = external.getFile().str();
+    storage->fileOffset = external.getOffset();
+    storage->fileBytes = external.getBytes();
+    return storage;
+  }
+  storage->tensor = tensorOf(cast<DenseElementsAttr>(op.getValue()));
+  return storage->tensor ? storage : nullptr;
+}
+
+std::optional<Fact> wsec::simplify::factOf(Value value) {
+  auto type = dyn_cast<RankedTensorType>(value.getType());
+  if (!type || !type.hasStaticShape())
+    return std::nullopt;
+  std::optional<ElementType> element = elementTypeOf(type.getElementType());
+  if (!element)
+    return std::nullopt;
+  Fact fact{*element, Shape(type.getShape()), std::nullopt};
+  auto op = value.getDefiningOp<onnx::ConstantOp>();
+  if (!op)
+    return fact;
+  if (auto storage = storageOf(op, *element))
+    fact.constant = Constant{
+        std::move(storage),
+        StridedView::strided(fact.shape, op.getViewOffset(),
+                             op.getViewStrides())};
+  return fact;
+}
+
+/// Stored elements of `storage` as an attribute.
+static Attribute attributeOf(MLIRContext *context, const Storage &storage) {
+  if (!storage.isExternal())
+    return denseOf(context, *storage.tensor);
+  return onnx::ExternalAttr::get(context, storage.file, storage.fileOffset,
+                                 storage.fileBytes);
+}
+
+Value wsec::simplify::materialize(OpBuilder &builder, Location loc,
+                                  const Fact &fact, StringRef node) {
+  MLIRContext *context = builder.getContext();
+  auto type =
+      RankedTensorType::get(fact.shape, toMlirType(context, fact.type));
+  const Storage &storage = *fact.constant->storage;
+  const StridedView &view = fact.constant->view;
+  std::optional<Shape> strides = view.strides();
+  // A view keeps what is in a file there, and repetitions unrepeated.
+  bool keepsView = storage.isExternal() ||
+                   fact.bytes() > storage.tensor->bytes();
+  if (strides && keepsView && numElements(fact.shape) > 0) {
+    int64_t stored = storage.isExternal()
+                         ? storage.fileBytes / storedBytes(storage.type)
+                         : storage.tensor->size();
+    bool whole = view.isContiguous() && stored == numElements(fact.shape);
+    return onnx::ConstantOp::create(
+        builder, loc, type, attributeOf(context, storage),
+        whole ? IntegerAttr() : builder.getI64IntegerAttr(view.getOffset()),
+        whole ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(*strides),
+        builder.getStringAttr(node));
+  }
+  std::optional<Tensor> tensor = fact.load();
+  if (!tensor)
+    return nullptr;
+  return onnx::ConstantOp::create(builder, loc, type,
+                                  denseOf(context, *tensor), IntegerAttr(),
+                                  DenseI64ArrayAttr(),
+                                  builder.getStringAttr(node));
+}
+
+Value wsec::simplify::materialize(OpBuilder &builder, Location loc,
+                                  Tensor tensor) {
+  return materialize(builder, loc, Fact::ofTensor(std::move(tensor)), "");
+}
+
+Value wsec::simplify::scalarLike(OpBuilder &builder, Location loc, Value like,
+                                 double value) {
+  ElementType type = *elementTypeOf(typeOf(like).getElementType());
+  return materialize(builder, loc, Tensor::scalar(type, value));
+}
+
+std::optional<double> wsec::simplify::uniformValue(Value value) {
+  auto op = value.getDefiningOp<onnx::ConstantOp>();
+  std::optional<Fact> fact = op ? factOf(value) : std::nullopt;
+  if (!fact || fact->bytes() > (64 << 10) || numElements(fact->shape) == 0)
+    return std::nullopt;
+  std::optional<Tensor> tensor = fact->load();
+  if (!tensor)
+    return std::nullopt;
+  for (int64_t i = 1; i < tensor->size(); ++i)
+    if (tensor->asFloat(i) != tensor->asFloat(0))
+      return std::nullopt;
+  return tensor->asFloat(0);
+}
+
+Value wsec::simplify::reshapeTo(OpBuilder &builder, Location loc, Value x,
+                                ArrayRef<int64_t> shape, StringRef node) {
+  if (shapeOf(x) == shape)
+    return x;
+  return onnx::ReshapeOp::create(builder, loc, withShape(x, shape), x,
+                                 builder.getStringAttr(node));
+}
+
+static bool isComparison(onnx::BinaryKind kind) {
+  return kind == onnx::BinaryKind::Equal || kind == onnx::BinaryKind::Less ||
+         kind == onnx::BinaryKind::LessOrEqual;
+}
+
+Value wsec::simplify::binary(OpBuilder &builder, Location loc,
+                             onnx::BinaryKind kind, Value a, Value b,
+                             StringRef node) {
+  Shape shape = *broadcastShapes(shapeOf(a), shapeOf(b));
+  Type element = isComparison(kind) ? builder.getI1Type()
+                                    : typeOf(a).getElementType();
+  return onnx::BinaryOp::create(builder, loc,
+                                RankedTensorType::get(shape, element), kind, a,
+                                b, builder.getStringAttr(node));
+}
+
+Value wsec::simplify::unary(OpBuilder &builder, Location loc,
+                            onnx::UnaryKind kind, Value x, StringRef node) {
+  return onnx::UnaryOp::create(builder, loc, x.getType(), kind, x,
+                               builder.getStringAttr(node));
+}
+
+int64_t wsec::simplify::opsetOf(Operation *op) {
+  auto module = dyn_cast<ModuleOp>(op);
+  if (!module)
+    module = op->getParentOfType<ModuleOp>();
+  auto opset = module->getAttrOfType<IntegerAttr>(onnx::opsetAttrName);
+  return opset ? opset.getInt() : 21;
+}

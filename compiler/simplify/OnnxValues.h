@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Constants and facts of values in the IR, for the passes of this phase.
+#ifndef COMPILER_SIMPLIFY_ONNXVALUES_H
+#define COMPILER_SIMPLIFY_ONNXVALUES_H
+
+#include "compiler/simplify/Node.h"
+#include "dialects/onnx/Onnx.h"
+#include "mlir/IR/Builders.h"
+
+namespace wsec::simplify {
+
+/// Reason why a node was left as it is, for the report.
+inline constexpr llvm::StringLiteral reasonAttrName = "onnx.reason";
+
+inline mlir::RankedTensorType typeOf(mlir::Value value) {
+  return mlir::cast<mlir::RankedTensorType>(value.getType());
+}
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return typeOf(value).getShape();
+}
+inline mlir::RankedTensorType withShape(mlir::Value value,
+                                        llvm::ArrayRef<int64_t> shape) {
+  return mlir::RankedTensorType::get(shape, typeOf(value).getElementType());
+}
+/// Name of the ONNX node an operation stands for.
+llvm::StringRef nodeName(mlir::Operation *op);
+
+/// What the type and the defining operation tell; nothing for a value of
+/// unknown or dynamic type.
+std::optional<Fact> factOf(mlir::Value value);
+bool isConstant(mlir::Value value);
+
+/// An onnx.constant with the elements of `fact`, or null if they are too many
+/// to copy where a copy is needed.
+mlir::Value materialize(mlir::OpBuilder &builder, mlir::Location loc,
+                        const Fact &fact, llvm::StringRef node);
+mlir::Value materialize(mlir::OpBuilder &builder, mlir::Location loc,
+                        Tensor tensor);
+/// A scalar constant of the element type of `like`.
+mlir::Value scalarLike(mlir::OpBuilder &builder, mlir::Location loc,
+                       mlir::Value like, double value);
+/// The one number a small constant consists of.
+std::optional<double> uniformValue(mlir::Value value);
+
+/// An onnx.reshape of `x`, or `x` itself if it has that shape.
+mlir::Value reshapeTo(mlir::OpBuilder &builder, mlir::Location loc,
+                      mlir::Value x, llvm::ArrayRef<int64_t> shape,
+                      llvm::StringRef node);
+/// An onnx.binary with the broadcast type of its operands.
+mlir::Value binary(mlir::OpBuilder &builder, mlir::Location loc,
+                   onnx::BinaryKind kind, mlir::Value a, mlir::Value b,
+                   llvm::StringRef node);
+mlir::Value unary(mlir::OpBuilder &builder, mlir::Location loc,
+                  onnx::UnaryKind kind, mlir::Value x, llvm::StringRef node);
+
+/// The version of ONNX's own operators that the module states.
+int64_t opsetOf(mlir::Operation *op);
+
+} // namespace wsec::simplify
+
+#endif // COMPILER_SIMPLIFY_ONNXVALUES_H

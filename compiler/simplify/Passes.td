@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef COMPILER_SIMPLIFY_PASSES_TD
+#define COMPILER_SIMPLIFY_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def InferAndFold : Pass<"onnx-infer-and-fold", "::mlir::ModuleOp"> {
+  let summary = "Finds the type of every value, and values known now.";
+  let description = [{
+    One walk in the order of the nodes. Each operator has a rule that finds
+    the shapes of its results from those of its operands and, when they are
+    constants, the results themselves. What only re-indexes a constant
+    (Transpose, Slice, Reshape, Split, Expand, a Gather of equally spaced
+    indices) becomes a *view* of it, so weights of any size fold unread;
+    everything else folds up to 64 MiB of result.
+
+    ```mlir
+    %w = onnx.constant #onnx.external<"m.onnx", 0, 256> : tensor<8x8xf32>
+    %wt = onnx.node "Transpose"(%w) : (tensor<8x8xf32>) -> !onnx.unknown
+    ```
+    becomes
+    ```mlir
+    %wt = onnx.constant #onnx.external<"m.onnx", 0, 256> view offset 0 strides [1, 8] : tensor<8x8xf32>
+    ```
+
+    A node whose rule fails keeps its unknown types and gets an `onnx.reason`,
+    which `onnx-verify-simplified` reports.
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+  let statistics = [
+    Statistic<"foldedNodes", "folded-nodes", "Nodes replaced by constants">,
+    Statistic<"typedNodes", "typed-nodes", "Nodes whose types were found">,
+  ];
+}
+
+def NameNodes : Pass<"onnx-name-nodes", "::mlir::ModuleOp"> {
+  let summary = "Turns generic nodes into the named operators.";
+  let description = [{
+    One rule per ONNX operator hides what differs between opsets and
+    exporters: axes as attribute or input, the four ways to say "reshape",
+    Split as slices, activations as chains of simple functions.
+
+    ```mlir
+    %y = onnx.node "Relu"(%x) : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    ```
+    becomes
+    ```mlir
+    %0 = onnx.constant dense<0.0> : tensor<f32>
+    %y = onnx.binary max %x, %0 : (tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
+    ```
+
+    A product of two activations stays a node until `onnx-fuse-attention` has
+    looked at it. Nodes without a rule, or that a rule refuses, get an
+    `onnx.reason`.
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+  let statistics = [
+    Statistic<"namedNodes", "named-nodes", "Nodes turned into named operators">,
+  ];
+}
+
+def FuseNorms : Pass<"onnx-fuse-norms", "::mlir::ModuleOp"> {
+  let summary = "Finds norms that were dissolved into primitives.";
+  let description = [{
+    `x - mean(x)`, its square, `rsqrt(mean + epsilon)`, scale and bias become
+    one `onnx.layer_norm`; without the mean they are an `onnx.rms_norm`.
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+  let statistics = [
+    Statistic<"norms", "norms", "Norms found">,
+  ];
+}
+
+def FuseAttention : Pass<"onnx-fuse-attention", "::mlir::ModuleOp"> {
+  let summary = "Finds attention that was dissolved into primitives.";
+  let description = [{
+    `softmax(q k^T * scale + mask) v`, with heads moved about by reshapes and
+    transposes, becomes one `onnx.attention` on `[batch, token, feature]`
+    tensors. The layouts are not matched by their operators: what lies between
+    a product and the tensor with the projections is composed into one strided
+    view, and its strides say which dimension is batch, head, token and
+    feature. A constant mask that is exactly lower triangular becomes `causal`.
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+  let statistics = [
+    Statistic<"attentions", "attentions", "Attentions found">,
+    Statistic<"causalMasks", "causal-masks", "Masks turned into `causal`">,
+  ];
+}
+
+def FuseMatMul : Pass<"onnx-fuse-matmul", "::mlir::ModuleOp"> {
+  let summary = "Brings products by weights into one form.";
+  let description = [{
+    Reshapes that regroup tokens sink below products, norms and element-wise
+    operators until they meet and cancel; a constant added to a product
+    becomes its bias; a product that is only read in parts along its last axis
+    (fused Q, K and V) becomes one product per part with views of the weight.
+
+    ```mlir
+    %y = onnx.matmul %x, %w : (tensor<1x8x16xf32>, tensor<16x24xf32>) -> tensor<1x8x24xf32>
+    %z = onnx.binary add %y, %b : (tensor<1x8x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>
+    ```
+    becomes
+    ```mlir
+    %z = onnx.matmul %x, %w bias %b : (tensor<1x8x16xf32>, tensor<16x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+  let statistics = [
+    Statistic<"biases", "biases", "Additions turned into biases">,
+    Statistic<"parts", "parts", "Products by a part of a weight">,
+  ];
+}
+
+def ShareEqual : Pass<"onnx-share-equal", "::mlir::ModuleOp"> {
+  let summary = "Computes equal values once, and removes what is not used.";
+  let description = [{
+    Like MLIR's CSE, but operators that differ in the name of their node only
+    are equal. The first name stays.
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+  let statistics = [
+    Statistic<"shared", "shared", "Operators replaced by equal ones">,
+    Statistic<"removed", "removed", "Operators without users">,
+  ];
+}
+
+def VerifySimplified : Pass<"onnx-verify-simplified", "::mlir::ModuleOp"> {
+  let summary = "Refuses a model with operators we cannot map, all at once.";
+  let description = [{
+    Holds when every operator is a named one of known shape that has a kernel,
+    on element types the wafer has. Otherwise one error lists what does not,
+    grouped by operator and reason, with the count and the names of nodes.
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
+#endif // COMPILER_SIMPLIFY_PASSES_TD

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The phase: onnx as imported -> onnx of named operators.
+#include "compiler/simplify/Passes.h"
+#include "dialects/onnx/Onnx.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+void wsec::simplify::buildSimplifyPipeline(mlir::OpPassManager &pm) {
+  pm.addPass(createInferAndFold());
+  pm.addPass(createNameNodes());
+  // Exporters repeat subexpressions that patterns expect to be one value.
+  pm.addPass(createShareEqual());
+  pm.addPass(createFuseNorms());
+  pm.addPass(createFuseAttention());
+  pm.addPass(createFuseMatMul());
+  pm.addPass(createShareEqual());
+  pm.addPass(createVerifySimplified());
+}
+
+void wsec::simplify::registerSimplifyPipeline() {
+  mlir::PassPipelineRegistration<>(
+      "wsec-simplify", "Brings a model to the operators that have kernels.",
+      [](mlir::OpPassManager &pm) { buildSimplifyPipeline(pm); });
+}

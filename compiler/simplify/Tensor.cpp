@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/simplify/Tensor.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+#include <cstring>
+
+using namespace wsec::simplify;
+using llvm::APFloat;
+using llvm::ArrayRef;
+
+bool wsec::simplify::isFloat(ElementType type) {
+  return type <= ElementType::Float64;
+}
+
+int64_t wsec::simplify::storedBytes(ElementType type) {
+  switch (type) {
+  case ElementType::Bool:
+  case ElementType::Int8:
+  case ElementType::UInt8:
+    return 1;
+  case ElementType::Float16:
+  case ElementType::BFloat16:
+  case ElementType::Int16:
+  case ElementType::UInt16:
+    return 2;
+  case ElementType::Float32:
+  case ElementType::Int32:
+  case ElementType::UInt32:
+    return 4;
+  default:
+    return 8;
+  }
+}
+
+std::optional<ElementType>
+wsec::simplify::elementTypeOfOnnx(int64_t number) {
+  switch (number) {
+  case 1: return ElementType::Float32;
+  case 2: return ElementType::UInt8;
+  case 3: return ElementType::Int8;
+  case 4: return ElementType::UInt16;
+  case 5: return ElementType::Int16;
+  case 6: return ElementType::Int32;
+  case 7: return ElementType::Int64;
+  case 9: return ElementType::Bool;
+  case 10: return ElementType::Float16;
+  case 11: return ElementType::Float64;
+  case 12: return ElementType::UInt32;
+  case 13: return ElementType::UInt64;
+  case 16: return ElementType::BFloat16;
+  default: return std::nullopt;
+  }
+}
+
+static const llvm::fltSemantics &semanticsOf(ElementType type) {
+  return type == ElementType::Float16 ? APFloat::IEEEhalf()
+                                      : APFloat::BFloat();
+}
+
+double wsec::simplify::roundTo(ElementType type, double value) {
+  if (type == ElementType::Float64)
+    return value;
+  if (type == ElementType::Float32)
+    return float(value);
+  APFloat number(value);
+  bool exact;
+  number.convert(semanticsOf(type), APFloat::rmNearestTiesToEven, &exact);
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &exact);
+  return number.convertToDouble();
+}
+
+int64_t wsec::simplify::wrapTo(ElementType type, int64_t value) {
+  switch (type) {
+  case ElementType::Bool: return value != 0;
+  case ElementType::Int8: return int8_t(value);
+  case ElementType::Int16: return int16_t(value);
+  case ElementType::Int32: return int32_t(value);
+  case ElementType::UInt8: return uint8_t(value);
+  case ElementType::UInt16: return uint16_t(value);
+  case ElementType::UInt32: return uint32_t(value);
+  default: return value;
+  }
+}
+
+Tensor::Tensor(ElementType type, ArrayRef<int64_t> shape)
+    : elementType(type), extents(shape.begin(), shape.end()),
+      count(numElements(shape)) {
+  if (isFloat(type))
+    floats.resize(count);
+  else
+    integers.resize(count);
+}
+
+Tensor Tensor::ofInts(ArrayRef<int64_t> values) {
+  Tensor tensor(ElementType::Int64, {int64_t(values.size())});
+  tensor.integers.assign(values.begin(), values.end());
+  return tensor;
+}
+
+Tensor Tensor::scalar(ElementType type, double value) {
+  Tensor tensor(type, {});
+  if (isFloat(type))
+    tensor.setFloat(0, value);
+  else
+    tensor.setInt(0, int64_t(value));
+  return tensor;
+}
+
+void Tensor::setFloat(int64_t i, double value) {
+  floats[i] = roundTo(elementType, value);
+}
+void Tensor::setInt(int64_t i, int64_t value) {
+  integers[i] = wrapTo(elementType, value);
+}
+void Tensor::set(int64_t i, const Tensor &from, int64_t j) {
+  if (isFloat(elementType))
+    floats[i] = from.floats[j];
+  else
+    integers[i] = from.integers[j];
+}
+
+template <typename T> static T read(const char *bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+template <typename T> static void write(char *bytes, T value) {
+  std::memcpy(bytes, &value, sizeof(T));
+}
+
+static double readFloat(ElementType type, const char *bytes) {
+  if (type == ElementType::Float64)
+    return read<double>(bytes);
+  if (type == ElementType::Float32)
+    return read<float>(bytes);
+  APFloat number(semanticsOf(type), llvm::APInt(16, read<uint16_t>(bytes)));
+  bool exact;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &exact);
+  return number.convertToDouble();
+}
+
+static void writeFloat(ElementType type, double value, char *bytes) {
+  if (type == ElementType::Float64)
+    return write<double>(bytes, value);
+  if (type == ElementType::Float32)
+    return write<float>(bytes, float(value));
+  APFloat number(value);
+  bool exact;
+  number.convert(semanticsOf(type), APFloat::rmNearestTiesToEven, &exact);
+  write<uint16_t>(bytes, number.bitcastToAPInt().getZExtValue());
+}
+
+Tensor Tensor::fromBytes(ElementType type, ArrayRef<int64_t> shape,
+                         ArrayRef<char> bytes) {
+  Tensor tensor(type, shape);
+  int64_t width = storedBytes(type);
+  for (int64_t i = 0; i < tensor.count; ++i) {
+    const char *element = bytes.data() + i * width;
+    if (isFloat(type)) {
+      tensor.floats[i] = readFloat(type, element);
+      continue;
+    }
+    int64_t value = 0;
+    std::memcpy(&value, element, width);
+    tensor.integers[i] = wrapTo(type, value); // extends the sign
+  }
+  return tensor;
+}
+
+std::vector<char> Tensor::toBytes() const {
+  int64_t width = storedBytes(elementType);
+  std::vector<char> result(count * width);
+  for (int64_t i = 0; i < count; ++i) {
+    if (isFloat(elementType))
+      writeFloat(elementType, floats[i], &result[i * width]);
+    else
+      std::memcpy(&result[i * width], &integers[i], width);
+  }
+  return result;
+}
+
+Tensor Tensor::viewed(const StridedView &view) const {
+  // A view of many atoms is read as a dense tensor of atoms.
+  StridedView::Atoms atoms = view.atoms(0, view.rank());
+  Shape sizes, strides;
+  for (StridedView::Atom atom : atoms) {
+    sizes.push_back(atom.size);
+    strides.push_back(atom.stride);
+  }
+  Tensor result(elementType, view.shape());
+  int64_t next = 0;
+  if (result.count > 0)
+    forEachPosition(sizes, view.getOffset(), strides, [&](int64_t position) {
+      result.set(next++, *this, position);
+    });
+  return result;
+}
+
+Tensor Tensor::reshaped(ArrayRef<int64_t> shape) const {
+  Tensor result = *this;
+  result.extents.assign(shape.begin(), shape.end());
+  return result;
+}
+
+/// Out-of-range floats are undefined in ONNX; we saturate, and NaN is 0.
+static int64_t toInteger(double value) {
+  if (std::isnan(value))
+    return 0;
+  if (value >= 9223372036854775807.0)
+    return INT64_MAX;
+  if (value <= -9223372036854775808.0)
+    return INT64_MIN;
+  return int64_t(value);
+}
+
+Tensor Tensor::cast(ElementType to) const {
+  Tensor result(to, extents);
+  for (int64_t i = 0; i < count; ++i) {
+    if (isFloat(to))
+      result.setFloat(i, asFloat(i));
+    else if (to == ElementType::Bool)
+      result.setInt(i, asBool(i));
+    else
+      result.setInt(i, isFloat(elementType) ? toInteger(floats[i])
+                                            : integers[i]);
+  }
+  return result;
+}

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Tensors whose elements are known at compile time, as plain arrays.
+#ifndef COMPILER_SIMPLIFY_TENSOR_H
+#define COMPILER_SIMPLIFY_TENSOR_H
+
+#include "compiler/simplify/StridedView.h"
+#include <string>
+#include <vector>
+
+namespace wsec::simplify {
+
+/// Element types of ONNX tensors that have numbers in them.
+enum class ElementType {
+  Float16, BFloat16, Float32, Float64,
+  Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64
+};
+
+bool isFloat(ElementType type);
+/// Bytes of one stored element; a bool takes one.
+int64_t storedBytes(ElementType type);
+/// Type number of ONNX's TensorProto, as in the `to` of Cast.
+std::optional<ElementType> elementTypeOfOnnx(int64_t number);
+/// The nearest value of the type: rounds floats to their precision, wraps
+/// integers to their width.
+double roundTo(ElementType type, double value);
+int64_t wrapTo(ElementType type, int64_t value);
+
+/// A dense row-major tensor. Floats are kept as double and integers and bools
+/// as int64, already rounded to their type: each operator is one loop, and
+/// + - * / sqrt of two f32 rounded from double are exact f32 results.
+class Tensor {
+public:
+  Tensor(ElementType type, llvm::ArrayRef<int64_t> shape);
+
+  static Tensor ofInts(llvm::ArrayRef<int64_t> values);
+  static Tensor scalar(ElementType type, double value);
+  /// Little-endian elements as ONNX stores them.
+  static Tensor fromBytes(ElementType type, llvm::ArrayRef<int64_t> shape,
+                          llvm::ArrayRef<char> bytes);
+  std::vector<char> toBytes() const;
+
+  ElementType type() const { return elementType; }
+  const Shape &shape() const { return extents; }
+  int64_t size() const { return count; }
+  int64_t bytes() const { return count * storedBytes(elementType); }
+
+  double asFloat(int64_t i) const {
+    return isFloat(elementType) ? floats[i] : double(integers[i]);
+  }
+  int64_t asInt(int64_t i) const {
+    return isFloat(elementType) ? int64_t(floats[i]) : integers[i];
+  }
+  bool asBool(int64_t i) const {
+    return isFloat(elementType) ? floats[i] != 0 : integers[i] != 0;
+  }
+  void setFloat(int64_t i, double value);
+  void setInt(int64_t i, int64_t value);
+  /// Copies one element of a tensor of the same type.
+  void set(int64_t i, const Tensor &from, int64_t j);
+
+  /// The elements a view of this tensor takes.
+  Tensor viewed(const StridedView &view) const;
+  /// The same elements, another shape of equally many.
+  Tensor reshaped(llvm::ArrayRef<int64_t> shape) const;
+  /// Elements converted as ONNX's Cast does.
+  Tensor cast(ElementType to) const;
+
+private:
+  ElementType elementType;
+  Shape extents;
+  int64_t count;
+  std::vector<double> floats;
+  std::vector<int64_t> integers;
+};
+
+/// Calls `visit(position)` for each index of `view` in row-major order.
+template <typename Visit>
+void forEachPosition(const Shape &shape, int64_t offset, const Shape &strides,
+                     Visit visit) {
+  int64_t count = numElements(shape);
+  if (count == 0)
+    return;
+  Shape index(shape.size(), 0);
+  int64_t position = offset;
+  for (int64_t i = 0;; ++i) {
+    visit(position);
+    if (i + 1 == count)
+      return;
+    for (size_t d = shape.size(); d-- > 0;) {
+      position += strides[d];
+      if (++index[d] < shape[d])
+        break;
+      position -= strides[d] * shape[d];
+      index[d] = 0;
+    }
+  }
+}
+
+} // namespace wsec::simplify
+
+#endif // COMPILER_SIMPLIFY_TENSOR_H

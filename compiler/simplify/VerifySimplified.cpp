@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The boundary behind simplify: what cannot be mapped, all of it in one error.
+#include "compiler/simplify/OnnxValues.h"
+#include "compiler/simplify/Passes.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include <map>
+
+namespace wsec::simplify {
+#define GEN_PASS_DEF_VERIFYSIMPLIFIED
+#include "compiler/simplify/Passes.h.inc"
+} // namespace wsec::simplify
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::simplify;
+
+namespace {
+/// Operations with one problem; the first few are named.
+struct Problem {
+  std::string what; // "Conv", "FastGelu of com.microsoft"
+  std::string why;
+  std::string element;
+  SmallVector<std::string> nodes;
+  unsigned first; // position of the first one, which orders the report
+
+  static constexpr size_t namedNodes = 3;
+};
+} // namespace
+
+static std::string operatorName(Operation *op) {
+  if (auto node = dyn_cast<onnx::NodeOp>(op)) {
+    std::string name = node.getOpType().str();
+    if (!node.getDomain().empty())
+      name += " of " + node.getDomain().str();
+    return name;
+  }
+  return op->getName().stripDialect().str();
+}
+
+static Type elementOf(Type type) {
+  if (auto tensor = dyn_cast<RankedTensorType>(type))
+    return tensor.getElementType();
+  return nullptr;
+}
+
+/// The wafer computes on f32; i64, i32 and i1 are ids, masks and conditions.
+static bool isMapped(Type element) {
+  return element.isF32() || element.isInteger(64) || element.isInteger(32) ||
+         element.isInteger(1);
+}
+
+/// Why an operation cannot be mapped, or nothing.
+static std::string reasonOf(Operation *op) {
+  if (auto reason = op->getAttrOfType<StringAttr>(reasonAttrName);
+      reason && isa<onnx::NodeOp>(op))
+    return reason.str();
+  if (isa<onnx::NodeOp>(op))
+    return "the operator has no kernel";
+  if (isa<onnx::TransposeOp, onnx::SliceOp, onnx::ConcatOp, onnx::ExpandOp>(op))
+    return "moves elements between PEs, for which there is no kernel yet";
+  if (auto gather = dyn_cast<onnx::GatherOp>(op);
+      gather && !isConstant(gather.getTable()))
+    return "looks up rows of a computed table";
+  if (auto product = dyn_cast<onnx::MatMulOp>(op);
+      product && !isConstant(product.getWeight()))
+    return "multiplies by a computed matrix";
+  return "";
+}
+
+/// The element type of a result the wafer does not have, or null.
+static Type unmappedElement(Operation *op) {
+  if (isa<onnx::ConstantOp>(op))
+    return nullptr;
+  for (Type type : op->getResultTypes())
+    if (Type element = elementOf(type); element && !isMapped(element))
+      return element;
+  return nullptr;
+}
+
+static std::string printed(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+namespace {
+class Report {
+public:
+  void add(Operation *op, std::string why) {
+    Type element =
+        op->getNumResults() ? elementOf(op->getResult(0).getType()) : Type();
+    std::string what = operatorName(op);
+    std::string type = element ? printed(element) : "";
+    Problem &problem = problems[{what, why, type}];
+    if (problem.nodes.empty())
+      problem = {what, why, type, {}, next};
+    ++next;
+    StringRef name = nodeName(op);
+    problem.nodes.push_back(name.empty() ? "(unnamed)" : name.str());
+  }
+
+  bool empty() const { return problems.empty(); }
+
+  void emit(ModuleOp module) const {
+    SmallVector<const Problem *> ordered;
+    for (const auto &entry : problems)
+      ordered.push_back(&entry.second);
+    llvm::sort(ordered, [](const Problem *a, const Problem *b) {
+      return a->first < b->first;
+    });
+    std::string text;
+    llvm::raw_string_ostream out(text);
+    out << next << (next == 1 ? " node" : " nodes")
+        << " of the model cannot be mapped:";
+    for (const Problem *problem : ordered) {
+      out << "\n  " << problem->what;
+      if (!problem->element.empty())
+        out << " (" << problem->element << ")";
+      out << " x" << problem->nodes.size() << ": " << problem->why
+          << "\n    in ";
+      llvm::interleaveComma(
+          ArrayRef(problem->nodes).take_front(Problem::namedNodes), out);
+      if (problem->nodes.size() > Problem::namedNodes)
+        out << " and " << problem->nodes.size() - Problem::namedNodes
+            << " more";
+    }
+    emitError(UnknownLoc::get(module.getContext()), text);
+  }
+
+private:
+  std::map<std::tuple<std::string, std::string, std::string>, Problem>
+      problems;
+  unsigned next = 0;
+};
+
+struct VerifySimplifiedPass
+    : wsec::simplify::impl::VerifySimplifiedBase<VerifySimplifiedPass> {
+  void runOnOperation() override {
+    Report report;
+    getOperation().walk([&](Operation *op) {
+      if (op->getDialect() != getContext().getLoadedDialect("onnx"))
+        return;
+      std::string why = reasonOf(op);
+      if (why.empty())
+        if (Type element = unmappedElement(op))
+          why = "the wafer has no " + printed(element);
+      if (!why.empty())
+        report.add(op, why);
+    });
+    if (report.empty())
+      return;
+    report.emit(getOperation());
+    signalPassFailure();
+  }
+};
+} // namespace

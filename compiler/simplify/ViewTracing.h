@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From a value back through reshapes, transposes and slices to the tensor
+// whose elements it shows.
+#ifndef COMPILER_SIMPLIFY_VIEWTRACING_H
+#define COMPILER_SIMPLIFY_VIEWTRACING_H
+
+#include "compiler/simplify/OnnxValues.h"
+
+namespace wsec::simplify {
+
+struct TracedView {
+  mlir::Value root;
+  StridedView view;
+  double scale = 1; // what multiplications on the way amount to
+};
+
+/// Traces through reshapes and transposes only.
+TracedView traceLayout(mlir::Value value);
+
+/// Traces through slices and multiplications by one number as well.
+TracedView traceScaledLayout(mlir::Value value);
+
+} // namespace wsec::simplify
+
+#endif // COMPILER_SIMPLIFY_VIEWTRACING_H
