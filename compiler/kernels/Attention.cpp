@@ -47,12 +47,11 @@ struct Shape {
         value(Layout::of(op.getValue())), queries(query.tokens),
         keys(key.tokens), headSize(query.features.unitSize),
         valueSize(value.features.unitSize),
-        lanes(query.group == 0 ? queries
-                               : tileSizeMax(queries, query.span)) {
+        lanes(query.group == 0 ? queries : tileSizeMax(queries, query.span)) {
     // Masked blocks are not told apart: causal attention takes one block.
-    block = op.getCausal() ? keys
-                           : std::min(keys, std::max<int64_t>(
-                                                1, scoreWords / lanes));
+    block = op.getCausal()
+                ? keys
+                : std::min(keys, std::max<int64_t>(1, scoreWords / lanes));
   }
 
   /// Rows that take part in the exchange of keys and values.
@@ -113,12 +112,11 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   KernelCost cost;
   cost.compute = compute(heads);
   if (!shape.local())
-    cost.fabric = heads * shape.keys *
-                      std::max(shape.headSize, shape.valueSize) +
-                  2 * model.chain(shape.span(), 0);
+    cost.fabric =
+        heads * shape.keys * std::max(shape.headSize, shape.valueSize) +
+        2 * model.chain(shape.span(), 0);
   cost.serial = model.launch(/*streams=*/false);
-  cost.lowerBound =
-      compute(double(shape.query.features.units) / machine.width);
+  cost.lowerBound = compute(double(shape.query.features.units) / machine.width);
   return cost;
 }
 
@@ -219,16 +217,15 @@ void AttentionWriter::sendNorth(Thread thread, const Tile &tile,
     onward = Affine(even) + Affine(isHead) * (b.color(cast) - even) +
              Affine(isOdd) * (odd - even);
   }
-  b.start(thread, Opcode::Mov, {tile.tokens, size}, Operand::fabric(onward, 2),
-          {Operand::memory(tile.buffer, start(tile, {head, 0}),
-                           {1, tile.pitch})});
+  b.start(
+      thread, Opcode::Mov, {tile.tokens, size}, Operand::fabric(onward, 2),
+      {Operand::memory(tile.buffer, start(tile, {head, 0}), {1, tile.pitch})});
   if (layout.span == 1)
     return;
-  Value after = s.sub(s.sub(layout.tokens,
-                            s.tileStart(layout.tokens, layout.span, row)),
-                      tile.tokens);
-  b.start(thread, Opcode::Mov, {Affine(after) * size},
-          Operand::fabric(onward),
+  Value after =
+      s.sub(s.sub(layout.tokens, s.tileStart(layout.tokens, layout.span, row)),
+            tile.tokens);
+  b.start(thread, Opcode::Mov, {Affine(after) * size}, Operand::fabric(onward),
           {Operand::fabric(b.parityColor(north, s.logicalNot(parity)))},
           s.less(0, after));
 }
@@ -249,8 +246,7 @@ void AttentionWriter::dropAll() {
 void AttentionWriter::attend(Place place) {
   b.vector(Opcode::Mov, {shape.valueSize, query.tokens}, resultRows(place),
            {Operand::immediate(0)});
-  b.vector(Opcode::Mov, {query.tokens}, perToken(sum),
-           {Operand::immediate(0)});
+  b.vector(Opcode::Mov, {query.tokens}, perToken(sum), {Operand::immediate(0)});
   b.vector(Opcode::Mov, {query.tokens}, perToken(largest),
            {Operand::immediate(lowest)});
   int64_t whole = shape.keys / shape.block, rest = shape.keys % shape.block;
@@ -272,11 +268,11 @@ void AttentionWriter::attendBlock(Place place, Affine firstKey, int64_t keys) {
   b.vector(Opcode::Exp, {keys, query.tokens}, scoreRows(), {scoreRows()});
   b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
            {perScore(sum), scoreRows()});
-  Operand values = shape.local()
-                       ? Operand::memory(value.buffer,
-                                         start(value, place) + firstKey,
-                                         {1, value.pitch, 0})
-                       : Operand::fabric(b.color(StreamPattern::ValueCast), 2);
+  Operand values =
+      shape.local()
+          ? Operand::memory(value.buffer, start(value, place) + firstKey,
+                            {1, value.pitch, 0})
+          : Operand::fabric(b.color(StreamPattern::ValueCast), 2);
   b.vector(Opcode::Fmac, {keys, shape.valueSize, query.tokens},
            Operand::memory(result.buffer, start(result, place),
                            {0, result.pitch, 1}),
@@ -286,18 +282,16 @@ void AttentionWriter::attendBlock(Place place, Affine firstKey, int64_t keys) {
 void AttentionWriter::scoreBlock(Place place, Affine firstKey, int64_t keys) {
   b.vector(Opcode::Mov, {keys, query.tokens}, scoreRows(),
            {Operand::immediate(0)});
-  Operand keyRows = shape.local()
-                        ? Operand::memory(key.buffer,
-                                          start(key, place) + firstKey,
-                                          {1, key.pitch, 0})
-                        : Operand::fabric(b.color(StreamPattern::KeyCast), 2);
+  Operand keyRows =
+      shape.local() ? Operand::memory(key.buffer, start(key, place) + firstKey,
+                                      {1, key.pitch, 0})
+                    : Operand::fabric(b.color(StreamPattern::KeyCast), 2);
   b.vector(Opcode::Fmac, {keys, shape.headSize, query.tokens},
            Operand::memory(scores, 0, {shape.lanes, 0, 1}),
            {keyRows, Operand::memory(query.buffer, start(query, place),
                                      {0, query.pitch, 1})});
   b.vector(Opcode::Mul, {keys, query.tokens}, scoreRows(),
-           {scoreRows(),
-            Operand::immediate(op.getScale().convertToDouble())});
+           {scoreRows(), Operand::immediate(op.getScale().convertToDouble())});
   addBiases(place, firstKey, keys);
   if (op.getCausal())
     maskFuture();
@@ -323,14 +317,14 @@ void AttentionWriter::maskFuture() {
   const Layout &layout = query.layout;
   Value first = s.constant(0);
   if (layout.group != 0)
-    first = s.tileStart(layout.tokens, layout.span,
-                        s.mod(s.py(), layout.group));
+    first =
+        s.tileStart(layout.tokens, layout.span, s.mod(s.py(), layout.group));
   b.loop(query.tokens, [&](Affine token) {
     Affine visible = Affine(first) + token + Affine(1);
-    b.vector(Opcode::Mov, {visible * -1 + Affine(shape.keys)},
-             Operand::memory(scores, visible * shape.lanes + token,
-                             {shape.lanes}),
-             {Operand::immediate(lowest)});
+    b.vector(
+        Opcode::Mov, {visible * -1 + Affine(shape.keys)},
+        Operand::memory(scores, visible * shape.lanes + token, {shape.lanes}),
+        {Operand::immediate(lowest)});
   });
 }
 
@@ -354,8 +348,7 @@ void AttentionWriter::correct(Place place, int64_t keys) {
            {resultRows(place), perScore(correction)});
 }
 
-LogicalResult Attention::lowerOp(wse::AttentionOp op,
-                                 RoutineBuilder &b) const {
+LogicalResult Attention::lowerOp(wse::AttentionOp op, RoutineBuilder &b) const {
   AttentionWriter(op, b).write();
   return success();
 }

@@ -37,7 +37,8 @@ bool isDivision(Opcode opcode) {
          opcode == Opcode::Rsqrt || opcode == Opcode::Reciprocal;
 }
 
-/// Whether neither tokens nor features of `input` are those of the result.
+/// Words from an element of an input to the next feature, sequence and token of
+/// the result.
 struct InputSteps {
   int64_t feature, sequence, token;
 };
@@ -87,8 +88,8 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   auto compute = [&](double features) {
     double cycles = 0;
     for (const ElementwiseStep &step : plan->steps)
-      cycles += isFunction(step.opcode)   ? model.functions(features * lanes)
-                : isDivision(step.opcode) ? model.divides(features * lanes)
+      cycles += isFunction(step.opcode)      ? model.functions(features * lanes)
+                : isDivision(step.opcode)    ? model.divides(features * lanes)
                 : step.opcode == Opcode::Mov ? model.copies(features, lanes)
                                              : model.adds(features, lanes);
     return cycles;
@@ -128,7 +129,7 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
     return Operand::memory(buffer, 0, {steps.feature, steps.token});
   };
 
-  SmallVector<Operand> inputs, slots;
+  SmallVector<Operand, 0> inputs, slots;
   for (Value input : op.getInputs())
     inputs.push_back(memory(b.tile(input).buffer,
                             stepsOf(Layout::of(input), layout, b.height())));
@@ -140,7 +141,7 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
 
   b.where(out.active, [&] {
     for (const ElementwiseStep &step : plan->steps) {
-      SmallVector<Operand, 2> sources;
+      SmallVector<Operand, 0> sources;
       for (const ElementwiseSource &source : step.sources)
         switch (source.kind) {
         case ElementwiseSource::Slot:

@@ -128,8 +128,8 @@ private:
     if (auto argument = dyn_cast<BlockArgument>(value)) {
       unsigned number = argument.getArgNumber(), inputs = op.getInputs().size();
       bool isInput = number < inputs;
-      source.kind = isInput ? ElementwiseSource::Input
-                            : ElementwiseSource::Vector;
+      source.kind =
+          isInput ? ElementwiseSource::Input : ElementwiseSource::Vector;
       source.index = isInput ? number : number - inputs;
       return source;
     }
@@ -175,8 +175,7 @@ private:
 
   /// One instruction. Two streamed operands would take their words from one
   /// stream in turns: the first is put aside.
-  void emit(Opcode opcode, unsigned slot,
-            ArrayRef<ElementwiseSource> sources) {
+  void emit(Opcode opcode, unsigned slot, ArrayRef<ElementwiseSource> sources) {
     ElementwiseStep step{opcode, slot,
                          SmallVector<ElementwiseSource, 2>(sources)};
     if (sources.size() == 2 && sources[0].kind == ElementwiseSource::Vector &&

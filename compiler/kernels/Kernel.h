@@ -97,7 +97,8 @@ public:
 
   /// Cycles of one launch. Needs nothing but types and attributes, so that the
   /// selection can ask before placement.
-  virtual KernelCost cost(mlir::Operation *op, const Machine &machine) const = 0;
+  virtual KernelCost cost(mlir::Operation *op,
+                          const Machine &machine) const = 0;
 
   /// The route patterns it opens, in a fixed order without repetition. `lane`
   /// and `column` are listed together wherever words come from the host;

@@ -72,7 +72,7 @@ class Load final : public KernelFor<wse::LoadOp> {
   LogicalResult lowerOp(wse::LoadOp op, RoutineBuilder &b) const final {
     auto type = cast<RankedTensorType>(op.getResult().getType());
     HostTensor source = b.source(op.getSource());
-    SmallVector<int64_t> strides(source.strides);
+    SmallVector<int64_t> strides(source.strides.begin(), source.strides.end());
     bool sameShape = false;
     if (auto weight = dyn_cast<wse::WeightAttr>(op.getSource()))
       sameShape = weight.getType().getShape() == type.getShape();
@@ -108,9 +108,8 @@ private:
                                        SmallVector<int64_t> &strides) {
     if (auto weight = dyn_cast<wse::WeightAttr>(op.getSource())) {
       int64_t next = 1;
-      for (auto [size, stride] :
-           llvm::reverse(llvm::zip_equal(weight.getType().getShape(),
-                                         weight.viewStrides()))) {
+      for (auto [size, stride] : llvm::reverse(llvm::zip_equal(
+               weight.getType().getShape(), weight.viewStrides()))) {
         if (size != 1 && stride != next)
           return op.emitOpError("reshapes a constant whose view is not dense");
         next *= size;

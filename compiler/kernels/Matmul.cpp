@@ -61,9 +61,8 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
     if (machine.width == 1)
       return needs;
     needs.push_back({StreamPattern::RowWest, {}});
-    needs.push_back({shape.reduce ? StreamPattern::RowEast
-                                  : StreamPattern::RowCast,
-                     {}});
+    needs.push_back(
+        {shape.reduce ? StreamPattern::RowEast : StreamPattern::RowCast, {}});
     return needs;
   }
 
@@ -88,8 +87,8 @@ KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
   CostModel model(machine);
   double width = machine.width, lanes = shape.pitch;
   double lines = shape.reduce ? shape.n : shape.k;
-  double tile = (shape.reduce ? shape.in : shape.out)
-                    .features.largest(machine.width);
+  double tile =
+      (shape.reduce ? shape.in : shape.out).features.largest(machine.width);
   auto multiply = [&](double tile) {
     return std::min(model.fmacs(lines * tile, lanes),
                     model.fmacs(lines * lanes, tile));
@@ -108,9 +107,9 @@ KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
   cost.fabric = std::max(cost.fabric, lines * tile);
   cost.serial = model.launch(/*streams=*/true);
   double weights = double(shape.k) * shape.n;
-  cost.lowerBound = std::max(multiply(double(shape.reduce ? shape.k : shape.n) /
-                                      width),
-                             weights / machine.lanesInUse());
+  cost.lowerBound =
+      std::max(multiply(double(shape.reduce ? shape.k : shape.n) / width),
+               weights / machine.lanesInUse());
   return cost;
 }
 
@@ -170,11 +169,11 @@ void MatmulWriter::broadcast() {
   b.streamToColumns(words);
   b.where(out.active, [&] {
     if (b.width() == 1) {
-      b.vector(Opcode::Fmac, {shape.k, out.features, out.lanes},
-               Operand::memory(out.buffer, 0, {0, out.pitch, 1}),
-               {b.columnWords(2),
-                Operand::memory(in.buffer, 0, {in.pitch, 0, 1})},
-               lineBuffer);
+      b.vector(
+          Opcode::Fmac, {shape.k, out.features, out.lanes},
+          Operand::memory(out.buffer, 0, {0, out.pitch, 1}),
+          {b.columnWords(2), Operand::memory(in.buffer, 0, {in.pitch, 0, 1})},
+          lineBuffer);
       return;
     }
     multicastRow(b, in);
@@ -191,11 +190,10 @@ void MatmulWriter::multiplyBlock(Affine features) {
   b.vector(Opcode::Mov, {features, out.lanes},
            Operand::memory(scratch, 0, {out.pitch, 1}),
            {Operand::fabric(b.color(StreamPattern::RowCast), 2)});
-  b.vector(
-      Opcode::Fmac, {features, out.features, out.lanes},
-      Operand::memory(out.buffer, 0, {0, out.pitch, 1}),
-      {b.columnWords(2), Operand::memory(scratch, 0, {out.pitch, 0, 1})},
-      lineBuffer);
+  b.vector(Opcode::Fmac, {features, out.features, out.lanes},
+           Operand::memory(out.buffer, 0, {0, out.pitch, 1}),
+           {b.columnWords(2), Operand::memory(scratch, 0, {out.pitch, 0, 1})},
+           lineBuffer);
 }
 
 void MatmulWriter::reduce() {
@@ -208,11 +206,11 @@ void MatmulWriter::reduce() {
   b.streamToColumns(words);
   b.where(out.active, [&] {
     if (b.width() == 1) {
-      b.vector(Opcode::Fmac, {shape.n, in.features, out.lanes},
-               Operand::memory(out.buffer, 0, {out.pitch, 0, 1}),
-               {b.columnWords(2),
-                Operand::memory(in.buffer, 0, {0, in.pitch, 1})},
-               lineBuffer);
+      b.vector(
+          Opcode::Fmac, {shape.n, in.features, out.lanes},
+          Operand::memory(out.buffer, 0, {out.pitch, 0, 1}),
+          {b.columnWords(2), Operand::memory(in.buffer, 0, {0, in.pitch, 1})},
+          lineBuffer);
       return;
     }
     int64_t largest = out.layout.features.largest(b.width());
@@ -238,8 +236,7 @@ void MatmulWriter::reduce() {
 void MatmulWriter::inBlocks(int64_t tile,
                             function_ref<void(Affine, Affine)> body) {
   int64_t block = shape.block(out.layout.features.largest(b.width()));
-  b.loop(tile / block,
-         [&](Affine number) { body(number * block, block); });
+  b.loop(tile / block, [&](Affine number) { body(number * block, block); });
   if (tile % block)
     body(tile / block * block, tile % block);
 }
@@ -272,7 +269,8 @@ void MatmulWriter::partial(Affine features) {
 /// Sends the partial results one column on; all but the first of the chain add
 /// what arrives to them.
 void MatmulWriter::passOn(Affine features, bool east) {
-  StreamPattern pattern = east ? StreamPattern::RowEast : StreamPattern::RowWest;
+  StreamPattern pattern =
+      east ? StreamPattern::RowEast : StreamPattern::RowWest;
   Value parity = s.mod(s.px(), 2);
   Value startsChain = s.equal(s.px(), east ? 0 : b.width() - 1);
   Operand mine = Operand::memory(scratch, 0, {out.pitch, 1});
@@ -291,8 +289,8 @@ void MatmulWriter::passOn(Affine features, bool east) {
 void MatmulWriter::own() {
   Value parity = s.mod(s.px(), 2);
   auto take = [&](Affine first, Affine features) {
-    Operand result = Operand::memory(out.buffer, first * out.pitch,
-                                     {out.pitch, 0, 1});
+    Operand result =
+        Operand::memory(out.buffer, first * out.pitch, {out.pitch, 0, 1});
     b.vector(
         Opcode::Fmac, {features, in.features, out.lanes}, result,
         {b.columnWords(2), Operand::memory(in.buffer, 0, {0, in.pitch, 1})},
@@ -300,10 +298,10 @@ void MatmulWriter::own() {
     result.strides = {out.pitch, 1};
     auto add = [&](StreamPattern pattern, Value guard) {
       b.where(guard, [&] {
-        b.vector(Opcode::Add, {features, out.lanes}, result,
-                 {result,
-                  Operand::fabric(
-                      b.parityColor(pattern, s.logicalNot(parity)), 2)});
+        b.vector(
+            Opcode::Add, {features, out.lanes}, result,
+            {result,
+             Operand::fabric(b.parityColor(pattern, s.logicalNot(parity)), 2)});
       });
     };
     add(StreamPattern::RowWest, s.less(s.px(), b.width() - 1));

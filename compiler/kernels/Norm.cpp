@@ -26,10 +26,9 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
   cost.stream = model.laneWords(streamedVectors * features);
   cost.serial += model.launch(streamedVectors > 0);
   double mean = double(layout.features.total()) / machine.width;
-  cost.lowerBound =
-      std::max(passes * model.adds(mean, lanes),
-               streamedVectors * layout.features.total() /
-                   double(machine.lanesInUse()));
+  cost.lowerBound = std::max(passes * model.adds(mean, lanes),
+                             streamedVectors * layout.features.total() /
+                                 double(machine.lanesInUse()));
   return cost;
 }
 

@@ -47,8 +47,8 @@ public:
   }
   /// Combines the values of all columns; `finish` runs once, before the
   /// result goes back to them.
-  void combineRow(pe::Opcode opcode,
-                  llvm::function_ref<void()> finish = [] {}) {
+  void
+  combineRow(pe::Opcode opcode, llvm::function_ref<void()> finish = [] {}) {
     if (tile.layout.features.replicated)
       return finish();
     allReduceRow(b, opcode, buffer, tile.lanes, finish);

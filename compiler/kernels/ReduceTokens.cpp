@@ -56,12 +56,10 @@ void chainNorth(RoutineBuilder &b, const Tile &in, const Tile &out,
   b.where(isLast,
           [&] { b.vector(Opcode::Mov, {in.features}, onward, {mine}); });
   if (in.layout.span > 2)
-    b.where(s.logicalNot(s.add(isLast, isHead)), [&] {
-      b.vector(opcode, {in.features}, onward, {mine, incoming});
-    });
-  b.where(isHead, [&] {
-    b.vector(opcode, {in.features}, mine, {mine, incoming});
-  });
+    b.where(s.logicalNot(s.add(isLast, isHead)),
+            [&] { b.vector(opcode, {in.features}, onward, {mine, incoming}); });
+  b.where(isHead,
+          [&] { b.vector(opcode, {in.features}, mine, {mine, incoming}); });
 }
 
 LogicalResult ReduceTokens::lowerOp(wse::ReduceTokensOp op,

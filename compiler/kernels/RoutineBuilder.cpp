@@ -70,8 +70,8 @@ void ProgramBuilder::declareEnds(wse::ProgramOp source) {
                     {}, {}, {});
   }
   for (auto alias : source.getOps<wse::AliasOp>()) {
-    auto symbol = FlatSymbolRefAttr::get(context,
-                                         this->source(alias.getSource()).symbol);
+    auto symbol =
+        FlatSymbolRefAttr::get(context, this->source(alias.getSource()).symbol);
     declareTensor(alias.getOutputAttr(), pe::Role::Output, alias.getType(), {},
                   {}, symbol);
   }
@@ -87,10 +87,10 @@ pe::TensorOp ProgramBuilder::declareTensor(StringAttr name, pe::Role role,
     builder.setInsertionPointAfter(lastTensor);
   else
     builder.setInsertionPointToStart(&program.getBody().front());
-  auto tensor = pe::TensorOp::create(
-      builder, program.getLoc(), name,
-      pe::RoleAttr::get(builder.getContext(), role), TypeAttr::get(type), file,
-      value, alias);
+  auto tensor =
+      pe::TensorOp::create(builder, program.getLoc(), name,
+                           pe::RoleAttr::get(builder.getContext(), role),
+                           TypeAttr::get(type), file, value, alias);
   lastTensor = tensor;
   return tensor;
 }
@@ -131,9 +131,9 @@ std::string ProgramBuilder::declareWeight(wse::WeightAttr weight) {
   }
   // All views of one byte range of a file are one tensor.
   int64_t bytes = pe::elementBytes(element);
-  std::string &symbol = files[{weight.getFile().getValue().str(),
-                               weight.getOffset(), weight.getBytes(),
-                               unsigned(bytes)}];
+  std::string &symbol =
+      files[{weight.getFile().getValue().str(), weight.getOffset(),
+             weight.getBytes(), unsigned(bytes)}];
   if (symbol.empty()) {
     symbol = freshSymbol(weight.getName().getValue());
     RankedTensorType type = weight.getType();
@@ -194,11 +194,11 @@ static Value inSomeGroup(ScalarBuilder &scalars, const Layout &layout,
   return scalars.less(scalars.div(row, layout.group), layout.batch);
 }
 
-Value RoutineBuilder::tokensBefore(ScalarBuilder &scalars,
-                                   const Layout &layout, Value row) {
+Value RoutineBuilder::tokensBefore(ScalarBuilder &scalars, const Layout &layout,
+                                   Value row) {
   if (layout.group == 0)
-    return scalars.mul(
-        scalars.tileStart(layout.batch, scalars.height(), row), layout.tokens);
+    return scalars.mul(scalars.tileStart(layout.batch, scalars.height(), row),
+                       layout.tokens);
   Value batch = scalars.min(scalars.div(row, layout.group), layout.batch);
   Value first = scalars.mul(batch, layout.tokens);
   if (layout.replicatedRows)
@@ -229,8 +229,8 @@ Tile RoutineBuilder::describe(ScalarBuilder &s, const Layout &layout) {
   }
   tile.sequences = inSomeGroup(s, layout, s.py());
   Value local = s.mod(s.py(), layout.group);
-  Value used = layout.span < layout.group ? s.less(local, layout.span)
-                                          : s.constant(1);
+  Value used =
+      layout.span < layout.group ? s.less(local, layout.span) : s.constant(1);
   tile.active = s.logicalAnd(tile.sequences, used);
   if (layout.replicatedRows)
     tile.tokens = s.mul(used, layout.tokens);
@@ -388,10 +388,10 @@ pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
   SmallVector<Attribute> lanes;
   for (LanePosition lane : in ? machine().westLanes() : machine().eastLanes())
     if (lane.begin < lane.end)
-      lanes.push_back(pe::LaneAttr::get(op->getContext(), lane.row, lane.begin,
-                                        lane.end));
-  std::string name = shared.freshSymbol(
-      (in ? "to_" : "from_") + routine.getSymName().str());
+      lanes.push_back(
+          pe::LaneAttr::get(op->getContext(), lane.row, lane.begin, lane.end));
+  std::string name =
+      shared.freshSymbol((in ? "to_" : "from_") + routine.getSymName().str());
   stream = pe::StreamOp::create(
       atEnd, loc, atEnd.getStringAttr(name),
       pe::DirectionAttr::get(op->getContext(), direction),
@@ -418,9 +418,8 @@ void RoutineBuilder::streamToColumns(const ColumnWords &words) {
   segment.tensor = words.tensor;
   segment.lines = words.lines.size;
   segment.lineStep = words.lines.step;
-  segment.offset =
-      Affine(featureStart(s, words.features)) * words.featureStep +
-      Affine(words.offset);
+  segment.offset = Affine(featureStart(s, words.features)) * words.featureStep +
+                   Affine(words.offset);
   for (const HostDim &dim : words.inner) {
     segment.extents.push_back(dim.size);
     segment.strides.push_back(dim.step);
@@ -459,8 +458,8 @@ void RoutineBuilder::relayAtHeads(const ColumnWords &words) {
     Value before =
         featuresBefore(s, words.features, s.tileStart(width(), lanes, lane));
     Value mine = featuresBefore(s, words.features, s.px());
-    Value after = featuresBefore(
-        s, words.features, s.tileStart(width(), lanes, s.add(lane, 1)));
+    Value after = featuresBefore(s, words.features,
+                                 s.tileStart(width(), lanes, s.add(lane, 1)));
     incoming =
         incoming.windowed(Affine(s.sub(mine, before)) * words.innerSize(),
                           Affine(s.sub(after, before)) * words.innerSize());

@@ -87,7 +87,7 @@ private:
 struct Tile {
   Layout layout;
   std::string buffer;
-  int64_t pitch = 0; // words between neighbouring features
+  int64_t pitch = 0;        // words between neighbouring features
   mlir::Value active;       // whether this row holds tokens
   mlir::Value sequences;    // batch elements of this row
   mlir::Value tokens;       // tokens of each
@@ -144,8 +144,10 @@ public:
   /// The scalars of a layout in any scalar scope, without a buffer.
   static Tile describe(ScalarBuilder &scalars, const Layout &layout);
   /// Features of a column and number of the first, in any scalar scope.
-  static Value featureCount(ScalarBuilder &scalars, const FeatureTiling &tiling);
-  static Value featureStart(ScalarBuilder &scalars, const FeatureTiling &tiling);
+  static Value featureCount(ScalarBuilder &scalars,
+                            const FeatureTiling &tiling);
+  static Value featureStart(ScalarBuilder &scalars,
+                            const FeatureTiling &tiling);
   /// Features of all columns west of `column`.
   static Value featuresBefore(ScalarBuilder &scalars,
                               const FeatureTiling &tiling, Value column);
@@ -194,8 +196,7 @@ public:
   void streamVector(wse::WeightAttr vector, const FeatureTiling &features);
   /// Streams words to the host; `segment` says where they go, in the scalars
   /// of the stream.
-  void
-  streamToHost(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
+  void streamToHost(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
   HostTensor source(mlir::Attribute source) { return shared.source(source); }
 
   /// Waits for all microthreads in use. Returns the host streams of the launch.

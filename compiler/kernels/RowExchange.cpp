@@ -16,11 +16,10 @@ void multicastRow(RoutineBuilder &b, const Tile &tile) {
   Value parity = s.mod(s.px(), 2);
   // Column 0 is even: its words go to row_cast instead of the even color.
   int64_t even = b.color(StreamPattern::RowWest, 0);
-  Affine onward = b.parityColor(StreamPattern::RowWest, parity) +
-                  Affine(s.equal(s.px(), 0)) *
-                      (b.color(StreamPattern::RowCast) - even);
-  Affine incoming =
-      b.parityColor(StreamPattern::RowWest, s.logicalNot(parity));
+  Affine onward =
+      b.parityColor(StreamPattern::RowWest, parity) +
+      Affine(s.equal(s.px(), 0)) * (b.color(StreamPattern::RowCast) - even);
+  Affine incoming = b.parityColor(StreamPattern::RowWest, s.logicalNot(parity));
   b.start(RowThread, Opcode::Mov, {tile.features, tile.lanes},
           Operand::fabric(onward, 2),
           {Operand::memory(tile.buffer, 0, {tile.pitch, 1})});

@@ -18,9 +18,9 @@ void multicastRow(RoutineBuilder &builder, const Tile &tile);
 /// Combines `words` words at `buffer` over the PEs of a row with `opcode`: a
 /// chain west, at whose end `finish` runs, and a multicast back. Afterwards
 /// every PE has the result at `buffer`.
-void allReduceRow(RoutineBuilder &builder, pe::Opcode opcode,
-                  llvm::StringRef buffer, pe::Affine words,
-                  llvm::function_ref<void()> finish = [] {});
+void allReduceRow(
+    RoutineBuilder &builder, pe::Opcode opcode, llvm::StringRef buffer,
+    pe::Affine words, llvm::function_ref<void()> finish = [] {});
 
 /// The streams these two need: none in a mesh of one column.
 llvm::SmallVector<StreamNeed> rowStreams(const Machine &machine);

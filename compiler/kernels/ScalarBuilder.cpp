@@ -69,7 +69,9 @@ Value ScalarBuilder::constant(int64_t value) {
     builder.setInsertionPointAfter(last);
   else
     builder.setInsertionPointToStart(block);
-  last = pe::ConstantOp::create(builder, loc, value);
+  last = pe::ConstantOp::create(builder, loc,
+                                pe::ScalarType::get(loc.getContext()),
+                                builder.getI64IntegerAttr(value));
   result = last->getResult(0);
   numbers[result] = numbers.size();
   return result;
@@ -94,9 +96,8 @@ Value ScalarBuilder::get(ScalarKind kind, ArrayRef<Value> inputs) {
     builder.setInsertionPointAfter(last);
   else
     builder.setInsertionPointToStart(block);
-  last = pe::ScalarOp::create(builder, loc,
-                              pe::ScalarType::get(loc.getContext()), kind,
-                              inputs);
+  last = pe::ScalarOp::create(
+      builder, loc, pe::ScalarType::get(loc.getContext()), kind, inputs);
   result = last->getResult(0);
   numbers[result] = numbers.size();
   return result;
@@ -159,8 +160,7 @@ Value ScalarBuilder::tileStart(int64_t elements, int64_t parts, Value part) {
 Value ScalarBuilder::tileSize(int64_t elements, int64_t parts, Value part) {
   return get(ScalarKind::TileSize, {constant(elements), constant(parts), part});
 }
-Value ScalarBuilder::tileIndex(int64_t elements, int64_t parts,
-                               Value element) {
+Value ScalarBuilder::tileIndex(int64_t elements, int64_t parts, Value element) {
   return get(ScalarKind::TileIndex,
              {constant(elements), constant(parts), element});
 }

@@ -19,8 +19,8 @@ class Softmax final : public KernelFor<wse::SoftmaxOp> {
     Layout layout = Layout::of(op.getInput());
     KernelCost cost = rowKernelCost(layout, machine, /*passes=*/4,
                                     /*reductions=*/2, /*streamedVectors=*/0);
-    double elements = layout.features.largest(machine.width) *
-                      layout.pitch(machine.height);
+    double elements =
+        layout.features.largest(machine.width) * layout.pitch(machine.height);
     cost.compute += CostModel(machine).functions(elements);
     return cost;
   }

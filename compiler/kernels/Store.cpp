@@ -25,12 +25,10 @@ class Store final : public KernelFor<wse::StoreOp> {
     double rowsOfLane =
         std::ceil(double(machine.height) / machine.lanesInUse());
     KernelCost cost;
-    cost.compute =
-        model.copies(layout.pitch(machine.height),
-                     layout.features.largest(machine.width));
-    cost.stream = std::min(
-        words, rowsOfLane * layout.pitch(machine.height) *
-                   layout.features.total());
+    cost.compute = model.copies(layout.pitch(machine.height),
+                                layout.features.largest(machine.width));
+    cost.stream = std::min(words, rowsOfLane * layout.pitch(machine.height) *
+                                      layout.features.total());
     cost.fabric = cost.stream + model.chain(machine.width + rowsOfLane, 0);
     cost.serial = model.launch(/*streams=*/false);
     cost.lowerBound = words / machine.lanesInUse();
@@ -124,8 +122,7 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
         s.sub(RoutineBuilder::tokensBefore(s, layout, end),
               RoutineBuilder::tokensBefore(s, layout, s.add(s.py(), 1)));
     Operand incoming = Operand::fabric(
-        b.parityColor(StreamPattern::OutNorth,
-                      s.logicalNot(s.mod(s.py(), 2))));
+        b.parityColor(StreamPattern::OutNorth, s.logicalNot(s.mod(s.py(), 2))));
     b.where(s.logicalAnd(isLast, s.less(0, tokensSouth)), [&] {
       b.start(RowThread, Opcode::Mov,
               {Affine(tokensSouth) * layout.features.total()},
