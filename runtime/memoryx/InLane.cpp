@@ -25,6 +25,8 @@ InLane::InLane(const TensorStore &store, const program::HostStream &stream,
       throw Error(ErrorClass::BadProgram,
                   "stream '" + stream.name()->str() + "' is too long");
     total += words;
+    if (store.tensor(segment->tensor()).role() != program::TensorRole::Input)
+      weights += words;
     if (words > 0)
       parts.push_back(std::move(part));
   }

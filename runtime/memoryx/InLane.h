@@ -21,6 +21,8 @@ public:
          const program::Lane &lane);
 
   uint64_t words() const { return total; }
+  /// Those of them that come from weights and constants.
+  uint64_t weightWords() const { return weights; }
   uint64_t delivered() const { return taken; }
   /// At most `maxWords` words; empty at the end.
   WordView next(size_t maxWords);
@@ -49,6 +51,7 @@ private:
   const program::HostStream &stream;
   std::vector<Part> parts;
   uint64_t total = 0;
+  uint64_t weights = 0;
   uint64_t taken = 0;
   size_t part = 0;     ///< the part `line` counts in
   int64_t line = 0;    ///< the next line to view or write

@@ -4,8 +4,6 @@
 #include "runtime/memoryx/OutLane.h"
 #include "runtime/program/Errors.h"
 
-#include <set>
-
 namespace wsec::runtime {
 
 MemoryX::MemoryX(TensorStore &store) : program(store.program()) {
@@ -55,11 +53,31 @@ void MemoryX::store(uint32_t stream, uint32_t lane, const WordView &words) {
   outLane(stream, lane).store(words);
 }
 
-void MemoryX::finish() {
+std::set<uint32_t> MemoryX::launched() const {
   std::set<uint32_t> used;
   for (const program::Launch *launch : *program.launches())
     if (launch->streams())
       used.insert(launch->streams()->begin(), launch->streams()->end());
+  return used;
+}
+
+uint64_t MemoryX::wordsIn() const {
+  uint64_t words = 0;
+  for (uint32_t stream : launched())
+    for (const auto &lane : streams[stream].in)
+      words += lane->words();
+  return words;
+}
+
+uint64_t MemoryX::weightWordsIn() const {
+  uint64_t words = 0;
+  for (uint32_t stream : launched())
+    for (const auto &lane : streams[stream].in)
+      words += lane->weightWords();
+  return words;
+}
+
+void MemoryX::finish() {
   auto compare = [&](uint32_t stream, uint64_t moved, uint64_t expected,
                      const char *verb) {
     if (moved == expected)
@@ -70,7 +88,7 @@ void MemoryX::finish() {
                     std::to_string(moved) + " of its " +
                     std::to_string(expected) + " words on one lane");
   };
-  for (uint32_t stream : used) {
+  for (uint32_t stream : launched()) {
     for (auto &lane : streams[stream].in)
       compare(stream, lane->delivered(), lane->words(), "delivered");
     for (auto &lane : streams[stream].out)

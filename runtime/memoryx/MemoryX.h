@@ -6,6 +6,7 @@
 #include "runtime/memoryx/TensorStore.h"
 
 #include <memory>
+#include <set>
 #include <vector>
 
 namespace wsec::runtime {
@@ -30,6 +31,11 @@ public:
   /// not arrive on an Out stream, of those that launches feed on.
   void finish();
 
+  /// Words that launches take from the store, in all and from weights and
+  /// constants.
+  uint64_t wordsIn() const;
+  uint64_t weightWordsIn() const;
+
 private:
   struct Stream {
     std::vector<std::unique_ptr<InLane>> in;
@@ -37,6 +43,8 @@ private:
   };
   InLane &inLane(uint32_t stream, uint32_t lane);
   OutLane &outLane(uint32_t stream, uint32_t lane);
+  /// The streams some launch feeds on, in order.
+  std::set<uint32_t> launched() const;
 
   const program::Program &program;
   std::vector<Stream> streams;

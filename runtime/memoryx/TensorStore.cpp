@@ -80,7 +80,7 @@ std::shared_ptr<const void> TensorStore::owner(uint32_t index) const {
   return entries[index].owner;
 }
 
-uint8_t *TensorStore::outputElements(uint32_t index) {
+uint8_t *TensorStore::outputElements(uint32_t index) const {
   return outputs[index].get();
 }
 

@@ -32,7 +32,7 @@ public:
   std::shared_ptr<const void> owner(uint32_t index) const;
 
   /// The elements of an output (zeros until a run writes them).
-  uint8_t *outputElements(uint32_t index);
+  uint8_t *outputElements(uint32_t index) const;
   /// Fresh zeros for every output, before a run.
   void clearOutputs();
 

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/host/Report.h"
+#include "runtime/program/RectSet.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+namespace wsec::runtime {
+
+namespace {
+
+std::string text(const flatbuffers::String *string) {
+  return string ? string->str() : std::string();
+}
+
+/// The buffer that ends highest in a class, by the node that needs it.
+std::string highestOwner(const program::PEClass &peClass) {
+  std::string owner;
+  uint64_t highest = 0;
+  if (peClass.buffers())
+    for (const program::Buffer *buffer : *peClass.buffers())
+      if (uint64_t end = uint64_t(buffer->address()) + buffer->bytes();
+          end > highest) {
+        highest = end;
+        owner = text(buffer->onnx_node());
+        if (owner.empty())
+          owner = text(buffer->name());
+      }
+  return owner;
+}
+
+void addMemory(const program::Program &program, const RunResult &run,
+               RunReport &report) {
+  for (const program::PEClass *peClass : *program.classes())
+    for (const program::Rect *rect : *peClass->rects())
+      report.pesUsed += uint64_t(rectSize(*rect));
+  size_t count =
+      std::min<size_t>(run.classes.size(), program.classes()->size());
+  for (size_t i = 0; i < count; ++i) {
+    if (run.classes[i].highWaterBytes <= report.sramPeakBytes)
+      continue;
+    report.sramPeakBytes = run.classes[i].highWaterBytes;
+    report.sramOwner =
+        highestOwner(*program.classes()->Get(flatbuffers::uoffset_t(i)));
+  }
+}
+
+void addKernels(const program::Program &program, const RunResult &run,
+                RunReport &report) {
+  if (!program.kernels())
+    return;
+  for (flatbuffers::uoffset_t i = 0; i < program.kernels()->size(); ++i) {
+    const program::Kernel &kernel = *program.kernels()->Get(i);
+    KernelReport entry;
+    entry.name = text(kernel.name());
+    entry.kind = text(kernel.kind());
+    entry.bound = text(kernel.bound());
+    if (kernel.onnx_nodes())
+      for (const flatbuffers::String *node : *kernel.onnx_nodes())
+        entry.onnxNodes.push_back(node->str());
+    if (const program::Rect *region = kernel.region())
+      entry.region = {region->x0(), region->y0(), region->x1(), region->y1()};
+    entry.lowerBoundCycles = kernel.lower_bound_cycles();
+    if (i < run.kernelCycles.size())
+      entry.cycles = run.kernelCycles[i];
+    report.kernels.push_back(std::move(entry));
+  }
+}
+
+std::string format(const char *pattern, double value) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof(buffer), pattern, value);
+  return buffer;
+}
+
+/// Three digits and a prefix: "124 M", "1.45 ms".
+std::string readable(double value, const std::string &unit) {
+  static const char *const prefixes[] = {"n", "u", "m", "", "k",
+                                         "M", "G", "T", "P"};
+  int prefix = 3;
+  while (value >= 999.5 && prefix < 8) {
+    value /= 1000;
+    ++prefix;
+  }
+  while (value > 0 && value < 1 && prefix > 0) {
+    value *= 1000;
+    --prefix;
+  }
+  std::string result = format("%.3g", value) + " " + prefixes[prefix] + unit;
+  while (result.back() == ' ')
+    result.pop_back();
+  return result;
+}
+
+/// Kernels of one kind together.
+struct Kind {
+  std::string name;
+  unsigned count = 0;
+  double cycles = 0, lowerBound = 0;
+  std::vector<std::pair<std::string, double>> bounds;
+
+  void add(const KernelReport &kernel) {
+    ++count;
+    cycles += kernel.cycles;
+    lowerBound += kernel.lowerBoundCycles;
+    auto known = std::find_if(bounds.begin(), bounds.end(), [&](auto &bound) {
+      return bound.first == kernel.bound;
+    });
+    if (known == bounds.end())
+      bounds.emplace_back(kernel.bound, kernel.cycles);
+    else
+      known->second += kernel.cycles;
+  }
+  std::string limitedBy() const {
+    return std::max_element(
+               bounds.begin(), bounds.end(),
+               [](auto &a, auto &b) { return a.second < b.second; })
+        ->first;
+  }
+};
+
+std::vector<Kind> groupKinds(const std::vector<KernelReport> &kernels) {
+  std::vector<Kind> kinds;
+  for (const KernelReport &kernel : kernels) {
+    auto kind = std::find_if(kinds.begin(), kinds.end(), [&](const Kind &k) {
+      return k.name == kernel.kind;
+    });
+    if (kind == kinds.end()) {
+      kinds.push_back({kernel.kind, 0, 0, 0, {}});
+      kind = kinds.end() - 1;
+    }
+    kind->add(kernel);
+  }
+  std::sort(kinds.begin(), kinds.end(), [](auto &a, auto &b) {
+    return a.cycles != b.cycles ? a.cycles > b.cycles : a.name < b.name;
+  });
+  return kinds;
+}
+
+std::string kindTable(const RunReport &report) {
+  std::string table = "  kernel            count       cycles   share   vs "
+                      "bound  limited by\n";
+  for (const Kind &kind : groupKinds(report.kernels)) {
+    char line[160];
+    double share = report.cycles > 0 ? 100 * kind.cycles / report.cycles : 0;
+    std::string ratio = kind.lowerBound > 0
+                            ? format("%.2f x", kind.cycles / kind.lowerBound)
+                            : "-";
+    std::snprintf(line, sizeof(line),
+                  "  %-16.24s %6u %12.0f  %5.1f %%  %9s  %.24s\n",
+                  kind.name.c_str(), kind.count, kind.cycles, share,
+                  ratio.c_str(), kind.limitedBy().c_str());
+    table += line;
+  }
+  return table;
+}
+
+} // namespace
+
+RunReport makeReport(const program::Program &program, const SessionRun &run) {
+  const program::Machine &machine = *program.machine();
+  RunReport report;
+  report.model = text(program.model());
+  report.parameters = program.parameters();
+  report.weightBytes = program.weight_bytes();
+  report.machine = text(machine.name());
+  report.width = machine.width();
+  report.height = machine.height();
+  report.clockGhz = machine.clock_ghz();
+  report.cycles = run.emulator.cycles;
+  report.sramLimitBytes = uint64_t(machine.sram_bytes());
+  report.streamedBytes = run.streamedWeightBytes;
+  report.seconds = run.seconds;
+  addMemory(program, run.emulator, report);
+  addKernels(program, run.emulator, report);
+  return report;
+}
+
+std::string RunReport::text() const {
+  std::string out = (model.empty() ? "program" : model) + " on " + machine +
+                    ", " + std::to_string(width) + "x" +
+                    std::to_string(height) + " PEs at " +
+                    format("%.3g", clockGhz) + " GHz\n";
+  if (parameters > 0)
+    out += "  parameters     " + readable(double(parameters), "") + ", " +
+           readable(double(weightBytes), "B") + "\n";
+  out += "  streamed       " + readable(double(streamedBytes), "B") +
+         " of weights\n";
+  out += "  PEs used       " + std::to_string(pesUsed) + " of " +
+         std::to_string(int64_t(width) * height) + "\n";
+  out += "  SRAM peak      " + std::to_string(sramPeakBytes) + " of " +
+         std::to_string(sramLimitBytes) + " bytes";
+  if (!sramOwner.empty())
+    out += " ('" + sramOwner + "')";
+  out += "\n  cycles         " + format("%.0f", cycles) + ", " +
+         readable(wallClock(), "s") + "\n";
+  if (!kernels.empty())
+    out += kindTable(*this);
+  return out + "emulated in " + format("%.2f", seconds) + " s\n";
+}
+
+std::string RunReport::json() const {
+  using Json = nlohmann::ordered_json;
+  auto whole = [](double value) { return std::llround(value); };
+  Json list = Json::array(), perKernel = Json::array();
+  for (const KernelReport &kernel : kernels) {
+    perKernel.push_back(whole(kernel.cycles));
+    list.push_back({{"name", kernel.name},
+                    {"onnx_nodes", kernel.onnxNodes},
+                    {"kind", kernel.kind},
+                    {"region", kernel.region},
+                    {"cycles", whole(kernel.cycles)},
+                    {"bound", kernel.bound},
+                    {"lower_bound_cycles", whole(kernel.lowerBoundCycles)}});
+  }
+  Json json;
+  json["model"] = {{"name", model},
+                   {"parameters", parameters},
+                   {"weight_bytes", weightBytes}};
+  json["machine"] = {{"name", machine},
+                     {"mesh", Json::array({width, height})},
+                     {"clock_ghz", clockGhz}};
+  json["cycles"] = {{"total", whole(cycles)}, {"per_kernel", perKernel}};
+  json["pes"] = {{"used", pesUsed},
+                 {"available", int64_t(width) * int64_t(height)}};
+  json["sram"] = {{"peak_bytes", sramPeakBytes},
+                  {"limit_bytes", sramLimitBytes},
+                  {"owner", sramOwner}};
+  // Every launch takes its weights from the store again: none stay.
+  json["weights"] = {{"resident_bytes", 0}, {"streamed_bytes", streamedBytes}};
+  json["kernels"] = list;
+  json["time"] = {{"emulate_s", seconds}};
+  // Names come out of model files and may hold any bytes.
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+} // namespace wsec::runtime

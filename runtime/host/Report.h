@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_HOST_REPORT_H
+#define RUNTIME_HOST_REPORT_H
+
+#include "runtime/host/Session.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace wsec::runtime {
+
+struct KernelReport {
+  std::string name, kind, bound;
+  std::vector<std::string> onnxNodes;
+  std::array<int32_t, 4> region{}; ///< x0, y0, x1, y1, half open
+  double cycles = 0, lowerBoundCycles = 0;
+};
+
+/// What a run is summed up to, on a terminal and in JSON (see README.md).
+struct RunReport {
+  std::string model;
+  uint64_t parameters = 0, weightBytes = 0;
+  std::string machine;
+  int32_t width = 0, height = 0;
+  double clockGhz = 0;
+  double cycles = 0;
+  uint64_t pesUsed = 0;
+  uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
+  std::string sramOwner; ///< the ONNX node (else buffer) that ends highest
+  uint64_t streamedBytes = 0;
+  std::vector<KernelReport> kernels;
+  double seconds = 0;
+
+  double wallClock() const { return cycles / (clockGhz * 1e9); }
+  /// One screen for people.
+  std::string text() const;
+  std::string json() const;
+};
+
+RunReport makeReport(const program::Program &program, const SessionRun &run);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_HOST_REPORT_H

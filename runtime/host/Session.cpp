@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/host/Session.h"
+#include "runtime/memoryx/MemoryX.h"
+#include "runtime/program/Checker.h"
+#include "runtime/program/Errors.h"
+
+#include <chrono>
+
+namespace wsec::runtime {
+
+namespace {
+
+/// Counts what passes on its way to the wafer.
+class CountingPort : public HostPort {
+public:
+  CountingPort(HostPort &port, Progress *progress)
+      : port(port), progress(progress) {}
+
+  uint64_t words(uint32_t stream, uint32_t lane) override {
+    return port.words(stream, lane);
+  }
+  WordView next(uint32_t stream, uint32_t lane, size_t maxWords) override {
+    WordView view = port.next(stream, lane, maxWords);
+    if (progress)
+      progress->words.fetch_add(view.words(), std::memory_order_relaxed);
+    return view;
+  }
+  void store(uint32_t stream, uint32_t lane, const WordView &words) override {
+    port.store(stream, lane, words);
+  }
+
+private:
+  HostPort &port;
+  Progress *progress;
+};
+
+std::vector<int64_t> shapeOf(const program::Tensor &tensor) {
+  if (!tensor.shape())
+    return {};
+  return {tensor.shape()->begin(), tensor.shape()->end()};
+}
+
+std::string listed(const std::vector<std::string> &names) {
+  if (names.empty())
+    return "there are none";
+  std::string text = "there is";
+  for (size_t i = 0; i < names.size(); ++i)
+    text += (i ? ", '" : " '") + names[i] + "'";
+  return text;
+}
+
+} // namespace
+
+Session::Session(const std::string &path)
+    : Session(LoadedProgram::open(path)) {}
+
+Session::Session(std::shared_ptr<const LoadedProgram> program)
+    : loaded(std::move(program)), store(loaded) {}
+
+Session::~Session() = default;
+
+std::vector<std::string> Session::names(program::TensorRole role) const {
+  std::vector<std::string> names;
+  for (const program::Tensor *tensor : *program().tensors())
+    if (tensor->role() == role)
+      names.push_back(tensor->name()->str());
+  return names;
+}
+
+std::vector<std::string> Session::inputs() const {
+  return names(program::TensorRole::Input);
+}
+
+std::vector<std::string> Session::outputs() const {
+  return names(program::TensorRole::Output);
+}
+
+uint32_t Session::find(const std::string &name,
+                       program::TensorRole role) const {
+  const auto &tensors = *program().tensors();
+  for (uint32_t i = 0; i < tensors.size(); ++i)
+    if (tensors.Get(i)->role() == role &&
+        tensors.Get(i)->name()->string_view() == name)
+      return i;
+  bool input = role == program::TensorRole::Input;
+  throw Error(ErrorClass::BadTensor, std::string("the program has no ") +
+                                         (input ? "input" : "output") + " '" +
+                                         name + "'; " + listed(names(role)));
+}
+
+void Session::bind(const std::string &name, HostTensor tensor) {
+  uint32_t index = find(name, program::TensorRole::Input);
+  const program::Tensor &input = store.tensor(index);
+  DataType type = dataType(input.type());
+  std::vector<int64_t> shape = shapeOf(input);
+  if (tensor.type != type || tensor.shape != shape ||
+      tensor.bytes.size() != elementCount(input) * elementBytes(input.type()))
+    throw Error(ErrorClass::BadTensor, "input '" + name + "': expected " +
+                                           describe(type, shape) + ", found " +
+                                           describe(tensor.type, tensor.shape));
+  auto held = std::make_shared<const HostTensor>(std::move(tensor));
+  // An empty tensor needs an address, too.
+  static const uint8_t nothing = 0;
+  const uint8_t *data = held->bytes.empty() ? &nothing : held->bytes.data();
+  store.bindInput(index, data, held);
+}
+
+void Session::requireInputs() const {
+  std::string missing;
+  const auto &tensors = *program().tensors();
+  for (uint32_t i = 0; i < tensors.size(); ++i) {
+    const program::Tensor &tensor = *tensors.Get(i);
+    if (tensor.role() != program::TensorRole::Input || store.owner(i))
+      continue;
+    missing += (missing.empty() ? "" : ", ") + ("'" + tensor.name()->str()) +
+               "' (" + describe(dataType(tensor.type()), shapeOf(tensor)) + ")";
+  }
+  if (!missing.empty())
+    throw Error(ErrorClass::BadTensor, "no tensor is given for " + missing);
+}
+
+SessionRun Session::run(EmulatorOptions options, Progress *progress) {
+  requireInputs();
+  ran = false;
+  store.clearOutputs();
+  MemoryX memory(store);
+  if (progress)
+    progress->total = memory.wordsIn();
+  CountingPort port(memory, progress);
+  Emulator emulator(program(), options);
+  SessionRun result;
+  auto start = std::chrono::steady_clock::now();
+  result.emulator = emulator.run(port);
+  memory.finish();
+  std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+  result.seconds = took.count();
+  result.streamedWeightBytes = memory.weightWordsIn() * sizeof(float);
+  ran = true;
+  return result;
+}
+
+HostTensor Session::output(const std::string &name) const {
+  uint32_t index = find(name, program::TensorRole::Output);
+  if (!ran)
+    throw Error(ErrorClass::BadTensor,
+                "output '" + name + "' is known after a run only");
+  const program::Tensor &output = store.tensor(index);
+  HostTensor tensor{dataType(output.type()), shapeOf(output), {}};
+  uint64_t bytes = elementCount(output) * elementBytes(output.type());
+  auto source = uint32_t(output.alias());
+  const uint8_t *data =
+      output.alias() < 0 ||
+              store.tensor(source).role() == program::TensorRole::Output
+          ? store.outputElements(output.alias() < 0 ? index : source)
+          : store.elements(source);
+  if (bytes > 0)
+    tensor.bytes.assign(data, data + bytes);
+  return tensor;
+}
+
+} // namespace wsec::runtime

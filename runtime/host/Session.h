@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_HOST_SESSION_H
+#define RUNTIME_HOST_SESSION_H
+
+#include "runtime/emulator/Emulator.h"
+#include "runtime/host/HostTensor.h"
+#include "runtime/memoryx/TensorStore.h"
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// What a run gave besides tensors.
+struct SessionRun {
+  RunResult emulator;
+  double seconds = 0;               ///< of the host, for the run alone
+  uint64_t streamedWeightBytes = 0; ///< f32 words of weights and constants
+};
+
+/// How far a run has come; read from another thread.
+struct Progress {
+  std::atomic<uint64_t> words{0}; ///< streamed to the wafer
+  std::atomic<uint64_t> total{0};
+};
+
+/// One program on one emulated wafer: load, bind, run, fetch.
+///
+///   Session session("model.wafer");
+///   session.bind("input_ids", readNpy("ids.npy"));
+///   session.run();
+///   HostTensor logits = session.output("logits");
+class Session {
+public:
+  /// Loads and checks the program and maps its weight files.
+  explicit Session(const std::string &path);
+  explicit Session(std::shared_ptr<const LoadedProgram> program);
+  ~Session();
+
+  const program::Program &program() const { return loaded->program(); }
+  /// Names in the order of the model.
+  std::vector<std::string> inputs() const;
+  std::vector<std::string> outputs() const;
+
+  /// Gives an input. Throws BadTensor when there is no such input, or its
+  /// type or shape is another.
+  void bind(const std::string &name, HostTensor tensor);
+
+  /// Runs the program. Every input must be bound.
+  SessionRun run(EmulatorOptions options = {}, Progress *progress = nullptr);
+
+  /// An output of the last run.
+  HostTensor output(const std::string &name) const;
+
+private:
+  std::vector<std::string> names(program::TensorRole role) const;
+  uint32_t find(const std::string &name, program::TensorRole role) const;
+  void requireInputs() const;
+
+  std::shared_ptr<const LoadedProgram> loaded;
+  TensorStore store;
+  bool ran = false;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_HOST_SESSION_H

@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/host/Npy.h"
+#include "runtime/host/OutputFiles.h"
+#include "runtime/host/Report.h"
+#include "runtime/host/TensorProto.h"
+#include "runtime/host/TestData.h"
+#include "runtime/program/Errors.h"
+#include "tools/wse-run/Flags.h"
+#include "tools/wse-run/Progress.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <new>
+#include <set>
+
+using namespace wsec;
+using namespace wsec::run;
+using namespace wsec::runtime;
+
+static HostTensor readTensor(const std::string &path) {
+  if (path.ends_with(".pb"))
+    return readTensorProto(path).tensor;
+  return readNpy(path);
+}
+
+/// All inputs the flags give, each once.
+static void bindInputs(Session &session, const Flags &flags,
+                       NamedTensors testInputs) {
+  NamedTensors tensors = std::move(testInputs);
+  for (const std::string &archive : flags.inputArchives)
+    for (auto &entry : readNpz(archive))
+      tensors.push_back(std::move(entry));
+  for (const auto &[name, path] : flags.inputs)
+    tensors.emplace_back(name, readTensor(path));
+  std::set<std::string> bound;
+  for (auto &[name, tensor] : tensors) {
+    if (!bound.insert(name).second)
+      throw Error(ErrorClass::BadTensor, "input '" + name + "' is given twice");
+    session.bind(name, std::move(tensor));
+  }
+}
+
+static void addOutputs(const Session &session, const Flags &flags,
+                       OutputFiles &files) {
+  for (const auto &[name, path] : flags.outputs)
+    files.add(path, formatNpy(session.output(name)));
+  if (flags.outputArchive.empty())
+    return;
+  NamedTensors tensors;
+  for (const std::string &name : session.outputs())
+    tensors.emplace_back(name, session.output(name));
+  files.add(flags.outputArchive, formatNpz(tensors));
+}
+
+/// Compares one output and says how far it is off; false beyond the tolerance.
+static bool compareOutput(const Session &session, const std::string &name,
+                          const HostTensor &expected, const Flags &flags) {
+  HostTensor actual = session.output(name);
+  Comparison result = compareTensors(name, actual, expected, flags.tolerance);
+  if (!flags.quiet)
+    std::printf("%s: max abs error %.3g, largest value %.3g, ratio %.3g\n",
+                name.c_str(), result.maxError, result.largest, result.ratio());
+  if (result.passes())
+    return true;
+  std::fflush(stdout);
+  std::fprintf(stderr,
+               "wse-run: error: output '%s' differs: %llu of %llu elements "
+               "beyond atol %g + rtol %g; the worst, element %llu, is %.9g, "
+               "expected %.9g\n",
+               name.c_str(), static_cast<unsigned long long>(result.beyond),
+               static_cast<unsigned long long>(result.elements),
+               flags.tolerance.absolute, flags.tolerance.relative,
+               static_cast<unsigned long long>(result.worst),
+               actual.number(result.worst), expected.number(result.worst));
+  return false;
+}
+
+/// Names and files that the run would only find wanting at its end.
+static NamedTensors readReferences(const Session &session, const Flags &flags,
+                                   NamedTensors testOutputs) {
+  NamedTensors references = std::move(testOutputs);
+  for (const auto &[name, path] : flags.references)
+    references.emplace_back(name, readTensor(path));
+  std::vector<std::string> known = session.outputs();
+  auto require = [&](const std::string &name) {
+    if (std::find(known.begin(), known.end(), name) == known.end())
+      throw Error(ErrorClass::BadTensor,
+                  "the program has no output '" + name + "'");
+  };
+  for (const auto &[name, tensor] : references)
+    require(name);
+  for (const auto &[name, path] : flags.outputs)
+    require(name);
+  return references;
+}
+
+static SessionRun runSession(Session &session, const Flags &flags) {
+  Progress progress;
+  ProgressLine line(progress, !flags.quiet);
+  EmulatorOptions options;
+  options.threads = flags.threads;
+  return session.run(options, &progress);
+}
+
+static int runProgram(const Flags &flags) {
+  if (flags.engine == "wavelet")
+    throw Error(ErrorClass::BadProgram,
+                "the wavelet engine is not available yet; use --engine=burst");
+  Session session(flags.program);
+  TestData testData;
+  if (!flags.testData.empty())
+    testData =
+        readTestData(flags.testData, session.inputs(), session.outputs());
+  bindInputs(session, flags, std::move(testData.inputs));
+  NamedTensors references =
+      readReferences(session, flags, std::move(testData.outputs));
+
+  SessionRun run = runSession(session, flags);
+  RunReport report = makeReport(session.program(), run);
+  if (!flags.quiet)
+    std::fputs(report.text().c_str(), stdout);
+  OutputFiles files;
+  addOutputs(session, flags, files);
+  if (!flags.report.empty())
+    files.add(flags.report, report.json());
+  files.commit();
+
+  bool good = true;
+  for (const auto &[name, expected] : references)
+    good &= compareOutput(session, name, expected, flags);
+  return good ? 0 : 1;
+}
+
+int main(int argc, char **argv) {
+  try {
+    Flags flags = parseFlags(argc, argv);
+    if (flags.help) {
+      std::fputs(helpText, stdout);
+      return 0;
+    }
+    if (flags.version) {
+      std::puts("wse-run " WSEC_VERSION);
+      return 0;
+    }
+    return runProgram(flags);
+  } catch (const UsageError &error) {
+    std::fprintf(stderr, "wse-run: error: %s; see wse-run --help\n",
+                 error.what());
+    return 2;
+  } catch (const std::bad_alloc &) {
+    std::fputs("wse-run: error: out of memory\n", stderr);
+    return 1;
+  } catch (const std::exception &error) {
+    std::fprintf(stderr, "wse-run: error: %s\n", error.what());
+    return 1;
+  }
+}
