@@ -176,6 +176,30 @@ template <typename OpType> struct SinkExpand : OpRewritePattern<OpType> {
   }
 };
 
+/// f(expand(x), c) -> expand(f(x, c)) where c is no larger than x.
+struct SinkExpandBelowBinary : OpRewritePattern<onnx::BinaryOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(onnx::BinaryOp op,
+                                PatternRewriter &rewriter) const override {
+    for (OpOperand &operand : op->getOpOperands()) {
+      auto expand = operand.get().getDefiningOp<onnx::ExpandOp>();
+      Value other = op->getOperand(1 - operand.getOperandNumber());
+      if (!expand)
+        continue;
+      auto shape = broadcastShapes(shapeOf(expand.getX()), shapeOf(other));
+      if (!shape || numElements(*shape) >= numElements(shapeOf(op.getY())))
+        continue;
+      Operation *moved = rewriter.clone(*op);
+      moved->setOperand(operand.getOperandNumber(), expand.getX());
+      moved->getResult(0).setType(withShape(op.getY(), *shape));
+      rewriter.replaceOpWithNewOp<onnx::ExpandOp>(
+          op, op.getType(), moved->getResult(0), op.getNodeAttr());
+      return success();
+    }
+    return rewriter.notifyMatchFailure(op, "no operand is expanded");
+  }
+};
+
 /// Reducing an axis that was not expanded comes first.
 struct SinkExpandBelowReduce : OpRewritePattern<onnx::ReduceOp> {
   using OpRewritePattern::OpRewritePattern;
@@ -330,6 +354,9 @@ struct SplitProduct : OpRewritePattern<onnx::MatMulOp> {
     if (slices.empty() || !llvm::all_of(slices, isFeatureSlice) ||
         !isConstant(op.getWeight()) || !constantBias)
       return rewriter.notifyMatchFailure(op, "not only read in parts");
+    llvm::sort(slices, [](Operation *a, Operation *b) {
+      return a->isBeforeInBlock(b); // users are listed backwards
+    });
     for (Operation *user : slices) {
       auto slice = cast<onnx::SliceOp>(user);
       int64_t start = slice.getStarts().back();
@@ -362,7 +389,8 @@ struct FuseMatMulPass : wsec::simplify::impl::FuseMatMulBase<FuseMatMulPass> {
                  SinkReshapes<onnx::BinaryOp>, SinkReshapes<onnx::WhereOp>,
                  DropExpand<onnx::BinaryOp>, DropExpand<onnx::WhereOp>,
                  SinkExpand<onnx::UnaryOp>, SinkExpand<onnx::CastOp>,
-                 SinkExpandBelowReduce, BroadcastConstant>(context);
+                 SinkExpandBelowBinary, SinkExpandBelowReduce,
+                 BroadcastConstant>(context);
     patterns.add<AddBias>(context, biases);
     patterns.add<SplitProduct>(context, parts);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
