@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/ReadSchedule.h"
+#include "compiler/kernels/ElementwisePlan.h"
 #include "compiler/kernels/Kernel.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -16,11 +17,24 @@ static int64_t resultBytes(wse::KernelOp kernel, const Machine &machine) {
                                              machine.width, machine.height);
 }
 
-/// An element-wise kernel reads element i of an operand that is laid out as
-/// its result just before it writes element i.
-static bool mayOverwrite(wse::KernelOp kernel, Value operand) {
-  return isa<wse::ElementwiseOp>(kernel.getOperation()) &&
-         operand.getType() == kernel->getResult(0).getType();
+/// True if an element-wise kernel may write its result over input `index`: the
+/// two are laid out alike, and no instruction reads the input after one has
+/// begun to write the result.
+static bool mayOverwrite(wse::ElementwiseOp op, unsigned index) {
+  if (op.getInputs()[index].getType() != op.getResult().getType())
+    return false;
+  FailureOr<ElementwisePlan> plan = planElementwise(op);
+  if (failed(plan))
+    return false; // lowering says why
+  bool written = false;
+  for (const ElementwiseStep &step : plan->steps) {
+    for (const ElementwiseSource &source : step.sources)
+      if (written && source.kind == ElementwiseSource::Input &&
+          op.getInputs()[source.index] == op.getInputs()[index])
+        return false;
+    written |= step.slot == 0;
+  }
+  return true;
 }
 
 FailureOr<SchedulingProblem> wsec::readSchedulingProblem(wse::ProgramOp program,
@@ -38,12 +52,12 @@ FailureOr<SchedulingProblem> wsec::readSchedulingProblem(wse::ProgramOp program,
     memory.name = kernel.getReportName();
     memory.resultBytes = resultBytes(kernel, machine);
     memory.scratchBytes = library->scratchBytes(kernel, machine);
-    for (Value operand : kernel->getOperands()) {
-      size_t producer = index.lookup(operand.getDefiningOp());
-      memory.operands.push_back(producer);
-      if (mayOverwrite(kernel, operand))
-        memory.overwrites.push_back(producer);
-    }
+    for (Value operand : kernel->getOperands())
+      memory.operands.push_back(index.lookup(operand.getDefiningOp()));
+    if (auto elementwise = dyn_cast<wse::ElementwiseOp>(*kernel))
+      for (unsigned i = 0; i < elementwise.getInputs().size(); ++i)
+        if (mayOverwrite(elementwise, i))
+          memory.overwrites.push_back(memory.operands[i]);
     index[kernel] = problem.kernels.size();
     problem.kernels.push_back(std::move(memory));
   }

@@ -1,0 +1,57 @@
+// RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wse-dump-placement -o /dev/null | FileCheck %s --check-prefix=TEXT
+// RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wse-dump-placement="file=%t.txt" -o /dev/null && FileCheck %s --check-prefix=TEXT < %t.txt
+// RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wse-dump-placement="file=%t.json" -o /dev/null && FileCheck %s --check-prefix=JSON < %t.json
+// RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wse-dump-placement="file=%t.svg" -o /dev/null && FileCheck %s --check-prefix=SVG < %t.svg
+
+// What is not decided yet is not shown.
+// RUN: wse-opt %s --wsec-place --wse-dump-placement -o /dev/null | FileCheck %s --check-prefix=PLACED
+
+// TEXT:      @main (scheduled) on 8x4 PEs of wse2; one character = 1x1 PEs, '>' an I/O lane
+// TEXT:           0 >AAAAAAAA>
+// TEXT-NEXT:      1 >AAAAAAAA>
+// TEXT-NEXT:      2 >AAAAAAAA>
+// TEXT-NEXT:      3 >........>
+// TEXT:      regions
+// TEXT-NEXT:   A  8x3 at (0,0), 3 kernels
+// TEXT-NEXT: lanes
+// TEXT-NEXT:   4 in at the west edge, 4 out at the east edge
+// TEXT-NEXT: streams, {{[0-9]+}} of 21 colors
+// TEXT-NEXT:   @command        command     color {{[0-9]+}}, {{[0-9]+}} rules
+// TEXT:        @row_west       row_west    colors {{[0-9]+,[0-9]+}}, 4 rules
+// TEXT:      SRAM of the fullest PE
+// TEXT-NEXT:   [###########{{-+}}] {{[0-9]+}} of 49152 bytes, by {{[a-z]+}}
+// TEXT-NEXT: kernels
+// TEXT-NEXT:   0  load          8x3 at (0,0), [14416,14420)  embed
+// TEXT-NEXT:   1  softmax       8x3 at (0,0), [14420,14424)
+// TEXT-NEXT:   2  store         8x3 at (0,0)
+
+// JSON: "state": "scheduled"
+// JSON: "west": [
+// JSON-NEXT: {
+// JSON-NEXT: "row": 0,
+// JSON-NEXT: "begin": 0,
+// JSON-NEXT: "end": 2
+// JSON: "name": "embed"
+// JSON: "kind": "load"
+// JSON: "address": 14416
+// JSON: "pattern": "row_west"
+// JSON: "peak_bytes"
+
+// SVG: <svg xmlns="http://www.w3.org/2000/svg"
+// SVG: main (scheduled), 8x4 PEs of wse2
+// SVG: SRAM of the fullest PE
+// SVG: row_west: row_west, color
+// SVG: </svg>
+
+// PLACED: @main (placed)
+// PLACED-NOT: streams
+// PLACED-NOT: SRAM
+
+#tokens = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 4, columns = balanced>
+
+wse.program @main state(selected) mesh(8x4) machine("wse2") {
+  input @x : tensor<3x8xf32>
+  %x = load @x {nodes = ["embed"]} : tensor<1x3x8xf32, #tokens>
+  %y = softmax %x {nodes = ["probabilities"]} : tensor<1x3x8xf32, #tokens>
+  store %y to "y" : tensor<1x3x8xf32, #tokens> to tensor<3x8xf32>
+}

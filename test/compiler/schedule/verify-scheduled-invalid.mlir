@@ -1,0 +1,70 @@
+// RUN: wse-opt %s --split-input-file --verify-diagnostics --wse-verify-scheduled
+
+// expected-error @below {{expected a scheduled program, this one is routed}}
+wse.program @main state(routed) mesh(4x2) machine("wse2") {
+}
+
+// -----
+
+// expected-error @below {{a scheduled program has sram_peak}}
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") {
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64} {
+  input @x : tensor<8x8xf32>
+  // expected-error @below {{kernel of a scheduled program has no slot}}
+  %x = load @x {address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64} {
+  input @x : tensor<8x8xf32>
+  // expected-error @below {{kernel of a scheduled program has no address for its result}}
+  %x = load @x {slot = 0 : i64} : tensor<1x8x8xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8224 : i64} {
+  input @x : tensor<8x8xf32>
+  %x = load @x {slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
+  // expected-error @below {{bytes of scratch, has 4}}
+  %y = softmax %x {slot = 1 : i64, address = 8192 : i64, scratch_address = 8224 : i64, scratch_bytes = 4 : i64} : tensor<1x8x8xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+// S3. The other rules are tested in SchedulingProblemTest.cpp.
+// expected-error @below {{result of 'b' at [8176,8208) overlaps result of 'a' at [8160,8192) in slot 1}}
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8208 : i64, sram_owner = "b"} {
+  input @x : tensor<8x8xf32>
+  %a = load @x {nodes = ["a"], slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
+  %b = elementwise(%a) {nodes = ["b"], slot = 1 : i64, address = 8176 : i64} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
+  ^bb0(%e: f32):
+    %n = arith.negf %e : f32
+    wse.yield %n : f32
+  }
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+// S4: the peak has no owner.
+// expected-error @below {{the high-water mark is not that of the kernel it is given to}}
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8224 : i64, sram_owner = "a"} {
+  input @x : tensor<8x8xf32>
+  %a = load @x {nodes = ["a"], slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
+  %b = load @x {nodes = ["b"], slot = 1 : i64, address = 8192 : i64} : tensor<1x8x8xf32, #tokens>
+}
