@@ -1,12 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Registration.h"
+#ifdef WSEC_HAS_Lower
+#include "compiler/lower/Passes.h"
+#endif
+#ifdef WSEC_HAS_Place
+#include "compiler/place/Passes.h"
+#endif
+#ifdef WSEC_HAS_Route
+#include "compiler/route/Passes.h"
+#endif
+#ifdef WSEC_HAS_Schedule
+#include "compiler/schedule/Passes.h"
+#endif
+#ifdef WSEC_HAS_Select
+#include "compiler/select/Passes.h"
+#endif
+#ifdef WSEC_HAS_Simplify
+#include "compiler/simplify/Passes.h"
+#endif
 #include "dialects/onnx/Onnx.h"
-#if __has_include("dialects/wse/Wse.h")
-#include "dialects/wse/Wse.h"
-#endif
-#if __has_include("dialects/pe/Pe.h")
 #include "dialects/pe/Pe.h"
-#endif
+#include "dialects/wse/Wse.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -14,16 +28,29 @@
 
 void wsec::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                  mlir::math::MathDialect, onnx::OnnxDialect>();
-#if __has_include("dialects/wse/Wse.h")
-  registry.insert<wse::WseDialect>();
-#endif
-#if __has_include("dialects/pe/Pe.h")
-  registry.insert<pe::PeDialect>();
-#endif
+                  mlir::math::MathDialect, onnx::OnnxDialect, wse::WseDialect,
+                  pe::PeDialect>();
 }
 
 void wsec::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+#ifdef WSEC_HAS_Simplify
+  simplify::registerSimplifyPipeline();
+#endif
+#ifdef WSEC_HAS_Select
+  select::registerSelectPipeline();
+#endif
+#ifdef WSEC_HAS_Place
+  place::registerPlacePipeline();
+#endif
+#ifdef WSEC_HAS_Route
+  route::registerRoutePipeline();
+#endif
+#ifdef WSEC_HAS_Schedule
+  schedule::registerSchedulePipeline();
+#endif
+#ifdef WSEC_HAS_Lower
+  lower::registerLowerPipeline();
+#endif
 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The compiler from end to end: what `wsec` does.
+#ifndef COMPILER_PIPELINE_H
+#define COMPILER_PIPELINE_H
+
+#include "compiler/import/ImportModel.h"
+#include "llvm/Support/LogicalResult.h"
+#include <cstdint>
+#include <optional>
+
+namespace wsec {
+
+/// In the order they run; the folders of compiler/ are called the same.
+enum class Phase {
+  Import,
+  Simplify,
+  Select,
+  Place,
+  Route,
+  Schedule,
+  Lower,
+  Emit
+};
+
+llvm::StringRef phaseName(Phase phase);
+std::optional<Phase> findPhase(llvm::StringRef name);
+
+struct CompileOptions {
+  /// A model (.onnx), or IR of any level (.mlir).
+  std::string input;
+  /// The .wafer file, or IR if the compiler stops before `emit`: then empty
+  /// means standard output.
+  std::string output;
+  ImportOptions import;
+  /// A preset or a JSON file, and a sub-rectangle of its mesh "WxH". Empty:
+  /// wse2, all of it. Must be empty for IR that has chosen its machine.
+  std::string machine, mesh;
+  /// The last phase to run.
+  Phase stopAfter = Phase::Emit;
+  /// Whether to write the IR when the compiler stops before `emit`.
+  bool printsIR = true;
+  /// A map of the placement: .txt, .json, .svg; made of the last state reached.
+  std::string placementDump;
+  bool bundle = false;
+  bool allowAbsentWeights = false;
+  /// A pass that crashes or fails leaves the IR and its pipeline here.
+  std::string reproducer;
+  /// The compile report as JSON.
+  std::string report;
+  /// Says nothing but errors.
+  bool quiet = false;
+};
+
+/// Runs the phases. Errors are printed to standard error; on failure no file
+/// is left behind and an old output is left alone.
+llvm::LogicalResult compile(const CompileOptions &options);
+
+} // namespace wsec
+
+#endif // COMPILER_PIPELINE_H

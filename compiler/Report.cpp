@@ -1,0 +1,296 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/Report.h"
+#include "runtime/program/Container.h"
+#include "runtime/program/program_generated.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace wsec;
+using llvm::StringRef;
+
+//===----------------------------------------------------------------------===//
+// Reading
+//===----------------------------------------------------------------------===//
+
+static std::string text(const flatbuffers::String *string) {
+  return string ? string->str() : std::string();
+}
+template <typename T>
+static size_t sizeOf(const flatbuffers::Vector<T> *vector) {
+  return vector ? vector->size() : 0;
+}
+
+static uint64_t countSteps(int begin, int end, int step) {
+  return begin < end ? (uint64_t(end - begin) + step - 1) / step : 0;
+}
+
+static void readClasses(const program::Program &program, Report &report) {
+  for (const program::PEClass *peClass : *program.classes()) {
+    for (const program::Rect *rect : *peClass->rects())
+      report.pesUsed += countSteps(rect->x0(), rect->x1(), rect->xstep()) *
+                        countSteps(rect->y0(), rect->y1(), rect->ystep());
+    uint64_t code = program.machine()->runtime_bytes() + peClass->code_bytes();
+    report.sramPeakBytes = std::max(report.sramPeakBytes, code);
+    for (size_t i = 0; i < sizeOf(peClass->buffers()); ++i) {
+      const program::Buffer *buffer = peClass->buffers()->Get(i);
+      uint64_t end = uint64_t(buffer->address()) + buffer->bytes();
+      if (end <= report.sramPeakBytes)
+        continue;
+      report.sramPeakBytes = end;
+      std::string node = text(buffer->onnx_node());
+      report.sramOwner = node.empty() ? text(buffer->name()) : node;
+    }
+  }
+}
+
+static uint64_t elementsOf(const program::Tensor &tensor) {
+  uint64_t count = 1;
+  for (size_t i = 0; i < sizeOf(tensor.shape()); ++i)
+    count *= tensor.shape()->Get(i);
+  return count;
+}
+
+/// Words a host stream sends for its weights: all of a tensor, or as many rows
+/// of it as there are ids.
+static uint64_t streamedWords(const program::Program &program,
+                              const program::HostStream &stream) {
+  if (stream.direction() != program::Direction::In)
+    return 0;
+  uint64_t words = 0;
+  for (const program::Segment *segment : *stream.segments()) {
+    const program::Tensor *tensor = program.tensors()->Get(segment->tensor());
+    if (tensor->role() != program::TensorRole::Weight &&
+        tensor->role() != program::TensorRole::Constant)
+      continue;
+    if (segment->index_tensor() < 0 || segment->index_count() == 0)
+      words += elementsOf(*tensor);
+    else
+      words += elementsOf(*tensor) / segment->index_count() *
+               elementsOf(*program.tensors()->Get(segment->index_tensor()));
+  }
+  return words;
+}
+
+static KernelReport readKernel(const program::Kernel &kernel) {
+  KernelReport report;
+  report.name = text(kernel.name());
+  report.kind = text(kernel.kind());
+  report.bound = text(kernel.bound());
+  for (size_t i = 0; i < sizeOf(kernel.onnx_nodes()); ++i)
+    report.onnxNodes.push_back(kernel.onnx_nodes()->Get(i)->str());
+  if (const program::Rect *region = kernel.region())
+    report.region = {region->x0(), region->y0(), region->x1(), region->y1()};
+  report.cycles = kernel.predicted_cycles();
+  report.lowerBoundCycles = kernel.lower_bound_cycles();
+  return report;
+}
+
+static void readLaunches(const program::Program &program, Report &report) {
+  for (const program::Launch *launch : *program.launches()) {
+    if (launch->kernel() < sizeOf(program.kernels())) {
+      report.kernels.push_back(
+          readKernel(*program.kernels()->Get(launch->kernel())));
+      report.cycles += report.kernels.back().cycles;
+    }
+    for (size_t i = 0; i < sizeOf(launch->streams()); ++i)
+      report.streamedBytes +=
+          4 * streamedWords(program,
+                            *program.streams()->Get(launch->streams()->Get(i)));
+  }
+}
+
+llvm::Expected<Report> wsec::readReport(StringRef path) {
+  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false);
+  if (!buffer)
+    return llvm::createStringError(
+        path + ": cannot read the program: " + buffer.getError().message());
+  StringRef file = (*buffer)->getBuffer();
+  StringRef magic(
+      reinterpret_cast<const char *>(runtime::containerMagic.data()),
+      runtime::containerMagic.size());
+  uint64_t size = 0;
+  if (file.size() >= runtime::containerHeaderBytes)
+    size = llvm::support::endian::read64le(file.data() + magic.size());
+  StringRef bytes = file.substr(runtime::containerHeaderBytes, size);
+  // Flatbuffers wants aligned data; the mapped header keeps 8 bytes.
+  flatbuffers::Verifier verifier(
+      reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
+  if (!file.starts_with(magic) || bytes.size() != size ||
+      !program::VerifyProgramBuffer(verifier))
+    return llvm::createStringError(path + ": this is not a program");
+
+  const program::Program &program = *program::GetProgram(bytes.data());
+  const program::Machine &machine = *program.machine();
+  Report report;
+  report.model = text(program.model());
+  report.machine = text(machine.name());
+  report.parameters = program.parameters();
+  report.weightBytes = program.weight_bytes();
+  report.width = machine.width();
+  report.height = machine.height();
+  report.clockGhz = machine.clock_ghz();
+  report.pesAvailable = uint64_t(report.width) * report.height;
+  report.sramLimitBytes = machine.sram_bytes();
+  readClasses(program, report);
+  readLaunches(program, report);
+  return report;
+}
+
+//===----------------------------------------------------------------------===//
+// Printing
+//===----------------------------------------------------------------------===//
+
+/// 1234567 -> 1.23 M
+static std::string readable(double value, StringRef unit) {
+  static constexpr StringRef prefixes[] = {"", "k", "M", "G", "T", "P"};
+  size_t prefix = 0;
+  while (value >= 1000 && prefix + 1 < std::size(prefixes)) {
+    value /= 1000;
+    ++prefix;
+  }
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  if (prefix == 0 && value == uint64_t(value))
+    os << uint64_t(value);
+  else
+    os << llvm::format("%.3g", value);
+  os << " " << prefixes[prefix] << unit;
+  return StringRef(result).rtrim().str();
+}
+
+namespace {
+/// Kernels of one kind together.
+struct KindSummary {
+  unsigned count = 0;
+  double cycles = 0, lowerBound = 0;
+  llvm::MapVector<StringRef, double> bounds; // bound -> cycles
+};
+} // namespace
+
+static std::string ratio(double cycles, double lowerBound) {
+  if (lowerBound <= 0)
+    return "-";
+  std::string result;
+  llvm::raw_string_ostream(result)
+      << llvm::format("%.2fx", cycles / lowerBound);
+  return result;
+}
+
+static void printKinds(const Report &report, llvm::raw_ostream &os) {
+  llvm::MapVector<StringRef, KindSummary> kinds;
+  for (const KernelReport &kernel : report.kernels) {
+    KindSummary &kind = kinds[kernel.kind];
+    ++kind.count;
+    kind.cycles += kernel.cycles;
+    kind.lowerBound += kernel.lowerBoundCycles;
+    kind.bounds[kernel.bound] += kernel.cycles;
+  }
+  auto sorted = kinds.takeVector();
+  llvm::sort(sorted, [](const auto &a, const auto &b) {
+    return std::make_pair(-a.second.cycles, a.first) <
+           std::make_pair(-b.second.cycles, b.first);
+  });
+  os << "  kernel            count       cycles   share   vs bound  limited "
+        "by\n";
+  for (const auto &[name, kind] : sorted) {
+    const auto *limit = llvm::max_element(
+        kind.bounds, [](auto &a, auto &b) { return a.second < b.second; });
+    os << llvm::format("  %-16s %6u %12.0f  %5.1f %%  %9s  %s\n",
+                       name.str().c_str(), kind.count, kind.cycles,
+                       report.cycles ? 100 * kind.cycles / report.cycles : 0.0,
+                       ratio(kind.cycles, kind.lowerBound).c_str(),
+                       limit->first.str().c_str());
+  }
+}
+
+void Report::print(llvm::raw_ostream &os) const {
+  double seconds = clockGhz > 0 ? cycles / (clockGhz * 1e9) : 0;
+  os << (model.empty() ? "program" : model) << " on " << machine << ", "
+     << width << "x" << height << " PEs at " << llvm::format("%.3g", clockGhz)
+     << " GHz\n";
+  if (parameters)
+    os << "  parameters     " << readable(parameters, "") << ", "
+       << readable(weightBytes, "B") << "\n";
+  os << "  streamed       " << readable(streamedBytes, "B")
+     << " of weights per run, " << readable(residentBytes, "B")
+     << " stay on the wafer\n"
+     << "  PEs used       " << pesUsed << " of " << pesAvailable << "\n"
+     << "  SRAM peak      " << sramPeakBytes << " of " << sramLimitBytes
+     << " bytes";
+  if (!sramOwner.empty())
+    os << " ('" << sramOwner << "')";
+  os << "\n  predicted      " << llvm::format("%.0f", cycles) << " cycles, "
+     << readable(seconds * 1e6, "us") << "\n";
+  printKinds(*this, os);
+  os << "compiled in " << llvm::format("%.2f", compileSeconds) << " s\n";
+}
+
+static void printKernel(const KernelReport &kernel, llvm::json::OStream &json) {
+  json.object([&] {
+    json.attribute("name", kernel.name);
+    json.attributeArray("onnx_nodes", [&] {
+      for (const std::string &node : kernel.onnxNodes)
+        json.value(node);
+    });
+    json.attribute("kind", kernel.kind);
+    json.attributeArray("region", [&] {
+      for (int coordinate : kernel.region)
+        json.value(coordinate);
+    });
+    json.attribute("cycles", kernel.cycles);
+    json.attribute("bound", kernel.bound);
+    json.attribute("lower_bound_cycles", kernel.lowerBoundCycles);
+  });
+}
+
+void Report::printJSON(llvm::raw_ostream &os) const {
+  llvm::json::OStream json(os, 2);
+  json.object([&] {
+    json.attributeObject("model", [&] {
+      json.attribute("name", model);
+      json.attribute("parameters", parameters);
+      json.attribute("weight_bytes", weightBytes);
+    });
+    json.attributeObject("machine", [&] {
+      json.attribute("name", machine);
+      json.attributeArray("mesh", [&] {
+        json.value(width);
+        json.value(height);
+      });
+      json.attribute("clock_ghz", clockGhz);
+    });
+    json.attributeObject("cycles", [&] {
+      json.attribute("total", cycles);
+      json.attributeArray("per_kernel", [&] {
+        for (const KernelReport &kernel : kernels)
+          json.value(kernel.cycles);
+      });
+    });
+    json.attributeObject("pes", [&] {
+      json.attribute("used", pesUsed);
+      json.attribute("available", pesAvailable);
+    });
+    json.attributeObject("sram", [&] {
+      json.attribute("peak_bytes", sramPeakBytes);
+      json.attribute("limit_bytes", sramLimitBytes);
+      json.attribute("owner", sramOwner);
+    });
+    json.attributeObject("weights", [&] {
+      json.attribute("resident_bytes", residentBytes);
+      json.attribute("streamed_bytes", streamedBytes);
+    });
+    json.attributeArray("kernels", [&] {
+      for (const KernelReport &kernel : kernels)
+        printKernel(kernel, json);
+    });
+    json.attributeObject("time",
+                         [&] { json.attribute("compile_s", compileSeconds); });
+  });
+  os << "\n";
+}

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a compiled program costs, read from its .wafer file.
+#ifndef COMPILER_REPORT_H
+#define COMPILER_REPORT_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <array>
+#include <string>
+#include <vector>
+
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
+namespace wsec {
+
+struct KernelReport {
+  std::string name, kind, bound;
+  std::vector<std::string> onnxNodes;
+  std::array<int, 4> region = {}; // x0, y0, x1, y1
+  double cycles = 0, lowerBoundCycles = 0;
+};
+
+struct Report {
+  std::string model, machine;
+  uint64_t parameters = 0, weightBytes = 0;
+  int width = 0, height = 0;
+  double clockGhz = 0;
+  double cycles = 0; // predicted, all launches
+  uint64_t pesUsed = 0, pesAvailable = 0;
+  uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
+  std::string sramOwner; // ONNX node, or the buffer's name
+  /// Words on the wire, 4 bytes each. Nothing stays: weights are used as they
+  /// arrive, and no buffer keeps them beyond its kernel.
+  uint64_t streamedBytes = 0, residentBytes = 0;
+  std::vector<KernelReport> kernels; // in launch order
+  double compileSeconds = 0;
+
+  /// One screen for people.
+  void print(llvm::raw_ostream &os) const;
+  /// Everything, with the schema of `--report=FILE.json`.
+  void printJSON(llvm::raw_ostream &os) const;
+};
+
+/// Fails when the file is no program.
+llvm::Expected<Report> readReport(llvm::StringRef path);
+
+} // namespace wsec
+
+#endif // COMPILER_REPORT_H

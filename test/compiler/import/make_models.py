@@ -1,0 +1,315 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes the small ONNX models of these tests: make_models.py NAME FILE.onnx.
+
+Every function below is a model, named as the test that uses it asks for it.
+Most are sound; the others break one rule that the importer checks.
+"""
+
+import os
+import sys
+
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+FLOAT = TensorProto.FLOAT
+
+
+def value(name, shape, type=FLOAT):
+    return helper.make_tensor_value_info(name, type, shape)
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=17, opsets=(), **rest):
+    graph = helper.make_graph(nodes, "test", inputs, outputs, initializers)
+    imports = [helper.make_opsetid("", opset), *opsets]
+    return helper.make_model(graph, opset_imports=imports, ir_version=9, **rest)
+
+
+def save(name, array):
+    return numpy_helper.from_array(np.asarray(array), name)
+
+
+def weights(rows, columns):
+    return np.arange(rows * columns, dtype=np.float32).reshape(rows, columns)
+
+
+def add(x_shape=("batch", 4), **rest):
+    node = helper.make_node("Add", ["x", "b"], ["y"], name="sum")
+    return model([node], [value("x", x_shape)], [value("y", x_shape)],
+                 [save("b", np.float32([1, 2, 3, 4]))], **rest)
+
+
+def two_inputs():
+    node = helper.make_node("Add", ["ids", "mask"], ["y"])
+    shape = ("batch", "sequence")
+    return model([node], [value("ids", shape), value("mask", shape)], [value("y", shape)])
+
+
+def open_dimensions():
+    node = helper.make_node("Sum", ["ids", "past", "x"], ["y"])
+    any_rank = helper.make_tensor_value_info("x", FLOAT, None)
+    return model([node], [value("ids", ("batch", "past + 1")), value("past", (2, None)), any_rank],
+                 [value("y", None)])
+
+
+def large_weight():
+    node = helper.make_node("MatMul", ["x", "w"], ["y"], name="/fc1/MatMul")
+    return model([node], [value("x", (8, 256))], [value("y", (8, 128))],
+                 [save("fc1.weight", weights(256, 128)), save("w", weights(256, 128))])
+
+
+def packed_weight():
+    result = large_weight()
+    tensor = result.graph.initializer[1]
+    tensor.ClearField("raw_data")
+    tensor.float_data.extend(weights(256, 128).flatten().tolist())
+    return result
+
+
+def element_types():
+    names = ["f32", "f16", "bf16", "f64", "i64", "i32", "i8", "u8", "bool"]
+    tensors = [
+        save("f32", np.float32([1, 2])), save("f16", np.float16([1, 2])),
+        helper.make_tensor("bf16", TensorProto.BFLOAT16, [2], [1.0, 2.0]),
+        save("f64", np.float64([1, 2])),
+        save("i64", np.int64([-1, 2])), save("i32", np.int32([-1, 2])),
+        save("i8", np.int8([-1, 2])), save("u8", np.uint8([255, 2])),
+        save("bool", np.bool_([True, False])),
+    ]
+    nodes = [helper.make_node("Cast", [name], ["y_" + name], to=FLOAT) for name in names]
+    return model(nodes, [], [value("y_" + name, (2,)) for name in names], tensors)
+
+
+def typed_data():
+    """The same types in their typed lists instead of raw bytes."""
+    tensors = [
+        helper.make_tensor("f32", FLOAT, [2], [1.5, 2.5]),
+        helper.make_tensor("f16", TensorProto.FLOAT16, [2], [1.5, 2.5]),
+        helper.make_tensor("f64", TensorProto.DOUBLE, [2], [1.5, 2.5]),
+        helper.make_tensor("i64", TensorProto.INT64, [2], [-1, 2]),
+        helper.make_tensor("i32", TensorProto.INT32, [2], [-1, 2]),
+        helper.make_tensor("u8", TensorProto.UINT8, [2], [255, 2]),
+        helper.make_tensor("bool", TensorProto.BOOL, [2], [True, False]),
+    ]
+    nodes = [helper.make_node("Cast", [t.name], ["y_" + t.name], to=FLOAT) for t in tensors]
+    return model(nodes, [], [value("y_" + t.name, (2,)) for t in tensors], tensors)
+
+
+def constants():
+    nodes = [
+        helper.make_node("Constant", [], ["a"], name="a", value=save("", np.float32([[1, 2]]))),
+        helper.make_node("Constant", [], ["b"], name="b", value_float=1.5),
+        helper.make_node("Constant", [], ["c"], name="c", value_floats=[1.0, 2.0]),
+        helper.make_node("Constant", [], ["d"], name="d", value_int=-7),
+        helper.make_node("Constant", [], ["e"], name="e", value_ints=[1, -1]),
+        helper.make_node("Reshape", ["a", "e"], ["y"], name="reshape"),
+        helper.make_node("Sum", ["b", "c"], ["z"], name="sum"),
+        helper.make_node("Neg", ["d"], ["n"], name="neg"),
+    ]
+    return model(nodes, [], [value(n, None) for n in "yzn"])
+
+
+def attributes():
+    node = helper.make_node(
+        "Resize", ["x", "", "scales"], ["y"], name="resize", mode="nearest", antialias=0,
+        cubic_coeff_a=-0.75, axes=[0, 1])
+    other = helper.make_node("ConstantOfShape", ["shape"], ["z"],
+                             value=save("", np.float32([3])))
+    gelu = helper.make_node("FastGelu", ["y"], ["g"], domain="com.microsoft")
+    return model([node, other, gelu], [value("x", (2, 2))], [value("g", None), value("z", None)],
+                 [save("scales", np.float32([2, 2])), save("shape", np.int64([2]))],
+                 opsets=[helper.make_opsetid("com.microsoft", 1)])
+
+
+def default_input():
+    node = helper.make_node("Add", ["x", "b"], ["y"])
+    return model([node], [value("x", (4,)), value("b", (4,))], [value("y", (4,))],
+                 [save("b", np.float32([1, 2, 3, 4]))])
+
+
+def names():
+    nodes = [
+        helper.make_node("Relu", ["x"], ["a"]),
+        helper.make_node("Relu", ["a"], ["b"], name="act"),
+        helper.make_node("Relu", ["b"], ["y"], name="act"),
+    ]
+    return model(nodes, [value("x", (4,))], [value("y", (4,))])
+
+
+def unsorted():
+    nodes = [
+        helper.make_node("Relu", ["b"], ["y"], name="third"),
+        helper.make_node("Neg", ["a"], ["b"], name="second"),
+        helper.make_node("Abs", ["x"], ["a"], name="first"),
+    ]
+    return model(nodes, [value("x", (4,))], [value("y", (4,))])
+
+
+def cycle():
+    nodes = [
+        helper.make_node("Add", ["x", "b"], ["a"], name="forth"),
+        helper.make_node("Neg", ["a"], ["b"], name="back"),
+        helper.make_node("Relu", ["b"], ["y"], name="after"),
+    ]
+    return model(nodes, [value("x", (4,))], [value("y", (4,))])
+
+
+def undefined():
+    node = helper.make_node("Add", ["x", "ghost"], ["y"], name="sum")
+    return model([node], [value("x", (4,))], [value("y", (4,)), value("spirit", (4,))])
+
+
+def defined_twice():
+    nodes = [helper.make_node("Relu", ["x"], ["y"], name=n) for n in ("one", "two")]
+    return model(nodes, [value("x", (4,))], [value("y", (4,))])
+
+
+def no_nodes():
+    return model([], [value("x", (4,))], [value("x", (4,))])
+
+
+def no_outputs():
+    return model([helper.make_node("Relu", ["x"], ["y"])], [value("x", (4,))], [])
+
+
+def opset_10():
+    return add(opset=10)
+
+
+def opset_99():
+    return add(opset=99)
+
+
+def no_opset():
+    result = add()
+    result.opset_import[0].domain = "com.microsoft"
+    return result
+
+
+def domain():
+    node = helper.make_node("Scaler", ["x"], ["y"], name="scale", domain="ai.onnx.ml")
+    return model([node], [value("x", (4,))], [value("y", (4,))],
+                 opsets=[helper.make_opsetid("ai.onnx.ml", 3)])
+
+
+def subgraph():
+    def branch(op):
+        node = helper.make_node(op, ["x"], [op])
+        return helper.make_graph([node], op, [], [value(op, (4,))])
+    node = helper.make_node("If", ["c"], ["y"], name="choice", then_branch=branch("Relu"),
+                            else_branch=branch("Neg"))
+    return model([node], [value("x", (4,)), value("c", (), TensorProto.BOOL)], [value("y", (4,))])
+
+
+def sequence_input():
+    x = helper.make_tensor_sequence_value_info("x", FLOAT, None)
+    node = helper.make_node("SequenceLength", ["x"], ["y"])
+    return model([node], [x, value("s", (2,), TensorProto.STRING)], [value("y", None)])
+
+
+def unsupported_types():
+    tensors = [helper.make_tensor("text", TensorProto.STRING, [1], [b"hi"]),
+               save("c64", np.complex64([1]))]
+    unknown = save("future", np.float32([1]))
+    unknown.data_type = 77
+    tensors.append(unknown)
+    nodes = [helper.make_node("Identity", [t.name], ["y_" + t.name]) for t in tensors]
+    return model(nodes, [], [value("y_" + t.name, None) for t in tensors], tensors)
+
+
+def short_data():
+    result = add()
+    result.graph.initializer[0].raw_data = b"\0" * 12
+    return result
+
+
+def functions(recursive=False, opset=17):
+    """scale(x) {factor = 2} = x * factor, and twice(x) = scale(scale(x))."""
+    local = [helper.make_opsetid("", opset), helper.make_opsetid("local", 1)]
+    constant = helper.make_node("Constant", [], ["f"])
+    constant.attribute.append(onnx.AttributeProto(
+        name="value_float", type=onnx.AttributeProto.FLOAT, ref_attr_name="factor"))
+    scale = helper.make_function(
+        "local", "scale", ["x"], ["y"],
+        [constant, helper.make_node("Mul", ["x", "f"], ["y"], name="mul")], local,
+        attribute_protos=[helper.make_attribute("factor", 2.0)])
+    inner = "twice" if recursive else "scale"
+    twice = helper.make_function(
+        "local", "twice", ["x"], ["y"],
+        [helper.make_node(inner, ["x"], ["h"], name="a", domain="local"),
+         helper.make_node("scale", ["h"], ["y"], name="b", domain="local", factor=5.0)], local)
+    call = helper.make_node("twice", ["x"], ["y"], name="call", domain="local")
+    return model([call], [value("x", (4,))], [value("y", (4,))],
+                 opsets=[helper.make_opsetid("local", 1)], functions=[scale, twice])
+
+
+def recursion():
+    return functions(recursive=True)
+
+
+def function_opset():
+    return functions(opset=13)
+
+
+def function_inputs():
+    result = functions()
+    result.graph.node[0].input.append("x")
+    return result
+
+
+def external(location="weights.bin", offset=0, length=None):
+    result = large_weight()
+    for index, tensor in enumerate(result.graph.initializer):
+        size = len(tensor.raw_data)
+        tensor.ClearField("raw_data")
+        tensor.data_location = TensorProto.EXTERNAL
+        entries = {"location": location, "offset": str(offset + index * size),
+                   "length": str(length or size)}
+        for key, text in entries.items():
+            entry = tensor.external_data.add()
+            entry.key, entry.value = key, text
+    return result
+
+
+def external_climbs():
+    return external("../weights.bin")
+
+
+def external_absolute():
+    return external("/etc/passwd")
+
+
+def external_missing():
+    return external("missing.bin")
+
+
+def external_link():
+    return external("link.bin")
+
+
+def external_short():
+    return external(offset=262144)
+
+
+def external_length():
+    return external(length=4)
+
+
+def main():
+    name, path = sys.argv[1:]
+    with open(path, "wb") as file:
+        file.write(globals()[name]().SerializeToString())
+    if name.startswith("external"):
+        # Beside the model: its data, and a link to a file elsewhere.
+        folder = os.path.dirname(path) or "."
+        data = weights(256, 128).tobytes()
+        with open(os.path.join(folder, "weights.bin"), "wb") as file:
+            file.write(data + data)
+        link = os.path.join(folder, "link.bin")
+        if not os.path.islink(link):
+            os.symlink(os.path.abspath(__file__), link)
+
+
+if __name__ == "__main__":
+    main()

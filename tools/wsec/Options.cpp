@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/wsec/Options.h"
+#include "compiler/Pipeline.h"
+#include "compiler/machine/Machine.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Support/Timing.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace wsec;
+using llvm::StringRef;
+namespace cl = llvm::cl;
+
+namespace {
+/// The flags, alive while the command line is read.
+struct Flags {
+  cl::OptionCategory category{"wsec"};
+  cl::opt<std::string> input{cl::Positional, cl::desc("MODEL"),
+                             cl::value_desc("model.onnx|program.mlir"),
+                             cl::cat(category)};
+  cl::opt<std::string> output{"o",
+                              cl::desc("Write the program (or IR) to FILE"),
+                              cl::value_desc("FILE"), cl::cat(category)};
+  cl::list<std::string> shapes{
+      "shape", cl::CommaSeparated,
+      cl::desc("Bind the shape of an input: input_ids=1x128"),
+      cl::value_desc("NAME=AxB"), cl::cat(category)};
+  cl::list<std::string> dims{"dim", cl::CommaSeparated,
+                             cl::desc("Bind a symbolic dimension: batch=1"),
+                             cl::value_desc("NAME=N"), cl::cat(category)};
+  cl::opt<std::string> machine{
+      "machine", cl::desc("wse1, wse2 (default), wse3 or a JSON file"),
+      cl::value_desc("NAME|FILE"), cl::cat(category)};
+  cl::opt<std::string> mesh{"mesh",
+                            cl::desc("Use a sub-rectangle of the machine: 8x8"),
+                            cl::value_desc("WxH"), cl::cat(category)};
+  cl::opt<std::string> stopAfter{
+      "stop-after",
+      cl::desc("Stop after import, simplify, select, place, route, schedule or "
+               "lower, and write the IR"),
+      cl::value_desc("PHASE"), cl::cat(category)};
+  cl::opt<std::string> emit{"emit",
+                            cl::desc("What to write: wafer (default) or mlir"),
+                            cl::value_desc("KIND"), cl::cat(category)};
+  cl::opt<std::string> placementDump{
+      "dump-placement",
+      cl::desc("Draw the placement; the ending says how: .txt, .json, .svg"),
+      cl::value_desc("FILE"), cl::cat(category)};
+  cl::opt<bool> bundle{"bundle", cl::desc("Copy the weights into the program"),
+                       cl::cat(category)};
+  cl::opt<bool> allowAbsentWeights{
+      "allow-absent-weights",
+      cl::desc("Compile though weight files are missing, to see the report"),
+      cl::cat(category)};
+  cl::opt<std::string> precision{
+      "precision", cl::desc("Type of arithmetic; f32 is the only one so far"),
+      cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category)};
+  cl::opt<std::string> report{"report", cl::desc("Write the report as JSON"),
+                              cl::value_desc("FILE.json"), cl::cat(category)};
+  cl::opt<std::string> reproducer{
+      "reproducer", cl::desc("Where a failing pass leaves its IR"),
+      cl::value_desc("FILE.mlir"), cl::cat(category)};
+  cl::opt<bool> quiet{"quiet", cl::desc("Print nothing but errors"),
+                      cl::cat(category)};
+};
+} // namespace
+
+static bool usageError(const llvm::Twine &what) {
+  llvm::errs() << "error: " << what << "\nTry: wsec --help\n";
+  return false;
+}
+
+/// "NAME=rest"; names may hold '=' themselves, the rest never does.
+static bool splitBinding(StringRef text, StringRef &name, StringRef &rest) {
+  std::tie(name, rest) = text.rsplit('=');
+  return !name.empty() && name.size() != text.size();
+}
+
+static bool readShapes(const Flags &flags, ImportOptions &options) {
+  llvm::StringSet<> seen;
+  for (StringRef text : flags.shapes) {
+    StringRef name, rest;
+    if (!splitBinding(text, name, rest))
+      return usageError("--shape " + text + ": expected NAME=1x128");
+    if (!seen.insert(name).second)
+      return usageError("--shape " + name + " is given twice");
+    llvm::SmallVector<StringRef> extents;
+    // An empty shape is that of a scalar.
+    if (!rest.empty())
+      rest.split(extents, 'x');
+    auto &shape =
+        options.shapes.emplace_back(name.str(), llvm::SmallVector<int64_t>());
+    for (StringRef extent : extents)
+      if (extent.getAsInteger(10, shape.second.emplace_back()) ||
+          shape.second.back() <= 0)
+        return usageError("--shape " + text + ": '" + extent +
+                          "' is not a positive number");
+  }
+  return true;
+}
+
+static bool readDims(const Flags &flags, ImportOptions &options) {
+  llvm::StringSet<> seen;
+  for (StringRef text : flags.dims) {
+    StringRef name, rest;
+    int64_t extent;
+    if (!splitBinding(text, name, rest))
+      return usageError("--dim " + text + ": expected NAME=128");
+    if (!seen.insert(name).second)
+      return usageError("--dim " + name + " is given twice");
+    if (rest.getAsInteger(10, extent) || extent <= 0)
+      return usageError("--dim " + text + ": '" + rest +
+                        "' is not a positive number");
+    options.dims.emplace_back(name.str(), extent);
+  }
+  return true;
+}
+
+/// A bad machine is found here, not in the middle of the compilation.
+static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
+  std::string problem;
+  std::string name = flags.machine.empty() ? "wse2" : flags.machine.getValue();
+  std::optional<Machine> machine = readMachine(name, problem);
+  if (!machine)
+    return usageError("--machine=" + name + ": " + problem);
+  if (!flags.mesh.empty()) {
+    auto mesh = parseMesh(flags.mesh.getValue());
+    if (!mesh)
+      return usageError("--mesh=" + flags.mesh + ": expected WxH, as 8x8");
+    if (auto what = machine->setMesh(mesh->first, mesh->second))
+      return usageError("--mesh=" + flags.mesh + ": " + *what);
+  }
+  options.machine = flags.machine;
+  options.mesh = flags.mesh;
+  return true;
+}
+
+/// Which phase is the last, and where its result goes.
+static bool readStages(const Flags &flags, CompileOptions &options) {
+  options.output = flags.output;
+  options.placementDump = flags.placementDump;
+  if (!flags.emit.empty() && flags.emit != "mlir" && flags.emit != "wafer")
+    return usageError("--emit=" + flags.emit + ": expected wafer or mlir");
+  bool wantsIR = flags.emit == "mlir";
+  if (wantsIR)
+    options.stopAfter = Phase::Lower;
+  if (!flags.stopAfter.empty()) {
+    std::optional<Phase> phase = findPhase(flags.stopAfter);
+    if (!phase)
+      return usageError("--stop-after=" + flags.stopAfter +
+                        ": the phases are import, simplify, select, place, "
+                        "route, schedule, lower, emit");
+    if (*phase == Phase::Emit && wantsIR)
+      return usageError("--emit=mlir: there is no IR after emit");
+    if (*phase != Phase::Emit && flags.emit == "wafer")
+      return usageError("--emit=wafer: there is no program after " +
+                        flags.stopAfter);
+    options.stopAfter = *phase;
+  }
+  if (options.stopAfter == Phase::Emit && options.output.empty()) {
+    if (options.placementDump.empty() || !options.report.empty())
+      return usageError("say where to write the program: -o FILE.wafer");
+    options.stopAfter = Phase::Schedule;
+    options.printsIR = false;
+  }
+  if (options.stopAfter == Phase::Emit && options.output == "-")
+    return usageError("a program cannot be written to standard output");
+  if (options.stopAfter != Phase::Emit && !options.report.empty())
+    return usageError("--report needs a whole program, not --stop-after");
+  return true;
+}
+
+static bool readFlags(const Flags &flags, CompileOptions &options) {
+  if (flags.input.empty())
+    return usageError("say what to compile: wsec model.onnx -o model.wafer");
+  if (flags.precision != "f32")
+    return usageError("--precision=" + flags.precision +
+                      ": not supported, f32 is");
+  options.input = flags.input;
+  options.bundle = flags.bundle;
+  options.allowAbsentWeights = flags.allowAbsentWeights;
+  options.report = flags.report;
+  options.reproducer = flags.reproducer;
+  options.quiet = flags.quiet;
+  StringRef extension = llvm::sys::path::extension(options.input);
+  if (extension != ".onnx" && extension != ".mlir")
+    return usageError("'" + options.input +
+                      "' is neither an .onnx nor an .mlir file");
+  return readShapes(flags, options.import) && readDims(flags, options.import) &&
+         readMachineFlags(flags, options) && readStages(flags, options);
+}
+
+bool wsec::parseOptions(int argc, char **argv, CompileOptions &options) {
+  mlir::registerPassManagerCLOptions();
+  mlir::registerDefaultTimingManagerCLOptions();
+  Flags flags;
+  cl::HideUnrelatedOptions(flags.category);
+  cl::SetVersionPrinter(
+      [](llvm::raw_ostream &os) { os << "wsec " WSEC_VERSION "\n"; });
+  if (!cl::ParseCommandLineOptions(
+          argc, argv,
+          "compiles a transformer model to a program for the wafer\n\n"
+          "  wsec model.onnx -o model.wafer --shape input_ids=1x128\n",
+          &llvm::errs()))
+    return false;
+  return readFlags(flags, options);
+}

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// wsec: compiles a model to a program for the wafer.
+#include "compiler/Pipeline.h"
+#include "tools/wsec/Options.h"
+#include "llvm/Support/InitLLVM.h"
+
+int main(int argc, char **argv) {
+  llvm::InitLLVM init(argc, argv);
+  wsec::CompileOptions options;
+  if (!wsec::parseOptions(argc, argv, options))
+    return 2;
+  return llvm::succeeded(wsec::compile(options)) ? 0 : 1;
+}
