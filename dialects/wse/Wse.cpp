@@ -18,18 +18,29 @@ void WseDialect::initialize() {
       >();
 }
 
-// "model/fc1.relu" names a value fc1_relu: the part after the last slash that
-// still says something.
+// What a load brings is called as its source, all else as the last of its
+// nodes.
+static StringRef nameOf(Operation *op, ArrayAttr nodes) {
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    if (auto weight = dyn_cast<WeightAttr>(load.getSource()))
+      return weight.getName().getValue();
+    return cast<FlatSymbolRefAttr>(load.getSource()).getValue();
+  }
+  if (!nodes || nodes.empty())
+    return {};
+  return cast<StringAttr>(nodes.getValue().back()).getValue();
+}
+
+// "/encoder/fc1.relu" names a value encoder_fc1_relu.
 void wsec::wse::nameResult(Operation *op, ArrayAttr nodes,
                            OpAsmSetValueNameFn setName) {
-  if (op->getNumResults() != 1 || !nodes || nodes.empty())
+  if (op->getNumResults() != 1)
     return;
-  StringRef last = cast<StringAttr>(nodes.getValue().back()).getValue();
-  std::string name = last.rtrim('/').str();
+  std::string name = nameOf(op, nodes).str();
   for (char &c : name)
     if (!llvm::isAlnum(c))
       c = '_';
-  StringRef trimmed = StringRef(name).ltrim('_');
+  StringRef trimmed = StringRef(name).trim('_');
   if (!trimmed.empty() && !llvm::isDigit(trimmed.front()))
     setName(op->getResult(0), trimmed);
 }

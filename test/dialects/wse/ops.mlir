@@ -17,14 +17,14 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
 
   // CHECK: %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids
   %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids {nodes = ["word"]} : tensor<1x6x6xf32, #split>
-  // CHECK: %position = load #wse.weight<"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144>
+  // CHECK: %wpe = load #wse.weight<"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144>
   %position = load #wse.weight<"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144> {nodes = ["position"]} : tensor<1x6x6xf32, #split>
   // CHECK: %mask = load @mask strides [6, 0, 1]
   %mask = load @mask strides [6, 0, 1] {nodes = ["mask"]} : tensor<1x1x6xf32, #keys>
-  // CHECK: %bias = load @mask strides [0, 1, 0]
+  // CHECK: %mask_0 = load @mask strides [0, 1, 0]
   %bias = load @mask strides [0, 1, 0] {nodes = ["bias"]} : tensor<1x6x6xf32, #scores>
 
-  // CHECK: %embed = elementwise(%word, %position) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.000000e+00> : tensor<6xf32>>] {nodes = ["embed"]}
+  // CHECK: %embed = elementwise(%word, %wpe) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.000000e+00> : tensor<6xf32>>] {nodes = ["embed"]}
   %embed = elementwise(%word, %position) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.0> : tensor<6xf32>>] {nodes = ["embed"]} : (tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %sum = arith.addf %a, %b : f32
@@ -39,7 +39,7 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %rms = rms_norm %ln scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) {nodes = ["rms"]} : tensor<1x6x6xf32, #split>
   // CHECK: %q = matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144 view 0 strides [1, 6]> bias {{.*}} variant(reduce)
   %q = matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144 view 0 strides [1, 6]> bias <"bq" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> variant(reduce) {nodes = ["q"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
-  // CHECK: %attend = attention %q, %q, %q key_bias %mask score_bias %bias heads(2) scale(5.000000e-01) causal
+  // CHECK: %attend = attention %q, %q, %q key_bias %mask score_bias %mask_0 heads(2) scale(5.000000e-01) causal
   %attend = attention %q, %q, %q key_bias %mask score_bias %bias heads(2) scale(0.5) causal {nodes = ["attend"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, key_bias tensor<1x1x6xf32, #keys>, score_bias tensor<1x6x6xf32, #scores> -> tensor<1x6x6xf32, #heads>
   // CHECK: %move = redistribute %attend
   %move = redistribute %attend {nodes = ["move"]} : tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #split>

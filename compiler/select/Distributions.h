@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which distribution a tensor gets when nothing else decides.
+
+#ifndef WSEC_COMPILER_SELECT_DISTRIBUTIONS_H
+#define WSEC_COMPILER_SELECT_DISTRIBUTIONS_H
+
+#include "dialects/onnx/Onnx.h"
+#include "dialects/wse/Wse.h"
+
+namespace wsec::select {
+
+/// A tensor as the wafer sees it.
+struct TokenShape {
+  int64_t batch = 1;
+  int64_t tokens = 1;
+  int64_t features = 1;
+};
+
+/// How an ONNX shape is read: the last dimension holds features, the first of
+/// three or more is the batch, what is between are tokens.
+TokenShape tokenShape(llvm::ArrayRef<int64_t> shape);
+
+/// The size of heads if `value` ends up, element by element, as query, key or
+/// value of an attention; else 0.
+int64_t headSizeWanted(mlir::Value value);
+
+/// Is it an operator that computes each element from its peers?
+bool isElementwise(mlir::Operation *op);
+
+} // namespace wsec::select
+
+#endif // WSEC_COMPILER_SELECT_DISTRIBUTIONS_H

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A group of element-wise operators that becomes one kernel.
+
+#ifndef WSEC_COMPILER_SELECT_ELEMENTWISEGROUP_H
+#define WSEC_COMPILER_SELECT_ELEMENTWISEGROUP_H
+
+#include "compiler/select/Selector.h"
+
+#include <memory>
+
+namespace wsec::select {
+
+/// Builds one wse.elementwise out of `value` and all it is computed from, down
+/// to inputs, constants and results of other kernels:
+///
+///   %d = div %x, 1.41      %e = erf %d       elementwise(%x) { divf, erf,
+///   addf, %a = add %e, 1.0       %m = mul %x, %a                     mulf,
+///   mulf } %y = mul %m, 0.5
+///
+/// Constants of one element become constants of the body, constants of one
+/// element per feature become streamed vectors, and other tensors of the host
+/// are loaded, as small as their broadcast allows.
+class ElementwiseGroup {
+public:
+  /// The result is `value` broadcast to `shape`, distributed as `tiling`.
+  ElementwiseGroup(Selector &selector, mlir::Value value,
+                   llvm::ArrayRef<int64_t> shape, wse::TiledAttr tiling,
+                   mlir::Operation *user);
+
+  /// The kernel's result; a plain load if there is nothing to compute. Null if
+  /// something was refused.
+  mlir::Value build();
+
+private:
+  /// What turns the shape of a value into that of the group: first to last,
+  /// each either a shape-only operation or a broadcast.
+  struct Step {
+    mlir::Operation *op = nullptr;
+    llvm::SmallVector<int64_t> broadcast;
+    bool operator==(const Step &other) const {
+      return op == other.op && broadcast == other.broadcast;
+    }
+  };
+  using Steps = llvm::SmallVector<Step>;
+
+  /// An operand of the kernel: a tensor or a vector, and its scalar in the body
+  /// while that is being built.
+  struct Leaf {
+    mlir::Value tensor;
+    wse::WeightAttr vector;
+    mlir::Value scalar;
+  };
+
+  mlir::Value emit(mlir::Value value, const Steps &steps);
+  mlir::Value emitOperator(mlir::Operation *op, const Steps &steps);
+  mlir::Value emitHost(mlir::Value value, const Steps &steps);
+  mlir::Value emitWafer(mlir::Value onnxValue, mlir::Value tensor,
+                        const Steps &steps);
+  mlir::Value leaf(mlir::Value tensor, wse::WeightAttr vector);
+  std::optional<View> applySteps(View view, const Steps &steps,
+                                 mlir::Operation *op);
+  std::optional<View> asTokens(const View &view);
+  mlir::Value load(const HostView &host);
+  wse::TiledAttr operandTiling(bool perBatchElement, bool perToken);
+  mlir::Value refuse(const llvm::Twine &reason);
+  mlir::Value finish(mlir::Value result);
+
+  Selector &selector;
+  mlir::Value value;
+  llvm::SmallVector<int64_t> shape;
+  wse::TiledAttr tiling;
+  int64_t features;
+  mlir::Operation *user;
+  mlir::OpBuilder body;
+  std::unique_ptr<mlir::Block> block;
+  llvm::SmallVector<Leaf> leaves;
+  llvm::SmallVector<mlir::Operation *> operators;
+  llvm::SmallVector<std::tuple<mlir::Value, Steps, mlir::Value>> emitted;
+  bool vectorsAllowed = false;
+};
+
+} // namespace wsec::select
+
+#endif // WSEC_COMPILER_SELECT_ELEMENTWISEGROUP_H

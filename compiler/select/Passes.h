@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_SELECT_PASSES_H
+#define WSEC_COMPILER_SELECT_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+#include "mlir/Pass/PassOptions.h"
+
+#include <string>
+
+namespace wsec::select {
+
+#define GEN_PASS_DECL
+#include "compiler/select/Passes.h.inc"
+
+struct SelectPipelineOptions
+    : mlir::PassPipelineOptions<SelectPipelineOptions> {
+  Option<std::string> mesh{
+      *this, "mesh", llvm::cl::desc("Columns x rows of PEs to use, as in 8x8"),
+      llvm::cl::init("")};
+  Option<std::string> machine{
+      *this, "machine",
+      llvm::cl::desc("Preset wse1, wse2 or wse3, or the path of a JSON file"),
+      llvm::cl::init("wse2")};
+};
+
+/// onnx -> wse, selected: `wse-select-kernels`, then `wse-verify-selected`.
+void buildSelectPipeline(mlir::OpPassManager &manager,
+                         const SelectPipelineOptions &options);
+
+/// The passes of this folder and the pipeline `wsec-select`.
+void registerSelectPipeline();
+
+} // namespace wsec::select
+
+#endif // WSEC_COMPILER_SELECT_PASSES_H

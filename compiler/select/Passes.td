@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_SELECT_PASSES_TD
+#define WSEC_COMPILER_SELECT_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
+  let summary = "Turns the operators of @main into kernels of the wafer.";
+  let description = [{
+    onnx -> wse, selected. Chooses for every operator a kernel, for every tensor
+    its distribution, and for every product its variant by the kernels' own
+    cost model. Element-wise operators fuse into chains; constants become
+    attributes that name bytes of files; shape-only operators disappear.
+
+    ```mlir
+    %h = onnx.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+    %y = onnx.unary tanh %h : tensor<6x4xf32>
+    ```
+
+    becomes, on a mesh of 4 x 3,
+
+    ```mlir
+    %h = matmul %x weight <"w" : ...> variant(reduce) : tensor<1x6x8xf32, #tiled> -> tensor<1x6x4xf32, #tiled>
+    %y = elementwise(%h) ... { ^bb0(%a: f32): ... math.tanh ... }
+    ```
+
+    What no kernel can do is reported in one error, node by node, with the
+    reason. See test/compiler/select/select-kernels.mlir.
+  }];
+  let options = [
+    Option<"mesh", "mesh", "std::string", "\"\"",
+           "Columns x rows of PEs to use, such as 8x8; all of the machine's if "
+           "empty.">,
+    Option<"machine", "machine", "std::string", "\"wse2\"",
+           "Preset wse1, wse2 or wse3, or the path of a JSON file.">
+  ];
+  let statistics = [
+    Statistic<"kernels", "kernels", "Kernels selected">,
+    Statistic<"fused", "fused", "Element-wise operators fused into another">
+  ];
+  let dependentDialects = ["::wsec::wse::WseDialect",
+                           "::mlir::arith::ArithDialect",
+                           "::mlir::math::MathDialect"];
+}
+
+def VerifySelectedPass : Pass<"wse-verify-selected", "::wsec::wse::ProgramOp"> {
+  let summary = "Checks what place, route and schedule rely on.";
+  let description = [{
+    - (S1) The program says it is selected.
+    - (S2) Kernels carry no fact of a later state, and there are no streams.
+    - (S3) Every kernel but load and store names the nodes it computes.
+    - (S4) The pieces stored to an output cover it once and completely.
+    - (S5) There is an output.
+
+    See test/compiler/select/verify-selected-invalid.mlir.
+  }];
+}
+
+#endif // WSEC_COMPILER_SELECT_PASSES_TD

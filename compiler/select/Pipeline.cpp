@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/select/Passes.h"
+#include "dialects/wse/Wse.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace wsec;
+
+namespace wsec::select {
+#define GEN_PASS_REGISTRATION
+#include "compiler/select/Passes.h.inc"
+} // namespace wsec::select
+
+void select::buildSelectPipeline(mlir::OpPassManager &manager,
+                                 const SelectPipelineOptions &options) {
+  SelectKernelsPassOptions passOptions;
+  passOptions.mesh = options.mesh;
+  passOptions.machine = options.machine;
+  manager.addPass(createSelectKernelsPass(passOptions));
+  manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
+}
+
+void select::registerSelectPipeline() {
+  registerSelectPasses();
+  mlir::PassPipelineRegistration<SelectPipelineOptions>(
+      "wsec-select", "Selects kernels and distributions: onnx -> selected.",
+      buildSelectPipeline);
+}

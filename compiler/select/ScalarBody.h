@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One element of an onnx operator as arith and math on f32. Booleans are i1
+// inside a body and 1.0 or 0.0 where they come in or go out; integers are f32
+// with integral values, exact up to 2^24.
+
+#ifndef WSEC_COMPILER_SELECT_SCALARBODY_H
+#define WSEC_COMPILER_SELECT_SCALARBODY_H
+
+#include "mlir/IR/Builders.h"
+
+#include <optional>
+#include <string>
+
+namespace wsec::select {
+
+/// Why one element of this element-wise operator cannot be computed, or
+/// nothing.
+std::optional<std::string> scalarProblem(mlir::Operation *op);
+
+/// Appends the operator on `operands`, one scalar each, and returns its
+/// result: an i1 where the operator's result is boolean, else an f32.
+mlir::Value buildScalar(mlir::OpBuilder &builder, mlir::Operation *op,
+                        mlir::ValueRange operands);
+
+mlir::Value buildConstant(mlir::OpBuilder &builder, mlir::Location location,
+                          double value);
+
+/// The scalar as f32: 1.0 or 0.0 for a boolean.
+mlir::Value asFloat(mlir::OpBuilder &builder, mlir::Value scalar);
+
+} // namespace wsec::select
+
+#endif // WSEC_COMPILER_SELECT_SCALARBODY_H

@@ -1,0 +1,562 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One function per operator: which kernel it becomes, and where its result
+// lies. A result stays in the rows of its tokens; its columns are balanced
+// unless an attention is going to ask for whole heads.
+
+#include "compiler/kernels/Kernel.h"
+#include "compiler/machine/Tiling.h"
+#include "compiler/select/ElementwiseGroup.h"
+#include "compiler/select/Passes.h"
+#include "compiler/select/Selector.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::select;
+using wse::ColumnPlacement;
+using wse::TiledAttr;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+static TiledAttr tilingOf(Value value) {
+  return TiledAttr::of(value.getType());
+}
+
+// An output lists its elements in order; what shape they have is the host's.
+static bool onlyLeavesWafer(Operation *op) {
+  return llvm::all_of(op->getUsers(), [](Operation *user) {
+    return isa<func::ReturnOp>(user);
+  });
+}
+
+// Balanced columns, or whole heads if an attention is going to ask for them.
+static TiledAttr columnsFor(Value result, TiledAttr rows) {
+  if (int64_t headSize = headSizeWanted(result))
+    return rows.withColumns(ColumnPlacement::Heads, headSize);
+  return rows.withColumns(ColumnPlacement::Balanced);
+}
+
+void Selector::select(Operation *op) {
+  if (op->use_empty() || isa<onnx::ConstantOp, onnx::NoneOp>(op) ||
+      isHostValue(op->getResult(0)))
+    return;
+  // What needs a refused value was not looked at: one reason is enough.
+  for (Value operand : op->getOperands())
+    if (selected.count(operand) && !selected.lookup(operand)) {
+      selected[op->getResult(0)] = {};
+      return;
+    }
+  if (isElementwise(op) && !isInGroup(op, op))
+    return;
+  Value result = llvm::TypeSwitch<Operation *, Value>(op)
+                     .Case<onnx::MatMulOp, onnx::AttentionOp, onnx::LayerNormOp,
+                           onnx::RMSNormOp, onnx::SoftmaxOp, onnx::GatherOp,
+                           onnx::ReduceOp, onnx::SliceOp, onnx::ReshapeOp>(
+                         [&](auto named) { return select(named); })
+                     .Default([&](Operation *other) -> Value {
+                       if (isElementwise(other))
+                         return selectElementwise(other);
+                       refuse(other, "no kernel of this library computes it");
+                       return {};
+                     });
+  selected[op->getResult(0)] = result;
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+// Code and small tables of a PE, set aside when a tensor has to be cut to fit.
+static constexpr int64_t codeReserve = 8192;
+
+static int64_t bytesPerPE(Value value, const Machine &machine) {
+  return tilingOf(value).bytesPerPE(wse::featuresOf(value), machine.width,
+                                    machine.height);
+}
+
+// The cheaper variant among those whose scratch fits beside the operands.
+static void chooseVariant(wse::MatmulOp matmul, const Machine &machine) {
+  const Kernel *kernel = findKernel(matmul);
+  int64_t room = machine.usableBytes() - codeReserve -
+                 bytesPerPE(matmul.getInput(), machine) -
+                 bytesPerPE(matmul.getResult(), machine);
+  std::pair<int64_t, double> best;
+  wse::MatmulVariant chosen = matmul.getVariant();
+  for (auto variant :
+       {wse::MatmulVariant::Reduce, wse::MatmulVariant::Broadcast}) {
+    matmul.setVariant(variant);
+    int64_t missing =
+        std::max<int64_t>(0, kernel->scratchBytes(matmul, machine) - room);
+    std::pair<int64_t, double> cost = {missing,
+                                       kernel->cost(matmul, machine).total()};
+    if (variant == wse::MatmulVariant::Reduce || cost < best) {
+      best = cost;
+      chosen = variant;
+    }
+  }
+  matmul.setVariant(chosen);
+}
+
+Value Selector::buildMatmul(Operation *op, Value input, wse::WeightAttr weight,
+                            wse::WeightAttr bias, TiledAttr tiling) {
+  int64_t features = weight.getType().getDimSize(1);
+  auto variant = wse::MatmulVariantAttr::get(main.getContext(),
+                                             wse::MatmulVariant::Reduce);
+  auto matmul =
+      create<wse::MatmulOp>(op, nodesOf(op), Type(tensorType(tiling, features)),
+                            input, weight, bias, variant);
+  chooseVariant(matmul, target.targetMachine());
+  return matmul.getResult();
+}
+
+// A result that goes nowhere but out of the wafer need not be there at once: if
+// it is too large, features leave piece by piece.
+bool Selector::storeInPieces(onnx::MatMulOp op, Value input,
+                             wse::WeightAttr weight, wse::WeightAttr bias) {
+  SmallVector<OpOperand *> outputs;
+  SmallVector<Value> aliases = {op.getY()};
+  for (size_t next = 0; next < aliases.size(); ++next)
+    for (OpOperand &use : aliases[next].getUses()) {
+      if (isa<onnx::ReshapeOp>(use.getOwner()))
+        aliases.push_back(use.getOwner()->getResult(0));
+      else if (isa<func::ReturnOp>(use.getOwner()))
+        outputs.push_back(&use);
+      else
+        return false;
+    }
+  Machine machine = target.targetMachine();
+  int64_t features = weight.getType().getDimSize(1);
+  TiledAttr tiling = tilingOf(input).withColumns(ColumnPlacement::Balanced);
+  // Half of what the input leaves; the rest is for scratch and what else lives.
+  int64_t room =
+      (machine.usableBytes() - codeReserve - bytesPerPE(input, machine)) / 2;
+  if (tiling.bytesPerPE(features, machine.width, machine.height) <= room)
+    return false;
+  int64_t bytesPerFeature = 4 * tiling.tokensPerRowMax(machine.height);
+  int64_t perColumn = std::max<int64_t>(1, room / bytesPerFeature);
+  int64_t pieces = tileSizeMax(features, perColumn * machine.width);
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    int64_t start = tileStart(features, pieces, piece);
+    int64_t size = tileSize(features, pieces, piece);
+    Value result =
+        buildMatmul(op, input, weight.slice(1, start, size),
+                    bias ? bias.slice(0, start, size) : bias, tiling);
+    for (OpOperand *output : outputs)
+      create<wse::StoreOp>(
+          op, nodesOf(op.getOperation()), result,
+          kernels.getStringAttr(outputName(output->getOperandNumber())),
+          kernels.getI64IntegerAttr(start),
+          TypeAttr::get(output->get().getType()));
+  }
+  for (OpOperand *output : outputs)
+    storedOutputs.insert(output->getOperandNumber());
+  return true;
+}
+
+Value Selector::select(onnx::MatMulOp op) {
+  wse::WeightAttr weight = asWeight(op.getWeight()), bias;
+  if (!weight) {
+    refuse(op, "its right-hand matrix is computed; only constants stream in");
+    return {};
+  }
+  if (op.getBias() && !(bias = asWeight(op.getBias()))) {
+    refuse(op, "its bias is computed; only constants stream in");
+    return {};
+  }
+  Value input = onWafer(op.getX(), op);
+  if (!input || storeInPieces(op, input, weight, bias))
+    return {};
+  return buildMatmul(op, input, weight, bias,
+                     columnsFor(op.getY(), tilingOf(input)));
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+Value Selector::attentionOperand(onnx::AttentionOp op, Value value) {
+  Value tensor = onWafer(value, op);
+  if (!tensor)
+    return {};
+  int64_t headSize = wse::featuresOf(tensor) / op.getNumHeads();
+  TiledAttr tiling = tilingOf(tensor);
+  if (tiling.getBatch() != shapeOf(value)[0]) {
+    refuse(op, "the batch of its operands is not the batch of their tokens");
+    return {};
+  }
+  if (tiling.getColumns() == ColumnPlacement::Heads &&
+      tiling.getHeadSize() == headSize)
+    return tensor;
+  return redistribute(tensor, ColumnPlacement::Heads, headSize, op);
+}
+
+// A bias per key is one row of keys for each batch element; any other one row
+// of keys for each query.
+Value Selector::attentionBias(onnx::AttentionOp op, TiledAttr query,
+                              int64_t keys, bool &perKey) {
+  Value bias = op.getBias();
+  if (!isHostValue(bias)) {
+    refuse(op, "its bias depends on activations; only inputs and constants "
+               "make masks");
+    return {};
+  }
+  perKey = shapeOf(bias)[2] == 1;
+  TiledAttr rows = perKey ? query.perBatchElement() : query;
+  return bring(bias,
+               {query.getBatch(), 1, perKey ? 1 : query.getTokens(), keys},
+               rows.withColumns(ColumnPlacement::Replicated), op);
+}
+
+Value Selector::select(onnx::AttentionOp op) {
+  Value query = attentionOperand(op, op.getQ());
+  Value key = attentionOperand(op, op.getK());
+  Value value = attentionOperand(op, op.getV());
+  if (!query || !key || !value)
+    return {};
+  TiledAttr queryTiling = tilingOf(query);
+  Value keyBias, scoreBias;
+  if (op.getBias()) {
+    bool perKey = false;
+    Value bias =
+        attentionBias(op, queryTiling, tilingOf(key).getTokens(), perKey);
+    if (!bias)
+      return {};
+    (perKey ? keyBias : scoreBias) = bias;
+  }
+  TiledAttr tiling = queryTiling.withColumns(ColumnPlacement::Heads,
+                                             tilingOf(value).getHeadSize());
+  return create<wse::AttentionOp>(
+      op, nodesOf(op.getOperation()),
+      Type(tensorType(tiling, wse::featuresOf(value))), query, key, value,
+      keyBias, scoreBias, op.getNumHeadsAttr(),
+      kernels.getF64FloatAttr(op.getScale().convertToFloat()),
+      op.getCausalAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// Norms and softmax
+//===----------------------------------------------------------------------===//
+
+// Row reductions work with any columns that own their features alone.
+Value Selector::normInput(Value value, Operation *op) {
+  Value tensor = onWafer(value, op);
+  if (tensor && tilingOf(tensor).getColumns() == ColumnPlacement::Replicated) {
+    refuse(op, "every column holds all features of its operand");
+    return {};
+  }
+  return tensor;
+}
+
+Value Selector::select(onnx::LayerNormOp op) {
+  Value input = normInput(op.getX(), op);
+  wse::WeightAttr scale = asWeight(op.getScale()), bias;
+  if (!scale || (op.getBias() && !(bias = asWeight(op.getBias())))) {
+    refuse(op, "its scale or bias is computed; only constants stream in");
+    return {};
+  }
+  if (!input)
+    return {};
+  return create<wse::LayerNormOp>(
+      op, nodesOf(op.getOperation()), input.getType(), input, scale, bias,
+      kernels.getF64FloatAttr(op.getEpsilon().convertToFloat()));
+}
+
+Value Selector::select(onnx::RMSNormOp op) {
+  Value input = normInput(op.getX(), op);
+  wse::WeightAttr scale = asWeight(op.getScale());
+  if (!scale) {
+    refuse(op, "its scale is computed; only constants stream in");
+    return {};
+  }
+  if (!input)
+    return {};
+  return create<wse::RMSNormOp>(
+      op, nodesOf(op.getOperation()), input.getType(), input, scale,
+      kernels.getF64FloatAttr(op.getEpsilon().convertToFloat()));
+}
+
+Value Selector::select(onnx::SoftmaxOp op) {
+  Value input = normInput(op.getX(), op);
+  if (!input)
+    return {};
+  return create<wse::SoftmaxOp>(op, nodesOf(op.getOperation()), input.getType(),
+                                input);
+}
+
+//===----------------------------------------------------------------------===//
+// Gather
+//===----------------------------------------------------------------------===//
+
+// Ids are resolved in the store, so they must be there: an input or a constant,
+// in the order of the tokens. Casts between integers do not change them.
+static std::optional<HostView> asIds(Value ids) {
+  while (auto cast = ids.getDefiningOp<onnx::CastOp>()) {
+    Type from =
+        mlir::cast<RankedTensorType>(cast.getX().getType()).getElementType();
+    if (!from.isInteger())
+      return std::nullopt;
+    ids = cast.getX();
+  }
+  return asHostView(ids);
+}
+
+Value Selector::select(onnx::GatherOp op) {
+  wse::WeightAttr table = asWeight(op.getTable());
+  if (!table) {
+    refuse(op, "its table is computed; only constants stream in");
+    return {};
+  }
+  std::optional<HostView> ids = asIds(op.getIds());
+  Attribute source;
+  if (ids && ids->constant())
+    source = weightOf(ids->constant(), ids->view);
+  else if (ids && ids->view.isDense() &&
+           ids->view.numElements() ==
+               View::dense(shapeOf(ids->base)).numElements())
+    source = inputSource(cast<BlockArgument>(ids->base));
+  if (!source) {
+    refuse(op, "its ids are computed; the store looks up inputs and constants "
+               "only");
+    return {};
+  }
+  TiledAttr tiling = columnsFor(op.getY(), defaultTiling(shapeOf(op.getY())));
+  return create<wse::GatherOp>(
+      op, nodesOf(op.getOperation()),
+      Type(tensorType(tiling, shapeOf(op.getY()).back())), table, source);
+}
+
+//===----------------------------------------------------------------------===//
+// Reductions
+//===----------------------------------------------------------------------===//
+
+static wse::ReduceKind tokenReduction(onnx::ReduceKind kind) {
+  switch (kind) {
+  case onnx::ReduceKind::Sum:
+    return wse::ReduceKind::Sum;
+  case onnx::ReduceKind::Mean:
+    return wse::ReduceKind::Mean;
+  case onnx::ReduceKind::Max:
+    return wse::ReduceKind::Max;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+static RankedTensorType vectorType(Builder builder, ArrayRef<int64_t> shape) {
+  return RankedTensorType::get(shape, builder.getF32Type());
+}
+
+// A sum over features is a product with a column of ones.
+Value Selector::reduceFeatures(onnx::ReduceOp op, Value input) {
+  if (op.getKind() == onnx::ReduceKind::Max) {
+    refuse(op, "takes the maximum over the last axis; only sums and means can "
+               "reduce features");
+    return {};
+  }
+  int64_t features = wse::featuresOf(input);
+  bool isMean = op.getKind() == onnx::ReduceKind::Mean;
+  RankedTensorType type = vectorType(kernels, {features, 1});
+  auto ones =
+      DenseElementsAttr::get(type, isMean ? 1.0f / float(features) : 1.0f);
+  auto weight = wse::WeightAttr::get(
+      main.getContext(), kernels.getStringAttr(isMean ? "1/n" : "1"), type,
+      StringAttr(), 0, 0, ones, 0, {});
+  return buildMatmul(op, input, weight, {},
+                     tilingOf(input).withColumns(ColumnPlacement::Balanced));
+}
+
+Value Selector::select(onnx::ReduceOp op) {
+  Value input = onWafer(op.getX(), op);
+  if (!input)
+    return {};
+  ArrayRef<int64_t> shape = shapeOf(op.getX());
+  int64_t last = int64_t(shape.size()) - 1;
+  if (op.getAxes() == ArrayRef<int64_t>(last) &&
+      (op.getKeepdims() || onlyLeavesWafer(op)))
+    return reduceFeatures(op, input);
+  // The reduced axes must be the tokens: all that is left is batch, features.
+  TiledAttr tiling = tilingOf(input);
+  SmallVector<int64_t> kept = llvm::to_vector(shape);
+  for (int64_t axis : op.getAxes())
+    kept[axis] = 1;
+  int64_t leading = ShapedType::getNumElements(ArrayRef(kept).drop_back());
+  bool inOrder = true;
+  for (int64_t axis = op.getAxes().front(); axis < last; ++axis)
+    inOrder &= kept[axis] == 1;
+  if (!inOrder || kept[last] != shape[last] || leading != tiling.getBatch()) {
+    refuse(op, "reduces other axes than the tokens of each batch element");
+    return {};
+  }
+  auto resultTiling = TiledAttr::get(
+      main.getContext(), tiling.getBatch(), 1, wse::RowPlacement::Split,
+      tiling.getGroup(), 0, tiling.getColumns(), tiling.getHeadSize());
+  return create<wse::ReduceTokensOp>(
+      op, nodesOf(op.getOperation()),
+      Type(tensorType(resultTiling, wse::featuresOf(input))), input,
+      wse::ReduceKindAttr::get(main.getContext(),
+                               tokenReduction(op.getKind())));
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes
+//===----------------------------------------------------------------------===//
+
+// Tokens may be regrouped, since kernels see batch, token and feature only.
+Value Selector::select(onnx::ReshapeOp op) {
+  Value input = onWafer(op.getX(), op);
+  ArrayRef<int64_t> shape = shapeOf(op.getY());
+  int64_t features = shape.empty() ? 1 : shape.back();
+  if (input && !onlyLeavesWafer(op) && features != wse::featuresOf(input)) {
+    refuse(op, "moves elements between tokens and features (" +
+                   Twine(wse::featuresOf(input)) + " features become " +
+                   Twine(features) + "), which takes a transpose of the mesh");
+    return {};
+  }
+  return input;
+}
+
+Value Selector::select(onnx::SliceOp op) {
+  refuse(op, "takes a part of a tensor that is on the wafer");
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Element-wise groups
+//===----------------------------------------------------------------------===//
+
+Value Selector::selectElementwise(Operation *root) {
+  ArrayRef<int64_t> shape = shapeOf(root->getResult(0));
+  int64_t features = shape.empty() ? 1 : shape.back();
+  int64_t leading =
+      shape.empty() ? 1 : ShapedType::getNumElements(shape.drop_back());
+  // The first operand on the wafer with all tokens decides the rows; columns
+  // are balanced unless all operands hold heads or heads are wanted.
+  TiledAttr rows;
+  bool allHeads = true;
+  TiledAttr heads;
+  llvm::SetVector<Operation *> group;
+  group.insert(root);
+  for (size_t next = 0; next < group.size(); ++next)
+    for (Value operand : group[next]->getOperands()) {
+      if (isHostValue(operand))
+        continue;
+      if (isInGroup(operand.getDefiningOp(), root)) {
+        group.insert(operand.getDefiningOp());
+        continue;
+      }
+      Value tensor = alreadyOnWafer(operand);
+      if (!tensor)
+        return {};
+      TiledAttr tiling = tilingOf(tensor);
+      if (tiling.getRows() == wse::RowPlacement::Split &&
+          tiling.getBatch() * tiling.getTokens() == leading && !rows)
+        rows = tiling;
+      if (wse::featuresOf(tensor) != features)
+        continue;
+      allHeads &= tiling.getColumns() == ColumnPlacement::Heads &&
+                  (!heads || heads.sameColumns(tiling));
+      heads = tiling;
+    }
+  if (!rows)
+    rows = defaultTiling(shape);
+  TiledAttr tiling = columnsFor(root->getResult(0), rows);
+  if (tiling.getColumns() == ColumnPlacement::Balanced && heads && allHeads)
+    tiling = rows.withColumns(ColumnPlacement::Heads, heads.getHeadSize());
+  return ElementwiseGroup(*this, root->getResult(0), shape, tiling, root)
+      .build();
+}
+
+//===----------------------------------------------------------------------===//
+// Outputs
+//===----------------------------------------------------------------------===//
+
+void Selector::storeOutput(Value value, StringRef name, Operation *terminator) {
+  Operation *producer = value.getDefiningOp();
+  Operation *user = producer ? producer : terminator;
+  Type type = value.getType();
+  std::optional<HostView> host;
+  if (isHostValue(value))
+    host = asHostView(value);
+  // All elements of an input or a constant, in order: nothing has to move.
+  bool unchanged = host && host->view.isDense() &&
+                   host->view.numElements() ==
+                       View::dense(shapeOf(host->base)).numElements();
+  if (unchanged) {
+    onnx::ConstantOp constant = host->constant();
+    Attribute source = constant
+                           ? weightOf(constant, View::dense(shapeOf(value)))
+                           : inputSource(cast<BlockArgument>(host->base));
+    wse::AliasOp::create(kernels, user->getLoc(), kernels.getStringAttr(name),
+                         source, TypeAttr::get(type));
+    return;
+  }
+  Value tensor = onWafer(value, user);
+  if (!tensor)
+    return;
+  create<wse::StoreOp>(user, nodesOf(user), tensor, kernels.getStringAttr(name),
+                       kernels.getI64IntegerAttr(0), TypeAttr::get(type));
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+namespace wsec::select {
+#define GEN_PASS_DEF_SELECTKERNELSPASS
+#include "compiler/select/Passes.h.inc"
+} // namespace wsec::select
+
+namespace {
+struct SelectKernelsPass
+    : select::impl::SelectKernelsPassBase<SelectKernelsPass> {
+  using SelectKernelsPassBase::SelectKernelsPassBase;
+
+  FailureOr<Machine> readTarget(Operation *op) {
+    std::string error;
+    std::optional<Machine> read = readMachine(machine, error);
+    if (!read)
+      return op->emitError() << error;
+    if (mesh.empty())
+      return *read;
+    std::optional<std::pair<int, int>> extents = parseMesh(mesh);
+    if (!extents)
+      return op->emitError()
+             << "mesh '" << mesh << "' is not columns x rows, such as 8x8";
+    if (std::optional<std::string> problem =
+            read->setMesh(extents->first, extents->second))
+      return op->emitError() << *problem;
+    return *read;
+  }
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto main = module.lookupSymbol<func::FuncOp>("main");
+    if (!main) {
+      module.emitError("has no function @main to select kernels for");
+      return signalPassFailure();
+    }
+    FailureOr<Machine> target = readTarget(module);
+    if (failed(target))
+      return signalPassFailure();
+
+    OpBuilder builder(main);
+    auto program = wse::ProgramOp::create(
+        builder, main.getLoc(), "main", wse::State::Selected,
+        {target->width, target->height}, describeMachine(*target), ArrayAttr(),
+        ArrayAttr(), IntegerAttr(), StringAttr());
+    program.getBody().emplaceBlock();
+    Selector selector(main, program);
+    if (failed(selector.run()))
+      return signalPassFailure();
+    fused += selector.fusedOperators();
+    program.walk([&](wse::KernelOp) { ++kernels; });
+    main.erase();
+  }
+};
+} // namespace

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Bookkeeping of the selection. What becomes of each operator is in
+// SelectKernels.cpp.
+
+#include "compiler/select/Selector.h"
+
+#include "compiler/select/ElementwiseGroup.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::select;
+
+std::string select::describeNode(Operation *op) {
+  auto node = op->getAttrOfType<StringAttr>("node");
+  std::string kind = op->getName().getStringRef().str();
+  if (auto generic = dyn_cast<onnx::NodeOp>(op))
+    kind = generic.getOpType().str();
+  if (!node || node.getValue().empty())
+    return kind;
+  return "'" + node.getValue().str() + "' (" + kind + ")";
+}
+
+Selector::Selector(func::FuncOp main, wse::ProgramOp program)
+    : main(main), target(program),
+      kernels(OpBuilder::atBlockEnd(&program.bodyBlock())) {}
+
+//===----------------------------------------------------------------------===//
+// The run
+//===----------------------------------------------------------------------===//
+
+// An element-wise operator joins the group of its users if they all are in one
+// and compute tensors of the same shape: then nobody else needs its result.
+void Selector::findGroups() {
+  for (Operation &op : llvm::reverse(main.front())) {
+    if (!isElementwise(&op) || isHostValue(op.getResult(0)))
+      continue;
+    Operation *root = nullptr;
+    for (Operation *user : op.getUsers()) {
+      Operation *usersRoot = groupRoot.lookup(user);
+      if (root && usersRoot != root)
+        usersRoot = nullptr;
+      root = usersRoot;
+      if (!root)
+        break;
+    }
+    auto shape = [](Operation *op) {
+      return cast<RankedTensorType>(op->getResult(0).getType()).getShape();
+    };
+    bool joins = root && shape(root) == shape(&op);
+    groupRoot[&op] = joins ? root : &op;
+    fused += joins;
+  }
+}
+
+void Selector::declareInputs() {
+  for (BlockArgument input : main.getArguments())
+    wse::InputOp::create(kernels, input.getLoc(),
+                         kernels.getStringAttr(inputName(input)),
+                         TypeAttr::get(input.getType()));
+}
+
+LogicalResult Selector::run() {
+  findGroups();
+  declareInputs();
+  for (Operation &op : main.front().without_terminator())
+    select(&op);
+  Operation *terminator = main.front().getTerminator();
+  for (OpOperand &operand : terminator->getOpOperands())
+    if (!storedOutputs.contains(operand.getOperandNumber()))
+      storeOutput(operand.get(), outputName(operand.getOperandNumber()),
+                  terminator);
+  if (refusals.empty())
+    return success();
+  InFlightDiagnostic error =
+      emitError(main.getLoc())
+      << "no kernel for " << refusals.size()
+      << (refusals.size() == 1 ? " operator:" : " operators:");
+  for (auto &[op, reason] : refusals) {
+    error << "\n  " << describeNode(op) << ": " << reason;
+    error.attachNote(op->getLoc()) << describeNode(op) << " is here";
+  }
+  return failure();
+}
+
+void Selector::refuse(Operation *op, const Twine &reason) {
+  refusals.insert({op, reason.str()});
+}
+
+//===----------------------------------------------------------------------===//
+// Values on the wafer
+//===----------------------------------------------------------------------===//
+
+wse::TiledAttr Selector::defaultTiling(ArrayRef<int64_t> shape) {
+  TokenShape tokens = tokenShape(shape);
+  return wse::TiledAttr::balanced(main.getContext(), tokens.batch,
+                                  tokens.tokens, height());
+}
+
+Value Selector::alreadyOnWafer(Value value) { return selected.lookup(value); }
+
+Value Selector::onWafer(Value value, Operation *user) {
+  if (!isHostValue(value))
+    return alreadyOnWafer(value);
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
+  wse::TiledAttr tiling = defaultTiling(shape);
+  if (int64_t headSize = headSizeWanted(value))
+    tiling = tiling.withColumns(wse::ColumnPlacement::Heads, headSize);
+  return bring(value, shape, tiling, user);
+}
+
+Value Selector::bring(Value value, ArrayRef<int64_t> shape,
+                      wse::TiledAttr tiling, Operation *user) {
+  RankedTensorType type = tensorType(shape, tiling);
+  auto [known, isNew] = brought.try_emplace({value, type});
+  if (!isNew)
+    return known->second;
+  Value result = ElementwiseGroup(*this, value, shape, tiling, user).build();
+  return brought[{value, type}] = result;
+}
+
+Attribute Selector::inputSource(BlockArgument input) {
+  return FlatSymbolRefAttr::get(main.getContext(), inputName(input));
+}
+
+// Loads with equal sources, views and types are one load.
+Value Selector::load(const HostView &host, wse::TiledAttr tiling,
+                     Operation *user) {
+  Builder attributes(main.getContext());
+  RankedTensorType type = tensorType(host.view.shape, tiling);
+  Attribute source;
+  IntegerAttr offset;
+  DenseI64ArrayAttr strides;
+  if (onnx::ConstantOp constant = host.constant()) {
+    source = weightOf(constant, host.view);
+  } else {
+    source = inputSource(cast<BlockArgument>(host.base));
+    auto inputType = cast<RankedTensorType>(host.base.getType());
+    if (!host.view.isDense() ||
+        inputType.getNumElements() != host.view.numElements()) {
+      offset = attributes.getI64IntegerAttr(host.view.offset);
+      strides = attributes.getDenseI64ArrayAttr(host.view.strides);
+    }
+  }
+  if (!offset)
+    offset = attributes.getI64IntegerAttr(0);
+  Attribute viewKey = strides ? Attribute(strides) : attributes.getUnitAttr();
+  Attribute key =
+      attributes.getArrayAttr({source, offset, viewKey, TypeAttr::get(type)});
+  Value &result = loaded[key];
+  if (!result)
+    result = create<wse::LoadOp>(user, nodesOf(user), Type(type), source,
+                                 offset, strides);
+  return result;
+}
+
+Value Selector::redistribute(Value value, wse::ColumnPlacement columns,
+                             int64_t headSize, Operation *user) {
+  wse::TiledAttr own = wse::TiledAttr::of(value.getType());
+  if (own.getColumns() == wse::ColumnPlacement::Replicated) {
+    refuse(user, "needs features in one column each that every column holds");
+    return {};
+  }
+  RankedTensorType type =
+      tensorType(own.withColumns(columns, headSize), wse::featuresOf(value));
+  Value &result = moved[{value, type}];
+  if (!result)
+    result =
+        create<wse::RedistributeOp>(user, nodesOf(user), Type(type), value);
+  return result;
+}
+
+bool Selector::isInGroup(Operation *op, Operation *root) const {
+  return root && groupRoot.lookup(op) == root;
+}
+
+//===----------------------------------------------------------------------===//
+// Names and types
+//===----------------------------------------------------------------------===//
+
+ArrayAttr Selector::nodesOf(ArrayRef<Operation *> ops) {
+  llvm::SetVector<Attribute> names;
+  for (Operation *op : ops) {
+    auto node = op->getAttrOfType<StringAttr>("node");
+    if (node && !node.getValue().empty())
+      names.insert(node);
+  }
+  // An operator without a name is called as what it is.
+  if (names.empty() && !ops.empty())
+    names.insert(kernels.getStringAttr(ops.back()->getName().stripDialect()));
+  return kernels.getArrayAttr(names.getArrayRef());
+}
+
+RankedTensorType Selector::tensorType(ArrayRef<int64_t> shape,
+                                      wse::TiledAttr tiling) {
+  SmallVector<int64_t> extents = llvm::to_vector(shape);
+  if (extents.empty())
+    extents.push_back(1);
+  return RankedTensorType::get(extents, kernels.getF32Type(), tiling);
+}
+
+RankedTensorType Selector::tensorType(wse::TiledAttr tiling, int64_t features) {
+  return tensorType({tiling.getBatch(), tiling.getTokens(), features}, tiling);
+}
+
+StringRef Selector::outputName(unsigned index) {
+  auto name = main.getResultAttrOfType<StringAttr>(index, onnx::nameAttrName);
+  return name ? name.getValue() : StringRef();
+}

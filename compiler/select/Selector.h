@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What selecting one operator needs to know about the others: which values are
+// on the wafer already and where, and a list of all that cannot be done.
+
+#ifndef WSEC_COMPILER_SELECT_SELECTOR_H
+#define WSEC_COMPILER_SELECT_SELECTOR_H
+
+#include "compiler/select/Distributions.h"
+#include "compiler/select/Sources.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+namespace wsec::select {
+
+/// Selects kernels for the operators of @main, in their order. Values that the
+/// host can provide (isHostValue) are brought onto the wafer when the first
+/// kernel asks for them, in the distribution that it asks for; every other
+/// value keeps the distribution of the kernel that produces it, and moves by an
+/// explicit wse.redistribute only.
+class Selector {
+public:
+  Selector(mlir::func::FuncOp main, wse::ProgramOp program);
+
+  /// Fills the program. Reports everything that no kernel can do in one error.
+  mlir::LogicalResult run();
+
+  int64_t fusedOperators() const { return fused; }
+
+  // For ElementwiseGroup.
+
+  wse::ProgramOp program() { return target; }
+  mlir::OpBuilder &builder() { return kernels; }
+  int64_t width() { return target.meshWidth(); }
+  int64_t height() { return target.meshHeight(); }
+
+  /// Creates a kernel; facts of later states stay open.
+  template <typename KernelT, typename... Args>
+  KernelT create(mlir::Operation *user, mlir::ArrayAttr nodes, Args &&...args) {
+    mlir::IntegerAttr open;
+    return KernelT::create(kernels, user->getLoc(), std::forward<Args>(args)...,
+                           nodes, wse::RectAttr(), mlir::ArrayAttr(), open,
+                           open, open, open);
+  }
+
+  /// Notes that `op` cannot be selected, and why.
+  void refuse(mlir::Operation *op, const llvm::Twine &reason);
+
+  /// The distribution for `shape` when nothing else decides.
+  wse::TiledAttr defaultTiling(llvm::ArrayRef<int64_t> shape);
+
+  /// `value` on the wafer in its own distribution, or in the default one if
+  /// the host provides it. Null if it was refused.
+  mlir::Value onWafer(mlir::Value value, mlir::Operation *user);
+  /// The same without bringing anything: null for values of the host.
+  mlir::Value alreadyOnWafer(mlir::Value value);
+  /// `value` of the host, read as `shape`, in the given distribution.
+  mlir::Value bring(mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                    wse::TiledAttr tiling, mlir::Operation *user);
+  /// `value` with its features in other columns.
+  mlir::Value redistribute(mlir::Value value, wse::ColumnPlacement columns,
+                           int64_t headSize, mlir::Operation *user);
+  /// A view of an input or constant, loaded with these extents.
+  mlir::Value load(const HostView &host, wse::TiledAttr tiling,
+                   mlir::Operation *user);
+  /// An input as a source of load and gather.
+  mlir::Attribute inputSource(mlir::BlockArgument input);
+
+  /// Does `op` belong to the element-wise group that `root` is the last of?
+  bool isInGroup(mlir::Operation *op, mlir::Operation *root) const;
+  mlir::ArrayAttr nodesOf(llvm::ArrayRef<mlir::Operation *> ops);
+  mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape,
+                                    wse::TiledAttr tiling);
+  mlir::RankedTensorType tensorType(wse::TiledAttr tiling, int64_t features);
+
+private:
+  void findGroups();
+  void declareInputs();
+  void select(mlir::Operation *op);
+  mlir::Value select(onnx::MatMulOp op);
+  mlir::Value select(onnx::AttentionOp op);
+  mlir::Value select(onnx::LayerNormOp op);
+  mlir::Value select(onnx::RMSNormOp op);
+  mlir::Value select(onnx::SoftmaxOp op);
+  mlir::Value select(onnx::GatherOp op);
+  mlir::Value select(onnx::ReduceOp op);
+  mlir::Value select(onnx::SliceOp op);
+  mlir::Value select(onnx::ReshapeOp op);
+  mlir::Value selectElementwise(mlir::Operation *op);
+
+  mlir::Value reduceFeatures(onnx::ReduceOp op, mlir::Value input);
+  mlir::Value buildMatmul(mlir::Operation *op, mlir::Value input,
+                          wse::WeightAttr weight, wse::WeightAttr bias,
+                          wse::TiledAttr tiling);
+  bool storeInPieces(onnx::MatMulOp op, mlir::Value input,
+                     wse::WeightAttr weight, wse::WeightAttr bias);
+  mlir::Value normInput(mlir::Value value, mlir::Operation *op);
+  mlir::Value attentionOperand(onnx::AttentionOp op, mlir::Value value);
+  mlir::Value attentionBias(onnx::AttentionOp op, wse::TiledAttr query,
+                            int64_t keys, bool &perKey);
+  void storeOutput(mlir::Value value, llvm::StringRef name,
+                   mlir::Operation *terminator);
+  llvm::StringRef outputName(unsigned index);
+
+  mlir::func::FuncOp main;
+  wse::ProgramOp target;
+  mlir::OpBuilder kernels;
+  /// Root of the element-wise group of each operator in one.
+  llvm::DenseMap<mlir::Operation *, mlir::Operation *> groupRoot;
+  /// Kernel results; null for what was refused.
+  llvm::DenseMap<mlir::Value, mlir::Value> selected;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> brought;
+  llvm::DenseMap<mlir::Attribute, mlir::Value> loaded;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> moved;
+  /// Outputs that are stored already, piece by piece.
+  llvm::SetVector<unsigned> storedOutputs;
+  llvm::MapVector<mlir::Operation *, std::string> refusals;
+  int64_t fused = 0;
+};
+
+/// "'fc1' (onnx.matmul)".
+std::string describeNode(mlir::Operation *op);
+
+} // namespace wsec::select
+
+#endif // WSEC_COMPILER_SELECT_SELECTOR_H

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/select/Sources.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::select;
+
+static ArrayRef<int64_t> shapeOf(Value value) {
+  return cast<RankedTensorType>(value.getType()).getShape();
+}
+
+bool select::isHostValue(Value value) {
+  SmallVector<Value> worklist = {value};
+  llvm::SmallPtrSet<Operation *, 16> seen;
+  while (!worklist.empty()) {
+    Operation *op = worklist.pop_back_val().getDefiningOp();
+    if (!op || isa<onnx::ConstantOp>(op) || !seen.insert(op).second)
+      continue;
+    if (!isShapeOnly(op) &&
+        !isa<onnx::UnaryOp, onnx::BinaryOp, onnx::WhereOp, onnx::CastOp>(op))
+      return false;
+    llvm::append_range(worklist, op->getOperands());
+  }
+  return true;
+}
+
+std::optional<HostView> select::asHostView(Value value) {
+  SmallVector<Operation *> shapeOps;
+  while (isShapeOnly(value.getDefiningOp())) {
+    shapeOps.push_back(value.getDefiningOp());
+    value = shapeOps.back()->getOperand(0);
+  }
+  HostView host{value, View::dense(shapeOf(value))};
+  if (onnx::ConstantOp constant = host.constant()) {
+    if (constant.hasView()) {
+      host.view.offset = constant.getViewOffset();
+      host.view.strides = constant.getViewStrides();
+    }
+  } else if (!isa<BlockArgument>(value)) {
+    return std::nullopt;
+  }
+  for (Operation *op : llvm::reverse(shapeOps)) {
+    std::optional<View> next = applyShapeOp(op, host.view);
+    if (!next)
+      return std::nullopt;
+    host.view = *next;
+  }
+  return host;
+}
+
+// Constants are called as what they were in the model.
+static StringAttr constantName(onnx::ConstantOp constant) {
+  MLIRContext *context = constant.getContext();
+  if (!constant.getNode().empty())
+    return StringAttr::get(context, constant.getNode());
+  if (auto name = dyn_cast<NameLoc>(constant.getLoc()))
+    return name.getName();
+  return StringAttr::get(context, "constant");
+}
+
+wse::WeightAttr select::weightOf(onnx::ConstantOp constant, const View &view) {
+  MLIRContext *context = constant.getContext();
+  auto type = RankedTensorType::get(view.shape,
+                                    constant.getTensorType().getElementType());
+  StringAttr file;
+  int64_t offset = 0, bytes = 0;
+  auto data = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (auto external = dyn_cast<onnx::ExternalAttr>(constant.getValue())) {
+    file = StringAttr::get(context, external.getFile());
+    offset = external.getOffset();
+    bytes = external.getBytes();
+  }
+  ArrayRef<int64_t> strides = view.strides;
+  bool allStored =
+      view.isDense() && view.numElements() == constant.getStoredElements();
+  if (allStored)
+    strides = {};
+  // A scalar has no dimension to carry its place: show it as one element.
+  if (view.shape.empty()) {
+    type = RankedTensorType::get({1}, type.getElementType());
+    static constexpr int64_t one = 1;
+    strides = allStored ? ArrayRef<int64_t>() : ArrayRef<int64_t>(one);
+  }
+  return wse::WeightAttr::get(context, constantName(constant), type, file,
+                              offset, bytes, data, allStored ? 0 : view.offset,
+                              strides);
+}
+
+wse::WeightAttr select::asWeight(Value value) {
+  std::optional<HostView> host = asHostView(value);
+  if (!host || !host->constant())
+    return {};
+  return weightOf(host->constant(), host->view);
+}
+
+static double toDouble(Attribute element) {
+  if (auto number = dyn_cast<FloatAttr>(element))
+    return number.getValueAsDouble();
+  auto integer = cast<IntegerAttr>(element);
+  return integer.getType().isInteger(1)
+             ? double(integer.getValue().getZExtValue())
+             : double(integer.getValue().getSExtValue());
+}
+
+std::optional<double> select::scalarOf(const HostView &host) {
+  onnx::ConstantOp constant = host.constant();
+  if (!constant)
+    return std::nullopt;
+  auto data = dyn_cast<DenseElementsAttr>(constant.getValue());
+  if (!data)
+    return std::nullopt;
+  if (data.isSplat())
+    return toDouble(data.getSplatValue<Attribute>());
+  for (auto [extent, stride] :
+       llvm::zip_equal(host.view.shape, host.view.strides))
+    if (extent != 1 && stride != 0)
+      return std::nullopt;
+  return toDouble(data.getValues<Attribute>()[host.view.offset]);
+}
+
+StringRef select::inputName(BlockArgument input) {
+  auto function = cast<func::FuncOp>(input.getOwner()->getParentOp());
+  auto name = function.getArgAttrOfType<StringAttr>(input.getArgNumber(),
+                                                    onnx::nameAttrName);
+  return name ? name.getValue() : StringRef();
+}
