@@ -52,8 +52,7 @@ public:
   /// The words of the oldest chunk that are left, as one rectangle.
   Chunk front() const {
     const Chunk &oldest = chunks.front();
-    return consumed ? oldest.part(consumed, oldest.words() - consumed)
-                    : oldest;
+    return consumed ? oldest.part(consumed, oldest.words() - consumed) : oldest;
   }
   void pop(size_t words) {
     consumed += words;

@@ -65,16 +65,14 @@ struct InstructionCode {
   int guard = -1;
   int thread = -1;
   bool lineBuffer = false;
-  int index = 0;                 ///< in the class, for tables
+  int index = 0; ///< in the class, for tables
   uint32_t routine = 0;
   /// Scalars whose values may differ among the PEs of a strip, and that decide
   /// what the instruction does.
   std::vector<uint16_t> looseScalars;
 
   bool asynchronous() const { return thread >= 0; }
-  bool usesFabric() const {
-    return dst.fabric() || a.fabric() || b.fabric();
-  }
+  bool usesFabric() const { return dst.fabric() || a.fabric() || b.fabric(); }
 };
 
 struct LoopCode;

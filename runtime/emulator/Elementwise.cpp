@@ -72,13 +72,13 @@ HWY_INLINE Wide sigmoidWide(Wide x) {
 /// from 1.
 HWY_INLINE Wide erfWide(Wide x) {
   static constexpr double coefficients[] = {
-    0.3535309956434043, -0.1765762332142435, 0.13167511686644198,
-    -0.10771044890916792, 0.09020899618642851, -0.07472772838171185,
-    0.05988686028298466, -0.045766463411233846, 0.033061073266877426,
-    -0.022466263956533943, 0.014347218449234495, -0.008629832323529438,
-    0.004861253772458004, -0.0025306731582730086, 0.0012770781756452415,
-    -0.0006727965878114294, 0.00029513372188861274, -7.24620314889167e-05,
-    3.2981667915406734e-05, -3.668349630367569e-05, 1.2873585826134119e-05};
+      0.3535309956434043,     -0.1765762332142435,    0.13167511686644198,
+      -0.10771044890916792,   0.09020899618642851,    -0.07472772838171185,
+      0.05988686028298466,    -0.045766463411233846,  0.033061073266877426,
+      -0.022466263956533943,  0.014347218449234495,   -0.008629832323529438,
+      0.004861253772458004,   -0.0025306731582730086, 0.0012770781756452415,
+      -0.0006727965878114294, 0.00029513372188861274, -7.24620314889167e-05,
+      3.2981667915406734e-05, -3.668349630367569e-05, 1.2873585826134119e-05};
   const WideTag d;
   const Wide y = clampWide(x, -4.0, 4.0);
   const Wide u =
@@ -91,7 +91,8 @@ HWY_INLINE Wide erfWide(Wide x) {
 }
 
 /// Applies a float64 function to both halves of a float32 vector.
-template <class Function> HWY_INLINE Vector viaWide(Vector x, Function f) {
+template <class Function>
+HWY_INLINE Vector viaWide(Vector x, Function f) {
   const Tag d;
   const HalfTag half;
   const WideTag wide;
@@ -118,7 +119,8 @@ HWY_NOINLINE Vector patch(Vector result, Mask wrong, Vector a, Vector b,
   return hn::Load(d, results);
 }
 
-template <bool cosine> HWY_INLINE Vector sinCos(Vector x) {
+template <bool cosine>
+HWY_INLINE Vector sinCos(Vector x) {
   const Tag d;
   const Vector y = viaWide(x, [](Wide w) {
     const WideTag wide;
@@ -138,9 +140,9 @@ HWY_INLINE Vector power(Vector a, Vector b) {
   const HalfTag half;
   const WideTag wide;
   auto f = [&](auto x, auto y) {
-    return hn::DemoteTo(half,
-                        expWide(hn::Mul(hn::PromoteTo(wide, y),
-                                        hn::Log(wide, hn::PromoteTo(wide, x)))));
+    return hn::DemoteTo(
+        half, expWide(hn::Mul(hn::PromoteTo(wide, y),
+                              hn::Log(wide, hn::PromoteTo(wide, x)))));
   };
   const auto regular = hn::And(hn::Gt(a, hn::Zero(d)),
                                hn::And(hn::IsFinite(a), hn::IsFinite(b)));
@@ -157,7 +159,8 @@ HWY_INLINE Vector power(Vector a, Vector b) {
 
 // ------------------------------------------------ one vector of results
 
-template <class Mask> HWY_INLINE Vector truth(Mask mask) {
+template <class Mask>
+HWY_INLINE Vector truth(Mask mask) {
   return hn::IfThenElseZero(mask, hn::Set(Tag(), 1.0f));
 }
 
@@ -166,44 +169,73 @@ HWY_INLINE Vector propagateNaN(Vector a, Vector b, Vector result) {
                         hn::IfThenElse(hn::IsNaN(b), b, result));
 }
 
-template <Opcode op> HWY_INLINE Vector compute(Vector a, Vector b, Vector old) {
+template <Opcode op>
+HWY_INLINE Vector compute(Vector a, Vector b, Vector old) {
   const Tag d;
   const Vector zero = hn::Zero(d), one = hn::Set(d, 1.0f);
-  if constexpr (op == Opcode::Mov) return a;
-  if constexpr (op == Opcode::Add) return hn::Add(a, b);
-  if constexpr (op == Opcode::Sub) return hn::Sub(a, b);
-  if constexpr (op == Opcode::Mul) return hn::Mul(a, b);
-  if constexpr (op == Opcode::Div) return hn::Div(a, b);
-  if constexpr (op == Opcode::Min) return propagateNaN(a, b, hn::Min(a, b));
-  if constexpr (op == Opcode::Max) return propagateNaN(a, b, hn::Max(a, b));
-  if constexpr (op == Opcode::Pow) return power(a, b);
-  if constexpr (op == Opcode::Fmac) return hn::MulAdd(a, b, old);
-  if constexpr (op == Opcode::Neg) return hn::Neg(a);
-  if constexpr (op == Opcode::Abs) return hn::Abs(a);
-  if constexpr (op == Opcode::Exp) return viaWide(a, expWide);
-  if constexpr (op == Opcode::Log) return viaWide(a, logWide);
-  if constexpr (op == Opcode::Sqrt) return hn::Sqrt(a);
-  if constexpr (op == Opcode::Reciprocal) return hn::Div(one, a);
-  if constexpr (op == Opcode::Rsqrt) return hn::Div(one, hn::Sqrt(a));
-  if constexpr (op == Opcode::Tanh) return viaWide(a, tanhWide);
-  if constexpr (op == Opcode::Erf) return viaWide(a, erfWide);
-  if constexpr (op == Opcode::Sigmoid) return viaWide(a, sigmoidWide);
-  if constexpr (op == Opcode::Sin) return sinCos<false>(a);
-  if constexpr (op == Opcode::Cos) return sinCos<true>(a);
-  if constexpr (op == Opcode::Floor) return hn::Floor(a);
-  if constexpr (op == Opcode::Ceil) return hn::Ceil(a);
-  if constexpr (op == Opcode::Round) return hn::Round(a);
+  if constexpr (op == Opcode::Mov)
+    return a;
+  if constexpr (op == Opcode::Add)
+    return hn::Add(a, b);
+  if constexpr (op == Opcode::Sub)
+    return hn::Sub(a, b);
+  if constexpr (op == Opcode::Mul)
+    return hn::Mul(a, b);
+  if constexpr (op == Opcode::Div)
+    return hn::Div(a, b);
+  if constexpr (op == Opcode::Min)
+    return propagateNaN(a, b, hn::Min(a, b));
+  if constexpr (op == Opcode::Max)
+    return propagateNaN(a, b, hn::Max(a, b));
+  if constexpr (op == Opcode::Pow)
+    return power(a, b);
+  if constexpr (op == Opcode::Fmac)
+    return hn::MulAdd(a, b, old);
+  if constexpr (op == Opcode::Neg)
+    return hn::Neg(a);
+  if constexpr (op == Opcode::Abs)
+    return hn::Abs(a);
+  if constexpr (op == Opcode::Exp)
+    return viaWide(a, expWide);
+  if constexpr (op == Opcode::Log)
+    return viaWide(a, logWide);
+  if constexpr (op == Opcode::Sqrt)
+    return hn::Sqrt(a);
+  if constexpr (op == Opcode::Reciprocal)
+    return hn::Div(one, a);
+  if constexpr (op == Opcode::Rsqrt)
+    return hn::Div(one, hn::Sqrt(a));
+  if constexpr (op == Opcode::Tanh)
+    return viaWide(a, tanhWide);
+  if constexpr (op == Opcode::Erf)
+    return viaWide(a, erfWide);
+  if constexpr (op == Opcode::Sigmoid)
+    return viaWide(a, sigmoidWide);
+  if constexpr (op == Opcode::Sin)
+    return sinCos<false>(a);
+  if constexpr (op == Opcode::Cos)
+    return sinCos<true>(a);
+  if constexpr (op == Opcode::Floor)
+    return hn::Floor(a);
+  if constexpr (op == Opcode::Ceil)
+    return hn::Ceil(a);
+  if constexpr (op == Opcode::Round)
+    return hn::Round(a);
   if constexpr (op == Opcode::Sign)
-    return propagateNaN(a, a, hn::Sub(truth(hn::Gt(a, zero)),
-                                      truth(hn::Lt(a, zero))));
-  if constexpr (op == Opcode::Equal) return truth(hn::Eq(a, b));
-  if constexpr (op == Opcode::Less) return truth(hn::Lt(a, b));
-  if constexpr (op == Opcode::LessOrEqual) return truth(hn::Le(a, b));
+    return propagateNaN(
+        a, a, hn::Sub(truth(hn::Gt(a, zero)), truth(hn::Lt(a, zero))));
+  if constexpr (op == Opcode::Equal)
+    return truth(hn::Eq(a, b));
+  if constexpr (op == Opcode::Less)
+    return truth(hn::Lt(a, b));
+  if constexpr (op == Opcode::LessOrEqual)
+    return truth(hn::Le(a, b));
   if constexpr (op == Opcode::And)
     return truth(hn::And(hn::Ne(a, zero), hn::Ne(b, zero)));
   if constexpr (op == Opcode::Or)
     return truth(hn::Or(hn::Ne(a, zero), hn::Ne(b, zero)));
-  if constexpr (op == Opcode::Not) return truth(hn::Eq(a, zero));
+  if constexpr (op == Opcode::Not)
+    return truth(hn::Eq(a, zero));
   if constexpr (op == Opcode::Select)
     return hn::IfThenElse(hn::Ne(a, zero), b, old);
 }
@@ -236,13 +268,15 @@ void apply(Opcode op, size_t n, float *dst, VectorSource a, VectorSource b) {
 #define WSEC_OP(name)                                                          \
   case Opcode::name:                                                           \
     return run<Opcode::name>(n, dst, a, b);
-    WSEC_OP(Mov) WSEC_OP(Add) WSEC_OP(Sub) WSEC_OP(Mul) WSEC_OP(Div)
-    WSEC_OP(Min) WSEC_OP(Max) WSEC_OP(Pow) WSEC_OP(Fmac) WSEC_OP(Neg)
-    WSEC_OP(Abs) WSEC_OP(Exp) WSEC_OP(Log) WSEC_OP(Sqrt) WSEC_OP(Reciprocal)
-    WSEC_OP(Rsqrt) WSEC_OP(Tanh) WSEC_OP(Erf) WSEC_OP(Sigmoid) WSEC_OP(Sin)
-    WSEC_OP(Cos) WSEC_OP(Floor) WSEC_OP(Ceil) WSEC_OP(Round) WSEC_OP(Sign)
-    WSEC_OP(Equal) WSEC_OP(Less) WSEC_OP(LessOrEqual) WSEC_OP(And) WSEC_OP(Or)
-    WSEC_OP(Not) WSEC_OP(Select)
+    WSEC_OP(Mov)
+    WSEC_OP(Add) WSEC_OP(Sub) WSEC_OP(Mul) WSEC_OP(Div) WSEC_OP(Min)
+        WSEC_OP(Max) WSEC_OP(Pow) WSEC_OP(Fmac) WSEC_OP(Neg) WSEC_OP(Abs)
+            WSEC_OP(Exp) WSEC_OP(Log) WSEC_OP(Sqrt) WSEC_OP(Reciprocal)
+                WSEC_OP(Rsqrt) WSEC_OP(Tanh) WSEC_OP(Erf) WSEC_OP(Sigmoid)
+                    WSEC_OP(Sin) WSEC_OP(Cos) WSEC_OP(Floor) WSEC_OP(Ceil)
+                        WSEC_OP(Round) WSEC_OP(Sign) WSEC_OP(Equal)
+                            WSEC_OP(Less) WSEC_OP(LessOrEqual) WSEC_OP(And)
+                                WSEC_OP(Or) WSEC_OP(Not) WSEC_OP(Select)
 #undef WSEC_OP
   }
 }

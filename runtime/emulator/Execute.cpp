@@ -35,7 +35,8 @@ bool listDimensions(const Nest &nest, Dimensions &dims) {
 }
 
 /// Sorts by a key, smallest first, keeping the order of equals.
-template <class Key> void sortBy(Dimensions &dims, const Key &key) {
+template <class Key>
+void sortBy(Dimensions &dims, const Key &key) {
   for (size_t i = 1; i < dims.size(); ++i)
     for (size_t j = i; j > 0 && key(dims[j]) < key(dims[j - 1]); --j)
       std::swap(dims[j], dims[j - 1]);

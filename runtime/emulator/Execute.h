@@ -16,7 +16,8 @@ namespace wsec::runtime {
 inline constexpr int maxDimensions = 5;
 
 /// data + sum(index[d] * stride[d]); no data: the operand is absent.
-template <class Float> struct Strided {
+template <class Float>
+struct Strided {
   Float *data = nullptr;
   ptrdiff_t stride[maxDimensions] = {};
 };

@@ -56,7 +56,7 @@ private:
   int lanes, lane;
   bool windowed = false;
   Window window;
-  size_t received = 0;      ///< words taken from the channel
+  size_t received = 0;       ///< words taken from the channel
   bool wholePeriods = false; ///< the last peek shows these
   double droppedAt = 0;
   // For windows that differ among lanes: periods cut, and the one in work.

@@ -94,8 +94,8 @@ bool InstructionRun::forwards() const {
 }
 
 void InstructionRun::forward(size_t available) {
-  Chunk sent = sources[0].chunk.part(0, std::min(available,
-                                                 sources[0].chunk.words()));
+  Chunk sent =
+      sources[0].chunk.part(0, std::min(available, sources[0].chunk.words()));
   size_t words = sent.words();
   double first;
   advanceTime(words, first);
@@ -149,8 +149,8 @@ void InstructionRun::bind(const Source &source, const Block &block,
   case OperandKind::Memory:
     into.data = source.data;
     for (int d = 0; d <= d0 && stepDepth > 0; ++d)
-      into.data += ptrdiff_t(done / inner[d] % size_t(extent[d])) *
-                   source.stride[d];
+      into.data +=
+          ptrdiff_t(done / inner[d] % size_t(extent[d])) * source.stride[d];
     for (int d = 0; d < count; ++d)
       into.stride[d] = source.stride[d0 + d];
     into.stride[count] = source.laneStride;
@@ -211,8 +211,8 @@ void InstructionRun::place(const Block &block, Nest &nest) const {
 /// Computes a chunk and sends it; lanes that compute the same share one copy.
 void InstructionRun::send(const Block &block, Nest &nest) {
   const int laneDimension = nest.dimensions - 1;
-  bool same = nest.a.stride[laneDimension] == 0 &&
-              nest.b.stride[laneDimension] == 0;
+  bool same =
+      nest.a.stride[laneDimension] == 0 && nest.b.stride[laneDimension] == 0;
   size_t width = same ? 1 : size_t(lanes);
   nest.extent[laneDimension] = width;
   std::shared_ptr<float[]> memory(new float[block.steps * width]);

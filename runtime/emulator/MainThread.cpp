@@ -27,7 +27,8 @@ void MainThread::run() {
 bool MainThread::nextLaunch() {
   const auto &launches = *world.image.program.launches();
   for (; launch < launches.size(); ++launch) {
-    const Body *body = strip.code.routine(launches[unsigned(launch)]->routine());
+    const Body *body =
+        strip.code.routine(launches[unsigned(launch)]->routine());
     if (!body)
       continue;
     // Command wavelets follow one another, a cycle apart.
@@ -158,10 +159,9 @@ void MainThread::checkPendingWrites(const InstructionRun &run,
   for (const PendingWrite &write : pendingWrites)
     if (write.thread != thread && run.touches(write.pattern))
       throw Error(ErrorClass::BadProgram,
-                  world.describeLaunch(launch) + ", class '" +
-                      strip.code.name + "', PE " +
-                      toString(strip.pe(std::max(0, run.lane()))) + ": " +
-                      describe(run.code()) +
+                  world.describeLaunch(launch) + ", class '" + strip.code.name +
+                      "', PE " + toString(strip.pe(std::max(0, run.lane()))) +
+                      ": " + describe(run.code()) +
                       " touches what microthread " +
                       std::to_string(write.thread) +
                       " writes, without an await between");

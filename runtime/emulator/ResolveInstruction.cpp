@@ -69,10 +69,9 @@ void markInitialised(Strip &strip, const MemoryPattern &pattern) {
 void InstructionRun::fail(ErrorClass errorClass,
                           const std::string &what) const {
   Coordinate pe = site.strip.pe(std::max(0, site.lane));
-  throw Error(errorClass, site.world.describeLaunch(site.launch) +
-                              ", class '" + site.strip.code.name + "', PE " +
-                              toString(pe) + ": " + describe(site.code) + " " +
-                              what);
+  throw Error(errorClass, site.world.describeLaunch(site.launch) + ", class '" +
+                              site.strip.code.name + "', PE " + toString(pe) +
+                              ": " + describe(site.code) + " " + what);
 }
 
 InstructionRun::InstructionRun(const RunSite &where, Bindings bindings)
@@ -116,9 +115,8 @@ MemoryPattern InstructionRun::pattern(const OperandCode &operand,
   std::copy(extent, extent + dimensions, result.extent);
   std::copy(operand.strides.begin(), operand.strides.begin() + dimensions,
             result.stride);
-  if (!result.empty() &&
-      (result.low() < buffer.firstWord ||
-       result.high() >= buffer.firstWord + buffer.words))
+  if (!result.empty() && (result.low() < buffer.firstWord ||
+                          result.high() >= buffer.firstWord + buffer.words))
     fail(ErrorClass::OutOfBounds,
          "touches elements " + std::to_string(result.low() - buffer.firstWord) +
              " to " + std::to_string(result.high() - buffer.firstWord) +
@@ -133,14 +131,12 @@ void InstructionRun::checkInitialised(const MemoryPattern &read,
     if (site.strip.initialised(word))
       return;
     // An instruction may read what it wrote itself, element by element.
-    if (ordered && written && word >= written->low() &&
-        word <= written->high())
+    if (ordered && written && word >= written->low() && word <= written->high())
       return;
     const BufferCode &buffer = site.strip.code.buffers[operand.buffer];
     fail(ErrorClass::UninitializedRead,
          "reads element " + std::to_string(word - buffer.firstWord) +
-             " of buffer '" + buffer.name +
-             "', which nothing has written");
+             " of buffer '" + buffer.name + "', which nothing has written");
   });
 }
 
@@ -204,26 +200,24 @@ void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
   };
   window.total = size_t(total);
   window.offset = window.used ? offsetIn(bindings) : 0;
-  bool varies = std::any_of(operand.windowOffset.terms.begin(),
-                            operand.windowOffset.terms.end(),
-                            [&](const AffineTerm &term) {
-                              return !term.loop &&
-                                     site.strip.varying[term.index];
-                            });
+  bool varies = std::any_of(
+      operand.windowOffset.terms.begin(), operand.windowOffset.terms.end(),
+      [&](const AffineTerm &term) {
+        return !term.loop && site.strip.varying[term.index];
+      });
   if (site.lane < 0 && lanes > 1 && varies && window.used)
     for (int lane = 0; lane < lanes; ++lane) {
       std::vector<int64_t> scalars = site.strip.laneScalars(lane);
-      window.laneOffsets.push_back(
-          offsetIn({scalars.data(), bindings.loops}));
+      window.laneOffsets.push_back(offsetIn({scalars.data(), bindings.loops}));
     }
   source.fabric.emplace(channel, lanes, site.lane, std::move(window));
 }
 
 void InstructionRun::checkSender() const {
   const std::vector<int> &mute = links->mute;
-  bool silent = site.lane < 0 ? !mute.empty()
-                              : std::binary_search(mute.begin(), mute.end(),
-                                                   site.lane);
+  bool silent = site.lane < 0
+                    ? !mute.empty()
+                    : std::binary_search(mute.begin(), mute.end(), site.lane);
   if (silent) // Says what is wrong.
     site.world.image.router.trace(
         sendColor, site.strip.pe(site.lane < 0 ? mute.front() : site.lane),

@@ -20,14 +20,14 @@ struct Coordinate {
 
 /// One PE, or lane outside the wafer, that a flow reaches.
 struct Arrival {
-  Coordinate pe;  ///< where it leaves the mesh or goes up the ramp
-  int hops = 0;   ///< links passed from the first router
+  Coordinate pe; ///< where it leaves the mesh or goes up the ramp
+  int hops = 0;  ///< links passed from the first router
 };
 
 /// All that a wavelet injected at one place reaches.
 struct Flow {
-  std::vector<Arrival> delivered;  ///< through RAMP
-  std::vector<Arrival> exits;      ///< over the east edge
+  std::vector<Arrival> delivered; ///< through RAMP
+  std::vector<Arrival> exits;     ///< over the east edge
 };
 
 /// Receive port and transmit set of every color and PE, built from the rules

@@ -29,8 +29,7 @@ bool Strip::uniform(const InstructionCode &instruction) const {
                       [&](uint16_t scalar) { return varying[scalar]; });
 }
 
-const std::vector<int> &
-Strip::activeLanes(const InstructionCode &instruction) {
+const std::vector<int> &Strip::activeLanes(const InstructionCode &instruction) {
   std::unique_ptr<std::vector<int>> &lanesOf = active[instruction.index];
   if (!lanesOf) {
     lanesOf = std::make_unique<std::vector<int>>();
@@ -63,10 +62,9 @@ static bool differentCasts(const RouterTables &router, int colors, int x,
         !router.transmits(color, lower, Port::Ramp))
       continue;
     Port up = router.receive(color, upper), low = router.receive(color, lower);
-    bool same = (low == Port::North &&
-                 router.transmits(color, upper, Port::South)) ||
-                (up == Port::South &&
-                 router.transmits(color, lower, Port::North));
+    bool same =
+        (low == Port::North && router.transmits(color, upper, Port::South)) ||
+        (up == Port::South && router.transmits(color, lower, Port::North));
     if (!same && (vertical(up) || vertical(low)))
       return true;
   }
@@ -104,8 +102,8 @@ private:
       evaluateScalars(code.source->scalars(), x, y, values);
       if (!open || !continues(*open, values, x, y)) {
         strips.push_back(std::make_unique<Strip>(int(strips.size()), c, code,
-                                                 Coordinate{x, y},
-                                                 rect.ystep(), values));
+                                                 Coordinate{x, y}, rect.ystep(),
+                                                 values));
         open = strips.back().get();
         continue;
       }
@@ -135,8 +133,7 @@ private:
 
 std::vector<std::unique_ptr<Strip>>
 makeStrips(const program::Program &program,
-           const std::vector<ClassCode> &classes,
-           const RouterTables &router) {
+           const std::vector<ClassCode> &classes, const RouterTables &router) {
   return StripMaker(program, classes, router).make();
 }
 

@@ -65,12 +65,11 @@ void ProgramImage::followCommand() {
   for (size_t i = 0; i < stripOf.size(); ++i)
     if (stripOf[i] >= 0 && !commanded[i] &&
         !strips[stripOf[i]]->code.routines.empty())
-      throw Error(ErrorClass::MissingRoute,
-                  "the command color " +
-                      std::to_string(program.command_color()) +
-                      " does not reach PE " +
-                      toString({int(i) % router.width(),
-                                int(i) / router.width()}));
+      throw Error(
+          ErrorClass::MissingRoute,
+          "the command color " + std::to_string(program.command_color()) +
+              " does not reach PE " +
+              toString({int(i) % router.width(), int(i) / router.width()}));
 }
 
 // ---------------------------------------------------------------- links
@@ -189,8 +188,7 @@ void World::connect(Links &result, int color, const Flow &flow, int fromLane,
     i = end;
     auto joins = [&](const Link &link) {
       return !link.broadcast && link.channel == &to &&
-             link.from + link.count == fromLane &&
-             link.to + link.count == lane;
+             link.from + link.count == fromLane && link.to + link.count == lane;
     };
     auto before = std::find_if(result.links.begin(), result.links.end(), joins);
     if (count == 1 && before != result.links.end()) {
@@ -264,8 +262,8 @@ void World::checkAllRead() {
         unread[color].push_back(image.strips[i]->pe(lane));
   std::string message;
   for (const auto &[color, pes] : unread)
-    message += "\n  color " + std::to_string(color) + " at " +
-               describeRectangles(pes);
+    message +=
+        "\n  color " + std::to_string(color) + " at " + describeRectangles(pes);
   for (const auto &[where, channel] : exits)
     if (!channel->lanesWithWords().empty())
       message += "\n  color " + std::to_string(where.first) +
