@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
+#include <numeric>
 
 namespace wsec::simplify {
 #define GEN_PASS_DEF_FUSEMATMUL
@@ -25,7 +26,7 @@ using namespace wsec::simplify;
 namespace {
 /// A chain of reshapes and transposes that changes no order is a reshape of
 /// its root, or nothing.
-template <typename LayoutOp> struct ComposeLayouts : OpRewritePattern<LayoutOp> {
+template <typename LayoutOp> struct CancelLayouts : OpRewritePattern<LayoutOp> {
   using OpRewritePattern<LayoutOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(LayoutOp op,
                                 PatternRewriter &rewriter) const override {
@@ -40,6 +41,49 @@ template <typename LayoutOp> struct ComposeLayouts : OpRewritePattern<LayoutOp> 
     rewriter.replaceOp(op, reshapeTo(rewriter, op.getLoc(), traced.root,
                                      shapeOf(op.getResult()), op.getNode()));
     return success();
+  }
+};
+
+/// Several transposes, with reshapes between them, are a single one.
+struct ComposeTransposes : OpRewritePattern<onnx::TransposeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(onnx::TransposeOp op,
+                                PatternRewriter &rewriter) const override {
+    TracedView traced = traceLayout(op.getResult());
+    if (numTransposes(op.getResult(), traced.root) < 2)
+      return rewriter.notifyMatchFailure(op, "the only transpose");
+    // Atoms in the order of the result; sorted by stride, that of the root.
+    StridedView::Atoms atoms = traced.view.atoms(0, traced.view.rank());
+    SmallVector<int64_t> byStride(atoms.size());
+    std::iota(byStride.begin(), byStride.end(), 0);
+    llvm::sort(byStride, [&](int64_t a, int64_t b) {
+      return atoms[a].stride > atoms[b].stride;
+    });
+    Shape rootShape, resultShape;
+    SmallVector<int64_t> perm(atoms.size());
+    for (auto [position, atom] : llvm::enumerate(byStride)) {
+      rootShape.push_back(atoms[atom].size);
+      perm[atom] = position;
+    }
+    for (StridedView::Atom atom : atoms)
+      resultShape.push_back(atom.size);
+    Location loc = op.getLoc();
+    Value x = reshapeTo(rewriter, loc, traced.root, rootShape, op.getNode());
+    x = onnx::TransposeOp::create(rewriter, loc, withShape(x, resultShape), x,
+                                  perm, op.getNode());
+    rewriter.replaceOp(op, reshapeTo(rewriter, loc, x, shapeOf(op.getY()),
+                                     op.getNode()));
+    return success();
+  }
+
+  static unsigned numTransposes(Value value, Value root) {
+    unsigned count = 0;
+    while (value != root) {
+      Operation *op = value.getDefiningOp();
+      count += isa<onnx::TransposeOp>(op);
+      value = op->getOperand(0);
+    }
+    return count;
   }
 };
 
@@ -63,71 +107,105 @@ struct ReshapeConstant : OpRewritePattern<onnx::ReshapeOp> {
 };
 } // namespace
 
-/// The operand of a reshape that merges batch and tokens of a tensor of rank
-/// 3 and leaves features alone; null for anything else.
-static Value beforeTokenReshape(Value value) {
-  auto reshape = value.getDefiningOp<onnx::ReshapeOp>();
-  if (!reshape)
-    return nullptr;
-  ArrayRef<int64_t> from = shapeOf(reshape.getX()), to = shapeOf(value);
-  if (from.size() != 3 || to.size() == 3 || to.empty() ||
-      from.back() != to.back())
-    return nullptr;
-  return reshape.getX();
+namespace {
+/// A reshape that merges batch and tokens, or a transpose of them, in front of
+/// a token-wise operator. Features, the last dimension, stay where they are.
+struct TokenLayout {
+  Value x; // before it
+  Operation *op;
+  /// The same operation for other features.
+  Value again(PatternRewriter &rewriter, Value y, Type type) const {
+    Operation *moved = rewriter.clone(*op);
+    moved->setOperand(0, y);
+    moved->getResult(0).setType(type);
+    return moved->getResult(0);
+  }
+  bool isLike(const TokenLayout &other) const {
+    return x.getType() == other.x.getType() &&
+           op->getName() == other.op->getName() &&
+           op->getAttr("perm") == other.op->getAttr("perm");
+  }
+};
+} // namespace
+
+static std::optional<TokenLayout> tokenLayoutBefore(Value value) {
+  ArrayRef<int64_t> to = shapeOf(value);
+  if (auto reshape = value.getDefiningOp<onnx::ReshapeOp>()) {
+    ArrayRef<int64_t> from = shapeOf(reshape.getX());
+    if (from.size() == 3 && to.size() != 3 && !to.empty() &&
+        from.back() == to.back())
+      return TokenLayout{reshape.getX(), reshape};
+  }
+  if (auto transpose = value.getDefiningOp<onnx::TransposeOp>())
+    if (transpose.getPerm().back() + 1 == int64_t(to.size()))
+      return TokenLayout{transpose.getX(), transpose};
+  return std::nullopt;
 }
 
 namespace {
-/// op(reshape(x)) -> reshape(op(x)) for operators that work on each token.
-template <typename TokenOp> struct SinkReshape : OpRewritePattern<TokenOp> {
+/// op(layout(x)) -> layout(op(x)) for operators that work on each token.
+/// Further operands come through the same layout or are the same for all
+/// tokens: numbers, vectors of features, weights.
+template <typename TokenOp> struct SinkLayout : OpRewritePattern<TokenOp> {
   using OpRewritePattern<TokenOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(TokenOp op,
                                 PatternRewriter &rewriter) const override {
-    Value x = beforeTokenReshape(op.getX());
-    if (!x)
-      return rewriter.notifyMatchFailure(op, "no reshape of tokens before it");
-    Shape shape(shapeOf(x));
-    shape.back() = shapeOf(op.getY()).back();
+    SmallVector<Value> operands;
+    std::optional<TokenLayout> layout;
+    for (Value operand : op->getOperands()) {
+      bool isFirst = operands.empty();
+      bool isWeight = isa<onnx::MatMulOp>(op) && !isFirst;
+      if (isWeight || shapeOf(operand).size() <= 1) {
+        operands.push_back(operand);
+        continue;
+      }
+      auto before = tokenLayoutBefore(operand);
+      bool sameTokens = shapeOf(operand).drop_back() ==
+                            shapeOf(op->getResult(0)).drop_back() &&
+                        (isa<onnx::MatMulOp>(op) ||
+                         shapeOf(operand) == shapeOf(op->getResult(0)));
+      if (!before || !sameTokens || (layout && !layout->isLike(*before)))
+        return rewriter.notifyMatchFailure(op, "operands differ in layout");
+      layout = before;
+      operands.push_back(before->x);
+    }
+    if (!layout)
+      return rewriter.notifyMatchFailure(op, "no layout before it");
+    Value y = op->getResult(0);
+    Shape shape(shapeOf(layout->x));
+    shape.back() = shapeOf(y).back();
     Operation *moved = rewriter.clone(*op);
-    moved->setOperand(0, x);
-    moved->getResult(0).setType(withShape(op.getY(), shape));
-    rewriter.replaceOp(op,
-                       reshapeTo(rewriter, op.getLoc(), moved->getResult(0),
-                                 shapeOf(op.getY()), op.getNode()));
+    moved->setOperands(operands);
+    moved->getResult(0).setType(withShape(y, shape));
+    rewriter.replaceOp(
+        op, layout->again(rewriter, moved->getResult(0), y.getType()));
     return success();
   }
 };
 
-/// The same for operators with several operands, all of them reshaped from
-/// one shape or the same for all tokens.
-template <typename OpType>
-struct SinkReshapes : OpRewritePattern<OpType> {
-  using OpRewritePattern<OpType>::OpRewritePattern;
-  LogicalResult matchAndRewrite(OpType op,
+/// One token of each sequence: multiplied by 1 where the others are
+/// multiplied by 0, the sum over tokens is that token.
+struct PickToken : OpRewritePattern<onnx::SliceOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(onnx::SliceOp op,
                                 PatternRewriter &rewriter) const override {
-    SmallVector<Value> operands;
-    std::optional<Shape> shape;
-    for (Value operand : op->getOperands()) {
-      Value x = beforeTokenReshape(operand);
-      bool isVector = shapeOf(operand).size() <= 1;
-      if (!x && !isVector)
-        return rewriter.notifyMatchFailure(op, "an operand keeps its shape");
-      if (!isVector && shapeOf(operand) != shapeOf(op.getResult()))
-        return rewriter.notifyMatchFailure(op, "an operand is broadcast");
-      if (x && !isVector) {
-        if (shape && *shape != Shape(shapeOf(x)))
-          return rewriter.notifyMatchFailure(op, "operands differ in shape");
-        shape = Shape(shapeOf(x));
-      }
-      operands.push_back(isVector ? operand : x);
-    }
-    if (!shape)
-      return rewriter.notifyMatchFailure(op, "no reshape of tokens before it");
-    Operation *moved = rewriter.clone(*op);
-    moved->setOperands(operands);
-    moved->getResult(0).setType(withShape(op.getResult(), *shape));
-    rewriter.replaceOp(op,
-                       reshapeTo(rewriter, op.getLoc(), moved->getResult(0),
-                                 shapeOf(op.getResult()), op.getNode()));
+    ArrayRef<int64_t> from = shapeOf(op.getX()), to = shapeOf(op.getY());
+    bool picksOne = from.size() == 3 && from[1] > 1 && to[1] == 1 &&
+                    from[0] == to[0] && from[2] == to[2];
+    if (!picksOne || !typeOf(op.getX()).getElementType().isF32())
+      return rewriter.notifyMatchFailure(op, "not one token of each sequence");
+    Tensor choice(ElementType::Float32, {from[1]});
+    choice.setFloat(op.getStarts()[1], 1);
+    Fact fact = Fact::ofTensor(std::move(choice));
+    fact.shape = {from[0], from[1], 1};
+    fact.constant->view =
+        fact.constant->view.reshaped({1, from[1], 1})->expanded(fact.shape);
+    Value chosen = materialize(rewriter, op.getLoc(), fact, op.getNode());
+    Value product = binary(rewriter, op.getLoc(), onnx::BinaryKind::Mul,
+                           op.getX(), chosen, op.getNode());
+    rewriter.replaceOpWithNewOp<onnx::ReduceOp>(
+        op, op.getType(), onnx::ReduceKind::Sum, product,
+        ArrayRef<int64_t>{1}, true, op.getNode());
     return success();
   }
 };
@@ -247,8 +325,12 @@ static std::optional<Fact> broadcastForm(const Fact &fact,
   Fact result = fact;
   if (outer < last) {
     // Differs between tokens.
-    result.constant->view = full;
     result.shape = Shape(shape);
+    if (!varies(last)) {
+      full = *full.sliced(last, 0, 1, 1);
+      result.shape.back() = 1;
+    }
+    result.constant->view = full;
   } else if (fact.shape.empty() || !varies(last)) {
     result.constant->view =
         *StridedView::strided({1}, full.getOffset(), {1}).reshaped({});
@@ -381,12 +463,13 @@ struct FuseMatMulPass : wsec::simplify::impl::FuseMatMulBase<FuseMatMulPass> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    patterns.add<ComposeLayouts<onnx::ReshapeOp>,
-                 ComposeLayouts<onnx::TransposeOp>, ReshapeConstant,
-                 SinkReshape<onnx::MatMulOp>, SinkReshape<onnx::LayerNormOp>,
-                 SinkReshape<onnx::RMSNormOp>, SinkReshape<onnx::SoftmaxOp>,
-                 SinkReshape<onnx::UnaryOp>, SinkReshape<onnx::CastOp>,
-                 SinkReshapes<onnx::BinaryOp>, SinkReshapes<onnx::WhereOp>,
+    patterns.add<CancelLayouts<onnx::ReshapeOp>,
+                 CancelLayouts<onnx::TransposeOp>, ComposeTransposes,
+                 ReshapeConstant, PickToken,
+                 SinkLayout<onnx::MatMulOp>, SinkLayout<onnx::LayerNormOp>,
+                 SinkLayout<onnx::RMSNormOp>, SinkLayout<onnx::SoftmaxOp>,
+                 SinkLayout<onnx::UnaryOp>, SinkLayout<onnx::CastOp>,
+                 SinkLayout<onnx::BinaryOp>, SinkLayout<onnx::WhereOp>,
                  DropExpand<onnx::BinaryOp>, DropExpand<onnx::WhereOp>,
                  SinkExpand<onnx::UnaryOp>, SinkExpand<onnx::CastOp>,
                  SinkExpandBelowBinary, SinkExpandBelowReduce,

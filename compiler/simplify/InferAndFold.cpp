@@ -60,7 +60,7 @@ private:
       const Fact *fact = lookup(input);
       if (!fact && !isa<NoneType>(input.getType())) {
         why = isa<onnx::UnknownType>(input.getType())
-                  ? "an operand comes from a node that is not supported"
+                  ? unsupportedOperand.str()
                   : "operand of " + typeString(input.getType());
         return false;
       }

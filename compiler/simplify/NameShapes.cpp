@@ -124,6 +124,53 @@ static bool gather(Naming &n) {
   return n.replace(n.reshape(part, n.resultType().getShape()));
 }
 
+/// Step from one index of dimension `d` to the next, when the positions in
+/// `at` (one per element of a tensor of `shape`) are linear in all indices.
+static std::optional<Shape> linearSteps(const Shape &shape,
+                                        ArrayRef<int64_t> at) {
+  Shape dense = rowMajorStrides(shape), steps(shape.size(), 0);
+  for (size_t d = 0; d < shape.size(); ++d)
+    if (shape[d] > 1)
+      steps[d] = at[dense[d]] - at[0];
+  size_t next = 0;
+  bool linear = true;
+  forEachPosition(shape, at[0], steps, [&](int64_t position) {
+    linear &= position == at[next++];
+  });
+  return linear ? std::optional(steps) : std::nullopt;
+}
+
+/// Exporters index masks with all combinations of constant positions; what
+/// comes out is the tensor itself, repeated along new dimensions.
+static bool gatherND(Naming &n) {
+  Value x = n.input(0);
+  std::optional<Tensor> indices = n.node().input(1).load();
+  Shape from(shapeOf(x)), to(n.resultType().getShape());
+  if (!indices || n.node().intAttr("batch_dims", 0) != 0 || to.empty() ||
+      numElements(to) == 0 ||
+      indices->shape().back() != int64_t(from.size()))
+    return n.fail("looks up other things than single elements at constant "
+                  "positions");
+  Shape strides = rowMajorStrides(from);
+  std::vector<int64_t> at(numElements(to), 0);
+  for (size_t i = 0; i < at.size(); ++i)
+    for (size_t d = 0; d < from.size(); ++d) {
+      int64_t index = indices->asInt(i * from.size() + d);
+      at[i] += (index < 0 ? index + from[d] : index) * strides[d];
+    }
+  std::optional<Shape> steps = linearSteps(to, at);
+  if (!steps)
+    return n.fail("picks elements that are not equally spaced");
+  Shape once = to;
+  for (size_t d = 0; d < to.size(); ++d)
+    if ((*steps)[d] == 0)
+      once[d] = 1;
+  StridedView view = StridedView::strided(once, at[0], *steps);
+  if (numElements(once) != numElements(from) || !view.isContiguous())
+    return n.fail("picks a part of the elements");
+  return n.replace(expandTo(n, n.reshape(x, once), to));
+}
+
 //===----------------------------------------------------------------------===//
 // Reducing
 //===----------------------------------------------------------------------===//
@@ -184,6 +231,7 @@ ArrayRef<NamedNamingRule> wsec::simplify::shapeNaming() {
       {"Split", split},
       {"Concat", concat},
       {"Gather", gather},
+      {"GatherND", gatherND},
       {"ReduceSum", reduce<ReduceKind::Sum>},
       {"ReduceMean", reduce<ReduceKind::Mean>},
       {"ReduceMax", reduce<ReduceKind::Max>},

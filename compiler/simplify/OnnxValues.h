@@ -13,6 +13,10 @@ namespace wsec::simplify {
 /// Reason why a node was left as it is, for the report.
 inline constexpr llvm::StringLiteral reasonAttrName = "onnx.reason";
 
+/// The reason of nodes behind one with a reason of its own.
+inline constexpr llvm::StringLiteral unsupportedOperand =
+    "an operand comes from a node that is not supported";
+
 inline mlir::RankedTensorType typeOf(mlir::Value value) {
   return mlir::cast<mlir::RankedTensorType>(value.getType());
 }

@@ -15,7 +15,7 @@ namespace wsec::simplify {
 /// onnx as imported -> onnx of named operators.
 void buildSimplifyPipeline(mlir::OpPassManager &pm);
 
-/// Registers the passes and the pipeline `wsec-simplify`.
+/// Registers the passes of this phase and the pipeline `wsec-simplify`.
 void registerSimplifyPipeline();
 
 } // namespace wsec::simplify

@@ -13,6 +13,9 @@ void wsec::simplify::buildSimplifyPipeline(mlir::OpPassManager &pm) {
   // Exporters repeat subexpressions that patterns expect to be one value.
   pm.addPass(createShareEqual());
   pm.addPass(createFuseNorms());
+  // Transposes around projections have to be out of attention's way, and
+  // attention leaves some that cancel.
+  pm.addPass(createFuseMatMul());
   pm.addPass(createFuseAttention());
   pm.addPass(createFuseMatMul());
   pm.addPass(createShareEqual());
@@ -20,6 +23,7 @@ void wsec::simplify::buildSimplifyPipeline(mlir::OpPassManager &pm) {
 }
 
 void wsec::simplify::registerSimplifyPipeline() {
+  registerSimplifyPasses();
   mlir::PassPipelineRegistration<>(
       "wsec-simplify", "Brings a model to the operators that have kernels.",
       [](mlir::OpPassManager &pm) { buildSimplifyPipeline(pm); });

@@ -88,6 +88,10 @@ namespace {
 class Report {
 public:
   void add(Operation *op, std::string why) {
+    if (why == unsupportedOperand) {
+      ++behind;
+      return;
+    }
     Type element =
         op->getNumResults() ? elementOf(op->getResult(0).getType()) : Type();
     std::string what = operatorName(op);
@@ -125,6 +129,9 @@ public:
         out << " and " << problem->nodes.size() - Problem::namedNodes
             << " more";
     }
+    if (behind)
+      out << "\n  " << behind
+          << " more behind them have unknown shapes and were not checked";
     emitError(UnknownLoc::get(module.getContext()), text);
   }
 
@@ -132,6 +139,7 @@ private:
   std::map<std::tuple<std::string, std::string, std::string>, Problem>
       problems;
   unsigned next = 0;
+  unsigned behind = 0;
 };
 
 struct VerifySimplifiedPass
