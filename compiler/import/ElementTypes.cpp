@@ -27,7 +27,7 @@ ElementType wsec::elementType(int64_t number) {
 
 std::string wsec::elementTypeName(int64_t number) {
   llvm::StringRef name = elementType(number).name;
-  return name.empty() ? "element type " + std::to_string(number) : name.str();
+  return name.empty() ? "number " + std::to_string(number) : name.str();
 }
 
 Type wsec::convertElementType(int64_t number, MLIRContext *context) {

@@ -16,7 +16,7 @@ struct ElementType {
   bool supported() const { return bytes != 0; }
 };
 
-/// Never fails: an unknown number is called "element type 99" and refused.
+/// Never fails: an unknown number is called "number 99" and refused.
 ElementType elementType(int64_t number);
 std::string elementTypeName(int64_t number);
 
