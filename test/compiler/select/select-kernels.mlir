@@ -55,3 +55,66 @@ func.func @main(%ids: tensor<1x6xi64> {onnx.name = "ids"}, %mask: tensor<1x6xi64
   %flat = onnx.reshape %gelu {node = "flat"} : tensor<1x6x8xf32> -> tensor<6x8xf32>
   return %flat : tensor<6x8xf32>
 }
+
+// -----
+
+// An output too large for the SRAM leaves in pieces of its features.
+// CHECK-LABEL: wse.program @main
+// CHECK: %[[LOGITS:.*]] = matmul %x weight <"embedding" : tensor<8x50000xf32> file "m.data" offset 0 bytes 1600000 view 0 strides [1, 8]> {{.*}} -> tensor<1x60x50000xf32
+// CHECK-NOT: matmul
+func.func @main(%x: tensor<60x8xf32> {onnx.name = "x"}) -> (tensor<60x50000xf32> {onnx.name = "logits"}) {
+  %w = onnx.constant external<"m.data", 0, 1600000> view offset 0 strides [1, 8] : tensor<8x50000xf32> {node = "embedding"}
+  %y = onnx.matmul %x, %w {node = "head"} : (tensor<60x8xf32>, tensor<8x50000xf32>) -> tensor<60x50000xf32>
+  return %y : tensor<60x50000xf32>
+}
+
+// -----
+
+// Inputs and constants that leave unchanged never touch the wafer.
+// CHECK-LABEL: wse.program @main
+// CHECK: alias "same" = @x : tensor<3x2xf32>
+// CHECK-NEXT: alias "fixed" = #wse.weight<"c" : tensor<2xf32> data dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>> : tensor<2xf32>
+// CHECK-NEXT: load @x offset 0 strides [0, 1, 2]
+// CHECK-NEXT: store
+func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx.name = "same"}, tensor<2xf32> {onnx.name = "fixed"}, tensor<3x2xf32> {onnx.name = "turned"}) {
+  %c = onnx.constant dense<[1.0, 2.0]> : tensor<2xf32> {node = "c"}
+  %r = onnx.reshape %x {node = "reshape"} : tensor<2x3xf32> -> tensor<3x2xf32>
+  %t = onnx.transpose %x {perm = array<i64: 1, 0>, node = "turn"} : tensor<2x3xf32> -> tensor<3x2xf32>
+  return %r, %c, %t : tensor<3x2xf32>, tensor<2xf32>, tensor<3x2xf32>
+}
+
+// -----
+
+// Broadcasts load no more than they repeat: one token per batch element, one
+// feature per token, a vector for constants.
+// CHECK: #[[TOKEN:.*]] = #wse.tiled<batch = 2, tokens = 1, rows = replicated, group = 1, span = 1, columns = balanced>
+// CHECK: #[[FEATURE:.*]] = #wse.tiled<batch = 2, tokens = 4, rows = split, group = 1, columns = replicated>
+// CHECK-LABEL: wse.program @main
+// CHECK-DAG: %a = load @a
+// CHECK-DAG: %b = load @b {{.*}} : tensor<2x1x8xf32, #[[TOKEN]]>
+// CHECK-DAG: %c = load @c {{.*}} : tensor<2x4x1xf32, #[[FEATURE]]>
+// CHECK: elementwise(%a, %b, %c) vectors [#wse.weight<"v" : tensor<8xf32>
+func.func @main(%a: tensor<2x4x8xf32> {onnx.name = "a"}, %b: tensor<2x1x8xf32> {onnx.name = "b"}, %c: tensor<4x1xf32> {onnx.name = "c"}) -> (tensor<2x4x8xf32> {onnx.name = "y"}) {
+  %v = onnx.constant dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : tensor<8xf32> {node = "v"}
+  %ab = onnx.binary add %a, %b {node = "ab"} : (tensor<2x4x8xf32>, tensor<2x1x8xf32>) -> tensor<2x4x8xf32>
+  %abc = onnx.binary mul %ab, %c {node = "abc"} : (tensor<2x4x8xf32>, tensor<4x1xf32>) -> tensor<2x4x8xf32>
+  %y = onnx.binary max %abc, %v {node = "y"} : (tensor<2x4x8xf32>, tensor<8xf32>) -> tensor<2x4x8xf32>
+  return %y : tensor<2x4x8xf32>
+}
+
+// -----
+
+// The mean over features is a product with a column of 1/n, and comes back to
+// all columns; the mean over tokens lives in the head row.
+// CHECK-LABEL: wse.program @main
+// CHECK: %mean = matmul %x weight <"1/n" : tensor<8x1xf32> data dense<1.250000e-01> : tensor<8x1xf32>>
+// CHECK: %[[EVERYWHERE:.*]] = redistribute %mean
+// CHECK: %center = elementwise(%x, %[[EVERYWHERE]])
+// CHECK: %pool = reduce_tokens mean %center
+// CHECK: store %pool to "y" {{.*}} to tensor<1x8xf32>
+func.func @main(%x: tensor<1x3x8xf32> {onnx.name = "x"}) -> (tensor<1x8xf32> {onnx.name = "y"}) {
+  %mean = onnx.reduce mean %x {axes = array<i64: 2>, keepdims = true, node = "mean"} : tensor<1x3x8xf32> -> tensor<1x3x1xf32>
+  %center = onnx.binary sub %x, %mean {node = "center"} : (tensor<1x3x8xf32>, tensor<1x3x1xf32>) -> tensor<1x3x8xf32>
+  %pool = onnx.reduce mean %center {axes = array<i64: 1>, keepdims = false, node = "pool"} : tensor<1x3x8xf32> -> tensor<1x8xf32>
+  return %pool : tensor<1x8xf32>
+}

@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/machine/Machine.h"
+
+#include <gtest/gtest.h>
+
+using namespace wsec;
+
+TEST(MachineTest, SecondGenerationHasItsPublishedNumbers) {
+  std::optional<Machine> machine = machinePreset("wse2");
+  ASSERT_TRUE(machine);
+  EXPECT_EQ(machine->fabricWidth, 757);
+  EXPECT_EQ(machine->fabricHeight, 996);
+  EXPECT_EQ(machine->peCount(), 745500);
+  EXPECT_EQ(machine->sramBytes, 49152);
+  EXPECT_EQ(machine->usableBytes(), 44976);
+  EXPECT_EQ(machine->usableColors(), 21);
+  EXPECT_EQ(machine->lanes, 44);
+  EXPECT_EQ(machine->hopCycles, 1);
+  EXPECT_EQ(machine->rampCycles, 2);
+  EXPECT_DOUBLE_EQ(machine->fmacRate, 0.467);
+  EXPECT_DOUBLE_EQ(machine->clockGhz, 0.85);
+}
+
+TEST(MachineTest, FirstAndThirdGenerationDifferWherePublished) {
+  std::optional<Machine> first = machinePreset("wse1");
+  ASSERT_TRUE(first);
+  EXPECT_EQ(first->width, 626);
+  EXPECT_EQ(first->height, 631);
+  std::optional<Machine> third = machinePreset("wse3");
+  ASSERT_TRUE(third);
+  EXPECT_EQ(third->peCount(), 883350);
+  EXPECT_EQ(third->hopCycles, 2);
+  EXPECT_EQ(third->rampCycles, 3);
+  EXPECT_DOUBLE_EQ(third->copyRate, 4);
+  EXPECT_DOUBLE_EQ(third->mapOverhead, 7.1);
+  EXPECT_FALSE(machinePreset("wse4"));
+}
+
+TEST(MachineTest, PresetsAreMachines) {
+  for (const char *name : {"wse1", "wse2", "wse3"})
+    EXPECT_EQ(machinePreset(name)->check(), std::nullopt) << name;
+}
+
+TEST(MachineTest, LanesAreSpreadOverRowsAndColumns) {
+  Machine machine = *machinePreset("wse2");
+  ASSERT_FALSE(machine.setMesh(8, 4));
+  EXPECT_EQ(machine.lanesInUse(), 4);
+  std::vector<LanePosition> west = {{0, 0, 2}, {1, 2, 4}, {2, 4, 6}, {3, 6, 8}};
+  EXPECT_EQ(machine.westLanes(), west);
+  std::vector<LanePosition> east = {{0, 0, 1}, {1, 1, 2}, {2, 2, 3}, {3, 3, 4}};
+  EXPECT_EQ(machine.eastLanes(), east);
+}
+
+TEST(MachineTest, FullWaferUsesAllItsLanes) {
+  Machine machine = *machinePreset("wse2");
+  std::vector<LanePosition> lanes = machine.westLanes();
+  ASSERT_EQ(lanes.size(), 44u);
+  EXPECT_EQ(lanes.front().begin, 0);
+  EXPECT_EQ(lanes.back().end, 750);
+  EXPECT_EQ(lanes[1].row, 23);
+}
+
+TEST(MachineTest, MeshMustFitWhatAProgramMayUse) {
+  Machine machine = *machinePreset("wse2");
+  EXPECT_EQ(machine.setMesh(751, 4),
+            "mesh 751x4 is larger than the 750x994 PEs a program may use on "
+            "wse2");
+  EXPECT_TRUE(machine.setMesh(0, 4));
+}
+
+TEST(MachineTest, JsonStartsFromItsBase) {
+  std::string error;
+  std::optional<Machine> machine = machineFromJson(
+      R"({"base": "wse3", "name": "mine", "sram_bytes": 65536})", error);
+  ASSERT_TRUE(machine) << error;
+  EXPECT_EQ(machine->name, "mine");
+  EXPECT_EQ(machine->sramBytes, 65536);
+  EXPECT_EQ(machine->hopCycles, 2);
+}
+
+TEST(MachineTest, JsonMistakesAreNamed) {
+  auto errorOf = [](const char *text) {
+    std::string error;
+    EXPECT_FALSE(machineFromJson(text, error));
+    return error;
+  };
+  EXPECT_EQ(errorOf("[1]"), "expected a JSON object of machine parameters");
+  EXPECT_EQ(errorOf(R"({"sram": 1})"), "unknown machine parameter 'sram'");
+  EXPECT_EQ(errorOf(R"({"colors": "many"})"),
+            "machine parameter 'colors' is not a number of its type");
+  EXPECT_EQ(errorOf(R"({"colors": 2.5})"),
+            "machine parameter 'colors' is not a number of its type");
+  EXPECT_EQ(errorOf(R"({"colors": 3})"), "all 3 colors are reserved");
+  EXPECT_EQ(errorOf(R"({"lanes": 0})"), "lanes is 0, expected at least 1");
+  EXPECT_EQ(errorOf(R"({"fabric_width": 10})"),
+            "the mesh of 750x994 PEs is larger than the fabric of 10x996");
+  EXPECT_EQ(errorOf(R"({"base": "wse9"})"),
+            "unknown base machine 'wse9'; expected wse1, wse2 or wse3");
+}
+
+TEST(MachineTest, DescriptionsReadBack) {
+  Machine preset = *machinePreset("wse3");
+  ASSERT_FALSE(preset.setMesh(8, 8));
+  EXPECT_EQ(describeMachine(preset), "wse3");
+  std::string error;
+  std::optional<Machine> custom = machineFromJson(
+      R"({"name": "mine", "lanes": 4, "clock_ghz": 1.5})", error);
+  ASSERT_TRUE(custom) << error;
+  std::string description = describeMachine(*custom);
+  EXPECT_EQ(description, R"({"clock_ghz":1.5,"lanes":4,"name":"mine"})");
+  std::optional<Machine> again = machineFromDescription(description, error);
+  ASSERT_TRUE(again) << error;
+  EXPECT_EQ(again->lanes, 4);
+  EXPECT_DOUBLE_EQ(again->clockGhz, 1.5);
+  EXPECT_EQ(again->name, "mine");
+}
+
+TEST(MachineTest, MeshesAreReadAsColumnsTimesRows) {
+  EXPECT_EQ(parseMesh("32x16"), std::make_pair(32, 16));
+  for (const char *wrong : {"", "8", "8x", "0x8", "8x-1", "8x8x8", "axb"})
+    EXPECT_FALSE(parseMesh(wrong)) << wrong;
+}

@@ -1,0 +1,80 @@
+// RUN: wse-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(wse.program(wse-verify-selected))'
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+// expected-error@below {{is expected to be selected, found placed}}
+wse.program @s1 state(placed) mesh(4x5) machine("wse2") {
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @s2_fact state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  // expected-error@below {{has a slot, which a selected program does not decide}}
+  %x = load @x {slot = 0 : i64} : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+wse.program @s2_stream state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{stands in a selected program, which has no streams}}
+  stream @lane lane colors [1] rules []
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @s3 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-error@below {{names no ONNX node that it computes}}
+  %y = softmax %x : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @s4_gap state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  store %x to "y" : tensor<1x6x6xf32, #split> to tensor<6x20xf32>
+  // expected-error@below {{output 'y' has features up to 6 stored, and the next piece starts at 8}}
+  store %x to "y" at 8 : tensor<1x6x6xf32, #split> to tensor<6x20xf32>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @s4_end state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-error@below {{output 'y' has 6 of 8 features stored}}
+  store %x to "y" : tensor<1x6x6xf32, #split> to tensor<6x8xf32>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @s4_types state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-note@below {{and of type 'tensor<6x12xf32>' here}}
+  store %x to "y" : tensor<1x6x6xf32, #split> to tensor<6x12xf32>
+  // expected-error@below {{output 'y' is of type 'tensor<1x6x12xf32>' here}}
+  store %x to "y" at 6 : tensor<1x6x6xf32, #split> to tensor<1x6x12xf32>
+}
+
+// -----
+
+wse.program @s4_twice state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  alias "y" = @x : tensor<6x6xf32>
+  // expected-error@below {{output "y" is declared twice}}
+  alias "y" = @x : tensor<6x6xf32>
+}
+
+// -----
+
+// expected-error@below {{has no output}}
+wse.program @s5 state(selected) mesh(4x5) machine("wse2") {
+}

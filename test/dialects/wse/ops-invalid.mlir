@@ -1,0 +1,394 @@
+// RUN: wse-opt %s --split-input-file --verify-diagnostics
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @mesh state(selected) mesh(4x5) machine("wse9") { // expected-error {{unknown machine 'wse9'; expected wse1, wse2, wse3 or JSON text}}
+}
+
+// -----
+
+// expected-error@below {{mesh 800x5 does not fit the fabric of 757x996}}
+wse.program @program_c1 state(selected) mesh(800x5) machine("wse2") {
+}
+
+// -----
+
+wse.program @program_c2 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<2x3x6xf32>
+  // expected-error@below {{encoding has groups of 5 rows; batch 2 on 5 rows makes groups of 2}}
+  %x = load @x : tensor<2x3x6xf32, #wse.tiled<batch = 2, tokens = 3, rows = split, group = 5, columns = balanced>>
+}
+
+// -----
+
+wse.program @program_c3 state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{is no operation of the wafer}}
+  %c = arith.constant 1.0 : f32
+}
+
+// -----
+
+wse.program @tiled_c4_tokens state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<1x7x6xf32>
+  // expected-error@below {{tensor has 7 tokens, its encoding batch 1 x tokens 6}}
+  %x = load @x : tensor<1x7x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+}
+
+// -----
+
+wse.program @tiled_c4_type state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<1x6x6xi64>
+  // expected-error@below {{tensors on the wafer are static and of f32}}
+  %x = load @x : tensor<1x6x6xi64, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+}
+
+// -----
+
+wse.program @tiled_c4_heads state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<1x6x6xf32>
+  // expected-error@below {{features (6) are no multiple of head_size 4}}
+  %x = load @x : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 4>>
+}
+
+// -----
+
+// expected-error@below {{expected positive batch and tokens and no negative group or span, found batch = 0, tokens = 6, group = 5, span = 0}}
+#tiled_c1 = #wse.tiled<batch = 0, tokens = 6, rows = split, group = 5, columns = balanced>
+
+// -----
+
+// expected-error@below {{expected head_size with heads columns only}}
+#tiled_c2 = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced, head_size = 3>
+
+// -----
+
+// expected-error@below {{replicated rows need a span: how many of the 5 rows hold the tensor}}
+#tiled_c3 = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 5, columns = balanced>
+
+// -----
+
+// expected-error@below {{span of 6 rows exceeds the group of 5}}
+#tiled_c3 = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 5, span = 6, columns = balanced>
+
+// -----
+
+// expected-error@below {{expected 0 <= start < end and a positive step, found x = 4 to 4 step 1, y = 0 to 1 step 1}}
+#rect_c1 = #wse.rect<x = 4 to 4, y = 0 to 1>
+
+// -----
+
+// expected-error@below {{color -1 is negative}}
+#rule_c1 = #wse.rule<color -1, <x = 0 to 4, y = 0 to 1>, west to east>
+
+// -----
+
+// expected-error@below {{words of color 2 leave on the port they came in on, west}}
+#rule_c2 = #wse.rule<color 2, <x = 0 to 4, y = 0 to 1>, west to west|east>
+
+// -----
+
+// expected-error@below {{expected positive numbers with used <= pitch, found groups = 1, pitch = 2, used = 3}}
+#rows_c1 = #wse.rows<groups = 1, pitch = 2, used = 3>
+
+// -----
+
+// expected-error@below {{expected a row and a range without negative numbers}}
+#lane_c1 = #wse.lane<row 0, serves 3 to 2>
+
+// -----
+
+// expected-error@below {{weight "w" needs either a file or data, found neither}}
+#weight_c1 = #wse.weight<"w" : tensor<2xf32>>
+
+// -----
+
+// expected-error@below {{weight "w" has 1 strides for 2 dimensions}}
+#weight_c2 = #wse.weight<"w" : tensor<2x2xf32> file "f" offset 0 bytes 16 view 0 strides [1]>
+
+// -----
+
+// expected-error@below {{weight "w" reads elements 0 to 4 of the 4 stored}}
+#weight_c3 = #wse.weight<"w" : tensor<5xf32> file "f" offset 0 bytes 16>
+
+// -----
+
+// expected-error@below {{weight "w" has elements of type 'f32' and data of type 'i64'}}
+#weight_c4 = #wse.weight<"w" : tensor<2xf32> data dense<1> : tensor<2xi64>>
+
+// -----
+
+wse.program @input_c1 state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{needs a static shape, found 'tensor<?xf32>'}}
+  input @x : tensor<?xf32>
+}
+
+// -----
+
+wse.program @alias_c1 state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{refers to @x, which is no input}}
+  alias "y" = @x : tensor<2xf32>
+}
+
+// -----
+
+wse.program @alias_c2 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<2xf32>
+  // expected-error@below {{output of type 'tensor<3xf32>' cannot stand for its source of type 'tensor<2xf32>'}}
+  alias "y" = @x : tensor<3xf32>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @load_c2 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  // expected-error@below {{has 2 strides for a result of 3 dimensions}}
+  %x = load @x strides [6, 1] : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @load_c3 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x5xf32>
+  // expected-error@below {{loads 36 elements from a source of 30}}
+  %x = load @x : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @load_c3_strides state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x5xf32>
+  // expected-error@below {{reads elements 0 to 35 of a source of 30}}
+  %x = load @x strides [0, 6, 1] : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @gather_c1 state(selected) mesh(4x5) machine("wse2") {
+  input @ids : tensor<6xi64>
+  // expected-error@below {{needs a matrix of 6 columns as table, found 'tensor<10x5xf32>'}}
+  %x = gather <"t" : tensor<10x5xf32> file "f" offset 0 bytes 200> at @ids : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @gather_c2 state(selected) mesh(4x5) machine("wse2") {
+  input @ids : tensor<5xi64>
+  // expected-error@below {{needs 6 integer ids, found 'tensor<5xi64>'}}
+  %x = gather <"t" : tensor<10x6xf32> file "f" offset 0 bytes 240> at @ids : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @store_c1 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-error@below {{stores features 2 to 8 of an output with 6}}
+  store %x to "y" at 2 : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+}
+
+// -----
+
+#keys = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 5, span = 5, columns = balanced>
+wse.program @store_c2 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6xf32>
+  %x = load @x : tensor<1x1x6xf32, #keys>
+  // expected-error@below {{needs its tokens split over the rows, found them replicated}}
+  store %x to "y" : tensor<1x1x6xf32, #keys> to tensor<6xf32>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @matmul_c1 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-error@below {{maps 6 features to 8, but its weight is 'tensor<8x6xf32>'}}
+  %y = matmul %x weight <"w" : tensor<8x6xf32> file "f" offset 0 bytes 192> variant(reduce) : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @matmul_c2 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-error@below {{bias "b" has 6 elements for 8 features}}
+  %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> bias <"b" : tensor<6xf32> file "f" offset 0 bytes 24> variant(reduce) : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#other = #wse.tiled<batch = 2, tokens = 3, rows = split, group = 2, columns = balanced>
+wse.program @matmul_c3 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-error@below {{needs input and result tokens in the same rows}}
+  %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> variant(reduce) : tensor<1x6x6xf32, #split> -> tensor<2x3x8xf32, #other>
+}
+
+// -----
+
+#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+wse.program @softmax_c1 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #whole>
+  // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
+  %y = softmax %x : tensor<1x6x6xf32, #whole>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @attention_c1 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-error@below {{query needs 2 heads over the columns}}
+  %y = attention %x, %x, %x heads(2) scale(1.0) : tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+#long = #wse.tiled<batch = 1, tokens = 7, rows = split, group = 5, columns = heads, head_size = 3>
+wse.program @attention_c5 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  input @z : tensor<7x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #heads>
+  %z = load @z : tensor<1x7x6xf32, #long>
+  // expected-error@below {{is causal with 6 queries and 7 keys}}
+  %y = attention %x, %z, %z heads(2) scale(1.0) causal : tensor<1x6x6xf32, #heads>, tensor<1x7x6xf32, #long>, tensor<1x7x6xf32, #long> -> tensor<1x6x6xf32, #heads>
+}
+
+// -----
+
+#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+#long = #wse.tiled<batch = 1, tokens = 7, rows = split, group = 5, columns = heads, head_size = 3>
+wse.program @attention_c2 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  input @z : tensor<7x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #heads>
+  %z = load @z : tensor<1x7x6xf32, #long>
+  // expected-error@below {{needs query and result, and key and value, with tokens in the same rows, all of one batch}}
+  %y = attention %x, %z, %x heads(2) scale(1.0) : tensor<1x6x6xf32, #heads>, tensor<1x7x6xf32, #long>, tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+}
+
+// -----
+
+#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+wse.program @attention_c3 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{needs a key bias of one token with 6 features for each of 1 batch elements, replicated over 5 rows and all columns}}
+  %y = attention %x, %x, %x key_bias %x heads(2) scale(1.0) : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, key_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+}
+
+// -----
+
+#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+wse.program @attention_c4 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{needs a score bias with the tokens of the query and 6 features, replicated over the columns}}
+  %y = attention %x, %x, %x score_bias %x heads(2) scale(1.0) : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, score_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+wse.program @elementwise_c3 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #whole>
+  // expected-error@below {{input 0 has its features in other columns than the result}}
+  %y = elementwise(%x) : (tensor<1x6x6xf32, #whole>) -> tensor<1x6x6xf32, #split> {
+  ^bb0(%a: f32):
+    wse.yield %a : f32
+  }
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#pooled = #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>
+wse.program @elementwise_c2 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6xf32>
+  %x = load @x : tensor<1x1x6xf32, #pooled>
+  // expected-error@below {{input 0 has its tokens in other rows than the result}}
+  %y = elementwise(%x) : (tensor<1x1x6xf32, #pooled>) -> tensor<1x6x6xf32, #split> {
+  ^bb0(%a: f32):
+    wse.yield %a : f32
+  }
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @elementwise_c5 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-error@below {{body needs 1 arguments of f32, one per input and vector}}
+  %y = elementwise(%x) : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
+  ^bb0(%a: f32, %b: f32):
+    wse.yield %a : f32
+  }
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @elementwise_c4 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-error@below {{vector "v" has 4 elements for 6 features}}
+  %y = elementwise(%x) vectors [#wse.weight<"v" : tensor<4xf32> data dense<1.0> : tensor<4xf32>>] : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
+  ^bb0(%a: f32, %b: f32):
+    wse.yield %a : f32
+  }
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @reduce_tokens_c1 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-error@below {{needs a result of one token with the batch, features and columns of the input, in the head rows}}
+  %y = reduce_tokens sum %x : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @redistribute_c1 state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  // expected-error@below {{moves nothing}}
+  %y = redistribute %x : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+wse.program @stream_c1 state(routed) mesh(4x5) machine("wse2") {
+  // expected-error@below {{row_west takes 2 colors, found 1}}
+  stream @west row_west colors [1] rules []
+}
+
+// -----
+
+wse.program @stream_c2 state(routed) mesh(4x5) machine("wse2") {
+  // expected-error@below {{column needs the rows it reaches}}
+  stream @column column colors [1] rules []
+}
+
+// -----
+
+wse.program @stream_c3 state(routed) mesh(4x5) machine("wse2") {
+  // expected-error@below {{has a rule for color 2, which is none of its own}}
+  stream @lane lane colors [1] rules [#wse.rule<color 2, <x = 0 to 4, y = 0 to 1>, west to east>]
+}
