@@ -253,7 +253,7 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     $query `,` $key `,` $value (`key_bias` $key_bias^)? (`score_bias` $score_bias^)?
     `heads` `(` $num_heads `)` `scale` `(` $scale `)` (`causal` $causal^)?
     attr-dict `:` type($query) `,` type($key) `,` type($value)
-    (`,` `key_bias` type($key_bias)^)? (`,` `score_bias` type($score_bias)^)?
+    (`key_bias` type($key_bias)^)? (`score_bias` type($score_bias)^)?
     `->` type($result)
   }];
   let hasVerifier = 1;

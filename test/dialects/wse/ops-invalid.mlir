@@ -285,7 +285,7 @@ wse.program @attention_c3 state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<6x6xf32>
   %x = load @x : tensor<1x6x6xf32, #heads>
   // expected-error@below {{needs a key bias of one token with 6 features for each of 1 batch elements, replicated over 5 rows and all columns}}
-  %y = attention %x, %x, %x key_bias %x heads(2) scale(1.0) : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, key_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+  %y = attention %x, %x, %x key_bias %x heads(2) scale(1.0) : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> key_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
 }
 
 // -----
@@ -295,7 +295,7 @@ wse.program @attention_c4 state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<6x6xf32>
   %x = load @x : tensor<1x6x6xf32, #heads>
   // expected-error@below {{needs a score bias with the tokens of the query and 6 features, replicated over the columns}}
-  %y = attention %x, %x, %x score_bias %x heads(2) scale(1.0) : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, score_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+  %y = attention %x, %x, %x score_bias %x heads(2) scale(1.0) : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> score_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
 }
 
 // -----
