@@ -1,0 +1,41 @@
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wse.program(wse-verify-selected))' --verify-roundtrip | FileCheck %s --check-prefix=SELECTED
+// RUN: wse-opt %s --wsec-place | FileCheck %s --check-prefix=PLACED
+// RUN: wse-opt %s --wsec-place --wsec-route | FileCheck %s --check-prefix=ROUTED
+// RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --verify-roundtrip | FileCheck %s --check-prefix=SCHEDULED
+
+// The program of dialects/wse/README.md in every state: each adds facts to the
+// same operations.
+
+#tiled = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+
+// SELECTED: state(selected)
+// SELECTED: load @x {nodes = ["relu"]} :
+// SELECTED: elementwise(%x) {nodes = ["relu"]} :
+// SELECTED: store %relu to "y" {nodes = ["relu"]} :
+
+// PLACED: state(placed)
+// PLACED-SAME: west_lanes = [#wse.lane<row 0, serves 0 to 1>, #wse.lane<row 1, serves 1 to 2>]
+// PLACED: load @x {nodes = ["relu"], region = #wse.rect<x = 0 to 2, y = 0 to 2>} :
+// PLACED: elementwise(%x) {nodes = ["relu"], region = #wse.rect<x = 0 to 2, y = 0 to 2>} :
+
+// ROUTED: state(routed)
+// ROUTED: stream @{{.*}} lane colors
+// ROUTED: stream @{{.*}} column rows <groups = 1, pitch = 2, used = 2> colors
+// ROUTED: load @x {nodes = ["relu"], region = {{.*}}, streams = [@{{.*}}]} :
+
+// SCHEDULED: state(scheduled)
+// SCHEDULED-SAME: sram_owner = "{{.*}}", sram_peak = {{[0-9]+}}
+// SCHEDULED: load @x {address = {{[0-9]+}} : i64, {{.*}}slot = 0 : i64
+// SCHEDULED: elementwise(%x) {address = {{[0-9]+}} : i64, {{.*}}slot = 1 : i64
+// SCHEDULED: store %relu to "y" {{.*}}slot = 2 : i64
+wse.program @main state(selected) mesh(2x2) machine("wse2") {
+  input @x : tensor<2x4xf32>
+  %x = load @x {nodes = ["relu"]} : tensor<1x2x4xf32, #tiled>
+  %relu = elementwise(%x) {nodes = ["relu"]} : (tensor<1x2x4xf32, #tiled>) -> tensor<1x2x4xf32, #tiled> {
+  ^bb0(%element: f32):
+    %zero = arith.constant 0.0 : f32
+    %max = arith.maximumf %element, %zero : f32
+    wse.yield %max : f32
+  }
+  store %relu to "y" {nodes = ["relu"]} : tensor<1x2x4xf32, #tiled> to tensor<2x4xf32>
+}
