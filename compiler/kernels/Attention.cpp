@@ -15,6 +15,7 @@
 //
 // and at the end result / sum. With one block the corrections fall away.
 
+#include "compiler/kernels/CausalMask.h"
 #include "compiler/kernels/KernelLibrary.h"
 
 #include "compiler/machine/Tiling.h"
@@ -48,10 +49,7 @@ struct Shape {
         keys(key.tokens), headSize(query.features.unitSize),
         valueSize(value.features.unitSize),
         lanes(query.group == 0 ? queries : tileSizeMax(queries, query.span)) {
-    // Masked blocks are not told apart: causal attention takes one block.
-    block = op.getCausal()
-                ? keys
-                : std::min(keys, std::max<int64_t>(1, scoreWords / lanes));
+    block = std::min(keys, std::max<int64_t>(1, scoreWords / lanes));
   }
 
   /// Rows that take part in the exchange of keys and values.
@@ -87,7 +85,10 @@ class Attention final : public KernelFor<wse::AttentionOp> {
   int64_t scratchWords(wse::AttentionOp op,
                        const Machine &machine) const final {
     Shape shape(op, machine);
-    return (shape.block + 4) * shape.lanes + 1;
+    int64_t words = (shape.block + 4) * shape.lanes + 1;
+    if (op.getCausal())
+      words += CausalMask::scratchWords(shape.block, shape.lanes);
+    return words;
   }
 
   LogicalResult lowerOp(wse::AttentionOp op, RoutineBuilder &b) const final;
@@ -131,7 +132,10 @@ public:
         sum(b.scratch("sum", shape.lanes)),
         next(b.scratch("next_largest", shape.lanes)),
         correction(b.scratch("correction", shape.lanes)),
-        dropped(b.scratch("dropped", 1)) {}
+        dropped(b.scratch("dropped", 1)) {
+    if (op.getCausal())
+      mask.emplace(b, query, shape.block, shape.lanes);
+  }
 
   void write();
 
@@ -147,7 +151,6 @@ private:
   void attendBlock(Place place, Affine firstKey, int64_t keys);
   void scoreBlock(Place place, Affine firstKey, int64_t keys);
   void addBiases(Place place, Affine firstKey, int64_t keys);
-  void maskFuture();
   void correct(Place place, int64_t keys);
 
   Operand scoreRows() { return Operand::memory(scores, 0, {shape.lanes, 1}); }
@@ -173,6 +176,7 @@ private:
   Shape shape;
   Tile query, key, value, result;
   std::string scores, largest, sum, next, correction, dropped;
+  std::optional<CausalMask> mask;
 };
 
 void AttentionWriter::write() {
@@ -180,6 +184,8 @@ void AttentionWriter::write() {
   Value count = s.tileSize(heads.units, b.width(), s.px());
   if (heads.units % b.width() == 0)
     count = s.constant(heads.units / b.width());
+  if (mask)
+    b.where(query.active, [&] { mask->prepare(); });
   b.loop(count, [&](Affine head) {
     if (!shape.local()) {
       b.where(key.active, [&] {
@@ -207,27 +213,29 @@ void AttentionWriter::sendNorth(Thread thread, const Tile &tile,
                                 Affine head) {
   const Layout &layout = tile.layout;
   int64_t size = layout.features.unitSize;
+  auto sendOwn = [&](Affine onward) {
+    b.start(thread, Opcode::Mov, {tile.tokens, size},
+            Operand::fabric(onward, 2),
+            {Operand::memory(tile.buffer, start(tile, {head, 0}),
+                             {1, tile.pitch})});
+  };
+  if (layout.span == 1)
+    return sendOwn(b.color(cast));
   Value row = s.mod(s.py(), layout.group);
   Value parity = s.mod(s.py(), 2);
-  Affine onward = b.color(cast);
-  if (layout.span > 1) {
-    Value isHead = s.equal(row, 0);
-    int64_t even = b.color(north, 0), odd = b.color(north, 1);
-    Value isOdd = s.logicalAnd(s.logicalNot(isHead), parity);
-    onward = Affine(even) + Affine(isHead) * (b.color(cast) - even) +
-             Affine(isOdd) * (odd - even);
-  }
-  b.start(
-      thread, Opcode::Mov, {tile.tokens, size}, Operand::fabric(onward, 2),
-      {Operand::memory(tile.buffer, start(tile, {head, 0}), {1, tile.pitch})});
-  if (layout.span == 1)
-    return;
+  Value isHead = s.equal(row, 0);
+  Affine incoming = b.parityColor(north, s.logicalNot(parity));
   Value after =
       s.sub(s.sub(layout.tokens, s.tileStart(layout.tokens, layout.span, row)),
             tile.tokens);
-  b.start(thread, Opcode::Mov, {Affine(after) * size}, Operand::fabric(onward),
-          {Operand::fabric(b.parityColor(north, s.logicalNot(parity)))},
-          s.less(0, after));
+  auto send = [&](Affine onward) {
+    sendOwn(onward);
+    b.start(thread, Opcode::Mov, {Affine(after) * size},
+            Operand::fabric(onward), {Operand::fabric(incoming)},
+            s.less(0, after));
+  };
+  b.where(isHead, [&] { send(b.color(cast)); });
+  b.where(s.logicalNot(isHead), [&] { send(b.parityColor(north, parity)); });
 }
 
 /// Rows with keys but without queries hear the multicast as well.
@@ -255,6 +263,8 @@ void AttentionWriter::attend(Place place) {
   });
   if (rest)
     attendBlock(place, whole * shape.block, rest);
+  if (mask && shape.blocked())
+    mask->advance(-shape.keys);
   b.vector(Opcode::Reciprocal, {query.tokens}, perToken(sum), {perToken(sum)});
   b.vector(Opcode::Mul, {shape.valueSize, query.tokens}, resultRows(place),
            {resultRows(place), perScore(sum)});
@@ -277,6 +287,8 @@ void AttentionWriter::attendBlock(Place place, Affine firstKey, int64_t keys) {
            Operand::memory(result.buffer, start(result, place),
                            {0, result.pitch, 1}),
            {values, Operand::memory(scores, 0, {shape.lanes, 0, 1})});
+  if (mask && shape.blocked())
+    mask->advance(keys);
 }
 
 void AttentionWriter::scoreBlock(Place place, Affine firstKey, int64_t keys) {
@@ -293,8 +305,8 @@ void AttentionWriter::scoreBlock(Place place, Affine firstKey, int64_t keys) {
   b.vector(Opcode::Mul, {keys, query.tokens}, scoreRows(),
            {scoreRows(), Operand::immediate(op.getScale().convertToDouble())});
   addBiases(place, firstKey, keys);
-  if (op.getCausal())
-    maskFuture();
+  if (mask)
+    mask->apply(scores, keys);
 }
 
 void AttentionWriter::addBiases(Place place, Affine firstKey, int64_t keys) {
@@ -309,23 +321,6 @@ void AttentionWriter::addBiases(Place place, Affine firstKey, int64_t keys) {
     add(op.getKeyBias(), /*perQuery=*/false);
   if (op.getScoreBias())
     add(op.getScoreBias(), /*perQuery=*/true);
-}
-
-/// Token s sees keys 0 to s: for each own token the keys behind it, one word
-/// per row of scores, are put out of sight.
-void AttentionWriter::maskFuture() {
-  const Layout &layout = query.layout;
-  Value first = s.constant(0);
-  if (layout.group != 0)
-    first =
-        s.tileStart(layout.tokens, layout.span, s.mod(s.py(), layout.group));
-  b.loop(query.tokens, [&](Affine token) {
-    Affine visible = Affine(first) + token + Affine(1);
-    b.vector(
-        Opcode::Mov, {visible * -1 + Affine(shape.keys)},
-        Operand::memory(scores, visible * shape.lanes + token, {shape.lanes}),
-        {Operand::immediate(lowest)});
-  });
 }
 
 /// Brings what earlier blocks gave to the scale of the new maximum.

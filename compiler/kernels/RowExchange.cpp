@@ -14,20 +14,21 @@ using wse::StreamPattern;
 void multicastRow(RoutineBuilder &b, const Tile &tile) {
   ScalarBuilder &s = b.scalars();
   Value parity = s.mod(s.px(), 2);
-  // Column 0 is even: its words go to row_cast instead of the even color.
-  int64_t even = b.color(StreamPattern::RowWest, 0);
-  Affine onward =
-      b.parityColor(StreamPattern::RowWest, parity) +
-      Affine(s.equal(s.px(), 0)) * (b.color(StreamPattern::RowCast) - even);
+  Value isFirst = s.equal(s.px(), 0);
   Affine incoming = b.parityColor(StreamPattern::RowWest, s.logicalNot(parity));
-  b.start(RowThread, Opcode::Mov, {tile.features, tile.lanes},
-          Operand::fabric(onward, 2),
-          {Operand::memory(tile.buffer, 0, {tile.pitch, 1})});
   Value featuresEast = s.sub(tile.layout.features.total(),
                              s.add(tile.firstFeature, tile.features));
-  b.start(RowThread, Opcode::Mov, {s.mul(featuresEast, tile.lanes)},
-          Operand::fabric(onward), {Operand::fabric(incoming)},
-          s.less(0, featuresEast));
+  auto send = [&](Affine onward) {
+    b.start(RowThread, Opcode::Mov, {tile.features, tile.lanes},
+            Operand::fabric(onward, 2),
+            {Operand::memory(tile.buffer, 0, {tile.pitch, 1})});
+    b.start(RowThread, Opcode::Mov, {s.mul(featuresEast, tile.lanes)},
+            Operand::fabric(onward), {Operand::fabric(incoming)},
+            s.less(0, featuresEast));
+  };
+  b.where(isFirst, [&] { send(b.color(StreamPattern::RowCast)); });
+  b.where(s.logicalNot(isFirst),
+          [&] { send(b.parityColor(StreamPattern::RowWest, parity)); });
 }
 
 void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,

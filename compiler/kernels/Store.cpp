@@ -49,27 +49,58 @@ class Store final : public KernelFor<wse::StoreOp> {
   LogicalResult lowerOp(wse::StoreOp op, RoutineBuilder &b) const final;
 };
 
-/// Words where rows turn into the last column: north, or over the edge.
-Affine lastColumnColor(RoutineBuilder &b, Value lane) {
-  ScalarBuilder &s = b.scalars();
-  int64_t exit = b.color(StreamPattern::OutExit);
-  int64_t lanes = b.machine().lanesInUse();
-  if (lanes == b.height())
-    return exit;
-  Value isLaneRow = s.equal(s.py(), s.tileStart(b.height(), lanes, lane));
-  Value parity = s.mod(s.py(), 2);
-  int64_t even = b.color(StreamPattern::OutNorth, 0);
-  int64_t odd = b.color(StreamPattern::OutNorth, 1);
-  Value isOdd = s.logicalAnd(s.logicalNot(isLaneRow), parity);
-  return Affine(even) + Affine(isLaneRow) * (exit - even) +
-         Affine(isOdd) * (odd - even);
-}
-
 /// Of a tensor all columns hold, the last one sends everything.
 Value featuresSent(ScalarBuilder &s, const Tile &tile) {
   if (!tile.layout.features.replicated)
     return tile.features;
   return s.mul(s.equal(s.px(), s.width() - 1), tile.features);
+}
+
+/// The own words, then those of the columns west.
+void sendRow(RoutineBuilder &b, const Tile &in, Affine onward) {
+  ScalarBuilder &s = b.scalars();
+  b.start(RowThread, Opcode::Mov, {in.lanes, featuresSent(s, in)},
+          Operand::fabric(onward, 2),
+          {Operand::memory(in.buffer, 0, {1, in.pitch})});
+  if (b.width() == 1)
+    return;
+  Affine incoming =
+      b.parityColor(StreamPattern::RowEast, s.logicalNot(s.mod(s.px(), 2)));
+  b.start(RowThread, Opcode::Mov, {s.mul(in.firstFeature, in.lanes)},
+          Operand::fabric(onward), {Operand::fabric(incoming)},
+          s.less(0, s.px()));
+}
+
+/// The last column: the words of the row, then those of the rows south that
+/// have the same lane. They go north, or in the row of the lane off the wafer.
+void sendLastColumn(RoutineBuilder &b, const Tile &in) {
+  ScalarBuilder &s = b.scalars();
+  int64_t lanes = b.machine().lanesInUse();
+  int64_t exit = b.color(StreamPattern::OutExit);
+  if (lanes == b.height()) {
+    b.where(in.active, [&] { sendRow(b, in, exit); });
+    return;
+  }
+  Value lane = s.tileIndex(b.height(), lanes, s.py());
+  Value isLaneRow = s.equal(s.py(), s.tileStart(b.height(), lanes, lane));
+  Value parity = s.mod(s.py(), 2);
+  Affine incoming =
+      b.parityColor(StreamPattern::OutNorth, s.logicalNot(parity));
+  // Rows without tokens relay as well.
+  Value end = s.tileStart(b.height(), lanes, s.add(lane, 1));
+  Value tokensSouth =
+      s.sub(RoutineBuilder::tokensBefore(s, in.layout, end),
+            RoutineBuilder::tokensBefore(s, in.layout, s.add(s.py(), 1)));
+  auto send = [&](Affine onward) {
+    b.where(in.active, [&] { sendRow(b, in, onward); });
+    b.start(RowThread, Opcode::Mov,
+            {Affine(tokensSouth) * in.layout.features.total()},
+            Operand::fabric(onward), {Operand::fabric(incoming)},
+            s.less(0, tokensSouth));
+  };
+  b.where(isLaneRow, [&] { send(exit); });
+  b.where(s.logicalNot(isLaneRow),
+          [&] { send(b.parityColor(StreamPattern::OutNorth, parity)); });
 }
 
 LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
@@ -89,46 +120,12 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
     return segment;
   });
 
-  int64_t lanes = b.machine().lanesInUse();
-  Value lane = s.tileIndex(b.height(), lanes, s.py());
   Value isLast = s.equal(s.px(), b.width() - 1);
-  Affine out = lastColumnColor(b, lane);
-  Operand own = Operand::memory(in.buffer, 0, {1, in.pitch});
-  b.where(s.logicalAnd(in.active, isLast), [&] {
-    b.start(RowThread, Opcode::Mov, {in.lanes, featuresSent(s, in)},
-            Operand::fabric(out, 2), {own});
-  });
-  if (b.width() > 1) {
-    Value parity = s.mod(s.px(), 2);
-    Affine onward = b.parityColor(StreamPattern::RowEast, parity);
-    Operand incoming = Operand::fabric(
-        b.parityColor(StreamPattern::RowEast, s.logicalNot(parity)));
-    Value wordsWest = s.mul(in.firstFeature, in.lanes);
+  if (b.width() > 1)
     b.where(s.logicalAnd(in.active, s.logicalNot(isLast)), [&] {
-      b.start(RowThread, Opcode::Mov, {in.lanes, featuresSent(s, in)},
-              Operand::fabric(onward, 2), {own});
-      b.start(RowThread, Opcode::Mov, {wordsWest}, Operand::fabric(onward),
-              {incoming}, s.less(0, s.px()));
+      sendRow(b, in, b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2)));
     });
-    b.where(s.logicalAnd(in.active, isLast), [&] {
-      b.start(RowThread, Opcode::Mov, {wordsWest}, Operand::fabric(out),
-              {incoming});
-    });
-  }
-  if (lanes < b.height()) {
-    // Rows without tokens relay too.
-    Value end = s.tileStart(b.height(), lanes, s.add(lane, 1));
-    Value tokensSouth =
-        s.sub(RoutineBuilder::tokensBefore(s, layout, end),
-              RoutineBuilder::tokensBefore(s, layout, s.add(s.py(), 1)));
-    Operand incoming = Operand::fabric(
-        b.parityColor(StreamPattern::OutNorth, s.logicalNot(s.mod(s.py(), 2))));
-    b.where(s.logicalAnd(isLast, s.less(0, tokensSouth)), [&] {
-      b.start(RowThread, Opcode::Mov,
-              {Affine(tokensSouth) * layout.features.total()},
-              Operand::fabric(out), {incoming});
-    });
-  }
+  b.where(isLast, [&] { sendLastColumn(b, in); });
   return success();
 }
 

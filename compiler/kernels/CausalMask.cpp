@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/CausalMask.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace wsec {
+
+using pe::Affine;
+using pe::Opcode;
+using pe::Operand;
+
+CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,
+                       int64_t block, int64_t lanes)
+    : b(builder), queries(queries), block(block), lanes(lanes),
+      hidden(b.scratch("hidden", block * lanes)),
+      number(b.scratch("number", block)), limit(b.scratch("limit", lanes)) {}
+
+/// buffer[i] = buffer[0] + i.
+void CausalMask::countUp(const std::string &buffer, Affine count) {
+  b.loop(count + Affine(-1), [&](Affine i) {
+    b.vector(Opcode::Add, {1}, Operand::memory(buffer, i + Affine(1), {1}),
+             {Operand::memory(buffer, i, {1}), Operand::immediate(1)});
+  });
+}
+
+void CausalMask::prepare() {
+  ScalarBuilder &s = b.scalars();
+  Operand first = Operand::memory(limit, 0, {1});
+  b.vector(Opcode::Mov, {1}, first, {Operand::immediate(1)});
+  const Layout &layout = queries.layout;
+  if (layout.group != 0) {
+    // Tokens of the rows north: the first `larger` rows hold one token more.
+    int64_t size = layout.tokens / layout.span;
+    int64_t larger = layout.tokens % layout.span;
+    Value row = s.mod(s.py(), layout.group);
+    Value rowsLarger = larger ? s.min(row, larger) : s.constant(0);
+    auto skip = [&](Value rows, float tokens) {
+      b.loop(rows, [&](Affine) {
+        b.vector(Opcode::Add, {1}, first, {first, Operand::immediate(tokens)});
+      });
+    };
+    skip(rowsLarger, size + 1);
+    skip(s.sub(row, rowsLarger), size);
+  }
+  countUp(limit, queries.tokens);
+  b.vector(Opcode::Mov, {1}, Operand::memory(number, 0, {1}),
+           {Operand::immediate(0)});
+  countUp(number, block);
+}
+
+void CausalMask::apply(const std::string &scores, int64_t keys) {
+  Operand hiddenRows = Operand::memory(hidden, 0, {lanes, 1});
+  b.vector(
+      Opcode::LessOrEqual, {keys, queries.tokens}, hiddenRows,
+      {Operand::memory(limit, 0, {0, 1}), Operand::memory(number, 0, {1, 0})});
+  b.vector(
+      Opcode::Select, {keys, queries.tokens},
+      Operand::memory(scores, 0, {lanes, 1}),
+      {hiddenRows, Operand::immediate(std::numeric_limits<float>::lowest())});
+}
+
+void CausalMask::advance(int64_t keys) {
+  Operand limits = Operand::memory(limit, 0, {1});
+  b.vector(Opcode::Sub, {queries.tokens}, limits,
+           {limits, Operand::immediate(keys)});
+}
+
+} // namespace wsec
