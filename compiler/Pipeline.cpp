@@ -187,7 +187,7 @@ LogicalResult Compilation::emit() {
   EmitOptions emission;
   emission.outputPath = options.output;
   emission.bundle = options.bundle;
-  emission.allowAbsentWeights = options.allowAbsentWeights;
+  emission.allowAbsentWeights = options.import.allowAbsentWeights;
   return emitProgram(*module, emission);
 }
 

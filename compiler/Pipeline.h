@@ -43,7 +43,6 @@ struct CompileOptions {
   /// A map of the placement: .txt, .json, .svg; made of the last state reached.
   std::string placementDump;
   bool bundle = false;
-  bool allowAbsentWeights = false;
   /// A pass that crashes or fails leaves the IR and its pipeline here.
   std::string reproducer;
   /// The compile report as JSON.

@@ -20,13 +20,14 @@ namespace {
 /// Builds the module of a model that CheckGraph found sound.
 class ModuleBuilder {
 public:
-  ModuleBuilder(const OnnxModel &model, MLIRContext *context)
+  ModuleBuilder(const OnnxModel &model, const ImportOptions &options,
+                MLIRContext *context)
       : model(model), graph(*model.graph), context(context), builder(context),
-        data(model, context),
+        options(options), data(model, options.allowAbsentWeights, context),
         tensorProblems(context, model.path + ": tensors cannot be imported"),
         nodeProblems(context, model.path + ": nodes cannot be imported") {}
 
-  OwningOpRef<ModuleOp> build(const ImportOptions &options, int64_t opset);
+  OwningOpRef<ModuleOp> build(int64_t opset);
 
 private:
   SmallVector<OnnxValue> inputsWithoutDefault() const;
@@ -52,6 +53,7 @@ private:
   const OnnxGraph &graph;
   MLIRContext *context;
   OpBuilder builder;
+  const ImportOptions &options;
   TensorData data;
   Problems tensorProblems, nodeProblems;
   llvm::StringMap<Value> values;
@@ -250,8 +252,7 @@ void ModuleBuilder::finishFunction(func::FuncOp function) {
   function.setAllResultAttrs(names);
 }
 
-OwningOpRef<ModuleOp> ModuleBuilder::build(const ImportOptions &options,
-                                           int64_t opset) {
+OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
   SmallVector<OnnxValue> inputs = inputsWithoutDefault();
   FailureOr<SmallVector<RankedTensorType>> types =
       bindInputShapes(model, inputs, options, context);
@@ -298,5 +299,5 @@ OwningOpRef<ModuleOp> wsec::importModel(StringRef path,
   FailureOr<int64_t> opset = checkOpsets(*model, context);
   if (failed(opset) || failed(checkAndSortGraph(*model, context)))
     return nullptr;
-  return ModuleBuilder(*model, context).build(options, *opset);
+  return ModuleBuilder(*model, options, context).build(*opset);
 }

@@ -22,6 +22,9 @@ struct ImportOptions {
   llvm::SmallVector<std::pair<std::string, llvm::SmallVector<int64_t>>> shapes;
   /// Symbolic dimension -> extent (`--dim batch=1`).
   llvm::SmallVector<std::pair<std::string, int64_t>> dims;
+  /// Large tensors may lie in files that do not exist
+  /// (`--allow-absent-weights`).
+  bool allowAbsentWeights = false;
 };
 
 /// Reads a model. The module holds onnx.constant, onnx.none and onnx.node only;

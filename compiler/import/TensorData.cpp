@@ -61,6 +61,8 @@ Expected<std::string> TensorData::resolveLocation(StringRef location) {
   path::append(file, location);
   path::remove_dots(file);
 
+  if (allowAbsentWeights && !llvm::sys::fs::exists(file))
+    return file.str().str();
   llvm::SmallString<128> realFolder, realFile;
   if (std::error_code error = llvm::sys::fs::real_path(file, realFile))
     return createStringError("cannot read its data from '" + file +
@@ -104,6 +106,9 @@ TensorData::externalStorage(const OnnxTensor &tensor, uint64_t bytes) {
   Expected<std::string> path = resolveLocation(tensor.location);
   if (!path)
     return path.takeError();
+  if (allowAbsentWeights && bytes > inlineBytes &&
+      !llvm::sys::fs::exists(*path))
+    return Storage{*path, offset, StringRef()};
   Expected<StringRef> contents = mapFile(*path);
   if (!contents)
     return contents.takeError();
@@ -204,6 +209,8 @@ Expected<DenseElementsAttr> TensorData::elements(const OnnxTensor &tensor) {
   Expected<std::optional<Storage>> place = storage(tensor, bytes);
   if (!place)
     return place.takeError();
+  if (*place && (*place)->bytes.size() != bytes)
+    return createStringError("its data is needed now, and absent");
   return *place ? fromBytes(*type, (*place)->bytes) : fromLists(*type, tensor);
 }
 

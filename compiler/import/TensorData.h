@@ -22,8 +22,10 @@ class TensorData {
 public:
   static constexpr uint64_t inlineBytes = 64 * 1024;
 
-  TensorData(const OnnxModel &model, mlir::MLIRContext *context)
-      : model(model), context(context) {}
+  TensorData(const OnnxModel &model, bool allowAbsentWeights,
+             mlir::MLIRContext *context)
+      : model(model), allowAbsentWeights(allowAbsentWeights), context(context) {
+  }
 
   /// Errors are complete sentences without the tensor's name.
   llvm::Expected<TensorConstant> constant(const OnnxTensor &tensor);
@@ -31,7 +33,8 @@ public:
   llvm::Expected<mlir::DenseElementsAttr> elements(const OnnxTensor &tensor);
 
 private:
-  /// Contiguous little-endian elements, and where they lie.
+  /// Contiguous little-endian elements, and where they lie. There are no bytes
+  /// when the file is absent and may be.
   struct Storage {
     std::string file;
     uint64_t offset = 0;
@@ -48,6 +51,7 @@ private:
                                                  uint64_t bytes);
 
   const OnnxModel &model;
+  bool allowAbsentWeights;
   mlir::MLIRContext *context;
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> files;
 };

@@ -181,7 +181,7 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
                       ": not supported, f32 is");
   options.input = flags.input;
   options.bundle = flags.bundle;
-  options.allowAbsentWeights = flags.allowAbsentWeights;
+  options.import.allowAbsentWeights = flags.allowAbsentWeights;
   options.report = flags.report;
   options.reproducer = flags.reproducer;
   options.quiet = flags.quiet;
@@ -193,7 +193,19 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
          readMachineFlags(flags, options) && readStages(flags, options);
 }
 
+/// libLLVM brings the options of its code generators, among them a
+/// `--stop-after` of its own. None of them means anything here.
+static void forgetOptionsOfCodeGenerators() {
+  llvm::SmallVector<cl::Option *> foreign;
+  for (auto &entry : cl::getRegisteredOptions())
+    if (llvm::is_contained(entry.second->Categories, &cl::getGeneralCategory()))
+      foreign.push_back(entry.second);
+  for (cl::Option *option : foreign)
+    option->removeArgument();
+}
+
 bool wsec::parseOptions(int argc, char **argv, CompileOptions &options) {
+  forgetOptionsOfCodeGenerators();
   mlir::registerPassManagerCLOptions();
   mlir::registerDefaultTimingManagerCLOptions();
   Flags flags;
