@@ -155,6 +155,8 @@ struct ConvertWseToPe final
     if (failed(convertKernels(*kernels, shared)))
       return failure();
     lower::eraseUnusedScalars(everyPE.getBody().front());
+    for (auto stream : program.getOps<pe::StreamOp>())
+      lower::eraseUnusedScalars(stream.getBody().front());
     source.erase();
     return lower::makeRoomForCode(everyPE, machine);
   }
