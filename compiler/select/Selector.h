@@ -90,6 +90,11 @@ private:
   mlir::Value select(onnx::ReshapeOp op);
   mlir::Value selectElementwise(mlir::Operation *op);
 
+  mlir::Value reduceTokens(mlir::Operation *op, mlir::Value input,
+                           wse::ReduceKind kind);
+  mlir::Value takeToken(onnx::SliceOp op, mlir::Value input, int64_t token);
+  mlir::Value takeFeatures(onnx::SliceOp op, mlir::Value input, int64_t first,
+                           int64_t step, int64_t count);
   mlir::Value reduceFeatures(onnx::ReduceOp op, mlir::Value input);
   mlir::Value buildMatmul(mlir::Operation *op, mlir::Value input,
                           wse::WeightAttr weight, wse::WeightAttr bias,

@@ -96,6 +96,16 @@ func.func @main(%x: tensor<1x6x6xf32> {onnx.name = "x"}) -> (tensor<1x6x6xf32> {
 
 // -----
 
+// expected-error@below {{'some' (onnx.slice): takes neither one token of each batch element nor features of all tokens}}
+func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<2x8xf32> {onnx.name = "y"}) {
+  %s = onnx.softmax %x {node = "softmax"} : tensor<6x8xf32>
+  // expected-note@below {{is here}}
+  %y = onnx.slice %s {starts = array<i64: 1, 0>, steps = array<i64: 1, 1>, node = "some"} : tensor<6x8xf32> -> tensor<2x8xf32>
+  return %y : tensor<2x8xf32>
+}
+
+// -----
+
 // expected-error@below {{has no function @main to select kernels for}}
 module {
 }

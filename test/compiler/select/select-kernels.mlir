@@ -122,3 +122,32 @@ func.func @main(%x: tensor<1x3x8xf32> {onnx.name = "x"}) -> (tensor<1x8xf32> {on
   %pool = onnx.reduce mean %center {axes = array<i64: 1>, keepdims = false, node = "pool"} : tensor<1x3x8xf32> -> tensor<1x8xf32>
   return %pool : tensor<1x8xf32>
 }
+
+// -----
+
+// The first token of each batch element (the pooling of BERT).
+// CHECK-LABEL: wse.program @main
+// CHECK: %[[MASK:.*]] = load #wse.weight<"token" : tensor<2x3x1xf32> data dense<[0.000000e+00, 1.000000e+00, 0.000000e+00]> : tensor<3xf32> view 0 strides [0, 1, 0]>
+// CHECK: %[[KEPT:.*]] = elementwise(%softmax, %[[MASK]])
+// CHECK: arith.select
+// CHECK: %[[TOKEN:.*]] = reduce_tokens sum %[[KEPT]] {nodes = ["second"]}
+// CHECK: matmul %[[TOKEN]] {{.*}} -> tensor<2x1x8xf32
+func.func @main(%x: tensor<2x3x8xf32> {onnx.name = "x"}) -> (tensor<2x8xf32> {onnx.name = "y"}) {
+  %w = onnx.constant external<"m.data", 0, 256> : tensor<8x8xf32> {node = "w"}
+  %n = onnx.softmax %x {node = "softmax"} : tensor<2x3x8xf32>
+  %second = onnx.slice %n {starts = array<i64: 0, 1, 0>, steps = array<i64: 1, 1, 1>, node = "second"} : tensor<2x3x8xf32> -> tensor<2x1x8xf32>
+  %flat = onnx.reshape %second {node = "flat"} : tensor<2x1x8xf32> -> tensor<2x8xf32>
+  %y = onnx.matmul %flat, %w {node = "pooler"} : (tensor<2x8xf32>, tensor<8x8xf32>) -> tensor<2x8xf32>
+  return %y : tensor<2x8xf32>
+}
+
+// -----
+
+// Every other feature from the second on.
+// CHECK-LABEL: wse.program @main
+// CHECK: %odd = matmul %softmax weight <"selection" : tensor<8x4xf32> data dense<{{.*}}> : tensor<14xf32> view 6 strides [1, -2]>
+func.func @main(%x: tensor<3x8xf32> {onnx.name = "x"}) -> (tensor<3x4xf32> {onnx.name = "y"}) {
+  %n = onnx.softmax %x {node = "softmax"} : tensor<3x8xf32>
+  %odd = onnx.slice %n {starts = array<i64: 0, 1>, steps = array<i64: 1, 2>, node = "odd"} : tensor<3x8xf32> -> tensor<3x4xf32>
+  return %odd : tensor<3x4xf32>
+}
