@@ -16,10 +16,18 @@ using program::TensorRole;
 /// More bytes than any store holds; sizes below it can be added freely.
 constexpr uint64_t largestBytes = uint64_t(1) << 50;
 
+/// The flatbuffer verifier aligns the length of a vector, not its elements.
+void checkAligned(const flatbuffers::Vector<int64_t> &vector,
+                  const Where &where) {
+  if (reinterpret_cast<uintptr_t>(vector.Data()) % alignof(int64_t) != 0)
+    throw badProgram(where, "a list of numbers is not aligned");
+}
+
 void checkShape(const Tensor &tensor, const Where &where) {
   uint64_t count = 1;
   if (!tensor.shape())
     return;
+  checkAligned(*tensor.shape(), where);
   for (int64_t dimension : *tensor.shape()) {
     if (dimension < 0)
       throw badProgram(where, "dimension " + std::to_string(dimension) +
@@ -166,6 +174,7 @@ void checkSegment(const program::Segment &segment,
   if (out && tensor.alias() >= 0)
     throw badProgram(where, "writes output '" + tensor.name()->str() +
                                 "', which equals another tensor");
+  checkAligned(*segment.strides(), where);
   size_t rank = segment.extents()->size();
   if (rank != segment.strides()->size() || rank > largestSegmentRank)
     throw badProgram(where, "has " + std::to_string(rank) + " extents and " +

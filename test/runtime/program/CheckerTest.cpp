@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Breaks one rule of a valid program at a time.
+#include "runtime/program/Errors.h"
+#include "test/runtime/ExampleFile.h"
+
+#include <gtest/gtest.h>
+
+namespace wsec::runtime {
+namespace {
+
+using namespace test;
+
+class CheckerTest : public testing::Test {
+protected:
+  CheckerTest() : builder(makeEverything(countUp(70))) {}
+
+  program::ProgramT &source() { return builder.source; }
+  program::PEClassT &peClass() { return *source().classes[0]; }
+  program::HostStreamT &stream(size_t index) {
+    return *source().streams[index];
+  }
+  program::StatementT &statement(size_t index) {
+    return *peClass().routines[0]->body[index];
+  }
+  program::InstructionT &receive() {
+    return *statement(0).kind.AsInstruction();
+  }
+  program::InstructionT &multiply() {
+    return *statement(1).kind.AsLoop()->body[0]->kind.AsInstruction();
+  }
+
+  void expectRefused(const std::string &message) {
+    try {
+      checkProgram(builder.finish());
+      FAIL() << "accepted; expected " << message;
+    } catch (const Error &error) {
+      EXPECT_EQ(std::string(error.what()), message);
+    }
+  }
+
+  ProgramBuilder builder;
+};
+
+TEST_F(CheckerTest, AcceptsTheExample) {
+  EXPECT_NO_THROW(checkProgram(builder.finish()));
+}
+
+TEST_F(CheckerTest, CodeSize) {
+  ProgramBuilder small(1, 1);
+  ClassBuilder pes = small.addClass("c", 0, 1, 0, 1);
+  pes.constant(1); // 1 word
+  uint16_t buffer = pes.buffer("b", 4);
+  BodyBuilder body = pes.routine(0); // 2
+  body.add(program::Opcode::Mov, {4}, memory(buffer, {1}),
+           fabric(0).window(0, 4));     // 2 + 2 + 3
+  body.loop(2, [&](BodyBuilder inner) { // 3
+    inner.add(program::Opcode::Fmac, {4}, memory(buffer, {1}),
+              memory(buffer, {1}), immediate(2)); // 2 + 2 + 2
+    inner.await(1);                               // 1
+  });
+  EXPECT_EQ(codeBytes(*small.finish().classes()->Get(0)),
+            4u * (1 + 2 + 7 + 3 + 6 + 1));
+}
+
+// ------------------------------------------------------------------ machine
+
+TEST_F(CheckerTest, MeshLargerThanFabric) {
+  source().machine->fabric_width = 5;
+  expectRefused("BadProgram: machine: the mesh is larger than the fabric");
+}
+
+TEST_F(CheckerTest, RateOfZero) {
+  source().machine->fmac_rate = 0;
+  expectRefused("BadProgram: machine: a rate is not positive");
+}
+
+// ------------------------------------------------------------------- routes
+
+TEST_F(CheckerTest, TwoRulesForOneColorAndPE) {
+  builder.route(0, 5, 6, 1, 2, program::Port::North, {program::Port::Ramp});
+  expectRefused("RouteConflict: color 0 has two rules in PE (5, 1), one of "
+                "them for x 5, y 1");
+}
+
+TEST_F(CheckerTest, ReservedColor) {
+  source().routes.back()->color = 21;
+  expectRefused("BadProgram: route rule 6: color 21 is reserved or does not "
+                "exist, usable colors are 0..20");
+}
+
+TEST_F(CheckerTest, RouteBackWhereItCameFrom) {
+  builder.route(2, 0, 1, 0, 1, program::Port::East, {program::Port::East});
+  expectRefused("BadProgram: route rule 7: sends back where it receives from");
+}
+
+TEST_F(CheckerTest, RouteOutsideMesh) {
+  builder.route(2, 0, 7, 0, 1, program::Port::East, {program::Port::Ramp});
+  expectRefused("BadProgram: route rule 7: the rectangle x 0..6, y 0 is empty "
+                "or leaves the 6x4 mesh");
+}
+
+// ------------------------------------------------------------------ classes
+
+TEST_F(CheckerTest, ClassesOverlap) {
+  builder.addClass("third", 2, 3, 2, 3);
+  expectRefused("BadProgram: class 'third': PE (2, 2) is in two rectangles");
+}
+
+TEST_F(CheckerTest, ScalarRefersForward) {
+  peClass().scalars[2] = {program::ScalarOp::Mod, 7, 0, 0};
+  expectRefused("BadProgram: class 'west': scalar 2 refers to scalar 7, which "
+                "is not an earlier one");
+}
+
+TEST_F(CheckerTest, DividesByZeroInOnePE) {
+  // 10 / (x - 2) is wrong only in column 2.
+  ClassBuilder pes(peClass(), 0);
+  Scalar two = pes.constant(2);
+  Scalar less = pes.scalar(program::ScalarOp::Sub, 0, two.index);
+  pes.scalar(program::ScalarOp::Div, two.index, less.index);
+  stateCodeBytes(builder);
+  expectRefused("BadProgram: class 'west': scalar " +
+                std::to_string(less.index + 1) +
+                " divides by zero in PE (2, 0)");
+}
+
+TEST_F(CheckerTest, DivisorThatOnlyLooksLikeZero) {
+  // x - 3 is -3..-1 in the western class; as an interval of x % 5 it is not.
+  ClassBuilder pes(peClass(), 0);
+  Scalar five = pes.constant(5), three = pes.constant(3);
+  Scalar x = pes.scalar(program::ScalarOp::Mod,
+                        pes.scalar(program::ScalarOp::Add, 0, five.index).index,
+                        five.index);
+  Scalar less = pes.scalar(program::ScalarOp::Sub, x.index, three.index);
+  pes.scalar(program::ScalarOp::Div, five.index, less.index);
+  stateCodeBytes(builder);
+  EXPECT_NO_THROW(checkProgram(builder.finish()));
+}
+
+TEST_F(CheckerTest, TilesOverNoParts) {
+  peClass().scalars[5] = {program::ScalarOp::Constant, 0, 0, 0};
+  expectRefused("BadProgram: class 'west': scalar 6 tiles 10 elements over 0 "
+                "parts in PE (0, 0)");
+}
+
+TEST_F(CheckerTest, StatesTooLittleCode) {
+  uint32_t code = peClass().code_bytes--;
+  expectRefused("BadProgram: class 'west': states " + std::to_string(code - 1) +
+                " bytes of code, its routines take " + std::to_string(code));
+}
+
+TEST_F(CheckerTest, BufferBeyondSram) {
+  peClass().buffers[1]->address = 49000;
+  expectRefused("SramOverflow: class 'west', buffer 'b' (node 'node'): 160 "
+                "bytes at address 49000 end at 49160, a PE has 49152");
+}
+
+TEST_F(CheckerTest, CodeBeyondSram) {
+  peClass().code_bytes = 50000;
+  expectRefused("SramOverflow: class 'west': 50000 bytes of code and 4176 of "
+                "the host runtime exceed the 49152 bytes of a PE");
+}
+
+TEST_F(CheckerTest, BufferInsideCode) {
+  peClass().buffers[0]->address = 4180;
+  expectRefused("BadProgram: class 'west', buffer 'a': address 4180 lies in "
+                "the first " +
+                std::to_string(4176 + peClass().code_bytes) +
+                " bytes, which hold the host runtime and code");
+}
+
+// --------------------------------------------------------------------- code
+
+TEST_F(CheckerTest, OperandOutsideBuffer) {
+  multiply().extents[0]->constant = 9;
+  multiply().a->offset->terms.clear();
+  expectRefused("OutOfBounds: class 'west', routine 0, statement 1, statement "
+                "0, destination: touches elements 0..44 of buffer 'b', which "
+                "has 40");
+}
+
+TEST_F(CheckerTest, GuardedOperandIsLeftToTheRun) {
+  multiply().extents[0]->constant = 9;
+  multiply().guard = receive().guard;
+  EXPECT_NO_THROW(checkProgram(builder.finish()));
+}
+
+TEST_F(CheckerTest, UnknownBuffer) {
+  multiply().dst->buffer = 5;
+  expectRefused("BadProgram: class 'west', routine 0, statement 1, statement "
+                "0, destination: refers to buffer 5, which does not exist");
+}
+
+TEST_F(CheckerTest, UnknownLoop) {
+  multiply().a->offset->terms[0] = {program::TermKind::Loop, 1, 2};
+  expectRefused("BadProgram: class 'west', routine 0, statement 1, statement "
+                "0, first source: refers to the loop of depth 1, which does "
+                "not exist");
+}
+
+TEST_F(CheckerTest, StrideForEachExtent) {
+  multiply().dst->strides = {1};
+  expectRefused("BadProgram: class 'west', routine 0, statement 1, statement "
+                "0, destination: has 1 strides for 2 extents");
+}
+
+TEST_F(CheckerTest, ColorMayBeReserved) {
+  receive().a->color->constant = 22;
+  expectRefused("BadProgram: class 'west', routine 0, statement 0, first "
+                "source, color: 22, usable colors are 0..20");
+}
+
+TEST_F(CheckerTest, FabricDepth) {
+  receive().a->depth = 3;
+  expectRefused("BadProgram: class 'west', routine 0, statement 0, first "
+                "source: advances over 3 of 2 extents");
+}
+
+TEST_F(CheckerTest, UnknownMicrothread) {
+  receive().thread = 8;
+  expectRefused("BadProgram: class 'west', routine 0, statement 0: runs on "
+                "microthread 8, a PE has 8");
+}
+
+TEST_F(CheckerTest, AwaitsUnknownMicrothread) {
+  source().machine->microthreads = 2;
+  statement(2).kind.AsAwait()->threads = 4;
+  expectRefused("BadProgram: class 'west', routine 0, statement 2: awaits a "
+                "microthread beyond the 2 of a PE");
+}
+
+TEST_F(CheckerTest, UnknownGuard) {
+  receive().guard = 99;
+  expectRefused("BadProgram: class 'west', routine 0, statement 0: guard "
+                "refers to scalar 99, which does not exist");
+}
+
+TEST_F(CheckerTest, LoopsTooDeep) {
+  ClassBuilder pes(peClass(), 0);
+  std::function<void(BodyBuilder, int)> nest = [&](BodyBuilder body, int left) {
+    body.loop(1, [&](BodyBuilder inner) {
+      if (left > 1)
+        nest(inner, left - 1);
+    });
+  };
+  nest(pes.routine(7), 9);
+  stateCodeBytes(builder);
+  std::string where = "BadProgram: class 'west', routine 7";
+  for (int i = 0; i < 9; ++i)
+    where += ", statement 0";
+  expectRefused(where + ": loops are nested deeper than 8");
+}
+
+TEST_F(CheckerTest, MissingSource) {
+  receive().a.reset();
+  expectRefused("BadProgram: class 'west', routine 0, statement 0, first "
+                "source: is missing");
+}
+
+TEST_F(CheckerTest, RoutineTwice) {
+  peClass().routines[1]->id = 0;
+  expectRefused("BadProgram: class 'west': has routine 0 twice");
+}
+
+// --------------------------------------------------------------------- host
+
+TEST_F(CheckerTest, WeightBeyondFile) {
+  source().tensors[1]->offset = 8;
+  expectRefused("BadProgram: tensor 'table': lies beyond the 280 bytes of its "
+                "file");
+}
+
+TEST_F(CheckerTest, WeightOfOtherSize) {
+  source().tensors[1]->bytes = 276;
+  expectRefused("BadProgram: tensor 'table': states 276 bytes, its shape takes "
+                "280");
+}
+
+TEST_F(CheckerTest, HugeShape) {
+  source().tensors[0]->shape = {int64_t(1) << 40, int64_t(1) << 40};
+  expectRefused("BadProgram: tensor 'ids': the shape is too large");
+}
+
+TEST_F(CheckerTest, ConstantWithoutData) {
+  source().tensors[2]->data.resize(4);
+  expectRefused("BadProgram: tensor 'one': has 4 bytes of data, its shape "
+                "takes 8");
+}
+
+TEST_F(CheckerTest, AliasOfOtherSize) {
+  source().tensors[4]->shape = {6};
+  expectRefused("BadProgram: tensor 'same': equals tensor 'ids' of another "
+                "type or size");
+}
+
+TEST_F(CheckerTest, TwoInputsOfOneName) {
+  source().tensors[3]->name = "ids";
+  expectRefused("BadProgram: program: two inputs or outputs are named 'ids'");
+}
+
+TEST_F(CheckerTest, LanesShareColumn) {
+  stream(0).lanes[1] = {3, 3, 6};
+  expectRefused("BadProgram: stream 'rows': two lanes serve column 3");
+}
+
+TEST_F(CheckerTest, LanesShareRow) {
+  stream(0).lanes[1] = {1, 4, 6};
+  expectRefused("BadProgram: stream 'rows': two lanes use row 1");
+}
+
+TEST_F(CheckerTest, LaneOutsideMesh) {
+  stream(1).lanes[1] = {2, 2, 5};
+  expectRefused("BadProgram: stream 'result', lane 1: serves [2, 5) of 4 rows");
+}
+
+TEST_F(CheckerTest, StreamWritesWeight) {
+  stream(1).segments[0]->tensor = 1;
+  expectRefused("BadProgram: stream 'result', segment 0: writes tensor "
+                "'table', which is not an output");
+}
+
+TEST_F(CheckerTest, MoreLinesThanIndices) {
+  stream(0).segments[1]->lines->constant = 6;
+  expectRefused("BadProgram: stream 'rows', segment 1: has 6 lines, 'ids' has "
+                "5 indices");
+}
+
+TEST_F(CheckerTest, IndicesOfOtherType) {
+  stream(0).segments[1]->index_tensor = 2;
+  expectRefused("BadProgram: stream 'rows', segment 1: takes rows from 'one', "
+                "which is not a tensor of indices");
+}
+
+TEST_F(CheckerTest, LaunchOfUnknownRoutine) {
+  source().launches[1]->routine = 5;
+  expectRefused("BadProgram: launch 1: no class has routine 5");
+}
+
+TEST_F(CheckerTest, LaunchOfUnknownStream) {
+  source().launches[1]->streams = {2};
+  expectRefused(
+      "BadProgram: launch 1: feeds on stream 2, which does not exist");
+}
+
+// ------------------------------------------------------------ a whole wafer
+
+TEST(CheckerScaleTest, WholeWafer) {
+  constexpr int width = 750, height = 994;
+  ProgramBuilder builder(width, height);
+  for (int color = 0; color < 20; ++color)
+    for (int parity = 0; parity < 2; ++parity)
+      builder.route(color, parity, width, 0, height, program::Port::Ramp,
+                    {program::Port::East}, 2, 1);
+  for (int y = 0; y < height; ++y) {
+    ClassBuilder pes =
+        builder.addClass("row " + std::to_string(y), 0, width, y, y + 1);
+    pes.routine(0).await(0);
+  }
+  builder.launch(0);
+  EXPECT_NO_THROW(checkProgram(builder.finish()));
+}
+
+} // namespace
+} // namespace wsec::runtime

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/Errors.h"
+#include "runtime/program/Loader.h"
+#include "test/runtime/ExampleFile.h"
+
+#include <gtest/gtest.h>
+
+namespace wsec::runtime {
+namespace {
+
+using namespace test;
+
+/// The message with which a file is refused, empty if it loads.
+std::string refusal(std::vector<uint8_t> file) {
+  try {
+    LoadedProgram::fromBytes(std::move(file));
+    return "";
+  } catch (const Error &error) {
+    return error.what();
+  }
+}
+
+std::vector<uint8_t> validFile() {
+  std::vector<float> bundle = countUp(3);
+  ProgramBuilder builder = makeNegation(3, bundle);
+  return makeFile(builder, bundle);
+}
+
+TEST(ContainerTest, LoadsProgramAndBundle) {
+  auto loaded = LoadedProgram::fromBytes(validFile(), "/models");
+  EXPECT_EQ(loaded->program().model()->str(), "negation");
+  ASSERT_EQ(loaded->bundleBytes(), 12u);
+  float last;
+  std::memcpy(&last, loaded->bundle() + 8, 4);
+  EXPECT_EQ(last, 2.f);
+  EXPECT_EQ(loaded->resolve("a/w.bin"), "/models/a/w.bin");
+  EXPECT_EQ(loaded->resolve("/w.bin"), "/w.bin");
+}
+
+TEST(ContainerTest, RefusesOtherFiles) {
+  EXPECT_EQ(refusal({}), "BadProgram: not a .wafer file: 0 bytes are less than "
+                         "a header");
+  EXPECT_EQ(refusal(std::vector<uint8_t>(100, 'x')),
+            "BadProgram: not a .wafer file: it does not start with WAFER");
+}
+
+TEST(ContainerTest, RefusesOtherContainerVersion) {
+  std::vector<uint8_t> file = validFile();
+  file[6] = 2;
+  EXPECT_EQ(refusal(file), "BadProgram: container version 2.0 of the .wafer "
+                           "file, expected 1.0");
+}
+
+TEST(ContainerTest, RefusesCutOffFile) {
+  std::vector<uint8_t> file = validFile();
+  file.resize(200);
+  EXPECT_NE(refusal(file).find("the .wafer file is cut off"),
+            std::string::npos);
+}
+
+TEST(ContainerTest, RefusesDamagedTables) {
+  std::vector<uint8_t> file = validFile();
+  file[containerHeaderBytes + 3] = 0x7f; // the root offset
+  EXPECT_EQ(refusal(file), "BadProgram: the .wafer file is damaged: its tables "
+                           "do not verify");
+}
+
+TEST(ContainerTest, RefusesOtherProgramVersion) {
+  ProgramBuilder builder = makeNegation(3, countUp(3));
+  builder.source.version = 9;
+  EXPECT_EQ(refusal(makeFile(builder)),
+            "BadProgram: program version 9, this runtime reads 1");
+}
+
+TEST(ContainerTest, NamesMissingFile) {
+  try {
+    LoadedProgram::open("/nonexistent/model.wafer");
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.errorClass(), ErrorClass::IoError);
+    EXPECT_STREQ(error.what(), "IoError: cannot read '/nonexistent/model.wafer'"
+                               ": No such file or directory");
+  }
+}
+
+TEST(DigestTest, SeesSizeAndEveryByteOfSmallFiles) {
+  std::vector<uint8_t> data(1000);
+  uint64_t zeros = fileDigest(data.data(), data.size());
+  EXPECT_NE(zeros, fileDigest(data.data(), data.size() - 1));
+  data[500] = 1;
+  EXPECT_NE(zeros, fileDigest(data.data(), data.size()));
+}
+
+TEST(DigestTest, SamplesLargeFiles) {
+  std::vector<uint8_t> data((8 << 20) + 12345);
+  uint64_t zeros = fileDigest(data.data(), data.size());
+  for (size_t at : {size_t(0), data.size() - 1, (data.size() - 65536) / 65}) {
+    data[at] = 1;
+    EXPECT_NE(zeros, fileDigest(data.data(), data.size())) << at;
+    data[at] = 0;
+  }
+}
+
+} // namespace
+} // namespace wsec::runtime
