@@ -12,6 +12,7 @@
 
 #include "runtime/program/Errors.h"
 
+#include <array>
 #include <optional>
 #include <string>
 
@@ -62,6 +63,11 @@ public:
   int lane() const { return site.lane; }
   /// Destination in SRAM, if there is one and anything is written.
   const std::optional<MemoryPattern> &destination() const { return written; }
+  /// Colors it receives (-1: none) and sends.
+  std::array<int, 2> receives() const {
+    return {sources[0].color, sources[1].color};
+  }
+  int sends() const { return sendColor; }
   /// Whether it reads or writes words of `pattern`.
   bool touches(const MemoryPattern &pattern) const;
   /// "fmac waits for color 5", for the report of a deadlock.

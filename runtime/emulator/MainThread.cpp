@@ -67,6 +67,8 @@ bool MainThread::finishPending() {
         markInitialised(strip, write.pattern);
     std::erase_if(pendingWrites,
                   [&](const PendingWrite &w) { return w.thread == i; });
+    std::erase_if(pendingColors,
+                  [&](const PendingColor &c) { return c.thread == i; });
   }
   awaited = 0;
   return true;
@@ -125,14 +127,14 @@ void MainThread::execute(const InstructionCode &code) {
     return;
   auto run = std::make_unique<InstructionRun>(
       RunSite{world, strip, code, launch, -1}, bindings(strip.scalars));
-  checkPendingWrites(*run, code.thread);
+  checkPending(*run, code.thread);
   if (!code.asynchronous()) {
     current = std::move(run);
     current->start(now);
     return;
   }
   now += 1;
-  notePendingWrite(*run, code.thread);
+  notePending(*run, code.thread);
   std::vector<std::unique_ptr<InstructionRun>> runs;
   runs.push_back(std::move(run));
   microthread(code.thread).issue(std::move(runs), now);
@@ -144,30 +146,52 @@ void MainThread::executeLanes(const InstructionCode &code, int thread) {
     std::vector<int64_t> scalars = strip.laneScalars(lane);
     runs.push_back(std::make_unique<InstructionRun>(
         RunSite{world, strip, code, launch, lane}, bindings(scalars)));
-    checkPendingWrites(*runs.back(), thread);
+    checkPending(*runs.back(), thread);
   }
   for (const auto &run : runs)
     if (code.asynchronous())
-      notePendingWrite(*run, thread);
+      notePending(*run, thread);
   if (code.asynchronous())
     now += 1;
   microthread(thread).issue(std::move(runs), now);
 }
 
-void MainThread::checkPendingWrites(const InstructionRun &run,
-                                    int thread) const {
-  for (const PendingWrite &write : pendingWrites)
-    if (write.thread != thread && run.touches(write.pattern))
-      throw Error(ErrorClass::BadProgram,
-                  world.describeLaunch(launch) + ", class '" + strip.code.name +
-                      "', PE " + toString(strip.pe(std::max(0, run.lane()))) +
-                      ": " + describe(run.code()) +
-                      " touches what microthread " +
-                      std::to_string(write.thread) +
-                      " writes, without an await between");
+void MainThread::refuse(const InstructionRun &run,
+                        const std::string &what) const {
+  throw Error(ErrorClass::BadProgram,
+              world.describeLaunch(launch) + ", class '" + strip.code.name +
+                  "', PE " + toString(strip.pe(std::max(0, run.lane()))) +
+                  ": " + describe(run.code()) + " " + what +
+                  ", without an await between");
 }
 
-void MainThread::notePendingWrite(const InstructionRun &run, int thread) {
+/// What an instruction shares with a microthread that may still be at work
+/// would depend on who is faster.
+void MainThread::checkPending(const InstructionRun &run, int thread) const {
+  for (const PendingWrite &write : pendingWrites)
+    if (write.thread != thread && run.touches(write.pattern))
+      refuse(run, "touches what microthread " + std::to_string(write.thread) +
+                      " writes");
+  for (int color : run.receives())
+    checkPendingColor(run, thread, color, false);
+  checkPendingColor(run, thread, run.sends(), true);
+}
+
+void MainThread::checkPendingColor(const InstructionRun &run, int thread,
+                                   int color, bool sent) const {
+  for (const PendingColor &pending : pendingColors)
+    if (pending.thread != thread && pending.color == color &&
+        pending.sent == sent &&
+        (pending.lane < 0 || run.lane() < 0 || pending.lane == run.lane()))
+      refuse(run, (sent ? "sends on color " : "receives color ") +
+                      std::to_string(color) + " as microthread " +
+                      std::to_string(pending.thread) + " does");
+}
+
+void MainThread::notePending(const InstructionRun &run, int thread) {
+  for (int color : run.receives())
+    notePendingColor(run, thread, color, false);
+  notePendingColor(run, thread, run.sends(), true);
   const std::optional<MemoryPattern> &pattern = run.destination();
   if (!pattern)
     return;
@@ -175,6 +199,14 @@ void MainThread::notePendingWrite(const InstructionRun &run, int thread) {
       pendingWrites.back().pattern == *pattern)
     return;
   pendingWrites.push_back({thread, *pattern});
+}
+
+void MainThread::notePendingColor(const InstructionRun &run, int thread,
+                                  int color, bool sent) {
+  PendingColor use{thread, run.lane(), color, sent};
+  if (color >= 0 && std::find(pendingColors.begin(), pendingColors.end(),
+                              use) == pendingColors.end())
+    pendingColors.push_back(use);
 }
 
 std::vector<std::pair<std::string, int>> MainThread::waits() const {

@@ -36,6 +36,13 @@ private:
     MemoryPattern pattern;
   };
 
+  /// A color that a microthread may still receive or send on.
+  struct PendingColor {
+    int thread, lane, color;
+    bool sent;
+    bool operator==(const PendingColor &) const = default;
+  };
+
   bool nextLaunch();
   void endLaunch();
   bool finishPending();
@@ -44,8 +51,14 @@ private:
   void executeLanes(const InstructionCode &code, int thread);
   void enter(const LoopCode &loop);
   void leaveBody();
-  void checkPendingWrites(const InstructionRun &run, int thread) const;
-  void notePendingWrite(const InstructionRun &run, int thread);
+  void checkPending(const InstructionRun &run, int thread) const;
+  void checkPendingColor(const InstructionRun &run, int thread, int color,
+                         bool sent) const;
+  void notePending(const InstructionRun &run, int thread);
+  void notePendingColor(const InstructionRun &run, int thread, int color,
+                        bool sent);
+  [[noreturn]] void refuse(const InstructionRun &run,
+                           const std::string &what) const;
   Microthread &microthread(int index);
   Bindings bindings(const std::vector<int64_t> &scalars) const {
     return {scalars.data(), loops.data()};
@@ -66,6 +79,7 @@ private:
   unsigned awaited = 0; ///< microthreads, a bit set
   std::array<std::unique_ptr<Microthread>, laneThread + 1> microthreads;
   std::vector<PendingWrite> pendingWrites;
+  std::vector<PendingColor> pendingColors;
 };
 
 } // namespace wsec::runtime

@@ -41,27 +41,45 @@ bool MemoryPattern::operator==(const MemoryPattern &other) const {
          std::equal(stride, stride + dimensions, other.stride);
 }
 
-/// Calls `visit` for each word of a pattern.
+/// Calls `visit(first word, count)` for runs of consecutive words that cover a
+/// pattern.
 template <class Visit>
-static void forEachWord(const MemoryPattern &p, const Visit &visit) {
+static void forEachRun(const MemoryPattern &p, const Visit &visit) {
   if (p.empty())
     return;
-  // Dimensions that stay in place add nothing.
-  int64_t n[maxExtents] = {1, 1, 1, 1}, s[maxExtents] = {};
-  for (int d = 0; d < p.dimensions; ++d)
-    if (p.stride[d] != 0) {
-      n[d] = p.extent[d];
-      s[d] = p.stride[d];
+  // Dimensions that stay in place add nothing; those that continue their inner
+  // neighbour are joined with it.
+  int64_t n[maxExtents + 1] = {1, 1, 1, 1, 1}, s[maxExtents + 1] = {};
+  int used = maxExtents + 1;
+  int64_t last = 1;
+  for (int d = p.dimensions; d-- > 0;) {
+    if (p.stride[d] == 0 || p.extent[d] == 1)
+      continue;
+    if (p.stride[d] == last) {
+      last *= p.extent[d];
+      continue;
     }
-  for (int64_t i = 0; i < n[0]; ++i)
-    for (int64_t j = 0; j < n[1]; ++j)
-      for (int64_t k = 0; k < n[2]; ++k)
-        for (int64_t l = 0; l < n[3]; ++l)
-          visit(p.first + i * s[0] + j * s[1] + k * s[2] + l * s[3]);
+    --used;
+    n[used] = p.extent[d];
+    s[used] = p.stride[d];
+    if (last == 1)
+      last = 0; // No run of more than one word.
+  }
+  const int64_t run = std::max<int64_t>(1, last);
+  for (int64_t h = 0; h < n[0]; ++h)
+    for (int64_t i = 0; i < n[1]; ++i)
+      for (int64_t j = 0; j < n[2]; ++j)
+        for (int64_t k = 0; k < n[3]; ++k)
+          for (int64_t l = 0; l < n[4]; ++l)
+            visit(p.first + h * s[0] + i * s[1] + j * s[2] + k * s[3] +
+                      l * s[4],
+                  run);
 }
 
 void markInitialised(Strip &strip, const MemoryPattern &pattern) {
-  forEachWord(pattern, [&](int64_t word) { strip.markInitialised(word); });
+  forEachRun(pattern, [&](int64_t word, int64_t count) {
+    strip.markInitialised(word, count);
+  });
 }
 
 // ---------------------------------------------------------------- resolving
@@ -127,11 +145,17 @@ MemoryPattern InstructionRun::pattern(const OperandCode &operand,
 
 void InstructionRun::checkInitialised(const MemoryPattern &read,
                                       const OperandCode &operand) const {
-  forEachWord(read, [&](int64_t word) {
-    if (site.strip.initialised(word))
-      return;
-    // An instruction may read what it wrote itself, element by element.
-    if (ordered && written && word >= written->low() && word <= written->high())
+  forEachRun(read, [&](int64_t word, int64_t count) {
+    const int64_t end = word + count;
+    while ((word = site.strip.firstUninitialised(word, end - word)) < end) {
+      // An instruction may read what it wrote itself, element by element.
+      bool own = ordered && written && word >= written->low() &&
+                 word <= written->high();
+      if (!own)
+        break;
+      ++word;
+    }
+    if (word == end)
       return;
     const BufferCode &buffer = site.strip.code.buffers[operand.buffer];
     fail(ErrorClass::UninitializedRead,

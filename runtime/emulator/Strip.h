@@ -43,16 +43,14 @@ public:
   float *sram(int64_t word) {
     return memory.get() + (word - code.firstDataWord) * lanes;
   }
-  bool initialised(int64_t word) const {
-    return written[size_t(word - code.firstDataWord)];
-  }
-  void markInitialised(int64_t word) {
-    written[size_t(word - code.firstDataWord)] = true;
-  }
+  /// The first of `count` words from `word` on that nothing has written, or
+  /// `word + count`.
+  int64_t firstUninitialised(int64_t word, int64_t count) const;
+  void markInitialised(int64_t word, int64_t count);
 
 private:
   std::unique_ptr<float[]> memory;
-  std::vector<bool> written;
+  std::vector<uint64_t> written; ///< a bit per word
   std::vector<std::unique_ptr<std::vector<int>>> active;
 };
 

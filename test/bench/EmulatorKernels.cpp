@@ -87,22 +87,20 @@ void streamedProduct(benchmark::State &state) {
   ClassBuilder pes = builder.addClass("pe", 0, columns, 0, rows);
   Scalar x = pes.px(), y = pes.py();
   // Lane l enters at row l * rows / lanes and serves a range of columns.
-  Scalar laneOf = pes.scalar(program::ScalarOp::TileIndex,
-                             pes.constant(columns).index,
-                             pes.constant(lanes).index, x.index);
-  Scalar headRow = pes.scalar(program::ScalarOp::TileStart,
-                              pes.constant(rows).index,
-                              pes.constant(lanes).index, laneOf.index);
-  Scalar isHead =
-      pes.scalar(program::ScalarOp::Equal, y.index, headRow.index);
-  Scalar first = pes.scalar(program::ScalarOp::TileStart,
-                            pes.constant(columns).index,
-                            pes.constant(lanes).index, laneOf.index);
-  Scalar served = pes.scalar(program::ScalarOp::TileSize,
-                             pes.constant(columns).index,
-                             pes.constant(lanes).index, laneOf.index);
-  Scalar place =
-      pes.scalar(program::ScalarOp::Sub, x.index, first.index);
+  Scalar laneOf =
+      pes.scalar(program::ScalarOp::TileIndex, pes.constant(columns).index,
+                 pes.constant(lanes).index, x.index);
+  Scalar headRow =
+      pes.scalar(program::ScalarOp::TileStart, pes.constant(rows).index,
+                 pes.constant(lanes).index, laneOf.index);
+  Scalar isHead = pes.scalar(program::ScalarOp::Equal, y.index, headRow.index);
+  Scalar first =
+      pes.scalar(program::ScalarOp::TileStart, pes.constant(columns).index,
+                 pes.constant(lanes).index, laneOf.index);
+  Scalar served =
+      pes.scalar(program::ScalarOp::TileSize, pes.constant(columns).index,
+                 pes.constant(lanes).index, laneOf.index);
+  Scalar place = pes.scalar(program::ScalarOp::Sub, x.index, first.index);
   auto tileStart = [](int n, int p, int i) {
     return i * (n / p) + std::min(i, n % p);
   };
@@ -139,10 +137,9 @@ void streamedProduct(benchmark::State &state) {
   uint16_t in = pes.buffer("x", uint32_t(K * tokens));
   uint16_t out = pes.buffer("y", uint32_t(share * tokens));
   BodyBuilder body = pes.routine(0);
-  auto &relay = body.add(
-      Opcode::Mov, {K, share}, fabric(column, 2),
-      fabric(lane, 2).window(Value(place).times(share),
-                             Value(served).times(share)));
+  auto &relay = body.add(Opcode::Mov, {K, share}, fabric(column, 2),
+                         fabric(lane, 2).window(Value(place).times(share),
+                                                Value(served).times(share)));
   relay.guard = int16_t(isHead.index);
   relay.thread = 0;
   body.add(Opcode::Mov, {K * tokens}, memory(in, {1}), immediate(1));
@@ -152,8 +149,7 @@ void streamedProduct(benchmark::State &state) {
   body.await(1);
   VectorHost host;
   for (int i = 0; i < launches; ++i) {
-    uint32_t stream =
-        builder.stream("w", program::Direction::In, lane, {});
+    uint32_t stream = builder.stream("w", program::Direction::In, lane, {});
     for (int l = 0; l < lanes; ++l) {
       builder.source.streams[stream]->lanes.push_back(
           {tileStart(rows, lanes, l), 0, 1});
@@ -169,10 +165,10 @@ void streamedProduct(benchmark::State &state) {
     host.rewind();
     cycles = emulator.run(host).cycles;
   }
-  state.counters["GFLOP/s"] = benchmark::Counter(
-      2e-9 * double(K) * share * columns * rows * tokens * launches *
-          double(state.iterations()),
-      benchmark::Counter::kIsRate);
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(2e-9 * double(K) * share * columns * rows * tokens *
+                             launches * double(state.iterations()),
+                         benchmark::Counter::kIsRate);
   state.counters["cycles"] = cycles;
 }
 BENCHMARK(streamedProduct)
@@ -180,6 +176,90 @@ BENCHMARK(streamedProduct)
     ->Args({32, 32, 1, 768, 24, 75})
     ->Args({750, 128, 1, 768, 4, 4})
     ->Args({750, 994, 1, 768, 4, 2})
+    ->Unit(benchmark::kMillisecond)
+    ->UseRealTime();
+
+/// Partial products that travel west and meet their owner in column 0: the
+/// cost of many small instructions. Each column has its own lane.
+void chainedProduct(benchmark::State &state) {
+  using namespace test;
+  const int size = int(state.range(0)), tokens = int(state.range(1)),
+            tile = int(state.range(2)), blocks = int(state.range(3));
+  ProgramBuilder builder(size, size);
+  ClassBuilder pes = builder.addClass("pe", 0, size, 0, size);
+  Scalar x = pes.px();
+  Scalar sends = pes.parity(x), receives = pes.negate(sends);
+  Scalar first = pes.equal(x, 0), last = pes.equal(x, size - 1);
+  Scalar inner = pes.both(pes.negate(first), pes.negate(last));
+  const int lane = 2, column = 3;
+  for (int i = 0; i < size; ++i) {
+    if (i > 0)
+      builder.route(lane, 0, i, i, i + 1, Port::West, {Port::East});
+    builder.route(lane, i, i + 1, i, i + 1, Port::West, {Port::Ramp});
+    for (int y = 0; y < size; ++y) {
+      std::vector<Port> ports{Port::Ramp};
+      if (y <= i && y > 0)
+        ports.push_back(Port::North);
+      if (y >= i && y < size - 1)
+        ports.push_back(Port::South);
+      builder.route(column, i, i + 1, y, y + 1,
+                    y == i  ? Port::Ramp
+                    : y < i ? Port::South
+                            : Port::North,
+                    ports);
+    }
+  }
+  for (int parity = 0; parity < 2; ++parity) {
+    builder.route(parity, parity, size, 0, size, Port::Ramp, {Port::West}, 2);
+    builder.route(parity, 1 - parity, size, 0, size, Port::East, {Port::Ramp},
+                  2);
+  }
+  uint16_t in = pes.buffer("x", uint32_t(tile * tokens));
+  uint16_t part = pes.buffer("part", uint32_t(tile * tokens));
+  BodyBuilder body = pes.routine(0);
+  Scalar isHead = pes.scalar(program::ScalarOp::Equal, x.index, pes.py().index);
+  auto &relay = body.add(Opcode::Mov, {blocks * tile * tile}, fabric(column),
+                         fabric(lane));
+  relay.guard = int16_t(isHead.index);
+  relay.thread = 0;
+  body.add(Opcode::Mov, {tile * tokens}, memory(in, {1}), immediate(1));
+  body.loop(blocks, [&](BodyBuilder b) {
+    int words = tile * tokens;
+    b.add(Opcode::Mov, {words}, memory(part, {1}), immediate(0));
+    b.add(Opcode::Fmac, {tile, tile, tokens}, memory(part, {tokens, 0, 1}),
+          fabric(column, 2), memory(in, {0, tokens, 1}));
+    b.add(Opcode::Mov, {words}, fabric(sends), memory(part, {1})).guard =
+        int16_t(last.index);
+    b.add(Opcode::Add, {words}, fabric(sends), fabric(receives),
+          memory(part, {1}))
+        .guard = int16_t(inner.index);
+    b.add(Opcode::Add, {words}, memory(part, {1}), fabric(receives),
+          memory(part, {1}))
+        .guard = int16_t(first.index);
+  });
+  body.await(1);
+  VectorHost host;
+  uint32_t stream = builder.stream("w", program::Direction::In, lane, {});
+  for (int i = 0; i < size; ++i) {
+    builder.source.streams[stream]->lanes.push_back({i, 0, 1});
+    host.feed(stream, uint32_t(i),
+              std::vector<float>(size_t(blocks * tile * tile), 1),
+              size_t(tile));
+  }
+  builder.launch(0, {stream});
+  Emulator emulator(builder.finish());
+  for (auto _ : state) {
+    host.rewind();
+    emulator.run(host);
+  }
+  state.counters["GFLOP/s"] =
+      benchmark::Counter(2e-9 * double(tile) * tile * blocks * size * size *
+                             tokens * double(state.iterations()),
+                         benchmark::Counter::kIsRate);
+  state.SetItemsProcessed(state.iterations() * size * blocks * 3);
+}
+BENCHMARK(chainedProduct)
+    ->Args({32, 4, 24, 1000})
     ->Unit(benchmark::kMillisecond)
     ->UseRealTime();
 

@@ -157,6 +157,18 @@ TEST_F(EmulatorErrorsTest, TouchesWhatAMicrothreadWrites) {
               "touches what microthread 1 writes, without an await between");
 }
 
+TEST_F(EmulatorErrorsTest, TwoThreadsOnOneColor) {
+  auto &relay = body.add(Opcode::Mov, {4}, fabric(0), immediate(0));
+  relay.guard = int16_t(isWest.index);
+  relay.thread = 2;
+  body.add(Opcode::Mov, {4}, fabric(0), immediate(1)).guard =
+      int16_t(isWest.index);
+  body.add(Opcode::Mov, {8}, memory(a, {1}), fabric(0)).guard =
+      int16_t(isEast.index);
+  expectError(ErrorClass::BadProgram,
+              "mov sends on color 0 as microthread 2 does, without an await");
+}
+
 TEST_F(EmulatorErrorsTest, CommandDoesNotReachAPE) {
   builder.source.routes.erase(builder.source.routes.begin() + 1);
   body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(0));
