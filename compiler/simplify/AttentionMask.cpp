@@ -24,10 +24,9 @@ static Value withoutRepeats(OpBuilder &builder, Location loc, Value mask,
   std::optional<Tensor> all = fact->load();
   if (!all)
     return mask;
-  Tensor first = all->viewed(
-      *StridedView::whole(fact->shape).sliced(dim, 0, 1, 1));
-  Tensor again =
-      first.viewed(StridedView::whole(shape).expanded(fact->shape));
+  Tensor first =
+      all->viewed(*StridedView::whole(fact->shape).sliced(dim, 0, 1, 1));
+  Tensor again = first.viewed(StridedView::whole(shape).expanded(fact->shape));
   for (int64_t i = 0; i < all->size(); ++i)
     if (again.asFloat(i) != all->asFloat(i))
       return mask;
@@ -38,8 +37,7 @@ static Value reshapeMask(OpBuilder &builder, Location loc, Value mask,
                          ArrayRef<int64_t> shape) {
   if (shapeOf(mask) == shape)
     return mask;
-  StringRef name =
-      mask.getDefiningOp() ? nodeName(mask.getDefiningOp()) : "";
+  StringRef name = mask.getDefiningOp() ? nodeName(mask.getDefiningOp()) : "";
   std::optional<Fact> fact = factOf(mask);
   if (fact && fact->constant) {
     Fact reshaped = reshapeFact(*fact, shape);
@@ -64,8 +62,9 @@ Value wsec::simplify::maskOfRank4(OpBuilder &builder, Location loc, Value mask,
   size_t lead = scores.size() - 2;
   Shape rank4;
   if (lead == 2 && scores[0] == extents.batch && scores[1] == extents.heads) {
-    if (shape[1] != 1)
-      mask = withoutRepeats(builder, loc, mask, 1);
+    for (size_t dim : {0, 1, 2})
+      if (shape[dim] != 1)
+        mask = withoutRepeats(builder, loc, mask, dim);
     if (shapeOf(mask)[1] != 1) {
       why = "the mask differs between heads";
       return nullptr;
@@ -86,8 +85,8 @@ Value wsec::simplify::maskOfRank4(OpBuilder &builder, Location loc, Value mask,
   return reshapeMask(builder, loc, mask, rank4);
 }
 
-Value wsec::simplify::additiveMask(OpBuilder &builder, Location loc,
-                                   Value keep, double masked, bool inverted) {
+Value wsec::simplify::additiveMask(OpBuilder &builder, Location loc, Value keep,
+                                   double masked, bool inverted) {
   auto element = [&](bool value) { return value != inverted ? 0.0 : masked; };
   std::optional<Fact> fact = factOf(keep);
   if (std::optional<Tensor> tensor = fact ? fact->load() : std::nullopt) {
@@ -122,15 +121,13 @@ Value wsec::simplify::addMasks(OpBuilder &builder, Location loc, Value a,
   return materialize(builder, loc, std::move(sum));
 }
 
-bool wsec::simplify::isCausalMask(Value mask) {
-  ArrayRef<int64_t> shape = shapeOf(mask);
-  if (shape[0] != 1 || shape[1] != 1 || shape[2] == 1)
+bool wsec::simplify::isCausalMask(Value mask, int64_t queries, int64_t keys) {
+  if (shapeOf(mask) != ArrayRef<int64_t>{1, 1, queries, keys})
     return false;
   std::optional<Fact> fact = factOf(mask);
   std::optional<Tensor> tensor = fact ? fact->load() : std::nullopt;
   if (!tensor)
     return false;
-  int64_t keys = shape[3];
   for (int64_t i = 0; i < tensor->size(); ++i) {
     bool visible = i % keys <= i / keys;
     double value = tensor->asFloat(i);

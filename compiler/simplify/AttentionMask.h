@@ -29,7 +29,7 @@ mlir::Value addMasks(mlir::OpBuilder &builder, mlir::Location loc,
                      mlir::Value a, mlir::Value b);
 
 /// Holds for a constant mask that hides exactly the keys j > i of query i.
-bool isCausalMask(mlir::Value mask);
+bool isCausalMask(mlir::Value mask, int64_t queries, int64_t keys);
 
 /// Scores below this are as good as minus infinity.
 inline constexpr double maskedScore = -1.0e4;

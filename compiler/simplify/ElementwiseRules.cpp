@@ -177,8 +177,7 @@ static bool broadcastAll(Node &node, ElementType type) {
     auto next = broadcastShapes(shape, node.input(i).shape);
     if (!next)
       return node.fail("shapes " + printShape(shape) + " and " +
-                       printShape(node.input(i).shape) +
-                       " do not broadcast");
+                       printShape(node.input(i).shape) + " do not broadcast");
     shape = *next;
   }
   node.outputs[0] = unknown(type, shape);
@@ -279,8 +278,7 @@ static bool pow(Node &node) {
     return true;
   Tensor result((*tensors)[0].type(), (*tensors)[0].shape());
   for (int64_t i = 0; i < result.size(); ++i) {
-    double value =
-        std::pow((*tensors)[0].asFloat(i), (*tensors)[1].asFloat(i));
+    double value = std::pow((*tensors)[0].asFloat(i), (*tensors)[1].asFloat(i));
     if (isFloat(result.type()))
       result.setFloat(i, value);
     else
@@ -309,14 +307,38 @@ static bool comparison(Node &node) {
   return true;
 }
 
-template <typename T> static bool equal(T a, T b) { return a == b; }
-template <typename T> static bool less(T a, T b) { return a < b; }
-template <typename T> static bool lessEqual(T a, T b) { return a <= b; }
-template <typename T> static bool greater(T a, T b) { return a > b; }
-template <typename T> static bool greaterEqual(T a, T b) { return a >= b; }
-template <typename T> static bool both(T a, T b) { return a && b; }
-template <typename T> static bool either(T a, T b) { return a || b; }
-template <typename T> static bool differ(T a, T b) { return !a != !b; }
+template <typename T>
+static bool equal(T a, T b) {
+  return a == b;
+}
+template <typename T>
+static bool less(T a, T b) {
+  return a < b;
+}
+template <typename T>
+static bool lessEqual(T a, T b) {
+  return a <= b;
+}
+template <typename T>
+static bool greater(T a, T b) {
+  return a > b;
+}
+template <typename T>
+static bool greaterEqual(T a, T b) {
+  return a >= b;
+}
+template <typename T>
+static bool both(T a, T b) {
+  return a && b;
+}
+template <typename T>
+static bool either(T a, T b) {
+  return a || b;
+}
+template <typename T>
+static bool differ(T a, T b) {
+  return !a != !b;
+}
 
 static bool where(Node &node) {
   if (!node.needs(3) || !broadcastAll(node, node.input(1).type))

@@ -50,8 +50,8 @@ static std::optional<Heads> matchHeads(Value value, size_t rowDim,
   TracedView traced = traceScaledLayout(value);
   const StridedView &view = traced.view;
   Shape shape = view.shape();
-  Heads h{traced.root, traced.scale, 0, shape[rowDim], 0, 0,
-          shape[columnDim], 0};
+  Heads h{traced.root, traced.scale,     0, shape[rowDim], 0,
+          0,           shape[columnDim], 0};
   ArrayRef<int64_t> root = shapeOf(traced.root);
   if (root.size() < 2 || numElements(shape) == 0)
     return std::nullopt;
@@ -61,9 +61,10 @@ static std::optional<Heads> matchHeads(Value value, size_t rowDim,
       (!column.empty() && column.front().stride != 1))
     return std::nullopt;
   // One step of the token is all features of the root.
-  h.features = row.empty() ? numElements(root.drop_front(
-                                 std::min<size_t>(2, root.size() - 1)))
-                           : row.front().stride;
+  h.features =
+      row.empty()
+          ? numElements(root.drop_front(std::min<size_t>(2, root.size() - 1)))
+          : row.front().stride;
   if (h.features <= 0 || numElements(root) % (h.features * h.tokens) != 0)
     return std::nullopt;
   h.batch = numElements(root) / (h.features * h.tokens);
@@ -84,16 +85,15 @@ static std::optional<Heads> matchHeads(Value value, size_t rowDim,
 /// The operand as a [batch, token, heads * size] tensor.
 static Value toRank3(OpBuilder &builder, Location loc, const Heads &h,
                      StringRef node) {
-  Value x = reshapeTo(builder, loc, h.root, {h.batch, h.tokens, h.features},
-                      node);
+  Value x =
+      reshapeTo(builder, loc, h.root, {h.batch, h.tokens, h.features}, node);
   int64_t width = h.heads * h.size;
   if (width == h.features)
     return x;
   Shape shape{h.batch, h.tokens, width};
-  return onnx::SliceOp::create(builder, loc, withShape(x, shape), x,
-                               ArrayRef<int64_t>{0, 0, h.offset},
-                               ArrayRef<int64_t>{1, 1, 1},
-                               builder.getStringAttr(node));
+  return onnx::SliceOp::create(
+      builder, loc, withShape(x, shape), x, ArrayRef<int64_t>{0, 0, h.offset},
+      ArrayRef<int64_t>{1, 1, 1}, builder.getStringAttr(node));
 }
 
 //===----------------------------------------------------------------------===//
@@ -217,6 +217,70 @@ static onnx::SoftmaxOp peelProbabilities(Value value) {
 }
 
 //===----------------------------------------------------------------------===//
+// Causal masks
+//===----------------------------------------------------------------------===//
+
+/// The conditions that `value` is the conjunction of.
+static void collectConditions(Value value, SmallVectorImpl<Value> &all) {
+  auto both = value.getDefiningOp<onnx::BinaryOp>();
+  if (!both || both.getKind() != BinaryKind::And)
+    return all.push_back(value);
+  collectConditions(both.getA(), all);
+  collectConditions(both.getB(), all);
+}
+
+namespace {
+/// A bias and whether "causal" was taken out of it.
+struct Bias {
+  Value rest; // null: nothing is left
+  bool causal = false;
+};
+} // namespace
+
+/// Takes constant parts out of `where(condition and ..., 0, masked)`, as
+/// decoders with a key mask have it: what is always true, and what is causal.
+static std::optional<Bias> withoutConstantConditions(onnx::AttentionOp op) {
+  auto where = op.getBias().getDefiningOp<onnx::WhereOp>();
+  if (!where || uniformValue(where.getA()) != 0.0)
+    return std::nullopt;
+  std::optional<double> masked = uniformValue(where.getB());
+  if (!masked || !(*masked <= maskedScore))
+    return std::nullopt;
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  SmallVector<Value> conditions;
+  collectConditions(where.getCondition(), conditions);
+  int64_t queries = shapeOf(op.getQ())[1], keys = shapeOf(op.getK())[1];
+  Bias bias;
+  bool changed = false;
+  for (Value condition : conditions) {
+    if (uniformValue(condition) == 1.0) {
+      changed = true;
+      continue;
+    }
+    if (isConstant(condition) && !bias.causal) {
+      Value mask = additiveMask(builder, loc, condition, *masked, false);
+      if (isCausalMask(mask, queries, keys)) {
+        changed = bias.causal = true;
+        continue;
+      }
+    }
+    bias.rest = bias.rest ? binary(builder, loc, BinaryKind::And, bias.rest,
+                                   condition, where.getNode())
+                          : condition;
+  }
+  if (!changed)
+    return std::nullopt;
+  if (!bias.rest)
+    return bias;
+  ArrayRef<int64_t> shape = shapeOf(bias.rest);
+  if (shape.size() != 4 || shape[1] != 1 || shape[3] != keys)
+    return std::nullopt;
+  bias.rest = additiveMask(builder, loc, bias.rest, *masked, false);
+  return bias;
+}
+
+//===----------------------------------------------------------------------===//
 // The rewrite
 //===----------------------------------------------------------------------===//
 
@@ -260,11 +324,11 @@ private:
       return false;
     auto query = matchHeads(product.getInputs()[0], rank - 2, rank - 1);
     auto key = matchHeads(product.getInputs()[1], rank - 1, rank - 2);
-    auto value = matchHeads(output.getInputs()[1], valueRank - 2,
-                            valueRank - 1);
-    for (auto [heads, what] : {std::pair(&query, "queries"),
-                               std::pair(&key, "keys"),
-                               std::pair(&value, "values")})
+    auto value =
+        matchHeads(output.getInputs()[1], valueRank - 2, valueRank - 1);
+    for (auto [heads, what] :
+         {std::pair(&query, "queries"), std::pair(&key, "keys"),
+          std::pair(&value, "values")})
       if (!*heads) {
         why = std::string("the ") + what +
               " of this attention are not heads of a [batch, token, feature] "
@@ -290,8 +354,7 @@ private:
     Value value =
         maskOfRank4(builder, loc(), mask.value, mask.scores, extents, why);
     if (value && mask.isCondition)
-      return additiveMask(builder, loc(), value, mask.masked,
-                          mask.isInverted);
+      return additiveMask(builder, loc(), value, mask.masked, mask.isInverted);
     return value;
   }
 
@@ -339,13 +402,22 @@ struct FuseAttentionPass
     getOperation().walk([&](onnx::AttentionOp op) { simplifyMask(op); });
   }
 
-  /// A bias that says "causal" becomes the flag.
+  /// A bias that says "causal", alone or together with other conditions,
+  /// becomes the flag.
   void simplifyMask(onnx::AttentionOp op) {
-    if (!op.getBias() || !isCausalMask(op.getBias()))
+    if (!op.getBias() || op.getCausal())
       return;
-    op.getBiasMutable().clear();
-    op.setCausal(true);
-    ++causalMasks;
+    Bias bias{op.getBias(), false};
+    if (isCausalMask(op.getBias(), shapeOf(op.getQ())[1],
+                     shapeOf(op.getK())[1]))
+      bias = {nullptr, true};
+    else if (std::optional<Bias> parts = withoutConstantConditions(op))
+      bias = *parts;
+    if (bias.rest != op.getBias())
+      op.getBiasMutable().assign(bias.rest ? ValueRange(bias.rest)
+                                           : ValueRange());
+    op.setCausal(bias.causal);
+    causalMasks += bias.causal;
   }
 };
 } // namespace

@@ -26,7 +26,8 @@ using namespace wsec::simplify;
 namespace {
 /// A chain of reshapes and transposes that changes no order is a reshape of
 /// its root, or nothing.
-template <typename LayoutOp> struct CancelLayouts : OpRewritePattern<LayoutOp> {
+template <typename LayoutOp>
+struct CancelLayouts : OpRewritePattern<LayoutOp> {
   using OpRewritePattern<LayoutOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(LayoutOp op,
                                 PatternRewriter &rewriter) const override {
@@ -40,6 +41,20 @@ template <typename LayoutOp> struct CancelLayouts : OpRewritePattern<LayoutOp> {
       return rewriter.notifyMatchFailure(op, "is a reshape already");
     rewriter.replaceOp(op, reshapeTo(rewriter, op.getLoc(), traced.root,
                                      shapeOf(op.getResult()), op.getNode()));
+    return success();
+  }
+};
+
+/// Two reshapes are one.
+struct MergeReshapes : OpRewritePattern<onnx::ReshapeOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(onnx::ReshapeOp op,
+                                PatternRewriter &rewriter) const override {
+    auto first = op.getX().getDefiningOp<onnx::ReshapeOp>();
+    if (!first)
+      return rewriter.notifyMatchFailure(op, "the only reshape");
+    rewriter.replaceOp(op, reshapeTo(rewriter, op.getLoc(), first.getX(),
+                                     shapeOf(op.getY()), op.getNode()));
     return success();
   }
 };
@@ -71,8 +86,8 @@ struct ComposeTransposes : OpRewritePattern<onnx::TransposeOp> {
     Value x = reshapeTo(rewriter, loc, traced.root, rootShape, op.getNode());
     x = onnx::TransposeOp::create(rewriter, loc, withShape(x, resultShape), x,
                                   perm, op.getNode());
-    rewriter.replaceOp(op, reshapeTo(rewriter, loc, x, shapeOf(op.getY()),
-                                     op.getNode()));
+    rewriter.replaceOp(
+        op, reshapeTo(rewriter, loc, x, shapeOf(op.getY()), op.getNode()));
     return success();
   }
 
@@ -146,7 +161,8 @@ namespace {
 /// op(layout(x)) -> layout(op(x)) for operators that work on each token.
 /// Further operands come through the same layout or are the same for all
 /// tokens: numbers, vectors of features, weights.
-template <typename TokenOp> struct SinkLayout : OpRewritePattern<TokenOp> {
+template <typename TokenOp>
+struct SinkLayout : OpRewritePattern<TokenOp> {
   using OpRewritePattern<TokenOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(TokenOp op,
                                 PatternRewriter &rewriter) const override {
@@ -204,8 +220,8 @@ struct PickToken : OpRewritePattern<onnx::SliceOp> {
     Value product = binary(rewriter, op.getLoc(), onnx::BinaryKind::Mul,
                            op.getX(), chosen, op.getNode());
     rewriter.replaceOpWithNewOp<onnx::ReduceOp>(
-        op, op.getType(), onnx::ReduceKind::Sum, product,
-        ArrayRef<int64_t>{1}, true, op.getNode());
+        op, op.getType(), onnx::ReduceKind::Sum, product, ArrayRef<int64_t>{1},
+        true, op.getNode());
     return success();
   }
 };
@@ -215,7 +231,8 @@ struct PickToken : OpRewritePattern<onnx::SliceOp> {
 //===----------------------------------------------------------------------===//
 
 /// An operand need not be expanded where the operator broadcasts it anyway.
-template <typename OpType> struct DropExpand : OpRewritePattern<OpType> {
+template <typename OpType>
+struct DropExpand : OpRewritePattern<OpType> {
   using OpRewritePattern<OpType>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpType op,
                                 PatternRewriter &rewriter) const override {
@@ -237,7 +254,8 @@ template <typename OpType> struct DropExpand : OpRewritePattern<OpType> {
 };
 
 /// f(expand(x)) -> expand(f(x))
-template <typename OpType> struct SinkExpand : OpRewritePattern<OpType> {
+template <typename OpType>
+struct SinkExpand : OpRewritePattern<OpType> {
   using OpRewritePattern<OpType>::OpRewritePattern;
   LogicalResult matchAndRewrite(OpType op,
                                 PatternRewriter &rewriter) const override {
@@ -246,8 +264,7 @@ template <typename OpType> struct SinkExpand : OpRewritePattern<OpType> {
       return rewriter.notifyMatchFailure(op, "not expanded");
     Operation *moved = rewriter.clone(*op);
     moved->setOperand(0, expand.getX());
-    moved->getResult(0).setType(
-        withShape(op.getY(), shapeOf(expand.getX())));
+    moved->getResult(0).setType(withShape(op.getY(), shapeOf(expand.getX())));
     rewriter.replaceOpWithNewOp<onnx::ExpandOp>(
         op, op.getType(), moved->getResult(0), op.getNodeAttr());
     return success();
@@ -382,8 +399,8 @@ struct AddBias : OpRewritePattern<onnx::BinaryOp> {
                                 PatternRewriter &rewriter) const override {
     if (op.getKind() != onnx::BinaryKind::Add)
       return failure();
-    for (auto [y, bias] : {std::pair(op.getA(), op.getB()),
-                           std::pair(op.getB(), op.getA())}) {
+    for (auto [y, bias] :
+         {std::pair(op.getA(), op.getB()), std::pair(op.getB(), op.getA())}) {
       auto product = y.getDefiningOp<onnx::MatMulOp>();
       if (!product || product.getBias() || !y.hasOneUse() ||
           !isConstant(bias) ||
@@ -404,16 +421,15 @@ struct AddBias : OpRewritePattern<onnx::BinaryOp> {
 /// Holds for a slice of the last axis only, without steps.
 static bool isFeatureSlice(Operation *op) {
   auto slice = dyn_cast<onnx::SliceOp>(op);
-  if (!slice || !llvm::all_of(slice.getSteps(), [](int64_t s) {
-        return s == 1;
-      }))
+  if (!slice ||
+      !llvm::all_of(slice.getSteps(), [](int64_t s) { return s == 1; }))
     return false;
   return shapeOf(slice.getX()).drop_back() == shapeOf(slice.getY()).drop_back();
 }
 
 /// Columns [start, start + size) of a constant.
-static Value columnsOf(PatternRewriter &rewriter, Value constant,
-                       int64_t start, int64_t size) {
+static Value columnsOf(PatternRewriter &rewriter, Value constant, int64_t start,
+                       int64_t size) {
   std::optional<Fact> fact = factOf(constant);
   size_t last = fact->shape.size() - 1;
   auto view = fact->constant->view.sliced(last, start, size, 1);
@@ -445,9 +461,8 @@ struct SplitProduct : OpRewritePattern<onnx::MatMulOp> {
       int64_t size = shapeOf(slice.getY()).back();
       rewriter.setInsertionPoint(op);
       Value weight = columnsOf(rewriter, op.getWeight(), start, size);
-      Value bias = op.getBias()
-                       ? columnsOf(rewriter, op.getBias(), start, size)
-                       : Value();
+      Value bias = op.getBias() ? columnsOf(rewriter, op.getBias(), start, size)
+                                : Value();
       if (!weight)
         return rewriter.notifyMatchFailure(op, "the weight has no such view");
       rewriter.replaceOpWithNewOp<onnx::MatMulOp>(
@@ -463,17 +478,17 @@ struct FuseMatMulPass : wsec::simplify::impl::FuseMatMulBase<FuseMatMulPass> {
   void runOnOperation() override {
     MLIRContext *context = &getContext();
     RewritePatternSet patterns(context);
-    patterns.add<CancelLayouts<onnx::ReshapeOp>,
-                 CancelLayouts<onnx::TransposeOp>, ComposeTransposes,
-                 ReshapeConstant, PickToken,
-                 SinkLayout<onnx::MatMulOp>, SinkLayout<onnx::LayerNormOp>,
-                 SinkLayout<onnx::RMSNormOp>, SinkLayout<onnx::SoftmaxOp>,
-                 SinkLayout<onnx::UnaryOp>, SinkLayout<onnx::CastOp>,
-                 SinkLayout<onnx::BinaryOp>, SinkLayout<onnx::WhereOp>,
-                 DropExpand<onnx::BinaryOp>, DropExpand<onnx::WhereOp>,
-                 SinkExpand<onnx::UnaryOp>, SinkExpand<onnx::CastOp>,
-                 SinkExpandBelowBinary, SinkExpandBelowReduce,
-                 BroadcastConstant>(context);
+    patterns
+        .add<CancelLayouts<onnx::ReshapeOp>, CancelLayouts<onnx::TransposeOp>,
+             ComposeTransposes, MergeReshapes, ReshapeConstant, PickToken,
+             SinkLayout<onnx::MatMulOp>, SinkLayout<onnx::LayerNormOp>,
+             SinkLayout<onnx::RMSNormOp>, SinkLayout<onnx::SoftmaxOp>,
+             SinkLayout<onnx::UnaryOp>, SinkLayout<onnx::CastOp>,
+             SinkLayout<onnx::BinaryOp>, SinkLayout<onnx::WhereOp>,
+             DropExpand<onnx::BinaryOp>, DropExpand<onnx::WhereOp>,
+             SinkExpand<onnx::UnaryOp>, SinkExpand<onnx::CastOp>,
+             SinkExpandBelowBinary, SinkExpandBelowReduce, BroadcastConstant>(
+            context);
     patterns.add<AddBias>(context, biases);
     patterns.add<SplitProduct>(context, parts);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {

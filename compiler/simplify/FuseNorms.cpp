@@ -65,12 +65,12 @@ static bool isMeanSquare(Value v, Value d, double &epsilon) {
   auto sum = binaryOf(v, BinaryKind::Add);
   if (!sum)
     return false;
-  for (auto [mean, constant] : {std::pair(sum.getA(), sum.getB()),
-                                std::pair(sum.getB(), sum.getA())}) {
+  for (auto [mean, constant] :
+       {std::pair(sum.getA(), sum.getB()), std::pair(sum.getB(), sum.getA())}) {
     std::optional<double> number = uniformValue(constant);
     Value square = number ? meanOperand(mean) : Value();
-    auto product = square ? binaryOf(square, BinaryKind::Mul)
-                          : onnx::BinaryOp();
+    auto product =
+        square ? binaryOf(square, BinaryKind::Mul) : onnx::BinaryOp();
     if (!product || product.getA() != d || product.getB() != d)
       continue;
     epsilon = *number;
@@ -133,9 +133,8 @@ struct FuseNormsPass : wsec::simplify::impl::FuseNormsBase<FuseNormsPass> {
     int64_t extent = shapeOf(norm.x).back();
     Value last = op.getResult();
     Value scale = takeVector(last, BinaryKind::Mul, extent);
-    Value bias = norm.subtractsMean
-                     ? takeVector(last, BinaryKind::Add, extent)
-                     : Value();
+    Value bias = norm.subtractsMean ? takeVector(last, BinaryKind::Add, extent)
+                                    : Value();
     // Behind the last operator of the norm everything it needs is there.
     OpBuilder builder(last.getDefiningOp());
     Location loc = op.getLoc();
@@ -152,8 +151,8 @@ struct FuseNormsPass : wsec::simplify::impl::FuseNormsBase<FuseNormsPass> {
       y = onnx::LayerNormOp::create(builder, loc, norm.x.getType(), norm.x,
                                     scale, bias, epsilon, node);
     else
-      y = onnx::RMSNormOp::create(builder, loc, norm.x.getType(), norm.x,
-                                  scale, epsilon, node);
+      y = onnx::RMSNormOp::create(builder, loc, norm.x.getType(), norm.x, scale,
+                                  epsilon, node);
     last.replaceAllUsesWith(y);
     ++norms;
   }

@@ -37,8 +37,8 @@ static std::optional<Fact> gatherAsView(const Fact &table, int64_t axis,
   for (size_t i = 1; i < indices.size(); ++i)
     if (indices[i] - indices[i - 1] != step)
       return std::nullopt;
-  auto sliced = table.constant->view.sliced(axis, indices.front(),
-                                            indices.size(), step);
+  auto sliced =
+      table.constant->view.sliced(axis, indices.front(), indices.size(), step);
   if (!sliced)
     return std::nullopt;
   auto shaped = sliced->reshaped(result);

@@ -117,9 +117,9 @@ struct InferAndFoldPass
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (auto node = dyn_cast<onnx::NodeOp>(op))
         foldedNodes += fold(node, inference);
-    function.setFunctionType(FunctionType::get(
-        &getContext(), body.getArgumentTypes(),
-        body.getTerminator()->getOperandTypes()));
+    function.setFunctionType(
+        FunctionType::get(&getContext(), body.getArgumentTypes(),
+                          body.getTerminator()->getOperandTypes()));
   }
 
   /// Replaces a node whose used results are all known.

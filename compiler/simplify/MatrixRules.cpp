@@ -150,8 +150,7 @@ static bool multiHeadAttention(Node &node) {
   const Fact &q = node.input(0), &v = node.input(2);
   if (q.rank() != 3 || v.rank() != 3)
     return node.fail("packed or 5-D operands");
-  node.outputs[0] =
-      unknown(q.type, {q.shape[0], q.shape[1], v.shape.back()});
+  node.outputs[0] = unknown(q.type, {q.shape[0], q.shape[1], v.shape.back()});
   return true;
 }
 

@@ -25,8 +25,8 @@ struct Parts {
 static Value build(Naming &n, const Parts &p) {
   int64_t size = shapeOf(p.q)[2] / p.heads;
   double scale = p.scale != 0 ? p.scale : 1 / std::sqrt(double(size));
-  auto type = withShape(
-      p.q, {shapeOf(p.q)[0], shapeOf(p.q)[1], shapeOf(p.v)[2]});
+  auto type =
+      withShape(p.q, {shapeOf(p.q)[0], shapeOf(p.q)[1], shapeOf(p.v)[2]});
   return onnx::AttentionOp::create(
       n.builder(), n.loc(), type, p.q, p.k, p.v, p.bias,
       n.builder().getI64IntegerAttr(p.heads),

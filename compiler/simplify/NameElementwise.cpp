@@ -15,19 +15,22 @@ using onnx::UnaryKind;
 // Simple functions
 //===----------------------------------------------------------------------===//
 
-template <UnaryKind kind> static bool oneOperand(Naming &n) {
+template <UnaryKind kind>
+static bool oneOperand(Naming &n) {
   return n.replace(n.unary(kind, n.input(0)));
 }
 
 /// Min, Max and Sum take any number of operands.
-template <BinaryKind kind> static bool fromTheLeft(Naming &n) {
+template <BinaryKind kind>
+static bool fromTheLeft(Naming &n) {
   Value result = n.input(0);
   for (size_t i = 1; i < n.op().getInputs().size(); ++i)
     result = n.binary(kind, result, n.input(i));
   return n.replace(result);
 }
 
-template <BinaryKind kind> static bool swapped(Naming &n) {
+template <BinaryKind kind>
+static bool swapped(Naming &n) {
   return n.replace(n.binary(kind, n.input(1), n.input(0)));
 }
 
@@ -45,16 +48,16 @@ static bool isNaN(Naming &n) {
 static bool pass(Naming &n) { return n.replace(n.input(0)); }
 
 static bool where(Naming &n) {
-  return n.replace(Value(onnx::WhereOp::create(
-      n.builder(), n.loc(), n.resultType(), n.input(0), n.input(1),
-      n.input(2), n.nameAttr())));
+  return n.replace(Value(
+      onnx::WhereOp::create(n.builder(), n.loc(), n.resultType(), n.input(0),
+                            n.input(1), n.input(2), n.nameAttr())));
 }
 
 static Value castTo(Naming &n, Value x, Type element) {
   if (typeOf(x).getElementType() == element)
     return x;
-  return onnx::CastOp::create(n.builder(), n.loc(), typeOf(x).clone(element),
-                              x, n.nameAttr());
+  return onnx::CastOp::create(n.builder(), n.loc(), typeOf(x).clone(element), x,
+                              n.nameAttr());
 }
 
 static bool cast(Naming &n) {
@@ -71,8 +74,8 @@ static bool pow(Naming &n) {
     if (*known == 2)
       return n.replace(n.binary(BinaryKind::Mul, x, x));
     if (*known == 3)
-      return n.replace(n.binary(BinaryKind::Mul,
-                                n.binary(BinaryKind::Mul, x, x), x));
+      return n.replace(
+          n.binary(BinaryKind::Mul, n.binary(BinaryKind::Mul, x, x), x));
     if (*known == 0.5)
       return n.replace(n.unary(UnaryKind::Sqrt, x));
     if (*known == -0.5)
@@ -138,8 +141,8 @@ static Value geluErf(Naming &n, Value x) {
 
 static Value geluTanh(Naming &n, Value x) {
   Value square = n.binary(BinaryKind::Mul, x, x);
-  Value inner = n.binary(BinaryKind::Mul,
-                         n.binary(BinaryKind::Mul, square, 0.044715), x);
+  Value inner =
+      n.binary(BinaryKind::Mul, n.binary(BinaryKind::Mul, square, 0.044715), x);
   inner = n.binary(BinaryKind::Add, x, inner);
   inner = n.binary(BinaryKind::Mul, inner, std::sqrt(2 / M_PI));
   return halfTimesOnePlus(n, x, n.unary(UnaryKind::Tanh, inner));
@@ -147,8 +150,7 @@ static Value geluTanh(Naming &n, Value x) {
 
 static bool gelu(Naming &n) {
   bool usesTanh = n.node().stringAttr("approximate", "none") == "tanh";
-  return n.replace(usesTanh ? geluTanh(n, n.input(0))
-                            : geluErf(n, n.input(0)));
+  return n.replace(usesTanh ? geluTanh(n, n.input(0)) : geluErf(n, n.input(0)));
 }
 
 /// The second operand is a bias.

@@ -36,8 +36,8 @@ static SmallVector<const Fact *> pointers(onnx::NodeOp op,
 
 Naming::Naming(onnx::NodeOp op, int64_t opset)
     : nodeOp(op), inputs(inputFacts(op)),
-      facts(op.getOpType(), opset, op.getOnnxAttributes(),
-            pointers(op, inputs), op.getNumResults()),
+      facts(op.getOpType(), opset, op.getOnnxAttributes(), pointers(op, inputs),
+            op.getNumResults()),
       build(op) {}
 
 Value Naming::transpose(Value x, ArrayRef<int64_t> perm) {
@@ -117,9 +117,7 @@ static NamingRule findNamingRule(onnx::NodeOp op) {
 /// Nodes with an operand or a result of unknown type stay; inference has said
 /// why.
 static bool isTyped(onnx::NodeOp op) {
-  auto typed = [](Type type) {
-    return isa<RankedTensorType, NoneType>(type);
-  };
+  auto typed = [](Type type) { return isa<RankedTensorType, NoneType>(type); };
   return llvm::all_of(op->getOperandTypes(), typed) &&
          llvm::all_of(op->getResultTypes(), typed);
 }

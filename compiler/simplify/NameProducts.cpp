@@ -97,9 +97,9 @@ static bool softmax(Naming &n) {
   if (*axis + 1 == int64_t(shape.size()))
     return n.replace(over(x));
   if (flattens) {
-    auto [rows, columns] = std::pair(
-        numElements(ArrayRef<int64_t>(shape).take_front(*axis)),
-        numElements(ArrayRef<int64_t>(shape).drop_front(*axis)));
+    auto [rows, columns] =
+        std::pair(numElements(ArrayRef<int64_t>(shape).take_front(*axis)),
+                  numElements(ArrayRef<int64_t>(shape).drop_front(*axis)));
     return n.replace(n.reshape(over(n.reshape(x, {rows, columns})), shape));
   }
   Shape swap(shape.size());
@@ -158,9 +158,9 @@ static Value rmsNormOf(Naming &n, Value x, int64_t axis, Value scale,
 static bool layerNorm(Naming &n) {
   std::optional<int64_t> axis =
       n.node().axisAttr(-1, shapeOf(n.input(0)).size());
-  return axis && n.replace(layerNormOf(n, n.input(0), *axis, n.input(1),
-                                       n.optional(2),
-                                       n.node().floatAttr("epsilon", 1e-5)));
+  return axis &&
+         n.replace(layerNormOf(n, n.input(0), *axis, n.input(1), n.optional(2),
+                               n.node().floatAttr("epsilon", 1e-5)));
 }
 
 static bool rmsNorm(Naming &n) {
@@ -187,8 +187,8 @@ static bool skipLayerNorm(Naming &n) {
 static bool skipRmsNorm(Naming &n) {
   Value sum = skipSum(n, n.optional(3));
   int64_t axis = shapeOf(sum).size() - 1;
-  Value y = rmsNormOf(n, sum, axis, n.input(2),
-                      n.node().floatAttr("epsilon", 1e-12));
+  Value y =
+      rmsNormOf(n, sum, axis, n.input(2), n.node().floatAttr("epsilon", 1e-12));
   return n.replace({y, Value(), Value(), sum});
 }
 

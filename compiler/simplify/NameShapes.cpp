@@ -82,8 +82,7 @@ static bool split(Naming &n) {
 }
 
 static bool concat(Naming &n) {
-  std::optional<int64_t> axis =
-      n.node().axisAttr(1, n.resultType().getRank());
+  std::optional<int64_t> axis = n.node().axisAttr(1, n.resultType().getRank());
   return axis && n.replace(n.concat(n.op().getInputs(), *axis));
 }
 
@@ -99,9 +98,8 @@ static bool gather(Naming &n) {
   if (!axis)
     return false;
   if (rank == 2 && *axis == 0 && isConstant(table))
-    return n.replace(Value(onnx::GatherOp::create(n.builder(), n.loc(),
-                                            n.resultType(), table, ids,
-                                            n.nameAttr())));
+    return n.replace(Value(onnx::GatherOp::create(
+        n.builder(), n.loc(), n.resultType(), table, ids, n.nameAttr())));
   if (!isConstant(ids))
     return n.fail("looks up other things than rows of a constant table");
   Shape indices = *n.node().ints(1, "indices");
@@ -134,9 +132,8 @@ static std::optional<Shape> linearSteps(const Shape &shape,
       steps[d] = at[dense[d]] - at[0];
   size_t next = 0;
   bool linear = true;
-  forEachPosition(shape, at[0], steps, [&](int64_t position) {
-    linear &= position == at[next++];
-  });
+  forEachPosition(shape, at[0], steps,
+                  [&](int64_t position) { linear &= position == at[next++]; });
   return linear ? std::optional(steps) : std::nullopt;
 }
 
@@ -147,8 +144,7 @@ static bool gatherND(Naming &n) {
   std::optional<Tensor> indices = n.node().input(1).load();
   Shape from(shapeOf(x)), to(n.resultType().getShape());
   if (!indices || n.node().intAttr("batch_dims", 0) != 0 || to.empty() ||
-      numElements(to) == 0 ||
-      indices->shape().back() != int64_t(from.size()))
+      numElements(to) == 0 || indices->shape().back() != int64_t(from.size()))
     return n.fail("looks up other things than single elements at constant "
                   "positions");
   Shape strides = rowMajorStrides(from);
@@ -186,17 +182,17 @@ static Value reduceTo(Naming &n, Value x, ReduceKind kind) {
     for (int64_t d = 0; d < rank; ++d)
       axes->push_back(d);
   }
-  return onnx::ReduceOp::create(n.builder(), n.loc(),
-                                withShape(x, n.resultType().getShape()), kind,
-                                x, *axes, bool(n.node().intAttr("keepdims", 1)),
-                                n.nameAttr());
+  return onnx::ReduceOp::create(
+      n.builder(), n.loc(), withShape(x, n.resultType().getShape()), kind, x,
+      *axes, bool(n.node().intAttr("keepdims", 1)), n.nameAttr());
 }
 
 static bool replaceUnlessNull(Naming &n, Value value) {
   return value && n.replace(value);
 }
 
-template <ReduceKind kind> static bool reduce(Naming &n) {
+template <ReduceKind kind>
+static bool reduce(Naming &n) {
   return replaceUnlessNull(n, reduceTo(n, n.input(0), kind));
 }
 

@@ -228,11 +228,10 @@ std::optional<Shape> wsec::simplify::broadcastShapes(ArrayRef<int64_t> a,
 std::string wsec::simplify::printShape(ArrayRef<int64_t> shape) {
   if (shape.empty())
     return "scalar";
-  return llvm::join(llvm::map_range(shape,
-                                    [](int64_t extent) {
-                                      return std::to_string(extent);
-                                    }),
-                    "x");
+  return llvm::join(
+      llvm::map_range(shape,
+                      [](int64_t extent) { return std::to_string(extent); }),
+      "x");
 }
 
 std::optional<ElementType> wsec::simplify::elementTypeOf(Type type) {
@@ -249,12 +248,18 @@ std::optional<ElementType> wsec::simplify::elementTypeOf(Type type) {
     return std::nullopt;
   bool isUnsigned = integer.isUnsigned();
   switch (integer.getWidth()) {
-  case 1: return ElementType::Bool;
-  case 8: return isUnsigned ? ElementType::UInt8 : ElementType::Int8;
-  case 16: return isUnsigned ? ElementType::UInt16 : ElementType::Int16;
-  case 32: return isUnsigned ? ElementType::UInt32 : ElementType::Int32;
-  case 64: return isUnsigned ? ElementType::UInt64 : ElementType::Int64;
-  default: return std::nullopt;
+  case 1:
+    return ElementType::Bool;
+  case 8:
+    return isUnsigned ? ElementType::UInt8 : ElementType::Int8;
+  case 16:
+    return isUnsigned ? ElementType::UInt16 : ElementType::Int16;
+  case 32:
+    return isUnsigned ? ElementType::UInt32 : ElementType::Int32;
+  case 64:
+    return isUnsigned ? ElementType::UInt64 : ElementType::Int64;
+  default:
+    return std::nullopt;
   }
 }
 
@@ -263,19 +268,32 @@ Type wsec::simplify::toMlirType(MLIRContext *context, ElementType type) {
     return IntegerType::get(context, width, IntegerType::Unsigned);
   };
   switch (type) {
-  case ElementType::Float16: return Float16Type::get(context);
-  case ElementType::BFloat16: return BFloat16Type::get(context);
-  case ElementType::Float32: return Float32Type::get(context);
-  case ElementType::Float64: return Float64Type::get(context);
-  case ElementType::Bool: return IntegerType::get(context, 1);
-  case ElementType::Int8: return IntegerType::get(context, 8);
-  case ElementType::Int16: return IntegerType::get(context, 16);
-  case ElementType::Int32: return IntegerType::get(context, 32);
-  case ElementType::Int64: return IntegerType::get(context, 64);
-  case ElementType::UInt8: return unsignedType(8);
-  case ElementType::UInt16: return unsignedType(16);
-  case ElementType::UInt32: return unsignedType(32);
-  case ElementType::UInt64: return unsignedType(64);
+  case ElementType::Float16:
+    return Float16Type::get(context);
+  case ElementType::BFloat16:
+    return BFloat16Type::get(context);
+  case ElementType::Float32:
+    return Float32Type::get(context);
+  case ElementType::Float64:
+    return Float64Type::get(context);
+  case ElementType::Bool:
+    return IntegerType::get(context, 1);
+  case ElementType::Int8:
+    return IntegerType::get(context, 8);
+  case ElementType::Int16:
+    return IntegerType::get(context, 16);
+  case ElementType::Int32:
+    return IntegerType::get(context, 32);
+  case ElementType::Int64:
+    return IntegerType::get(context, 64);
+  case ElementType::UInt8:
+    return unsignedType(8);
+  case ElementType::UInt16:
+    return unsignedType(16);
+  case ElementType::UInt32:
+    return unsignedType(32);
+  case ElementType::UInt64:
+    return unsignedType(64);
   }
   llvm_unreachable("unknown element type");
 }
@@ -303,8 +321,8 @@ std::optional<Tensor> wsec::simplify::tensorOf(DenseElementsAttr elements) {
 
 DenseElementsAttr wsec::simplify::denseOf(MLIRContext *context,
                                           const Tensor &tensor) {
-  auto type = RankedTensorType::get(tensor.shape(),
-                                    toMlirType(context, tensor.type()));
+  auto type =
+      RankedTensorType::get(tensor.shape(), toMlirType(context, tensor.type()));
   if (tensor.type() == ElementType::Bool) {
     SmallVector<bool> values;
     for (int64_t i = 0; i < tensor.size(); ++i)

@@ -42,9 +42,8 @@ std::optional<Fact> wsec::simplify::factOf(Value value) {
     return fact;
   if (auto storage = storageOf(op, *element))
     fact.constant = Constant{
-        std::move(storage),
-        StridedView::strided(fact.shape, op.getViewOffset(),
-                             op.getViewStrides())};
+        std::move(storage), StridedView::strided(fact.shape, op.getViewOffset(),
+                                                 op.getViewStrides())};
   return fact;
 }
 
@@ -59,14 +58,13 @@ static Attribute attributeOf(MLIRContext *context, const Storage &storage) {
 Value wsec::simplify::materialize(OpBuilder &builder, Location loc,
                                   const Fact &fact, StringRef node) {
   MLIRContext *context = builder.getContext();
-  auto type =
-      RankedTensorType::get(fact.shape, toMlirType(context, fact.type));
+  auto type = RankedTensorType::get(fact.shape, toMlirType(context, fact.type));
   const Storage &storage = *fact.constant->storage;
   const StridedView &view = fact.constant->view;
   std::optional<Shape> strides = view.strides();
   // A view keeps what is in a file there, and repetitions unrepeated.
-  bool keepsView = storage.isExternal() ||
-                   fact.bytes() > storage.tensor->bytes();
+  bool keepsView =
+      storage.isExternal() || fact.bytes() > storage.tensor->bytes();
   if (strides && keepsView && numElements(fact.shape) > 0) {
     int64_t stored = storage.isExternal()
                          ? storage.fileBytes / storedBytes(storage.type)
@@ -81,9 +79,8 @@ Value wsec::simplify::materialize(OpBuilder &builder, Location loc,
   std::optional<Tensor> tensor = fact.load();
   if (!tensor)
     return nullptr;
-  return onnx::ConstantOp::create(builder, loc, type,
-                                  denseOf(context, *tensor), IntegerAttr(),
-                                  DenseI64ArrayAttr(),
+  return onnx::ConstantOp::create(builder, loc, type, denseOf(context, *tensor),
+                                  IntegerAttr(), DenseI64ArrayAttr(),
                                   builder.getStringAttr(node));
 }
 
@@ -129,8 +126,8 @@ Value wsec::simplify::binary(OpBuilder &builder, Location loc,
                              onnx::BinaryKind kind, Value a, Value b,
                              StringRef node) {
   Shape shape = *broadcastShapes(shapeOf(a), shapeOf(b));
-  Type element = isComparison(kind) ? builder.getI1Type()
-                                    : typeOf(a).getElementType();
+  Type element =
+      isComparison(kind) ? builder.getI1Type() : typeOf(a).getElementType();
   return onnx::BinaryOp::create(builder, loc,
                                 RankedTensorType::get(shape, element), kind, a,
                                 b, builder.getStringAttr(node));

@@ -39,7 +39,8 @@ struct Norm1 : Sum {
   static double join(double sum, double x) { return sum + std::fabs(x); }
 };
 
-template <typename Reduction> static void fold(Node &node, const Shape &axes) {
+template <typename Reduction>
+static void fold(Node &node, const Shape &axes) {
   Fact &output = node.outputs[0];
   const Fact &x = node.input(0);
   auto tensors = node.loadAll(output);
@@ -71,7 +72,8 @@ template <typename Reduction> static void fold(Node &node, const Shape &axes) {
 }
 
 /// Axes are an input from opset 18 on (ReduceSum: 13), an attribute before.
-template <typename Reduction> static bool reduce(Node &node) {
+template <typename Reduction>
+static bool reduce(Node &node) {
   if (!node.needs(1))
     return false;
   const Fact &x = node.input(0);
@@ -100,14 +102,10 @@ template <typename Reduction> static bool reduce(Node &node) {
 
 llvm::ArrayRef<NamedRule> wsec::simplify::reduceRules() {
   static const NamedRule rules[] = {
-      {"ReduceSum", reduce<Sum>},
-      {"ReduceMean", reduce<Mean>},
-      {"ReduceMax", reduce<Largest>},
-      {"ReduceMin", reduce<Smallest>},
-      {"ReduceProd", reduce<Product>},
-      {"ReduceSumSquare", reduce<SumSquare>},
-      {"ReduceL2", reduce<Norm2>},
-      {"ReduceL1", reduce<Norm1>},
+      {"ReduceSum", reduce<Sum>},      {"ReduceMean", reduce<Mean>},
+      {"ReduceMax", reduce<Largest>},  {"ReduceMin", reduce<Smallest>},
+      {"ReduceProd", reduce<Product>}, {"ReduceSumSquare", reduce<SumSquare>},
+      {"ReduceL2", reduce<Norm2>},     {"ReduceL1", reduce<Norm1>},
   };
   return rules;
 }

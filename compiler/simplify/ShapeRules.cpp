@@ -43,8 +43,8 @@ static bool shape(Node &node) {
   int64_t start = clamp(node.intAttr("start", 0));
   int64_t end = clamp(node.intAttr("end", rank));
   ArrayRef<int64_t> extents = node.input(0).shape;
-  node.outputs[0] = Fact::ofTensor(Tensor::ofInts(
-      extents.slice(start, std::max<int64_t>(end - start, 0))));
+  node.outputs[0] = Fact::ofTensor(
+      Tensor::ofInts(extents.slice(start, std::max<int64_t>(end - start, 0))));
   return true;
 }
 
@@ -79,8 +79,8 @@ static bool constant(Node &node) {
     scalar.setInt(0, node.intAttr("value_int", 0));
     node.outputs[0] = Fact::ofTensor(std::move(scalar));
   } else if (node.hasAttr("value_float"))
-    node.outputs[0] = Fact::ofTensor(Tensor::scalar(
-        ElementType::Float32, node.floatAttr("value_float", 0)));
+    node.outputs[0] = Fact::ofTensor(
+        Tensor::scalar(ElementType::Float32, node.floatAttr("value_float", 0)));
   else if (std::optional<Shape> ints = node.intsAttr("value_ints"))
     node.outputs[0] = Fact::ofTensor(Tensor::ofInts(*ints));
   else
@@ -166,8 +166,8 @@ static bool unsqueeze(Node &node) {
   if (!node.needs(1))
     return false;
   const Shape &x = node.input(0).shape;
-  std::optional<Shape> stated = node.has(1) ? node.ints(1, "axes")
-                                            : node.intsAttr("axes");
+  std::optional<Shape> stated =
+      node.has(1) ? node.ints(1, "axes") : node.intsAttr("axes");
   if (!stated)
     return node.fail("axes are missing");
   std::optional<Shape> axes = node.axes(1, x.size() + stated->size());
@@ -198,8 +198,8 @@ static bool transpose(Node &node) {
                   reversed.rend()))
     return node.fail("perm is no permutation of " + llvm::Twine(x.rank()) +
                      " dimensions");
-  node.outputs[0] = reindexed(
-      x, [&](const StridedView &view) -> std::optional<StridedView> {
+  node.outputs[0] =
+      reindexed(x, [&](const StridedView &view) -> std::optional<StridedView> {
         return view.transposed(perm);
       });
   return true;
@@ -216,8 +216,8 @@ static bool expand(Node &node) {
   if (!to)
     return node.fail("cannot expand " + printShape(x.shape) + " to " +
                      printShape(*stated));
-  node.outputs[0] = reindexed(
-      x, [&](const StridedView &view) -> std::optional<StridedView> {
+  node.outputs[0] =
+      reindexed(x, [&](const StridedView &view) -> std::optional<StridedView> {
         return view.expanded(*to);
       });
   return true;
@@ -272,8 +272,8 @@ std::optional<Box> wsec::simplify::sliceBox(Node &node) {
   const Shape &x = node.input(0).shape;
   int64_t rank = x.size();
   Box box{Shape(rank, 0), x, Shape(rank, 1)};
-  for (auto [start, end, stated, step] : llvm::zip(
-           bounds->starts, bounds->ends, bounds->axes, bounds->steps)) {
+  for (auto [start, end, stated, step] :
+       llvm::zip(bounds->starts, bounds->ends, bounds->axes, bounds->steps)) {
     int64_t axis = stated < 0 ? stated + rank : stated;
     if (axis < 0 || axis >= rank || step == 0) {
       node.fail("an axis outside the rank, or a step of 0");
@@ -303,8 +303,8 @@ static bool slice(Node &node) {
     return false;
   Fact result = node.input(0);
   for (int64_t d = 0; d < result.rank(); ++d)
-    result = sliceFact(result, d, box->starts[d], box->extents[d],
-                       box->steps[d]);
+    result =
+        sliceFact(result, d, box->starts[d], box->extents[d], box->steps[d]);
   node.outputs[0] = result;
   return true;
 }
@@ -401,11 +401,11 @@ static bool tile(Node &node) {
     repeated.append({count, extent});
     merged.push_back(count * extent);
   }
-  Fact wide = reindexed(
-      reshapeFact(x, paired),
-      [&](const StridedView &view) -> std::optional<StridedView> {
-        return view.expanded(repeated);
-      });
+  Fact wide =
+      reindexed(reshapeFact(x, paired),
+                [&](const StridedView &view) -> std::optional<StridedView> {
+                  return view.expanded(repeated);
+                });
   node.outputs[0] = reshapeFact(wide, merged);
   return true;
 }
@@ -447,9 +447,9 @@ static bool pad(Node &node) {
     return true;
   Tensor padded(result.type, result.shape);
   if (node.has(2) || node.hasAttr("value")) {
-    Tensor fill = node.has(2) ? (*tensors)[2]
-                              : Tensor::scalar(result.type,
-                                               node.floatAttr("value", 0));
+    Tensor fill = node.has(2)
+                      ? (*tensors)[2]
+                      : Tensor::scalar(result.type, node.floatAttr("value", 0));
     for (int64_t i = 0; i < padded.size(); ++i)
       padded.set(i, fill, 0);
   }
@@ -466,13 +466,20 @@ static bool pad(Node &node) {
 
 llvm::ArrayRef<NamedRule> wsec::simplify::shapeRules() {
   static const NamedRule rules[] = {
-      {"Shape", shape},         {"Size", size},
-      {"Constant", constant},   {"ConstantOfShape", constantOfShape},
-      {"Reshape", reshape},     {"Flatten", flatten},
-      {"Squeeze", squeeze},     {"Unsqueeze", unsqueeze},
-      {"Transpose", transpose}, {"Expand", expand},
-      {"Slice", slice},         {"Split", split},
-      {"Concat", concat},       {"Tile", tile},
+      {"Shape", shape},
+      {"Size", size},
+      {"Constant", constant},
+      {"ConstantOfShape", constantOfShape},
+      {"Reshape", reshape},
+      {"Flatten", flatten},
+      {"Squeeze", squeeze},
+      {"Unsqueeze", unsqueeze},
+      {"Transpose", transpose},
+      {"Expand", expand},
+      {"Slice", slice},
+      {"Split", split},
+      {"Concat", concat},
+      {"Tile", tile},
       {"Pad", pad},
   };
   return rules;

@@ -33,29 +33,41 @@ int64_t wsec::simplify::storedBytes(ElementType type) {
   }
 }
 
-std::optional<ElementType>
-wsec::simplify::elementTypeOfOnnx(int64_t number) {
+std::optional<ElementType> wsec::simplify::elementTypeOfOnnx(int64_t number) {
   switch (number) {
-  case 1: return ElementType::Float32;
-  case 2: return ElementType::UInt8;
-  case 3: return ElementType::Int8;
-  case 4: return ElementType::UInt16;
-  case 5: return ElementType::Int16;
-  case 6: return ElementType::Int32;
-  case 7: return ElementType::Int64;
-  case 9: return ElementType::Bool;
-  case 10: return ElementType::Float16;
-  case 11: return ElementType::Float64;
-  case 12: return ElementType::UInt32;
-  case 13: return ElementType::UInt64;
-  case 16: return ElementType::BFloat16;
-  default: return std::nullopt;
+  case 1:
+    return ElementType::Float32;
+  case 2:
+    return ElementType::UInt8;
+  case 3:
+    return ElementType::Int8;
+  case 4:
+    return ElementType::UInt16;
+  case 5:
+    return ElementType::Int16;
+  case 6:
+    return ElementType::Int32;
+  case 7:
+    return ElementType::Int64;
+  case 9:
+    return ElementType::Bool;
+  case 10:
+    return ElementType::Float16;
+  case 11:
+    return ElementType::Float64;
+  case 12:
+    return ElementType::UInt32;
+  case 13:
+    return ElementType::UInt64;
+  case 16:
+    return ElementType::BFloat16;
+  default:
+    return std::nullopt;
   }
 }
 
 static const llvm::fltSemantics &semanticsOf(ElementType type) {
-  return type == ElementType::Float16 ? APFloat::IEEEhalf()
-                                      : APFloat::BFloat();
+  return type == ElementType::Float16 ? APFloat::IEEEhalf() : APFloat::BFloat();
 }
 
 double wsec::simplify::roundTo(ElementType type, double value) {
@@ -72,14 +84,22 @@ double wsec::simplify::roundTo(ElementType type, double value) {
 
 int64_t wsec::simplify::wrapTo(ElementType type, int64_t value) {
   switch (type) {
-  case ElementType::Bool: return value != 0;
-  case ElementType::Int8: return int8_t(value);
-  case ElementType::Int16: return int16_t(value);
-  case ElementType::Int32: return int32_t(value);
-  case ElementType::UInt8: return uint8_t(value);
-  case ElementType::UInt16: return uint16_t(value);
-  case ElementType::UInt32: return uint32_t(value);
-  default: return value;
+  case ElementType::Bool:
+    return value != 0;
+  case ElementType::Int8:
+    return int8_t(value);
+  case ElementType::Int16:
+    return int16_t(value);
+  case ElementType::Int32:
+    return int32_t(value);
+  case ElementType::UInt8:
+    return uint8_t(value);
+  case ElementType::UInt16:
+    return uint16_t(value);
+  case ElementType::UInt32:
+    return uint32_t(value);
+  default:
+    return value;
   }
 }
 
@@ -120,12 +140,14 @@ void Tensor::set(int64_t i, const Tensor &from, int64_t j) {
     integers[i] = from.integers[j];
 }
 
-template <typename T> static T read(const char *bytes) {
+template <typename T>
+static T read(const char *bytes) {
   T value;
   std::memcpy(&value, bytes, sizeof(T));
   return value;
 }
-template <typename T> static void write(char *bytes, T value) {
+template <typename T>
+static void write(char *bytes, T value) {
   std::memcpy(bytes, &value, sizeof(T));
 }
 
@@ -222,8 +244,8 @@ Tensor Tensor::cast(ElementType to) const {
     else if (to == ElementType::Bool)
       result.setInt(i, asBool(i));
     else
-      result.setInt(i, isFloat(elementType) ? toInteger(floats[i])
-                                            : integers[i]);
+      result.setInt(i,
+                    isFloat(elementType) ? toInteger(floats[i]) : integers[i]);
   }
   return result;
 }

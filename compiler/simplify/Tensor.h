@@ -12,8 +12,19 @@ namespace wsec::simplify {
 
 /// Element types of ONNX tensors that have numbers in them.
 enum class ElementType {
-  Float16, BFloat16, Float32, Float64,
-  Bool, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64
+  Float16,
+  BFloat16,
+  Float32,
+  Float64,
+  Bool,
+  Int8,
+  Int16,
+  Int32,
+  Int64,
+  UInt8,
+  UInt16,
+  UInt32,
+  UInt64
 };
 
 bool isFloat(ElementType type);

@@ -136,8 +136,7 @@ public:
   }
 
 private:
-  std::map<std::tuple<std::string, std::string, std::string>, Problem>
-      problems;
+  std::map<std::tuple<std::string, std::string, std::string>, Problem> problems;
   unsigned next = 0;
   unsigned behind = 0;
 };

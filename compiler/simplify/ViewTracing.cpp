@@ -34,8 +34,8 @@ static std::optional<StridedView> throughSlice(onnx::SliceOp op,
 /// that changes no shape.
 static std::optional<std::pair<Value, double>> scaling(onnx::BinaryOp op) {
   if (op.getKind() == onnx::BinaryKind::Mul)
-    for (auto [x, c] : {std::pair(op.getA(), op.getB()),
-                        std::pair(op.getB(), op.getA())})
+    for (auto [x, c] :
+         {std::pair(op.getA(), op.getB()), std::pair(op.getB(), op.getA())})
       if (auto factor = uniformValue(c); factor && x.getType() == op.getType())
         return std::pair(Value(x), *factor);
   if (op.getKind() == onnx::BinaryKind::Div)

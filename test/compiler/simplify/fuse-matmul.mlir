@@ -1,0 +1,81 @@
+// RUN: wse-opt %s --onnx-fuse-matmul | FileCheck %s
+
+// The torch form of a projection: two reshapes around a product and a bias.
+// CHECK-LABEL: func.func @reshapes_cancel
+// CHECK-SAME: %[[X:.*]]: tensor<2x5x8xf32>)
+// CHECK: %[[Y:.*]] = onnx.matmul %[[X]], %{{.*}} bias %{{.*}} : (tensor<2x5x8xf32>, tensor<8x16xf32>, tensor<16xf32>) -> tensor<2x5x16xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @reshapes_cancel(%x: tensor<2x5x8xf32>) -> tensor<2x5x16xf32> {
+  %w = onnx.constant external<"none.bin", 0, 512> : tensor<8x16xf32>
+  %b = onnx.constant dense<1.0> : tensor<1x16xf32>
+  %flat = onnx.reshape %x : tensor<2x5x8xf32> -> tensor<10x8xf32>
+  %y = onnx.matmul %flat, %w : (tensor<10x8xf32>, tensor<8x16xf32>) -> tensor<10x16xf32>
+  %s = onnx.binary add %b, %y : (tensor<1x16xf32>, tensor<10x16xf32>) -> tensor<10x16xf32>
+  %z = onnx.reshape %s : tensor<10x16xf32> -> tensor<2x5x16xf32>
+  return %z : tensor<2x5x16xf32>
+}
+
+// Fused Q, K and V: three products by views of one weight.
+// CHECK-LABEL: func.func @parts
+// CHECK-DAG: %[[W0:.*]] = onnx.constant external<"none.bin", 0, 384> view offset 0 strides [12, 1] {{.*}}tensor<8x4xf32>
+// CHECK-DAG: %[[W1:.*]] = onnx.constant external<"none.bin", 0, 384> view offset 4 strides [12, 1] {{.*}}tensor<8x8xf32>
+// CHECK-DAG: %[[P0:.*]] = onnx.matmul %{{.*}}, %[[W0]]
+// CHECK-DAG: %[[P1:.*]] = onnx.matmul %{{.*}}, %[[W1]]
+// CHECK: return %[[P0]], %[[P1]]
+func.func @parts(%x: tensor<2x5x8xf32>) -> (tensor<2x5x4xf32>, tensor<2x5x8xf32>) {
+  %w = onnx.constant external<"none.bin", 0, 384> : tensor<8x12xf32>
+  %y = onnx.matmul %x, %w : (tensor<2x5x8xf32>, tensor<8x12xf32>) -> tensor<2x5x12xf32>
+  %p = onnx.slice %y {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<2x5x12xf32> -> tensor<2x5x4xf32>
+  %q = onnx.slice %y {starts = array<i64: 0, 0, 4>, steps = array<i64: 1, 1, 1>} : tensor<2x5x12xf32> -> tensor<2x5x8xf32>
+  return %p, %q : tensor<2x5x4xf32>, tensor<2x5x8xf32>
+}
+
+// Tokens first, as torch's attention has them: the transposes meet and cancel.
+// CHECK-LABEL: func.func @transposes_cancel
+// CHECK-NOT: transpose
+// CHECK: %[[Y:.*]] = onnx.matmul %{{.*}} -> tensor<2x5x8xf32>
+// CHECK-NEXT: return %[[Y]]
+func.func @transposes_cancel(%x: tensor<2x5x8xf32>) -> tensor<2x5x8xf32> {
+  %w = onnx.constant external<"none.bin", 0, 256> : tensor<8x8xf32>
+  %t = onnx.transpose %x {perm = array<i64: 1, 0, 2>} : tensor<2x5x8xf32> -> tensor<5x2x8xf32>
+  %y = onnx.matmul %t, %w : (tensor<5x2x8xf32>, tensor<8x8xf32>) -> tensor<5x2x8xf32>
+  %z = onnx.transpose %y {perm = array<i64: 1, 0, 2>} : tensor<5x2x8xf32> -> tensor<2x5x8xf32>
+  return %z : tensor<2x5x8xf32>
+}
+
+// A mask expanded over features, as mean pooling has it.
+// CHECK-LABEL: func.func @expand_sinks_and_goes
+// CHECK-NOT: onnx.expand
+// CHECK: %[[COUNT:.*]] = onnx.reduce sum %{{.*}} : tensor<2x5x1xf32> -> tensor<2x1xf32>
+// CHECK: %[[SAFE:.*]] = onnx.binary max %[[COUNT]], %{{.*}} -> tensor<2x1xf32>
+// CHECK: onnx.binary div %{{.*}}, %[[SAFE]] : (tensor<2x8xf32>, tensor<2x1xf32>) -> tensor<2x8xf32>
+func.func @expand_sinks_and_goes(%sum: tensor<2x8xf32>, %m: tensor<2x5x1xi64>) -> tensor<2x8xf32> {
+  %tiny = onnx.constant dense<1.0e-9> : tensor<f32>
+  %wide = onnx.expand %m : tensor<2x5x1xi64> -> tensor<2x5x8xi64>
+  %f = onnx.cast %wide : tensor<2x5x8xi64> -> tensor<2x5x8xf32>
+  %count = onnx.reduce sum %f {axes = array<i64: 1>, keepdims = false} : tensor<2x5x8xf32> -> tensor<2x8xf32>
+  %safe = onnx.binary max %count, %tiny : (tensor<2x8xf32>, tensor<f32>) -> tensor<2x8xf32>
+  %y = onnx.binary div %sum, %safe : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  return %y : tensor<2x8xf32>
+}
+
+// The class token by a product with 1 and 0 and a sum over tokens.
+// CHECK-LABEL: func.func @class_token
+// CHECK: %[[CHOICE:.*]] = onnx.constant dense<[1.000000e+00, 0.000000e+00, 0.000000e+00]> : tensor<3xf32> view offset 0 strides [0, 1, 1] {{.*}}tensor<2x3x1xf32>
+// CHECK: %[[ONE:.*]] = onnx.binary mul %{{.*}}, %[[CHOICE]]
+// CHECK: onnx.reduce sum %[[ONE]] {axes = array<i64: 1>
+func.func @class_token(%x: tensor<2x3x8xf32>) -> tensor<2x1x8xf32> {
+  %y = onnx.slice %x {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<2x3x8xf32> -> tensor<2x1x8xf32>
+  return %y : tensor<2x1x8xf32>
+}
+
+// A product that is also read whole stays whole.
+// CHECK-LABEL: func.func @also_read_whole
+// CHECK: %[[Y:.*]] = onnx.matmul %{{.*}} -> tensor<2x5x12xf32>
+// CHECK: onnx.slice %[[Y]]
+func.func @also_read_whole(%x: tensor<2x5x8xf32>) -> (tensor<2x5x12xf32>, tensor<2x5x4xf32>) {
+  %w = onnx.constant external<"none.bin", 0, 384> : tensor<8x12xf32>
+  %y = onnx.matmul %x, %w : (tensor<2x5x8xf32>, tensor<8x12xf32>) -> tensor<2x5x12xf32>
+  %p = onnx.slice %y {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<2x5x12xf32> -> tensor<2x5x4xf32>
+  return %y, %p : tensor<2x5x12xf32>, tensor<2x5x4xf32>
+}

@@ -1,0 +1,75 @@
+// RUN: wse-opt %s --onnx-infer-and-fold --onnx-name-nodes --canonicalize | FileCheck %s
+
+module attributes {onnx.opset = 17 : i64} {
+
+// CHECK-LABEL: func.func @relu
+// CHECK: %[[ZERO:.*]] = onnx.constant dense<0.000000e+00> : tensor<f32>
+// CHECK: onnx.binary max %{{.*}}, %[[ZERO]] {node = "act"}
+func.func @relu(%x: tensor<8x16xf32>) -> !onnx.unknown {
+  %y = onnx.node "Relu"(%x) {node = "act"} : (tensor<8x16xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// CHECK-LABEL: func.func @gemm_with_transposed_weight
+// CHECK-DAG: %[[W:.*]] = onnx.constant external<"none.bin", 0, 512> view offset 0 strides [1, 8]
+// CHECK-DAG: %[[B:.*]] = onnx.constant dense<1.000000e+00>{{.*}} tensor<16xf32>
+// CHECK: onnx.matmul %{{.*}}, %[[W]] bias %[[B]] {{.*}} -> tensor<4x16xf32>
+func.func @gemm_with_transposed_weight(%x: tensor<4x8xf32>) -> !onnx.unknown {
+  %w = onnx.constant external<"none.bin", 0, 512> : tensor<16x8xf32>
+  %c = onnx.constant dense<2.0> : tensor<1x16xf32>
+  %y = onnx.node "Gemm"(%x, %w, %c) with {transB = 1 : i64, beta = 0.5 : f32} : (tensor<4x8xf32>, tensor<16x8xf32>, tensor<1x16xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Statistics over the last two axes are statistics over one merged axis.
+// CHECK-LABEL: func.func @layer_norm_over_two_axes
+// CHECK: %[[FLAT:.*]] = onnx.reshape %{{.*}} : tensor<2x4x8xf32> -> tensor<2x32xf32>
+// CHECK: %[[Y:.*]] = onnx.layer_norm %[[FLAT]], %{{.*}} {epsilon = 9.99999974E-6 : f32}
+// CHECK: onnx.reshape %[[Y]] : tensor<2x32xf32> -> tensor<2x4x8xf32>
+func.func @layer_norm_over_two_axes(%x: tensor<2x4x8xf32>) -> !onnx.unknown {
+  %g = onnx.constant dense<2.0> : tensor<4x8xf32>
+  %y = onnx.node "LayerNormalization"(%x, %g) with {axis = 1 : i64} : (tensor<2x4x8xf32>, tensor<4x8xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// The sum feeds the next block, the statistics are not used.
+// CHECK-LABEL: func.func @skip_layer_norm
+// CHECK: %[[SUM:.*]] = onnx.binary add %{{.*}}, %{{.*}} : (tensor<2x8xf32>, tensor<2x8xf32>)
+// CHECK: %[[Y:.*]] = onnx.layer_norm %[[SUM]]
+// CHECK: return %[[Y]], %[[SUM]]
+func.func @skip_layer_norm(%x: tensor<2x8xf32>, %s: tensor<2x8xf32>) -> (!onnx.unknown, !onnx.unknown) {
+  %g = onnx.constant dense<2.0> : tensor<8xf32>
+  %y:4 = onnx.node "SkipLayerNormalization" of "com.microsoft"(%x, %s, %g) : (tensor<2x8xf32>, tensor<2x8xf32>, tensor<8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown)
+  return %y#0, %y#3 : !onnx.unknown, !onnx.unknown
+}
+
+// CHECK-LABEL: func.func @square_and_greater
+// CHECK-SAME: %[[X:.*]]: tensor<8xf32>, %[[Z:.*]]: tensor<8xf32>)
+// CHECK: %[[S:.*]] = onnx.binary mul %[[X]], %[[X]]
+// CHECK: onnx.binary less %[[Z]], %[[S]] : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xi1>
+func.func @square_and_greater(%x: tensor<8xf32>, %z: tensor<8xf32>) -> !onnx.unknown {
+  %two = onnx.constant dense<2.0> : tensor<f32>
+  %s = onnx.node "Pow"(%x, %two) : (tensor<8xf32>, tensor<f32>) -> !onnx.unknown
+  %y = onnx.node "Greater"(%s, %z) : (!onnx.unknown, tensor<8xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// CHECK-LABEL: func.func @embedding
+// CHECK: onnx.gather %{{.*}}, %{{.*}} : (tensor<16x8xf32>, tensor<1x4xi64>) -> tensor<1x4x8xf32>
+func.func @embedding(%ids: tensor<1x4xi64>) -> !onnx.unknown {
+  %w = onnx.constant external<"none.bin", 0, 512> : tensor<16x8xf32>
+  %y = onnx.node "Gather"(%w, %ids) : (tensor<16x8xf32>, tensor<1x4xi64>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// ONNX's own Attention by head: transposes around it, for later passes to cancel.
+// CHECK-LABEL: func.func @attention_by_head
+// CHECK: onnx.attention %{{.*}}, %{{.*}}, %{{.*}} {causal, num_heads = 3 : i64, scale = 5.000000e-01 : f32}
+// CHECK-SAME: -> tensor<2x5x12xf32>
+func.func @attention_by_head(%q: tensor<2x3x5x4xf32>) -> !onnx.unknown {
+  %y = onnx.node "Attention"(%q, %q, %q) with {is_causal = 1 : i64} : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+}
+
