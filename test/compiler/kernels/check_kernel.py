@@ -1,0 +1,297 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles small wse programs of one kernel, runs them, compares with NumPy.
+
+usage: check_kernel.py KERNEL --work FOLDER [--mesh WxH ...] [--machine NAME|JSON]
+
+Meshes of one row, one column, fewer and more PEs than tokens and features;
+batches that share the rows, and that do not fit them.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+
+import numpy as np
+
+MESHES = ["1x1", "1x5", "6x1", "3x2", "8x8", "13x7"]
+BATCHES = [(1, 6), (2, 5), (9, 3)]  # batch elements, tokens of each
+FEATURES = 17
+TOLERANCE = 1e-5
+
+
+def tensor_type(shape, encoding=None, element="f32"):
+    dims = "".join(f"{d}x" for d in shape)
+    return f"tensor<{dims}{element}{', ' + encoding if encoding else ''}>"
+
+
+def nested(array):
+    if array.ndim == 0:
+        return f"{float(array):.9e}"
+    return "[" + ", ".join(nested(part) for part in array) + "]"
+
+
+def weight(name, array):
+    shape = tensor_type(array.shape)
+    return f'#wse.weight<"{name}" : {shape} data dense<{nested(array)}> : {shape}>'
+
+
+class Program:
+    """A selected wse.program under construction, with its inputs and the
+    outputs it should have. Values are pairs of name and type."""
+
+    def __init__(self, mesh, machine):
+        self.mesh, self.machine = mesh, machine
+        self.width, self.height = (int(n) for n in mesh.split("x"))
+        self.declarations, self.body = [], []
+        self.inputs, self.expected = {}, {}
+
+    def encoding(self, batch, tokens, columns="balanced", head_size=0, rows="split", span=None):
+        group = self.height // batch if batch <= self.height else 0
+        text = f"batch = {batch}, tokens = {tokens}, rows = {rows}, group = {group}"
+        if span and group:
+            text += f", span = {min(span, group)}"
+        text += f", columns = {columns}"
+        if head_size:
+            text += f", head_size = {head_size}"
+        return f"#wse.tiled<{text}>"
+
+    def declare(self, name, array):
+        element = "i64" if array.dtype.kind == "i" else "f32"
+        self.inputs[name] = array
+        self.declarations.append(f"input @{name} : {tensor_type(array.shape, element=element)}")
+
+    def op(self, text, type):
+        name = f"%v{len(self.body)}"
+        self.body.append(f"{name} = {text}")
+        return name, type
+
+    def load(self, name, array, encoding, shape=None, strides=None):
+        self.declare(name, array)
+        type = tensor_type(shape or array.shape, encoding)
+        walk = f" strides [{', '.join(map(str, strides))}]" if strides else ""
+        return self.op(f"load @{name}{walk} : {type}", type)
+
+    def store(self, value, name, expected):
+        self.expected[name] = expected
+        self.body.append(f'store {value[0]} to "{name}" : {value[1]} to {tensor_type(expected.shape)}')
+
+    def text(self):
+        machine = self.machine.replace('"', '\\"')
+        lines = "\n  ".join(self.declarations + self.body)
+        return f'wse.program @main state(selected) mesh({self.mesh}) machine("{machine}") {{\n  {lines}\n}}\n'
+
+    def run(self, folder):
+        """Returns the largest error of any output, relative to its size."""
+        os.makedirs(folder, exist_ok=True)
+        source, wafer = f"{folder}/program.mlir", f"{folder}/program.wafer"
+        with open(source, "w") as file:
+            file.write(self.text())
+        call(["wsec", source, "-o", wafer, "--quiet"])
+        command = ["wse-run", wafer]
+        for name, array in self.inputs.items():
+            np.save(f"{folder}/{name}.npy", array)
+            command += ["--input", f"{name}={folder}/{name}.npy"]
+        for name in self.expected:
+            command += ["--output", f"{name}={folder}/{name}.out.npy"]
+        call(command)
+        return max(difference(np.load(f"{folder}/{name}.out.npy"), array)
+                   for name, array in self.expected.items())
+
+
+def call(command):
+    result = subprocess.run(command, capture_output=True, text=True)
+    if result.returncode:
+        raise RuntimeError(f"{command[0]}: {(result.stderr + result.stdout)[:2000]}")
+
+
+def difference(got, expected):
+    if got.shape != expected.shape:
+        raise RuntimeError(f"shape {got.shape} instead of {expected.shape}")
+    return np.abs(got - expected).max() / max(1, np.abs(expected).max())
+
+
+class Checker:
+    def __init__(self, arguments):
+        self.work, self.machine = arguments.work, arguments.machine
+        self.meshes = arguments.mesh or MESHES
+        self.failed = False
+        self.random = np.random.default_rng(1)
+
+    def normal(self, *shape):
+        return self.random.standard_normal(shape).astype(np.float32)
+
+    def program(self, mesh):
+        return Program(mesh, self.machine)
+
+    def check(self, program, case):
+        try:
+            error = program.run(f"{self.work}/{case}-{program.mesh}")
+            verdict = "ok" if error <= TOLERANCE else "WRONG"
+            print(f"{case} {program.mesh} error {error:.1e} {verdict}", flush=True)
+        except RuntimeError as problem:
+            verdict = "FAILED"
+            print(f"{case} {program.mesh} {verdict}: {problem}", flush=True)
+        self.failed |= verdict != "ok"
+
+    def cases(self):
+        for mesh in self.meshes:
+            for batch, tokens in BATCHES:
+                yield mesh, batch, tokens, f"b{batch}s{tokens}"
+
+    # ------------------------------------------------------------- kernels
+
+    def load(self):
+        for mesh, batch, tokens, case in self.cases():
+            x, p = self.normal(batch, tokens, FEATURES), self.program(mesh)
+            p.store(p.load("x", x, p.encoding(batch, tokens)), "y", x)
+            row = self.normal(1, tokens, FEATURES)
+            repeated = p.load("row", row, p.encoding(batch, tokens), x.shape, (0, FEATURES, 1))
+            p.store(repeated, "z", np.broadcast_to(row, x.shape))
+            self.check(p, f"load-{case}")
+
+    def gather(self):
+        for mesh, batch, tokens, case in self.cases():
+            p, table = self.program(mesh), self.normal(11, FEATURES)
+            ids = self.random.integers(-11, 11, (batch, tokens))
+            p.declare("ids", ids)
+            type = tensor_type((batch, tokens, FEATURES), p.encoding(batch, tokens))
+            p.store(p.op(f"gather {weight('table', table)} at @ids : {type}", type), "y", table[ids])
+            self.check(p, f"gather-{case}")
+
+    def elementwise(self):
+        for mesh, batch, tokens, case in self.cases():
+            p, vector = self.program(mesh), self.normal(FEATURES)
+            x, per_batch = self.normal(batch, tokens, FEATURES), self.normal(batch, 1, FEATURES)
+            per_token = self.normal(batch, tokens, 1)
+            full = p.load("x", x, p.encoding(batch, tokens))
+            shared = p.load("b", per_batch, p.encoding(batch, 1, rows="replicated", span=tokens))
+            single = p.load("t", per_token, p.encoding(batch, tokens, "replicated"))
+            y = p.op(
+                f"elementwise({full[0]}, {shared[0]}, {single[0]}) vectors [{weight('v', vector)}]"
+                f" : ({full[1]}, {shared[1]}, {single[1]}) -> {full[1]} {{\n"
+                """  ^bb0(%x: f32, %b: f32, %t: f32, %v: f32):
+    %zero = arith.constant 0.0 : f32
+    %0 = arith.addf %x, %v : f32
+    %1 = math.tanh %0 : f32
+    %2 = arith.cmpf ogt, %x, %zero : f32
+    %3 = arith.select %2, %1, %v : f32
+    %4 = arith.addf %3, %b : f32
+    %5 = arith.mulf %4, %t : f32
+    wse.yield %5 : f32
+  }""", full[1])
+            p.store(y, "y", (np.where(x > 0, np.tanh(x + vector), vector) + per_batch) * per_token)
+            self.check(p, f"elementwise-{case}")
+
+    def row_kernel(self, name, attributes, reference):
+        for mesh, batch, tokens, case in self.cases():
+            p, x = self.program(mesh), self.normal(batch, tokens, FEATURES)
+            value, type = p.load("x", x, p.encoding(batch, tokens))
+            p.store(p.op(f"{name} {value} {attributes} : {type}", type), "y", reference(x))
+            self.check(p, f"{name}-{case}")
+
+    def layer_norm(self):
+        scale, bias = self.normal(FEATURES), self.normal(FEATURES)
+
+        def reference(x):
+            centred = x - x.mean(-1, keepdims=True)
+            variance = (centred**2).mean(-1, keepdims=True)
+            return centred / np.sqrt(variance + 1e-5) * scale + bias
+
+        self.row_kernel("layer_norm", f"scale {weight('s', scale)} bias {weight('b', bias)} epsilon(1.0e-5)", reference)
+
+    def rms_norm(self):
+        scale = self.normal(FEATURES)
+        self.row_kernel("rms_norm", f"scale {weight('s', scale)} epsilon(1.0e-5)",
+                        lambda x: x / np.sqrt((x**2).mean(-1, keepdims=True) + 1e-5) * scale)
+
+    def softmax(self):
+        self.row_kernel("softmax", "", softmax)
+
+    def matmul(self):
+        # More and fewer features than columns; whole heads on both sides.
+        sizes = [("balanced", 0, 17, 23), ("balanced", 0, 4, 5), ("heads", 4, 12, 20)]
+        for mesh, batch, tokens, case in self.cases():
+            for variant in ("reduce", "broadcast"):
+                for columns, head, k, n in sizes:
+                    p, x = self.program(mesh), self.normal(batch, tokens, k)
+                    w, bias = self.normal(k, n), self.normal(n)
+                    encoding = p.encoding(batch, tokens, columns, head)
+                    value, type = p.load("x", x, encoding)
+                    result = tensor_type((batch, tokens, n), encoding)
+                    y = p.op(f"matmul {value} weight {weight('w', w)} bias {weight('b', bias)} variant({variant}) : {type} -> {result}", result)
+                    p.store(y, "y", x @ w + bias)
+                    self.check(p, f"matmul-{variant}-{columns}-{k}x{n}-{case}")
+
+    def attention(self):
+        cases = [(3, 4, "plain"), (3, 4, "key_bias"), (3, 4, "score_bias"), (2, 3, "causal"), (2, 3, "fewer"), (2, 3, "more")]
+        for mesh, batch, tokens, case in self.cases():
+            for heads, size, mode in cases:
+                keys = {"fewer": 2, "more": 11}.get(mode, tokens)
+                self.attend(mesh, batch, tokens, keys, heads, size, mode, f"attention-{mode}-{case}")
+        for mode in ("plain", "causal"):  # scores too large for one block
+            self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
+
+    def attend(self, mesh, batch, tokens, keys, heads, size, mode, case):
+        p = self.program(mesh)
+        arrays = [self.normal(batch, count, heads * size) for count in (tokens, keys, keys)]
+        q, k, v = (p.load(name, array, p.encoding(batch, array.shape[1], "heads", size))
+                   for name, array in zip("qkv", arrays))
+        bias, operand, bias_type = 0, "", ""
+        if mode == "key_bias":
+            mask = np.where(self.random.random((batch, 1, keys)) < 0.3, -1e4, 0).astype(np.float32)
+            value, type = p.load("m", mask, p.encoding(batch, 1, "replicated", rows="replicated", span=tokens))
+            bias, operand, bias_type = mask[:, None], f" key_bias {value}", f" key_bias {type}"
+        if mode == "score_bias":
+            scores = self.normal(1, tokens, keys)
+            value, type = p.load("m", scores, p.encoding(batch, tokens, "replicated"), (batch, tokens, keys), (0, keys, 1))
+            bias, operand, bias_type = scores[:, None], f" score_bias {value}", f" score_bias {type}"
+        if mode == "causal":
+            bias = np.triu(np.full((tokens, keys), -1e30, np.float32), 1)
+        y = p.op(f"attention {q[0]}, {k[0]}, {v[0]}{operand} heads({heads}) scale(0.5){' causal' if mode == 'causal' else ''}"
+                 f" : {q[1]}, {k[1]}, {v[1]}{bias_type} -> {q[1]}", q[1])
+        qh, kh, vh = (a.reshape(batch, -1, heads, size).transpose(0, 2, 1, 3) for a in arrays)
+        result = softmax(qh @ kh.transpose(0, 1, 3, 2) * np.float32(0.5) + bias) @ vh
+        p.store(y, "y", result.transpose(0, 2, 1, 3).reshape(batch, tokens, heads * size))
+        self.check(p, case)
+
+    def reduce_tokens(self):
+        for mesh, batch, tokens, case in self.cases():
+            for kind, function in (("sum", np.sum), ("mean", np.mean), ("max", np.max)):
+                p, x = self.program(mesh), self.normal(batch, tokens, FEATURES)
+                value, type = p.load("x", x, p.encoding(batch, tokens))
+                result = tensor_type((batch, 1, FEATURES), p.encoding(batch, 1))
+                y = p.op(f"reduce_tokens {kind} {value} : {type} -> {result}", result)
+                p.store(y, "y", function(x, axis=1, keepdims=True))
+                self.check(p, f"reduce_tokens-{kind}-{case}")
+
+    def redistribute(self):
+        for mesh, batch, tokens, case in self.cases():
+            p, x = self.program(mesh), self.normal(batch, tokens, 12)
+            value, type = p.load("x", x, p.encoding(batch, tokens, "heads", 4))
+            for name, columns in (("y", "balanced"), ("z", "replicated")):
+                result = tensor_type(x.shape, p.encoding(batch, tokens, columns))
+                p.store(p.op(f"redistribute {value} : {type} -> {result}", result), name, x)
+            self.check(p, f"redistribute-{case}")
+
+
+def softmax(x):
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kernel")
+    parser.add_argument("--work", required=True)
+    parser.add_argument("--mesh", action="append")
+    parser.add_argument("--machine", default="wse2")
+    arguments = parser.parse_args()
+    checker = Checker(arguments)
+    getattr(checker, arguments.kernel)()
+    print("all cases agree" if not checker.failed else "some cases differ")
+    return checker.failed
+
+
+if __name__ == "__main__":
+    sys.exit(main())
