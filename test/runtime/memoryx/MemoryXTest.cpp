@@ -1,0 +1,351 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/memoryx/MemoryX.h"
+#include "runtime/program/Errors.h"
+#include "test/runtime/ExampleFile.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+
+namespace wsec::runtime {
+namespace {
+
+using namespace test;
+using program::ScalarOp;
+using Words = std::vector<float>;
+
+/// One In stream with one lane over all columns of a `width` x 1 mesh, fed by
+/// a weight of shape rows x 10 whose element (r, c) is 10 * r + c. The
+/// features are tiled over the columns.
+class InStreamTest : public testing::Test {
+protected:
+  static constexpr int rows = 8, features = 10;
+
+  void build(int width) {
+    bundle = countUp(rows * features);
+    builder = std::make_unique<ProgramBuilder>(width, 1);
+    builder->addClass("all", 0, width, 0, 1).routine(0);
+    addBundle(*builder, bundle);
+    addWeight(*builder, "w", {rows, features});
+    builder->stream("feed", program::Direction::In, 0, {});
+    builder->launch(0, {0});
+    stream().lanes = {{0, 0, width}};
+    Scalar x = addScalar(stream(), ScalarOp::Px);
+    Scalar n = addScalar(stream(), ScalarOp::Constant, features);
+    Scalar w = addScalar(stream(), ScalarOp::Constant, width);
+    size = addScalar(stream(), ScalarOp::TileSize, n.index, w.index, x.index);
+    start = addScalar(stream(), ScalarOp::TileStart, n.index, w.index, x.index);
+  }
+  program::HostStreamT &stream() { return *builder->source.streams[0]; }
+  program::SegmentT &addSegment(std::unique_ptr<program::SegmentT> segment) {
+    stream().segments.push_back(std::move(segment));
+    return *stream().segments.back();
+  }
+
+  void load() {
+    stateCodeBytes(*builder);
+    loaded = LoadedProgram::fromBytes(makeFile(*builder, bundle));
+    store = std::make_unique<TensorStore>(loaded);
+    memory = std::make_unique<MemoryX>(*store);
+  }
+  /// Everything the lane sends, taken in views of at most `most` words.
+  Words take(size_t most) {
+    Words words;
+    for (;;) {
+      WordView view = memory->next(0, 0, most);
+      if (view.empty())
+        break;
+      EXPECT_LE(view.words(), most);
+      ++views;
+      inPlace &= isBundle(view.data);
+      for (size_t r = 0; r < view.rows; ++r)
+        words.insert(words.end(), view.data + r * view.stride,
+                     view.data + r * view.stride + view.length);
+    }
+    EXPECT_EQ(words.size(), memory->words(0, 0));
+    EXPECT_NO_THROW(memory->finish());
+    return words;
+  }
+  bool isBundle(const float *data) const {
+    auto *byte = reinterpret_cast<const uint8_t *>(data);
+    return byte >= loaded->bundle() &&
+           byte < loaded->bundle() + loaded->bundleBytes();
+  }
+  Words bundle;
+  std::unique_ptr<ProgramBuilder> builder;
+  std::shared_ptr<const LoadedProgram> loaded;
+  std::unique_ptr<TensorStore> store;
+  std::unique_ptr<MemoryX> memory;
+  Scalar size{}, start{};
+  size_t views = 0;
+  bool inPlace = true;
+};
+
+TEST_F(InStreamTest, RowsOfAMatrixAreOneViewInPlace) {
+  build(4);
+  addSegment(makeSegment(0, rows, features, {size}, {1}, start));
+  load();
+  EXPECT_EQ(take(1000), bundle);
+  EXPECT_EQ(views, 1u);
+  EXPECT_TRUE(inPlace);
+}
+
+TEST_F(InStreamTest, ViewsKeepToTheWordsAskedFor) {
+  for (size_t most : {1, 3, 10, 11, 25}) {
+    build(4);
+    addSegment(makeSegment(0, rows, features, {size}, {1}, start));
+    load();
+    EXPECT_EQ(take(most), bundle) << most;
+    EXPECT_TRUE(inPlace);
+  }
+}
+
+TEST_F(InStreamTest, PartOfAMatrixIsInPlaceWithAStride) {
+  build(1);
+  addSegment(makeSegment(0, 3, 20, {4}, {1}, 2));
+  load();
+  EXPECT_EQ(take(1000), (Words{2, 3, 4, 5, 22, 23, 24, 25, 42, 43, 44, 45}));
+  EXPECT_TRUE(inPlace);
+  EXPECT_EQ(views, 1u);
+}
+
+TEST_F(InStreamTest, TransposedIsWrittenOut) {
+  build(3);
+  // Line l holds row l of the transposed [10, 8] view: 8 words over columns.
+  Scalar n = addScalar(stream(), ScalarOp::Constant, rows);
+  Scalar w = addScalar(stream(), ScalarOp::Constant, 3);
+  Scalar share = addScalar(stream(), ScalarOp::TileSize, n.index, w.index, 0);
+  Scalar first = addScalar(stream(), ScalarOp::TileStart, n.index, w.index, 0);
+  addSegment(makeSegment(0, features, 1, {share}, {features},
+                         Value(first).times(features)));
+  load();
+  Words words;
+  for (int c = 0; c < features; ++c)
+    for (int r = 0; r < rows; ++r)
+      words.push_back(float(10 * r + c));
+  EXPECT_EQ(take(37), words);
+  EXPECT_FALSE(inPlace);
+}
+
+TEST_F(InStreamTest, BlocksOfTwoExtentsAreColumnMajor) {
+  build(2);
+  // Each column takes all rows of its features at once.
+  addSegment(makeSegment(0, 1, 0, {rows, size}, {features, 1}, start));
+  load();
+  Words words;
+  for (int half = 0; half < 2; ++half)
+    for (int r = 0; r < rows; ++r)
+      for (int c = 0; c < 5; ++c)
+        words.push_back(float(10 * r + 5 * half + c));
+  EXPECT_EQ(take(1000), words);
+}
+
+TEST_F(InStreamTest, SegmentsFollowOneAnother) {
+  build(2);
+  addSegment(makeSegment(0, 1, 0, {size}, {1}, start));
+  addSegment(makeSegment(0, 0, 0, {size}, {1}, start)); // nothing
+  addSegment(makeSegment(0, 2, 10, {1}, {1}, 30));
+  load();
+  Words words = countUp(10);
+  for (float word : {30, 30, 40, 40})
+    words.push_back(word);
+  EXPECT_EQ(take(7), words);
+}
+
+TEST_F(InStreamTest, GathersRowsByIndex) {
+  build(3);
+  addTensor(*builder, "ids", program::TensorRole::Input, {3},
+            program::ElementType::I64);
+  program::SegmentT &segment =
+      addSegment(makeSegment(0, 3, 0, {size}, {1}, start));
+  segment.index_tensor = 1;
+  segment.index_stride = features;
+  segment.index_count = rows;
+  load();
+  std::vector<int64_t> ids{5, -1, 0};
+  store->bindInput(1, reinterpret_cast<const uint8_t *>(ids.data()), loaded);
+  Words words = take(1000);
+  ASSERT_EQ(words.size(), 30u);
+  EXPECT_EQ(words[0], 50.f);
+  EXPECT_EQ(words[10], 70.f);
+  EXPECT_EQ(words[29], 9.f);
+}
+
+TEST_F(InStreamTest, RefusesIndexOutsideTable) {
+  build(1);
+  addTensor(*builder, "ids", program::TensorRole::Input, {2},
+            program::ElementType::I32);
+  program::SegmentT &segment =
+      addSegment(makeSegment(0, 2, 0, {size}, {1}, start));
+  segment.index_tensor = 1;
+  segment.index_stride = features;
+  segment.index_count = rows;
+  load();
+  std::vector<int32_t> ids{1, 8};
+  store->bindInput(1, reinterpret_cast<const uint8_t *>(ids.data()), loaded);
+  try {
+    memory->next(0, 0, 100);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "BadTensor: 'ids' asks for row 8 (element 1) of "
+                               "'w', which has 8 rows");
+  }
+}
+
+TEST_F(InStreamTest, RefusesToLeaveTheTensor) {
+  build(2);
+  addSegment(makeSegment(0, rows + 1, features, {size}, {1}, start));
+  try {
+    load();
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "OutOfBounds: stream 'feed' touches element 84 "
+                               "of tensor 'w', which has 80");
+  }
+}
+
+TEST_F(InStreamTest, SaysWhatWasNotTaken) {
+  build(2);
+  addSegment(makeSegment(0, rows, features, {size}, {1}, start));
+  load();
+  memory->next(0, 0, 20);
+  try {
+    memory->finish();
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_STREQ(error.what(), "UnreadTraffic: stream 'feed' delivered 20 of "
+                               "its 80 words on one lane");
+  }
+}
+
+TEST_F(InStreamTest, ConvertsConstants) {
+  build(1);
+  program::TensorT &half =
+      addTensor(*builder, "half", program::TensorRole::Constant, {3},
+                program::ElementType::F16);
+  half.data = {0x00, 0x3c, 0x00, 0x40, 0x00, 0xbc};
+  addSegment(makeSegment(1, 1, 0, {3}, {1}, 0));
+  load();
+  EXPECT_EQ(take(2), (Words{1, 2, -1}));
+}
+
+TEST(OutStreamTest, ScattersBlocksFromEastToWest) {
+  // A [4, 10] result: rows over the PE rows, features over 3 columns.
+  constexpr int width = 3, height = 4, features = 10;
+  ProgramBuilder builder(width, height);
+  builder.addClass("all", 0, width, 0, height).routine(0);
+  addTensor(builder, "y", program::TensorRole::Output, {height, features},
+            program::ElementType::I32);
+  builder.stream("drain", program::Direction::Out, 0, {});
+  builder.launch(0, {0});
+  program::HostStreamT &stream = *builder.source.streams[0];
+  stream.lanes = {{0, 0, 1}, {2, 1, 4}};
+  Scalar x = addScalar(stream, ScalarOp::Px);
+  Scalar y = addScalar(stream, ScalarOp::Py);
+  Scalar n = addScalar(stream, ScalarOp::Constant, features);
+  Scalar w = addScalar(stream, ScalarOp::Constant, width);
+  Scalar size =
+      addScalar(stream, ScalarOp::TileSize, n.index, w.index, x.index);
+  Scalar start =
+      addScalar(stream, ScalarOp::TileStart, n.index, w.index, x.index);
+  stream.segments.push_back(makeSegment(
+      0, 1, 0, {size}, {1}, Value(start) + Value(y).times(features)));
+  stateCodeBytes(builder);
+  auto loaded = LoadedProgram::fromBytes(makeFile(builder));
+  TensorStore store(loaded);
+  store.clearOutputs();
+  MemoryX memory(store);
+  EXPECT_EQ(memory.words(0, 0), 10u);
+  EXPECT_EQ(memory.words(0, 1), 30u);
+
+  // What leaves: tiles 7..9, 4..6, 0..3 of each row, in odd pieces.
+  auto wire = [](int row) {
+    Words words;
+    for (int c : {7, 8, 9, 4, 5, 6, 0, 1, 2, 3})
+      words.push_back(float(10 * row + c));
+    return words;
+  };
+  Words first = wire(0), rest;
+  for (int row = 1; row < height; ++row)
+    for (float word : wire(row))
+      rest.push_back(word);
+  memory.store(0, 0, {first.data(), 1, 10, 10, nullptr});
+  memory.store(0, 1, {rest.data(), 4, 7, 7, nullptr});
+  EXPECT_THROW(memory.finish(), Error);
+  memory.store(0, 1, {rest.data() + 28, 1, 2, 2, nullptr});
+  memory.finish();
+  std::vector<int32_t> result(40), expected(40);
+  std::iota(expected.begin(), expected.end(), 0);
+  std::memcpy(result.data(), store.outputElements(0), 160);
+  EXPECT_EQ(result, expected);
+  EXPECT_THROW(memory.store(0, 0, {first.data(), 1, 1, 1, nullptr}), Error);
+}
+
+class WeightFileTest : public testing::Test {
+protected:
+  void SetUp() override {
+    folder = testing::TempDir() + "wsec-weights";
+    std::ofstream(folder).write(reinterpret_cast<const char *>(words.data()),
+                                std::streamsize(words.size() * 4));
+  }
+  void TearDown() override { std::remove(folder.c_str()); }
+
+  std::shared_ptr<const LoadedProgram> load() {
+    ProgramBuilder builder = makeNegation(3, words);
+    builder.source.files[0]->path = folder;
+    return LoadedProgram::fromBytes(makeFile(builder));
+  }
+
+  Words words = countUp(3);
+  std::string folder;
+};
+
+TEST_F(WeightFileTest, IsUsedWhereItLies) {
+  TensorStore store(load());
+  float last;
+  std::memcpy(&last, store.elements(1) + 8, 4);
+  EXPECT_EQ(last, 2.f);
+}
+
+TEST_F(WeightFileTest, RefusesChangedContents) {
+  auto program = load();
+  words[1] = 7;
+  SetUp();
+  try {
+    TensorStore store(program);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.errorClass(), ErrorClass::WeightFileChanged);
+    EXPECT_EQ(error.message(), "weight file '" + folder +
+                                   "' is not the file the program was compiled "
+                                   "for: its contents differ; compile the "
+                                   "model again");
+  }
+}
+
+TEST_F(WeightFileTest, RefusesChangedSize) {
+  auto program = load();
+  words.push_back(7);
+  SetUp();
+  try {
+    TensorStore store(program);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.message(), "weight file '" + folder +
+                                   "' has 16 bytes, the program was compiled "
+                                   "for 12");
+  }
+}
+
+TEST_F(WeightFileTest, RefusesMissingFile) {
+  auto program = load();
+  TearDown();
+  try {
+    TensorStore store(program);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.errorClass(), ErrorClass::IoError);
+  }
+}
+
+} // namespace
+} // namespace wsec::runtime
