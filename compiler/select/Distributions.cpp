@@ -2,6 +2,7 @@
 
 #include "compiler/select/Distributions.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
@@ -47,4 +48,16 @@ int64_t select::headSizeWanted(Value value) {
         worklist.push_back(user->getResult(0));
     }
   return 0;
+}
+
+wse::TiledAttr select::columnsFor(Value value, wse::TiledAttr rows) {
+  if (int64_t headSize = headSizeWanted(value))
+    return rows.withColumns(wse::ColumnPlacement::Heads, headSize);
+  return rows.withColumns(wse::ColumnPlacement::Balanced);
+}
+
+bool select::onlyLeavesWafer(Operation *op) {
+  return llvm::all_of(op->getUsers(), [](Operation *user) {
+    return isa<func::ReturnOp>(user);
+  });
 }

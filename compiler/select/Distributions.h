@@ -25,6 +25,22 @@ TokenShape tokenShape(llvm::ArrayRef<int64_t> shape);
 /// value of an attention; else 0.
 int64_t headSizeWanted(mlir::Value value);
 
+/// The rows of `rows`; balanced columns, or whole heads if an attention is
+/// going to ask `value` for them.
+wse::TiledAttr columnsFor(mlir::Value value, wse::TiledAttr rows);
+
+inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
+}
+
+inline wse::TiledAttr tilingOf(mlir::Value value) {
+  return wse::TiledAttr::of(value.getType());
+}
+
+/// Is its result nothing but an output? Outputs list their elements in order;
+/// what shape they have is the host's affair.
+bool onlyLeavesWafer(mlir::Operation *op);
+
 /// Is it an operator that computes each element from its peers?
 bool isElementwise(mlir::Operation *op);
 

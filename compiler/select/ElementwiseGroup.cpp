@@ -8,10 +8,6 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
 
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
-
 // Something besides constants that the value is computed from.
 static bool dependsOnInput(Value value) {
   SmallVector<Value> worklist = {value};
@@ -227,13 +223,12 @@ Value ElementwiseGroup::emitWafer(Value onnxValue, Value tensor,
 //===----------------------------------------------------------------------===//
 
 Value ElementwiseGroup::finish(Value result) {
-  if (operators.empty() && leaves.size() == 1 && leaves[0].tensor) {
-    // Nothing to compute; what repeats must be spelled out, though.
-    Value tensor = leaves[0].tensor;
-    if (tensor.getType() == selector.tensorType(tiling, features) ||
-        wse::TiledAttr::of(tensor.getType()) == tiling)
-      return tensor;
-  }
+  // Nothing to compute, as when integers become floats: the operand itself.
+  for (const Leaf &leaf : leaves)
+    if (leaf.scalar == result && leaf.tensor &&
+        tilingOf(leaf.tensor) == tiling &&
+        wse::featuresOf(leaf.tensor) == features)
+      return leaf.tensor;
   // Tensors come first in the body's arguments, then vectors.
   SmallVector<Value> tensors;
   SmallVector<Attribute> vectors;

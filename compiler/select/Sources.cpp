@@ -2,15 +2,13 @@
 
 #include "compiler/select/Sources.h"
 
+#include "compiler/select/Distributions.h"
+
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
-
-static ArrayRef<int64_t> shapeOf(Value value) {
-  return cast<RankedTensorType>(value.getType()).getShape();
-}
 
 bool select::isHostValue(Value value) {
   SmallVector<Value> worklist = {value};
