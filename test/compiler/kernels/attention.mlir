@@ -1,0 +1,46 @@
+// RUN: split-file %s %t
+// RUN: wse-opt %t/group.mlir --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %t/group.mlir
+// RUN: wse-opt %t/local.mlir --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %t/local.mlir
+
+//--- group.mlir
+
+// Two rows share a batch element: keys and values go north to its head row and
+// come back south, on threads of their own.
+
+#heads = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = heads, head_size = 4>
+
+wse.program @main state(selected) mesh(2x2) machine("wse2") {
+  input @x : tensor<8x8xf32>
+  %x = load @x {nodes = ["x"]} : tensor<8x8xf32, #heads>
+  // CHECK-LABEL: routine @attention {
+  // CHECK-NEXT:    vector mov fabric([[KEYS:[0-9]+]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [1, 4]] over (4, 4) if %[[HEAD:.*]] thread 2
+  // CHECK:         vector mov fabric([[VALUES:[0-9]+]], depth = 2) = [[X]][0, strides = [1, 4]] over (4, 4) if %[[HEAD]] thread 3
+  // CHECK:         vector fmac [[SCORES:@[a-z0-9_]+]][0, strides = [4, 0, 1]] = fabric([[KEYS]], depth = 2), [[X]][0, strides = [0, 4, 1]] over (8, 4, 4)
+  // CHECK-NEXT:    vector mul [[SCORES]]{{.*}}, 5.000000e-01 over (8, 4)
+  // CHECK:         vector exp [[SCORES]]
+  // CHECK:         vector fmac [[RESULT:@[a-z0-9_]+]][0, strides = [0, 4, 1]] = fabric([[VALUES]], depth = 2), [[SCORES]][0, strides = [4, 0, 1]] over (8, 4, 4)
+  // CHECK:         vector mul [[RESULT]]
+  // CHECK-NEXT:    await [2, 3]
+  %y = attention %x, %x, %x heads(2) scale(0.5) {nodes = ["attend"]} : tensor<8x8xf32, #heads>, tensor<8x8xf32, #heads>, tensor<8x8xf32, #heads> -> tensor<8x8xf32, #heads>
+  store %y to "y" : tensor<8x8xf32, #heads> to tensor<8x8xf32>
+}
+
+//--- local.mlir
+
+// More batch elements than rows: nothing moves, sequences follow one another.
+
+#heads = #wse.tiled<batch = 4, tokens = 2, rows = split, group = 0, columns = heads, head_size = 4>
+
+wse.program @main state(selected) mesh(2x2) machine("wse2") {
+  input @x : tensor<4x2x8xf32>
+  %x = load @x {nodes = ["x"]} : tensor<4x2x8xf32, #heads>
+  // CHECK-LABEL: routine @attention {
+  // CHECK-NOT:     fabric
+  // CHECK:         for %[[SEQUENCE:.*]] < 2 {
+  // CHECK-NOT:     fabric
+  // CHECK:           vector fmac [[SCORES:@[a-z0-9_]+]][0, strides = [2, 0, 1]] = [[X:@[a-z0-9_]+]][%[[SEQUENCE]] * 2, strides = [1, 4, 0]], [[X]][%[[SEQUENCE]] * 2, strides = [0, 4, 1]] over (2, 4, 2)
+  // CHECK-NOT:     fabric
+  // CHECK-LABEL: routine @store
+  %y = attention %x, %x, %x heads(2) scale(0.5) {nodes = ["attend"]} : tensor<4x2x8xf32, #heads>, tensor<4x2x8xf32, #heads>, tensor<4x2x8xf32, #heads> -> tensor<4x2x8xf32, #heads>
+  store %y to "y" : tensor<4x2x8xf32, #heads> to tensor<4x2x8xf32>
+}

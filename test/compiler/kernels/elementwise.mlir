@@ -1,0 +1,29 @@
+// RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %s
+
+// The instructions follow the body; the one temporary lies in the result. The
+// vector is used as it arrives, once per use.
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+wse.program @main state(selected) mesh(4x2) machine("wse2") {
+  input @x : tensor<8x8xf32>
+  %x = load @x {nodes = ["x"]} : tensor<8x8xf32, #tokens>
+  // CHECK-LABEL: routine @elementwise {
+  // CHECK-COUNT-2: vector mov fabric([[COLUMN:[0-9]+]], depth = 2) = fabric({{.*}}) over (1, 2) if %{{.*}} thread 0
+  // CHECK-NEXT:    vector add [[Y:@[a-z0-9_]+]][0, strides = [4, 1]] = [[X:@[a-z0-9_]+]][0, strides = [4, 1]], fabric([[COLUMN]]) over (2, 4)
+  // CHECK-NEXT:    vector erf [[Y]][0, strides = [4, 1]] = [[Y]][0, strides = [4, 1]] over (2, 4)
+  // CHECK-NEXT:    vector mul [[Y]][0, strides = [4, 1]] = [[Y]][0, strides = [4, 1]], fabric([[COLUMN]]) over (2, 4)
+  // CHECK-NEXT:    vector max [[Y]][0, strides = [4, 1]] = [[Y]][0, strides = [4, 1]], 0.000000e+00 over (2, 4)
+  // CHECK-NEXT:    await [0]
+  %y = elementwise(%x) vectors [#wse.weight<"b" : tensor<8xf32> data dense<1.0> : tensor<8xf32>>] {nodes = ["e"]} : (tensor<8x8xf32, #tokens>) -> tensor<8x8xf32, #tokens> {
+  ^bb0(%e: f32, %b: f32):
+    %zero = arith.constant 0.0 : f32
+    %s = arith.addf %e, %b : f32
+    %f = math.erf %s : f32
+    %p = arith.mulf %f, %b : f32
+    %r = arith.maximumf %p, %zero : f32
+    wse.yield %r : f32
+  }
+  store %x to "z" : tensor<8x8xf32, #tokens> to tensor<8x8xf32>
+  store %y to "y" : tensor<8x8xf32, #tokens> to tensor<8x8xf32>
+}
