@@ -355,10 +355,6 @@ void RoutineBuilder::where(Value guard, function_ref<void()> body) {
   guards.pop_back();
 }
 
-void RoutineBuilder::await(Thread thread) {
-  pe::AwaitOp::create(builder, loc, ArrayRef<int64_t>{int64_t(thread)});
-}
-
 //===----------------------------------------------------------------------===//
 // Streams
 //===----------------------------------------------------------------------===//

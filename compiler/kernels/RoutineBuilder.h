@@ -175,7 +175,6 @@ public:
   void loop(Affine count, llvm::function_ref<void(Affine)> body);
   /// Everything `body` emits runs only where `guard` is not zero.
   void where(Value guard, llvm::function_ref<void()> body);
-  void await(Thread thread);
 
   //===------------------------------------------------------------------===//
   // Streams
