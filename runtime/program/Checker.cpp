@@ -24,7 +24,8 @@ void checkMachine(const program::Machine &machine) {
       throw badProgram(where, what);
   };
   require(machine.width() >= 1 && machine.width() <= largestMeshSide &&
-              machine.height() >= 1 && machine.height() <= largestMeshSide,
+              machine.height() >= 1 && machine.height() <= largestMeshSide &&
+              int64_t(machine.width()) * machine.height() <= largestMeshPEs,
           "the mesh has an impossible size");
   require(machine.width() <= machine.fabric_width() &&
               machine.height() <= machine.fabric_height(),

@@ -12,6 +12,7 @@ namespace wsec::runtime {
 
 /// Limits that keep a damaged file from asking for absurd amounts of work.
 inline constexpr int32_t largestMeshSide = 1 << 14;
+inline constexpr int64_t largestMeshPEs = 1 << 22;
 inline constexpr uint32_t largestScalarList = 1 << 15;
 inline constexpr uint32_t largestLoopDepth = 8;
 inline constexpr uint32_t largestOperandRank = 4;

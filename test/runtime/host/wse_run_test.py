@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs wse-run as people do: flags, files, exit codes and messages.
+
+  wse_run_test.py WSE-RUN WRITE-EXAMPLE-PROGRAM
+
+The program is y = -(x + [0, 1, 2]). Needs nothing but Python's own library.
+"""
+
+import json
+import os
+import struct
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+WSE_RUN, WRITE_EXAMPLE = sys.argv[1:3]
+
+
+def npy(values, code="<f4", kind="f"):
+    header = f"{{'descr': '{code}', 'fortran_order': False, 'shape': ({len(values)},), }}\n"
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode()
+            + struct.pack(f"<{len(values)}{kind}", *values))
+
+
+def tensor_proto(name, values):
+    raw = struct.pack(f"<{len(values)}f", *values)
+    return (bytes([0x08, len(values), 0x10, 1, 0x42, len(name)]) + name.encode()
+            + bytes([0x4A, len(raw)]) + raw)
+
+
+class WseRunTest(unittest.TestCase):
+    def setUp(self):
+        self.directory = tempfile.TemporaryDirectory()
+        self.folder = Path(self.directory.name)
+        self.program = self.folder / "p.wafer"
+        subprocess.run([WRITE_EXAMPLE, self.program], check=True)
+        (self.folder / "x.npy").write_bytes(npy([1, 2, 3]))
+        (self.folder / "good.npy").write_bytes(npy([-1, -3, -5]))
+        (self.folder / "bad.npy").write_bytes(npy([-1, -3, -5.5]))
+
+    def tearDown(self):
+        self.directory.cleanup()
+
+    def run_tool(self, *flags, code=0, program=True):
+        command = [WSE_RUN, *([self.program] if program else []), *flags]
+        result = subprocess.run(command, cwd=self.folder, capture_output=True, text=True,
+                                check=False, timeout=60)
+        self.assertEqual(result.returncode, code, result.stderr)
+        if code:
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+            self.assertTrue(result.stderr.startswith("wse-run: error: "), result.stderr)
+        return result.stdout, result.stderr
+
+    def test_run_and_compare(self):
+        out, _ = self.run_tool("--input", "x=x.npy", "--output", "y=y.npy",
+                               "--compare=y=good.npy", "--report=r.json", "--threads=1")
+        self.assertIn("y: max abs error 0, largest value 5, ratio 0", out)
+        self.assertEqual((self.folder / "y.npy").read_bytes()[-12:],
+                         struct.pack("<3f", -1, -3, -5))
+        report = json.loads((self.folder / "r.json").read_text())
+        self.assertEqual(report["model"], {"name": "negation", "parameters": 3,
+                                           "weight_bytes": 12})
+        self.assertEqual(report["machine"]["mesh"], [1, 1])
+        self.assertGreater(report["cycles"]["total"], 0)
+        self.assertEqual(report["weights"]["streamed_bytes"], 12)
+        self.assertEqual(report["kernels"][0]["name"], "negate")
+        self.assertIn("emulate_s", report["time"])
+
+    def test_quiet(self):
+        self.assertEqual(self.run_tool("--input", "x=x.npy", "--quiet"), ("", ""))
+
+    def test_archives(self):
+        self.run_tool("--input", "x=x.npy", "--outputs", "a.npz", "--quiet")
+        self.run_tool("--input", "x=x.npy", "--outputs", "b.npz", "--quiet")
+        self.assertEqual((self.folder / "a.npz").read_bytes(),
+                         (self.folder / "b.npz").read_bytes())
+
+    def test_comparison_fails(self):
+        _, error = self.run_tool("--input", "x=x.npy", "--compare", "y=bad.npy", code=1)
+        self.assertIn("output 'y' differs: 1 of 3 elements", error)
+        self.run_tool("--input", "x=x.npy", "--compare", "y=bad.npy", "--atol", "0.6")
+
+    def test_test_data(self):
+        folder = self.folder / "test_data_set_0"
+        folder.mkdir()
+        (folder / "input_0.pb").write_bytes(tensor_proto("x", [1, 2, 3]))
+        (folder / "output_0.pb").write_bytes(tensor_proto("other", [-1, -3, -5]))
+        out, _ = self.run_tool("--test-data", folder)
+        self.assertIn("y: max abs error 0", out)
+        (folder / "output_0.pb").write_bytes(tensor_proto("y", [-1, -3, 5]))
+        self.run_tool("--test-data", folder, code=1)
+
+    def test_wrong_tensors(self):
+        _, error = self.run_tool(code=1)
+        self.assertIn("no tensor is given for 'x' (float32[3])", error)
+        (self.folder / "f8.npy").write_bytes(npy([1, 2, 3], "<f8", "d"))
+        _, error = self.run_tool("--input", "x=f8.npy", code=1)
+        self.assertIn("input 'x': expected float32[3], found float64[3]", error)
+        _, error = self.run_tool("--input", "z=x.npy", code=1)
+        self.assertIn("the program has no input 'z'; there is 'x'", error)
+        _, error = self.run_tool("--input", "x=x.npy", "--input", "x=x.npy", code=1)
+        self.assertIn("input 'x' is given twice", error)
+        _, error = self.run_tool("--input", "x=x.npy", "--output", "z=z.npy", code=1)
+        self.assertIn("the program has no output 'z'", error)
+
+    def test_failure_leaves_nothing_behind(self):
+        before = sorted(os.listdir(self.folder))
+        self.run_tool("--input", "x=x.npy", "--output", "y=y.npy", "--report",
+                      "missing/r.json", code=1)
+        self.assertEqual(sorted(os.listdir(self.folder)), before)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
+    def test_full_disk(self):
+        _, error = self.run_tool("--input", "x=x.npy", "--output", "y=/dev/full", "--quiet",
+                                 code=1)
+        self.assertIn("cannot write '/dev/full': No space left on device", error)
+
+    def test_damaged_program(self):
+        self.program.write_bytes(self.program.read_bytes()[:300])
+        _, error = self.run_tool("--input", "x=x.npy", code=1)
+        self.assertIn("BadProgram: ", error)
+
+    def test_changed_weights(self):
+        data = bytearray(self.program.read_bytes())
+        data[-1] ^= 1
+        self.program.write_bytes(data)
+        _, error = self.run_tool("--input", "x=x.npy", code=1)
+        self.assertIn("WeightFileChanged: the bundled weight data", error)
+
+    def test_usage(self):
+        for flags in (["--nope"], ["--input"], ["--input", "x"], ["--threads=0"],
+                      ["--atol=x"], ["--engine=steam"], ["second.wafer"]):
+            self.run_tool(*flags, code=2)
+        self.run_tool(code=2, program=False)
+        self.assertIn("usage: wse-run", self.run_tool("--help", program=False)[0])
+        self.assertRegex(self.run_tool("--version", program=False)[0], r"^wse-run \d")
+
+    def test_wavelet_engine(self):
+        _, error = self.run_tool("--input", "x=x.npy", "--engine=wavelet", code=1)
+        self.assertIn("the wavelet engine is not available yet", error)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
