@@ -20,7 +20,9 @@ static Value withoutRepeats(OpBuilder &builder, Location loc, Value mask,
     fact->shape = shape;
     return materialize(builder, loc, *fact, nodeName(mask.getDefiningOp()));
   }
-  // Or its elements say so.
+  // Or its elements say so: worth reading only where repeats are refused.
+  if (dim > 1)
+    return mask;
   std::optional<Tensor> all = fact->load();
   if (!all)
     return mask;

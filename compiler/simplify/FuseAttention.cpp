@@ -17,6 +17,7 @@
 #include "compiler/simplify/Passes.h"
 #include "compiler/simplify/ViewTracing.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
 #include <limits>
 
 namespace wsec::simplify {
@@ -384,7 +385,10 @@ private:
 
 struct FuseAttentionPass
     : wsec::simplify::impl::FuseAttentionBase<FuseAttentionPass> {
+  llvm::DenseMap<Value, bool> causal; // looked up only
+
   void runOnOperation() override {
+    causal.clear();
     // From the last: the inner products lose their users first.
     SmallVector<onnx::NodeOp> products;
     getOperation().walk([&](onnx::NodeOp op) {
@@ -402,14 +406,23 @@ struct FuseAttentionPass
     getOperation().walk([&](onnx::AttentionOp op) { simplifyMask(op); });
   }
 
+  /// Whether the bias is a causal mask. Layers share theirs, and masks are
+  /// large, so each is read once.
+  bool isCausal(onnx::AttentionOp op) {
+    int64_t queries = shapeOf(op.getQ())[1], keys = shapeOf(op.getK())[1];
+    auto [known, isNew] = causal.try_emplace(op.getBias(), false);
+    if (isNew)
+      known->second = isCausalMask(op.getBias(), queries, keys);
+    return known->second;
+  }
+
   /// A bias that says "causal", alone or together with other conditions,
   /// becomes the flag.
   void simplifyMask(onnx::AttentionOp op) {
     if (!op.getBias() || op.getCausal())
       return;
     Bias bias{op.getBias(), false};
-    if (isCausalMask(op.getBias(), shapeOf(op.getQ())[1],
-                     shapeOf(op.getK())[1]))
+    if (isCausal(op))
       bias = {nullptr, true};
     else if (std::optional<Bias> parts = withoutConstantConditions(op))
       bias = *parts;

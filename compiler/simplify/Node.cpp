@@ -24,6 +24,18 @@ Fact Fact::ofTensor(Tensor tensor) {
   return fact;
 }
 
+int64_t Storage::numElements() const {
+  if (isExternal())
+    return fileBytes / storedBytes(type);
+  return dense ? dense.getNumElements() : tensor->size();
+}
+
+const Tensor &Storage::inMemory() const {
+  if (!tensor)
+    tensor = tensorOf(dense);
+  return *tensor;
+}
+
 /// Reads the part of a file a view touches, and views that.
 static std::optional<Tensor> loadExternal(const Storage &storage,
                                           const StridedView &view) {
@@ -59,7 +71,7 @@ std::optional<Tensor> Fact::load() const {
   const Storage &storage = *constant->storage;
   if (storage.isExternal())
     return loadExternal(storage, constant->view);
-  return storage.tensor->viewed(constant->view);
+  return storage.inMemory().viewed(constant->view);
 }
 
 Fact wsec::simplify::reshapeFact(const Fact &fact, ArrayRef<int64_t> shape) {

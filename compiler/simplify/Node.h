@@ -14,12 +14,17 @@ namespace wsec::simplify {
 /// Where the elements of a constant are: in memory, or in a file.
 struct Storage {
   ElementType type;
-  std::optional<Tensor> tensor; // in memory, or
-  std::string file;             // in these bytes of a file.
+  std::string file; // empty: in memory.
   uint64_t fileOffset = 0;
   uint64_t fileBytes = 0;
+  mlir::DenseElementsAttr dense; // in memory, in the IR as well
 
-  bool isExternal() const { return !tensor; }
+  bool isExternal() const { return !file.empty(); }
+  int64_t numElements() const;
+  /// The elements in memory, decoded when first asked for.
+  const Tensor &inMemory() const;
+
+  mutable std::optional<Tensor> tensor;
 };
 
 /// Elements known at compile time: a view of a storage. Re-indexing a

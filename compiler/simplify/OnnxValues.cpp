@@ -25,8 +25,8 @@ static std::shared_ptr<const Storage> storageOf(onnx::ConstantOp op,
     storage->fileBytes = external.getBytes();
     return storage;
   }
-  storage->tensor = tensorOf(cast<DenseElementsAttr>(op.getValue()));
-  return storage->tensor ? storage : nullptr;
+  storage->dense = cast<DenseElementsAttr>(op.getValue());
+  return storage;
 }
 
 std::optional<Fact> wsec::simplify::factOf(Value value) {
@@ -49,8 +49,10 @@ std::optional<Fact> wsec::simplify::factOf(Value value) {
 
 /// Stored elements of `storage` as an attribute.
 static Attribute attributeOf(MLIRContext *context, const Storage &storage) {
+  if (storage.dense)
+    return storage.dense;
   if (!storage.isExternal())
-    return denseOf(context, *storage.tensor);
+    return denseOf(context, storage.inMemory());
   return onnx::ExternalAttr::get(context, storage.file, storage.fileOffset,
                                  storage.fileBytes);
 }
@@ -64,11 +66,9 @@ Value wsec::simplify::materialize(OpBuilder &builder, Location loc,
   std::optional<Shape> strides = view.strides();
   // A view keeps what is in a file there, and repetitions unrepeated.
   bool keepsView =
-      storage.isExternal() || fact.bytes() > storage.tensor->bytes();
+      storage.isExternal() || numElements(fact.shape) > storage.numElements();
   if (strides && keepsView && numElements(fact.shape) > 0) {
-    int64_t stored = storage.isExternal()
-                         ? storage.fileBytes / storedBytes(storage.type)
-                         : storage.tensor->size();
+    int64_t stored = storage.numElements();
     bool whole = view.isContiguous() && stored == numElements(fact.shape);
     return onnx::ConstantOp::create(
         builder, loc, type, attributeOf(context, storage),
