@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Report.h"
 #include "runtime/program/Container.h"
+#include "runtime/program/Scalars.h"
 #include "runtime/program/program_generated.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -48,31 +49,30 @@ static void readClasses(const program::Program &program, Report &report) {
   }
 }
 
-static uint64_t elementsOf(const program::Tensor &tensor) {
-  uint64_t count = 1;
-  for (size_t i = 0; i < sizeOf(tensor.shape()); ++i)
-    count *= tensor.shape()->Get(i);
-  return count;
-}
-
-/// Words a host stream sends for its weights: all of a tensor, or as many rows
-/// of it as there are ids.
+/// Words of weights that a host stream sends: for each column it serves, the
+/// blocks of all its segments.
 static uint64_t streamedWords(const program::Program &program,
                               const program::HostStream &stream) {
   if (stream.direction() != program::Direction::In)
     return 0;
   uint64_t words = 0;
-  for (const program::Segment *segment : *stream.segments()) {
-    const program::Tensor *tensor = program.tensors()->Get(segment->tensor());
-    if (tensor->role() != program::TensorRole::Weight &&
-        tensor->role() != program::TensorRole::Constant)
-      continue;
-    if (segment->index_tensor() < 0 || segment->index_count() == 0)
-      words += elementsOf(*tensor);
-    else
-      words += elementsOf(*tensor) / segment->index_count() *
-               elementsOf(*program.tensors()->Get(segment->index_tensor()));
-  }
+  std::vector<int64_t> scalars;
+  auto addColumn = [&](int column) {
+    runtime::evaluateScalars(stream.scalars(), column, 0, scalars);
+    for (const program::Segment *segment : *stream.segments()) {
+      auto role = program.tensors()->Get(segment->tensor())->role();
+      if (role == program::TensorRole::Input ||
+          role == program::TensorRole::Output)
+        continue;
+      uint64_t block = runtime::evaluateAffine(*segment->lines(), scalars);
+      for (const program::Affine *extent : *segment->extents())
+        block *= runtime::evaluateAffine(*extent, scalars);
+      words += block;
+    }
+  };
+  for (const program::Lane *lane : *stream.lanes())
+    for (int column = lane->begin(); column < lane->end(); ++column)
+      addColumn(column);
   return words;
 }
 
@@ -164,6 +164,18 @@ static std::string readable(double value, StringRef unit) {
   return StringRef(result).rtrim().str();
 }
 
+/// 0.00265 -> 2.65 ms
+static std::string readableSeconds(double seconds) {
+  static constexpr StringRef units[] = {"s", "ms", "us", "ns"};
+  size_t unit = 0;
+  for (; seconds < 1 && unit + 1 < std::size(units); ++unit)
+    seconds *= 1000;
+  std::string result;
+  llvm::raw_string_ostream(result)
+      << llvm::format("%.3g ", seconds) << units[unit];
+  return result;
+}
+
 namespace {
 /// Kernels of one kind together.
 struct KindSummary {
@@ -226,7 +238,7 @@ void Report::print(llvm::raw_ostream &os) const {
   if (!sramOwner.empty())
     os << " ('" << sramOwner << "')";
   os << "\n  predicted      " << llvm::format("%.0f", cycles) << " cycles, "
-     << readable(seconds * 1e6, "us") << "\n";
+     << readableSeconds(seconds) << "\n";
   printKinds(*this, os);
   os << "compiled in " << llvm::format("%.2f", compileSeconds) << " s\n";
 }

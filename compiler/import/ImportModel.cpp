@@ -258,8 +258,9 @@ OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
       bindInputShapes(model, inputs, options, context);
   if (failed(types))
     return nullptr;
+  StringRef name = llvm::sys::path::stem(model.path);
   OwningOpRef<ModuleOp> module =
-      ModuleOp::create(namedLocation(model.path, context));
+      ModuleOp::create(namedLocation(model.path, context), name);
   builder.setInsertionPointToStart(module->getBody());
   func::FuncOp function = createFunction(inputs, *types);
   importInitializers();
@@ -273,8 +274,7 @@ OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
   finishFunction(function);
 
   Operation *op = *module;
-  op->setAttr(onnx::modelAttrName,
-              builder.getStringAttr(llvm::sys::path::stem(model.path)));
+  op->setAttr(onnx::modelAttrName, builder.getStringAttr(name));
   op->setAttr(onnx::opsetAttrName, builder.getI64IntegerAttr(opset));
   op->setAttr(onnx::parametersAttrName, builder.getI64IntegerAttr(parameters));
   op->setAttr(onnx::weightBytesAttrName,
