@@ -3,28 +3,28 @@
 // An encoder layer of two heads: queries, keys and values get whole heads, the
 // padding mask becomes one row of keys per batch element, Gelu one kernel.
 
-// CHECK: #[[ROWS:.*]] = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 3, columns = balanced>
-// CHECK: #[[HEADS:.*]] = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 3, columns = heads, head_size = 4>
-// CHECK: #[[KEYS:.*]] = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 3, span = 3, columns = replicated>
+// CHECK: #[[$ROWS:.*]] = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 3, columns = balanced>
+// CHECK: #[[$HEADS:.*]] = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 3, columns = heads, head_size = 4>
+// CHECK: #[[$KEYS:.*]] = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 3, span = 3, columns = replicated>
 // CHECK-LABEL: wse.program @main state(selected) mesh(4x3) machine("wse2")
 // CHECK: input @ids : tensor<1x6xi64>
 // CHECK: input @mask : tensor<1x6xi64>
-// CHECK: %[[WORD:.*]] = gather <"wte" : tensor<10x8xf32> file "m.data" offset 0 bytes 320> at @ids {nodes = ["word"]} : tensor<1x6x8xf32, #[[ROWS]]>
+// CHECK: %[[WORD:.*]] = gather <"wte" : tensor<10x8xf32> file "m.data" offset 0 bytes 320> at @ids {nodes = ["word"]} : tensor<1x6x8xf32, #[[$ROWS]]>
 // CHECK: %[[POSITION:.*]] = load #wse.weight<"wpe" : tensor<1x6x8xf32> file "m.data" offset 320 bytes 192>
 // CHECK: %[[EMBED:.*]] = elementwise(%[[WORD]], %[[POSITION]])
 // CHECK: arith.addf
 // CHECK: %[[LN:.*]] = layer_norm %[[EMBED]] scale <"g" {{.*}} epsilon(9.9
-// CHECK: %[[Q:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256> bias <"b" {{.*}} variant({{.*}}) {nodes = ["q"]} : tensor<1x6x8xf32, #[[ROWS]]> -> tensor<1x6x8xf32, #[[HEADS]]>
+// CHECK: %[[Q:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256> bias <"b" {{.*}} variant({{.*}}) {nodes = ["q"]} : tensor<1x6x8xf32, #[[$ROWS]]> -> tensor<1x6x8xf32, #[[$HEADS]]>
 // CHECK: %[[K:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256 view 0 strides [1, 8]>
-// CHECK: %[[MASK:.*]] = load @mask {nodes = ["attend"]} : tensor<1x1x6xf32, #[[KEYS]]>
-// CHECK: %[[BIAS:.*]] = elementwise(%[[MASK]]) {nodes = ["to_float", "not_mask", "padding"]} : (tensor<1x1x6xf32, #[[KEYS]]>) -> tensor<1x1x6xf32, #[[KEYS]]>
+// CHECK: %[[MASK:.*]] = load @mask {nodes = ["attend"]} : tensor<1x1x6xf32, #[[$KEYS]]>
+// CHECK: %[[BIAS:.*]] = elementwise(%[[MASK]]) {nodes = ["to_float", "not_mask", "padding"]} : (tensor<1x1x6xf32, #[[$KEYS]]>) -> tensor<1x1x6xf32, #[[$KEYS]]>
 // CHECK: %[[ATTEND:.*]] = attention %[[Q]], %[[K]], %[[K]] key_bias %[[BIAS]] heads(2) scale(5.000000e-01) {nodes = ["attend"]}
-// CHECK: %[[UP:.*]] = matmul %[[ATTEND]] {{.*}} #[[HEADS]]> -> tensor<1x6x8xf32, #[[ROWS]]>
+// CHECK: %[[UP:.*]] = matmul %[[ATTEND]] {{.*}} #[[$HEADS]]> -> tensor<1x6x8xf32, #[[$ROWS]]>
 // CHECK: %[[GELU:.*]] = elementwise(%[[UP]]) {nodes = ["div", "erf", "plus", "times", "gelu"]}
 // CHECK-NEXT: ^bb0
 // CHECK-NOT: elementwise
 // CHECK: math.erf
-// CHECK: store %[[GELU]] to "hidden" {{.*}} : tensor<1x6x8xf32, #[[ROWS]]> to tensor<6x8xf32>
+// CHECK: store %[[GELU]] to "hidden" {{.*}} : tensor<1x6x8xf32, #[[$ROWS]]> to tensor<6x8xf32>
 func.func @main(%ids: tensor<1x6xi64> {onnx.name = "ids"}, %mask: tensor<1x6xi64> {onnx.name = "mask"}) -> (tensor<6x8xf32> {onnx.name = "hidden"}) {
   %table = onnx.constant external<"m.data", 0, 320> : tensor<10x8xf32> {node = "wte"}
   %positions = onnx.constant external<"m.data", 320, 192> : tensor<1x6x8xf32> {node = "wpe"}
@@ -91,12 +91,12 @@ func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx
 
 // Broadcasts load no more than they repeat: one token per batch element, one
 // feature per token, a vector for constants.
-// CHECK-DAG: #[[TOKEN:.*]] = #wse.tiled<batch = 2, tokens = 1, rows = replicated, group = 1, span = 1, columns = balanced>
-// CHECK-DAG: #[[FEATURE:.*]] = #wse.tiled<batch = 2, tokens = 4, rows = split, group = 1, columns = replicated>
+// CHECK-DAG: #[[$TOKEN:.*]] = #wse.tiled<batch = 2, tokens = 1, rows = replicated, group = 1, span = 1, columns = balanced>
+// CHECK-DAG: #[[$FEATURE:.*]] = #wse.tiled<batch = 2, tokens = 4, rows = split, group = 1, columns = replicated>
 // CHECK-LABEL: wse.program @main
 // CHECK-DAG: %a = load @a
-// CHECK-DAG: %b = load @b {{.*}} : tensor<2x1x8xf32, #[[TOKEN]]>
-// CHECK-DAG: %c = load @c {{.*}} : tensor<2x4x1xf32, #[[FEATURE]]>
+// CHECK-DAG: %b = load @b {{.*}} : tensor<2x1x8xf32, #[[$TOKEN]]>
+// CHECK-DAG: %c = load @c {{.*}} : tensor<2x4x1xf32, #[[$FEATURE]]>
 // CHECK: elementwise(%a, %b, %c) vectors [#wse.weight<"v" : tensor<8xf32>
 func.func @main(%a: tensor<2x4x8xf32> {onnx.name = "a"}, %b: tensor<2x1x8xf32> {onnx.name = "b"}, %c: tensor<4x1xf32> {onnx.name = "c"}) -> (tensor<2x4x8xf32> {onnx.name = "y"}) {
   %v = onnx.constant dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : tensor<8xf32> {node = "v"}
