@@ -3,7 +3,7 @@
 """Shows that the emulator executes the .wafer file: changes one thing at a
 time and looks what a run makes of it.
 
-  check_tamper.py --work DIR KIND   (route, address, length or weight)
+  check_tamper.py --work DIR KIND   (route, address, length, constant or weight)
 
 Every change must end in a named error or in other numbers; a change that a
 run does not notice (a buffer nobody reads any more, say) is counted apart, and
@@ -59,7 +59,8 @@ def main():
         raise SystemExit(error)
     refused = other = unnoticed = 0
     for number in range(arguments.most):
-        index = number * 131 + 3 if arguments.kind == "weight" else number
+        # The last byte of a word: sign and exponent, which rounding cannot hide.
+        index = number * 132 + 3 if arguments.kind in ("constant", "weight") else number
         step = subprocess.run(["wafer-tamper", program, changed, arguments.kind, str(index)],
                               capture_output=True, text=True, check=False)
         if step.returncode == 3:

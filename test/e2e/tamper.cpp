@@ -6,6 +6,7 @@
 //   route INDEX    rule INDEX receives from the opposite side
 //   address INDEX  buffer INDEX of the first class moves by one word
 //   length INDEX   vector instruction INDEX has one element less
+//   constant INDEX byte INDEX of the constants in the program is inverted
 //   weight INDEX   byte INDEX of the bundled weights is inverted
 //
 // Prints what it changed; exit code 3 when INDEX is past the last one.
@@ -46,11 +47,9 @@ void changeRoute(program::ProgramT &program, size_t index) {
   if (index >= program.routes.size())
     pastTheLast();
   auto &rule = *program.routes[index];
-  constexpr program::Port opposite[] = {program::Port::South,
-                                        program::Port::North,
-                                        program::Port::West,
-                                        program::Port::East,
-                                        program::Port::North};
+  constexpr program::Port opposite[] = {
+      program::Port::South, program::Port::North, program::Port::West,
+      program::Port::East, program::Port::North};
   rule.receive = opposite[static_cast<size_t>(rule.receive)];
   std::printf("route %zu: color %d receives from %s\n", index, rule.color,
               program::EnumNamePort(rule.receive));
@@ -74,6 +73,19 @@ void changeLength(program::ProgramT &program, size_t index) {
                     program::EnumNameOpcode(found->op));
         return;
       }
+  pastTheLast();
+}
+
+void changeConstant(program::ProgramT &program, size_t index) {
+  for (auto &tensor : program.tensors) {
+    if (index < tensor->data.size()) {
+      tensor->data[index] ^= 0xff;
+      std::printf("constant '%s': byte %zu inverted\n", tensor->name.c_str(),
+                  index);
+      return;
+    }
+    index -= tensor->data.size();
+  }
   pastTheLast();
 }
 
@@ -111,6 +123,8 @@ int main(int argc, char **argv) {
     changeAddress(program, index);
   else if (kind == "length")
     changeLength(program, index);
+  else if (kind == "constant")
+    changeConstant(program, index);
   else
     return 2;
   flatbuffers::FlatBufferBuilder builder;

@@ -135,6 +135,8 @@ def gpt(path, seed, layers=2, batch=1, tokens=8, width=60, heads=4, words=97):
 
 SMALL = {
     "matmul": matmul,
+    # Its weight is too large for a program; it streams from a file.
+    "wide": lambda path, seed: matmul(path, seed, rows=6, inner=160, columns=128),
     "perceptron": perceptron,
     "attention": attention_block,
     "gpt": gpt,
