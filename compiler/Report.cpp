@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Report.h"
 #include "runtime/program/Container.h"
-#include "runtime/program/Scalars.h"
+#include "runtime/program/Facts.h"
+#include "runtime/program/Residency.h"
 #include "runtime/program/program_generated.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -26,56 +27,6 @@ static size_t sizeOf(const flatbuffers::Vector<T> *vector) {
   return vector ? vector->size() : 0;
 }
 
-static uint64_t countSteps(int begin, int end, int step) {
-  return begin < end ? (uint64_t(end - begin) + step - 1) / step : 0;
-}
-
-static void readClasses(const program::Program &program, Report &report) {
-  for (const program::PEClass *peClass : *program.classes()) {
-    for (const program::Rect *rect : *peClass->rects())
-      report.pesUsed += countSteps(rect->x0(), rect->x1(), rect->xstep()) *
-                        countSteps(rect->y0(), rect->y1(), rect->ystep());
-    uint64_t code = program.machine()->runtime_bytes() + peClass->code_bytes();
-    report.sramPeakBytes = std::max(report.sramPeakBytes, code);
-    for (size_t i = 0; i < sizeOf(peClass->buffers()); ++i) {
-      const program::Buffer *buffer = peClass->buffers()->Get(i);
-      uint64_t end = uint64_t(buffer->address()) + buffer->bytes();
-      if (end <= report.sramPeakBytes)
-        continue;
-      report.sramPeakBytes = end;
-      std::string node = text(buffer->onnx_node());
-      report.sramOwner = node.empty() ? text(buffer->name()) : node;
-    }
-  }
-}
-
-/// Words of weights that a host stream sends: for each column it serves, the
-/// blocks of all its segments.
-static uint64_t streamedWords(const program::Program &program,
-                              const program::HostStream &stream) {
-  if (stream.direction() != program::Direction::In)
-    return 0;
-  uint64_t words = 0;
-  std::vector<int64_t> scalars;
-  auto addColumn = [&](int column) {
-    runtime::evaluateScalars(stream.scalars(), column, 0, scalars);
-    for (const program::Segment *segment : *stream.segments()) {
-      auto role = program.tensors()->Get(segment->tensor())->role();
-      if (role == program::TensorRole::Input ||
-          role == program::TensorRole::Output)
-        continue;
-      uint64_t block = runtime::evaluateAffine(*segment->lines(), scalars);
-      for (const program::Affine *extent : *segment->extents())
-        block *= runtime::evaluateAffine(*extent, scalars);
-      words += block;
-    }
-  };
-  for (const program::Lane *lane : *stream.lanes())
-    for (int column = lane->begin(); column < lane->end(); ++column)
-      addColumn(column);
-  return words;
-}
-
 static KernelReport readKernel(const program::Kernel &kernel) {
   KernelReport report;
   report.name = text(kernel.name());
@@ -91,17 +42,23 @@ static KernelReport readKernel(const program::Kernel &kernel) {
 }
 
 static void readLaunches(const program::Program &program, Report &report) {
-  for (const program::Launch *launch : *program.launches()) {
+  for (const program::Launch *launch : *program.launches())
     if (launch->kernel() < sizeOf(program.kernels())) {
       report.kernels.push_back(
           readKernel(*program.kernels()->Get(launch->kernel())));
       report.cycles += report.kernels.back().cycles;
     }
-    for (size_t i = 0; i < sizeOf(launch->streams()); ++i)
-      report.streamedBytes +=
-          4 * streamedWords(program,
-                            *program.streams()->Get(launch->streams()->Get(i)));
-  }
+}
+
+static void readMemory(const program::Program &program, Report &report) {
+  report.pesUsed = runtime::countPes(program);
+  runtime::SramPeak peak = runtime::sramPeak(program);
+  report.sramPeakBytes = peak.bytes;
+  report.sramOwner = peak.owner;
+  report.streamedBytes = runtime::streamedWeightBytes(program);
+  runtime::WeightResidency residency = runtime::weightResidency(program);
+  report.residentBytes = residency.residentBytes;
+  report.bufferedBytes = residency.bufferedBytes;
 }
 
 llvm::Expected<Report> wsec::readReport(StringRef path) {
@@ -137,7 +94,8 @@ llvm::Expected<Report> wsec::readReport(StringRef path) {
   report.clockGhz = machine.clock_ghz();
   report.pesAvailable = uint64_t(report.width) * report.height;
   report.sramLimitBytes = machine.sram_bytes();
-  readClasses(program, report);
+  report.tokens = runtime::tokensPerRun(program);
+  readMemory(program, report);
   readLaunches(program, report);
   return report;
 }
@@ -222,7 +180,6 @@ static void printKinds(const Report &report, llvm::raw_ostream &os) {
 }
 
 void Report::print(llvm::raw_ostream &os) const {
-  double seconds = clockGhz > 0 ? cycles / (clockGhz * 1e9) : 0;
   os << (model.empty() ? "program" : model) << " on " << machine << ", "
      << width << "x" << height << " PEs at " << llvm::format("%.3g", clockGhz)
      << " GHz\n";
@@ -232,13 +189,18 @@ void Report::print(llvm::raw_ostream &os) const {
   os << "  streamed       " << readable(streamedBytes, "B")
      << " of weights per run, " << readable(residentBytes, "B")
      << " stay on the wafer\n"
+     << "  buffered       at most " << readable(bufferedBytes, "B")
+     << " of weights at a time\n"
      << "  PEs used       " << pesUsed << " of " << pesAvailable << "\n"
      << "  SRAM peak      " << sramPeakBytes << " of " << sramLimitBytes
      << " bytes";
   if (!sramOwner.empty())
     os << " ('" << sramOwner << "')";
   os << "\n  predicted      " << llvm::format("%.0f", cycles) << " cycles, "
-     << readableSeconds(seconds) << "\n";
+     << readableSeconds(seconds()) << "\n";
+  if (tokens)
+    os << "  tokens         " << tokens << " per run, "
+       << readable(tokensPerSecond(), "") << " per second" << "\n";
   printKinds(*this, os);
   os << "compiled in " << llvm::format("%.2f", compileSeconds) << " s\n";
 }
@@ -295,8 +257,14 @@ void Report::printJSON(llvm::raw_ostream &os) const {
     });
     json.attributeObject("weights", [&] {
       json.attribute("resident_bytes", residentBytes);
+      json.attribute("buffered_bytes", bufferedBytes);
       json.attribute("streamed_bytes", streamedBytes);
     });
+    if (tokens)
+      json.attributeObject("tokens", [&] {
+        json.attribute("per_run", tokens);
+        json.attribute("per_second", tokensPerSecond());
+      });
     json.attributeArray("kernels", [&] {
       for (const KernelReport &kernel : kernels)
         printKernel(kernel, json);

@@ -32,15 +32,22 @@ struct Report {
   uint64_t pesUsed = 0, pesAvailable = 0;
   uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
   std::string sramOwner; // ONNX node, or the buffer's name
-  /// Words on the wire, 4 bytes each. Nothing stays: weights are used as they
-  /// arrive, and no buffer keeps them beyond its kernel.
-  uint64_t streamedBytes = 0, residentBytes = 0;
+  /// Words on the wire, 4 bytes each; what of them stays from one launch to
+  /// another, and is held in buffers while a launch runs
+  /// (runtime/program/Residency.h).
+  uint64_t streamedBytes = 0, residentBytes = 0, bufferedBytes = 0;
+  uint64_t tokens = 0;               // of a run; 0: the model knows no tokens
   std::vector<KernelReport> kernels; // in launch order
   double compileSeconds = 0;
 
+  /// On the wafer, at the clock of the machine.
+  double seconds() const {
+    return clockGhz > 0 ? cycles / (clockGhz * 1e9) : 0;
+  }
+  double tokensPerSecond() const { return cycles > 0 ? tokens / seconds() : 0; }
   /// One screen for people.
   void print(llvm::raw_ostream &os) const;
-  /// Everything, with the schema of `--report=FILE.json`.
+  /// Everything, as runtime/host/report.schema.json says.
   void printJSON(llvm::raw_ostream &os) const;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/host/Report.h"
-#include "runtime/program/RectSet.h"
+#include "runtime/program/Facts.h"
+#include "runtime/program/Residency.h"
 
 #include <algorithm>
 #include <cmath>
@@ -15,36 +16,14 @@ std::string text(const flatbuffers::String *string) {
   return string ? string->str() : std::string();
 }
 
-/// The buffer that ends highest in a class, by the node that needs it.
-std::string highestOwner(const program::PEClass &peClass) {
-  std::string owner;
-  uint64_t highest = 0;
-  if (peClass.buffers())
-    for (const program::Buffer *buffer : *peClass.buffers())
-      if (uint64_t end = uint64_t(buffer->address()) + buffer->bytes();
-          end > highest) {
-        highest = end;
-        owner = text(buffer->onnx_node());
-        if (owner.empty())
-          owner = text(buffer->name());
-      }
-  return owner;
-}
-
-void addMemory(const program::Program &program, const RunResult &run,
-               RunReport &report) {
-  for (const program::PEClass *peClass : *program.classes())
-    for (const program::Rect *rect : *peClass->rects())
-      report.pesUsed += uint64_t(rectSize(*rect));
-  size_t count =
-      std::min<size_t>(run.classes.size(), program.classes()->size());
-  for (size_t i = 0; i < count; ++i) {
-    if (run.classes[i].highWaterBytes <= report.sramPeakBytes)
-      continue;
-    report.sramPeakBytes = run.classes[i].highWaterBytes;
-    report.sramOwner =
-        highestOwner(*program.classes()->Get(flatbuffers::uoffset_t(i)));
-  }
+void addMemory(const program::Program &program, RunReport &report) {
+  report.pesUsed = countPes(program);
+  SramPeak peak = sramPeak(program);
+  report.sramPeakBytes = peak.bytes;
+  report.sramOwner = peak.owner;
+  WeightResidency residency = weightResidency(program);
+  report.residentBytes = residency.residentBytes;
+  report.bufferedBytes = residency.bufferedBytes;
 }
 
 void addKernels(const program::Program &program, const RunResult &run,
@@ -67,6 +46,9 @@ void addKernels(const program::Program &program, const RunResult &run,
       entry.cycles = run.kernelCycles[i];
     report.kernels.push_back(std::move(entry));
   }
+  for (size_t i = 0; i < run.launches.size(); ++i)
+    report.kernels[program.launches()->Get(unsigned(i))->kernel()].span +=
+        run.launches[i].end - run.launches[i].start;
 }
 
 std::string format(const char *pattern, double value) {
@@ -98,12 +80,13 @@ std::string readable(double value, const std::string &unit) {
 struct Kind {
   std::string name;
   unsigned count = 0;
-  double cycles = 0, lowerBound = 0;
+  double cycles = 0, span = 0, lowerBound = 0;
   std::vector<std::pair<std::string, double>> bounds;
 
   void add(const KernelReport &kernel) {
     ++count;
     cycles += kernel.cycles;
+    span += kernel.span;
     lowerBound += kernel.lowerBoundCycles;
     auto known = std::find_if(bounds.begin(), bounds.end(), [&](auto &bound) {
       return bound.first == kernel.bound;
@@ -128,7 +111,7 @@ std::vector<Kind> groupKinds(const std::vector<KernelReport> &kernels) {
       return k.name == kernel.kind;
     });
     if (kind == kinds.end()) {
-      kinds.push_back({kernel.kind, 0, 0, 0, {}});
+      kinds.push_back({kernel.kind, 0, 0, 0, 0, {}});
       kind = kinds.end() - 1;
     }
     kind->add(kernel);
@@ -146,7 +129,7 @@ std::string kindTable(const RunReport &report) {
     char line[160];
     double share = report.cycles > 0 ? 100 * kind.cycles / report.cycles : 0;
     std::string ratio = kind.lowerBound > 0
-                            ? format("%.2f x", kind.cycles / kind.lowerBound)
+                            ? format("%.2f x", kind.span / kind.lowerBound)
                             : "-";
     std::snprintf(line, sizeof(line),
                   "  %-16.24s %6u %12.0f  %5.1f %%  %9s  %.24s\n",
@@ -173,7 +156,8 @@ RunReport makeReport(const program::Program &program, const SessionRun &run) {
   report.sramLimitBytes = uint64_t(machine.sram_bytes());
   report.streamedBytes = run.streamedWeightBytes;
   report.seconds = run.seconds;
-  addMemory(program, run.emulator, report);
+  report.tokens = tokensPerRun(program);
+  addMemory(program, report);
   addKernels(program, run.emulator, report);
   return report;
 }
@@ -187,7 +171,10 @@ std::string RunReport::text() const {
     out += "  parameters     " + readable(double(parameters), "") + ", " +
            readable(double(weightBytes), "B") + "\n";
   out += "  streamed       " + readable(double(streamedBytes), "B") +
-         " of weights\n";
+         " of weights per run, " + readable(double(residentBytes), "B") +
+         " stay on the wafer\n";
+  out += "  buffered       at most " + readable(double(bufferedBytes), "B") +
+         " of weights at a time\n";
   out += "  PEs used       " + std::to_string(pesUsed) + " of " +
          std::to_string(int64_t(width) * height) + "\n";
   out += "  SRAM peak      " + std::to_string(sramPeakBytes) + " of " +
@@ -196,6 +183,9 @@ std::string RunReport::text() const {
     out += " ('" + sramOwner + "')";
   out += "\n  cycles         " + format("%.0f", cycles) + ", " +
          readable(wallClock(), "s") + "\n";
+  if (tokens > 0)
+    out += "  tokens         " + std::to_string(tokens) + " per run, " +
+           readable(tokensPerSecond(), "") + " per second\n";
   if (!kernels.empty())
     out += kindTable(*this);
   return out + "emulated in " + format("%.2f", seconds) + " s\n";
@@ -212,6 +202,7 @@ std::string RunReport::json() const {
                     {"kind", kernel.kind},
                     {"region", kernel.region},
                     {"cycles", whole(kernel.cycles)},
+                    {"span_cycles", whole(kernel.span)},
                     {"bound", kernel.bound},
                     {"lower_bound_cycles", whole(kernel.lowerBoundCycles)}});
   }
@@ -228,8 +219,11 @@ std::string RunReport::json() const {
   json["sram"] = {{"peak_bytes", sramPeakBytes},
                   {"limit_bytes", sramLimitBytes},
                   {"owner", sramOwner}};
-  // Every launch takes its weights from the store again: none stay.
-  json["weights"] = {{"resident_bytes", 0}, {"streamed_bytes", streamedBytes}};
+  json["weights"] = {{"resident_bytes", residentBytes},
+                     {"buffered_bytes", bufferedBytes},
+                     {"streamed_bytes", streamedBytes}};
+  if (tokens > 0)
+    json["tokens"] = {{"per_run", tokens}, {"per_second", tokensPerSecond()}};
   json["kernels"] = list;
   json["time"] = {{"emulate_s", seconds}};
   // Names come out of model files and may hold any bytes.

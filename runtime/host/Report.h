@@ -14,7 +14,9 @@ struct KernelReport {
   std::string name, kind, bound;
   std::vector<std::string> onnxNodes;
   std::array<int32_t, 4> region{}; ///< x0, y0, x1, y1, half open
-  double cycles = 0, lowerBoundCycles = 0;
+  double cycles = 0; ///< by which its launches moved the end of the run
+  double span = 0;   ///< from its first PE to its last, overlap included
+  double lowerBoundCycles = 0;
 };
 
 /// What a run is summed up to, on a terminal and in JSON (see README.md).
@@ -28,13 +30,21 @@ struct RunReport {
   uint64_t pesUsed = 0;
   uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
   std::string sramOwner; ///< the ONNX node (else buffer) that ends highest
-  uint64_t streamedBytes = 0;
+  /// Weights: words on the wire, 4 bytes each; what of them stays from one
+  /// launch to another, and is held in buffers while a launch runs.
+  uint64_t streamedBytes = 0, residentBytes = 0, bufferedBytes = 0;
+  uint64_t tokens = 0; ///< of a run; 0: the model knows no tokens
   std::vector<KernelReport> kernels;
   double seconds = 0;
 
+  /// On the wafer, at the clock of the machine.
   double wallClock() const { return cycles / (clockGhz * 1e9); }
+  double tokensPerSecond() const {
+    return cycles > 0 ? double(tokens) / wallClock() : 0;
+  }
   /// One screen for people.
   std::string text() const;
+  /// Everything, as report.schema.json says.
   std::string json() const;
 };
 

@@ -17,6 +17,7 @@ import unittest
 from pathlib import Path
 
 WSE_RUN, WRITE_EXAMPLE = sys.argv[1:3]
+CHECK_REPORT = Path(__file__).resolve().parents[2] / "check_report.py"
 
 
 def npy(values, code="<f4", kind="f"):
@@ -68,6 +69,8 @@ class WseRunTest(unittest.TestCase):
         self.assertEqual(report["weights"]["streamed_bytes"], 12)
         self.assertEqual(report["kernels"][0]["name"], "negate")
         self.assertIn("emulate_s", report["time"])
+        subprocess.run([sys.executable, CHECK_REPORT, self.folder / "r.json"], check=True,
+                       stdout=subprocess.DEVNULL)
 
     def test_quiet(self):
         self.assertEqual(self.run_tool("--input", "x=x.npy", "--quiet"), ("", ""))

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/Facts.h"
+#include "runtime/program/RectSet.h"
+#include "runtime/program/Scalars.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace wsec::runtime {
+
+uint64_t countPes(const program::Program &program) {
+  uint64_t count = 0;
+  for (const program::PEClass *peClass : *program.classes())
+    for (const program::Rect *rect : *peClass->rects())
+      count += uint64_t(rectSize(*rect));
+  return count;
+}
+
+SramPeak sramPeak(const program::Program &program) {
+  SramPeak peak;
+  for (const program::PEClass *peClass : *program.classes()) {
+    uint64_t code =
+        uint64_t(program.machine()->runtime_bytes()) + peClass->code_bytes();
+    if (code > peak.bytes)
+      peak = {code, ""};
+    if (!peClass->buffers())
+      continue;
+    for (const program::Buffer *buffer : *peClass->buffers()) {
+      uint64_t end = uint64_t(buffer->address()) + buffer->bytes();
+      if (end <= peak.bytes)
+        continue;
+      bool named = buffer->onnx_node() && buffer->onnx_node()->size() > 0;
+      peak = {end, (named ? buffer->onnx_node() : buffer->name())->str()};
+    }
+  }
+  return peak;
+}
+
+/// Words of weights that one run of a stream sends: for each column it serves,
+/// the blocks of all its segments.
+static uint64_t weightWords(const program::Program &program,
+                            const program::HostStream &stream) {
+  if (stream.direction() != program::Direction::In)
+    return 0;
+  uint64_t words = 0;
+  std::vector<int64_t> scalars;
+  auto addColumn = [&](int column) {
+    evaluateScalars(stream.scalars(), column, 0, scalars);
+    for (const program::Segment *segment : *stream.segments()) {
+      auto role = program.tensors()->Get(segment->tensor())->role();
+      if (role != program::TensorRole::Weight &&
+          role != program::TensorRole::Constant)
+        continue;
+      auto block = uint64_t(evaluateAffine(*segment->lines(), scalars));
+      for (const program::Affine *extent : *segment->extents())
+        block *= uint64_t(evaluateAffine(*extent, scalars));
+      words += block;
+    }
+  };
+  for (const program::Lane *lane : *stream.lanes())
+    for (int column = lane->begin(); column < lane->end(); ++column)
+      addColumn(column);
+  return words;
+}
+
+uint64_t streamedWeightBytes(const program::Program &program) {
+  uint64_t words = 0;
+  for (const program::Launch *launch : *program.launches())
+    if (launch->streams())
+      for (uint32_t stream : *launch->streams())
+        words += weightWords(program, *program.streams()->Get(stream));
+  return words * sizeof(float);
+}
+
+uint64_t tokensPerRun(const program::Program &program) {
+  uint64_t tokens = 0;
+  if (!program.streams())
+    return tokens;
+  for (const program::HostStream *stream : *program.streams())
+    for (const program::Segment *segment : *stream->segments()) {
+      if (segment->index_tensor() < 0)
+        continue;
+      const program::Tensor &ids =
+          *program.tensors()->Get(unsigned(segment->index_tensor()));
+      if (ids.role() != program::TensorRole::Input)
+        continue;
+      uint64_t count = 1;
+      if (ids.shape())
+        for (int64_t extent : *ids.shape())
+          count *= uint64_t(extent);
+      tokens = std::max(tokens, count);
+    }
+  return tokens;
+}
+
+} // namespace wsec::runtime

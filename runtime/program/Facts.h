@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What can be read off a program without running it; for reports.
+#ifndef RUNTIME_PROGRAM_FACTS_H
+#define RUNTIME_PROGRAM_FACTS_H
+
+#include "runtime/program/program_generated.h"
+
+#include <cstdint>
+#include <string>
+
+namespace wsec::runtime {
+
+/// PEs that hold code.
+uint64_t countPes(const program::Program &program);
+
+/// The end of what a PE of the fullest class holds: host runtime, code and
+/// buffers. The owner is the ONNX node (else the name) of the buffer that ends
+/// there; empty where code does.
+struct SramPeak {
+  uint64_t bytes = 0;
+  std::string owner;
+};
+SramPeak sramPeak(const program::Program &program);
+
+/// Bytes of weights and constants that all launches stream in, as f32 words.
+uint64_t streamedWeightBytes(const program::Program &program);
+
+/// Tokens of a run: elements of the input that rows of a table are looked up
+/// by (batch x tokens). 0: the model has no such input.
+uint64_t tokensPerRun(const program::Program &program);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PROGRAM_FACTS_H

@@ -1,0 +1,298 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/Residency.h"
+#include "runtime/program/RectSet.h"
+#include "runtime/program/Scalars.h"
+
+#include <algorithm>
+#include <bitset>
+#include <map>
+#include <set>
+#include <utility>
+#include <vector>
+
+namespace wsec::runtime {
+
+namespace {
+
+using program::OperandKind;
+using ColorSet = std::bitset<256>;
+
+/// Values of a class's scalars along both axes of the mesh, to tell which
+/// colors its affine functions of coordinates name.
+class ClassColors {
+public:
+  explicit ClassColors(const program::PEClass &peClass) {
+    std::set<int> xs, ys;
+    for (const program::Rect *rect : *peClass.rects()) {
+      for (int x = rect->x0(); x < rect->x1(); x += rect->xstep())
+        xs.insert(x);
+      for (int y = rect->y0(); y < rect->y1(); y += rect->ystep())
+        ys.insert(y);
+      pes += uint64_t(rectSize(*rect));
+    }
+    findAxes(peClass.scalars());
+    columns = valuesAlong(peClass.scalars(), xs, *ys.begin(), true);
+    rows = valuesAlong(peClass.scalars(), ys, *xs.begin(), false);
+  }
+
+  ColorSet colors(const program::Affine &affine) const {
+    ColorSet result;
+    int axes = 0;
+    if (affine.terms())
+      for (const program::Term *term : *affine.terms())
+        axes |= term->kind() == program::TermKind::Scalar
+                    ? nodeAxes[term->index()]
+                    : alongX | alongY;
+    if (axes == (alongX | alongY))
+      return result.set();
+    for (const auto &values : axes == alongY ? rows : columns) {
+      if (int64_t color = evaluateAffine(affine, values);
+          color >= 0 && color < int64_t(result.size()))
+        result.set(size_t(color));
+      if (axes == 0)
+        break;
+    }
+    return result;
+  }
+
+  uint64_t pes = 0;
+
+private:
+  static constexpr int alongX = 1, alongY = 2;
+
+  /// On which coordinates each scalar depends.
+  void findAxes(const ScalarList *nodes) {
+    using program::ScalarOp;
+    if (!nodes)
+      return;
+    for (const program::ScalarNode *node : *nodes) {
+      int axes = 0;
+      ScalarOp op = node->op();
+      if (op == ScalarOp::Px || op == ScalarOp::Py) {
+        axes = op == ScalarOp::Px ? alongX : alongY;
+      } else if (op != ScalarOp::Constant) {
+        bool tiling = op == ScalarOp::TileStart || op == ScalarOp::TileSize ||
+                      op == ScalarOp::TileIndex;
+        axes = nodeAxes[size_t(node->a())];
+        if (op != ScalarOp::Not)
+          axes |= nodeAxes[size_t(node->b())];
+        if (tiling)
+          axes |= nodeAxes[size_t(node->c())];
+      }
+      nodeAxes.push_back(axes);
+    }
+  }
+
+  static std::vector<std::vector<int64_t>> valuesAlong(const ScalarList *nodes,
+                                                       const std::set<int> &at,
+                                                       int other, bool isX) {
+    std::vector<std::vector<int64_t>> values;
+    for (int position : at)
+      evaluateScalars(nodes, isX ? position : other, isX ? other : position,
+                      values.emplace_back());
+    return values;
+  }
+
+  std::vector<int> nodeAxes;
+  std::vector<std::vector<int64_t>> columns, rows;
+};
+
+/// Since when a buffer holds weights, and under which conditions it got them.
+struct Holding {
+  size_t launch;
+  std::vector<int> guards;
+};
+using BufferId = std::pair<uint32_t, uint32_t>; ///< class, buffer
+using Holdings = std::map<BufferId, Holding>;
+
+class Analysis {
+public:
+  explicit Analysis(const program::Program &program) : program(program) {
+    for (const program::PEClass *peClass : *program.classes())
+      classColors.emplace_back(*peClass);
+  }
+
+  WeightResidency run() {
+    size_t launches = program.launches()->size();
+    resident.assign(launches, 0);
+    WeightResidency result;
+    for (launch = 0; launch < launches; ++launch) {
+      followLaunch();
+      uint64_t held = 0;
+      for (const BufferId &buffer : touched)
+        held += bytes(buffer);
+      result.bufferedBytes = std::max(result.bufferedBytes, held);
+    }
+    for (uint64_t held : resident)
+      result.residentBytes = std::max(result.residentBytes, held);
+    result.bufferedBytes = std::max(result.bufferedBytes, result.residentBytes);
+    return result;
+  }
+
+private:
+  /// Words that PEs relay may reach a class that was followed before: again
+  /// until no further color is found to carry weights.
+  void followLaunch() {
+    weightColors = streamedColors();
+    if (weightColors.none() && holdings.empty())
+      return touched.clear();
+    Holdings before = holdings;
+    for (ColorSet known;;) {
+      known = weightColors;
+      holdings = before;
+      touched.clear();
+      reads.clear();
+      for (uint32_t c = 0; c < program.classes()->size(); ++c)
+        followClass(c);
+      if (weightColors == known)
+        break;
+    }
+    for (const auto &[buffer, since] : reads)
+      extend(buffer, since);
+  }
+
+  ColorSet streamedColors() const {
+    ColorSet colors;
+    const auto *streams = program.launches()->Get(unsigned(launch))->streams();
+    if (!streams)
+      return colors;
+    for (uint32_t index : *streams) {
+      const program::HostStream &stream = *program.streams()->Get(index);
+      if (stream.direction() != program::Direction::In)
+        continue;
+      for (const program::Segment *segment : *stream.segments())
+        if (isWeight(*segment))
+          colors.set(stream.color());
+    }
+    return colors;
+  }
+
+  bool isWeight(const program::Segment &segment) const {
+    auto role = [&](uint32_t tensor) {
+      return program.tensors()->Get(tensor)->role();
+    };
+    if (segment.index_tensor() >= 0 &&
+        role(uint32_t(segment.index_tensor())) == program::TensorRole::Input)
+      return false;
+    return role(segment.tensor()) == program::TensorRole::Weight ||
+           role(segment.tensor()) == program::TensorRole::Constant;
+  }
+
+  void followClass(uint32_t index) {
+    currentClass = index;
+    const program::PEClass &peClass = *program.classes()->Get(index);
+    uint32_t id = program.launches()->Get(unsigned(launch))->routine();
+    guards.clear();
+    if (peClass.routines())
+      for (const program::Routine *routine : *peClass.routines())
+        if (routine->id() == id)
+          followBody(*routine->body());
+  }
+
+  void
+  followBody(const flatbuffers::Vector<flatbuffers::Offset<program::Statement>>
+                 &body) {
+    for (const program::Statement *statement : body) {
+      if (const auto *loop = statement->kind_as_Loop()) {
+        enter(loop->guard());
+        followBody(*loop->body());
+        leave(loop->guard());
+      } else if (const auto *instruction = statement->kind_as_Instruction()) {
+        enter(instruction->guard());
+        followInstruction(*instruction);
+        leave(instruction->guard());
+      }
+    }
+  }
+  void enter(int guard) {
+    if (guard >= 0)
+      guards.push_back(guard);
+  }
+  void leave(int guard) {
+    if (guard >= 0)
+      guards.pop_back();
+  }
+
+  void followInstruction(const program::Instruction &instruction) {
+    bool weight = readsWeight(instruction.a());
+    weight |= readsWeight(instruction.b());
+    weight &= instruction.op() == program::Opcode::Mov;
+    const program::Operand &dst = *instruction.dst();
+    if (dst.kind() == OperandKind::Fabric) {
+      if (weight)
+        weightColors |= classColors[currentClass].colors(*dst.color());
+      return;
+    }
+    BufferId buffer(currentClass, dst.buffer());
+    if (weight) {
+      holdings[buffer] = {launch, guards};
+      touched.insert(buffer);
+    } else if (auto held = holdings.find(buffer);
+               held != holdings.end() && covers(held->second)) {
+      holdings.erase(held);
+    }
+  }
+
+  /// Whether what runs now runs wherever the buffer got its weights.
+  bool covers(const Holding &holding) const {
+    return std::all_of(guards.begin(), guards.end(), [&](int guard) {
+      return std::find(holding.guards.begin(), holding.guards.end(), guard) !=
+             holding.guards.end();
+    });
+  }
+
+  bool readsWeight(const program::Operand *operand) {
+    if (!operand)
+      return false;
+    if (operand->kind() == OperandKind::Fabric)
+      return weightColors.any() &&
+             (classColors[currentClass].colors(*operand->color()) &
+              weightColors)
+                 .any();
+    if (operand->kind() != OperandKind::Memory)
+      return false;
+    auto held = holdings.find({currentClass, operand->buffer()});
+    if (held == holdings.end())
+      return false;
+    touched.insert(held->first);
+    if (held->second.launch < launch)
+      reads.insert({held->first, held->second.launch});
+    return true;
+  }
+
+  /// The buffer has held its weights from launch `since` until now.
+  void extend(const BufferId &buffer, size_t since) {
+    size_t &known = keptUntil[{buffer, since}];
+    for (size_t l = std::max(known, since); l < launch; ++l)
+      resident[l] += bytes(buffer);
+    known = launch;
+  }
+
+  uint64_t bytes(const BufferId &buffer) const {
+    const program::PEClass &peClass = *program.classes()->Get(buffer.first);
+    return peClass.buffers()->Get(buffer.second)->bytes() *
+           classColors[buffer.first].pes;
+  }
+
+  const program::Program &program;
+  std::vector<ClassColors> classColors;
+  std::vector<uint64_t> resident; ///< bytes held from launch i to i + 1
+  std::map<std::pair<BufferId, size_t>, size_t> keptUntil;
+  Holdings holdings;
+
+  // The launch being followed.
+  size_t launch = 0;
+  uint32_t currentClass = 0;
+  ColorSet weightColors;
+  std::vector<int> guards;
+  std::set<BufferId> touched;
+  std::set<std::pair<BufferId, size_t>> reads;
+};
+
+} // namespace
+
+WeightResidency weightResidency(const program::Program &program) {
+  return Analysis(program).run();
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/Residency.h"
+#include "runtime/program/Facts.h"
+#include "test/runtime/ExampleFile.h"
+
+#include <gtest/gtest.h>
+
+namespace wsec::runtime {
+namespace {
+
+using namespace test;
+using program::Direction;
+using program::Opcode;
+using program::Port;
+
+constexpr int lane = 0, column = 1;
+constexpr int words = 10;
+
+/// Two PEs: the head of a column relays weights to itself and its neighbour.
+struct Column {
+  Column() : program(1, 2), pes(program.addClass("pe", 0, 1, 0, 2)) {
+    program.route(lane, 0, 1, 0, 1, Port::West, {Port::Ramp});
+    program.route(column, 0, 1, 0, 1, Port::Ramp, {Port::South, Port::Ramp});
+    program.route(column, 0, 1, 1, 2, Port::North, {Port::Ramp});
+    addBundle(program, countUp(words));
+    addWeight(program, "w", {words});
+    addTensor(program, "ids", program::TensorRole::Input, {2, 5},
+              program::ElementType::I64);
+    buffer = pes.buffer("kept", words);
+    other = pes.buffer("other", words);
+    pes.source->buffers[1]->onnx_node = "last";
+  }
+
+  /// A launch with weights on the lane; `fill` writes what PEs do with them.
+  void launch(const std::function<void(BodyBuilder)> &fill, bool streams = true,
+              bool gathered = false) {
+    BodyBuilder body = pes.routine(next);
+    if (streams)
+      body.add(Opcode::Mov, {words}, fabric(column), fabric(lane)).thread = 0;
+    fill(body);
+    std::vector<uint32_t> used;
+    if (streams) {
+      used.push_back(program.stream("weights", Direction::In, lane, {0}));
+      auto segment = makeSegment(0, 1, 0, {words}, {1}, 0);
+      if (gathered)
+        segment->index_tensor = 1;
+      program.source.streams.back()->segments.push_back(std::move(segment));
+    }
+    program.launch(next++, used);
+  }
+
+  void expect(uint64_t resident, uint64_t buffered) {
+    WeightResidency result = weightResidency(program.finish());
+    EXPECT_EQ(result.residentBytes, resident);
+    EXPECT_EQ(result.bufferedBytes, buffered);
+  }
+
+  ProgramBuilder program;
+  ClassBuilder pes;
+  uint16_t buffer = 0, other = 0;
+  uint32_t next = 0;
+};
+
+constexpr uint64_t bytes = words * 4 * 2; // of one buffer in both PEs
+
+void keep(BodyBuilder body, uint16_t buffer) {
+  body.add(Opcode::Mov, {words}, memory(buffer, {1}), fabric(column));
+}
+
+TEST(ResidencyTest, WeightsUsedOnArrivalTakeNoMemory) {
+  Column program;
+  program.launch([&](BodyBuilder body) {
+    body.add(Opcode::Mov, {words}, memory(program.buffer, {1}), immediate(0));
+    body.add(Opcode::Fmac, {words}, memory(program.buffer, {1}), fabric(column),
+             immediate(2));
+  });
+  program.launch([&](BodyBuilder body) {
+    body.add(Opcode::Neg, {words}, memory(program.other, {1}),
+             memory(program.buffer, {1}));
+  });
+  program.expect(0, 0);
+}
+
+TEST(ResidencyTest, BuffersOfOneLaunchDoNotStay) {
+  Column program;
+  auto product = [&](BodyBuilder body) {
+    keep(body, program.buffer);
+    body.add(Opcode::Mul, {words}, memory(program.other, {1}),
+             memory(program.buffer, {1}), immediate(2));
+  };
+  program.launch(product);
+  program.launch(product);
+  program.expect(0, bytes);
+}
+
+TEST(ResidencyTest, WhatALaterLaunchReadsStays) {
+  Column program;
+  program.launch([&](BodyBuilder body) { keep(body, program.buffer); });
+  program.launch([](BodyBuilder) {}, /*streams=*/false);
+  program.launch(
+      [&](BodyBuilder body) {
+        body.add(Opcode::Mul, {words}, memory(program.other, {1}),
+                 memory(program.buffer, {1}), immediate(2));
+      },
+      /*streams=*/false);
+  program.expect(bytes, bytes);
+}
+
+TEST(ResidencyTest, CopiesStayToo) {
+  Column program;
+  program.launch([&](BodyBuilder body) {
+    keep(body, program.buffer);
+    body.add(Opcode::Mov, {words}, memory(program.other, {1}),
+             memory(program.buffer, {1}));
+  });
+  program.launch(
+      [&](BodyBuilder body) {
+        for (uint16_t source : {program.other, program.buffer})
+          body.add(Opcode::Neg, {words}, memory(source, {1}),
+                   memory(source, {1}));
+      },
+      /*streams=*/false);
+  program.expect(2 * bytes, 2 * bytes);
+}
+
+TEST(ResidencyTest, ABiasThatBecomesASumIsNoWeight) {
+  Column program;
+  program.launch([&](BodyBuilder body) {
+    keep(body, program.buffer);
+    body.add(Opcode::Fmac, {words}, memory(program.buffer, {1}),
+             memory(program.other, {1}), immediate(2));
+  });
+  program.launch([&](BodyBuilder body) {
+    body.add(Opcode::Neg, {words}, memory(program.other, {1}),
+             memory(program.buffer, {1}));
+  });
+  program.expect(0, bytes);
+}
+
+TEST(ResidencyTest, AnOverwriteUnderACondition) {
+  Column program;
+  Scalar first = program.pes.equal(program.pes.py(), 0);
+  program.launch([&](BodyBuilder body) {
+    keep(body, program.buffer);
+    body.add(Opcode::Mov, {words}, memory(program.buffer, {1}), immediate(0))
+        .guard = int16_t(first.index);
+  });
+  program.launch(
+      [&](BodyBuilder body) {
+        body.add(Opcode::Neg, {words}, memory(program.other, {1}),
+                 memory(program.buffer, {1}));
+      },
+      /*streams=*/false);
+  program.expect(bytes, bytes);
+}
+
+TEST(ResidencyTest, RowsThatAnInputSelectsAreActivations) {
+  Column program;
+  program.launch([&](BodyBuilder body) { keep(body, program.buffer); },
+                 /*streams=*/true, /*gathered=*/true);
+  program.launch(
+      [&](BodyBuilder body) {
+        body.add(Opcode::Neg, {words}, memory(program.other, {1}),
+                 memory(program.buffer, {1}));
+      },
+      /*streams=*/false);
+  program.expect(0, 0);
+  EXPECT_EQ(tokensPerRun(program.program.finish()), 10u);
+}
+
+TEST(ResidencyTest, RelaysByColorsThatDependOnThePlace) {
+  // Column x sends on color 2 + x % 2 and reads from the other one.
+  Column program;
+  Scalar parity = program.pes.parity(program.pes.py());
+  program.launch([&](BodyBuilder body) {
+    body.add(Opcode::Mov, {words}, fabric(Value(parity) + Value(2)),
+             fabric(column));
+    body.add(Opcode::Mov, {words}, memory(program.buffer, {1}), fabric(3));
+    body.add(Opcode::Mov, {words}, memory(program.other, {1}), fabric(4));
+  });
+  program.expect(0, bytes);
+}
+
+TEST(FactsTest, PeakCountsRuntimeCodeAndBuffers) {
+  Column program;
+  program.launch([&](BodyBuilder body) { keep(body, program.buffer); });
+  stateCodeBytes(program.program);
+  const program::Program &built = program.program.finish();
+  SramPeak peak = sramPeak(built);
+  EXPECT_EQ(peak.bytes,
+            4176 + built.classes()->Get(0)->code_bytes() + 2 * words * 4);
+  EXPECT_EQ(peak.owner, "last");
+  EXPECT_EQ(countPes(built), 2u);
+  EXPECT_EQ(streamedWeightBytes(built), words * 4u);
+  EXPECT_EQ(tokensPerRun(built), 0u);
+  program.pes.source->buffers.clear();
+  program.pes.source->routines.clear();
+  peak = sramPeak(program.program.finish());
+  EXPECT_EQ(peak.owner, "");
+  EXPECT_EQ(peak.bytes, 4176u + program.pes.source->code_bytes);
+}
+
+} // namespace
+} // namespace wsec::runtime
