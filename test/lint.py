@@ -38,9 +38,9 @@ def forbidden(path, target):
             if other[0] == "compiler" and len(other) > 2 and other[1] in PHASES:
                 if other[1] != path.parts[1]:
                     return "phases never include one another"
-    if path.parts[:2] == ("tools", "wse-run"):
+    if path.parts[:2] in (("tools", "wse-run"), ("tools", "wse-inspect")):
         if target.startswith(("mlir/", "llvm/", "dialects/", "compiler/")):
-            return "wse-run knows the runtime only"
+            return f"{path.parts[1]} knows the runtime only"
     return None
 
 

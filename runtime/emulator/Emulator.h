@@ -4,6 +4,7 @@
 
 #include "runtime/emulator/HostPort.h"
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -23,6 +24,8 @@ struct EmulatorOptions {
   /// Words a channel may hold before its senders wait. A bound on memory, not
   /// on the machine: it grows when nothing else can run.
   size_t channelWords = size_t(1) << 18;
+  /// Told the furthest launch that any PE has entered, for progress displays.
+  std::atomic<uint64_t> *furthestLaunch = nullptr;
 };
 
 /// When a launch ran, in cycles since the start of the run.

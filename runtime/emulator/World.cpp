@@ -119,7 +119,8 @@ bool Links::full(Actor &writer, int lane) const {
 
 World::World(ProgramImage &image, const EmulatorOptions &options)
     : image(image), launches(image.program.launches()->size()),
-      launched(launches.size()), channelWords(options.channelWords) {
+      launched(launches.size()), furthestLaunch(options.furthestLaunch),
+      channelWords(options.channelWords) {
   for (const auto &strip : image.strips) {
     strip->reset();
     wiring.push_back(std::make_unique<Wiring>());
@@ -289,6 +290,8 @@ void World::recordLaunch(size_t launch, double start, double end) {
   time.start = launched[launch] ? std::min(time.start, start) : start;
   time.end = launched[launch] ? std::max(time.end, end) : end;
   launched[launch] = true;
+  if (furthestLaunch && *furthestLaunch < launch)
+    *furthestLaunch = launch;
 }
 
 } // namespace wsec::runtime

@@ -103,6 +103,7 @@ private:
   void connect(Links &links, int color, const Flow &flow, int fromLane,
                bool fromHost);
 
+  std::atomic<uint64_t> *const furthestLaunch;
   const size_t channelWords;
   std::vector<std::unique_ptr<Wiring>> wiring;
   std::mutex exitLock, launchLock;

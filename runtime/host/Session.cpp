@@ -124,8 +124,10 @@ SessionRun Session::run(EmulatorOptions options, Progress *progress) {
   ran = false;
   store.clearOutputs();
   MemoryX memory(store);
-  if (progress)
+  if (progress) {
     progress->total = memory.wordsIn();
+    options.furthestLaunch = &progress->launch;
+  }
   CountingPort port(memory, progress);
   Emulator emulator(program(), options);
   SessionRun result;

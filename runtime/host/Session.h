@@ -24,6 +24,7 @@ struct SessionRun {
 struct Progress {
   std::atomic<uint64_t> words{0}; ///< streamed to the wafer
   std::atomic<uint64_t> total{0};
+  std::atomic<uint64_t> launch{0}; ///< the furthest that a PE has entered
 };
 
 /// One program on one emulated wafer: load, bind, run, fetch.

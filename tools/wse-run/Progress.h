@@ -6,20 +6,26 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <string>
 #include <thread>
 
 namespace wsec::run {
 
-/// Shows on a terminal how much of its input a run has taken, once it lasts
-/// longer than a second. Silent when standard error is no terminal.
+/// Shows on a terminal how far a run has come, once it lasts longer than a
+/// second:
+///   launch 12 of 61, matmul 'h.1/fc1': 20 % of 124.4 M words streamed
+/// Silent when standard error is no terminal.
 class ProgressLine {
 public:
-  ProgressLine(const runtime::Progress &progress, bool wanted);
+  ProgressLine(const program::Program &program,
+               const runtime::Progress &progress, bool wanted);
   ~ProgressLine();
 
 private:
   void show();
+  std::string line() const;
 
+  const program::Program &program;
   const runtime::Progress &progress;
   std::mutex mutex;
   std::condition_variable wake;

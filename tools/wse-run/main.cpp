@@ -96,7 +96,7 @@ static NamedTensors readReferences(const Session &session, const Flags &flags,
 
 static SessionRun runSession(Session &session, const Flags &flags) {
   Progress progress;
-  ProgressLine line(progress, !flags.quiet);
+  ProgressLine line(session.program(), progress, !flags.quiet);
   EmulatorOptions options;
   options.threads = flags.threads;
   return session.run(options, &progress);

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/wse-inspect/Show.h"
+
+#include <algorithm>
+
+namespace wsec::inspect {
+
+namespace {
+
+/// A string as it is, anything else as JSON.
+std::string plain(const Json &value) {
+  return value.is_string()
+             ? value.get<std::string>()
+             : value.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string padded(std::string text, size_t width, bool right = false) {
+  if (text.size() < width)
+    text.insert(right ? 0 : text.size(), width - text.size(), ' ');
+  return text;
+}
+
+/// Rows of cells under a heading; columns of numbers stand right.
+std::string table(const std::vector<std::string> &heads,
+                  const std::vector<std::vector<Json>> &rows) {
+  std::vector<size_t> widths;
+  for (const std::string &head : heads)
+    widths.push_back(head.size());
+  for (const auto &row : rows)
+    for (size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], plain(row[i]).size());
+  auto line = [&](auto &&cell) {
+    std::string text;
+    for (size_t i = 0; i < heads.size(); ++i)
+      text += "  " + padded(cell(i), widths[i],
+                            !rows.empty() && rows[0][i].is_number());
+    text.erase(text.find_last_not_of(' ') + 1);
+    return text + "\n";
+  };
+  std::string text = line([&](size_t i) { return heads[i]; });
+  for (const auto &row : rows)
+    text += line([&](size_t i) { return plain(row[i]); });
+  return text;
+}
+
+std::string joined(const Json &list) {
+  std::string text;
+  for (const Json &item : list)
+    text += (text.empty() ? "" : ", ") + plain(item);
+  return text;
+}
+
+std::string head(const Json &s) {
+  const Json &machine = s["machine"], &memory = s["memory"];
+  auto mesh = [&](const char *key) {
+    return plain(machine[key][0]) + "x" + plain(machine[key][1]);
+  };
+  return "program '" + plain(s["model"]) + "', compiled by " +
+         plain(s["compiler"]) + "\n" + "machine    " + plain(machine["name"]) +
+         ", " + mesh("mesh") + " of " + mesh("fabric") + " PEs, " +
+         plain(machine["sram_bytes"]) + " bytes each (" +
+         plain(machine["runtime_bytes"]) + " taken by the host runtime), " +
+         plain(machine["lanes"]) + " lanes, " + plain(machine["clock_ghz"]) +
+         " GHz\n" + "SRAM       " + plain(memory["sram_peak_bytes"]) +
+         " bytes in the fullest PE ('" + plain(memory["sram_owner"]) +
+         "')\nweights    " + plain(memory["streamed_weight_bytes"]) +
+         " bytes streamed, " + plain(memory["resident_weight_bytes"]) +
+         " stay between launches, " + plain(memory["buffered_weight_bytes"]) +
+         " at most at a time\n";
+}
+
+std::string showClass(const Json &peClass) {
+  std::vector<std::vector<Json>> buffers;
+  for (const Json &buffer : peClass["buffers"])
+    buffers.push_back({buffer["address"], buffer["bytes"], buffer["name"],
+                       buffer["onnx_node"]});
+  std::string text = "\nclass '" + plain(peClass["name"]) +
+                     "': " + plain(peClass["pes"]) + " PEs (" +
+                     joined(peClass["rects"]) + "), " +
+                     plain(peClass["code_bytes"]) + " bytes of code, " +
+                     std::to_string(peClass["routines"].size()) + " routines\n";
+  return buffers.empty()
+             ? text
+             : text +
+                   table({"address", "bytes", "buffer", "ONNX node"}, buffers);
+}
+
+std::string showRoutes(const Json &summary) {
+  std::string text = "\nroutes\n";
+  for (const Json &route : summary["routes"]) {
+    bool command = route["color"] == summary["command_color"];
+    text += "  color " + plain(route["color"]) +
+            (command ? " (commands)" : "") + ", " + plain(route["pes"]) +
+            " PEs\n";
+    for (const Json &rule : route["rules"])
+      text += "    " + plain(rule) + "\n";
+  }
+  return text;
+}
+
+} // namespace
+
+std::string show(const Json &summary) {
+  std::string text = head(summary);
+  for (const Json &peClass : summary["classes"])
+    text += showClass(peClass);
+  text += showRoutes(summary);
+  std::vector<std::vector<Json>> tensors, streams, launches;
+  for (const Json &tensor : summary["tensors"])
+    if (tensor["role"] == "Input" || tensor["role"] == "Output")
+      tensors.push_back({tensor["role"], tensor["name"], tensor["type"],
+                         "[" + joined(tensor["shape"]) + "]"});
+  for (const Json &stream : summary["streams"])
+    streams.push_back({stream["name"], stream["direction"], stream["color"],
+                       stream["lanes"], joined(stream["tensors"])});
+  size_t index = 0;
+  for (const Json &launch : summary["launches"])
+    launches.push_back({index++, launch["routine"], launch["kernel"],
+                        joined(launch["streams"])});
+  text += "\ntensors\n" + table({"role", "name", "type", "shape"}, tensors);
+  text += "\nstreams\n" +
+          table({"name", "direction", "color", "lanes", "tensors"}, streams);
+  text += "\nlaunches\n" +
+          table({"launch", "routine", "kernel", "streams"}, launches);
+  return text;
+}
+
+} // namespace wsec::inspect

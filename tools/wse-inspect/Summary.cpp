@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/wse-inspect/Summary.h"
+#include "runtime/program/Facts.h"
+#include "runtime/program/RectSet.h"
+#include "runtime/program/Residency.h"
+
+#include <cstdio>
+#include <map>
+#include <memory>
+
+namespace wsec::inspect {
+
+using namespace runtime;
+
+namespace {
+
+std::string text(const flatbuffers::String *string) {
+  return string ? string->str() : std::string();
+}
+
+/// 64-bit FNV-1a of a table, independent of where the file keeps it.
+template <typename Table>
+std::string digest(const Table &table) {
+  flatbuffers::FlatBufferBuilder builder;
+  std::unique_ptr<typename Table::NativeTableType> copy(table.UnPack());
+  builder.Finish(Table::Pack(builder, copy.get()));
+  uint64_t hash = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < builder.GetSize(); ++i)
+    hash = (hash ^ builder.GetBufferPointer()[i]) * 0x100000001b3u;
+  char digits[17];
+  std::snprintf(digits, sizeof(digits), "%016llx",
+                static_cast<unsigned long long>(hash));
+  return digits;
+}
+
+size_t countInstructions(
+    const flatbuffers::Vector<flatbuffers::Offset<program::Statement>> &body) {
+  size_t count = 0;
+  for (const program::Statement *statement : body)
+    if (const auto *loop = statement->kind_as_Loop())
+      count += countInstructions(*loop->body());
+    else
+      count += statement->kind_as_Instruction() != nullptr;
+  return count;
+}
+
+Json machineJson(const program::Machine &m) {
+  return {{"name", text(m.name())},
+          {"fabric", {m.fabric_width(), m.fabric_height()}},
+          {"mesh", {m.width(), m.height()}},
+          {"clock_ghz", m.clock_ghz()},
+          {"sram_bytes", m.sram_bytes()},
+          {"runtime_bytes", m.runtime_bytes()},
+          {"colors", m.colors()},
+          {"reserved_colors", m.reserved_colors()},
+          {"lanes", m.lanes()},
+          {"microthreads", m.microthreads()},
+          {"digest", digest(m)}};
+}
+
+Json bufferJson(const program::Buffer &buffer) {
+  return {{"name", text(buffer.name())},
+          {"address", buffer.address()},
+          {"bytes", buffer.bytes()},
+          {"type", program::EnumNameElementType(buffer.type())},
+          {"onnx_node", text(buffer.onnx_node())}};
+}
+
+Json classJson(const program::PEClass &peClass) {
+  Json json = {{"name", text(peClass.name())}};
+  uint64_t pes = 0;
+  Json rects = Json::array(), buffers = Json::array(), routines = Json::array();
+  for (const program::Rect *rect : *peClass.rects()) {
+    pes += uint64_t(rectSize(*rect));
+    rects.push_back(describeRect(*rect));
+  }
+  if (peClass.buffers())
+    for (const program::Buffer *buffer : *peClass.buffers())
+      buffers.push_back(bufferJson(*buffer));
+  if (peClass.routines())
+    for (const program::Routine *routine : *peClass.routines())
+      routines.push_back({{"id", routine->id()},
+                          {"instructions", countInstructions(*routine->body())},
+                          {"digest", digest(*routine)}});
+  json["pes"] = pes;
+  json["rects"] = rects;
+  json["code_bytes"] = peClass.code_bytes();
+  json["scalars"] = peClass.scalars() ? peClass.scalars()->size() : 0;
+  json["buffers"] = buffers;
+  json["routines"] = routines;
+  json["digest"] = digest(peClass);
+  return json;
+}
+
+std::string portsOf(int transmit) {
+  std::string ports;
+  for (int port = 0; port < 5; ++port)
+    if (transmit >> port & 1)
+      ports += (ports.empty() ? "" : "+") +
+               std::string(program::EnumNamePort(program::Port(port)));
+  return ports.empty() ? "nothing" : ports;
+}
+
+/// Rules by color, with how many PEs have one.
+Json routesJson(const program::Program &program) {
+  std::map<int, Json> colors;
+  for (const program::RouteRule *rule : *program.routes()) {
+    Json &color = colors[rule->color()];
+    if (color.is_null())
+      color = {{"color", rule->color()}, {"pes", 0}, {"rules", Json::array()}};
+    color["pes"] = color["pes"].get<int64_t>() + rectSize(*rule->rect());
+    color["rules"].push_back(describeRect(*rule->rect()) + ": " +
+                             program::EnumNamePort(rule->receive()) + " -> " +
+                             portsOf(rule->transmit()));
+  }
+  Json routes = Json::array();
+  for (auto &[number, color] : colors)
+    routes.push_back(std::move(color));
+  return routes;
+}
+
+Json tensorsJson(const program::Program &program) {
+  Json tensors = Json::array();
+  for (const program::Tensor *tensor : *program.tensors()) {
+    Json shape = Json::array();
+    if (tensor->shape())
+      for (int64_t extent : *tensor->shape())
+        shape.push_back(extent);
+    tensors.push_back({{"name", text(tensor->name())},
+                       {"role", program::EnumNameTensorRole(tensor->role())},
+                       {"type", program::EnumNameElementType(tensor->type())},
+                       {"shape", shape},
+                       {"digest", digest(*tensor)}});
+  }
+  return tensors;
+}
+
+Json filesJson(const program::Program &program) {
+  Json files = Json::array();
+  if (program.files())
+    for (const program::File *file : *program.files())
+      files.push_back({{"path", text(file->path())},
+                       {"size", file->size()},
+                       {"digest", file->digest()}});
+  return files;
+}
+
+Json streamJson(const program::Program &program,
+                const program::HostStream &stream) {
+  Json tensors = Json::array();
+  for (const program::Segment *segment : *stream.segments())
+    tensors.push_back(text(program.tensors()->Get(segment->tensor())->name()));
+  return {{"name", text(stream.name())},
+          {"direction", program::EnumNameDirection(stream.direction())},
+          {"color", stream.color()},
+          {"lanes", stream.lanes()->size()},
+          {"tensors", tensors},
+          {"digest", digest(stream)}};
+}
+
+Json kernelJson(const program::Kernel &kernel) {
+  Json nodes = Json::array();
+  if (kernel.onnx_nodes())
+    for (const flatbuffers::String *node : *kernel.onnx_nodes())
+      nodes.push_back(node->str());
+  return {{"name", text(kernel.name())},
+          {"kind", text(kernel.kind())},
+          {"onnx_nodes", nodes},
+          {"region", kernel.region() ? describeRect(*kernel.region()) : ""},
+          {"predicted_cycles", kernel.predicted_cycles()},
+          {"lower_bound_cycles", kernel.lower_bound_cycles()},
+          {"bound", text(kernel.bound())}};
+}
+
+Json launchesJson(const program::Program &program) {
+  Json launches = Json::array();
+  for (const program::Launch *launch : *program.launches()) {
+    Json streams = Json::array();
+    if (launch->streams())
+      for (uint32_t stream : *launch->streams())
+        streams.push_back(text(program.streams()->Get(stream)->name()));
+    bool known =
+        program.kernels() && launch->kernel() < program.kernels()->size();
+    launches.push_back(
+        {{"routine", launch->routine()},
+         {"kernel",
+          known ? text(program.kernels()->Get(launch->kernel())->name()) : ""},
+         {"streams", streams}});
+  }
+  return launches;
+}
+
+} // namespace
+
+Json summarize(const program::Program &program) {
+  Json json = {{"model", text(program.model())},
+               {"compiler", text(program.compiler())},
+               {"parameters", program.parameters()},
+               {"weight_bytes", program.weight_bytes()},
+               {"machine", machineJson(*program.machine())}};
+  SramPeak peak = sramPeak(program);
+  WeightResidency residency = weightResidency(program);
+  json["memory"] = {{"pes", countPes(program)},
+                    {"sram_peak_bytes", peak.bytes},
+                    {"sram_owner", peak.owner},
+                    {"resident_weight_bytes", residency.residentBytes},
+                    {"buffered_weight_bytes", residency.bufferedBytes},
+                    {"streamed_weight_bytes", streamedWeightBytes(program)}};
+  json["command_color"] = program.command_color();
+  Json classes = Json::array(), streams = Json::array(),
+       kernels = Json::array();
+  for (const program::PEClass *peClass : *program.classes())
+    classes.push_back(classJson(*peClass));
+  if (program.streams())
+    for (const program::HostStream *stream : *program.streams())
+      streams.push_back(streamJson(program, *stream));
+  if (program.kernels())
+    for (const program::Kernel *kernel : *program.kernels())
+      kernels.push_back(kernelJson(*kernel));
+  json["classes"] = classes;
+  json["routes"] = routesJson(program);
+  json["tensors"] = tensorsJson(program);
+  json["files"] = filesJson(program);
+  json["streams"] = streams;
+  json["kernels"] = kernels;
+  json["launches"] = launchesJson(program);
+  return json;
+}
+
+} // namespace wsec::inspect

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// wse-lsp-server: editors ask it about .mlir files of every level (types,
+// definitions, errors as you type).
+#include "compiler/Registration.h"
+#include "mlir/IR/DialectRegistry.h"
+#include "mlir/Tools/mlir-lsp-server/MlirLspServerMain.h"
+
+int main(int argc, char **argv) {
+  mlir::DialectRegistry registry;
+  wsec::registerDialects(registry);
+  return llvm::failed(mlir::MlirLspServerMain(argc, argv, registry));
+}
