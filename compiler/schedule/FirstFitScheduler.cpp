@@ -105,7 +105,6 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
   schedule = {};
   schedule.resultAddresses.assign(count, 0);
   schedule.scratchAddresses.assign(count, 0);
-  schedule.highWater = problem.firstAddress;
   std::vector<size_t> lastUse(count);
   for (size_t k = 0; k < count; ++k) {
     lastUse[k] = k;

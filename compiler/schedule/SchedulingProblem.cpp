@@ -125,10 +125,10 @@ static std::string enter(const SchedulingProblem &problem, int64_t slot,
 /// S4.
 static std::string checkHighWater(const SchedulingProblem &problem,
                                   const Schedule &schedule) {
-  int64_t highest = problem.firstAddress, ofNamed = problem.firstAddress;
+  int64_t highest = 0, ofNamed = 0;
   for (size_t k = 0; k < problem.kernels.size(); ++k) {
     const KernelMemory &kernel = problem.kernels[k];
-    int64_t end = problem.firstAddress;
+    int64_t end = 0;
     if (kernel.resultBytes)
       end = std::max(end, schedule.resultAddresses[k] + kernel.resultBytes);
     if (kernel.scratchBytes)

@@ -29,7 +29,7 @@ struct Schedule {
   std::vector<int64_t> slots; // kernel i runs as the slots[i]-th
   std::vector<int64_t> resultAddresses;
   std::vector<int64_t> scratchAddresses;
-  int64_t highWater = 0;      // end of the highest buffer
+  int64_t highWater = 0;      // end of the highest buffer, 0 if none
   size_t highWaterKernel = 0; // whose buffer that is
 };
 

@@ -293,15 +293,12 @@ Value Selector::select(onnx::GatherOp op) {
   }
   std::optional<HostView> ids = asIds(op.getIds());
   Attribute source;
-  if (ids && ids->constant())
-    source = weightOf(ids->constant(), ids->view);
-  else if (ids && ids->view.isDense() &&
-           ids->view.numElements() ==
-               View::dense(shapeOf(ids->base)).numElements())
-    source = inputSource(cast<BlockArgument>(ids->base));
+  if (ids && ids->isWhole())
+    source = ids->constant() ? Attribute(weightOf(ids->constant(), ids->view))
+                             : inputSource(cast<BlockArgument>(ids->base));
   if (!source) {
-    refuse(op, "its ids are computed; the store looks up inputs and constants "
-               "only");
+    refuse(op, "its ids are computed or repeated; the store looks up whole "
+               "inputs and constants only");
     return {};
   }
   TiledAttr tiling = columnsFor(op.getY(), defaultTiling(shapeOf(op.getY())));
@@ -368,10 +365,7 @@ void Selector::storeOutput(Value value, StringRef name, Operation *terminator) {
   if (isHostValue(value))
     host = asHostView(value);
   // All elements of an input or a constant, in order: nothing has to move.
-  bool unchanged = host && host->view.isDense() &&
-                   host->view.numElements() ==
-                       View::dense(shapeOf(host->base)).numElements();
-  if (unchanged) {
+  if (host && host->isWhole()) {
     onnx::ConstantOp constant = host->constant();
     Attribute source = constant
                            ? weightOf(constant, View::dense(shapeOf(value)))

@@ -25,6 +25,14 @@ bool select::isHostValue(Value value) {
   return true;
 }
 
+bool HostView::isWhole() const {
+  onnx::ConstantOp constant = this->constant();
+  int64_t stored =
+      constant ? constant.getStoredElements()
+               : cast<RankedTensorType>(base.getType()).getNumElements();
+  return view.isDense() && view.numElements() == stored;
+}
+
 std::optional<HostView> select::asHostView(Value value) {
   SmallVector<Operation *> shapeOps;
   while (isShapeOnly(value.getDefiningOp())) {

@@ -21,6 +21,8 @@ struct HostView {
   onnx::ConstantOp constant() const {
     return base.getDefiningOp<onnx::ConstantOp>();
   }
+  /// Is it everything that is stored, in order?
+  bool isWhole() const;
 };
 
 /// Can `value` be computed from inputs and constants element by element, so

@@ -124,7 +124,9 @@ Value wsec::simplify::addMasks(OpBuilder &builder, Location loc, Value a,
 }
 
 bool wsec::simplify::isCausalMask(Value mask, int64_t queries, int64_t keys) {
-  if (shapeOf(mask) != ArrayRef<int64_t>{1, 1, queries, keys})
+  // Kernels hide keys by the number of the query, so there are as many.
+  if (queries != keys ||
+      shapeOf(mask) != ArrayRef<int64_t>{1, 1, queries, keys})
     return false;
   std::optional<Fact> fact = factOf(mask);
   std::optional<Tensor> tensor = fact ? fact->load() : std::nullopt;

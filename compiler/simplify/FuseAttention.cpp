@@ -147,7 +147,9 @@ static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
     scores.masks.push_back(std::move(mask));
     if (inside(x))
       return true;
+    // The caller may try the other operand.
     scores.masks.truncate(before);
+    scores.scale = 1;
     return false;
   };
   Operation *op = value.getDefiningOp();

@@ -199,33 +199,6 @@ struct SinkLayout : OpRewritePattern<TokenOp> {
   }
 };
 
-/// One token of each sequence: multiplied by 1 where the others are
-/// multiplied by 0, the sum over tokens is that token.
-struct PickToken : OpRewritePattern<onnx::SliceOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(onnx::SliceOp op,
-                                PatternRewriter &rewriter) const override {
-    ArrayRef<int64_t> from = shapeOf(op.getX()), to = shapeOf(op.getY());
-    bool picksOne = from.size() == 3 && from[1] > 1 && to[1] == 1 &&
-                    from[0] == to[0] && from[2] == to[2];
-    if (!picksOne || !typeOf(op.getX()).getElementType().isF32())
-      return rewriter.notifyMatchFailure(op, "not one token of each sequence");
-    Tensor choice(ElementType::Float32, {from[1]});
-    choice.setFloat(op.getStarts()[1], 1);
-    Fact fact = Fact::ofTensor(std::move(choice));
-    fact.shape = {from[0], from[1], 1};
-    fact.constant->view =
-        fact.constant->view.reshaped({1, from[1], 1})->expanded(fact.shape);
-    Value chosen = materialize(rewriter, op.getLoc(), fact, op.getNode());
-    Value product = binary(rewriter, op.getLoc(), onnx::BinaryKind::Mul,
-                           op.getX(), chosen, op.getNode());
-    rewriter.replaceOpWithNewOp<onnx::ReduceOp>(
-        op, op.getType(), onnx::ReduceKind::Sum, product, ArrayRef<int64_t>{1},
-        true, op.getNode());
-    return success();
-  }
-};
-
 //===----------------------------------------------------------------------===//
 // Broadcasts
 //===----------------------------------------------------------------------===//
@@ -427,18 +400,18 @@ static bool isFeatureSlice(Operation *op) {
   return shapeOf(slice.getX()).drop_back() == shapeOf(slice.getY()).drop_back();
 }
 
-/// Columns [start, start + size) of a constant.
-static Value columnsOf(PatternRewriter &rewriter, Value constant, int64_t start,
-                       int64_t size) {
+/// Columns [start, start + size) of a constant, if they are a view of it.
+static std::optional<Fact> columnsOf(Value constant, int64_t start,
+                                     int64_t size) {
   std::optional<Fact> fact = factOf(constant);
   size_t last = fact->shape.size() - 1;
   auto view = fact->constant->view.sliced(last, start, size, 1);
-  if (!view)
-    return nullptr;
+  // What stays in its file has to be a view.
+  if (!view || (fact->constant->storage->isExternal() && !view->strides()))
+    return std::nullopt;
   fact->constant->view = *view;
   fact->shape[last] = size;
-  return materialize(rewriter, constant.getLoc(), *fact,
-                     nodeName(constant.getDefiningOp()));
+  return fact;
 }
 
 namespace {
@@ -455,21 +428,34 @@ struct SplitProduct : OpRewritePattern<onnx::MatMulOp> {
     llvm::sort(slices, [](Operation *a, Operation *b) {
       return a->isBeforeInBlock(b); // users are listed backwards
     });
-    for (Operation *user : slices) {
+    auto isView = [&](Value constant, Operation *user) {
       auto slice = cast<onnx::SliceOp>(user);
-      int64_t start = slice.getStarts().back();
-      int64_t size = shapeOf(slice.getY()).back();
-      rewriter.setInsertionPoint(op);
-      Value weight = columnsOf(rewriter, op.getWeight(), start, size);
-      Value bias = op.getBias() ? columnsOf(rewriter, op.getBias(), start, size)
-                                : Value();
-      if (!weight)
-        return rewriter.notifyMatchFailure(op, "the weight has no such view");
-      rewriter.replaceOpWithNewOp<onnx::MatMulOp>(
-          slice, slice.getType(), op.getX(), weight, bias, op.getNodeAttr());
-      ++parts;
-    }
+      return !constant || columnsOf(constant, slice.getStarts().back(),
+                                    shapeOf(slice.getY()).back());
+    };
+    for (Operation *user : slices)
+      if (!isView(op.getWeight(), user) || !isView(op.getBias(), user))
+        return rewriter.notifyMatchFailure(op, "a part is no view");
+    for (Operation *user : slices)
+      replacePart(rewriter, op, cast<onnx::SliceOp>(user));
     return success();
+  }
+
+  void replacePart(PatternRewriter &rewriter, onnx::MatMulOp op,
+                   onnx::SliceOp slice) const {
+    rewriter.setInsertionPoint(op);
+    auto part = [&](Value constant) -> Value {
+      if (!constant)
+        return nullptr;
+      std::optional<Fact> columns = columnsOf(
+          constant, slice.getStarts().back(), shapeOf(slice.getY()).back());
+      return materialize(rewriter, constant.getLoc(), *columns,
+                         nodeName(constant.getDefiningOp()));
+    };
+    Value weight = part(op.getWeight()), bias = part(op.getBias());
+    rewriter.replaceOpWithNewOp<onnx::MatMulOp>(
+        slice, slice.getType(), op.getX(), weight, bias, op.getNodeAttr());
+    ++parts;
   }
   Pass::Statistic &parts;
 };
@@ -480,7 +466,7 @@ struct FuseMatMulPass : wsec::simplify::impl::FuseMatMulBase<FuseMatMulPass> {
     RewritePatternSet patterns(context);
     patterns
         .add<CancelLayouts<onnx::ReshapeOp>, CancelLayouts<onnx::TransposeOp>,
-             ComposeTransposes, MergeReshapes, ReshapeConstant, PickToken,
+             ComposeTransposes, MergeReshapes, ReshapeConstant,
              SinkLayout<onnx::MatMulOp>, SinkLayout<onnx::LayerNormOp>,
              SinkLayout<onnx::RMSNormOp>, SinkLayout<onnx::SoftmaxOp>,
              SinkLayout<onnx::UnaryOp>, SinkLayout<onnx::CastOp>,

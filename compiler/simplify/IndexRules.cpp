@@ -90,6 +90,12 @@ static bool gather(Node &node) {
   return true;
 }
 
+/// Negative indices count from the end; -1 for one that is outside.
+static int64_t indexInto(int64_t extent, int64_t index) {
+  index += index < 0 ? extent : 0;
+  return index < extent ? std::max<int64_t>(index, -1) : -1;
+}
+
 static bool gatherElements(Node &node) {
   if (!node.needs(2))
     return false;
@@ -107,11 +113,15 @@ static bool gatherElements(Node &node) {
   Shape strides = rowMajorStrides(x.shape);
   int64_t stride = strides[*axis], next = 0;
   strides[*axis] = 0;
+  bool inside = true;
   forEachPosition(ids.shape, 0, strides, [&](int64_t position) {
-    int64_t index = (*tensors)[1].asInt(next);
-    index += index < 0 ? x.shape[*axis] : 0;
-    result.set(next++, (*tensors)[0], position + index * stride);
+    int64_t index = indexInto(x.shape[*axis], (*tensors)[1].asInt(next));
+    inside &= index >= 0;
+    if (inside)
+      result.set(next++, (*tensors)[0], position + index * stride);
   });
+  if (!inside)
+    return node.fail("an index is outside the data");
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
 }
@@ -213,11 +223,15 @@ static bool scatterElements(Node &node) {
   Shape strides = rowMajorStrides(x.shape);
   int64_t stride = strides[*axis], next = 0;
   strides[*axis] = 0;
+  bool inside = true;
   forEachPosition(ids.shape, 0, strides, [&](int64_t position) {
-    int64_t index = (*tensors)[1].asInt(next);
-    index += index < 0 ? x.shape[*axis] : 0;
-    result.set(position + index * stride, (*tensors)[2], next++);
+    int64_t index = indexInto(x.shape[*axis], (*tensors)[1].asInt(next));
+    inside &= index >= 0;
+    if (inside)
+      result.set(position + index * stride, (*tensors)[2], next++);
   });
+  if (!inside)
+    return node.fail("an index is outside the data");
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
 }

@@ -160,6 +160,8 @@ static bool packedAttention(Node &node) {
   const Fact &x = node.input(0), &weights = node.input(1);
   if (node.has(4) || node.outputs.size() > 1)
     return node.fail("Attention with a cache");
+  if (node.intAttr("do_rotary", 0))
+    return node.fail("rotary embedding");
   if (x.rank() != 3 || weights.rank() != 2 || node.hasAttr("qkv_hidden_sizes"))
     return node.fail("hidden sizes that differ");
   node.outputs[0] =

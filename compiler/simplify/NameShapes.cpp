@@ -60,7 +60,10 @@ static bool slice(Naming &n) {
   std::optional<Box> box = sliceBox(n.node());
   if (!box)
     return false;
-  if (n.input(0).getType() == n.resultType() && llvm::all_equal(box->steps))
+  bool inOrder = llvm::all_of(llvm::zip(box->extents, box->steps), [](auto d) {
+    return std::get<0>(d) == 1 || std::get<1>(d) == 1;
+  });
+  if (n.input(0).getType() == n.resultType() && inOrder)
     return n.replace(n.input(0));
   return n.replace(n.slice(n.input(0), *box));
 }

@@ -15,12 +15,12 @@ def InferAndFold : Pass<"onnx-infer-and-fold", "::mlir::ModuleOp"> {
     everything else folds up to 64 MiB of result.
 
     ```mlir
-    %w = onnx.constant #onnx.external<"m.onnx", 0, 256> : tensor<8x8xf32>
+    %w = onnx.constant external<"m.onnx", 0, 256> : tensor<8x8xf32>
     %wt = onnx.node "Transpose"(%w) : (tensor<8x8xf32>) -> !onnx.unknown
     ```
     becomes
     ```mlir
-    %wt = onnx.constant #onnx.external<"m.onnx", 0, 256> view offset 0 strides [1, 8] : tensor<8x8xf32>
+    %wt = onnx.constant external<"m.onnx", 0, 256> view offset 0 strides [1, 8] : tensor<8x8xf32>
     ```
 
     A node whose rule fails keeps its unknown types and gets an `onnx.reason`,

@@ -56,7 +56,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     equal share one stream. Where words go (x grows east, y south):
 
     ```
-    lane         in at the west edge, east along the lane's row, into every PE of it
+    lane         in at the west edge, east along the lane's row to the heads of the columns it serves
     command      from PE (0,0) to all PEs: east along row 0, south down every column
     column       from the lane's row up and down each column, into the PEs of `rows`
     row_west     from x to its neighbour x - 1; the color is that of the sender's x mod 2

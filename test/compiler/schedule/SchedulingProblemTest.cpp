@@ -107,6 +107,16 @@ TEST(SchedulingProblem, DepthNeedsNoMoreSram) {
             solve(makeProblem(deep)).highWater);
 }
 
+TEST(SchedulingProblem, NoBuffersReachNowhere) {
+  SchedulingProblem problem = makeProblem({{"store", {}, 0, 0, {}}});
+  problem.firstAddress = 64;
+  Schedule schedule = solve(problem);
+  EXPECT_EQ(schedule.highWater, 0);
+  // The verifier need not know where the solver was allowed to begin.
+  problem.firstAddress = 0;
+  EXPECT_EQ(problem.verify(schedule), "");
+}
+
 TEST(SchedulingProblem, OverflowNamesTheLargestBuffers) {
   SchedulingProblem problem = makeProblem(
       {{"a", {}, 64, 0, {}}, {"b", {}, 100, 0, {}}, {"c", {0, 1}, 96, 0, {}}},

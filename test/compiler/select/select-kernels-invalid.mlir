@@ -46,7 +46,7 @@ func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<6x1xf32> {onnx
 
 // -----
 
-// expected-error@below {{'lookup' (onnx.gather): its ids are computed; the store looks up inputs and constants only}}
+// expected-error@below {{'lookup' (onnx.gather): its ids are computed or repeated; the store looks up whole inputs and constants only}}
 func.func @main(%ids: tensor<6xi64> {onnx.name = "ids"}) -> (tensor<6x8xf32> {onnx.name = "y"}) {
   %table = onnx.constant external<"m.data", 0, 320> : tensor<10x8xf32>
   %next = onnx.binary add %ids, %ids {node = "double"} : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>

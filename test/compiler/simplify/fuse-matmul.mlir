@@ -59,16 +59,6 @@ func.func @expand_sinks_and_goes(%sum: tensor<2x8xf32>, %m: tensor<2x5x1xi64>) -
   return %y : tensor<2x8xf32>
 }
 
-// The class token by a product with 1 and 0 and a sum over tokens.
-// CHECK-LABEL: func.func @class_token
-// CHECK: %[[CHOICE:.*]] = onnx.constant dense<[1.000000e+00, 0.000000e+00, 0.000000e+00]> : tensor<3xf32> view offset 0 strides [0, 1, 1] {{.*}}tensor<2x3x1xf32>
-// CHECK: %[[ONE:.*]] = onnx.binary mul %{{.*}}, %[[CHOICE]]
-// CHECK: onnx.reduce sum %[[ONE]] {axes = array<i64: 1>
-func.func @class_token(%x: tensor<2x3x8xf32>) -> tensor<2x1x8xf32> {
-  %y = onnx.slice %x {starts = array<i64: 0, 0, 0>, steps = array<i64: 1, 1, 1>} : tensor<2x3x8xf32> -> tensor<2x1x8xf32>
-  return %y : tensor<2x1x8xf32>
-}
-
 // A product that is also read whole stays whole.
 // CHECK-LABEL: func.func @also_read_whole
 // CHECK: %[[Y:.*]] = onnx.matmul %{{.*}} -> tensor<2x5x12xf32>

@@ -62,6 +62,18 @@ func.func @embedding(%ids: tensor<1x4xi64>) -> !onnx.unknown {
   return %y : !onnx.unknown
 }
 
+// All elements backwards are not all elements.
+// CHECK-LABEL: func.func @reversed
+// CHECK: onnx.slice %{{.*}} {starts = array<i64: 7>, steps = array<i64: -1>}
+func.func @reversed(%x: tensor<8xf32>) -> !onnx.unknown {
+  %start = onnx.constant dense<-1> : tensor<1xi64>
+  %end = onnx.constant dense<-9> : tensor<1xi64>
+  %axis = onnx.constant dense<0> : tensor<1xi64>
+  %step = onnx.constant dense<-1> : tensor<1xi64>
+  %y = onnx.node "Slice"(%x, %start, %end, %axis, %step) : (tensor<8xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 // ONNX's own Attention by head: transposes around it, for later passes to cancel.
 // CHECK-LABEL: func.func @attention_by_head
 // CHECK: onnx.attention %{{.*}}, %{{.*}}, %{{.*}} {causal, num_heads = 3 : i64, scale = 5.000000e-01 : f32}
