@@ -126,12 +126,15 @@ void Channel::gather() {
   result.laneStride = 0;
   if (!same) {
     std::shared_ptr<float[]> copy(new float[words * lanes]);
-    for (int i = 0; i < lanes; ++i)
-      for (size_t w = 0; w < words; ++w) {
-        const Chunk &c = fronts[i];
-        copy[w * lanes + i] = c.data[ptrdiff_t(w / c.length) * c.rowStride +
-                                     ptrdiff_t(w % c.length) * c.wordStride];
+    for (int i = 0; i < lanes; ++i) {
+      const Chunk &c = fronts[i];
+      float *to = copy.get() + i;
+      for (size_t row = 0; row < c.rows; ++row) {
+        const float *from = c.data + ptrdiff_t(row) * c.rowStride;
+        for (size_t w = 0; w < c.length; ++w, to += lanes)
+          *to = from[ptrdiff_t(w) * c.wordStride];
       }
+    }
     result.data = copy.get();
     result.owner = copy;
     result.rows = 1;

@@ -6,7 +6,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -46,24 +45,32 @@ struct Chunk {
 /// First in, first out; hands out what is left of the oldest chunk.
 class Fifo {
 public:
-  bool empty() const { return chunks.empty(); }
-  size_t size() const { return chunks.size(); }
+  bool empty() const { return oldest == chunks.size(); }
   void push(Chunk chunk) { chunks.push_back(std::move(chunk)); }
   /// The words of the oldest chunk that are left, as one rectangle.
   Chunk front() const {
-    const Chunk &oldest = chunks.front();
-    return consumed ? oldest.part(consumed, oldest.words() - consumed) : oldest;
+    const Chunk &chunk = chunks[oldest];
+    return consumed ? chunk.part(consumed, chunk.words() - consumed) : chunk;
   }
   void pop(size_t words) {
     consumed += words;
-    if (consumed == chunks.front().words()) {
-      chunks.pop_front();
+    if (consumed == chunks[oldest].words()) {
+      chunks[oldest++].owner.reset();
       consumed = 0;
+      if (oldest == chunks.size() || oldest == mostPopped)
+        forgetPopped();
     }
   }
 
 private:
-  std::deque<Chunk> chunks;
+  static constexpr size_t mostPopped = 64;
+  void forgetPopped() {
+    chunks.erase(chunks.begin(), chunks.begin() + ptrdiff_t(oldest));
+    oldest = 0;
+  }
+
+  std::vector<Chunk> chunks; ///< the first `oldest` are gone
+  size_t oldest = 0;
   size_t consumed = 0;
 };
 

@@ -125,14 +125,15 @@ void MainThread::execute(const InstructionCode &code) {
   }
   if (code.guard >= 0 && strip.scalars[code.guard] == 0)
     return;
-  auto run = std::make_unique<InstructionRun>(
-      RunSite{world, strip, code, launch, -1}, bindings(strip.scalars));
-  checkPending(*run, code.thread);
+  const RunSite site{world, strip, code, launch, -1};
   if (!code.asynchronous()) {
-    current = std::move(run);
+    current.emplace(site, bindings(strip.scalars));
+    checkPending(*current, code.thread);
     current->start(now);
     return;
   }
+  auto run = std::make_unique<InstructionRun>(site, bindings(strip.scalars));
+  checkPending(*run, code.thread);
   now += 1;
   notePending(*run, code.thread);
   std::vector<std::unique_ptr<InstructionRun>> runs;
@@ -143,7 +144,7 @@ void MainThread::execute(const InstructionCode &code) {
 void MainThread::executeLanes(const InstructionCode &code, int thread) {
   std::vector<std::unique_ptr<InstructionRun>> runs;
   for (int lane : strip.activeLanes(code)) {
-    std::vector<int64_t> scalars = strip.laneScalars(lane);
+    const std::vector<int64_t> &scalars = strip.laneScalars(lane);
     runs.push_back(std::make_unique<InstructionRun>(
         RunSite{world, strip, code, launch, lane}, bindings(scalars)));
     checkPending(*runs.back(), thread);

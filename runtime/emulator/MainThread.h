@@ -9,6 +9,7 @@
 
 #include <array>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace wsec::runtime {
@@ -75,7 +76,7 @@ private:
   double now = 0;
   std::vector<Frame> frames;
   std::vector<int64_t> loops;
-  std::unique_ptr<InstructionRun> current;
+  std::optional<InstructionRun> current;
   unsigned awaited = 0; ///< microthreads, a bit set
   std::array<std::unique_ptr<Microthread>, laneThread + 1> microthreads;
   std::vector<PendingWrite> pendingWrites;

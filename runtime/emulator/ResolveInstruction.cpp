@@ -231,7 +231,7 @@ void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
       });
   if (site.lane < 0 && lanes > 1 && varies && window.used)
     for (int lane = 0; lane < lanes; ++lane) {
-      std::vector<int64_t> scalars = site.strip.laneScalars(lane);
+      const std::vector<int64_t> &scalars = site.strip.laneScalars(lane);
       window.laneOffsets.push_back(offsetIn({scalars.data(), bindings.loops}));
     }
   source.fabric.emplace(channel, lanes, site.lane, std::move(window));

@@ -11,17 +11,36 @@ namespace wsec::runtime {
 
 using program::Port;
 
-Strip::Strip(int index, int classIndex, const ClassCode &code, Coordinate first,
-             int yStep, std::vector<int64_t> values)
-    : index(index), classIndex(classIndex), code(code), first(first),
-      yStep(yStep), scalars(std::move(values)), varying(scalars.size()),
+Strip::Strip(int index, int classIndex, const ClassCode &code, int column,
+             std::vector<int> rowsOfLanes, std::vector<int64_t> values,
+             std::vector<bool> varying)
+    : index(index), classIndex(classIndex), code(code), column(column),
+      rows(std::move(rowsOfLanes)), lanes(int(rows.size())),
+      scalars(std::move(values)), varying(std::move(varying)),
       active(code.instructions) {}
 
-std::vector<int64_t> Strip::laneScalars(int lane) const {
-  std::vector<int64_t> values;
-  Coordinate at = pe(lane);
-  evaluateScalars(code.source->scalars(), at.x, at.y, values);
-  return values;
+int Strip::laneOf(Coordinate pe) const {
+  return int(std::lower_bound(rows.begin(), rows.end(), pe.y) - rows.begin());
+}
+
+const std::vector<int64_t> &Strip::laneScalars(int lane) {
+  if (scalarsOfLane.empty()) {
+    scalarsOfLane = scalars;
+    for (size_t i = 0; i < scalars.size(); ++i)
+      if (varying[i])
+        varyingIndices.push_back(i);
+    std::vector<int64_t> values;
+    for (int row : rows) {
+      evaluateScalars(code.source->scalars(), column, row, values);
+      for (size_t i : varyingIndices)
+        laneValues.push_back(values[i]);
+    }
+  }
+  const int64_t *value =
+      laneValues.data() + size_t(lane) * varyingIndices.size();
+  for (size_t i : varyingIndices)
+    scalarsOfLane[i] = *value++;
+  return scalarsOfLane;
 }
 
 bool Strip::uniform(const InstructionCode &instruction) const {
@@ -81,8 +100,8 @@ void Strip::markInitialised(int64_t word, int64_t count) {
 }
 
 /// Whether PEs (x, y) and (x, y + 1) get one color from different senders
-/// along the column. A strip across them would receive different words in one
-/// vector.
+/// along the column. A strip across them receives different words in one
+/// vector, which is slow.
 static bool differentCasts(const RouterTables &router, int colors, int x,
                            int y) {
   auto vertical = [](Port port) {
@@ -105,6 +124,26 @@ static bool differentCasts(const RouterTables &router, int colors, int x,
 
 namespace {
 
+/// PEs of a column that will be one strip.
+struct Segment {
+  std::vector<int> rows;
+  std::vector<int64_t> scalars; ///< of the first
+  std::vector<bool> varying;
+
+  void add(int row, const std::vector<int64_t> &values) {
+    rows.push_back(row);
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i] != scalars[i])
+        varying[i] = true;
+  }
+  void join(const Segment &other) {
+    add(other.rows.front(), other.scalars);
+    rows.insert(rows.end(), other.rows.begin() + 1, other.rows.end());
+    for (size_t i = 0; i < varying.size(); ++i)
+      varying[i] = varying[i] || other.varying[i];
+  }
+};
+
 class StripMaker {
 public:
   StripMaker(const program::Program &program,
@@ -120,39 +159,68 @@ public:
           throw Error(ErrorClass::BadProgram,
                       "class '" + classes[c].name + "' leaves the mesh");
         for (int x = rect->x0(); x < rect->x1(); x += rect->xstep())
-          cutColumn(int(c), *rect, x);
+          makeColumn(int(c), *rect, x);
       }
     return std::move(strips);
   }
 
 private:
-  void cutColumn(int c, const program::Rect &rect, int x) {
-    const ClassCode &code = classes[c];
-    Strip *open = nullptr;
+  void makeColumn(int c, const program::Rect &rect, int x) {
+    const ClassCode &code = classes[size_t(c)];
+    for (Segment &segment : joinNarrow(code, cut(code, rect, x)))
+      strips.push_back(std::make_unique<Strip>(
+          int(strips.size()), c, code, x, std::move(segment.rows),
+          std::move(segment.scalars), std::move(segment.varying)));
+  }
+
+  /// Neighbouring rows that can run together.
+  std::vector<Segment> cut(const ClassCode &code, const program::Rect &rect,
+                           int x) const {
+    std::vector<Segment> segments;
     std::vector<int64_t> values;
     for (int y = rect.y0(); y < rect.y1(); y += rect.ystep()) {
       evaluateScalars(code.source->scalars(), x, y, values);
-      if (!open || !continues(*open, values, x, y)) {
-        strips.push_back(std::make_unique<Strip>(int(strips.size()), c, code,
-                                                 Coordinate{x, y}, rect.ystep(),
-                                                 values));
-        open = strips.back().get();
-        continue;
-      }
-      ++open->lanes;
-      for (size_t i = 0; i < values.size(); ++i)
-        if (values[i] != open->scalars[i])
-          open->varying[i] = true;
+      bool continues =
+          !segments.empty() &&
+          sameStrict(code, segments.back().scalars, values) &&
+          (rect.ystep() != 1 ||
+           !differentCasts(router, program.machine()->colors(), x, y - 1));
+      if (continues)
+        segments.back().add(y, values);
+      else
+        segments.push_back({{y}, values, std::vector<bool>(values.size())});
     }
+    return segments;
   }
 
-  bool continues(const Strip &strip, const std::vector<int64_t> &values, int x,
-                 int y) const {
-    for (uint16_t scalar : strip.code.strictScalars)
-      if (values[scalar] != strip.scalars[scalar])
-        return false;
-    return strip.yStep != 1 ||
-           !differentCasts(router, program.machine()->colors(), x, y - 1);
+  /// Segments of few rows, one behind the other where the rows of batch
+  /// elements follow one another, make one strip: gathering words that
+  /// different senders cast costs less than running each alone.
+  static std::vector<Segment> joinNarrow(const ClassCode &code,
+                                         std::vector<Segment> segments) {
+    constexpr size_t narrow = 8;
+    std::vector<Segment> result;
+    std::vector<size_t> open; ///< of `result`, narrow to begin with
+    for (Segment &segment : segments) {
+      bool isNarrow = segment.rows.size() < narrow;
+      auto with = std::find_if(open.begin(), open.end(), [&](size_t i) {
+        return sameStrict(code, result[i].scalars, segment.scalars);
+      });
+      if (isNarrow && with != open.end()) {
+        result[*with].join(segment);
+        continue;
+      }
+      if (isNarrow)
+        open.push_back(result.size());
+      result.push_back(std::move(segment));
+    }
+    return result;
+  }
+
+  static bool sameStrict(const ClassCode &code, const std::vector<int64_t> &a,
+                         const std::vector<int64_t> &b) {
+    return std::all_of(code.strictScalars.begin(), code.strictScalars.end(),
+                       [&](uint16_t scalar) { return a[scalar] == b[scalar]; });
   }
 
   const program::Program &program;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A strip: neighbouring PEs of one class and column that do the same at the
-// same time. Word w of lane l of its SRAM lies beside that of lane l + 1, so
-// one instruction on all PEs of a strip is one long vector operation.
+// A strip: PEs of one class and column that do the same at the same time. Word
+// w of lane l of its SRAM lies beside that of lane l + 1, so one instruction on
+// all PEs of a strip is one long vector operation.
 #ifndef RUNTIME_EMULATOR_STRIP_H
 #define RUNTIME_EMULATOR_STRIP_H
 
@@ -16,23 +16,25 @@ namespace wsec::runtime {
 
 class Strip {
 public:
-  Strip(int index, int classIndex, const ClassCode &code, Coordinate first,
-        int yStep, std::vector<int64_t> scalars);
+  Strip(int index, int classIndex, const ClassCode &code, int column,
+        std::vector<int> rows, std::vector<int64_t> scalars,
+        std::vector<bool> varying);
 
   const int index;
   const int classIndex;
   const ClassCode &code;
-  const Coordinate first; ///< lane 0
-  const int yStep;
-  int lanes = 1;
-  std::vector<int64_t> scalars; ///< of lane 0
-  std::vector<bool> varying;    ///< scalars that differ among the lanes
+  const int column;
+  const std::vector<int> rows; ///< of the lanes, from north to south
+  const int lanes;
+  const std::vector<int64_t> scalars; ///< of lane 0
+  const std::vector<bool> varying;    ///< scalars that differ among the lanes
 
-  Coordinate pe(int lane) const { return {first.x, first.y + lane * yStep}; }
-  int laneOf(Coordinate pe) const { return (pe.y - first.y) / yStep; }
+  Coordinate pe(int lane) const { return {column, rows[size_t(lane)]}; }
+  int laneOf(Coordinate pe) const;
 
-  /// Scalars of one lane, all of them.
-  std::vector<int64_t> laneScalars(int lane) const;
+  /// Scalars of one lane, all of them, until the next call. For the strip's
+  /// main thread only.
+  const std::vector<int64_t> &laneScalars(int lane);
   /// Whether all lanes do the same in `instruction`.
   bool uniform(const InstructionCode &instruction) const;
   /// Lanes in which the guard of `instruction` holds.
@@ -52,6 +54,10 @@ private:
   std::unique_ptr<float[]> memory;
   std::vector<uint64_t> written; ///< a bit per word
   std::vector<std::unique_ptr<std::vector<int>>> active;
+  /// Which scalars vary and their values, lane by lane, once somebody asked.
+  std::vector<size_t> varyingIndices;
+  std::vector<int64_t> laneValues;
+  std::vector<int64_t> scalarsOfLane; ///< of the last lane asked for
 };
 
 /// Cuts the rectangles of all classes into strips, in order of class,

@@ -119,11 +119,10 @@ bool Links::full(Actor &writer, int lane) const {
 
 World::World(ProgramImage &image, const EmulatorOptions &options)
     : image(image), launches(image.program.launches()->size()),
-      launched(launches.size()), furthestLaunch(options.furthestLaunch),
-      channelWords(options.channelWords) {
+      launched(launches.size()), channelWords(options.channelWords) {
   for (const auto &strip : image.strips) {
     strip->reset();
-    wiring.push_back(std::make_unique<Wiring>());
+    wiring.push_back(std::make_unique<Wiring>(image.machine.colors()));
   }
 }
 
@@ -136,13 +135,17 @@ void World::checkColor(int color, const std::string &who) const {
 }
 
 Channel &World::channel(const Strip &strip, int color) {
-  Wiring &w = *wiring[strip.index];
+  if (color < 0 || color >= image.machine.colors())
+    checkColor(color, "class '" + strip.code.name + "'");
+  Wiring &w = *wiring[size_t(strip.index)];
+  std::atomic<Channel *> &known = w.channelOf[size_t(color)];
+  if (Channel *channel = known.load(std::memory_order_acquire))
+    return *channel;
   std::lock_guard<std::mutex> guard(w.lock);
   std::unique_ptr<Channel> &slot = w.channels[color];
-  if (!slot) {
-    checkColor(color, "class '" + strip.code.name + "'");
+  if (!slot)
     slot = std::make_unique<Channel>(scheduler, strip.lanes, channelWords);
-  }
+  known.store(slot.get(), std::memory_order_release);
   return *slot;
 }
 
@@ -206,15 +209,13 @@ void World::connect(Links &result, int color, const Flow &flow, int fromLane,
 }
 
 const Links &World::links(const Strip &strip, int color) {
-  Wiring &w = *wiring[strip.index];
-  {
-    std::lock_guard<std::mutex> guard(w.lock);
-    auto found = w.links.find(color);
-    if (found != w.links.end())
-      return *found->second;
-  }
+  if (color < 0 || color >= image.machine.colors())
+    checkColor(color, "class '" + strip.code.name + "'");
+  Wiring &w = *wiring[size_t(strip.index)];
+  std::atomic<const Links *> &known = w.linksOf[size_t(color)];
+  if (const Links *links = known.load(std::memory_order_acquire))
+    return *links;
   // Traced without the lock: a flow may come back to its own strip.
-  checkColor(color, "class '" + strip.code.name + "'");
   auto result = std::make_unique<Links>();
   for (int lane = 0; lane < strip.lanes; ++lane) {
     // Lanes of a strip may play different roles; one that cannot send is not
@@ -235,7 +236,9 @@ const Links &World::links(const Strip &strip, int color) {
       result->mute.push_back(lane);
   }
   std::lock_guard<std::mutex> guard(w.lock);
-  return *w.links.emplace(color, std::move(result)).first->second;
+  const Links &made = *w.links.emplace(color, std::move(result)).first->second;
+  known.store(&made, std::memory_order_release);
+  return made;
 }
 
 Links World::hostLinks(int color, int row) {
@@ -290,8 +293,6 @@ void World::recordLaunch(size_t launch, double start, double end) {
   time.start = launched[launch] ? std::min(time.start, start) : start;
   time.end = launched[launch] ? std::max(time.end, end) : end;
   launched[launch] = true;
-  if (furthestLaunch && *furthestLaunch < launch)
-    *furthestLaunch = launch;
 }
 
 } // namespace wsec::runtime

@@ -94,8 +94,13 @@ public:
   std::atomic<uint64_t> vectorInstructions{0}, operations{0};
 
 private:
+  /// Channels and links of one strip by color. Looked up without the lock.
   struct Wiring {
+    explicit Wiring(int colors)
+        : channelOf(size_t(colors)), linksOf(size_t(colors)) {}
     std::mutex lock;
+    std::vector<std::atomic<Channel *>> channelOf;
+    std::vector<std::atomic<const Links *>> linksOf;
     std::map<int, std::unique_ptr<Channel>> channels;
     std::map<int, std::unique_ptr<Links>> links;
   };
@@ -103,7 +108,6 @@ private:
   void connect(Links &links, int color, const Flow &flow, int fromLane,
                bool fromHost);
 
-  std::atomic<uint64_t> *const furthestLaunch;
   const size_t channelWords;
   std::vector<std::unique_ptr<Wiring>> wiring;
   std::mutex exitLock, launchLock;

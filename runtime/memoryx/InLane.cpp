@@ -8,8 +8,9 @@
 
 namespace wsec::runtime {
 
-/// Words written out at a time, unless a single line is longer.
-static constexpr uint64_t writtenWords = 1 << 16;
+/// Words written out at a time, unless a single line is longer: few enough to
+/// be read from the cache, in memory that the allocator keeps.
+static constexpr uint64_t writtenWords = 1 << 14;
 
 InLane::InLane(const TensorStore &store, const program::HostStream &stream,
                const program::Lane &lane)
