@@ -3,6 +3,7 @@
 // The table of contents of the compiler.
 #include "compiler/Pipeline.h"
 #include "compiler/DiagnosticPrinter.h"
+#include "compiler/OutputPaths.h"
 #include "compiler/Registration.h"
 #include "compiler/Report.h"
 #include "compiler/emit/Emit.h"
@@ -14,6 +15,7 @@
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include <chrono>
@@ -44,6 +46,7 @@ public:
   LogicalResult run();
 
 private:
+  LogicalResult checkOutputs();
   LogicalResult readInput();
   LogicalResult checkOptions(Phase first);
   FailureOr<Phase> firstPhase();
@@ -68,6 +71,14 @@ private:
       std::chrono::steady_clock::now();
 };
 } // namespace
+
+/// A compilation that cannot be kept should not begin.
+LogicalResult Compilation::checkOutputs() {
+  for (StringRef path : {options.output, options.report, options.placementDump})
+    if (llvm::Error problem = checkOutputPath(path, options.input))
+      return fail(std::move(problem));
+  return success();
+}
 
 LogicalResult Compilation::readInput() {
   if (isModel())
@@ -173,12 +184,11 @@ LogicalResult Compilation::checkOptions(Phase first) {
 }
 
 LogicalResult Compilation::writeIR() {
-  auto print = [&](raw_ostream &os) {
-    module->print(os);
-    return llvm::Error::success();
-  };
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  module->print(os);
   StringRef path = options.output.empty() ? "-" : StringRef(options.output);
-  if (llvm::Error problem = llvm::writeToOutput(path, print))
+  if (llvm::Error problem = writeText(path, text))
     return fail(std::move(problem));
   return success();
 }
@@ -202,21 +212,21 @@ LogicalResult Compilation::report() {
   report->compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
+  std::string text, json;
+  llvm::raw_string_ostream textStream(text), jsonStream(json);
+  report->print(textStream);
+  report->printJSON(jsonStream);
   if (!options.quiet)
-    report->print(llvm::outs());
-  if (options.report.empty())
-    return success();
-  auto print = [&](raw_ostream &os) {
-    report->printJSON(os);
-    return llvm::Error::success();
-  };
-  if (llvm::Error problem = llvm::writeToOutput(options.report, print))
-    return fail(std::move(problem));
+    if (llvm::Error problem = writeText("-", text))
+      return fail(std::move(problem));
+  if (!options.report.empty())
+    if (llvm::Error problem = writeText(options.report, json))
+      return fail(std::move(problem));
   return success();
 }
 
 LogicalResult Compilation::run() {
-  if (failed(readInput()))
+  if (failed(checkOutputs()) || failed(readInput()))
     return failure();
   FailureOr<Phase> first = firstPhase();
   if (failed(first) || failed(checkOptions(*first)))
@@ -228,7 +238,10 @@ LogicalResult Compilation::run() {
     return options.printsIR ? writeIR() : success();
   if (failed(emit()))
     return failure();
-  return report();
+  if (succeeded(report()))
+    return success();
+  llvm::sys::fs::remove(options.output); // devices stay
+  return failure();
 }
 
 LogicalResult wsec::compile(const CompileOptions &options) {

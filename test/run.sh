@@ -22,12 +22,13 @@ say "Documentation"
 cmake --build --preset release --target wsec-docs
 
 if [ "$quick" = 0 ]; then
-  say "The runtime alone, under sanitizers, with a fuzzed loader"
+  say "The runtime alone, under sanitizers, with damaged programs"
   cmake -S runtime -B build/runtime-asan -G Ninja \
     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g" \
     -DCMAKE_CXX_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
     -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld \
+    -DWSEC_MUTATIONS=100000 \
     > build/runtime-asan.log 2>&1 || { cat build/runtime-asan.log; exit 1; }
   cmake --build build/runtime-asan
   ctest --test-dir build/runtime-asan --output-on-failure

@@ -76,6 +76,10 @@ FailureOr<WeightPlacer::Source *> WeightPlacer::open(pe::TensorOp op) {
   std::error_code error = llvm::sys::fs::status(source.path, status);
   if (!error && status.type() == llvm::sys::fs::file_type::directory_file)
     error = std::make_error_code(std::errc::is_a_directory);
+  if (!error && llvm::sys::fs::equivalent(source.path, options.outputPath))
+    return op.emitOpError("weights: '")
+           << source.path
+           << "' would be overwritten by the program; write it to another file";
   if (!error) {
     source.size = status.getSize();
     return &source;

@@ -55,6 +55,15 @@ private:
 
   /// Runs the rule of `op`; on success its results have types and facts.
   bool infer(onnx::NodeOp op, std::string &why) {
+    // Said of an operator even where its operands are unknown.
+    std::string name = op.getDomain().empty()
+                           ? op.getOpType().str()
+                           : (op.getDomain() + "." + op.getOpType()).str();
+    Rule rule = findRule(name);
+    if (!rule) {
+      why = "the operator is not known";
+      return false;
+    }
     SmallVector<const Fact *> inputs;
     for (Value input : op.getInputs()) {
       const Fact *fact = lookup(input);
@@ -65,14 +74,6 @@ private:
         return false;
       }
       inputs.push_back(fact);
-    }
-    std::string name = op.getDomain().empty()
-                           ? op.getOpType().str()
-                           : (op.getDomain() + "." + op.getOpType()).str();
-    Rule rule = findRule(name);
-    if (!rule) {
-      why = "the operator is not known";
-      return false;
     }
     Node node(op.getOpType(), opset, op.getOnnxAttributes(), std::move(inputs),
               op.getNumResults());

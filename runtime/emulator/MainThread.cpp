@@ -75,6 +75,7 @@ bool MainThread::finishPending() {
 }
 
 void MainThread::step() {
+  world.spend(1);
   Frame &frame = frames.back();
   if (frame.next == frame.body->size())
     return leaveBody();
@@ -144,6 +145,7 @@ void MainThread::execute(const InstructionCode &code) {
 void MainThread::executeLanes(const InstructionCode &code, int thread) {
   std::vector<std::unique_ptr<InstructionRun>> runs;
   for (int lane : strip.activeLanes(code)) {
+    world.spend(1);
     const std::vector<int64_t> &scalars = strip.laneScalars(lane);
     runs.push_back(std::make_unique<InstructionRun>(
         RunSite{world, strip, code, launch, lane}, bindings(scalars)));

@@ -40,6 +40,7 @@ public:
 
   /// Bytes waiting in channels, and the largest value so far.
   void countChannelBytes(ptrdiff_t change);
+  size_t waitingBytes() const { return size_t(channelBytes.load()); }
   size_t peakChannelBytes() const { return peak; }
 
 private:

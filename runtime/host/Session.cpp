@@ -75,6 +75,15 @@ std::vector<std::string> Session::outputs() const {
   return names(program::TensorRole::Output);
 }
 
+std::vector<std::string> Session::weightFiles() const {
+  std::vector<std::string> paths;
+  if (const auto *files = program().files())
+    for (const program::File *file : *files)
+      if (file->path() && file->path()->size() > 0)
+        paths.push_back(loaded->resolve(file->path()->str()));
+  return paths;
+}
+
 uint32_t Session::find(const std::string &name,
                        program::TensorRole role) const {
   const auto &tensors = *program().tensors();

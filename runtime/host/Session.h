@@ -44,6 +44,8 @@ public:
   /// Names in the order of the model.
   std::vector<std::string> inputs() const;
   std::vector<std::string> outputs() const;
+  /// The files that the program's weights lie in, outside of its own.
+  std::vector<std::string> weightFiles() const;
 
   /// Gives an input. Throws BadTensor when there is no such input, or its
   /// type or shape is another.

@@ -27,6 +27,8 @@ std::string_view errorClassName(ErrorClass errorClass) {
     return "BadTensor";
   case ErrorClass::IoError:
     return "IoError";
+  case ErrorClass::WorkLimit:
+    return "WorkLimit";
   }
   return "Error";
 }

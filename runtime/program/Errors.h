@@ -24,6 +24,7 @@ enum class ErrorClass {
   WeightFileChanged, ///< a weight file is not the one compiled against
   BadTensor,         ///< a tensor does not fit name, type, shape or range
   IoError,           ///< a file cannot be read or written
+  WorkLimit,         ///< the run takes more work than the host allowed
 };
 
 /// The name as printed, e.g. "SramOverflow".

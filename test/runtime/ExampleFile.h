@@ -234,6 +234,13 @@ inline ProgramBuilder makeEverything(const std::vector<float> &bundle) {
   return builder;
 }
 
+/// Where the program ends in a file that `makeFile` or the compiler wrote.
+inline uint64_t programEnd(const std::vector<uint8_t> &file) {
+  uint64_t bytes = 0;
+  std::memcpy(&bytes, file.data() + containerMagic.size(), sizeof(bytes));
+  return containerHeaderBytes + bytes;
+}
+
 /// 0, 1, 2, ...
 inline std::vector<float> countUp(size_t count) {
   std::vector<float> words(count);

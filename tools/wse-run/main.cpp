@@ -9,6 +9,7 @@
 #include "tools/wse-run/Progress.h"
 
 #include <algorithm>
+#include <csignal>
 #include <cstdio>
 #include <new>
 #include <set>
@@ -94,6 +95,23 @@ static NamedTensors readReferences(const Session &session, const Flags &flags,
   return references;
 }
 
+/// Results that cannot be kept should not be computed.
+static void checkOutputs(const Session &session, const Flags &flags) {
+  std::vector<std::string> written, read = flags.inputArchives;
+  for (const auto &[name, path] : flags.outputs)
+    written.push_back(path);
+  for (const std::string &path : {flags.outputArchive, flags.report})
+    if (!path.empty())
+      written.push_back(path);
+  for (const NamedFiles *files : {&flags.inputs, &flags.references})
+    for (const auto &[name, path] : *files)
+      read.push_back(path);
+  read.push_back(flags.program);
+  for (const std::string &path : session.weightFiles())
+    read.push_back(path);
+  checkOutputPaths(written, read);
+}
+
 static SessionRun runSession(Session &session, const Flags &flags) {
   Progress progress;
   ProgressLine line(session.program(), progress, !flags.quiet);
@@ -114,6 +132,7 @@ static int runProgram(const Flags &flags) {
   bindInputs(session, flags, std::move(testData.inputs));
   NamedTensors references =
       readReferences(session, flags, std::move(testData.outputs));
+  checkOutputs(session, flags);
 
   SessionRun run = runSession(session, flags);
   RunReport report = makeReport(session.program(), run);
@@ -132,6 +151,8 @@ static int runProgram(const Flags &flags) {
 }
 
 int main(int argc, char **argv) {
+  // A file that grows beyond its limit is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
   try {
     Flags flags = parseFlags(argc, argv);
     if (flags.help) {

@@ -4,9 +4,14 @@
 #include "compiler/Pipeline.h"
 #include "tools/wsec/Options.h"
 #include "llvm/Support/InitLLVM.h"
+#include <csignal>
 
 int main(int argc, char **argv) {
   llvm::InitLLVM init(argc, argv);
+#ifdef SIGXFSZ
+  // A file that grows beyond its limit is an error like a full disk.
+  std::signal(SIGXFSZ, SIG_IGN);
+#endif
   wsec::CompileOptions options;
   if (!wsec::parseOptions(argc, argv, options))
     return 2;
