@@ -120,7 +120,8 @@ bool Links::full(Actor &writer, int lane) const {
 World::World(ProgramImage &image, const EmulatorOptions &options)
     : image(image), launches(image.program.launches()->size()),
       launched(launches.size()), furthestLaunch(options.furthestLaunch),
-      channelWords(options.channelWords) {
+      channelWords(options.channelWords), channelBytes(options.channelBytes),
+      workLimit(options.workLimit) {
   for (const auto &strip : image.strips) {
     strip->reset();
     wiring.push_back(std::make_unique<Wiring>(image.machine.colors()));
@@ -250,6 +251,8 @@ Links World::hostLinks(int color, int row) {
 }
 
 bool World::growChannels() {
+  if (scheduler.waitingBytes() > channelBytes)
+    return false;
   bool any = false;
   for (const auto &w : wiring)
     for (const auto &[color, channel] : w->channels)
@@ -257,6 +260,12 @@ bool World::growChannels() {
   for (const auto &[where, channel] : exits)
     any |= channel->grow();
   return any;
+}
+
+void World::refuseWork() const {
+  throw Error(ErrorClass::WorkLimit,
+              "the run takes more than the " + std::to_string(workLimit) +
+                  " elements and statements that are allowed");
 }
 
 void World::checkAllRead() {

@@ -76,7 +76,8 @@ public:
   const Links &links(const Strip &strip, int color);
   Links hostLinks(int color, int row);
 
-  /// Makes room in full channels; whether any sender waited.
+  /// Makes room in full channels, unless they hold too much; whether any
+  /// sender waited.
   bool growChannels();
   /// Throws UnreadTraffic if a channel holds words.
   void checkAllRead();
@@ -85,8 +86,15 @@ public:
   std::string describeLaunch(size_t launch) const;
   void recordLaunch(size_t launch, double start, double end);
   void count(uint64_t instructions, uint64_t elements) {
+    spend(elements);
     vectorInstructions.fetch_add(instructions, std::memory_order_relaxed);
     operations.fetch_add(elements, std::memory_order_relaxed);
+  }
+
+  /// Takes work off what the host allows.
+  void spend(uint64_t work) {
+    if (workLimit != 0 && (work > workLimit || (spent += work) > workLimit))
+      refuseWork();
   }
 
   std::vector<LaunchTime> launches;
@@ -108,8 +116,12 @@ private:
   void connect(Links &links, int color, const Flow &flow, int fromLane,
                bool fromHost);
 
+  [[noreturn]] void refuseWork() const;
+
   std::atomic<uint64_t> *const furthestLaunch;
-  const size_t channelWords;
+  const size_t channelWords, channelBytes;
+  const uint64_t workLimit;
+  std::atomic<uint64_t> spent{0};
   std::vector<std::unique_ptr<Wiring>> wiring;
   std::mutex exitLock, launchLock;
   std::map<std::pair<int, int>, std::unique_ptr<Channel>> exits;
