@@ -37,13 +37,15 @@ void CausalMask::prepare() {
     int64_t larger = layout.tokens % layout.span;
     Value row = s.mod(s.py(), layout.group);
     Value rowsLarger = larger ? s.min(row, larger) : s.constant(0);
+    // On a microthread, so that all rows run the same main thread.
     auto skip = [&](Value rows, float tokens) {
-      b.loop(rows, [&](Affine) {
-        b.vector(Opcode::Add, {1}, first, {first, Operand::immediate(tokens)});
-      });
+      b.start(RowThread, Opcode::Fmac, {rows}, Operand::memory(limit, 0, {0}),
+              {Operand::immediate(tokens), Operand::immediate(1)});
     };
-    skip(rowsLarger, size + 1);
+    if (larger)
+      skip(rowsLarger, size + 1);
     skip(s.sub(row, rowsLarger), size);
+    b.await(RowThread);
   }
   countUp(limit, queries.tokens);
   b.vector(Opcode::Mov, {1}, Operand::memory(number, 0, {1}),

@@ -53,13 +53,17 @@ void chainNorth(RoutineBuilder &b, const Tile &in, const Tile &out,
       Operand::fabric(b.parityColor(StreamPattern::KeyNorth, parity));
   Operand incoming = Operand::fabric(
       b.parityColor(StreamPattern::KeyNorth, s.logicalNot(parity)));
-  b.where(isLast,
-          [&] { b.vector(Opcode::Mov, {in.features}, onward, {mine}); });
+  // On a microthread, so that all rows run the same main thread.
+  auto start = [&](Value guard, Opcode operation, Operand to,
+                   ArrayRef<Operand> sources) {
+    b.start(KeyThread, operation, {in.features}, to, sources, guard);
+  };
+  start(isLast, Opcode::Mov, onward, {mine});
   if (in.layout.span > 2)
-    b.where(s.logicalNot(s.add(isLast, isHead)),
-            [&] { b.vector(opcode, {in.features}, onward, {mine, incoming}); });
-  b.where(isHead,
-          [&] { b.vector(opcode, {in.features}, mine, {mine, incoming}); });
+    start(s.logicalNot(s.add(isLast, isHead)), opcode, onward,
+          {mine, incoming});
+  start(isHead, opcode, mine, {mine, incoming});
+  b.await(KeyThread);
 }
 
 LogicalResult ReduceTokens::lowerOp(wse::ReduceTokensOp op,

@@ -331,6 +331,13 @@ void RoutineBuilder::start(Thread thread, Opcode opcode,
   vector(opcode, extents, dst, sources, issue);
 }
 
+void RoutineBuilder::await(Thread thread) {
+  if (!(threadsInUse & (1u << thread)))
+    return;
+  threadsInUse &= ~(1u << thread);
+  pe::AwaitOp::create(builder, loc, ArrayRef<int64_t>{thread});
+}
+
 void RoutineBuilder::loop(Affine count, function_ref<void(Affine)> body) {
   std::optional<int64_t> times = known(count);
   if (times && *times <= 0)

@@ -170,6 +170,8 @@ public:
   void start(Thread thread, pe::Opcode opcode, llvm::ArrayRef<Affine> extents,
              const Operand &dst, llvm::ArrayRef<Operand> sources,
              Value guard = {});
+  /// Waits until a microthread has done what it was given.
+  void await(Thread thread);
   /// body(variable), `count` times. Nothing is emitted for a count known to be
   /// 0, and no loop for a count of 1 (the variable is then the scalar 0).
   void loop(Affine count, llvm::function_ref<void(Affine)> body);
