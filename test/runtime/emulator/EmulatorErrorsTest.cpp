@@ -31,7 +31,7 @@ protected:
     try {
       if (builder.source.launches.empty())
         builder.launch(0, {}, "fc1");
-      Emulator(builder.finish(), {2}).run(host);
+      Emulator(builder.finish(), options).run(host);
       FAIL() << "no error";
     } catch (const Error &error) {
       EXPECT_EQ(error.errorClass(), expected) << error.what();
@@ -40,6 +40,7 @@ protected:
     }
   }
 
+  EmulatorOptions options{2};
   ProgramBuilder builder;
   ClassBuilder pes;
   Scalar isWest, isEast;
@@ -52,6 +53,15 @@ TEST_F(EmulatorErrorsTest, SramOverflow) {
   pes.buffer("huge", 12000);
   expectError(ErrorClass::SramOverflow,
               "class 'pe' needs 52320 bytes of SRAM, a PE has 49152");
+}
+
+TEST_F(EmulatorErrorsTest, WorkLimit) {
+  body.loop(1 << 30, [&](BodyBuilder inner) {
+    inner.add(Opcode::Mov, {8}, memory(a, {1}), immediate(1));
+  });
+  options.workLimit = 1 << 16;
+  expectError(ErrorClass::WorkLimit,
+              "more than the 65536 elements and statements");
 }
 
 TEST_F(EmulatorErrorsTest, BufferOverCode) {
