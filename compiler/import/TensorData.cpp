@@ -224,7 +224,8 @@ Expected<TensorConstant> TensorData::constant(const OnnxTensor &tensor) {
     return place.takeError();
   if (*place && bytes > inlineBytes)
     return TensorConstant{onnx::ExternalAttr::get(context, (*place)->file,
-                                                  (*place)->offset, bytes),
+                                                  (*place)->offset, bytes,
+                                                  Type()),
                           *type};
   Expected<DenseElementsAttr> dense =
       *place ? fromBytes(*type, (*place)->bytes) : fromLists(*type, tensor);

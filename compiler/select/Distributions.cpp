@@ -28,6 +28,22 @@ bool select::isElementwise(Operation *op) {
          isa<onnx::UnaryOp, onnx::BinaryOp, onnx::WhereOp, onnx::CastOp>(op);
 }
 
+bool select::isFloatCast(Operation *op) {
+  auto cast = dyn_cast_or_null<onnx::CastOp>(op);
+  auto isFloat = [](Value value) {
+    return mlir::cast<RankedTensorType>(value.getType())
+        .getElementType()
+        .isFloat();
+  };
+  return cast && isFloat(cast.getX()) && isFloat(cast.getY());
+}
+
+Value select::beforeFloatCasts(Value value) {
+  while (isFloatCast(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  return value;
+}
+
 static int64_t lastExtent(Value value) {
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   return shape.empty() ? 1 : shape.back();

@@ -44,6 +44,13 @@ bool onlyLeavesWafer(mlir::Operation *op);
 /// Is it an operator that computes each element from its peers?
 bool isElementwise(mlir::Operation *op);
 
+/// Is `op` an onnx.cast from one float type to another? On the wafer there is
+/// f32 only: what crosses its edge is converted there.
+bool isFloatCast(mlir::Operation *op);
+
+/// An output as the wafer computes it, before the store converts it.
+mlir::Value beforeFloatCasts(mlir::Value value);
+
 } // namespace wsec::select
 
 #endif // WSEC_COMPILER_SELECT_DISTRIBUTIONS_H

@@ -102,7 +102,7 @@ bool Selector::storeInPieces(onnx::MatMulOp op, Value input,
   SmallVector<Value> aliases = {op.getY()};
   for (size_t next = 0; next < aliases.size(); ++next)
     for (OpOperand &use : aliases[next].getUses()) {
-      if (isa<onnx::ReshapeOp>(use.getOwner()))
+      if (isa<onnx::ReshapeOp>(use.getOwner()) || isFloatCast(use.getOwner()))
         aliases.push_back(use.getOwner()->getResult(0));
       else if (isa<func::ReturnOp>(use.getOwner()))
         outputs.push_back(&use);
@@ -357,15 +357,16 @@ Value Selector::selectElementwise(Operation *root) {
 // Outputs
 //===----------------------------------------------------------------------===//
 
-void Selector::storeOutput(Value value, StringRef name, Operation *terminator) {
+void Selector::storeOutput(OpOperand &output, StringRef name) {
+  Value value = beforeFloatCasts(output.get());
   Operation *producer = value.getDefiningOp();
-  Operation *user = producer ? producer : terminator;
-  Type type = value.getType();
+  Operation *user = producer ? producer : output.getOwner();
+  auto type = cast<RankedTensorType>(output.get().getType());
   std::optional<HostView> host;
   if (isHostValue(value))
     host = asHostView(value);
   // All elements of an input or a constant, in order: nothing has to move.
-  if (host && host->isWhole()) {
+  if (host && host->isWhole() && storedType(*host) == type.getElementType()) {
     onnx::ConstantOp constant = host->constant();
     Attribute source = constant
                            ? weightOf(constant, View::dense(shapeOf(value)))

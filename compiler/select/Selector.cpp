@@ -29,11 +29,19 @@ Selector::Selector(func::FuncOp main, wse::ProgramOp program)
 // The run
 //===----------------------------------------------------------------------===//
 
+// The store converts what leaves the wafer.
+static bool onlyConvertsOutput(Operation *op) {
+  return isFloatCast(op) && llvm::all_of(op->getUsers(), [](Operation *user) {
+           return isa<func::ReturnOp>(user);
+         });
+}
+
 // An element-wise operator joins the group of its users if they all are in one
 // and compute tensors of the same shape: then nobody else needs its result.
 void Selector::findGroups() {
   for (Operation &op : llvm::reverse(main.front())) {
-    if (!isElementwise(&op) || isHostValue(op.getResult(0)))
+    if (!isElementwise(&op) || isHostValue(op.getResult(0)) ||
+        onlyConvertsOutput(&op))
       continue;
     Operation *root = nullptr;
     for (Operation *user : op.getUsers()) {
@@ -68,8 +76,7 @@ LogicalResult Selector::run() {
   Operation *terminator = main.front().getTerminator();
   for (OpOperand &operand : terminator->getOpOperands())
     if (!storedOutputs.contains(operand.getOperandNumber()))
-      storeOutput(operand.get(), outputName(operand.getOperandNumber()),
-                  terminator);
+      storeOutput(operand, outputName(operand.getOperandNumber()));
   if (refusals.empty())
     return success();
   InFlightDiagnostic error =

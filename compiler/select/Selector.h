@@ -105,8 +105,7 @@ private:
   mlir::Value attentionOperand(onnx::AttentionOp op, mlir::Value value);
   mlir::Value attentionBias(onnx::AttentionOp op, wse::TiledAttr query,
                             int64_t keys, bool &perKey);
-  void storeOutput(mlir::Value value, llvm::StringRef name,
-                   mlir::Operation *terminator);
+  void storeOutput(mlir::OpOperand &output, llvm::StringRef name);
   llvm::StringRef outputName(unsigned index);
 
   mlir::func::FuncOp main;

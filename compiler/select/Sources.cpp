@@ -35,9 +35,12 @@ bool HostView::isWhole() const {
 
 std::optional<HostView> select::asHostView(Value value) {
   SmallVector<Operation *> shapeOps;
-  while (isShapeOnly(value.getDefiningOp())) {
-    shapeOps.push_back(value.getDefiningOp());
-    value = shapeOps.back()->getOperand(0);
+  while (isShapeOnly(value.getDefiningOp()) ||
+         isFloatCast(value.getDefiningOp())) {
+    Operation *op = value.getDefiningOp();
+    if (isShapeOnly(op))
+      shapeOps.push_back(op);
+    value = op->getOperand(0);
   }
   HostView host{value, View::dense(shapeOf(value))};
   if (onnx::ConstantOp constant = host.constant()) {
@@ -57,6 +60,12 @@ std::optional<HostView> select::asHostView(Value value) {
   return host;
 }
 
+Type select::storedType(const HostView &host) {
+  if (onnx::ConstantOp constant = host.constant())
+    return constant.getStoredType();
+  return cast<RankedTensorType>(host.base.getType()).getElementType();
+}
+
 // Constants are called as what they were in the model.
 static StringAttr constantName(onnx::ConstantOp constant) {
   MLIRContext *context = constant.getContext();
@@ -69,8 +78,7 @@ static StringAttr constantName(onnx::ConstantOp constant) {
 
 wse::WeightAttr select::weightOf(onnx::ConstantOp constant, const View &view) {
   MLIRContext *context = constant.getContext();
-  auto type = RankedTensorType::get(view.shape,
-                                    constant.getTensorType().getElementType());
+  auto type = RankedTensorType::get(view.shape, constant.getStoredType());
   StringAttr file;
   int64_t offset = 0, bytes = 0;
   auto data = dyn_cast<DenseElementsAttr>(constant.getValue());

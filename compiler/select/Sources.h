@@ -13,7 +13,8 @@ namespace wsec::select {
 
 /// A value of the host seen through shape-only operators: `base` is an input
 /// (a block argument) or the result of an onnx.constant, whose own view is
-/// part of `view`.
+/// part of `view`. Its elements may be of another float type: they are
+/// converted as they are read.
 struct HostView {
   mlir::Value base;
   View view;
@@ -32,6 +33,9 @@ bool isHostValue(mlir::Value value);
 /// `value` as a view of an input or constant, or nothing if computing it takes
 /// more than changing shapes.
 std::optional<HostView> asHostView(mlir::Value value);
+
+/// The type of the elements that the host holds.
+mlir::Type storedType(const HostView &host);
 
 /// `value` as a weight: a constant behind shape-only operators. Null if it is
 /// none.

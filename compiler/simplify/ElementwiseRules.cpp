@@ -119,7 +119,11 @@ static bool castFact(Node &node, ElementType to) {
     return true;
   }
   output = unknown(to, x.shape);
-  if (output.bytes() <= maxFoldedBytes)
+  // Every f16 and bf16 is an f32: the same bytes, converted when they are read.
+  bool widens = to == ElementType::Float32 && storedBytes(x.type) == 2;
+  if (widens && isFloat(x.type))
+    output.constant = x.constant;
+  else if (output.bytes() <= maxFoldedBytes)
     if (std::optional<Tensor> tensor = x.load())
       output = Fact::ofTensor(tensor->cast(to));
   return true;

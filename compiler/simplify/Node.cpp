@@ -69,9 +69,10 @@ std::optional<Tensor> Fact::load() const {
   if (numElements(shape) == 0)
     return Tensor(type, shape);
   const Storage &storage = *constant->storage;
-  if (storage.isExternal())
-    return loadExternal(storage, constant->view);
-  return storage.inMemory().viewed(constant->view);
+  std::optional<Tensor> stored =
+      storage.isExternal() ? loadExternal(storage, constant->view)
+                           : storage.inMemory().viewed(constant->view);
+  return stored && stored->type() != type ? stored->cast(type) : stored;
 }
 
 Fact wsec::simplify::reshapeFact(const Fact &fact, ArrayRef<int64_t> shape) {

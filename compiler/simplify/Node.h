@@ -28,7 +28,8 @@ struct Storage {
 };
 
 /// Elements known at compile time: a view of a storage. Re-indexing a
-/// constant changes the view and reads nothing.
+/// constant changes the view and reads nothing. Where the fact's type is not
+/// that of the storage, f16 or bf16 elements are read as f32.
 struct Constant {
   std::shared_ptr<const Storage> storage;
   StridedView view;

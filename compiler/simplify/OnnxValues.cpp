@@ -15,10 +15,9 @@ bool wsec::simplify::isConstant(Value value) {
   return value.getDefiningOp<onnx::ConstantOp>() != nullptr;
 }
 
-static std::shared_ptr<const Storage> storageOf(onnx::ConstantOp op,
-                                                ElementType type) {
+static std::shared_ptr<const Storage> storageOf(onnx::ConstantOp op) {
   auto storage = std::make_shared<Storage>();
-  storage->type = type;
+  storage->type = *elementTypeOf(op.getStoredType());
   if (auto external = dyn_cast<onnx::ExternalAttr>(op.getValue())) {
     storage->file = external.getFile().str();
     storage->fileOffset = external.getOffset();
@@ -40,21 +39,23 @@ std::optional<Fact> wsec::simplify::factOf(Value value) {
   auto op = value.getDefiningOp<onnx::ConstantOp>();
   if (!op)
     return fact;
-  if (auto storage = storageOf(op, *element))
-    fact.constant = Constant{
-        std::move(storage), StridedView::strided(fact.shape, op.getViewOffset(),
-                                                 op.getViewStrides())};
+  fact.constant = Constant{storageOf(op),
+                           StridedView::strided(fact.shape, op.getViewOffset(),
+                                                op.getViewStrides())};
   return fact;
 }
 
-/// Stored elements of `storage` as an attribute.
-static Attribute attributeOf(MLIRContext *context, const Storage &storage) {
+/// Stored elements of `storage` as an attribute of a constant that reads them
+/// as `type`.
+static Attribute attributeOf(MLIRContext *context, const Storage &storage,
+                             ElementType type) {
   if (storage.dense)
     return storage.dense;
   if (!storage.isExternal())
     return denseOf(context, storage.inMemory());
-  return onnx::ExternalAttr::get(context, storage.file, storage.fileOffset,
-                                 storage.fileBytes);
+  return onnx::ExternalAttr::get(
+      context, storage.file, storage.fileOffset, storage.fileBytes,
+      storage.type == type ? Type() : toMlirType(context, storage.type));
 }
 
 Value wsec::simplify::materialize(OpBuilder &builder, Location loc,
@@ -71,7 +72,7 @@ Value wsec::simplify::materialize(OpBuilder &builder, Location loc,
     int64_t stored = storage.numElements();
     bool whole = view.isContiguous() && stored == numElements(fact.shape);
     return onnx::ConstantOp::create(
-        builder, loc, type, attributeOf(context, storage),
+        builder, loc, type, attributeOf(context, storage, fact.type),
         whole ? IntegerAttr() : builder.getI64IntegerAttr(view.getOffset()),
         whole ? DenseI64ArrayAttr() : builder.getDenseI64ArrayAttr(*strides),
         builder.getStringAttr(node));

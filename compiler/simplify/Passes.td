@@ -33,6 +33,43 @@ def InferAndFold : Pass<"onnx-infer-and-fold", "::mlir::ModuleOp"> {
   ];
 }
 
+def WidenFloats : Pass<"onnx-widen-floats", "::mlir::ModuleOp"> {
+  let summary = "Computes what the model states in f16 and bf16 in f32.";
+  let description = [{
+    The wafer computes in f32. Every f16 or bf16 value inside @main becomes
+    f32; what stays narrow are bytes outside the wafer: inputs, outputs and
+    stored constants, which are converted where they are read and written.
+    Constants keep their stored type, so weights are neither read nor copied.
+    Casts between float types inside the model fall away, and with them the
+    rounding of intermediate results to 16 bits.
+
+    ```mlir
+    func.func @main(%x: tensor<8x16xf16>) -> tensor<8x16xf16> {
+      %w = onnx.constant external<"m.onnx", 0, 512> : tensor<16x16xf16>
+      %y = onnx.node "MatMul"(%x, %w) : (tensor<8x16xf16>, tensor<16x16xf16>) -> tensor<8x16xf16>
+      return %y : tensor<8x16xf16>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<8x16xf16>) -> tensor<8x16xf16> {
+      %0 = onnx.cast %x : tensor<8x16xf16> -> tensor<8x16xf32>
+      %w = onnx.constant external<"m.onnx", 0, 512, f16> : tensor<16x16xf32>
+      %y = onnx.node "MatMul"(%0, %w) : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+      %1 = onnx.cast %y : tensor<8x16xf32> -> tensor<8x16xf16>
+      return %1 : tensor<8x16xf16>
+    }
+    ```
+
+    Runs behind `onnx-infer-and-fold`, which finds the types and folds in the
+    model's own precision.
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+  let statistics = [
+    Statistic<"widenedValues", "widened-values", "Values that became f32">,
+  ];
+}
+
 def NameNodes : Pass<"onnx-name-nodes", "::mlir::ModuleOp"> {
   let summary = "Turns generic nodes into the named operators.";
   let description = [{

@@ -9,6 +9,7 @@
 
 void wsec::simplify::buildSimplifyPipeline(mlir::OpPassManager &pm) {
   pm.addPass(createInferAndFold());
+  pm.addPass(createWidenFloats());
   pm.addPass(createNameNodes());
   // Exporters repeat subexpressions that patterns expect to be one value.
   pm.addPass(createShareEqual());

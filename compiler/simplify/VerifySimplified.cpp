@@ -50,6 +50,11 @@ static bool isMapped(Type element) {
          element.isInteger(1);
 }
 
+/// What the host holds may be narrower: it is converted at the wafer's edge.
+static bool isHostType(Type element) {
+  return isMapped(element) || element.isF16() || element.isBF16();
+}
+
 /// An input or a constant in another shape: the host sends it in any order.
 static bool isOnHost(Value value) {
   while (Operation *op = value.getDefiningOp()) {
@@ -85,10 +90,10 @@ static std::string reasonOf(Operation *op) {
 
 /// The element type of a result the wafer does not have, or null.
 static Type unmappedElement(Operation *op) {
-  if (isa<onnx::ConstantOp>(op))
-    return nullptr;
+  bool isCast = isa<onnx::CastOp>(op);
   for (Type type : op->getResultTypes())
-    if (Type element = elementOf(type); element && !isMapped(element))
+    if (Type element = elementOf(type);
+        element && !(isCast ? isHostType(element) : isMapped(element)))
       return element;
   return nullptr;
 }
@@ -109,14 +114,17 @@ public:
     }
     Type element =
         op->getNumResults() ? elementOf(op->getResult(0).getType()) : Type();
-    std::string what = operatorName(op);
-    std::string type = element ? printed(element) : "";
-    Problem &problem = problems[{what, why, type}];
-    if (problem.nodes.empty())
-      problem = {what, why, type, {}, next};
-    ++next;
-    StringRef name = nodeName(op);
-    problem.nodes.push_back(name.empty() ? "(unnamed)" : name.str());
+    tensors |= isa<onnx::ConstantOp>(op);
+    add(operatorName(op), element, why, nodeName(op));
+  }
+
+  void addInput(StringRef name, Type element) {
+    tensors = true;
+    add("input", element, noElement(element), name);
+  }
+
+  static std::string noElement(Type element) {
+    return "the wafer has no " + printed(element);
   }
 
   bool empty() const { return problems.empty(); }
@@ -130,7 +138,9 @@ public:
     });
     std::string text;
     llvm::raw_string_ostream out(text);
-    out << next << (next == 1 ? " node" : " nodes")
+    StringRef one = tensors ? " tensor" : " node";
+    StringRef many = tensors ? " tensors and nodes" : " nodes";
+    out << next << (next == 1 ? one : many)
         << " of the model cannot be mapped:";
     for (const Problem *problem : ordered) {
       out << "\n  " << problem->what;
@@ -151,8 +161,18 @@ public:
   }
 
 private:
+  void add(std::string what, Type element, std::string why, StringRef name) {
+    std::string type = element ? printed(element) : "";
+    Problem &problem = problems[{what, why, type}];
+    if (problem.nodes.empty())
+      problem = {what, why, type, {}, next};
+    ++next;
+    problem.nodes.push_back(name.empty() ? "(unnamed)" : name.str());
+  }
+
   std::map<std::tuple<std::string, std::string, std::string>, Problem> problems;
   unsigned next = 0;
+  bool tensors = false; // some of them are inputs or constants
   unsigned behind = 0;
 };
 
@@ -160,13 +180,21 @@ struct VerifySimplifiedPass
     : wsec::simplify::impl::VerifySimplifiedBase<VerifySimplifiedPass> {
   void runOnOperation() override {
     Report report;
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      for (BlockArgument input : function.getArguments())
+        if (Type element = elementOf(input.getType());
+            element && !isHostType(element)) {
+          auto name = function.getArgAttrOfType<StringAttr>(
+              input.getArgNumber(), onnx::nameAttrName);
+          report.addInput(name ? name.getValue() : StringRef(), element);
+        }
     getOperation().walk([&](Operation *op) {
       if (op->getDialect() != getContext().getLoadedDialect("onnx"))
         return;
       std::string why = reasonOf(op);
       if (why.empty())
         if (Type element = unmappedElement(op))
-          why = "the wafer has no " + printed(element);
+          why = Report::noElement(element);
       if (!why.empty())
         report.add(op, why);
     });

@@ -16,15 +16,20 @@ def Onnx_ExternalAttr : Onnx_Attr<"External", "external"> {
     The bytes `[offset, offset + bytes)` of `file`, little endian. Large
     initializers stay in the model's own file or in its external data, and are
     read only when the program runs. Relative paths are relative to the working
-    directory of the compiler.
+    directory of the compiler. A type is stated where stored elements are
+    converted as they are read: `f16` or `bf16`, read as f32.
 
     ```mlir
     #onnx.external<"bert.onnx", 4096, 1536>
+    #onnx.external<"half.onnx", 4096, 768, f16>
     ```
   }];
   let parameters = (ins StringRefParameter<"path">:$file, "uint64_t":$offset,
-                        "uint64_t":$bytes);
-  let assemblyFormat = "`<` $file `,` $offset `,` $bytes `>`";
+                        "uint64_t":$bytes,
+                        OptionalParameter<"::mlir::Type">:$stored);
+  let assemblyFormat = [{
+    `<` $file `,` $offset `,` $bytes (`,` $stored^)? `>`
+  }];
 }
 
 def Onnx_UnaryKindAttr : I32EnumAttr<"UnaryKind", "function of one element", [

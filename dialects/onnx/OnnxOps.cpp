@@ -154,10 +154,18 @@ unsigned ConstantOp::storedBits(Type elementType) {
   return std::max(8u, elementType.getIntOrFloatBitWidth());
 }
 
+Type ConstantOp::getStoredType() {
+  if (auto dense = dyn_cast<DenseElementsAttr>(getValue()))
+    return dense.getElementType();
+  auto external = dyn_cast<ExternalAttr>(getValue());
+  if (external && external.getStored())
+    return external.getStored();
+  return getTensorType().getElementType();
+}
+
 int64_t ConstantOp::getStoredElements() {
   if (auto external = dyn_cast<ExternalAttr>(getValue()))
-    return external.getBytes() * 8 /
-           storedBits(getTensorType().getElementType());
+    return external.getBytes() * 8 / storedBits(getStoredType());
   return cast<DenseElementsAttr>(getValue()).getNumElements();
 }
 
@@ -185,9 +193,11 @@ LogicalResult ConstantOp::verify() {
   auto dense = dyn_cast<DenseElementsAttr>(getValue());
   if (!dense && !isa<ExternalAttr>(getValue())) // C1
     return emitOpError("value is neither dense elements nor #onnx.external");
-  if (dense && dense.getElementType() != type.getElementType()) // C2
-    return emitOpError() << "stored elements are " << dense.getElementType()
-                         << ", those of the result " << type.getElementType();
+  Type stored = getStoredType(), read = type.getElementType();
+  bool widened = (stored.isF16() || stored.isBF16()) && read.isF32();
+  if (stored != read && !widened) // C2
+    return emitOpError() << "stored elements are " << stored
+                         << ", those of the result " << read;
   if (!hasView()) {
     if (getOffset())
       return emitOpError("has an offset but no strides");

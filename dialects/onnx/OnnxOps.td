@@ -41,7 +41,8 @@ def Onnx_ConstantOp : Onnx_Op<"constant"> {
     touch no bytes. Without a view the result is the stored data, row major.
 
     - (C1) `value` is dense elements or `#onnx.external`.
-    - (C2) stored and result element types are equal.
+    - (C2) stored and result element types are equal, or f16 or bf16 is
+      stored and the result, converted when it is read, is f32.
     - (C3) without a view, the stored data has as many elements as the result.
     - (C4) `strides` has one entry per dimension of the result.
     - (C5) a view stays inside the stored data.
@@ -51,6 +52,7 @@ def Onnx_ConstantOp : Onnx_Op<"constant"> {
     %w = onnx.constant external<"bert.onnx", 4096, 1536> : tensor<16x24xf32>
     %wt = onnx.constant external<"bert.onnx", 4096, 1536>
         view offset 0 strides [1, 24] : tensor<24x16xf32>
+    %half = onnx.constant external<"half.onnx", 4096, 768, f16> : tensor<16x24xf32>
     %rows = onnx.constant dense<[1, 2, 3]> : tensor<3xi64>
         view offset 0 strides [0, 1] -> tensor<4x3xi64>
     ```
@@ -69,6 +71,9 @@ def Onnx_ConstantOp : Onnx_Op<"constant"> {
     }
     /// Bits of one stored element (a bool takes a byte).
     static unsigned storedBits(::mlir::Type elementType);
+    /// Type of the stored elements; narrower than the result's if they are
+    /// converted when they are read.
+    ::mlir::Type getStoredType();
     /// Number of elements that are stored (not of the result).
     int64_t getStoredElements();
     /// Offset and strides of the result, those of a dense row-major tensor

@@ -7,8 +7,13 @@ output with onnxruntime.
 
 MODEL is an .onnx file, or the name of a small model of models/small_models.py,
 or `minilm` for the pre-trained encoder. Passes when the largest difference is
-at most --tolerance (1e-4) times the output's largest value, for floats, and
-integers are equal. Exit code 0 or 1.
+at most --tolerance times the output's largest value, for floats, and integers
+are equal. Exit code 0 or 1.
+
+Models with floats of 16 bits are compared with a model of the same weights
+that computes in f32, as the wafer does: only the rounding of the output, half
+a unit in its last place, comes on top of the 1e-4 that f32 is granted. With
+--native they are compared with onnxruntime computing in the model's own type.
 """
 
 import argparse
@@ -17,7 +22,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
+import onnx
+from onnx import helper
 
 sys.path.insert(0, str(Path(__file__).parent / "models"))
 import small_models  # noqa: E402
@@ -30,6 +38,31 @@ def run(command):
         print(result.stdout, result.stderr)
         sys.exit(1)
     return result
+
+
+# By type of the output: 1e-4, and half a unit in the last place of the type.
+TOLERANCES = {
+    np.dtype(np.float32): 1e-4,
+    np.dtype(np.float16): 1e-4 + 2.0**-11,
+    np.dtype(ml_dtypes.bfloat16): 1e-4 + 2.0**-8,
+}
+
+
+def output_types(model):
+    """The numpy type of each output that a model declares."""
+    graph = onnx.load(model, load_external_data=False).graph
+    return {output.name: helper.tensor_dtype_to_np_dtype(output.type.tensor_type.elem_type)
+            for output in graph.output}
+
+
+def load(path):
+    """Tensors of an .npz file; numpy has no name for bfloat16 and says V2."""
+    tensors = {}
+    with np.load(path) as file:
+        for name in file:
+            value = file[name]
+            tensors[name] = value.view(ml_dtypes.bfloat16) if value.dtype == "V2" else value
+    return tensors
 
 
 def compare(expected, actual, tolerance):
@@ -52,7 +85,8 @@ def main():
     parser.add_argument("model")
     parser.add_argument("--mesh", action="append", required=True)
     parser.add_argument("--work", default="work")
-    parser.add_argument("--tolerance", type=float, default=1e-4)
+    parser.add_argument("--tolerance", type=float)
+    parser.add_argument("--native", action="store_true")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     import onnxruntime
@@ -60,9 +94,14 @@ def main():
     work = Path(arguments.work)
     work.mkdir(parents=True, exist_ok=True)
     model, inputs = small_models.obtain(arguments.model, work, arguments.seed)
-    session = onnxruntime.InferenceSession(str(model))
+    reference, reference_inputs = model, inputs
+    if not arguments.native:
+        reference, reference_inputs = small_models.reference(arguments.model, work,
+                                                             arguments.seed)
+    session = onnxruntime.InferenceSession(str(reference))
     names = [output.name for output in session.get_outputs()]
-    expected = dict(zip(names, session.run(None, inputs)))
+    expected = dict(zip(names, session.run(None, reference_inputs)))
+    types = output_types(model)
     np.savez(work / "inputs.npz", **inputs)
     shapes = [
         f"--shape={name}={'x'.join(map(str, value.shape))}" for name, value in inputs.items()
@@ -75,15 +114,20 @@ def main():
         run(["wsec", model, "-o", program, f"--mesh={mesh}", "--quiet", *shapes])
         run(["wse-run", program, "--inputs", work / "inputs.npz", "--outputs", outputs,
              f"--report={report}", "--quiet"])
-        actual = np.load(outputs)
+        actual = load(outputs)
         cycles = json.loads(report.read_text())["cycles"]["total"]
         for name in names:
             if name not in actual:
                 print(f"{mesh} {name}: missing")
                 failed = True
                 continue
-            error = compare(expected[name], actual[name], arguments.tolerance)
-            good = error is not None and error <= arguments.tolerance
+            tolerance = arguments.tolerance or TOLERANCES.get(types[name], 0)
+            error = None
+            if actual[name].dtype == types[name]:
+                # Rounding what we compare with would hide as much as it shows.
+                error = compare(expected[name], actual[name].astype(expected[name].dtype),
+                                tolerance)
+            good = error is not None and error <= tolerance
             failed |= not good
             what = "shape or type differs" if error is None else f"error {error:.2e}"
             print(f"{mesh} {name}: {what} {'ok' if good else 'FAILED'} ({cycles} cycles)")

@@ -210,7 +210,8 @@ def sequence_input():
 
 def unsupported_types():
     tensors = [helper.make_tensor("text", TensorProto.STRING, [1], [b"hi"]),
-               save("c64", np.complex64([1]))]
+               save("c64", np.complex64([1])),
+               helper.make_tensor("f8", TensorProto.FLOAT8E4M3FN, [1], [1.0])]
     unknown = save("future", np.float32([1]))
     unknown.data_type = 77
     tensors.append(unknown)

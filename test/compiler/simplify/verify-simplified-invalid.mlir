@@ -22,14 +22,25 @@ func.func @main(%x: tensor<4x4xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unk
   return %a, %b, %c, %e, %p : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 
-// TYPES: error: 1 node of the model cannot be mapped:
-// TYPES-NEXT: unary (f64) x1: the wafer has no f64
-// TYPES-NEXT: in tanh
+// TYPES: error: 5 tensors and nodes of the model cannot be mapped:
+// TYPES-NEXT: input (f64) x1: the wafer has no f64
+// TYPES-NEXT: in x
+// TYPES-NEXT: input (ui8) x1: the wafer has no ui8
+// TYPES-NEXT: in pixels
+// TYPES-NEXT: unary (f64) x2: the wafer has no f64
+// TYPES-NEXT: in tanh, exp
+// TYPES-NEXT: constant (i8) x1: the wafer has no i8
+// TYPES-NEXT: in bytes
 
 //--- types.mlir
-func.func @main(%x: tensor<4xf64>) -> !onnx.unknown {
+func.func @main(%x: tensor<4xf64> {onnx.name = "x"}, %p: tensor<4xui8> {onnx.name = "pixels"}, %h: tensor<4xf16> {onnx.name = "h"}) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
   %y = onnx.node "Tanh"(%x) {node = "tanh"} : (tensor<4xf64>) -> !onnx.unknown
-  return %y : !onnx.unknown
+  %z = onnx.node "Exp"(%y) {node = "exp"} : (!onnx.unknown) -> !onnx.unknown
+  %f = onnx.node "Cast"(%p) with {to = 1 : i64} {node = "cast"} : (tensor<4xui8>) -> !onnx.unknown
+  %bytes = onnx.constant external<"none.bin", 0, 4> : tensor<4xi8> {node = "bytes"}
+  %g = onnx.node "Cast"(%bytes) with {to = 1 : i64} {node = "cast2"} : (tensor<4xi8>) -> !onnx.unknown
+  %i = onnx.node "Exp"(%h) {node = "half"} : (tensor<4xf16>) -> !onnx.unknown
+  return %z, %f, %g, %i : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 
 // HEADS: MatMul (f32) x1: the mask differs between heads

@@ -16,6 +16,22 @@ func.func @constant_c2() {
 
 // -----
 
+func.func @constant_c2_narrowed() {
+  // expected-error @below {{stored elements are 'f32', those of the result 'f16'}}
+  %c = onnx.constant external<"w.bin", 0, 16, f32> : tensor<4xf16>
+  return
+}
+
+// -----
+
+func.func @constant_c3_widened() {
+  // expected-error @below {{stores 8 elements, the result has 4}}
+  %c = onnx.constant external<"w.bin", 0, 16, f16> : tensor<4xf32>
+  return
+}
+
+// -----
+
 func.func @constant_c3() {
   // expected-error @below {{stores 4 elements, the result has 5}}
   %c = onnx.constant external<"w.bin", 0, 16> : tensor<5xf32>

@@ -18,6 +18,15 @@ func.func @external() -> (tensor<16x24xf32>, tensor<24x16xf32>, tensor<16xi1>) {
   return %w, %wt, %mask : tensor<16x24xf32>, tensor<24x16xf32>, tensor<16xi1>
 }
 
+// CHECK-LABEL: func.func @widened
+func.func @widened() -> (tensor<16x24xf32>, tensor<2xf32>) {
+  // CHECK: onnx.constant external<"half.onnx", 4096, 768, f16> : tensor<16x24xf32>
+  %w = onnx.constant external<"half.onnx", 4096, 768, f16> : tensor<16x24xf32>
+  // CHECK: onnx.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xbf16> -> tensor<2xf32>
+  %b = onnx.constant dense<[1.0, 2.0]> : tensor<2xbf16> -> tensor<2xf32>
+  return %w, %b : tensor<16x24xf32>, tensor<2xf32>
+}
+
 // CHECK-LABEL: func.func @reversed_and_repeated
 func.func @reversed_and_repeated() -> tensor<2x3xf32> {
   // CHECK: onnx.constant dense<{{.*}}> : tensor<3xf32> view offset 2 strides [0, -1] -> tensor<2x3xf32>

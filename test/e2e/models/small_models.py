@@ -8,16 +8,38 @@ find the pre-trained ones.
 import importlib.util
 from pathlib import Path
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 
+class Precision:
+    """Floats of a model: every number is rounded to `values` and stored as
+    `stored`. With float32 as `stored` the model computes in f32 on the numbers
+    of a narrower one."""
+
+    def __init__(self, values=np.float32, stored=None):
+        self.values = np.dtype(values)
+        self.stored = np.dtype(stored or values)
+
+    def cast(self, value):
+        value = np.asarray(value)
+        if value.dtype != np.float32:
+            return value
+        return value.astype(self.values).astype(self.stored)
+
+    @property
+    def onnx_type(self):
+        return helper.np_dtype_to_tensor_dtype(self.stored)
+
+
 class Graph:
     """Collects nodes and initializers; every method returns a value's name."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, precision=Precision()):
         self.random = np.random.default_rng(seed)
+        self.precision = precision
         self.nodes, self.initializers, self.count = [], [], 0
 
     def add(self, op, *inputs, outputs=1, name=None, **attributes):
@@ -30,7 +52,8 @@ class Graph:
     def constant(self, value, name=None):
         self.count += 1
         label = name or f"constant_{self.count}"
-        self.initializers.append(numpy_helper.from_array(np.asarray(value), label))
+        value = self.precision.cast(value)
+        self.initializers.append(numpy_helper.from_array(value, label))
         return label
 
     def weight(self, *shape, scale=None, name=None):
@@ -66,7 +89,7 @@ class Graph:
         scores = self.add("MatMul", q, k, name=f"{name}/scores")
         scores = self.add("Mul", scores, self.constant(np.float32(size**-0.5)))
         if causal:
-            mask = np.triu(np.full((tokens, tokens), -1e9, np.float32), 1)
+            mask = np.triu(np.full((tokens, tokens), MASKED, np.float32), 1)
             scores = self.add("Add", scores, self.constant(mask))
         weights = self.add("Softmax", scores, axis=-1, name=f"{name}/softmax")
         merged = self.add("Transpose", self.add("MatMul", weights, v), perm=[0, 2, 1, 3])
@@ -74,6 +97,10 @@ class Graph:
         return self.linear(self.add("Reshape", merged, flat), width, width, f"{name}/out")
 
     def save(self, path, inputs, outputs):
+        def typed(values):
+            return [(n, self.precision.onnx_type if t == FLOAT else t, s) for n, t, s in values]
+
+        inputs, outputs = typed(inputs), typed(outputs)
         graph = helper.make_graph(
             self.nodes, path.stem,
             [helper.make_tensor_value_info(n, t, s) for n, t, s in inputs],
@@ -85,25 +112,27 @@ class Graph:
 
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
+# Hides a score; the largest a float16 holds is 65504.
+MASKED = -6e4
 
 
 def random_floats(seed, *shape):
     return np.random.default_rng(seed + 1).standard_normal(shape).astype(np.float32)
 
 
-def matmul(path, seed, rows=19, inner=37, columns=53):
-    g = Graph(seed)
+def matmul(path, seed, rows=19, inner=37, columns=53, precision=Precision()):
+    g = Graph(seed, precision)
     y = g.add("MatMul", "x", g.weight(inner, columns), name="product")
     g.save(path, [("x", FLOAT, [rows, inner])], [(y, FLOAT, [rows, columns])])
-    return {"x": random_floats(seed, rows, inner)}
+    return {"x": precision.cast(random_floats(seed, rows, inner))}
 
 
-def perceptron(path, seed, rows=16, width=48, hidden=100, classes=10):
-    g = Graph(seed)
+def perceptron(path, seed, rows=16, width=48, hidden=100, classes=10, precision=Precision()):
+    g = Graph(seed, precision)
     y = g.add("Relu", g.linear("x", width, hidden, "fc1"), name="fc1/Relu")
     y = g.linear(y, hidden, classes, "fc2")
     g.save(path, [("x", FLOAT, [rows, width])], [(y, FLOAT, [rows, classes])])
-    return {"x": random_floats(seed, rows, width)}
+    return {"x": precision.cast(random_floats(seed, rows, width))}
 
 
 def attention_block(path, seed, batch=2, tokens=9, width=24, heads=3):
@@ -114,8 +143,9 @@ def attention_block(path, seed, batch=2, tokens=9, width=24, heads=3):
     return {"x": random_floats(seed, batch, tokens, width)}
 
 
-def gpt(path, seed, layers=2, batch=1, tokens=8, width=60, heads=4, words=97):
-    g = Graph(seed)
+def gpt(path, seed, layers=2, batch=1, tokens=8, width=60, heads=4, words=97,
+        precision=Precision()):
+    g = Graph(seed, precision)
     table = g.weight(words, width, scale=0.5, name="wte")
     x = g.add("Gather", table, "ids", name="embed")
     x = g.add("Add", x, g.weight(tokens, width, scale=0.1, name="wpe"), name="positions")
@@ -144,6 +174,29 @@ SMALL = {
     "gpt-2-layers": lambda path, seed: gpt(path, seed, layers=2, width=48),
     "gpt-24-layers": lambda path, seed: gpt(path, seed, layers=24, width=48),
 }
+
+
+# Models with floats of 16 bits, called perceptron-f16 and so on.
+HALF = {
+    "matmul": matmul,
+    # Weights that stay in the model's file.
+    "wide": lambda path, seed, precision: matmul(path, seed, rows=6, inner=220, columns=180,
+                                                 precision=precision),
+    "perceptron": perceptron,
+    "gpt": gpt,
+}
+HALF_TYPES = {"f16": np.float16, "bf16": ml_dtypes.bfloat16}
+
+
+def reference(name, folder, seed=0):
+    """The model and inputs to compare with: those of `obtain`, unless `name`
+    has floats of 16 bits. Then a model of the same numbers that computes in
+    f32, as the wafer does."""
+    base, _, type_name = name.rpartition("-")
+    if type_name not in HALF_TYPES or base not in HALF:
+        return obtain(name, folder, seed)
+    path = Path(folder) / f"{name}-reference.onnx"
+    return path, HALF[base](path, seed, precision=Precision(HALF_TYPES[type_name], np.float32))
 
 
 def package_file(package, relative):
@@ -207,6 +260,10 @@ def obtain(name, folder, seed=0):
     if name in SMALL:
         path = Path(folder) / f"{name}.onnx"
         return path, SMALL[name](path, seed)
+    base, _, type_name = name.rpartition("-")
+    if type_name in HALF_TYPES and base in HALF:
+        path = Path(folder) / f"{name}.onnx"
+        return path, HALF[base](path, seed, precision=Precision(HALF_TYPES[type_name]))
     if name == "minilm":
         return minilm(), encode(SENTENCES)
     path = Path(name)

@@ -1,0 +1,61 @@
+// RUN: wse-opt %s --onnx-infer-and-fold --onnx-widen-floats | FileCheck %s
+
+// Inside f32, outside what the model says; weights keep their bytes.
+// CHECK-LABEL: func.func @layer
+// CHECK-SAME: (%[[X:.*]]: tensor<8x16xf16>) -> tensor<8x16xf16>
+// CHECK: %[[WIDE:.*]] = onnx.cast %[[X]] : tensor<8x16xf16> -> tensor<8x16xf32>
+// CHECK: %[[B:.*]] = onnx.constant dense<1.500000e+00> : tensor<16xf16> -> tensor<16xf32>
+// CHECK: %[[W:.*]] = onnx.constant external<"none.bin", 0, 512, f16> view offset 0 strides [1, 16] : tensor<16x16xf32>
+// CHECK: %[[P:.*]] = onnx.node "MatMul"(%[[WIDE]], %[[W]]) : (tensor<8x16xf32>, tensor<16x16xf32>) -> tensor<8x16xf32>
+// CHECK: %[[Y:.*]] = onnx.node "Add"(%[[P]], %[[B]])
+// CHECK: %[[NARROW:.*]] = onnx.cast %[[Y]] : tensor<8x16xf32> -> tensor<8x16xf16>
+// CHECK: return %[[NARROW]] : tensor<8x16xf16>
+func.func @layer(%x: tensor<8x16xf16>) -> !onnx.unknown {
+  %b = onnx.constant dense<1.5> : tensor<16xf16>
+  %w = onnx.constant external<"none.bin", 0, 512> : tensor<16x16xf16>
+  %wt = onnx.node "Transpose"(%w) : (tensor<16x16xf16>) -> !onnx.unknown
+  %p = onnx.node "MatMul"(%x, %wt) : (tensor<8x16xf16>, !onnx.unknown) -> !onnx.unknown
+  %y = onnx.node "Add"(%p, %b) : (!onnx.unknown, tensor<16xf16>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Casts between floats fall away; those to other types stay.
+// CHECK-LABEL: func.func @casts
+// CHECK-SAME: (%[[X:.*]]: tensor<4xbf16>, %[[I:.*]]: tensor<4xi64>) -> (tensor<4xf32>, tensor<4xi1>, tensor<4xf16>)
+// CHECK: %[[WIDE:.*]] = onnx.cast %[[X]] : tensor<4xbf16> -> tensor<4xf32>
+// CHECK: %[[T:.*]] = onnx.node "Tanh"(%[[WIDE]]) : (tensor<4xf32>) -> tensor<4xf32>
+// CHECK: %[[B:.*]] = onnx.node "Cast"(%[[T]]) with {to = 9 : i64} : (tensor<4xf32>) -> tensor<4xi1>
+// CHECK: %[[F:.*]] = onnx.node "Cast"(%[[I]]) with {to = 10 : i64} : (tensor<4xi64>) -> tensor<4xf32>
+// CHECK: %[[H:.*]] = onnx.cast %[[F]] : tensor<4xf32> -> tensor<4xf16>
+// CHECK: return %[[T]], %[[B]], %[[H]]
+func.func @casts(%x: tensor<4xbf16>, %i: tensor<4xi64>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown) {
+  %a = onnx.node "Cast"(%x) with {to = 1 : i64} : (tensor<4xbf16>) -> !onnx.unknown
+  %t = onnx.node "Tanh"(%a) : (!onnx.unknown) -> !onnx.unknown
+  %n = onnx.node "Cast"(%t) with {to = 16 : i64} : (!onnx.unknown) -> !onnx.unknown
+  %b = onnx.node "Cast"(%n) with {to = 9 : i64} : (!onnx.unknown) -> !onnx.unknown
+  %m = onnx.node "CastLike"(%t, %x) : (!onnx.unknown, tensor<4xbf16>) -> !onnx.unknown
+  %w = onnx.node "Cast"(%m) with {to = 1 : i64} : (!onnx.unknown) -> !onnx.unknown
+  %f = onnx.node "Cast"(%i) with {to = 10 : i64} : (tensor<4xi64>) -> !onnx.unknown
+  return %w, %b, %f : !onnx.unknown, !onnx.unknown, !onnx.unknown
+}
+
+// A weight that the model widens itself is not read either.
+// CHECK-LABEL: func.func @widened_weight
+// CHECK: %[[W:.*]] = onnx.constant external<"none.bin", 0, 64, bf16> view offset 0 strides [1, 4] : tensor<4x8xf32>
+// CHECK: return %[[W]] : tensor<4x8xf32>
+func.func @widened_weight() -> !onnx.unknown {
+  %w = onnx.constant external<"none.bin", 0, 64> : tensor<8x4xbf16>
+  %f = onnx.node "Cast"(%w) with {to = 1 : i64} : (tensor<8x4xbf16>) -> !onnx.unknown
+  %t = onnx.node "Transpose"(%f) : (!onnx.unknown) -> !onnx.unknown
+  return %t : !onnx.unknown
+}
+
+// Constants fold in the model's precision: 2048 + 1 is 2048 in f16.
+// CHECK-LABEL: func.func @folds_in_f16
+// CHECK: onnx.constant dense<2.048000e+03> : tensor<f16> -> tensor<f32>
+func.func @folds_in_f16() -> !onnx.unknown {
+  %a = onnx.constant dense<2048.0> : tensor<f16>
+  %b = onnx.constant dense<1.0> : tensor<f16>
+  %c = onnx.node "Add"(%a, %b) : (tensor<f16>, tensor<f16>) -> !onnx.unknown
+  return %c : !onnx.unknown
+}
