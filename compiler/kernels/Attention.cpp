@@ -117,7 +117,14 @@ KernelCost Attention::costOf(wse::AttentionOp op,
         heads * shape.keys * std::max(shape.headSize, shape.valueSize) +
         2 * model.chain(shape.span(), 0);
   cost.serial = model.launch(/*streams=*/false);
-  cost.lowerBound = compute(double(shape.query.features.units) / machine.width);
+  // Two products, the largest and the sum of the scores, and one exponential;
+  // of keys after its own a causal token needs none.
+  if (op.getCausal())
+    scores = std::max(0.0, scores - shape.lanes * (shape.lanes - 1) / 2.0);
+  cost.lowerBound =
+      sequences * shape.query.features.units / machine.width *
+      (model.leastFmacs(scores * (shape.headSize + shape.valueSize)) +
+       2 * model.leastAdds(scores) + scores * machine.functionCycles);
   return cost;
 }
 

@@ -86,17 +86,17 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   CostModel model(machine);
   double lanes = layout.pitch(machine.height);
   auto compute = [&](double features) {
-    double cycles = 0;
+    double elements = features * lanes, cycles = 0;
     for (const ElementwiseStep &step : plan->steps)
-      cycles += isFunction(step.opcode)      ? model.functions(features * lanes)
-                : isDivision(step.opcode)    ? model.divides(features * lanes)
-                : step.opcode == Opcode::Mov ? model.copies(features, lanes)
-                                             : model.adds(features, lanes);
+      cycles += isFunction(step.opcode)      ? elements * machine.functionCycles
+                : isDivision(step.opcode)    ? elements * machine.divideCycles
+                : step.opcode == Opcode::Mov ? elements / machine.copyRate
+                                             : model.leastAdds(elements);
     return cycles;
   };
   double features = layout.features.largest(machine.width);
   double vectors = plan->vectorUses.size();
-  cost.compute = compute(features);
+  cost.compute = plan->steps.size() * machine.vectorSetup + compute(features);
   cost.stream = model.laneWords(vectors * features);
   cost.serial = model.launch(vectors > 0);
   cost.lowerBound =

@@ -66,6 +66,12 @@ public:
     return machine.vectorSetup + elements * machine.divideCycles;
   }
 
+  /// For lower bounds: results at full rate, nothing lost between vectors.
+  double leastAdds(double elements) const { return elements / machine.addRate; }
+  double leastFmacs(double elements) const {
+    return elements / machine.fmacRate;
+  }
+
   /// Words of the lane that serves most columns, if each column gets `words`.
   double laneWords(double words) const {
     double lanes = machine.lanesInUse();

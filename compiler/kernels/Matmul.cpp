@@ -107,9 +107,8 @@ KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
   cost.fabric = std::max(cost.fabric, lines * tile);
   cost.serial = model.launch(/*streams=*/true);
   double weights = double(shape.k) * shape.n;
-  cost.lowerBound =
-      std::max(multiply(double(shape.reduce ? shape.k : shape.n) / width),
-               weights / machine.lanesInUse());
+  cost.lowerBound = std::max(model.leastFmacs(weights / width * lanes),
+                             weights / machine.lanesInUse());
   return cost;
 }
 

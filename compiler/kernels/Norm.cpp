@@ -19,14 +19,14 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
   double features = layout.features.largest(machine.width);
   double lanes = layout.pitch(machine.height);
   KernelCost cost;
-  cost.compute = passes * model.adds(features, lanes);
+  cost.compute = passes * model.adds(1, features * lanes);
   if (machine.width > 1)
     cost.serial = reductions * (model.chain(machine.width, lanes) +
                                 model.multicast(machine.width, lanes));
   cost.stream = model.laneWords(streamedVectors * features);
   cost.serial += model.launch(streamedVectors > 0);
   double mean = double(layout.features.total()) / machine.width;
-  cost.lowerBound = std::max(passes * model.adds(mean, lanes),
+  cost.lowerBound = std::max(passes * model.leastAdds(mean * lanes),
                              streamedVectors * layout.features.total() /
                                  double(machine.lanesInUse()));
   return cost;

@@ -24,7 +24,9 @@ class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
     double features = layout.features.largest(machine.width);
     KernelCost cost;
     cost.compute = model.adds(features, layout.pitch(machine.height));
-    cost.lowerBound = cost.compute;
+    cost.lowerBound =
+        model.leastAdds(double(layout.features.total()) / machine.width *
+                        layout.pitch(machine.height));
     cost.serial = model.launch(/*streams=*/false);
     if (layout.span > 1)
       cost.serial += model.chain(layout.span, features);
