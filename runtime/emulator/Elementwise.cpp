@@ -278,6 +278,10 @@ void apply(Opcode op, size_t n, float *dst, VectorSource a, VectorSource b) {
                             WSEC_OP(Less) WSEC_OP(LessOrEqual) WSEC_OP(And)
                                 WSEC_OP(Or) WSEC_OP(Not) WSEC_OP(Select)
 #undef WSEC_OP
+  case Opcode::BitAnd:
+  case Opcode::BitOr:
+  case Opcode::BitXor:
+    return; // of integers: refused when the code is decoded
   }
 }
 

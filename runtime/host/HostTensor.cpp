@@ -16,6 +16,8 @@ DataType dataType(program::ElementType type) {
     return DataType::BFloat16;
   case program::ElementType::I32:
     return DataType::Int32;
+  case program::ElementType::I16:
+    return DataType::Int16;
   case program::ElementType::I64:
     return DataType::Int64;
   case program::ElementType::Bool:

@@ -149,6 +149,8 @@ void readElements(program::ElementType type, const uint8_t *data, int64_t first,
     return read<BF16>(data, first, stride, count, words);
   case program::ElementType::I32:
     return read<Whole<int32_t>>(data, first, stride, count, words);
+  case program::ElementType::I16:
+    return read<Whole<int16_t>>(data, first, stride, count, words);
   case program::ElementType::I64:
     return read<Whole<int64_t>>(data, first, stride, count, words);
   case program::ElementType::Bool:
@@ -167,6 +169,8 @@ void writeElements(program::ElementType type, uint8_t *data, int64_t first,
     return write<BF16>(data, first, stride, count, words);
   case program::ElementType::I32:
     return write<Whole<int32_t>>(data, first, stride, count, words);
+  case program::ElementType::I16:
+    return write<Whole<int16_t>>(data, first, stride, count, words);
   case program::ElementType::I64:
     return write<Whole<int64_t>>(data, first, stride, count, words);
   case program::ElementType::Bool:

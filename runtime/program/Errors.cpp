@@ -19,6 +19,12 @@ std::string_view errorClassName(ErrorClass errorClass) {
     return "Deadlock";
   case ErrorClass::UnreadTraffic:
     return "UnreadTraffic";
+  case ErrorClass::PackingMismatch:
+    return "PackingMismatch";
+  case ErrorClass::MicrothreadBusy:
+    return "MicrothreadBusy";
+  case ErrorClass::MissingTask:
+    return "MissingTask";
   case ErrorClass::BadProgram:
     return "BadProgram";
   case ErrorClass::WeightFileChanged:

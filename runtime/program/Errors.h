@@ -19,6 +19,9 @@ enum class ErrorClass {
   UninitializedRead, ///< a word is read that nothing has written
   Deadlock,          ///< everybody waits
   UnreadTraffic,     ///< wavelets are left over at the end
+  PackingMismatch,   ///< sender and receiver pack elements differently
+  MicrothreadBusy,   ///< a microthread is given work while it has some
+  MissingTask,       ///< a control wavelet names a task its PE does not have
   // The program or its surroundings are at fault.
   BadProgram,        ///< the file is not a program, or contradicts itself
   WeightFileChanged, ///< a weight file is not the one compiled against

@@ -259,6 +259,7 @@ uint32_t elementBytes(program::ElementType type) {
     return 4;
   case program::ElementType::F16:
   case program::ElementType::BF16:
+  case program::ElementType::I16:
     return 2;
   case program::ElementType::I64:
     return 8;

@@ -122,6 +122,12 @@ std::optional<Interval> nodeInterval(const program::ScalarNode &node,
   case ScalarOp::Or:
   case ScalarOp::Not:
     return Interval{0, 1};
+  case ScalarOp::BitAnd:
+  case ScalarOp::BitOr:
+  case ScalarOp::BitXor:
+  case ScalarOp::ShiftLeft:
+  case ScalarOp::ShiftRight:
+    return Interval{INT32_MIN, INT32_MAX};
   }
   return std::nullopt;
 }

@@ -30,7 +30,10 @@ int operandCount(program::ScalarOp op) {
 bool divides(program::ScalarOp op) {
   return op == program::ScalarOp::Div || op == program::ScalarOp::Mod;
 }
-bool tiles(program::ScalarOp op) { return op >= program::ScalarOp::TileStart; }
+bool tiles(program::ScalarOp op) {
+  return op >= program::ScalarOp::TileStart &&
+         op <= program::ScalarOp::TileIndex;
+}
 
 /// What must hold of a node's operands wherever it is evaluated.
 bool legal(program::ScalarOp op, Interval a, Interval b) {
@@ -128,7 +131,7 @@ Interval checkAffine(const program::Affine *affine,
   if (affine->terms())
     for (const program::Term *term : *affine->terms()) {
       bool loop = term->kind() == program::TermKind::Loop;
-      if (term->kind() > program::TermKind::MAX)
+      if (term->kind() > program::TermKind::Loop)
         throw badProgram(where, "has a term of unknown kind");
       if (term->index() >= (loop ? loops : scalars).size())
         throw badProgram(

@@ -69,6 +69,16 @@ int64_t evaluateNode(const program::ScalarNode &node, const int64_t *earlier,
     return tileSize(a(), b(), c());
   case ScalarOp::TileIndex:
     return tileIndex(a(), b(), c());
+  case ScalarOp::BitAnd:
+    return a() & b();
+  case ScalarOp::BitOr:
+    return a() | b();
+  case ScalarOp::BitXor:
+    return a() ^ b();
+  case ScalarOp::ShiftLeft:
+    return int32_t(uint32_t(a()) << (b() & 31));
+  case ScalarOp::ShiftRight:
+    return int32_t(a()) >> (b() & 31);
   }
   return 0;
 }
