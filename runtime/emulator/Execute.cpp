@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <limits>
-#include <vector>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -14,25 +14,8 @@ using program::Opcode;
 
 namespace {
 
-struct Dimension {
-  size_t extent;
-  ptrdiff_t dst, a, b;
-
-  bool reduces() const { return dst == 0; }
-};
-using Dimensions = std::vector<Dimension>;
-
-/// Drops dimensions of one element; false if there is nothing to do.
-bool listDimensions(const Nest &nest, Dimensions &dims) {
-  for (int d = 0; d < nest.dimensions; ++d) {
-    if (nest.extent[d] == 0)
-      return false;
-    if (nest.extent[d] > 1)
-      dims.push_back({nest.extent[d], nest.dst.stride[d], nest.a.stride[d],
-                      nest.b.stride[d]});
-  }
-  return true;
-}
+using Dimension = PreparedNest::Dimension;
+using Dimensions = PreparedNest::Dimensions;
 
 /// Sorts by a key, smallest first, keeping the order of equals.
 template <class Key>
@@ -52,23 +35,23 @@ void coalesce(Dimensions &dims) {
         outer.b != inner.b * n)
       continue;
     outer = {outer.extent * inner.extent, inner.dst, inner.a, inner.b};
-    dims.erase(dims.begin() + ptrdiff_t(i));
+    dims.erase(dims.begin() + i);
   }
 }
 
 /// Whether different indices of the non-reducing dimensions name different
 /// elements of the destination (sufficient condition).
 bool injective(const Dimensions &dims) {
-  std::vector<std::pair<ptrdiff_t, size_t>> strides;
+  Dimensions kept;
   for (const Dimension &d : dims)
     if (!d.reduces())
-      strides.push_back({std::abs(d.dst), d.extent});
-  std::sort(strides.begin(), strides.end());
+      kept.push(d);
+  sortBy(kept, [](const Dimension &d) { return std::abs(d.dst); });
   ptrdiff_t reach = 0;
-  for (auto [stride, extent] : strides) {
-    if (stride <= reach)
+  for (const Dimension &d : kept) {
+    if (std::abs(d.dst) <= reach)
       return false;
-    reach += stride * ptrdiff_t(extent - 1);
+    reach += std::abs(d.dst) * ptrdiff_t(d.extent - 1);
   }
   return true;
 }
@@ -121,113 +104,145 @@ void applyAlong(Opcode op, const Dimension &d, float *dst, const float *a,
   }
 }
 
-/// Exactly as written: lexicographic, a vector only over the innermost
-/// dimension if that is the lanes.
-void executeOrdered(const Nest &nest) {
-  Dimensions dims;
-  for (int d = 0; d < nest.dimensions; ++d)
-    dims.push_back({nest.extent[d], nest.dst.stride[d], nest.a.stride[d],
-                    nest.b.stride[d]});
-  Dimension lanes = dims.back();
-  dims.pop_back();
-  forEach(dims.data(), dims.size(), nest.dst.data, nest.a.data, nest.b.data,
-          [&](float *dst, const float *a, const float *b) {
-            applyAlong(nest.op, lanes, dst, a, b);
-          });
+/// A reduction to one element through `dst = op(dst, x)`.
+bool foldable(Opcode op) {
+  return op == Opcode::Add || op == Opcode::Mul || op == Opcode::Min ||
+         op == Opcode::Max;
+}
+
+/// Runs `body` for each index of the outer dimensions.
+template <class Body>
+void forEach(const Dimensions &dims, float *dst, const float *a, const float *b,
+             const Body &body) {
+  forEach(dims.begin(), dims.size(), dst, a, b, body);
+}
+
+} // namespace
+
+PreparedNest::PreparedNest(const Nest &nest) : op(nest.op) {
+  Dimensions all, dims;
+  for (int d = 0; d < nest.dimensions; ++d) {
+    if (nest.extent[d] == 0)
+      return;
+    all.push({nest.extent[d], nest.dst.stride[d],
+              nest.a.data ? nest.a.stride[d] : 0,
+              nest.b.data ? nest.b.stride[d] : 0});
+    if (nest.extent[d] > 1)
+      dims.push(*(all.end() - 1));
+  }
+  coalesce(dims);
+  if (nest.ordered || !injective(dims)) {
+    // A vector only over the innermost dimension, the lanes.
+    form = Form::Ordered;
+    inner = *(all.end() - 1);
+    all.erase(all.end() - 1);
+    outer = all;
+    return;
+  }
+  if (op != Opcode::Fmac || !prepareProducts(dims))
+    prepareVectors(dims, nest.a.data == nest.dst.data);
 }
 
 /// dst = fma(a, b, dst) where one source is the same for a whole vector of
 /// destinations: rows x depth x columns. Returns false if it is not that.
-bool executeProducts(Dimensions dims, const Nest &nest) {
-  Strided<const float> scalar = nest.a, vector = nest.b;
-  auto isColumns = [&](const Dimension &d) {
+bool PreparedNest::prepareProducts(Dimensions dims) {
+  auto isColumns = [](const Dimension &d) {
     return d.dst == 1 && d.b == 1 && d.a == 0;
   };
-  auto columns = std::find_if(dims.begin(), dims.end(), isColumns);
-  if (columns == dims.end()) {
+  auto found = std::find_if(dims.begin(), dims.end(), isColumns);
+  if (found == dims.end()) {
     for (Dimension &d : dims)
       std::swap(d.a, d.b);
-    std::swap(scalar, vector);
-    columns = std::find_if(dims.begin(), dims.end(), isColumns);
-    if (columns == dims.end())
+    found = std::find_if(dims.begin(), dims.end(), isColumns);
+    if (found == dims.end())
       return false;
+    swapped = true;
   }
-  size_t columnCount = columns->extent;
-  dims.erase(columns);
+  form = Form::Products;
+  columns = found->extent;
+  dims.erase(found);
 
   // Reductions keep their order; all else may be walked in any order. The
   // innermost reduction is the depth, the longest dimension that `b` does not
   // depend on the rows.
-  auto isRow = [](const Dimension &d) { return !d.reduces() && d.b == 0; };
-  Dimension row{1, 0, 0, 0}, depth{1, 0, 0, 0};
   auto best = dims.end();
   for (auto d = dims.begin(); d != dims.end(); ++d)
-    if (isRow(*d) && (best == dims.end() || d->extent > best->extent))
+    if (!d->reduces() && d->b == 0 &&
+        (best == dims.end() || d->extent > best->extent))
       best = d;
   if (best != dims.end()) {
     row = *best;
     dims.erase(best);
   }
-  auto last = std::find_if(dims.rbegin(), dims.rend(),
-                           [](const Dimension &d) { return d.reduces(); });
-  if (last != dims.rend()) {
-    depth = *last;
-    dims.erase(std::next(last).base());
-  }
+  for (auto d = dims.end(); d != dims.begin();)
+    if ((--d)->reduces()) {
+      inner = *d;
+      dims.erase(d);
+      break;
+    }
   sortBy(dims, [](const Dimension &d) { return d.reduces(); });
-  forEach(dims.data(), dims.size(), nest.dst.data, scalar.data, vector.data,
-          [&](float *dst, const float *a, const float *b) {
-            accumulateProducts({row.extent, depth.extent, columnCount, dst,
-                                row.dst, a, row.a, depth.a, b, depth.b});
-          });
+  outer = dims;
   return true;
 }
 
-/// A reduction to one element through `dst = op(dst, x)`.
-bool reducible(Opcode op) {
-  return op == Opcode::Add || op == Opcode::Mul || op == Opcode::Min ||
-         op == Opcode::Max;
-}
-
-} // namespace
-
-void execute(const Nest &nest) {
-  Dimensions dims;
-  if (!listDimensions(nest, dims))
-    return;
-  coalesce(dims);
-  if (nest.ordered || !injective(dims))
-    return executeOrdered(nest);
-  if (nest.op == Opcode::Fmac && executeProducts(dims, nest))
-    return;
-
-  // Reductions outermost in their order, then long strides, so that the
-  // innermost dimension is the one to make vectors of.
+/// Reductions outermost in their order, then long strides, so that the
+/// innermost dimension is the one to make vectors of.
+void PreparedNest::prepareVectors(Dimensions dims, bool accumulates) {
   sortBy(dims, [](const Dimension &d) {
     return d.reduces() ? std::numeric_limits<ptrdiff_t>::min()
                        : -std::abs(d.dst);
   });
   coalesce(dims);
-  Dimension inner{1, 1, 0, 0};
-  if (!dims.empty()) {
-    inner = dims.back();
-    dims.pop_back();
+  if (dims.size() > 0) {
+    inner = *(dims.end() - 1);
+    dims.erase(dims.end() - 1);
   }
-  bool toOne = inner.reduces() && inner.extent > 1;
-  forEach(dims.data(), dims.size(), nest.dst.data, nest.a.data, nest.b.data,
-          [&](float *dst, const float *a, const float *b) {
-            if (!toOne)
-              return applyAlong(nest.op, inner, dst, a, b);
-            if (reducible(nest.op) && a == dst && inner.a == 0) {
-              *dst = reduceVector(nest.op, *dst, inner.extent, b, inner.b);
-              return;
-            }
-            for (size_t i = 0; i < inner.extent; ++i) {
-              applyVector(nest.op, 1, dst, {a, true}, {b, true});
-              a += inner.a;
-              b += b ? inner.b : 0;
-            }
-          });
+  outer = dims;
+  if (!inner.reduces() || inner.extent == 1)
+    form = Form::Vectors;
+  else if (foldable(op) && accumulates && inner.a == 0)
+    form = Form::Fold;
+  else
+    form = Form::Reduce;
+}
+
+void PreparedNest::run(float *dst, const float *a, const float *b) const {
+  switch (form) {
+  case Form::Nothing:
+    return;
+  case Form::Ordered:
+  case Form::Vectors:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *b) {
+                     applyAlong(op, inner, dst, a, b);
+                   });
+  case Form::Products:
+    if (swapped)
+      std::swap(a, b);
+    return forEach(
+        outer, dst, a, b, [&](float *dst, const float *a, const float *b) {
+          accumulateProducts({row.extent, inner.extent, columns, dst, row.dst,
+                              a, row.a, inner.a, b, inner.b});
+        });
+  case Form::Fold:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *, const float *b) {
+                     *dst = reduceVector(op, *dst, inner.extent, b, inner.b);
+                   });
+  case Form::Reduce:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *b) {
+                     for (size_t i = 0; i < inner.extent; ++i) {
+                       applyVector(op, 1, dst, {a, true}, {b, true});
+                       a += inner.a;
+                       b += inner.b;
+                     }
+                   });
+  }
+}
+
+void execute(const Nest &nest) {
+  PreparedNest(nest).run(nest.dst.data, nest.a.data, nest.b.data);
 }
 
 } // namespace wsec::runtime

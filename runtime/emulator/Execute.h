@@ -8,7 +8,9 @@
 
 #include "runtime/program/program_generated.h"
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 namespace wsec::runtime {
 
@@ -34,8 +36,70 @@ struct Nest {
   bool ordered = false;
 };
 
-/// dst = op(a, b) for each index in lexicographic order, or in an order that
-/// gives the same bits.
+/// A nest made ready: how its loops are walked, without where its operands
+/// lie. Equal nests at different places share one.
+class PreparedNest {
+public:
+  /// Reads the data of `nest` only to see which operands it has, and whether
+  /// it accumulates.
+  explicit PreparedNest(const Nest &nest);
+
+  /// dst = op(a, b) for each index in lexicographic order, or in an order that
+  /// gives the same bits.
+  void run(float *dst, const float *a, const float *b) const;
+
+  bool operator==(const PreparedNest &) const = default;
+
+  struct Dimension {
+    size_t extent = 1;
+    ptrdiff_t dst = 0, a = 0, b = 0;
+
+    bool reduces() const { return dst == 0; }
+    bool operator==(const Dimension &) const = default;
+  };
+  /// At most one for each dimension of a nest, outermost first.
+  class Dimensions {
+  public:
+    void push(const Dimension &dimension) { list[used++] = dimension; }
+    void erase(Dimension *at) {
+      for (--used; at != end(); ++at)
+        at[0] = at[1];
+      *at = {};
+    }
+    Dimension *begin() { return list.data(); }
+    Dimension *end() { return list.data() + used; }
+    const Dimension *begin() const { return list.data(); }
+    const Dimension *end() const { return list.data() + used; }
+    Dimension &operator[](size_t i) { return list[i]; }
+    size_t size() const { return used; }
+    bool operator==(const Dimensions &) const = default;
+
+  private:
+    std::array<Dimension, maxDimensions> list{};
+    size_t used = 0;
+  };
+
+private:
+  enum class Form : uint8_t {
+    Nothing,  ///< no elements
+    Ordered,  ///< exactly as written, a vector along `inner`
+    Products, ///< rows x depth x columns; `inner` is the depth
+    Vectors,  ///< a vector along `inner`
+    Fold,     ///< `inner` reduces to one element, of which `a` is the old value
+    Reduce    ///< `inner` reduces to one element, one step after the other
+  };
+  bool prepareProducts(Dimensions dims);
+  void prepareVectors(Dimensions dims, bool accumulates);
+
+  program::Opcode op;
+  Form form = Form::Nothing;
+  bool swapped = false; ///< Products: `b` is the scalar
+  Dimensions outer;
+  Dimension inner, row;
+  size_t columns = 0;
+};
+
+/// Prepares and runs.
 void execute(const Nest &nest);
 
 } // namespace wsec::runtime
