@@ -156,6 +156,8 @@ RunReport makeReport(const program::Program &program, const SessionRun &run) {
   report.cycles = run.emulator.cycles;
   report.sramLimitBytes = uint64_t(machine.sram_bytes());
   report.streamedBytes = run.streamedWeightBytes;
+  report.instructions = run.emulator.vectorInstructions;
+  report.elements = run.emulator.operations;
   report.seconds = run.seconds;
   report.tokens = tokensPerRun(program);
   addMemory(program, report);
@@ -226,6 +228,7 @@ std::string RunReport::json() const {
   if (tokens > 0)
     json["tokens"] = {{"per_run", tokens}, {"per_second", tokensPerSecond()}};
   json["kernels"] = list;
+  json["work"] = {{"instructions", instructions}, {"elements", elements}};
   json["time"] = {{"emulate_s", seconds}};
   // Names come out of model files and may hold any bytes.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

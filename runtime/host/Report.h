@@ -35,6 +35,7 @@ struct RunReport {
   uint64_t streamedBytes = 0, residentBytes = 0, bufferedBytes = 0;
   uint64_t tokens = 0; ///< of a run; 0: the model knows no tokens
   std::vector<KernelReport> kernels;
+  uint64_t instructions = 0, elements = 0; ///< vector instructions, all PEs
   double seconds = 0;
 
   /// On the wafer, at the clock of the machine.

@@ -77,6 +77,15 @@ class Graph:
         one = self.add("Add", self.add("Erf", half), self.constant(np.float32(1)))
         return self.add("Mul", self.add("Mul", x, one), self.constant(np.float32(0.5)))
 
+    def tanh_gelu(self, x):
+        """GPT-2's: x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 x^3)))."""
+        cube = self.add("Mul", self.add("Pow", x, self.constant(np.float32(3))),
+                        self.constant(np.float32(0.044715)))
+        inner = self.add("Mul", self.add("Add", x, cube),
+                         self.constant(np.float32(np.sqrt(2 / np.pi))))
+        one = self.add("Add", self.add("Tanh", inner), self.constant(np.float32(1)))
+        return self.add("Mul", self.add("Mul", x, self.constant(np.float32(0.5))), one)
+
     def attention(self, x, batch, tokens, width, heads, name, causal=False):
         size = width // heads
         shape = self.constant(np.array([batch, tokens, heads, size], np.int64))
@@ -95,6 +104,13 @@ class Graph:
         merged = self.add("Transpose", self.add("MatMul", weights, v), perm=[0, 2, 1, 3])
         flat = self.constant(np.array([batch, tokens, width], np.int64))
         return self.linear(self.add("Reshape", merged, flat), width, width, f"{name}/out")
+
+    def gpt_layer(self, x, batch, tokens, width, heads, name, gelu):
+        y = self.layer_norm(x, width, f"{name}/ln_1")
+        x = self.add("Add", x, self.attention(y, batch, tokens, width, heads, f"{name}/attn", True))
+        y = self.layer_norm(x, width, f"{name}/ln_2")
+        y = gelu(self.linear(y, width, 4 * width, f"{name}/fc"))
+        return self.add("Add", x, self.linear(y, 4 * width, width, f"{name}/proj"))
 
     def save(self, path, inputs, outputs):
         def typed(values):
@@ -150,17 +166,20 @@ def gpt(path, seed, layers=2, batch=1, tokens=8, width=60, heads=4, words=97,
     x = g.add("Gather", table, "ids", name="embed")
     x = g.add("Add", x, g.weight(tokens, width, scale=0.1, name="wpe"), name="positions")
     for layer in range(layers):
-        name = f"h.{layer}"
-        y = g.layer_norm(x, width, f"{name}/ln_1")
-        x = g.add("Add", x, g.attention(y, batch, tokens, width, heads, f"{name}/attn", True))
-        y = g.layer_norm(x, width, f"{name}/ln_2")
-        y = g.gelu(g.linear(y, width, 4 * width, f"{name}/fc"))
-        x = g.add("Add", x, g.linear(y, 4 * width, width, f"{name}/proj"))
+        x = g.gpt_layer(x, batch, tokens, width, heads, f"h.{layer}", g.gelu)
     x = g.layer_norm(x, width, "ln_f")
     logits = g.add("MatMul", x, g.add("Transpose", table, perm=[1, 0]), name="lm_head")
     g.save(path, [("ids", INT64, [batch, tokens])], [(logits, FLOAT, [batch, tokens, words])])
     ids = np.random.default_rng(seed + 1).integers(0, words, (batch, tokens))
     return {"ids": ids.astype(np.int64)}
+
+
+def gpt_layer(path, seed, batch=1, tokens=128, width=768, heads=12):
+    """One layer, of GPT-2's size unless told otherwise, on random activations."""
+    g = Graph(seed)
+    y = g.gpt_layer("x", batch, tokens, width, heads, "h.0", g.tanh_gelu)
+    g.save(path, [("x", FLOAT, [batch, tokens, width])], [(y, FLOAT, [batch, tokens, width])])
+    return {"x": random_floats(seed, batch, tokens, width)}
 
 
 SMALL = {
@@ -173,6 +192,8 @@ SMALL = {
     "gpt-batch": lambda path, seed: gpt(path, seed, batch=3, tokens=5),
     "gpt-2-layers": lambda path, seed: gpt(path, seed, layers=2, width=48),
     "gpt-24-layers": lambda path, seed: gpt(path, seed, layers=24, width=48),
+    "gpt2-layer": gpt_layer,
+    "small-layer": lambda path, seed: gpt_layer(path, seed, tokens=10, width=48, heads=4),
 }
 
 
