@@ -102,9 +102,13 @@ KernelCost Attention::costOf(wse::AttentionOp op,
                          ? tileSizeMax(shape.query.batch, machine.height)
                          : 1;
   double scores = double(shape.keys) * shape.lanes;
+  auto products = [&](double size) {
+    return shape.local() && shape.lanes > 1
+               ? model.fmacs(shape.keys * size, shape.lanes)
+               : model.streamedFmacs(shape.keys, size, shape.lanes);
+  };
   auto compute = [&](double heads) {
-    double head = model.fmacs(shape.keys * shape.headSize, shape.lanes) +
-                  model.fmacs(shape.keys * shape.valueSize, shape.lanes) +
+    double head = products(shape.headSize) + products(shape.valueSize) +
                   4 * model.adds(shape.keys, shape.lanes) +
                   model.functions(scores);
     return sequences * heads * head;
@@ -159,6 +163,8 @@ private:
   void scoreBlock(Place place, Affine firstKey, int64_t keys);
   void addBiases(Place place, Affine firstKey, int64_t keys);
   void correct(Place place, int64_t keys);
+  void multiply(int64_t keys, int64_t line, Operand sums, Operand lines,
+                Operand perLane);
 
   Operand scoreRows() { return Operand::memory(scores, 0, {shape.lanes, 1}); }
   Operand perToken(const std::string &buffer) {
@@ -290,12 +296,30 @@ void AttentionWriter::attendBlock(Place place, Affine firstKey, int64_t keys) {
           ? Operand::memory(value.buffer, start(value, place) + firstKey,
                             {1, value.pitch, 0})
           : Operand::fabric(b.color(StreamPattern::ValueCast), 2);
-  b.vector(Opcode::Fmac, {keys, shape.valueSize, query.tokens},
+  multiply(keys, shape.valueSize,
            Operand::memory(result.buffer, start(result, place),
                            {0, result.pitch, 1}),
-           {values, Operand::memory(scores, 0, {shape.lanes, 0, 1})});
+           values, Operand::memory(scores, 0, {shape.lanes, 0, 1}));
   if (mask && shape.blocked())
     mask->advance(keys);
+}
+
+/// sums += lines * perLane over keys, the line of each, and the own tokens: in
+/// the order CostModel::streamedFmacs counts on.
+void AttentionWriter::multiply(int64_t keys, int64_t line, Operand sums,
+                               Operand lines, Operand perLane) {
+  if (shape.lanes == 1) {
+    for (Operand *operand : {&sums, &lines, &perLane})
+      if (operand->kind == Operand::Kind::Memory)
+        operand->strides.pop_back();
+    b.vector(Opcode::Fmac, {keys, line}, sums, {lines, perLane});
+    return;
+  }
+  pe::Issue issue;
+  issue.lineBuffer =
+      !shape.local() && CostModel(b.machine()).keepsLine(line, shape.lanes);
+  b.vector(Opcode::Fmac, {keys, line, query.tokens}, sums, {lines, perLane},
+           issue);
 }
 
 void AttentionWriter::scoreBlock(Place place, Affine firstKey, int64_t keys) {
@@ -305,10 +329,10 @@ void AttentionWriter::scoreBlock(Place place, Affine firstKey, int64_t keys) {
       shape.local() ? Operand::memory(key.buffer, start(key, place) + firstKey,
                                       {1, key.pitch, 0})
                     : Operand::fabric(b.color(StreamPattern::KeyCast), 2);
-  b.vector(Opcode::Fmac, {keys, shape.headSize, query.tokens},
-           Operand::memory(scores, 0, {shape.lanes, 0, 1}),
-           {keyRows, Operand::memory(query.buffer, start(query, place),
-                                     {0, query.pitch, 1})});
+  multiply(
+      keys, shape.headSize, Operand::memory(scores, 0, {shape.lanes, 0, 1}),
+      keyRows,
+      Operand::memory(query.buffer, start(query, place), {0, query.pitch, 1}));
   b.vector(Opcode::Mul, {keys, query.tokens}, scoreRows(),
            {scoreRows(), Operand::immediate(op.getScale().convertToDouble())});
   addBiases(place, firstKey, keys);

@@ -18,12 +18,12 @@ CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,
       hidden(b.scratch("hidden", block * lanes)),
       number(b.scratch("number", block)), limit(b.scratch("limit", lanes)) {}
 
-/// buffer[i] = buffer[0] + i.
-void CausalMask::countUp(const std::string &buffer, Affine count) {
-  b.loop(count + Affine(-1), [&](Affine i) {
-    b.vector(Opcode::Add, {1}, Operand::memory(buffer, i + Affine(1), {1}),
-             {Operand::memory(buffer, i, {1}), Operand::immediate(1)});
-  });
+/// buffer[i] = buffer[0] + i for i < count: what is known, doubled.
+void CausalMask::countUp(const std::string &buffer, int64_t count) {
+  for (int64_t known = 1; known < count; known *= 2)
+    b.vector(Opcode::Add, {std::min(known, count - known)},
+             Operand::memory(buffer, known, {1}),
+             {Operand::memory(buffer, 0, {1}), Operand::immediate(known)});
 }
 
 void CausalMask::prepare() {
@@ -47,7 +47,7 @@ void CausalMask::prepare() {
     skip(s.sub(row, rowsLarger), size);
     b.await(RowThread);
   }
-  countUp(limit, queries.tokens);
+  countUp(limit, lanes);
   b.vector(Opcode::Mov, {1}, Operand::memory(number, 0, {1}),
            {Operand::immediate(0)});
   countUp(number, block);

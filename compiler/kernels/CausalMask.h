@@ -32,7 +32,7 @@ public:
   void advance(int64_t keys);
 
 private:
-  void countUp(const std::string &buffer, pe::Affine count);
+  void countUp(const std::string &buffer, int64_t count);
 
   RoutineBuilder &b;
   const Tile &queries;

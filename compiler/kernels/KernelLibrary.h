@@ -59,6 +59,21 @@ public:
   double fmacs(double calls, double length) const {
     return nest(calls, length, machine.fmacRate);
   }
+  /// Multiply-adds of lines of streamed words with `lanes` lanes: over the
+  /// lanes for each word; over the line, which is kept until all lanes have
+  /// used it; or, for a single lane, as the words arrive.
+  double streamedFmacs(double lines, double line, double lanes) const {
+    if (lanes == 1)
+      return machine.vectorSetup + lines * line / machine.fmacRate;
+    if (keepsLine(line, lanes))
+      return fmacs(lines * lanes, line) + lines * line;
+    return fmacs(lines * line, lanes);
+  }
+  /// Whether vectors had better run along the line.
+  bool keepsLine(double line, double lanes) const {
+    return lanes > 1 &&
+           lanes * machine.mapOverhead + line < line * machine.mapOverhead;
+  }
   double functions(double elements) const {
     return machine.vectorSetup + elements * machine.functionCycles;
   }

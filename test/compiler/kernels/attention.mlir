@@ -1,5 +1,7 @@
 // RUN: split-file %s %t
 // RUN: wse-opt %t/group.mlir --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %t/group.mlir
+// RUN: wse-opt %t/one-token.mlir --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %t/one-token.mlir
+// RUN: wse-opt %t/few-tokens.mlir --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %t/few-tokens.mlir
 // RUN: wse-opt %t/local.mlir --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %t/local.mlir
 
 //--- group.mlir
@@ -23,6 +25,39 @@ wse.program @main state(selected) mesh(2x2) machine("wse2") {
   // CHECK-NEXT:    await [2, 3]
   %y = attention %x, %x, %x heads(2) scale(0.5) {nodes = ["attend"]} : tensor<8x8xf32, #heads>, tensor<8x8xf32, #heads>, tensor<8x8xf32, #heads> -> tensor<8x8xf32, #heads>
   store %y to "y" : tensor<8x8xf32, #heads> to tensor<8x8xf32>
+}
+
+//--- one-token.mlir
+
+// One token a row: products run along the words as they arrive.
+
+#heads = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = heads, head_size = 4>
+
+wse.program @main state(selected) mesh(2x2) machine("wse2") {
+  input @x : tensor<2x8xf32>
+  %x = load @x {nodes = ["x"]} : tensor<2x8xf32, #heads>
+  // CHECK-LABEL: routine @attention {
+  // CHECK:         vector fmac [[SCORES:@[a-z0-9_]+]][0, strides = [1, 0]] = fabric({{.*}}, depth = 2), {{.*}}[0, strides = [0, 1]] over (2, 4)
+  // CHECK:         vector fmac [[RESULT:@[a-z0-9_]+]][0, strides = [0, 1]] = fabric({{.*}}, depth = 2), [[SCORES]][0, strides = [1, 0]] over (2, 4)
+  %y = attention %x, %x, %x heads(2) scale(0.5) {nodes = ["attend"]} : tensor<2x8xf32, #heads>, tensor<2x8xf32, #heads>, tensor<2x8xf32, #heads> -> tensor<2x8xf32, #heads>
+  store %y to "y" : tensor<2x8xf32, #heads> to tensor<2x8xf32>
+}
+
+//--- few-tokens.mlir
+
+// Fewer tokens a row than a head has features: each key is kept in a line
+// buffer, vectors run along it.
+
+#heads = #wse.tiled<batch = 1, tokens = 4, rows = split, group = 2, columns = heads, head_size = 8>
+
+wse.program @main state(selected) mesh(2x2) machine("wse2") {
+  input @x : tensor<4x16xf32>
+  %x = load @x {nodes = ["x"]} : tensor<4x16xf32, #heads>
+  // CHECK-LABEL: routine @attention {
+  // CHECK:         vector fmac {{.*}} = fabric({{.*}}, depth = 2), {{.*}} over (4, 8, 2) line_buffer
+  // CHECK:         vector fmac {{.*}} = fabric({{.*}}, depth = 2), {{.*}} over (4, 8, 2) line_buffer
+  %y = attention %x, %x, %x heads(2) scale(0.5) {nodes = ["attend"]} : tensor<4x16xf32, #heads>, tensor<4x16xf32, #heads>, tensor<4x16xf32, #heads> -> tensor<4x16xf32, #heads>
+  store %y to "y" : tensor<4x16xf32, #heads> to tensor<4x16xf32>
 }
 
 //--- local.mlir
