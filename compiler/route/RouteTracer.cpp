@@ -4,18 +4,11 @@
 // port and the set of transmit ports. A PE receives a color from one side
 // only, so what leaves a source is a tree, and a walk from all sources meets
 // every setting once: settings it does not meet are fed by nothing or form a
-// loop. The walk costs a few ns per PE and color, a whole wafer well under a
-// second, and needs no second copy of the rules' geometry.
-//
-// Deadlock. A link of one color blocks no other color, so a full link waits
-// only for the next links of its own tree, or, at a RAMP, for the PE. A PE
-// takes what it gets unless it relays to another stream. Trees have no cycles
-// (R6), hence a cycle must pass through relays: between streams we look for
-// one among the patterns; within a stream of neighbour links, where each PE
-// relays to the next, all links must point the same way, so that every relay
-// comes closer to the end of the mesh.
+// loop. The walk costs a few ns per PE and color and needs no second copy of
+// the rules' geometry; RouteProof spares it where a proof is found.
 
 #include "compiler/route/RouteTracer.h"
+#include "compiler/route/RouteRules.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -39,13 +32,8 @@ struct Point {
   int64_t x, y;
 };
 
-std::string text(int64_t x, int64_t y) {
-  return "PE (" + std::to_string(x) + "," + std::to_string(y) + ")";
-}
-const char *text(RoutePort port) {
-  static const char *const names[] = {"NORTH", "SOUTH", "EAST", "WEST", "RAMP"};
-  return names[unsigned(port)];
-}
+std::string text(int64_t x, int64_t y) { return describePE(x, y); }
+const char *text(RoutePort port) { return name(port); }
 RoutePort opposite(RoutePort port) {
   switch (port) {
   case RoutePort::North:
@@ -82,9 +70,6 @@ public:
   std::string run();
 
 private:
-  std::string checkColors();
-  std::string checkRule(const StreamRequest &request,
-                        const RoutedStream &stream, const RouteRule &rule);
   std::string fill(const StreamRequest &request, const RouteRule &rule);
   std::string traceColor(size_t index, size_t slot);
   bool traceSource(const StreamRequest &request, int64_t color,
@@ -96,16 +81,14 @@ private:
     return false;
   }
   void clear(const RouteRule &rule);
-  std::string checkRelays();
 
   template <typename Visit>
   bool forEachSource(const StreamRequest &request, unsigned slot,
                      Visit visit) const;
 
   uint8_t &at(Point p) { return plane[p.y * problem.width + p.x]; }
-  std::string where(const StreamRequest &request, int64_t color) const {
-    return "stream '" + request.name + "', color " + std::to_string(color) +
-           ": ";
+  static std::string where(const StreamRequest &request, int64_t color) {
+    return describeColor(request, color);
   }
 
   const RoutingProblem &problem;
@@ -113,62 +96,11 @@ private:
   std::vector<uint8_t> plane;  // settings of the color being traced
   std::vector<uint32_t> taken; // colors with a rule, one bit each
   std::vector<Point> work;
-  std::vector<uint8_t> directions; // per stream: ports its links leave by
   int64_t settings = 0, visited = 0;
   std::string error; // of the source being traced
 };
 
 } // namespace
-
-/// R1.
-std::string Tracer::checkColors() {
-  if (routing.streams.size() != problem.streams.size())
-    return "expected " + std::to_string(problem.streams.size()) +
-           " routed streams, found " + std::to_string(routing.streams.size());
-  for (size_t i = 0; i < problem.streams.size(); ++i) {
-    const StreamRequest &request = problem.streams[i];
-    const std::vector<int64_t> &colors = routing.streams[i].colors;
-    size_t expected = hasTwoColors(request.pattern) ? 2 : 1;
-    if (colors.size() != expected)
-      return "stream '" + request.name + "' has " +
-             std::to_string(colors.size()) + " colors, pattern " +
-             name(request.pattern) + " needs " + std::to_string(expected);
-    for (int64_t color : colors)
-      if (color < 0 || color >= problem.colors)
-        return "stream '" + request.name + "' has color " +
-               std::to_string(color) + ", programs may use 0 to " +
-               std::to_string(problem.colors - 1);
-    if (expected == 2 && colors[0] == colors[1])
-      return "stream '" + request.name + "' has color " +
-             std::to_string(colors[0]) + " twice";
-  }
-  return "";
-}
-
-/// R2.
-std::string Tracer::checkRule(const StreamRequest &request,
-                              const RoutedStream &stream,
-                              const RouteRule &rule) {
-  const RouteRect &r = rule.rect;
-  if (std::find(stream.colors.begin(), stream.colors.end(), rule.color) ==
-      stream.colors.end())
-    return "stream '" + request.name + "' has a rule for color " +
-           std::to_string(rule.color) + ", which is not its own";
-  if (r.x0 < 0 || r.x0 >= r.x1 || r.x1 > problem.width || r.xstep < 1 ||
-      r.y0 < 0 || r.y0 >= r.y1 || r.y1 > problem.height || r.ystep < 1)
-    return where(request, rule.color) + "the rule for columns [" +
-           std::to_string(r.x0) + "," + std::to_string(r.x1) + ") and rows [" +
-           std::to_string(r.y0) + "," + std::to_string(r.y1) +
-           ") does not lie in the mesh";
-  if (rule.transmit == 0 || rule.transmit > 31 || unsigned(rule.receive) > 4)
-    return where(request, rule.color) + "the rule at " + text(r.x0, r.y0) +
-           " transmits to no port";
-  if (rule.receive != RoutePort::Ramp &&
-      (rule.transmit & portBit(rule.receive)))
-    return where(request, rule.color) + "the rule at " + text(r.x0, r.y0) +
-           " sends words back to " + text(rule.receive);
-  return "";
-}
 
 /// R3; enters the rule into the plane.
 std::string Tracer::fill(const StreamRequest &request, const RouteRule &rule) {
@@ -296,7 +228,8 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
     return true;
   case RoutePattern::OutNorth:
     for (const RouteLane &lane : problem.east)
-      for (int64_t y = lane.row + 1; y < lane.end; ++y)
+      for (int64_t y = lane.row + 1; lane.begin != lane.end && y < lane.end;
+           ++y)
         if (!link(right, y, right, y - 1, y))
           return false;
     return true;
@@ -414,11 +347,9 @@ std::string Tracer::traceColor(size_t index, size_t slot) {
   int64_t color = stream.colors[slot];
   settings = visited = 0;
   for (const RouteRule &rule : stream.rules) {
-    std::string error = checkRule(request, stream, rule);
-    if (error.empty() && rule.color == color) {
+    std::string error = checkRule(problem, request, stream, rule);
+    if (error.empty() && rule.color == color)
       error = fill(request, rule);
-      directions[index] |= rule.transmit & ~portBit(RoutePort::Ramp);
-    }
     if (!error.empty())
       return error;
   }
@@ -435,47 +366,13 @@ std::string Tracer::traceColor(size_t index, size_t slot) {
   return "";
 }
 
-/// R7.
-std::string Tracer::checkRelays() {
-  for (size_t i = 0; i < problem.streams.size(); ++i) {
-    RoutePattern pattern = problem.streams[i].pattern;
-    bool toItself =
-        std::find(problem.relays.begin(), problem.relays.end(),
-                  std::make_pair(pattern, pattern)) != problem.relays.end();
-    if (toItself && (directions[i] & (directions[i] - 1)))
-      return "stream '" + problem.streams[i].name +
-             "' relays to itself in more than one direction, which may "
-             "deadlock";
-  }
-  // Peel off patterns that nothing else waits for; what is left is a cycle.
-  std::vector<bool> waiting(numRoutePatterns, true);
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (unsigned p = 0; p < numRoutePatterns; ++p) {
-      bool waits = false;
-      for (auto [from, to] : problem.relays)
-        waits |= unsigned(from) == p && from != to && waiting[unsigned(to)];
-      if (waiting[p] && !waits) {
-        waiting[p] = false;
-        changed = true;
-      }
-    }
-  }
-  for (unsigned p = 0; p < numRoutePatterns; ++p)
-    if (waiting[p])
-      return std::string("streams of pattern ") + name(RoutePattern(p)) +
-             " wait for themselves through relays, which may deadlock";
-  return "";
-}
-
 std::string Tracer::run() {
-  std::string error = checkColors();
-  directions.assign(problem.streams.size(), 0);
+  std::string error = checkColors(problem, routing);
   for (size_t i = 0; i < problem.streams.size() && error.empty(); ++i)
     for (size_t slot = 0;
          slot < routing.streams[i].colors.size() && error.empty(); ++slot)
       error = traceColor(i, slot);
-  return error.empty() ? checkRelays() : error;
+  return error.empty() ? checkRelays(problem, routing) : error;
 }
 
 std::string wsec::traceRouting(const RoutingProblem &problem,

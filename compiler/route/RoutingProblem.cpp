@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/route/RoutingProblem.h"
+#include "compiler/route/RouteProof.h"
 #include "compiler/route/RouteTracer.h"
 
 #include <algorithm>
@@ -116,5 +117,5 @@ std::string RoutingProblem::check() const {
 }
 
 std::string RoutingProblem::verify(const Routing &routing) const {
-  return traceRouting(*this, routing);
+  return proveRouting(*this, routing) ? "" : traceRouting(*this, routing);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/route/RoutingProblem.h"
-#include "compiler/machine/Tiling.h"
+#include "TransformerStreams.h"
 #include "compiler/route/ColoringRouter.h"
 #include "compiler/route/RoutePlan.h"
 
@@ -12,42 +12,6 @@
 using namespace wsec;
 
 namespace {
-
-constexpr RoutePattern both[] = {RoutePattern::KeyCast,
-                                 RoutePattern::ValueCast};
-
-/// All patterns a transformer opens, with tokens in `rows`.
-RoutingProblem makeProblem(int64_t width, int64_t height, int64_t lanes,
-                           RouteRows rows) {
-  RoutingProblem problem;
-  problem.width = width;
-  problem.height = height;
-  problem.colors = 21;
-  for (int64_t l = 0; l < lanes; ++l) {
-    int64_t row = tileStart(height, lanes, l);
-    problem.west.push_back(
-        {row, tileStart(width, lanes, l), tileStart(width, lanes, l + 1)});
-    problem.east.push_back({row, row, tileStart(height, lanes, l + 1)});
-  }
-  for (unsigned p = 0; p < numRoutePatterns; ++p) {
-    RoutePattern pattern = RoutePattern(p);
-    bool takesRows = pattern == RoutePattern::Column || pattern == both[0] ||
-                     pattern == both[1];
-    StreamRequest request{name(pattern), pattern,
-                          takesRows ? rows : RouteRows{}};
-    if (problem.connects(request))
-      problem.streams.push_back(request);
-  }
-  problem.relays = {{RoutePattern::Lane, RoutePattern::Column},
-                    {RoutePattern::RowWest, RoutePattern::RowWest},
-                    {RoutePattern::RowWest, RoutePattern::RowCast},
-                    {RoutePattern::KeyNorth, RoutePattern::KeyNorth},
-                    {RoutePattern::KeyNorth, RoutePattern::KeyCast},
-                    {RoutePattern::RowEast, RoutePattern::RowEast},
-                    {RoutePattern::RowEast, RoutePattern::OutNorth},
-                    {RoutePattern::OutNorth, RoutePattern::OutExit}};
-  return problem;
-}
 
 Routing solve(const RoutingProblem &problem) {
   EXPECT_EQ(problem.check(), "");
@@ -69,7 +33,7 @@ size_t indexOf(const RoutingProblem &problem, RoutePattern pattern) {
 class BrokenRouting : public ::testing::Test {
 protected:
   void SetUp() override {
-    problem = makeProblem(8, 8, 2, {2, 4, 3});
+    problem = transformerProblem(8, 8, 2, {2, 4, 3});
     routing = solve(problem);
     ASSERT_EQ(problem.verify(routing), "");
   }
@@ -95,7 +59,7 @@ TEST(RoutingProblem, SolvesMeshesOfManyShapes) {
           if (rows.groups == 0)
             continue;
           RoutingProblem problem =
-              makeProblem(width, height, std::min(lanes, height), rows);
+              transformerProblem(width, height, std::min(lanes, height), rows);
           EXPECT_EQ(problem.verify(solve(problem)), "")
               << width << "x" << height << ", " << lanes << " lanes";
         }
@@ -103,7 +67,7 @@ TEST(RoutingProblem, SolvesMeshesOfManyShapes) {
 }
 
 TEST(RoutingProblem, RulesOfAWholeWaferAreFew) {
-  RoutingProblem problem = makeProblem(750, 994, 44, {1, 994, 128});
+  RoutingProblem problem = transformerProblem(750, 994, 44, {1, 994, 128});
   Routing routing = solve(problem);
   EXPECT_EQ(problem.verify(routing), "");
   size_t rules = 0;
@@ -113,14 +77,14 @@ TEST(RoutingProblem, RulesOfAWholeWaferAreFew) {
 }
 
 TEST(RoutingProblem, TransformerFitsTheColorsOfTheMachine) {
-  RoutingProblem problem = makeProblem(32, 32, 8, {4, 8, 8});
+  RoutingProblem problem = transformerProblem(32, 32, 8, {4, 8, 8});
   problem.streams.push_back(
       {"pooled", RoutePattern::Column, RouteRows{4, 8, 1}});
   EXPECT_EQ(problem.verify(solve(problem)), "");
 }
 
 TEST(RoutingProblem, TooManyStreamsListsThemWithColors) {
-  RoutingProblem problem = makeProblem(8, 8, 2, {1, 8, 8});
+  RoutingProblem problem = transformerProblem(8, 8, 2, {1, 8, 8});
   problem.colors = 12;
   Routing routing;
   std::string error = routeByColoring(problem, routing);
@@ -131,7 +95,7 @@ TEST(RoutingProblem, TooManyStreamsListsThemWithColors) {
 }
 
 TEST(RoutingProblem, StreamsWithoutCommonPeShareAColor) {
-  RoutingProblem problem = makeProblem(8, 8, 1, {1, 8, 8});
+  RoutingProblem problem = transformerProblem(8, 8, 1, {1, 8, 8});
   problem.streams = {
       {"key_cast", RoutePattern::KeyCast, {1, 4, 4}},
       {"exit", RoutePattern::OutExit, {}},
@@ -154,7 +118,7 @@ TEST(RoutingProblem, StreamsWithoutCommonPeShareAColor) {
 
 TEST(RoutingProblem, ChecksItsInput) {
   auto errorOf = [](std::function<void(RoutingProblem &)> change) {
-    RoutingProblem problem = makeProblem(4, 4, 2, {1, 4, 4});
+    RoutingProblem problem = transformerProblem(4, 4, 2, {1, 4, 4});
     change(problem);
     return problem.check();
   };

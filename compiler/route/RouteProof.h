@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WSEC_COMPILER_ROUTE_ROUTEPROOF_H
+#define WSEC_COMPILER_ROUTE_ROUTEPROOF_H
+
+#include "compiler/route/RoutingProblem.h"
+
+namespace wsec {
+
+/// Whether R1 to R7 could be proved from the rules' rectangles. True means
+/// that traceRouting finds nothing either; false means only that somebody has
+/// to look closer. `steps`, if given, counts the work: it grows with the sides
+/// of the mesh and with the rules, not with the PEs.
+bool proveRouting(const RoutingProblem &problem, const Routing &routing,
+                  int64_t *steps = nullptr);
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_ROUTE_ROUTEPROOF_H

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/route/RouteRules.h"
+
+#include <algorithm>
+
+using namespace wsec;
+
+const char *wsec::name(RoutePort port) {
+  static const char *const names[] = {"NORTH", "SOUTH", "EAST", "WEST", "RAMP"};
+  return names[unsigned(port)];
+}
+
+std::string wsec::describePE(int64_t x, int64_t y) {
+  return "PE (" + std::to_string(x) + "," + std::to_string(y) + ")";
+}
+
+std::string wsec::describeColor(const StreamRequest &request, int64_t color) {
+  return "stream '" + request.name + "', color " + std::to_string(color) + ": ";
+}
+
+/// R1 for one stream.
+static std::string checkColors(const RoutingProblem &problem,
+                               const StreamRequest &request,
+                               const std::vector<int64_t> &colors) {
+  size_t expected = hasTwoColors(request.pattern) ? 2 : 1;
+  if (colors.size() != expected)
+    return "stream '" + request.name + "' has " +
+           std::to_string(colors.size()) + " colors, pattern " +
+           name(request.pattern) + " needs " + std::to_string(expected);
+  for (int64_t color : colors)
+    if (color < 0 || color >= problem.colors)
+      return "stream '" + request.name + "' has color " +
+             std::to_string(color) + ", programs may use 0 to " +
+             std::to_string(problem.colors - 1);
+  if (expected == 2 && colors[0] == colors[1])
+    return "stream '" + request.name + "' has color " +
+           std::to_string(colors[0]) + " twice";
+  return "";
+}
+
+std::string wsec::checkColors(const RoutingProblem &problem,
+                              const Routing &routing) {
+  if (routing.streams.size() != problem.streams.size())
+    return "expected " + std::to_string(problem.streams.size()) +
+           " routed streams, found " + std::to_string(routing.streams.size());
+  for (size_t i = 0; i < problem.streams.size(); ++i) {
+    std::string error =
+        ::checkColors(problem, problem.streams[i], routing.streams[i].colors);
+    if (!error.empty())
+      return error;
+  }
+  return "";
+}
+
+/// R2.
+std::string wsec::checkRule(const RoutingProblem &problem,
+                            const StreamRequest &request,
+                            const RoutedStream &stream, const RouteRule &rule) {
+  const RouteRect &r = rule.rect;
+  if (std::find(stream.colors.begin(), stream.colors.end(), rule.color) ==
+      stream.colors.end())
+    return "stream '" + request.name + "' has a rule for color " +
+           std::to_string(rule.color) + ", which is not its own";
+  if (r.x0 < 0 || r.x0 >= r.x1 || r.x1 > problem.width || r.xstep < 1 ||
+      r.y0 < 0 || r.y0 >= r.y1 || r.y1 > problem.height || r.ystep < 1)
+    return describeColor(request, rule.color) + "the rule for columns [" +
+           std::to_string(r.x0) + "," + std::to_string(r.x1) + ") and rows [" +
+           std::to_string(r.y0) + "," + std::to_string(r.y1) +
+           ") does not lie in the mesh";
+  if (rule.transmit == 0 || rule.transmit > 31 || unsigned(rule.receive) > 4)
+    return describeColor(request, rule.color) + "the rule at " +
+           describePE(r.x0, r.y0) + " transmits to no port";
+  if (rule.receive != RoutePort::Ramp &&
+      (rule.transmit & portBit(rule.receive)))
+    return describeColor(request, rule.color) + "the rule at " +
+           describePE(r.x0, r.y0) + " sends words back to " +
+           name(rule.receive);
+  return "";
+}
+
+/// R7 within a stream: its links leave by one port if PEs relay along it.
+static std::string checkSelfRelays(const RoutingProblem &problem,
+                                   const Routing &routing) {
+  for (size_t i = 0; i < problem.streams.size(); ++i) {
+    RoutePattern pattern = problem.streams[i].pattern;
+    unsigned ports = 0;
+    for (const RouteRule &rule : routing.streams[i].rules)
+      ports |= rule.transmit & ~unsigned(portBit(RoutePort::Ramp));
+    bool toItself =
+        std::find(problem.relays.begin(), problem.relays.end(),
+                  std::make_pair(pattern, pattern)) != problem.relays.end();
+    if (toItself && (ports & (ports - 1)))
+      return "stream '" + problem.streams[i].name +
+             "' relays to itself in more than one direction, which may "
+             "deadlock";
+  }
+  return "";
+}
+
+/// R7. Peels off patterns that nothing else waits for; what is left is a cycle.
+std::string wsec::checkRelays(const RoutingProblem &problem,
+                              const Routing &routing) {
+  std::string error = checkSelfRelays(problem, routing);
+  if (!error.empty())
+    return error;
+  std::vector<bool> waiting(numRoutePatterns, true);
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (unsigned p = 0; p < numRoutePatterns; ++p) {
+      bool waits = false;
+      for (auto [from, to] : problem.relays)
+        waits |= unsigned(from) == p && from != to && waiting[unsigned(to)];
+      if (waiting[p] && !waits) {
+        waiting[p] = false;
+        changed = true;
+      }
+    }
+  }
+  for (unsigned p = 0; p < numRoutePatterns; ++p)
+    if (waiting[p])
+      return std::string("streams of pattern ") + name(RoutePattern(p)) +
+             " wait for themselves through relays, which may deadlock";
+  return "";
+}

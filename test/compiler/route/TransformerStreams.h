@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef WSEC_TEST_COMPILER_ROUTE_TRANSFORMERSTREAMS_H
+#define WSEC_TEST_COMPILER_ROUTE_TRANSFORMERSTREAMS_H
+
+#include "compiler/machine/Tiling.h"
+#include "compiler/route/RoutingProblem.h"
+
+namespace wsec {
+
+/// All patterns a transformer opens, with tokens in `rows`.
+inline RoutingProblem transformerProblem(int64_t width, int64_t height,
+                                         int64_t lanes, RouteRows rows) {
+  RoutingProblem problem;
+  problem.width = width;
+  problem.height = height;
+  problem.colors = 21;
+  for (int64_t l = 0; l < lanes; ++l) {
+    int64_t row = tileStart(height, lanes, l);
+    problem.west.push_back(
+        {row, tileStart(width, lanes, l), tileStart(width, lanes, l + 1)});
+    problem.east.push_back({row, row, tileStart(height, lanes, l + 1)});
+  }
+  for (unsigned p = 0; p < numRoutePatterns; ++p) {
+    RoutePattern pattern = RoutePattern(p);
+    bool takesRows = pattern == RoutePattern::Column ||
+                     pattern == RoutePattern::KeyCast ||
+                     pattern == RoutePattern::ValueCast;
+    StreamRequest request{name(pattern), pattern,
+                          takesRows ? rows : RouteRows{}};
+    if (problem.connects(request))
+      problem.streams.push_back(request);
+  }
+  problem.relays = {{RoutePattern::Lane, RoutePattern::Column},
+                    {RoutePattern::RowWest, RoutePattern::RowWest},
+                    {RoutePattern::RowWest, RoutePattern::RowCast},
+                    {RoutePattern::KeyNorth, RoutePattern::KeyNorth},
+                    {RoutePattern::KeyNorth, RoutePattern::KeyCast},
+                    {RoutePattern::RowEast, RoutePattern::RowEast},
+                    {RoutePattern::RowEast, RoutePattern::OutNorth},
+                    {RoutePattern::OutNorth, RoutePattern::OutExit}};
+  return problem;
+}
+
+} // namespace wsec
+
+#endif // WSEC_TEST_COMPILER_ROUTE_TRANSFORMERSTREAMS_H
