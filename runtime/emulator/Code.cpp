@@ -17,7 +17,8 @@ namespace {
 class Decoder {
 public:
   Decoder(const program::Program &program, uint32_t index)
-      : program(program), source(*program.classes()->Get(index)) {}
+      : program(program), source(*program.classes()->Get(index)),
+        remoteCalls(launchedByRemoteCalls(program)) {}
 
   ClassCode decode() {
     code.source = &source;
@@ -31,6 +32,15 @@ public:
                  .second)
           fail("has two routines " + std::to_string(routineId));
       }
+    if (source.tasks())
+      for (const program::Task *task : *source.tasks())
+        code.tasks.push_back(decodeTask(*task));
+    if (source.filters())
+      for (const program::Filter *filter : *source.filters())
+        code.filters.push_back(decodeFilter(*filter));
+    if (source.queues())
+      for (const program::QueueBinding *queue : *source.queues())
+        code.queues.push_back(decodeQueue(*queue));
     code.strictScalars.assign(strict.begin(), strict.end());
     return std::move(code);
   }
@@ -49,20 +59,23 @@ private:
     if (source.buffers())
       for (const program::Buffer *buffer : *source.buffers()) {
         std::string name = buffer->name()->str();
-        if (buffer->type() != program::ElementType::F32)
-          fail("buffer '" + name + "': only f32 is emulated");
-        if (buffer->address() % 4 || buffer->bytes() % 4)
-          fail("buffer '" + name + "' is not aligned to 4 bytes");
+        checkBuffer(*buffer, name);
         if (buffer->address() < start)
           throw Error(ErrorClass::SramOverflow,
                       "class '" + code.name + "' buffer '" + name +
                           "' at address " + std::to_string(buffer->address()) +
                           " overlaps the runtime and code below " +
                           std::to_string(start));
-        BufferCode decoded{name, buffer->address() / 4, buffer->bytes() / 4};
+        BufferCode decoded{name,
+                           buffer->address() / 4,
+                           buffer->bytes() / 4,
+                           buffer->type(),
+                           buffer->address(),
+                           buffer->bytes() / elementSize(buffer->type())};
         code.firstDataWord = std::min(code.firstDataWord, decoded.firstWord);
         code.endDataWord =
-            std::max(code.endDataWord, decoded.firstWord + decoded.words);
+            std::max(code.endDataWord,
+                     (int64_t(buffer->address()) + buffer->bytes() + 3) / 4);
         end = std::max(end, int64_t(buffer->address()) + buffer->bytes());
         code.buffers.push_back(std::move(decoded));
       }
@@ -75,6 +88,17 @@ private:
                       std::to_string(machine.sram_bytes()));
   }
 
+  void checkBuffer(const program::Buffer &buffer, const std::string &name) {
+    if (!remoteCalls && buffer.type() != program::ElementType::F32)
+      fail("buffer '" + name + "': only f32 is emulated");
+    if (!wireType(buffer.type()))
+      fail("buffer '" + name + "' has elements that a PE does not hold");
+    uint32_t size = remoteCalls ? elementSize(buffer.type()) : 4;
+    if (buffer.address() % size || buffer.bytes() % size)
+      fail("buffer '" + name + "' is not aligned to " + std::to_string(size) +
+           " bytes");
+  }
+
   AffineFunction decodeAffine(const program::Affine *affine, int loops) {
     AffineFunction result;
     if (!affine)
@@ -83,17 +107,21 @@ private:
     if (affine->terms())
       for (const program::Term *term : *affine->terms()) {
         bool loop = term->kind() == program::TermKind::Loop;
-        if (term->index() >= (loop ? size_t(loops) : scalarCount))
+        bool local = term->kind() == program::TermKind::Local;
+        if (local && !std::count(visible.begin(), visible.end(), term->index()))
+          fail("refers to a local that nothing has set before in its body or "
+               "one around it");
+        if (!local && term->index() >= (loop ? size_t(loops) : scalarCount))
           fail(loop ? "refers to a loop that does not enclose the use"
                     : "refers to a scalar it does not have");
-        result.terms.push_back({loop, term->index(), term->scale()});
+        result.terms.push_back({loop, term->index(), term->scale(), local});
       }
     return result;
   }
 
   static void collect(const AffineFunction &affine, std::set<uint16_t> &into) {
     for (const AffineTerm &term : affine.terms)
-      if (!term.loop)
+      if (!term.loop && !term.local)
         into.insert(term.index);
   }
 
@@ -116,9 +144,13 @@ private:
     result.windowOffset = decodeAffine(operand->window_offset(), loops);
     result.windowTotal = decodeAffine(operand->window_total(), loops);
     result.buffer = operand->buffer();
+    result.type = operand->type();
+    result.packing = operand->packing();
+    result.indexed = operand->index() != nullptr;
+    result.wireIndex = decodeAffine(operand->index(), loops);
     if (result.memory()) {
-      if (result.buffer >= code.buffers.size())
-        fail("has an operand in a buffer it does not have");
+      checkBufferIndex(result.buffer);
+      result.type = code.buffers[result.buffer].type;
       size_t strides = operand->strides() ? operand->strides()->size() : 0;
       if (strides != extents)
         fail("has a memory operand with " + std::to_string(strides) +
@@ -129,7 +161,26 @@ private:
     if (result.fabric() && (result.depth < 1 || result.depth > int(extents)))
       fail("has a fabric operand of depth " + std::to_string(result.depth) +
            " for " + std::to_string(extents) + " extents");
+    if (result.fabric())
+      checkWire(result);
     return result;
+  }
+
+  void checkBufferIndex(int buffer) const {
+    if (buffer < 0 || buffer >= int(code.buffers.size()))
+      fail("has an operand in a buffer it does not have");
+  }
+
+  void checkWire(const OperandCode &operand) const {
+    bool half = elementSize(operand.type) == 2;
+    if (!wireType(operand.type))
+      fail("sends or receives elements that no wavelet holds");
+    if (!half && (operand.packing == program::Packing::Pair || operand.indexed))
+      fail("packs, or gives an index to, elements of 32 bits");
+    if (operand.packing == program::Packing::Pair && operand.indexed)
+      fail("gives an index to packed elements");
+    if (!remoteCalls && operand.type != program::ElementType::F32)
+      fail("has a fabric operand that is not f32");
   }
 
   InstructionCode decodeInstruction(const program::Instruction &from,
@@ -139,6 +190,10 @@ private:
     result.guard = from.guard();
     result.thread = from.thread();
     result.lineBuffer = from.line_buffer();
+    result.activate = from.activate();
+    result.unblock = from.unblock();
+    result.advanceSwitch = from.advance_switch();
+    result.onControl = from.on_control();
     result.index = code.instructions++;
     result.routine = routineId;
     checkGuard(result.guard);
@@ -151,8 +206,54 @@ private:
     result.a = decodeOperand(from.a(), extents, loops);
     result.b = decodeOperand(from.b(), extents, loops);
     checkOperands(result);
+    checkCompletion(result);
+    chooseNumbers(result);
     classifyScalars(result);
     return result;
+  }
+
+  void checkTask(int task) const {
+    if (task < 0 || !source.tasks() || task >= int(source.tasks()->size()))
+      fail("refers to a task it does not have");
+  }
+
+  /// What an instruction does at its end.
+  void checkCompletion(const InstructionCode &instruction) const {
+    bool tasks = instruction.activate >= 0 || instruction.unblock >= 0;
+    bool end = instruction.onControl != program::OnControl::Task;
+    if (!remoteCalls && (tasks || end || instruction.advanceSwitch))
+      fail("uses tasks or switches, which need remote calls");
+    if (tasks && !instruction.asynchronous())
+      fail("activates or unblocks a task on completion of an instruction that "
+           "is not asynchronous");
+    if (instruction.activate >= 0) {
+      checkTask(instruction.activate);
+      checkActivated(instruction.activate);
+    }
+    if (instruction.unblock >= 0)
+      checkTask(instruction.unblock);
+    if (instruction.advanceSwitch && !instruction.dst.fabric())
+      fail("advances the switch of a destination that is not the fabric");
+  }
+
+  void checkActivated(int task) const {
+    if (source.tasks()->Get(unsigned(task))->kind() != program::TaskKind::Local)
+      fail("activates a task that is not local");
+  }
+
+  /// Every operation has a meaning for what it is computed with.
+  void chooseNumbers(InstructionCode &instruction) const {
+    auto typeOf = [&](const OperandCode &source) {
+      return source.memory() || source.fabric() ? source.type
+                                                : instruction.dst.type;
+    };
+    instruction.numbers = numberKind(
+        instruction.dst.type, {typeOf(instruction.a), typeOf(instruction.b)});
+    if (!computes(instruction.op, instruction.numbers))
+      fail("has an instruction " + describe(instruction) + " of " +
+           (instruction.numbers == NumberKind::Integer
+                ? "integers"
+                : "floating-point numbers"));
   }
 
   void checkOperands(const InstructionCode &instruction) const {
@@ -194,10 +295,12 @@ private:
     instruction.looseScalars.assign(loose.begin(), loose.end());
   }
 
-  Body decodeBody(const flatbuffers::Vector<
-                      flatbuffers::Offset<program::Statement>> &statements,
-                  int loops) {
+  Body
+  decodeBody(const flatbuffers::Vector<flatbuffers::Offset<program::Statement>>
+                 &statements,
+             int loops) {
     code.loopDepth = std::max(code.loopDepth, loops);
+    const size_t scope = visible.size();
     Body body;
     for (const program::Statement *statement : statements) {
       if (const auto *instruction = statement->kind_as_Instruction()) {
@@ -215,10 +318,141 @@ private:
       } else if (const auto *await = statement->kind_as_Await()) {
         body.push_back(AwaitCode{await->threads()});
       } else {
-        fail("has a statement of an unknown kind");
+        if (!remoteCalls)
+          fail("has a statement of an unknown kind, or one that needs remote "
+               "calls");
+        body.push_back(decodeScalarCode(*statement, loops));
       }
     }
+    visible.resize(scope);
     return body;
+  }
+
+  void setLocal(uint16_t local) {
+    if (!std::count(visible.begin(), visible.end(), local))
+      visible.push_back(local);
+    code.locals = std::max(code.locals, int(local) + 1);
+  }
+
+  /// The statements of remote calls.
+  StatementCode decodeScalarCode(const program::Statement &statement,
+                                 int loops) {
+    if (const auto *compute = statement.kind_as_Compute()) {
+      ComputeCode decoded{
+          compute->local(), compute->op(), decodeAffine(compute->a(), loops),
+          decodeAffine(compute->b(), loops), decodeAffine(compute->c(), loops)};
+      setLocal(decoded.local);
+      return decoded;
+    }
+    if (const auto *load = statement.kind_as_Load()) {
+      checkBufferIndex(load->buffer());
+      LoadCode decoded{load->local(), load->buffer(),
+                       decodeAffine(load->offset(), loops)};
+      setLocal(decoded.local);
+      return decoded;
+    }
+    if (const auto *store = statement.kind_as_Store()) {
+      checkBufferIndex(store->buffer());
+      return StoreCode{store->buffer(), decodeAffine(store->offset(), loops),
+                       decodeAffine(store->value(), loops)};
+    }
+    if (const auto *branch = statement.kind_as_If())
+      return decodeIf(*branch, loops);
+    if (const auto *set = statement.kind_as_SetTask()) {
+      checkTask(set->task());
+      if (set->action() == program::TaskAction::Activate)
+        checkActivated(set->task());
+      return SetTaskCode{set->action(), set->task()};
+    }
+    if (const auto *control = statement.kind_as_SendControl())
+      return decodeControl(*control, loops);
+    if (const auto *clock = statement.kind_as_ReadClock()) {
+      checkBufferIndex(clock->buffer());
+      if (code.buffers[clock->buffer()].type != program::ElementType::I32)
+        fail("reads the clock into a buffer that is not of i32");
+      return ReadClockCode{clock->buffer(),
+                           decodeAffine(clock->offset(), loops)};
+    }
+    if (const auto *route = statement.kind_as_SetRoute()) {
+      if (route->receive() > program::Port::MAX || route->transmit() > 31)
+        fail("sets a route through a port that does not exist");
+      return SetRouteCode{decodeAffine(route->color(), loops), route->receive(),
+                          route->transmit()};
+    }
+    fail("has a statement of an unknown kind");
+  }
+
+  IfCode decodeIf(const program::If &branch, int loops) {
+    IfCode decoded;
+    decoded.condition = decodeAffine(branch.condition(), loops);
+    if (branch.then())
+      decoded.then = decodeBody(*branch.then(), loops);
+    if (branch.otherwise())
+      decoded.otherwise = decodeBody(*branch.otherwise(), loops);
+    return decoded;
+  }
+
+  SendControlCode decodeControl(const program::SendControl &control,
+                                int loops) {
+    SendControlCode decoded;
+    decoded.color = decodeAffine(control.color(), loops);
+    decoded.task = control.task();
+    decoded.data = decodeAffine(control.data(), loops);
+    if (control.commands())
+      for (auto command : *control.commands())
+        decoded.commands.push_back(program::SwitchCommand(command));
+    if (int(decoded.commands.size()) > program.machine()->control_commands())
+      fail("sends a control wavelet of " +
+           std::to_string(decoded.commands.size()) + " commands, " +
+           std::to_string(program.machine()->control_commands()) + " fit");
+    return decoded;
+  }
+
+  TaskCode decodeTask(const program::Task &task) {
+    if (!remoteCalls)
+      fail("has tasks, which need remote calls");
+    TaskCode decoded;
+    decoded.name = task.name()->str();
+    decoded.kind = task.kind();
+    decoded.id = task.id();
+    decoded.blocked = task.blocked();
+    decoded.wordBuffer = task.word_buffer();
+    decoded.indexBuffer = task.index_buffer();
+    if (decoded.wordBuffer >= 0)
+      checkBufferIndex(decoded.wordBuffer);
+    if (decoded.indexBuffer >= 0)
+      checkBufferIndex(decoded.indexBuffer);
+    for (const TaskCode &other : code.tasks)
+      if (other.kind == decoded.kind && other.id == decoded.id)
+        fail("has two tasks of one kind with id " + std::to_string(decoded.id));
+    decoded.body = decodeBody(*task.body(), 0);
+    return decoded;
+  }
+
+  FilterCode decodeFilter(const program::Filter &filter) {
+    if (!remoteCalls)
+      fail("has filters, which need remote calls");
+    for (const FilterCode &other : code.filters)
+      if (other.color == filter.color())
+        fail("has two filters of color " + std::to_string(filter.color()));
+    return {filter.color(),
+            filter.kind(),
+            decodeAffine(filter.min(), 0),
+            decodeAffine(filter.max(), 0),
+            filter.limit() != nullptr,
+            decodeAffine(filter.limit(), 0)};
+  }
+
+  QueueCode decodeQueue(const program::QueueBinding &queue) const {
+    if (!remoteCalls)
+      fail("has queues, which need remote calls");
+    const auto *depths = queue.output()
+                             ? program.machine()->output_queue_words()
+                             : program.machine()->input_queue_words();
+    if (!depths || queue.queue() >= depths->size())
+      fail("binds a color to queue " + std::to_string(queue.queue()) +
+           ", which the machine does not have");
+    return {queue.color(), queue.output(), queue.queue()};
   }
 
   const program::Program &program;
@@ -227,9 +461,16 @@ private:
   size_t scalarCount = 0;
   uint32_t routineId = 0;
   std::set<uint16_t> strict;
+  const bool remoteCalls;
+  /// Locals that are set where the decoder is.
+  std::vector<uint16_t> visible;
 };
 
 } // namespace
+
+bool launchedByRemoteCalls(const program::Program &program) {
+  return program.command_color() == 255;
+}
 
 ClassCode decodeClass(const program::Program &program, uint32_t index) {
   return Decoder(program, index).decode();
