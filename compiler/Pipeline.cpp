@@ -150,6 +150,13 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
     return add("wse.program(wse-dump-placement{file='" + options.placementDump +
                "'})");
   };
+  // What a person wrote or changed is held against the rules of its state.
+  for (auto [phase, verifier] :
+       {std::pair(Phase::Place, "placed"), std::pair(Phase::Route, "routed"),
+        std::pair(Phase::Schedule, "scheduled")})
+    if (first > phase && first <= Phase::Lower &&
+        failed(add(Twine("wse.program(wse-verify-") + verifier + ")")))
+      return failure();
   // Regions are known once placed; streams and SRAM until lowering ends wse.
   bool dumps = !options.placementDump.empty();
   if (dumps && first == Phase::Lower && failed(addPlacementDump()))
@@ -249,7 +256,8 @@ LogicalResult wsec::compile(const CompileOptions &options) {
   registerDialects(registry);
   registerPasses();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
-  DiagnosticPrinter printer(context, llvm::errs());
+  DiagnosticPrinter printer(context,
+                            options.errors ? *options.errors : llvm::errs());
   LogicalResult result = Compilation(options, context).run();
   // A pass that fails owes an explanation; say at least that it failed.
   if (failed(result) && printer.errors() == 0)

@@ -9,6 +9,10 @@
 #include <cstdint>
 #include <optional>
 
+namespace llvm {
+class raw_ostream;
+} // namespace llvm
+
 namespace wsec {
 
 /// In the order they run; the folders of compiler/ are called the same.
@@ -49,10 +53,12 @@ struct CompileOptions {
   std::string report;
   /// Says nothing but errors.
   bool quiet = false;
+  /// Where errors are printed; null: standard error.
+  llvm::raw_ostream *errors = nullptr;
 };
 
-/// Runs the phases. Errors are printed to standard error; on failure no file
-/// is left behind and an old output is left alone.
+/// Runs the phases. On failure errors have been printed, no file is left
+/// behind and an old output is left alone.
 llvm::LogicalResult compile(const CompileOptions &options);
 
 } // namespace wsec

@@ -10,6 +10,7 @@
 #include "runtime/program/Digest.h"
 #include "test/runtime/ProgramBuilder.h"
 
+#include <algorithm>
 #include <cstring>
 #include <numeric>
 
@@ -234,11 +235,15 @@ inline ProgramBuilder makeEverything(const std::vector<float> &bundle) {
   return builder;
 }
 
-/// Where the program ends in a file that `makeFile` or the compiler wrote.
+/// Where the program ends in a file that `makeFile` or the compiler wrote; in
+/// any other, where the file does.
 inline uint64_t programEnd(const std::vector<uint8_t> &file) {
   uint64_t bytes = 0;
+  if (file.size() < containerHeaderBytes)
+    return file.size();
   std::memcpy(&bytes, file.data() + containerMagic.size(), sizeof(bytes));
-  return containerHeaderBytes + bytes;
+  return std::min<uint64_t>(file.size() - containerHeaderBytes, bytes) +
+         containerHeaderBytes;
 }
 
 /// 0, 1, 2, ...

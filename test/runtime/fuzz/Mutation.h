@@ -2,12 +2,15 @@
 //
 // Random changes to files, for fuzzers. The same seed makes the same changes
 // everywhere.
-#ifndef TEST_RUNTIME_MUTATION_H
-#define TEST_RUNTIME_MUTATION_H
+#ifndef TEST_RUNTIME_FUZZ_MUTATION_H
+#define TEST_RUNTIME_FUZZ_MUTATION_H
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
 #include <cstdint>
 #include <cstdio>
+#include <string>
 #include <unistd.h>
 #include <vector>
 
@@ -68,6 +71,64 @@ inline std::vector<uint8_t> mutate(std::vector<uint8_t> file, uint64_t size,
   return file;
 }
 
+/// Changes one to four things in a text: drops, doubles or moves a line, cuts
+/// a piece out of one, or replaces a number or a name by one from elsewhere.
+inline std::vector<uint8_t> mutateText(const std::vector<uint8_t> &file,
+                                       Random &random) {
+  std::string text(file.begin(), file.end());
+  auto isWord = [&](size_t i) {
+    return std::isalnum(uint8_t(text[i])) || text[i] == '_' || text[i] == '.';
+  };
+  auto lineStart = [&](size_t at) {
+    size_t end = at ? text.rfind('\n', at - 1) : std::string::npos;
+    return end == std::string::npos ? 0 : end + 1;
+  };
+  auto lineAt = [&](size_t at) {
+    size_t start = lineStart(at), end = text.find('\n', start);
+    return text.substr(start, end == std::string::npos ? end : end - start + 1);
+  };
+  auto wordAt = [&](size_t at) {
+    while (at > 0 && isWord(at - 1))
+      --at;
+    size_t end = at;
+    while (end < text.size() && isWord(end))
+      ++end;
+    return std::pair(at, end - at);
+  };
+  constexpr const char *edges[] = {
+      "0",    "1", "-1", "2147483647", "-2147483648", "9223372036854775807",
+      "65536"};
+  for (uint64_t i = 0, changes = 1 + random.below(4);
+       i < changes && !text.empty(); ++i) {
+    const size_t at = random.below(text.size()),
+                 from = random.below(text.size());
+    const auto [word, length] = wordAt(at);
+    switch (random.below(6)) {
+    case 0:
+      text.erase(lineStart(at), lineAt(at).size());
+      break;
+    case 1:
+      text.insert(lineStart(at), lineAt(from));
+      break;
+    case 2:
+      text.erase(at, random.below(8));
+      break;
+    case 3:
+      text.replace(word, length, edges[random.below(std::size(edges))]);
+      break;
+    case 4: {
+      const auto [other, size] = wordAt(from);
+      text.replace(word, length, text.substr(other, size));
+      break;
+    }
+    case 5:
+      text[at] = "()[]{}<>=%@:,-+!?\"x"[random.below(20)];
+      break;
+    }
+  }
+  return {text.begin(), text.end()};
+}
+
 /// Says which mutation a crash or a hang belongs to.
 class Watch {
 public:
@@ -96,4 +157,4 @@ private:
 
 } // namespace wsec::test
 
-#endif // TEST_RUNTIME_MUTATION_H
+#endif // TEST_RUNTIME_FUZZ_MUTATION_H

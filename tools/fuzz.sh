@@ -1,0 +1,83 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#
+# Fuzzes what reads files of strangers, led by coverage, under the address and
+# undefined-behaviour sanitizers. Usage: tools/fuzz.sh [SECONDS [TARGET ...]]
+#   SECONDS  for each target, 60 by default
+#   TARGET   LoaderFuzz EmulatorFuzz (the runtime; built in a minute or two),
+#            ImportFuzz PipelineFuzz (the compiler; ten minutes). Default: all.
+# Finds are left in build/fuzz/<target>-crash-*; a corpus grows in
+# build/fuzz/corpus. Exit code 1 if anything was found.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+case "${1:-}" in -h | --help) sed -n '4,12p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;; esac
+seconds=${1:-60}
+[ $# -gt 0 ] && shift
+targets=("$@")
+[ ${#targets[@]} -gt 0 ] || targets=(LoaderFuzz EmulatorFuzz ImportFuzz PipelineFuzz)
+
+build=build/fuzz
+mkdir -p "$build"
+
+# configure SOURCE FOLDER
+configure() {
+  [ -f "$2/build.ninja" ] && return
+  cmake -S "$1" -B "$2" -G Ninja -DWSEC_FUZZ=ON \
+    -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -gline-tables-only" \
+    -DCMAKE_CXX_FLAGS="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-sanitize=vptr" \
+    -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
+    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld \
+    -DPython3_EXECUTABLE="$PWD/.venv/bin/python" > "$2.log" 2>&1 || { cat "$2.log"; exit 1; }
+}
+
+# Models and programs that the tests know, as a first corpus.
+seed_corpus() {
+  local corpus=$1
+  .venv/bin/python - "$corpus" "$2" <<'PYTHON'
+import subprocess, sys, tempfile
+from pathlib import Path
+sys.path.insert(0, "test/e2e/models")
+import small_models
+corpus, target = Path(sys.argv[1]), sys.argv[2]
+with tempfile.TemporaryDirectory() as folder:
+    for name in ("matmul", "perceptron", "attention"):
+        path, _ = small_models.obtain(name, Path(folder))
+        if target == "ImportFuzz":
+            (corpus / f"{name}.onnx").write_bytes(path.read_bytes())
+            continue
+        for phase in ("simplify", "select", "schedule", "lower"):
+            subprocess.run(["build/release/bin/wsec", path, "--mesh=4x3", f"--stop-after={phase}",
+                            "-o", corpus / f"{name}-{phase}.mlir", "--quiet"], check=True)
+PYTHON
+  [ "$2" = ImportFuzz ] || cp test/dialects/*/ops.mlir --backup=numbered -t "$corpus"
+}
+
+found=0
+for target in "${targets[@]}"; do
+  case "$target" in
+    LoaderFuzz | EmulatorFuzz) source=runtime folder=$build/runtime ;;
+    ImportFuzz | PipelineFuzz) source=. folder=$build/compiler ;;
+    *) echo "no target '$target'; see tools/fuzz.sh --help" >&2; exit 2 ;;
+  esac
+  configure "$source" "$folder"
+  cmake --build "$folder" --target "$target" > "$folder-$target.log" 2>&1 ||
+    { tail -40 "$folder-$target.log"; exit 1; }
+  corpus=$build/corpus/$target
+  if [ ! -d "$corpus" ]; then
+    mkdir -p "$corpus"
+    [ "$source" = runtime ] || seed_corpus "$corpus" "$target"
+  fi
+  printf '\033[1m==> %s, %s s\033[0m\n' "$target" "$seconds"
+  # MLIR's own library is not instrumented: containers that cross it look odd
+  # to the sanitizer, and what it keeps for ever looks lost.
+  if ! ASAN_OPTIONS=detect_container_overflow=0:detect_leaks=0 \
+    "$folder/bin/$target" -max_total_time="$seconds" -max_len=100000 -timeout=60 \
+    -rss_limit_mb=6000 -print_final_stats=1 -artifact_prefix="$build/$target-" \
+    "$corpus" > "$build/$target.log" 2>&1; then
+    found=1
+    grep -E 'ERROR|SUMMARY|runtime error|bug:|^    #[0-9]' "$build/$target.log" | head -20
+    echo "found a bug; the input is $build/$target-*, all output in $build/$target.log"
+  fi
+  grep -E 'stat::number_of_executed|DONE' "$build/$target.log" || true
+done
+exit $found
