@@ -8,8 +8,9 @@
 // lanes.
 //
 // reduce (the activations stay): column k sees row k of the weights, n after n,
-// and sums over its own k into a partial result. Partial results travel along
-// the row, each PE adding its own, to the column that owns n.
+// and sums over its own k into partial results, a block of features at a time.
+// A block travels west along the row, each PE adding its own; the first column
+// multicasts the sums, of which every PE keeps the features it owns.
 
 #include "compiler/kernels/KernelLibrary.h"
 
@@ -44,11 +45,13 @@ struct Shape {
   int64_t block(int64_t features) const {
     return std::max<int64_t>(1, std::min(features, blockWords / pitch));
   }
-  /// Whether vectors had better run along the streamed line than over lanes.
-  bool lineBuffer(const Machine &machine) const {
-    int64_t line = (reduce ? in : out).features.largest(machine.width);
-    return pitch < line;
+  /// Lines that the columns see, and features of the largest part of one.
+  int64_t lines() const { return reduce ? n : k; }
+  int64_t line(const Machine &machine) const {
+    return (reduce ? in : out).features.largest(machine.width);
   }
+  /// Whether every row with tokens has just one.
+  bool oneLane() const { return pitch == 1 && out.group != 0; }
 };
 
 class Matmul final : public KernelFor<wse::MatmulOp> {
@@ -58,11 +61,7 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
                                     const Machine &machine) const final {
     Shape shape(op, machine);
     SmallVector<StreamNeed> needs = columnStreams(shape.out, machine);
-    if (machine.width == 1)
-      return needs;
-    needs.push_back({StreamPattern::RowWest, {}});
-    needs.push_back(
-        {shape.reduce ? StreamPattern::RowEast : StreamPattern::RowCast, {}});
+    needs.append(rowStreams(machine));
     return needs;
   }
 
@@ -70,9 +69,7 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
     if (machine.width == 1)
       return 0;
     Shape shape(op, machine);
-    int64_t features =
-        shape.reduce ? shape.out.features.largest(machine.width) : shape.k;
-    return shape.block(features) * shape.pitch;
+    return shape.block(shape.lines()) * shape.pitch;
   }
 
   LogicalResult lowerOp(wse::MatmulOp op, RoutineBuilder &b) const final;
@@ -86,26 +83,25 @@ KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
   Shape shape(op, machine);
   CostModel model(machine);
   double width = machine.width, lanes = shape.pitch;
-  double lines = shape.reduce ? shape.n : shape.k;
-  double tile =
-      (shape.reduce ? shape.in : shape.out).features.largest(machine.width);
-  auto multiply = [&](double tile) {
-    return std::min(model.fmacs(lines * tile, lanes),
-                    model.fmacs(lines * lanes, tile));
-  };
+  double lines = shape.lines(), line = shape.line(machine);
   KernelCost cost;
-  cost.compute = multiply(tile);
+  cost.compute = model.streamedFmacs(lines, line, lanes);
+  cost.serial = model.launch(/*streams=*/true);
   if (width > 1) {
     double blocks = std::ceil(lines / shape.block(lines));
-    cost.compute += blocks * (machine.loopOverhead + machine.vectorSetup);
-    // Activations are copied from the row, partial results added on the way.
-    cost.compute += shape.reduce ? model.adds(blocks, lines * lanes / blocks)
-                                 : model.copies(lines, lanes);
-    cost.fabric = lines * lanes + model.chain(width, 0);
+    double words = lines * lanes;
+    cost.compute += blocks * (machine.loopOverhead + machine.vectorSetup) +
+                    model.copies(blocks, words / blocks);
+    cost.fabric = words;
+    if (shape.reduce) {
+      cost.compute += model.adds(blocks, words / blocks);
+      cost.serial += model.chain(width, 0) + model.multicast(width, 0);
+    } else {
+      cost.fabric += model.chain(width, 0);
+    }
   }
-  cost.stream = model.laneWords(lines * tile);
-  cost.fabric = std::max(cost.fabric, lines * tile);
-  cost.serial = model.launch(/*streams=*/true);
+  cost.stream = model.laneWords(lines * line);
+  cost.fabric = std::max(cost.fabric, lines * line);
   double weights = double(shape.k) * shape.n;
   cost.lowerBound = std::max(model.leastFmacs(weights / width * lanes),
                              weights / machine.lanesInUse());
@@ -121,21 +117,19 @@ public:
   MatmulWriter(wse::MatmulOp op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         in(b.tile(op.getInput())), out(b.tile(op.getResult())),
-        weight(b.source(op.getWeight())) {
-    lineBuffer.lineBuffer = shape.lineBuffer(b.machine());
-  }
+        weight(b.source(op.getWeight())) {}
 
   void initialise();
   void broadcast();
   void reduce();
 
 private:
-  void multiplyBlock(Affine features);
-  void partialOfTile(int64_t owners, Value count, int64_t tile, bool east);
-  void inBlocks(int64_t tile, function_ref<void(Affine, Affine)> body);
-  void partial(Affine features);
-  void passOn(Affine words, bool east);
-  void own();
+  void streamWeights(const FeatureTiling &features, int64_t lines,
+                     int64_t lineStep, int64_t featureStep);
+  void inBlocks(function_ref<void(int64_t)> body);
+  void multiply(int64_t lines, Value line, Operand sums, Operand kept);
+  void passOn(int64_t features);
+  void keepOwn();
 
   wse::MatmulOp op;
   RoutineBuilder &b;
@@ -143,7 +137,6 @@ private:
   Shape shape;
   Tile in, out;
   HostTensor weight;
-  pe::Issue lineBuffer;
   std::string scratch;
 };
 
@@ -158,162 +151,112 @@ void MatmulWriter::initialise() {
            Operand::memory(out.buffer, 0, {out.pitch, 1}), {start});
 }
 
-void MatmulWriter::broadcast() {
+void MatmulWriter::streamWeights(const FeatureTiling &features, int64_t lines,
+                                 int64_t lineStep, int64_t featureStep) {
   ColumnWords words;
   words.tensor = weight.symbol;
   words.offset = weight.offset;
-  words.features = out.layout.features;
-  words.lines = {shape.k, weight.strides[0]};
-  words.featureStep = weight.strides[1];
+  words.features = features;
+  words.lines = {lines, lineStep};
+  words.featureStep = featureStep;
   b.streamToColumns(words);
-  b.where(out.active, [&] {
-    if (b.width() == 1) {
-      b.vector(
-          Opcode::Fmac, {shape.k, out.features, out.lanes},
-          Operand::memory(out.buffer, 0, {0, out.pitch, 1}),
-          {b.columnWords(2), Operand::memory(in.buffer, 0, {in.pitch, 0, 1})},
-          lineBuffer);
-      return;
-    }
-    multicastRow(b, in);
-    int64_t block = shape.block(shape.k);
-    scratch = b.scratch("activations", block * shape.pitch);
-    b.loop(shape.k / block, [&](Affine) { multiplyBlock(block); });
-    if (shape.k % block)
-      multiplyBlock(shape.k % block);
-  });
 }
 
-/// Takes the next features from the row and multiplies them into the result.
-void MatmulWriter::multiplyBlock(Affine features) {
-  b.vector(Opcode::Mov, {features, out.lanes},
-           Operand::memory(scratch, 0, {out.pitch, 1}),
-           {Operand::fabric(b.color(StreamPattern::RowCast), 2)});
-  b.vector(Opcode::Fmac, {features, out.features, out.lanes},
-           Operand::memory(out.buffer, 0, {0, out.pitch, 1}),
-           {b.columnWords(2), Operand::memory(scratch, 0, {out.pitch, 0, 1})},
-           lineBuffer);
+/// body(features) for all lines in blocks.
+void MatmulWriter::inBlocks(function_ref<void(int64_t)> body) {
+  int64_t lines = shape.lines(), block = shape.block(lines);
+  b.loop(lines / block, [&](Affine) { body(block); });
+  if (lines % block)
+    body(lines % block);
 }
 
-void MatmulWriter::reduce() {
-  ColumnWords words;
-  words.tensor = weight.symbol;
-  words.offset = weight.offset;
-  words.features = in.layout.features;
-  words.lines = {shape.n, weight.strides[1]};
-  words.featureStep = weight.strides[0];
-  b.streamToColumns(words);
-  b.where(out.active, [&] {
-    if (b.width() == 1) {
-      b.vector(
-          Opcode::Fmac, {shape.n, in.features, out.lanes},
-          Operand::memory(out.buffer, 0, {out.pitch, 0, 1}),
-          {b.columnWords(2), Operand::memory(in.buffer, 0, {0, in.pitch, 1})},
-          lineBuffer);
-      return;
-    }
-    int64_t largest = out.layout.features.largest(b.width());
-    scratch = b.scratch("partial", shape.block(largest) * shape.pitch);
-    // The first `large` columns own one unit more than the others.
-    const FeatureTiling &tiling = out.layout.features;
-    int64_t large = tiling.units % b.width();
-    int64_t small = tiling.units / b.width() * tiling.unitSize;
-    Value px = s.px();
-    Value none = s.constant(0);
-    Value west = large ? s.min(px, large) : none;
-    partialOfTile(large, west, small + tiling.unitSize, /*east=*/false);
-    partialOfTile(b.width() - large, s.sub(px, west), small, /*east=*/false);
-    own();
-    Value east = large ? s.max(s.sub(large, s.add(px, 1)), 0) : none;
-    partialOfTile(large, east, small + tiling.unitSize, /*east=*/true);
-    partialOfTile(b.width() - large, s.sub(s.sub(b.width() - 1, px), east),
-                  small, /*east=*/true);
-  });
-}
-
-/// body(first feature, features) for a tile of `tile` features in blocks.
-void MatmulWriter::inBlocks(int64_t tile,
-                            function_ref<void(Affine, Affine)> body) {
-  int64_t block = shape.block(out.layout.features.largest(b.width()));
-  b.loop(tile / block, [&](Affine number) { body(number * block, block); });
-  if (tile % block)
-    body(tile / block * block, tile % block);
-}
-
-/// Partial results for the next `count` columns that own `tile` features each;
-/// `east` if they lie east of this one. `owners` such columns exist at all.
-void MatmulWriter::partialOfTile(int64_t owners, Value count, int64_t tile,
-                                 bool east) {
-  if (owners == 0 || tile == 0)
+/// sums += weight * kept for `lines` lines of weights, as
+/// CostModel::streamedFmacs counts on.
+void MatmulWriter::multiply(int64_t lines, Value line, Operand sums,
+                            Operand kept) {
+  if (shape.oneLane()) {
+    sums.strides.pop_back();
+    kept.strides.pop_back();
+    b.vector(Opcode::Fmac, {lines, line}, sums, {b.columnWords(2), kept});
     return;
-  b.loop(count, [&](Affine) {
-    inBlocks(tile, [&](Affine, Affine features) {
-      partial(features);
-      passOn(features, east);
+  }
+  pe::Issue issue;
+  issue.lineBuffer =
+      CostModel(b.machine()).keepsLine(shape.line(b.machine()), shape.pitch);
+  b.vector(Opcode::Fmac, {lines, line, out.lanes}, sums,
+           {b.columnWords(2), kept}, issue);
+}
+
+void MatmulWriter::broadcast() {
+  streamWeights(out.layout.features, shape.k, weight.strides[0],
+                weight.strides[1]);
+  b.where(out.active, [&] {
+    Operand sums = Operand::memory(out.buffer, 0, {0, out.pitch, 1});
+    if (b.width() == 1)
+      return multiply(shape.k, out.features, sums,
+                      Operand::memory(in.buffer, 0, {in.pitch, 0, 1}));
+    multicastRow(b, in);
+    scratch = b.scratch("activations", shape.block(shape.k) * shape.pitch);
+    inBlocks([&](int64_t features) {
+      b.vector(Opcode::Mov, {features, out.lanes},
+               Operand::memory(scratch, 0, {out.pitch, 1}),
+               {Operand::fabric(b.color(StreamPattern::RowCast), 2)});
+      multiply(features, out.features, sums,
+               Operand::memory(scratch, 0, {out.pitch, 0, 1}));
     });
   });
 }
 
-/// scratch = products of the next `features` lines with the own activations.
-void MatmulWriter::partial(Affine features) {
-  b.vector(Opcode::Mov, {features, out.lanes},
-           Operand::memory(scratch, 0, {out.pitch, 1}),
-           {Operand::immediate(0)});
-  b.vector(Opcode::Fmac, {features, in.features, out.lanes},
-           Operand::memory(scratch, 0, {out.pitch, 0, 1}),
-           {b.columnWords(2), Operand::memory(in.buffer, 0, {0, in.pitch, 1})},
-           lineBuffer);
+void MatmulWriter::reduce() {
+  streamWeights(in.layout.features, shape.n, weight.strides[1],
+                weight.strides[0]);
+  b.where(out.active, [&] {
+    Operand kept = Operand::memory(in.buffer, 0, {0, in.pitch, 1});
+    if (b.width() == 1)
+      return multiply(shape.n, in.features,
+                      Operand::memory(out.buffer, 0, {out.pitch, 0, 1}), kept);
+    keepOwn();
+    scratch = b.scratch("partial", shape.block(shape.n) * shape.pitch);
+    inBlocks([&](int64_t features) {
+      b.vector(Opcode::Mov, {features, out.lanes},
+               Operand::memory(scratch, 0, {out.pitch, 1}),
+               {Operand::immediate(0)});
+      multiply(features, in.features,
+               Operand::memory(scratch, 0, {out.pitch, 0, 1}), kept);
+      passOn(features);
+    });
+  });
 }
 
-/// Sends the partial results one column on; all but the first of the chain add
-/// what arrives to them.
-void MatmulWriter::passOn(Affine features, bool east) {
-  StreamPattern pattern =
-      east ? StreamPattern::RowEast : StreamPattern::RowWest;
+/// Starts to add what the first column multicasts of the own features.
+void MatmulWriter::keepOwn() {
+  Operand row = Operand::fabric(b.color(StreamPattern::RowCast), 3);
+  Operand result = Operand::memory(out.buffer, 0, {0, out.pitch, 1});
+  b.start(RowThread, Opcode::Add, {1, out.features, out.lanes}, result,
+          {result, row.windowed(s.mul(out.firstFeature, out.lanes),
+                                Affine(out.lanes) * shape.n)});
+}
+
+/// Sends partial results west; all but the last column add what arrives.
+void MatmulWriter::passOn(int64_t features) {
   Value parity = s.mod(s.px(), 2);
-  Value startsChain = s.equal(s.px(), east ? 0 : b.width() - 1);
+  Value isFirst = s.equal(s.px(), 0);
+  Value isLast = s.equal(s.px(), b.width() - 1);
   Operand mine = Operand::memory(scratch, 0, {out.pitch, 1});
-  Operand onward = Operand::fabric(b.parityColor(pattern, parity), 2);
-  Operand incoming =
-      Operand::fabric(b.parityColor(pattern, s.logicalNot(parity)), 2);
-  b.where(startsChain, [&] {
-    b.vector(Opcode::Mov, {features, out.lanes}, onward, {mine});
-  });
-  b.where(s.logicalNot(startsChain), [&] {
-    b.vector(Opcode::Add, {features, out.lanes}, onward, {mine, incoming});
-  });
-}
-
-/// The own features: the own products and what arrives from both sides.
-void MatmulWriter::own() {
-  Value parity = s.mod(s.px(), 2);
-  auto take = [&](Affine first, Affine features) {
-    Operand result =
-        Operand::memory(out.buffer, first * out.pitch, {out.pitch, 0, 1});
-    b.vector(
-        Opcode::Fmac, {features, in.features, out.lanes}, result,
-        {b.columnWords(2), Operand::memory(in.buffer, 0, {0, in.pitch, 1})},
-        lineBuffer);
-    result.strides = {out.pitch, 1};
-    auto add = [&](StreamPattern pattern, Value guard) {
-      b.where(guard, [&] {
-        b.vector(
-            Opcode::Add, {features, out.lanes}, result,
-            {result,
-             Operand::fabric(b.parityColor(pattern, s.logicalNot(parity)), 2)});
-      });
-    };
-    add(StreamPattern::RowWest, s.less(s.px(), b.width() - 1));
-    add(StreamPattern::RowEast, s.less(0, s.px()));
+  Operand west =
+      Operand::fabric(b.parityColor(StreamPattern::RowWest, parity), 2);
+  Operand east = Operand::fabric(
+      b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)), 2);
+  Operand cast = Operand::fabric(b.color(StreamPattern::RowCast), 2);
+  auto send = [&](Value guard, Opcode opcode, const Operand &onward,
+                  ArrayRef<Operand> sources) {
+    b.where(guard,
+            [&] { b.vector(opcode, {features, out.lanes}, onward, sources); });
   };
-  int64_t block = shape.block(out.layout.features.largest(b.width()));
-  b.loop(s.div(out.features, block),
-         [&](Affine number) { take(number * block, block); });
-  Value rest = s.mod(out.features, block);
-  b.where(rest, [&] {
-    Value first = s.sub(out.features, rest);
-    take(first, rest);
-  });
+  send(isLast, Opcode::Mov, west, {mine});
+  if (b.width() > 2)
+    send(s.logicalNot(s.add(isFirst, isLast)), Opcode::Add, west, {mine, east});
+  send(isFirst, Opcode::Add, cast, {mine, east});
 }
 
 LogicalResult Matmul::lowerOp(wse::MatmulOp op, RoutineBuilder &b) const {

@@ -200,8 +200,8 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     `result[p, n] = sum over k of input[p, k] * weight[k, n] (+ bias[n])`.
 
     - `reduce`: activations stay. The column that owns feature k sees row k of
-      the weights, feature n after feature n; partial sums ripple along the row
-      to the column that owns n.
+      the weights, feature n after feature n; partial sums ripple west along the
+      row, and the first column multicasts the results to their owners.
     - `broadcast`: results stay. Activations funnel west to the first column
       and are multicast along the row; the column that owns n sees its columns
       of the weights, k after k.
