@@ -41,9 +41,18 @@ public:
   /// the column heads cut out their windows without copying.
   virtual WordView next(uint32_t stream, uint32_t lane, size_t maxWords) = 0;
 
-  /// The next words of an Out stream, in the order in which they leave.
+  /// The next words of an Out stream, in the order in which they leave. They
+  /// are valid during the call.
   virtual void store(uint32_t stream, uint32_t lane, const WordView &words) = 0;
+
+  /// The elements of a tensor that host copies read, and of an output that
+  /// they write; null: the host has none. Only for programs with copies.
+  virtual const uint8_t *tensorElements(uint32_t tensor);
+  virtual uint8_t *outputElements(uint32_t tensor);
 };
+
+inline const uint8_t *HostPort::tensorElements(uint32_t) { return nullptr; }
+inline uint8_t *HostPort::outputElements(uint32_t) { return nullptr; }
 
 } // namespace wsec::runtime
 

@@ -28,6 +28,12 @@ public:
   void store(uint32_t stream, uint32_t lane, const WordView &words) override {
     port.store(stream, lane, words);
   }
+  const uint8_t *tensorElements(uint32_t tensor) override {
+    return port.tensorElements(tensor);
+  }
+  uint8_t *outputElements(uint32_t tensor) override {
+    return port.outputElements(tensor);
+  }
 
 private:
   HostPort &port;

@@ -6,7 +6,8 @@
 
 namespace wsec::runtime {
 
-MemoryX::MemoryX(TensorStore &store) : program(store.program()) {
+MemoryX::MemoryX(TensorStore &store)
+    : program(store.program()), tensors(store) {
   if (!program.streams())
     return;
   for (const program::HostStream *stream : *program.streams()) {
@@ -51,6 +52,18 @@ WordView MemoryX::next(uint32_t stream, uint32_t lane, size_t maxWords) {
 
 void MemoryX::store(uint32_t stream, uint32_t lane, const WordView &words) {
   outLane(stream, lane).store(words);
+}
+
+const uint8_t *MemoryX::tensorElements(uint32_t tensor) {
+  return program.tensors()->Get(tensor)->role() == program::TensorRole::Output
+             ? nullptr
+             : tensors.elements(tensor);
+}
+
+uint8_t *MemoryX::outputElements(uint32_t tensor) {
+  return program.tensors()->Get(tensor)->role() == program::TensorRole::Output
+             ? tensors.outputElements(tensor)
+             : nullptr;
 }
 
 std::set<uint32_t> MemoryX::launched() const {

@@ -26,6 +26,8 @@ public:
   uint64_t words(uint32_t stream, uint32_t lane) override;
   WordView next(uint32_t stream, uint32_t lane, size_t maxWords) override;
   void store(uint32_t stream, uint32_t lane, const WordView &words) override;
+  const uint8_t *tensorElements(uint32_t tensor) override;
+  uint8_t *outputElements(uint32_t tensor) override;
 
   /// Throws UnreadTraffic when words were not taken from an In stream, or did
   /// not arrive on an Out stream, of those that launches feed on.
@@ -47,6 +49,7 @@ private:
   std::set<uint32_t> launched() const;
 
   const program::Program &program;
+  TensorStore &tensors;
   std::vector<Stream> streams;
 };
 
