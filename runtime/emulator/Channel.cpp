@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/Channel.h"
 
+#include "runtime/emulator/Recording.h"
 #include "runtime/emulator/Scheduler.h"
 
 #include <algorithm>
@@ -142,6 +143,8 @@ void Channel::gather() {
     result.rowStride = 0;
     result.wordStride = lanes;
     result.laneStride = 1;
+    if (recording)
+      recordGather(fronts, result);
   }
   result.first = first;
   result.last = last;
@@ -151,6 +154,15 @@ void Channel::gather() {
   }
   hold(sharedWords(result, words) - ptrdiff_t(words) * lanes);
   shared.push(std::move(result));
+}
+
+void Channel::recordGather(const std::vector<Chunk> &fronts, Chunk &result) {
+  float *to = const_cast<float *>(result.data);
+  result.buffer = recording->addScratch(to, result.length * size_t(lanes));
+  for (const Chunk &c : fronts)
+    recording->copy(uint32_t(readerIndex), c.rows, c.length,
+                    {to++, {ptrdiff_t(c.length) * lanes, lanes}}, result.buffer,
+                    {c.data, {c.rowStride, c.wordStride}}, c.buffer);
 }
 
 bool Channel::front(Chunk &chunk, Actor &actor) {

@@ -13,6 +13,7 @@
 namespace wsec::runtime {
 
 class Actor;
+class Recording;
 class Scheduler;
 
 /// Words for one or more lanes (PEs): word `c` of row `r` for lane `l` lies at
@@ -24,6 +25,7 @@ struct Chunk {
   ptrdiff_t rowStride = 0, wordStride = 1, laneStride = 0;
   double first = 0, last = 0;
   std::shared_ptr<const void> owner;
+  uint32_t buffer = 0; ///< of the recording, if there is one
 
   size_t words() const { return rows * length; }
   /// Whether word i lies at data + i * wordStride.
@@ -80,8 +82,13 @@ private:
 /// changes what a reader sees: words, their chunk boundaries and times.
 class Channel {
 public:
-  Channel(Scheduler &scheduler, int lanes, size_t capacity)
-      : scheduler(scheduler), lanes(lanes), capacity(ptrdiff_t(capacity)) {}
+  Channel(Scheduler &scheduler, int lanes, size_t capacity,
+          Recording *recording, int reader)
+      : recording(recording), readerIndex(reader), scheduler(scheduler),
+        lanes(lanes), capacity(ptrdiff_t(capacity)) {}
+
+  Recording *const recording; ///< or null
+  const int readerIndex;      ///< who reads, in a recording
 
   /// Adds words for lanes [from, from + count).
   void push(Chunk chunk, int from, int count);
@@ -112,6 +119,7 @@ private:
   void pushLane(Chunk chunk, int index);
   void splitShared();
   void gather();
+  void recordGather(const std::vector<Chunk> &fronts, Chunk &result);
   void hold(ptrdiff_t words);
   ptrdiff_t sharedWords(const Chunk &chunk, size_t words) const {
     return ptrdiff_t(words) * (chunk.laneStride ? lanes : 1);

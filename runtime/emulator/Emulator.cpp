@@ -4,6 +4,7 @@
 #include "runtime/emulator/HostLanes.h"
 #include "runtime/emulator/MainThread.h"
 #include "runtime/emulator/Rectangles.h"
+#include "runtime/emulator/Replay.h"
 #include "runtime/emulator/VectorKernels.h"
 #include "runtime/program/Errors.h"
 
@@ -18,8 +19,9 @@ namespace {
 /// One run of a program: all actors and what they share.
 class Run {
 public:
-  Run(ProgramImage &image, const EmulatorOptions &options, HostPort &host)
-      : world(image, options), lanes(makeHostLanes(world, host)) {
+  Run(ProgramImage &image, const EmulatorOptions &options, HostPort &host,
+      Recording *recording = nullptr)
+      : world(image, options, recording), lanes(makeHostLanes(world, host)) {
     for (const auto &strip : image.strips)
       if (!strip->code.routines.empty())
         mains.push_back(std::make_unique<MainThread>(world, *strip));
@@ -96,10 +98,28 @@ private:
 class Emulator::Implementation {
 public:
   Implementation(const program::Program &program, EmulatorOptions options)
-      : image(program), options(options) {}
+      : image(program), options(options),
+        records(options.replay && !launchedByRemoteCalls(program)) {}
+
+  RunResult run(HostPort &host) {
+    if (replay)
+      return replay->run(host, options.furthestLaunch);
+    if (!records)
+      return Run(image, options, host).run(options.threads);
+    records = false; // Once, whatever comes of it.
+    Recording recording(options.recordingBytes);
+    RunResult result = Run(image, options, host, &recording).run(1);
+    if (recording.complete())
+      replay = std::make_unique<Replay>(recording, result, options.threads);
+    return result;
+  }
 
   ProgramImage image;
   EmulatorOptions options;
+
+private:
+  bool records;
+  std::unique_ptr<Replay> replay;
 };
 
 Emulator::Emulator(const program::Program &program, EmulatorOptions options) {
@@ -113,9 +133,6 @@ Emulator::Emulator(const program::Program &program, EmulatorOptions options) {
 
 Emulator::~Emulator() = default;
 
-RunResult Emulator::run(HostPort &host) {
-  return Run(implementation->image, implementation->options, host)
-      .run(implementation->options.threads);
-}
+RunResult Emulator::run(HostPort &host) { return implementation->run(host); }
 
 } // namespace wsec::runtime

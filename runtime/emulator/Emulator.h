@@ -32,6 +32,15 @@ struct EmulatorOptions {
   /// Elements to compute and statements to start, over all PEs, after which a
   /// run is refused with WorkLimit; 0: no limit. For programs nobody trusts.
   uint64_t workLimit = 0;
+  /// Whether the first run is recorded, on one thread, and later ones replay
+  /// it: for a program that runs more than once. Programs whose control can
+  /// depend on data (remote calls) always run as the first time.
+  bool replay = false;
+  /// Memory a recording may take; a run that needs more is not recorded, and
+  /// all runs are like the first.
+  size_t recordingBytes = size_t(1) << 30;
+
+  bool operator==(const EmulatorOptions &) const = default;
 };
 
 /// When a launch ran, in cycles since the start of the run.
@@ -60,6 +69,7 @@ struct RunResult {
   /// Largest sum of bytes waiting in channels. The only number here that
   /// depends on scheduling.
   uint64_t peakChannelBytes = 0;
+  bool replayed = false; ///< the operations of the first run on new data
 };
 
 /// The `burst` engine: runs a lowered program by moving whole streams. Refuses

@@ -48,7 +48,12 @@ public:
   /// gives the same bits.
   void run(float *dst, const float *a, const float *b) const;
 
+  /// Whether there are no elements.
+  bool empty() const { return form == Form::Nothing; }
   bool operator==(const PreparedNest &) const = default;
+  size_t hash() const;
+  /// About how long it takes, for planning.
+  double estimateNanoseconds() const;
 
   struct Dimension {
     size_t extent = 1;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/FabricSource.h"
 
+#include "runtime/emulator/Recording.h"
+
 #include <algorithm>
 
 namespace wsec::runtime {
@@ -104,13 +106,18 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
       partial.laneStride = 1;
       partial.first = in.first;
       target = memory.get();
+      if (channel->recording)
+        partial.buffer = channel->recording->addScratch(
+            target, partial.length * size_t(lanes));
     }
-    for (int l = 0; l < lanes; ++l)
-      for (size_t p = 0; p < periods; ++p) {
-        size_t from = std::max(at, window.laneOffsets[l]);
-        size_t to = std::min(at + have, window.laneOffsets[l] + window.used);
-        if (periods > 1)
-          to = window.laneOffsets[l] + window.used;
+    for (int l = 0; l < lanes; ++l) {
+      size_t from = std::max(at, window.laneOffsets[l]);
+      size_t to = window.laneOffsets[l] + window.used;
+      if (periods == 1)
+        to = std::min(at + have, to);
+      if (channel->recording && from < to)
+        recordCut(in, l, at, from, to, periods);
+      for (size_t p = 0; p < periods; ++p)
         for (size_t i = from; i < to; ++i) {
           size_t word = p * window.total + i - at;
           size_t slot = p * window.used + i - window.laneOffsets[l];
@@ -119,7 +126,7 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
                       ptrdiff_t(word % in.length) * in.wordStride +
                       l * in.laneStride];
         }
-      }
+    }
     partial.last = in.last;
     take(have);
     if (phase() == 0 && window.used)
@@ -127,6 +134,27 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
   }
   words = cut.front();
   return true;
+}
+
+/// Notes the copies of one lane's words [from, to) of each period, where `in`
+/// begins with word `at`; runs of a row where rows do not follow one another.
+void FabricSource::recordCut(const Chunk &in, int l, size_t at, size_t from,
+                             size_t to, size_t periods) const {
+  const size_t row = in.linear() ? to : in.length;
+  for (size_t i = from; i < to;) {
+    size_t word = i - at;
+    size_t count = std::min(to - i, row - (in.linear() ? 0 : word % row));
+    Chunk first = in.part(word, 1);
+    channel->recording->copy(
+        uint32_t(channel->readerIndex), periods, count,
+        {target + (i - window.laneOffsets[size_t(l)]) * size_t(lanes) + l,
+         {ptrdiff_t(window.used) * lanes, lanes}},
+        partial.buffer,
+        {first.data + l * in.laneStride,
+         {ptrdiff_t(window.total) * in.wordStride, in.wordStride}},
+        in.buffer);
+    i += count;
+  }
 }
 
 void FabricSource::pop(size_t words) {
@@ -137,8 +165,7 @@ void FabricSource::pop(size_t words) {
   if (!wholePeriods)
     return take(words);
   size_t rest = words % window.used;
-  take(words / window.used * window.total +
-       (rest ? window.offset + rest : 0));
+  take(words / window.used * window.total + (rest ? window.offset + rest : 0));
 }
 
 bool FabricSource::finish(Actor &reader) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/HostLanes.h"
 
+#include "runtime/emulator/Recording.h"
 #include "runtime/emulator/Timing.h"
 #include "runtime/program/Errors.h"
 
@@ -43,6 +44,9 @@ void InputLane::run() {
     chunk.first = now;
     chunk.last = now + double(words - 1);
     chunk.owner = std::move(view.owner);
+    if (world.recording)
+      chunk.buffer =
+          world.recording->addView(0, use.stream, use.lane, inputWords, view);
     now += double(words);
     deliveredOfUse += words;
     delivered += words;
@@ -77,10 +81,10 @@ void OutputLane::run() {
     Chunk chunk;
     if (!channel.front(chunk, *this))
       return;
-    chunk = chunk.part(0, std::min<uint64_t>(chunk.words(),
-                                             use.words - storedOfUse));
-    WordView view{chunk.data, chunk.rows, chunk.length,
-                  size_t(chunk.rowStride), chunk.owner};
+    chunk = chunk.part(
+        0, std::min<uint64_t>(chunk.words(), use.words - storedOfUse));
+    WordView view{chunk.data, chunk.rows, chunk.length, size_t(chunk.rowStride),
+                  chunk.owner};
     if (chunk.wordStride != 1) {
       std::shared_ptr<float[]> copy(new float[chunk.words()]);
       for (size_t i = 0; i < chunk.words(); ++i)
@@ -88,12 +92,29 @@ void OutputLane::run() {
                              ptrdiff_t(i % chunk.length) * chunk.wordStride];
       view = {copy.get(), 1, chunk.words(), chunk.words(), copy};
     }
+    if (world.recording)
+      record(use, chunk, view);
     host.store(use.stream, use.lane, view);
     storedOfUse += chunk.words();
     stored += chunk.words();
     world.recordLaunch(use.launch, chunk.last, chunk.last);
     channel.pop(chunk.words());
   }
+}
+
+void OutputLane::record(const LaneUse &use, const Chunk &from,
+                        const WordView &view) const {
+  Recording &recording = *world.recording;
+  const uint32_t actor = uint32_t(world.exitReader(row));
+  uint32_t buffer = from.buffer;
+  if (view.data != from.data) {
+    buffer = recording.addScratch(view.data, view.words());
+    recording.copy(
+        actor, from.rows, from.length,
+        {const_cast<float *>(view.data), {ptrdiff_t(from.length), 1}}, buffer,
+        {from.data, {from.rowStride, from.wordStride}}, from.buffer);
+  }
+  recording.store(actor, use.stream, use.lane, view, buffer);
 }
 
 std::string OutputLane::describe() const {
@@ -113,14 +134,13 @@ HostLanes makeHostLanes(World &world, HostPort &host) {
       continue;
     for (uint32_t s : *launch.streams()) {
       if (!program.streams() || s >= program.streams()->size())
-        throw Error(ErrorClass::BadProgram,
-                    world.describeLaunch(l) + " lists a stream that does not "
-                                              "exist");
+        throw Error(ErrorClass::BadProgram, world.describeLaunch(l) +
+                                                " lists a stream that does not "
+                                                "exist");
       const program::HostStream &stream = *program.streams()->Get(s);
       if (!listed.insert(s).second)
-        throw Error(ErrorClass::BadProgram,
-                    "stream '" + stream.name()->str() +
-                        "' is listed by two launches");
+        throw Error(ErrorClass::BadProgram, "stream '" + stream.name()->str() +
+                                                "' is listed by two launches");
       auto &lanes = stream.direction() == program::Direction::In ? in : out;
       for (uint32_t i = 0; i < stream.lanes()->size(); ++i)
         lanes[{stream.color(), stream.lanes()->Get(i)->row()}].push_back(
@@ -129,13 +149,13 @@ HostLanes makeHostLanes(World &world, HostPort &host) {
   }
   HostLanes result;
   for (auto &[where, uses] : in) {
-    result.inputs.push_back(std::make_unique<InputLane>(
-        world, host, where.first, where.second));
+    result.inputs.push_back(
+        std::make_unique<InputLane>(world, host, where.first, where.second));
     result.inputs.back()->uses = std::move(uses);
   }
   for (auto &[where, uses] : out) {
-    result.outputs.push_back(std::make_unique<OutputLane>(
-        world, host, where.first, where.second));
+    result.outputs.push_back(
+        std::make_unique<OutputLane>(world, host, where.first, where.second));
     result.outputs.back()->uses = std::move(uses);
   }
   return result;

@@ -53,6 +53,9 @@ public:
   uint64_t stored = 0;
 
 private:
+  void record(const LaneUse &use, const Chunk &from,
+              const WordView &view) const;
+
   World &world;
   HostPort &host;
   int color, row;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/InstructionRun.h"
 
+#include "runtime/emulator/Recording.h"
+
 #include "runtime/program/Errors.h"
 
 #include <algorithm>
@@ -190,7 +192,7 @@ void InstructionRun::compute(const Block &block) {
     send(block, nest);
   } else {
     place(block, nest);
-    execute(nest);
+    carryOut(nest, site.world.sramBuffer(site.strip));
     double first;
     advanceTime(block.steps, first);
   }
@@ -208,6 +210,27 @@ void InstructionRun::place(const Block &block, Nest &nest) const {
   nest.dst.stride[nest.dimensions - 1] = targetLaneStride;
 }
 
+void InstructionRun::carryOut(const Nest &nest, uint32_t dstBuffer) const {
+  if (Recording *recording = site.world.recording)
+    recording->compute(uint32_t(site.strip.index), nest, dstBuffer,
+                       recordedBuffer(sources[0]), recordedBuffer(sources[1]));
+  else
+    execute(nest);
+}
+
+uint32_t InstructionRun::recordedBuffer(const Source &source) const {
+  switch (source.kind) {
+  case OperandKind::Immediate:
+    return site.world.recording->addConstant(source.immediate);
+  case OperandKind::Memory:
+    return source.buffer;
+  case OperandKind::Fabric:
+    return source.chunk.buffer;
+  default:
+    return Recording::nothing;
+  }
+}
+
 /// Computes a chunk and sends it; lanes that compute the same share one copy.
 void InstructionRun::send(const Block &block, Nest &nest) {
   const int laneDimension = nest.dimensions - 1;
@@ -220,9 +243,11 @@ void InstructionRun::send(const Block &block, Nest &nest) {
   for (int d = block.dimension; d < dimensions; ++d)
     nest.dst.stride[d - block.dimension] = ptrdiff_t(inner[d] * width);
   nest.dst.stride[laneDimension] = 1;
-  execute(nest);
-
   Chunk chunk;
+  if (Recording *recording = site.world.recording)
+    chunk.buffer = recording->addScratch(memory.get(), block.steps * width);
+  carryOut(nest, chunk.buffer);
+
   chunk.data = memory.get();
   chunk.owner = std::move(memory);
   chunk.rows = 1;

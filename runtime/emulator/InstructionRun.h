@@ -81,6 +81,7 @@ private:
     ptrdiff_t stride[maxExtents] = {};
     ptrdiff_t laneStride = 0;
     std::shared_ptr<float[]> snapshot;
+    uint32_t buffer = 0; ///< of the recording
     // Fabric.
     std::optional<FabricSource> fabric;
     int depth = 0;
@@ -118,6 +119,9 @@ private:
   void compute(const Block &block);
   void send(const Block &block, Nest &nest);
   void place(const Block &block, Nest &nest) const;
+  void carryOut(const Nest &nest, uint32_t dstBuffer) const;
+  uint32_t recordedBuffer(const Source &source) const;
+  void recordSnapshot(Source &source, const float *from, size_t count) const;
   void bind(const Source &source, const Block &block,
             Strided<const float> &into) const;
   void advanceTime(size_t steps, double &firstSent);

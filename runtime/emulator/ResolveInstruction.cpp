@@ -4,6 +4,8 @@
 // refuses about them.
 #include "runtime/emulator/InstructionRun.h"
 
+#include "runtime/emulator/Recording.h"
+
 #include "runtime/program/Errors.h"
 
 #include <algorithm>
@@ -176,6 +178,7 @@ void InstructionRun::resolveSource(Source &source, const OperandCode &operand,
   reads[&source - sources] = read;
   const ptrdiff_t width = site.strip.lanes;
   ptrdiff_t wordStride = width;
+  source.buffer = site.world.sramBuffer(site.strip);
   source.laneStride = site.lane < 0 && lanes > 1 ? 1 : 0;
   const float *first = site.strip.sram(read.first) + std::max(0, site.lane);
   if (site.code.asynchronous() && !read.empty()) {
@@ -190,11 +193,24 @@ void InstructionRun::resolveSource(Source &source, const OperandCode &operand,
     else
       for (int64_t i = 0; i < count; ++i)
         source.snapshot[size_t(i)] = from[i * width];
+    if (site.world.recording)
+      recordSnapshot(source, from, size_t(count));
     first = source.snapshot.get() + (read.first - low) * wordStride;
   }
   source.data = first;
   for (int d = 0; d < dimensions; ++d)
     source.stride[d] = operand.strides[d] * wordStride;
+}
+
+void InstructionRun::recordSnapshot(Source &source, const float *from,
+                                    size_t count) const {
+  Recording &recording = *site.world.recording;
+  float *to = source.snapshot.get();
+  uint32_t made = recording.addScratch(to, count * size_t(lanes));
+  recording.copy(uint32_t(site.strip.index), count, size_t(lanes),
+                 {to, {lanes, 1}}, made, {from, {site.strip.lanes, 1}},
+                 source.buffer);
+  source.buffer = made;
 }
 
 void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,

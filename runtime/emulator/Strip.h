@@ -42,6 +42,10 @@ public:
 
   /// Forgets the contents of the SRAM.
   void reset();
+  /// Of the SRAM of all lanes.
+  size_t floats() const {
+    return size_t(code.endDataWord - code.firstDataWord) * size_t(lanes);
+  }
   float *sram(int64_t word) {
     return memory.get() + (word - code.firstDataWord) * lanes;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/World.h"
 
+#include "runtime/emulator/Recording.h"
 #include "runtime/emulator/Rectangles.h"
 #include "runtime/emulator/Timing.h"
 #include "runtime/program/Errors.h"
@@ -117,14 +118,21 @@ bool Links::full(Actor &writer, int lane) const {
 
 // ---------------------------------------------------------------- world
 
-World::World(ProgramImage &image, const EmulatorOptions &options)
-    : image(image), launches(image.program.launches()->size()),
-      launched(launches.size()), furthestLaunch(options.furthestLaunch),
+World::World(ProgramImage &image, const EmulatorOptions &options,
+             Recording *recording)
+    : image(image), recording(recording),
+      launches(image.program.launches()->size()), launched(launches.size()),
+      furthestLaunch(options.furthestLaunch),
       channelWords(options.channelWords), channelBytes(options.channelBytes),
       workLimit(options.workLimit) {
   for (const auto &strip : image.strips) {
     strip->reset();
     wiring.push_back(std::make_unique<Wiring>(image.machine.colors()));
+    if (recording) {
+      uint32_t buffer = recording->addSram(
+          strip->sram(strip->code.firstDataWord), strip->floats());
+      firstSram = strip->index == 0 ? buffer : firstSram;
+    }
   }
 }
 
@@ -146,7 +154,8 @@ Channel &World::channel(const Strip &strip, int color) {
   std::lock_guard<std::mutex> guard(w.lock);
   std::unique_ptr<Channel> &slot = w.channels[color];
   if (!slot)
-    slot = std::make_unique<Channel>(scheduler, strip.lanes, channelWords);
+    slot = std::make_unique<Channel>(scheduler, strip.lanes, channelWords,
+                                     recording, strip.index);
   known.store(slot.get(), std::memory_order_release);
   return *slot;
 }
@@ -155,7 +164,8 @@ Channel &World::exitChannel(int color, int row) {
   std::lock_guard<std::mutex> guard(exitLock);
   std::unique_ptr<Channel> &slot = exits[{color, row}];
   if (!slot)
-    slot = std::make_unique<Channel>(scheduler, 1, channelWords);
+    slot = std::make_unique<Channel>(scheduler, 1, channelWords, recording,
+                                     exitReader(row));
   return *slot;
 }
 
@@ -302,6 +312,8 @@ void World::recordLaunch(size_t launch, double start, double end) {
   LaunchTime &time = launches[launch];
   time.start = launched[launch] ? std::min(time.start, start) : start;
   time.end = launched[launch] ? std::max(time.end, end) : end;
+  if (recording && !launched[launch])
+    recording->enterLaunch(uint32_t(launch));
   launched[launch] = true;
   if (furthestLaunch && *furthestLaunch < launch)
     *furthestLaunch = launch;

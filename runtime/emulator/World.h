@@ -65,10 +65,19 @@ public:
 /// One run. Channels and links appear when first used.
 class World {
 public:
-  World(ProgramImage &image, const EmulatorOptions &options);
+  World(ProgramImage &image, const EmulatorOptions &options,
+        Recording *recording = nullptr);
 
   ProgramImage &image;
+  Recording *const recording; ///< or null
   Scheduler scheduler;
+
+  /// The SRAM of a strip in the recording.
+  uint32_t sramBuffer(const Strip &strip) const {
+    return recording ? firstSram + uint32_t(strip.index) : 0;
+  }
+  /// Who reads exit channels at `row`, in the recording.
+  int exitReader(int row) const { return int(image.strips.size()) + row; }
 
   Channel &channel(const Strip &strip, int color);
   /// The channel behind the east edge at `row`.
@@ -120,6 +129,7 @@ private:
 
   std::atomic<uint64_t> *const furthestLaunch;
   const size_t channelWords, channelBytes;
+  uint32_t firstSram = 0;
   const uint64_t workLimit;
   std::atomic<uint64_t> spent{0};
   std::vector<std::unique_ptr<Wiring>> wiring;

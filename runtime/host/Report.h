@@ -36,7 +36,10 @@ struct RunReport {
   uint64_t tokens = 0; ///< of a run; 0: the model knows no tokens
   std::vector<KernelReport> kernels;
   uint64_t instructions = 0, elements = 0; ///< vector instructions, all PEs
-  double seconds = 0;
+  double seconds = 0; ///< of the host: the shortest of `runs`
+  double firstSeconds = 0;
+  uint64_t runs = 1;
+  bool replayed = false; ///< runs after the first replay its operations
 
   /// On the wafer, at the clock of the machine.
   double wallClock() const { return cycles / (clockGhz * 1e9); }
@@ -49,7 +52,8 @@ struct RunReport {
   std::string json() const;
 };
 
-RunReport makeReport(const program::Program &program, const SessionRun &run);
+RunReport makeReport(const program::Program &program,
+                     const std::vector<SessionRun> &runs);
 
 } // namespace wsec::runtime
 

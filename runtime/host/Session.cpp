@@ -138,16 +138,19 @@ SessionRun Session::run(EmulatorOptions options, Progress *progress) {
   requireInputs();
   ran = false;
   store.clearOutputs();
-  MemoryX memory(store);
-  if (progress) {
-    progress->total = memory.wordsIn();
+  if (progress)
     options.furthestLaunch = &progress->launch;
+  if (!emulator || !(options == emulatorOptions)) {
+    emulator = std::make_unique<Emulator>(program(), options);
+    emulatorOptions = options;
   }
-  CountingPort port(memory, progress);
-  Emulator emulator(program(), options);
   SessionRun result;
   auto start = std::chrono::steady_clock::now();
-  result.emulator = emulator.run(port);
+  MemoryX memory(store);
+  if (progress)
+    progress->total = memory.wordsIn();
+  CountingPort port(memory, progress);
+  result.emulator = emulator->run(port);
   memory.finish();
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   result.seconds = took.count();

@@ -16,7 +16,7 @@ namespace wsec::runtime {
 /// What a run gave besides tensors.
 struct SessionRun {
   RunResult emulator;
-  double seconds = 0;               ///< of the host, for the run alone
+  double seconds = 0;               ///< of the host, for this run
   uint64_t streamedWeightBytes = 0; ///< f32 words of weights and constants
 };
 
@@ -51,7 +51,8 @@ public:
   /// type or shape is another.
   void bind(const std::string &name, HostTensor tensor);
 
-  /// Runs the program. Every input must be bound.
+  /// Runs the program. Every input must be bound. Runs with equal options
+  /// share what one has prepared for the next.
   SessionRun run(EmulatorOptions options = {}, Progress *progress = nullptr);
 
   /// An output of the last run.
@@ -64,6 +65,8 @@ private:
 
   std::shared_ptr<const LoadedProgram> loaded;
   TensorStore store;
+  std::unique_ptr<Emulator> emulator; ///< of the last run
+  EmulatorOptions emulatorOptions;
   bool ran = false;
 };
 

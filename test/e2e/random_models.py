@@ -78,6 +78,12 @@ def run_one(seed, index, only, work):
                           "--quiet", "--threads=1"], capture_output=True, text=True, check=False)
     if ran.returncode:
         return "crashed", where, f"wse-run exit {ran.returncode}\n{ran.stderr[-2000:]}"
+    repeated = work / f"{seed}-{index}-repeated.npz"
+    subprocess.run(["wse-run", program, "--inputs", inputs, "--outputs", repeated, "--quiet",
+                    "--threads=2", "--repeat=2"], check=True)
+    if outputs.read_bytes() != repeated.read_bytes():
+        return "wrong", where, "a replayed run gives other numbers"
+    repeated.unlink()
     actual = np.load(outputs)
     for name, value in expected.items():
         error = difference(value, actual[name])

@@ -28,6 +28,10 @@ the run
   --engine=burst         the engine (wavelet is not available yet)
   --threads=N            worker threads (default: one per core); changes
                          neither values nor cycles
+  --repeat=N             run N times in one session and report the shortest
+                         run, and the first: that one is recorded, the others
+                         execute the same operations on the inputs anew
+                         (default 1)
   --report=FILE.json     write what the report prints
   --quiet                print nothing but errors
 
@@ -56,13 +60,13 @@ double tolerance(const std::string &flag, const std::string &value) {
   return number;
 }
 
-unsigned threadCount(const std::string &value) {
-  constexpr unsigned long most = 1024;
+unsigned count(const std::string &flag, const std::string &value,
+               unsigned long most) {
   char *end = nullptr;
   unsigned long number = std::strtoul(value.c_str(), &end, 10);
   if (value.empty() || value[0] < '0' || value[0] > '9' || *end != 0 ||
       number < 1 || number > most)
-    throw UsageError("--threads wants a number from 1 to " +
+    throw UsageError(flag + " wants a number from 1 to " +
                      std::to_string(most) + ", found '" + value + "'");
   return unsigned(number);
 }
@@ -102,7 +106,12 @@ Flags parseFlags(int argc, char **argv) {
          flags.tolerance.relative = tolerance("--rtol", value);
        }},
       {"--threads",
-       [&](const std::string &value) { flags.threads = threadCount(value); }}};
+       [&](const std::string &value) {
+         flags.threads = count("--threads", value, 1024);
+       }},
+      {"--repeat", [&](const std::string &value) {
+         flags.repeat = count("--repeat", value, 1000000);
+       }}};
 
   for (int i = 1; i < argc; ++i) {
     std::string argument = argv[i];

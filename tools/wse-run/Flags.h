@@ -29,6 +29,7 @@ struct Flags {
   runtime::Tolerance tolerance;
   std::string engine = "burst";
   unsigned threads = 0;
+  unsigned repeat = 1;
   bool quiet = false;
   bool help = false;
   bool version = false;

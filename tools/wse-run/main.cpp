@@ -112,12 +112,17 @@ static void checkOutputs(const Session &session, const Flags &flags) {
   checkOutputPaths(written, read);
 }
 
-static SessionRun runSession(Session &session, const Flags &flags) {
+static std::vector<SessionRun> runSession(Session &session,
+                                          const Flags &flags) {
   Progress progress;
   ProgressLine line(session.program(), progress, !flags.quiet);
   EmulatorOptions options;
   options.threads = flags.threads;
-  return session.run(options, &progress);
+  options.replay = flags.repeat > 1;
+  std::vector<SessionRun> runs;
+  for (unsigned i = 0; i < flags.repeat; ++i)
+    runs.push_back(session.run(options, &progress));
+  return runs;
 }
 
 static int runProgram(const Flags &flags) {
@@ -134,8 +139,7 @@ static int runProgram(const Flags &flags) {
       readReferences(session, flags, std::move(testData.outputs));
   checkOutputs(session, flags);
 
-  SessionRun run = runSession(session, flags);
-  RunReport report = makeReport(session.program(), run);
+  RunReport report = makeReport(session.program(), runSession(session, flags));
   if (!flags.quiet)
     std::fputs(report.text().c_str(), stdout);
   OutputFiles files;

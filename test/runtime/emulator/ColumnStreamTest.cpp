@@ -110,8 +110,12 @@ TEST(ColumnStreamTest, WindowsDoNotDependOnTheHostsViews) {
   for (size_t length : {size_t(0), size_t(1), size_t(5), size_t(7)}) {
     Load load;
     load.feed(length);
-    Emulator(load.builder.finish(), {2}).run(load.host);
-    load.check();
+    Emulator emulator(load.builder.finish(), {.threads = 2, .replay = true});
+    for (bool replayed : {false, true}) {
+      load.host.rewind();
+      EXPECT_EQ(emulator.run(load.host).replayed, replayed);
+      load.check();
+    }
   }
 }
 
@@ -204,6 +208,11 @@ TEST_P(FunnelTest, GathersAndCastsWithinGroups) {
     RunResult result = Emulator(builder.finish(), {threads}).run(host);
     EXPECT_TRUE(cycles == 0 || cycles == result.cycles);
     cycles = result.cycles;
+    Emulator replaying(builder.finish(), {.threads = threads, .replay = true});
+    for (bool replayed : {false, true}) {
+      host.rewind();
+      EXPECT_EQ(replaying.run(host).replayed, replayed);
+    }
     for (int row = 0; row < height; ++row) {
       std::vector<float> expected;
       for (int r = row / group * group; r < row / group * group + group; ++r)

@@ -109,6 +109,13 @@ TEST(RowChainTest, ThreadsChangeNeitherValuesNorCycles) {
       EXPECT_EQ(other.vectorInstructions, one.vectorInstructions);
       EXPECT_EQ(other.operations, one.operations);
     }
+    Emulator replaying(reduce.builder.finish(),
+                       {.threads = threads, .replay = true});
+    for (bool replayed : {false, true}) {
+      reduce.host.rewind();
+      EXPECT_EQ(replaying.run(reduce.host).replayed, replayed);
+      EXPECT_EQ(reduce.host.outputs, values);
+    }
   }
 }
 

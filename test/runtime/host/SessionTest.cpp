@@ -69,7 +69,7 @@ TEST(SessionTest, NamesWhatDoesNotFit) {
 TEST(ReportTest, HasTheSchema) {
   Session session(negation());
   session.bind("x", floats({1, 2, 3, 4}));
-  RunReport report = makeReport(session.program(), session.run());
+  RunReport report = makeReport(session.program(), {session.run()});
   auto json = nlohmann::json::parse(report.json());
   EXPECT_EQ(json["model"]["name"], "negation");
   EXPECT_EQ(json["machine"]["clock_ghz"], 0.85);

@@ -133,8 +133,20 @@ class WseRunTest(unittest.TestCase):
         _, error = self.run_tool("--input", "x=x.npy", code=1)
         self.assertIn("WeightFileChanged: the bundled weight data", error)
 
+    def test_repeated_runs_are_replayed(self):
+        self.run_tool("--input", "x=x.npy", "--output", "y=once.npy", "--quiet")
+        out, _ = self.run_tool("--input", "x=x.npy", "--output", "y=y.npy", "--repeat=3",
+                               "--report=r.json")
+        self.assertIn("the shortest of 3 runs", out)
+        time = json.loads((self.folder / "r.json").read_text())["time"]
+        self.assertTrue(time["replayed"])
+        self.assertEqual(time["runs"], 3)
+        self.assertLessEqual(time["emulate_s"], time["first_emulate_s"])
+        self.assertEqual((self.folder / "y.npy").read_bytes(),
+                         (self.folder / "once.npy").read_bytes())
+
     def test_usage(self):
-        for flags in (["--nope"], ["--input"], ["--input", "x"], ["--threads=0"],
+        for flags in (["--nope"], ["--input"], ["--input", "x"], ["--threads=0"], ["--repeat=0"],
                       ["--atol=x"], ["--engine=steam"], ["second.wafer"]):
             self.run_tool(*flags, code=2)
         self.run_tool(code=2, program=False)
