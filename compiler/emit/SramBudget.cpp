@@ -2,6 +2,8 @@
 
 #include "compiler/emit/SramBudget.h"
 
+#include "llvm/ADT/StringMap.h"
+
 using namespace mlir;
 
 namespace wsec::emit {
@@ -9,7 +11,11 @@ namespace wsec::emit {
 /// How many buffers an error lists.
 static constexpr size_t kShownBuffers = 5;
 
-static void noteLargest(InFlightDiagnostic &error, pe::ClassOp op) {
+static void noteLargest(InFlightDiagnostic &error, pe::ClassOp op,
+                        const program::PEClassT &table) {
+  llvm::StringMap<uint32_t> addresses;
+  for (const auto &buffer : table.buffers)
+    addresses[buffer->name] = buffer->address;
   SmallVector<pe::BufferOp> buffers(op.getOps<pe::BufferOp>());
   llvm::sort(buffers, [](pe::BufferOp a, pe::BufferOp b) {
     return std::make_tuple(b.getBytes(), a.getSymName()) <
@@ -18,7 +24,7 @@ static void noteLargest(InFlightDiagnostic &error, pe::ClassOp op) {
   for (pe::BufferOp buffer : ArrayRef(buffers).take_front(kShownBuffers)) {
     Diagnostic &note = error.attachNote(buffer.getLoc());
     note << "buffer @" << buffer.getSymName() << " takes " << buffer.getBytes()
-         << " bytes at " << buffer.getAddress();
+         << " bytes at " << addresses.lookup(buffer.getSymName());
     if (buffer.getNode())
       note << " for node '" << *buffer.getNode() << "'";
   }
@@ -41,7 +47,7 @@ static LogicalResult checkClass(pe::ClassOp op, const program::PEClassT &table,
                  << table.code_bytes << ", host runtime "
                  << machine.runtime_bytes
                  << "); a larger mesh makes each PE's share smaller";
-    noteLargest(error, op);
+    noteLargest(error, op, table);
     return failure();
   }
   if (lowest && lowest->address < codeEnd)

@@ -1,20 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Scalars, buffers and routines of a class.
+// Scalars, routines and tasks of a class.
 
 #include "compiler/emit/Translation.h"
+
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
 namespace wsec::emit {
 
 // The schema's enumerations are the dialect's, number by number.
-static_assert(int(pe::Opcode::Select) == int(program::Opcode::Select) &&
+static_assert(int(pe::Opcode::BitXor) == int(program::Opcode::BitXor) &&
+              int(pe::Opcode::Select) == int(program::Opcode::Select) &&
               int(pe::Opcode::Fmac) == int(program::Opcode::Fmac) &&
               int(pe::Opcode::Sigmoid) == int(program::Opcode::Sigmoid));
 static_assert(int(pe::ScalarKind::TileIndex) ==
                   int(program::ScalarOp::TileIndex) &&
               int(pe::ScalarKind::Equal) == int(program::ScalarOp::Equal));
+static_assert(int(pe::ScalarKind::BitAnd) == int(program::ScalarOp::BitAnd) &&
+              int(pe::ScalarKind::ShiftRight) ==
+                  int(program::ScalarOp::ShiftRight));
+static_assert(int(pe::PopMode::OnAdvance) == int(program::PopMode::OnAdvance));
+static_assert(int(pe::SwitchCommand::Teardown) ==
+              int(program::SwitchCommand::Teardown));
+static_assert(int(pe::TaskKind::Control) == int(program::TaskKind::Control));
+static_assert(int(pe::FilterKind::Counter) ==
+              int(program::FilterKind::Counter));
+static_assert(int(pe::CopyOrder::Column) == int(program::CopyOrder::Column));
 static_assert(int(pe::Port::Ramp) == int(program::Port::Ramp));
 static_assert(int(pe::Role::Constant) == int(program::TensorRole::Constant));
 static_assert(int(pe::Direction::Out) == int(program::Direction::Out));
@@ -60,6 +73,8 @@ program::Term ScalarTable::term(Value value, int64_t scale,
   if (auto variable = dyn_cast<BlockArgument>(value))
     return program::Term(program::TermKind::Loop, loopDepth(variable),
                          narrowScale);
+  if (auto local = locals.find(value); local != locals.end())
+    return program::Term(program::TermKind::Local, local->second, narrowScale);
   return program::Term(
       program::TermKind::Scalar,
       narrow.to<uint16_t>(numbers.lookup(value), "number of a scalar"),
@@ -75,6 +90,12 @@ std::unique_ptr<program::AffineT> ScalarTable::affine(const pe::Affine &affine,
   return result;
 }
 
+uint16_t ScalarTable::addLocal(Value value, Narrower &narrow) {
+  int64_t number = locals.size();
+  locals[value] = number;
+  return narrow.to<uint16_t>(number, "number of a local");
+}
+
 int16_t ScalarTable::guard(Value value, Narrower &narrow) const {
   if (!value)
     return -1;
@@ -85,27 +106,76 @@ int16_t ScalarTable::guard(Value value, Narrower &narrow) const {
 // Instructions
 //===----------------------------------------------------------------------===//
 
+using Body = std::vector<std::unique_ptr<program::StatementT>>;
+
 namespace {
+/// Translates routines and tasks; their locals are named as they are met.
 class CodeTranslator {
 public:
-  CodeTranslator(const ScalarTable &scalars,
-                 const llvm::StringMap<int64_t> &buffers)
-      : scalars(scalars), buffers(buffers) {}
+  CodeTranslator(ScalarTable &scalars, const llvm::StringMap<int64_t> &buffers,
+                 const llvm::StringMap<int64_t> &tasks)
+      : scalars(scalars), buffers(buffers), tasks(tasks) {}
 
-  using Body = std::vector<std::unique_ptr<program::StatementT>>;
-  LogicalResult translate(Block &block, Body &body);
+  LogicalResult translateCode(Block &block, Body &body) {
+    scalars.forgetLocals();
+    return translateBody(block, body);
+  }
 
 private:
+  LogicalResult translateBody(Block &block, Body &body);
   std::unique_ptr<program::OperandT> operand(const pe::Operand &operand,
                                              Narrower &narrow);
+  void fabricOperand(const pe::Operand &operand, program::OperandT &result,
+                     Narrower &narrow);
+  uint16_t buffer(StringRef name, Narrower &narrow);
+  std::unique_ptr<program::AffineT> affine(pe::AffineAttr affine,
+                                           ValueRange values, Narrower &narrow);
+
   LogicalResult translate(pe::VectorOp op, program::StatementT &statement);
   LogicalResult translate(pe::ForOp op, program::StatementT &statement);
   LogicalResult translate(pe::AwaitOp op, program::StatementT &statement);
+  LogicalResult translate(pe::ComputeOp op, program::StatementT &statement);
+  LogicalResult translate(pe::LoadOp op, program::StatementT &statement);
+  LogicalResult translate(pe::StoreOp op, program::StatementT &statement);
+  LogicalResult translate(pe::IfOp op, program::StatementT &statement);
+  LogicalResult translate(pe::ControlOp op, program::StatementT &statement);
+  LogicalResult translate(pe::ClockOp op, program::StatementT &statement);
+  LogicalResult translate(pe::SetRouteOp op, program::StatementT &statement);
+  LogicalResult setTask(StringRef task, program::TaskAction action,
+                        program::StatementT &statement);
 
-  const ScalarTable &scalars;
-  const llvm::StringMap<int64_t> &buffers;
+  ScalarTable &scalars;
+  const llvm::StringMap<int64_t> &buffers, &tasks;
 };
 } // namespace
+
+uint16_t CodeTranslator::buffer(StringRef name, Narrower &narrow) {
+  return narrow.to<uint16_t>(buffers.lookup(name), "number of a buffer");
+}
+
+std::unique_ptr<program::AffineT> CodeTranslator::affine(pe::AffineAttr affine,
+                                                         ValueRange values,
+                                                         Narrower &narrow) {
+  return scalars.affine(pe::decode(affine, values), narrow);
+}
+
+void CodeTranslator::fabricOperand(const pe::Operand &operand,
+                                   program::OperandT &result,
+                                   Narrower &narrow) {
+  result.kind = program::OperandKind::Fabric;
+  result.color = scalars.affine(operand.color, narrow);
+  result.depth = operand.depth;
+  if (operand.window) {
+    result.window_offset = scalars.affine(operand.window->first, narrow);
+    result.window_total = scalars.affine(operand.window->second, narrow);
+  }
+  if (operand.type)
+    result.type = translateType(operand.type);
+  if (operand.pair)
+    result.packing = program::Packing::Pair;
+  if (operand.index)
+    result.index = scalars.affine(*operand.index, narrow);
+}
 
 std::unique_ptr<program::OperandT>
 CodeTranslator::operand(const pe::Operand &operand, Narrower &narrow) {
@@ -113,20 +183,13 @@ CodeTranslator::operand(const pe::Operand &operand, Narrower &narrow) {
   switch (operand.kind) {
   case pe::Operand::Kind::Memory:
     result->kind = program::OperandKind::Memory;
-    result->buffer = narrow.to<uint16_t>(buffers.lookup(operand.buffer),
-                                         "number of a buffer");
+    result->buffer = buffer(operand.buffer, narrow);
     result->offset = scalars.affine(operand.offset, narrow);
     for (int64_t stride : operand.strides)
       result->strides.push_back(narrow.to<int32_t>(stride, "stride"));
     break;
   case pe::Operand::Kind::Fabric:
-    result->kind = program::OperandKind::Fabric;
-    result->color = scalars.affine(operand.color, narrow);
-    result->depth = operand.depth;
-    if (operand.window) {
-      result->window_offset = scalars.affine(operand.window->first, narrow);
-      result->window_total = scalars.affine(operand.window->second, narrow);
-    }
+    fabricOperand(operand, *result, narrow);
     break;
   case pe::Operand::Kind::Immediate:
     result->kind = program::OperandKind::Immediate;
@@ -152,6 +215,13 @@ LogicalResult CodeTranslator::translate(pe::VectorOp op,
   if (op.getThread())
     instruction.thread = narrow.to<int8_t>(*op.getThread(), "microthread");
   instruction.line_buffer = op.getLineBuffer();
+  if (op.getActivate())
+    instruction.activate = tasks.lookup(*op.getActivate());
+  if (op.getUnblock())
+    instruction.unblock = tasks.lookup(*op.getUnblock());
+  instruction.advance_switch = op.getAdvance();
+  if (op.getEndOnControl())
+    instruction.on_control = program::OnControl::End;
   statement.kind.Set(std::move(instruction));
   return failure(narrow.hasFailed());
 }
@@ -162,7 +232,7 @@ LogicalResult CodeTranslator::translate(pe::ForOp op,
   program::LoopT loop;
   loop.count = scalars.affine(op.getCountAffine(), narrow);
   loop.guard = scalars.guard(op.getGuard(), narrow);
-  if (failed(translate(op.getBody().front(), loop.body)))
+  if (failed(translateBody(op.getBody().front(), loop.body)))
     return failure();
   statement.kind.Set(std::move(loop));
   return failure(narrow.hasFailed());
@@ -177,19 +247,133 @@ LogicalResult CodeTranslator::translate(pe::AwaitOp op,
   return success();
 }
 
-LogicalResult CodeTranslator::translate(Block &block, Body &body) {
+//===----------------------------------------------------------------------===//
+// Scalar code
+//===----------------------------------------------------------------------===//
+
+LogicalResult CodeTranslator::translate(pe::ComputeOp op,
+                                        program::StatementT &statement) {
+  Narrower narrow(op);
+  program::ComputeT compute;
+  compute.op = static_cast<program::ScalarOp>(op.getKind());
+  std::unique_ptr<program::AffineT> *inputs[] = {&compute.a, &compute.b,
+                                                 &compute.c};
+  for (auto [slot, input] :
+       llvm::zip(inputs, op.getInputs().getAsRange<pe::AffineAttr>()))
+    *slot = affine(input, op.getValues(), narrow);
+  compute.local = scalars.addLocal(op.getResult(), narrow);
+  statement.kind.Set(std::move(compute));
+  return failure(narrow.hasFailed());
+}
+
+LogicalResult CodeTranslator::translate(pe::LoadOp op,
+                                        program::StatementT &statement) {
+  Narrower narrow(op);
+  program::LoadT load;
+  load.buffer = buffer(op.getBuffer(), narrow);
+  load.offset = affine(op.getOffset(), op.getValues(), narrow);
+  load.local = scalars.addLocal(op.getResult(), narrow);
+  statement.kind.Set(std::move(load));
+  return failure(narrow.hasFailed());
+}
+
+LogicalResult CodeTranslator::translate(pe::StoreOp op,
+                                        program::StatementT &statement) {
+  Narrower narrow(op);
+  program::StoreT store;
+  store.buffer = buffer(op.getBuffer(), narrow);
+  store.offset = affine(op.getOffset(), op.getValues(), narrow);
+  store.value = affine(op.getValue(), op.getValues(), narrow);
+  statement.kind.Set(std::move(store));
+  return failure(narrow.hasFailed());
+}
+
+LogicalResult CodeTranslator::translate(pe::IfOp op,
+                                        program::StatementT &statement) {
+  Narrower narrow(op);
+  program::IfT branch;
+  branch.condition = affine(op.getCondition(), op.getValues(), narrow);
+  if (failed(translateBody(op.getThen().front(), branch.then)))
+    return failure();
+  if (!op.getOtherwise().empty() &&
+      failed(translateBody(op.getOtherwise().front(), branch.otherwise)))
+    return failure();
+  statement.kind.Set(std::move(branch));
+  return failure(narrow.hasFailed());
+}
+
+LogicalResult CodeTranslator::setTask(StringRef task,
+                                      program::TaskAction action,
+                                      program::StatementT &statement) {
+  program::SetTaskT set;
+  set.action = action;
+  set.task = tasks.lookup(task);
+  statement.kind.Set(std::move(set));
+  return success();
+}
+
+LogicalResult CodeTranslator::translate(pe::ControlOp op,
+                                        program::StatementT &statement) {
+  Narrower narrow(op);
+  program::SendControlT control;
+  control.color = affine(op.getColor(), op.getValues(), narrow);
+  for (int32_t command : op.getCommands())
+    control.commands.push_back(static_cast<program::SwitchCommand>(command));
+  if (op.getTask())
+    control.task = narrow.to<int16_t>(*op.getTask(), "control task");
+  if (op.getData())
+    control.data = affine(*op.getData(), op.getValues(), narrow);
+  statement.kind.Set(std::move(control));
+  return failure(narrow.hasFailed());
+}
+
+LogicalResult CodeTranslator::translate(pe::ClockOp op,
+                                        program::StatementT &statement) {
+  Narrower narrow(op);
+  program::ReadClockT clock;
+  clock.buffer = buffer(op.getBuffer(), narrow);
+  clock.offset = affine(op.getOffset(), op.getValues(), narrow);
+  statement.kind.Set(std::move(clock));
+  return failure(narrow.hasFailed());
+}
+
+LogicalResult CodeTranslator::translate(pe::SetRouteOp op,
+                                        program::StatementT &statement) {
+  Narrower narrow(op);
+  program::SetRouteT route;
+  route.color = affine(op.getColor(), op.getValues(), narrow);
+  route.receive = static_cast<program::Port>(op.getReceive());
+  route.transmit = static_cast<uint8_t>(op.getTransmit());
+  statement.kind.Set(std::move(route));
+  return failure(narrow.hasFailed());
+}
+
+LogicalResult CodeTranslator::translateBody(Block &block, Body &body) {
   for (Operation &op : block) {
     auto &statement =
         *body.emplace_back(std::make_unique<program::StatementT>());
-    LogicalResult result = success();
-    if (auto vector = dyn_cast<pe::VectorOp>(op))
-      result = translate(vector, statement);
-    else if (auto loop = dyn_cast<pe::ForOp>(op))
-      result = translate(loop, statement);
-    else if (auto await = dyn_cast<pe::AwaitOp>(op))
-      result = translate(await, statement);
-    else
-      result = op.emitOpError("is not code; scalars stand in the class");
+    auto result =
+        llvm::TypeSwitch<Operation *, LogicalResult>(&op)
+            .Case<pe::VectorOp, pe::ForOp, pe::AwaitOp, pe::ComputeOp,
+                  pe::LoadOp, pe::StoreOp, pe::IfOp, pe::ControlOp, pe::ClockOp,
+                  pe::SetRouteOp>(
+                [&](auto known) { return translate(known, statement); })
+            .Case([&](pe::ActivateOp activate) {
+              return setTask(activate.getTask(), program::TaskAction::Activate,
+                             statement);
+            })
+            .Case([&](pe::BlockOp block) {
+              return setTask(block.getTask(), program::TaskAction::Block,
+                             statement);
+            })
+            .Case([&](pe::UnblockOp unblock) {
+              return setTask(unblock.getTask(), program::TaskAction::Unblock,
+                             statement);
+            })
+            .Default([](Operation *other) {
+              return other->emitOpError(
+                  "is not code; scalars stand in the class");
+            });
     if (failed(result))
       return failure();
   }
@@ -204,37 +388,102 @@ static LogicalResult translateBuffer(pe::BufferOp op,
                                      program::BufferT &result) {
   Narrower narrow(op);
   result.name = op.getSymName().str();
-  result.address = narrow.to<uint32_t>(op.getAddress(), "address");
+  result.address = narrow.to<uint32_t>(op.getAddress().value_or(0), "address");
   result.bytes = narrow.to<uint32_t>(op.getBytes(), "size");
   result.type = translateType(op.getType());
   result.onnx_node = op.getNode().value_or("").str();
   return failure(narrow.hasFailed());
 }
 
+static LogicalResult translateQueue(pe::QueueOp op,
+                                    program::QueueBindingT &result) {
+  Narrower narrow(op);
+  result.color = narrow.to<uint8_t>(op.getColor(), "color");
+  result.queue = narrow.to<uint8_t>(op.getQueue(), "queue");
+  result.output = op.getKind() == pe::QueueKind::Output;
+  return failure(narrow.hasFailed());
+}
+
+static LogicalResult translateFilter(pe::FilterOp op,
+                                     const ScalarTable &scalars,
+                                     program::FilterT &result) {
+  Narrower narrow(op);
+  auto affine = [&](pe::AffineAttr attribute) {
+    return scalars.affine(pe::decode(attribute, op.getValues()), narrow);
+  };
+  result.color = narrow.to<uint8_t>(op.getColor(), "color");
+  result.kind = static_cast<program::FilterKind>(op.getKind());
+  result.min = affine(op.getMin());
+  result.max = affine(op.getMax());
+  if (op.getLimit())
+    result.limit = affine(*op.getLimit());
+  return failure(narrow.hasFailed());
+}
+
+static LogicalResult translateTask(pe::TaskOp op,
+                                   const llvm::StringMap<int64_t> &buffers,
+                                   CodeTranslator &code,
+                                   program::TaskT &result) {
+  Narrower narrow(op);
+  result.name = op.getSymName().str();
+  result.kind = static_cast<program::TaskKind>(op.getKind());
+  result.id = narrow.to<uint8_t>(op.getId(), "task id");
+  result.blocked = op.getBlocked();
+  if (op.getWord())
+    result.word_buffer = buffers.lookup(*op.getWord());
+  if (op.getIndex())
+    result.index_buffer = buffers.lookup(*op.getIndex());
+  if (failed(code.translateCode(op.getBody().front(), result.body)))
+    return failure();
+  return failure(narrow.hasFailed());
+}
+
+/// A new element of a vector of tables.
+template <typename Table>
+static Table &append(std::vector<std::unique_ptr<Table>> &tables) {
+  return *tables.emplace_back(std::make_unique<Table>());
+}
+
+static LogicalResult translateMembers(pe::ClassOp op,
+                                      const ScalarTable &scalars,
+                                      program::PEClassT &result) {
+  for (auto buffer : op.getOps<pe::BufferOp>())
+    if (failed(translateBuffer(buffer, append(result.buffers))))
+      return failure();
+  for (auto queue : op.getOps<pe::QueueOp>())
+    if (failed(translateQueue(queue, append(result.queues))))
+      return failure();
+  for (auto filter : op.getOps<pe::FilterOp>())
+    if (failed(translateFilter(filter, scalars, append(result.filters))))
+      return failure();
+  return success();
+}
+
 LogicalResult translateClass(pe::ClassOp op, const SymbolNumbers &numbers,
                              program::PEClassT &result) {
   result.name = op.getSymName().str();
+  result.code_bytes = pe::codeBytes(op);
   for (auto rect : op.getRects().getAsRange<pe::RectAttr>())
     result.rects.push_back(translateRect(rect));
   ScalarTable scalars;
-  if (failed(scalars.build(op.getBody().front(), result.scalars)))
+  if (failed(scalars.build(op.getBody().front(), result.scalars)) ||
+      failed(translateMembers(op, scalars, result)))
     return failure();
-  llvm::StringMap<int64_t> buffers;
-  for (auto buffer : op.getOps<pe::BufferOp>()) {
+  llvm::StringMap<int64_t> buffers, tasks;
+  for (auto buffer : op.getOps<pe::BufferOp>())
     buffers.try_emplace(buffer.getSymName(), buffers.size());
-    if (failed(
-            translateBuffer(buffer, *result.buffers.emplace_back(
-                                        std::make_unique<program::BufferT>()))))
-      return failure();
-  }
-  CodeTranslator code(scalars, buffers);
+  for (auto task : op.getOps<pe::TaskOp>())
+    tasks.try_emplace(task.getSymName(), tasks.size());
+  CodeTranslator code(scalars, buffers, tasks);
   for (auto routine : op.getOps<pe::RoutineOp>()) {
-    auto &table =
-        *result.routines.emplace_back(std::make_unique<program::RoutineT>());
+    program::RoutineT &table = append(result.routines);
     table.id = numbers.routines.lookup(routine.getSymName());
-    if (failed(code.translate(routine.getBody().front(), table.body)))
+    if (failed(code.translateCode(routine.getBody().front(), table.body)))
       return failure();
   }
+  for (auto task : op.getOps<pe::TaskOp>())
+    if (failed(translateTask(task, buffers, code, append(result.tasks))))
+      return failure();
   return success();
 }
 

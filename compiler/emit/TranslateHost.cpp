@@ -50,6 +50,22 @@ LogicalResult translateTensor(pe::TensorOp op, const SymbolNumbers &numbers,
   return success();
 }
 
+LogicalResult translateCopy(pe::CopyOp op, const SymbolNumbers &numbers,
+                            program::ProgramT &result) {
+  Narrower narrow(op);
+  program::HostCopyT copy;
+  copy.direction = static_cast<program::Direction>(op.getDirection());
+  copy.tensor = numbers.tensors.lookup(op.getTensor());
+  copy.buffer = op.getBuffer().str();
+  copy.rect = std::make_unique<program::Rect>(translateRect(op.getRect()));
+  copy.elements = narrow.to<uint32_t>(op.getElements(), "number of elements");
+  copy.order = static_cast<program::CopyOrder>(op.getOrder());
+  copy.launch = result.launches.size();
+  result.copies.push_back(
+      std::make_unique<program::HostCopyT>(std::move(copy)));
+  return failure(narrow.hasFailed());
+}
+
 static LogicalResult translateSegment(pe::SegmentOp op,
                                       const ScalarTable &scalars,
                                       const SymbolNumbers &numbers,

@@ -20,11 +20,65 @@ program::ElementType translateType(Type type) {
     return program::ElementType::BF16;
   if (type.isInteger(32))
     return program::ElementType::I32;
+  if (type.isInteger(16))
+    return program::ElementType::I16;
   if (type.isInteger(64))
     return program::ElementType::I64;
   if (type.isInteger(1))
     return program::ElementType::Bool;
   return program::ElementType::F32;
+}
+
+static void copyLimits(const Machine &machine, program::MachineT &result) {
+  result.name = machine.name;
+  result.fabric_width = machine.fabricWidth;
+  result.fabric_height = machine.fabricHeight;
+  result.width = machine.width;
+  result.height = machine.height;
+  result.clock_ghz = machine.clockGhz;
+  result.sram_bytes = machine.sramBytes;
+  result.runtime_bytes = machine.runtimeBytes;
+  result.colors = machine.colors;
+  result.reserved_colors = machine.reservedColors;
+  result.microthreads = machine.microthreads;
+  result.lanes = machine.lanes;
+  result.router_buffer_words = machine.routerBufferWords;
+  result.input_queue_words = machine.inputQueueWords;
+  result.output_queue_words = machine.outputQueueWords;
+  result.switch_positions = machine.switchPositions;
+  result.control_commands = machine.controlCommands;
+  result.local_tasks = machine.localTasks;
+  result.control_tasks = machine.controlTasks;
+}
+
+static void copyTimes(const Machine &machine, program::MachineT &result) {
+  result.hop_cycles = machine.hopCycles;
+  result.ramp_cycles = machine.rampCycles;
+  result.store_latency_cycles = machine.storeLatencyCycles;
+  result.turn_cycles = machine.turnCycles;
+  result.copy_rate = machine.copyRate;
+  result.add_rate = machine.addRate;
+  result.fmac_rate = machine.fmacRate;
+  result.copy_rate_16 = machine.copyRate16;
+  result.add_rate_16 = machine.addRate16;
+  result.fmac_rate_16 = machine.fmacRate16;
+  result.reduce_rate = machine.reduceRate;
+  result.vector_setup = machine.vectorSetup;
+  result.copy_setup = machine.copySetup;
+  result.axpy_setup = machine.axpySetup;
+  result.dot_setup = machine.dotSetup;
+  result.result_latency = machine.resultLatency;
+  result.map_overhead = machine.mapOverhead;
+  result.loop_overhead = machine.loopOverhead;
+  result.task_overhead = machine.taskOverhead;
+  result.function_cycles = machine.functionCycles;
+  result.divide_cycles = machine.divideCycles;
+  result.scalar_cycles = machine.scalarCycles;
+  result.load_cycles = machine.loadCycles;
+  result.store_cycles = machine.storeCycles;
+  result.branch_taken = machine.branchTaken;
+  result.branch_not_taken = machine.branchNotTaken;
+  result.async_issue = machine.asyncIssue;
 }
 
 static LogicalResult translateMachine(pe::ProgramOp op,
@@ -35,30 +89,8 @@ static LogicalResult translateMachine(pe::ProgramOp op,
     return op.emitOpError("machine: ") << error;
   if (auto wrong = machine->setMesh(op.getWidth(), op.getHeight()))
     return op.emitOpError() << *wrong;
-  result.name = machine->name;
-  result.fabric_width = machine->fabricWidth;
-  result.fabric_height = machine->fabricHeight;
-  result.width = machine->width;
-  result.height = machine->height;
-  result.clock_ghz = machine->clockGhz;
-  result.sram_bytes = machine->sramBytes;
-  result.runtime_bytes = machine->runtimeBytes;
-  result.colors = machine->colors;
-  result.reserved_colors = machine->reservedColors;
-  result.microthreads = machine->microthreads;
-  result.lanes = machine->lanes;
-  result.hop_cycles = machine->hopCycles;
-  result.ramp_cycles = machine->rampCycles;
-  result.store_latency_cycles = machine->storeLatencyCycles;
-  result.copy_rate = machine->copyRate;
-  result.add_rate = machine->addRate;
-  result.fmac_rate = machine->fmacRate;
-  result.vector_setup = machine->vectorSetup;
-  result.map_overhead = machine->mapOverhead;
-  result.loop_overhead = machine->loopOverhead;
-  result.task_overhead = machine->taskOverhead;
-  result.function_cycles = machine->functionCycles;
-  result.divide_cycles = machine->divideCycles;
+  copyLimits(*machine, result);
+  copyTimes(*machine, result);
   return success();
 }
 
@@ -69,6 +101,15 @@ static LogicalResult translateRoute(pe::RouteOp op,
   result.rect = std::make_unique<program::Rect>(translateRect(op.getRect()));
   result.receive = static_cast<program::Port>(op.getReceive());
   result.transmit = static_cast<uint8_t>(op.getTransmit());
+  if (ArrayAttr positions = op.getPositionsAttr())
+    for (auto position : positions.getAsRange<pe::PositionAttr>())
+      result.positions.emplace_back(
+          position.getReceive() ? static_cast<int8_t>(*position.getReceive())
+                                : int8_t(-1),
+          static_cast<uint8_t>(position.getTransmit()));
+  result.initial = narrow.to<uint8_t>(op.getInitial(), "position");
+  result.ring = op.getRing();
+  result.pop = static_cast<program::PopMode>(op.getPop());
   return failure(narrow.hasFailed());
 }
 
@@ -84,10 +125,36 @@ static void translateKernel(pe::KernelOp op, program::KernelT &result) {
   result.bound = op.getBound().str();
 }
 
+// What reports say about the launches of a routine that name no kernel: the
+// rectangle around all PEs that have the routine.
+static std::unique_ptr<program::KernelT> kernelOfRoutine(pe::ProgramOp program,
+                                                         StringRef routine) {
+  auto kernel = std::make_unique<program::KernelT>();
+  kernel->name = routine.str();
+  kernel->kind = "routine";
+  program::Rect around(INT32_MAX, 0, 1, INT32_MAX, 0, 1);
+  for (auto peClass : program.getOps<pe::ClassOp>())
+    if (llvm::any_of(peClass.getOps<pe::RoutineOp>(), [&](pe::RoutineOp op) {
+          return op.getSymName() == routine;
+        }))
+      for (auto rect : peClass.getRects().getAsRange<pe::RectAttr>())
+        around = program::Rect(std::min<int32_t>(around.x0(), rect.getX0()),
+                               std::max<int32_t>(around.x1(), rect.getX1()), 1,
+                               std::min<int32_t>(around.y0(), rect.getY0()),
+                               std::max<int32_t>(around.y1(), rect.getY1()), 1);
+  kernel->region = std::make_unique<program::Rect>(around);
+  return kernel;
+}
+
+static int64_t kernelNumber(pe::LaunchOp op, const SymbolNumbers &numbers) {
+  return op.getKernel() ? numbers.kernels.lookup(*op.getKernel())
+                        : numbers.routineKernels.lookup(op.getRoutine());
+}
+
 static void translateLaunch(pe::LaunchOp op, const SymbolNumbers &numbers,
                             program::LaunchT &result) {
   result.routine = numbers.routines.lookup(op.getRoutine());
-  result.kernel = numbers.kernels.lookup(op.getKernel());
+  result.kernel = kernelNumber(op, numbers);
   if (ArrayAttr streams = op.getStreamsAttr())
     for (auto stream : streams.getAsRange<FlatSymbolRefAttr>())
       result.streams.push_back(numbers.streams.lookup(stream.getValue()));
@@ -110,6 +177,11 @@ static SymbolNumbers numberSymbols(pe::ProgramOp program) {
       for (auto routine : peClass.getOps<pe::RoutineOp>())
         add(numbers.routines, routine.getSymName());
   }
+  for (auto launch : program.getOps<pe::LaunchOp>())
+    if (!launch.getKernel())
+      numbers.routineKernels.try_emplace(launch.getRoutine(),
+                                         numbers.kernels.size() +
+                                             numbers.routineKernels.size());
   return numbers;
 }
 
@@ -158,11 +230,15 @@ static LogicalResult translateOp(Operation &op, const SymbolNumbers &numbers,
         *result.classes.emplace_back(std::make_unique<program::PEClassT>());
     if (failed(translateClass(peClass, numbers, table)))
       return failure();
-    table.code_bytes = pe::codeBytes(peClass);
     return success();
   }
+  if (auto copy = dyn_cast<pe::CopyOp>(op))
+    return translateCopy(copy, numbers, result);
   return op.emitOpError("does not belong in a pe.program");
 }
+
+/// Stands where a program has no command color.
+static constexpr uint64_t kRemoteCalls = 255;
 
 LogicalResult translateProgram(pe::ProgramOp op, program::ProgramT &result) {
   result.version = runtime::programVersion;
@@ -172,8 +248,8 @@ LogicalResult translateProgram(pe::ProgramOp op, program::ProgramT &result) {
   if (failed(translateMachine(op, *result.machine)))
     return failure();
   Narrower narrow(op);
-  result.command_color =
-      narrow.to<uint8_t>(op.getCommandColor(), "command color");
+  result.command_color = narrow.to<uint8_t>(
+      op.getCommandColor().value_or(kRemoteCalls), "command color");
   if (narrow.hasFailed())
     return failure();
   countWeights(op, result);
@@ -181,7 +257,10 @@ LogicalResult translateProgram(pe::ProgramOp op, program::ProgramT &result) {
   for (Operation &inner : op.getBody().getOps())
     if (failed(translateOp(inner, numbers, result)))
       return failure();
-  return success();
+  for (auto launch : op.getOps<pe::LaunchOp>())
+    if (size_t(kernelNumber(launch, numbers)) == result.kernels.size())
+      result.kernels.push_back(kernelOfRoutine(op, launch.getRoutine()));
+  return placeBuffers(op, result);
 }
 
 } // namespace wsec::emit

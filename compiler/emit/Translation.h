@@ -36,7 +36,8 @@ private:
   bool failed = false;
 };
 
-/// The scalars of a class or stream that code uses, numbered in their order.
+/// The scalars of a class or stream that code uses, numbered in their order,
+/// and the locals of the routine or task being translated.
 class ScalarTable {
 public:
   llvm::LogicalResult build(mlir::Block &block,
@@ -47,9 +48,12 @@ public:
                                            Narrower &narrow) const;
   /// Number of a guard; -1 when there is none.
   int16_t guard(mlir::Value value, Narrower &narrow) const;
+  /// Numbers a value that code computes. Code starts without any.
+  uint16_t addLocal(mlir::Value value, Narrower &narrow);
+  void forgetLocals() { locals.clear(); }
 
 private:
-  llvm::DenseMap<mlir::Value, int64_t> numbers;
+  llvm::DenseMap<mlir::Value, int64_t> numbers, locals;
 };
 
 program::Rect translateRect(pe::RectAttr rect);
@@ -59,6 +63,8 @@ program::ElementType translateType(mlir::Type type);
 /// Symbols of a program by number, in the order of the ops.
 struct SymbolNumbers {
   llvm::StringMap<int64_t> tensors, streams, kernels, routines;
+  /// Kernels of the routines whose launches name none.
+  llvm::StringMap<int64_t> routineKernels;
 };
 
 llvm::LogicalResult translateClass(pe::ClassOp op, const SymbolNumbers &numbers,
@@ -69,6 +75,14 @@ llvm::LogicalResult translateTensor(pe::TensorOp op,
 llvm::LogicalResult translateStream(pe::StreamOp op,
                                     const SymbolNumbers &numbers,
                                     program::HostStreamT &result);
+
+/// Copies stand between the launches translated before and after them.
+llvm::LogicalResult translateCopy(pe::CopyOp op, const SymbolNumbers &numbers,
+                                  program::ProgramT &result);
+
+/// Gives an address to each buffer that has none, behind the code and all that
+/// have one.
+llvm::LogicalResult placeBuffers(pe::ProgramOp op, program::ProgramT &result);
 
 /// The whole program but its weight files.
 llvm::LogicalResult translateProgram(pe::ProgramOp op,

@@ -27,6 +27,13 @@ static std::optional<int64_t> evaluate(ScalarKind kind, ArrayRef<int64_t> in) {
   case ScalarKind::Px:
   case ScalarKind::Py:
     return std::nullopt;
+  // No kernel asks for these.
+  case ScalarKind::BitAnd:
+  case ScalarKind::BitOr:
+  case ScalarKind::BitXor:
+  case ScalarKind::ShiftLeft:
+  case ScalarKind::ShiftRight:
+    return std::nullopt;
   case ScalarKind::Add:
     return in[0] + in[1];
   case ScalarKind::Sub:

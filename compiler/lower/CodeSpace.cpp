@@ -21,9 +21,9 @@ LogicalResult lower::makeRoomForCode(pe::ClassOp op, const Machine &machine) {
   int64_t codeEnd = machine.runtimeBytes + pe::codeBytes(op);
   int64_t lowest = machine.sramBytes, highest = codeEnd;
   for (auto buffer : op.getOps<pe::BufferOp>()) {
-    lowest = std::min<int64_t>(lowest, buffer.getAddress());
-    highest =
-        std::max<int64_t>(highest, buffer.getAddress() + buffer.getBytes());
+    auto address = static_cast<int64_t>(*buffer.getAddress());
+    lowest = std::min(lowest, address);
+    highest = std::max<int64_t>(highest, address + buffer.getBytes());
   }
   if (codeEnd <= lowest && highest <= machine.sramBytes)
     return success();
@@ -36,6 +36,6 @@ LogicalResult lower::makeRoomForCode(pe::ClassOp op, const Machine &machine) {
            << " exceed the " << machine.sramBytes << " bytes of a PE of "
            << machine.name << "; use a larger mesh";
   for (auto buffer : op.getOps<pe::BufferOp>())
-    buffer.setAddress(buffer.getAddress() + shift);
+    buffer.setAddress(*buffer.getAddress() + shift);
   return success();
 }

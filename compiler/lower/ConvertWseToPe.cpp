@@ -119,9 +119,10 @@ static void createLaunch(Location loc, pe::RoutineOp routine, StringRef kernel,
   SmallVector<Attribute> symbols;
   for (const std::string &stream : streams)
     symbols.push_back(FlatSymbolRefAttr::get(context, stream));
-  pe::LaunchOp::create(builder, loc, routine.getSymName(), kernel,
-                       symbols.empty() ? ArrayAttr()
-                                       : builder.getArrayAttr(symbols));
+  pe::LaunchOp::create(
+      builder, loc, FlatSymbolRefAttr::get(context, routine.getSymName()),
+      FlatSymbolRefAttr::get(context, kernel),
+      symbols.empty() ? ArrayAttr() : builder.getArrayAttr(symbols));
 }
 
 namespace {

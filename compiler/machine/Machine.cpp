@@ -13,7 +13,10 @@
 using namespace wsec;
 
 // What is published for the second generation. Costs of software functions and
-// of divides are our assumption: nothing is published.
+// of divides, words in a router and 16-bit copies are our assumption: nothing
+// is published. So are scalar instructions one by one; their sum, 7 cycles from
+// memory to memory, is published, as are the sums of setup and result latency
+// (copy 8, element-wise 9, axpy 13, dot 20), all of the third generation.
 static Machine secondGeneration() {
   Machine machine;
   machine.name = "wse2";
@@ -40,6 +43,28 @@ static Machine secondGeneration() {
   machine.taskOverhead = 3;
   machine.functionCycles = 40;
   machine.divideCycles = 20;
+  machine.resultLatency = 3;
+  machine.copyRate16 = 4;
+  machine.addRate16 = 4;
+  machine.fmacRate16 = 4;
+  machine.reduceRate = 0.5;
+  machine.copySetup = 5;
+  machine.axpySetup = 10;
+  machine.dotSetup = 17;
+  machine.scalarCycles = 1;
+  machine.loadCycles = 4;
+  machine.storeCycles = 2;
+  machine.branchTaken = 6;
+  machine.branchNotTaken = 3;
+  machine.asyncIssue = 1;
+  machine.turnCycles = 0;
+  machine.routerBufferWords = 2;
+  machine.inputQueueWords = {6, 6, 4, 4, 2, 2, 2, 2};
+  machine.outputQueueWords = {2, 2, 6, 6, 2, 2};
+  machine.switchPositions = 4;
+  machine.controlCommands = 8;
+  machine.localTasks = 31;
+  machine.controlTasks = 64;
   return machine;
 }
 
@@ -66,6 +91,11 @@ std::optional<Machine> wsec::machinePreset(std::string_view name) {
     machine.addRate = 2;
     machine.fmacRate = 0.5;
     machine.mapOverhead = 7.1;
+    machine.copyRate16 = 8;
+    machine.turnCycles = 33;
+    machine.routerBufferWords = 4;
+    machine.inputQueueWords = {8, 8, 4, 4, 4, 4, 4, 4};
+    machine.outputQueueWords = {8, 8, 8, 8, 8, 8, 8, 8};
     return machine;
   }
   return std::nullopt;
@@ -146,6 +176,33 @@ static void visitFields(MachineT &machine, Visit visit) {
   visit("task_overhead", machine.taskOverhead, 0);
   visit("function_cycles", machine.functionCycles, 0);
   visit("divide_cycles", machine.divideCycles, 0);
+  visit("result_latency", machine.resultLatency, 0);
+  visit("copy_rate_16", machine.copyRate16, 0);
+  visit("add_rate_16", machine.addRate16, 0);
+  visit("fmac_rate_16", machine.fmacRate16, 0);
+  visit("reduce_rate", machine.reduceRate, 0);
+  visit("copy_setup", machine.copySetup, 0);
+  visit("axpy_setup", machine.axpySetup, 0);
+  visit("dot_setup", machine.dotSetup, 0);
+  visit("scalar_cycles", machine.scalarCycles, 0);
+  visit("load_cycles", machine.loadCycles, 0);
+  visit("store_cycles", machine.storeCycles, 0);
+  visit("branch_taken", machine.branchTaken, 0);
+  visit("branch_not_taken", machine.branchNotTaken, 0);
+  visit("async_issue", machine.asyncIssue, 0);
+  visit("turn_cycles", machine.turnCycles, 0);
+  visit("router_buffer_words", machine.routerBufferWords, 1);
+  visit("switch_positions", machine.switchPositions, 1);
+  visit("control_commands", machine.controlCommands, 1);
+  visit("local_tasks", machine.localTasks, 1);
+  visit("control_tasks", machine.controlTasks, 1);
+}
+
+// The same for the lists of the machine, whose elements are at least 1.
+template <typename MachineT, typename Visit>
+static void visitLists(MachineT &machine, Visit visit) {
+  visit("input_queue_words", machine.inputQueueWords);
+  visit("output_queue_words", machine.outputQueueWords);
 }
 
 static bool readNumber(const llvm::json::Value &value, int &field) {
@@ -164,6 +221,17 @@ static bool readNumber(const llvm::json::Value &value, double &field) {
   return true;
 }
 
+static bool readList(const llvm::json::Value &value, std::vector<int> &field) {
+  const llvm::json::Array *array = value.getAsArray();
+  if (!array)
+    return false;
+  field.resize(array->size());
+  for (size_t i = 0; i < array->size(); ++i)
+    if (!readNumber((*array)[i], field[i]))
+      return false;
+  return true;
+}
+
 std::optional<std::string> Machine::check() const {
   std::optional<std::string> problem;
   visitFields(*this, [&](const char *field, auto value, int minimum) {
@@ -171,10 +239,17 @@ std::optional<std::string> Machine::check() const {
       problem = std::string(field) + " is " + std::to_string(value) +
                 ", expected at least " + std::to_string(minimum);
   });
+  visitLists(*this, [&](const char *field, const std::vector<int> &list) {
+    if (!problem && (list.empty() || *llvm::min_element(list) < 1))
+      problem = std::string(field) + " needs at least one queue, each of at "
+                                     "least one word";
+  });
   if (problem)
     return problem;
-  if (clockGhz <= 0 || copyRate <= 0 || addRate <= 0 || fmacRate <= 0)
-    return "clock_ghz, copy_rate, add_rate and fmac_rate must be positive";
+  for (double rate : {clockGhz, copyRate, addRate, fmacRate, copyRate16,
+                      addRate16, fmacRate16, reduceRate})
+    if (rate <= 0)
+      return "clock_ghz and the rates must be positive";
   if (width > fabricWidth || height > fabricHeight)
     return "the mesh of " + std::to_string(width) + "x" +
            std::to_string(height) + " PEs is larger than the fabric of " +
@@ -214,6 +289,14 @@ std::optional<Machine> wsec::machineFromJson(std::string_view text,
       if (!readNumber(*value, field) && error.empty())
         error = "machine parameter '" + std::string(name) +
                 "' is not a number of its type";
+      object->erase(name);
+    }
+  });
+  visitLists(*machine, [&](const char *name, std::vector<int> &field) {
+    if (const llvm::json::Value *value = object->get(name)) {
+      if (!readList(*value, field) && error.empty())
+        error = "machine parameter '" + std::string(name) +
+                "' is not a list of numbers";
       object->erase(name);
     }
   });
@@ -267,6 +350,17 @@ std::string wsec::describeMachine(const Machine &machine) {
     // A preset with another mesh is still that preset.
     llvm::StringRef field = name;
     differs |= field != "width" && field != "height";
+  });
+  std::vector<std::vector<int>> lists;
+  visitLists(base, [&](const char *, const std::vector<int> &list) {
+    lists.push_back(list);
+  });
+  next = 0;
+  visitLists(machine, [&](const char *name, const std::vector<int> &list) {
+    if (list == lists[next++])
+      return;
+    object[name] = llvm::json::Array(list);
+    differs = true;
   });
   if (preset && !differs)
     return machine.name;

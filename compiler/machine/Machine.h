@@ -26,8 +26,7 @@ struct LanePosition {
   }
 };
 
-/// Parameters of a wafer, f32 arithmetic. Cycles unless the name says
-/// otherwise. Mirrors the table Machine of runtime/program/program.fbs.
+/// Parameters of a wafer. Cycles unless the name says otherwise. Mirrors the table Machine of runtime/program/program.fbs.
 struct Machine {
   std::string name;
   /// PEs of the whole fabric.
@@ -66,6 +65,39 @@ struct Machine {
   /// divide, reciprocal, square root.
   double functionCycles = 0;
   double divideCycles = 0;
+  /// From an instruction's last step to its last result in memory.
+  double resultLatency = 0;
+  /// Elements per cycle of contiguous 16-bit vectors, and of any type where
+  /// each step needs the result of the last (sums into one register).
+  double copyRate16 = 0;
+  double addRate16 = 0;
+  double fmacRate16 = 0;
+  double reduceRate = 0;
+  /// vectorSetup of other forms: one source, multiply-adds by a scalar, and
+  /// multiply-adds into a register.
+  double copySetup = 0;
+  double axpySetup = 0;
+  double dotSetup = 0;
+  double scalarCycles = 0;
+  double loadCycles = 0;
+  double storeCycles = 0;
+  double branchTaken = 0;
+  double branchNotTaken = 0;
+  /// How long an asynchronous instruction holds the code that issues it.
+  double asyncIssue = 0;
+  /// Of an instruction's first wavelet, for each change of direction.
+  int turnCycles = 0;
+  /// Words that wait in a router for each color and port.
+  int routerBufferWords = 0;
+  /// Words that wait between PE and router, by queue id.
+  std::vector<int> inputQueueWords;
+  std::vector<int> outputQueueWords;
+  /// Of a switch, the first included.
+  int switchPositions = 0;
+  /// Most commands of a control wavelet.
+  int controlCommands = 0;
+  int localTasks = 0;
+  int controlTasks = 0;
 
   int usableColors() const { return colors - reservedColors; }
   /// Bytes left for code and buffers in a PE.

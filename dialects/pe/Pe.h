@@ -32,7 +32,8 @@
 
 namespace wsec::pe {
 
-/// constant + sum(scale * value), values being scalars or loop variables.
+/// constant + sum(scale * value), values being scalars of the class, loop
+/// variables or what code has computed before.
 struct Affine {
   int64_t constant = 0;
   llvm::SmallVector<std::pair<mlir::Value, int64_t>, 2> terms;
@@ -57,6 +58,9 @@ struct Operand {
   Affine color; // Fabric
   unsigned depth = 1;
   std::optional<std::pair<Affine, Affine>> window; // offset, total
+  mlir::Type type = {};                            // of the elements; none: f32
+  bool pair = false;                               // two elements in a wavelet
+  std::optional<Affine> index; // in the upper half, of the first element
 
   float value = 0; // Immediate
 
@@ -73,6 +77,10 @@ struct Issue {
   mlir::Value guard = {}; // only where this scalar is not zero
   int thread = -1;        // asynchronous on this microthread
   bool lineBuffer = false;
+  std::string activate = {}; // task, on completion
+  std::string unblock = {};
+  bool advance = false;      // the destination's switch, on completion
+  bool endOnControl = false; // a control wavelet ends the instruction
 };
 
 /// Blocks of one tensor in a host stream; see the segment op.
@@ -92,6 +100,14 @@ struct Segment {
 unsigned sourceCount(Opcode opcode);
 /// Number of operands a scalar function takes.
 unsigned inputCount(ScalarKind kind);
+/// Whether a value is a scalar of the class: every PE knows it at load.
+bool isClassScalar(mlir::Value value);
+/// An affine expression numbers values of its op.
+llvm::LogicalResult verifyAffine(mlir::Operation *op, AffineAttr affine,
+                                 mlir::ValueRange values);
+/// Ports of a route: some to transmit on, and no way back to a neighbour.
+llvm::LogicalResult verifyPorts(mlir::Operation *op, Port receive,
+                                Ports transmit);
 /// Whether tensors and buffers may hold elements of this type.
 bool isElementType(mlir::Type type);
 /// Bytes of an element as it lies in a file or in SRAM; i1 takes one.
@@ -127,9 +143,10 @@ namespace wsec::pe {
 llvm::DenseSet<mlir::Operation *> findUsedScalars(mlir::Block &block);
 
 /// Bytes of code in each PE of a class. Words of 4 bytes:
-///   a used scalar 1, a routine 2, a loop 3, an await 1,
+///   a used scalar 1, a routine or task 2, a loop 3, an await 1,
 ///   an instruction 2, and 2 for each operand in memory or on the fabric,
-///   3 for one with a window.
+///   3 for one with a window; a computation, activate, block, unblock 1, a
+///   load, store, if, control, clock or set_route 2.
 int64_t codeBytes(ClassOp op);
 
 } // namespace wsec::pe

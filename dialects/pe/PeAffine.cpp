@@ -103,7 +103,9 @@ Attribute AffineEncoder::encode(const Operand &operand) {
       offset = encode(operand.window->first);
       total = encode(operand.window->second);
     }
-    return FabricAttr::get(context, color, operand.depth, offset, total);
+    AffineAttr index = operand.index ? encode(*operand.index) : AffineAttr();
+    return FabricAttr::get(context, color, operand.depth, offset, total,
+                           operand.type, operand.pair, index);
   }
   case Operand::Kind::Immediate:
     return Builder(context).getF32FloatAttr(operand.value);
@@ -127,6 +129,10 @@ Operand decode(Attribute attribute, ValueRange values) {
   if (auto fabric = dyn_cast<FabricAttr>(attribute)) {
     Operand operand =
         Operand::fabric(decode(fabric.getColor(), values), fabric.getDepth());
+    operand.type = fabric.getType();
+    operand.pair = fabric.getPair();
+    if (fabric.getIndex())
+      operand.index = decode(fabric.getIndex(), values);
     if (!fabric.getWindowTotal())
       return operand;
     return operand.windowed(decode(fabric.getWindowOffset(), values),

@@ -41,6 +41,33 @@ LogicalResult RectAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 //===----------------------------------------------------------------------===//
+// #pe.position
+//===----------------------------------------------------------------------===//
+
+Attribute PositionAttr::parse(AsmParser &parser, Type) {
+  PositionAttr position;
+  if (parser.parseLess() || parsePosition(parser, position) ||
+      parser.parseGreater())
+    return {};
+  return position;
+}
+
+void PositionAttr::print(AsmPrinter &printer) const {
+  printer << '<';
+  printPosition(printer, *this);
+  printer << '>';
+}
+
+LogicalResult PositionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   std::optional<Port> receive,
+                                   Ports transmit) {
+  if (receive.has_value() == (static_cast<uint32_t>(transmit) != 0)) // C1
+    return emitError() << "a switch position has either one receive port or "
+                          "some transmit ports";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
 // #pe.lane
 //===----------------------------------------------------------------------===//
 
@@ -86,8 +113,8 @@ LogicalResult AffineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 
 bool wsec::pe::isElementType(Type type) {
   return type.isF32() || type.isF16() || type.isBF16() ||
-         type.isSignlessInteger(32) || type.isSignlessInteger(64) ||
-         type.isSignlessInteger(1);
+         type.isSignlessInteger(32) || type.isSignlessInteger(16) ||
+         type.isSignlessInteger(64) || type.isSignlessInteger(1);
 }
 
 unsigned wsec::pe::elementBytes(Type type) {

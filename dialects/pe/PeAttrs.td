@@ -45,7 +45,7 @@ def Pe_Direction : I32EnumAttr<"Direction", "Into or out of the wafer.", [
 }
 
 def Pe_ScalarKind : I32EnumAttr<"ScalarKind",
-    "An integer function of a PE's coordinates.", [
+    "An integer function of scalars.", [
   I32EnumAttrCase<"Px", 1, "px">,
   I32EnumAttrCase<"Py", 2, "py">,
   I32EnumAttrCase<"Add", 3, "add">,
@@ -62,7 +62,12 @@ def Pe_ScalarKind : I32EnumAttr<"ScalarKind",
   I32EnumAttrCase<"Not", 14, "not">,
   I32EnumAttrCase<"TileStart", 15, "tile_start">,
   I32EnumAttrCase<"TileSize", 16, "tile_size">,
-  I32EnumAttrCase<"TileIndex", 17, "tile_index">
+  I32EnumAttrCase<"TileIndex", 17, "tile_index">,
+  I32EnumAttrCase<"BitAnd", 18, "bit_and">,
+  I32EnumAttrCase<"BitOr", 19, "bit_or">,
+  I32EnumAttrCase<"BitXor", 20, "bit_xor">,
+  I32EnumAttrCase<"ShiftLeft", 21, "shift_left">,
+  I32EnumAttrCase<"ShiftRight", 22, "shift_right">
 ]> {
   let cppNamespace = "::wsec::pe";
 }
@@ -99,7 +104,61 @@ def Pe_Opcode : I32EnumAttr<"Opcode", "What a vector instruction computes.", [
   I32EnumAttrCase<"And", 28, "and">,
   I32EnumAttrCase<"Or", 29, "or">,
   I32EnumAttrCase<"Not", 30, "not">,
-  I32EnumAttrCase<"Select", 31, "select">
+  I32EnumAttrCase<"Select", 31, "select">,
+  I32EnumAttrCase<"BitAnd", 32, "bit_and">,
+  I32EnumAttrCase<"BitOr", 33, "bit_or">,
+  I32EnumAttrCase<"BitXor", 34, "bit_xor">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+def Pe_PopMode : I32EnumAttr<"PopMode",
+    "Which commands a router takes off a control wavelet.", [
+  I32EnumAttrCase<"Never", 0, "never">,
+  I32EnumAttrCase<"Always", 1, "always">,
+  I32EnumAttrCase<"OnAdvance", 2, "on_advance">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+def Pe_SwitchCommand : I32EnumAttr<"SwitchCommand",
+    "What a control wavelet does to a switch.", [
+  I32EnumAttrCase<"Nop", 0, "nop">,
+  I32EnumAttrCase<"Advance", 1, "advance">,
+  I32EnumAttrCase<"Reset", 2, "reset">,
+  I32EnumAttrCase<"Teardown", 3, "teardown">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+def Pe_TaskKind : I32EnumAttr<"TaskKind", "What makes a task pending.", [
+  I32EnumAttrCase<"Local", 0, "local">,
+  I32EnumAttrCase<"Data", 1, "data">,
+  I32EnumAttrCase<"Control", 2, "control">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+def Pe_FilterKind : I32EnumAttr<"FilterKind",
+    "How a filter chooses wavelets.", [
+  I32EnumAttrCase<"Range", 0, "range">,
+  I32EnumAttrCase<"Counter", 1, "counter">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+def Pe_QueueKind : I32EnumAttr<"QueueKind",
+    "Which way a queue carries words, seen from the PE.", [
+  I32EnumAttrCase<"Input", 0, "input">,
+  I32EnumAttrCase<"Output", 1, "output">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
+def Pe_CopyOrder : I32EnumAttr<"CopyOrder",
+    "How a tensor numbers the elements of a rectangle's PEs.", [
+  I32EnumAttrCase<"Row", 0, "row">,
+  I32EnumAttrCase<"Column", 1, "column">
 ]> {
   let cppNamespace = "::wsec::pe";
 }
@@ -131,6 +190,20 @@ def Pe_RectAttr : Pe_Attr<"Rect", "rect"> {
       return $_get($_ctxt, x0, x1, int64_t(1), y0, y1, int64_t(1));
     }]>
   ];
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Pe_PositionAttr : Pe_Attr<"Position", "position"> {
+  let summary = "Describes a further position of a switch.";
+  let description = [{
+    In this position the router receives from another port, or transmits to
+    another set of ports; the rest of the route stays. Ops print it as
+    `from east` or `to [west, ramp]`.
+
+    (C1) Exactly one of the two is given.
+  }];
+  let parameters = (ins "std::optional<Port>":$receive, "Ports":$transmit);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }
@@ -202,14 +275,23 @@ def Pe_FabricAttr : Pe_Attr<"Fabric", "fabric"> {
     With a window, each iteration of the outermost extent takes `total` words
     from the fabric and drops all but those from `offset` on that the inner
     extents up to `depth` need. With one extent the window applies once, to the
-    whole instruction. Instructions print it as
-    `fabric(3, depth = 2, window = %first of %all)` and leave out a depth of 1.
+    whole instruction.
+
+    A wavelet holds one element of `type` (f32 if none is given), or with `pair`
+    two elements of 16 bits. Sent 16-bit elements may carry `index` + i in the
+    upper half, for filters and data tasks. Instructions print it as
+    `fabric(3, f16, pair, depth = 2, window = %first of %all)` and leave out a
+    depth of 1.
   }];
   let parameters = (ins "AffineAttr":$color, "unsigned":$depth,
                         OptionalParameter<"AffineAttr">:$windowOffset,
-                        OptionalParameter<"AffineAttr">:$windowTotal);
+                        OptionalParameter<"AffineAttr">:$windowTotal,
+                        OptionalParameter<"::mlir::Type">:$type,
+                        OptionalParameter<"bool">:$pair,
+                        OptionalParameter<"AffineAttr">:$index);
   let assemblyFormat = [{
-    `<` $color `,` $depth (`,` $windowOffset^ `of` $windowTotal)? `>`
+    `<` $color `,` $depth (`window` `=` $windowOffset^ `of` $windowTotal)?
+        (`type` `=` $type^)? (`pair` `=` $pair^)? (`index` `=` $index^)? `>`
   }];
 }
 
@@ -218,10 +300,11 @@ def Pe_OperandAttr : AnyAttrOf<[Pe_MemoryAttr, Pe_FabricAttr, F32Attr],
 
 def Pe_ScalarType : TypeDef<Pe_Dialect, "Scalar"> {
   let mnemonic = "scalar";
-  let summary = "Is an integer every PE computes from its coordinates.";
+  let summary = "Is an integer a PE computes.";
   let description = [{
-    Also the type of loop variables. Scalars cost no SRAM; their evaluation is
-    part of the code.
+    Scalars of a class depend on the PE's coordinates alone. Loop variables and
+    what scalar code computes while it runs (`load`, `compute`) have the same
+    type and 32 bits. They cost no SRAM; their evaluation is part of the code.
   }];
 }
 

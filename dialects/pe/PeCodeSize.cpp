@@ -29,19 +29,23 @@ static int64_t operandWords(Attribute operand) {
   return fabric && fabric.getWindowTotal() ? 3 : 2;
 }
 
+// Words of an op alone, without what is inside.
+static int64_t codeWords(Operation *op) {
+  if (auto vector = dyn_cast<VectorOp>(op))
+    return 2 + operandWords(vector.getDst()) + operandWords(vector.getAAttr()) +
+           operandWords(vector.getBAttr());
+  if (isa<ForOp>(op))
+    return 3;
+  if (isa<RoutineOp, TaskOp, LoadOp, StoreOp, IfOp, ControlOp, ClockOp,
+          SetRouteOp>(op))
+    return 2;
+  if (isa<AwaitOp, ComputeOp, ActivateOp, BlockOp, UnblockOp>(op))
+    return 1;
+  return 0;
+}
+
 int64_t wsec::pe::codeBytes(ClassOp op) {
   int64_t words = findUsedScalars(op.getBody().front()).size();
-  op.walk([&](Operation *inner) {
-    if (auto vector = dyn_cast<VectorOp>(inner))
-      words += 2 + operandWords(vector.getDst()) +
-               operandWords(vector.getAAttr()) +
-               operandWords(vector.getBAttr());
-    else if (isa<RoutineOp>(inner))
-      words += 2;
-    else if (isa<ForOp>(inner))
-      words += 3;
-    else if (isa<AwaitOp>(inner))
-      words += 1;
-  });
+  op.walk([&](Operation *inner) { words += codeWords(inner); });
   return 4 * words;
 }

@@ -18,7 +18,8 @@ LogicalResult TensorOp::verify() {
       !isElementType(type.getElementType())) // C1
     return emitOpError("has type ")
            << getType()
-           << ", expected a static shape of f32, f16, bf16, i32, i64 or i1";
+           << ", expected a static shape of f32, f16, bf16, i32, i16, i64 or "
+              "i1";
   if (bool(getSource()) != (getRole() == Role::Weight)) // C2
     return emitOpError(getSource() ? "has a source, but is no weight"
                                    : "is a weight without a source");
@@ -42,6 +43,40 @@ LogicalResult TensorOp::verify() {
     return emitOpError("is an alias of ")
            << getAliasAttr()
            << ", which is not a tensor of its element type and size";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// pe.copy
+//===----------------------------------------------------------------------===//
+
+static int64_t countPes(RectAttr rect) {
+  return llvm::divideCeil(rect.getX1() - rect.getX0(), rect.getXstep()) *
+         llvm::divideCeil(rect.getY1() - rect.getY0(), rect.getYstep());
+}
+
+int64_t CopyOp::getElements() {
+  auto tensor =
+      SymbolTable::lookupNearestSymbolFrom<TensorOp>(*this, getTensorAttr());
+  return tensor.getTensorType().getNumElements() / countPes(getRect());
+}
+
+LogicalResult CopyOp::verify() {
+  auto tensor =
+      SymbolTable::lookupNearestSymbolFrom<TensorOp>(*this, getTensorAttr());
+  if (!tensor) // C1
+    return emitOpError("copies ")
+           << getTensorAttr() << ", which is not a tensor";
+  bool out = getDirection() == Direction::Out;
+  if (out != (tensor.getRole() == Role::Output)) // C1
+    return emitOpError(out ? "writes " : "reads ")
+           << getTensorAttr() << ", which is "
+           << (out ? "not an output" : "an output");
+  int64_t elements = tensor.getTensorType().getNumElements();
+  int64_t pes = countPes(getRect());
+  if (elements == 0 || elements % pes) // C2
+    return emitOpError("shares ")
+           << elements << " elements evenly among " << pes << " PEs";
   return success();
 }
 

@@ -49,6 +49,8 @@ static LogicalResult verifyLanes(StreamOp stream, ProgramOp program) {
 static LogicalResult verifyPlace(Operation &op, ProgramOp program) {
   if (auto route = dyn_cast<RouteOp>(op))
     return verifyInside(route, route.getRect(), program);
+  if (auto copy = dyn_cast<CopyOp>(op))
+    return verifyInside(copy, copy.getRect(), program);
   if (auto kernel = dyn_cast<KernelOp>(op))
     return verifyInside(kernel, kernel.getRegion(), program);
   if (auto stream = dyn_cast<StreamOp>(op))
@@ -65,9 +67,9 @@ static LogicalResult verifyLaunch(LaunchOp launch, mlir::SymbolTable &symbols,
   if (!routines.contains(launch.getRoutine())) // C1
     return launch.emitOpError("starts routine @")
            << launch.getRoutine() << ", which no class has";
-  if (!symbols.lookup<KernelOp>(launch.getKernel())) // C2
-    return launch.emitOpError("is for kernel @")
-           << launch.getKernel() << ", which does not exist";
+  if (launch.getKernel() && !symbols.lookup<KernelOp>(*launch.getKernel()))
+    return launch.emitOpError("is for kernel @") // C2
+           << *launch.getKernel() << ", which does not exist";
   if (!launch.getStreams())
     return success();
   for (Attribute name : launch.getStreamsAttr()) {
@@ -77,6 +79,27 @@ static LogicalResult verifyLaunch(LaunchOp launch, mlir::SymbolTable &symbols,
              << name << ", which does not exist";
   }
   return success();
+}
+
+// Whether an op needs launches by remote calls.
+static bool needsRemoteCalls(Operation *op) {
+  if (auto route = dyn_cast<RouteOp>(op))
+    return route.getPositionsAttr() || route.getPop() != PopMode::Never;
+  return isa<TaskOp, QueueOp, FilterOp, CopyOp, ComputeOp, LoadOp, StoreOp,
+             IfOp, ActivateOp, BlockOp, UnblockOp, ControlOp, ClockOp,
+             SetRouteOp>(op);
+}
+
+static LogicalResult verifyCommands(ProgramOp program) {
+  if (!program.getCommandColor())
+    return success();
+  WalkResult result = program.walk([](Operation *op) {
+    if (!needsRemoteCalls(op))
+      return WalkResult::advance();
+    op->emitOpError("is only for programs without a command color"); // C3
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
 }
 
 LogicalResult ProgramOp::verifyRegions() {
@@ -92,17 +115,56 @@ LogicalResult ProgramOp::verifyRegions() {
     if (launch && failed(verifyLaunch(launch, symbols, routines)))
       return failure();
   }
+  return verifyCommands(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// pe.route
+//===----------------------------------------------------------------------===//
+
+void RouteOp::build(OpBuilder &builder, OperationState &state, int64_t color,
+                    RectAttr rect, Port receive, Ports transmit) {
+  auto &properties = state.getOrAddProperties<Properties>();
+  properties.color = builder.getI64IntegerAttr(color);
+  properties.rect = rect;
+  properties.receive = PortAttr::get(builder.getContext(), receive);
+  properties.transmit = PortsAttr::get(builder.getContext(), transmit);
+}
+
+LogicalResult wsec::pe::verifyPorts(Operation *op, Port receive,
+                                    Ports transmit) {
+  auto ports = static_cast<uint32_t>(transmit);
+  if (ports == 0) // C1
+    return op->emitOpError("transmits through no port");
+  if (receive != Port::Ramp &&
+      (ports & 1u << static_cast<uint32_t>(receive))) // C2
+    return op->emitOpError(
+               "sends wavelets back through the port they came from: ")
+           << stringifyPort(receive);
   return success();
 }
 
 LogicalResult RouteOp::verify() {
-  auto transmit = static_cast<uint32_t>(getTransmit());
-  if (transmit == 0) // C1
-    return emitOpError("transmits through no port");
-  auto receive = 1u << static_cast<uint32_t>(getReceive());
-  if (getReceive() != Port::Ramp && (transmit & receive)) // C2
-    return emitOpError("sends wavelets back through the port they came from: ")
-           << stringifyPort(getReceive());
+  if (failed(verifyPorts(*this, getReceive(), getTransmit())))
+    return failure();
+  int64_t positions = 1;
+  if (ArrayAttr further = getPositionsAttr())
+    for (Attribute attribute : further) {
+      auto position = dyn_cast<PositionAttr>(attribute);
+      if (!position)
+        return emitOpError("has ")
+               << attribute << " where a position is expected";
+      bool receives = position.getReceive().has_value();
+      if (failed(
+              verifyPorts(*this, position.getReceive().value_or(getReceive()),
+                          receives ? getTransmit() : position.getTransmit())))
+        return failure();
+      ++positions;
+    }
+  auto initial = static_cast<int64_t>(getInitial());
+  if (initial < 0 || initial >= positions || (getRing() && positions == 1))
+    return emitOpError("starts in position ") // C3
+           << initial << (getRing() ? " of a ring of " : " of ") << positions;
   return success();
 }
 
@@ -141,6 +203,10 @@ unsigned wsec::pe::inputCount(ScalarKind kind) {
   }
 }
 
+bool wsec::pe::isClassScalar(Value value) {
+  return isa_and_nonnull<ConstantOp, ScalarOp>(value.getDefiningOp());
+}
+
 LogicalResult ScalarOp::verify() {
   unsigned expected = inputCount(getKind());
   if (getInputs().size() != expected) // C1
@@ -148,8 +214,10 @@ LogicalResult ScalarOp::verify() {
                          << expected << " operands, found "
                          << getInputs().size();
   for (Value input : getInputs())
-    if (isa<BlockArgument>(input)) // C2
-      return emitOpError("depends on a loop variable");
+    if (!isClassScalar(input)) // C2
+      return emitOpError("depends on a ")
+             << (isa<BlockArgument>(input) ? "loop variable"
+                                           : "value computed at run time");
   return success();
 }
 
@@ -172,34 +240,100 @@ LogicalResult ClassOp::verify() {
   return success();
 }
 
-LogicalResult ClassOp::verifyRegions() {
-  llvm::StringSet<> buffers;
-  for (auto buffer : getOps<BufferOp>())
-    buffers.insert(buffer.getSymName());
-  WalkResult result = walk([&](VectorOp vector) {
+// Buffers that an op of the code reads or writes.
+static SmallVector<FlatSymbolRefAttr> namedBuffers(Operation *op) {
+  SmallVector<FlatSymbolRefAttr> names;
+  if (auto vector = dyn_cast<VectorOp>(op)) {
     for (Attribute operand :
-         {vector.getDst(), vector.getAAttr(), vector.getBAttr()}) {
-      auto memory = llvm::dyn_cast_or_null<MemoryAttr>(operand);
-      if (!memory || buffers.contains(memory.getBuffer().getValue()))
+         {vector.getDst(), vector.getAAttr(), vector.getBAttr()})
+      if (auto memory = llvm::dyn_cast_or_null<MemoryAttr>(operand))
+        names.push_back(memory.getBuffer());
+  } else if (auto load = dyn_cast<LoadOp>(op)) {
+    names.push_back(load.getBufferAttr());
+  } else if (auto store = dyn_cast<StoreOp>(op)) {
+    names.push_back(store.getBufferAttr());
+  } else if (auto clock = dyn_cast<ClockOp>(op)) {
+    names.push_back(clock.getBufferAttr());
+  } else if (auto task = dyn_cast<TaskOp>(op)) {
+    for (FlatSymbolRefAttr name : {task.getWordAttr(), task.getIndexAttr()})
+      if (name)
+        names.push_back(name);
+  }
+  return names;
+}
+
+static LogicalResult verifyTask(Operation *op, FlatSymbolRefAttr name,
+                                bool activates, ClassOp peClass,
+                                const mlir::SymbolTable &symbols) {
+  if (!name)
+    return success();
+  auto task = symbols.lookup<TaskOp>(name.getValue());
+  if (!task) // C3
+    return op->emitOpError("names task ")
+           << name << ", which class @" << peClass.getSymName()
+           << " does not have";
+  if (activates && task.getKind() != TaskKind::Local) // C3
+    return op->emitOpError("activates ")
+           << name << ", which is not a local task";
+  return success();
+}
+
+static LogicalResult verifyTasks(Operation *op, ClassOp peClass,
+                                 const mlir::SymbolTable &symbols) {
+  if (auto activate = dyn_cast<ActivateOp>(op))
+    return verifyTask(op, activate.getTaskAttr(), true, peClass, symbols);
+  if (auto block = dyn_cast<BlockOp>(op))
+    return verifyTask(op, block.getTaskAttr(), false, peClass, symbols);
+  if (auto unblock = dyn_cast<UnblockOp>(op))
+    return verifyTask(op, unblock.getTaskAttr(), false, peClass, symbols);
+  auto vector = dyn_cast<VectorOp>(op);
+  if (!vector)
+    return success();
+  return failure(
+      failed(
+          verifyTask(op, vector.getActivateAttr(), true, peClass, symbols)) ||
+      failed(verifyTask(op, vector.getUnblockAttr(), false, peClass, symbols)));
+}
+
+static LogicalResult verifyTaskIds(ClassOp peClass) {
+  llvm::DenseMap<std::pair<int64_t, int64_t>, TaskOp> seen;
+  for (auto task : peClass.getOps<TaskOp>()) {
+    auto [twin, isNew] = seen.try_emplace(
+        {int64_t(task.getKind()), int64_t(task.getId())}, task);
+    if (isNew)
+      continue;
+    auto error = task.emitOpError("has the kind and id of task @")
+                 << twin->second.getSymName(); // C3 of task
+    error.attachNote(twin->second.getLoc()) << "the other task";
+    return failure();
+  }
+  return success();
+}
+
+LogicalResult ClassOp::verifyRegions() {
+  mlir::SymbolTable symbols(*this);
+  WalkResult result = walk([&](Operation *op) {
+    for (FlatSymbolRefAttr name : namedBuffers(op)) {
+      if (symbols.lookup<BufferOp>(name.getValue()))
         continue;
-      vector.emitOpError("uses buffer ") // C2
-          << memory.getBuffer() << ", which class @" << getSymName()
-          << " does not have";
+      op->emitOpError("uses buffer ") // C2
+          << name << ", which class @" << getSymName() << " does not have";
       return WalkResult::interrupt();
     }
-    return WalkResult::advance();
+    return WalkResult(verifyTasks(op, *this, symbols));
   });
-  return failure(result.wasInterrupted());
+  return failure(result.wasInterrupted() || failed(verifyTaskIds(*this)));
 }
 
 LogicalResult BufferOp::verify() {
   if (!isElementType(getType())) // C2
     return emitOpError("has elements of ")
-           << getType() << ", expected f32, f16, bf16, i32, i64 or i1";
+           << getType() << ", expected f32, f16, bf16, i32, i16, i64 or i1";
   unsigned size = elementBytes(getType());
-  if (getAddress() % size || getBytes() % size) // C1
+  auto address = static_cast<int64_t>(getAddress().value_or(0));
+  if (address % size || getBytes() % size) // C1
     return emitOpError("of ")
-           << getBytes() << " bytes at " << getAddress()
+           << getBytes() << " bytes at " << address
            << " is not aligned to its elements of " << size << " bytes";
   return success();
 }

@@ -2,23 +2,8 @@
 #ifndef WSEC_DIALECTS_PE_PEOPS_TD
 #define WSEC_DIALECTS_PE_PEOPS_TD
 
-include "dialects/pe/PeAttrs.td"
-include "mlir/IR/OpAsmInterface.td"
-include "mlir/IR/SymbolInterfaces.td"
-include "mlir/Interfaces/SideEffectInterfaces.td"
-
-class Pe_Op<string mnemonic, list<Trait> traits = []>
-    : Op<Pe_Dialect, mnemonic, traits>;
-
-// Ops with a body let what is inside drop the `pe.` prefix.
-class Pe_RegionOp<string mnemonic, list<Trait> traits = []>
-    : Pe_Op<mnemonic, !listconcat([NoTerminator, SingleBlock,
-        DeclareOpInterfaceMethods<OpAsmOpInterface, ["getDefaultDialect"]>],
-        traits)> {
-  let extraClassDefinition = [{
-    ::llvm::StringRef $cppClass::getDefaultDialect() { return "pe"; }
-  }];
-}
+include "dialects/pe/PeOpBase.td"
+include "dialects/pe/PeTaskOps.td"
 
 //===----------------------------------------------------------------------===//
 // The program and its routes
@@ -32,7 +17,13 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
     launches in the order they are made. `machine` is a preset's name or a
     JSON description, as `compiler/machine` reads them.
 
+    With `command c` a launch is a wavelet on color c, and launches overlap as
+    far as their data allows. Without it a launch is a remote call: it waits
+    until all PEs are at rest, then all enter the routine in the same cycle.
+
     (C1) The mesh is positive. (C2) Every rectangle and lane lies inside it.
+    (C3) Tasks, queues, filters, switches, copies and scalar code are for
+    programs without a command color.
 
     ```mlir
     pe.program @main mesh [4, 2] machine "wse2" command 0 {
@@ -43,13 +34,13 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
   let arguments = (ins SymbolNameAttr:$sym_name,
     DenseI64ArrayAttr:$mesh,
     StrAttr:$machine,
-    ConfinedAttr<I64Attr, [IntNonNegative]>:$command_color,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$command_color,
     OptionalAttr<StrAttr>:$model,
     OptionalAttr<I64Attr>:$parameters,
     OptionalAttr<I64Attr>:$weight_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `mesh` $mesh `machine` $machine `command` $command_color
+    $sym_name `mesh` $mesh `machine` $machine (`command` $command_color^)?
     (`model` $model^)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
@@ -66,20 +57,41 @@ def Pe_RouteOp : Pe_Op<"route", [HasParent<"ProgramOp">]> {
     Wavelets of `color` that arrive at the `receive` port (ramp: from the PE
     itself) leave through every port of `transmit`.
 
+    `switch` lists further positions, each of which replaces the receive port
+    or the transmit ports. A control wavelet is routed as the position it meets
+    says, then moves the switch: only what follows sees the new position. After
+    the last position a `ring` goes on with the first; otherwise the last stays.
+    `initial` is the position at load. `pop` says which commands the router
+    takes off a control wavelet it passes on: `never` (all switches on the path
+    act on the same one), `always` the first, or the first `on_advance`, if it
+    moved this switch.
+
     (C1) `transmit` is not empty. (C2) Except on the ramp, no wavelet leaves
-    through the port it came from.
+    through the port it came from, in any position. (C3) `ring` and `initial`
+    need a switch, which has that position.
 
     ```mlir
-    pe.program @main mesh [8, 2] machine "wse2" command 0 {
+    pe.program @main mesh [8, 2] machine "wse2" {
       route 3 [0:8:2, 0:2] from west to [east, ramp]
+      route 4 [0:8, 0:2] from ramp to [west]
+          switch [from east, to [north]] ring pop always initial 1
     }
     ```
   }];
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$color,
-    Pe_RectAttr:$rect, Pe_Port:$receive, Pe_Ports:$transmit);
+    Pe_RectAttr:$rect, Pe_Port:$receive, Pe_Ports:$transmit,
+    OptionalAttr<ArrayAttr>:$positions, UnitAttr:$ring,
+    DefaultValuedAttr<Pe_PopMode, "PopMode::Never">:$pop,
+    DefaultValuedAttr<I64Attr, "0">:$initial);
+  let skipDefaultBuilders = 1;
+  let builders = [
+    OpBuilder<(ins "int64_t":$color, "RectAttr":$rect, "Port":$receive,
+                   "Ports":$transmit)>
+  ];
   let assemblyFormat = [{
     $color custom<Rect>($rect) `from` $receive `to` custom<Ports>($transmit)
-    attr-dict
+    (`switch` custom<Positions>($positions)^)? (`ring` $ring^)?
+    (`pop` $pop^)? (`initial` $initial^)? attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -112,11 +124,12 @@ def Pe_ScalarOp : Pe_Op<"scalar", [Pure,
     `px` and `py` are the coordinates. `tile_start(n, p, i)`, `tile_size(n, p,
     i)` and `tile_index(n, p, e)` split n elements over p parts whose sizes
     differ by at most one, the larger parts first. `equal`, `less`, `and`, `or`,
-    `not` give 0 or 1; `div` and `mod` round towards zero.
+    `not` give 0 or 1; `div` and `mod` round towards zero. `bit_and`, `bit_or`,
+    `bit_xor`, `shift_left` and `shift_right` (arithmetic) are of 32 bits.
 
     (C1) As many operands as the function takes: none for px and py, one for
-    not, three for the tiling functions, two for all others. (C2) Loop variables
-    are not operands of scalars.
+    not, three for the tiling functions, two for all others. (C2) What a PE
+    computes while it runs, loop variables too, is no operand of a scalar.
 
     ```mlir
     %px = pe.scalar px
@@ -139,9 +152,11 @@ def Pe_ClassOp : Pe_RegionOp<"class",
     [HasParent<"ProgramOp">, IsolatedFromAbove, SymbolTable, Symbol]> {
   let summary = "Holds the code of PEs that do the same.";
   let description = [{
-    Scalars, buffers and routines of every PE in the rectangles.
+    Scalars, buffers, queues, filters, routines and tasks of every PE in the
+    rectangles.
 
-    (C1) At least one rectangle. (C2) Memory operands name a buffer of the class.
+    (C1) At least one rectangle. (C2) Code names buffers of the class. (C3) Code
+    names tasks of the class; `activate` names local ones.
 
     ```mlir
     pe.program @main mesh [8, 8] machine "wse2" command 0 {
@@ -168,26 +183,28 @@ def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
   let summary = "Reserves SRAM in every PE of the class.";
   let description = [{
     `node` is the ONNX node that needs the memory. Buffers may overlap: what is
-    used at different times can share SRAM.
+    used at different times can share SRAM. Buffers without an address lie one
+    after the other, in order, behind the code and all that have one.
 
     (C1) The address and the size are multiples of the element size. (C2) The
-    element type is f32, f16, bf16, i32, i64 or i1.
+    element type is f32, f16, bf16, i32, i16, i64 or i1.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" command 0 {
       class @all [0:1, 0:1] {
         buffer @x at 8192, 512 bytes of f32 node "/layer.0/Add"
         buffer @y at 8704, 512 bytes of f32 node "/layer.0/MatMul"
+        buffer @z 64 bytes of f32
       }
     }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name,
-    ConfinedAttr<I64Attr, [IntNonNegative]>:$address,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$address,
     ConfinedAttr<I64Attr, [IntPositive]>:$bytes,
     TypeAttr:$type, OptionalAttr<StrAttr>:$node);
   let assemblyFormat = [{
-    $sym_name `at` $address `,` $bytes `bytes` `of` $type
+    $sym_name (`at` $address^ `,`)? $bytes `bytes` `of` $type
     (`node` $node^)? attr-dict
   }];
   let hasVerifier = 1;
@@ -216,7 +233,7 @@ def Pe_RoutineOp : Pe_RegionOp<"routine", [HasParent<"ClassOp">, Symbol]> {
 }
 
 def Pe_VectorOp : Pe_Op<"vector",
-    [AttrSizedOperandSegments, ParentOneOf<["RoutineOp", "ForOp"]>]> {
+    [AttrSizedOperandSegments, Pe_InCode]> {
   let summary = "Runs one instruction over up to four nested extents.";
   let description = [{
     dst = op(a, b) for every index in lexicographic order, one element after the
@@ -229,12 +246,27 @@ def Pe_VectorOp : Pe_Op<"vector",
     thread until an `await`. `line_buffer` lets a vector run along the inner
     extent of a fabric source of depth 2: values stay, cycles shrink.
 
+    On completion an asynchronous instruction may `activate` a local task and
+    `unblock` a task. `advance` moves the switch of the destination's color
+    behind the last word. With `on_control end` a control wavelet in the queue
+    of a fabric source ends the instruction, however much is missing; without
+    it the wavelet is left to the task it names.
+
+    Elements have the type of their buffer, on the fabric the one given there.
+    Integers are computed in 32 bits, f16 alone in f16, all else in f32; every
+    result is rounded to the destination's type. `bit_and`, `bit_or` and
+    `bit_xor` are for integers.
+
     (C1) One to four extents. (C2) The destination is memory or fabric.
     (C3) Mov and functions take one source, all others two. (C4) A memory
     operand has one stride per extent. (C5) A fabric source's depth is between 1
     and the number of extents; a fabric destination's equals it and it has no
     window. (C6) `line_buffer` needs a fabric source of depth 2. (C7) The thread
     is between 0 and 7. (C8) Affine expressions number existing operands.
+    (C9) The guard is a scalar of the class. (C10) `activate` and `unblock` need
+    a thread. (C11) `advance` needs a fabric destination, `on_control end` a
+    fabric source. (C12) Wavelets hold f32, f16, bf16, i32 or i16; a pair is of
+    16-bit elements, an index beside a single one that is sent.
 
     ```mlir
     pe.program @main mesh [4, 1] machine "wse2" command 0 {
@@ -259,7 +291,9 @@ def Pe_VectorOp : Pe_Op<"vector",
     Variadic<Pe_ScalarType>:$values, Optional<Pe_ScalarType>:$guard,
     ArrayAttr:$extents, Pe_OperandAttr:$dst, OptionalAttr<Pe_OperandAttr>:$a,
     OptionalAttr<Pe_OperandAttr>:$b, OptionalAttr<I64Attr>:$thread,
-    UnitAttr:$line_buffer);
+    UnitAttr:$line_buffer, OptionalAttr<FlatSymbolRefAttr>:$activate,
+    OptionalAttr<FlatSymbolRefAttr>:$unblock, UnitAttr:$advance,
+    UnitAttr:$end_on_control);
   let skipDefaultBuilders = 1;
   let builders = [
     OpBuilder<(ins "Opcode":$opcode, "const Operand &":$dst,
@@ -278,7 +312,7 @@ def Pe_VectorOp : Pe_Op<"vector",
 
 def Pe_ForOp : Pe_Op<"for",
     [AttrSizedOperandSegments, NoTerminator, SingleBlock,
-     ParentOneOf<["RoutineOp", "ForOp"]>,
+     Pe_InCode,
      DeclareOpInterfaceMethods<OpAsmOpInterface,
        ["getDefaultDialect", "getAsmBlockArgumentNames"]>]> {
   let summary = "Repeats its body a number of times each PE knows.";
@@ -287,7 +321,7 @@ def Pe_ForOp : Pe_Op<"for",
     the scalar is zero.
 
     (C1) The body has one argument, the loop variable. (C2) The count does not
-    use more operands than there are.
+    use more operands than there are. (C3) The guard is a scalar of the class.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" command 0 {
@@ -321,7 +355,7 @@ def Pe_ForOp : Pe_Op<"for",
   let hasVerifier = 1;
 }
 
-def Pe_AwaitOp : Pe_Op<"await", [ParentOneOf<["RoutineOp", "ForOp"]>]> {
+def Pe_AwaitOp : Pe_Op<"await", [Pe_InCode]> {
   let summary = "Waits until microthreads have done all they were given.";
   let description = [{
     (C1) At least one thread, each between 0 and 7, none twice.
@@ -352,7 +386,7 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
     constant's are part of the program. `alias` marks an output that equals
     another tensor unchanged.
 
-    (C1) A static shape of f32, f16, bf16, i32, i64 or i1. (C2) A weight has a
+    (C1) A static shape of f32, f16, bf16, i32, i16, i64 or i1. (C2) A weight has a
     source, nothing else does. (C3) A constant has a value of the tensor's type,
     nothing else does. (C4) Only an output is an alias, of a
     tensor with as many elements of its type.
@@ -377,6 +411,44 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
     ::mlir::RankedTensorType getTensorType() {
       return ::llvm::cast<::mlir::RankedTensorType>(getType());
     }
+  }];
+  let hasVerifier = 1;
+}
+
+def Pe_CopyOp : Pe_Op<"copy", [HasParent<"ProgramOp">]> {
+  let summary = "Copies a tensor to or from a buffer of every PE of a rectangle.";
+  let description = [{
+    Happens between the launches it stands between, when all PEs are at rest,
+    and takes no time of the wafer. Every PE gets the same share of n elements
+    of the tensor. In `row` order element e of the PE in column i and row j of
+    the rectangle is tensor element (j * columns + i) * n + e, in `column` order
+    (e * columns + i) * rows + j.
+
+    (C1) The tensor exists; a copy out writes an output, a copy in reads
+    anything else. (C2) The tensor has as many elements for each PE.
+
+    ```mlir
+    pe.program @main mesh [4, 1] machine "wse2" {
+      tensor input @x : tensor<4x8xf32>
+      tensor output @y : tensor<8x4xf32>
+      class @row [0:4, 0:1] {
+        buffer @v 32 bytes of f32
+      }
+      copy in @x to @v [0:4, 0:1]
+      copy out @y from @v [0:4, 0:1] order column
+    }
+    ```
+  }];
+  let arguments = (ins Pe_Direction:$direction, FlatSymbolRefAttr:$tensor,
+    FlatSymbolRefAttr:$buffer, Pe_RectAttr:$rect,
+    DefaultValuedAttr<Pe_CopyOrder, "CopyOrder::Row">:$order);
+  let assemblyFormat = [{
+    $direction $tensor custom<CopyBuffer>(ref($direction), $buffer)
+    custom<Rect>($rect) (`order` $order^)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// Elements of each PE.
+    int64_t getElements();
   }];
   let hasVerifier = 1;
 }
@@ -479,10 +551,11 @@ def Pe_KernelOp : Pe_Op<"kernel", [HasParent<"ProgramOp">, Symbol]> {
 }
 
 def Pe_LaunchOp : Pe_Op<"launch", [HasParent<"ProgramOp">]> {
-  let summary = "Sends the command that starts a routine.";
+  let summary = "Starts a routine.";
   let description = [{
     Every PE whose class has the routine runs it, launches in the order of their
-    ops. `streams` are the host streams the launch feeds or drains.
+    ops. `streams` are the host streams the launch feeds or drains. Without a
+    kernel, reports use the name of the routine.
 
     (C1) Some class has the routine. (C2) The kernel and the streams exist.
 
@@ -498,10 +571,10 @@ def Pe_LaunchOp : Pe_Op<"launch", [HasParent<"ProgramOp">]> {
     }
     ```
   }];
-  let arguments = (ins FlatSymbolRefAttr:$routine, FlatSymbolRefAttr:$kernel,
-    OptionalAttr<ArrayAttr>:$streams);
+  let arguments = (ins FlatSymbolRefAttr:$routine,
+    OptionalAttr<FlatSymbolRefAttr>:$kernel, OptionalAttr<ArrayAttr>:$streams);
   let assemblyFormat = [{
-    $routine `for` $kernel (`streams` $streams^)? attr-dict
+    $routine (`for` $kernel^)? (`streams` $streams^)? attr-dict
   }];
 }
 

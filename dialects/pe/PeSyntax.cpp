@@ -132,6 +132,81 @@ void printPorts(AsmPrinter &printer, Operation *, PortsAttr ports) {
 }
 
 //===----------------------------------------------------------------------===//
+// Switches and copies
+//===----------------------------------------------------------------------===//
+
+ParseResult parsePosition(AsmParser &parser, PositionAttr &position) {
+  SMLoc location = parser.getCurrentLocation();
+  std::optional<Port> receive;
+  Ports transmit = static_cast<Ports>(0);
+  if (succeeded(parser.parseOptionalKeyword("from"))) {
+    StringRef keyword;
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    receive = symbolizePort(keyword);
+    if (!receive)
+      return parser.emitError(location, "'") << keyword << "' is not a port";
+  } else {
+    PortsAttr ports;
+    if (parser.parseKeyword("to") || parsePorts(parser, ports))
+      return failure();
+    transmit = ports.getValue();
+  }
+  position = parser.getChecked<PositionAttr>(location, parser.getContext(),
+                                             receive, transmit);
+  return success(position != nullptr);
+}
+
+void printPosition(AsmPrinter &printer, PositionAttr position) {
+  if (position.getReceive()) {
+    printer << "from " << stringifyPort(*position.getReceive());
+    return;
+  }
+  printer << "to ";
+  printPorts(printer, nullptr,
+             PortsAttr::get(position.getContext(), position.getTransmit()));
+}
+
+ParseResult parsePositions(AsmParser &parser, ArrayAttr &positions) {
+  SmallVector<Attribute> elements;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        PositionAttr position;
+        if (parsePosition(parser, position))
+          return failure();
+        elements.push_back(position);
+        return success();
+      }))
+    return failure();
+  positions = ArrayAttr::get(parser.getContext(), elements);
+  return success();
+}
+
+void printPositions(AsmPrinter &printer, Operation *, ArrayAttr positions) {
+  printer << '[';
+  llvm::interleaveComma(
+      positions.getAsRange<PositionAttr>(), printer,
+      [&](PositionAttr position) { printPosition(printer, position); });
+  printer << ']';
+}
+
+ParseResult parseCopyBuffer(AsmParser &parser, DirectionAttr direction,
+                            FlatSymbolRefAttr &buffer) {
+  StringAttr name;
+  if (parser.parseKeyword(direction.getValue() == Direction::In ? "to"
+                                                                : "from") ||
+      parser.parseSymbolName(name))
+    return failure();
+  buffer = FlatSymbolRefAttr::get(name);
+  return success();
+}
+
+void printCopyBuffer(AsmPrinter &printer, Operation *, DirectionAttr direction,
+                     FlatSymbolRefAttr buffer) {
+  printer << (direction.getValue() == Direction::In ? "to " : "from ");
+  printer.printSymbolName(buffer.getValue());
+}
+
+//===----------------------------------------------------------------------===//
 // Parsing expressions
 //===----------------------------------------------------------------------===//
 
@@ -203,28 +278,58 @@ ParseResult ExpressionParser::parseAccess(AffineAttr &offset,
       parser.parseRSquare());
 }
 
-// After `fabric`: (color, depth = 2, window = offset of total)
+ParseResult ExpressionParser::parseElement(AffineAttr &offset) {
+  return failure(parser.parseLSquare() || parse(offset) ||
+                 parser.parseRSquare());
+}
+
+ParseResult ExpressionParser::parseFabricOption(AffineAttr &offset,
+                                                AffineAttr &total,
+                                                unsigned &depth, bool &pair) {
+  StringRef keyword;
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseKeyword(&keyword))
+    return failure();
+  if (keyword == "pair") {
+    pair = true;
+    return success();
+  }
+  if (parser.parseEqual())
+    return failure();
+  if (keyword == "depth")
+    return parser.parseInteger(depth);
+  if (keyword == "window")
+    return failure(parse(offset) || parser.parseKeyword("of") || parse(total));
+  return parser.emitError(location,
+                          "expected a type, pair, depth, window or index");
+}
+
+// After `fabric`: (color, f16, pair, depth = 2, window = offset of total)
 ParseResult ExpressionParser::parseFabric(Attribute &operand) {
-  AffineAttr color, offset, total;
+  AffineAttr color, offset, total, index;
   unsigned depth = 1;
+  bool pair = false;
+  Type type;
   if (parser.parseLParen() || parse(color))
     return failure();
   while (succeeded(parser.parseOptionalComma())) {
-    StringRef keyword;
-    SMLoc location = parser.getCurrentLocation();
-    if (parser.parseKeyword(&keyword) || parser.parseEqual())
-      return failure();
-    if (keyword == "depth") {
-      if (parser.parseInteger(depth))
+    // `index` would also be a type.
+    if (succeeded(parser.parseOptionalKeyword("index"))) {
+      if (parser.parseEqual() || parse(index))
         return failure();
-    } else if (keyword == "window") {
-      if (parse(offset) || parser.parseKeyword("of") || parse(total))
-        return failure();
-    } else {
-      return parser.emitError(location, "expected depth or window");
+      continue;
     }
+    OptionalParseResult isType = parser.parseOptionalType(type);
+    if (isType.has_value()
+            ? failed(*isType)
+            : failed(parseFabricOption(offset, total, depth, pair)))
+      return failure();
   }
-  operand = FabricAttr::get(parser.getContext(), color, depth, offset, total);
+  // One way to write each type, so that equal code has equal attributes.
+  if (type && type.isF32())
+    type = {};
+  operand = FabricAttr::get(parser.getContext(), color, depth, offset, total,
+                            type, pair, index);
   return parser.parseRParen();
 }
 
@@ -294,6 +399,12 @@ void ExpressionPrinter::printAccess(AffineAttr offset,
   printer << "]]";
 }
 
+void ExpressionPrinter::printElement(AffineAttr offset) {
+  printer << '[';
+  print(offset);
+  printer << ']';
+}
+
 void ExpressionPrinter::print(Attribute operand) {
   if (auto memory = dyn_cast<MemoryAttr>(operand)) {
     printer.printSymbolName(memory.getBuffer().getValue());
@@ -304,6 +415,10 @@ void ExpressionPrinter::print(Attribute operand) {
     return printer.printAttributeWithoutType(operand);
   printer << "fabric(";
   print(fabric.getColor());
+  if (fabric.getType())
+    printer << ", " << fabric.getType();
+  if (fabric.getPair())
+    printer << ", pair";
   if (fabric.getDepth() != 1)
     printer << ", depth = " << fabric.getDepth();
   if (fabric.getWindowTotal()) {
@@ -311,6 +426,10 @@ void ExpressionPrinter::print(Attribute operand) {
     print(fabric.getWindowOffset());
     printer << " of ";
     print(fabric.getWindowTotal());
+  }
+  if (fabric.getIndex()) {
+    printer << ", index = ";
+    print(fabric.getIndex());
   }
   printer << ')';
 }

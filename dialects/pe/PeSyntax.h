@@ -26,6 +26,24 @@ void printLanes(mlir::AsmPrinter &printer, mlir::Operation *,
 mlir::ParseResult parsePorts(mlir::AsmParser &parser, PortsAttr &ports);
 void printPorts(mlir::AsmPrinter &printer, mlir::Operation *, PortsAttr ports);
 
+// from east, or: to [west, ramp]
+mlir::ParseResult parsePosition(mlir::AsmParser &parser,
+                                PositionAttr &position);
+void printPosition(mlir::AsmPrinter &printer, PositionAttr position);
+
+// [from east, to [west]]
+mlir::ParseResult parsePositions(mlir::AsmParser &parser,
+                                 mlir::ArrayAttr &positions);
+void printPositions(mlir::AsmPrinter &printer, mlir::Operation *,
+                    mlir::ArrayAttr positions);
+
+// `to @v` of a copy in, `from @v` of a copy out
+mlir::ParseResult parseCopyBuffer(mlir::AsmParser &parser,
+                                  DirectionAttr direction,
+                                  mlir::FlatSymbolRefAttr &buffer);
+void printCopyBuffer(mlir::AsmPrinter &printer, mlir::Operation *,
+                     DirectionAttr direction, mlir::FlatSymbolRefAttr buffer);
+
 /// Parses affine expressions and what contains them, and collects the scalars
 /// they name.
 class ExpressionParser {
@@ -38,6 +56,8 @@ public:
   /// After the name of a buffer or tensor: [%i, strides = [1, 0]]
   mlir::ParseResult parseAccess(AffineAttr &offset,
                                 llvm::SmallVectorImpl<int64_t> &strides);
+  /// After the name of a buffer: [%i]
+  mlir::ParseResult parseElement(AffineAttr &offset);
   /// `if %guard`, when there.
   mlir::ParseResult parseGuard();
   /// Adds values and guard to an op with `values` and `guard` operands.
@@ -50,6 +70,8 @@ private:
                               llvm::SmallVectorImpl<int64_t> &numbers,
                               llvm::SmallVectorImpl<int64_t> &scales);
   mlir::ParseResult parseFabric(mlir::Attribute &operand);
+  mlir::ParseResult parseFabricOption(AffineAttr &offset, AffineAttr &total,
+                                      unsigned &depth, bool &pair);
 
   mlir::OpAsmParser &parser;
 };
@@ -64,6 +86,7 @@ public:
   void print(mlir::ArrayAttr list);
   void print(mlir::Attribute operand);
   void printAccess(AffineAttr offset, llvm::ArrayRef<int64_t> strides);
+  void printElement(AffineAttr offset);
 
 private:
   mlir::OpAsmPrinter &printer;

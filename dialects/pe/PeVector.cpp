@@ -27,6 +27,9 @@ unsigned wsec::pe::sourceCount(Opcode opcode) {
   case Opcode::And:
   case Opcode::Or:
   case Opcode::Select:
+  case Opcode::BitAnd:
+  case Opcode::BitOr:
+  case Opcode::BitXor:
     return 2;
   default:
     return 1;
@@ -61,6 +64,16 @@ void VectorOp::build(OpBuilder &builder, OperationState &state, Opcode opcode,
     properties.thread = builder.getI64IntegerAttr(issue.thread);
   if (issue.lineBuffer)
     properties.line_buffer = builder.getUnitAttr();
+  auto symbol = [&](const std::string &name) {
+    return name.empty() ? FlatSymbolRefAttr()
+                        : FlatSymbolRefAttr::get(builder.getContext(), name);
+  };
+  properties.activate = symbol(issue.activate);
+  properties.unblock = symbol(issue.unblock);
+  if (issue.advance)
+    properties.advance = builder.getUnitAttr();
+  if (issue.endOnControl)
+    properties.end_on_control = builder.getUnitAttr();
   addOperands(state, encoder.getValues(), issue.guard);
   properties.operandSegmentSizes = {int(encoder.getValues().size()),
                                     issue.guard ? 1 : 0};
@@ -81,6 +94,59 @@ SmallVector<Affine, 4> VectorOp::getExtentAffines() {
   for (auto extent : getExtents().getAsRange<AffineAttr>())
     extents.push_back(decode(extent, getValues()));
   return extents;
+}
+
+// `keyword @task`, when there.
+static ParseResult parseTask(OpAsmParser &parser, StringRef keyword,
+                             FlatSymbolRefAttr &task) {
+  StringAttr name;
+  if (failed(parser.parseOptionalKeyword(keyword)))
+    return success();
+  if (parser.parseSymbolName(name))
+    return failure();
+  task = FlatSymbolRefAttr::get(name);
+  return success();
+}
+
+// What stands behind the extents:
+//   thread 1 activate @done unblock @next advance on_control end line_buffer
+static ParseResult parseIssue(OpAsmParser &parser,
+                              VectorOp::Properties &properties) {
+  Builder &builder = parser.getBuilder();
+  if (succeeded(parser.parseOptionalKeyword("thread"))) {
+    int64_t thread;
+    if (parser.parseInteger(thread))
+      return failure();
+    properties.thread = builder.getI64IntegerAttr(thread);
+  }
+  if (parseTask(parser, "activate", properties.activate) ||
+      parseTask(parser, "unblock", properties.unblock))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("advance")))
+    properties.advance = builder.getUnitAttr();
+  if (succeeded(parser.parseOptionalKeyword("on_control"))) {
+    if (parser.parseKeyword("end"))
+      return failure();
+    properties.end_on_control = builder.getUnitAttr();
+  }
+  if (succeeded(parser.parseOptionalKeyword("line_buffer")))
+    properties.line_buffer = builder.getUnitAttr();
+  return success();
+}
+
+static void printIssue(OpAsmPrinter &printer, VectorOp op) {
+  if (op.getThread())
+    printer << " thread " << *op.getThread();
+  if (op.getActivateAttr())
+    printer << " activate " << op.getActivateAttr();
+  if (op.getUnblockAttr())
+    printer << " unblock " << op.getUnblockAttr();
+  if (op.getAdvance())
+    printer << " advance";
+  if (op.getEndOnControl())
+    printer << " on_control end";
+  if (op.getLineBuffer())
+    printer << " line_buffer";
 }
 
 // fmac @acc[0, strides = [1]] = fabric(2), @x[0, strides = [0]] over (16)
@@ -104,16 +170,8 @@ ParseResult VectorOp::parse(OpAsmParser &parser, OperationState &state) {
   if (succeeded(parser.parseOptionalComma()) && expressions.parse(properties.b))
     return failure();
   if (parser.parseKeyword("over") || expressions.parse(properties.extents) ||
-      expressions.parseGuard())
+      expressions.parseGuard() || parseIssue(parser, properties))
     return failure();
-  if (succeeded(parser.parseOptionalKeyword("thread"))) {
-    int64_t thread;
-    if (parser.parseInteger(thread))
-      return failure();
-    properties.thread = parser.getBuilder().getI64IntegerAttr(thread);
-  }
-  if (succeeded(parser.parseOptionalKeyword("line_buffer")))
-    properties.line_buffer = parser.getBuilder().getUnitAttr();
   properties.operandSegmentSizes = {int(expressions.values.size()),
                                     int(expressions.guard.size())};
   return failure(parser.parseOptionalAttrDict(state.attributes) ||
@@ -135,16 +193,13 @@ void VectorOp::print(OpAsmPrinter &printer) {
   expressions.print(getExtents());
   if (getGuard())
     printer << " if " << getGuard();
-  if (getThread())
-    printer << " thread " << *getThread();
-  if (getLineBuffer())
-    printer << " line_buffer";
+  printIssue(printer, *this);
   printer.printOptionalAttrDict(
       (*this)->getDiscardableAttrDictionary().getValue());
 }
 
-static LogicalResult verifyAffine(Operation *op, AffineAttr affine,
-                                  ValueRange values) {
+LogicalResult wsec::pe::verifyAffine(Operation *op, AffineAttr affine,
+                                     ValueRange values) {
   for (int64_t number : affine.getValues())
     if (number < 0 || number >= int64_t(values.size()))
       return op->emitOpError("has an expression over operand ")
@@ -161,6 +216,22 @@ static LogicalResult verifyMemory(VectorOp op, MemoryAttr memory) {
   return verifyAffine(op, memory.getOffset(), op.getValues()); // C8
 }
 
+static LogicalResult verifyPacking(VectorOp op, FabricAttr fabric,
+                                   bool destination) {
+  Type type = fabric.getType();
+  bool half = type && (type.isF16() || type.isBF16() || type.isInteger(16));
+  if (type && !half && !type.isInteger(32)) // C12
+    return op.emitOpError("sends or receives ")
+           << type << ", expected f32, f16, bf16, i32 or i16";
+  if ((fabric.getPair() || fabric.getIndex()) && !half) // C12
+    return op.emitOpError("has a pair or an index in a wavelet whose elements "
+                          "are not of 16 bits");
+  if (fabric.getIndex() && (fabric.getPair() || !destination)) // C12
+    return op.emitOpError("has an index beside a ")
+           << (destination ? "pair" : "received element");
+  return success();
+}
+
 static LogicalResult verifyFabric(VectorOp op, FabricAttr fabric,
                                   bool destination) {
   unsigned depth = fabric.getDepth(), extents = op.getExtents().size();
@@ -170,11 +241,11 @@ static LogicalResult verifyFabric(VectorOp op, FabricAttr fabric,
   if (destination && (depth != extents || fabric.getWindowTotal())) // C5
     return op.emitOpError("sends to the fabric: expected depth ")
            << extents << " and no window";
-  for (AffineAttr affine :
-       {fabric.getColor(), fabric.getWindowOffset(), fabric.getWindowTotal()})
+  for (AffineAttr affine : {fabric.getColor(), fabric.getWindowOffset(),
+                            fabric.getWindowTotal(), fabric.getIndex()})
     if (affine && failed(verifyAffine(op, affine, op.getValues()))) // C8
       return failure();
-  return success();
+  return verifyPacking(op, fabric, destination);
 }
 
 static LogicalResult verifyOperand(VectorOp op, Attribute operand,
@@ -186,6 +257,26 @@ static LogicalResult verifyOperand(VectorOp op, Attribute operand,
   if (destination) // C2
     return op.emitOpError("writes to a constant");
   return success();
+}
+
+// A guard is decided at load.
+static LogicalResult verifyGuard(Operation *op, Value guard) {
+  if (guard && !isClassScalar(guard))
+    return op->emitOpError("has a guard that is not a scalar of the class");
+  return success();
+}
+
+static LogicalResult verifyCompletion(VectorOp op) {
+  bool notifies = op.getActivateAttr() || op.getUnblockAttr();
+  if (notifies && !op.getThread()) // C10
+    return op.emitOpError("activates or unblocks a task, but is not "
+                          "asynchronous");
+  if (op.getAdvance() && !isa<FabricAttr>(op.getDst())) // C11
+    return op.emitOpError("advances a switch, but sends nothing");
+  if (op.getEndOnControl() && !isa_and_nonnull<FabricAttr>(op.getAAttr()) &&
+      !isa_and_nonnull<FabricAttr>(op.getBAttr())) // C11
+    return op.emitOpError("ends at a control wavelet, but receives nothing");
+  return verifyGuard(op, op.getGuard()); // C9
 }
 
 static LogicalResult verifyIssue(VectorOp op) {
@@ -200,7 +291,7 @@ static LogicalResult verifyIssue(VectorOp op) {
   if (thread < 0 || thread >= kMaxThreads)
     return op.emitOpError("runs on microthread ") // C7
            << thread << ", expected one below " << kMaxThreads;
-  return success();
+  return verifyCompletion(op);
 }
 
 LogicalResult VectorOp::verify() {
@@ -282,6 +373,8 @@ LogicalResult ForOp::verify() {
   if (body.getNumArguments() != 1 ||
       !isa<ScalarType>(body.getArgument(0).getType())) // C1
     return emitOpError("needs one loop variable");
+  if (failed(verifyGuard(*this, getGuard()))) // C3
+    return failure();
   return verifyAffine(*this, getCount(), getValues()); // C2
 }
 

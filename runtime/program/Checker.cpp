@@ -3,6 +3,7 @@
 #include "runtime/program/CodeChecker.h"
 #include "runtime/program/HostChecker.h"
 #include "runtime/program/RectSet.h"
+#include "runtime/program/StatementChecker.h"
 #include "runtime/program/Where.h"
 
 #include <algorithm>
@@ -15,6 +16,33 @@ namespace {
 std::string peName(std::pair<int32_t, int32_t> pe) {
   return "PE (" + std::to_string(pe.first) + ", " + std::to_string(pe.second) +
          ")";
+}
+
+/// Numbers that say how much a PE or router holds.
+void checkLimits(const program::Machine &machine) {
+  Where where{nullptr, "machine"};
+  auto require = [&](bool holds, const char *what) {
+    if (!holds)
+      throw badProgram(where, what);
+  };
+  constexpr int largest = 1 << 16;
+  auto sensible = [&](int number) { return number >= 1 && number <= largest; };
+  require(sensible(machine.router_buffer_words()),
+          "routers buffer an impossible number of words");
+  for (const auto *queues :
+       {machine.input_queue_words(), machine.output_queue_words()}) {
+    require(queues && queues->size() >= 1 && queues->size() <= 256,
+            "a PE has an impossible number of queues");
+    for (int words : *queues)
+      require(sensible(words), "a queue has an impossible size");
+  }
+  require(machine.switch_positions() >= 1 && machine.switch_positions() <= 256,
+          "switches have an impossible number of positions");
+  require(sensible(machine.control_commands()),
+          "control wavelets hold an impossible number of commands");
+  require(machine.local_tasks() >= 1 && machine.local_tasks() <= 256 &&
+              machine.control_tasks() >= 1 && machine.control_tasks() <= 256,
+          "a PE has an impossible number of tasks");
 }
 
 void checkMachine(const program::Machine &machine) {
@@ -42,13 +70,21 @@ void checkMachine(const program::Machine &machine) {
   require(machine.hop_cycles() >= 0 && machine.ramp_cycles() >= 0 &&
               machine.store_latency_cycles() >= 0,
           "a latency is negative");
-  for (double rate : {machine.clock_ghz(), machine.copy_rate(),
-                      machine.add_rate(), machine.fmac_rate()})
+  for (double rate :
+       {machine.clock_ghz(), machine.copy_rate(), machine.add_rate(),
+        machine.fmac_rate(), machine.copy_rate_16(), machine.add_rate_16(),
+        machine.fmac_rate_16(), machine.reduce_rate()})
     require(std::isfinite(rate) && rate > 0, "a rate is not positive");
-  for (double cycles : {machine.vector_setup(), machine.map_overhead(),
-                        machine.loop_overhead(), machine.task_overhead(),
-                        machine.function_cycles(), machine.divide_cycles()})
+  for (double cycles :
+       {machine.vector_setup(), machine.copy_setup(), machine.axpy_setup(),
+        machine.dot_setup(), machine.result_latency(), machine.map_overhead(),
+        machine.loop_overhead(), machine.task_overhead(),
+        machine.function_cycles(), machine.divide_cycles(),
+        machine.scalar_cycles(), machine.load_cycles(), machine.store_cycles(),
+        machine.branch_taken(), machine.branch_not_taken(),
+        machine.async_issue(), double(machine.turn_cycles())})
     require(std::isfinite(cycles) && cycles >= 0, "a cost is negative");
+  checkLimits(machine);
 }
 
 void checkRect(const program::Rect &rect, const program::Machine &machine,
@@ -60,8 +96,41 @@ void checkRect(const program::Rect &rect, const program::Machine &machine,
                                 std::to_string(machine.height()) + " mesh");
 }
 
+/// The further positions of a rule's switch.
+void checkSwitch(const program::RouteRule &rule,
+                 const program::Machine &machine, bool remoteCalls,
+                 const Where &where) {
+  size_t positions =
+      1 + (rule.positions() ? size_t(rule.positions()->size()) : 0);
+  if (rule.pop() > program::PopMode::MAX)
+    throw badProgram(where, "pops commands in an unknown way");
+  if (rule.initial() >= positions)
+    throw badProgram(where, "starts in position " +
+                                std::to_string(rule.initial()) + " of " +
+                                std::to_string(positions));
+  if (positions == 1 && rule.pop() == program::PopMode::Never)
+    return;
+  if (!remoteCalls)
+    throw badProgram(where, "has a switch, which needs remote calls");
+  if (int64_t(positions) > machine.switch_positions())
+    throw badProgram(where, "has " + std::to_string(positions) +
+                                " positions, a switch has at most " +
+                                std::to_string(machine.switch_positions()));
+  for (size_t i = 1; i < positions; ++i) {
+    const program::SwitchPosition &position =
+        *rule.positions()->Get(flatbuffers::uoffset_t(i - 1));
+    Where here{&where, "position", int64_t(i)};
+    bool receives = position.receive() >= 0;
+    if (receives == (position.transmit() != 0))
+      throw badProgram(here, "replaces not exactly one of the receive port and "
+                             "the transmit ports");
+    checkPorts(receives ? program::Port(position.receive()) : rule.receive(),
+               receives ? rule.transmit() : position.transmit(), here);
+  }
+}
+
 void checkRule(const program::RouteRule &rule, const program::Machine &machine,
-               const Where &where) {
+               bool remoteCalls, const Where &where) {
   int usable = machine.colors() - machine.reserved_colors();
   if (rule.color() >= usable)
     throw badProgram(where, "color " + std::to_string(rule.color()) +
@@ -69,23 +138,17 @@ void checkRule(const program::RouteRule &rule, const program::Machine &machine,
                                 "colors are 0.." +
                                 std::to_string(usable - 1));
   checkRect(*rule.rect(), machine, where);
-  if (rule.receive() > program::Port::MAX)
-    throw badProgram(where, "receives on an unknown port");
-  if (rule.transmit() == 0 || rule.transmit() >= 1 << 5)
-    throw badProgram(where, "transmits on no port or an unknown one");
-  // What came from a neighbour is never sent back to it; the ramp may loop.
-  if (rule.receive() != program::Port::Ramp &&
-      rule.transmit() >> unsigned(rule.receive()) & 1)
-    throw badProgram(where, "sends back where it receives from");
+  checkPorts(rule.receive(), rule.transmit(), where);
+  checkSwitch(rule, machine, remoteCalls, where);
 }
 
 /// A color of a PE has one receive port.
-void checkRoutes(const program::Program &program) {
+void checkRoutes(const program::Program &program, bool remoteCalls) {
   const program::Machine &machine = *program.machine();
   std::vector<std::vector<const program::RouteRule *>> byColor(256);
   int64_t index = 0;
   for (const program::RouteRule *rule : *program.routes()) {
-    checkRule(*rule, machine, {nullptr, "route rule", index++});
+    checkRule(*rule, machine, remoteCalls, {nullptr, "route rule", index++});
     byColor[rule->color()].push_back(rule);
   }
   for (const auto &rules : byColor) {
@@ -101,7 +164,7 @@ void checkRoutes(const program::Program &program) {
   }
 }
 
-void checkClasses(const program::Program &program) {
+void checkClasses(const program::Program &program, bool remoteCalls) {
   const program::Machine &machine = *program.machine();
   RectSet taken(machine.width(), machine.height());
   for (const program::PEClass *peClass : *program.classes()) {
@@ -112,7 +175,7 @@ void checkClasses(const program::Program &program) {
         throw badProgram(where, peName(*pe) + " is in two rectangles");
     }
     if (peClass->rects()->size() > 0)
-      checkCode(*peClass, machine);
+      checkCode(*peClass, machine, remoteCalls);
     else
       throw badProgram(where, "has no PEs");
   }
@@ -162,13 +225,16 @@ void checkLaunches(const program::Program &program) {
 void checkProgram(const program::Program &program) {
   checkMachine(*program.machine());
   const program::Machine &machine = *program.machine();
-  if (program.command_color() >= machine.colors() - machine.reserved_colors())
+  bool remoteCalls = program.command_color() == noCommandColor;
+  if (!remoteCalls &&
+      program.command_color() >= machine.colors() - machine.reserved_colors())
     throw badProgram({nullptr, "program"},
                      "the command color is reserved or does not exist");
-  checkRoutes(program);
-  checkClasses(program);
+  checkRoutes(program, remoteCalls);
+  checkClasses(program, remoteCalls);
   checkTensors(program);
   checkStreams(program);
+  checkCopies(program, remoteCalls);
   checkKernels(program);
   checkLaunches(program);
 }

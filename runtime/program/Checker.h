@@ -17,13 +17,18 @@ inline constexpr uint32_t largestScalarList = 1 << 15;
 inline constexpr uint32_t largestLoopDepth = 8;
 inline constexpr uint32_t largestOperandRank = 4;
 inline constexpr uint32_t largestSegmentRank = 8;
+inline constexpr uint32_t largestCopyList = 1 << 14;
+
+/// The command color of programs that are launched by remote calls.
+inline constexpr uint8_t noCommandColor = 255;
 
 /// Throws an Error when the program, already verified as a flatbuffer, does
 /// not make sense. Afterwards every index, enumeration and size in it is in
 /// range and scalars can be evaluated without a fault.
 void checkProgram(const program::Program &program);
 
-/// Bytes of code that the routines of a class take in each of its PEs.
+/// Bytes of code that the routines and tasks of a class take in each of its
+/// PEs.
 uint64_t codeBytes(const program::PEClass &peClass);
 
 /// Elements of a tensor, and bytes of one element. The shape must have passed

@@ -7,9 +7,10 @@
 namespace wsec::runtime {
 
 /// Checks what the PEs of a class hold and do: scalars, buffers against the
-/// SRAM, and every statement of every routine. Its rectangles must be valid.
-void checkCode(const program::PEClass &peClass,
-               const program::Machine &machine);
+/// SRAM, queues, filters, and every statement of every routine and task. Its
+/// rectangles must be valid. `remoteCalls`: the program has no command color.
+void checkCode(const program::PEClass &peClass, const program::Machine &machine,
+               bool remoteCalls);
 
 } // namespace wsec::runtime
 

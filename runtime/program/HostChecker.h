@@ -7,9 +7,11 @@
 namespace wsec::runtime {
 
 /// Check the host's side of a program: the tensors with the files they lie in,
-/// and the streams that read and write them. The machine must be checked.
+/// and the streams and copies that read and write them. The machine, and for
+/// copies the classes, must be checked.
 void checkTensors(const program::Program &program);
 void checkStreams(const program::Program &program);
+void checkCopies(const program::Program &program, bool remoteCalls);
 
 } // namespace wsec::runtime
 

@@ -134,16 +134,19 @@ std::optional<Interval> nodeInterval(const program::ScalarNode &node,
 
 std::optional<Interval> affineInterval(const program::Affine &affine,
                                        const std::vector<Interval> &scalars,
-                                       const std::vector<Interval> &loops) {
+                                       const std::vector<Interval> &loops,
+                                       const LocalIntervals &locals) {
   std::optional<Interval> sum =
       hull({__int128(affine.constant()), __int128(affine.constant())});
   if (!affine.terms())
     return sum;
   for (const program::Term *term : *affine.terms()) {
-    const auto &range =
-        term->kind() == program::TermKind::Scalar ? scalars : loops;
+    Interval range =
+        term->kind() == program::TermKind::Local  ? locals.at(term->index())
+        : term->kind() == program::TermKind::Loop ? loops[term->index()]
+                                                  : scalars[term->index()];
     Interval scale{term->scale(), term->scale()};
-    auto product = multiplyIntervals(range[term->index()], scale);
+    auto product = multiplyIntervals(range, scale);
     if (!sum || !product)
       return std::nullopt;
     sum = addIntervals(*sum, *product);

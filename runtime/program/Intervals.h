@@ -7,6 +7,7 @@
 
 #include "runtime/program/Scalars.h"
 
+#include <map>
 #include <optional>
 
 namespace wsec::runtime {
@@ -21,6 +22,9 @@ struct Interval {
     return from <= low && high <= to;
   }
 };
+
+/// Ranges of the locals that code has set, by number.
+using LocalIntervals = std::map<uint16_t, Interval>;
 
 /// Values beyond this are refused, so that sums and products of a few terms
 /// cannot overflow.
@@ -41,7 +45,8 @@ std::optional<Interval> nodeInterval(const program::ScalarNode &node,
 /// variables. Nothing when it may exceed `largestScalar`.
 std::optional<Interval> affineInterval(const program::Affine &affine,
                                        const std::vector<Interval> &scalars,
-                                       const std::vector<Interval> &loops);
+                                       const std::vector<Interval> &loops,
+                                       const LocalIntervals &locals = {});
 
 } // namespace wsec::runtime
 

@@ -8,25 +8,6 @@ namespace wsec::runtime {
 
 namespace {
 
-/// Number of earlier nodes a node refers to.
-int operandCount(program::ScalarOp op) {
-  using program::ScalarOp;
-  switch (op) {
-  case ScalarOp::Constant:
-  case ScalarOp::Px:
-  case ScalarOp::Py:
-    return 0;
-  case ScalarOp::Not:
-    return 1;
-  case ScalarOp::TileStart:
-  case ScalarOp::TileSize:
-  case ScalarOp::TileIndex:
-    return 3;
-  default:
-    return 2;
-  }
-}
-
 bool divides(program::ScalarOp op) {
   return op == program::ScalarOp::Div || op == program::ScalarOp::Mod;
 }
@@ -90,6 +71,24 @@ Interval unite(Interval a, Interval b) {
 
 } // namespace
 
+int operandCount(program::ScalarOp op) {
+  using program::ScalarOp;
+  switch (op) {
+  case ScalarOp::Constant:
+  case ScalarOp::Px:
+  case ScalarOp::Py:
+    return 0;
+  case ScalarOp::Not:
+    return 1;
+  case ScalarOp::TileStart:
+  case ScalarOp::TileSize:
+  case ScalarOp::TileIndex:
+    return 3;
+  default:
+    return 2;
+  }
+}
+
 std::vector<Interval> checkScalars(const ScalarList *nodes,
                                    const std::vector<program::Rect> &rects,
                                    const Where &where) {
@@ -123,24 +122,41 @@ std::vector<Interval> checkScalars(const ScalarList *nodes,
   return intervals;
 }
 
+static void checkTerm(const program::Term &term, size_t scalars, size_t loops,
+                      const LocalIntervals &locals, const Where &where) {
+  std::string name;
+  bool known = false;
+  switch (term.kind()) {
+  case program::TermKind::Scalar:
+    name = "scalar ";
+    known = term.index() < scalars;
+    break;
+  case program::TermKind::Loop:
+    name = "the loop of depth ";
+    known = term.index() < loops;
+    break;
+  case program::TermKind::Local:
+    name = "local ";
+    known = locals.count(term.index());
+    break;
+  default:
+    throw badProgram(where, "has a term of unknown kind");
+  }
+  if (!known)
+    throw badProgram(where, "refers to " + name + std::to_string(term.index()) +
+                                ", which does not exist");
+}
+
 Interval checkAffine(const program::Affine *affine,
                      const std::vector<Interval> &scalars,
-                     const std::vector<Interval> &loops, const Where &where) {
+                     const std::vector<Interval> &loops, const Where &where,
+                     const LocalIntervals &locals) {
   if (!affine)
     throw badProgram(where, "is missing");
   if (affine->terms())
-    for (const program::Term *term : *affine->terms()) {
-      bool loop = term->kind() == program::TermKind::Loop;
-      if (term->kind() > program::TermKind::Loop)
-        throw badProgram(where, "has a term of unknown kind");
-      if (term->index() >= (loop ? loops : scalars).size())
-        throw badProgram(
-            where, "refers to " +
-                       std::string(loop ? "the loop of depth " : "scalar ") +
-                       std::to_string(term->index()) +
-                       ", which does not exist");
-    }
-  auto interval = affineInterval(*affine, scalars, loops);
+    for (const program::Term *term : *affine->terms())
+      checkTerm(*term, scalars.size(), loops.size(), locals, where);
+  auto interval = affineInterval(*affine, scalars, loops, locals);
   if (!interval)
     throw badProgram(where, "may overflow");
   return *interval;

@@ -16,12 +16,16 @@ std::vector<Interval> checkScalars(const ScalarList *nodes,
                                    const std::vector<program::Rect> &rects,
                                    const Where &where);
 
-/// Proves that the terms refer to scalars and enclosing loops that exist, and
-/// gives the interval of the function. `loops` are those of the enclosing loop
-/// variables, outermost first.
+/// Number of operands of an operation.
+int operandCount(program::ScalarOp op);
+
+/// Proves that the terms refer to scalars, enclosing loops and locals that
+/// exist, and gives the interval of the function. `loops` are those of the
+/// enclosing loop variables, outermost first.
 Interval checkAffine(const program::Affine *affine,
                      const std::vector<Interval> &scalars,
-                     const std::vector<Interval> &loops, const Where &where);
+                     const std::vector<Interval> &loops, const Where &where,
+                     const LocalIntervals &locals = {});
 
 } // namespace wsec::runtime
 

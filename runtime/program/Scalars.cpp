@@ -70,11 +70,11 @@ int64_t evaluateNode(const program::ScalarNode &node, const int64_t *earlier,
   case ScalarOp::TileIndex:
     return tileIndex(a(), b(), c());
   case ScalarOp::BitAnd:
-    return a() & b();
+    return int32_t(a() & b());
   case ScalarOp::BitOr:
-    return a() | b();
+    return int32_t(a() | b());
   case ScalarOp::BitXor:
-    return a() ^ b();
+    return int32_t(a() ^ b());
   case ScalarOp::ShiftLeft:
     return int32_t(uint32_t(a()) << (b() & 31));
   case ScalarOp::ShiftRight:

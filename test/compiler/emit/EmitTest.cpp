@@ -65,6 +65,48 @@ pe.program @add mesh [2, 1] machine "wse2" command 0 model "add.onnx" {
 }
 )";
 
+/// What only programs launched by remote calls have.
+constexpr const char *kRemote = R"(
+pe.program @remote mesh [4, 1] machine "wse3" {
+  tensor input @x : tensor<4x8xf16>
+  tensor output @y : tensor<8x4xf16>
+  route 1 [0:4, 0:1] from west to [ramp] switch [from ramp, to [east]] ring pop on_advance initial 2
+  class @row [0:4, 0:1] {
+    %px = scalar px
+    buffer @h 16 bytes of f16
+    buffer @fixed at 16384, 4 bytes of i16
+    buffer @n 8 bytes of i32
+    queue output 3 color 1
+    filter 2 counter %px to 3 limit 7
+    task @first local 8 {
+    }
+    task @receive data 2 blocked word @n index @fixed {
+      activate @first
+    }
+    routine @main {
+      vector mov fabric(1, f16, index = %px * 8) = @h[0, strides = [1]] over (8) thread 2 activate @first unblock @receive advance
+      vector mov @h[0, strides = [1]] = fabric(2, f16, pair) over (8) on_control end
+      control fabric(1) [advance, teardown] task 5 data %px
+      %n = load @n[0]
+      for %i < 2 {
+        %k = compute mul(%n + %i, 3)
+        if %k {
+          store @n[1] = %k * 2 + %n
+        } else {
+          block @receive
+        }
+      }
+      clock @n[0]
+      set_route 1 from ramp to [east]
+    }
+  }
+  copy in @x to @h [0:4, 0:1]
+  launch @main
+  launch @main
+  copy out @y from @h [0:4, 0:1] order column
+}
+)";
+
 class EmitTest : public ::testing::Test {
 protected:
   EmitTest() {
@@ -131,6 +173,96 @@ TEST_F(EmitTest, LoadsAgain) {
   EXPECT_EQ(program.routes()->size(), 6u);
   EXPECT_EQ(program.launches()->Get(0)->streams()->Get(0), 0u);
   EXPECT_EQ(program.kernels()->Get(0)->onnx_nodes()->Get(0)->str(), "/Add");
+}
+
+TEST_F(EmitTest, WritesRoutersAndCopies) {
+  ASSERT_TRUE(emit(kRemote)) << messages;
+  auto loaded = runtime::LoadedProgram::open(options.outputPath);
+  const program::Program &program = loaded->program();
+  EXPECT_EQ(program.command_color(), 255);
+  EXPECT_EQ(program.machine()->turn_cycles(), 33);
+  EXPECT_EQ(program.machine()->output_queue_words()->Get(7), 8);
+  const program::RouteRule &rule = *program.routes()->Get(0);
+  ASSERT_EQ(rule.positions()->size(), 2u);
+  EXPECT_EQ(rule.positions()->Get(0)->receive(), int(program::Port::Ramp));
+  EXPECT_EQ(rule.positions()->Get(0)->transmit(), 0);
+  EXPECT_EQ(rule.positions()->Get(1)->receive(), -1);
+  EXPECT_EQ(rule.positions()->Get(1)->transmit(),
+            1 << int(program::Port::East));
+  EXPECT_EQ(rule.initial(), 2);
+  EXPECT_TRUE(rule.ring());
+  EXPECT_EQ(rule.pop(), program::PopMode::OnAdvance);
+  ASSERT_EQ(program.copies()->size(), 2u);
+  const program::HostCopy &in = *program.copies()->Get(0);
+  EXPECT_EQ(in.direction(), program::Direction::In);
+  EXPECT_EQ(in.buffer()->str(), "h");
+  EXPECT_EQ(in.elements(), 8u);
+  EXPECT_EQ(in.launch(), 0u);
+  const program::HostCopy &out = *program.copies()->Get(1);
+  EXPECT_EQ(out.order(), program::CopyOrder::Column);
+  EXPECT_EQ(out.launch(), 2u);
+  // Launches without a kernel are reported under their routine.
+  ASSERT_EQ(program.kernels()->size(), 1u);
+  EXPECT_EQ(program.kernels()->Get(0)->name()->str(), "main");
+  EXPECT_EQ(program.kernels()->Get(0)->region()->x1(), 4);
+}
+
+TEST_F(EmitTest, WritesClassMembers) {
+  ASSERT_TRUE(emit(kRemote)) << messages;
+  auto loaded = runtime::LoadedProgram::open(options.outputPath);
+  const program::PEClass &row = *loaded->program().classes()->Get(0);
+  EXPECT_EQ(row.code_bytes(), runtime::codeBytes(row));
+  // Open addresses lie behind the code and the buffer that has one.
+  EXPECT_EQ(row.buffers()->Get(1)->address(), 16384u);
+  EXPECT_EQ(row.buffers()->Get(0)->address(), 16400u);
+  EXPECT_EQ(row.buffers()->Get(2)->address(), 16416u);
+  EXPECT_EQ(row.buffers()->Get(1)->type(), program::ElementType::I16);
+  EXPECT_TRUE(row.queues()->Get(0)->output());
+  EXPECT_EQ(row.queues()->Get(0)->queue(), 3);
+  EXPECT_EQ(row.filters()->Get(0)->kind(), program::FilterKind::Counter);
+  EXPECT_EQ(row.filters()->Get(0)->limit()->constant(), 7);
+  const program::Task &receive = *row.tasks()->Get(1);
+  EXPECT_EQ(receive.name()->str(), "receive");
+  EXPECT_EQ(receive.kind(), program::TaskKind::Data);
+  EXPECT_EQ(receive.id(), 2);
+  EXPECT_TRUE(receive.blocked());
+  EXPECT_EQ(receive.word_buffer(), 2);
+  EXPECT_EQ(receive.index_buffer(), 1);
+  EXPECT_EQ(receive.body()->Get(0)->kind_as_SetTask()->task(), 0);
+}
+
+TEST_F(EmitTest, WritesScalarCode) {
+  ASSERT_TRUE(emit(kRemote)) << messages;
+  auto loaded = runtime::LoadedProgram::open(options.outputPath);
+  const auto &body =
+      *loaded->program().classes()->Get(0)->routines()->Get(0)->body();
+  const auto *send = body.Get(0)->kind_as_Instruction();
+  EXPECT_EQ(send->dst()->type(), program::ElementType::F16);
+  EXPECT_EQ(send->dst()->index()->terms()->Get(0)->scale(), 8);
+  EXPECT_EQ(send->activate(), 0);
+  EXPECT_EQ(send->unblock(), 1);
+  EXPECT_TRUE(send->advance_switch());
+  const auto *receive = body.Get(1)->kind_as_Instruction();
+  EXPECT_EQ(receive->a()->packing(), program::Packing::Pair);
+  EXPECT_EQ(receive->on_control(), program::OnControl::End);
+  const auto *control = body.Get(2)->kind_as_SendControl();
+  EXPECT_EQ(control->commands()->Get(1), program::SwitchCommand::Teardown);
+  EXPECT_EQ(control->task(), 5);
+  EXPECT_EQ(body.Get(3)->kind_as_Load()->local(), 0);
+  const auto &inner = *body.Get(4)->kind_as_Loop()->body();
+  const auto *compute = inner.Get(0)->kind_as_Compute();
+  EXPECT_EQ(compute->op(), program::ScalarOp::Mul);
+  EXPECT_EQ(compute->local(), 1);
+  EXPECT_EQ(compute->a()->terms()->Get(0)->kind(), program::TermKind::Local);
+  EXPECT_EQ(compute->a()->terms()->Get(1)->kind(), program::TermKind::Loop);
+  EXPECT_EQ(compute->b()->constant(), 3);
+  const auto *branch = inner.Get(1)->kind_as_If();
+  EXPECT_EQ(branch->condition()->terms()->Get(0)->index(), 1);
+  EXPECT_EQ(branch->then()->Get(0)->kind_as_Store()->offset()->constant(), 1);
+  EXPECT_EQ(branch->otherwise()->Get(0)->kind_as_SetTask()->action(),
+            program::TaskAction::Block);
+  EXPECT_EQ(body.Get(5)->kind_as_ReadClock()->buffer(), 2);
+  EXPECT_EQ(body.Get(6)->kind_as_SetRoute()->receive(), program::Port::Ramp);
 }
 
 TEST_F(EmitTest, WritesCode) {

@@ -20,6 +20,18 @@ TEST(MachineTest, SecondGenerationHasItsPublishedNumbers) {
   EXPECT_EQ(machine->rampCycles, 2);
   EXPECT_DOUBLE_EQ(machine->fmacRate, 0.467);
   EXPECT_DOUBLE_EQ(machine->clockGhz, 0.85);
+  // What a vector instruction takes alone, without its elements.
+  EXPECT_DOUBLE_EQ(machine->copySetup + machine->resultLatency, 8);
+  EXPECT_DOUBLE_EQ(machine->vectorSetup + machine->resultLatency, 9);
+  EXPECT_DOUBLE_EQ(machine->axpySetup + machine->resultLatency, 13);
+  EXPECT_DOUBLE_EQ(machine->dotSetup + machine->resultLatency, 20);
+  // A scalar operation from memory to memory.
+  EXPECT_DOUBLE_EQ(
+      machine->loadCycles + machine->scalarCycles + machine->storeCycles, 7);
+  EXPECT_EQ(machine->inputQueueWords,
+            (std::vector<int>{6, 6, 4, 4, 2, 2, 2, 2}));
+  EXPECT_EQ(machine->outputQueueWords, (std::vector<int>{2, 2, 6, 6, 2, 2}));
+  EXPECT_EQ(machine->switchPositions, 4);
 }
 
 TEST(MachineTest, FirstAndThirdGenerationDifferWherePublished) {
@@ -34,6 +46,9 @@ TEST(MachineTest, FirstAndThirdGenerationDifferWherePublished) {
   EXPECT_EQ(third->rampCycles, 3);
   EXPECT_DOUBLE_EQ(third->copyRate, 4);
   EXPECT_DOUBLE_EQ(third->mapOverhead, 7.1);
+  EXPECT_DOUBLE_EQ(third->copyRate16, 8);
+  EXPECT_EQ(third->turnCycles, 33);
+  EXPECT_EQ(third->inputQueueWords[7], 4);
   EXPECT_FALSE(machinePreset("wse4"));
 }
 
@@ -91,6 +106,15 @@ TEST(MachineTest, JsonMistakesAreNamed) {
             "machine parameter 'colors' is not a number of its type");
   EXPECT_EQ(errorOf(R"({"colors": 2.5})"),
             "machine parameter 'colors' is not a number of its type");
+  EXPECT_EQ(errorOf(R"({"input_queue_words": 4})"),
+            "machine parameter 'input_queue_words' is not a list of numbers");
+  EXPECT_EQ(errorOf(R"({"output_queue_words": [2, "many"]})"),
+            "machine parameter 'output_queue_words' is not a list of numbers");
+  EXPECT_EQ(errorOf(R"({"output_queue_words": [2, 0]})"),
+            "output_queue_words needs at least one queue, each of at least one "
+            "word");
+  EXPECT_EQ(errorOf(R"({"reduce_rate": 0})"),
+            "clock_ghz and the rates must be positive");
   EXPECT_EQ(errorOf(R"({"colors": 3})"), "all 3 colors are reserved");
   EXPECT_EQ(errorOf(R"({"lanes": 0})"), "lanes is 0, expected at least 1");
   EXPECT_EQ(errorOf(R"({"fabric_width": 10})"),
@@ -114,6 +138,31 @@ TEST(MachineTest, DescriptionsReadBack) {
   EXPECT_EQ(again->lanes, 4);
   EXPECT_DOUBLE_EQ(again->clockGhz, 1.5);
   EXPECT_EQ(again->name, "mine");
+}
+
+TEST(MachineTest, ListsReadBack) {
+  std::string error;
+  std::optional<Machine> custom = machineFromJson(
+      R"({"base": "wse2", "name": "wse2", "input_queue_words": [3, 1]})",
+      error);
+  ASSERT_TRUE(custom) << error;
+  std::string description = describeMachine(*custom);
+  EXPECT_EQ(description,
+            R"({"base":"wse2","input_queue_words":[3,1],"name":"wse2"})");
+  EXPECT_EQ(machineFromDescription(description, error)->inputQueueWords,
+            (std::vector<int>{3, 1}));
+}
+
+// What a real third-generation wafer differs in from its simulator.
+TEST(MachineTest, SiliconOverlayIsAMachine) {
+  std::string error;
+  std::optional<Machine> silicon =
+      readMachine(WSEC_SOURCE_DIR "/compiler/machine/wse3-silicon.json", error);
+  ASSERT_TRUE(silicon) << error;
+  EXPECT_EQ(silicon->name, "wse3-silicon");
+  EXPECT_DOUBLE_EQ(silicon->copyRate16, 4.82);
+  EXPECT_EQ(silicon->turnCycles, 20);
+  EXPECT_EQ(silicon->hopCycles, machinePreset("wse3")->hopCycles);
 }
 
 TEST(MachineTest, MeshesAreReadAsColumnsTimesRows) {

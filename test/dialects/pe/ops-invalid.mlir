@@ -174,7 +174,7 @@ pe.program @buffer_c1 mesh [1, 1] machine "wse2" command 0 {
 
 pe.program @buffer_c2 mesh [1, 1] machine "wse2" command 0 {
   class @all [0:1, 0:1] {
-    // expected-error @below {{has elements of 'f64', expected f32, f16, bf16, i32, i64 or i1}}
+    // expected-error @below {{has elements of 'f64', expected f32, f16, bf16, i32, i16, i64 or i1}}
     buffer @x at 8192, 16 bytes of f64
   }
 }
@@ -304,7 +304,7 @@ pe.program @opcode mesh [1, 1] machine "wse2" command 0 {
 pe.program @fabric_keyword mesh [1, 1] machine "wse2" command 0 {
   class @all [0:1, 0:1] {
     routine @r {
-      // expected-error @below {{expected depth or window}}
+      // expected-error @below {{expected a type, pair, depth, window or index}}
       vector mov fabric(1, deep = 2) = 0.0 over (4)
     }
   }
@@ -380,7 +380,7 @@ pe.program @await_c1_twice mesh [1, 1] machine "wse2" command 0 {
 //===----------------------------------------------------------------------===//
 
 pe.program @tensor_c1 mesh [1, 1] machine "wse2" command 0 {
-  // expected-error @below {{has type 'tensor<?xf32>', expected a static shape of f32, f16, bf16, i32, i64 or i1}}
+  // expected-error @below {{has type 'tensor<?xf32>', expected a static shape of f32, f16, bf16, i32, i16, i64 or i1}}
   tensor input @x : tensor<?xf32>
 }
 
