@@ -194,9 +194,7 @@ private:
 
 void AttentionWriter::write() {
   const FeatureTiling &heads = query.layout.features;
-  Value count = s.tileSize(heads.units, b.width(), s.px());
-  if (heads.units % b.width() == 0)
-    count = s.constant(heads.units / b.width());
+  Value count = s.spreadSize(heads.units, b.width(), s.px());
   if (mask)
     b.where(query.active, [&] { mask->prepare(); });
   b.loop(count, [&](Affine head) {

@@ -97,7 +97,7 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   double features = layout.features.largest(machine.width);
   double vectors = plan->vectorUses.size();
   cost.compute = plan->steps.size() * machine.vectorSetup + compute(features);
-  cost.stream = model.laneWords(vectors * features);
+  cost.stream = model.laneWords(layout.features, vectors);
   cost.serial = model.launch(vectors > 0);
   cost.lowerBound =
       std::max(compute(double(layout.features.total()) / machine.width),

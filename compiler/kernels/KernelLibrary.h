@@ -87,10 +87,14 @@ public:
     return elements / machine.fmacRate;
   }
 
-  /// Words of the lane that serves most columns, if each column gets `words`.
-  double laneWords(double words) const {
-    double lanes = machine.lanesInUse();
-    return words * std::ceil(machine.width / lanes);
+  /// Words of the busiest lane, if each column gets `words` per feature it
+  /// holds.
+  double laneWords(const FeatureTiling &tiling, double words) const {
+    int64_t most = 0;
+    for (LanePosition lane : machine.westLanes())
+      most = std::max(most, tiling.before(lane.end, machine.width) -
+                                tiling.before(lane.begin, machine.width));
+    return double(most) * words;
   }
   /// Latency of a chain of receive-add-forward along `pes` PEs, and of a
   /// multicast back; `words` words each.

@@ -9,6 +9,11 @@ using namespace mlir;
 
 namespace wsec {
 
+int64_t FeatureTiling::before(int64_t column, int64_t width) const {
+  return replicated ? column * total()
+                    : spreadStart(units, width, column) * unitSize;
+}
+
 int64_t FeatureTiling::largest(int64_t width) const {
   return replicated ? total() : tileSizeMax(units, width) * unitSize;
 }

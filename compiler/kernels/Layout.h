@@ -15,13 +15,15 @@ namespace wsec {
 /// Which features a column holds: `units` of `unitSize` consecutive features
 /// are tiled over the columns, or every column holds all of them.
 ///
-///   units = 3, unitSize = 2, 2 columns:    0 1 2 3 | 4 5
+///   units = 3, unitSize = 2, 2 columns:    0 1 | 2 3 4 5
 struct FeatureTiling {
   int64_t units = 0;
   int64_t unitSize = 1;
   bool replicated = false;
 
   int64_t total() const { return units * unitSize; }
+  /// Features of all columns west of `column`.
+  int64_t before(int64_t column, int64_t width) const;
   /// Features of the column with most of them.
   int64_t largest(int64_t width) const;
   bool operator==(const FeatureTiling &other) const {

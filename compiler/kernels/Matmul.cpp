@@ -45,10 +45,11 @@ struct Shape {
   int64_t block(int64_t features) const {
     return std::max<int64_t>(1, std::min(features, blockWords / pitch));
   }
-  /// Lines that the columns see, and features of the largest part of one.
+  /// Lines that the columns see, how one is tiled, and its largest part.
   int64_t lines() const { return reduce ? n : k; }
+  const FeatureTiling &tiling() const { return (reduce ? in : out).features; }
   int64_t line(const Machine &machine) const {
-    return (reduce ? in : out).features.largest(machine.width);
+    return tiling().largest(machine.width);
   }
   /// Whether every row with tokens has just one.
   bool oneLane() const { return pitch == 1 && out.group != 0; }
@@ -100,7 +101,7 @@ KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
       cost.fabric += model.chain(width, 0);
     }
   }
-  cost.stream = model.laneWords(lines * line);
+  cost.stream = model.laneWords(shape.tiling(), lines);
   cost.fabric = std::max(cost.fabric, lines * line);
   double weights = double(shape.k) * shape.n;
   cost.lowerBound = std::max(model.leastFmacs(weights / width * lanes),
@@ -124,8 +125,7 @@ public:
   void reduce();
 
 private:
-  void streamWeights(const FeatureTiling &features, int64_t lines,
-                     int64_t lineStep, int64_t featureStep);
+  void streamWeights(int64_t lineStep, int64_t featureStep);
   void inBlocks(function_ref<void(int64_t)> body);
   void multiply(int64_t lines, Value line, Operand sums, Operand kept);
   void passOn(int64_t features);
@@ -151,13 +151,12 @@ void MatmulWriter::initialise() {
            Operand::memory(out.buffer, 0, {out.pitch, 1}), {start});
 }
 
-void MatmulWriter::streamWeights(const FeatureTiling &features, int64_t lines,
-                                 int64_t lineStep, int64_t featureStep) {
+void MatmulWriter::streamWeights(int64_t lineStep, int64_t featureStep) {
   ColumnWords words;
   words.tensor = weight.symbol;
   words.offset = weight.offset;
-  words.features = features;
-  words.lines = {lines, lineStep};
+  words.features = shape.tiling();
+  words.lines = {shape.lines(), lineStep};
   words.featureStep = featureStep;
   b.streamToColumns(words);
 }
@@ -188,8 +187,7 @@ void MatmulWriter::multiply(int64_t lines, Value line, Operand sums,
 }
 
 void MatmulWriter::broadcast() {
-  streamWeights(out.layout.features, shape.k, weight.strides[0],
-                weight.strides[1]);
+  streamWeights(weight.strides[0], weight.strides[1]);
   b.where(out.active, [&] {
     Operand sums = Operand::memory(out.buffer, 0, {0, out.pitch, 1});
     if (b.width() == 1)
@@ -208,8 +206,7 @@ void MatmulWriter::broadcast() {
 }
 
 void MatmulWriter::reduce() {
-  streamWeights(in.layout.features, shape.n, weight.strides[1],
-                weight.strides[0]);
+  streamWeights(weight.strides[1], weight.strides[0]);
   b.where(out.active, [&] {
     Operand kept = Operand::memory(in.buffer, 0, {0, in.pitch, 1});
     if (b.width() == 1)

@@ -23,7 +23,7 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
   if (machine.width > 1)
     cost.serial = reductions * (model.chain(machine.width, lanes) +
                                 model.multicast(machine.width, lanes));
-  cost.stream = model.laneWords(streamedVectors * features);
+  cost.stream = model.laneWords(layout.features, streamedVectors);
   cost.serial += model.launch(streamedVectors > 0);
   double mean = double(layout.features.total()) / machine.width;
   cost.lowerBound = std::max(passes * model.leastAdds(mean * lanes),

@@ -163,10 +163,8 @@ Value RoutineBuilder::featureCount(ScalarBuilder &scalars,
                                    const FeatureTiling &tiling) {
   if (tiling.replicated)
     return scalars.constant(tiling.total());
-  if (tiling.units % scalars.width() == 0)
-    return scalars.constant(tiling.total() / scalars.width());
   return scalars.mul(
-      scalars.tileSize(tiling.units, scalars.width(), scalars.px()),
+      scalars.spreadSize(tiling.units, scalars.width(), scalars.px()),
       tiling.unitSize);
 }
 
@@ -182,7 +180,7 @@ Value RoutineBuilder::featuresBefore(ScalarBuilder &scalars,
                                      Value column) {
   if (tiling.replicated)
     return scalars.mul(column, tiling.total());
-  return scalars.mul(scalars.tileStart(tiling.units, scalars.width(), column),
+  return scalars.mul(scalars.spreadStart(tiling.units, scalars.width(), column),
                      tiling.unitSize);
 }
 

@@ -171,5 +171,19 @@ Value ScalarBuilder::tileIndex(int64_t elements, int64_t parts, Value element) {
   return get(ScalarKind::TileIndex,
              {constant(elements), constant(parts), element});
 }
+Value ScalarBuilder::spreadStart(int64_t elements, int64_t parts, Value part) {
+  return add(mul(part, elements / parts),
+             div(mul(part, elements % parts), constant(parts)));
+}
+// The remainder of the start is short of the next element by less than what a
+// part adds to it. So written, the checker sees that no part is larger.
+Value ScalarBuilder::spreadSize(int64_t elements, int64_t parts, Value part) {
+  int64_t more = elements % parts;
+  if (more == 0)
+    return constant(elements / parts);
+  Value isLarger =
+      less(parts - more - 1, mod(mul(part, more), constant(parts)));
+  return add(isLarger, elements / parts);
+}
 
 } // namespace wsec

@@ -52,6 +52,10 @@ public:
   Value tileStart(int64_t elements, int64_t parts, Value part);
   Value tileSize(int64_t elements, int64_t parts, Value part);
   Value tileIndex(int64_t elements, int64_t parts, Value element);
+  /// The spread tiling of compiler/machine/Tiling.h; `part` is one of them, for
+  /// its start perhaps the one behind the last.
+  Value spreadStart(int64_t elements, int64_t parts, Value part);
+  Value spreadSize(int64_t elements, int64_t parts, Value part);
 
   /// The value of a scalar that is the same in every PE.
   static std::optional<int64_t> known(Value scalar);

@@ -125,9 +125,9 @@ bool TiledAttr::sameRows(TiledAttr other) const {
 int64_t TiledAttr::columnOf(int64_t f, int64_t features, int64_t width) const {
   switch (getColumns()) {
   case ColumnPlacement::Balanced:
-    return tileIndex(features, width, f);
+    return spreadIndex(features, width, f);
   case ColumnPlacement::Heads:
-    return tileIndex(features / getHeadSize(), width, f / getHeadSize());
+    return spreadIndex(features / getHeadSize(), width, f / getHeadSize());
   case ColumnPlacement::Replicated:
     return 0;
   }
@@ -138,9 +138,9 @@ int64_t TiledAttr::firstFeature(int64_t x, int64_t features,
                                 int64_t width) const {
   switch (getColumns()) {
   case ColumnPlacement::Balanced:
-    return tileStart(features, width, x);
+    return spreadStart(features, width, x);
   case ColumnPlacement::Heads:
-    return tileStart(features / getHeadSize(), width, x) * getHeadSize();
+    return spreadStart(features / getHeadSize(), width, x) * getHeadSize();
   case ColumnPlacement::Replicated:
     return 0;
   }
@@ -151,9 +151,9 @@ int64_t TiledAttr::featuresInColumn(int64_t x, int64_t features,
                                     int64_t width) const {
   switch (getColumns()) {
   case ColumnPlacement::Balanced:
-    return tileSize(features, width, x);
+    return spreadSize(features, width, x);
   case ColumnPlacement::Heads:
-    return tileSize(features / getHeadSize(), width, x) * getHeadSize();
+    return spreadSize(features / getHeadSize(), width, x) * getHeadSize();
   case ColumnPlacement::Replicated:
     return features;
   }
@@ -161,8 +161,8 @@ int64_t TiledAttr::featuresInColumn(int64_t x, int64_t features,
 }
 
 int64_t TiledAttr::localFeaturesMax(int64_t features, int64_t width) const {
-  // Balanced tiles are largest first.
-  return featuresInColumn(0, features, width);
+  // A spread tiling ends with one of the largest parts.
+  return featuresInColumn(width - 1, features, width);
 }
 
 LogicalResult TiledAttr::verify(EmitError emitError, int64_t batch,

@@ -94,8 +94,8 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
     lives, on a mesh of W columns and H rows, in
 
     ```
-    column(f)    balanced     TileIndex(F, W, f)
-                 heads        TileIndex(F / head_size, W, f / head_size)
+    column(f)    balanced     SpreadIndex(F, W, f)
+                 heads        SpreadIndex(F / head_size, W, f / head_size)
                  replicated   every column
     row(b, s)    group > 0    b * group + TileIndex(tokens, R, s)
                  group = 0    TileIndex(batch, H, b)
@@ -106,12 +106,14 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
     R = min(tokens, group) of them hold tokens (`span` says another R; a
     replicated tensor always says it: the R of the tensors it is used with).
     With more batch elements than rows `group` is 0 and a row holds whole batch
-    elements. `TileIndex` is the balanced tiling of compiler/machine/Tiling.h.
+    elements. `TileIndex` and `SpreadIndex` are the tilings of
+    compiler/machine/Tiling.h: columns that share a lane of the edge hold about
+    equally many features.
 
     Two batch elements of three tokens, six features, on a mesh of 4 x 5:
 
     ```
-                            f 0 1   f 2 3   f 4    f 5
+                             f 0    f 1 2    f 3   f 4 5
       b 0, s 0 1           (0,0)   (1,0)   (2,0)  (3,0)
       b 0, s 2             (0,1)   (1,1)   (2,1)  (3,1)
       b 1, s 0 1           (0,2)   (1,2)   (2,2)  (3,2)

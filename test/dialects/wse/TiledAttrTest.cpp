@@ -29,9 +29,13 @@ TEST_F(TiledAttrTest, OwnsWhatItsDrawingShows) {
   EXPECT_EQ(tiling.tokensInRow(3, 5), 1);
   EXPECT_FALSE(tiling.holdsTokens(4, 5));
   EXPECT_EQ(tiling.tokensPerRowMax(5), 2);
-  EXPECT_EQ(tiling.columnOf(1, 6, 4), 0);
+  EXPECT_EQ(tiling.columnOf(0, 6, 4), 0);
+  EXPECT_EQ(tiling.columnOf(1, 6, 4), 1);
+  EXPECT_EQ(tiling.columnOf(2, 6, 4), 1);
   EXPECT_EQ(tiling.columnOf(5, 6, 4), 3);
-  EXPECT_EQ(tiling.featuresInColumn(3, 6, 4), 1);
+  EXPECT_EQ(tiling.featuresInColumn(2, 6, 4), 1);
+  EXPECT_EQ(tiling.featuresInColumn(3, 6, 4), 2);
+  EXPECT_EQ(tiling.localFeaturesMax(6, 4), 2);
   EXPECT_EQ(tiling.bytesPerPE(6, 4, 5), 16);
 }
 
@@ -50,9 +54,10 @@ TEST_F(TiledAttrTest, HeadsStayWhole) {
   TiledAttr tiling = TiledAttr::balanced(&context, 1, 4, 4)
                          .withColumns(ColumnPlacement::Heads, 8);
   EXPECT_EQ(tiling.columnOf(7, 24, 2), 0);
-  EXPECT_EQ(tiling.columnOf(16, 24, 2), 1);
-  EXPECT_EQ(tiling.firstFeature(1, 24, 2), 16);
-  EXPECT_EQ(tiling.featuresInColumn(0, 24, 2), 16);
+  EXPECT_EQ(tiling.columnOf(8, 24, 2), 1);
+  EXPECT_EQ(tiling.firstFeature(1, 24, 2), 8);
+  EXPECT_EQ(tiling.featuresInColumn(1, 24, 2), 16);
+  EXPECT_EQ(tiling.featuresInColumn(2, 24, 8), 8);
   EXPECT_EQ(tiling.featuresInColumn(3, 24, 8), 0);
   EXPECT_EQ(tiling.localFeaturesMax(24, 2), 16);
 }
