@@ -134,6 +134,7 @@ private:
   /// until no further color is found to carry weights.
   void followLaunch() {
     weightColors = streamedColors();
+    followCopies();
     if (weightColors.none() && holdings.empty())
       return touched.clear();
     Holdings before = holdings;
@@ -149,6 +150,30 @@ private:
     }
     for (const auto &[buffer, since] : reads)
       extend(buffer, since);
+  }
+
+  /// Copies of the host fill whole buffers, those of inputs too: where only
+  /// some PEs of a class get other values, the rest may hold weights still.
+  void followCopies() {
+    if (!program.copies())
+      return;
+    for (const program::HostCopy *copy : *program.copies()) {
+      auto role = program.tensors()->Get(copy->tensor())->role();
+      if (copy->launch() != launch || (role != program::TensorRole::Weight &&
+                                       role != program::TensorRole::Constant))
+        continue;
+      for (uint32_t c = 0; c < program.classes()->size(); ++c)
+        holdCopy(c, *copy);
+    }
+  }
+  void holdCopy(uint32_t index, const program::HostCopy &copy) {
+    const program::PEClass &peClass = *program.classes()->Get(index);
+    if (!peClass.buffers())
+      return;
+    for (uint32_t b = 0; b < peClass.buffers()->size(); ++b)
+      if (peClass.buffers()->Get(b)->name()->string_view() ==
+          copy.buffer()->string_view())
+        holdings[{index, b}] = {launch, {}};
   }
 
   ColorSet streamedColors() const {
@@ -186,17 +211,44 @@ private:
     if (peClass.routines())
       for (const program::Routine *routine : *peClass.routines())
         if (routine->id() == id)
-          followBody(*routine->body());
+          followBody(routine->body());
+    followTasks(peClass);
   }
 
-  void
-  followBody(const flatbuffers::Vector<flatbuffers::Offset<program::Statement>>
-                 &body) {
-    for (const program::Statement *statement : body) {
+  /// Any task may run in any launch, in any order, or not at all: until none
+  /// moves weights to a further buffer.
+  void followTasks(const program::PEClass &peClass) {
+    if (!peClass.tasks())
+      return;
+    for (size_t known = holdings.size() + 1; known != holdings.size();) {
+      known = holdings.size();
+      for (const program::Task *task : *peClass.tasks())
+        followUncertain(task->body());
+    }
+  }
+
+  using Body = flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
+
+  /// Follows what may or may not run; what it writes covers nothing but what
+  /// it has written itself.
+  void followUncertain(const Body *body) {
+    guards.push_back(--uncertain);
+    followBody(body);
+    guards.pop_back();
+  }
+
+  /// Scalar code makes new values of weights, as arithmetic does.
+  void followBody(const Body *body) {
+    if (!body)
+      return;
+    for (const program::Statement *statement : *body) {
       if (const auto *loop = statement->kind_as_Loop()) {
         enter(loop->guard());
-        followBody(*loop->body());
+        followBody(loop->body());
         leave(loop->guard());
+      } else if (const auto *branch = statement->kind_as_If()) {
+        followUncertain(branch->then());
+        followUncertain(branch->otherwise());
       } else if (const auto *instruction = statement->kind_as_Instruction()) {
         enter(instruction->guard());
         followInstruction(*instruction);
@@ -225,12 +277,20 @@ private:
     }
     BufferId buffer(currentClass, dst.buffer());
     if (weight) {
-      holdings[buffer] = {launch, guards};
+      hold(buffer);
       touched.insert(buffer);
     } else if (auto held = holdings.find(buffer);
                held != holdings.end() && covers(held->second)) {
       holdings.erase(held);
     }
+  }
+
+  /// What an uncertain body adds to a buffer does not end what is there.
+  void hold(const BufferId &buffer) {
+    bool certain = std::all_of(guards.begin(), guards.end(),
+                               [](int guard) { return guard >= 0; });
+    if (certain || !holdings.count(buffer))
+      holdings[buffer] = {launch, guards};
   }
 
   /// Whether what runs now runs wherever the buffer got its weights.
@@ -284,7 +344,9 @@ private:
   size_t launch = 0;
   uint32_t currentClass = 0;
   ColorSet weightColors;
+  /// Scalars, and negative numbers for conditions that only a run decides.
   std::vector<int> guards;
+  int uncertain = 0;
   std::set<BufferId> touched;
   std::set<std::pair<BufferId, size_t>> reads;
 };

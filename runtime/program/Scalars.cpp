@@ -5,8 +5,13 @@
 
 namespace wsec::runtime {
 
+/// Wraps: code computes with whatever numbers it finds.
+static int64_t multiply(int64_t a, int64_t b) {
+  return int64_t(uint64_t(a) * uint64_t(b));
+}
+
 int64_t tileStart(int64_t n, int64_t p, int64_t i) {
-  return i * (n / p) + std::min(i, n % p);
+  return int64_t(uint64_t(multiply(i, n / p)) + uint64_t(std::min(i, n % p)));
 }
 
 int64_t tileSize(int64_t n, int64_t p, int64_t i) {
@@ -44,7 +49,7 @@ int64_t evaluateNode(const program::ScalarNode &node, const int64_t *earlier,
   case ScalarOp::Sub:
     return a() - b();
   case ScalarOp::Mul:
-    return a() * b();
+    return multiply(a(), b());
   case ScalarOp::Div:
     return a() / b();
   case ScalarOp::Mod:

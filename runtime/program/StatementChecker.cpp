@@ -79,8 +79,12 @@ private:
 
   const CodeContext &context;
   std::vector<Interval> loops;
-  /// Those set so far in this body and the ones around it.
+  /// Those set so far in this body and the ones around it, in which of these,
+  /// and in what order.
   LocalIntervals locals;
+  std::map<uint16_t, int> depths;
+  std::vector<uint16_t> added;
+  int depth = 0;
   /// Whether what is checked runs at least once in every PE.
   bool reached;
 };
@@ -90,13 +94,18 @@ private:
 void StatementChecker::checkBody(const CodeBody *body, const Where &where) {
   if (!body)
     return;
-  LocalIntervals outer = locals;
+  size_t outer = added.size();
+  ++depth;
   int64_t index = 0;
   for (const program::Statement *statement : *body) {
     Where here{&where, "statement", index++};
     checkStatement(*statement, here);
   }
-  locals = std::move(outer);
+  --depth;
+  for (; added.size() > outer; added.pop_back()) {
+    locals.erase(added.back());
+    depths.erase(added.back());
+  }
 }
 
 void StatementChecker::checkStatement(const program::Statement &statement,
@@ -185,9 +194,13 @@ void StatementChecker::addLocal(uint16_t local, Interval value,
   if (local >= largestLocal)
     throw badProgram(where, "sets local " + std::to_string(local) +
                                 ", there are " + std::to_string(largestLocal));
-  if (!locals.emplace(local, value).second)
-    throw badProgram(where,
-                     "sets local " + std::to_string(local) + " a second time");
+  auto [known, isNew] = depths.emplace(local, depth);
+  if (!isNew && known->second != depth)
+    throw badProgram(where, "sets local " + std::to_string(local) +
+                                " of a body around it");
+  if (isNew)
+    added.push_back(local);
+  locals[local] = value;
 }
 
 /// The range of a result of 32 bits, for operands in the given ranges.
@@ -318,11 +331,8 @@ void StatementChecker::checkControl(const program::SendControl &control,
     throw badProgram(
         where, "starts control task " + std::to_string(control.task()) +
                    " of " + std::to_string(context.machine.control_tasks()));
-  if (!control.data())
-    return;
-  affine(control.data(), {&where, "data"});
-  if (control.task() < 0)
-    throw badProgram(where, "carries data, but starts no task");
+  if (control.data())
+    affine(control.data(), {&where, "data"});
 }
 
 void StatementChecker::checkRoute(const program::SetRoute &route,

@@ -3,7 +3,7 @@
 // LoaderFuzz: loads .wafer files and plans their streams, as a run does.
 #include "runtime/memoryx/MemoryX.h"
 #include "runtime/program/Errors.h"
-#include "test/runtime/ExampleFile.h"
+#include "test/runtime/RemoteExample.h"
 #include "test/runtime/fuzz/FuzzTarget.h"
 
 using namespace wsec;
@@ -17,7 +17,9 @@ public:
   std::vector<wsec::test::Example> examples() override {
     std::vector<float> bundle = countUp(70);
     ProgramBuilder builder = makeEverything(bundle);
-    return {{"everything", makeFile(builder, bundle)}};
+    ProgramBuilder remote = makeRemoteCalls();
+    return {{"everything", makeFile(builder, bundle)},
+            {"remote calls", makeFile(remote)}};
   }
   uint64_t interesting(const wsec::test::Bytes &file) override {
     return programEnd(file);

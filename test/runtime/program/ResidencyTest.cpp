@@ -181,6 +181,82 @@ TEST(ResidencyTest, RelaysByColorsThatDependOnThePlace) {
   program.expect(0, bytes);
 }
 
+/// A launch by remote call whose weights the host copies to a buffer.
+struct Copied {
+  Copied() : program(1, 1), pes(program.addClass("pe", 0, 1, 0, 1)) {
+    program.source.command_color = 255;
+    program.source.routes.clear();
+    addBundle(program, countUp(words));
+    addWeight(program, "w", {words});
+    kept = pes.buffer("kept", words);
+    other = pes.buffer("other", words);
+    auto copy = std::make_unique<program::HostCopyT>();
+    copy->tensor = 0;
+    copy->buffer = "kept";
+    copy->rect = std::make_unique<program::Rect>(0, 1, 1, 0, 1, 1);
+    copy->elements = words;
+    program.source.copies.push_back(std::move(copy));
+  }
+
+  void add(std::unique_ptr<program::TaskT> task) {
+    task->name = "task";
+    pes.source->tasks.push_back(std::move(task));
+  }
+  void expect(uint64_t resident, uint64_t buffered) {
+    stateCodeBytes(program);
+    const program::Program &finished = program.finish();
+    checkProgram(finished);
+    WeightResidency found = weightResidency(finished);
+    EXPECT_EQ(found.residentBytes, resident);
+    EXPECT_EQ(found.bufferedBytes, buffered);
+  }
+
+  ProgramBuilder program;
+  ClassBuilder pes;
+  uint16_t kept = 0, other = 0;
+};
+
+void negate(BodyBuilder body, uint16_t to, uint16_t from) {
+  body.add(Opcode::Neg, {words}, memory(to, {1}), memory(from, {1}));
+}
+
+TEST(ResidencyTest, WhatTheHostCopiedStaysWhileItIsRead) {
+  Copied program;
+  negate(program.pes.routine(0), program.other, program.kept);
+  program.program.launch(0);
+  program.program.launch(0);
+  program.expect(words * 4, words * 4);
+}
+
+TEST(ResidencyTest, AnOverwriteThatMayNotHappenEndsNothing) {
+  Copied program;
+  auto statement = std::make_unique<program::StatementT>();
+  program::IfT decided;
+  decided.condition = Value(1).build();
+  BodyBuilder(decided.then)
+      .add(Opcode::Mov, {words}, memory(program.kept, {1}), immediate(0));
+  statement->kind.Set(std::move(decided));
+  program.pes.routine(0);
+  program.pes.source->routines[0]->body.push_back(std::move(statement));
+  negate(program.pes.routine(1), program.other, program.kept);
+  program.program.launch(0);
+  program.program.launch(1);
+  program.expect(words * 4, words * 4);
+}
+
+TEST(ResidencyTest, TasksMoveWeightsInAnyLaunch) {
+  Copied program;
+  auto task = std::make_unique<program::TaskT>();
+  BodyBuilder(task->body)
+      .add(Opcode::Mov, {words}, memory(program.other, {1}),
+           memory(program.kept, {1}));
+  program.add(std::move(task));
+  program.pes.routine(0);
+  program.program.launch(0);
+  program.program.launch(0);
+  program.expect(words * 4, 2 * words * 4);
+}
+
 TEST(FactsTest, PeakCountsRuntimeCodeAndBuffers) {
   Column program;
   program.launch([&](BodyBuilder body) { keep(body, program.buffer); });
