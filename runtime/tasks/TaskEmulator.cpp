@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/tasks/TaskEmulator.h"
+
+#include "runtime/emulator/HostCopies.h"
+#include "runtime/emulator/Rectangles.h"
+#include "runtime/emulator/VectorKernels.h"
+#include "runtime/tasks/HostLanes.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace wsec::runtime {
+
+using namespace tasks;
+
+namespace {
+
+/// One run of a program.
+class Run {
+public:
+  Run(const program::Program &program, const std::vector<ClassCode> &classes,
+      const std::vector<int> &classOf, const EmulatorOptions &options,
+      HostPort &host)
+      : program(program), classes(classes), classOf(classOf), host(host),
+        wafer(program, classes, classOf, options), lanes(wafer, host),
+        processors(classOf.size()) {
+    for (size_t pe = 0; pe < classOf.size(); ++pe)
+      if (classOf[pe] >= 0)
+        processors[pe].create(wafer, classes[size_t(classOf[pe])], int(pe));
+  }
+
+  RunResult run() {
+    const uint32_t launches = program.launches()->size();
+    Time end = 0;
+    for (uint32_t l = 0; l < launches; ++l) {
+      copy(l);
+      end = launch(l, end);
+    }
+    copy(launches);
+    checkAllRead();
+    return result();
+  }
+
+private:
+  /// Runs one launch to its end and returns when the next may begin.
+  Time launch(uint32_t l, Time when) {
+    wafer.currentLaunch = l;
+    if (wafer.options.furthestLaunch)
+      *wafer.options.furthestLaunch = l;
+    const uint32_t routine = program.launches()->Get(l)->routine();
+    for (Processor &processor : processors)
+      if (processor.exists())
+        if (const Body *body = processor.classCode().routine(routine))
+          processor.call(wafer, *body, when);
+    lanes.feed(l, when);
+    settle();
+    checkAtRest(l + 1 == program.launches()->size());
+    Time end = std::floor(wafer.agenda.now()) + 1;
+    for (const Processor &processor : processors)
+      end = std::max(end, std::ceil(processor.restedAt()));
+    if (wafer.launches[l].start == never)
+      wafer.launches[l].start = when;
+    return end;
+  }
+
+  void settle() {
+    while (!wafer.agenda.empty()) {
+      const Event event = wafer.agenda.next();
+      Processor &processor = processors[event.pe];
+      switch (event.kind) {
+      case Event::Deliver:
+        if (Outlet *outlet = wafer.network.deliver(event.what)) {
+          if (outlet->kind == Outlet::Edge)
+            lanes.leave(*outlet);
+          else
+            processor.arrived(wafer, outlet->color);
+        }
+        break;
+      case Event::Release: {
+        const Waiter &waiter = wafer.network.waiter(event.what);
+        if (waiter.node)
+          wafer.network.release(event.what);
+        else
+          processor.released(wafer, int(waiter.what));
+        break;
+      }
+      case Event::Complete:
+        processor.completed(wafer, int(event.what));
+        break;
+      case Event::Resume:
+        processor.resume(wafer);
+        break;
+      }
+    }
+  }
+
+  void copy(uint32_t before) {
+    auto classAt = [&](Coordinate at) -> const ClassCode * {
+      const int index = classOf[size_t(wafer.network.index(at))];
+      return index < 0 ? nullptr : &classes[size_t(index)];
+    };
+    auto sram = [&](Coordinate at, int64_t address, int64_t bytes, bool in) {
+      Memory &memory = processors[size_t(wafer.network.index(at))].memory;
+      if (in)
+        memory.markWritten(address, bytes);
+      else if (!memory.written(address, bytes))
+        return static_cast<uint8_t *>(nullptr);
+      return memory.at(address);
+    };
+    copyBeforeLaunch(program, before, host, classAt, sram);
+  }
+
+  void checkAtRest(bool last) const {
+    std::map<std::string, std::vector<Coordinate>> waits;
+    for (size_t pe = 0; pe < processors.size(); ++pe)
+      if (processors[pe].exists())
+        for (const std::string &text : processors[pe].waits(wafer))
+          waits[text].push_back(wafer.network.coordinate(int(pe)));
+    std::string message;
+    for (auto &[text, pes] : waits)
+      message += "\n  " + text + " at " + describeRectangles(std::move(pes));
+    if (!message.empty() || last)
+      for (const std::string &text : lanes.waits())
+        message += "\n  " + text;
+    if (!message.empty())
+      throw Error(ErrorClass::Deadlock, "nothing can go on:" + message);
+  }
+
+  void checkAllRead() const {
+    std::map<int, std::vector<Coordinate>> unread;
+    for (const Outlet *outlet : wafer.network.leftOver()) {
+      auto &pes = unread[outlet->color];
+      const Coordinate pe = wafer.network.coordinate(outlet->pe);
+      if (std::find(pes.begin(), pes.end(), pe) == pes.end())
+        pes.push_back(pe);
+    }
+    std::string message;
+    for (auto &[color, pes] : unread)
+      message += "\n  color " + std::to_string(color) + " at " +
+                 describeRectangles(std::move(pes));
+    for (const std::string &text : lanes.surplus())
+      message += "\n  " + text;
+    if (!message.empty())
+      throw Error(ErrorClass::UnreadTraffic,
+                  "words are left that nobody read:" + message);
+  }
+
+  RunResult result() const {
+    RunResult result;
+    result.launches = wafer.launches;
+    result.kernelCycles.resize(program.kernels() ? program.kernels()->size()
+                                                 : 0);
+    for (size_t i = 0; i < result.launches.size(); ++i) {
+      const double before = result.cycles;
+      result.cycles = std::max(before, result.launches[i].end);
+      const uint32_t kernel = program.launches()->Get(unsigned(i))->kernel();
+      if (kernel < result.kernelCycles.size())
+        result.kernelCycles[kernel] += result.cycles - before;
+    }
+    for (const ClassCode &code : classes)
+      result.classes.push_back({code.name, 0, code.highWaterBytes});
+    for (int index : classOf)
+      if (index >= 0)
+        ++result.classes[size_t(index)].pes;
+    result.hostWordsIn = lanes.wordsIn;
+    result.hostWordsOut = lanes.wordsOut;
+    result.vectorInstructions = wafer.vectorInstructions;
+    result.operations = wafer.operations;
+    return result;
+  }
+
+  const program::Program &program;
+  const std::vector<ClassCode> &classes;
+  const std::vector<int> &classOf;
+  HostPort &host;
+  Wafer wafer;
+  HostLanes lanes;
+  std::vector<Processor> processors;
+};
+
+} // namespace
+
+TaskEmulator::TaskEmulator(const program::Program &program,
+                           EmulatorOptions options)
+    : program(program), options(options) {
+  if (!processorSupported())
+    throw Error(ErrorClass::BadProgram,
+                "the emulator needs a processor with AVX2 and FMA");
+  const program::Machine &machine = *program.machine();
+  classOf.assign(size_t(machine.width()) * size_t(machine.height()), -1);
+  for (uint32_t i = 0; i < program.classes()->size(); ++i) {
+    classes.push_back(decodeClass(program, i));
+    for (const program::Rect *rect : *program.classes()->Get(i)->rects()) {
+      if (rect->xstep() < 1 || rect->ystep() < 1 || rect->x0() < 0 ||
+          rect->y0() < 0 || rect->x1() > machine.width() ||
+          rect->y1() > machine.height())
+        throw Error(ErrorClass::BadProgram,
+                    "class '" + classes.back().name + "' leaves the mesh");
+      for (int y = rect->y0(); y < rect->y1(); y += rect->ystep())
+        for (int x = rect->x0(); x < rect->x1(); x += rect->xstep()) {
+          int &slot = classOf[size_t(y) * size_t(machine.width()) + size_t(x)];
+          if (slot >= 0)
+            throw Error(ErrorClass::BadProgram,
+                        "PE " + toString({x, y}) + " belongs to two classes");
+          slot = int(i);
+        }
+    }
+  }
+}
+
+RunResult TaskEmulator::run(HostPort &host) {
+  return Run(program, classes, classOf, options, host).run();
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One execution of a vector instruction by one PE: its operands, resolved, and
+// how far it is. Knows no fabric and no clock; elements go in and come out.
+#ifndef RUNTIME_TASKS_VECTORRUN_H
+#define RUNTIME_TASKS_VECTORRUN_H
+
+#include "runtime/program/Errors.h"
+#include "runtime/tasks/Cost.h"
+#include "runtime/tasks/Memory.h"
+
+#include <array>
+#include <string>
+#include <vector>
+
+namespace wsec::runtime::tasks {
+
+class VectorRun {
+public:
+  /// What went wrong, and where in the instruction; the PE adds who it is.
+  struct Fault {
+    ErrorClass errorClass;
+    std::string what;
+  };
+
+  /// Throws Fault.
+  VectorRun(const program::Machine &machine, const ClassCode &code,
+            const InstructionCode &instruction, Bindings bindings);
+
+  /// A fabric source: words in, elements kept until they are used.
+  struct Source {
+    int color = -1;
+    int64_t group = 1;  ///< steps that share an element
+    int64_t needed = 0; ///< elements still to come
+    bool paired = false;
+    // Of each period of `total` words, `used` from `offset` on are taken.
+    bool windowed = false;
+    int64_t offset = 0, used = 0, total = 0, position = 0, words = 0;
+    std::vector<uint32_t> elements; ///< of the steps from `firstStep` on
+    int64_t firstStep = 0;
+
+    bool receives() const { return color >= 0; }
+    /// Words that it still takes, including those it drops.
+    int64_t wordsLeft() const {
+      return windowed ? words - position : (paired ? (needed + 1) / 2 : needed);
+    }
+    /// A word that was received.
+    void accept(uint32_t word);
+  };
+
+  int64_t steps() const { return stepCount; }
+  int64_t done() const { return stepsDone; }
+  /// Steps that can be taken with the elements at hand.
+  int64_t ready() const;
+  /// Takes `count` ready steps; what is sent is appended to `sent`, words as
+  /// on the wire. The last word may wait for the second half of a pair.
+  void run(Memory &memory, int64_t count, std::vector<uint32_t> &sent);
+  /// No further elements will come: it ends with the steps taken.
+  void end() { stepCount = stepsDone; }
+
+  const InstructionCode &code() const { return *instruction; }
+  const Cost &cost() const { return price; }
+  std::array<Source, 2> sources;
+  int sendColor = -1;
+  bool relays() const { return sources[0].receives() || sources[1].receives(); }
+  uint64_t elementCount() const { return total; }
+
+private:
+  struct Operand {
+    const OperandCode *code = nullptr;
+    program::ElementType type{};
+    int size = 0;                    ///< bytes of an element
+    int64_t address = 0;             ///< of the first element
+    int64_t stride[maxExtents] = {}; ///< bytes
+    Number constant{};
+  };
+
+  [[noreturn]] void fail(ErrorClass errorClass, const std::string &what) const;
+  void resolve(Operand &operand, const OperandCode &from, Bindings bindings);
+  void resolveSource(int index, const OperandCode &from, Bindings bindings);
+  int64_t address(const Operand &operand, const int64_t *index) const;
+  void requireWritten(Memory &memory, const Operand &operand, int64_t at,
+                      int64_t stride, int64_t count) const;
+  void runRow(Memory &memory, const int64_t *index, int64_t count,
+              std::vector<uint32_t> &sent);
+  bool dependent(int64_t dst, const int64_t *sourceAddress,
+                 int64_t count) const;
+  void runDependent(Memory &memory, int64_t dst, const int64_t *from,
+                    const int64_t *stride, int64_t count, int64_t step);
+  Number element(Memory &memory, int source, int64_t address, int64_t step);
+  void fetch(Memory &memory, int source, int64_t at, int64_t stride,
+             int64_t step, int64_t count, Number *numbers, bool &scalar);
+  void emit(const Number *numbers, int64_t count, std::vector<uint32_t> &sent);
+
+  const ClassCode *classCode;
+  const InstructionCode *instruction;
+  Cost price;
+  int rank = 0, stepDepth = 0;
+  int64_t extent[maxExtents] = {1, 1, 1, 1};
+  int64_t inner = 1; ///< elements of a step
+  int64_t stepCount = 0, stepsDone = 0;
+  uint64_t total = 0;
+  Operand dst, from[2];
+  int64_t wireIndex = 0, elementsSent = 0;
+  uint32_t half = 0; ///< first of a pair
+  bool halfFull = false;
+};
+
+/// Wavelets carry what they hold; a half-filled pair is told apart.
+inline constexpr uint8_t halfFilled = 0x80;
+
+} // namespace wsec::runtime::tasks
+
+#endif // RUNTIME_TASKS_VECTORRUN_H
