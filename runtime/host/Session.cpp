@@ -3,6 +3,7 @@
 #include "runtime/memoryx/MemoryX.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
+#include "runtime/wavelet/WaveletEngine.h"
 
 #include <chrono>
 
@@ -134,23 +135,31 @@ void Session::requireInputs() const {
     throw Error(ErrorClass::BadTensor, "no tensor is given for " + missing);
 }
 
-SessionRun Session::run(EmulatorOptions options, Progress *progress) {
+RunResult Session::emulate(const EmulatorOptions &options, Engine engine,
+                           HostPort &port) {
+  if (engine == Engine::Wavelet)
+    return WaveletEngine(program(), options).run(port);
+  if (!emulator || !(options == emulatorOptions)) {
+    emulator = std::make_unique<Emulator>(program(), options);
+    emulatorOptions = options;
+  }
+  return emulator->run(port);
+}
+
+SessionRun Session::run(EmulatorOptions options, Progress *progress,
+                        Engine engine) {
   requireInputs();
   ran = false;
   store.clearOutputs();
   if (progress)
     options.furthestLaunch = &progress->launch;
-  if (!emulator || !(options == emulatorOptions)) {
-    emulator = std::make_unique<Emulator>(program(), options);
-    emulatorOptions = options;
-  }
   SessionRun result;
   auto start = std::chrono::steady_clock::now();
   MemoryX memory(store);
   if (progress)
     progress->total = memory.wordsIn();
   CountingPort port(memory, progress);
-  result.emulator = emulator->run(port);
+  result.emulator = emulate(options, engine, port);
   memory.finish();
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   result.seconds = took.count();

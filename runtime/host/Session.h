@@ -20,6 +20,10 @@ struct SessionRun {
   uint64_t streamedWeightBytes = 0; ///< f32 words of weights and constants
 };
 
+/// What steps the wafer: whole streams at a time, or every router and PE cycle
+/// by cycle, which is the reference for cycles and made for small meshes.
+enum class Engine { Burst, Wavelet };
+
 /// How far a run has come; read from another thread.
 struct Progress {
   std::atomic<uint64_t> words{0}; ///< streamed to the wafer
@@ -53,7 +57,8 @@ public:
 
   /// Runs the program. Every input must be bound. Runs with equal options
   /// share what one has prepared for the next.
-  SessionRun run(EmulatorOptions options = {}, Progress *progress = nullptr);
+  SessionRun run(EmulatorOptions options = {}, Progress *progress = nullptr,
+                 Engine engine = Engine::Burst);
 
   /// An output of the last run.
   HostTensor output(const std::string &name) const;
@@ -62,6 +67,8 @@ private:
   std::vector<std::string> names(program::TensorRole role) const;
   uint32_t find(const std::string &name, program::TensorRole role) const;
   void requireInputs() const;
+  RunResult emulate(const EmulatorOptions &options, Engine engine,
+                    HostPort &port);
 
   std::shared_ptr<const LoadedProgram> loaded;
   TensorStore store;

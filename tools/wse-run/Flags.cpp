@@ -25,7 +25,8 @@ tensors, bound by name
                          (default 1e-4 and 1e-3)
 
 the run
-  --engine=burst         the engine (wavelet is not available yet)
+  --engine=burst         the engine: burst moves whole streams; wavelet steps
+                         every router and PE, for small meshes
   --threads=N            worker threads (default: one per core); changes
                          neither values nor cycles
   --repeat=N             run N times in one session and report the shortest

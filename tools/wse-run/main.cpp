@@ -121,14 +121,13 @@ static std::vector<SessionRun> runSession(Session &session,
   options.replay = flags.repeat > 1;
   std::vector<SessionRun> runs;
   for (unsigned i = 0; i < flags.repeat; ++i)
-    runs.push_back(session.run(options, &progress));
+    runs.push_back(session.run(options, &progress,
+                               flags.engine == "wavelet" ? Engine::Wavelet
+                                                         : Engine::Burst));
   return runs;
 }
 
 static int runProgram(const Flags &flags) {
-  if (flags.engine == "wavelet")
-    throw Error(ErrorClass::BadProgram,
-                "the wavelet engine is not available yet; use --engine=burst");
   Session session(flags.program);
   TestData testData;
   if (!flags.testData.empty())

@@ -154,8 +154,12 @@ class WseRunTest(unittest.TestCase):
         self.assertRegex(self.run_tool("--version", program=False)[0], r"^wse-run \d")
 
     def test_wavelet_engine(self):
-        _, error = self.run_tool("--input", "x=x.npy", "--engine=wavelet", code=1)
-        self.assertIn("the wavelet engine is not available yet", error)
+        self.run_tool("--input", "x=x.npy", "--output", "y=burst.npy", "--quiet")
+        out, _ = self.run_tool("--input", "x=x.npy", "--output", "y=y.npy",
+                               "--engine=wavelet")
+        self.assertIn("cycles", out)
+        self.assertEqual((self.folder / "y.npy").read_bytes(),
+                         (self.folder / "burst.npy").read_bytes())
 
 
 if __name__ == "__main__":

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/wavelet/Cost.h"
+
+#include <algorithm>
+
+namespace wsec::runtime::wavelet {
+
+using program::Opcode;
+using program::Packing;
+
+namespace {
+
+/// One instruction, asked for its parts of the cost.
+class Pricing {
+public:
+  Pricing(const program::Machine &machine, const InstructionCode &code,
+          const int64_t *extents)
+      : machine(machine), code(code), last(int(code.extents.size()) - 1),
+        lastExtent(extents[last]) {}
+
+  double setup() const {
+    double form = 0;
+    if (code.op == Opcode::Fmac)
+      form = reduces()                              ? machine.dot_setup()
+             : scalesBy(code.a) || scalesBy(code.b) ? machine.axpy_setup()
+                                                    : 0;
+    else if (operandsIn() <= 1)
+      form = machine.copy_setup();
+    return form > 0 ? form : machine.vector_setup();
+  }
+
+  double cyclesPerElement() const {
+    double rate;
+    switch (code.op) {
+    case Opcode::Mov:
+      rate = pick(machine.copy_rate(), machine.copy_rate_16());
+      break;
+    case Opcode::Fmac:
+      rate = pick(machine.fmac_rate(), machine.fmac_rate_16());
+      break;
+    case Opcode::Div:
+    case Opcode::Sqrt:
+    case Opcode::Reciprocal:
+    case Opcode::Rsqrt:
+      return machine.divide_cycles();
+    case Opcode::Pow:
+    case Opcode::Exp:
+    case Opcode::Log:
+    case Opcode::Tanh:
+    case Opcode::Erf:
+    case Opcode::Sigmoid:
+    case Opcode::Sin:
+    case Opcode::Cos:
+      return machine.function_cycles();
+    default:
+      rate = pick(machine.add_rate(), machine.add_rate_16());
+    }
+    if (reduces() && machine.reduce_rate() > 0)
+      rate = std::min(rate, machine.reduce_rate());
+    return 1 / rate;
+  }
+
+  /// Wavelets for each element, the most of all fabric operands.
+  double wordsPerElement() const {
+    double words = 0;
+    for (const OperandCode *operand : {&code.dst, &code.a, &code.b})
+      if (operand->fabric())
+        words = std::max(words, operand->packing == Packing::Pair ? 0.5 : 1.0);
+    return words;
+  }
+
+private:
+  /// Into one element, each step needing the one before.
+  bool reduces() const {
+    return code.dst.memory() && code.dst.strides[size_t(last)] == 0 &&
+           lastExtent > 1;
+  }
+  bool scalesBy(const OperandCode &operand) const {
+    return operand.kind == program::OperandKind::Immediate ||
+           (operand.memory() && operand.strides[size_t(last)] == 0);
+  }
+  /// Operands that are read: not what a reduction accumulates in.
+  int operandsIn() const {
+    int count = 0;
+    for (const OperandCode *operand : {&code.a, &code.b})
+      count += operand->kind != program::OperandKind::None &&
+               !(reduces() && operand->memory() &&
+                 operand->strides[size_t(last)] == 0);
+    return count;
+  }
+  bool halves() const {
+    return std::all_of(operands.begin(), operands.end(),
+                       [&](const OperandCode InstructionCode::*operand) {
+                         const OperandCode &o = code.*operand;
+                         return (!o.memory() && !o.fabric()) ||
+                                elementSize(o.type) == 2;
+                       });
+  }
+  double pick(double rate, double rate16) const {
+    return halves() && rate16 > 0 ? rate16 : rate;
+  }
+
+  static constexpr std::array<const OperandCode InstructionCode::*, 3> operands{
+      &InstructionCode::dst, &InstructionCode::a, &InstructionCode::b};
+  const program::Machine &machine;
+  const InstructionCode &code;
+  const int last;
+  const int64_t lastExtent;
+};
+
+} // namespace
+
+Cost costOf(const program::Machine &machine, const InstructionCode &code,
+            const int64_t *extents, int stepDepth) {
+  const int count = int(code.extents.size());
+  const Pricing pricing(machine, code, extents);
+  const double element = pricing.cyclesPerElement();
+  const double last = double(extents[count - 1]);
+  double inner = 1;
+  for (int d = stepDepth; d < count; ++d)
+    inner *= double(extents[d]);
+  Cost cost{pricing.setup(), inner * element, 0};
+
+  // Vector calls inside a nest pay the overhead of a call each. So do those of
+  // a multiply-add that takes its scalars from SRAM.
+  const bool scalarSource = code.op == Opcode::Fmac && count > 1 &&
+                            code.a.memory() &&
+                            code.a.strides[size_t(count - 1)] == 0;
+  const bool nest = stepDepth < count && (stepDepth > 0 || scalarSource);
+  if (nest && code.lineBuffer && stepDepth == 2 && extents[1] > 0) {
+    // A line of words is copied, then a vector of its length runs for each of
+    // the elements inside; here spread over the words.
+    const double line = double(extents[1]);
+    cost.work = std::max(1.0, 1 / machine.copy_rate()) + inner * element;
+    cost.overhead = inner * machine.map_overhead() / line;
+  } else if (nest && last > 0) {
+    cost.overhead = inner / last * machine.map_overhead();
+  }
+  if (stepDepth > 0)
+    cost.work = std::max(cost.work, pricing.wordsPerElement());
+  return cost;
+}
+
+double issueCycles(const program::Machine &machine) {
+  return machine.async_issue() > 0 ? machine.async_issue() : 1;
+}
+
+} // namespace wsec::runtime::wavelet

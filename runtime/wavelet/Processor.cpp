@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Threads and the datapath. What the code does is in Statements.cpp, which code
+// runs next in Tasks.cpp.
+#include "runtime/wavelet/Processor.h"
+
+#include "runtime/program/Scalars.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+namespace wsec::runtime::wavelet {
+
+static constexpr Cycle never = std::numeric_limits<Cycle>::max();
+
+// ---------------------------------------------------------------- ledger
+
+Ledger::Ledger(const program::Program &program, const EmulatorOptions &options)
+    : program(program), options(options), launches(program.launches()->size()),
+      launched(launches.size()) {}
+
+void Ledger::recordLaunch(size_t launch, double start, double end) {
+  LaunchTime &entry = launches[launch];
+  entry.start = launched[launch] ? std::min(entry.start, start) : start;
+  entry.end = launched[launch] ? std::max(entry.end, end) : end;
+  launched[launch] = true;
+  if (options.furthestLaunch && *options.furthestLaunch < launch)
+    *options.furthestLaunch = launch;
+}
+
+void Ledger::spend(uint64_t work) {
+  spent += work;
+  if (options.workLimit != 0 && spent > options.workLimit)
+    throw Error(ErrorClass::WorkLimit,
+                "the run takes more than the " +
+                    std::to_string(options.workLimit) +
+                    " elements and statements that are allowed");
+}
+
+// ---------------------------------------------------------------- building
+
+Processor::Processor(const program::Program &program, const ClassCode &code,
+                     Fabric &fabric, Agenda &agenda, Ledger &ledger, int pe)
+    : program(program), machine(*program.machine()), code(code), fabric(fabric),
+      agenda(agenda), ledger(ledger), pe(pe),
+      remoteCalls(launchedByRemoteCalls(program)), memory(code),
+      loops(size_t(code.loopDepth) + 1), locals(size_t(code.locals)),
+      nextWake(never) {
+  const Coordinate at = fabric.coordinate(pe);
+  evaluateScalars(code.source->scalars(), at.x, at.y, scalars);
+  for (const TaskCode &task : code.tasks)
+    tasks.push_back({false, task.blocked, 0});
+  for (const FilterCode &filter : code.filters)
+    fabric.setFilter(pe, filter.color,
+                     {filter.kind, filter.min.value(bindings()),
+                      filter.max.value(bindings()),
+                      filter.limited ? filter.limit.value(bindings())
+                                     : std::numeric_limits<int64_t>::max()});
+}
+
+std::unique_ptr<VectorRun> Processor::freshRun() {
+  if (spare.empty())
+    return std::make_unique<VectorRun>();
+  std::unique_ptr<VectorRun> run = std::move(spare.back());
+  spare.pop_back();
+  return run;
+}
+
+// ---------------------------------------------------------------- one cycle
+
+void Processor::step() {
+  const Cycle now = agenda.now();
+  if (std::exchange(stepped, now) == now)
+    return;
+  if (nextWake <= now)
+    nextWake = never;
+  bool again;
+  do {
+    again = false;
+    for (int thread = 0; thread <= microthreads; ++thread)
+      again |= complete(thread, now);
+    again |= runMain(now);
+    again |= stepThreads(now);
+  } while (again);
+  sleep(now);
+}
+
+bool Processor::stepThreads(Cycle now) {
+  constexpr int count = microthreads + 1;
+  for (int i = 1; i <= count; ++i) {
+    const int thread = (datapath.last + i) % count;
+    if (!threads[size_t(thread)].run || !stepThread(thread, now))
+      continue;
+    datapath.last = thread;
+    return true;
+  }
+  return false;
+}
+
+/// Takes a step of a thread's instruction if its words, its room and the
+/// datapath are there.
+bool Processor::stepThread(int index, Cycle now) {
+  Thread &thread = threads[size_t(index)];
+  VectorRun &run = *thread.run;
+  if (run.finished())
+    return false;
+  if (thread.ready > double(now)) {
+    thread.wait = run.drop(place(), now);
+    return false;
+  }
+  thread.wait = run.prepare(place(), now);
+  if (thread.wait.kind != VectorRun::Wait::Nothing) {
+    thread.held = true;
+    return false;
+  }
+  if (run.finished()) { // A window was closed, or a control wavelet ended it.
+    thread.ready = std::max(thread.ready, double(now));
+    return true;
+  }
+  const double work = run.cost().work;
+  double start = double(now);
+  if (datapath.until <= start) {
+    if (!thread.held)
+      start = std::max(thread.ready, datapath.until);
+    datapath.holder = index;
+    datapath.until = start + work;
+    datapath.nextSteal = start + 1;
+  } else if (datapath.nextSteal <= start) {
+    threads[size_t(datapath.holder)].ready += work;
+    datapath.until += work;
+    datapath.nextSteal = start + 2 * work;
+  } else {
+    double next = std::min(datapath.until, datapath.nextSteal);
+    thread.wait = {VectorRun::Wait::Time, Cycle(std::ceil(next)), 0};
+    return false;
+  }
+  thread.held = false;
+  thread.ready = start + work + run.cost().overhead;
+  run.step(place(), now);
+  return true;
+}
+
+/// Ends a thread's instruction if it is done.
+bool Processor::complete(int index, Cycle now) {
+  Thread &thread = threads[size_t(index)];
+  if (!thread.run || !thread.run->finished() || thread.ready > double(now))
+    return false;
+  const VectorRun &run = *thread.run;
+  const InstructionCode &done = run.code();
+  thread.free = thread.ready;
+  if (done.advanceSwitch)
+    fabric.advanceSwitch(pe, run.sends());
+  if (index == 0) {
+    time = std::max(time, thread.free);
+  } else {
+    ledger.recordLaunch(run.launch(), thread.free, thread.free);
+    rest = std::max(rest, thread.free);
+    if (done.activate >= 0)
+      activate(done.activate, thread.free);
+    if (done.unblock >= 0)
+      tasks[size_t(done.unblock)].blocked = false;
+  }
+  spare.push_back(std::move(thread.run));
+  if (!thread.queue.empty())
+    startNext(thread);
+  return true;
+}
+
+/// Takes the next instruction off a thread's queue.
+void Processor::startNext(Thread &thread) {
+  auto [run, issued] = std::move(thread.queue.front());
+  thread.queue.pop_front();
+  thread.run = std::move(run);
+  thread.ready = std::max(issued, thread.free) + thread.run->cost().setup;
+  thread.held = false;
+  thread.wait = {};
+}
+
+// ---------------------------------------------------------------- sleeping
+
+void Processor::wakeAt(Cycle when) {
+  if (when >= nextWake)
+    return;
+  nextWake = when;
+  agenda.enter(when, agendaEntry(Party::Processor, uint32_t(pe)));
+}
+
+void Processor::wakeAt(double when) { wakeAt(Cycle(std::ceil(when))); }
+
+/// Wakes when there is a word of the color.
+void Processor::wakeForWord(int color) {
+  const Buffer *inbox = fabric.inbox(pe, color);
+  if (inbox && !inbox->empty())
+    wakeAt(std::max(inbox->front().ready, agenda.now() + 1));
+  else
+    fabric.listen(pe, color);
+}
+
+/// Sees to it that the PE is due when there is something to do again.
+void Processor::sleep(Cycle now) {
+  for (const Thread &thread : threads) {
+    if (!thread.run)
+      continue;
+    const bool finished = thread.run->finished();
+    if (finished || thread.ready > double(now))
+      wakeAt(thread.ready);
+    if (finished)
+      continue;
+    if (thread.wait.kind == VectorRun::Wait::Time)
+      wakeAt(thread.wait.until);
+    else if (thread.wait.kind == VectorRun::Wait::Word)
+      fabric.listen(pe, thread.wait.color);
+  }
+  if (threads[0].run || awaited)
+    return;
+  if (time > double(now) && (!frames.empty() || control || hasWork()))
+    wakeAt(time);
+  else if (frames.empty() && !control)
+    awaitWork();
+}
+
+std::vector<std::string> Processor::waits() const {
+  std::vector<std::string> result;
+  auto add = [&](size_t in, const std::string &what) {
+    const Place here{
+        program, machine, code, fabric, const_cast<Memory &>(memory), pe};
+    result.push_back(here.describeLaunch(in) + ", class '" + code.name +
+                     "': " + what);
+  };
+  for (const Thread &thread : threads)
+    if (thread.run)
+      add(thread.run->launch(), thread.run->describeWait());
+  if (control)
+    add(launch,
+        "control waits to send on color " + std::to_string(controlColor));
+  return result;
+}
+
+} // namespace wsec::runtime::wavelet

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/wavelet/WaveletEngine.h"
+
+#include "runtime/emulator/HostCopies.h"
+#include "runtime/emulator/Rectangles.h"
+#include "runtime/emulator/VectorKernels.h"
+#include "runtime/wavelet/HostEdges.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace wsec::runtime {
+
+using namespace wavelet;
+
+namespace {
+
+/// One run of a program.
+class Run {
+public:
+  Run(const program::Program &program, const std::vector<ClassCode> &classes,
+      const EmulatorOptions &options, HostPort &host)
+      : program(program), classes(classes), options(options), host(host),
+        ledger(program, this->options), east(program, host, ledger),
+        fabric(program, agenda, east), west(program, host, fabric, agenda) {
+    processorOf.assign(size_t(fabric.width()) * size_t(fabric.height()), -1);
+    for (int pe = 0; pe < int(processorOf.size()); ++pe)
+      addProcessor(pe);
+  }
+
+  RunResult run() {
+    if (launchedByRemoteCalls(program))
+      runCalls();
+    else
+      runCommands();
+    east.finish();
+    checkAllRead();
+    return result();
+  }
+
+  uint64_t hops() const { return fabric.hops(); }
+
+private:
+  void addProcessor(int pe) {
+    const int index = fabric.classOf(pe);
+    const ClassCode *code = index < 0 ? nullptr : &classes[size_t(index)];
+    if (!launchedByRemoteCalls(program) && (!code || code->routines.empty())) {
+      fabric.ignore(pe, program.command_color());
+      return;
+    }
+    if (!code)
+      return;
+    processorOf[size_t(pe)] = int(processors.size());
+    processors.push_back(std::make_unique<Processor>(program, *code, fabric,
+                                                     agenda, ledger, pe));
+  }
+
+  /// Everybody who is due, until nobody is.
+  void settle() {
+    std::vector<uint32_t> due;
+    while (agenda.advance(due)) {
+      for (uint32_t entry : due) {
+        const uint32_t index = indexOf(entry);
+        switch (partyOf(entry)) {
+        case Party::Router:
+          fabric.wake(index);
+          break;
+        case Party::Edge:
+          west.step(int(index));
+          break;
+        case Party::Processor:
+          if (processorOf[index] >= 0)
+            processors[size_t(processorOf[index])]->step();
+          break;
+        }
+      }
+      fabric.step();
+    }
+  }
+
+  void runCommands() {
+    const size_t launches = program.launches()->size();
+    if (launches > 0) {
+      checkCommanded();
+      for (const auto &processor : processors)
+        processor->expectCommands(launches);
+    }
+    settle();
+    checkAtRest();
+  }
+
+  void checkCommanded() const {
+    std::vector<bool> commanded(processorOf.size());
+    for (int pe : fabric.reached(program.command_color(), 0))
+      commanded[size_t(pe)] = true;
+    for (const auto &processor : processors)
+      if (!commanded[size_t(processor->index())])
+        throw Error(ErrorClass::MissingRoute,
+                    "the command color " +
+                        std::to_string(program.command_color()) +
+                        " does not reach PE " +
+                        toString(fabric.coordinate(processor->index())));
+  }
+
+  /// A launch begins when the one before has come to rest everywhere.
+  void runCalls() {
+    for (uint32_t l = 0; l < program.launches()->size(); ++l) {
+      const uint32_t id = program.launches()->Get(l)->routine();
+      Cycle when = agenda.now() + 1;
+      for (const auto &processor : processors)
+        when = std::max(when, Cycle(std::ceil(processor->restedAt())));
+      copy(l);
+      ledger.currentLaunch = l;
+      for (const auto &processor : processors)
+        if (const Body *body = processor->classCode().routine(id))
+          processor->call(l, *body, when);
+      settle();
+      checkAtRest();
+    }
+    copy(program.launches()->size());
+  }
+
+  /// The host's copies before a launch.
+  void copy(uint32_t launch) {
+    auto sram = [&](Coordinate pe, int64_t address, int64_t bytes,
+                    bool in) -> uint8_t * {
+      Memory &memory =
+          processors[size_t(processorOf[size_t(fabric.index(pe))])]->sram();
+      if (in)
+        memory.mark(address, bytes);
+      return memory.initialised(address, bytes) ? memory.at(address) : nullptr;
+    };
+    auto classOf = [&](Coordinate pe) -> const ClassCode * {
+      const int at = processorOf[size_t(fabric.index(pe))];
+      return at < 0 ? nullptr : &processors[size_t(at)]->classCode();
+    };
+    copyBeforeLaunch(program, launch, host, classOf, sram);
+  }
+
+  void checkAtRest() const {
+    std::map<std::string, std::vector<Coordinate>> waits;
+    for (const auto &processor : processors)
+      for (const std::string &text : processor->waits())
+        waits[text].push_back(fabric.coordinate(processor->index()));
+    std::string message;
+    for (auto &[text, pes] : waits)
+      message += "\n  " + text + " at " + describeRectangles(std::move(pes));
+    if (!message.empty() || ledger.currentLaunch + 1 >= ledger.launches.size())
+      for (const std::string &text : east.waits())
+        message += "\n  " + text;
+    if (!message.empty())
+      throw Error(ErrorClass::Deadlock, "nothing can go on:" + message);
+  }
+
+  void checkAllRead() const {
+    std::map<int, std::vector<Coordinate>> unread;
+    for (const auto &[pe, color] : fabric.undelivered())
+      unread[color].push_back(fabric.coordinate(pe));
+    for (const auto &[pe, color] : fabric.inTransit())
+      unread[color].push_back(fabric.coordinate(pe));
+    std::string message;
+    for (auto &[color, pes] : unread)
+      message += "\n  color " + std::to_string(color) + " at " +
+                 describeRectangles(std::move(pes));
+    for (const std::string &text : east.surplus())
+      message += "\n  " + text;
+    if (!message.empty())
+      throw Error(ErrorClass::UnreadTraffic,
+                  "words are left that nobody read:" + message);
+  }
+
+  RunResult result() const {
+    RunResult result;
+    result.launches = ledger.launches;
+    result.kernelCycles.resize(program.kernels() ? program.kernels()->size()
+                                                 : 0);
+    for (size_t i = 0; i < result.launches.size(); ++i) {
+      const double before = result.cycles;
+      result.cycles = std::max(before, result.launches[i].end);
+      const uint32_t kernel = program.launches()->Get(unsigned(i))->kernel();
+      if (kernel < result.kernelCycles.size())
+        result.kernelCycles[kernel] += result.cycles - before;
+    }
+    for (const ClassCode &code : classes)
+      result.classes.push_back({code.name, 0, code.highWaterBytes});
+    for (int pe = 0; pe < int(processorOf.size()); ++pe)
+      if (fabric.classOf(pe) >= 0)
+        ++result.classes[size_t(fabric.classOf(pe))].pes;
+    result.hostWordsIn = west.delivered();
+    result.hostWordsOut = east.stored();
+    result.vectorInstructions = ledger.vectorInstructions;
+    result.operations = ledger.operations;
+    return result;
+  }
+
+  const program::Program &program;
+  const std::vector<ClassCode> &classes;
+  EmulatorOptions options;
+  HostPort &host;
+  Agenda agenda;
+  Ledger ledger;
+  EastLanes east;
+  Fabric fabric;
+  WestEdge west;
+  std::vector<std::unique_ptr<Processor>> processors;
+  std::vector<int> processorOf; ///< by PE; -1: no code
+};
+
+} // namespace
+
+WaveletEngine::WaveletEngine(const program::Program &program,
+                             EmulatorOptions options)
+    : program(program), options(options) {
+  if (!processorSupported())
+    throw Error(ErrorClass::BadProgram,
+                "the emulator needs a processor with AVX2 and FMA");
+  for (uint32_t i = 0; i < program.classes()->size(); ++i)
+    classes.push_back(decodeClass(program, i));
+}
+
+WaveletEngine::~WaveletEngine() = default;
+
+RunResult WaveletEngine::run(HostPort &host) {
+  Run run(program, classes, options, host);
+  RunResult result = run.run();
+  lastHops = run.hops();
+  return result;
+}
+
+} // namespace wsec::runtime
