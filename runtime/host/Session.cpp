@@ -3,6 +3,7 @@
 #include "runtime/memoryx/MemoryX.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
+#include "runtime/tasks/TaskEmulator.h"
 #include "runtime/wavelet/WaveletEngine.h"
 
 #include <chrono>
@@ -139,6 +140,8 @@ RunResult Session::emulate(const EmulatorOptions &options, Engine engine,
                            HostPort &port) {
   if (engine == Engine::Wavelet)
     return WaveletEngine(program(), options).run(port);
+  if (launchedByRemoteCalls(program()))
+    return TaskEmulator(program(), options).run(port);
   if (!emulator || !(options == emulatorOptions)) {
     emulator = std::make_unique<Emulator>(program(), options);
     emulatorOptions = options;
