@@ -115,6 +115,7 @@ void Processor::resume(Wafer &wafer) {
 }
 
 void Processor::arrived(Wafer &wafer, int color) {
+  port(wafer, color);
   for (int i = 0; i < (micro ? threadCount : 1); ++i) {
     Thread &receiver = thread(i);
     if (receiver.run && (receiver.run->sources[0].color == color ||

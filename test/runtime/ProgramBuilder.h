@@ -70,6 +70,10 @@ struct Operand {
       result->window_total = windowTotal.build();
     }
     result->immediate = immediate;
+    result->type = type;
+    result->packing = packing;
+    if (indexed)
+      result->index = index.build();
     return result;
   }
   Operand window(Value offsetInPeriod, Value total) const {
@@ -89,6 +93,10 @@ struct Operand {
   bool windowed = false;
   Value windowOffset, windowTotal;
   float immediate = 0;
+  program::ElementType type = program::ElementType::F32; ///< on the wire
+  program::Packing packing = program::Packing::Single;
+  bool indexed = false;
+  Value index;
 };
 
 inline Operand memory(uint16_t buffer, std::vector<int32_t> strides,
