@@ -63,17 +63,19 @@ class Program:
     path: Path
     report: dict
 
-    def run(self, inputs, threads=None, show=False):
+    def run(self, inputs, threads=None, show=False, engine="burst"):
         """Runs on the emulated wafer.
 
         inputs: name -> numpy array, shapes and types as compiled.
-        show: print the run's report. Raises Error with the tool's message.
+        show: print the run's report. engine: "burst", or "wavelet" for small meshes.
+        Raises Error with the tool's message.
         """
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
             np.savez(folder / "in.npz", **inputs)
             command = [tool("wse-run"), self.path, "--inputs", folder / "in.npz",
-                       "--outputs", folder / "out.npz", f"--report={folder / 'run.json'}"]
+                       "--outputs", folder / "out.npz", f"--report={folder / 'run.json'}",
+                       f"--engine={engine}"]
             if threads:
                 command.append(f"--threads={threads}")
             _run(command + ([] if show else ["--quiet"]), show)
