@@ -23,6 +23,9 @@ config.substitutions.append(("%python", config.python))
 config.substitutions.append(
     ("%check-model", f"{config.python} {config.test_source_root}/e2e/check_model.py")
 )
+config.substitutions.append(
+    ("%check-engines", f"{config.python} {config.test_source_root}/e2e/check_engines.py")
+)
 
 cache = os.environ.get("WSEC_MODEL_CACHE") or os.path.join(
     os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "wsec"

@@ -243,7 +243,7 @@ static constexpr uint64_t kRemoteCalls = 255;
 LogicalResult translateProgram(pe::ProgramOp op, program::ProgramT &result) {
   result.version = runtime::programVersion;
   result.compiler = "wsec " WSEC_VERSION;
-  result.model = op.getModel().value_or("").str();
+  result.model = op.getModel().value_or(op.getSymName()).str();
   result.machine = std::make_unique<program::MachineT>();
   if (failed(translateMachine(op, *result.machine)))
     return failure();

@@ -79,10 +79,17 @@ std::string showClass(const Json &peClass) {
                      joined(peClass["rects"]) + "), " +
                      plain(peClass["code_bytes"]) + " bytes of code, " +
                      std::to_string(peClass["routines"].size()) + " routines\n";
-  return buffers.empty()
-             ? text
-             : text +
-                   table({"address", "bytes", "buffer", "ONNX node"}, buffers);
+  if (!buffers.empty())
+    text += table({"address", "bytes", "buffer", "ONNX node"}, buffers);
+  std::vector<std::vector<Json>> tasks;
+  for (const Json &task : peClass["tasks"])
+    tasks.push_back({task["id"], task["kind"], task["name"],
+                     task["instructions"], task["blocked"]});
+  if (!tasks.empty())
+    text += table({"id", "kind", "task", "instructions", "blocked"}, tasks);
+  for (const Json &line : peClass["ramp"])
+    text += "  " + plain(line) + "\n";
+  return text;
 }
 
 std::string showRoutes(const Json &summary) {
@@ -122,6 +129,15 @@ std::string show(const Json &summary) {
           table({"name", "direction", "color", "lanes", "tensors"}, streams);
   text += "\nlaunches\n" +
           table({"launch", "routine", "kernel", "streams"}, launches);
+  std::vector<std::vector<Json>> copies;
+  for (const Json &copy : summary["copies"])
+    copies.push_back({copy["launch"], copy["direction"], copy["tensor"],
+                      copy["buffer"], copy["pes"], copy["elements"],
+                      copy["order"]});
+  if (!copies.empty())
+    text += "\ncopies\n" + table({"before launch", "direction", "tensor",
+                                  "buffer", "PEs", "elements of each", "order"},
+                                 copies);
   return text;
 }
 

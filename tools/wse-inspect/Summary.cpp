@@ -34,11 +34,16 @@ std::string digest(const Table &table) {
 }
 
 size_t countInstructions(
-    const flatbuffers::Vector<flatbuffers::Offset<program::Statement>> &body) {
+    const flatbuffers::Vector<flatbuffers::Offset<program::Statement>> *body) {
   size_t count = 0;
-  for (const program::Statement *statement : body)
+  if (!body)
+    return count;
+  for (const program::Statement *statement : *body)
     if (const auto *loop = statement->kind_as_Loop())
-      count += countInstructions(*loop->body());
+      count += countInstructions(loop->body());
+    else if (const auto *branch = statement->kind_as_If())
+      count += countInstructions(branch->then()) +
+               countInstructions(branch->otherwise());
     else
       count += statement->kind_as_Instruction() != nullptr;
   return count;
@@ -66,6 +71,36 @@ Json bufferJson(const program::Buffer &buffer) {
           {"onnx_node", text(buffer.onnx_node())}};
 }
 
+Json tasksJson(const program::PEClass &peClass) {
+  Json tasks = Json::array();
+  if (!peClass.tasks())
+    return tasks;
+  for (const program::Task *task : *peClass.tasks())
+    tasks.push_back({{"name", text(task->name())},
+                     {"kind", program::EnumNameTaskKind(task->kind())},
+                     {"id", task->id()},
+                     {"blocked", task->blocked()},
+                     {"instructions", countInstructions(task->body())},
+                     {"digest", digest(*task)}});
+  return tasks;
+}
+
+/// Queues and filters as lines of text: what happens to a color at the ramp.
+Json rampJson(const program::PEClass &peClass) {
+  Json lines = Json::array();
+  if (peClass.queues())
+    for (const program::QueueBinding *queue : *peClass.queues())
+      lines.push_back("color " + std::to_string(queue->color()) +
+                      (queue->output() ? ": output queue " : ": input queue ") +
+                      std::to_string(queue->queue()));
+  if (peClass.filters())
+    for (const program::Filter *filter : *peClass.filters())
+      lines.push_back(
+          "color " + std::to_string(filter->color()) + ": filter by " +
+          (filter->kind() == program::FilterKind::Range ? "index" : "count"));
+  return lines;
+}
+
 Json classJson(const program::PEClass &peClass) {
   Json json = {{"name", text(peClass.name())}};
   uint64_t pes = 0;
@@ -80,7 +115,7 @@ Json classJson(const program::PEClass &peClass) {
   if (peClass.routines())
     for (const program::Routine *routine : *peClass.routines())
       routines.push_back({{"id", routine->id()},
-                          {"instructions", countInstructions(*routine->body())},
+                          {"instructions", countInstructions(routine->body())},
                           {"digest", digest(*routine)}});
   json["pes"] = pes;
   json["rects"] = rects;
@@ -88,6 +123,8 @@ Json classJson(const program::PEClass &peClass) {
   json["scalars"] = peClass.scalars() ? peClass.scalars()->size() : 0;
   json["buffers"] = buffers;
   json["routines"] = routines;
+  json["tasks"] = tasksJson(peClass);
+  json["ramp"] = rampJson(peClass);
   json["digest"] = digest(peClass);
   return json;
 }
@@ -101,6 +138,26 @@ std::string portsOf(int transmit) {
   return ports.empty() ? "nothing" : ports;
 }
 
+/// The further positions of a rule's switch, and how it moves.
+std::string switchOf(const program::RouteRule &rule) {
+  std::string positions;
+  if (rule.positions())
+    for (const program::SwitchPosition *position : *rule.positions())
+      positions += (positions.empty() ? "" : ", ") +
+                   (position->receive() >= 0
+                        ? "from " + std::string(program::EnumNamePort(
+                                        program::Port(position->receive())))
+                        : "to " + portsOf(position->transmit()));
+  std::string text = positions.empty() ? "" : ", switch [" + positions + "]";
+  if (rule.initial() > 0)
+    text += ", starts in " + std::to_string(rule.initial());
+  if (rule.ring())
+    text += ", ring";
+  if (rule.pop() != program::PopMode::Never)
+    text += std::string(", pop ") + program::EnumNamePopMode(rule.pop());
+  return text;
+}
+
 /// Rules by color, with how many PEs have one.
 Json routesJson(const program::Program &program) {
   std::map<int, Json> colors;
@@ -111,7 +168,7 @@ Json routesJson(const program::Program &program) {
     color["pes"] = color["pes"].get<int64_t>() + rectSize(*rule->rect());
     color["rules"].push_back(describeRect(*rule->rect()) + ": " +
                              program::EnumNamePort(rule->receive()) + " -> " +
-                             portsOf(rule->transmit()));
+                             portsOf(rule->transmit()) + switchOf(*rule));
   }
   Json routes = Json::array();
   for (auto &[number, color] : colors)
@@ -172,6 +229,22 @@ Json kernelJson(const program::Kernel &kernel) {
           {"bound", text(kernel.bound())}};
 }
 
+Json copiesJson(const program::Program &program) {
+  Json copies = Json::array();
+  if (!program.copies())
+    return copies;
+  for (const program::HostCopy *copy : *program.copies())
+    copies.push_back(
+        {{"launch", copy->launch()},
+         {"direction", program::EnumNameDirection(copy->direction())},
+         {"tensor", text(program.tensors()->Get(copy->tensor())->name())},
+         {"buffer", text(copy->buffer())},
+         {"pes", describeRect(*copy->rect())},
+         {"elements", copy->elements()},
+         {"order", program::EnumNameCopyOrder(copy->order())}});
+  return copies;
+}
+
 Json launchesJson(const program::Program &program) {
   Json launches = Json::array();
   for (const program::Launch *launch : *program.launches()) {
@@ -224,6 +297,7 @@ Json summarize(const program::Program &program) {
   json["streams"] = streams;
   json["kernels"] = kernels;
   json["launches"] = launchesJson(program);
+  json["copies"] = copiesJson(program);
   return json;
 }
 

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Runs a program of the tutorial on every engine and holds it against numpy.
+
+Usage: check_tutorial.py PROGRAM.mlir WORK [TOLERANCE]. One line per engine:
+its name, the cycles, and ok or what differs. Exit code 1 when an output does.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+RNG = np.random.default_rng(7)
+
+
+def whole(*shape):
+    """Numbers whose sums are exact, in whatever order."""
+    return RNG.integers(-8, 9, shape).astype(np.float32)
+
+
+def hello():
+    x = whole(4, 8)
+    y = x * 2 + np.arange(4, dtype=np.float32)[:, None]
+    return {"x": x}, {"y": y}
+
+
+def relay():
+    x, bias = whole(1, 8), whole(4, 1)
+    return {"x": x, "bias": bias}, {"y": x + bias.sum()}
+
+
+def broadcast():
+    x = whole(1, 64)
+    return {"x": x}, {"y": np.repeat(x, 7, 0), "sum": np.full((7, 1), x.sum())}
+
+
+def chain_reduce():
+    x = whole(8, 256)
+    return {"x": x}, {"y": x.sum(0, keepdims=True)}
+
+
+def two_phase_reduce():
+    x = whole(16, 256)
+    return {"x": x}, {"y": x.sum(0, keepdims=True)}
+
+
+def stencil():
+    v = RNG.standard_normal((4, 4, 32)).astype(np.float32)
+    wide = np.pad(v, ((1, 1), (1, 1), (0, 0)))
+    around = wide[:-2, 1:-1] + wide[2:, 1:-1] + wide[1:-1, :-2] + wide[1:-1, 2:]
+    return {"x": v}, {"y": v + np.float32(0.1) * (around - 4 * v)}
+
+
+def gemv():
+    a = RNG.standard_normal((128, 128)).astype(np.float16)
+    x = RNG.standard_normal(128).astype(np.float16)
+    parts = a.reshape(4, 32, 4, 32).transpose(0, 2, 3, 1)
+    y = a.astype(np.float64) @ x.astype(np.float64)
+    return ({"A": np.ascontiguousarray(parts), "x": x.reshape(1, 4, 32)},
+            {"y": y.reshape(4, 1, 32).astype(np.float32)})
+
+
+def run(program, engine, inputs, work):
+    report = work / f"{engine}.json"
+    np.savez(work / "in.npz", **inputs)
+    out = work / f"{engine}.npz"
+    subprocess.run(["wse-run", program, f"--inputs={work}/in.npz", f"--outputs={out}",
+                    f"--engine={engine}", f"--report={report}"],
+                   check=True, stdout=subprocess.DEVNULL)
+    return np.load(out), json.loads(report.read_text())["cycles"]["total"]
+
+
+def difference(found, expected, tolerance):
+    """What is wrong with the outputs, or None."""
+    for name, values in expected.items():
+        if found[name].shape != values.shape:
+            return f"{name} has shape {found[name].shape}, expected {values.shape}"
+        error = np.abs(found[name] - values).max()
+        if not error <= tolerance:
+            return f"{name} differs by {error}"
+    return None
+
+
+def main():
+    source, work = Path(sys.argv[1]), Path(sys.argv[2])
+    tolerance = float(sys.argv[3]) if len(sys.argv) > 3 else 0.0
+    work.mkdir(parents=True, exist_ok=True)
+    program = work / "program.wafer"
+    subprocess.run(["wsec", source, "-o", program], check=True, stdout=subprocess.DEVNULL)
+    inputs, expected = globals()[source.stem.replace("-", "_")]()
+    wrong = False
+    for engine in ("burst", "wavelet"):
+        found, cycles = run(program, engine, inputs, work)
+        problem = difference(found, expected, tolerance)
+        wrong |= problem is not None
+        print(f"{source.stem} {engine}: {cycles} cycles, {problem or 'ok'}")
+    return 1 if wrong else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
