@@ -5,7 +5,7 @@ what the emulator gives for the same programs.
 
   published.py [--quick] [--engine burst|wavelet] [--docs FILE.md] [TABLE ...]
 
-TABLE: rates loops collectives gemm llama; all by
+TABLE: one of those in this file and in large.py; all by
 default. --quick leaves out what takes longer than some seconds. --docs writes
 the page that says how far to trust which number. Every program also checks
 its values. Machine parameters come from the presets alone: there is no
@@ -14,50 +14,13 @@ constant of a table here.
 
 import argparse
 import sys
-from dataclasses import dataclass
 
 import numpy as np
 
-import llama
+import large  # noqa: F401  registers its tables
 import rows
 import single
-
-
-@dataclass(frozen=True)
-class Row:
-    """One number: `ours` None if it was not run; bar None: a regression only."""
-
-    what: str
-    published: float
-    ours: float
-    bar: float = 0.05
-
-    @property
-    def error(self):
-        return self.ours / self.published - 1
-
-    @property
-    def good(self):
-        return self.bar is None or abs(self.error) <= self.bar
-
-
-@dataclass(frozen=True)
-class Table:
-    name: str
-    title: str
-    source: str
-    run: object
-    note: str = ""
-
-
-TABLES = {}
-
-
-def table(name, title, source, note=""):
-    def register(function):
-        TABLES[name] = Table(name, title, source, function, note)
-        return function
-    return register
+from table import TABLES, Row, check, table
 
 
 @table("rates", "Vector instructions of one PE (wse3)", "FABRICA 2026, vendor simulator",
@@ -82,14 +45,6 @@ def rates(options):
 def loops(options):
     for form, published in (("L0", 1040), ("L1", 4617), ("L2", 2840), ("L3", 3032)):
         yield Row(f"{form}", published, single.elapsed(single.loop_form(form).run(options.engine)))
-
-
-def check(run, expected, tolerance=0.0):
-    got = run.outputs["y"].astype(np.float64)
-    scale = max(1.0, np.abs(expected).max())
-    error = np.abs(got.reshape(expected.shape) - expected).max() / scale
-    if not error <= tolerance:
-        sys.exit(f"error: values differ by {error:.3g} of the largest")
 
 
 def cycles(made, options):
@@ -130,24 +85,6 @@ def gemm(options):
         yield Row(f"{nt} x {kt} x {m}", published, single.elapsed(run))
 
 
-@table("llama", "One LLaMA3-8B layer, decode at context 4K (wse2)",
-       "WaferLLM 2025, real wafer, converted with the authors' 1.1 GHz",
-       "A third of a layer is scalar code and task overhead nobody published; function_cycles and "
-       "divide_cycles of the machine stand for it.")
-def decode(options):
-    small = llama.Shape(8, 2, 4, 6)
-    values = llama.random_values(small)
-    run = llama.decode(small, values).run(options.engine)
-    check(run, llama.reference(small, values), 2e-2)
-    for shape, published in llama.PUBLISHED:
-        if options.quick:
-            continue
-        run = llama.decode(shape).run(options.engine)
-        launches = run.report["launches"]
-        yield Row(f"{shape.pes} x {shape.pes} PEs", published,
-                  launches[-1]["end"] - launches[-1]["start"])
-
-
 def show(name, found):
     made = TABLES[name]
     print(f"\n{made.title}\n  {made.source}")
@@ -155,7 +92,7 @@ def show(name, found):
     for row in found:
         verdict = "" if row.bar is None else "ok" if row.good else f"bar {row.bar:.0%}"
         print(f"  {row.what:<44}{row.published:>12,.0f}{row.ours:>12,.0f}{row.error:>+9.1%}  "
-              f"{verdict}", flush=True)
+              f"{verdict:<9}{'' if row.how == 'run' else row.how}".rstrip(), flush=True)
 
 
 def page(results):
@@ -168,8 +105,8 @@ def page(results):
         worst = max((abs(row.error) for row in found), default=0)
         lines += [f"## {made.title}", "", f"Source: {made.source}. Largest error: {worst:.1%}."]
         lines += [made.note] if made.note else []
-        lines += ["", "| | published | ours | error |", "|---|---|---|---|"]
-        lines += [f"| {r.what} | {r.published:,.0f} | {r.ours:,.0f} | {r.error:+.1%} |"
+        lines += ["", "| | published | ours | error | how |", "|---|---|---|---|---|"]
+        lines += [f"| {r.what} | {r.published:,.0f} | {r.ours:,.0f} | {r.error:+.1%} | {r.how} |"
                   for r in found]
         lines.append("")
     return "\n".join(lines)
