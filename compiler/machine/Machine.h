@@ -26,7 +26,9 @@ struct LanePosition {
   }
 };
 
-/// Parameters of a wafer. Cycles unless the name says otherwise. Mirrors the table Machine of runtime/program/program.fbs.
+/// Parameters of a wafer. Cycles unless the name says otherwise. Mirrors the
+/// table Machine of runtime/program/program.fbs. README.md says for each preset
+/// where a number comes from.
 struct Machine {
   std::string name;
   /// PEs of the whole fabric.
@@ -118,8 +120,14 @@ struct Machine {
   std::optional<std::string> check() const;
 };
 
-/// The preset "wse1", "wse2" or "wse3"; nothing for any other name.
+/// The machine that is meant where none is named.
+inline constexpr const char *defaultMachine = "wse2";
+
+/// A machine of compiler/machine/<name>.json; nothing for any other name.
 std::optional<Machine> machinePreset(std::string_view name);
+
+/// The names of all presets.
+std::vector<std::string> machinePresets();
 
 /// Reads a machine from JSON text: an object whose optional "base" names the
 /// preset that gives all fields it does not mention (default "wse2"). Field

@@ -33,7 +33,7 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
            "Columns x rows of PEs to use, such as 8x8; all of the machine's if "
            "empty.">,
     Option<"machine", "machine", "std::string", "\"wse2\"",
-           "Preset wse1, wse2 or wse3, or the path of a JSON file.">
+           "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">
   ];
   let statistics = [
     Statistic<"kernels", "kernels", "Kernels selected">,

@@ -32,7 +32,7 @@ struct Flags {
                              cl::desc("Bind a symbolic dimension: batch=1"),
                              cl::value_desc("NAME=N"), cl::cat(category)};
   cl::opt<std::string> machine{
-      "machine", cl::desc("wse1, wse2 (default), wse3 or a JSON file"),
+      "machine", cl::desc("wse1, wse2 (default), wse3, wse3-silicon or a JSON file"),
       cl::value_desc("NAME|FILE"), cl::cat(category)};
   cl::opt<std::string> mesh{"mesh",
                             cl::desc("Use a sub-rectangle of the machine: 8x8"),

@@ -2,6 +2,12 @@
 
 #include "compiler/machine/Machine.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
+
 #include <gtest/gtest.h>
 
 using namespace wsec;
@@ -53,8 +59,56 @@ TEST(MachineTest, FirstAndThirdGenerationDifferWherePublished) {
 }
 
 TEST(MachineTest, PresetsAreMachines) {
-  for (const char *name : {"wse1", "wse2", "wse3"})
-    EXPECT_EQ(machinePreset(name)->check(), std::nullopt) << name;
+  EXPECT_EQ(machinePresets(),
+            (std::vector<std::string>{"wse1", "wse2", "wse3", "wse3-silicon"}));
+  for (const std::string &name : machinePresets()) {
+    std::optional<Machine> machine = machinePreset(name);
+    ASSERT_TRUE(machine) << name;
+    EXPECT_EQ(machine->name, name);
+    EXPECT_EQ(machine->check(), std::nullopt) << name;
+  }
+}
+
+static llvm::json::Object presetFile(const std::string &name) {
+  auto file = llvm::MemoryBuffer::getFile(WSEC_SOURCE_DIR "/compiler/machine/" +
+                                          name + ".json");
+  return *llvm::cantFail(llvm::json::parse((*file)->getBuffer())).getAsObject();
+}
+
+/// A number or, in the README without brackets, a list.
+static llvm::json::Value fromTable(llvm::StringRef cell) {
+  llvm::json::Array list =
+      *llvm::cantFail(llvm::json::parse("[" + cell.str() + "]")).getAsArray();
+  if (list.size() == 1)
+    return list[0];
+  return list;
+}
+
+TEST(MachineTest, ReadmeSaysWhatThePresetsSay) {
+  auto readme = llvm::MemoryBuffer::getFile(WSEC_SOURCE_DIR
+                                            "/compiler/machine/README.md");
+  ASSERT_TRUE(readme);
+  llvm::json::Object second = presetFile("wse2"), third = presetFile("wse3");
+  size_t rows = 0;
+  llvm::SmallVector<llvm::StringRef> lines, cells;
+  (*readme)->getBuffer().split(lines, '\n');
+  for (llvm::StringRef line : lines) {
+    if (!line.consume_front("| `"))
+      continue;
+    cells.clear();
+    line.split(cells, " | ");
+    ASSERT_EQ(cells.size(), 5u) << line.str();
+    const std::string name = cells[0].drop_back().str();
+    ++rows;
+    ASSERT_TRUE(second.get(name)) << name;
+    EXPECT_EQ(fromTable(cells[2]), *second.get(name)) << name;
+    const llvm::json::Value *other = third.get(name);
+    if (other)
+      EXPECT_EQ(fromTable(cells[3]), *other) << name;
+    else
+      EXPECT_EQ(cells[3].str(), "=") << name;
+  }
+  EXPECT_EQ(rows, second.size() - 1); // all but the name
 }
 
 TEST(MachineTest, LanesAreSpreadOverRowsAndColumns) {
@@ -120,7 +174,8 @@ TEST(MachineTest, JsonMistakesAreNamed) {
   EXPECT_EQ(errorOf(R"({"fabric_width": 10})"),
             "the mesh of 750x994 PEs is larger than the fabric of 10x996");
   EXPECT_EQ(errorOf(R"({"base": "wse9"})"),
-            "unknown base machine 'wse9'; expected wse1, wse2 or wse3");
+            "unknown base machine 'wse9'; expected wse1, wse2, wse3 or "
+            "wse3-silicon");
 }
 
 TEST(MachineTest, DescriptionsReadBack) {
@@ -155,10 +210,8 @@ TEST(MachineTest, ListsReadBack) {
 
 // What a real third-generation wafer differs in from its simulator.
 TEST(MachineTest, SiliconOverlayIsAMachine) {
-  std::string error;
-  std::optional<Machine> silicon =
-      readMachine(WSEC_SOURCE_DIR "/compiler/machine/wse3-silicon.json", error);
-  ASSERT_TRUE(silicon) << error;
+  std::optional<Machine> silicon = machinePreset("wse3-silicon");
+  ASSERT_TRUE(silicon);
   EXPECT_EQ(silicon->name, "wse3-silicon");
   EXPECT_DOUBLE_EQ(silicon->copyRate16, 4.82);
   EXPECT_EQ(silicon->turnCycles, 20);

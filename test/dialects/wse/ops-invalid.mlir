@@ -1,7 +1,7 @@
 // RUN: wse-opt %s --split-input-file --verify-diagnostics
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-wse.program @mesh state(selected) mesh(4x5) machine("wse9") { // expected-error {{unknown machine 'wse9'; expected wse1, wse2, wse3 or JSON text}}
+wse.program @mesh state(selected) mesh(4x5) machine("wse9") { // expected-error {{unknown machine 'wse9'; expected wse1, wse2, wse3 or wse3-silicon, or JSON text}}
 }
 
 // -----
