@@ -17,7 +17,7 @@ namespace wsec::runtime {
 namespace {
 
 /// One run of a program: all actors and what they share.
-class Run {
+class Run : public Inspection {
 public:
   Run(ProgramImage &image, const EmulatorOptions &options, HostPort &host,
       Recording *recording = nullptr)
@@ -28,6 +28,21 @@ public:
   }
 
   RunResult run(unsigned threads) {
+    const bool stopped = observeRun(world.observer, *this, [&] {
+      runActors(world.observer ? 1 : threads);
+      if (world.observer &&
+          world.observer->untilLaunch < world.image.program.launches()->size())
+        throw StopRun{};
+      checkDone();
+      world.checkAllRead();
+    });
+    RunResult result = this->result();
+    result.stopped = stopped;
+    return result;
+  }
+
+private:
+  void runActors(unsigned threads) {
     for (const auto &lane : lanes.inputs)
       world.scheduler.wake(*lane);
     for (const auto &lane : lanes.outputs)
@@ -38,12 +53,57 @@ public:
     do
       world.scheduler.runUntilIdle(threads);
     while (world.growChannels());
-    checkDone();
-    world.checkAllRead();
-    return result();
   }
 
-private:
+  // ---- for observers
+
+  const Strip *stripAt(int pe) const {
+    const int index = world.image.stripOf[size_t(pe)];
+    return index < 0 ? nullptr : world.image.strips[size_t(index)].get();
+  }
+  int laneAt(int pe) const {
+    const int width = world.image.router.width();
+    return stripAt(pe)->laneOf({pe % width, pe / width});
+  }
+
+  double cycle() const override {
+    double cycle = 0;
+    for (const LaunchTime &launch : world.launches)
+      cycle = std::max(cycle, launch.end);
+    return cycle;
+  }
+  const ClassCode *code(int pe) const override {
+    const Strip *strip = stripAt(pe);
+    return strip ? &strip->code : nullptr;
+  }
+  bool read(int pe, int64_t address, size_t bytes, void *into) const override {
+    Strip &strip = *world.image.strips[size_t(world.image.stripOf[size_t(pe)])];
+    const int lane = laneAt(pe);
+    for (size_t i = 0; i < bytes; ++i) {
+      const int64_t at = address + int64_t(i), word = at / 4;
+      if (strip.firstUninitialised(word, 1) == word)
+        return false;
+      static_cast<uint8_t *>(into)[i] = reinterpret_cast<const uint8_t *>(
+          strip.sram(word) + lane)[size_t(at % 4)];
+    }
+    return true;
+  }
+  std::vector<std::string> threads(int pe) const override {
+    std::vector<std::string> lines;
+    for (const auto &main : mains)
+      if (&main->where() == stripAt(pe))
+        for (const auto &[text, lane] : main->waits())
+          if (lane < 0 || lane == laneAt(pe))
+            lines.push_back(text);
+    return lines;
+  }
+  std::vector<std::string> tasks(int) const override { return {}; }
+  std::vector<std::string> queues(int pe) const override {
+    return world.describeQueues(*stripAt(pe), laneAt(pe));
+  }
+
+  // ---- checks and results
+
   void checkDone() const {
     std::map<std::string, std::vector<Coordinate>> waits;
     for (const auto &main : mains)
@@ -99,7 +159,8 @@ class Emulator::Implementation {
 public:
   Implementation(const program::Program &program, EmulatorOptions options)
       : image(program), options(options),
-        records(options.replay && !launchedByRemoteCalls(program)) {}
+        records(options.replay && !options.observer &&
+                !launchedByRemoteCalls(program)) {}
 
   RunResult run(HostPort &host) {
     if (replay)

@@ -17,6 +17,8 @@ struct Program;
 
 namespace wsec::runtime {
 
+class Observer;
+
 struct EmulatorOptions {
   /// Worker threads; 0 takes one per core. Neither values nor cycles depend
   /// on it.
@@ -39,6 +41,9 @@ struct EmulatorOptions {
   /// Memory a recording may take; a run that needs more is not recorded, and
   /// all runs are like the first.
   size_t recordingBytes = size_t(1) << 30;
+  /// Told what happens, or null. An observed run takes one thread and is not
+  /// replayed.
+  Observer *observer = nullptr;
 
   bool operator==(const EmulatorOptions &) const = default;
 };
@@ -70,6 +75,7 @@ struct RunResult {
   /// depends on scheduling.
   uint64_t peakChannelBytes = 0;
   bool replayed = false; ///< the operations of the first run on new data
+  bool stopped = false;  ///< by the observer; outputs are not complete
 };
 
 /// The `burst` engine: runs a lowered program by moving whole streams. Refuses

@@ -37,6 +37,7 @@ public:
 
   /// Arrival of the last word that was dropped.
   double dropped() const { return droppedAt; }
+  size_t wordsReceived() const { return received; }
   /// Words received for each word used.
   double wordsPerUse() const {
     return windowed && window.used ? double(window.total) / double(window.used)

@@ -47,6 +47,9 @@ void InputLane::run() {
     if (world.recording)
       chunk.buffer =
           world.recording->addView(0, use.stream, use.lane, inputWords, view);
+    if (world.observer)
+      world.observer->hostWords(use.stream, use.lane, words, chunk.first,
+                                chunk.last);
     now += double(words);
     deliveredOfUse += words;
     delivered += words;
@@ -95,6 +98,9 @@ void OutputLane::run() {
     if (world.recording)
       record(use, chunk, view);
     host.store(use.stream, use.lane, view);
+    if (world.observer)
+      world.observer->hostWords(use.stream, use.lane, chunk.words(),
+                                chunk.first, chunk.last);
     storedOfUse += chunk.words();
     stored += chunk.words();
     world.recordLaunch(use.launch, chunk.last, chunk.last);

@@ -29,7 +29,26 @@ bool InstructionRun::advance(Actor &actor) {
       now = std::max(now, source.fabric->dropped());
     }
   waitsForColor = -1;
+  if (site.world.observer)
+    report(*site.world.observer);
   return true;
+}
+
+/// Tells what it did, once it is complete.
+void InstructionRun::report(Observer &observer) const {
+  const ObservedPes pes = site.world.observedPes(site.strip, site.lane);
+  const double busy = cost.setup + double(steps) * cost.perStep;
+  const double wait = std::max(0.0, now - began - busy);
+  uint64_t elements = steps;
+  for (int d = stepDepth; d < dimensions; ++d)
+    elements *= uint64_t(extent[d]);
+  for (const Source &source : sources)
+    if (source.fabric)
+      observer.received(pes, source.color, source.fabric->wordsReceived());
+  if (links)
+    observer.sent(pes, site.launch, sendColor, steps, began + cost.setup, now);
+  observer.instruction(
+      pes, {site.code, site.launch, began, now, busy, wait, 0, elements});
 }
 
 /// Steps of `available` that `source` has words for, in a shape that a nest

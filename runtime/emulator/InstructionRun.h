@@ -52,7 +52,10 @@ public:
   InstructionRun(const RunSite &site, Bindings bindings);
 
   /// Sets when it starts.
-  void start(double time) { now = time + cost.setup; }
+  void start(double time) {
+    began = time;
+    now = time + cost.setup;
+  }
   /// True when it is complete; else `actor` is woken to go on.
   bool advance(Actor &actor);
   /// When it was complete.
@@ -126,6 +129,7 @@ private:
             Strided<const float> &into) const;
   void advanceTime(size_t steps, double &firstSent);
   void popSources(size_t steps);
+  void report(Observer &observer) const;
 
   RunSite site;
   int dimensions = 0;
@@ -134,7 +138,7 @@ private:
   int stepDepth = 0;
   size_t steps = 1, done = 0;
   InstructionCost cost;
-  double now = 0;
+  double began = 0, now = 0;
   int lanes = 1;     ///< executed together
   Source sources[2]; ///< a, b
   std::optional<MemoryPattern> written, reads[2];

@@ -26,7 +26,11 @@ void MainThread::run() {
 /// Starts the next launch that concerns this class; false after the last.
 bool MainThread::nextLaunch() {
   const auto &launches = *world.image.program.launches();
-  for (; launch < launches.size(); ++launch) {
+  const size_t end =
+      world.observer
+          ? std::min<size_t>(launches.size(), world.observer->untilLaunch)
+          : launches.size();
+  for (; launch < end; ++launch) {
     const Body *body =
         strip.code.routine(launches[unsigned(launch)]->routine());
     if (!body)
@@ -35,6 +39,8 @@ bool MainThread::nextLaunch() {
     double command = double(launch) + world.image.commandLatency[strip.index];
     now = std::max(now, command) + world.image.machine.task_overhead();
     world.recordLaunch(launch, now, now);
+    if (world.observer)
+      world.observer->enter(world.observedPes(strip), launch, -1, now);
     frames.push_back({body, 0, 1});
     running = true;
     return true;
@@ -44,6 +50,8 @@ bool MainThread::nextLaunch() {
 
 void MainThread::endLaunch() {
   world.recordLaunch(launch, now, now);
+  if (world.observer)
+    world.observer->leave(world.observedPes(strip), launch, now);
   running = false;
   ++launch;
 }

@@ -120,13 +120,18 @@ bool Links::full(Actor &writer, int lane) const {
 
 World::World(ProgramImage &image, const EmulatorOptions &options,
              Recording *recording)
-    : image(image), recording(recording),
+    : image(image), recording(recording), observer(options.observer),
       launches(image.program.launches()->size()), launched(launches.size()),
       furthestLaunch(options.furthestLaunch),
       channelWords(options.channelWords), channelBytes(options.channelBytes),
       workLimit(options.workLimit) {
   for (const auto &strip : image.strips) {
     strip->reset();
+    if (observer) {
+      std::vector<int> &pes = pesOfStrip.emplace_back();
+      for (int row : strip->rows)
+        pes.push_back(row * image.router.width() + strip->column);
+    }
     wiring.push_back(std::make_unique<Wiring>(image.machine.colors()));
     if (recording) {
       uint32_t buffer = recording->addSram(
@@ -295,6 +300,18 @@ void World::checkAllRead() {
   if (!message.empty())
     throw Error(ErrorClass::UnreadTraffic,
                 "words are left that nobody read:" + message);
+}
+
+std::vector<std::string> World::describeQueues(const Strip &strip,
+                                               int lane) const {
+  std::vector<std::string> lines;
+  for (const auto &[color, channel] : wiring[size_t(strip.index)]->channels) {
+    const std::vector<int> lanes = channel->lanesWithWords();
+    if (std::find(lanes.begin(), lanes.end(), lane) != lanes.end())
+      lines.push_back("color " + std::to_string(color) +
+                      ": words wait for the PE");
+  }
+  return lines;
 }
 
 std::string World::describeLaunch(size_t launch) const {

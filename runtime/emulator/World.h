@@ -9,6 +9,7 @@
 #include "runtime/emulator/Router.h"
 #include "runtime/emulator/Scheduler.h"
 #include "runtime/emulator/Strip.h"
+#include "runtime/observe/Observer.h"
 
 #include <atomic>
 #include <map>
@@ -70,7 +71,14 @@ public:
 
   ProgramImage &image;
   Recording *const recording; ///< or null
+  Observer *const observer;   ///< or null
   Scheduler scheduler;
+
+  /// The PEs of a strip, or that of one lane, for the observer.
+  ObservedPes observedPes(const Strip &strip, int lane = -1) const {
+    const ObservedPes all(pesOfStrip[size_t(strip.index)]);
+    return lane < 0 ? all : all.subspan(size_t(lane), 1);
+  }
 
   /// The SRAM of a strip in the recording.
   uint32_t sramBuffer(const Strip &strip) const {
@@ -90,6 +98,9 @@ public:
   bool growChannels();
   /// Throws UnreadTraffic if a channel holds words.
   void checkAllRead();
+
+  /// "color 5: words wait", for each color on which some do.
+  std::vector<std::string> describeQueues(const Strip &strip, int lane) const;
 
   /// "kernel 'fc1', launch 3", for messages.
   std::string describeLaunch(size_t launch) const;
@@ -129,6 +140,7 @@ private:
 
   std::atomic<uint64_t> *const furthestLaunch;
   const size_t channelWords, channelBytes;
+  std::vector<std::vector<int>> pesOfStrip; ///< if there is an observer
   uint32_t firstSram = 0;
   const uint64_t workLimit;
   std::atomic<uint64_t> spent{0};

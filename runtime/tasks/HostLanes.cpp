@@ -57,6 +57,8 @@ void HostLanes::feed(size_t index, Time when) {
         chunk.last = time + chunk.count - 1;
         time += chunk.count;
         wordsIn += chunk.count;
+        if (Observer *observer = wafer.options.observer)
+          observer->hostWords(s, i, chunk.count, chunk.first, chunk.last);
         wafer.network.send(inlet, std::move(chunk));
       }
     }
@@ -84,6 +86,9 @@ void HostLanes::leave(Outlet &edge) {
       const auto n = size_t(std::min<uint64_t>(use.left, words.size() - done));
       host.store(use.stream, use.lane, {&words[done], 1, n, n, nullptr});
       wafer.noteActive(use.launch, chunk.time(uint32_t(done + n - 1)));
+      if (Observer *observer = wafer.options.observer)
+        observer->hostWords(use.stream, use.lane, n, chunk.time(uint32_t(done)),
+                            chunk.time(uint32_t(done + n - 1)));
       use.left -= n;
       wordsOut += n;
       done += n;

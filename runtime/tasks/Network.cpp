@@ -427,6 +427,10 @@ void Network::occupyLinks(const Inlet &inlet, const Chunk &chunk) {
     Time &free = linkFree[size_t(link.index)];
     free = std::max(free, chunk.first + away) + chunk.count;
     linkDelay[i] = std::max(before, free - 1 - (chunk.last + away));
+    if (observer && !chunk.control)
+      observer->passed(link.index / 4, Port(link.index % 4), inlet.color,
+                       chunk.count, chunk.first + away - hop,
+                       chunk.last + linkDelay[i] + away - hop);
   }
 }
 
@@ -491,6 +495,9 @@ Outlet *Network::deliver(uint32_t index) {
     take(outlet, 1, chunk.first, chunk.last);
     return nullptr;
   }
+  if (observer && outlet.kind == Outlet::Ramp && !chunk.control)
+    observer->passed(outlet.pe, Port::Ramp, outlet.color, chunk.count,
+                     chunk.first - ramps, chunk.last - ramps);
   if (outlet.filter >= 0 && !chunk.control) {
     for (Chunk &run : filtered(outlet, chunk))
       outlet.queue.push_back(std::move(run));
@@ -615,6 +622,22 @@ void Network::setRoute(int pe, int color, Port receive, uint8_t transmit) {
   const uint32_t node = nodeAt(pe, color);
   nodes[node].state.set(receive, transmit);
   pump(node);
+}
+
+std::vector<std::string> Network::describeQueues(int pe) const {
+  std::vector<std::string> lines;
+  for (const Outlet &outlet : outlets) {
+    uint64_t words = 0;
+    for (const Chunk &chunk : outlet.queue)
+      words += chunk.count;
+    if (outlet.pe == pe && words > 0 && outlet.kind != Outlet::Edge)
+      lines.push_back(
+          "color " + std::to_string(outlet.color) + ": " +
+          std::to_string(words) +
+          (outlet.kind == Outlet::Ramp ? " for the PE" : " at the switch"));
+  }
+  std::sort(lines.begin(), lines.end());
+  return lines;
 }
 
 std::vector<const Outlet *> Network::leftOver() const {

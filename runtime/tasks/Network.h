@@ -9,6 +9,7 @@
 
 #include "runtime/emulator/Code.h"
 #include "runtime/emulator/Router.h"
+#include "runtime/observe/Observer.h"
 #include "runtime/tasks/Agenda.h"
 #include "runtime/tasks/Switch.h"
 
@@ -88,6 +89,10 @@ public:
 
   /// Outlets with words that nobody has taken.
   std::vector<const Outlet *> leftOver() const;
+  /// A line for each place of a PE at which words wait.
+  std::vector<std::string> describeQueues(int pe) const;
+
+  Observer *observer = nullptr;
 
 private:
   /// A leaf of a tree.

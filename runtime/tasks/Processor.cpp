@@ -21,7 +21,9 @@ Wafer::Wafer(const program::Program &program,
     : program(program), machine(*program.machine()), options(options),
       network(program, classes, classOf, agenda),
       launches(program.launches()->size(), LaunchTime{never, 0}),
-      limit(options.workLimit ? options.workLimit : UINT64_MAX) {}
+      limit(options.workLimit ? options.workLimit : UINT64_MAX) {
+  network.observer = options.observer;
+}
 
 void Wafer::failWorkLimit() const {
   throw Error(ErrorClass::WorkLimit,
@@ -95,14 +97,16 @@ bool Processor::present(Wafer &wafer) {
 // ---------------------------------------------------------------- main thread
 
 void Processor::call(Wafer &wafer, const Body &routine, Time when) {
-  enter(wafer, routine, when);
+  enter(wafer, routine, when, -1);
   sleepUntil(wafer, time);
 }
 
 /// Begins a routine or task that could begin at `since`.
-void Processor::enter(Wafer &wafer, const Body &body, Time since) {
+void Processor::enter(Wafer &wafer, const Body &body, Time since, int task) {
   time = std::max(time, since) + wafer.machine.task_overhead();
   wafer.noteActive(wafer.currentLaunch, time);
+  if (Observer *observer = wafer.options.observer)
+    observer->enter(observed(), wafer.currentLaunch, task, time);
   loops.resize(size_t(code->loopDepth) + 1);
   locals.resize(size_t(code->locals));
   frames.push_back({&body, 0, false, 1});
@@ -196,6 +200,8 @@ void Processor::leaveBody(Wafer &wafer) {
     return;
   wafer.noteActive(wafer.currentLaunch, time);
   rest = std::max(rest, time);
+  if (Observer *observer = wafer.options.observer)
+    observer->leave(observed(), wafer.currentLaunch, time);
 }
 
 // ---------------------------------------------------------------- tasks
@@ -299,6 +305,8 @@ void Processor::startWork(Wafer &wafer) {
   if (next.outlet) {
     Chunk &front = next.outlet->queue.front();
     const uint32_t word = front.at(0);
+    if (wafer.options.observer && !front.control)
+      wafer.options.observer->received(observed(), next.outlet->color, 1);
     if (front.count > 1)
       front.drop(1);
     else
@@ -309,7 +317,7 @@ void Processor::startWork(Wafer &wafer) {
     storeWord(task.indexBuffer, word >> 16);
   }
   wafer.spend(1);
-  enter(wafer, task.body, next.since);
+  enter(wafer, task.body, next.since, next.task);
 }
 
 void Processor::storeWord(int buffer, uint32_t bits) {
@@ -487,6 +495,16 @@ bool Processor::execute(Wafer &wafer, const SendControlCode &send) {
 }
 
 // ---------------------------------------------------------------- reports
+
+std::vector<std::string> Processor::describeTasks() const {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < tasks.size(); ++i)
+    if (tasks[i].pending || tasks[i].blocked)
+      lines.push_back("task '" + code->tasks[i].name + "'" +
+                      (tasks[i].pending ? " pending" : "") +
+                      (tasks[i].blocked ? " blocked" : ""));
+  return lines;
+}
 
 std::vector<std::string> Processor::waits(const Wafer &wafer) const {
   std::vector<std::string> result;

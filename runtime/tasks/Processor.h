@@ -68,6 +68,8 @@ public:
   Time restedAt() const { return rest; }
   /// What it waits for, in words; empty: at rest.
   std::vector<std::string> waits(const Wafer &wafer) const;
+  /// Pending and blocked tasks, in words.
+  std::vector<std::string> describeTasks() const;
 
 private:
   static constexpr int mainThread = 0, threadCount = 9;
@@ -81,6 +83,7 @@ private:
     bool draining = false; ///< all steps are taken, words wait for room
     bool over = false;     ///< ends at `nextStep`
     Time free = 0;         ///< when the last instruction ended
+    Time begun = 0, waitsToSend = 0; ///< for the observer
     std::vector<std::pair<std::unique_ptr<VectorRun>, Time>> queue;
   };
   struct Frame {
@@ -116,7 +119,7 @@ private:
   bool statement(Wafer &wafer);
   void leaveBody(Wafer &wafer);
   bool awaits(Wafer &wafer);
-  void enter(Wafer &wafer, const Body &body, Time since);
+  void enter(Wafer &wafer, const Body &body, Time since, int task);
   void startWork(Wafer &wafer);
   Candidate nextTask(Wafer &wafer, Time &later);
   int controlTask(Wafer &wafer, int task) const;
@@ -152,6 +155,7 @@ private:
   bool endedBy(Wafer &wafer, Thread &thread);
   void finish(Wafer &wafer, int index);
   void activate(int task, Time when);
+  ObservedPes observed() const { return {&pe, 1}; }
 
   std::string where(const Wafer &wafer, size_t launch) const;
   [[noreturn]] void fail(const Wafer &wafer, ErrorClass errorClass,

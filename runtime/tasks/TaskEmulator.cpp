@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 
 namespace wsec::runtime {
@@ -17,7 +18,7 @@ using namespace tasks;
 namespace {
 
 /// One run of a program.
-class Run {
+class Run : public Inspection {
 public:
   Run(const program::Program &program, const std::vector<ClassCode> &classes,
       const std::vector<int> &classOf, const EmulatorOptions &options,
@@ -31,18 +32,28 @@ public:
   }
 
   RunResult run() {
+    const bool stopped = observeRun(observer(), *this, [&] { runLaunches(); });
+    RunResult result = this->result();
+    result.stopped = stopped;
+    return result;
+  }
+
+private:
+  Observer *observer() const { return wafer.options.observer; }
+
+  void runLaunches() {
     const uint32_t launches = program.launches()->size();
     Time end = 0;
     for (uint32_t l = 0; l < launches; ++l) {
+      if (observer() && observer()->untilLaunch <= l)
+        throw StopRun{};
       copy(l);
       end = launch(l, end);
     }
     copy(launches);
     checkAllRead();
-    return result();
   }
 
-private:
   /// Runs one launch to its end and returns when the next may begin.
   Time launch(uint32_t l, Time when) {
     wafer.currentLaunch = l;
@@ -67,6 +78,8 @@ private:
   void settle() {
     while (!wafer.agenda.empty()) {
       const Event event = wafer.agenda.next();
+      if (observer() && wafer.agenda.now() > observer()->untilCycle)
+        throw StopRun{};
       Processor &processor = processors[event.pe];
       switch (event.kind) {
       case Event::Deliver:
@@ -144,6 +157,31 @@ private:
     if (!message.empty())
       throw Error(ErrorClass::UnreadTraffic,
                   "words are left that nobody read:" + message);
+  }
+
+  // ---- for observers
+
+  double cycle() const override { return wafer.agenda.now(); }
+  const ClassCode *code(int pe) const override {
+    const int index = classOf[size_t(pe)];
+    return index < 0 ? nullptr : &classes[size_t(index)];
+  }
+  bool read(int pe, int64_t address, size_t bytes, void *into) const override {
+    // Looking may allocate what was never touched.
+    auto &memory = const_cast<Memory &>(processors[size_t(pe)].memory);
+    if (!memory.written(address, int64_t(bytes)))
+      return false;
+    std::memcpy(into, memory.at(address), bytes);
+    return true;
+  }
+  std::vector<std::string> threads(int pe) const override {
+    return processors[size_t(pe)].waits(wafer);
+  }
+  std::vector<std::string> tasks(int pe) const override {
+    return processors[size_t(pe)].describeTasks();
+  }
+  std::vector<std::string> queues(int pe) const override {
+    return wafer.network.describeQueues(pe);
   }
 
   RunResult result() const {

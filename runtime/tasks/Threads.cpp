@@ -51,9 +51,14 @@ bool Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
     wafer.operations += run.elementCount();
     if (local) {
       run.run(memory, run.steps(), wafer.sent);
+      const Time begun = time;
       time += run.cost().setup;
       if (run.steps() > 0)
         time += run.cost().step;
+      if (Observer *observer = wafer.options.observer)
+        observer->instruction(observed(),
+                              {instruction, wafer.currentLaunch, begun, time,
+                               time - begun, 0, 0, run.elementCount()});
       return true;
     }
     std::unique_ptr<VectorRun> held;
@@ -124,7 +129,9 @@ void Processor::begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run,
   Thread &its = thread(index);
   its.run = std::move(run);
   its.launch = wafer.currentLaunch;
-  its.nextStep = std::max(when, its.free) + its.run->cost().setup;
+  its.begun = std::max(when, its.free);
+  its.waitsToSend = 0;
+  its.nextStep = its.begun + its.run->cost().setup;
   its.draining = its.over = false;
   for (const VectorRun::Source &source : its.run->sources)
     if (source.receives())
@@ -177,6 +184,8 @@ bool Processor::pull(Wafer &wafer, VectorRun &run, int index, Time &first,
              describeForm(uint8_t(expected | halfFilled)));
   first = std::max(first, front.first);
   last = std::max(last, front.time(count - 1));
+  if (wafer.options.observer)
+    wafer.options.observer->received(observed(), source.color, count);
   for (uint32_t i = 0; i < count; ++i)
     source.accept(front.at(i));
   if (count < front.count)
@@ -273,6 +282,9 @@ void Processor::sendWords(Wafer &wafer, VectorRun &run, Time first, Time last) {
   else
     chunk.words = std::make_shared<const std::vector<uint32_t>>(wafer.sent);
   const auto inlet = uint32_t(port(wafer, run.sendColor).inlet);
+  if (Observer *observer = wafer.options.observer)
+    observer->sent(observed(), wafer.currentLaunch, run.sendColor, chunk.count,
+                   chunk.first, chunk.last);
   if (pairs && run.done() == run.steps() && run.steps() % 2 == 1) {
     Chunk tail = chunk;
     if (chunk.count > 1) {
@@ -298,6 +310,7 @@ void Processor::finish(Wafer &wafer, int index) {
     its.draining = room == never;
     if (its.draining)
       return;
+    its.waitsToSend += std::max(0.0, room - its.nextStep);
     its.nextStep = std::max(its.nextStep, room);
   }
   its.over = true;
@@ -334,6 +347,14 @@ void Processor::completed(Wafer &wafer, int index) {
     mark.first = mark.last = its.free - wafer.machine.ramp_cycles();
     wafer.network.send(uint32_t(port(wafer, its.run->sendColor).inlet),
                        std::move(mark));
+  }
+  if (Observer *observer = wafer.options.observer) {
+    const VectorRun &run = *its.run;
+    const double busy = run.cost().setup + double(run.done()) * run.cost().step;
+    const double waits = its.free - its.begun - busy - its.waitsToSend;
+    observer->instruction(observed(), {done, its.launch, its.begun, its.free,
+                                       busy, std::max(0.0, waits),
+                                       its.waitsToSend, run.elementCount()});
   }
   wafer.noteActive(its.launch, its.free);
   rest = std::max(rest, its.free);

@@ -351,6 +351,9 @@ void Fabric::pass(int index, unsigned ports, Wavelet wavelet) {
     if (!(ports >> unsigned(port) & 1))
       continue;
     ++moves;
+    if (observer && !wavelet.control)
+      observer->passed(route.pe, port, route.color, 1, double(now),
+                       double(now));
     int target = route.out[size_t(port)];
     wavelet.ready = now + (port == Port::Ramp ? ramp : hop);
     if (target == overEdge) {
@@ -527,6 +530,27 @@ std::vector<Fabric::Waiting> Fabric::inTransit() const {
         }))
       result.push_back({route.pe, route.color});
   return result;
+}
+
+std::vector<std::string> Fabric::describeQueues(int pe) const {
+  std::vector<std::string> lines;
+  for (int color = 0; color < colors; ++color) {
+    const int at = routeAt(pe, color);
+    if (at == none)
+      continue;
+    auto add = [&](int buffer, const std::string &where) {
+      if (buffer != none && !buffers[size_t(buffer)].empty())
+        lines.push_back("color " + std::to_string(color) + ": " +
+                        std::to_string(buffers[size_t(buffer)].size()) + " " +
+                        where);
+    };
+    const Route &route = routes[size_t(at)];
+    add(route.inbox, "for the PE");
+    for (Port port : allPorts)
+      add(route.in[size_t(port)],
+          std::string("in the router, from ") + program::EnumNamePort(port));
+  }
+  return lines;
 }
 
 std::vector<int> Fabric::reached(int color, int row) const {

@@ -5,6 +5,7 @@
 #define RUNTIME_WAVELET_FABRIC_H
 
 #include "runtime/emulator/Router.h"
+#include "runtime/observe/Observer.h"
 #include "runtime/wavelet/Agenda.h"
 #include "runtime/wavelet/Buffer.h"
 #include "runtime/wavelet/Filter.h"
@@ -87,11 +88,15 @@ public:
   /// Where wavelets are, at the end: at PEs, and in routers.
   std::vector<Waiting> undelivered() const;
   std::vector<Waiting> inTransit() const;
+  /// A line for each buffer of a PE and its router that holds words.
+  std::vector<std::string> describeQueues(int pe) const;
   /// Links and ramps that wavelets passed.
   uint64_t hops() const { return moves; }
   /// PEs that a wavelet of the color from the west edge at `row` is routed to
   /// at load.
   std::vector<int> reached(int color, int row) const;
+
+  Observer *observer = nullptr;
 
 private:
   static constexpr int none = -1, sink = -2, overEdge = -3, unresolved = -4;

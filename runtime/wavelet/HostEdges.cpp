@@ -103,6 +103,10 @@ Wavelet WestEdge::take(Lane &lane, Cycle now) {
   const size_t at = lane.next++;
   ++lane.sent;
   ++words;
+  if (fabric.observer)
+    fabric.observer->hostWords(lane.uses[lane.use].stream,
+                               lane.uses[lane.use].lane, 1, double(now),
+                               double(now));
   return Wavelet::word(now,
                        lane.view.data[at / lane.view.length * lane.view.stride +
                                       at % lane.view.length]);
@@ -169,6 +173,9 @@ void EastLanes::leave(int row, int color, const Wavelet &wavelet) {
   ++words;
   ++lane.taken;
   lane.waiting.push_back(wavelet.number());
+  if (Observer *observer = ledger.options.observer)
+    observer->hostWords(lane.uses[lane.use].stream, lane.uses[lane.use].lane, 1,
+                        double(wavelet.ready), double(wavelet.ready));
   ledger.recordLaunch(lane.uses[lane.use].launch, double(wavelet.ready),
                       double(wavelet.ready));
   constexpr size_t most = 1 << 12;

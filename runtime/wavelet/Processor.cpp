@@ -111,6 +111,8 @@ bool Processor::stepThread(int index, Cycle now) {
     return false;
   }
   thread.wait = run.prepare(place(), now);
+  if (ledger.options.observer)
+    noteWait(thread, now);
   if (thread.wait.kind != VectorRun::Wait::Nothing) {
     thread.held = true;
     return false;
@@ -152,6 +154,8 @@ bool Processor::complete(int index, Cycle now) {
   thread.free = thread.ready;
   if (done.advanceSwitch)
     fabric.advanceSwitch(pe, run.sends());
+  if (ledger.options.observer)
+    report(thread);
   if (index == 0) {
     time = std::max(time, thread.free);
   } else {
@@ -173,9 +177,45 @@ void Processor::startNext(Thread &thread) {
   auto [run, issued] = std::move(thread.queue.front());
   thread.queue.pop_front();
   thread.run = std::move(run);
-  thread.ready = std::max(issued, thread.free) + thread.run->cost().setup;
+  thread.begun = std::max(issued, thread.free);
+  thread.waitsToReceive = thread.waitsToSend = 0;
+  thread.waitsSince = -1;
+  thread.ready = thread.begun + thread.run->cost().setup;
   thread.held = false;
   thread.wait = {};
+}
+
+// ---------------------------------------------------------------- observing
+
+/// A step was asked for: adds up for how long the fabric keeps it.
+void Processor::noteWait(Thread &thread, Cycle now) {
+  using Wait = VectorRun::Wait;
+  if (thread.waitsSince >= 0)
+    (thread.waitsForRoom ? thread.waitsToSend : thread.waitsToReceive) +=
+        double(now - thread.waitsSince);
+  thread.waitsSince = thread.wait.kind == Wait::Nothing ? -1 : now;
+  thread.waitsForRoom = thread.wait.kind == Wait::Room;
+}
+
+void Processor::report(const Thread &thread) {
+  const VectorRun &run = *thread.run;
+  const double busy =
+      run.cost().setup +
+      double(run.stepsTaken()) * (run.cost().work + run.cost().overhead);
+  Observer &observer = *ledger.options.observer;
+  observer.instruction(observed(), {run.code(), run.launch(), thread.begun,
+                                    thread.free, busy, thread.waitsToReceive,
+                                    thread.waitsToSend, run.elements()});
+}
+
+std::vector<std::string> Processor::describeTasks() const {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < tasks.size(); ++i)
+    if (tasks[i].pending || tasks[i].blocked)
+      lines.push_back("task '" + code.tasks[i].name + "'" +
+                      (tasks[i].pending ? " pending" : "") +
+                      (tasks[i].blocked ? " blocked" : ""));
+  return lines;
 }
 
 // ---------------------------------------------------------------- sleeping

@@ -58,12 +58,15 @@ public:
 
   /// For copies of the host.
   Memory &sram() { return memory; }
+  const Memory &sram() const { return memory; }
   const ClassCode &classCode() const { return code; }
   int index() const { return pe; }
   /// When it last came to rest.
   double restedAt() const { return rest; }
   /// What it waits for, in words, for the report of a deadlock.
   std::vector<std::string> waits() const;
+  /// Pending and blocked tasks, in words.
+  std::vector<std::string> describeTasks() const;
 
 private:
   static constexpr int microthreads = 8;
@@ -74,6 +77,10 @@ private:
     double free = 0;   ///< when the last instruction was done
     bool held = false; ///< the fabric kept the next step from being taken
     VectorRun::Wait wait;
+    // For the observer:
+    double begun = 0, waitsToReceive = 0, waitsToSend = 0;
+    Cycle waitsSince = -1;
+    bool waitsForRoom = false;
     std::deque<std::pair<std::unique_ptr<VectorRun>, double>> queue;
   };
   /// A body in execution; the outermost is that of a routine or task.
@@ -106,6 +113,9 @@ private:
   bool stepThread(int thread, Cycle now);
   bool complete(int thread, Cycle now);
   void startNext(Thread &thread);
+  void noteWait(Thread &thread, Cycle now);
+  void report(const Thread &thread);
+  ObservedPes observed() const { return {&pe, 1}; }
   void sleep(Cycle now);
   void wakeAt(Cycle when);
   void wakeAt(double when);
@@ -121,7 +131,7 @@ private:
   bool receivedByInstruction(int color) const;
   bool endedByControl(int color) const;
   void activate(int task, double when);
-  void enter(const Body &body, double since);
+  void enter(const Body &body, double since, int task);
   void endWork();
   void storeWord(int buffer, uint32_t bits);
   bool hasWork() const;

@@ -17,20 +17,24 @@ void Processor::expectCommands(size_t launches) {
 
 void Processor::call(size_t called, const Body &routine, Cycle when) {
   launch = called;
-  enter(routine, double(when));
+  enter(routine, double(when), -1);
   wakeAt(when);
 }
 
 /// Begins a routine or task that could begin at `since`.
-void Processor::enter(const Body &body, double since) {
+void Processor::enter(const Body &body, double since, int task) {
   time = std::max(time, since) + machine.task_overhead();
   ledger.recordLaunch(launch, time, time);
+  if (Observer *observer = ledger.options.observer)
+    observer->enter(observed(), launch, task, time);
   frames.push_back({&body, 0, 1, false});
 }
 
 void Processor::endWork() {
   ledger.recordLaunch(launch, time, time);
   rest = std::max(rest, time);
+  if (Observer *observer = ledger.options.observer)
+    observer->leave(observed(), launch, time);
 }
 
 bool Processor::nextWork(Cycle now) {
@@ -44,12 +48,15 @@ bool Processor::nextCommand(Cycle now) {
   const Buffer *inbox = fabric.inbox(pe, program.command_color());
   if (!inbox || !inbox->frontReady(now))
     return false;
+  if (ledger.options.observer &&
+      inbox->front().payload >= ledger.options.observer->untilLaunch)
+    return false;
   const Wavelet command = fabric.receive(pe, program.command_color());
   --commandsLeft;
   const uint32_t routine = program.launches()->Get(command.payload)->routine();
   if (const Body *body = code.routine(routine)) {
     launch = command.payload;
-    enter(*body, double(command.ready));
+    enter(*body, double(command.ready), -1);
   }
   return true;
 }
@@ -139,10 +146,12 @@ bool Processor::nextTask(Cycle now) {
     tasks[size_t(index)].pending = false;
   } else {
     const Wavelet wavelet = fabric.receive(pe, start.color);
+    if (fabric.observer && !wavelet.control)
+      fabric.observer->received(observed(), start.color, 1);
     storeWord(task.wordBuffer, wavelet.payload);
     storeWord(task.indexBuffer, wavelet.payload >> 16);
   }
-  enter(task.body, start.since);
+  enter(task.body, start.since, index);
   return true;
 }
 

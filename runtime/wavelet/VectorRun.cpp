@@ -225,6 +225,12 @@ static VectorRun::Wait wordAt(const Place &place, int color, Cycle now) {
   return {};
 }
 
+void VectorRun::noteReceived(const Place &place, Source &operand) {
+  ++operand.received;
+  if (Observer *observer = place.fabric.observer)
+    observer->received({&place.pe, 1}, operand.color, 1);
+}
+
 VectorRun::Wait VectorRun::drop(const Place &place, Cycle now) {
   waiting = {};
   for (Source &operand : sources)
@@ -235,7 +241,7 @@ VectorRun::Wait VectorRun::drop(const Place &place, Cycle now) {
         break;
       }
       place.fabric.receive(place.pe, operand.color);
-      ++operand.received;
+      noteReceived(place, operand);
     }
   return waiting;
 }
@@ -292,7 +298,7 @@ void VectorRun::takeWord(const Place &place, Source &operand,
     bits = operand.rest;
   } else {
     const Wavelet wavelet = place.fabric.receive(place.pe, operand.color);
-    ++operand.received;
+    noteReceived(place, operand);
     const bool pairs = from.packing == Packing::Pair;
     const bool tail = pairs && done + 1 == steps;
     if (wavelet.form != formOf(from, tail))
@@ -394,6 +400,9 @@ void VectorRun::sendResult(const Place &place, Cycle now) {
   wavelet.payload = bits;
   wavelet.form = formOf(dst, halfFilled);
   place.fabric.send(place.pe, sendColor, wavelet);
+  if (Observer *observer = place.fabric.observer)
+    observer->sent({&place.pe, 1}, launchIndex, sendColor, 1, double(now),
+                   double(now));
 }
 
 // ---------------------------------------------------------------- elements

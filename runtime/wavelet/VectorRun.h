@@ -64,6 +64,7 @@ public:
   const InstructionCode &code() const { return *source; }
   size_t launch() const { return launchIndex; }
   uint64_t elements() const { return total; }
+  size_t stepsTaken() const { return done; }
   /// Colors it receives (-1: none), and sends.
   int receives(int operand) const { return sources[operand].color; }
   int sends() const { return sendColor; }
@@ -121,6 +122,7 @@ private:
                     const OperandCode &from);
   Wait awaitWord(const Place &place, Source &source, Cycle now);
   void takeWord(const Place &place, Source &source, const OperandCode &from);
+  static void noteReceived(const Place &place, Source &source);
   void advance();
   void compute(const Place &place);
   void computeRow(const Place &place, uint8_t *dst, const uint8_t *a,

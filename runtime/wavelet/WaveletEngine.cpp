@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <map>
 
 namespace wsec::runtime {
@@ -17,26 +18,31 @@ using namespace wavelet;
 namespace {
 
 /// One run of a program.
-class Run {
+class Run : public Inspection {
 public:
   Run(const program::Program &program, const std::vector<ClassCode> &classes,
       const EmulatorOptions &options, HostPort &host)
       : program(program), classes(classes), options(options), host(host),
         ledger(program, this->options), east(program, host, ledger),
         fabric(program, agenda, east), west(program, host, fabric, agenda) {
+    fabric.observer = options.observer;
     processorOf.assign(size_t(fabric.width()) * size_t(fabric.height()), -1);
     for (int pe = 0; pe < int(processorOf.size()); ++pe)
       addProcessor(pe);
   }
 
   RunResult run() {
-    if (launchedByRemoteCalls(program))
-      runCalls();
-    else
-      runCommands();
-    east.finish();
-    checkAllRead();
-    return result();
+    const bool stopped = observeRun(options.observer, *this, [&] {
+      if (launchedByRemoteCalls(program))
+        runCalls();
+      else
+        runCommands();
+      east.finish();
+      checkAllRead();
+    });
+    RunResult result = this->result();
+    result.stopped = stopped;
+    return result;
   }
 
   uint64_t hops() const { return fabric.hops(); }
@@ -60,6 +66,9 @@ private:
   void settle() {
     std::vector<uint32_t> due;
     while (agenda.advance(due)) {
+      if (options.observer &&
+          double(agenda.now()) > options.observer->untilCycle)
+        throw StopRun{};
       for (uint32_t entry : due) {
         const uint32_t index = indexOf(entry);
         switch (partyOf(entry)) {
@@ -87,7 +96,15 @@ private:
         processor->expectCommands(launches);
     }
     settle();
+    stopBefore(launches);
     checkAtRest();
+  }
+
+  /// Stops if the observer wants to see the state before some launch of the
+  /// first `launches`.
+  void stopBefore(size_t launches) const {
+    if (options.observer && options.observer->untilLaunch < launches)
+      throw StopRun{};
   }
 
   void checkCommanded() const {
@@ -106,6 +123,7 @@ private:
   /// A launch begins when the one before has come to rest everywhere.
   void runCalls() {
     for (uint32_t l = 0; l < program.launches()->size(); ++l) {
+      stopBefore(l + 1);
       const uint32_t id = program.launches()->Get(l)->routine();
       Cycle when = agenda.now() + 1;
       for (const auto &processor : processors)
@@ -168,6 +186,33 @@ private:
     if (!message.empty())
       throw Error(ErrorClass::UnreadTraffic,
                   "words are left that nobody read:" + message);
+  }
+
+  // ---- for observers
+
+  const Processor *at(int pe) const {
+    const int index = processorOf[size_t(pe)];
+    return index < 0 ? nullptr : processors[size_t(index)].get();
+  }
+  double cycle() const override { return double(agenda.now()); }
+  const ClassCode *code(int pe) const override {
+    return at(pe) ? &at(pe)->classCode() : nullptr;
+  }
+  bool read(int pe, int64_t address, size_t bytes, void *into) const override {
+    const Memory &memory = at(pe)->sram();
+    if (!memory.initialised(address, int64_t(bytes)))
+      return false;
+    std::memcpy(into, memory.at(address), bytes);
+    return true;
+  }
+  std::vector<std::string> threads(int pe) const override {
+    return at(pe)->waits();
+  }
+  std::vector<std::string> tasks(int pe) const override {
+    return at(pe)->describeTasks();
+  }
+  std::vector<std::string> queues(int pe) const override {
+    return fabric.describeQueues(pe);
   }
 
   RunResult result() const {

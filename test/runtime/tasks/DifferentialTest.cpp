@@ -8,6 +8,7 @@
 #include "runtime/tasks/TaskEmulator.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/TaskProgram.h"
+#include "test/runtime/observe/CountersAgree.h"
 
 #include <algorithm>
 #include <cmath>
@@ -197,12 +198,16 @@ struct Outcome {
 };
 
 template <class Engine>
-Outcome runOn(const program::Program &program, TensorHost host) {
+Outcome runOn(const program::Program &program, TensorHost host,
+              Counters &counters) {
   Outcome outcome;
   try {
     EmulatorOptions options;
     options.workLimit = 1000000;
-    outcome.cycles = Engine(program, options).run(host).cycles;
+    options.observer = &counters;
+    const RunResult result = Engine(program, options).run(host);
+    expectBalanced(counters, result);
+    outcome.cycles = result.cycles;
     outcome.tensors = host.tensors;
   } catch (const Error &error) {
     outcome.error = error.errorClass();
@@ -225,12 +230,14 @@ TEST(DifferentialTest, RandomRows) {
   for (uint32_t seed = first; seed < first + programs; ++seed) {
     RandomRow row(seed);
     const program::Program &program = row.finish();
-    const Outcome burst = runOn<TaskEmulator>(program, row.host());
+    Counters onBurst(program), onWavelet(program);
+    const Outcome burst = runOn<TaskEmulator>(program, row.host(), onBurst);
     if (burst.message.find("--engine=wavelet") != std::string::npos) {
       ++undecided;
       continue;
     }
-    const Outcome stepped = runOn<WaveletEngine>(program, row.host());
+    const Outcome stepped =
+        runOn<WaveletEngine>(program, row.host(), onWavelet);
     ASSERT_EQ(burst.error, stepped.error)
         << "seed " << seed << ", broken " << row.broken << "\n"
         << burst.message << "\n"
@@ -241,6 +248,7 @@ TEST(DifferentialTest, RandomRows) {
     }
     ASSERT_EQ(burst.tensors, stepped.tensors)
         << "seed " << seed << ", broken " << row.broken;
+    expectAgreement(onBurst, onWavelet);
     ratios.push_back(burst.cycles / stepped.cycles - 1);
   }
   std::sort(ratios.begin(), ratios.end());

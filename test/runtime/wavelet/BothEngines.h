@@ -9,6 +9,7 @@
 #include "runtime/emulator/Emulator.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/ProgramBuilder.h"
+#include "test/runtime/observe/CountersAgree.h"
 
 #include <gtest/gtest.h>
 
@@ -18,10 +19,10 @@ class BothEngines {
 public:
   explicit BothEngines(const program::Program &program,
                        EmulatorOptions options = {})
-      : burst(program, options), wavelet(program, options) {}
+      : program(program), burst(program, options), wavelet(program, options) {}
 
   RunResult run(test::VectorHost &host) {
-    test::VectorHost burstHost = host;
+    test::VectorHost burstHost = host, observedHost = host;
     RunResult stepped = wavelet.run(host);
     RunResult moved = burst.run(burstHost);
     EXPECT_EQ(host.outputs, burstHost.outputs);
@@ -31,10 +32,31 @@ public:
     EXPECT_EQ(stepped.hostWordsOut, moved.hostWordsOut);
     std::printf("cycles: wavelet %.1f, burst %.1f (%+.1f %%)\n", stepped.cycles,
                 moved.cycles, 100 * (moved.cycles / stepped.cycles - 1));
+    checkCounters(observedHost, host.outputs);
     return moved;
   }
 
 private:
+  /// Once more, with somebody who looks on: that changes nothing, and both
+  /// engines tell the same.
+  template <class Outputs>
+  void checkCounters(const test::VectorHost &before, const Outputs &outputs) {
+    Counters onBurst(program), onWavelet(program);
+    auto count = [&](auto &&engine, Counters &counters) {
+      test::VectorHost host = before;
+      RunResult result = engine.run(host);
+      EXPECT_EQ(host.outputs, outputs);
+      test::expectBalanced(counters, result);
+    };
+    EmulatorOptions options;
+    options.observer = &onBurst;
+    count(wsec::runtime::Emulator(program, options), onBurst);
+    options.observer = &onWavelet;
+    count(WaveletEngine(program, options), onWavelet);
+    test::expectAgreement(onBurst, onWavelet);
+  }
+
+  const program::Program &program;
   Emulator burst;
   WaveletEngine wavelet;
 };
