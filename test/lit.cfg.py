@@ -17,6 +17,7 @@ config.environment["PATH"] = os.pathsep.join(path + [config.environment["PATH"]]
 for name in ("HOME", "XDG_CACHE_HOME", "WSEC_MODEL_CACHE"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
+config.environment["WSEC_BIN"] = path[0]
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input-filter=error"
 
 config.substitutions.append(("%python", config.python))

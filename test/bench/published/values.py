@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The large programs on few PEs: both engines give what numpy gives, and times
+that agree within 5 %, or what a line below says.
+
+  values.py [PROGRAM ...]
+"""
+
+import sys
+
+import llama
+import meshgemm
+import prefill
+from large import cycles
+from table import check
+
+
+def decode():
+    shape = llama.Shape(6, 2, 4, 6)
+    values = llama.random_values(shape)
+    return llama.decode(shape, values), llama.reference(shape, values), 2e-2
+
+
+def prefill_layer():
+    shape = prefill.Shape(4, 4, 3, 5)
+    values = prefill.random_values(shape)
+    return prefill.prefill(shape, values), prefill.reference(shape, values), 2e-2
+
+
+# Name -> program, expected values, tolerance as a part of the largest value.
+PROGRAMS = {
+    "decode": decode,
+    "prefill": prefill_layer,
+    "meshgemm-4": lambda: (*meshgemm.meshgemm(4, 3, 2, 5), 0),
+    "meshgemm-10": lambda: (*meshgemm.meshgemm(10, 2, 3, 4), 0),
+}
+
+
+def main():
+    for name in sys.argv[1:] or PROGRAMS:
+        program, expected, tolerance = PROGRAMS[name]()
+        took = {}
+        for engine in ("burst", "wavelet"):
+            run = program.run(engine)
+            check(run, expected, tolerance)
+            took[engine] = cycles(run)
+        apart = took["burst"] / took["wavelet"] - 1
+        print(f"{name}: values as numpy's, cycles {took['burst']} and {took['wavelet']}, "
+              f"{'ok' if abs(apart) <= 0.05 else 'too far apart'}")
+
+
+if __name__ == "__main__":
+    main()
