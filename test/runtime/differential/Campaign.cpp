@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "test/runtime/differential/Campaign.h"
+
+#include "test/runtime/differential/Print.h"
+#include "test/runtime/differential/Shrink.h"
+
+#include <algorithm>
+#include <cstdio>
+
+namespace wsec::runtime::test {
+
+bool Campaign::setKind(const std::string &name) {
+  broken = name != "well-formed";
+  kind = Break::Nothing;
+  if (!broken || name == "broken")
+    return true;
+  for (int b = 1; b < breaks; ++b)
+    if (name == breakName(Break(b))) {
+      kind = Break(b);
+      return true;
+    }
+  return false;
+}
+
+RandomProgram Campaign::program(Choices &choices, uint64_t seed) const {
+  Break what = kind;
+  if (broken && what == Break::Nothing)
+    what = Break(1 + seed % (breaks - 1));
+  return randomProgram(choices, what);
+}
+
+std::string Campaign::text(uint64_t seed) const {
+  Choices choices(seed);
+  return "// seed " + std::to_string(seed) + "\n" +
+         print(program(choices, seed).source);
+}
+
+/// A small program with the same disagreement.
+std::string Campaign::report(const std::vector<uint32_t> &list, uint64_t seed,
+                             Verdict verdict) const {
+  auto fails = [&](std::vector<uint32_t> given) {
+    Choices choices(std::move(given));
+    RandomProgram its = program(choices, seed);
+    return compare(its).verdict == verdict ? choices.list()
+                                           : std::vector<uint32_t>();
+  };
+  Choices small(shrink(list, tries, fails));
+  RandomProgram its = program(small, seed);
+  const Comparison comparison = compare(its);
+  return "seed " + std::to_string(seed) + ", broken: " + breakName(its.broken) +
+         ": " + comparison.describe() + print(its.source);
+}
+
+Tally Campaign::run() const {
+  Tally tally;
+  for (uint64_t seed = first; seed < first + count; ++seed) {
+    Choices choices(seed);
+    RandomProgram its = program(choices, seed);
+    const Comparison comparison = compare(its);
+    const Verdict verdict = comparison.verdict;
+    ++tally.verdicts[verdict];
+    if (verdict == Verdict::Refused)
+      ++tally.errors[std::string(errorClassName(*comparison.burst.error))];
+    if (verdict == Verdict::Same || verdict == Verdict::CyclesDiffer)
+      tally.offBy.push_back({comparison.offBy(), seed});
+    const bool slow = verdict == Verdict::CyclesDiffer;
+    if (!disagrees(verdict) && !slow)
+      continue;
+    std::string text = "seed " + std::to_string(seed) +
+                       ", broken: " + breakName(its.broken) + ": " +
+                       comparison.describe();
+    if (tries > 0 && (!slow || shrinksCycles))
+      text = report(choices.list(), seed, verdict);
+    (slow ? tally.slow : tally.disagreements)
+        .push_back({seed, verdict, std::move(text)});
+  }
+  std::sort(tally.offBy.begin(), tally.offBy.end());
+  return tally;
+}
+
+std::string Tally::describe() const {
+  std::string text;
+  for (const auto &[verdict, n] : verdicts)
+    text += std::to_string(n) + " " + verdictName(verdict) + "\n";
+  for (const auto &[name, n] : errors)
+    text += "  " + std::to_string(n) + " refused by both: " + name + "\n";
+  if (!offBy.empty()) {
+    text += "cycles of burst, by which it is off:";
+    for (double part : {0.0, 0.01, 0.05, 0.5, 0.95, 0.99, 1.0}) {
+      const auto &[off, seed] = offBy[size_t(part * double(offBy.size() - 1))];
+      char entry[80];
+      std::snprintf(entry, sizeof entry, " %g %%: %+.2f %% (seed %llu)",
+                    100 * part, 100 * off, (unsigned long long)seed);
+      text += entry;
+    }
+    text += "\n";
+  }
+  for (const auto *list : {&disagreements, &slow})
+    for (const Disagreement &its : *list)
+      text += its.text + "\n";
+  return text;
+}
+
+} // namespace wsec::runtime::test

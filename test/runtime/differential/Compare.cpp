@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "test/runtime/differential/Compare.h"
+
+#include "runtime/program/Checker.h"
+#include "runtime/tasks/TaskEmulator.h"
+#include "runtime/wavelet/WaveletEngine.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace wsec::runtime::test {
+
+template <class Engine>
+static Outcome runOn(const program::Program &program, TensorHost host) {
+  Outcome outcome;
+  try {
+    EmulatorOptions options;
+    options.threads = 1;
+    options.workLimit = 10000000;
+    outcome.result = Engine(program, options).run(host);
+    outcome.tensors = host.tensors;
+  } catch (const Error &error) {
+    outcome.error = error.errorClass();
+    outcome.message = error.what();
+  }
+  return outcome;
+}
+
+static Verdict judge(const Outcome &burst, const Outcome &wavelet) {
+  if (burst.message.find("--engine=wavelet") != std::string::npos)
+    return Verdict::Undecided;
+  if (burst.error != wavelet.error)
+    return Verdict::ErrorsDiffer;
+  if (burst.error)
+    return Verdict::Refused;
+  if (burst.tensors != wavelet.tensors)
+    return Verdict::ValuesDiffer;
+  if (burst.result.vectorInstructions != wavelet.result.vectorInstructions ||
+      burst.result.operations != wavelet.result.operations)
+    return Verdict::WorkDiffers;
+  const double off = std::abs(burst.result.cycles - wavelet.result.cycles);
+  return off > absoluteTolerance &&
+                 off > relativeTolerance * wavelet.result.cycles
+             ? Verdict::CyclesDiffer
+             : Verdict::Same;
+}
+
+Comparison compare(RandomProgram &random) {
+  Comparison comparison;
+  const program::Program &program = random.finish();
+  try {
+    checkProgram(program);
+  } catch (const Error &error) {
+    comparison.verdict = Verdict::Invalid;
+    comparison.burst.message = error.what();
+    return comparison;
+  }
+  const TensorHost host = random.host();
+  comparison.wavelet = runOn<WaveletEngine>(program, host);
+  comparison.burst = runOn<TaskEmulator>(program, host);
+  comparison.verdict = judge(comparison.burst, comparison.wavelet);
+  return comparison;
+}
+
+const char *verdictName(Verdict verdict) {
+  static constexpr const char *names[] = {
+      "same",   "refused",      "invalid",       "undecided",
+      "cycles", "work differs", "values differ", "errors differ"};
+  return names[size_t(verdict)];
+}
+
+static std::string describeOutcome(const char *engine, const Outcome &outcome) {
+  char cycles[64];
+  std::snprintf(cycles, sizeof cycles, "%.1f cycles", outcome.result.cycles);
+  return std::string(engine) + ": " +
+         (outcome.error ? outcome.message : std::string(cycles)) + "\n";
+}
+
+std::string Comparison::describe() const {
+  return std::string(verdictName(verdict)) + "\n" +
+         describeOutcome("burst  ", burst) +
+         describeOutcome("wavelet", wavelet);
+}
+
+} // namespace wsec::runtime::test

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Programs drawn by lot. What they compute does not depend on who is faster:
+// each color is sent and received in an order that the program fixes, and
+// tasks that may start in any order touch different memory.
+#ifndef TEST_RUNTIME_DIFFERENTIAL_RANDOMPROGRAM_H
+#define TEST_RUNTIME_DIFFERENTIAL_RANDOMPROGRAM_H
+
+#include "test/runtime/TaskProgram.h"
+#include "test/runtime/differential/Choices.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace wsec::runtime::test {
+
+/// What is wrong with a program.
+enum class Break {
+  Nothing,
+  MissingRoute, ///< a router on a path has no rule
+  WrongPort,    ///< a router receives from another side
+  TooManyWords, ///< more is sent than received
+  TooFewWords,  ///< less
+  NobodySends,  ///< all wait
+  CyclicWait,   ///< two PEs, each for the other to begin
+  WrongType,    ///< sender and receiver differ
+  WrongPacking,
+  OutOfBounds, ///< of a buffer, seen only as the program runs
+  UninitializedRead,
+  MicrothreadBusy,
+  MissingTask,
+  BlockedTask, ///< a data task that nobody unblocks
+  DivisionByZero,
+  NegativeExtent,
+  NoAdvance, ///< a switch stays where it is
+};
+inline constexpr int breaks = int(Break::NoAdvance) + 1;
+const char *breakName(Break kind);
+
+struct RandomProgram {
+  program::ProgramT source;
+  std::vector<uint32_t> inputs, outputs; ///< tensors
+  Break broken = Break::Nothing;         ///< what is, in fact
+
+  /// Valid until the next call or the end of this.
+  const program::Program &finish();
+  /// Inputs and room for outputs; the same numbers for everyone.
+  TensorHost host() const;
+
+private:
+  std::shared_ptr<flatbuffers::FlatBufferBuilder> builder;
+};
+
+/// A program for remote calls; with `broken`, something in it is wrong if
+/// there is a place for it.
+RandomProgram randomProgram(Choices &choices, Break broken = Break::Nothing);
+
+} // namespace wsec::runtime::test
+
+#endif // TEST_RUNTIME_DIFFERENTIAL_RANDOMPROGRAM_H
