@@ -182,8 +182,7 @@ void Processor::awaitWork() {
       wakeForWord(program.command_color());
     return;
   }
-  if (code.tasks.empty())
-    return;
+  // Without tasks, too: a control wavelet that starts one is an error.
   for (int color = 0; color < machine.colors(); ++color) {
     const Buffer *inbox = fabric.inbox(pe, color);
     if (!inbox || inbox->empty())

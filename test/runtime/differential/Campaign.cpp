@@ -36,15 +36,14 @@ std::string Campaign::text(uint64_t seed) const {
 }
 
 /// A small program with the same disagreement.
-std::string Campaign::report(const std::vector<uint32_t> &list, uint64_t seed,
+std::string Campaign::report(const Choices::Lists &lists, uint64_t seed,
                              Verdict verdict) const {
-  auto fails = [&](std::vector<uint32_t> given) {
+  auto fails = [&](Choices::Lists given) {
     Choices choices(std::move(given));
     RandomProgram its = program(choices, seed);
-    return compare(its).verdict == verdict ? choices.list()
-                                           : std::vector<uint32_t>();
+    return compare(its).verdict == verdict ? choices.lists() : Choices::Lists();
   };
-  Choices small(shrink(list, tries, fails));
+  Choices small(shrink(lists, tries, fails));
   RandomProgram its = program(small, seed);
   const Comparison comparison = compare(its);
   return "seed " + std::to_string(seed) + ", broken: " + breakName(its.broken) +
@@ -64,13 +63,18 @@ Tally Campaign::run() const {
     if (verdict == Verdict::Same || verdict == Verdict::CyclesDiffer)
       tally.offBy.push_back({comparison.offBy(), seed});
     const bool slow = verdict == Verdict::CyclesDiffer;
-    if (!disagrees(verdict) && !slow)
+    // Nothing may be wrong with a well-formed program.
+    const bool sound =
+        verdict < Verdict::Refused || its.broken != Break::Nothing;
+    if (!disagrees(verdict) && !slow && sound && verdict != Verdict::Invalid)
       continue;
     std::string text = "seed " + std::to_string(seed) +
                        ", broken: " + breakName(its.broken) + ": " +
                        comparison.describe();
     if (tries > 0 && (!slow || shrinksCycles))
-      text = report(choices.list(), seed, verdict);
+      text = report(choices.lists(), seed, verdict);
+    if (disagreed)
+      disagreed(text);
     (slow ? tally.slow : tally.disagreements)
         .push_back({seed, verdict, std::move(text)});
   }
@@ -95,9 +99,6 @@ std::string Tally::describe() const {
     }
     text += "\n";
   }
-  for (const auto *list : {&disagreements, &slow})
-    for (const Disagreement &its : *list)
-      text += its.text + "\n";
   return text;
 }
 

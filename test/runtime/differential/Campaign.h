@@ -4,6 +4,7 @@
 
 #include "test/runtime/differential/Compare.h"
 
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -38,6 +39,8 @@ public:
   uint64_t first = 1, count = 1000;
   int tries = 0;              ///< to make a disagreement smaller
   bool shrinksCycles = false; ///< those in cycles, too
+  /// Told of every disagreement.
+  std::function<void(const std::string &)> disagreed;
 
   /// well-formed, broken, or the name of a break.
   bool setKind(const std::string &name);
@@ -47,7 +50,7 @@ public:
   std::string text(uint64_t seed) const;
 
 private:
-  std::string report(const std::vector<uint32_t> &list, uint64_t seed,
+  std::string report(const Choices::Lists &lists, uint64_t seed,
                      Verdict verdict) const;
 
   bool broken = false;

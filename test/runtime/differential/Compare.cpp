@@ -5,6 +5,7 @@
 #include "runtime/tasks/TaskEmulator.h"
 #include "runtime/wavelet/WaveletEngine.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 
@@ -76,7 +77,28 @@ static std::string describeOutcome(const char *engine, const Outcome &outcome) {
          (outcome.error ? outcome.message : std::string(cycles)) + "\n";
 }
 
+/// Where outputs begin to differ.
+static std::string describeValues(const Outcome &burst,
+                                  const Outcome &wavelet) {
+  for (const auto &[tensor, bytes] : burst.tensors) {
+    const std::vector<uint8_t> &other = wavelet.tensors.at(tensor);
+    const auto at = std::mismatch(bytes.begin(), bytes.end(), other.begin());
+    if (at.first == bytes.end())
+      continue;
+    const size_t byte = size_t(at.first - bytes.begin());
+    char text[100];
+    std::snprintf(text, sizeof text,
+                  "tensor %u differs from byte %zu on: %02x, %02x\n", tensor,
+                  byte, *at.first, *at.second);
+    return text;
+  }
+  return "";
+}
+
 std::string Comparison::describe() const {
+  if (verdict == Verdict::ValuesDiffer)
+    return std::string(verdictName(verdict)) + "\n" +
+           describeValues(burst, wavelet);
   return std::string(verdictName(verdict)) + "\n" +
          describeOutcome("burst  ", burst) +
          describeOutcome("wavelet", wavelet);

@@ -74,14 +74,15 @@ static std::vector<Value> values(const std::vector<int> &numbers) {
   return {numbers.begin(), numbers.end()};
 }
 
-static Opcode drawUnary(Assembly &a) {
+static Opcode drawUnary(Assembly &a, bool integers) {
+  // Integers have the first five.
   static constexpr Opcode all[] = {
       Opcode::Mov,   Opcode::Neg,   Opcode::Abs,  Opcode::Sign,
       Opcode::Not,   Opcode::Floor, Opcode::Ceil, Opcode::Round,
       Opcode::Exp,   Opcode::Log,   Opcode::Sqrt, Opcode::Reciprocal,
       Opcode::Rsqrt, Opcode::Tanh,  Opcode::Erf,  Opcode::Sigmoid,
       Opcode::Sin,   Opcode::Cos};
-  return all[a.choices.draw(std::size(all))];
+  return all[a.choices.draw(integers ? 5 : uint32_t(std::size(all)))];
 }
 
 static void addVector(Assembly &a, PE &pe, TaskBody body, int routine,
@@ -110,7 +111,11 @@ static void addVector(Assembly &a, PE &pe, TaskBody body, int routine,
     made = &body.add(Opcode::Select, values(extents), dst, x, source(with));
     break;
   default:
-    made = &body.add(drawUnary(a), values(extents), dst, x);
+    made =
+        &body.add(drawUnary(a, isInteger(to.type) &&
+                                   (isInteger(from.type) ||
+                                    x.kind == program::OperandKind::Immediate)),
+                  values(extents), dst, x);
   }
   if (made->op >= Opcode::BitAnd)
     for (auto *operand : {made->a.get(), made->b.get()})

@@ -11,17 +11,29 @@ RandomProgram randomProgram(Choices &choices, Break broken) {
       vectors,     stream,        chain,    exchange,    merge,
       scalarCode,  localTasks,    dataTask, controlTask, endAtControl,
       rangeFilter, counterFilter, gather,   distribute,  teardown};
-  constexpr int most = 12;
+  constexpr size_t most = 12;
   Assembly a(choices, broken);
-  std::vector<Emit> patterns;
-  do {
+  struct Pattern {
+    size_t section;
+    int home; ///< the routine that has it for sure
+    Emit emit;
+  };
+  std::vector<Pattern> patterns;
+  for (size_t part = 1; part <= most; ++part) {
+    choices.enter(part);
+    const int home = choices.between(0, a.routines - 1);
     if (Emit emit = makers[choices.draw(std::size(makers))](a))
-      patterns.push_back(std::move(emit));
-  } while (choices.draw(4) != 0 && patterns.size() < most);
+      patterns.push_back({part, home, std::move(emit)});
+    if (!choices.another())
+      break;
+  }
   for (int r = 0; r < a.routines; ++r)
-    for (size_t i = 0; i < patterns.size(); ++i)
-      if (int(i) % a.routines == r || choices.draw(2))
-        patterns[i](r);
+    for (const Pattern &pattern : patterns) {
+      choices.enter(pattern.section);
+      if (pattern.home == r || choices.draw(2))
+        pattern.emit(r);
+    }
+  choices.enter(0);
   return a.finish();
 }
 

@@ -55,6 +55,10 @@ int main(int argc, char **argv) {
       std::fputs(campaign.text(campaign.first + s).c_str(), stdout);
     return 0;
   }
+  campaign.disagreed = [](const std::string &text) {
+    std::printf("%s\n", text.c_str());
+    std::fflush(stdout);
+  };
   const Tally tally = campaign.run();
   std::fputs(tally.describe().c_str(), stdout);
   return tally.disagreements.empty() ? 0 : 1;

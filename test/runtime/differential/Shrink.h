@@ -8,12 +8,13 @@
 
 namespace wsec::runtime::test {
 
-/// Makes a list of choices shorter and its numbers smaller for as long as
-/// `fails` holds, which gets a list and returns the choices really made from
-/// it, or nothing if it does not hold. At most `tries` calls.
-std::vector<uint32_t> shrink(
-    std::vector<uint32_t> choices, int tries,
-    const std::function<std::vector<uint32_t>(std::vector<uint32_t>)> &fails);
+/// Gets choices and returns those really made from them, or nothing if what is
+/// looked for does not happen.
+using Fails = std::function<Choices::Lists(Choices::Lists)>;
+
+/// Makes choices fewer and their numbers smaller for as long as it still
+/// fails. At most `tries` calls.
+Choices::Lists shrink(Choices::Lists choices, int tries, const Fails &fails);
 
 } // namespace wsec::runtime::test
 

@@ -204,11 +204,11 @@ Emit teardown(Assembly &a) {
     // A route that leads onward does so ever after.
     if (onward && std::exchange(*used, true))
       return;
+    // The rest comes when the second PE is at rest: nobody waits for it.
     const int thread = first.takeThread(routine);
-    if (thread < 0)
+    const int farThread = onward ? a.at(path[2]).takeThread(routine) : 0;
+    if (thread < 0 || farThread < 0)
       return;
-    if (onward)
-      a.runOnce(routine);
     TaskBody body = first.routine(routine);
     send(a, first, body, routine, color, form, words, source, false);
     body.control(color, {SwitchCommand::Nop, SwitchCommand::Teardown}, id, 7);
@@ -219,9 +219,11 @@ Emit teardown(Assembly &a) {
             near, onward);
     if (!onward)
       return;
-    PE &third = a.at(path[2]);
-    receive(a, third, third.routine(routine), routine, color, form, words, far,
-            true);
+    a.runOnce(routine);
+    a.at(path[2])
+        .routine(routine)
+        .add(Opcode::Mov, {words}, memory(far.buffer, {1}), wire(color, form))
+        .thread = int8_t(farThread);
   };
 }
 
