@@ -446,13 +446,17 @@ void Network::send(uint32_t index, Chunk chunk) {
   const bool data = chunk.count > 0;
   if (data) {
     inlet.sent += chunk.count;
+    inlet.lastSent = chunk.last;
     occupyLinks(inlet, chunk);
+  } else {
+    chunk.first = chunk.last = std::max(chunk.first, inlet.lastSent);
   }
   for (const Leaf &leaf : inlet.leaves) {
     Outlet &outlet = outlets[leaf.outlet];
     // A mark for the sender's own switch goes no further; one without a
     // switch has no effect.
-    if (!data && (outlet.kind != Outlet::Router || !fromRamp))
+    if (!data &&
+        (outlet.kind != Outlet::Router || !fromRamp || outlet.pe != inlet.pe))
       continue;
     Chunk part = chunk;
     part.first += leaf.latency;

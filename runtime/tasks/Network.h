@@ -115,6 +115,7 @@ private:
     bool node = false;  ///< leaves a node instead of entering a router
     bool traced = false;
     int64_t sent = 0;
+    Time lastSent = 0; ///< of the last word
     std::vector<Link> links;
     std::vector<Leaf> leaves;
   };

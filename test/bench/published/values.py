@@ -8,9 +8,11 @@ that agree within 5 %, or what a line below says.
 
 import sys
 
+import bicgstab
 import llama
 import meshgemm
 import prefill
+import summa
 from large import cycles
 from table import check
 
@@ -27,12 +29,20 @@ def prefill_layer():
     return prefill.prefill(shape, values), prefill.reference(shape, values), 2e-2
 
 
+def solver():
+    program, (p, _) = bicgstab.iteration(bicgstab.Shape(7, 5, 8))
+    return program, p, 2e-2
+
+
 # Name -> program, expected values, tolerance as a part of the largest value.
 PROGRAMS = {
     "decode": decode,
     "prefill": prefill_layer,
     "meshgemm-4": lambda: (*meshgemm.meshgemm(4, 3, 2, 5), 0),
     "meshgemm-10": lambda: (*meshgemm.meshgemm(10, 2, 3, 4), 0),
+    "summa": lambda: (*summa.summa(6, 5), 0),
+    "bicgstab": solver,
+    "all-reduce": lambda: (*bicgstab.all_reduce(12, 9), 0),
 }
 
 
