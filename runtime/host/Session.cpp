@@ -163,11 +163,12 @@ SessionRun Session::run(EmulatorOptions options, Progress *progress,
     progress->total = memory.wordsIn();
   CountingPort port(memory, progress);
   result.emulator = emulate(options, engine, port);
-  memory.finish();
+  if (!result.emulator.stopped)
+    memory.finish();
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   result.seconds = took.count();
   result.streamedWeightBytes = memory.weightWordsIn() * sizeof(float);
-  ran = true;
+  ran = !result.emulator.stopped;
   return result;
 }
 

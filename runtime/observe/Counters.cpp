@@ -106,7 +106,7 @@ void Counters::hostWords(uint32_t stream, uint32_t lane, uint64_t words,
   rows[size_t(source.lanes()->Get(lane)->row())] += words;
 }
 
-void Counters::inspect(const Inspection &state) {
+void Counters::inspect(const Inspection &state, RunEnd) {
   cycles = state.cycle();
   if (peaks.empty())
     followRoutes();
@@ -239,7 +239,7 @@ std::string Counters::json() const {
   Json json = {{"format", "wsec-counters-1"},
                {"model", program.model() ? program.model()->str() : ""},
                {"mesh", {meshWidth, meshHeight}},
-               {"cycles", std::ceil(cycles)}};
+               {"cycles", int64_t(std::ceil(cycles))}};
   Json list = Json::array();
   for (size_t s = 0; s < streams.size(); ++s) {
     const program::HostStream &stream = *program.streams()->Get(unsigned(s));

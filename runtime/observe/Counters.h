@@ -40,7 +40,7 @@ public:
               double first, double last) override;
   void hostWords(uint32_t stream, uint32_t lane, uint64_t words, double first,
                  double last) override;
-  void inspect(const Inspection &state) override;
+  void inspect(const Inspection &state, RunEnd end) override;
 
   int width() const { return meshWidth; }
   int height() const { return meshHeight; }

@@ -54,6 +54,8 @@ public:
   virtual std::vector<std::string> queues(int pe) const = 0;
 };
 
+enum class RunEnd { Done, Stopped, Failed };
+
 /// Thrown by an observer to end the run where it is.
 struct StopRun {};
 
@@ -87,7 +89,7 @@ public:
                          uint64_t /*words*/, double /*first*/,
                          double /*last*/) {}
   /// Once, when the run is over, was stopped, or ends in an error.
-  virtual void inspect(const Inspection &) {}
+  virtual void inspect(const Inspection &, RunEnd) {}
 };
 
 /// Runs `work` and shows the observer the state in which it ends. Returns
@@ -101,11 +103,11 @@ bool observeRun(Observer *observer, const Inspection &state, const Work &work) {
     stopped = true;
   } catch (...) {
     if (observer)
-      observer->inspect(state);
+      observer->inspect(state, RunEnd::Failed);
     throw;
   }
   if (observer)
-    observer->inspect(state);
+    observer->inspect(state, stopped ? RunEnd::Stopped : RunEnd::Done);
   return stopped;
 }
 

@@ -496,6 +496,40 @@ bool Processor::execute(Wafer &wafer, const SendControlCode &send) {
 
 // ---------------------------------------------------------------- reports
 
+std::vector<std::string> Processor::describeThreads(const Wafer &wafer) const {
+  std::vector<std::string> lines;
+  auto add = [&](const Thread &thread, const std::string &name) {
+    if (!thread.run)
+      return;
+    const VectorRun &run = *thread.run;
+    std::string text = name + ", launch " + std::to_string(thread.launch) +
+                       ": " + describe(run.code()) + ", step " +
+                       std::to_string(run.done()) + " of " +
+                       std::to_string(run.steps());
+    // Steps that are taken may still lie ahead.
+    if (thread.draining)
+      text += ", waits to send on color " + std::to_string(run.sendColor);
+    else if (!thread.over && thread.nextStep <= wafer.agenda.now())
+      for (const VectorRun::Source &source : run.sources)
+        if (source.receives() && source.elements.empty())
+          text += ", waits for a word of color " + std::to_string(source.color);
+    if (!thread.queue.empty())
+      text += ", " + std::to_string(thread.queue.size()) + " queued";
+    lines.push_back(text);
+  };
+  add(main, "main thread");
+  for (size_t i = 0; micro && i < micro->size(); ++i)
+    add((*micro)[i], "microthread " + std::to_string(i));
+  if (controlWaits)
+    lines.push_back("main thread: a control wavelet for color " +
+                    std::to_string(controlColor) + " waits for room");
+  else if (!frames.empty() && !main.run)
+    lines.push_back(
+        "main thread, launch " + std::to_string(wafer.currentLaunch) +
+        (awaited ? ": awaits microthreads" : ": between instructions"));
+  return lines;
+}
+
 std::vector<std::string> Processor::describeTasks() const {
   std::vector<std::string> lines;
   for (size_t i = 0; i < tasks.size(); ++i)

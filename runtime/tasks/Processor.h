@@ -68,7 +68,8 @@ public:
   Time restedAt() const { return rest; }
   /// What it waits for, in words; empty: at rest.
   std::vector<std::string> waits(const Wafer &wafer) const;
-  /// Pending and blocked tasks, in words.
+  /// What threads are at, and pending and blocked tasks, in words.
+  std::vector<std::string> describeThreads(const Wafer &wafer) const;
   std::vector<std::string> describeTasks() const;
 
 private:

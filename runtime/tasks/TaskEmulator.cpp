@@ -175,7 +175,7 @@ private:
     return true;
   }
   std::vector<std::string> threads(int pe) const override {
-    return processors[size_t(pe)].waits(wafer);
+    return processors[size_t(pe)].describeThreads(wafer);
   }
   std::vector<std::string> tasks(int pe) const override {
     return processors[size_t(pe)].describeTasks();

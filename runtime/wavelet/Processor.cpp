@@ -208,6 +208,27 @@ void Processor::report(const Thread &thread) {
                                     thread.waitsToSend, run.elements()});
 }
 
+std::vector<std::string> Processor::describeThreads() const {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < threads.size(); ++i)
+    if (const VectorRun *run = threads[i].run.get())
+      lines.push_back(
+          (i ? "microthread " + std::to_string(i - 1) : "main thread") +
+          ", launch " + std::to_string(run->launch()) + ": " +
+          run->describeState() +
+          (threads[i].queue.empty()
+               ? ""
+               : ", " + std::to_string(threads[i].queue.size()) + " queued"));
+  if (control)
+    lines.push_back("main thread: a control wavelet for color " +
+                    std::to_string(controlColor) + " waits for room");
+  else if (!frames.empty() && !threads[0].run)
+    lines.push_back(
+        "main thread, launch " + std::to_string(launch) +
+        (awaited ? ": awaits microthreads" : ": between instructions"));
+  return lines;
+}
+
 std::vector<std::string> Processor::describeTasks() const {
   std::vector<std::string> lines;
   for (size_t i = 0; i < tasks.size(); ++i)

@@ -65,7 +65,8 @@ public:
   double restedAt() const { return rest; }
   /// What it waits for, in words, for the report of a deadlock.
   std::vector<std::string> waits() const;
-  /// Pending and blocked tasks, in words.
+  /// What threads are at, and pending and blocked tasks, in words.
+  std::vector<std::string> describeThreads() const;
   std::vector<std::string> describeTasks() const;
 
 private:

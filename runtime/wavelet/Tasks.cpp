@@ -48,9 +48,6 @@ bool Processor::nextCommand(Cycle now) {
   const Buffer *inbox = fabric.inbox(pe, program.command_color());
   if (!inbox || !inbox->frontReady(now))
     return false;
-  if (ledger.options.observer &&
-      inbox->front().payload >= ledger.options.observer->untilLaunch)
-    return false;
   const Wavelet command = fabric.receive(pe, program.command_color());
   --commandsLeft;
   const uint32_t routine = program.launches()->Get(command.payload)->routine();

@@ -288,6 +288,15 @@ std::string VectorRun::describeWait() const {
   return text + " waits for a word of color " + std::to_string(waiting.color);
 }
 
+std::string VectorRun::describeState() const {
+  const std::string at =
+      ", step " + std::to_string(done) + " of " + std::to_string(steps);
+  const bool waits = waiting.kind == Wait::Room || waiting.kind == Wait::Word;
+  const std::string text = waits ? describeWait() : "";
+  const size_t name = describe(*source).size();
+  return describe(*source) + at + (waits ? "," + text.substr(name) : "");
+}
+
 // ---------------------------------------------------------------- steps
 
 void VectorRun::takeWord(const Place &place, Source &operand,

@@ -75,6 +75,8 @@ public:
   const Span &destination() const { return target.span; }
   /// "fmac waits for a word of color 5".
   std::string describeWait() const;
+  /// "fmac, step 3 of 8, waits for a word of color 5".
+  std::string describeState() const;
 
 private:
   struct MemoryOperand {

@@ -93,7 +93,9 @@ private:
     if (launches > 0) {
       checkCommanded();
       for (const auto &processor : processors)
-        processor->expectCommands(launches);
+        processor->expectCommands(
+            options.observer ? std::min(launches, options.observer->untilLaunch)
+                             : launches);
     }
     settle();
     stopBefore(launches);
@@ -194,7 +196,9 @@ private:
     const int index = processorOf[size_t(pe)];
     return index < 0 ? nullptr : processors[size_t(index)].get();
   }
-  double cycle() const override { return double(agenda.now()); }
+  double cycle() const override {
+    return double(std::max<Cycle>(0, agenda.now()));
+  }
   const ClassCode *code(int pe) const override {
     return at(pe) ? &at(pe)->classCode() : nullptr;
   }
@@ -206,7 +210,7 @@ private:
     return true;
   }
   std::vector<std::string> threads(int pe) const override {
-    return at(pe)->waits();
+    return at(pe)->describeThreads();
   }
   std::vector<std::string> tasks(int pe) const override {
     return at(pe)->describeTasks();

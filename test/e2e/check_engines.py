@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a compiled model on both engines: the outputs have the same bits, and
-the PEs execute the same instructions.
+every PE executes the same instructions, every link carries the same words.
 
   check_engines.py MODEL --mesh 4x4 [--mesh 8x8] [--work DIR]
 
@@ -21,6 +21,9 @@ sys.path.insert(0, str(Path(__file__).parent / "models"))
 sys.path.insert(0, str(Path(__file__).parent))
 import small_models  # noqa: E402
 from check_model import run  # noqa: E402
+
+CHECK_COUNTERS = Path(__file__).resolve().parents[1] / "check_counters.py"
+CHECK_TRACE = Path(__file__).resolve().parents[1] / "check_trace.py"
 
 
 def obtain(name, work):
@@ -55,10 +58,15 @@ def main():
             npz = work / f"{mesh}-{engine}.npz"
             report = work / f"{mesh}-{engine}.json"
             run(["wse-run", program, "--inputs", work / "inputs.npz", f"--engine={engine}",
-                 "--outputs", npz, f"--report={report}", "--quiet"])
+                 "--outputs", npz, f"--report={report}", "--quiet",
+                 f"--counters={work}/{mesh}-{engine}-counters.json",
+                 f"--trace={work}/{mesh}-{engine}-trace.json"])
+            run([sys.executable, CHECK_TRACE, work / f"{mesh}-{engine}-trace.json"])
             reports[engine] = json.loads(report.read_text())
             with np.load(npz) as file:
                 outputs[engine] = {name: file[name].tobytes() for name in file}
+        run([sys.executable, CHECK_COUNTERS, work / f"{mesh}-burst-counters.json",
+             work / f"{mesh}-wavelet-counters.json"])
         same = (outputs["burst"] == outputs["wavelet"]
                 and reports["burst"]["work"] == reports["wavelet"]["work"])
         failed |= not same

@@ -36,6 +36,23 @@ the run
   --report=FILE.json     write what the report prints
   --quiet                print nothing but errors
 
+looking inside (of one run; the burst engine then takes one thread)
+  --trace=FILE.json      a timeline for ui.perfetto.dev: kernels with their
+                         ONNX nodes, PE classes, streams, colors, links, single
+                         PEs; a microsecond there is a cycle
+  --counters=FILE        per PE and link: busy cycles, instructions, words,
+                         waits, SRAM. FILE.json (runtime/observe/
+                         counters.schema.json), FILE.txt and FILE.png: heat
+                         maps; -: on the terminal. May be repeated
+  --metric=NAME          the one number that heat maps show (default: .txt
+                         all, .png busy_cycles)
+  --until=WHEN           stop there and say who waits for what: a cycle,
+                         launch:N or kernel:NAME (both: before it begins)
+  --break=X,Y:NAME       stop as PE (X, Y) enters a task or a kernel
+  --peek=X,Y:BUFFER      print a buffer of a PE, where the run stops or ends,
+                         in an error, too: BUFFER, BUFFER[i], BUFFER[from:to];
+                         X,Y alone: all of its buffers
+
   --help, --version
 
 Exit code: 0 done; 1 the input, the program or the run is at fault, or a
@@ -74,6 +91,27 @@ unsigned count(const std::string &flag, const std::string &value,
 
 } // namespace
 
+/// Whether a word after --peek X,Y goes with it.
+static bool namesBuffer(const std::string &word) {
+  return !word.starts_with("--") && !word.ends_with(".wafer");
+}
+
+/// What looks at one run, or ends it early, does not go with everything.
+static void checkLooking(const Flags &flags) {
+  const bool stops = !flags.until.empty() || !flags.breaks.empty();
+  const bool looks = stops || !flags.peeks.empty() || !flags.trace.empty() ||
+                     !flags.counters.empty();
+  if (looks && flags.repeat > 1)
+    throw UsageError("--trace, --counters, --until, --break and --peek look at "
+                     "one run; leave out --repeat");
+  if (!flags.metric.empty() && flags.counters.empty())
+    throw UsageError("--metric goes with --counters");
+  if (stops && (!flags.outputs.empty() || !flags.outputArchive.empty() ||
+                !flags.references.empty() || !flags.report.empty()))
+    throw UsageError("--until and --break stop before there are outputs; leave "
+                     "out --output, --outputs, --compare and --report");
+}
+
 Flags parseFlags(int argc, char **argv) {
   Flags flags;
   std::map<std::string, bool *> switches = {{"--quiet", &flags.quiet},
@@ -88,6 +126,9 @@ Flags parseFlags(int argc, char **argv) {
   auto word = [](std::string &target) -> Setter {
     return [&target](const std::string &value) { target = value; };
   };
+  auto list = [](std::vector<std::string> &target) -> Setter {
+    return [&target](const std::string &value) { target.push_back(value); };
+  };
   std::map<std::string, Setter> values = {
       {"--input", file(flags.inputs, "--input")},
       {"--output", file(flags.outputs, "--output")},
@@ -98,6 +139,12 @@ Flags parseFlags(int argc, char **argv) {
       {"--test-data", word(flags.testData)},
       {"--report", word(flags.report)},
       {"--engine", word(flags.engine)},
+      {"--trace", word(flags.trace)},
+      {"--metric", word(flags.metric)},
+      {"--until", word(flags.until)},
+      {"--counters", list(flags.counters)},
+      {"--break", list(flags.breaks)},
+      {"--peek", list(flags.peeks)},
       {"--atol",
        [&](const std::string &value) {
          flags.tolerance.absolute = tolerance("--atol", value);
@@ -139,6 +186,10 @@ Flags parseFlags(int argc, char **argv) {
         equals == argument.npos ? argv[++i] : argument.substr(equals + 1);
     if (value.empty())
       throw UsageError(name + " wants a value");
+    // --peek X,Y BUFFER, too.
+    if (name == "--peek" && value.find_first_of(": ") == value.npos &&
+        i + 1 < argc && namesBuffer(argv[i + 1]))
+      value += std::string(":") + argv[++i];
     known->second(value);
   }
   if (flags.help || flags.version)
@@ -148,6 +199,7 @@ Flags parseFlags(int argc, char **argv) {
   if (flags.engine != "burst" && flags.engine != "wavelet")
     throw UsageError("--engine wants burst or wavelet, found '" + flags.engine +
                      "'");
+  checkLooking(flags);
   return flags;
 }
 

@@ -26,6 +26,8 @@ struct Flags {
   std::string outputArchive;
   std::string testData;
   std::string report;
+  std::string trace, metric, until;
+  std::vector<std::string> counters, breaks, peeks;
   runtime::Tolerance tolerance;
   std::string engine = "burst";
   unsigned threads = 0;

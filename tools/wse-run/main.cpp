@@ -6,6 +6,7 @@
 #include "runtime/host/TestData.h"
 #include "runtime/program/Errors.h"
 #include "tools/wse-run/Flags.h"
+#include "tools/wse-run/Looking.h"
 #include "tools/wse-run/Progress.h"
 
 #include <algorithm>
@@ -100,8 +101,12 @@ static void checkOutputs(const Session &session, const Flags &flags) {
   std::vector<std::string> written, read = flags.inputArchives;
   for (const auto &[name, path] : flags.outputs)
     written.push_back(path);
-  for (const std::string &path : {flags.outputArchive, flags.report})
+  for (const std::string &path :
+       {flags.outputArchive, flags.report, flags.trace})
     if (!path.empty())
+      written.push_back(path);
+  for (const std::string &path : flags.counters)
+    if (path != "-")
       written.push_back(path);
   for (const NamedFiles *files : {&flags.inputs, &flags.references})
     for (const auto &[name, path] : *files)
@@ -112,13 +117,14 @@ static void checkOutputs(const Session &session, const Flags &flags) {
   checkOutputPaths(written, read);
 }
 
-static std::vector<SessionRun> runSession(Session &session,
-                                          const Flags &flags) {
+static std::vector<SessionRun> runSession(Session &session, const Flags &flags,
+                                          Observer *observer) {
   Progress progress;
   ProgressLine line(session.program(), progress, !flags.quiet);
   EmulatorOptions options;
   options.threads = flags.threads;
   options.replay = flags.repeat > 1;
+  options.observer = observer;
   std::vector<SessionRun> runs;
   for (unsigned i = 0; i < flags.repeat; ++i)
     runs.push_back(session.run(options, &progress,
@@ -138,7 +144,19 @@ static int runProgram(const Flags &flags) {
       readReferences(session, flags, std::move(testData.outputs));
   checkOutputs(session, flags);
 
-  RunReport report = makeReport(session.program(), runSession(session, flags));
+  Looking looking(session.program(), flags);
+  std::vector<SessionRun> runs;
+  try {
+    runs = runSession(session, flags, looking.observer());
+  } catch (const Error &) {
+    looking.show();
+    std::fflush(stdout);
+    throw;
+  }
+  looking.show();
+  if (runs.back().emulator.stopped)
+    return 0;
+  RunReport report = makeReport(session.program(), runs);
   if (!flags.quiet)
     std::fputs(report.text().c_str(), stdout);
   OutputFiles files;

@@ -1,0 +1,378 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/observe/Probe.h"
+
+#include "runtime/emulator/Arithmetic.h"
+#include "runtime/emulator/Code.h"
+#include "runtime/emulator/Rectangles.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <set>
+#include <tuple>
+
+namespace wsec::runtime {
+
+// ---------------------------------------------------------------- names
+
+/// Insertions, removals and replacements from one word to another.
+static size_t distance(const std::string &a, const std::string &b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j)
+    row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t above = row[j];
+      row[j] = std::min(
+          {above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1])});
+      diagonal = above;
+    }
+  }
+  return row[b.size()];
+}
+
+std::string nearestNames(const std::string &wanted,
+                         std::vector<std::string> names) {
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  if (names.empty())
+    return "; there are none";
+  auto rank = [&](const std::string &name) {
+    // A part of a name is close, however long the rest.
+    const bool part = name.find(wanted) != name.npos;
+    return std::tuple(!part, part ? name.size() : distance(wanted, name), name);
+  };
+  std::sort(names.begin(), names.end(),
+            [&](const auto &a, const auto &b) { return rank(a) < rank(b); });
+  constexpr size_t most = 5;
+  std::string text = names.size() > most ? "; nearest:" : "; there is";
+  for (size_t i = 0; i < std::min(most, names.size()); ++i)
+    text += (i ? ", '" : " '") + names[i] + "'";
+  return text;
+}
+
+// ---------------------------------------------------------------- asking
+
+Probe::Probe(const program::Program &program) : program(program) {
+  const int width = program.machine()->width();
+  classes.assign(size_t(width) * size_t(program.machine()->height()), -1);
+  for (unsigned c = 0; c < program.classes()->size(); ++c)
+    for (const program::Rect *rect : *program.classes()->Get(c)->rects())
+      for (int y = rect->y0(); y < rect->y1(); y += rect->ystep())
+        for (int x = rect->x0(); x < rect->x1(); x += rect->xstep())
+          classes[size_t(y * width + x)] = int(c);
+}
+
+/// A number of at least 0 that is all of the text; else -1.
+static long long wholeNumber(const std::string &text) {
+  const bool digits = !text.empty() && text.size() < 18 &&
+                      text.find_first_not_of("0123456789") == std::string::npos;
+  return digits ? std::atoll(text.c_str()) : -1;
+}
+
+std::string Probe::namePe(int pe) const {
+  const int width = program.machine()->width();
+  return "PE (" + std::to_string(pe % width) + ", " +
+         std::to_string(pe / width) + ")";
+}
+
+int Probe::parsePe(const std::string &text, const std::string &flag) const {
+  const size_t comma = text.find(',');
+  const long long x = wholeNumber(text.substr(0, comma));
+  const long long y =
+      comma == text.npos ? -1 : wholeNumber(text.substr(comma + 1));
+  if (x < 0 || y < 0)
+    throw ProbeError(flag + " wants a PE as x,y first, found '" + text + "'");
+  const int width = program.machine()->width(),
+            height = program.machine()->height();
+  if (x >= width || y >= height)
+    throw ProbeError(
+        flag + ": PE (" + std::to_string(x) + ", " + std::to_string(y) +
+        ") is outside of the mesh, which has " + std::to_string(width) + " x " +
+        std::to_string(height) + " PEs");
+  const int pe = int(y) * width + int(x);
+  if (classes[size_t(pe)] < 0)
+    throw ProbeError(flag + ": " + namePe(pe) + " has no code");
+  return pe;
+}
+
+const program::PEClass &Probe::classOf(int pe) const {
+  return *program.classes()->Get(unsigned(classes[size_t(pe)]));
+}
+
+void Probe::setUntil(const std::string &moment) {
+  const size_t colon = moment.find(':');
+  const std::string kind = moment.substr(0, colon);
+  const std::string what = colon == moment.npos ? "" : moment.substr(colon + 1);
+  const auto &launches = *program.launches();
+  if (colon == moment.npos && wholeNumber(moment) >= 0) {
+    untilCycle = double(wholeNumber(moment));
+    reason = "after cycle " + moment;
+    return;
+  }
+  if (kind == "launch" && wholeNumber(what) >= 0) {
+    if (wholeNumber(what) >= (long long)launches.size())
+      throw ProbeError("--until: there is no launch " + what +
+                       "; the program has " + std::to_string(launches.size()) +
+                       ", from 0");
+    untilLaunch = size_t(wholeNumber(what));
+  } else if (kind == "kernel" && !what.empty()) {
+    std::vector<std::string> names;
+    for (unsigned l = 0; l < launches.size(); ++l) {
+      const uint32_t kernel = launches.Get(l)->kernel();
+      if (!program.kernels() || kernel >= program.kernels()->size())
+        continue;
+      names.push_back(program.kernels()->Get(kernel)->name()->str());
+      if (names.back() == what)
+        untilLaunch = std::min<size_t>(untilLaunch, l);
+    }
+    if (untilLaunch >= launches.size())
+      throw ProbeError("--until: there is no kernel '" + what + "'" +
+                       nearestNames(what, names));
+  } else {
+    throw ProbeError("--until wants a cycle, launch:N or kernel:NAME, found '" +
+                     moment + "'");
+  }
+  reason = "before " + describeLaunch(untilLaunch);
+}
+
+std::string Probe::describeLaunch(size_t launch) const {
+  std::string text = "launch " + std::to_string(launch);
+  const uint32_t kernel = program.launches()->Get(unsigned(launch))->kernel();
+  if (program.kernels() && kernel < program.kernels()->size())
+    text += " (kernel '" + program.kernels()->Get(kernel)->name()->str() + "')";
+  return text;
+}
+
+void Probe::addBreak(const std::string &where) {
+  const size_t colon = where.find(':');
+  const int pe = parsePe(where.substr(0, colon), "--break");
+  const std::string name = colon == where.npos ? "" : where.substr(colon + 1);
+  std::vector<std::string> names;
+  const program::PEClass &peClass = classOf(pe);
+  for (unsigned t = 0; peClass.tasks() && t < peClass.tasks()->size(); ++t) {
+    names.push_back(peClass.tasks()->Get(t)->name()->str());
+    if (names.back() == name)
+      return breaks.push_back({pe, int(t), ""});
+  }
+  std::set<uint32_t> routines;
+  if (peClass.routines())
+    for (const program::Routine *routine : *peClass.routines())
+      routines.insert(routine->id());
+  for (const program::Launch *launch : *program.launches()) {
+    if (!routines.count(launch->routine()) || !program.kernels() ||
+        launch->kernel() >= program.kernels()->size())
+      continue;
+    names.push_back(program.kernels()->Get(launch->kernel())->name()->str());
+    if (names.back() == name)
+      return breaks.push_back({pe, -1, name});
+  }
+  throw ProbeError("--break: " + namePe(pe) + ", class '" +
+                   peClass.name()->str() + "', runs no task or kernel '" +
+                   name + "'" + nearestNames(name, names));
+}
+
+int Probe::findBuffer(int pe, const std::string &name) const {
+  std::vector<std::string> names;
+  const program::PEClass &peClass = classOf(pe);
+  for (unsigned b = 0; peClass.buffers() && b < peClass.buffers()->size();
+       ++b) {
+    names.push_back(peClass.buffers()->Get(b)->name()->str());
+    if (names.back() == name)
+      return int(b);
+  }
+  throw ProbeError("--peek: " + namePe(pe) + ", class '" +
+                   peClass.name()->str() + "', has no buffer '" + name + "'" +
+                   nearestNames(name, names));
+}
+
+void Probe::parseRange(Peek &peek, const std::string &range,
+                       const std::string &what) const {
+  const size_t colon = range.find(':');
+  peek.from = wholeNumber(range.substr(0, colon));
+  peek.to = colon == range.npos ? peek.from + 1
+                                : wholeNumber(range.substr(colon + 1));
+  if (peek.from < 0 || peek.to < peek.from)
+    throw ProbeError("--peek wants a range of elements as [i] or [from:to], "
+                     "found '" +
+                     what + "'");
+  const program::Buffer &buffer =
+      *classOf(peek.pe).buffers()->Get(unsigned(peek.buffer));
+  const int64_t elements = buffer.bytes() / elementSize(buffer.type());
+  if (peek.to > elements)
+    throw ProbeError("--peek: buffer '" + buffer.name()->str() + "' has " +
+                     std::to_string(elements) + " elements, '" + what +
+                     "' goes beyond");
+}
+
+void Probe::addPeek(const std::string &what) {
+  const size_t end = what.find_first_of(": ");
+  Peek peek{parsePe(what.substr(0, end), "--peek")};
+  if (end != what.npos) {
+    std::string name = what.substr(end + 1), range;
+    const size_t bracket = name.rfind('[');
+    if (bracket != name.npos && name.back() == ']') {
+      range = name.substr(bracket + 1, name.size() - bracket - 2);
+      name.resize(bracket);
+    }
+    peek.buffer = findBuffer(peek.pe, name);
+    if (bracket != what.npos && bracket < what.size())
+      parseRange(peek, range, what);
+  }
+  peeks.push_back(peek);
+}
+
+bool Probe::stops() const {
+  return !breaks.empty() || untilLaunch < program.launches()->size() ||
+         stopsAtCycle();
+}
+
+bool Probe::stopsAtCycle() const { return std::isfinite(untilCycle); }
+
+// ---------------------------------------------------------------- the run
+
+void Probe::enter(ObservedPes pes, size_t launch, int task, double time) {
+  for (const Break &point : breaks) {
+    if (point.task != task ||
+        std::find(pes.begin(), pes.end(), point.pe) == pes.end())
+      continue;
+    const uint32_t kernel = program.launches()->Get(unsigned(launch))->kernel();
+    if (task < 0 &&
+        program.kernels()->Get(kernel)->name()->str() != point.kernel)
+      continue;
+    stoppedAt = point.pe;
+    stoppedTime = time;
+    reason = "as " + namePe(point.pe) + " enters ";
+    reason += task < 0 ? describeLaunch(launch)
+                       : "task '" +
+                             classOf(point.pe)
+                                 .tasks()
+                                 ->Get(unsigned(task))
+                                 ->name()
+                                 ->str() +
+                             "' in " + describeLaunch(launch);
+    throw StopRun{};
+  }
+}
+
+void Probe::inspect(const Inspection &state, RunEnd end) {
+  char cycle[48];
+  std::snprintf(cycle, sizeof(cycle), "cycle %.0f",
+                std::ceil(stoppedAt >= 0 ? stoppedTime : state.cycle()));
+  if (end == RunEnd::Stopped && stopsAtCycle() && stoppedAt < 0)
+    report = "stopped " + reason + "\n";
+  else if (end == RunEnd::Stopped)
+    report = "stopped " + reason + ", " + cycle + "\n";
+  else if (end == RunEnd::Failed)
+    report = std::string("ends in an error, ") + cycle + "\n";
+  else
+    report = std::string("at the end, ") + cycle +
+             (breaks.empty() ? "\n" : "; no break was reached\n");
+  if (stoppedAt < 0 && peeks.empty())
+    report += describeAll(state);
+  std::vector<int> order; // PEs as they were asked for
+  if (stoppedAt >= 0)
+    order.push_back(stoppedAt);
+  for (const Peek &peek : peeks)
+    if (std::find(order.begin(), order.end(), peek.pe) == order.end())
+      order.push_back(peek.pe);
+  for (int pe : order) {
+    report += describePe(state, pe);
+    for (const Peek &peek : peeks)
+      if (peek.pe == pe)
+        report += describeBuffers(state, peek);
+  }
+}
+
+// ---------------------------------------------------------------- saying
+
+static std::string listed(const char *title,
+                          const std::vector<std::string> &lines) {
+  std::string text;
+  for (const std::string &line : lines)
+    text +=
+        (text.empty() ? std::string("  ") + title : "          ") + line + "\n";
+  return text;
+}
+
+std::string Probe::describePe(const Inspection &state, int pe) const {
+  std::string text =
+      namePe(pe) + ", class '" + classOf(pe).name()->str() + "'\n";
+  const std::string lines = listed("threads ", state.threads(pe)) +
+                            listed("tasks   ", state.tasks(pe)) +
+                            listed("queues  ", state.queues(pe));
+  return text + (lines.empty() && pe != stoppedAt ? "  at rest\n" : lines);
+}
+
+/// Who waits for what, in rectangles.
+std::string Probe::describeAll(const Inspection &state) const {
+  const int width = program.machine()->width();
+  std::map<std::string, std::vector<Coordinate>> who;
+  for (int pe = 0; pe < int(classes.size()); ++pe)
+    if (state.code(pe))
+      for (const auto &lines :
+           {state.threads(pe), state.tasks(pe), state.queues(pe)})
+        for (const std::string &line : lines)
+          who[line].push_back({pe % width, pe / width});
+  std::string text;
+  for (auto &[line, pes] : who)
+    text += "  " + line + " at " + describeRectangles(std::move(pes)) + "\n";
+  return text.empty() ? "  all PEs are at rest\n" : text;
+}
+
+std::string Probe::describeBuffers(const Inspection &state,
+                                   const Peek &peek) const {
+  std::string text;
+  const auto *buffers = classOf(peek.pe).buffers();
+  for (int b = 0; buffers && b < int(buffers->size()); ++b)
+    if (peek.buffer < 0 || peek.buffer == b)
+      text += describeBuffer(state, peek, b);
+  return text;
+}
+
+static std::string valueOf(program::ElementType type, uint32_t bits) {
+  char text[32];
+  if (isInteger(type))
+    std::snprintf(text, sizeof(text), "%d",
+                  decodeElement(type, NumberKind::Integer, bits).integer);
+  else
+    std::snprintf(text, sizeof(text),
+                  type == program::ElementType::F32 ? "%.9g" : "%.5g",
+                  double(decodeElement(type, NumberKind::Single, bits).real));
+  return text;
+}
+
+std::string Probe::describeBuffer(const Inspection &state, const Peek &peek,
+                                  int index) const {
+  const program::Buffer &buffer =
+      *classOf(peek.pe).buffers()->Get(unsigned(index));
+  const auto size = int64_t(elementSize(buffer.type()));
+  const int64_t elements = buffer.bytes() / size;
+  // Without a range as much as one looks through.
+  const int64_t most = peek.buffer < 0 ? 8 : 64;
+  const int64_t to = peek.to < 0 ? std::min(elements, most) : peek.to;
+  std::string text = "  buffer  '" + buffer.name()->str() + "', " +
+                     std::to_string(elements) + " x " +
+                     program::EnumNameElementType(buffer.type()) + " at " +
+                     std::to_string(buffer.address());
+  if (buffer.onnx_node() && buffer.onnx_node()->size() > 0)
+    text += ", of node '" + buffer.onnx_node()->str() + "'";
+  constexpr int64_t perLine = 8;
+  for (int64_t i = peek.from; i < to; ++i) {
+    if ((i - peek.from) % perLine == 0)
+      text += "\n    [" + std::to_string(i) + "]";
+    uint32_t bits = 0;
+    const bool known =
+        state.read(peek.pe, buffer.address() + i * size, size_t(size), &bits);
+    text += " " + (known ? valueOf(buffer.type(), bits) : "-");
+  }
+  if (peek.to < 0 && to < elements)
+    text += "\n    and " + std::to_string(elements - to) + " more";
+  return text + "\n";
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_OBSERVE_PROBE_H
+#define RUNTIME_OBSERVE_PROBE_H
+
+#include "runtime/observe/Observer.h"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// A place or moment that a program does not have.
+struct ProbeError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Stops a run at a chosen moment and says what is there: what threads wait
+/// for, tasks, queues, values of buffers.
+class Probe : public Observer {
+public:
+  /// `program` must outlive the probe.
+  explicit Probe(const program::Program &program);
+
+  // Each throws ProbeError where the program has no such thing.
+
+  /// "launch:3", "kernel:fc1" (its first launch): stops before that launch.
+  /// "1200": stops after that cycle.
+  void setUntil(const std::string &moment);
+  /// "3,4:done": stops when PE (3, 4) enters a task, or the routine that a
+  /// kernel launches. Tasks go first where both have the name.
+  void addBreak(const std::string &where);
+  /// "3,4:sum", "3,4:sum[2]", "3,4:sum[0:8]" (without the last), or "3,4" for
+  /// all buffers.
+  void addPeek(const std::string &what);
+
+  /// Whether the run may end early.
+  bool stops() const;
+  /// Whether it stops at a cycle.
+  bool stopsAtCycle() const;
+  /// What was seen; empty before the run.
+  const std::string &text() const { return report; }
+
+  void enter(ObservedPes pes, size_t launch, int task, double time) override;
+  void inspect(const Inspection &state, RunEnd end) override;
+
+private:
+  struct Break {
+    int pe, task; ///< task < 0: a kernel's routine
+    std::string kernel;
+  };
+  struct Peek {
+    int pe;
+    int buffer = -1;           ///< all
+    int64_t from = 0, to = -1; ///< elements; to < 0: the first ones
+  };
+
+  int parsePe(const std::string &text, const std::string &flag) const;
+  const program::PEClass &classOf(int pe) const;
+  int findBuffer(int pe, const std::string &name) const;
+  void parseRange(Peek &peek, const std::string &range,
+                  const std::string &what) const;
+  std::string namePe(int pe) const;
+  std::string describeLaunch(size_t launch) const;
+  std::string describePe(const Inspection &state, int pe) const;
+  std::string describeBuffers(const Inspection &state, const Peek &peek) const;
+  std::string describeBuffer(const Inspection &state, const Peek &peek,
+                             int buffer) const;
+  std::string describeAll(const Inspection &state) const;
+
+  const program::Program &program;
+  std::vector<int> classes; ///< by PE; -1: no code
+  std::vector<Break> breaks;
+  std::vector<Peek> peeks;
+  std::string reason; ///< why it stopped
+  int stoppedAt = -1; ///< PE of a break
+  double stoppedTime = 0;
+  std::string report;
+};
+
+/// Of `names` those that look most like `wanted`, as ": 'a', 'b'"; or that
+/// there are none. For messages.
+std::string nearestNames(const std::string &wanted,
+                         std::vector<std::string> names);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_OBSERVE_PROBE_H
