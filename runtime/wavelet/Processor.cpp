@@ -87,15 +87,23 @@ void Processor::step() {
   sleep(now);
 }
 
+/// Threads take turns; but one whose step could have begun within the cycle
+/// that ends now comes before those that were let on just now.
 bool Processor::stepThreads(Cycle now) {
   constexpr int count = microthreads + 1;
-  for (int i = 1; i <= count; ++i) {
-    const int thread = (datapath.last + i) % count;
-    if (!threads[size_t(thread)].run || !stepThread(thread, now))
-      continue;
-    datapath.last = thread;
-    return true;
-  }
+  for (bool earlier : {true, false})
+    for (int i = 1; i <= count; ++i) {
+      const int index = (datapath.last + i) % count;
+      const Thread &thread = threads[size_t(index)];
+      if (!thread.run)
+        continue;
+      const bool could =
+          !thread.held && std::max(thread.ready, datapath.until) < double(now);
+      if (could != earlier || !stepThread(index, now))
+        continue;
+      datapath.last = index;
+      return true;
+    }
   return false;
 }
 
@@ -134,6 +142,9 @@ bool Processor::stepThread(int index, Cycle now) {
     datapath.until += work;
     datapath.nextSteal = start + 2 * work;
   } else {
+    // From now on only the datapath holds it up, to fractions of a cycle.
+    if (std::exchange(thread.held, false))
+      thread.ready = start;
     double next = std::min(datapath.until, datapath.nextSteal);
     thread.wait = {VectorRun::Wait::Time, Cycle(std::ceil(next)), 0};
     return false;
