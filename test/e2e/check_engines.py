@@ -1,13 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a compiled model on both engines: the outputs have the same bits, and
-every PE executes the same instructions, every link carries the same words.
+the PEs execute the same instructions; with --counters every PE does, and every
+link carries the same words, and the traces are well formed.
 
-  check_engines.py MODEL --mesh 4x4 [--mesh 8x8] [--work DIR]
+  check_engines.py MODEL... --mesh 4x4 [--mesh 8x8] [--within LOW:HIGH]
+                            [--counters] [--work DIR]
 
-MODEL is an .onnx file with its inputs beside it as .npz, or the name of a
-small model of models/small_models.py. Prints the cycles of both, and by how
-much burst is off. Exit code 0 or 1.
+A MODEL is an .onnx file with its inputs beside it as .npz, or a name of
+models/small_models.py. Prints the cycles of both, by how much burst is off,
+and how many vector instructions and elements per second, of all PEs together.
+--within: by how many percent burst may be off. Exit code 0 or 1.
 """
 
 import argparse
@@ -36,45 +39,71 @@ def obtain(name, work):
         return name, {key: file[key] for key in file if key in names}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model")
-    parser.add_argument("--mesh", action="append", required=True)
-    parser.add_argument("--work", default="work")
-    arguments = parser.parse_args()
-    work = Path(arguments.work)
+def run_engine(engine, program, work, observed):
+    """Report and output bytes of one run."""
+    npz, report = work / f"{engine}.npz", work / f"{engine}.json"
+    command = ["wse-run", program, "--inputs", work / "inputs.npz", f"--engine={engine}",
+               "--outputs", npz, f"--report={report}", "--quiet"]
+    if observed:
+        trace = work / f"{engine}-trace.json"
+        run([*command, f"--counters={work / engine}-counters.json", f"--trace={trace}"])
+        run([sys.executable, CHECK_TRACE, trace])
+    else:
+        run(command)
+    with np.load(npz) as file:
+        return json.loads(report.read_text()), {name: file[name].tobytes() for name in file}
+
+
+def speed(report):
+    seconds = report["time"]["emulate_s"]
+    work = report["work"]
+    return (f"{work['instructions'] / seconds:.2g} instructions/s, "
+            f"{work['elements'] / seconds:.2g} elements/s")
+
+
+def check(model, mesh, within, observed, work):
+    """Whether the engines agree on a model."""
     work.mkdir(parents=True, exist_ok=True)
-    model, inputs = obtain(arguments.model, work)
+    path, inputs = obtain(model, work)
     np.savez(work / "inputs.npz", **inputs)
     shapes = [
         f"--shape={name}={'x'.join(map(str, value.shape))}" for name, value in inputs.items()
     ]
-    failed = False
-    for mesh in arguments.mesh:
-        program = work / f"{mesh}.wafer"
-        run(["wsec", model, "-o", program, f"--mesh={mesh}", "--quiet", *shapes])
-        reports, outputs = {}, {}
-        for engine in ("burst", "wavelet"):
-            npz = work / f"{mesh}-{engine}.npz"
-            report = work / f"{mesh}-{engine}.json"
-            run(["wse-run", program, "--inputs", work / "inputs.npz", f"--engine={engine}",
-                 "--outputs", npz, f"--report={report}", "--quiet",
-                 f"--counters={work}/{mesh}-{engine}-counters.json",
-                 f"--trace={work}/{mesh}-{engine}-trace.json"])
-            run([sys.executable, CHECK_TRACE, work / f"{mesh}-{engine}-trace.json"])
-            reports[engine] = json.loads(report.read_text())
-            with np.load(npz) as file:
-                outputs[engine] = {name: file[name].tobytes() for name in file}
-        run([sys.executable, CHECK_COUNTERS, work / f"{mesh}-burst-counters.json",
-             work / f"{mesh}-wavelet-counters.json"])
-        same = (outputs["burst"] == outputs["wavelet"]
-                and reports["burst"]["work"] == reports["wavelet"]["work"])
-        failed |= not same
-        burst, wavelet = (reports[engine]["cycles"]["total"] for engine in ("burst", "wavelet"))
-        seconds = reports["wavelet"]["time"]["emulate_s"]
-        print(f"{mesh}: {'equal' if same else 'DIFFERENT'}, wavelet {wavelet:.0f} cycles, "
-              f"burst {burst:.0f} ({100 * (burst / wavelet - 1):+.1f} %), {seconds:.1f} s")
-    return 1 if failed else 0
+    program = work / "program.wafer"
+    run(["wsec", path, "-o", program, f"--mesh={mesh}", "--quiet", *shapes])
+    burst, burst_outputs = run_engine("burst", program, work, observed)
+    wavelet, wavelet_outputs = run_engine("wavelet", program, work, observed)
+    if observed:
+        run([sys.executable, CHECK_COUNTERS, work / "burst-counters.json",
+             work / "wavelet-counters.json"])
+    same = burst_outputs == wavelet_outputs and burst["work"] == wavelet["work"]
+    cycles = [report["cycles"]["total"] for report in (burst, wavelet)]
+    off = 100 * (cycles[0] / cycles[1] - 1)
+    inside = within[0] <= off <= within[1]
+    print(f"{Path(model).stem} {mesh}: {'equal' if same else 'DIFFERENT'}, "
+          f"wavelet {cycles[1]:.0f} cycles ({speed(wavelet)}), "
+          f"burst {cycles[0]:.0f} ({speed(burst)}), {off:+.1f} %"
+          f"{'' if inside else f' OUTSIDE {within[0]:g} to {within[1]:g} %'}", flush=True)
+    return same and inside
+
+
+def percents(text):
+    low, high = text.split(":")
+    return float(low), float(high)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model", nargs="+")
+    parser.add_argument("--mesh", action="append", required=True)
+    parser.add_argument("--within", type=percents, default=(-100, 1000), metavar="LOW:HIGH")
+    parser.add_argument("--counters", action="store_true")
+    parser.add_argument("--work", default="work")
+    arguments = parser.parse_args()
+    agree = [check(model, mesh, arguments.within, arguments.counters,
+                   Path(arguments.work) / f"{Path(model).stem}-{mesh}")
+             for model in arguments.model for mesh in arguments.mesh]
+    return 0 if all(agree) else 1
 
 
 if __name__ == "__main__":
