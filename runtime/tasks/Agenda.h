@@ -2,97 +2,87 @@
 #ifndef RUNTIME_TASKS_AGENDA_H
 #define RUNTIME_TASKS_AGENDA_H
 
-#include "runtime/tasks/Chunk.h"
-
 #include <algorithm>
 #include <array>
+#include <cstdint>
+#include <functional>
 #include <queue>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime::tasks {
 
-/// What happens at one time. Of events at the same time those of the PE with
-/// the lowest index come first, of these the lowest kind, then the oldest.
-struct Event {
-  enum Kind : uint8_t { Deliver, Release, Complete, Resume };
+/// Cycles since the start of the run: those in which something happens, and
+/// those that instructions take.
+using Cycle = int64_t;
+using Time = double;
 
-  Time time = 0;
-  uint32_t pe = 0;
-  Kind kind = Deliver;
-  uint32_t what = 0; ///< by kind: a parcel, a waiter, a microthread
-  uint64_t order = 0;
-
-  bool operator>(const Event &other) const {
-    if (time != other.time)
-      return time > other.time;
-    if (pe != other.pe)
-      return pe > other.pe;
-    if (kind != other.kind)
-      return kind > other.kind;
-    return order > other.order;
-  }
-};
-
-/// Events in the order of simulated time. The near future is a ring of lists,
-/// a cycle each, of which only the current one is kept in order; the far
-/// future is a heap.
+/// PEs by the cycle in which they are looked at again, and after all of them
+/// routers; of one cycle, in the order in which they were entered. Cycles in
+/// which nobody is due cost next to nothing.
 class Agenda {
 public:
-  void add(Time time, uint32_t pe, Event::Kind kind, uint32_t what) {
-    Event event{std::max(time, clock), pe, kind, what, nextOrder++};
+  void enter(Cycle when, uint32_t pe) {
+    when = std::max(when, clock + 1);
     ++size;
-    auto cycle = int64_t(event.time);
-    if (cycle == current)
-      present.push(event);
-    else if (cycle - current < ringSize)
-      ring[size_t(cycle % ringSize)].push_back(event);
+    if (when - clock < ringSize)
+      ring[size_t(when % ringSize)].push_back(pe);
     else
-      far.push(event);
+      far.push({when, pe});
   }
 
-  bool empty() const { return size == 0; }
-  Time now() const { return clock; }
-  /// Starts again at a later time, with nothing to do.
-  void restart(Time time) {
-    clock = time;
-    current = int64_t(time);
+  /// Enters a router, also for the current cycle.
+  void enterLate(Cycle when, uint32_t pe) {
+    if (when <= clock && !lateOver)
+      late.push_back(pe);
+    else
+      enter(when, pe | router);
+  }
+  /// Whether an entry is a router, and of which PE.
+  static bool isRouter(uint32_t entry) { return entry & router; }
+  static uint32_t peOf(uint32_t entry) { return entry & ~router; }
+
+  /// Goes to the next cycle for which anybody is entered; false: there is
+  /// none. PEs are due first.
+  bool advance(std::vector<uint32_t> &due) {
+    due.clear();
+    lateOver = false;
+    if (size == 0)
+      return false;
+    while (due.empty()) {
+      ++clock;
+      if (size == far.size())
+        clock = std::max(clock, far.top().first);
+      due.swap(ring[size_t(clock % ringSize)]);
+      for (; !far.empty() && far.top().first == clock; far.pop())
+        due.push_back(far.top().second);
+    }
+    size -= due.size();
+    return true;
   }
 
-  Event next() {
-    while (present.empty())
-      advance();
-    Event event = present.top();
-    present.pop();
-    --size;
-    clock = event.time;
-    return event;
+  /// What was entered late for the current cycle, which is over with that.
+  bool takeLate(std::vector<uint32_t> &due) {
+    due.swap(late);
+    late.clear();
+    lateOver = true;
+    return !due.empty();
   }
+
+  Cycle now() const { return clock; }
 
 private:
-  static constexpr int64_t ringSize = 4096;
-  using Heap =
-      std::priority_queue<Event, std::vector<Event>, std::greater<Event>>;
+  static constexpr uint32_t router = uint32_t(1) << 31;
 
-  void advance() {
-    ++current;
-    if (size == far.size())
-      current = int64_t(far.top().time);
-    std::vector<Event> &due = ring[size_t(current % ringSize)];
-    for (const Event &event : due)
-      present.push(event);
-    due.clear();
-    while (!far.empty() && int64_t(far.top().time) <= current) {
-      present.push(far.top());
-      far.pop();
-    }
-  }
+  static constexpr Cycle ringSize = 1024;
+  using Entry = std::pair<Cycle, uint32_t>;
 
-  Time clock = 0;
-  int64_t current = 0;
+  Cycle clock = -1;
   size_t size = 0;
-  uint64_t nextOrder = 0;
-  Heap present, far;
-  std::array<std::vector<Event>, ringSize> ring;
+  bool lateOver = false;
+  std::vector<uint32_t> late;
+  std::array<std::vector<uint32_t>, ringSize> ring;
+  std::priority_queue<Entry, std::vector<Entry>, std::greater<>> far;
 };
 
 } // namespace wsec::runtime::tasks

@@ -18,82 +18,94 @@ HostLanes::HostLanes(Wafer &wafer, HostPort &host) : wafer(wafer), host(host) {
       continue;
     for (uint32_t s : *launch.streams()) {
       const program::HostStream &stream = *program.streams()->Get(s);
-      if (stream.direction() == Direction::Out)
-        for (unsigned i = 0; i < stream.lanes()->size(); ++i)
-          out[{stream.lanes()->Get(i)->row(), stream.color()}].uses.push_back(
-              {l, s, i, host.words(s, i)});
+      for (unsigned i = 0; i < stream.lanes()->size(); ++i) {
+        const std::pair place(stream.lanes()->Get(i)->row(),
+                              int(stream.color()));
+        auto &uses = stream.direction() == Direction::Out ? out[place].uses
+                                                          : in[place].uses;
+        uses.push_back({l, s, i, host.words(s, i)});
+      }
     }
   }
+  for (const auto &[place, lane] : in)
+    ++rows[place.first].lanes;
+  wafer.network.west = [this](Station &edge) { return fill(edge); };
+  wafer.network.east = [this](int row, int color, const Word &word) {
+    leave(row, color, word);
+  };
 }
 
-void HostLanes::feed(size_t index, Time when) {
-  const program::Program &program = wafer.program;
-  const program::Launch &launch = *program.launches()->Get(unsigned(index));
-  if (!launch.streams())
+void HostLanes::start() {
+  for (auto &[place, lane] : in)
+    wafer.network.start(wafer.network.westEdge(place.first, place.second));
+}
+
+/// Makes the next word of a lane available.
+bool HostLanes::fetch(InLane &lane) {
+  for (; lane.at == lane.view.words(); ++lane.next) {
+    if (lane.next == lane.uses.size())
+      return false;
+    const Use &use = lane.uses[lane.next];
+    lane.view = host.next(use.stream, use.lane, size_t(1) << 14);
+    lane.at = 0;
+    if (!lane.view.empty())
+      return true;
+  }
+  return true;
+}
+
+/// The next words of a lane: many, or one if others share the row's link.
+bool HostLanes::fill(Station &edge) {
+  const int y = wafer.network.coordinate(edge.pe).y;
+  InLane &lane = in.at({y, edge.color});
+  Row &row = rows.at(y);
+  if (!fetch(lane))
+    return false;
+  const size_t left = lane.view.words() - lane.at;
+  const size_t count = row.lanes > 1 ? 1 : left;
+  for (size_t i = 0; i < count; ++i, ++lane.at) {
+    Word word;
+    word.form = wireForm(ElementType::F32, Packing::Single);
+    word.payload = std::bit_cast<uint32_t>(
+        lane.view.data[lane.at / lane.view.length * lane.view.stride +
+                       lane.at % lane.view.length]);
+    word.ready = std::max<Cycle>(wafer.machine.store_latency_cycles(),
+                                 edge.lastTaken + 1);
+    if (row.lanes > 1) {
+      word.ready = row.entry.next(word.ready);
+      row.entry.take(word.ready, wafer.agenda.now());
+    }
+    edge.queue.push(word);
+    ++edge.delivered;
+    ++wordsIn;
+    if (Observer *observer = wafer.options.observer) {
+      const Use &use = lane.uses[lane.next];
+      const Time when = Time(word.ready) + (row.lanes > 1 ? 0 : Time(i));
+      observer->hostWords(use.stream, use.lane, 1, when, when);
+    }
+  }
+  return true;
+}
+
+void HostLanes::leave(int row, int color, const Word &word) {
+  if (word.control)
     return;
-  for (uint32_t s : *launch.streams()) {
-    const program::HostStream &stream = *program.streams()->Get(s);
-    if (stream.direction() == Direction::Out)
-      continue;
-    for (unsigned i = 0; i < stream.lanes()->size(); ++i) {
-      const int row = stream.lanes()->Get(i)->row();
-      Time &time = free[{row, stream.color()}];
-      time = std::max(time, when + wafer.machine.store_latency_cycles());
-      const uint32_t inlet = wafer.network.edgeInlet(row, stream.color());
-      for (;;) {
-        const WordView view = host.next(s, i, size_t(1) << 16);
-        if (view.empty())
-          break;
-        auto words = std::make_shared<std::vector<uint32_t>>();
-        for (size_t r = 0; r < view.rows; ++r)
-          for (size_t w = 0; w < view.length; ++w)
-            words->push_back(
-                std::bit_cast<uint32_t>(view.data[r * view.stride + w]));
-        Chunk chunk;
-        chunk.count = uint32_t(words->size());
-        chunk.words = std::move(words);
-        chunk.form = wireForm(ElementType::F32, Packing::Single);
-        chunk.first = time;
-        chunk.last = time + chunk.count - 1;
-        time += chunk.count;
-        wordsIn += chunk.count;
-        if (Observer *observer = wafer.options.observer)
-          observer->hostWords(s, i, chunk.count, chunk.first, chunk.last);
-        wafer.network.send(inlet, std::move(chunk));
-      }
-    }
+  OutLane &lane = out[{row, color}];
+  while (lane.next < lane.uses.size() && lane.uses[lane.next].left == 0)
+    ++lane.next;
+  if (lane.next == lane.uses.size()) {
+    ++lane.tooMany;
+    return;
   }
-}
-
-void HostLanes::leave(Outlet &edge) {
-  OutLane &lane = out[{wafer.network.coordinate(edge.pe).y, edge.color}];
-  for (; !edge.queue.empty(); edge.queue.pop_front()) {
-    const Chunk &chunk = edge.queue.front();
-    wafer.network.take(edge, chunk.count, chunk.first, chunk.last);
-    if (chunk.control)
-      continue;
-    std::vector<float> words;
-    for (uint32_t i = 0; i < chunk.count; ++i)
-      words.push_back(std::bit_cast<float>(chunk.at(i)));
-    for (size_t done = 0; done < words.size();) {
-      while (lane.next < lane.uses.size() && lane.uses[lane.next].left == 0)
-        ++lane.next;
-      if (lane.next == lane.uses.size()) {
-        lane.tooMany += words.size() - done;
-        break;
-      }
-      Use &use = lane.uses[lane.next];
-      const auto n = size_t(std::min<uint64_t>(use.left, words.size() - done));
-      host.store(use.stream, use.lane, {&words[done], 1, n, n, nullptr});
-      wafer.noteActive(use.launch, chunk.time(uint32_t(done + n - 1)));
-      if (Observer *observer = wafer.options.observer)
-        observer->hostWords(use.stream, use.lane, n, chunk.time(uint32_t(done)),
-                            chunk.time(uint32_t(done + n - 1)));
-      use.left -= n;
-      wordsOut += n;
-      done += n;
-    }
-  }
+  Use &use = lane.uses[lane.next];
+  const float value = std::bit_cast<float>(word.payload);
+  host.store(use.stream, use.lane, {&value, 1, 1, 1, nullptr});
+  wafer.noteActive(use.launch, Time(word.ready));
+  if (Observer *observer = wafer.options.observer)
+    observer->hostWords(use.stream, use.lane, 1, Time(word.ready),
+                        Time(word.ready));
+  --use.left;
+  ++wordsOut;
 }
 
 std::vector<std::string> HostLanes::waits() const {

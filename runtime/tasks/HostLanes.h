@@ -10,16 +10,14 @@
 
 namespace wsec::runtime::tasks {
 
-/// Streams of the host: words enter the west edge when the launch that lists
-/// them begins, and are taken at the east edge in the order of the launches.
+/// Streams of the host: words enter at the west edge and are taken at the east
+/// edge, lane by lane in the order of the launches that list them.
 class HostLanes {
 public:
   HostLanes(Wafer &wafer, HostPort &host);
 
-  /// A launch begins.
-  void feed(size_t launch, Time when);
-  /// Something has left over the east edge.
-  void leave(Outlet &edge);
+  /// Lets the first words in.
+  void start();
 
   /// Lanes that lack words, in words.
   std::vector<std::string> waits() const;
@@ -34,16 +32,31 @@ private:
     uint32_t stream, lane;
     uint64_t left;
   };
+  struct InLane {
+    std::vector<Use> uses;
+    size_t next = 0;
+    WordView view;
+    size_t at = 0; ///< of the view
+  };
   struct OutLane {
     std::vector<Use> uses;
     size_t next = 0;
     uint64_t tooMany = 0;
   };
+  struct Row {
+    int lanes = 0;
+    Slots entry; ///< of the link into the mesh, if there are several
+  };
+
+  bool fill(Station &edge);
+  bool fetch(InLane &lane);
+  void leave(int row, int color, const Word &word);
 
   Wafer &wafer;
   HostPort &host;
-  std::map<std::pair<int, int>, OutLane> out; ///< by row and color
-  std::map<std::pair<int, int>, Time> free;   ///< of lanes into the west edge
+  std::map<std::pair<int, int>, InLane> in; ///< by row and color
+  std::map<std::pair<int, int>, OutLane> out;
+  std::map<int, Row> rows;
 };
 
 } // namespace wsec::runtime::tasks

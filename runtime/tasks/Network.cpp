@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Places, and the ways between them. How words move is in Moves.cpp.
 #include "runtime/tasks/Network.h"
 
 #include "runtime/program/Errors.h"
 #include "runtime/program/Scalars.h"
+#include "runtime/tasks/Ports.h"
 
 #include <algorithm>
 
@@ -11,21 +14,6 @@ namespace wsec::runtime::tasks {
 using program::Port;
 
 namespace {
-
-Port opposite(Port port) {
-  constexpr Port table[] = {Port::South, Port::North, Port::West, Port::East,
-                            Port::Ramp};
-  return table[int(port)];
-}
-
-Coordinate neighbour(Coordinate pe, Port port) {
-  constexpr int dx[] = {0, 0, 1, -1, 0}, dy[] = {-1, 1, 0, 0, 0};
-  return {pe.x + dx[int(port)], pe.y + dy[int(port)]};
-}
-
-uint64_t key(uint64_t place, int color, Port port) {
-  return (place << 8 | uint64_t(color)) << 3 | uint64_t(port);
-}
 
 /// Calls `visit` with every statement of a body and of those inside.
 template <class Visit>
@@ -75,16 +63,11 @@ int outboxWords(const program::Machine &machine, const ClassCode &code,
          machine.ramp_cycles();
 }
 
-Time Outlet::takenAt(int64_t count) const {
-  if (count > taken)
-    return never;
-  if (count <= takenFrom + 1 || taken - takenFrom < 2)
-    return count <= takenFrom ? 0 : takenFirst;
-  return takenFirst + (takenLast - takenFirst) * double(count - takenFrom - 1) /
-                          double(taken - takenFrom - 1);
-}
-
 // ---------------------------------------------------------------- building
+
+/// PEs up to which colors that share a link always take turns, as exactly as
+/// on the machine; on larger meshes once they have met.
+static constexpr int mostTurns = 1024;
 
 Network::Network(const program::Program &program,
                  const std::vector<ClassCode> &classes,
@@ -92,13 +75,17 @@ Network::Network(const program::Program &program,
     : program(program), machine(*program.machine()), classes(classes),
       classOf(classOf), agenda(agenda), meshWidth(machine.width()),
       meshHeight(machine.height()), colors(machine.colors()),
-      hop(std::max(1, machine.hop_cycles())), ramps(machine.ramp_cycles()),
+      hop(std::max(1, machine.hop_cycles())), ramp(machine.ramp_cycles()),
       routerDepth(machine.router_buffer_words() > 0
                       ? machine.router_buffer_words()
                       : 2 * hop),
-      tornColors(256), rules(256) {
+      tornColors(256), rules(256), outboxes(256), inboxes(256),
+      alwaysTurns(meshWidth * meshHeight <= mostTurns) {
   if (program.routes()->size() > UINT16_MAX - 1)
     throw Error(ErrorClass::BadProgram, "too many routes");
+  const size_t links = size_t(meshWidth) * size_t(meshHeight) * 5;
+  linkUsers.assign(links, 0);
+  sharedOf.assign(links, -1);
   for (unsigned i = 0; i < program.routes()->size(); ++i)
     addRule(*program.routes()->Get(i), uint16_t(i + 1));
   for (const ClassCode &code : classes) {
@@ -117,11 +104,19 @@ Network::Network(const program::Program &program,
     });
     routeSetters.push_back(sets);
   }
-  linkFree.assign(size_t(meshWidth) * size_t(meshHeight) * 4, 0);
 }
 
 std::string Network::place(int color, Coordinate pe) const {
   return "color " + std::to_string(color) + " at PE " + toString(pe);
+}
+
+/// Ports that a rule sends to, in any of its positions.
+static unsigned everyPort(const program::RouteRule &rule) {
+  unsigned ports = rule.transmit();
+  if (rule.positions())
+    for (const program::SwitchPosition *position : *rule.positions())
+      ports |= position->transmit();
+  return ports;
 }
 
 void Network::addRule(const program::RouteRule &rule, uint16_t number) {
@@ -133,16 +128,22 @@ void Network::addRule(const program::RouteRule &rule, uint16_t number) {
                     " leaves the mesh or names a port that does not exist");
   std::vector<uint16_t> &table = rules[rule.color()];
   table.resize(size_t(meshWidth) * size_t(meshHeight));
+  const unsigned ports = everyPort(rule);
   for (int y = rect.y0(); y < rect.y1(); y += rect.ystep())
     for (int x = rect.x0(); x < rect.x1(); x += rect.xstep()) {
-      uint16_t &slot = table[size_t(this->index({x, y}))];
-      if (slot != 0)
+      const auto pe = size_t(this->index({x, y}));
+      if (table[pe] != 0)
         throw Error(ErrorClass::RouteConflict,
                     place(rule.color(), {x, y}) + " has two rules: receives " +
                         program::EnumNamePort(
-                            program.routes()->Get(slot - 1u)->receive()) +
+                            program.routes()->Get(table[pe] - 1u)->receive()) +
                         " and " + program::EnumNamePort(rule.receive()));
-      slot = number;
+      table[pe] = number;
+      for (size_t port = 0; port < 5; ++port)
+        if (ports >> port & 1) {
+          uint8_t &user = linkUsers[pe * 5 + port];
+          user = user == 0 ? uint8_t(rule.color() + 1) : uint8_t(255);
+        }
     }
 }
 
@@ -165,92 +166,98 @@ bool Network::isNode(int pe, int color) const {
 
 // ---------------------------------------------------------------- places
 
-uint32_t Network::newOutlet(Outlet::Kind kind, int pe, int color,
-                            uint32_t inlet) {
-  Outlet outlet;
-  outlet.kind = kind;
-  outlet.color = uint8_t(color);
-  outlet.pe = pe;
-  outlet.inlet = inlet;
-  outlets.push_back(std::move(outlet));
-  return uint32_t(outlets.size() - 1);
-}
-
-uint32_t Network::newInlet(int pe, int color, Port from, bool node) {
-  Inlet inlet;
-  inlet.pe = pe;
-  inlet.color = uint8_t(color);
-  inlet.from = from;
-  inlet.node = node;
-  inlets.push_back(std::move(inlet));
-  return uint32_t(inlets.size() - 1);
-}
-
-uint32_t Network::rampInlet(int pe, int color) {
-  auto [found, fresh] =
-      inletOf.try_emplace(key(uint64_t(pe), color, Port::Ramp), 0);
-  if (!fresh)
-    return found->second;
-  return found->second = newInlet(pe, color, Port::Ramp, false);
-}
-
-uint32_t Network::edgeInlet(int row, int color) {
-  const int pe = index({0, row});
-  auto [found, fresh] =
-      inletOf.try_emplace(key(uint64_t(pe), color, Port::West), 0);
-  if (!fresh)
-    return found->second;
-  return found->second = newInlet(pe, color, Port::West, false);
+uint32_t Network::newStation(Station::Kind kind, int pe, int color, Port port,
+                             int depth) {
+  Station station;
+  station.kind = kind;
+  station.pe = pe;
+  station.color = uint8_t(color);
+  station.port = port;
+  station.depth = depth;
+  stations.push_back(std::move(station));
+  const auto made = uint32_t(stations.size() - 1);
+  if (kind != Station::Inbox && kind != Station::EastEdge &&
+      isNode(pe, color)) {
+    const uint32_t node = nodeAt(pe, color);
+    stations[made].node = int32_t(node);
+    nodes[node].stations.push_back(made);
+  }
+  return made;
 }
 
 uint32_t Network::nodeAt(int pe, int color) {
-  auto [found, fresh] =
-      nodeOf.try_emplace(key(uint64_t(pe), color, Port::Ramp), 0);
+  auto [found, fresh] = nodeOf.try_emplace(placeKey(pe, color, Port::Ramp), 0);
   if (fresh) {
-    nodes.push_back({pe, uint8_t(color), Switch(rule(pe, color))});
+    nodes.push_back({pe, uint8_t(color), Switch(rule(pe, color)), 0, {}, {}});
     found->second = uint32_t(nodes.size() - 1);
   }
   return found->second;
 }
 
-uint32_t Network::nodeOutlet(uint32_t node, Port port) {
-  int64_t &slot = nodes[node].in[size_t(port)];
-  if (slot >= 0)
-    return uint32_t(slot);
-  const program::RouteRule *fixed = rule(nodes[node].pe, nodes[node].color);
-  const int at = classOf[size_t(nodes[node].pe)];
-  const bool moves =
-      (fixed && fixed->positions() && fixed->positions()->size() > 0) ||
-      (at >= 0 && routeSetters[size_t(at)]);
-  if (!moves && fixed && fixed->receive() != port)
-    throw Error(ErrorClass::RouteConflict,
-                place(nodes[node].color, coordinate(nodes[node].pe)) +
-                    ": a wavelet enters from " + program::EnumNamePort(port) +
-                    " where the router receives " +
-                    program::EnumNamePort(fixed->receive()));
-  slot = newOutlet(Outlet::Router, nodes[node].pe, nodes[node].color, 0);
-  outlets[size_t(slot)].node = node;
-  return uint32_t(slot);
+Station &Network::outbox(int pe, int color) {
+  std::vector<uint32_t> &table = outboxes[size_t(color)];
+  table.resize(size_t(meshWidth) * size_t(meshHeight));
+  uint32_t &slot = table[size_t(pe)];
+  if (slot == 0) {
+    if (!isNode(pe, color) && !rule(pe, color))
+      noRule(pe, color, Port::Ramp);
+    const int depth =
+        outboxWords(machine, classes[size_t(classOf[size_t(pe)])], color);
+    slot = newStation(Station::Outbox, pe, color, Port::Ramp,
+                      depth + routerDepth) +
+           1;
+    stations[slot - 1].taken.keep(depth + routerDepth + 1);
+  }
+  return stations[slot - 1];
 }
 
-uint32_t Network::nodeInlet(uint32_t node, Port port) {
-  int64_t &slot = nodes[node].out[size_t(port)];
-  if (slot < 0)
-    slot = newInlet(nodes[node].pe, nodes[node].color, port, true);
-  return uint32_t(slot);
+Station *Network::inbox(int pe, int color) {
+  const std::vector<uint32_t> &table = inboxes[size_t(color)];
+  if (table.empty() || table[size_t(pe)] == 0)
+    return nullptr;
+  return &stations[table[size_t(pe)] - 1];
 }
 
-uint32_t Network::rampOutlet(int pe, int color, uint32_t inlet) {
+uint32_t Network::inboxAt(int pe, int color) {
   if (classOf[size_t(pe)] < 0)
     throw Error(ErrorClass::UnreadTraffic,
                 "color " + std::to_string(color) + " delivers to PE " +
                     toString(coordinate(pe)) + ", which has no code");
-  auto [found, fresh] =
-      outletOf.try_emplace(key(uint64_t(pe), color, Port::Ramp), 0);
-  if (fresh) {
-    found->second = newOutlet(Outlet::Ramp, pe, color, inlet);
-    outlets[found->second].filter = makeFilter(pe, color);
+  std::vector<uint32_t> &table = inboxes[size_t(color)];
+  table.resize(size_t(meshWidth) * size_t(meshHeight));
+  uint32_t &slot = table[size_t(pe)];
+  if (slot == 0) {
+    const ClassCode &code = classes[size_t(classOf[size_t(pe)])];
+    slot = newStation(Station::Inbox, pe, color, Port::Ramp,
+                      inboxWords(machine, code, color)) +
+           1;
+    stations[slot - 1].filter = makeFilter(pe, color);
+    // The PE may have gone to sleep before there was anything to listen to.
+    stations[slot - 1].listens = true;
   }
+  return slot - 1;
+}
+
+Station &Network::westEdge(int row, int color) {
+  const int pe = index({0, row});
+  if (!isNode(pe, color) && !rule(pe, color))
+    noRule(pe, color, Port::West);
+  const uint32_t made = gateAt(pe, color, Port::West);
+  stations[made].kind = Station::WestEdge;
+  return stations[made];
+}
+
+Station *Network::knownGate(int pe, int color, Port port) {
+  auto found = gateOf.find(placeKey(pe, color, port));
+  return found == gateOf.end() ? nullptr : &stations[found->second];
+}
+
+/// The input of a router through one of its links.
+uint32_t Network::gateAt(int pe, int color, Port port) {
+  auto [found, fresh] = gateOf.try_emplace(placeKey(pe, color, port), 0);
+  if (fresh)
+    found->second =
+        newStation(Station::Gate, pe, color, port, routerDepth + hop - 1);
   return found->second;
 }
 
@@ -264,394 +271,233 @@ int32_t Network::makeFilter(int pe, int color) {
     evaluateScalars(code.source->scalars(), at.x, at.y, scalars);
     const Bindings bindings{scalars.data(), nullptr, nullptr};
     const int64_t min = filter.min.value(bindings);
-    filters.push_back({filter.kind, min, filter.max.value(bindings),
+    filters.push_back({filter.kind,
+                       min,
+                       filter.max.value(bindings),
                        filter.limited ? filter.limit.value(bindings)
                                       : std::numeric_limits<int64_t>::max(),
-                       min});
+                       min,
+                       0,
+                       0,
+                       {}});
     return int32_t(filters.size() - 1);
   }
   return -1;
 }
 
 bool Network::RampFilter::passes(uint32_t word) {
-  if (kind == program::FilterKind::Range)
-    return min <= int64_t(word >> 16) && int64_t(word >> 16) <= max;
-  const bool pass = count <= max;
-  count = count >= limit ? 0 : count + 1;
+  bool pass = min <= int64_t(word >> 16) && int64_t(word >> 16) <= max;
+  if (kind == program::FilterKind::Counter) {
+    pass = count <= max;
+    count = count >= limit ? 0 : count + 1;
+  }
+  kept += pass;
+  if (!keptUpTo.empty())
+    keptUpTo[size_t(arrived) % keptUpTo.size()] = kept;
+  ++arrived;
   return pass;
 }
 
-std::vector<Chunk> Network::filtered(Outlet &outlet, const Chunk &chunk) {
-  RampFilter &filter = filters[size_t(outlet.filter)];
-  std::vector<Chunk> runs;
-  uint32_t start = 0, dropped = 0;
-  bool open = false;
-  auto close = [&](uint32_t end) {
-    if (!open)
-      return;
-    Chunk run = chunk;
-    run.offset += start;
-    run.count = end - start;
-    run.first = chunk.time(start);
-    run.last = chunk.time(end - 1);
-    runs.push_back(std::move(run));
-    open = false;
-  };
-  for (uint32_t i = 0; i < chunk.count; ++i) {
-    if (filter.passes(chunk.at(i))) {
-      if (!open)
-        start = i;
-      open = true;
-    } else {
-      close(i);
-      ++dropped;
-    }
+void Network::RampFilter::remember(int64_t words) {
+  if (size_t(words) <= keptUpTo.size())
+    return;
+  std::vector<int64_t> longer(static_cast<size_t>(words), kept);
+  const auto known = std::min(arrived, int64_t(keptUpTo.size()));
+  for (int64_t i = arrived - known; i < arrived; ++i)
+    longer[size_t(i) % longer.size()] = keptUpTo[size_t(i) % keptUpTo.size()];
+  keptUpTo.swap(longer);
+}
+
+// ---------------------------------------------------------------- ways
+
+void Network::noRule(int pe, int color, Port entered) const {
+  throw Error(ErrorClass::MissingRoute, place(color, coordinate(pe)) +
+                                            ": a wavelet enters from " +
+                                            program::EnumNamePort(entered) +
+                                            " and there is no rule for it");
+}
+
+void Network::conflict(int pe, int color, Port entered, Port receive) const {
+  throw Error(ErrorClass::RouteConflict, place(color, coordinate(pe)) +
+                                             ": a wavelet enters from " +
+                                             program::EnumNamePort(entered) +
+                                             " where the router receives " +
+                                             program::EnumNamePort(receive));
+}
+
+/// Whether words that leave a router through some ports take turns with those
+/// of other colors. In a small mesh all words of a router do that has a shared
+/// link: whose turn it is depends on who moved last.
+bool Network::takesTurns(int pe, unsigned ports) const {
+  for (size_t port = 0; port < 5; ++port) {
+    const size_t link = size_t(pe) * 5 + port;
+    if (linkUsers[link] == 255 &&
+        (alwaysTurns || ((ports >> port & 1) && sharedOf[link] >= 0 &&
+                         shared[size_t(sharedOf[link])].contended)))
+      return true;
   }
-  close(chunk.count);
-  if (dropped > 0)
-    take(outlet, dropped, chunk.first, chunk.last);
-  return runs;
+  return false;
 }
 
-Outlet *Network::ramp(int pe, int color) {
-  auto found = outletOf.find(key(uint64_t(pe), color, Port::Ramp));
-  return found == outletOf.end() ? nullptr : &outlets[found->second];
-}
-
-// ---------------------------------------------------------------- tracing
-
-void Network::addLeaf(uint32_t inlet, uint32_t outlet, const Step &step,
-                      int ramp, int capacity) {
-  inlets[inlet].leaves.push_back({outlet, step.hops * hop + ramp, step.link,
-                                  step.capacity + capacity, step.pops});
-}
-
-/// A wavelet comes to the router of `step.pe`.
-void Network::enter(uint32_t inlet, const Step &step,
-                    std::vector<Step> &pending) {
-  const int pe = index(step.pe), color = inlets[inlet].color;
-  if (isNode(pe, color)) {
-    uint32_t outlet = nodeOutlet(nodeAt(pe, color), step.entered);
-    return addLeaf(inlet, outlet, step, 0, 0);
-  }
+/// Whether a way ends at this input of a router. Refuses words that could
+/// never pass.
+bool Network::stops(int pe, int color, Port entered) {
   const program::RouteRule *found = rule(pe, color);
-  if (!found)
-    throw Error(ErrorClass::MissingRoute,
-                place(color, step.pe) + ": a wavelet enters from " +
-                    program::EnumNamePort(step.entered) +
-                    " and there is no rule for it");
-  if (found->receive() != step.entered)
-    throw Error(ErrorClass::RouteConflict,
-                place(color, step.pe) + ": a wavelet enters from " +
-                    program::EnumNamePort(step.entered) +
-                    " where the router receives " +
-                    program::EnumNamePort(found->receive()));
-  Step after = step;
-  after.pops += found->pop() == program::PopMode::Always;
-  for (int port = 0; port < 5; ++port)
-    if (found->transmit() >> port & 1)
-      leave(inlet, after, Port(port), pending);
+  const Station *gate = knownGate(pe, color, entered);
+  if (isNode(pe, color)) {
+    const Node &node = nodes[nodeAt(pe, color)];
+    const int at = classOf[size_t(pe)];
+    const bool moves =
+        (found && found->positions() && found->positions()->size() > 0) ||
+        (at >= 0 && routeSetters[size_t(at)]);
+    if (!moves && found->receive() != entered)
+      conflict(pe, color, entered, found->receive());
+    if (node.state.closed || node.state.receive != entered ||
+        (gate && !gate->queue.empty()))
+      return true;
+  } else if (!found) {
+    noRule(pe, color, entered);
+  } else if (found->receive() != entered) {
+    conflict(pe, color, entered, found->receive());
+  }
+  return (gate && gate->branch) || takesTurns(pe, transmits(pe, color));
 }
 
-/// A wavelet leaves the router of `step.pe` through a port.
-void Network::leave(uint32_t inlet, const Step &step, Port port,
-                    std::vector<Step> &pending) {
-  const int pe = index(step.pe), color = inlets[inlet].color;
+/// Where words that enter a router go on.
+uint8_t Network::transmits(int pe, int color) const {
+  auto found = nodeOf.find(placeKey(pe, color, Port::Ramp));
+  return found == nodeOf.end() ? rule(pe, color)->transmit()
+                               : nodes[found->second].state.transmit;
+}
+
+/// A way that is being followed.
+struct Network::Tracing {
+  uint32_t station;
+  Way &way;
+  std::vector<Step> pending, routers;
+};
+
+int32_t Network::shareLink(uint32_t station, const Step &step, int pe,
+                           int port) {
+  const auto link = size_t(pe) * 5 + size_t(port);
+  if (linkUsers[link] != 255)
+    return step.link;
+  if (sharedOf[link] < 0) {
+    sharedOf[link] = int32_t(shared.size());
+    shared.emplace_back().contended = alwaysTurns;
+  }
+  SharedLink &its = shared[size_t(sharedOf[link])];
+  its.users.push_back(station);
+  Way &way = *stations[station].way;
+  way.links.push_back({sharedOf[link], step.hops * hop, step.link, 0});
+  return int32_t(way.links.size() - 1);
+}
+
+/// A word leaves the router of `step` through a port.
+void Network::leave(Tracing &tracing, const Step &step, Port port) {
+  Way &way = tracing.way;
+  const int pe = index(step.pe), color = stations[tracing.station].color;
+  if (observer)
+    way.passages.push_back({pe, port, step.hops * hop});
+  const int32_t link = shareLink(tracing.station, step, pe, int(port));
+  const int32_t wire = step.hops * (routerDepth + hop - 1);
+  auto end = [&](uint32_t to, int32_t depth, Cycle latency, int32_t stages) {
+    way.ends.push_back(
+        {to, wire + depth, latency, stages, link, step.notBefore, wire});
+  };
   if (port == Port::Ramp) {
-    uint32_t outlet = rampOutlet(pe, color, inlet);
-    const ClassCode &code = classes[size_t(classOf[size_t(pe)])];
-    return addLeaf(inlet, outlet, step, ramps,
-                   inboxWords(machine, code, color));
+    const uint32_t to = inboxAt(pe, color);
+    return end(to, stations[to].depth, step.hops * hop + ramp, step.hops + 1);
   }
   const Coordinate next = neighbour(step.pe, port);
-  Step after = step;
-  ++after.hops;
-  after.link = int32_t(inlets[inlet].links.size());
-  if (next.x >= 0 && next.x < meshWidth && next.y >= 0 && next.y < meshHeight) {
-    inlets[inlet].links.push_back({pe * 4 + int(port), step.link, after.hops});
-    after.pe = next;
-    after.entered = opposite(port);
-    after.capacity += routerDepth + hop - 1;
-    pending.push_back(after);
-    return;
+  if (next.x < 0 || next.x >= meshWidth || next.y < 0 || next.y >= meshHeight) {
+    if (port != Port::East)
+      throw Error(ErrorClass::MissingRoute,
+                  place(color, step.pe) + " leads over the " +
+                      program::EnumNamePort(port) + " edge of the mesh");
+    const uint32_t to =
+        newStation(Station::EastEdge, pe, color, port, INT32_MAX / 2);
+    return end(to, INT32_MAX / 2, (step.hops + 1) * hop + ramp, 0);
   }
-  if (port != Port::East)
-    throw Error(ErrorClass::MissingRoute,
-                place(color, step.pe) + " leads over the " +
-                    program::EnumNamePort(port) + " edge of the mesh");
-  inlets[inlet].links.push_back({pe * 4 + int(port), step.link, after.hops});
-  addLeaf(inlet, newOutlet(Outlet::Edge, pe, color, inlet), after, ramps,
-          INT32_MAX / 2);
+  const int at = index(next);
+  const Port entered = opposite(port);
+  Step after{next, entered, step.hops + 1, link, step.notBefore};
+  if (stops(at, color, entered)) {
+    const uint32_t to = gateAt(at, color, entered);
+    return end(to, stations[to].depth, after.hops * hop, after.hops);
+  }
+  if (isNode(at, color)) {
+    Node &node = nodes[nodeAt(at, color)];
+    node.dependents.push_back(tracing.station);
+    after.notBefore = std::max(after.notBefore, node.since - after.hops * hop);
+  }
+  tracing.pending.push_back(after);
 }
 
-void Network::trace(uint32_t inlet) {
-  std::vector<Step> pending;
-  {
-    Inlet &from = inlets[inlet];
-    from.traced = true;
-    Step first{coordinate(from.pe), from.from, -1, 0, 0, 0};
-    if (from.node)
-      leave(inlet, first, from.from, pending);
-    else if (from.from == Port::Ramp) {
-      const ClassCode &code = classes[size_t(classOf[size_t(from.pe)])];
-      first.capacity = outboxWords(machine, code, from.color) + routerDepth;
-      enter(inlet, first, pending);
-    } else {
-      enter(inlet, first, pending);
-    }
-  }
-  while (!pending.empty()) {
-    Step step = pending.back();
-    pending.pop_back();
-    if (inlets[inlet].links.size() > linkFree.size())
+void Network::follow(Tracing &tracing) {
+  const int color = stations[tracing.station].color;
+  while (!tracing.pending.empty()) {
+    const Step step = tracing.pending.back();
+    tracing.pending.pop_back();
+    tracing.routers.push_back(step);
+    if (tracing.routers.size() > linkUsers.size())
       throw Error(ErrorClass::RouteConflict,
-                  place(inlets[inlet].color, step.pe) +
-                      ": the route runs in a circle");
-    enter(inlet, step, pending);
-  }
-  for (const Leaf &leaf : inlets[inlet].leaves)
-    outlets[leaf.outlet].inlet = inlet;
-}
-
-// ---------------------------------------------------------------- moving
-
-/// A link passes a word per cycle. What has passed by the time a chunk has is
-/// as much as was sent, whichever color it had; so the end of a chunk is held
-/// up by the words of others that came before.
-void Network::occupyLinks(const Inlet &inlet, const Chunk &chunk) {
-  linkDelay.resize(inlet.links.size());
-  for (size_t i = 0; i < inlet.links.size(); ++i) {
-    const Link &link = inlet.links[i];
-    const Time before = link.before < 0 ? 0 : linkDelay[size_t(link.before)];
-    const Time away = double(link.hops * hop);
-    Time &free = linkFree[size_t(link.index)];
-    free = std::max(free, chunk.first + away) + chunk.count;
-    linkDelay[i] = std::max(before, free - 1 - (chunk.last + away));
-    if (observer && !chunk.control)
-      observer->passed(link.index / 4, Port(link.index % 4), inlet.color,
-                       chunk.count, chunk.first + away - hop,
-                       chunk.last + linkDelay[i] + away - hop);
+                  place(color, step.pe) + ": the route runs in a circle");
+    const uint8_t ports = transmits(index(step.pe), color);
+    for (int port = 0; port < 5; ++port)
+      if (ports >> port & 1)
+        leave(tracing, step, Port(port));
   }
 }
 
-void Network::send(uint32_t index, Chunk chunk) {
-  if (!inlets[index].traced)
-    trace(index);
-  Inlet &inlet = inlets[index];
-  const bool fromRamp = !inlet.node && inlet.from == Port::Ramp;
-  if (fromRamp) {
-    chunk.first += ramps;
-    chunk.last += ramps;
-  }
-  const bool data = chunk.count > 0;
-  if (data) {
-    inlet.sent += chunk.count;
-    inlet.lastSent = chunk.last;
-    occupyLinks(inlet, chunk);
-  } else {
-    chunk.first = chunk.last = std::max(chunk.first, inlet.lastSent);
-  }
-  for (const Leaf &leaf : inlet.leaves) {
-    Outlet &outlet = outlets[leaf.outlet];
-    // A mark for the sender's own switch goes no further; one without a
-    // switch has no effect.
-    if (!data &&
-        (outlet.kind != Outlet::Router || !fromRamp || outlet.pe != inlet.pe))
+/// What one branch holds up, the others have to wait for. So ways end at
+/// branches, unless there are so many that nobody would wait for the outcome.
+static constexpr size_t mostBranches = 64;
+
+bool Network::splitBranches(const Tracing &tracing) {
+  const size_t ends = tracing.way.ends.size();
+  if (ends < 2 || ends > mostBranches)
+    return false;
+  const int color = stations[tracing.station].color;
+  bool split = false;
+  for (const Step &step : tracing.routers) {
+    if (step.hops == 0 || std::popcount(transmits(index(step.pe), color)) < 2)
       continue;
-    Chunk part = chunk;
-    part.first += leaf.latency;
-    part.last += leaf.latency;
-    if (data && leaf.link >= 0)
-      part.last += linkDelay[size_t(leaf.link)];
-    if (part.control && leaf.pops > 0)
-      part.commands =
-          leaf.pops < 8 ? part.commands >> (leaf.pops * commandBits) : 0;
-    post(leaf.outlet, std::move(part));
+    stations[gateAt(index(step.pe), color, step.entered)].branch = true;
+    split = true;
   }
+  return split;
 }
 
-void Network::post(uint32_t outlet, Chunk chunk) {
-  const Time time = chunk.first;
-  uint32_t parcel;
-  if (freeParcels.empty()) {
-    parcel = uint32_t(parcels.size());
-    parcels.push_back({std::move(chunk), outlet});
-  } else {
-    parcel = freeParcels.back();
-    freeParcels.pop_back();
-    parcels[parcel] = {std::move(chunk), outlet};
+/// Finds out where words go from a station.
+void Network::trace(uint32_t index) {
+  Station &from = stations[index];
+  if (!from.way)
+    from.way = std::make_unique<Way>();
+  Way &way = *from.way;
+  do {
+    way.ends.clear();
+    way.links.clear();
+    way.passages.clear();
+    way.timed = takesTurns(from.pe, transmits(from.pe, from.color));
+    Tracing tracing{
+        index, way, {{coordinate(from.pe), from.port, 0, -1, 0}}, {}};
+    if (from.node >= 0)
+      nodes[size_t(from.node)].dependents.push_back(index);
+    else if (rule(from.pe, from.color)->receive() != from.port)
+      conflict(from.pe, from.color, from.port,
+               rule(from.pe, from.color)->receive());
+    follow(tracing);
+    way.valid = true;
+    if (!splitBranches(tracing))
+      break;
+  } while (true);
+  for (const Way::End &end : way.ends) {
+    Station &to = stations[end.to];
+    to.taken.keep(end.depth + 1);
+    if (to.filter >= 0)
+      filters[size_t(to.filter)].remember(end.wire + 1);
   }
-  agenda.add(time, uint32_t(outlets[outlet].pe), Event::Deliver, parcel);
-}
-
-Outlet *Network::deliver(uint32_t index) {
-  Chunk chunk = std::move(parcels[index].chunk);
-  const uint32_t to = parcels[index].outlet;
-  freeParcels.push_back(index);
-  Outlet &outlet = outlets[to];
-  // Nothing overtakes on one color.
-  if (!outlet.queue.empty()) {
-    const Time last = outlet.queue.back().last;
-    chunk.first = std::max(chunk.first, last + (chunk.count > 0));
-    chunk.last = std::max(chunk.last, chunk.first + chunk.count - 1.0);
-  }
-  if (outlet.kind == Outlet::Ramp && chunk.control && chunk.task < 0) {
-    take(outlet, 1, chunk.first, chunk.last);
-    return nullptr;
-  }
-  if (observer && outlet.kind == Outlet::Ramp && !chunk.control)
-    observer->passed(outlet.pe, Port::Ramp, outlet.color, chunk.count,
-                     chunk.first - ramps, chunk.last - ramps);
-  if (outlet.filter >= 0 && !chunk.control) {
-    for (Chunk &run : filtered(outlet, chunk))
-      outlet.queue.push_back(std::move(run));
-    return outlet.queue.empty() ? nullptr : &outlet;
-  }
-  outlet.queue.push_back(std::move(chunk));
-  if (outlet.kind != Outlet::Router)
-    return &outlet;
-  pump(outlet.node);
-  return nullptr;
-}
-
-void Network::take(Outlet &outlet, int64_t count, Time first, Time last) {
-  outlet.takenFrom = outlet.taken;
-  outlet.taken += count;
-  outlet.takenFirst = first;
-  outlet.takenLast = last;
-  // They ask again, and learn when they may go on.
-  for (uint32_t waiter : outlet.waiters)
-    agenda.add(first, waiters[waiter].pe, Event::Release, waiter);
-  outlet.waiters.clear();
-}
-
-Time Network::roomAt(uint32_t index, const Waiter &who) {
-  const Inlet &inlet = inlets[index];
-  Time time = 0;
-  for (const Leaf &leaf : inlet.leaves) {
-    Outlet &outlet = outlets[leaf.outlet];
-    const int64_t needed = inlet.sent - leaf.capacity;
-    if (needed <= 0 || outlet.kind == Outlet::Edge)
-      continue;
-    const Time taken = outlet.takenAt(needed);
-    if (taken == never) {
-      auto [found, fresh] = waiterOf.try_emplace(
-          (uint64_t(who.pe) << 32 | who.what) << 1 | uint64_t(who.node), 0);
-      if (fresh) {
-        waiters.push_back(who);
-        found->second = uint32_t(waiters.size() - 1);
-      }
-      if (!std::count(outlet.waiters.begin(), outlet.waiters.end(),
-                      found->second))
-        outlet.waiters.push_back(found->second);
-      return never;
-    }
-    time = std::max(time, taken);
-  }
-  return time;
-}
-
-// ---------------------------------------------------------------- nodes
-
-void Network::release(uint32_t waiter) {
-  const uint32_t node = waiters[waiter].what;
-  if (nodes[node].blocked && finishPassing(node))
-    pump(node);
-}
-
-void Network::pump(uint32_t node) {
-  while (!nodes[node].blocked && passOn(node))
-    ;
-}
-
-/// Passes on the oldest chunk of the port that is open, if there is one.
-bool Network::passOn(uint32_t index) {
-  // References into the deque stay valid while it grows.
-  Node &node = nodes[index];
-  // A mark of the PE counts once all of its words are gone, whether or not
-  // the ramp is open.
-  const int64_t own = node.in[size_t(Port::Ramp)];
-  if (own >= 0 && !outlets[size_t(own)].queue.empty() &&
-      outlets[size_t(own)].queue.front().count == 0) {
-    outlets[size_t(own)].queue.pop_front();
-    node.state.advance();
-    return true;
-  }
-  if (node.state.closed)
-    return false;
-  const Port from = node.state.receive;
-  if (node.in[size_t(from)] < 0)
-    return false;
-  Outlet &source = outlets[size_t(node.in[size_t(from)])];
-  if (source.queue.empty())
-    return false;
-  Chunk chunk = std::move(source.queue.front());
-  source.queue.pop_front();
-  const Time start = std::max({chunk.first, node.free, agenda.now()});
-  chunk.last = std::max(chunk.last, start + chunk.count - 1.0);
-  chunk.first = start;
-  const uint8_t ports = node.state.transmit;
-  if (chunk.control)
-    chunk.commands = node.state.act(chunk.commands);
-  for (int port = 0; port < 5; ++port)
-    if (ports >> port & 1)
-      send(nodeInlet(index, Port(port)), chunk);
-  node.free = chunk.last + 1;
-  node.blocked = true;
-  node.passed = chunk.count;
-  node.passedFirst = chunk.first;
-  node.passedLast = chunk.last;
-  node.passedFrom = from;
-  return finishPassing(index);
-}
-
-/// What a node has passed on has left it once there is room for it.
-bool Network::finishPassing(uint32_t index) {
-  Node &node = nodes[index];
-  for (int64_t out : node.out)
-    if (out >= 0) {
-      const Time room = roomAt(uint32_t(out), {true, uint32_t(node.pe), index});
-      if (room == never)
-        return false;
-      node.passedLast = std::max(node.passedLast, room);
-    }
-  node.blocked = false;
-  node.free = std::max(node.free, node.passedLast + 1);
-  take(outlets[size_t(node.in[size_t(node.passedFrom)])], node.passed,
-       node.passedFirst, node.passedLast);
-  return true;
-}
-
-void Network::setRoute(int pe, int color, Port receive, uint8_t transmit) {
-  const uint32_t node = nodeAt(pe, color);
-  nodes[node].state.set(receive, transmit);
-  pump(node);
-}
-
-std::vector<std::string> Network::describeQueues(int pe) const {
-  std::vector<std::string> lines;
-  for (const Outlet &outlet : outlets) {
-    uint64_t words = 0;
-    for (const Chunk &chunk : outlet.queue)
-      words += chunk.count;
-    if (outlet.pe == pe && words > 0 && outlet.kind != Outlet::Edge)
-      lines.push_back(
-          "color " + std::to_string(outlet.color) + ": " +
-          std::to_string(words) +
-          (outlet.kind == Outlet::Ramp ? " for the PE" : " at the switch"));
-  }
-  std::sort(lines.begin(), lines.end());
-  return lines;
-}
-
-std::vector<const Outlet *> Network::leftOver() const {
-  std::vector<const Outlet *> result;
-  for (const Outlet &outlet : outlets)
-    if (outlet.kind != Outlet::Edge &&
-        std::any_of(outlet.queue.begin(), outlet.queue.end(),
-                    [](const Chunk &chunk) { return chunk.count > 0; }))
-      result.push_back(&outlet);
-  return result;
 }
 
 } // namespace wsec::runtime::tasks

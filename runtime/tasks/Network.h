@@ -1,56 +1,89 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The fabric, by whole chunks. What routers without switches do never changes,
-// so where a source leads is followed once: a tree of links, its leaves the
-// ramps, edges and switching routers it reaches. Switching routers are nodes
-// of their own that pass chunks on one after the other.
+// The fabric. A word does not go from router to router here: once it is known
+// when it leaves its source, it is known when it comes to the end of its way.
+// Ways end where something is decided: at ramps, at switches that are not open
+// for it, and where they branch.
 #ifndef RUNTIME_TASKS_NETWORK_H
 #define RUNTIME_TASKS_NETWORK_H
 
 #include "runtime/emulator/Code.h"
 #include "runtime/emulator/Router.h"
 #include "runtime/observe/Observer.h"
-#include "runtime/tasks/Agenda.h"
+#include "runtime/tasks/Station.h"
 #include "runtime/tasks/Switch.h"
 
 #include <array>
 #include <deque>
+#include <functional>
 #include <limits>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace wsec::runtime::tasks {
 
-inline constexpr Time never = std::numeric_limits<Time>::infinity();
+inline constexpr Cycle never = std::numeric_limits<Cycle>::max();
 
-/// Where chunks come out: at a ramp, at a port of a switching router, or over
-/// the east edge of a row. `queue` is what has arrived and waits.
-struct Outlet {
-  enum Kind : uint8_t { Ramp, Router, Edge };
+/// Where words go from an input of a router.
+struct Way {
+  struct End {
+    uint32_t to;
+    int32_t depth;   ///< words that wait on the way and at its end
+    Cycle latency;   ///< cycles from the router to where the word is ready
+    int32_t stages;  ///< cycles until room at the end is seen at the router
+    int32_t link;    ///< the last of `links` on the way; -1: none
+    Cycle notBefore; ///< words that leave earlier wait for a switch
+    int32_t wire;    ///< part of `depth` before the last router
+  };
+  /// A link that several colors use.
+  struct Link {
+    int32_t link;
+    Cycle distance; ///< from the first router
+    int32_t before; ///< the last such link before it; -1: none
+    Cycle delay;    ///< of the current word
+  };
+  /// A port of a router on the way, for observers.
+  struct Passage {
+    int32_t pe;
+    program::Port port;
+    Cycle distance;
+  };
+  std::vector<End> ends;
+  std::vector<Link> links;
+  std::vector<Passage> passages;
+  bool valid = false;
+  bool timed = false; ///< its words take turns with those of other colors
+};
 
-  Kind kind = Ramp;
+/// One input of a router, or what has come up a ramp: a queue of finite depth.
+struct Station {
+  enum Kind : uint8_t { Outbox, Gate, Inbox, WestEdge, EastEdge };
+
+  Kind kind = Outbox;
+  program::Port port{}; ///< of the router; Ramp of an Outbox
   uint8_t color = 0;
-  int32_t pe = 0;     ///< whose ramp or router; of an edge, the last PE
-  uint32_t node = 0;  ///< of a Router
-  uint32_t inlet = 0; ///< what feeds it
-  ChunkQueue queue;
-  /// Words taken so far, and when the latest of them were: from `takenFrom`
-  /// on between two times.
-  int64_t taken = 0, takenFrom = 0;
-  Time takenFirst = 0, takenLast = 0;
-  std::vector<uint32_t> waiters; ///< to be told when more is taken
-  int32_t filter = -1;           ///< of a ramp
+  bool queued = false;      ///< to be looked at
+  bool listens = false;     ///< the PE waits for a word
+  bool senderWaits = false; ///< the PE waits for room
+  bool branch = false;      ///< every way ends here
+  int32_t pe = 0;
+  int32_t depth = 0;
+  int32_t node = -1;   ///< of a switching router
+  int32_t filter = -1; ///< of an Inbox
+  WordQueue queue;     ///< what is there, or underway to it
+  int64_t delivered = 0, consumed = 0;
+  Cycle lastReady = -1, lastTaken = -1;
+  TakeLog taken;
+  std::vector<uint32_t> waiters; ///< stations that wait for room here
 
-  /// When word number `count` was taken; never: not yet.
-  Time takenAt(int64_t count) const;
+  std::unique_ptr<Way> way; ///< on from here
 };
 
-/// Who waits for room: a thread of a PE, or a node.
-struct Waiter {
-  bool node = false;
-  uint32_t pe = 0;
-  uint32_t what = 0; ///< thread, or node
-};
+/// Tells what leaves over the east edge.
+using EastSink = std::function<void(int row, int color, const Word &word)>;
+/// Fills the queue of a station at the west edge; false: there is no more.
+using WestSource = std::function<bool(Station &station)>;
 
 class Network {
 public:
@@ -58,120 +91,127 @@ public:
           const std::vector<ClassCode> &classes,
           const std::vector<int> &classOf, Agenda &agenda);
 
+  EastSink east;
+  WestSource west;
+
   Coordinate coordinate(int pe) const {
     return {pe % meshWidth, pe / meshWidth};
   }
   int index(Coordinate pe) const { return pe.y * meshWidth + pe.x; }
 
-  /// A source of words: the ramp of a PE, or the west edge of its row.
-  uint32_t rampInlet(int pe, int color);
-  uint32_t edgeInlet(int row, int color);
-  /// Sends a chunk that leaves the source at its times; its parts arrive as
-  /// events.
-  void send(uint32_t inlet, Chunk chunk);
-  /// When all words sent so far have found room on the way; never: not yet,
-  /// then the waiter is told by a Release event.
-  Time roomAt(uint32_t inlet, const Waiter &waiter);
+  // ---- a PE and its ramp
 
-  /// The event of a chunk's arrival: puts it in its outlet, or passes it on.
-  /// Returns the outlet if it is a ramp or an edge, else null.
-  Outlet *deliver(uint32_t parcel);
-  /// Room was made for a node.
-  void release(uint32_t waiter);
-  const Waiter &waiter(uint32_t index) const { return waiters[index]; }
+  /// What the PE sends on a color.
+  Station &outbox(int pe, int color);
+  /// When there is room for one more word than `further`; never: not known
+  /// yet.
+  Cycle roomAt(const Station &outbox, int64_t further = 0) const;
+  /// Puts a word into an outbox that has room.
+  void send(Station &outbox, const Word &word);
+  /// What comes up the ramp on a color; null: nothing ever has.
+  Station *inbox(int pe, int color);
+  /// Where it is going to come.
+  Station &expect(int pe, int color) { return stations[inboxAt(pe, color)]; }
+  /// Takes the oldest word of an inbox.
+  Word receive(Station &inbox, Cycle when);
+  void advanceSwitch(Station &outbox, Cycle when);
+  void setRoute(int pe, int color, program::Port receive, uint8_t transmit,
+                Cycle when);
 
-  /// What has arrived for a PE on a color; null: nothing ever has.
-  Outlet *ramp(int pe, int color);
-  /// Notes that words of an outlet are taken between two times.
-  void take(Outlet &outlet, int64_t count, Time first, Time last);
+  /// Where words of the west edge of a row enter on a color.
+  Station &westEdge(int row, int color);
+  /// Words may have come to a station.
+  void start(Station &station);
 
-  void setRoute(int pe, int color, program::Port receive, uint8_t transmit);
+  /// A router whose colors take turns is due.
+  void stepRouter(int pe);
 
-  /// Outlets with words that nobody has taken.
-  std::vector<const Outlet *> leftOver() const;
+  /// The last cycle in which a word moved.
+  Cycle latest() const { return lastMove; }
+  /// Stations with words that nobody has taken.
+  std::vector<const Station *> leftOver() const;
   /// A line for each place of a PE at which words wait.
   std::vector<std::string> describeQueues(int pe) const;
 
   Observer *observer = nullptr;
 
 private:
-  /// A leaf of a tree.
-  struct Leaf {
-    uint32_t outlet;
-    int32_t latency;  ///< cycles from the source
-    int32_t link;     ///< its last one; -1: no link
-    int32_t capacity; ///< words that wait on the way
-    int32_t pops;     ///< commands taken off on the way
-  };
-  struct Link {
-    int32_t index;  ///< of a table of all links
-    int32_t before; ///< in the tree; -1: the first
-    int32_t hops;
-  };
-  struct Inlet {
-    int32_t pe;
-    uint8_t color;
-    program::Port from; ///< Ramp, West: enters the router; else: leaves it
-    bool node = false;  ///< leaves a node instead of entering a router
-    bool traced = false;
-    int64_t sent = 0;
-    Time lastSent = 0; ///< of the last word
-    std::vector<Link> links;
-    std::vector<Leaf> leaves;
-  };
   struct Node {
     int32_t pe;
     uint8_t color;
     Switch state;
-    std::array<int64_t, 5> in{-1, -1, -1, -1, -1};  ///< outlets by port
-    std::array<int64_t, 5> out{-1, -1, -1, -1, -1}; ///< inlets by port
-    Time free = 0;        ///< the last word has passed
-    bool blocked = false; ///< a chunk that was passed on waits for room
-    int64_t passed = 0;   ///< words of it
-    Time passedFirst = 0, passedLast = 0;
-    program::Port passedFrom{};
+    Cycle since = 0; ///< from when on this is its position
+    std::vector<uint32_t> stations, dependents;
   };
   /// Lets some words up a ramp.
   struct RampFilter {
     program::FilterKind kind;
     int64_t min, max, limit, count;
+    int64_t arrived = 0, kept = 0;
+    std::vector<int64_t> keptUpTo; ///< by word, of the last so many
 
     bool passes(uint32_t word);
+    void remember(int64_t words);
   };
-  struct Parcel {
-    Chunk chunk;
-    uint32_t outlet;
+  /// A link, or ramp, that several colors use. While they do not meet, their
+  /// words take its cycles in advance; where they do, they take turns.
+  struct SharedLink {
+    Slots slots;
+    bool contended = false;
+    std::vector<uint32_t> users; ///< stations whose ways use it
+  };
+  /// A router whose colors take turns.
+  struct Turns {
+    int first = 0; ///< color that is asked first
+    Cycle wakes = never;
+    std::vector<uint32_t> stations; ///< by color
   };
   struct Step {
     Coordinate pe;
     program::Port entered;
-    int32_t link, hops, capacity, pops;
+    int32_t hops, link;
+    Cycle notBefore;
   };
+  struct Tracing;
 
   void addRule(const program::RouteRule &rule, uint16_t number);
   bool isNode(int pe, int color) const;
   const program::RouteRule *rule(int pe, int color) const;
   uint32_t nodeAt(int pe, int color);
-  uint32_t nodeOutlet(uint32_t node, program::Port port);
-  uint32_t rampOutlet(int pe, int color, uint32_t inlet);
-  uint32_t newOutlet(Outlet::Kind kind, int pe, int color, uint32_t inlet);
-  uint32_t newInlet(int pe, int color, program::Port from, bool node);
-  void trace(uint32_t inlet);
-  void enter(uint32_t inlet, const Step &step, std::vector<Step> &pending);
-  void leave(uint32_t inlet, const Step &step, program::Port port,
-             std::vector<Step> &pending);
-  void addLeaf(uint32_t inlet, uint32_t outlet, const Step &step, int ramp,
-               int capacity);
+  uint32_t newStation(Station::Kind kind, int pe, int color, program::Port port,
+                      int depth);
+  uint32_t inboxAt(int pe, int color);
+  Station *knownGate(int pe, int color, program::Port port);
+  uint32_t gateAt(int pe, int color, program::Port port);
+  bool stops(int pe, int color, program::Port entered);
+  uint8_t transmits(int pe, int color) const;
   int32_t makeFilter(int pe, int color);
-  /// Drops what does not pass; in runs of words that do.
-  std::vector<Chunk> filtered(Outlet &outlet, const Chunk &chunk);
-  void occupyLinks(const Inlet &inlet, const Chunk &chunk);
-  void post(uint32_t outlet, Chunk chunk);
-  void pump(uint32_t node);
-  bool passOn(uint32_t node);
-  bool finishPassing(uint32_t node);
-  uint32_t nodeInlet(uint32_t node, program::Port port);
+
+  void trace(uint32_t station);
+  void follow(Tracing &tracing);
+  void leave(Tracing &tracing, const Step &step, program::Port port);
+  bool splitBranches(const Tracing &tracing);
+  int32_t shareLink(uint32_t station, const Step &step, int pe, int port);
+
+  void enqueue(uint32_t station);
+  void settle();
+  bool passFront(uint32_t station);
+  bool credit(uint32_t station, Way &way, Cycle &when);
+  int64_t heldUpBy(const Station &to, int64_t wire) const;
+  Cycle takeSlots(Way &way, Cycle when);
+  bool slotsFree(const Way &way, Cycle when) const;
+  void contend(SharedLink &link);
+  bool takesTurns(int pe, unsigned ports) const;
+  bool takesTurn(uint32_t station, Cycle when);
+  void schedule(int pe, Cycle when);
+  void deliver(uint32_t to, Word word, Cycle ready);
+  void routeControl(int pe, int color, Word word, Cycle when);
+  void take(Station &station, Cycle when);
+  void moved(uint32_t node, Cycle since);
   std::string place(int color, Coordinate pe) const;
+  [[noreturn]] void noRule(int pe, int color, program::Port entered) const;
+  [[noreturn]] void conflict(int pe, int color, program::Port entered,
+                             program::Port receive) const;
 
   const program::Program &program;
   const program::Machine &machine;
@@ -179,22 +219,27 @@ private:
   const std::vector<int> &classOf;
   Agenda &agenda;
   const int meshWidth, meshHeight, colors;
-  const int hop, ramps, routerDepth;
+  const int hop, ramp, routerDepth;
   std::vector<bool> routeSetters; ///< by class
   std::vector<bool> tornColors;   ///< some control wavelet tears routes down
   /// Rules by color and PE; 0: none.
   std::vector<std::vector<uint16_t>> rules;
-  std::deque<Inlet> inlets;
-  std::deque<Outlet> outlets;
+  /// Stations by color and PE, plus 1.
+  std::vector<std::vector<uint32_t>> outboxes, inboxes;
+  std::deque<Station> stations;
   std::deque<Node> nodes;
-  std::unordered_map<uint64_t, uint32_t> inletOf, outletOf, nodeOf;
+  std::unordered_map<uint64_t, uint32_t> gateOf, nodeOf;
   std::vector<RampFilter> filters;
-  std::vector<Parcel> parcels;
-  std::vector<uint32_t> freeParcels;
-  std::vector<Waiter> waiters;
-  std::unordered_map<uint64_t, uint32_t> waiterOf;
-  std::vector<Time> linkFree;  ///< by PE and direction
-  std::vector<Time> linkDelay; ///< scratch, by link of a tree
+  /// By PE and port: 0 no color uses it, 255 several do, else the color + 1.
+  std::vector<uint8_t> linkUsers;
+  std::vector<int32_t> sharedOf; ///< by PE and port; -1: none yet
+  std::deque<SharedLink> shared;
+  std::unordered_map<int, Turns> turnsAt; ///< by PE
+  const bool alwaysTurns;                 ///< wherever colors share a link
+  int turning = -1;                       ///< PE of the router that is due
+  std::vector<uint32_t> work;             ///< stations to be looked at
+  bool working = false;
+  Cycle lastMove = -1;
 };
 
 /// Queue between a PE and its router, with what is on the ramp.

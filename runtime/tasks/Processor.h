@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One PE: a main thread that runs routines and tasks, and microthreads. It is
-// advanced by whole instructions, in the order of simulated time.
+// One PE: a main thread that runs routines and tasks, microthreads, and the
+// datapath they share. It is looked at in the cycles it asked for; what only
+// it can notice, it does ahead of time.
 #ifndef RUNTIME_TASKS_PROCESSOR_H
 #define RUNTIME_TASKS_PROCESSOR_H
 
@@ -43,7 +44,8 @@ struct Wafer {
   std::vector<LaunchTime> launches;
   size_t currentLaunch = 0;
   uint64_t vectorInstructions = 0, operations = 0, spent = 0, limit;
-  std::vector<uint32_t> sent; ///< scratch
+  std::vector<uint32_t> sent;    ///< scratch: words, and
+  std::vector<Cycle> sentCycles; ///< when they are sent
   std::vector<std::unique_ptr<VectorRun>> spare;
 };
 
@@ -55,13 +57,9 @@ public:
   const ClassCode &classCode() const { return *code; }
 
   /// A remote call.
-  void call(Wafer &wafer, const Body &routine, Time when);
-
-  // Events.
-  void resume(Wafer &wafer);
-  void arrived(Wafer &wafer, int color);
-  void completed(Wafer &wafer, int thread);
-  void released(Wafer &wafer, int thread);
+  void call(Wafer &wafer, const Body &routine, Cycle when);
+  /// The PE is due in the agenda.
+  void step(Wafer &wafer);
 
   Memory memory;
   /// When it last did anything.
@@ -75,17 +73,36 @@ public:
 private:
   static constexpr int mainThread = 0, threadCount = 9;
 
+  /// What keeps a step from being taken.
+  struct Wait {
+    enum Kind : uint8_t { Nothing, Word, Room, Until } kind = Nothing;
+    int color = 0;
+    Cycle until = 0;
+  };
   /// The instruction a thread runs. Thread 0 is the main thread, microthread i
   /// is thread i + 1.
   struct Thread {
-    std::unique_ptr<VectorRun> run;
+    std::unique_ptr<VectorRun> run; ///< null: idle
+    std::array<Station *, 2> in{};
+    Station *out = nullptr;
     size_t launch = 0;
-    Time nextStep = 0; ///< earliest time of the next step; the end, at the end
-    bool draining = false; ///< all steps are taken, words wait for room
-    bool over = false;     ///< ends at `nextStep`
-    Time free = 0;         ///< when the last instruction ended
+    Time ready = 0; ///< when the next step may begin; at the end, when done
+    Time free = 0;  ///< when the last instruction was done
     Time begun = 0, waitsToSend = 0; ///< for the observer
+    bool held = false;   ///< the fabric kept the next step from being taken
+    bool closed = false; ///< no words of windows are left to drop
+    Wait wait;
     std::vector<std::pair<std::unique_ptr<VectorRun>, Time>> queue;
+
+    bool finished() const { return closed && run->done() == run->steps(); }
+  };
+  /// Computes one element after the other for the threads in turns. A step of
+  /// one thread may come in while that of another lasts, and makes it as much
+  /// longer, but then not again for as long.
+  struct Datapath {
+    int8_t holder = -1, last = 0;
+    Time until = 0;     ///< the holder's step ends
+    Time nextSteal = 0; ///< when another step may come in
   };
   struct Frame {
     const Body *body;
@@ -97,87 +114,97 @@ private:
     bool pending, blocked;
     Time activated;
   };
-  /// A color that the PE receives or sends.
-  struct Port {
-    int color;
-    Outlet *outlet; ///< null: nothing has come yet
-    int64_t inlet;  ///< -1: nothing was sent
-  };
+  /// What could start, since when, and the queue with the word that starts it.
   struct Candidate {
     int task = -1;
     Time since = 0;
-    Outlet *outlet = nullptr;
+    Station *inbox = nullptr;
   };
 
   Bindings bindings() const {
     return {scalars.data(), loops.data(), locals.data()};
   }
   Thread &thread(int index);
-  Port &port(Wafer &wafer, int color);
+  bool aloneOnDatapath() const { return microthreads == 0; }
 
-  // The main thread.
-  void runMain(Wafer &wafer);
-  bool statement(Wafer &wafer);
-  void leaveBody(Wafer &wafer);
-  bool awaits(Wafer &wafer);
+  // What runs when (Processor.cpp).
+  void sleep(Wafer &wafer, Cycle now);
+  void sleepOn(Wafer &wafer, Thread &thread, Cycle now);
+  void wakeAt(Wafer &wafer, Cycle when);
+  void wakeAt(Wafer &wafer, Time when);
   void enter(Wafer &wafer, const Body &body, Time since, int task);
-  void startWork(Wafer &wafer);
-  Candidate nextTask(Wafer &wafer, Time &later);
-  int controlTask(Wafer &wafer, int task) const;
+  bool startWork(Wafer &wafer, Cycle now);
+  Candidate nextTask(Wafer &wafer, Cycle now) const;
+  void activate(int task, Time when);
+  int controlTask(const Wafer &wafer, int task) const;
   bool receivedByInstruction(int color) const;
   bool endedByControl(int color) const;
+  void awaitWork(Wafer &wafer, Cycle now);
   void storeWord(int buffer, uint32_t bits);
-  void sleepUntil(Wafer &wafer, Time when);
 
-  bool execute(Wafer &wafer, const InstructionCode &instruction);
-  bool execute(Wafer &wafer, const LoopCode &loop);
-  bool execute(Wafer &wafer, const AwaitCode &await);
-  bool execute(Wafer &wafer, const ComputeCode &compute);
-  bool execute(Wafer &wafer, const LoadCode &load);
-  bool execute(Wafer &wafer, const StoreCode &store);
-  bool execute(Wafer &wafer, const IfCode &branch);
-  bool execute(Wafer &wafer, const SetTaskCode &set);
-  bool execute(Wafer &wafer, const SendControlCode &control);
-  bool execute(Wafer &wafer, const ReadClockCode &clock);
-  bool execute(Wafer &wafer, const SetRouteCode &route);
+  // The main thread (Statements.cpp).
+  bool runMain(Wafer &wafer, Cycle now);
+  bool canRunAhead() const;
+  void statement(Wafer &wafer);
+  void leaveBody(Wafer &wafer);
+  bool awaits();
+  void execute(Wafer &wafer, const InstructionCode &instruction);
+  void execute(Wafer &wafer, const LoopCode &loop);
+  void execute(Wafer &wafer, const AwaitCode &await);
+  void execute(Wafer &wafer, const ComputeCode &compute);
+  void execute(Wafer &wafer, const LoadCode &load);
+  void execute(Wafer &wafer, const StoreCode &store);
+  void execute(Wafer &wafer, const IfCode &branch);
+  void execute(Wafer &wafer, const SetTaskCode &set);
+  void execute(Wafer &wafer, const SendControlCode &control);
+  void execute(Wafer &wafer, const ReadClockCode &clock);
+  void execute(Wafer &wafer, const SetRouteCode &route);
+  bool sendPendingControl(Wafer &wafer, Cycle now);
   int64_t elementAddress(Wafer &wafer, int buffer, int64_t offset) const;
-  /// Whether simulated time is as far as the main thread.
-  bool present(Wafer &wafer);
 
-  // Instructions.
-  void issue(Wafer &wafer, const InstructionCode &instruction,
-             std::unique_ptr<VectorRun> run);
-  void checkShared(Wafer &wafer, const VectorRun &run, int index) const;
+  // Instructions (Threads.cpp).
+  void issue(Wafer &wafer, const InstructionCode &instruction, VectorRun &&run);
+  void runAtOnce(Wafer &wafer, VectorRun &run);
   void begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run,
              Time when);
-  void progress(Wafer &wafer, int index);
-  bool pull(Wafer &wafer, VectorRun &run, int source, Time &first, Time &last);
-  void sendWords(Wafer &wafer, VectorRun &run, Time first, Time last);
-  bool endedBy(Wafer &wafer, Thread &thread);
-  void finish(Wafer &wafer, int index);
-  void activate(int task, Time when);
+  bool complete(Wafer &wafer, int index, Cycle now);
+  bool stepThreads(Wafer &wafer, Cycle now);
+  bool stepThread(Wafer &wafer, int index, Cycle now);
+  bool drop(Wafer &wafer, Thread &thread, Cycle now);
+  bool prepare(Wafer &wafer, Thread &thread, Cycle now);
+  bool awaitWord(Wafer &wafer, Thread &thread, int source, Cycle now);
+  bool grant(int index, Cycle now);
+  void takeSteps(Wafer &wafer, int index, Cycle now);
+  bool moreSteps(Wafer &wafer, Thread &thread, int64_t taken, Cycle horizon,
+                 Cycle &at);
+  void takeWords(Wafer &wafer, Thread &thread, int64_t step, Cycle now);
+  void compute(Wafer &wafer, Thread &thread, int64_t count);
+  Cycle horizon(Wafer &wafer, int index, Cycle now) const;
+
+  void observe(Wafer &wafer, const Thread &thread) const;
   ObservedPes observed() const { return {&pe, 1}; }
 
   std::string where(const Wafer &wafer, size_t launch) const;
   [[noreturn]] void fail(const Wafer &wafer, ErrorClass errorClass,
                          const std::string &what) const;
-  [[noreturn]] void undecided(const Wafer &wafer,
-                              const std::string &what) const;
 
   const ClassCode *code = nullptr;
   int pe = 0;
   Time time = 0; ///< of the main thread
   Time rest = 0;
-  Time wakes = never; ///< a Resume event is on the agenda
+  Cycle wakes = never; ///< entered in the agenda
+  Cycle stepped = -1;
   uint16_t awaited = 0;
-  bool controlWaits = false; ///< a control wavelet waits for room
+  int16_t microthreads = 0;      ///< that run an instruction
+  std::unique_ptr<Word> control; ///< waits to be sent
   int controlColor = 0;
+  bool hearsWords = false; ///< has data or control tasks
   uint32_t loopDepth = 0;
+  Datapath datapath;
   std::vector<Frame> frames;
   std::vector<int64_t> scalars, loops;
   std::vector<int32_t> locals;
   std::vector<TaskState> tasks;
-  std::vector<Port> ports;
   Thread main;
   std::unique_ptr<std::array<Thread, threadCount - 1>> micro;
 };

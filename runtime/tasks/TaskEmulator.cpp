@@ -43,19 +43,20 @@ private:
 
   void runLaunches() {
     const uint32_t launches = program.launches()->size();
-    Time end = 0;
+    lanes.start();
+    Cycle when = 0;
     for (uint32_t l = 0; l < launches; ++l) {
       if (observer() && observer()->untilLaunch <= l)
         throw StopRun{};
       copy(l);
-      end = launch(l, end);
+      when = launch(l, when);
     }
     copy(launches);
     checkAllRead();
   }
 
   /// Runs one launch to its end and returns when the next may begin.
-  Time launch(uint32_t l, Time when) {
+  Cycle launch(uint32_t l, Cycle when) {
     wafer.currentLaunch = l;
     if (wafer.options.furthestLaunch)
       *wafer.options.furthestLaunch = l;
@@ -64,47 +65,31 @@ private:
       if (processor.exists())
         if (const Body *body = processor.classCode().routine(routine))
           processor.call(wafer, *body, when);
-    lanes.feed(l, when);
     settle();
     checkAtRest(l + 1 == program.launches()->size());
-    Time end = std::floor(wafer.agenda.now()) + 1;
+    Cycle end = std::max(wafer.agenda.now(), wafer.network.latest());
     for (const Processor &processor : processors)
-      end = std::max(end, std::ceil(processor.restedAt()));
-    if (wafer.launches[l].start == never)
-      wafer.launches[l].start = when;
-    return end;
+      end = std::max(end, Cycle(std::ceil(processor.restedAt())));
+    if (wafer.launches[l].start == Time(never))
+      wafer.launches[l].start = Time(when);
+    return end + 1;
   }
 
+  /// PEs, then routers, cycle by cycle, until nobody has anything to do.
   void settle() {
-    while (!wafer.agenda.empty()) {
-      const Event event = wafer.agenda.next();
-      if (observer() && wafer.agenda.now() > observer()->untilCycle)
+    std::vector<uint32_t> due, late;
+    while (wafer.agenda.advance(due)) {
+      if (observer() && Time(wafer.agenda.now()) > observer()->untilCycle)
         throw StopRun{};
-      Processor &processor = processors[event.pe];
-      switch (event.kind) {
-      case Event::Deliver:
-        if (Outlet *outlet = wafer.network.deliver(event.what)) {
-          if (outlet->kind == Outlet::Edge)
-            lanes.leave(*outlet);
-          else
-            processor.arrived(wafer, outlet->color);
-        }
-        break;
-      case Event::Release: {
-        const Waiter &waiter = wafer.network.waiter(event.what);
-        if (waiter.node)
-          wafer.network.release(event.what);
-        else
-          processor.released(wafer, int(waiter.what));
-        break;
-      }
-      case Event::Complete:
-        processor.completed(wafer, int(event.what));
-        break;
-      case Event::Resume:
-        processor.resume(wafer);
-        break;
-      }
+      for (uint32_t entry : due)
+        if (!Agenda::isRouter(entry))
+          processors[entry].step(wafer);
+      wafer.agenda.takeLate(late);
+      for (uint32_t pe : late)
+        wafer.network.stepRouter(int(pe));
+      for (uint32_t entry : due)
+        if (Agenda::isRouter(entry))
+          wafer.network.stepRouter(int(Agenda::peOf(entry)));
     }
   }
 
@@ -142,9 +127,9 @@ private:
 
   void checkAllRead() const {
     std::map<int, std::vector<Coordinate>> unread;
-    for (const Outlet *outlet : wafer.network.leftOver()) {
-      auto &pes = unread[outlet->color];
-      const Coordinate pe = wafer.network.coordinate(outlet->pe);
+    for (const Station *station : wafer.network.leftOver()) {
+      auto &pes = unread[station->color];
+      const Coordinate pe = wafer.network.coordinate(station->pe);
       if (std::find(pes.begin(), pes.end(), pe) == pes.end())
         pes.push_back(pe);
     }
@@ -161,7 +146,7 @@ private:
 
   // ---- for observers
 
-  double cycle() const override { return wafer.agenda.now(); }
+  double cycle() const override { return double(wafer.agenda.now()); }
   const ClassCode *code(int pe) const override {
     const int index = classOf[size_t(pe)];
     return index < 0 ? nullptr : &classes[size_t(index)];

@@ -16,22 +16,15 @@ static bool readsOld(Opcode op) {
   return op == Opcode::Fmac || op == Opcode::Select;
 }
 
-void VectorRun::Source::accept(uint32_t word) {
-  if (windowed) {
-    const int64_t phase = position++ % total;
-    if (phase < offset || phase >= offset + used)
-      return;
-  }
-  --needed;
+void VectorRun::Source::accept(uint32_t word, bool half) {
+  ++position;
   if (!paired) {
     elements.push_back(word);
     return;
   }
   elements.push_back(word & 0xffff);
-  if (needed > 0) {
+  if (!half)
     elements.push_back(word >> 16);
-    --needed;
-  }
 }
 
 // ---------------------------------------------------------------- resolving
@@ -61,8 +54,8 @@ VectorRun::VectorRun(const program::Machine &machine, const ClassCode &code,
   if (total == 0)
     stepCount = 0;
   price = costOf(machine, instruction, extent, stepDepth);
-  resolveSource(0, instruction.a, bindings);
-  resolveSource(1, instruction.b, bindings);
+  resolveSource(machine, 0, instruction.a, bindings);
+  resolveSource(machine, 1, instruction.b, bindings);
   resolve(dst, instruction.dst, bindings);
   if (instruction.dst.fabric()) {
     sendColor = int(instruction.dst.color.value(bindings));
@@ -97,34 +90,32 @@ void VectorRun::resolve(Operand &operand, const OperandCode &code,
              "', which has " + std::to_string(buffer.elements));
 }
 
-void VectorRun::resolveSource(int index, const OperandCode &code,
-                              Bindings bindings) {
+void VectorRun::resolveSource(const program::Machine &machine, int index,
+                              const OperandCode &code, Bindings bindings) {
   resolve(from[index], code, bindings);
   if (!code.fabric())
     return;
   Source &source = sources[size_t(index)];
   source.color = int(code.color.value(bindings));
-  if (source.color < 0)
+  if (source.color < 0 || source.color >= machine.colors())
     fail(ErrorClass::BadProgram,
          "receives color " + std::to_string(source.color));
   source.paired = code.packing == Packing::Pair;
-  source.needed = stepCount > 0 ? 1 : 0;
-  for (int d = 0; d < stepDepth; ++d)
-    (d < code.depth ? source.needed : source.group) *= extent[d];
+  for (int d = code.depth; d < stepDepth; ++d)
+    source.group *= extent[d];
   if (!code.windowed)
     return;
-  source.windowed = true;
-  source.offset = code.windowOffset.value(bindings);
-  source.total = code.windowTotal.value(bindings);
   // One extent: one window; otherwise one for each outermost index.
-  int64_t periods = code.depth > 1 || rank > 1 ? extent[0] : 1;
+  const int64_t periods = rank == 1 ? 1 : extent[0];
   source.used = rank == 1 ? extent[0] : 1;
   for (int d = 1; d < code.depth; ++d)
     source.used *= extent[d];
-  source.words = stepCount > 0 ? periods * source.total : 0;
-  if (source.paired)
-    fail(ErrorClass::BadProgram, "has a window of packed elements");
-  if (source.offset < 0 || source.offset + source.used > source.total)
+  source.total = code.windowTotal.value(bindings);
+  source.offset = source.used > 0 ? code.windowOffset.value(bindings) : 0;
+  source.words = periods * source.total;
+  source.windowed = source.words > 0;
+  if (source.offset < 0 || source.total < 0 ||
+      source.offset + source.used > source.total)
     fail(ErrorClass::OutOfBounds,
          "uses words " + std::to_string(source.offset) + ".." +
              std::to_string(source.offset + source.used - 1) +
@@ -132,16 +123,6 @@ void VectorRun::resolveSource(int index, const OperandCode &code,
 }
 
 // ---------------------------------------------------------------- running
-
-int64_t VectorRun::ready() const {
-  int64_t upTo = stepCount;
-  for (const Source &source : sources)
-    if (source.receives())
-      upTo = std::min(upTo, (source.firstStep / source.group +
-                             int64_t(source.elements.size())) *
-                                source.group);
-  return std::max<int64_t>(0, upTo - stepsDone);
-}
 
 void VectorRun::run(Memory &memory, int64_t count,
                     std::vector<uint32_t> &sent) {

@@ -30,8 +30,7 @@ public:
   /// A fabric source: words in, elements kept until they are used.
   struct Source {
     int color = -1;
-    int64_t group = 1;  ///< steps that share an element
-    int64_t needed = 0; ///< elements still to come
+    int64_t group = 1; ///< steps that share an element
     bool paired = false;
     // Of each period of `total` words, `used` from `offset` on are taken.
     bool windowed = false;
@@ -40,18 +39,24 @@ public:
     int64_t firstStep = 0;
 
     bool receives() const { return color >= 0; }
-    /// Words that it still takes, including those it drops.
-    int64_t wordsLeft() const {
-      return windowed ? words - position : (paired ? (needed + 1) / 2 : needed);
+    /// Whether a step takes a word.
+    bool needsWord(int64_t step) const {
+      return receives() &&
+             step / group - firstStep / group >= int64_t(elements.size());
     }
-    /// A word that was received.
-    void accept(uint32_t word);
+    /// Whether the next word is one to drop.
+    bool outside() const {
+      if (!windowed || position == words)
+        return false;
+      const int64_t phase = position % total;
+      return phase < offset || phase >= offset + used;
+    }
+    /// A word that is used. `half`: of a pair only the first element.
+    void accept(uint32_t word, bool half);
   };
 
   int64_t steps() const { return stepCount; }
   int64_t done() const { return stepsDone; }
-  /// Steps that can be taken with the elements at hand.
-  int64_t ready() const;
   /// Takes `count` ready steps; what is sent is appended to `sent`, words as
   /// on the wire. The last word may wait for the second half of a pair.
   void run(Memory &memory, int64_t count, std::vector<uint32_t> &sent);
@@ -77,7 +82,8 @@ private:
 
   [[noreturn]] void fail(ErrorClass errorClass, const std::string &what) const;
   void resolve(Operand &operand, const OperandCode &from, Bindings bindings);
-  void resolveSource(int index, const OperandCode &from, Bindings bindings);
+  void resolveSource(const program::Machine &machine, int index,
+                     const OperandCode &from, Bindings bindings);
   int64_t address(const Operand &operand, const int64_t *index) const;
   void requireWritten(Memory &memory, const Operand &operand, int64_t at,
                       int64_t stride, int64_t count) const;
@@ -105,9 +111,6 @@ private:
   uint32_t half = 0; ///< first of a pair
   bool halfFull = false;
 };
-
-/// Wavelets carry what they hold; a half-filled pair is told apart.
-inline constexpr uint8_t halfFilled = 0x80;
 
 } // namespace wsec::runtime::tasks
 

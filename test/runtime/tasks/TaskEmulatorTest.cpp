@@ -6,6 +6,7 @@
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/TaskProgram.h"
 
+#include <algorithm>
 #include <gtest/gtest.h>
 
 namespace wsec::runtime::test {
@@ -356,21 +357,19 @@ TEST(TaskEmulatorTest, MicrothreadBusyOrQueued) {
   }
 }
 
-TEST(TaskEmulatorTest, WhoSendsFirstIsLeftToTheSteppingEngine) {
+TEST(TaskEmulatorTest, TwoMicrothreadsSendOneColorInTurns) {
   Row row(2);
   TaskBody send = row.pe(0).body(0);
   send.add(Opcode::Mov, {20}, ints(0), immediate(1)).thread = 2;
   send.add(Opcode::Mov, {20}, ints(0), immediate(2)).thread = 3;
-  row.pe(1).body(0);
+  TaskClass last = row.pe(1);
+  const uint16_t v = last.typed("v", ElementType::I32, 40);
+  last.body(0).add(Opcode::Mov, {40}, memory(v, {1}), ints(0));
   row.launch(0);
-  const program::Program &program = row.finish();
-  TensorHost host;
-  try {
-    TaskEmulator(program).run(host);
-    FAIL();
-  } catch (const Error &error) {
-    EXPECT_NE(error.message().find("--engine=wavelet"), std::string::npos);
-  }
+  const Ints result = run(row, row.result("v", 40, 1));
+  EXPECT_EQ(std::count(result.begin(), result.end(), 1), 20);
+  EXPECT_NE(std::find(result.begin(), result.begin() + 20, 2),
+            result.begin() + 20);
 }
 
 TEST(TaskEmulatorTest, UninitialisedRead) {

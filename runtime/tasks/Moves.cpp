@@ -1,0 +1,370 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How words move. A word leaves a router when it has come, when the one before
+// it is gone and when there is room for it; the room is that of the whole way
+// to the next station, whose words were taken at known times or are still
+// there.
+#include "runtime/program/Errors.h"
+#include "runtime/tasks/Network.h"
+#include "runtime/tasks/Ports.h"
+
+#include <algorithm>
+
+namespace wsec::runtime::tasks {
+
+using program::Port;
+
+// ---------------------------------------------------------------- PEs
+
+Cycle Network::roomAt(const Station &outbox, int64_t further) const {
+  const int64_t before = outbox.delivered + further - outbox.depth;
+  if (before < 0)
+    return 0;
+  return before < outbox.consumed ? outbox.taken.at(before) + 1 : never;
+}
+
+void Network::send(Station &outbox, const Word &word) {
+  outbox.queue.push(word);
+  Word &sent = outbox.queue.back();
+  // Nothing overtakes, even if it was underway for a shorter time.
+  sent.ready = std::max(sent.ready, outbox.lastReady + 1);
+  outbox.lastReady = sent.ready;
+  ++outbox.delivered;
+  start(outbox);
+}
+
+Word Network::receive(Station &inbox, Cycle when) {
+  const Word word = inbox.queue.front();
+  take(inbox, when);
+  settle();
+  return word;
+}
+
+void Network::advanceSwitch(Station &outbox, Cycle when) {
+  if (outbox.node < 0)
+    return;
+  if (!outbox.queue.empty()) {
+    ++outbox.queue.back().advances;
+    return;
+  }
+  const auto node = uint32_t(outbox.node);
+  if (nodes[node].state.advance())
+    moved(node, outbox.lastTaken >= when ? outbox.lastTaken + 1 : when);
+  settle();
+}
+
+void Network::setRoute(int pe, int color, Port receive, uint8_t transmit,
+                       Cycle when) {
+  const uint32_t node = nodeAt(pe, color);
+  nodes[node].state.set(receive, transmit);
+  moved(node, when);
+  settle();
+}
+
+// ---------------------------------------------------------------- work
+
+void Network::start(Station &station) {
+  // Stations never move in memory; their numbers are those of the deque.
+  if (station.kind == Station::Outbox)
+    enqueue(outboxes[station.color][size_t(station.pe)] - 1);
+  else
+    enqueue(gateAt(station.pe, station.color, station.port));
+  settle();
+}
+
+void Network::enqueue(uint32_t station) {
+  if (stations[station].queued)
+    return;
+  stations[station].queued = true;
+  work.push_back(station);
+}
+
+void Network::settle() {
+  if (working)
+    return;
+  working = true;
+  while (!work.empty()) {
+    const uint32_t station = work.back();
+    work.pop_back();
+    stations[station].queued = false;
+    while (passFront(station))
+      ;
+  }
+  working = false;
+}
+
+void Network::take(Station &station, Cycle when) {
+  station.queue.pop();
+  station.taken.add(when);
+  station.lastTaken = when;
+  ++station.consumed;
+  lastMove = std::max(lastMove, when);
+  if (std::exchange(station.senderWaits, false))
+    agenda.enter(when + 1, uint32_t(station.pe));
+  for (uint32_t waiter : station.waiters)
+    enqueue(waiter);
+  station.waiters.clear();
+}
+
+/// A switch has another position.
+void Network::moved(uint32_t index, Cycle since) {
+  Node &node = nodes[index];
+  node.since = since;
+  for (uint32_t station : node.dependents)
+    stations[station].way->valid = false;
+  node.dependents.clear();
+  for (uint32_t station : node.stations)
+    enqueue(station);
+}
+
+// ---------------------------------------------------------------- one word
+
+/// The word of a station that must have been taken before one more can start
+/// on a way with room for `wire` words before the last router; negative: none.
+int64_t Network::heldUpBy(const Station &to, int64_t wire) const {
+  if (to.filter < 0)
+    return to.delivered - wire - to.depth;
+  // What is dropped takes no room beyond the last router.
+  const RampFilter &filter = filters[size_t(to.filter)];
+  const int64_t passing = filter.arrived - wire;
+  if (passing < 0)
+    return -1;
+  const int64_t kept =
+      passing == 0
+          ? 0
+          : filter.keptUpTo[size_t(passing - 1) % filter.keptUpTo.size()];
+  return kept - to.depth;
+}
+
+/// Whether there is room for a word at all ends, and from when on. If not, the
+/// station is looked at again when more has been taken.
+bool Network::credit(uint32_t index, Way &way, Cycle &when) {
+  for (const Way::End &end : way.ends) {
+    Station &to = stations[end.to];
+    if (to.kind == Station::EastEdge)
+      continue;
+    const int64_t before = heldUpBy(to, end.wire);
+    if (before < 0)
+      continue;
+    if (before >= to.consumed) {
+      if (!std::count(to.waiters.begin(), to.waiters.end(), index))
+        to.waiters.push_back(index);
+      return false;
+    }
+    when = std::max(when, to.taken.at(before) + end.stages);
+  }
+  return true;
+}
+
+/// Whether all links that begin at the first router are free in a cycle.
+bool Network::slotsFree(const Way &way, Cycle when) const {
+  return std::all_of(
+      way.links.begin(), way.links.end(), [&](const Way::Link &link) {
+        return link.distance > 0 ||
+               shared[size_t(link.link)].slots.next(when) == when;
+      });
+}
+
+/// Finds room on links that several colors use: in the same cycle on all that
+/// begin at the first router, one after the other later on.
+Cycle Network::takeSlots(Way &way, Cycle when) {
+  const Cycle wanted = when;
+  while (!slotsFree(way, when))
+    ++when;
+  for (Way::Link &link : way.links) {
+    const Cycle undelayed = when + link.distance;
+    const Cycle before =
+        link.before < 0 ? 0 : way.links[size_t(link.before)].delay;
+    SharedLink &its = shared[size_t(link.link)];
+    const Cycle slot = its.slots.next(undelayed + before);
+    link.delay = slot - undelayed;
+    its.slots.take(slot, agenda.now());
+    if (link.delay > before || (link.distance == 0 && when > wanted))
+      contend(its);
+  }
+  return when;
+}
+
+// ---------------------------------------------------------------- turns
+
+/// Two colors have met on a link: from now on words wait for their turn in
+/// front of it.
+void Network::contend(SharedLink &link) {
+  if (std::exchange(link.contended, true))
+    return;
+  for (uint32_t station : link.users)
+    stations[station].way->valid = false;
+  link.users.clear();
+}
+
+void Network::schedule(int pe, Cycle when) {
+  Turns &turns = turnsAt[pe];
+  if (turns.wakes <= when)
+    return;
+  turns.wakes = when;
+  agenda.enterLate(when, uint32_t(pe));
+}
+
+/// Whether the oldest word of a station that could move at `when` may do so
+/// now. If not, its router is looked at again.
+bool Network::takesTurn(uint32_t index, Cycle when) {
+  const Station &from = stations[index];
+  std::vector<uint32_t> &known = turnsAt[from.pe].stations;
+  if (!std::count(known.begin(), known.end(), index)) {
+    known.push_back(index);
+    std::sort(known.begin(), known.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(stations[a].color, a) < std::pair(stations[b].color, b);
+    });
+  }
+  const Cycle now = agenda.now();
+  if (turning == from.pe && when <= now) {
+    if (slotsFree(*from.way, now))
+      return true;
+    when = now + 1;
+  }
+  schedule(from.pe, when);
+  return false;
+}
+
+/// Lets a word of each color pass, beginning with the one after the color that
+/// was first to move the last time.
+void Network::stepRouter(int pe) {
+  Turns &turns = turnsAt[pe];
+  if (turns.wakes > agenda.now())
+    return;
+  turns.wakes = never;
+  const std::vector<uint32_t> asked = turns.stations;
+  bool moved = false;
+  int next = turns.first;
+  for (bool below : {false, true})
+    for (uint32_t index : asked) {
+      const int color = stations[index].color;
+      if ((color < turns.first) != below)
+        continue;
+      turning = pe;
+      const bool passed = passFront(index);
+      turning = -1;
+      if (passed)
+        enqueue(index);
+      if (passed && !std::exchange(moved, true))
+        next = color + 1;
+    }
+  turns.first = next;
+  settle();
+}
+
+// ---------------------------------------------------------------- one step
+
+void Network::deliver(uint32_t index, Word word, Cycle ready) {
+  Station &to = stations[index];
+  word.ready = std::max(ready, to.lastReady + 1);
+  word.advances = 0;
+  lastMove = std::max(lastMove, word.ready - ramp);
+  if (to.kind == Station::EastEdge)
+    return east(coordinate(to.pe).y, to.color, word);
+  if (to.kind == Station::Inbox) {
+    if (word.control ? word.task < 0
+                     : to.filter >= 0 &&
+                           !filters[size_t(to.filter)].passes(word.payload))
+      return;
+    if (std::exchange(to.listens, false))
+      agenda.enter(word.ready, uint32_t(to.pe));
+  } else {
+    enqueue(index);
+  }
+  to.lastReady = word.ready;
+  ++to.delivered;
+  to.queue.push(word);
+}
+
+/// A control wavelet passes a router at `when`, is acted upon, and goes on.
+void Network::routeControl(int pe, int color, Word word, Cycle when) {
+  const uint8_t ports = transmits(pe, color);
+  auto found = nodeOf.find(placeKey(pe, color, Port::Ramp));
+  if (found != nodeOf.end()) {
+    Switch &state = nodes[found->second].state;
+    const Switch before = state;
+    word.commands = state.act(word.commands);
+    if (before.position != state.position || before.closed != state.closed)
+      moved(found->second, when + 1);
+  } else if (rule(pe, color)->pop() == program::PopMode::Always) {
+    word.commands >>= commandBits;
+  }
+  for (int i = 0; i < 5; ++i) {
+    const auto port = Port(i);
+    if (!(ports >> i & 1))
+      continue;
+    if (port == Port::Ramp) {
+      deliver(inboxAt(pe, color), word, when + ramp);
+      continue;
+    }
+    const Coordinate next = neighbour(coordinate(pe), port);
+    if (next.x < 0 || next.x >= meshWidth || next.y < 0 || next.y >= meshHeight)
+      continue; // It ends here: the host takes no control wavelets.
+    const int at = index(next);
+    if (stops(at, color, opposite(port)))
+      deliver(gateAt(at, color, opposite(port)), word, when + hop);
+    else
+      routeControl(at, color, word, when + hop);
+  }
+}
+
+/// Lets the oldest word of a station pass its router. False: it cannot, yet.
+bool Network::passFront(uint32_t index) {
+  Station &from = stations[index];
+  if (from.queue.empty() && (from.kind != Station::WestEdge || !west(from)))
+    return false;
+  Cycle when = std::max(from.queue.front().ready, from.lastTaken + 1);
+  if (from.node >= 0) {
+    const Node &node = nodes[size_t(from.node)];
+    if (node.state.closed || node.state.receive != from.port)
+      return false;
+    when = std::max(when, node.since);
+  }
+  if (!from.way || !from.way->valid)
+    trace(index);
+  Way &way = *from.way;
+  if (!credit(index, way, when) || (way.timed && !takesTurn(index, when)))
+    return false;
+  when = takeSlots(way, way.timed ? agenda.now() : when);
+  const Word word = from.queue.front();
+  take(from, when);
+  if (word.control) {
+    routeControl(from.pe, from.color, word, when);
+  } else {
+    for (const Way::Passage &by : way.passages)
+      observer->passed(by.pe, by.port, from.color, 1, Time(when + by.distance),
+                       Time(when + by.distance));
+    for (const Way::End &end : way.ends) {
+      const Cycle delay = end.link < 0 ? 0 : way.links[size_t(end.link)].delay;
+      deliver(end.to, word,
+              std::max(when, end.notBefore) + delay + end.latency);
+    }
+  }
+  for (int i = 0; i < word.advances; ++i)
+    if (from.node >= 0 && nodes[size_t(from.node)].state.advance())
+      moved(uint32_t(from.node), when + 1);
+  return true;
+}
+
+std::vector<std::string> Network::describeQueues(int pe) const {
+  std::vector<std::string> lines;
+  for (const Station &station : stations)
+    if (station.pe == pe && !station.queue.empty())
+      lines.push_back(
+          "color " + std::to_string(station.color) + ": " +
+          std::to_string(station.queue.size()) +
+          (station.kind == Station::Inbox ? " for the PE" : " at the router"));
+  std::sort(lines.begin(), lines.end());
+  return lines;
+}
+
+std::vector<const Station *> Network::leftOver() const {
+  std::vector<const Station *> result;
+  for (const Station &station : stations)
+    if (!station.queue.empty())
+      result.push_back(&station);
+  return result;
+}
+
+} // namespace wsec::runtime::tasks
