@@ -78,11 +78,6 @@ private:
   std::string report;
 };
 
-/// Of `names` those that look most like `wanted`, as ": 'a', 'b'"; or that
-/// there are none. For messages.
-std::string nearestNames(const std::string &wanted,
-                         std::vector<std::string> names);
-
 } // namespace wsec::runtime
 
 #endif // RUNTIME_OBSERVE_PROBE_H

@@ -167,8 +167,7 @@ Json routesJson(const program::Program &program) {
       color = {{"color", rule->color()}, {"pes", 0}, {"rules", Json::array()}};
     color["pes"] = color["pes"].get<int64_t>() + rectSize(*rule->rect());
     color["rules"].push_back(describeRect(*rule->rect()) + ": " +
-                             program::EnumNamePort(rule->receive()) + " -> " +
-                             portsOf(rule->transmit()) + switchOf(*rule));
+                             describeRule(*rule));
   }
   Json routes = Json::array();
   for (auto &[number, color] : colors)
@@ -264,6 +263,11 @@ Json launchesJson(const program::Program &program) {
 }
 
 } // namespace
+
+std::string describeRule(const program::RouteRule &rule) {
+  return std::string(program::EnumNamePort(rule.receive())) + " -> " +
+         portsOf(rule.transmit()) + switchOf(rule);
+}
 
 Json summarize(const program::Program &program) {
   Json json = {{"model", text(program.model())},

@@ -16,6 +16,9 @@ using Json = nlohmann::ordered_json;
 /// Everything has a name in it; code and scalars are there by size and digest.
 Json summarize(const program::Program &program);
 
+/// What a router does with a color: "West -> Ramp+East, switch [...]".
+std::string describeRule(const program::RouteRule &rule);
+
 } // namespace wsec::inspect
 
 #endif // TOOLS_WSE_INSPECT_SUMMARY_H

@@ -58,6 +58,18 @@ class WseInspectTest(unittest.TestCase):
         self.assertEqual([t["name"] for t in summary["tensors"]], ["x", "w", "y"])
         self.assertEqual(summary["memory"]["pes"], 1)
 
+    def test_places(self):
+        text = self.run_tool("sram", self.program)
+        self.assertRegex(text, r"\n +\d+ +12  sum +F32   0\n")
+        its = json.loads(self.run_tool("sram", self.program, "--json"))["classes"][0]
+        self.assertEqual([b["launches"] for b in its["buffers"]], [[[0, 0]]])
+        self.assertIn("run by class 'all': x 0, y 0",
+                      self.run_tool("where", self.program, "negate"))
+        self.assertIn("there is 'negate'",
+                      self.run_tool("where", self.program, "negative", code=1))
+        self.assertIn("PE (0, 0): class 'all'", self.run_tool("at", self.program, "0,0"))
+        self.assertIn("outside of the mesh", self.run_tool("at", self.program, "1,0", code=1))
+
     def test_diff(self):
         self.assertEqual(self.run_tool("diff", self.program, self.program), "")
         self.assertEqual(

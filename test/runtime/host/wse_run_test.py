@@ -72,6 +72,31 @@ class WseRunTest(unittest.TestCase):
         subprocess.run([sys.executable, CHECK_REPORT, self.folder / "r.json"], check=True,
                        stdout=subprocess.DEVNULL)
 
+    def test_looking_inside(self):
+        folder = self.folder.resolve()
+        for engine in ("burst", "wavelet"):
+            out, _ = self.run_tool("--input", "x=x.npy", "--quiet", f"--engine={engine}",
+                                   "--peek=0,0", "--trace=t.json", "--counters=c.json",
+                                   "--counters=c.png")
+            self.assertRegex(out, "at the end, cycle [0-9]+\nPE \\(0, 0\\), class 'all'\n"
+                                  "  at rest\n")
+            self.assertIn("buffer  'sum', 3 x F32 at", out)
+            self.assertIn("    [0] 1 3 5\n", out)
+            for check, file in (("check_counters.py", "c.json"), ("check_trace.py", "t.json")):
+                subprocess.run([sys.executable, CHECK_REPORT.parent / check, folder / file],
+                               check=True, stdout=subprocess.DEVNULL)
+            counters = json.loads((folder / "c.json").read_text())
+            self.assertEqual(counters["maps"]["words_received"]["total"], 6)
+            self.assertEqual(counters["streams"][0]["words"], 6)
+            self.assertEqual((folder / "c.png").read_bytes()[:4], b"\x89PNG")
+        out, _ = self.run_tool("--input", "x=x.npy", "--until=launch:0")
+        self.assertEqual(out, "stopped before launch 0 (kernel 'negate'), cycle 0\n"
+                              "  color 0: words wait for the PE at PE (0, 0)\n")
+        _, err = self.run_tool("--input", "x=x.npy", "--peek=0,0:sun", code=2)
+        self.assertIn("has no buffer 'sun'; there is 'sum'", err)
+        _, err = self.run_tool("--input", "x=x.npy", "--trace=missing/t.json", code=1)
+        self.assertIn("IoError: ", err)
+
     def test_quiet(self):
         self.assertEqual(self.run_tool("--input", "x=x.npy", "--quiet"), ("", ""))
 
