@@ -146,7 +146,9 @@ private:
 
   // ---- for observers
 
-  double cycle() const override { return double(wafer.agenda.now()); }
+  double cycle() const override {
+    return std::max(0.0, double(wafer.agenda.now()));
+  }
   const ClassCode *code(int pe) const override {
     const int index = classOf[size_t(pe)];
     return index < 0 ? nullptr : &classes[size_t(index)];
