@@ -2,12 +2,12 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/CodeChecker.h"
 #include "runtime/program/HostChecker.h"
+#include "runtime/program/MachineChecker.h"
 #include "runtime/program/RectSet.h"
 #include "runtime/program/StatementChecker.h"
 #include "runtime/program/Where.h"
 
 #include <algorithm>
-#include <cmath>
 
 namespace wsec::runtime {
 
@@ -16,75 +16,6 @@ namespace {
 std::string peName(std::pair<int32_t, int32_t> pe) {
   return "PE (" + std::to_string(pe.first) + ", " + std::to_string(pe.second) +
          ")";
-}
-
-/// Numbers that say how much a PE or router holds.
-void checkLimits(const program::Machine &machine) {
-  Where where{nullptr, "machine"};
-  auto require = [&](bool holds, const char *what) {
-    if (!holds)
-      throw badProgram(where, what);
-  };
-  constexpr int largest = 1 << 16;
-  auto sensible = [&](int number) { return number >= 1 && number <= largest; };
-  require(sensible(machine.router_buffer_words()),
-          "routers buffer an impossible number of words");
-  for (const auto *queues :
-       {machine.input_queue_words(), machine.output_queue_words()}) {
-    require(queues && queues->size() >= 1 && queues->size() <= 256,
-            "a PE has an impossible number of queues");
-    for (int words : *queues)
-      require(sensible(words), "a queue has an impossible size");
-  }
-  require(machine.switch_positions() >= 1 && machine.switch_positions() <= 256,
-          "switches have an impossible number of positions");
-  require(sensible(machine.control_commands()),
-          "control wavelets hold an impossible number of commands");
-  require(machine.local_tasks() >= 1 && machine.local_tasks() <= 256 &&
-              machine.control_tasks() >= 1 && machine.control_tasks() <= 256,
-          "a PE has an impossible number of tasks");
-}
-
-void checkMachine(const program::Machine &machine) {
-  Where where{nullptr, "machine"};
-  auto require = [&](bool holds, const char *what) {
-    if (!holds)
-      throw badProgram(where, what);
-  };
-  require(machine.width() >= 1 && machine.width() <= largestMeshSide &&
-              machine.height() >= 1 && machine.height() <= largestMeshSide &&
-              int64_t(machine.width()) * machine.height() <= largestMeshPEs,
-          "the mesh has an impossible size");
-  require(machine.width() <= machine.fabric_width() &&
-              machine.height() <= machine.fabric_height(),
-          "the mesh is larger than the fabric");
-  require(machine.sram_bytes() > 0 && machine.runtime_bytes() >= 0,
-          "the SRAM has an impossible size");
-  require(machine.colors() >= 1 && machine.colors() <= 256 &&
-              machine.reserved_colors() >= 0 &&
-              machine.reserved_colors() < machine.colors(),
-          "no color is usable");
-  require(machine.microthreads() >= 0 && machine.microthreads() <= 8,
-          "a PE has 0 to 8 microthreads");
-  require(machine.lanes() >= 1, "there are no lanes");
-  require(machine.hop_cycles() >= 0 && machine.ramp_cycles() >= 0 &&
-              machine.store_latency_cycles() >= 0,
-          "a latency is negative");
-  for (double rate :
-       {machine.clock_ghz(), machine.copy_rate(), machine.add_rate(),
-        machine.fmac_rate(), machine.copy_rate_16(), machine.add_rate_16(),
-        machine.fmac_rate_16(), machine.reduce_rate()})
-    require(std::isfinite(rate) && rate > 0, "a rate is not positive");
-  for (double cycles :
-       {machine.vector_setup(), machine.copy_setup(), machine.axpy_setup(),
-        machine.dot_setup(), machine.result_latency(), machine.map_overhead(),
-        machine.loop_overhead(), machine.task_overhead(),
-        machine.function_cycles(), machine.divide_cycles(),
-        machine.scalar_cycles(), machine.load_cycles(), machine.store_cycles(),
-        machine.branch_taken(), machine.branch_not_taken(),
-        machine.async_issue(), double(machine.turn_cycles())})
-    require(std::isfinite(cycles) && cycles >= 0, "a cost is negative");
-  checkLimits(machine);
 }
 
 void checkRect(const program::Rect &rect, const program::Machine &machine,

@@ -349,7 +349,8 @@ void StatementChecker::checkInstruction(const Instruction &instruction,
     throw badProgram(where, "has the unknown operation " +
                                 std::to_string(int(instruction.op())));
   int microthreads = context.machine.microthreads();
-  if (instruction.thread() >= microthreads)
+  constexpr int none = -1;
+  if (instruction.thread() >= microthreads || instruction.thread() < none)
     throw badProgram(where, "runs on microthread " +
                                 std::to_string(instruction.thread()) +
                                 ", a PE has " + std::to_string(microthreads));

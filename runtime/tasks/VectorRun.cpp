@@ -126,6 +126,8 @@ void VectorRun::resolveSource(const program::Machine &machine, int index,
 
 void VectorRun::run(Memory &memory, int64_t count,
                     std::vector<uint32_t> &sent) {
+  if (total == 0)
+    return;
   // Elements in lexicographic order, a row of the innermost extent at a time.
   int64_t position = stepsDone * inner;
   int64_t left = count * inner;

@@ -246,6 +246,27 @@ inline uint64_t programEnd(const std::vector<uint8_t> &file) {
          containerHeaderBytes;
 }
 
+/// Whether the tables of the program in a file verify.
+inline bool tablesVerify(const std::vector<uint8_t> &file) {
+  const uint64_t end = programEnd(file);
+  if (end <= containerHeaderBytes)
+    return false;
+  const uint64_t size = end - containerHeaderBytes;
+  flatbuffers::Verifier verifier(file.data() + containerHeaderBytes, size, 64,
+                                 flatbuffers::uoffset_t(size + 1024));
+  return program::VerifyProgramBuffer(verifier);
+}
+
+/// Puts right the code sizes that classes state; the tables must verify.
+inline void mendCodeBytes(std::vector<uint8_t> &file) {
+  const auto *program = program::GetProgram(file.data() + containerHeaderBytes);
+  for (const program::PEClass *peClass : *program->classes())
+    reinterpret_cast<flatbuffers::Table *>(
+        const_cast<program::PEClass *>(peClass))
+        ->SetField(program::PEClass::VT_CODE_BYTES,
+                   uint32_t(codeBytes(*peClass)), 0u);
+}
+
 /// 0, 1, 2, ...
 inline std::vector<float> countUp(size_t count) {
   std::vector<float> words(count);

@@ -24,7 +24,14 @@ static Bytes mutateFor(FuzzTarget &target, const Bytes &bytes, Random &random) {
     return bytes;
   if (target.text())
     return mutateText(bytes, random);
-  return mutate(bytes, target.interesting(bytes), random);
+  const uint64_t size = target.interesting(bytes);
+  if (random.below(2) == 0 || !target.isSound(bytes))
+    return mutate(bytes, size, random);
+  Bytes changed = mutateSoundly(bytes, size, random, [&](const Bytes &input) {
+    return target.isSound(input);
+  });
+  target.mend(changed);
+  return changed;
 }
 
 #ifdef WSEC_FUZZ

@@ -37,6 +37,11 @@ public:
   virtual uint64_t interesting(const Bytes &input) { return input.size(); }
   /// Whether inputs are lines of text.
   virtual bool text() const { return false; }
+  /// Half of the mutations keep an input sound, so that more of it is reached
+  /// than the first check: all changes that make it unsound are undone, and
+  /// `mend` puts right what follows from the others (sizes, sums).
+  virtual bool isSound(const Bytes &) const { return true; }
+  virtual void mend(Bytes &) const {}
   /// Tries an input; says in a few words how it ended, the same words for the
   /// same kind of end. Aborts where a bug shows otherwise.
   virtual std::string run(Bytes input, const std::string &folder) = 0;

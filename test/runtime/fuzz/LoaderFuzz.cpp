@@ -24,6 +24,10 @@ public:
   uint64_t interesting(const wsec::test::Bytes &file) override {
     return programEnd(file);
   }
+  bool isSound(const wsec::test::Bytes &file) const override {
+    return tablesVerify(file);
+  }
+  void mend(wsec::test::Bytes &file) const override { mendCodeBytes(file); }
   std::string run(wsec::test::Bytes file, const std::string &folder) override {
     try {
       auto loaded = LoadedProgram::fromBytes(std::move(file), folder);

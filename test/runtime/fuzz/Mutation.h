@@ -35,39 +35,60 @@ private:
   uint64_t state;
 };
 
+/// Changes one place among the first `size` bytes of `file`.
+inline void mutateOnce(std::vector<uint8_t> &file, uint64_t size,
+                       Random &random) {
+  // Values at the edges of what fields can hold.
+  constexpr uint8_t edges[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
+  uint64_t at = random.below(size);
+  switch (random.below(5)) {
+  case 0:
+    file[at] ^= uint8_t(1 << random.below(8));
+    break;
+  case 1:
+    file[at] = uint8_t(random.next());
+    break;
+  case 2:
+    file[at] = edges[random.below(sizeof(edges))];
+    break;
+  case 3: // a whole aligned field
+    for (uint64_t byte = at & ~3ull; byte < (at & ~3ull) + 4; ++byte)
+      if (byte < size)
+        file[byte] = edges[random.below(sizeof(edges))];
+    break;
+  case 4: // a piece from elsewhere
+    for (uint64_t byte = 0, from = random.below(size); byte < 8; ++byte)
+      if (at + byte < size && from + byte < size)
+        file[at + byte] = file[from + byte];
+    break;
+  }
+}
+
 /// Changes one to four places among the first `size` bytes of `file`; now and
 /// then cuts the file off.
 inline std::vector<uint8_t> mutate(std::vector<uint8_t> file, uint64_t size,
                                    Random &random) {
-  // Values at the edges of what fields can hold.
-  constexpr uint8_t edges[] = {0x00, 0x01, 0x7f, 0x80, 0xff};
-  uint64_t changes = 1 + random.below(4);
-  for (uint64_t i = 0; i < changes; ++i) {
-    uint64_t at = random.below(size);
-    switch (random.below(5)) {
-    case 0:
-      file[at] ^= uint8_t(1 << random.below(8));
-      break;
-    case 1:
-      file[at] = uint8_t(random.next());
-      break;
-    case 2:
-      file[at] = edges[random.below(sizeof(edges))];
-      break;
-    case 3: // a whole aligned field
-      for (uint64_t byte = at & ~3ull; byte < (at & ~3ull) + 4; ++byte)
-        if (byte < size)
-          file[byte] = edges[random.below(sizeof(edges))];
-      break;
-    case 4: // a piece from elsewhere
-      for (uint64_t byte = 0, from = random.below(size); byte < 8; ++byte)
-        if (at + byte < size && from + byte < size)
-          file[at + byte] = file[from + byte];
-      break;
-    }
-  }
+  for (uint64_t i = 0, changes = 1 + random.below(4); i < changes; ++i)
+    mutateOnce(file, size, random);
   if (random.below(50) == 0)
     file.resize(random.below(file.size()));
+  return file;
+}
+
+/// Changes one to four places such that `isSound` holds after each change.
+template <class Predicate>
+std::vector<uint8_t> mutateSoundly(std::vector<uint8_t> file, uint64_t size,
+                                   Random &random, Predicate isSound) {
+  constexpr int attempts = 20;
+  for (uint64_t i = 0, changes = 1 + random.below(4); i < changes; ++i)
+    for (int attempt = 0; attempt < attempts; ++attempt) {
+      std::vector<uint8_t> changed = file;
+      mutateOnce(changed, size, random);
+      if (changed == file || !isSound(changed))
+        continue;
+      file = std::move(changed);
+      break;
+    }
   return file;
 }
 

@@ -6,6 +6,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace wsec::runtime {
 namespace {
 
@@ -67,12 +69,35 @@ TEST_F(CheckerTest, CodeSize) {
 
 TEST_F(CheckerTest, MeshLargerThanFabric) {
   source().machine->fabric_width = 5;
-  expectRefused("BadProgram: machine: the mesh is larger than the fabric");
+  expectRefused(
+      "BadProgram: machine: fabric_width is 5, expected a number from 6 to "
+      "2147483647");
 }
 
 TEST_F(CheckerTest, RateOfZero) {
   source().machine->fmac_rate = 0;
-  expectRefused("BadProgram: machine: a rate is not positive");
+  expectRefused("BadProgram: machine: fmac_rate is 0, expected a number from "
+                "1e-06 to 1e+06");
+}
+
+TEST_F(CheckerTest, RateThatIsNoNumber) {
+  source().machine->add_rate = std::numeric_limits<double>::quiet_NaN();
+  expectRefused("BadProgram: machine: add_rate is nan, expected a number from "
+                "1e-06 to 1e+06");
+}
+
+/// A time that no cycle counter holds would make the engines count wrong.
+TEST_F(CheckerTest, CostBeyondAllTime) {
+  source().machine->loop_overhead = 1e60;
+  expectRefused("BadProgram: machine: loop_overhead is 1e+60, expected a "
+                "number from 0 to 1e+06");
+}
+
+TEST_F(CheckerTest, MeshOfTooManyPEs) {
+  source().machine->width = source().machine->fabric_width = 1 << 14;
+  source().machine->height = source().machine->fabric_height = 1 << 14;
+  expectRefused("BadProgram: machine: the mesh has 16384x16384 PEs, at most "
+                "4194304 are supported");
 }
 
 // ------------------------------------------------------------------- routes
@@ -221,6 +246,12 @@ TEST_F(CheckerTest, UnknownMicrothread) {
   receive().thread = 8;
   expectRefused("BadProgram: class 'west', routine 0, statement 0: runs on "
                 "microthread 8, a PE has 8");
+}
+
+TEST_F(CheckerTest, MicrothreadBelowNone) {
+  receive().thread = -128;
+  expectRefused("BadProgram: class 'west', routine 0, statement 0: runs on "
+                "microthread -128, a PE has 8");
 }
 
 TEST_F(CheckerTest, AwaitsUnknownMicrothread) {

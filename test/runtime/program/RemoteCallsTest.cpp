@@ -147,35 +147,44 @@ TEST_F(CommandColorTest, Copies) {
 
 TEST_F(RemoteCallsTest, NoQueues) {
   source().machine->output_queue_words.clear();
-  expectRefused("BadProgram: machine: a PE has an impossible number of queues");
+  expectRefused(
+      "BadProgram: machine: the number of output_queue_words is 0, expected a "
+      "number from 1 to 256");
 }
 
 TEST_F(RemoteCallsTest, QueueOfNoWords) {
   source().machine->input_queue_words[3] = 0;
-  expectRefused("BadProgram: machine: a queue has an impossible size");
+  expectRefused(
+      "BadProgram: machine: input_queue_words[3] is 0, expected a number from "
+      "1 to 65536");
 }
 
 TEST_F(RemoteCallsTest, RouterWithoutBuffer) {
   source().machine->router_buffer_words = 0;
-  expectRefused("BadProgram: machine: routers buffer an impossible number of "
-                "words");
+  expectRefused(
+      "BadProgram: machine: router_buffer_words is 0, expected a number from 1 "
+      "to 65536");
 }
 
 TEST_F(RemoteCallsTest, SwitchWithoutPositions) {
   source().machine->switch_positions = 0;
   expectRefused(
-      "BadProgram: machine: switches have an impossible number of positions");
+      "BadProgram: machine: switch_positions is 0, expected a number from 1 to "
+      "256");
 }
 
 TEST_F(RemoteCallsTest, ControlWithoutCommands) {
   source().machine->control_commands = 0;
-  expectRefused("BadProgram: machine: control wavelets hold an impossible "
-                "number of commands");
+  expectRefused(
+      "BadProgram: machine: control_commands is 0, expected a number from 1 "
+      "to 65536");
 }
 
 TEST_F(RemoteCallsTest, NoTasks) {
   source().machine->local_tasks = 300;
-  expectRefused("BadProgram: machine: a PE has an impossible number of tasks");
+  expectRefused(
+      "BadProgram: machine: local_tasks is 300, expected a number from 1 to "
+      "256");
 }
 
 TEST_F(RemoteCallsTest, TooManyPositions) {

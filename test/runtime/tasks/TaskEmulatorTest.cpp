@@ -110,6 +110,21 @@ TEST(TaskEmulatorTest, ScalarCode) {
   EXPECT_EQ(result[5], 31);
 }
 
+TEST(TaskEmulatorTest, InstructionsOfNoElements) {
+  Row row(1, false);
+  TaskClass pe = row.pe(0);
+  const uint16_t v = pe.typed("v", ElementType::I32, 3);
+  TaskBody body = pe.body(0);
+  body.add(Opcode::Mov, {3}, memory(v, {1}), immediate(4));
+  body.add(Opcode::Mov, {0}, memory(v, {1}), immediate(5));
+  body.add(Opcode::Add, {3, 0}, memory(v, {1, 1}), memory(v, {1, 1}),
+           immediate(5));
+  body.add(Opcode::Mov, {0, 3}, memory(v, {1, 1}), immediate(5)).thread = 1;
+  body.await(2);
+  row.launch(0);
+  EXPECT_EQ(run(row, row.result("v", 3, 0)), (Ints{4, 4, 4}));
+}
+
 TEST(TaskEmulatorTest, LocalTasksRunByIdWhenTheyAreNotBlocked) {
   Row row(1, false);
   TaskClass pe = row.pe(0);
