@@ -4,17 +4,19 @@
 # Fuzzes what reads files of strangers, led by coverage, under the address and
 # undefined-behaviour sanitizers. Usage: tools/fuzz.sh [SECONDS [TARGET ...]]
 #   SECONDS  for each target, 60 by default
-#   TARGET   LoaderFuzz EmulatorFuzz (the runtime; built in a minute or two),
-#            ImportFuzz PipelineFuzz (the compiler; ten minutes). Default: all.
-# Finds are left in build/fuzz/<target>-crash-*; a corpus grows in
-# build/fuzz/corpus. Exit code 1 if anything was found.
+#   TARGET   LoaderFuzz EmulatorFuzz WaveletFuzz (the runtime; four minutes of
+#            processor time to build), ImportFuzz PipelineFuzz (the compiler;
+#            eight). Default: all.
+# Seeds are programs of the tests, made with build/release. Finds are left in
+# build/fuzz/<target>-crash-*; a corpus grows in build/fuzz/corpus. Exit code 1
+# if anything was found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-case "${1:-}" in -h | --help) sed -n '4,12p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '4,13p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;; esac
 seconds=${1:-60}
 [ $# -gt 0 ] && shift
 targets=("$@")
-[ ${#targets[@]} -gt 0 ] || targets=(LoaderFuzz EmulatorFuzz ImportFuzz PipelineFuzz)
+[ ${#targets[@]} -gt 0 ] || targets=(LoaderFuzz EmulatorFuzz WaveletFuzz ImportFuzz PipelineFuzz)
 
 build=build/fuzz
 mkdir -p "$build"
@@ -30,33 +32,53 @@ configure() {
     -DPython3_EXECUTABLE="$PWD/.venv/bin/python" > "$2.log" 2>&1 || { cat "$2.log"; exit 1; }
 }
 
-# Models and programs that the tests know, as a first corpus.
+# seed_corpus FOLDER KIND: models and programs that the tests know. Kind: onnx,
+# mlir (at every level) or wafer (with their weights).
 seed_corpus() {
-  local corpus=$1
-  .venv/bin/python - "$corpus" "$2" <<'PYTHON'
+  .venv/bin/python - "$1" "$2" <<'PYTHON'
 import subprocess, sys, tempfile
 from pathlib import Path
 sys.path.insert(0, "test/e2e/models")
 import small_models
-corpus, target = Path(sys.argv[1]), sys.argv[2]
+corpus, kind = Path(sys.argv[1]), sys.argv[2]
+
+def wsec(*arguments):
+    subprocess.run(["build/release/bin/wsec", "--quiet", *arguments], check=True)
+
 with tempfile.TemporaryDirectory() as folder:
     for name in ("matmul", "perceptron", "attention"):
         path, _ = small_models.obtain(name, Path(folder))
-        if target == "ImportFuzz":
+        if kind == "onnx":
             (corpus / f"{name}.onnx").write_bytes(path.read_bytes())
-            continue
-        for phase in ("simplify", "select", "schedule", "lower"):
-            subprocess.run(["build/release/bin/wsec", path, "--mesh=4x3", f"--stop-after={phase}",
-                            "-o", corpus / f"{name}-{phase}.mlir", "--quiet"], check=True)
+        if kind == "wafer":
+            wsec(path, "--mesh=4x3", "--bundle", "-o", corpus / f"{name}.wafer")
+        if kind == "mlir":
+            for phase in ("simplify", "select", "schedule", "lower"):
+                wsec(path, "--mesh=4x3", f"--stop-after={phase}",
+                     "-o", corpus / f"{name}-{phase}.mlir")
+for path in sorted(Path("dialects/pe/tutorial").glob("*.mlir")):
+    if kind == "wafer":
+        wsec(path, "-o", corpus / f"{path.stem}.wafer")
+    if kind == "mlir":
+        (corpus / path.name).write_bytes(path.read_bytes())
+if kind == "mlir":
+    for path in sorted(Path("test/dialects").glob("*/*.mlir")):
+        (corpus / f"{path.parent.name}-{path.name}").write_bytes(path.read_bytes())
 PYTHON
-  [ "$2" = ImportFuzz ] || cp test/dialects/*/ops.mlir --backup=numbered -t "$corpus"
 }
+
+# What the sanitizers cannot know of MLIR's own library, which is not
+# instrumented: it fills containers and allocators that our side makes (and
+# whose free space our side poisons), and keeps some things for ever.
+export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0:detect_leaks=0
+export UBSAN_OPTIONS=print_stacktrace=1
 
 found=0
 for target in "${targets[@]}"; do
   case "$target" in
-    LoaderFuzz | EmulatorFuzz) source=runtime folder=$build/runtime ;;
-    ImportFuzz | PipelineFuzz) source=. folder=$build/compiler ;;
+    LoaderFuzz | EmulatorFuzz | WaveletFuzz) source=runtime folder=$build/runtime kind=wafer ;;
+    ImportFuzz) source=. folder=$build/compiler kind=onnx ;;
+    PipelineFuzz) source=. folder=$build/compiler kind=mlir ;;
     *) echo "no target '$target'; see tools/fuzz.sh --help" >&2; exit 2 ;;
   esac
   configure "$source" "$folder"
@@ -64,14 +86,12 @@ for target in "${targets[@]}"; do
     { tail -40 "$folder-$target.log"; exit 1; }
   corpus=$build/corpus/$target
   if [ ! -d "$corpus" ]; then
-    mkdir -p "$corpus"
-    [ "$source" = runtime ] || seed_corpus "$corpus" "$target"
+    mkdir -p "$corpus.new"
+    seed_corpus "$corpus.new" "$kind"
+    mv "$corpus.new" "$corpus"
   fi
   printf '\033[1m==> %s, %s s\033[0m\n' "$target" "$seconds"
-  # MLIR's own library is not instrumented: containers that cross it look odd
-  # to the sanitizer, and what it keeps for ever looks lost.
-  if ! ASAN_OPTIONS=detect_container_overflow=0:detect_leaks=0 \
-    "$folder/bin/$target" -max_total_time="$seconds" -max_len=100000 -timeout=60 \
+  if ! "$folder/bin/$target" -max_total_time="$seconds" -max_len=100000 -timeout=60 \
     -rss_limit_mb=6000 -print_final_stats=1 -artifact_prefix="$build/$target-" \
     "$corpus" > "$build/$target.log" 2>&1; then
     found=1

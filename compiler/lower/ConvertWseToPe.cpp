@@ -174,16 +174,13 @@ struct ConvertWseToPe final
         return failure();
       SmallVector<std::string> streams = code.finish();
       pe::RoutineOp routine = routines.findOrInsert(code.getRoutine());
-      if (routine != code.getRoutine()) {
+      if (routine != code.getRoutine())
         code.getRoutine().erase();
-        ++numMerged;
-      }
       auto builder = OpBuilder::atBlockEnd(&shared.program.getBody().front());
       std::string name =
           createKernel(op, kernel->cost(op, shared.machine), shared, builder);
       createLaunch(op.getLoc(), routine, name, streams, builder);
     }
-    numRoutines = routines.size();
     return success();
   }
 };

@@ -20,6 +20,5 @@ pe::RoutineOp lower::RoutineSet::findOrInsert(pe::RoutineOp routine) {
     if (doTheSame(candidate, routine))
       return candidate;
   candidates.push_back(routine);
-  ++count;
   return routine;
 }

@@ -15,12 +15,10 @@ class RoutineSet {
 public:
   /// The routine that does what `routine` does: an earlier one, or itself.
   pe::RoutineOp findOrInsert(pe::RoutineOp routine);
-  unsigned size() const { return count; }
 
 private:
   /// By number of statements, so that few are compared.
   std::map<unsigned, llvm::SmallVector<pe::RoutineOp>> routines;
-  unsigned count = 0;
 };
 
 } // namespace wsec::lower

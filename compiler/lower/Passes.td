@@ -25,11 +25,6 @@ def ConvertWseToPePass : Pass<"convert-wse-to-pe", "::mlir::ModuleOp"> {
     See test/compiler/lower/convert-wse-to-pe.mlir.
   }];
   let dependentDialects = ["::wsec::pe::PeDialect"];
-  let statistics = [
-    Statistic<"numRoutines", "routines", "Routines in the program">,
-    Statistic<"numMerged", "merged-routines",
-              "Kernels that share another kernel's routine">
-  ];
 }
 
 #endif // WSEC_COMPILER_LOWER_PASSES_TD

@@ -21,10 +21,6 @@ def RouteStreamsPass : Pass<"wse-route-streams", "::wsec::wse::ProgramOp"> {
 
     See test/compiler/route/route-streams.mlir.
   }];
-  let statistics = [
-    Statistic<"numStreams", "streams", "Streams of all programs">,
-    Statistic<"numRules", "rules", "Routing rules of all programs">
-  ];
 }
 
 def VerifyRoutedPass : Pass<"wse-verify-routed", "::wsec::wse::ProgramOp"> {

@@ -113,9 +113,6 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
       kernel.setStreamRefs(ArrayAttr::get(&getContext(), streams));
     }
     program.setState(wse::State::Routed);
-    numStreams += routing.streams.size();
-    for (const RoutedStream &stream : routing.streams)
-      numRules += stream.rules.size();
   }
 
   void fail(Operation *op, const Twine &message) {

@@ -35,10 +35,6 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"machine", "machine", "std::string", "\"wse2\"",
            "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">
   ];
-  let statistics = [
-    Statistic<"kernels", "kernels", "Kernels selected">,
-    Statistic<"fused", "fused", "Element-wise operators fused into another">
-  ];
   let dependentDialects = ["::wsec::wse::WseDialect",
                            "::mlir::arith::ArithDialect",
                            "::mlir::math::MathDialect"];

@@ -433,8 +433,6 @@ struct SelectKernelsPass
     Selector selector(main, program);
     if (failed(selector.run()))
       return signalPassFailure();
-    fused += selector.fusedOperators();
-    program.walk([&](wse::KernelOp) { ++kernels; });
     main.erase();
   }
 };

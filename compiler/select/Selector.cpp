@@ -57,7 +57,6 @@ void Selector::findGroups() {
     };
     bool joins = root && shape(root) == shape(&op);
     groupRoot[&op] = joins ? root : &op;
-    fused += joins;
   }
 }
 

@@ -27,8 +27,6 @@ public:
   /// Fills the program. Reports everything that no kernel can do in one error.
   mlir::LogicalResult run();
 
-  int64_t fusedOperators() const { return fused; }
-
   // For ElementwiseGroup.
 
   wse::ProgramOp program() { return target; }
@@ -121,7 +119,6 @@ private:
   /// Outputs that are stored already, piece by piece.
   llvm::SetVector<unsigned> storedOutputs;
   llvm::MapVector<mlir::Operation *, std::string> refusals;
-  int64_t fused = 0;
 };
 
 /// "'fc1' (onnx.matmul)".

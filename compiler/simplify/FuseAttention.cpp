@@ -400,9 +400,7 @@ struct FuseAttentionPass
     });
     for (onnx::NodeOp op : llvm::reverse(products)) {
       AttentionFusion fusion(op);
-      if (fusion.run())
-        ++attentions;
-      else if (!fusion.why.empty())
+      if (!fusion.run() && !fusion.why.empty())
         op->setAttr(reasonAttrName, StringAttr::get(&getContext(), fusion.why));
     }
     getOperation().walk([&](onnx::AttentionOp op) { simplifyMask(op); });
@@ -432,7 +430,6 @@ struct FuseAttentionPass
       op.getBiasMutable().assign(bias.rest ? ValueRange(bias.rest)
                                            : ValueRange());
     op.setCausal(bias.causal);
-    causalMasks += bias.causal;
   }
 };
 } // namespace

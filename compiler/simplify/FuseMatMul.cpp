@@ -366,8 +366,7 @@ struct BroadcastConstant : OpRewritePattern<onnx::BinaryOp> {
 //===----------------------------------------------------------------------===//
 
 struct AddBias : OpRewritePattern<onnx::BinaryOp> {
-  AddBias(MLIRContext *context, Pass::Statistic &biases)
-      : OpRewritePattern(context), biases(biases) {}
+  using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(onnx::BinaryOp op,
                                 PatternRewriter &rewriter) const override {
     if (op.getKind() != onnx::BinaryKind::Add)
@@ -382,12 +381,10 @@ struct AddBias : OpRewritePattern<onnx::BinaryOp> {
       rewriter.replaceOpWithNewOp<onnx::MatMulOp>(
           op, op.getType(), product.getX(), product.getWeight(), bias,
           product.getNodeAttr());
-      ++biases;
       return success();
     }
     return failure();
   }
-  Pass::Statistic &biases;
 };
 } // namespace
 
@@ -416,8 +413,7 @@ static std::optional<Fact> columnsOf(Value constant, int64_t start,
 
 namespace {
 struct SplitProduct : OpRewritePattern<onnx::MatMulOp> {
-  SplitProduct(MLIRContext *context, Pass::Statistic &parts)
-      : OpRewritePattern(context), parts(parts) {}
+  using OpRewritePattern::OpRewritePattern;
   LogicalResult matchAndRewrite(onnx::MatMulOp op,
                                 PatternRewriter &rewriter) const override {
     SmallVector<Operation *> slices(op->getUsers());
@@ -455,9 +451,7 @@ struct SplitProduct : OpRewritePattern<onnx::MatMulOp> {
     Value weight = part(op.getWeight()), bias = part(op.getBias());
     rewriter.replaceOpWithNewOp<onnx::MatMulOp>(
         slice, slice.getType(), op.getX(), weight, bias, op.getNodeAttr());
-    ++parts;
   }
-  Pass::Statistic &parts;
 };
 
 struct FuseMatMulPass : wsec::simplify::impl::FuseMatMulBase<FuseMatMulPass> {
@@ -473,10 +467,8 @@ struct FuseMatMulPass : wsec::simplify::impl::FuseMatMulBase<FuseMatMulPass> {
              SinkLayout<onnx::BinaryOp>, SinkLayout<onnx::WhereOp>,
              DropExpand<onnx::BinaryOp>, DropExpand<onnx::WhereOp>,
              SinkExpand<onnx::UnaryOp>, SinkExpand<onnx::CastOp>,
-             SinkExpandBelowBinary, SinkExpandBelowReduce, BroadcastConstant>(
-            context);
-    patterns.add<AddBias>(context, biases);
-    patterns.add<SplitProduct>(context, parts);
+             SinkExpandBelowBinary, SinkExpandBelowReduce, BroadcastConstant,
+             AddBias, SplitProduct>(context);
     if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
       getOperation().emitError("products by weights do not settle");
       signalPassFailure();

@@ -154,7 +154,6 @@ struct FuseNormsPass : wsec::simplify::impl::FuseNormsBase<FuseNormsPass> {
       y = onnx::RMSNormOp::create(builder, loc, norm.x.getType(), norm.x, scale,
                                   epsilon, node);
     last.replaceAllUsesWith(y);
-    ++norms;
   }
 };
 } // namespace

@@ -40,8 +40,6 @@ public:
     return found == facts.end() ? nullptr : &found->second;
   }
 
-  unsigned typedNodes = 0;
-
 private:
   void visitNode(onnx::NodeOp op) {
     std::string why;
@@ -50,7 +48,6 @@ private:
       return;
     }
     op->removeAttr(reasonAttrName);
-    ++typedNodes;
   }
 
   /// Runs the rule of `op`; on success its results have types and facts.
@@ -114,28 +111,27 @@ struct InferAndFoldPass
       inference.remember(argument);
     for (Operation &op : body)
       inference.visit(op);
-    typedNodes += inference.typedNodes;
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
       if (auto node = dyn_cast<onnx::NodeOp>(op))
-        foldedNodes += fold(node, inference);
+        fold(node, inference);
     function.setFunctionType(
         FunctionType::get(&getContext(), body.getArgumentTypes(),
                           body.getTerminator()->getOperandTypes()));
   }
 
   /// Replaces a node whose used results are all known.
-  static bool fold(onnx::NodeOp op, const Inference &inference) {
+  static void fold(onnx::NodeOp op, const Inference &inference) {
     OpBuilder builder(op);
     SmallVector<Value> constants;
     for (Value result : op.getResults()) {
       const Fact *fact = inference.lookup(result);
       if (!fact || (!fact->constant && !result.use_empty()))
-        return false;
+        return;
       Value constant;
       if (!result.use_empty()) {
         constant = materialize(builder, op.getLoc(), *fact, op.getNode());
         if (!constant)
-          return false;
+          return;
       }
       constants.push_back(constant);
     }
@@ -143,7 +139,6 @@ struct InferAndFoldPass
       if (constant)
         result.replaceAllUsesWith(constant);
     op.erase();
-    return true;
   }
 };
 } // namespace

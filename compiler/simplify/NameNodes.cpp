@@ -130,13 +130,12 @@ struct NameNodesPass : wsec::simplify::impl::NameNodesBase<NameNodesPass> {
     getOperation().walk([&](onnx::NodeOp op) { nodes.push_back(op); });
     for (onnx::NodeOp op : nodes)
       if (isTyped(op))
-        namedNodes += nameNode(op, opset);
+        nameNode(op, opset);
   }
 
-  static bool nameNode(onnx::NodeOp op, int64_t opset) {
+  static void nameNode(onnx::NodeOp op, int64_t opset) {
     auto giveUp = [&](StringRef why) {
       op->setAttr(reasonAttrName, StringAttr::get(op.getContext(), why));
-      return false;
     };
     NamingRule rule = findNamingRule(op);
     if (!rule)
@@ -154,7 +153,6 @@ struct NameNodesPass : wsec::simplify::impl::NameNodesBase<NameNodesPass> {
                       std::to_string(cast<OpResult>(result).getResultNumber()) +
                       " is used");
     op.erase();
-    return true;
   }
 };
 } // namespace

@@ -27,10 +27,6 @@ def InferAndFold : Pass<"onnx-infer-and-fold", "::mlir::ModuleOp"> {
     which `onnx-verify-simplified` reports.
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
-  let statistics = [
-    Statistic<"foldedNodes", "folded-nodes", "Nodes replaced by constants">,
-    Statistic<"typedNodes", "typed-nodes", "Nodes whose types were found">,
-  ];
 }
 
 def WidenFloats : Pass<"onnx-widen-floats", "::mlir::ModuleOp"> {
@@ -65,9 +61,6 @@ def WidenFloats : Pass<"onnx-widen-floats", "::mlir::ModuleOp"> {
     model's own precision.
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
-  let statistics = [
-    Statistic<"widenedValues", "widened-values", "Values that became f32">,
-  ];
 }
 
 def NameNodes : Pass<"onnx-name-nodes", "::mlir::ModuleOp"> {
@@ -91,9 +84,6 @@ def NameNodes : Pass<"onnx-name-nodes", "::mlir::ModuleOp"> {
     `onnx.reason`.
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
-  let statistics = [
-    Statistic<"namedNodes", "named-nodes", "Nodes turned into named operators">,
-  ];
 }
 
 def FuseNorms : Pass<"onnx-fuse-norms", "::mlir::ModuleOp"> {
@@ -103,9 +93,6 @@ def FuseNorms : Pass<"onnx-fuse-norms", "::mlir::ModuleOp"> {
     one `onnx.layer_norm`; without the mean they are an `onnx.rms_norm`.
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
-  let statistics = [
-    Statistic<"norms", "norms", "Norms found">,
-  ];
 }
 
 def FuseAttention : Pass<"onnx-fuse-attention", "::mlir::ModuleOp"> {
@@ -119,10 +106,6 @@ def FuseAttention : Pass<"onnx-fuse-attention", "::mlir::ModuleOp"> {
     feature. A constant mask that is exactly lower triangular becomes `causal`.
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
-  let statistics = [
-    Statistic<"attentions", "attentions", "Attentions found">,
-    Statistic<"causalMasks", "causal-masks", "Masks turned into `causal`">,
-  ];
 }
 
 def FuseMatMul : Pass<"onnx-fuse-matmul", "::mlir::ModuleOp"> {
@@ -143,10 +126,6 @@ def FuseMatMul : Pass<"onnx-fuse-matmul", "::mlir::ModuleOp"> {
     ```
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
-  let statistics = [
-    Statistic<"biases", "biases", "Additions turned into biases">,
-    Statistic<"parts", "parts", "Products by a part of a weight">,
-  ];
 }
 
 def ShareEqual : Pass<"onnx-share-equal", "::mlir::ModuleOp"> {
@@ -156,10 +135,6 @@ def ShareEqual : Pass<"onnx-share-equal", "::mlir::ModuleOp"> {
     are equal. The first name stays.
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
-  let statistics = [
-    Statistic<"shared", "shared", "Operators replaced by equal ones">,
-    Statistic<"removed", "removed", "Operators without users">,
-  ];
 }
 
 def VerifySimplified : Pass<"onnx-verify-simplified", "::mlir::ModuleOp"> {

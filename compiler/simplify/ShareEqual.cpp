@@ -63,14 +63,11 @@ struct ShareEqualPass : wsec::simplify::impl::ShareEqualBase<ShareEqualPass> {
       if (Operation *other = seen.findOrInsert(&op)) {
         op.replaceAllUsesWith(other);
         op.erase();
-        ++shared;
       }
     }
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-      if (isOpTriviallyDead(&op)) {
+      if (isOpTriviallyDead(&op))
         op.erase();
-        ++removed;
-      }
   }
 };
 } // namespace

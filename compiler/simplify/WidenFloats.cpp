@@ -81,7 +81,6 @@ struct WidenFloatsPass
       return;
     Value cast = castTo(builder, argument.getLoc(), argument, type);
     argument.replaceAllUsesExcept(cast, cast.getDefiningOp());
-    ++widenedValues;
   }
 
   void widenResults(Operation &op) {
@@ -91,7 +90,6 @@ struct WidenFloatsPass
         if (auto constant = dyn_cast<onnx::ConstantOp>(op))
           keepStoredType(constant);
         result.setType(type);
-        ++widenedValues;
       }
     if (isEmptyCast(op)) {
       op.getResult(0).replaceAllUsesWith(op.getOperand(0));

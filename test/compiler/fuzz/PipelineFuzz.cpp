@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // PipelineFuzz: compiles programs in onnx, wse or pe, as text, through all the
-// phases that are left. Emission holds the result against the loader's checks.
-// Takes them from its arguments only.
+// phases that are left, and runs what comes of it on both engines. Takes them
+// from its arguments only.
 #include "compiler/Pipeline.h"
 #include "test/compiler/fuzz/ScratchFile.h"
 #include "test/runtime/fuzz/FuzzTarget.h"
+#include "test/runtime/fuzz/RunProgram.h"
 
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
@@ -51,7 +52,20 @@ public:
         foundBug("the compiler fails without an error");
       return "refused";
     }
-    return "compiled";
+    return runCompiled(program.bytes(), folder);
+  }
+
+private:
+  /// What the compiler writes must load.
+  static std::string runCompiled(const Bytes &file, const std::string &folder) {
+    std::string ends = "compiled";
+    for (RunEngine engine : {RunEngine::Burst, RunEngine::Wavelet}) {
+      const std::string end = runProgram(file, folder, engine);
+      if (end.find("refused to load") != end.npos)
+        foundBug("the compiler wrote a program that is " + end);
+      ends += ", " + end;
+    }
+    return ends;
   }
 };
 

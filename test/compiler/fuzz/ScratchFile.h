@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <string>
 #include <unistd.h>
 #include <vector>
@@ -30,6 +31,10 @@ public:
   ScratchFile &operator=(const ScratchFile &) = delete;
 
   std::string path() const { return name.string(); }
+  std::vector<uint8_t> bytes() const {
+    std::ifstream in(name, std::ios::binary);
+    return {std::istreambuf_iterator<char>(in), {}};
+  }
 
 private:
   const std::filesystem::path name;
