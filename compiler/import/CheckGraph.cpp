@@ -41,6 +41,14 @@ FailureOr<int64_t> wsec::checkOpsets(const OnnxModel &model,
   return *version;
 }
 
+static LogicalResult checkNamed(const OnnxModel &model, MLIRContext *context) {
+  Problems problems(context, model.path + ": nodes without an operator");
+  for (auto [index, node] : llvm::enumerate(model.graph->nodes))
+    if (node.opType.empty())
+      problems.add("node " + std::to_string(index) + " '" + node.name + "'");
+  return problems.report();
+}
+
 /// Who defines a value: a node by its index, or the graph itself.
 static constexpr size_t graphItself = ~size_t(0);
 using Definitions = llvm::StringMap<size_t>;
@@ -190,7 +198,8 @@ LogicalResult wsec::checkAndSortGraph(OnnxModel &model, MLIRContext *context) {
   if (model.graph->hasSparseInitializers)
     return fileError(model, context) << "sparse initializers are not supported";
   Definitions definitions;
-  if (failed(checkNoSubgraphs(model, context)) ||
+  if (failed(checkNamed(model, context)) ||
+      failed(checkNoSubgraphs(model, context)) ||
       failed(findDefinitions(model, definitions, context)) ||
       failed(checkUses(model, definitions, context)))
     return failure();

@@ -26,15 +26,17 @@ public:
     ScratchFile file(folder, ".onnx", input);
     MLIRContext context(registry, MLIRContext::Threading::DISABLED);
     unsigned errors = 0;
+    std::string last;
     ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
       errors += diagnostic.getSeverity() == DiagnosticSeverity::Error;
+      last = diagnostic.str();
     });
     OwningOpRef<ModuleOp> module =
         importModel(file.path(), ImportOptions(), &context);
     if (!module && errors == 0)
       foundBug("import fails without an error");
     if (module && failed(verify(*module)))
-      foundBug("import gives invalid IR");
+      foundBug("import gives invalid IR: " + last);
     return module ? "imported" : "refused";
   }
 

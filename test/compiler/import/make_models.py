@@ -160,6 +160,11 @@ def undefined():
     return model([node], [value("x", (4,))], [value("y", (4,)), value("spirit", (4,))])
 
 
+def no_operator():
+    node = helper.make_node("", ["x"], ["y"], name="blank")
+    return model([node], [value("x", (4,))], [value("y", (4,))])
+
+
 def defined_twice():
     nodes = [helper.make_node("Relu", ["x"], ["y"], name=n) for n in ("one", "two")]
     return model(nodes, [value("x", (4,))], [value("y", (4,))])
