@@ -21,10 +21,9 @@ std::string peName(std::pair<int32_t, int32_t> pe) {
 void checkRect(const program::Rect &rect, const program::Machine &machine,
                const Where &where) {
   if (!validRect(rect, machine.width(), machine.height()))
-    throw badProgram(where, "the rectangle " + describeRect(rect) +
-                                " is empty or leaves the " +
-                                std::to_string(machine.width()) + "x" +
-                                std::to_string(machine.height()) + " mesh");
+    throw badProgram(
+        where, "the rectangle " + describeRect(rect) +
+                   " is none: " + rectRule(machine.width(), machine.height()));
 }
 
 /// The further positions of a rule's switch.

@@ -89,8 +89,9 @@ void checkCopy(const HostCopy &copy, const program::Program &program,
   if (copy.order() > program::CopyOrder::MAX)
     throw badProgram(where, "has an unknown order");
   if (!validRect(*copy.rect(), machine.width(), machine.height()))
-    throw badProgram(where, "the rectangle " + describeRect(*copy.rect()) +
-                                " is empty or leaves the mesh");
+    throw badProgram(
+        where, "the rectangle " + describeRect(*copy.rect()) +
+                   " is none: " + rectRule(machine.width(), machine.height()));
   if (copy.launch() > program.launches()->size())
     throw badProgram(where, "comes before launch " +
                                 std::to_string(copy.launch()) +

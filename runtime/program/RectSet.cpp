@@ -1,12 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/RectSet.h"
+#include "runtime/program/Checker.h"
 
 namespace wsec::runtime {
 
 bool validRect(const program::Rect &rect, int32_t width, int32_t height) {
+  auto steps = [](int32_t step) {
+    return step >= 1 && step <= largestMeshSide;
+  };
   return rect.x0() >= 0 && rect.x0() < rect.x1() && rect.x1() <= width &&
-         rect.xstep() >= 1 && rect.y0() >= 0 && rect.y0() < rect.y1() &&
-         rect.y1() <= height && rect.ystep() >= 1;
+         steps(rect.xstep()) && rect.y0() >= 0 && rect.y0() < rect.y1() &&
+         rect.y1() <= height && steps(rect.ystep());
+}
+
+std::string rectRule(int32_t width, int32_t height) {
+  return "expected PEs of the " + std::to_string(width) + "x" +
+         std::to_string(height) + " mesh, in steps of 1 to " +
+         std::to_string(largestMeshSide);
 }
 
 int64_t rectSize(const program::Rect &rect) {

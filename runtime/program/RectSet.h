@@ -12,8 +12,12 @@
 
 namespace wsec::runtime {
 
-/// Whether the rectangle has PEs, steps forward and lies inside the mesh.
+/// Whether the rectangle has PEs, lies inside the mesh and steps forward, by
+/// so little that coordinates do not overflow.
 bool validRect(const program::Rect &rect, int32_t width, int32_t height);
+
+/// That rule in words, for messages.
+std::string rectRule(int32_t width, int32_t height);
 
 /// Number of PEs of a valid rectangle.
 int64_t rectSize(const program::Rect &rect);

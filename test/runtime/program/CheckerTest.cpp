@@ -121,8 +121,17 @@ TEST_F(CheckerTest, RouteBackWhereItCameFrom) {
 
 TEST_F(CheckerTest, RouteOutsideMesh) {
   builder.route(2, 0, 7, 0, 1, program::Port::East, {program::Port::Ramp});
-  expectRefused("BadProgram: route rule 7: the rectangle x 0..6, y 0 is empty "
-                "or leaves the 6x4 mesh");
+  expectRefused("BadProgram: route rule 7: the rectangle x 0..6, y 0 is none: "
+                "expected PEs of the 6x4 mesh, in steps of 1 to 16384");
+}
+
+/// Coordinates would overflow.
+TEST_F(CheckerTest, RouteInHugeSteps) {
+  builder.route(2, 0, 1, 0, 1, program::Port::East, {program::Port::Ramp},
+                1 << 30);
+  expectRefused("BadProgram: route rule 7: the rectangle x [0, 1) step "
+                "1073741824, y [0, 1) step 1 is none: expected PEs of the 6x4 "
+                "mesh, in steps of 1 to 16384");
 }
 
 // ------------------------------------------------------------------ classes

@@ -562,8 +562,8 @@ TEST_F(RemoteCallsTest, CopyOfPartOfATensor) {
 
 TEST_F(RemoteCallsTest, CopyOutsideTheMesh) {
   copyIn().rect = std::make_unique<Rect>(0, 8, 1, 0, 1, 1);
-  expectRefused("BadProgram: copy 0: the rectangle x 0..7, y 0 is empty or "
-                "leaves the mesh");
+  expectRefused("BadProgram: copy 0: the rectangle x 0..7, y 0 is none: "
+                "expected PEs of the 4x2 mesh, in steps of 1 to 16384");
 }
 
 TEST_F(RemoteCallsTest, CopyBeyondItsBuffer) {
