@@ -225,11 +225,11 @@ void Processor::execute(const InstructionCode &instruction) {
   if (instruction.guard >= 0 && scalars[size_t(instruction.guard)] == 0)
     return;
   std::unique_ptr<VectorRun> run = freshRun();
+  run->begin(place(), instruction, bindings(), launch);
+  ledger.spend(run->elements());
   // With a command color asynchronous instructions read memory when they are
   // issued; else as they go, like the machine.
-  run->begin(place(), instruction, bindings(), launch,
-             instruction.asynchronous() && !remoteCalls);
-  ledger.spend(run->elements());
+  run->resolve(place(), bindings(), instruction.asynchronous() && !remoteCalls);
   ++ledger.vectorInstructions;
   ledger.operations += run->elements();
   if (!remoteCalls)

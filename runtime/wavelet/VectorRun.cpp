@@ -52,7 +52,7 @@ void VectorRun::fail(const Place &place, ErrorClass errorClass,
 }
 
 void VectorRun::begin(const Place &place, const InstructionCode &code,
-                      Bindings bindings, size_t launch, bool snapshot) {
+                      Bindings bindings, size_t launch) {
   source = &code;
   launchIndex = launch;
   dimensions = int(code.extents.size());
@@ -76,6 +76,10 @@ void VectorRun::begin(const Place &place, const InstructionCode &code,
   }
   if (total == 0)
     steps = 0;
+}
+
+void VectorRun::resolve(const Place &place, Bindings bindings, bool snapshot) {
+  const InstructionCode &code = *source;
   price = costOf(place.machine, code, extent, stepDepth);
   plain = code.numbers == NumberKind::Single;
   for (const OperandCode *operand : {&code.dst, &code.a, &code.b})

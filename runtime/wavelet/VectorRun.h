@@ -40,9 +40,11 @@ struct Span {
 
 class VectorRun {
 public:
-  /// Resolves and checks the operands. `snapshot`: memory sources are read now.
+  /// Resolves the extents: how much work it is.
   void begin(const Place &place, const InstructionCode &code, Bindings bindings,
-             size_t launch, bool snapshot);
+             size_t launch);
+  /// Resolves and checks the operands. `snapshot`: memory sources are read now.
+  void resolve(const Place &place, Bindings bindings, bool snapshot);
 
   /// What keeps a step from being taken.
   struct Wait {

@@ -64,6 +64,18 @@ TEST_F(EmulatorErrorsTest, WorkLimit) {
               "more than the 65536 elements and statements");
 }
 
+/// The sources of an asynchronous instruction are looked at when it is issued:
+/// not before their number is known to be allowed.
+TEST_F(EmulatorErrorsTest, WorkLimitOfAsynchronousSources) {
+  body.add(Opcode::Mov, {3}, memory(a, {2}), immediate(1));
+  body.add(Opcode::Mov, {1 << 20, 1 << 20, 3}, memory(b, {0, 0, 1}),
+           memory(a, {0, 0, 2}))
+      .thread = 1;
+  options.workLimit = 1 << 16;
+  expectError(ErrorClass::WorkLimit,
+              "more than the 65536 elements and statements");
+}
+
 TEST_F(EmulatorErrorsTest, BufferOverCode) {
   pes.source->buffers[0]->address = 4200;
   expectError(ErrorClass::SramOverflow, "overlaps the runtime and code");
