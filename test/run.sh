@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
 # Sets up, builds and runs every test. Usage: test/run.sh [--quick]
-#   --quick  without the models that PyTorch makes and without the sanitizers
+#   --quick  without the models that PyTorch makes, the sanitizers and fuzzing
 set -euo pipefail
 cd "$(dirname "$0")/.."
 quick=0
@@ -39,4 +39,9 @@ if [ "$quick" = 1 ]; then
   ctest --preset release -LE torch
 else
   ctest --preset release
+fi
+
+if [ "$quick" = 0 ]; then
+  say "Hostile input, led by coverage, under sanitizers"
+  tools/fuzz.sh 60
 fi
