@@ -168,6 +168,8 @@ bool Network::slotsFree(const Way &way, Cycle when) const {
 /// Finds room on links that several colors use: in the same cycle on all that
 /// begin at the first router, one after the other later on.
 Cycle Network::takeSlots(Way &way, Cycle when) {
+  if (way.links.empty())
+    return when;
   const Cycle wanted = when;
   while (!slotsFree(way, when))
     ++when;
@@ -197,59 +199,71 @@ void Network::contend(SharedLink &link) {
   link.users.clear();
 }
 
-void Network::schedule(int pe, Cycle when) {
-  Turns &turns = turnsAt[pe];
-  if (turns.wakes <= when)
+Network::Turns &Network::turnsAt(int pe) {
+  int32_t &at = turnsOf[size_t(pe)];
+  if (at < 0) {
+    at = int32_t(turns.size());
+    turns.emplace_back();
+  }
+  return turns[size_t(at)];
+}
+
+void Network::schedule(Turns &its, int pe, Cycle when) {
+  if (its.wakes <= when)
     return;
-  turns.wakes = when;
+  its.wakes = when;
   agenda.enterLate(when, uint32_t(pe));
 }
 
 /// Whether the oldest word of a station that could move at `when` may do so
 /// now. If not, its router is looked at again.
 bool Network::takesTurn(uint32_t index, Cycle when) {
-  const Station &from = stations[index];
-  std::vector<uint32_t> &known = turnsAt[from.pe].stations;
-  if (!std::count(known.begin(), known.end(), index)) {
-    known.push_back(index);
-    std::sort(known.begin(), known.end(), [&](uint32_t a, uint32_t b) {
-      return std::pair(stations[a].color, a) < std::pair(stations[b].color, b);
-    });
+  Station &from = stations[index];
+  Turns &its = turnsAt(from.pe);
+  if (!std::exchange(from.takesTurns, true)) {
+    its.stations.push_back(index);
+    std::sort(its.stations.begin(), its.stations.end(),
+              [&](uint32_t a, uint32_t b) {
+                return std::pair(stations[a].color, a) <
+                       std::pair(stations[b].color, b);
+              });
   }
   const Cycle now = agenda.now();
   if (turning == from.pe && when <= now) {
-    if (slotsFree(*from.way, now))
+    if ((its.used & from.way->ports) == 0 && slotsFree(*from.way, now)) {
+      its.used |= from.way->ports;
       return true;
+    }
     when = now + 1;
   }
-  schedule(from.pe, when);
+  schedule(its, from.pe, when);
   return false;
 }
 
 /// Lets a word of each color pass, beginning with the one after the color that
 /// was first to move the last time.
 void Network::stepRouter(int pe) {
-  Turns &turns = turnsAt[pe];
-  if (turns.wakes > agenda.now())
+  Turns &its = turnsAt(pe);
+  if (its.wakes > agenda.now())
     return;
-  turns.wakes = never;
-  const std::vector<uint32_t> asked = turns.stations;
-  bool moved = false;
-  int next = turns.first;
+  its.wakes = never;
+  its.used = 0;
+  asked = its.stations;
+  int next = -1;
   for (bool below : {false, true})
     for (uint32_t index : asked) {
-      const int color = stations[index].color;
-      if ((color < turns.first) != below)
+      const Station &from = stations[index];
+      if ((from.color < its.first) != below || from.queue.empty())
         continue;
       turning = pe;
       const bool passed = passFront(index);
       turning = -1;
-      if (passed)
-        enqueue(index);
-      if (passed && !std::exchange(moved, true))
-        next = color + 1;
+      if (!passed)
+        continue;
+      enqueue(index);
+      next = next < 0 ? from.color + 1 : next;
     }
-  turns.first = next;
+  its.first = next < 0 ? its.first : next;
   settle();
 }
 

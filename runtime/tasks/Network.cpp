@@ -86,6 +86,7 @@ Network::Network(const program::Program &program,
   const size_t links = size_t(meshWidth) * size_t(meshHeight) * 5;
   linkUsers.assign(links, 0);
   sharedOf.assign(links, -1);
+  turnsOf.assign(links / 5, -1);
   for (unsigned i = 0; i < program.routes()->size(); ++i)
     addRule(*program.routes()->Get(i), uint16_t(i + 1));
   for (const ClassCode &code : classes) {
@@ -380,11 +381,11 @@ struct Network::Tracing {
 int32_t Network::shareLink(uint32_t station, const Step &step, int pe,
                            int port) {
   const auto link = size_t(pe) * 5 + size_t(port);
-  if (linkUsers[link] != 255)
+  if (linkUsers[link] != 255 || alwaysTurns)
     return step.link;
   if (sharedOf[link] < 0) {
     sharedOf[link] = int32_t(shared.size());
-    shared.emplace_back().contended = alwaysTurns;
+    shared.emplace_back();
   }
   SharedLink &its = shared[size_t(sharedOf[link])];
   its.users.push_back(station);
@@ -479,7 +480,8 @@ void Network::trace(uint32_t index) {
     way.ends.clear();
     way.links.clear();
     way.passages.clear();
-    way.timed = takesTurns(from.pe, transmits(from.pe, from.color));
+    way.ports = transmits(from.pe, from.color);
+    way.timed = takesTurns(from.pe, way.ports);
     Tracing tracing{
         index, way, {{coordinate(from.pe), from.port, 0, -1, 0}}, {}};
     if (from.node >= 0)

@@ -54,6 +54,7 @@ struct Way {
   std::vector<Passage> passages;
   bool valid = false;
   bool timed = false; ///< its words take turns with those of other colors
+  uint8_t ports = 0;  ///< of the first router
 };
 
 /// One input of a router, or what has come up a ramp: a queue of finite depth.
@@ -67,6 +68,7 @@ struct Station {
   bool listens = false;     ///< the PE waits for a word
   bool senderWaits = false; ///< the PE waits for room
   bool branch = false;      ///< every way ends here
+  bool takesTurns = false;  ///< its router knows it
   int32_t pe = 0;
   int32_t depth = 0;
   int32_t node = -1;   ///< of a switching router
@@ -164,6 +166,7 @@ private:
   struct Turns {
     int first = 0; ///< color that is asked first
     Cycle wakes = never;
+    unsigned used = 0;              ///< ports, in the current cycle
     std::vector<uint32_t> stations; ///< by color
   };
   struct Step {
@@ -203,7 +206,8 @@ private:
   void contend(SharedLink &link);
   bool takesTurns(int pe, unsigned ports) const;
   bool takesTurn(uint32_t station, Cycle when);
-  void schedule(int pe, Cycle when);
+  Turns &turnsAt(int pe);
+  void schedule(Turns &turns, int pe, Cycle when);
   void deliver(uint32_t to, Word word, Cycle ready);
   void routeControl(int pe, int color, Word word, Cycle when);
   void take(Station &station, Cycle when);
@@ -234,10 +238,12 @@ private:
   std::vector<uint8_t> linkUsers;
   std::vector<int32_t> sharedOf; ///< by PE and port; -1: none yet
   std::deque<SharedLink> shared;
-  std::unordered_map<int, Turns> turnsAt; ///< by PE
-  const bool alwaysTurns;                 ///< wherever colors share a link
-  int turning = -1;                       ///< PE of the router that is due
-  std::vector<uint32_t> work;             ///< stations to be looked at
+  std::vector<int32_t> turnsOf; ///< by PE; -1: none yet
+  std::deque<Turns> turns;
+  std::vector<uint32_t> asked; ///< scratch
+  const bool alwaysTurns;      ///< wherever colors share a link
+  int turning = -1;            ///< PE of the router that is due
+  std::vector<uint32_t> work;  ///< stations to be looked at
   bool working = false;
   Cycle lastMove = -1;
 };

@@ -163,7 +163,8 @@ private:
   int64_t elementAddress(Wafer &wafer, int buffer, int64_t offset) const;
 
   // Instructions (Threads.cpp).
-  void issue(Wafer &wafer, const InstructionCode &instruction, VectorRun &&run);
+  void issue(Wafer &wafer, const InstructionCode &instruction,
+             std::unique_ptr<VectorRun> run);
   void runAtOnce(Wafer &wafer, VectorRun &run);
   void begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run,
              Time when);

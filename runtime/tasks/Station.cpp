@@ -29,6 +29,8 @@ void TakeLog::add(Cycle when) {
 Cycle TakeLog::at(int64_t index) const {
   if (head == runs.size() || index < runs[head].index)
     return 0;
+  if (const Run &last = runs.back(); index >= last.index)
+    return last.time + last.step * (index - last.index);
   auto after = std::upper_bound(
       runs.begin() + ptrdiff_t(head), runs.end(), index,
       [](int64_t wanted, const Run &run) { return wanted < run.index; });
@@ -39,6 +41,8 @@ Cycle TakeLog::at(int64_t index) const {
 // ---------------------------------------------------------------- slots
 
 Cycle Slots::next(Cycle from) const {
+  if (runs.empty() || from > runs.back().last)
+    return from;
   auto run = std::lower_bound(
       runs.begin(), runs.end(), from,
       [](const Run &one, Cycle wanted) { return one.last < wanted; });
@@ -48,6 +52,10 @@ Cycle Slots::next(Cycle from) const {
 void Slots::take(Cycle cycle, Cycle now) {
   if (runs.size() > 16 && runs[runs.size() / 2].last < now)
     runs.erase(runs.begin(), runs.begin() + ptrdiff_t(runs.size() / 2));
+  if (runs.empty() || cycle > runs.back().last + 1) {
+    runs.push_back({cycle, cycle});
+    return;
+  }
   auto after = std::upper_bound(
       runs.begin(), runs.end(), cycle,
       [](Cycle wanted, const Run &one) { return wanted < one.first; });

@@ -32,19 +32,23 @@ static bool queuesMicrothreads(const program::Machine &machine) {
 void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
   if (instruction.guard >= 0 && scalars[size_t(instruction.guard)] == 0)
     return;
+  if (wafer.spare.empty())
+    wafer.spare.push_back(std::make_unique<VectorRun>());
   try {
-    VectorRun run(wafer.machine, *code, instruction, bindings());
+    VectorRun &run = *wafer.spare.back();
+    run.begin(wafer.machine, *code, instruction, bindings());
     wafer.spend(run.elementCount());
     ++wafer.vectorInstructions;
     wafer.operations += run.elementCount();
     if (!instruction.asynchronous() && !instruction.usesFabric() &&
         aloneOnDatapath())
-      runAtOnce(wafer, run);
-    else
-      issue(wafer, instruction, std::move(run));
+      return runAtOnce(wafer, run);
   } catch (const VectorRun::Fault &fault) {
     fail(wafer, fault.errorClass, fault.what);
   }
+  std::unique_ptr<VectorRun> run = std::move(wafer.spare.back());
+  wafer.spare.pop_back();
+  issue(wafer, instruction, std::move(run));
 }
 
 /// An instruction in memory that nobody else on the datapath interferes with.
@@ -67,24 +71,16 @@ void Processor::runAtOnce(Wafer &wafer, VectorRun &run) {
 }
 
 void Processor::issue(Wafer &wafer, const InstructionCode &instruction,
-                      VectorRun &&run) {
+                      std::unique_ptr<VectorRun> run) {
   if (instruction.asynchronous())
     time += wafer.machine.async_issue() > 0 ? wafer.machine.async_issue() : 1;
-  std::unique_ptr<VectorRun> held;
-  if (wafer.spare.empty()) {
-    held = std::make_unique<VectorRun>(std::move(run));
-  } else {
-    held = std::move(wafer.spare.back());
-    wafer.spare.pop_back();
-    *held = std::move(run);
-  }
   Thread &its = thread(instruction.thread + 1);
   if (!its.run)
-    return begin(wafer, instruction.thread + 1, std::move(held), time);
+    return begin(wafer, instruction.thread + 1, std::move(run), time);
   if (!queuesMicrothreads(wafer.machine))
     fail(wafer, ErrorClass::MicrothreadBusy,
          describe(instruction) + " is given to a microthread that is at work");
-  its.queue.emplace_back(std::move(held), time);
+  its.queue.emplace_back(std::move(run), time);
 }
 
 void Processor::begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run,
@@ -156,7 +152,7 @@ void Processor::observe(Wafer &wafer, const Thread &its) const {
 bool Processor::drop(Wafer &wafer, Thread &its, Cycle now) {
   its.wait = {};
   for (size_t i = 0; i < 2; ++i)
-    while (its.run->sources[i].outside()) {
+    while (its.run->sources[i].windowed && its.run->sources[i].outside()) {
       if (!awaitWord(wafer, its, int(i), now))
         return false;
       wafer.network.receive(*its.in[i], now);

@@ -33,18 +33,25 @@ void VectorRun::fail(ErrorClass errorClass, const std::string &what) const {
   throw Fault{errorClass, describe(*instruction) + " " + what};
 }
 
-VectorRun::VectorRun(const program::Machine &machine, const ClassCode &code,
-                     const InstructionCode &instruction, Bindings bindings)
-    : classCode(&code), instruction(&instruction),
-      rank(int(instruction.extents.size())) {
-  for (const OperandCode *operand :
-       {&instruction.dst, &instruction.a, &instruction.b})
+void VectorRun::begin(const program::Machine &machine, const ClassCode &code,
+                      const InstructionCode &what, Bindings bindings) {
+  classCode = &code;
+  instruction = &what;
+  rank = int(what.extents.size());
+  stepDepth = 0;
+  stepsDone = elementsSent = 0;
+  sendColor = -1;
+  inner = 1;
+  halfFull = false;
+  for (Source &source : sources)
+    source.clear();
+  for (const OperandCode *operand : {&what.dst, &what.a, &what.b})
     if (operand->fabric())
       stepDepth = std::max(stepDepth, operand->depth);
   total = 1;
   stepCount = 1;
   for (int d = 0; d < rank; ++d) {
-    extent[d] = instruction.extents[size_t(d)].value(bindings);
+    extent[d] = what.extents[size_t(d)].value(bindings);
     if (extent[d] < 0)
       fail(ErrorClass::BadProgram,
            "has a negative extent " + std::to_string(extent[d]));
@@ -53,21 +60,22 @@ VectorRun::VectorRun(const program::Machine &machine, const ClassCode &code,
   }
   if (total == 0)
     stepCount = 0;
-  price = costOf(machine, instruction, extent, stepDepth);
-  resolveSource(machine, 0, instruction.a, bindings);
-  resolveSource(machine, 1, instruction.b, bindings);
-  resolve(dst, instruction.dst, bindings);
-  if (instruction.dst.fabric()) {
-    sendColor = int(instruction.dst.color.value(bindings));
+  price = costOf(machine, what, extent, stepDepth);
+  resolveSource(machine, 0, what.a, bindings);
+  resolveSource(machine, 1, what.b, bindings);
+  resolve(dst, what.dst, bindings);
+  if (what.dst.fabric()) {
+    sendColor = int(what.dst.color.value(bindings));
     if (sendColor < 0 || sendColor >= machine.colors())
       fail(ErrorClass::BadProgram,
            "sends on color " + std::to_string(sendColor));
-    wireIndex = instruction.dst.wireIndex.value(bindings);
+    wireIndex = what.dst.wireIndex.value(bindings);
   }
 }
 
 void VectorRun::resolve(Operand &operand, const OperandCode &code,
                         Bindings bindings) {
+  operand = {};
   operand.code = &code;
   operand.type = code.type;
   if (code.kind == OperandKind::Immediate)

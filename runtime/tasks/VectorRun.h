@@ -23,9 +23,9 @@ public:
     std::string what;
   };
 
-  /// Throws Fault.
-  VectorRun(const program::Machine &machine, const ClassCode &code,
-            const InstructionCode &instruction, Bindings bindings);
+  /// Starts an instruction. Throws Fault.
+  void begin(const program::Machine &machine, const ClassCode &code,
+             const InstructionCode &instruction, Bindings bindings);
 
   /// A fabric source: words in, elements kept until they are used.
   struct Source {
@@ -39,6 +39,14 @@ public:
     int64_t firstStep = 0;
 
     bool receives() const { return color >= 0; }
+    /// Nothing is received.
+    void clear() {
+      color = -1;
+      group = 1;
+      paired = windowed = false;
+      offset = used = total = position = words = firstStep = 0;
+      elements.clear();
+    }
     /// Whether a step takes a word.
     bool needsWord(int64_t step) const {
       return receives() &&
@@ -98,8 +106,8 @@ private:
              int64_t step, int64_t count, Number *numbers, bool &scalar);
   void emit(const Number *numbers, int64_t count, std::vector<uint32_t> &sent);
 
-  const ClassCode *classCode;
-  const InstructionCode *instruction;
+  const ClassCode *classCode = nullptr;
+  const InstructionCode *instruction = nullptr;
   Cost price;
   int rank = 0, stepDepth = 0;
   int64_t extent[maxExtents] = {1, 1, 1, 1};
