@@ -167,10 +167,9 @@ bool Network::slotsFree(const Way &way, Cycle when) const {
 
 /// Finds room on links that several colors use: in the same cycle on all that
 /// begin at the first router, one after the other later on.
-Cycle Network::takeSlots(Way &way, Cycle when) {
+Cycle Network::takeSlots(Way &way, int color, Cycle when) {
   if (way.links.empty())
     return when;
-  const Cycle wanted = when;
   while (!slotsFree(way, when))
     ++when;
   for (Way::Link &link : way.links) {
@@ -181,13 +180,29 @@ Cycle Network::takeSlots(Way &way, Cycle when) {
     const Cycle slot = its.slots.next(undelayed + before);
     link.delay = slot - undelayed;
     its.slots.take(slot, agenda.now());
-    if (link.delay > before || (link.distance == 0 && when > wanted))
-      contend(its);
+    its.color = int16_t(color);
+    its.last = std::max(its.last, slot);
   }
   return when;
 }
 
 // ---------------------------------------------------------------- turns
+
+/// Whether a word would come to a link within some cycles of one of another
+/// color. Then ways to the link end in front of it from now on.
+bool Network::meetsOthers(const Way &way, int color, Cycle when) {
+  constexpr Cycle near = 8;
+  bool meets = false;
+  for (const Way::Link &link : way.links) {
+    SharedLink &its = shared[size_t(link.link)];
+    if (its.contended || its.color < 0 || its.color == color ||
+        when + link.distance > its.last + near)
+      continue;
+    contend(its);
+    meets = true;
+  }
+  return meets;
+}
 
 /// Two colors have met on a link: from now on words wait for their turn in
 /// front of it.
@@ -338,9 +353,13 @@ bool Network::passFront(uint32_t index) {
   if (!from.way || !from.way->valid)
     trace(index);
   Way &way = *from.way;
-  if (!credit(index, way, when) || (way.timed && !takesTurn(index, when)))
+  if (!credit(index, way, when))
     return false;
-  when = takeSlots(way, way.timed ? agenda.now() : when);
+  if (meetsOthers(way, from.color, when))
+    return passFront(index);
+  if (way.timed && !takesTurn(index, when))
+    return false;
+  when = takeSlots(way, from.color, way.timed ? agenda.now() : when);
   const Word word = from.queue.front();
   take(from, when);
   if (word.control) {

@@ -67,7 +67,7 @@ int outboxWords(const program::Machine &machine, const ClassCode &code,
 
 /// PEs up to which colors that share a link always take turns, as exactly as
 /// on the machine; on larger meshes once they have met.
-static constexpr int mostTurns = 1024;
+static constexpr int mostTurns = 256;
 
 Network::Network(const program::Program &program,
                  const std::vector<ClassCode> &classes,

@@ -160,6 +160,8 @@ private:
   struct SharedLink {
     Slots slots;
     bool contended = false;
+    int16_t color = -1;          ///< of the last word
+    Cycle last = -1;             ///< when it passed
     std::vector<uint32_t> users; ///< stations whose ways use it
   };
   /// A router whose colors take turns.
@@ -201,8 +203,9 @@ private:
   bool passFront(uint32_t station);
   bool credit(uint32_t station, Way &way, Cycle &when);
   int64_t heldUpBy(const Station &to, int64_t wire) const;
-  Cycle takeSlots(Way &way, Cycle when);
+  Cycle takeSlots(Way &way, int color, Cycle when);
   bool slotsFree(const Way &way, Cycle when) const;
+  bool meetsOthers(const Way &way, int color, Cycle when);
   void contend(SharedLink &link);
   bool takesTurns(int pe, unsigned ports) const;
   bool takesTurn(uint32_t station, Cycle when);
