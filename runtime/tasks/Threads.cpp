@@ -215,16 +215,24 @@ bool Processor::prepare(Wafer &wafer, Thread &its, Cycle now) {
 
 // ---------------------------------------------------------------- steps
 
+/// Threads take turns; but one whose step could have begun within the cycle
+/// that ends now comes before those that were let on just now.
 bool Processor::stepThreads(Wafer &wafer, Cycle now) {
-  if (microthreads == 0)
+  if (aloneOnDatapath())
     return main.run && stepThread(wafer, mainThread, now);
-  for (int i = 1; i <= threadCount; ++i) {
-    const int index = (datapath.last + i) % threadCount;
-    if (!thread(index).run || !stepThread(wafer, index, now))
-      continue;
-    datapath.last = int8_t(index);
-    return true;
-  }
+  for (bool earlier : {true, false})
+    for (int i = 1; i <= threadCount; ++i) {
+      const int index = (datapath.last + i) % threadCount;
+      const Thread &its = thread(index);
+      if (!its.run)
+        continue;
+      const bool could =
+          !its.held && std::max(its.ready, datapath.until) < Time(now);
+      if (could != earlier || !stepThread(wafer, index, now))
+        continue;
+      datapath.last = int8_t(index);
+      return true;
+    }
   return false;
 }
 
@@ -271,6 +279,9 @@ bool Processor::grant(int index, Cycle now) {
     datapath.until += work;
     datapath.nextSteal = start + 2 * work;
   } else {
+    // From now on only the datapath holds it up, to fractions of a cycle.
+    if (std::exchange(its.held, false))
+      its.ready = start;
     const Time next = std::min(datapath.until, datapath.nextSteal);
     its.wait = {Wait::Until, 0, Cycle(std::ceil(next))};
     return false;
