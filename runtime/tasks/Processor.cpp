@@ -287,11 +287,12 @@ void Processor::storeWord(int buffer, uint32_t bits) {
 
 std::vector<std::string> Processor::describeThreads(const Wafer &wafer) const {
   std::vector<std::string> lines;
-  auto add = [&](const Thread &thread, const std::string &name) {
+  // Descriptions of instructions name their microthread.
+  auto add = [&](const Thread &thread, const std::string &prefix) {
     if (!thread.run)
       return;
     const VectorRun &run = *thread.run;
-    std::string text = name + ", launch " + std::to_string(thread.launch) +
+    std::string text = prefix + "launch " + std::to_string(thread.launch) +
                        ": " + describe(run.code()) + ", step " +
                        std::to_string(run.done()) + " of " +
                        std::to_string(run.steps());
@@ -307,9 +308,9 @@ std::vector<std::string> Processor::describeThreads(const Wafer &wafer) const {
       text += ", " + std::to_string(thread.queue.size()) + " queued";
     lines.push_back(text);
   };
-  add(main, "main thread");
+  add(main, "main thread, ");
   for (size_t i = 0; micro && i < micro->size(); ++i)
-    add((*micro)[i], "microthread " + std::to_string(i));
+    add((*micro)[i], "");
   if (control)
     lines.push_back("main thread: a control wavelet for color " +
                     std::to_string(controlColor) + " waits for room");

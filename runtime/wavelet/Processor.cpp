@@ -224,9 +224,9 @@ std::vector<std::string> Processor::describeThreads() const {
   for (size_t i = 0; i < threads.size(); ++i)
     if (const VectorRun *run = threads[i].run.get())
       lines.push_back(
-          (i ? "microthread " + std::to_string(i - 1) : "main thread") +
-          ", launch " + std::to_string(run->launch()) + ": " +
-          run->describeState() +
+          // The description of an instruction names its microthread.
+          std::string(i ? "" : "main thread, ") + "launch " +
+          std::to_string(run->launch()) + ": " + run->describeState() +
           (threads[i].queue.empty()
                ? ""
                : ", " + std::to_string(threads[i].queue.size()) + " queued"));
