@@ -43,12 +43,17 @@ public:
 
 private:
   void runActors(unsigned threads) {
+    int64_t order = 0;
+    auto start = [&](Actor &actor) {
+      actor.order = order++;
+      world.scheduler.wake(actor);
+    };
     for (const auto &lane : lanes.inputs)
-      world.scheduler.wake(*lane);
+      start(*lane);
     for (const auto &lane : lanes.outputs)
-      world.scheduler.wake(*lane);
+      start(*lane);
     for (const auto &main : mains)
-      world.scheduler.wake(*main);
+      start(*main);
     // Senders that wait for room while nothing else can run get it.
     do
       world.scheduler.runUntilIdle(threads);

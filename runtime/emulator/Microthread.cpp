@@ -56,8 +56,10 @@ void Microthread::dispatch(Entry entry) {
   stripMode = entry.wholeStrip();
   for (std::unique_ptr<InstructionRun> &run : entry.runs) {
     std::unique_ptr<Worker> &slot = stripMode ? strip : lanes[run->lane()];
-    if (!slot)
+    if (!slot) {
       slot = std::make_unique<Worker>(*this);
+      slot->order = owner.order;
+    }
     double earliest =
         std::max(entry.issued, stripMode ? latest : stripFinished);
     slot->queue.push_back({std::move(run), earliest});

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/Scheduler.h"
 
+#include "runtime/program/Errors.h"
+
 #include <thread>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
@@ -43,11 +47,17 @@ void Scheduler::runOne(Actor &actor) {
   awake.push_back(&actor);
 }
 
+void Scheduler::note(Failure its) {
+  if (!failure.thrown ||
+      std::tie(its.order, its.text) < std::tie(failure.order, failure.text))
+    failure = std::move(its);
+}
+
 void Scheduler::work() {
   std::unique_lock<std::mutex> guard(lock);
   for (;;) {
     changed.wait(guard, [&] { return !awake.empty() || running == 0; });
-    if (awake.empty() || error) {
+    if (awake.empty()) {
       changed.notify_all();
       return;
     }
@@ -55,17 +65,24 @@ void Scheduler::work() {
     awake.pop_front();
     ++running;
     guard.unlock();
-    std::exception_ptr thrown;
+    Failure its{actor->order, {}, nullptr};
+    bool stop = false;
     try {
       runOne(*actor);
-    } catch (...) {
-      thrown = std::current_exception();
+    } catch (const Error &error) {
+      its.text = error.what();
+      stop = error.errorClass() == ErrorClass::WorkLimit;
+      its.thrown = std::current_exception();
+    } catch (...) { // no memory, or an observer ends the run
+      its = {-1, {}, std::current_exception()};
+      stop = true;
     }
     guard.lock();
     --running;
-    if (thrown && !error)
-      error = thrown;
-    if (error)
+    if (its.thrown)
+      note(std::move(its));
+    stopped |= stop;
+    if (stopped)
       awake.clear();
     if (running == 0 && awake.empty())
       changed.notify_all();
@@ -79,8 +96,8 @@ void Scheduler::runUntilIdle(unsigned threads) {
   work();
   for (std::thread &thread : others)
     thread.join();
-  if (error)
-    std::rethrow_exception(error);
+  if (failure.thrown)
+    std::rethrow_exception(failure.thrown);
 }
 
 } // namespace wsec::runtime

@@ -9,10 +9,12 @@
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <string>
 
 namespace wsec::runtime {
 
@@ -22,6 +24,9 @@ public:
   virtual ~Actor() = default;
   /// Runs until it must wait, having told whom it waits for to wake it.
   virtual void run() = 0;
+
+  /// Among the errors of a run, that of the lowest actor is reported.
+  int64_t order = 0;
 
 private:
   friend class Scheduler;
@@ -34,8 +39,11 @@ public:
   /// Makes the actor run, again if it is running now.
   void wake(Actor &actor);
 
-  /// Runs actors on `threads` threads until none is awake. Throws the first
-  /// error that an actor threw.
+  /// Runs actors on `threads` threads until none is awake. An actor that throws
+  /// does not run again; the others go on until they wait for it, so that the
+  /// errors do not depend on who came first. Throws that of the lowest actor
+  /// (of two, the lower text). WorkLimit and what is no Error end everything at
+  /// once.
   void runUntilIdle(unsigned threads);
 
   /// Bytes waiting in channels, and the largest value so far.
@@ -44,14 +52,23 @@ public:
   size_t peakChannelBytes() const { return peak; }
 
 private:
+  /// What an actor threw.
+  struct Failure {
+    int64_t order = 0;
+    std::string text;
+    std::exception_ptr thrown;
+  };
+
   void work();
   void runOne(Actor &actor);
+  void note(Failure failure);
 
   std::mutex lock;
   std::condition_variable changed;
   std::deque<Actor *> awake;
   unsigned running = 0;
-  std::exception_ptr error;
+  Failure failure; ///< the one to report
+  bool stopped = false;
   std::atomic<ptrdiff_t> channelBytes{0};
   std::atomic<ptrdiff_t> peak{0};
 };

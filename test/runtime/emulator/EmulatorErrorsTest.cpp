@@ -101,6 +101,29 @@ TEST_F(EmulatorErrorsTest, UninitializedRead) {
               "element 4 of buffer 'a'");
 }
 
+TEST_F(EmulatorErrorsTest, OfSeveralTheSameEveryTime) {
+  body.loop(20000, [&](BodyBuilder inner) { // column 0 gets there last
+    inner.add(Opcode::Mov, {8}, memory(b, {1}), immediate(0)).guard =
+        int16_t(isWest.index);
+  });
+  body.add(Opcode::Mov, {8}, memory(b, {1}), memory(a, {1}));
+  builder.launch(0, {}, "fc1");
+  const program::Program &program = builder.finish();
+  auto message = [&](unsigned threads) -> std::string {
+    try {
+      options.threads = threads;
+      Emulator(program, options).run(host);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const std::string expected = message(1);
+  EXPECT_NE(expected.find("UninitializedRead"), std::string::npos) << expected;
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(message(4), expected);
+}
+
 TEST_F(EmulatorErrorsTest, AccumulatorMustBeInitialised) {
   body.add(Opcode::Fmac, {4}, memory(a, {1}), immediate(1), immediate(2));
   expectError(ErrorClass::UninitializedRead, "fmac reads element 0");
