@@ -3,6 +3,7 @@
 
 #include "runtime/emulator/Recording.h"
 #include "runtime/emulator/Scheduler.h"
+#include "runtime/emulator/UnalignedFloat.h"
 
 #include <algorithm>
 #include <utility>
@@ -131,7 +132,7 @@ void Channel::gather() {
       const Chunk &c = fronts[i];
       float *to = copy.get() + i;
       for (size_t row = 0; row < c.rows; ++row) {
-        const float *from = c.data + ptrdiff_t(row) * c.rowStride;
+        const UnalignedFloat *from = c.data + ptrdiff_t(row) * c.rowStride;
         for (size_t w = 0; w < c.length; ++w, to += lanes)
           *to = from[ptrdiff_t(w) * c.wordStride];
       }

@@ -3,6 +3,7 @@
 // Element-wise instructions. Functions are computed in float64 and rounded
 // once, so they are within one unit in the last place of the exact value and
 // do not depend on the width of the vectors.
+#include "runtime/emulator/UnalignedFloat.h"
 #include "runtime/emulator/VectorKernels.h"
 
 #include "runtime/program/program_generated.h"
@@ -240,45 +241,101 @@ HWY_INLINE Vector compute(Vector a, Vector b, Vector old) {
     return hn::IfThenElse(hn::Ne(a, zero), b, old);
 }
 
-/// Full vectors, then the rest through the same code in a padded buffer.
+// ------------------------------------------------ rows of vectors
+
+/// A source in one row.
+class Row {
+public:
+  Row(VectorSource source, ptrdiff_t offset)
+      : data(source.data + offset), vector(source.data && !source.scalar),
+        all(hn::Zero(Tag())) {
+    const UnalignedFloat *first = data;
+    if (source.data && source.scalar)
+      all = hn::Set(Tag(), *first);
+  }
+  HWY_INLINE Vector load(size_t i) const {
+    return vector ? hn::LoadU(Tag(), data + i) : all;
+  }
+  template <class Mask>
+  HWY_INLINE Vector load(Mask mask, size_t i) const {
+    return vector ? hn::MaskedLoad(mask, Tag(), data + i) : all;
+  }
+
+private:
+  const float *data;
+  const bool vector;
+  Vector all;
+};
+
+/// Full vectors, then the rest under a mask.
 template <Opcode op>
-void run(size_t n, float *dst, VectorSource a, VectorSource b) {
+void rows(const RowsProblem &p) {
   const Tag d;
   const size_t width = hn::Lanes(d);
-  const Vector aAll = hn::Set(d, a.data ? a.data[0] : 0.0f);
-  const Vector bAll = hn::Set(d, b.data ? b.data[0] : 0.0f);
-  const bool aVector = a.data && !a.scalar, bVector = b.data && !b.scalar;
-  size_t i = 0;
-  for (; i + width <= n; i += width) {
-    const Vector x = aVector ? hn::LoadU(d, a.data + i) : aAll;
-    const Vector y = bVector ? hn::LoadU(d, b.data + i) : bAll;
-    hn::StoreU(compute<op>(x, y, hn::LoadU(d, dst + i)), d, dst + i);
+  const size_t full = p.columns / width * width;
+  const auto mask = hn::FirstN(d, p.columns - full);
+  for (size_t r = 0; r < p.rows; ++r) {
+    float *dst = p.dst + ptrdiff_t(r) * p.dstRow;
+    const Row a(p.a, ptrdiff_t(r) * p.aRow), b(p.b, ptrdiff_t(r) * p.bRow);
+    for (size_t i = 0; i < full; i += width)
+      hn::StoreU(compute<op>(a.load(i), b.load(i), hn::LoadU(d, dst + i)), d,
+                 dst + i);
+    if (full < p.columns)
+      hn::BlendedStore(compute<op>(a.load(mask, full), b.load(mask, full),
+                                   hn::MaskedLoad(mask, d, dst + full)),
+                       mask, d, dst + full);
   }
-  if (i == n)
-    return;
-  const auto mask = hn::FirstN(d, n - i);
-  const Vector x = aVector ? hn::MaskedLoad(mask, d, a.data + i) : aAll;
-  const Vector y = bVector ? hn::MaskedLoad(mask, d, b.data + i) : bAll;
-  const Vector old = hn::MaskedLoad(mask, d, dst + i);
-  hn::BlendedStore(compute<op>(x, y, old), mask, d, dst + i);
 }
 
-void apply(Opcode op, size_t n, float *dst, VectorSource a, VectorSource b) {
-  switch (op) {
+/// One vector from column `i` on, of which `mask` holds.
+template <Opcode op, class Mask>
+void reduceVector(const RowsProblem &p, Mask mask, size_t i) {
+  const Tag d;
+  auto isOld = [&](VectorSource source, ptrdiff_t row) {
+    return source.data == p.dst && row == 0;
+  };
+  const bool aOld = isOld(p.a, p.aRow), bOld = isOld(p.b, p.bRow);
+  Vector sum = hn::MaskedLoad(mask, d, p.dst + i);
+  for (size_t r = 0; r < p.rows; ++r) {
+    const Row a(p.a, ptrdiff_t(r) * p.aRow), b(p.b, ptrdiff_t(r) * p.bRow);
+    sum = compute<op>(aOld ? sum : a.load(mask, i),
+                      bOld ? sum : b.load(mask, i), sum);
+  }
+  hn::BlendedStore(sum, mask, d, p.dst + i);
+}
+
+template <Opcode op>
+void reduce(const RowsProblem &p) {
+  const Tag d;
+  const size_t width = hn::Lanes(d);
+  for (size_t i = 0; i < p.columns; i += width)
+    reduceVector<op>(p, hn::FirstN(d, std::min(width, p.columns - i)), i);
+}
+
+template <Opcode op>
+void run(const RowsProblem &p, bool reduces) {
+  if (reduces)
+    reduce<op>(p);
+  else
+    rows<op>(p);
+}
+
+void apply(const RowsProblem &p, bool reduces) {
+  switch (p.op) {
 #define WSEC_OP(name)                                                          \
   case Opcode::name:                                                           \
-    return run<Opcode::name>(n, dst, a, b);
+    return run<Opcode::name>(p, reduces);
     WSEC_OP(Mov)
-    WSEC_OP(Add) WSEC_OP(Sub) WSEC_OP(Mul) WSEC_OP(Div) WSEC_OP(Min)
-        WSEC_OP(Max) WSEC_OP(Pow) WSEC_OP(Fmac) WSEC_OP(Neg) WSEC_OP(Abs)
-            WSEC_OP(Exp) WSEC_OP(Log) WSEC_OP(Sqrt) WSEC_OP(Reciprocal)
-                WSEC_OP(Rsqrt) WSEC_OP(Tanh) WSEC_OP(Erf) WSEC_OP(Sigmoid)
-                    WSEC_OP(Sin) WSEC_OP(Cos) WSEC_OP(Floor) WSEC_OP(Ceil)
-                        WSEC_OP(Round) WSEC_OP(Sign) WSEC_OP(Equal)
-                            WSEC_OP(Less) WSEC_OP(LessOrEqual) WSEC_OP(And)
-                                WSEC_OP(Or) WSEC_OP(Not) WSEC_OP(Select)
+  WSEC_OP(Add)
+  WSEC_OP(Sub) WSEC_OP(Mul) WSEC_OP(Div) WSEC_OP(Min) WSEC_OP(Max) WSEC_OP(Pow)
+      WSEC_OP(Fmac) WSEC_OP(Neg) WSEC_OP(Abs) WSEC_OP(Exp) WSEC_OP(Log)
+          WSEC_OP(Sqrt) WSEC_OP(Reciprocal) WSEC_OP(Rsqrt) WSEC_OP(Tanh)
+              WSEC_OP(Erf) WSEC_OP(Sigmoid) WSEC_OP(Sin) WSEC_OP(Cos)
+                  WSEC_OP(Floor) WSEC_OP(Ceil) WSEC_OP(Round) WSEC_OP(Sign)
+                      WSEC_OP(Equal) WSEC_OP(Less) WSEC_OP(LessOrEqual)
+                          WSEC_OP(And) WSEC_OP(Or) WSEC_OP(Not) WSEC_OP(Select)
 #undef WSEC_OP
-  case Opcode::BitAnd:
+                              case Opcode::BitAnd:
   case Opcode::BitOr:
   case Opcode::BitXor:
     return; // of integers: refused when the code is decoded
@@ -294,31 +351,24 @@ HWY_EXPORT(apply);
 
 void applyVector(program::Opcode op, size_t n, float *dst, VectorSource a,
                  VectorSource b) {
-  HWY_DYNAMIC_DISPATCH(apply)(op, n, dst, a, b);
+  applyRows({op, 1, n, dst, 0, a, 0, b, 0});
 }
 
-float reduceVector(program::Opcode op, float acc, size_t n, const float *x,
-                   ptrdiff_t stride) {
-  // Written as the vector forms are, so that the bits agree.
-  auto pick = [](float a, float b, float result) {
-    return std::isnan(a) ? a : std::isnan(b) ? b : result;
-  };
-  for (size_t i = 0; i < n; ++i, x += stride)
-    switch (op) {
-    case program::Opcode::Add:
-      acc += *x;
-      break;
-    case program::Opcode::Mul:
-      acc *= *x;
-      break;
-    case program::Opcode::Min:
-      acc = pick(acc, *x, std::min(acc, *x));
-      break;
-    default:
-      acc = pick(acc, *x, std::max(acc, *x));
-      break;
-    }
-  return acc;
+void applyRows(const RowsProblem &problem) {
+  HWY_DYNAMIC_DISPATCH(apply)(problem, false);
+}
+
+void reduceRows(const RowsProblem &problem) {
+  HWY_DYNAMIC_DISPATCH(apply)(problem, true);
+}
+
+void copyStrided(const CopyProblem &p) {
+  for (size_t r = 0; r < p.rows; ++r) {
+    float *dst = p.dst + ptrdiff_t(r) * p.dstRow;
+    const UnalignedFloat *a = p.a + ptrdiff_t(r) * p.aRow;
+    for (size_t i = 0; i < p.columns; ++i)
+      dst[ptrdiff_t(i) * p.dstColumn] = a[ptrdiff_t(i) * p.aColumn];
+  }
 }
 
 bool processorSupported() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/Execute.h"
 
+#include "runtime/emulator/UnalignedFloat.h"
 #include "runtime/emulator/VectorKernels.h"
 
 #include <algorithm>
@@ -79,16 +80,15 @@ VectorSource fetch(const float *data, ptrdiff_t stride, size_t n,
     return {data, true};
   if (stride == 1)
     return {data, false};
+  const UnalignedFloat *from = data;
   for (size_t i = 0; i < n; ++i)
-    buffer[i] = data[ptrdiff_t(i) * stride];
+    buffer[i] = from[ptrdiff_t(i) * stride];
   return {buffer, false};
 }
 
-/// One vector along `d`, whose destination elements all differ.
+/// One vector along `d`, whose destination elements all differ, with strides.
 void applyAlong(Opcode op, const Dimension &d, float *dst, const float *a,
                 const float *b) {
-  if (d.dst == 1 && (d.a == 0 || d.a == 1) && (d.b == 0 || d.b == 1))
-    return applyVector(op, d.extent, dst, {a, d.a == 0}, {b, d.b == 0});
   alignas(64) float aBuffer[bufferLength], bBuffer[bufferLength],
       results[bufferLength];
   for (size_t done = 0; done < d.extent; done += bufferLength) {
@@ -104,10 +104,10 @@ void applyAlong(Opcode op, const Dimension &d, float *dst, const float *a,
   }
 }
 
-/// A reduction to one element through `dst = op(dst, x)`.
-bool foldable(Opcode op) {
-  return op == Opcode::Add || op == Opcode::Mul || op == Opcode::Min ||
-         op == Opcode::Max;
+/// Whether elements along `d` are vectors for each operand, or one element.
+bool isVector(const Dimension &d) {
+  auto contiguous = [](ptrdiff_t stride) { return stride == 0 || stride == 1; };
+  return d.extent == 1 || (d.dst == 1 && contiguous(d.a) && contiguous(d.b));
 }
 
 /// Runs `body` for each index of the outer dimensions.
@@ -133,14 +133,16 @@ PreparedNest::PreparedNest(const Nest &nest) : op(nest.op) {
   coalesce(dims);
   if (nest.ordered || !injective(dims)) {
     // A vector only over the innermost dimension, the lanes.
-    form = Form::Ordered;
     inner = *(all.end() - 1);
     all.erase(all.end() - 1);
+    form = isVector(inner) ? Form::Rows : Form::Strided;
     outer = all;
     return;
   }
-  if (op != Opcode::Fmac || !prepareProducts(dims))
-    prepareVectors(dims, nest.a.data == nest.dst.data);
+  // A factor that is the accumulator itself changes from term to term.
+  bool usesOld = nest.a.data == nest.dst.data || nest.b.data == nest.dst.data;
+  if (op != Opcode::Fmac || usesOld || !prepareProducts(dims))
+    prepareVectors(dims);
 }
 
 /// dst = fma(a, b, dst) where one source is the same for a whole vector of
@@ -185,33 +187,61 @@ bool PreparedNest::prepareProducts(Dimensions dims) {
   return true;
 }
 
-/// Reductions outermost in their order, then long strides, so that the
-/// innermost dimension is the one to make vectors of.
-void PreparedNest::prepareVectors(Dimensions dims, bool accumulates) {
+/// The innermost dimension is the one to make vectors of, that with the
+/// shortest stride; the one before it, rows of vectors, is a reduction, if
+/// there are some, else the longest. Other reductions are outermost, in order.
+void PreparedNest::prepareVectors(Dimensions dims) {
   sortBy(dims, [](const Dimension &d) {
     return d.reduces() ? std::numeric_limits<ptrdiff_t>::min()
                        : -std::abs(d.dst);
   });
   coalesce(dims);
-  if (dims.size() > 0) {
+  if (dims.size() > 0 && !(dims.end() - 1)->reduces()) {
     inner = *(dims.end() - 1);
     dims.erase(dims.end() - 1);
   }
+  form = isVector(inner)     ? Form::Rows
+         : op == Opcode::Mov ? Form::Copy
+                             : Form::Strided;
+  if (form != Form::Strided && dims.size() > 0) {
+    Dimension *best = dims.begin();
+    for (Dimension &d : dims)
+      if (best->reduces() ? d.reduces() : d.extent > best->extent)
+        best = &d;
+    row = *best;
+    dims.erase(best);
+    if (form == Form::Rows && row.reduces())
+      form = Form::Reduction;
+  }
   outer = dims;
-  if (!inner.reduces() || inner.extent == 1)
-    form = Form::Vectors;
-  else if (foldable(op) && accumulates && inner.a == 0)
-    form = Form::Fold;
-  else
-    form = Form::Reduce;
 }
 
 void PreparedNest::run(float *dst, const float *a, const float *b) const {
+  auto rows = [&](float *dst, const float *a, const float *b) -> RowsProblem {
+    return {op,    row.extent,        inner.extent,
+            dst,   row.dst,           {a, inner.a == 0},
+            row.a, {b, inner.b == 0}, row.b};
+  };
   switch (form) {
   case Form::Nothing:
     return;
-  case Form::Ordered:
-  case Form::Vectors:
+  case Form::Rows:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *b) {
+                     applyRows(rows(dst, a, b));
+                   });
+  case Form::Reduction:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *b) {
+                     reduceRows(rows(dst, a, b));
+                   });
+  case Form::Copy:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *) {
+                     copyStrided({row.extent, inner.extent, dst, row.dst,
+                                  inner.dst, a, row.a, inner.a});
+                   });
+  case Form::Strided:
     return forEach(outer, dst, a, b,
                    [&](float *dst, const float *a, const float *b) {
                      applyAlong(op, inner, dst, a, b);
@@ -224,20 +254,6 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
           accumulateProducts({row.extent, inner.extent, columns, dst, row.dst,
                               a, row.a, inner.a, b, inner.b});
         });
-  case Form::Fold:
-    return forEach(outer, dst, a, b,
-                   [&](float *dst, const float *, const float *b) {
-                     *dst = reduceVector(op, *dst, inner.extent, b, inner.b);
-                   });
-  case Form::Reduce:
-    return forEach(outer, dst, a, b,
-                   [&](float *dst, const float *a, const float *b) {
-                     for (size_t i = 0; i < inner.extent; ++i) {
-                       applyVector(op, 1, dst, {a, true}, {b, true});
-                       a += inner.a;
-                       b += inner.b;
-                     }
-                   });
   }
 }
 

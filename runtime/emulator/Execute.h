@@ -86,15 +86,15 @@ public:
 
 private:
   enum class Form : uint8_t {
-    Nothing,  ///< no elements
-    Ordered,  ///< exactly as written, a vector along `inner`
-    Products, ///< rows x depth x columns; `inner` is the depth
-    Vectors,  ///< a vector along `inner`
-    Fold,     ///< `inner` reduces to one element, of which `a` is the old value
-    Reduce    ///< `inner` reduces to one element, one step after the other
+    Nothing,   ///< no elements
+    Products,  ///< rows x depth x columns; `inner` is the depth
+    Rows,      ///< rows of vectors along `inner`
+    Reduction, ///< the same, all rows into one vector
+    Copy,      ///< rows along `inner` with any strides
+    Strided    ///< vectors along `inner` with any strides
   };
   bool prepareProducts(Dimensions dims);
-  void prepareVectors(Dimensions dims, bool accumulates);
+  void prepareVectors(Dimensions dims);
 
   program::Opcode op;
   Form form = Form::Nothing;

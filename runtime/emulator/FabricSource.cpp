@@ -2,6 +2,7 @@
 #include "runtime/emulator/FabricSource.h"
 
 #include "runtime/emulator/Recording.h"
+#include "runtime/emulator/UnalignedFloat.h"
 
 #include <algorithm>
 
@@ -110,6 +111,7 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
         partial.buffer = channel->recording->addScratch(
             target, partial.length * size_t(lanes));
     }
+    const UnalignedFloat *data = in.data;
     for (int l = 0; l < lanes; ++l) {
       size_t from = std::max(at, window.laneOffsets[l]);
       size_t to = window.laneOffsets[l] + window.used;
@@ -122,9 +124,9 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
           size_t word = p * window.total + i - at;
           size_t slot = p * window.used + i - window.laneOffsets[l];
           target[slot * lanes + l] =
-              in.data[ptrdiff_t(word / in.length) * in.rowStride +
-                      ptrdiff_t(word % in.length) * in.wordStride +
-                      l * in.laneStride];
+              data[ptrdiff_t(word / in.length) * in.rowStride +
+                   ptrdiff_t(word % in.length) * in.wordStride +
+                   l * in.laneStride];
         }
     }
     partial.last = in.last;

@@ -4,6 +4,7 @@
 // that lie in SRAM. A tile of accumulators stays in registers while the depth
 // runs; each accumulator takes its terms in order, so the bits are those of
 // the plain loop.
+#include "runtime/emulator/UnalignedFloat.h"
 #include "runtime/emulator/VectorKernels.h"
 
 #include <algorithm>
@@ -23,7 +24,7 @@ using Vector = hn::Vec<Tag>;
 /// One tile: `tileRows` x `vectors` accumulators, depth terms each.
 template <int tileRows, int vectors>
 HWY_NOINLINE void tile(size_t depth, float *HWY_RESTRICT c, ptrdiff_t cRow,
-                       const float *HWY_RESTRICT a, ptrdiff_t aRow,
+                       const UnalignedFloat *HWY_RESTRICT a, ptrdiff_t aRow,
                        ptrdiff_t aDepth, const float *HWY_RESTRICT b,
                        ptrdiff_t bDepth) {
   const Tag d;
@@ -74,13 +75,13 @@ HWY_NOINLINE void tailTile(size_t columns, size_t depth, float *HWY_RESTRICT c,
 /// All rows of a block of `vectors` vectors, or of a tail (vectors == 0).
 template <int vectors>
 void columnBlock(const FmacProblem &p, size_t tail, size_t depth, float *c,
-                 const float *a, const float *b) {
+                 const UnalignedFloat *a, const float *b) {
   size_t row = 0;
   auto step = [&](auto count) {
     constexpr int n = decltype(count)::value;
     for (; row + n <= p.rows; row += n) {
       float *cTile = c + ptrdiff_t(row) * p.cRow;
-      const float *aTile = a + ptrdiff_t(row) * p.aRow;
+      const UnalignedFloat *aTile = a + ptrdiff_t(row) * p.aRow;
       if constexpr (vectors == 0)
         tailTile<n>(tail, depth, cTile, p.cRow, aTile, p.aRow, p.aDepth, b,
                     p.bDepth);
@@ -110,7 +111,7 @@ void accumulate(const FmacProblem &p) {
   constexpr bool wide = HWY_TARGET <= HWY_AVX3;
   for (size_t k = 0; k < p.depth; k += depthBlock) {
     const size_t depth = std::min(depthBlock, p.depth - k);
-    const float *a = p.a + ptrdiff_t(k) * p.aDepth;
+    const UnalignedFloat *a = p.a + ptrdiff_t(k) * p.aDepth;
     const float *b = p.b + ptrdiff_t(k) * p.bDepth;
     size_t m = 0;
     if constexpr (wide)

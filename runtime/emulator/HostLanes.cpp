@@ -3,6 +3,7 @@
 
 #include "runtime/emulator/Recording.h"
 #include "runtime/emulator/Timing.h"
+#include "runtime/emulator/UnalignedFloat.h"
 #include "runtime/program/Errors.h"
 
 #include <algorithm>
@@ -41,6 +42,7 @@ void InputLane::run() {
     chunk.rows = view.rows;
     chunk.length = view.length;
     chunk.rowStride = ptrdiff_t(view.stride);
+    chunk.wordStride = ptrdiff_t(view.wordStride);
     chunk.first = now;
     chunk.last = now + double(words - 1);
     chunk.owner = std::move(view.owner);
@@ -90,9 +92,10 @@ void OutputLane::run() {
                   chunk.owner};
     if (chunk.wordStride != 1) {
       std::shared_ptr<float[]> copy(new float[chunk.words()]);
+      const UnalignedFloat *data = chunk.data;
       for (size_t i = 0; i < chunk.words(); ++i)
-        copy[i] = chunk.data[ptrdiff_t(i / chunk.length) * chunk.rowStride +
-                             ptrdiff_t(i % chunk.length) * chunk.wordStride];
+        copy[i] = data[ptrdiff_t(i / chunk.length) * chunk.rowStride +
+                       ptrdiff_t(i % chunk.length) * chunk.wordStride];
       view = {copy.get(), 1, chunk.words(), chunk.words(), copy};
     }
     if (world.recording)

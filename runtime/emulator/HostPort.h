@@ -2,22 +2,32 @@
 #ifndef RUNTIME_EMULATOR_HOSTPORT_H
 #define RUNTIME_EMULATOR_HOSTPORT_H
 
+#include "runtime/emulator/UnalignedFloat.h"
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 
 namespace wsec::runtime {
 
-/// rows x length words, row r at data + r * stride; their order on the wire is
-/// row after row. `owner` keeps `data` alive and unchanged.
+/// rows x length words: word w of row r lies at data + r * stride +
+/// w * wordStride. Their order on the wire is row after row. They are read as
+/// UnalignedFloat: `data` need not be a multiple of four. `owner` keeps `data`
+/// alive and unchanged.
 struct WordView {
   const float *data = nullptr;
   size_t rows = 0;
   size_t length = 0;
   size_t stride = 0;
   std::shared_ptr<const void> owner;
+  size_t wordStride = 1;
 
   size_t words() const { return rows * length; }
+  /// Word `i` on the wire.
+  float word(size_t i) const {
+    const UnalignedFloat *from = data;
+    return from[i / length * stride + i % length * wordStride];
+  }
   bool empty() const { return words() == 0; }
 };
 
@@ -42,7 +52,7 @@ public:
   virtual WordView next(uint32_t stream, uint32_t lane, size_t maxWords) = 0;
 
   /// The next words of an Out stream, in the order in which they leave. They
-  /// are valid during the call.
+  /// are valid during the call; those of a row lie side by side.
   virtual void store(uint32_t stream, uint32_t lane, const WordView &words) = 0;
 
   /// The elements of a tensor that host copies read, and of an output that

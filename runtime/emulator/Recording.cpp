@@ -45,8 +45,8 @@ Recording::BufferId Recording::addView(uint32_t actor, uint32_t stream,
   if (overflown)
     return nothing;
   uint32_t index = uint32_t(views.size());
-  views.push_back(
-      {stream, lane, maxWords, view.rows, view.length, view.stride});
+  views.push_back({stream, lane, maxWords, view.rows, view.length, view.stride,
+                   view.wordStride});
   BufferId buffer = add({Buffer::Kind::View, view.data, 0, index});
   add({Operation::Kind::Next, actor, index, {buffer, 0}, {}, {}});
   return buffer;
@@ -103,7 +103,7 @@ void Recording::store(uint32_t actor, uint32_t stream, uint32_t lane,
   if (overflown)
     return;
   uint32_t index = uint32_t(views.size());
-  views.push_back({stream, lane, 0, words.rows, words.length, words.stride});
+  views.push_back({stream, lane, 0, words.rows, words.length, words.stride, 1});
   add({Operation::Kind::Store,
        actor,
        index,

@@ -34,7 +34,7 @@ public:
   /// Words that the host gave: what was asked for, and their form.
   struct View {
     uint32_t stream, lane;
-    size_t maxWords, rows, length, stride;
+    size_t maxWords, rows, length, stride, wordStride;
   };
 
   struct Operand {

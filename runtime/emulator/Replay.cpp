@@ -337,7 +337,8 @@ private:
     const Recording::View &view = replay.views[index];
     WordView words = host.next(view.stream, view.lane, view.maxWords);
     bool same = words.rows == view.rows && words.length == view.length &&
-                (words.rows == 1 || words.stride == view.stride);
+                (words.rows == 1 || words.stride == view.stride) &&
+                (words.length == 1 || words.wordStride == view.wordStride);
     if (!same)
       words = rearrange(view, std::move(words));
     bases[index + 1] = reinterpret_cast<uintptr_t>(words.data);
@@ -347,24 +348,27 @@ private:
   /// The words of a view in the form they had in the recorded run, if the host
   /// hands them out in another.
   WordView rearrange(const Recording::View &view, WordView words) {
-    const size_t stride = std::max(view.stride, view.length);
-    std::shared_ptr<float[]> copy(new float[view.rows * stride]);
+    const size_t most = view.rows * view.length;
+    const size_t floats =
+        (view.rows - 1) * view.stride + (view.length - 1) * view.wordStride + 1;
+    std::shared_ptr<float[]> copy(new float[floats]);
     size_t used = 0;
-    for (size_t i = 0; i < view.rows * view.length; ++i, ++used) {
+    for (size_t i = 0; i < most; ++i, ++used) {
       if (used == words.words()) {
-        words = host.next(view.stream, view.lane, view.rows * view.length - i);
+        words = host.next(view.stream, view.lane, most - i);
         used = 0;
         if (words.empty())
           throw Error(ErrorClass::BadProgram,
                       "a stream has fewer words than in an earlier run");
       }
-      copy[i / view.length * view.stride + i % view.length] =
-          words.data[used / words.length * words.stride + used % words.length];
+      copy[i / view.length * view.stride + i % view.length * view.wordStride] =
+          words.word(used);
     }
     if (used != words.words())
       throw Error(ErrorClass::BadProgram,
                   "a stream has more words at a time than in an earlier run");
-    return {copy.get(), view.rows, view.length, view.stride, copy};
+    return {copy.get(),  view.rows, view.length,
+            view.stride, copy,      view.wordStride};
   }
 
   void letGo(uint32_t view) {

@@ -26,9 +26,34 @@ struct VectorSource {
 void applyVector(program::Opcode op, size_t n, float *dst, VectorSource a,
                  VectorSource b);
 
-/// acc = op(acc, x[i * stride]) one after the other; Add, Mul, Min, Max.
-float reduceVector(program::Opcode op, float acc, size_t n, const float *x,
-                   ptrdiff_t stride);
+/// The same for rows of vectors, one after the other: dst[r][i] = op(a[r][i],
+/// b[r][i]).
+struct RowsProblem {
+  program::Opcode op;
+  size_t rows, columns;
+  float *dst;
+  ptrdiff_t dstRow;
+  VectorSource a;
+  ptrdiff_t aRow;
+  VectorSource b;
+  ptrdiff_t bRow;
+};
+void applyRows(const RowsProblem &problem);
+
+/// The same where all rows go into one vector, which stays in registers
+/// meanwhile: `dstRow` is 0. A source may be that vector, too: its pointer
+/// equals `dst` and its row is 0.
+void reduceRows(const RowsProblem &problem);
+
+/// dst[r][i] = a[r][i] with any strides.
+struct CopyProblem {
+  size_t rows, columns;
+  float *dst;
+  ptrdiff_t dstRow, dstColumn;
+  const float *a;
+  ptrdiff_t aRow, aColumn;
+};
+void copyStrided(const CopyProblem &problem);
 
 /// c[i][m] = fma(a[i][k], b[k][m], c[i][m]) for k = 0, 1, ... in this order,
 /// for each i < rows, m < columns.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/Elements.h"
 
+#include "runtime/emulator/UnalignedFloat.h"
+
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -84,8 +86,9 @@ void write(uint8_t *data, int64_t first, int64_t stride, size_t count,
   using Stored = typename Type::Stored;
   uint8_t *to = data + first * int64_t(sizeof(Stored));
   int64_t step = stride * int64_t(sizeof(Stored));
+  const UnalignedFloat *from = words;
   for (size_t i = 0; i < count; ++i, to += step) {
-    Stored stored = Type::store(words[i]);
+    Stored stored = Type::store(from[i]);
     std::memcpy(to, &stored, sizeof(stored));
   }
 }

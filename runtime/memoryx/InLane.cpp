@@ -79,7 +79,7 @@ WordView InLane::next(size_t maxWords) {
     readyRow = readyWord = 0;
   }
   WordView view = ready;
-  view.data += readyRow * ready.stride + readyWord;
+  view.data += readyRow * ready.stride + readyWord * ready.wordStride;
   if (readyWord == 0 && maxWords >= ready.length) {
     view.rows = std::min(ready.rows - readyRow, maxWords / ready.length);
     readyRow += view.rows;
@@ -101,13 +101,13 @@ WordView InLane::viewInPlace(const Part &part) {
   const Block &block = part.blocks.front();
   const uint8_t *data = store.elements(segment.tensor());
   bool words =
-      store.tensor(segment.tensor()).type() == program::ElementType::F32 &&
-      reinterpret_cast<uintptr_t>(data) % alignof(float) == 0;
+      store.tensor(segment.tensor()).type() == program::ElementType::F32;
   if (!words || segment.index_tensor() >= 0 || part.blocks.size() > 1 ||
-      block.rank > 2 || block.runStride() != 1)
+      block.rank > 2 || block.runStride() < 0)
     return {};
   WordView view;
   view.length = block.runLength();
+  view.wordStride = size_t(block.runStride());
   view.owner = store.owner(segment.tensor());
   int64_t first = block.offset;
   if (block.rank == 2) {

@@ -12,9 +12,9 @@ namespace wsec::runtime {
 
 /// The words of one In stream for one lane of the west edge, in wire order.
 ///
-/// A line that is one run of f32 words in its file is handed out in place: a
-/// weight matrix streamed row by row costs nothing. Everything else
-/// (transposed, gathered, converted) is written out some lines at a time.
+/// Lines of f32 words are handed out where they lie in their file: a weight
+/// matrix streamed by rows or by columns costs nothing. What is gathered,
+/// converted or put together is written out some lines at a time.
 class InLane {
 public:
   InLane(const TensorStore &store, const program::HostStream &stream,

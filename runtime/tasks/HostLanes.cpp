@@ -66,9 +66,7 @@ bool HostLanes::fill(Station &edge) {
   for (size_t i = 0; i < count; ++i, ++lane.at) {
     Word word;
     word.form = wireForm(ElementType::F32, Packing::Single);
-    word.payload = std::bit_cast<uint32_t>(
-        lane.view.data[lane.at / lane.view.length * lane.view.stride +
-                       lane.at % lane.view.length]);
+    word.payload = std::bit_cast<uint32_t>(lane.view.word(lane.at));
     word.ready = std::max<Cycle>(wafer.machine.store_latency_cycles(),
                                  edge.lastTaken + 1);
     if (row.lanes > 1) {

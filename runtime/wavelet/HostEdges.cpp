@@ -107,9 +107,7 @@ Wavelet WestEdge::take(Lane &lane, Cycle now) {
     fabric.observer->hostWords(lane.uses[lane.use].stream,
                                lane.uses[lane.use].lane, 1, double(now),
                                double(now));
-  return Wavelet::word(now,
-                       lane.view.data[at / lane.view.length * lane.view.stride +
-                                      at % lane.view.length]);
+  return Wavelet::word(now, lane.view.word(at));
 }
 
 void WestEdge::step(int index) {

@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/emulator/VectorKernels.h"
 
+#include "runtime/emulator/Execute.h"
+
 #include "runtime/program/program_generated.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
@@ -125,6 +129,93 @@ TEST(KernelsTest, ProductsEqualThePlainLoopBitForBit) {
         EXPECT_EQ(std::memcmp(c.data(), expected.data(), c.size() * 4), 0)
             << rows << " x " << depth << " x " << columns;
       }
+}
+
+/// Operands in memory of their own, at addresses that are no multiple of four.
+class RandomNest {
+public:
+  explicit RandomNest(unsigned seed) : generator(seed) {
+    constexpr Opcode ops[] = {Opcode::Mov, Opcode::Add,  Opcode::Sub,
+                              Opcode::Max, Opcode::Fmac, Opcode::Select,
+                              Opcode::Mul, Opcode::Less, Opcode::Abs};
+    nest.op = ops[pick(std::size(ops))];
+    nest.dimensions = 1 + int(pick(4));
+    size_t size = 1;
+    for (int d = nest.dimensions - 1; d >= 0; --d) {
+      nest.extent[d] = pick(8) == 0 ? 1 + pick(40) : 1 + pick(5);
+      // Injective, or a reduction.
+      nest.dst.stride[d] = pick(4) == 0 ? 0 : ptrdiff_t(size);
+      if (nest.dst.stride[d])
+        size *= nest.extent[d] + pick(2);
+      for (ptrdiff_t *stride : {&nest.a.stride[d], &nest.b.stride[d]})
+        *stride = std::array<ptrdiff_t, 5>{0, 1, 1, 3, 50}[pick(5)];
+    }
+    dst = randomFloats(size, seed, -2, 2);
+    words = randomFloats(20000, seed + 1, -2, 2);
+    a = misaligned(aBytes);
+    b = misaligned(bBytes);
+    if (pick(4) == 0) {
+      aIsDst = true;
+      std::copy_n(nest.dst.stride, maxDimensions, nest.a.stride);
+    }
+  }
+
+  std::vector<float> executed() {
+    std::vector<float> result = dst;
+    nest.dst.data = result.data();
+    nest.a.data = aIsDst ? result.data() : a;
+    nest.b.data = takesTwo() ? b : nullptr;
+    execute(nest);
+    return result;
+  }
+
+  /// Element by element, in lexicographic order.
+  std::vector<float> expected() const {
+    std::vector<float> result = dst;
+    size_t index[maxDimensions] = {};
+    for (int d = 0; d >= 0;) {
+      ptrdiff_t at[3] = {};
+      for (int i = 0; i < nest.dimensions; ++i) {
+        at[0] += ptrdiff_t(index[i]) * nest.dst.stride[i];
+        at[1] += ptrdiff_t(index[i]) * nest.a.stride[i];
+        at[2] += ptrdiff_t(index[i]) * nest.b.stride[i];
+      }
+      float x = aIsDst ? result[size_t(at[0])] : words[size_t(at[1])];
+      float y = takesTwo() ? words[size_t(at[2])] : 0;
+      applyVector(nest.op, 1, &result[size_t(at[0])], {&x, true},
+                  {takesTwo() ? &y : nullptr, true});
+      for (d = nest.dimensions - 1; d >= 0 && ++index[d] == nest.extent[d]; --d)
+        index[d] = 0;
+    }
+    return result;
+  }
+
+private:
+  size_t pick(size_t n) { return generator() % n; }
+  bool takesTwo() const {
+    return nest.op != Opcode::Mov && nest.op != Opcode::Abs;
+  }
+  const float *misaligned(std::vector<uint8_t> &bytes) const {
+    bytes.resize(words.size() * sizeof(float) + 1);
+    std::memcpy(bytes.data() + 1, words.data(), words.size() * sizeof(float));
+    return reinterpret_cast<const float *>(bytes.data() + 1);
+  }
+
+  std::mt19937 generator;
+  Nest nest;
+  bool aIsDst = false;
+  std::vector<float> dst, words;
+  std::vector<uint8_t> aBytes, bBytes;
+  const float *a = nullptr, *b = nullptr;
+};
+
+TEST(KernelsTest, NestsEqualThePlainLoopBitForBit) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    RandomNest nest(seed);
+    std::vector<float> got = nest.executed(), expected = nest.expected();
+    EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size() * 4), 0)
+        << "seed " << seed;
+  }
 }
 
 } // namespace

@@ -57,9 +57,8 @@ protected:
       EXPECT_LE(view.words(), most);
       ++views;
       inPlace &= isBundle(view.data);
-      for (size_t r = 0; r < view.rows; ++r)
-        words.insert(words.end(), view.data + r * view.stride,
-                     view.data + r * view.stride + view.length);
+      for (size_t i = 0; i < view.words(); ++i)
+        words.push_back(view.word(i));
     }
     EXPECT_EQ(words.size(), memory->words(0, 0));
     EXPECT_NO_THROW(memory->finish());
@@ -108,7 +107,7 @@ TEST_F(InStreamTest, PartOfAMatrixIsInPlaceWithAStride) {
   EXPECT_EQ(views, 1u);
 }
 
-TEST_F(InStreamTest, TransposedIsWrittenOut) {
+TEST_F(InStreamTest, TransposedIsInPlace) {
   build(3);
   // Line l holds row l of the transposed [10, 8] view: 8 words over columns.
   Scalar n = addScalar(stream(), ScalarOp::Constant, rows);
@@ -123,7 +122,37 @@ TEST_F(InStreamTest, TransposedIsWrittenOut) {
     for (int r = 0; r < rows; ++r)
       words.push_back(float(10 * r + c));
   EXPECT_EQ(take(37), words);
+  EXPECT_TRUE(inPlace);
+}
+
+TEST_F(InStreamTest, PiecesOfTransposedLinesAreWrittenOut) {
+  build(2);
+  // Both columns get the first three rows of the feature.
+  addSegment(makeSegment(0, features, 1, {3}, {features}, 0));
+  load();
+  Words words;
+  for (int c = 0; c < features; ++c)
+    for (int column = 0; column < 2; ++column)
+      for (int r = 0; r < 3; ++r)
+        words.push_back(float(10 * r + c));
+  EXPECT_EQ(take(1000), words);
   EXPECT_FALSE(inPlace);
+}
+
+TEST_F(InStreamTest, WordsAtAnyAddressAreInPlace) {
+  build(1);
+  addTensor(*builder, "x", program::TensorRole::Input, {6});
+  addSegment(makeSegment(1, 1, 0, {6}, {1}, 0));
+  load();
+  Words words = countUp(6);
+  std::vector<uint8_t> bytes(6 * sizeof(float) + 1);
+  std::memcpy(bytes.data() + 1, words.data(), 6 * sizeof(float));
+  store->bindInput(1, bytes.data() + 1, loaded);
+  WordView view = memory->next(0, 0, 1000);
+  EXPECT_EQ(reinterpret_cast<const uint8_t *>(view.data), bytes.data() + 1);
+  ASSERT_EQ(view.words(), 6u);
+  for (size_t i = 0; i < 6; ++i)
+    EXPECT_EQ(view.word(i), words[i]);
 }
 
 TEST_F(InStreamTest, BlocksOfTwoExtentsAreColumnMajor) {
