@@ -53,7 +53,7 @@ HWY_NOINLINE void tile(size_t depth, float *HWY_RESTRICT c, ptrdiff_t cRow,
 /// The last columns, fewer than a vector.
 template <int tileRows>
 HWY_NOINLINE void tailTile(size_t columns, size_t depth, float *HWY_RESTRICT c,
-                           ptrdiff_t cRow, const float *HWY_RESTRICT a,
+                           ptrdiff_t cRow, const UnalignedFloat *HWY_RESTRICT a,
                            ptrdiff_t aRow, ptrdiff_t aDepth,
                            const float *HWY_RESTRICT b, ptrdiff_t bDepth) {
   const Tag d;

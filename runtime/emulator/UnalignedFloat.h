@@ -7,7 +7,7 @@ namespace wsec::runtime {
 /// A float at any address. Weights are used where they lie in their file, and
 /// a writer of protobuf puts tensors anywhere. Words that may come from the
 /// host are read as this, one by one, or as vectors that need no alignment.
-using UnalignedFloat = float __attribute__((aligned(1)));
+using UnalignedFloat __attribute__((aligned(1))) = float;
 
 } // namespace wsec::runtime
 
