@@ -30,13 +30,12 @@ void Network::send(Station &outbox, const Word &word) {
   sent.ready = std::max(sent.ready, outbox.lastReady + 1);
   outbox.lastReady = sent.ready;
   ++outbox.delivered;
-  start(outbox);
+  enqueue(outboxes[outbox.color][size_t(outbox.pe)] - 1);
 }
 
 Word Network::receive(Station &inbox, Cycle when) {
   const Word word = inbox.queue.front();
   take(inbox, when);
-  settle();
   return word;
 }
 
@@ -87,8 +86,7 @@ void Network::settle() {
     const uint32_t station = work.back();
     work.pop_back();
     stations[station].queued = false;
-    while (passFront(station))
-      ;
+    pass(station);
   }
   working = false;
 }
@@ -99,11 +97,22 @@ void Network::take(Station &station, Cycle when) {
   station.lastTaken = when;
   ++station.consumed;
   lastMove = std::max(lastMove, when);
+  wakeSenders(station, when);
+}
+
+/// Who waits for room asks again after words were taken.
+void Network::wakeSenders(Station &station, Cycle when) {
   if (std::exchange(station.senderWaits, false))
     agenda.enter(when + 1, uint32_t(station.pe));
   for (uint32_t waiter : station.waiters)
     enqueue(waiter);
   station.waiters.clear();
+}
+
+/// A station is to be looked at when more has been taken from another.
+void Network::await(Station &to, uint32_t station) {
+  if (!std::count(to.waiters.begin(), to.waiters.end(), station))
+    to.waiters.push_back(station);
 }
 
 /// A switch has another position.
@@ -147,8 +156,7 @@ bool Network::credit(uint32_t index, Way &way, Cycle &when) {
     if (before < 0)
       continue;
     if (before >= to.consumed) {
-      if (!std::count(to.waiters.begin(), to.waiters.end(), index))
-        to.waiters.push_back(index);
+      await(to, index);
       return false;
     }
     when = std::max(when, to.taken.at(before) + end.stages);
@@ -378,6 +386,73 @@ bool Network::passFront(uint32_t index) {
     if (from.node >= 0 && nodes[size_t(from.node)].state.advance())
       moved(uint32_t(from.node), when + 1);
   return true;
+}
+
+/// Lets the words of a station pass its router.
+void Network::pass(uint32_t index) {
+  do {
+    if (streams(stations[index]))
+      stream(index);
+  } while (passFront(index));
+}
+
+/// Whether the next word passes like any other on a way without branches.
+bool Network::streams(const Station &from) const {
+  if (!from.way || !from.way->valid || from.queue.empty() || observer)
+    return false;
+  const Way &way = *from.way;
+  if (way.timed || way.ends.size() != 1 || !way.links.empty())
+    return false;
+  const Station &to = stations[way.ends[0].to];
+  return to.kind != Station::EastEdge && to.filter < 0;
+}
+
+/// Lets words pass that go the same way, one after the other. What `passFront`
+/// does with each, without looking at what stays the same.
+void Network::stream(uint32_t index) {
+  Station &from = stations[index];
+  const Way::End &end = from.way->ends[0];
+  Station &to = stations[end.to];
+  Cycle since = 0;
+  if (from.node >= 0) {
+    const Node &node = nodes[size_t(from.node)];
+    if (node.state.closed || node.state.receive != from.port)
+      return;
+    since = node.since;
+  }
+  const size_t waiting = from.queue.size();
+  Cycle firstTaken = never, firstReady = never;
+  for (; !from.queue.empty(); from.queue.pop()) {
+    Word word = from.queue.front();
+    if (word.control || word.advances > 0)
+      break;
+    Cycle when = std::max({word.ready, from.lastTaken + 1, since});
+    if (const int64_t before = to.delivered - end.depth; before >= 0) {
+      if (before >= to.consumed) {
+        await(to, index);
+        break;
+      }
+      when = std::max(when, to.taken.at(before) + end.stages);
+    }
+    from.taken.add(when);
+    from.lastTaken = when;
+    ++from.consumed;
+    word.ready =
+        std::max(std::max(when, end.notBefore) + end.latency, to.lastReady + 1);
+    to.lastReady = word.ready;
+    ++to.delivered;
+    to.queue.push(word);
+    firstTaken = std::min(firstTaken, when);
+    firstReady = std::min(firstReady, word.ready);
+  }
+  if (from.queue.size() == waiting)
+    return;
+  lastMove = std::max({lastMove, from.lastTaken, to.lastReady - ramp});
+  wakeSenders(from, firstTaken);
+  if (to.kind != Station::Inbox)
+    enqueue(end.to);
+  else if (std::exchange(to.listens, false))
+    agenda.enter(firstReady, uint32_t(to.pe));
 }
 
 std::vector<std::string> Network::describeQueues(int pe) const {

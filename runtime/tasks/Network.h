@@ -108,14 +108,17 @@ public:
   /// When there is room for one more word than `further`; never: not known
   /// yet.
   Cycle roomAt(const Station &outbox, int64_t further = 0) const;
-  /// Puts a word into an outbox that has room.
+  /// Puts a word into an outbox that has room. It starts with `settle`.
   void send(Station &outbox, const Word &word);
   /// What comes up the ramp on a color; null: nothing ever has.
   Station *inbox(int pe, int color);
   /// Where it is going to come.
   Station &expect(int pe, int color) { return stations[inboxAt(pe, color)]; }
-  /// Takes the oldest word of an inbox.
+  /// Takes the oldest word of an inbox. Who waits for its room goes on with
+  /// `settle`.
   Word receive(Station &inbox, Cycle when);
+  /// Moves all words that can move.
+  void settle();
   void advanceSwitch(Station &outbox, Cycle when);
   void setRoute(int pe, int color, program::Port receive, uint8_t transmit,
                 Cycle when);
@@ -199,7 +202,11 @@ private:
   int32_t shareLink(uint32_t station, const Step &step, int pe, int port);
 
   void enqueue(uint32_t station);
-  void settle();
+  void pass(uint32_t station);
+  bool streams(const Station &from) const;
+  void stream(uint32_t station);
+  void await(Station &to, uint32_t station);
+  void wakeSenders(Station &station, Cycle when);
   bool passFront(uint32_t station);
   bool credit(uint32_t station, Way &way, Cycle &when);
   int64_t heldUpBy(const Station &to, int64_t wire) const;

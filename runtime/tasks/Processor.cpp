@@ -248,6 +248,7 @@ bool Processor::startWork(Wafer &wafer, Cycle now) {
     tasks[size_t(next.task)].pending = false;
   } else {
     const Word word = wafer.network.receive(*next.inbox, now);
+    wafer.network.settle();
     if (wafer.options.observer && !word.control)
       wafer.options.observer->received(observed(), next.inbox->color, 1);
     storeWord(task.wordBuffer, word.payload);

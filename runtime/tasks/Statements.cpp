@@ -239,6 +239,7 @@ bool Processor::sendPendingControl(Wafer &wafer, Cycle now) {
   control.reset();
   time = std::max(time, Time(now)) + 1;
   wafer.network.send(outbox, word);
+  wafer.network.settle();
   return true;
 }
 

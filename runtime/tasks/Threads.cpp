@@ -156,6 +156,7 @@ bool Processor::drop(Wafer &wafer, Thread &its, Cycle now) {
       if (!awaitWord(wafer, its, int(i), now))
         return false;
       wafer.network.receive(*its.in[i], now);
+      wafer.network.settle();
       ++its.run->sources[i].position;
     }
   return true;
@@ -197,6 +198,7 @@ bool Processor::prepare(Wafer &wafer, Thread &its, Cycle now) {
       return false;
     }
     wafer.network.receive(*its.in[i], now);
+    wafer.network.settle();
     run.end();
     its.closed = true;
     return true;
@@ -292,19 +294,23 @@ bool Processor::grant(int index, Cycle now) {
 }
 
 /// Takes the step that was granted for `now`, and those after it that nothing
-/// can interfere with.
+/// can interfere with. What it sends and takes may let more words come.
 void Processor::takeSteps(Wafer &wafer, int index, Cycle now) {
   Thread &its = thread(index);
-  const int64_t first = its.run->done();
   const Cycle until = horizon(wafer, index, now);
-  int64_t taken = 0;
   Cycle at = now;
-  wafer.sentCycles.clear();
   do {
-    takeWords(wafer, its, first + taken, at);
-    ++taken;
-  } while (moreSteps(wafer, its, taken, until, at) && grant(index, at));
-  compute(wafer, its, taken);
+    const int64_t first = its.run->done();
+    int64_t taken = 0;
+    wafer.sentCycles.clear();
+    do {
+      takeWords(wafer, its, first + taken, at);
+      ++taken;
+    } while (moreSteps(wafer, its, taken, until, at) && grant(index, at));
+    compute(wafer, its, taken);
+    wafer.network.settle();
+    wafer.sentCycles.clear();
+  } while (moreSteps(wafer, its, 0, until, at) && grant(index, at));
 }
 
 /// Whether the next step will be taken before the horizon, and when.
