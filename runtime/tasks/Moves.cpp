@@ -115,13 +115,18 @@ void Network::await(Station &to, uint32_t station) {
     to.waiters.push_back(station);
 }
 
+/// Ways through a switch are found anew.
+void Network::retrace(Node &node) {
+  for (uint32_t station : node.dependents)
+    stations[station].way->valid = false;
+  node.dependents.clear();
+}
+
 /// A switch has another position.
 void Network::moved(uint32_t index, Cycle since) {
   Node &node = nodes[index];
   node.since = since;
-  for (uint32_t station : node.dependents)
-    stations[station].way->valid = false;
-  node.dependents.clear();
+  retrace(node);
   for (uint32_t station : node.stations)
     enqueue(station);
 }
@@ -339,10 +344,15 @@ void Network::routeControl(int pe, int color, Word word, Cycle when) {
     if (next.x < 0 || next.x >= meshWidth || next.y < 0 || next.y >= meshHeight)
       continue; // It ends here: the host takes no control wavelets.
     const int at = index(next);
-    if (stops(at, color, opposite(port)))
-      deliver(gateAt(at, color, opposite(port)), word, when + hop);
-    else
+    const bool node = isNode(at, color);
+    if (!node && !stops(at, color, opposite(port))) {
       routeControl(at, color, word, when + hop);
+      continue;
+    }
+    // It waits in front of each switch until the words before it are past.
+    if (node)
+      retrace(nodes[nodeAt(at, color)]);
+    deliver(gateAt(at, color, opposite(port)), word, when + hop);
   }
 }
 

@@ -221,6 +221,7 @@ private:
   void deliver(uint32_t to, Word word, Cycle ready);
   void routeControl(int pe, int color, Word word, Cycle when);
   void take(Station &station, Cycle when);
+  void retrace(Node &node);
   void moved(uint32_t node, Cycle since);
   std::string place(int color, Coordinate pe) const;
   [[noreturn]] void noRule(int pe, int color, program::Port entered) const;
