@@ -77,6 +77,7 @@ private:
       cycle = std::max(cycle, launch.end);
     return cycle;
   }
+  bool simultaneous() const override { return false; }
   const ClassCode *code(int pe) const override {
     const Strip *strip = stripAt(pe);
     return strip ? &strip->code : nullptr;

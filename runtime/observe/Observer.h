@@ -41,6 +41,9 @@ class Inspection {
 public:
   virtual ~Inspection() = default;
   virtual double cycle() const = 0;
+  /// Whether all PEs are shown at that cycle. The burst engine of compiled
+  /// programs runs them one ahead of the other between launches.
+  virtual bool simultaneous() const { return true; }
   /// Null: the PE has no code.
   virtual const ClassCode *code(int pe) const = 0;
   /// Copies bytes of the SRAM; false if some of them nobody has written.

@@ -260,8 +260,11 @@ static std::string listed(const char *title,
 }
 
 std::string Probe::describePe(const Inspection &state, int pe) const {
-  std::string text =
-      namePe(pe) + ", class '" + classOf(pe).name()->str() + "'\n";
+  std::string text = namePe(pe) + ", class '" + classOf(pe).name()->str() +
+                     "'" +
+                     (stoppedAt >= 0 && pe != stoppedAt && !state.simultaneous()
+                          ? ", at another cycle (burst engine)\n"
+                          : "\n");
   const std::string lines = listed("threads ", state.threads(pe)) +
                             listed("tasks   ", state.tasks(pe)) +
                             listed("queues  ", state.queues(pe));

@@ -32,7 +32,7 @@ public:
     EXPECT_EQ(stepped.hostWordsOut, moved.hostWordsOut);
     std::printf("cycles: wavelet %.1f, burst %.1f (%+.1f %%)\n", stepped.cycles,
                 moved.cycles, 100 * (moved.cycles / stepped.cycles - 1));
-    checkCounters(observedHost, host.outputs);
+    checkCounters(observedHost, host.outputs, stepped.cycles, moved.cycles);
     return moved;
   }
 
@@ -40,19 +40,21 @@ private:
   /// Once more, with somebody who looks on: that changes nothing, and both
   /// engines tell the same.
   template <class Outputs>
-  void checkCounters(const test::VectorHost &before, const Outputs &outputs) {
+  void checkCounters(const test::VectorHost &before, const Outputs &outputs,
+                     double stepped, double moved) {
     Counters onBurst(program), onWavelet(program);
-    auto count = [&](auto &&engine, Counters &counters) {
+    auto count = [&](auto &&engine, Counters &counters, double cycles) {
       test::VectorHost host = before;
       RunResult result = engine.run(host);
       EXPECT_EQ(host.outputs, outputs);
+      EXPECT_EQ(result.cycles, cycles);
       test::expectBalanced(counters, result);
     };
     EmulatorOptions options;
     options.observer = &onBurst;
-    count(wsec::runtime::Emulator(program, options), onBurst);
+    count(wsec::runtime::Emulator(program, options), onBurst, moved);
     options.observer = &onWavelet;
-    count(WaveletEngine(program, options), onWavelet);
+    count(WaveletEngine(program, options), onWavelet, stepped);
     test::expectAgreement(onBurst, onWavelet);
   }
 
