@@ -4,14 +4,14 @@
 
 #include "compiler/emit/CheckEmitted.h"
 #include "runtime/program/Checker.h"
-#include "runtime/program/Errors.h"
 
-std::optional<std::string>
+std::optional<wsec::emit::LoadError>
 wsec::emit::findLoadError(std::string_view flatbuffer) {
   try {
     runtime::checkProgram(*program::GetProgram(flatbuffer.data()));
   } catch (const runtime::Error &error) {
-    return error.what();
+    return LoadError{std::string(errorClassName(error.errorClass())),
+                     error.place(), error.detail()};
   }
   return std::nullopt;
 }

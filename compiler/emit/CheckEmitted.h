@@ -2,15 +2,24 @@
 #ifndef COMPILER_EMIT_CHECKEMITTED_H
 #define COMPILER_EMIT_CHECKEMITTED_H
 
+#include "runtime/program/Errors.h"
+
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace wsec::emit {
 
-/// Asks the loader's own checker about a flatbuffer. Returns what it would
-/// refuse, starting with the name of the error class.
-std::optional<std::string> findLoadError(std::string_view flatbuffer);
+/// What the loader refuses, and where in the program's tables.
+struct LoadError {
+  std::string errorClass;
+  std::vector<runtime::PlaceStep> place;
+  std::string message;
+};
+
+/// Asks the loader's own checker about a flatbuffer.
+std::optional<LoadError> findLoadError(std::string_view flatbuffer);
 
 } // namespace wsec::emit
 

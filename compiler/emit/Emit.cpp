@@ -2,6 +2,7 @@
 
 #include "compiler/emit/Emit.h"
 #include "compiler/emit/CheckEmitted.h"
+#include "compiler/emit/LocateError.h"
 #include "compiler/emit/OutputFile.h"
 #include "compiler/emit/SramBudget.h"
 #include "compiler/emit/Translation.h"
@@ -53,8 +54,10 @@ LogicalResult wsec::emitProgram(ModuleOp module, const EmitOptions &options) {
   FailureOr<WeightPlan> plan = placeWeights(*op, options, program);
   if (failed(plan))
     return failure();
-  if (auto error = findLoadError(pack(program)))
-    return op->emitOpError("cannot run: ") << *error;
+  if (auto error = findLoadError(pack(program))) {
+    reportLoadError(*op, *error);
+    return failure();
+  }
 
   auto packWith = [&](uint64_t bundleDigest) {
     if (!plan->pieces.empty())

@@ -160,8 +160,7 @@ static void translateLaunch(pe::LaunchOp op, const SymbolNumbers &numbers,
       result.streams.push_back(numbers.streams.lookup(stream.getValue()));
 }
 
-// Routines are numbered in the order they are first met, over all classes.
-static SymbolNumbers numberSymbols(pe::ProgramOp program) {
+SymbolNumbers numberSymbols(pe::ProgramOp program) {
   SymbolNumbers numbers;
   auto add = [](llvm::StringMap<int64_t> &map, StringRef name) {
     map.try_emplace(name, map.size());

@@ -67,6 +67,9 @@ struct SymbolNumbers {
   llvm::StringMap<int64_t> routineKernels;
 };
 
+/// Routines are numbered in the order they are first met, over all classes.
+SymbolNumbers numberSymbols(pe::ProgramOp program);
+
 llvm::LogicalResult translateClass(pe::ClassOp op, const SymbolNumbers &numbers,
                                    program::PEClassT &result);
 llvm::LogicalResult translateTensor(pe::TensorOp op,

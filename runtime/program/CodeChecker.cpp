@@ -87,19 +87,20 @@ void CodeChecker::checkCodeFits() {
                                 std::to_string(code));
   uint64_t used = uint64_t(machine.runtime_bytes()) + peClass.code_bytes();
   if (used > uint64_t(machine.sram_bytes()))
-    throw Error(ErrorClass::SramOverflow,
-                where.text() + ": " + std::to_string(peClass.code_bytes()) +
-                    " bytes of code and " +
-                    std::to_string(machine.runtime_bytes()) +
-                    " of the host runtime exceed the " +
-                    std::to_string(machine.sram_bytes()) + " bytes of a PE");
+    throw errorAt(ErrorClass::SramOverflow, where,
+                  std::to_string(peClass.code_bytes()) + " bytes of code and " +
+                      std::to_string(machine.runtime_bytes()) +
+                      " of the host runtime exceed the " +
+                      std::to_string(machine.sram_bytes()) + " bytes of a PE");
 }
 
 void CodeChecker::checkBuffers() {
   if (!peClass.buffers())
     return;
   if (peClass.buffers()->size() > UINT16_MAX)
-    throw badProgram(where, "has too many buffers");
+    throw badProgram(where, "has " + std::to_string(peClass.buffers()->size()) +
+                                " buffers, at most " +
+                                std::to_string(UINT16_MAX));
   std::set<std::string_view> names;
   for (const program::Buffer *buffer : *peClass.buffers()) {
     Where here{&where, "buffer", -1, buffer->name()};
@@ -115,7 +116,8 @@ void CodeChecker::checkBuffers() {
 void CodeChecker::checkBuffer(const program::Buffer &buffer,
                               const Where &where) {
   if (buffer.type() > program::ElementType::MAX)
-    throw badProgram(where, "has an unknown element type");
+    throw badProgram(where, "has the unknown element type " +
+                                std::to_string(int(buffer.type())));
   if (context.remoteCalls && !isArithmetic(buffer.type()))
     throw badProgram(where, "has elements of a type that is for tensors of the "
                             "host");
@@ -139,13 +141,13 @@ void CodeChecker::checkInSram(const program::Buffer &buffer,
   if (end <= limit)
     return;
   std::string owner = buffer.onnx_node() && buffer.onnx_node()->size() > 0
-                          ? " (node '" + buffer.onnx_node()->str() + "')"
+                          ? ", for node '" + buffer.onnx_node()->str() + "'"
                           : "";
-  throw Error(ErrorClass::SramOverflow,
-              where.text() + owner + ": " + std::to_string(buffer.bytes()) +
-                  " bytes at address " + std::to_string(buffer.address()) +
-                  " end at " + std::to_string(end) + ", a PE has " +
-                  std::to_string(limit));
+  throw errorAt(ErrorClass::SramOverflow, where,
+                std::to_string(buffer.bytes()) + " bytes at address " +
+                    std::to_string(buffer.address()) + owner + ", end at " +
+                    std::to_string(end) + ", a PE has " +
+                    std::to_string(limit));
 }
 
 // --------------------------------------------------------- queues and filters

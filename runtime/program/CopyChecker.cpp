@@ -75,10 +75,10 @@ void checkShare(const HostCopy &copy, const program::Buffer &buffer,
                                 tensor.name()->str() + "'");
   uint32_t elements = buffer.bytes() / elementBytes(buffer.type());
   if (copy.elements() > elements)
-    throw Error(ErrorClass::OutOfBounds,
-                where.text() + ": copies " + std::to_string(copy.elements()) +
-                    " elements of " + name + ", which has " +
-                    std::to_string(elements));
+    throw errorAt(ErrorClass::OutOfBounds, where,
+                  "copies " + std::to_string(copy.elements()) +
+                      " elements of " + name + ", which has " +
+                      std::to_string(elements));
 }
 
 void checkCopy(const HostCopy &copy, const program::Program &program,

@@ -42,6 +42,27 @@ std::string_view errorClassName(ErrorClass errorClass) {
 Error::Error(ErrorClass errorClass, const std::string &message)
     : std::runtime_error(std::string(errorClassName(errorClass)) + ": " +
                          message),
-      kind(errorClass), text(message) {}
+      kind(errorClass), text(message), rest(message) {}
+
+std::string toString(const PlaceStep &step) {
+  if (!step.name.empty())
+    return step.what + " '" + step.name + "'";
+  return step.index >= 0 ? step.what + " " + std::to_string(step.index)
+                         : step.what;
+}
+
+static std::string textOf(const std::vector<PlaceStep> &place) {
+  std::string text;
+  for (const PlaceStep &step : place)
+    text += (text.empty() ? "" : ", ") + toString(step);
+  return text;
+}
+
+Error::Error(ErrorClass errorClass, std::vector<PlaceStep> place,
+             const std::string &detail)
+    : Error(errorClass, textOf(place) + ": " + detail) {
+  steps = std::move(place);
+  rest = detail;
+}
 
 } // namespace wsec::runtime

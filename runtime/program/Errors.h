@@ -2,9 +2,11 @@
 #ifndef RUNTIME_PROGRAM_ERRORS_H
 #define RUNTIME_PROGRAM_ERRORS_H
 
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace wsec::runtime {
 
@@ -33,18 +35,35 @@ enum class ErrorClass {
 /// The name as printed, e.g. "SramOverflow".
 std::string_view errorClassName(ErrorClass errorClass);
 
+/// A step of the way to a place in a program: "statement 5", "class 'rows'".
+struct PlaceStep {
+  std::string what;
+  int64_t index = -1;
+  std::string name;
+};
+std::string toString(const PlaceStep &step);
+
 /// The runtime's only exception. `what()` starts with the name of the class.
 class Error : public std::runtime_error {
 public:
   Error(ErrorClass errorClass, const std::string &message);
+  /// At a place in the program, which the message begins with.
+  Error(ErrorClass errorClass, std::vector<PlaceStep> place,
+        const std::string &detail);
 
   ErrorClass errorClass() const { return kind; }
   /// The message without the name of the class.
   const std::string &message() const { return text; }
+  /// From the outside in; empty where no single place is at fault.
+  const std::vector<PlaceStep> &place() const { return steps; }
+  /// The message without the place.
+  const std::string &detail() const { return rest; }
 
 private:
   ErrorClass kind;
   std::string text;
+  std::vector<PlaceStep> steps;
+  std::string rest;
 };
 
 } // namespace wsec::runtime

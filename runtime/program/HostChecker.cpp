@@ -36,7 +36,8 @@ void checkShape(const Tensor &tensor, const Where &where) {
     if (__builtin_mul_overflow(count, uint64_t(dimension), &count) ||
         __builtin_mul_overflow(count, uint64_t(8), &bytes) ||
         bytes > largestBytes)
-      throw badProgram(where, "the shape is too large");
+      throw badProgram(where, "the shape takes more than " +
+                                  std::to_string(largestBytes) + " bytes");
   }
 }
 
@@ -109,7 +110,8 @@ void checkLanes(const program::HostStream &stream,
     Where here{&where, "lane", int64_t(lanes.size())};
     if (lane->row() < 0 || lane->row() >= machine.height())
       throw badProgram(here, "row " + std::to_string(lane->row()) +
-                                 " is outside the mesh");
+                                 " is outside the mesh of " +
+                                 std::to_string(machine.height()) + " rows");
     if (lane->begin() < 0 || lane->begin() > lane->end() || lane->end() > limit)
       throw badProgram(here, "serves [" + std::to_string(lane->begin()) + ", " +
                                  std::to_string(lane->end()) + ") of " +
@@ -149,11 +151,20 @@ void checkIndexTensor(const program::Segment &segment, const Interval &lines,
     throw badProgram(where, "takes rows from '" + ids.name()->str() +
                                 "', which is not a tensor of indices");
   if (segment.index_count() < 1)
-    throw badProgram(where, "takes rows from an empty table");
+    throw badProgram(where, "takes rows from a table of " +
+                                std::to_string(segment.index_count()) +
+                                " rows");
   if (lines.high > int64_t(elementCount(ids)))
     throw badProgram(where, "has " + std::to_string(lines.high) + " lines, '" +
                                 ids.name()->str() + "' has " +
                                 std::to_string(elementCount(ids)) + " indices");
+}
+
+void checkStride(const char *name, int64_t stride, const Where &where) {
+  if (stride > largestScalar || stride < -largestScalar)
+    throw badProgram(where, std::string(name) + " " + std::to_string(stride) +
+                                " is too large, at most " +
+                                std::to_string(largestScalar));
 }
 
 void checkSegment(const program::Segment &segment,
@@ -190,13 +201,10 @@ void checkSegment(const program::Segment &segment,
     checkAffine(extent, scalars, {}, {&where, "extent"});
   checkIndexTensor(segment, lines, program, where);
   for (int64_t stride : *segment.strides())
-    if (stride > largestScalar || stride < -largestScalar)
-      throw badProgram(where, "a stride is too large");
-  if (std::max({segment.line_stride(), segment.index_stride(),
-                segment.index_count()}) > largestScalar ||
-      std::min({segment.line_stride(), segment.index_stride(),
-                segment.index_count()}) < -largestScalar)
-    throw badProgram(where, "a stride is too large");
+    checkStride("stride", stride, where);
+  checkStride("line stride", segment.line_stride(), where);
+  checkStride("index stride", segment.index_stride(), where);
+  checkStride("index count", segment.index_count(), where);
 }
 
 } // namespace
@@ -206,9 +214,11 @@ void checkTensors(const program::Program &program) {
   for (const Tensor *tensor : *program.tensors()) {
     Where where{nullptr, "tensor", index++, tensor->name()};
     if (tensor->role() > TensorRole::MAX)
-      throw badProgram(where, "has an unknown role");
+      throw badProgram(where, "has the unknown role " +
+                                  std::to_string(int(tensor->role())));
     if (tensor->type() > program::ElementType::MAX)
-      throw badProgram(where, "has an unknown element type");
+      throw badProgram(where, "has the unknown element type " +
+                                  std::to_string(int(tensor->type())));
     checkShape(*tensor, where);
     if (tensor->role() == TensorRole::Weight)
       checkWeight(*tensor, program, where);

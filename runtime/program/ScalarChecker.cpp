@@ -96,7 +96,7 @@ std::vector<Interval> checkScalars(const ScalarList *nodes,
   if (!nodes || rects.empty())
     return intervals;
   if (nodes->size() > largestScalarList)
-    throw badProgram(where, std::to_string(nodes->size()) +
+    throw badProgram(where, "has " + std::to_string(nodes->size()) +
                                 " scalars, at most " +
                                 std::to_string(largestScalarList));
   Interval x{rects[0].x0(), rects[0].x1() - 1};
@@ -140,7 +140,8 @@ static void checkTerm(const program::Term &term, size_t scalars, size_t loops,
     known = locals.count(term.index());
     break;
   default:
-    throw badProgram(where, "has a term of unknown kind");
+    throw badProgram(where, "has a term of unknown kind " +
+                                std::to_string(int(term.kind())));
   }
   if (!known)
     throw badProgram(where, "refers to " + name + std::to_string(term.index()) +

@@ -254,11 +254,11 @@ StatementChecker::checkElement(uint32_t index, const program::Affine *offset,
   Interval element = affine(offset, {&where, "offset"});
   int64_t elements = buffer.bytes() / elementBytes(buffer.type());
   if (reached && element.exact() && !element.inside(0, elements - 1))
-    throw Error(ErrorClass::OutOfBounds,
-                where.text() + ": touches element " +
-                    std::to_string(element.low) + " of buffer '" +
-                    buffer.name()->str() + "', which has " +
-                    std::to_string(elements));
+    throw errorAt(ErrorClass::OutOfBounds, where,
+                  std::string("touches element ") +
+                      std::to_string(element.low) + " of buffer '" +
+                      buffer.name()->str() + "', which has " +
+                      std::to_string(elements));
   return buffer;
 }
 
@@ -470,11 +470,11 @@ void StatementChecker::checkMemory(const Operand &operand,
   // runs everywhere; otherwise each PE checks when it gets there.
   if (touched.inside(0, elements - 1) || !runs || !offset.exact())
     return;
-  throw Error(
-      ErrorClass::OutOfBounds,
-      where.text() + ": touches elements " + std::to_string(touched.low) +
-          ".." + std::to_string(touched.high) + " of buffer '" +
-          buffer.name()->str() + "', which has " + std::to_string(elements));
+  throw errorAt(ErrorClass::OutOfBounds, where,
+                std::string("touches elements ") + std::to_string(touched.low) +
+                    ".." + std::to_string(touched.high) + " of buffer '" +
+                    buffer.name()->str() + "', which has " +
+                    std::to_string(elements));
 }
 
 void StatementChecker::checkFabric(const Operand &operand, size_t rank,
@@ -535,9 +535,13 @@ void checkColor(const program::Affine *color, const CodeContext &context,
 
 void checkPorts(program::Port receive, unsigned transmit, const Where &where) {
   if (receive > program::Port::MAX)
-    throw badProgram(where, "receives on an unknown port");
+    throw badProgram(where, "receives on the unknown port " +
+                                std::to_string(int(receive)));
   if (transmit == 0 || transmit >= 1 << 5)
-    throw badProgram(where, "transmits on no port or an unknown one");
+    throw badProgram(where, "transmits on the set of ports " +
+                                std::to_string(transmit) +
+                                ", expected a sum of 1 (north), 2 (south), 4 "
+                                "(east), 8 (west), 16 (ramp)");
   // What came from a neighbour is never sent back to it; the ramp may loop.
   if (receive != program::Port::Ramp && transmit >> unsigned(receive) & 1)
     throw badProgram(where, "sends back where it receives from");

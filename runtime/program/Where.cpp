@@ -3,18 +3,21 @@
 
 namespace wsec::runtime {
 
-std::string Where::text() const {
-  std::string text = outer ? outer->text() + ", " : "";
-  text += what;
-  if (name && name->size() > 0)
-    text += " '" + name->str() + "'";
-  else if (index >= 0)
-    text += " " + std::to_string(index);
-  return text;
+std::vector<PlaceStep> Where::path() const {
+  std::vector<PlaceStep> steps;
+  if (outer)
+    steps = outer->path();
+  steps.push_back({what, index, name ? name->str() : ""});
+  return steps;
+}
+
+Error errorAt(ErrorClass errorClass, const Where &where,
+              const std::string &what) {
+  return Error(errorClass, where.path(), what);
 }
 
 Error badProgram(const Where &where, const std::string &what) {
-  return Error(ErrorClass::BadProgram, where.text() + ": " + what);
+  return errorAt(ErrorClass::BadProgram, where, what);
 }
 
 } // namespace wsec::runtime

@@ -19,9 +19,12 @@ struct Where {
   int64_t index = -1;
   const flatbuffers::String *name = nullptr;
 
-  std::string text() const;
+  std::vector<PlaceStep> path() const;
 };
 
+/// An error that says where.
+Error errorAt(ErrorClass errorClass, const Where &where,
+              const std::string &what);
 /// BadProgram, saying where.
 Error badProgram(const Where &where, const std::string &what);
 

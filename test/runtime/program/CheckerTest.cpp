@@ -2,6 +2,7 @@
 //
 // Breaks one rule of a valid program at a time.
 #include "runtime/program/Errors.h"
+#include "runtime/program/Intervals.h"
 #include "test/runtime/ExampleFile.h"
 
 #include <gtest/gtest.h>
@@ -126,6 +127,18 @@ TEST_F(CheckerTest, RouteOutsideMesh) {
 }
 
 /// Coordinates would overflow.
+TEST_F(CheckerTest, RouteToNowhere) {
+  builder.route(2, 0, 1, 0, 1, program::Port::East, {});
+  expectRefused("BadProgram: route rule 7: transmits on the set of ports 0, "
+                "expected a sum of 1 (north), 2 (south), 4 (east), 8 (west), "
+                "16 (ramp)");
+}
+
+TEST_F(CheckerTest, RouteFromUnknownPort) {
+  builder.route(2, 0, 1, 0, 1, program::Port(9), {program::Port::Ramp});
+  expectRefused("BadProgram: route rule 7: receives on the unknown port 9");
+}
+
 TEST_F(CheckerTest, RouteInHugeSteps) {
   builder.route(2, 0, 1, 0, 1, program::Port::East, {program::Port::Ramp},
                 1 << 30);
@@ -139,6 +152,31 @@ TEST_F(CheckerTest, RouteInHugeSteps) {
 TEST_F(CheckerTest, ClassesOverlap) {
   builder.addClass("third", 2, 3, 2, 3);
   expectRefused("BadProgram: class 'third': PE (2, 2) is in two rectangles");
+}
+
+TEST_F(CheckerTest, ClassWithoutPEs) {
+  peClass().rects.clear();
+  expectRefused("BadProgram: class 'west': has no PEs");
+}
+
+TEST_F(CheckerTest, TooManyScalars) {
+  peClass().scalars.resize(largestScalarList + 1);
+  expectRefused("BadProgram: class 'west': has " +
+                std::to_string(largestScalarList + 1) + " scalars, at most " +
+                std::to_string(largestScalarList));
+}
+
+TEST_F(CheckerTest, TooManyBuffers) {
+  ClassBuilder pes(peClass(), 0);
+  while (peClass().buffers.size() <= UINT16_MAX)
+    pes.buffer("b", 1);
+  expectRefused("BadProgram: class 'west': has 65536 buffers, at most 65535");
+}
+
+TEST_F(CheckerTest, BufferOfUnknownType) {
+  peClass().buffers[0]->type = program::ElementType(77);
+  expectRefused(
+      "BadProgram: class 'west', buffer 'a': has the unknown element type 77");
 }
 
 TEST_F(CheckerTest, ScalarRefersForward) {
@@ -186,8 +224,8 @@ TEST_F(CheckerTest, StatesTooLittleCode) {
 
 TEST_F(CheckerTest, BufferBeyondSram) {
   peClass().buffers[1]->address = 49000;
-  expectRefused("SramOverflow: class 'west', buffer 'b' (node 'node'): 160 "
-                "bytes at address 49000 end at 49160, a PE has 49152");
+  expectRefused("SramOverflow: class 'west', buffer 'b': 160 bytes at address "
+                "49000, for node 'node', end at 49160, a PE has 49152");
 }
 
 TEST_F(CheckerTest, CodeBeyondSram) {
@@ -298,6 +336,52 @@ TEST_F(CheckerTest, MissingSource) {
                 "source: is missing");
 }
 
+TEST_F(CheckerTest, SourceTooMany) {
+  receive().b = immediate(1).build();
+  expectRefused(
+      "BadProgram: class 'west', routine 0, statement 0: has a second "
+      "source its operation does not take");
+}
+
+TEST_F(CheckerTest, UnknownOperation) {
+  receive().op = program::Opcode(200);
+  expectRefused("BadProgram: class 'west', routine 0, statement 0: has the "
+                "unknown operation 200");
+}
+
+TEST_F(CheckerTest, TooManyExtents) {
+  for (int i = 0; i < 3; ++i)
+    receive().extents.push_back(Value(1).build());
+  expectRefused("BadProgram: class 'west', routine 0, statement 0: has 5 "
+                "extents, expected 1 to 4");
+}
+
+TEST_F(CheckerTest, WritesAConstant) {
+  receive().dst = immediate(1).build();
+  expectRefused("BadProgram: class 'west', routine 0, statement 0: writes "
+                "neither memory nor the fabric");
+}
+
+TEST_F(CheckerTest, SelectsIntoTheFabric) {
+  receive().op = program::Opcode::Select;
+  receive().dst = fabric(0, 2).build();
+  expectRefused(
+      "BadProgram: class 'west', routine 0, statement 0: selects into "
+      "the fabric, which keeps no value");
+}
+
+TEST_F(CheckerTest, WindowWithoutSize) {
+  receive().a->window_total.reset();
+  expectRefused("BadProgram: class 'west', routine 0, statement 0, first "
+                "source, window offset: is given without a window size");
+}
+
+TEST_F(CheckerTest, TermOfUnknownKind) {
+  multiply().a->offset->terms[0] = {program::TermKind(9), 0, 2};
+  expectRefused("BadProgram: class 'west', routine 0, statement 1, statement "
+                "0, first source: has a term of unknown kind 9");
+}
+
 TEST_F(CheckerTest, RoutineTwice) {
   peClass().routines[1]->id = 0;
   expectRefused("BadProgram: class 'west': has routine 0 twice");
@@ -319,7 +403,18 @@ TEST_F(CheckerTest, WeightOfOtherSize) {
 
 TEST_F(CheckerTest, HugeShape) {
   source().tensors[0]->shape = {int64_t(1) << 40, int64_t(1) << 40};
-  expectRefused("BadProgram: tensor 'ids': the shape is too large");
+  expectRefused("BadProgram: tensor 'ids': the shape takes more than "
+                "1125899906842624 bytes");
+}
+
+TEST_F(CheckerTest, TensorOfUnknownRole) {
+  source().tensors[0]->role = program::TensorRole(7);
+  expectRefused("BadProgram: tensor 'ids': has the unknown role 7");
+}
+
+TEST_F(CheckerTest, TensorOfUnknownType) {
+  source().tensors[0]->type = program::ElementType(70);
+  expectRefused("BadProgram: tensor 'ids': has the unknown element type 70");
 }
 
 TEST_F(CheckerTest, ConstantWithoutData) {
@@ -332,6 +427,28 @@ TEST_F(CheckerTest, AliasOfOtherSize) {
   source().tensors[4]->shape = {6};
   expectRefused("BadProgram: tensor 'same': equals tensor 'ids' of another "
                 "type or size");
+}
+
+TEST_F(CheckerTest, AliasOfAnInput) {
+  source().tensors[0]->alias = 4;
+  expectRefused("BadProgram: tensor 'ids': only an output can equal another "
+                "tensor");
+}
+
+TEST_F(CheckerTest, AliasOfAnAlias) {
+  source().tensors[4]->alias = 4;
+  expectRefused(
+      "BadProgram: tensor 'same': equals a tensor that equals another "
+      "one");
+}
+
+TEST_F(CheckerTest, StreamToAnAlias) {
+  source().tensors[3]->alias = 4;
+  source().tensors[3]->type = program::ElementType::I64;
+  source().tensors[3]->shape = {5};
+  source().tensors[4]->alias = -1;
+  expectRefused("BadProgram: stream 'result', segment 0: writes output 'y', "
+                "which equals another tensor");
 }
 
 TEST_F(CheckerTest, TwoInputsOfOneName) {
@@ -352,6 +469,35 @@ TEST_F(CheckerTest, LanesShareRow) {
 TEST_F(CheckerTest, LaneOutsideMesh) {
   stream(1).lanes[1] = {2, 2, 5};
   expectRefused("BadProgram: stream 'result', lane 1: serves [2, 5) of 4 rows");
+}
+
+TEST_F(CheckerTest, LaneInRowOutsideMesh) {
+  stream(0).lanes[1] = {4, 4, 6};
+  expectRefused("BadProgram: stream 'rows', lane 1: row 4 is outside the mesh "
+                "of 4 rows");
+}
+
+TEST_F(CheckerTest, RowsOfAnEmptyTable) {
+  stream(0).segments[1]->index_count = 0;
+  expectRefused("BadProgram: stream 'rows', segment 1: takes rows from a table "
+                "of 0 rows");
+}
+
+TEST_F(CheckerTest, OutputOfTwoLines) {
+  stream(1).segments[0]->lines->constant = 2;
+  expectRefused("BadProgram: stream 'result', segment 0: an output has one "
+                "line per PE, found 2");
+}
+
+TEST_F(CheckerTest, HugeStrides) {
+  const std::string most = std::to_string(largestScalar);
+  const std::string more = std::to_string(largestScalar + 1);
+  stream(0).segments[0]->line_stride = largestScalar + 1;
+  expectRefused("BadProgram: stream 'rows', segment 0: line stride " + more +
+                " is too large, at most " + most);
+  stream(0).segments[0]->strides[0] = -(largestScalar + 1);
+  expectRefused("BadProgram: stream 'rows', segment 0: stride -" + more +
+                " is too large, at most " + most);
 }
 
 TEST_F(CheckerTest, StreamWritesWeight) {

@@ -213,8 +213,8 @@ TEST_F(RemoteCallsTest, PositionSendsBack) {
 
 TEST_F(RemoteCallsTest, PositionOnUnknownPort) {
   rule().positions[0] = SwitchPosition(7, 0);
-  expectRefused("BadProgram: route rule 0, position 1: receives on an unknown "
-                "port");
+  expectRefused("BadProgram: route rule 0, position 1: receives on the unknown "
+                "port 7");
 }
 
 TEST_F(RemoteCallsTest, InitialPosition) {
@@ -558,6 +558,14 @@ TEST_F(RemoteCallsTest, CopyWritesAnInput) {
 TEST_F(RemoteCallsTest, CopyOfPartOfATensor) {
   copyIn().rect = std::make_unique<Rect>(0, 3, 1, 0, 2, 1);
   expectRefused("BadProgram: copy 0: copies 24 elements, tensor 'x' has 32");
+}
+
+TEST_F(RemoteCallsTest, CopyToAnAlias) {
+  source().tensors[1]->alias = 0;
+  source().tensors[1]->type = ElementType::F16;
+  source().tensors[1]->shape = {4, 2, 4};
+  expectRefused("BadProgram: copy 1: writes output 'y', which equals another "
+                "tensor");
 }
 
 TEST_F(RemoteCallsTest, CopyOutsideTheMesh) {
