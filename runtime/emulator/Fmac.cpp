@@ -19,6 +19,7 @@ HWY_BEFORE_NAMESPACE();
 namespace wsec::runtime::HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
 using Tag = hn::ScalableTag<float>;
+using HalfTag = hn::Half<Tag>;
 using Vector = hn::Vec<Tag>;
 
 /// One tile: `tileRows` x `vectors` accumulators, depth terms each.
@@ -50,19 +51,19 @@ HWY_NOINLINE void tile(size_t depth, float *HWY_RESTRICT c, ptrdiff_t cRow,
       hn::StoreU(sums[i][v], d, c + i * cRow + v * width);
 }
 
-/// The last columns, fewer than a vector.
-template <int tileRows>
+/// The last columns, fewer than a vector of tag `D`.
+template <class D, int tileRows>
 HWY_NOINLINE void tailTile(size_t columns, size_t depth, float *HWY_RESTRICT c,
                            ptrdiff_t cRow, const UnalignedFloat *HWY_RESTRICT a,
                            ptrdiff_t aRow, ptrdiff_t aDepth,
                            const float *HWY_RESTRICT b, ptrdiff_t bDepth) {
-  const Tag d;
+  const D d;
   const auto mask = hn::FirstN(d, columns);
-  Vector sums[tileRows];
+  hn::Vec<D> sums[tileRows];
   for (int i = 0; i < tileRows; ++i)
     sums[i] = hn::MaskedLoad(mask, d, c + i * cRow);
   for (size_t k = 0; k < depth; ++k) {
-    const Vector term = hn::MaskedLoad(mask, d, b);
+    const auto term = hn::MaskedLoad(mask, d, b);
     for (int i = 0; i < tileRows; ++i)
       sums[i] = hn::MulAdd(hn::Set(d, a[i * aRow]), term, sums[i]);
     a += aDepth;
@@ -77,14 +78,17 @@ template <int vectors>
 void columnBlock(const FmacProblem &p, size_t tail, size_t depth, float *c,
                  const UnalignedFloat *a, const float *b) {
   size_t row = 0;
+  // Half a vector costs some processors half the time.
+  const bool narrow = tail <= hn::Lanes(HalfTag());
   auto step = [&](auto count) {
     constexpr int n = decltype(count)::value;
     for (; row + n <= p.rows; row += n) {
       float *cTile = c + ptrdiff_t(row) * p.cRow;
       const UnalignedFloat *aTile = a + ptrdiff_t(row) * p.aRow;
       if constexpr (vectors == 0)
-        tailTile<n>(tail, depth, cTile, p.cRow, aTile, p.aRow, p.aDepth, b,
-                    p.bDepth);
+        (narrow ? tailTile<HalfTag, n>
+                : tailTile<Tag, n>)(tail, depth, cTile, p.cRow, aTile, p.aRow,
+                                    p.aDepth, b, p.bDepth);
       else
         tile<n, vectors>(depth, cTile, p.cRow, aTile, p.aRow, p.aDepth, b,
                          p.bDepth);
