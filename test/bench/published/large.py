@@ -59,7 +59,7 @@ def prefill(options):
     check(layer.prefill(small, values).run(options.engine), layer.reference(small, values), 2e-2)
     for shape, published in layer.PUBLISHED:
         points = []
-        for pes in (4, 8) if options.quick else (8, 16, 24):
+        for pes in (4, 8) if options.quick else (4, 8, 12):
             small = layer.Shape(pes, shape.d, shape.s, shape.f)
             points.append((pes, cycles(layer.prefill(small).run(options.engine))))
         value, how = along(points, shape.pes)
