@@ -42,8 +42,8 @@ int PE::takeThread(int routine) {
 
 // ---------------------------------------------------------------- building
 
-Assembly::Assembly(Choices &choices, Break broken)
-    : choices(choices), program(1, 1), broken(broken) {
+Assembly::Assembly(Choices &choices, Launching launching, Break broken)
+    : choices(choices), program(1, 1), launching(launching), broken(broken) {
   width = choices.between(1, 6);
   height = choices.between(1, 4);
   setMachine(choices.between(0, 2));
@@ -52,7 +52,8 @@ Assembly::Assembly(Choices &choices, Break broken)
     for (int x = 0; x < width; ++x) {
       classes.push_back(std::make_unique<program::PEClassT>());
       pes.push_back(std::make_unique<PE>(Coordinate{x, y}, *classes.back()));
-      for (int r = 0; r < routines; ++r)
+      // With commands one more fills buffers, and one sends them.
+      for (int r = 0; r < routines + (commanded() ? 2 : 0); ++r)
         pes.back()->code.body(uint32_t(r));
     }
 }
@@ -63,6 +64,11 @@ void Assembly::setMachine(int generation) {
   program::MachineT &machine = *program.source.machine;
   machine.fabric_width = machine.width = width;
   machine.fabric_height = machine.height = height;
+  if (commanded()) {
+    // A color of the program, after those of the patterns.
+    program.source.command_color = uint8_t(machine.colors - 4);
+    routeCommands();
+  }
   machine.name = generation == 0 ? "wse2" : generation == 1 ? "wse3" : "wse1";
   if (generation != 1)
     return;
@@ -79,8 +85,27 @@ void Assembly::setMachine(int generation) {
   machine.output_queue_words = {8, 8, 8, 8, 8, 8, 8, 8};
 }
 
+/// East along the first row, south in every column.
+void Assembly::routeCommands() {
+  for (int y = 0; y < height; ++y)
+    for (int x = 0; x < width; ++x) {
+      Setting setting{y == 0 ? Port::West : Port::North,
+                      portBit(Port::Ramp),
+                      {},
+                      false,
+                      {}};
+      if (y == 0 && x + 1 < width)
+        setting.transmit |= portBit(Port::East);
+      if (y + 1 < height)
+        setting.transmit |= portBit(Port::South);
+      set(program.source.command_color, {x, y}, setting);
+    }
+}
+
 std::vector<int> Assembly::takeColors(int count) {
-  const int usable = machine().colors - machine().reserved_colors;
+  int usable = machine().colors - machine().reserved_colors;
+  if (commanded()) // One for commands, four for data of the host at the end.
+    usable -= 1 + (filling ? 0 : 4);
   if (colors + count > usable)
     return {};
   std::vector<int> taken;
@@ -146,6 +171,8 @@ std::vector<Coordinate> Assembly::path(bool straight) {
 // ---------------------------------------------------------------- drawing
 
 ElementType Assembly::elementType() {
+  if (commanded())
+    return ElementType::F32;
   static constexpr ElementType types[] = {ElementType::F32, ElementType::F16,
                                           ElementType::BF16, ElementType::I32,
                                           ElementType::I16};
@@ -193,6 +220,8 @@ uint16_t Assembly::buffer(PE &pe, const std::string &name, ElementType type,
 }
 
 void Assembly::bindQueues(PE &pe, int color) {
+  if (commanded())
+    return;
   const bool output = choices.draw(2);
   int &next = output ? pe.outputQueues : pe.inputQueues;
   const int skip = choices.between(0, 1);
@@ -293,18 +322,22 @@ void Assembly::addClasses() {
   std::vector<std::vector<Coordinate>> where;
   std::vector<std::unique_ptr<program::PEClassT>> merged;
   for (size_t i = 0; i < classes.size(); ++i) {
+    if (!classes[i])
+      continue; // part of another
     assignAddresses(*classes[i], machine().runtime_bytes);
     flatbuffers::FlatBufferBuilder builder;
     builder.Finish(program::PEClass::Pack(builder, classes[i].get()));
     const std::string bytes(
         reinterpret_cast<const char *>(builder.GetBufferPointer()),
         builder.GetSize());
-    auto [at, isNew] = known.emplace(bytes, merged.size());
+    const auto [at, isNew] = known.emplace(bytes, merged.size());
     if (isNew) {
       merged.push_back(std::move(classes[i]));
       where.emplace_back();
     }
-    where[at->second].push_back({int(i) % width, int(i) / width});
+    for (const auto &[pe, its] : members)
+      if (its == i)
+        where[at->second].push_back(pe);
   }
   for (size_t c = 0; c < merged.size(); ++c) {
     merged[c]->name = "c" + std::to_string(c);
@@ -353,20 +386,38 @@ void Assembly::addCopies() {
   }
 }
 
-RandomProgram Assembly::finish() {
-  // Every routine once, and some again.
-  std::vector<uint32_t> order;
+/// Every routine once, and some again.
+std::vector<int> Assembly::launchOrder() {
+  std::vector<int> order;
+  if (commanded())
+    order.push_back(routines);
   for (int r = 0; r < routines; ++r)
-    order.push_back(uint32_t(r));
+    order.push_back(r);
   for (int extra = choices.between(0, 2); extra > 0; --extra) {
     const int again = choices.between(0, routines - 1);
     if (!once.count(again))
-      order.push_back(uint32_t(again));
+      order.push_back(again);
   }
-  for (uint32_t routine : order)
-    program.launch(routine);
-  addCopies();
+  if (commanded())
+    order.push_back(routines + 1);
+  return order;
+}
+
+RandomProgram Assembly::finish() {
+  if (commanded()) {
+    filling = true;
+    fillBuffers(routines);
+    sendBuffers(routines + 1);
+    awaitThreads();
+  }
+  const std::vector<int> order = launchOrder();
+  for (int routine : order)
+    program.launch(uint32_t(routine));
+  addLanes(order);
+  if (!commanded())
+    addCopies();
   addRoutes();
+  mergeGuarded();
   addClasses();
   result.source = std::move(program.source);
   result.broken = faulty ? broken : Break::Nothing;
@@ -421,6 +472,16 @@ TensorHost RandomProgram::host() const {
         bytes.push_back(uint8_t(bits >> 8 * b));
     }
     host.give(index, bytes);
+  }
+  for (uint32_t stream = 0; stream < lanes.size(); ++stream) {
+    if (!lanes[stream].in) {
+      host.expect(stream, 0, uint64_t(lanes[stream].words));
+      continue;
+    }
+    std::vector<float> words;
+    for (int i = 0; i < lanes[stream].words; ++i)
+      words.push_back(float(numbers.between(-1000, 999)) / 64);
+    host.feed(stream, 0, std::move(words));
   }
   for (uint32_t index : outputs)
     host.room(index, elementsOf(*source.tensors[index]) *

@@ -69,7 +69,7 @@ private:
 class Assembly {
 public:
   /// `broken`: what is to be wrong in one place, if there is a place for it.
-  Assembly(Choices &choices, Break broken);
+  Assembly(Choices &choices, Launching launching, Break broken);
 
   RandomProgram finish();
 
@@ -86,6 +86,13 @@ public:
   int takeControlTask() { return controlTasks < 60 ? controlTasks++ : -1; }
   /// The routine is launched one time only.
   void runOnce(int routine) { once.insert(routine); }
+  /// Whether the program is one as the compiler emits them: command wavelets,
+  /// only f32, no tasks.
+  bool commanded() const { return launching == Launching::Commands; }
+  /// A lane of the west or east edge, fed or taken by the first launch of a
+  /// routine.
+  void lane(program::Direction direction, int color, int row, int words,
+            int routine);
   bool thirdGeneration() const { return machine().name == "wse3"; }
   /// Colors nobody else uses; none: there are not so many.
   std::vector<int> takeColors(int count);
@@ -130,13 +137,26 @@ private:
 
   int key(Coordinate pe) const { return pe.y * width + pe.x; }
   const program::MachineT &machine() const { return *program.source.machine; }
+  struct Lane {
+    program::Direction direction;
+    int color, row, words, routine;
+  };
+
   void setMachine(int generation);
-  void layOut();
+  void routeCommands();
+  std::vector<int> launchOrder();
+  /// Programs with commands get their data by streams, not copies.
+  void addLanes(const std::vector<int> &order);
+  void fillBuffers(int routine);
+  void sendBuffers(int routine);
+  std::vector<uint16_t> streamed(Coordinate pe, Access access) const;
+  void awaitThreads();
   void addCopies();
   void addCopy(const std::string &name, const Data &data,
                program::Direction direction, uint32_t launch);
   void addRoutes();
   void addClasses();
+  void mergeGuarded();
 
   TaskProgram program;
   std::vector<std::unique_ptr<program::PEClassT>> classes;
@@ -144,9 +164,12 @@ private:
   std::map<std::pair<int, int>, Setting> routes; ///< by color and PE
   std::map<std::string, Data> buffers;
   std::set<int> once;
+  std::vector<Lane> lanes;
+  std::vector<std::pair<Coordinate, size_t>> members; ///< of classes
   int colors = 0, names = 0, controlTasks = 0;
+  Launching launching;
   Break broken;
-  bool faulty = false;
+  bool faulty = false, filling = false;
   RandomProgram result;
 };
 

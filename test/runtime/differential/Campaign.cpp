@@ -10,6 +10,10 @@
 namespace wsec::runtime::test {
 
 bool Campaign::setKind(const std::string &name) {
+  if (name == "commands" || name == "broken-commands") {
+    launching = Launching::Commands;
+    return setKind(name == "commands" ? "well-formed" : "broken");
+  }
   broken = name != "well-formed";
   kind = Break::Nothing;
   if (!broken || name == "broken")
@@ -26,7 +30,7 @@ RandomProgram Campaign::program(Choices &choices, uint64_t seed) const {
   Break what = kind;
   if (broken && what == Break::Nothing)
     what = Break(1 + seed % (breaks - 1));
-  return randomProgram(choices, what);
+  return randomProgram(choices, what, launching);
 }
 
 std::string Campaign::text(uint64_t seed) const {

@@ -42,7 +42,7 @@ public:
   /// Told of every disagreement.
   std::function<void(const std::string &)> disagreed;
 
-  /// well-formed, broken, or the name of a break.
+  /// well-formed, broken, or the name of a break; commands, broken-commands.
   bool setKind(const std::string &name);
   Tally run() const;
   RandomProgram program(Choices &choices, uint64_t seed) const;
@@ -53,6 +53,7 @@ private:
   std::string report(const Choices::Lists &lists, uint64_t seed,
                      Verdict verdict) const;
 
+  Launching launching = Launching::RemoteCalls;
   bool broken = false;
   Break kind = Break::Nothing; ///< of broken ones; Nothing: any
 };

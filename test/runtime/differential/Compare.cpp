@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace wsec::runtime::test {
 
@@ -20,11 +21,22 @@ static Outcome runOn(const program::Program &program, TensorHost host) {
     options.workLimit = 10000000;
     outcome.result = Engine(program, options).run(host);
     outcome.tensors = host.tensors;
+    outcome.lanes = host.outputs;
   } catch (const Error &error) {
     outcome.error = error.errorClass();
     outcome.message = error.what();
   }
   return outcome;
+}
+
+/// NaN and zeros of either sign are compared, too.
+static bool sameBits(const Outcome::Lanes &a, const Outcome::Lanes &b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const auto &one, const auto &other) {
+                      return one.second.size() == other.second.size() &&
+                             std::memcmp(one.second.data(), other.second.data(),
+                                         one.second.size() * 4) == 0;
+                    });
 }
 
 static Verdict judge(const Outcome &burst, const Outcome &wavelet) {
@@ -34,7 +46,7 @@ static Verdict judge(const Outcome &burst, const Outcome &wavelet) {
     return Verdict::ErrorsDiffer;
   if (burst.error)
     return Verdict::Refused;
-  if (burst.tensors != wavelet.tensors)
+  if (burst.tensors != wavelet.tensors || !sameBits(burst.lanes, wavelet.lanes))
     return Verdict::ValuesDiffer;
   if (burst.result.vectorInstructions != wavelet.result.vectorInstructions ||
       burst.result.operations != wavelet.result.operations)
@@ -49,8 +61,11 @@ static Verdict judge(const Outcome &burst, const Outcome &wavelet) {
 Comparison compare(RandomProgram &random) {
   Comparison comparison;
   const program::Program &program = random.finish();
+  const bool commanded = program.command_color() != noCommandColor;
   try {
-    checkProgram(program);
+    // Lanes of programs with commands have no tensors behind them.
+    if (!commanded)
+      checkProgram(program);
   } catch (const Error &error) {
     comparison.verdict = Verdict::Invalid;
     comparison.burst.message = error.what();
@@ -58,7 +73,8 @@ Comparison compare(RandomProgram &random) {
   }
   const TensorHost host = random.host();
   comparison.wavelet = runOn<WaveletEngine>(program, host);
-  comparison.burst = runOn<TaskEmulator>(program, host);
+  comparison.burst = commanded ? runOn<Emulator>(program, host)
+                               : runOn<TaskEmulator>(program, host);
   comparison.verdict = judge(comparison.burst, comparison.wavelet);
   return comparison;
 }
@@ -91,6 +107,17 @@ static std::string describeValues(const Outcome &burst,
                   "tensor %u differs from byte %zu on: %02x, %02x\n", tensor,
                   byte, *at.first, *at.second);
     return text;
+  }
+  for (const auto &[key, words] : burst.lanes) {
+    const std::vector<float> &other = wavelet.lanes.at(key);
+    for (size_t i = 0; i < std::min(words.size(), other.size()); ++i)
+      if (std::memcmp(&words[i], &other[i], 4) != 0) {
+        char text[100];
+        std::snprintf(text, sizeof text,
+                      "stream %u differs from word %zu on: %.9g, %.9g\n",
+                      key.first, i, double(words[i]), double(other[i]));
+        return text;
+      }
   }
   return "";
 }

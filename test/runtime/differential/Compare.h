@@ -14,7 +14,10 @@ namespace wsec::runtime::test {
 
 /// What came of a run.
 struct Outcome {
+  using Lanes = std::map<VectorHost::Key, std::vector<float>>;
+
   std::map<uint32_t, std::vector<uint8_t>> tensors;
+  Lanes lanes;
   RunResult result;
   std::optional<ErrorClass> error;
   std::string message;

@@ -35,7 +35,7 @@ Operand somewhere(Assembly &a, const Space &space,
 
 void mayRunAside(Assembly &a, PE &pe, TaskBody body, int routine,
                  program::InstructionT &instruction, bool later) {
-  const uint32_t way = a.choices.draw(later ? 5 : 3);
+  const uint32_t way = a.choices.draw(!later ? 3 : a.commanded() ? 4 : 5);
   if (way < 2)
     return;
   const int thread = pe.takeThread(routine);
@@ -173,7 +173,7 @@ Emit vectors(Assembly &a) {
   PE &pe = a.at(
       {a.choices.between(0, a.width - 1), a.choices.between(0, a.height - 1)});
   std::vector<Space> spaces;
-  const bool integers = a.choices.rarely(3);
+  const bool integers = !a.commanded() && a.choices.rarely(3);
   for (int i = a.choices.between(1, 3); i > 0; --i) {
     static constexpr ElementType integer[] = {ElementType::I32,
                                               ElementType::I16};
@@ -183,7 +183,7 @@ Emit vectors(Assembly &a) {
   }
   return [&a, &pe, spaces](int routine) {
     TaskBody body = pe.routine(routine);
-    if (a.choices.rarely(3))
+    if (!a.commanded() && a.choices.rarely(3))
       addFault(a, pe, body, routine);
     const int count = a.choices.between(1, 4);
     auto some = [&](TaskBody b) {

@@ -5,14 +5,18 @@
 
 namespace wsec::runtime::test {
 
-RandomProgram randomProgram(Choices &choices, Break broken) {
+RandomProgram randomProgram(Choices &choices, Break broken,
+                            Launching launching) {
   using Make = Emit (*)(Assembly &);
   static constexpr Make makers[] = {
       vectors,     stream,        chain,    exchange,    merge,
       scalarCode,  localTasks,    dataTask, controlTask, endAtControl,
       rangeFilter, counterFilter, gather,   distribute,  teardown};
+  // Without tasks, switches and scalar code there are the first five.
+  const uint32_t kinds =
+      launching == Launching::Commands ? 5 : uint32_t(std::size(makers));
   constexpr size_t most = 12;
-  Assembly a(choices, broken);
+  Assembly a(choices, launching, broken);
   struct Pattern {
     size_t section;
     int home; ///< the routine that has it for sure
@@ -22,7 +26,7 @@ RandomProgram randomProgram(Choices &choices, Break broken) {
   for (size_t part = 1; part <= most; ++part) {
     choices.enter(part);
     const int home = choices.between(0, a.routines - 1);
-    if (Emit emit = makers[choices.draw(std::size(makers))](a))
+    if (Emit emit = makers[choices.draw(kinds)](a))
       patterns.push_back({part, home, std::move(emit)});
     if (!choices.another())
       break;

@@ -38,8 +38,18 @@ enum class Break {
 inline constexpr int breaks = int(Break::NoAdvance) + 1;
 const char *breakName(Break kind);
 
+/// How routines are started: by the host, with everything of the language; or
+/// by wavelets of a command color, with what the compiler emits.
+enum class Launching { RemoteCalls, Commands };
+
 struct RandomProgram {
   program::ProgramT source;
+  /// A lane of a stream, by the stream's index.
+  struct Lane {
+    bool in;
+    int words;
+  };
+  std::vector<Lane> lanes;
   std::vector<uint32_t> inputs, outputs; ///< tensors
   Break broken = Break::Nothing;         ///< what is, in fact
 
@@ -52,9 +62,9 @@ private:
   std::shared_ptr<flatbuffers::FlatBufferBuilder> builder;
 };
 
-/// A program for remote calls; with `broken`, something in it is wrong if
-/// there is a place for it.
-RandomProgram randomProgram(Choices &choices, Break broken = Break::Nothing);
+/// With `broken`, something in it is wrong if there is a place for it.
+RandomProgram randomProgram(Choices &choices, Break broken = Break::Nothing,
+                            Launching launching = Launching::RemoteCalls);
 
 } // namespace wsec::runtime::test
 
