@@ -145,7 +145,7 @@ private:
     peClass = &its;
     std::string rects;
     for (const Rect &r : its.rects)
-      rects += " " + rect(r);
+      rects += (rects.empty() ? " " : ", ") + rect(r);
     line("class @" + its.name + rects + " {");
     ++depth;
     printScalars();
@@ -312,8 +312,9 @@ private:
     for (SwitchCommand command : control.commands)
       list +=
           (list.empty() ? "" : ", ") + snake(EnumNameSwitchCommand(command));
-    std::string what =
-        "control fabric(" + affine(*control.color) + ") [" + list + "]";
+    // The dialect wants a command to be written.
+    std::string what = "control fabric(" + affine(*control.color) + ") [" +
+                       (list.empty() ? "nop" : list) + "]";
     if (control.task >= 0)
       what += " task " + std::to_string(control.task);
     if (control.data &&

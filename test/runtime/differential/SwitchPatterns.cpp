@@ -144,7 +144,7 @@ Emit distribute(Assembly &a) {
         if (pop == PopMode::Always)
           commands.insert(commands.begin(), size_t(i) - 1, SwitchCommand::Nop);
         if (!a.breaksHere(Break::NoAdvance))
-          body.control(color, commands, starts ? id : -1, i);
+          body.control(color, commands, starts ? id : -1, starts ? i : 0);
       }
       PE &pe = a.at(path[size_t(i)]);
       receive(a, pe, pe.routine(routine), routine, color, form, words,

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Random programs of every kind on both engines: the same bits, instructions
+// and error classes, always; the same cycles, but for the measured exceptions.
+#include "test/runtime/differential/Campaign.h"
+
+#include <gtest/gtest.h>
+
+namespace wsec::runtime::test {
+namespace {
+
+/// How far the burst engine's cycles may be off.
+struct Band {
+  const char *kind;
+  uint64_t count;
+  double beyond;      ///< most programs outside the tolerance, a part of all
+  double least, most; ///< of any program
+  double low, high;   ///< of nineteen in twenty programs, on either side
+};
+
+class DifferentialTest : public testing::TestWithParam<Band> {};
+
+TEST_P(DifferentialTest, EnginesAgree) {
+  const Band &band = GetParam();
+  Campaign campaign;
+  ASSERT_TRUE(campaign.setKind(band.kind));
+  campaign.first = 1;
+  campaign.count = band.count;
+  campaign.tries = 500;
+  const Tally tally = campaign.run();
+  std::fputs(tally.describe().c_str(), stdout);
+  for (const Tally::Disagreement &its : tally.disagreements)
+    ADD_FAILURE() << its.text;
+  EXPECT_EQ(tally.count(Verdict::Undecided), 0);
+  ASSERT_FALSE(tally.offBy.empty());
+  auto at = [&](double part) {
+    return tally.offBy[size_t(part * double(tally.offBy.size() - 1))].first;
+  };
+  EXPECT_LE(double(tally.slow.size()), band.beyond * double(band.count));
+  EXPECT_GE(at(0), band.least);
+  EXPECT_LE(at(1), band.most);
+  EXPECT_GE(at(0.05), band.low);
+  EXPECT_LE(at(0.95), band.high);
+}
+
+// Programs for remote calls run on runtime/tasks, those with command wavelets
+// on runtime/emulator, which lets microthreads and the main thread of a PE have
+// a datapath each and links carry two colors at once.
+INSTANTIATE_TEST_SUITE_P(
+    RandomPrograms, DifferentialTest,
+    testing::Values(Band{"well-formed", 3000, 0.005, -0.4, 0.4, -0.05, 0.05},
+                    Band{"broken", 3200, 0.005, -0.4, 0.4, -0.05, 0.05},
+                    Band{"commands", 1500, 0.5, -0.55, 0.3, -0.3, 0.1},
+                    Band{"broken-commands", 1500, 0.5, -0.55, 0.3, -0.3, 0.1}),
+    [](const testing::TestParamInfo<Band> &info) {
+      std::string name = info.param.kind;
+      for (char &c : name)
+        c = c == '-' ? '_' : c;
+      return name;
+    });
+
+} // namespace
+} // namespace wsec::runtime::test
