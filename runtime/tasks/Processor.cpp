@@ -261,8 +261,7 @@ bool Processor::startWork(Wafer &wafer, Cycle now) {
 
 /// Sees to it that the PE is due when a wavelet comes that starts something.
 void Processor::awaitWork(Wafer &wafer, Cycle now) {
-  if (code->tasks.empty())
-    return;
+  // Without tasks, too: a control wavelet that starts one is an error.
   for (int color = 0; color < wafer.machine.colors(); ++color) {
     Station *inbox = wafer.network.inbox(pe, color);
     if (!inbox)
