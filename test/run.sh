@@ -43,5 +43,5 @@ fi
 
 if [ "$quick" = 0 ]; then
   say "Hostile input, led by coverage, under sanitizers"
-  tools/fuzz.sh 60
+  tools/fuzz.sh 60 LoaderFuzz EmulatorFuzz WaveletFuzz
 fi

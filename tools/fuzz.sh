@@ -12,7 +12,7 @@
 # if anything was found.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-case "${1:-}" in -h | --help) sed -n '4,13p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;; esac
+case "${1:-}" in -h | --help) sed -n '4,12p' "$0" | sed 's/^# \{0,1\}//'; exit 0 ;; esac
 seconds=${1:-60}
 [ $# -gt 0 ] && shift
 targets=("$@")
