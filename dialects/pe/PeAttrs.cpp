@@ -5,6 +5,8 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/TypeSwitch.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace wsec::pe;
 
@@ -37,6 +39,16 @@ LogicalResult RectAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   if (xstep <= 0 || ystep <= 0) // C2
     return emitError() << "rectangle has step " << std::min(xstep, ystep)
                        << ", expected a positive one";
+  // C3: program files hold 32 bits.
+  const int64_t limit = std::numeric_limits<int32_t>::max();
+  if (int64_t bound = std::max(x1, y1); bound > limit)
+    return emitError() << "rectangle reaches to " << bound
+                       << ", the largest bound is " << limit;
+  if (int64_t step = std::max(xstep, ystep); step > limit)
+    return emitError() << "rectangle has step " << step << ", the largest is "
+                       << limit
+                       << "; one that reaches past the end names the first "
+                          "PE alone";
   return success();
 }
 

@@ -180,7 +180,8 @@ def Pe_RectAttr : Pe_Attr<"Rect", "rect"> {
                         # . # . # .
     ```
 
-    (C1) 0 <= x0 < x1 and 0 <= y0 < y1; (C2) steps are positive.
+    (C1) 0 <= x0 < x1 and 0 <= y0 < y1; (C2) steps are positive; (C3) bounds and
+    steps are below 2^31.
   }];
   let parameters = (ins "int64_t":$x0, "int64_t":$x1, "int64_t":$xstep,
                         "int64_t":$y0, "int64_t":$y1, "int64_t":$ystep);

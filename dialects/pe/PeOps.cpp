@@ -7,6 +7,8 @@
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringSet.h"
 
+#include <limits>
+
 using namespace mlir;
 using namespace wsec::pe;
 
@@ -20,6 +22,10 @@ using namespace wsec::pe;
 LogicalResult ProgramOp::verify() {
   if (getMesh().size() != 2 || getWidth() <= 0 || getHeight() <= 0) // C1
     return emitOpError("mesh is [width, height], both positive");
+  const int64_t limit = std::numeric_limits<int32_t>::max();
+  if (int64_t extent = std::max(getWidth(), getHeight()); extent > limit) // C1
+    return emitOpError("has a mesh of ")
+           << extent << " PEs along a side, the limit is " << limit;
   return success();
 }
 

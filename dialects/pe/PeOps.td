@@ -21,7 +21,8 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
     far as their data allows. Without it a launch is a remote call: it waits
     until all PEs are at rest, then all enter the routine in the same cycle.
 
-    (C1) The mesh is positive. (C2) Every rectangle and lane lies inside it.
+    (C1) The mesh's sides are from 1 to 2^31 - 1. (C2) Every rectangle and lane
+    lies inside it.
     (C3) Tasks, queues, filters, switches, copies and scalar code are for
     programs without a command color.
 

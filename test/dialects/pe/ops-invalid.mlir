@@ -81,6 +81,33 @@ pe.program @rect_c2 mesh [4, 2] machine "wse2" command 0 {
 
 // -----
 
+pe.program @rect_c3_step mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{rectangle has step 2147483648, the largest is 2147483647}}
+  route 1 [0:4:2147483648, 0:2] from west to [ramp]
+}
+
+// -----
+
+pe.program @rect_c3_step_y mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{rectangle has step 5000000000, the largest is 2147483647}}
+  route 1 [0:4, 0:2:5000000000] from west to [ramp]
+}
+
+// -----
+
+pe.program @rect_c3_bound mesh [4, 2] machine "wse2" command 0 {
+  // expected-error @below {{rectangle reaches to 4294967300, the largest bound is 2147483647}}
+  route 1 [0:4294967300, 0:2] from west to [ramp]
+}
+
+// -----
+
+// expected-error @below {{has a mesh of 4294967300 PEs along a side, the limit is 2147483647}}
+pe.program @program_c1_large mesh [4294967300, 2] machine "wse2" command 0 {
+}
+
+// -----
+
 pe.program @lane_c1 mesh [4, 2] machine "wse2" command 0 {
   // expected-error @below {{lane 0 -> 3:2 is empty or has negative coordinates}}
   stream in @s color 1 lanes [0 -> 3:2] {
