@@ -236,28 +236,33 @@ void addCentral(Writer &writer, const Member &member) {
   writer.add(member.offset, 8);
 }
 
+/// An empty archive has the plain record alone: numpy knows an archive by its
+/// first bytes, and not one that begins with a zip64 record.
 void addEnd(Writer &writer, uint64_t count, uint64_t directory) {
+  const bool zip64 = count > 0;
   uint64_t end = writer.out.size();
-  writer.add(end64Signature, 4);
-  writer.add(end64Bytes - 12, 8);
-  writer.add(version64, 2);
-  writer.add(version64, 2);
-  writer.add(0, 4);
-  writer.add(0, 4);
-  writer.add(count, 8);
-  writer.add(count, 8);
-  writer.add(end - directory, 8);
-  writer.add(directory, 8);
-  writer.add(locator64Signature, 4);
-  writer.add(0, 4);
-  writer.add(end, 8);
-  writer.add(1, 4);
+  if (zip64) {
+    writer.add(end64Signature, 4);
+    writer.add(end64Bytes - 12, 8);
+    writer.add(version64, 2);
+    writer.add(version64, 2);
+    writer.add(0, 4);
+    writer.add(0, 4);
+    writer.add(count, 8);
+    writer.add(count, 8);
+    writer.add(end - directory, 8);
+    writer.add(directory, 8);
+    writer.add(locator64Signature, 4);
+    writer.add(0, 4);
+    writer.add(end, 8);
+    writer.add(1, 4);
+  }
   writer.add(endSignature, 4);
   writer.add(0, 4);
   writer.add(std::min<uint64_t>(count, UINT16_MAX), 2);
   writer.add(std::min<uint64_t>(count, UINT16_MAX), 2);
-  writer.add(UINT32_MAX, 4);
-  writer.add(UINT32_MAX, 4);
+  writer.add(zip64 ? UINT32_MAX : 0, 4);
+  writer.add(zip64 ? UINT32_MAX : 0, 4);
   writer.add(0, 2);
 }
 

@@ -16,6 +16,15 @@ import small_models  # noqa: E402
 import wsec  # noqa: E402
 
 FOLDER = Path(sys.argv[1])
+NO_OUTPUTS = """
+pe.program @idle mesh [2, 1] machine "wse2" {
+  class @all [0:2, 0:1] {
+    routine @main {
+    }
+  }
+  launch @main
+}
+"""
 
 
 class PackageTest(unittest.TestCase):
@@ -39,6 +48,13 @@ class PackageTest(unittest.TestCase):
         for output, value in zip(session.get_outputs(), expected):
             np.testing.assert_allclose(result.outputs[output.name], value, rtol=1e-4, atol=1e-5)
         self.assertEqual(result.report["weights"], self.program.report["weights"])
+
+    def test_no_outputs(self):
+        source = FOLDER / "idle.mlir"
+        source.write_text(NO_OUTPUTS)
+        result = wsec.compile(source, FOLDER / "idle.wafer").run({})
+        self.assertEqual(result.outputs, {})
+        self.assertEqual(result.report["pes"]["used"], 2)
 
     def test_errors(self):
         with self.assertRaisesRegex(wsec.Error, "missing.onnx"):

@@ -91,6 +91,12 @@ TEST(NpzTest, RoundTrips) {
   EXPECT_EQ(read[1].second.type, DataType::Float64);
 }
 
+TEST(NpzTest, AnEmptyArchiveIsTheEndRecordThatNumpyExpects) {
+  std::string whole = formatNpz({});
+  EXPECT_EQ(whole, std::string("PK\x05\x06", 4) + std::string(18, '\0'));
+  EXPECT_TRUE(parseArchive(whole).empty());
+}
+
 TEST(NpzTest, NoticesDamageAndTruncation) {
   std::string whole = formatNpz({{"a", {DataType::UInt8, {2}, {1, 2}}}});
   for (size_t size = 0; size < whole.size(); ++size)
