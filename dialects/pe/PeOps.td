@@ -281,7 +281,7 @@ def Pe_VectorOp : Pe_Op<"vector",
         routine @matmul {
           vector fmac @acc[0, strides = [0, 1]] = fabric(2),
               @x[0, strides = [16, 1]] over (%k, 16)
-          vector mov fabric(3) = @acc[0, strides = [1]] over (16) if %px thread 1
+          vector mov fabric(3) = @acc[0, strides = [1]] over (16) where %px thread 1
           await [1]
         }
       }

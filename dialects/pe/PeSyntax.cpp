@@ -349,7 +349,8 @@ ParseResult ExpressionParser::parse(Attribute &operand) {
 }
 
 ParseResult ExpressionParser::parseGuard() {
-  if (failed(parser.parseOptionalKeyword("if")))
+  // Not `if`, which would take the statement of that name on the next line.
+  if (failed(parser.parseOptionalKeyword("where")))
     return success();
   return parser.parseOperand(guard.emplace_back());
 }

@@ -109,7 +109,9 @@ static ParseResult parseTask(OpAsmParser &parser, StringRef keyword,
 }
 
 // What stands behind the extents:
-//   thread 1 activate @done unblock @next advance on_control end line_buffer
+//   thread 1 then activate @done unblock @next advance on_control end
+//   line_buffer
+// `then` keeps the statements `activate` and `unblock` on the next line apart.
 static ParseResult parseIssue(OpAsmParser &parser,
                               VectorOp::Properties &properties) {
   Builder &builder = parser.getBuilder();
@@ -119,9 +121,14 @@ static ParseResult parseIssue(OpAsmParser &parser,
       return failure();
     properties.thread = builder.getI64IntegerAttr(thread);
   }
-  if (parseTask(parser, "activate", properties.activate) ||
-      parseTask(parser, "unblock", properties.unblock))
-    return failure();
+  if (succeeded(parser.parseOptionalKeyword("then"))) {
+    SMLoc location = parser.getCurrentLocation();
+    if (parseTask(parser, "activate", properties.activate) ||
+        parseTask(parser, "unblock", properties.unblock))
+      return failure();
+    if (!properties.activate && !properties.unblock)
+      return parser.emitError(location, "expected 'activate' or 'unblock'");
+  }
   if (succeeded(parser.parseOptionalKeyword("advance")))
     properties.advance = builder.getUnitAttr();
   if (succeeded(parser.parseOptionalKeyword("on_control"))) {
@@ -137,6 +144,8 @@ static ParseResult parseIssue(OpAsmParser &parser,
 static void printIssue(OpAsmPrinter &printer, VectorOp op) {
   if (op.getThread())
     printer << " thread " << *op.getThread();
+  if (op.getActivateAttr() || op.getUnblockAttr())
+    printer << " then";
   if (op.getActivateAttr())
     printer << " activate " << op.getActivateAttr();
   if (op.getUnblockAttr())
@@ -150,7 +159,7 @@ static void printIssue(OpAsmPrinter &printer, VectorOp op) {
 }
 
 // fmac @acc[0, strides = [1]] = fabric(2), @x[0, strides = [0]] over (16)
-//   if %guard thread 1 line_buffer
+//   where %guard thread 1 line_buffer
 ParseResult VectorOp::parse(OpAsmParser &parser, OperationState &state) {
   ExpressionParser expressions(parser);
   auto &properties = state.getOrAddProperties<Properties>();
@@ -192,7 +201,7 @@ void VectorOp::print(OpAsmPrinter &printer) {
   printer << " over ";
   expressions.print(getExtents());
   if (getGuard())
-    printer << " if " << getGuard();
+    printer << " where " << getGuard();
   printIssue(printer, *this);
   printer.printOptionalAttrDict(
       (*this)->getDiscardableAttrDictionary().getValue());
@@ -336,7 +345,7 @@ void ForOp::build(OpBuilder &builder, OperationState &state,
 
 Affine ForOp::getCountAffine() { return decode(getCount(), getValues()); }
 
-// for %i < %n + 1 if %guard { ... }
+// for %i < %n + 1 where %guard { ... }
 ParseResult ForOp::parse(OpAsmParser &parser, OperationState &state) {
   ExpressionParser expressions(parser);
   auto &properties = state.getOrAddProperties<Properties>();
@@ -356,7 +365,7 @@ void ForOp::print(OpAsmPrinter &printer) {
   printer << ' ' << getVariable() << " < ";
   ExpressionPrinter(printer, getValues()).print(getCount());
   if (getGuard())
-    printer << " if " << getGuard();
+    printer << " where " << getGuard();
   printer.printOptionalAttrDictWithKeyword(
       (*this)->getDiscardableAttrDictionary().getValue());
   printer << ' ';

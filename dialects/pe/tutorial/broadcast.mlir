@@ -33,7 +33,7 @@ pe.program @broadcast mesh [8, 1] machine "wse2" {
     routine @main {
       // With a thread the instruction goes on by itself, and the routine with
       // it: here it ends. What comes next is the task of the completion.
-      vector mov @v[0, strides = [1]] = fabric(1) over (64) thread 0 activate @received
+      vector mov @v[0, strides = [1]] = fabric(1) over (64) thread 0 then activate @received
     }
   }
 

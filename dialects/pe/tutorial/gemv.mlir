@@ -45,14 +45,14 @@ pe.program @gemv mesh [4, 4] machine "wse2" {
 
     routine @main {
       // Two f16 travel in a wavelet as a `pair`; both ends must say so.
-      vector mov fabric(1, f16, pair) = @b[0, strides = [1]] over (32) if %top thread 0
+      vector mov fabric(1, f16, pair) = @b[0, strides = [1]] over (32) where %top thread 0
       vector mov @sum[0, strides = [1]] = 0.0 over (32)
       // Two extents: for each of 32 words, over 32 sums. The fabric operand
       // advances over the outer one only, the sums stay where they are there.
       vector fmac @sum[0, strides = [0, 1]] = fabric(1, f16, pair), @a[0, strides = [32, 1]] over (32, 32)
-      vector mov fabric(3) = @sum[0, strides = [1]] over (32) if %last
-      vector add fabric(%odd + 2) = @sum[0, strides = [1]], fabric(%odd * -1 + 3) over (32) if %inner
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(3) over (32) if %first
+      vector mov fabric(3) = @sum[0, strides = [1]] over (32) where %last
+      vector add fabric(%odd + 2) = @sum[0, strides = [1]], fabric(%odd * -1 + 3) over (32) where %inner
+      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(3) over (32) where %first
     }
   }
 

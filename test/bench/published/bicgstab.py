@@ -121,33 +121,33 @@ class Stars:
 
         def star(color, senders, ends, low, high, counts, high_scalar):
             lines.append(f"vector mov fabric({high_scalar} + {color}) = {word} over (1) "
-                         f"if {senders} advance")
+                         f"where {senders} advance")
             lines.append(f"if {ends} {{")
             lines.append(f"  control fabric({high_scalar} + {color}) [advance]")
             lines.append("}")
             for half, (who, count) in enumerate(zip((low, high), counts)):
                 pairs, odd = divmod(count, 2)
-                lines.append(f"vector mov @two[0, strides = [1]] = 0.0 over (2) if {who}")
+                lines.append(f"vector mov @two[0, strides = [1]] = 0.0 over (2) where {who}")
                 if pairs:
                     lines.append("vector add @two[0, strides = [0, 1]] = "
                                  f"@two[0, strides = [0, 1]], fabric({color + half}, depth = 2) "
-                                 f"over ({pairs}, 2) if {who}")
+                                 f"over ({pairs}, 2) where {who}")
                 if odd:
                     lines.append("vector add @two[0, strides = [0]] = @two[0, strides = [0]], "
-                                 f"fabric({color + half}) over (1) if {who}")
+                                 f"fabric({color + half}) over (1) where {who}")
                 lines.append(f"vector add {word} = {word}, @two[0, strides = [1]] over (2) "
-                             f"if {who}")
+                             f"where {who}")
         star(ROW, "%xsend", "%xends", "%xmidlow", "%xmidhigh",
              (self.column - 1, self.width - 1 - self.column), "%xhigh")
         star(COLUMN, "%ycolsend", "%ycolends", "%ylowc", "%yhighc",
              (self.row - 1, self.height - 1 - self.row), "%yhigh")
         return [*lines,
-                f"vector mov fabric({ACROSS}) = {word} over (1) if %ne",
-                f"vector add {word} = {word}, fabric({ACROSS}) over (1) if %nw",
-                f"vector mov fabric({DOWN}) = {word} over (1) if %sw",
-                f"vector add {word} = {word}, fabric({DOWN}) over (1) if %root",
-                f"vector mov fabric({CAST}) = {word} over (1) if %root",
-                f"vector mov {word} = fabric({CAST}) over (1) if %leaf"]
+                f"vector mov fabric({ACROSS}) = {word} over (1) where %ne",
+                f"vector add {word} = {word}, fabric({ACROSS}) over (1) where %nw",
+                f"vector mov fabric({DOWN}) = {word} over (1) where %sw",
+                f"vector add {word} = {word}, fabric({DOWN}) over (1) where %root",
+                f"vector mov fabric({CAST}) = {word} over (1) where %root",
+                f"vector mov {word} = fabric({CAST}) over (1) where %leaf"]
 
 
 def all_reduce(width, height, machine="wse1"):
@@ -190,11 +190,11 @@ def _apply(to, source, z):
     for i, (side, (_, _, thread)) in enumerate(SIDES.items()):
         lines.append(f"  vector mul {memory('t', i * block)} = {part('a' + side)}, "
                      f"fabric(%from_{side} + {COLUMN_COLOR}, f16, pair) over ({block}) "
-                     f"if %has_{side} thread {thread}")
+                     f"where %has_{side} thread {thread}")
     lines.append("  await [0, 1, 2, 3, 4]")
     for i, side in enumerate(SIDES):
         lines.append(f"  vector add {part(to)} = {part(to)}, {memory('t', i * block)} "
-                     f"over ({block}) if %has_{side}")
+                     f"over ({block}) where %has_{side}")
     return [*lines, "}"]
 
 

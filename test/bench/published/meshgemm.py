@@ -170,7 +170,7 @@ class Mesh:
                 f"unblock {done}",
                 f"vector mov @m[%{side}_in, strides = [1]] = "
                 f"fabric(%{ring}recv + {base}, f16, pair) over (%{side}_size) "
-                f"thread {in_thread} activate {done}"]
+                f"thread {in_thread} then activate {done}"]
 
     def _tasks(self):
         pes, add = self.pes, self.pe.task
@@ -210,9 +210,9 @@ class Mesh:
             "  %l = load " + V["left"], "  %i = load " + V["left_in"],
             "  %n = load " + V["left_size"],
             f"  vector mov fabric(%asend + {SHIFT}, f16, pair) = @m[%l, strides = [1]] over (%n) "
-            "thread 3 unblock @shifted",
+            "thread 3 then unblock @shifted",
             f"  vector mov @m[%i, strides = [1]] = fabric(%arecv + {SHIFT}, f16, pair) over (%n) "
-            "thread 6 activate @shifted",
+            "thread 6 then activate @shifted",
             f"  store {V['step']} = %step + 1",
             "} else {",
             "  if %negative {", *(f"    {line}" for line in swap), "  }",

@@ -49,7 +49,7 @@ pe.program @add mesh [2, 1] machine "wse2" command 0 model "add.onnx" {
       vector mov @v[0, strides = [1, 1]] = fabric(1, depth = 2, window = %px * 4 of 8) over (1, 4)
       vector add @v[0, strides = [1, 1]] = @v[0, strides = [1, 1]], fabric(1, depth = 2, window = %px * 4 of 8) over (1, 4)
       for %i < 4 {
-        vector mov fabric(2) = @v[%i, strides = [1]] over (1) if %west thread 1
+        vector mov fabric(2) = @v[%i, strides = [1]] over (1) where %west thread 1
       }
       await [1]
     }
@@ -84,7 +84,7 @@ pe.program @remote mesh [4, 1] machine "wse3" {
       activate @first
     }
     routine @main {
-      vector mov fabric(1, f16, index = %px * 8) = @h[0, strides = [1]] over (8) thread 2 activate @first unblock @receive advance
+      vector mov fabric(1, f16, index = %px * 8) = @h[0, strides = [1]] over (8) thread 2 then activate @first unblock @receive advance
       vector mov @h[0, strides = [1]] = fabric(2, f16, pair) over (8) on_control end
       control fabric(1) [advance, teardown] task 5 data %px
       %n = load @n[0]

@@ -15,8 +15,8 @@ wse.program @main state(selected) mesh(2x2) machine("wse2") {
   input @x : tensor<8x8xf32>
   %x = load @x {nodes = ["x"]} : tensor<8x8xf32, #heads>
   // CHECK-LABEL: routine @attention {
-  // CHECK-NEXT:    vector mov fabric([[KEYS:[0-9]+]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [1, 4]] over (4, 4) if %[[HEAD:.*]] thread 2
-  // CHECK:         vector mov fabric([[VALUES:[0-9]+]], depth = 2) = [[X]][0, strides = [1, 4]] over (4, 4) if %[[HEAD]] thread 3
+  // CHECK-NEXT:    vector mov fabric([[KEYS:[0-9]+]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [1, 4]] over (4, 4) where %[[HEAD:.*]] thread 2
+  // CHECK:         vector mov fabric([[VALUES:[0-9]+]], depth = 2) = [[X]][0, strides = [1, 4]] over (4, 4) where %[[HEAD]] thread 3
   // CHECK:         vector fmac [[SCORES:@[a-z0-9_]+]][0, strides = [4, 0, 1]] = fabric([[KEYS]], depth = 2), [[X]][0, strides = [0, 4, 1]] over (8, 4, 4)
   // CHECK-NEXT:    vector mul [[SCORES]]{{.*}}, 5.000000e-01 over (8, 4)
   // CHECK:         vector exp [[SCORES]]

@@ -10,11 +10,11 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   %x = load @x {nodes = ["x"]} : tensor<8x8xf32, #tokens>
   // CHECK-LABEL: routine @layer_norm {
   // CHECK:         vector add [[MEAN:@[a-z0-9_]+]][0, strides = [0, 1]] = [[MEAN]][0, strides = [0, 1]], [[X:@[a-z0-9_]+]][0, strides = [4, 1]] over (2, 4)
-  // CHECK-NEXT:    vector mov fabric([[WEST:.*]]) = [[MEAN]][0, strides = [1]] over (4) if %[[LAST:.*]]
-  // CHECK-NEXT:    vector add fabric([[WEST]]) = [[MEAN]][0, strides = [1]], fabric([[EAST:.*]]) over (4) if %{{.*}}
-  // CHECK-NEXT:    vector add [[MEAN]][0, strides = [1]] = [[MEAN]][0, strides = [1]], fabric([[EAST]]) over (4) if %[[FIRST:.*]]
-  // CHECK-NEXT:    vector mul [[MEAN]][0, strides = [1]] = [[MEAN]][0, strides = [1]], 1.250000e-01 over (4) if %[[FIRST]]
-  // CHECK-NEXT:    vector mov fabric([[CAST:[0-9]+]]) = [[MEAN]][0, strides = [1]] over (4) if %[[FIRST]] thread 1
+  // CHECK-NEXT:    vector mov fabric([[WEST:.*]]) = [[MEAN]][0, strides = [1]] over (4) where %[[LAST:.*]]
+  // CHECK-NEXT:    vector add fabric([[WEST]]) = [[MEAN]][0, strides = [1]], fabric([[EAST:.*]]) over (4) where %{{.*}}
+  // CHECK-NEXT:    vector add [[MEAN]][0, strides = [1]] = [[MEAN]][0, strides = [1]], fabric([[EAST]]) over (4) where %[[FIRST:.*]]
+  // CHECK-NEXT:    vector mul [[MEAN]][0, strides = [1]] = [[MEAN]][0, strides = [1]], 1.250000e-01 over (4) where %[[FIRST]]
+  // CHECK-NEXT:    vector mov fabric([[CAST:[0-9]+]]) = [[MEAN]][0, strides = [1]] over (4) where %[[FIRST]] thread 1
   // CHECK-NEXT:    vector mov [[MEAN]][0, strides = [1]] = fabric([[CAST]]) over (4)
   // CHECK-NEXT:    vector sub [[Y:@[a-z0-9_]+]][0, strides = [4, 1]] = [[X]][0, strides = [4, 1]], [[MEAN]][0, strides = [0, 1]] over (2, 4)
   // CHECK:         vector fmac [[DEVIATION:@[a-z0-9_]+]][0, strides = [0, 1]] = [[Y]][0, strides = [4, 1]], [[Y]][0, strides = [4, 1]] over (2, 4)

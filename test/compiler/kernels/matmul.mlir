@@ -11,13 +11,13 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // The bias starts the result; activations go west and come back as a
   // multicast; every weight that arrives is used once.
   // CHECK-LABEL: routine @matmul {
-  // CHECK-NEXT:    vector mov fabric([[$COLUMN:[0-9]+]], depth = 2) = fabric([[LANE:[0-9]+]], depth = 2, window = {{.*}}) over (1, 3) if %{{.*}} thread 0
+  // CHECK-NEXT:    vector mov fabric([[$COLUMN:[0-9]+]], depth = 2) = fabric([[LANE:[0-9]+]], depth = 2, window = {{.*}}) over (1, 3) where %{{.*}} thread 0
   // CHECK-NEXT:    vector mov [[RESULT:@[a-z0-9_]+]][0, strides = [4, 1]] = fabric([[$COLUMN]]) over (3, 4)
-  // CHECK-NEXT:    vector mov fabric([[$COLUMN]], depth = 2) = fabric([[LANE]], depth = 2, window = {{.*}}) over (8, 3) if %{{.*}} thread 0
-  // CHECK-NEXT:    vector mov fabric([[$CAST:[0-9]+]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [4, 1]] over (2, 4) if %{{.*}} thread 1
-  // CHECK-NEXT:    vector mov fabric([[$CAST]]) = fabric({{.*}}) over ({{.*}}) if %{{.*}} thread 1
-  // CHECK-NEXT:    vector mov fabric({{.*}}, depth = 2) = [[X]][0, strides = [4, 1]] over (2, 4) if %{{.*}} thread 1
-  // CHECK-NEXT:    vector mov fabric({{.*}}) = fabric({{.*}}) over ({{.*}}) if %{{.*}} thread 1
+  // CHECK-NEXT:    vector mov fabric([[$COLUMN]], depth = 2) = fabric([[LANE]], depth = 2, window = {{.*}}) over (8, 3) where %{{.*}} thread 0
+  // CHECK-NEXT:    vector mov fabric([[$CAST:[0-9]+]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [4, 1]] over (2, 4) where %{{.*}} thread 1
+  // CHECK-NEXT:    vector mov fabric([[$CAST]]) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 1
+  // CHECK-NEXT:    vector mov fabric({{.*}}, depth = 2) = [[X]][0, strides = [4, 1]] over (2, 4) where %{{.*}} thread 1
+  // CHECK-NEXT:    vector mov fabric({{.*}}) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 1
   // CHECK-NEXT:    vector mov [[BLOCK:@[a-z0-9_]+]][0, strides = [4, 1]] = fabric([[$CAST]], depth = 2) over (8, 4)
   // CHECK-NEXT:    vector fmac [[RESULT]][0, strides = [0, 4, 1]] = fabric([[$COLUMN]], depth = 2), [[BLOCK]][0, strides = [4, 0, 1]] over (8, 3, 4)
   // CHECK-NEXT:    await [0, 1]
@@ -29,9 +29,9 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK:         vector add [[OWN:@[a-z0-9_]+]][0, strides = [0, 4, 1]] = [[OWN]][0, strides = [0, 4, 1]], fabric([[$CAST]], depth = 3, window = %{{.*}} of 32) over (1, 2, 4) thread 1
   // CHECK-NEXT:    vector mov [[PARTIAL:@[a-z0-9_]+]][0, strides = [4, 1]] = 0.000000e+00 over (8, 4)
   // CHECK-NEXT:    vector fmac [[PARTIAL]][0, strides = [4, 0, 1]] = fabric([[$COLUMN]], depth = 2), [[Y:@[a-z0-9_]+]][0, strides = [0, 4, 1]] over (8, 3, 4)
-  // CHECK-NEXT:    vector mov fabric([[WEST:.*]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]] over (8, 4) if %{{.*}}
-  // CHECK-NEXT:    vector add fabric([[WEST]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]], fabric([[EAST:.*]], depth = 2) over (8, 4) if %{{.*}}
-  // CHECK-NEXT:    vector add fabric([[$CAST]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]], fabric([[EAST]], depth = 2) over (8, 4) if %{{.*}}
+  // CHECK-NEXT:    vector mov fabric([[WEST:.*]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]] over (8, 4) where %{{.*}}
+  // CHECK-NEXT:    vector add fabric([[WEST]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]], fabric([[EAST:.*]], depth = 2) over (8, 4) where %{{.*}}
+  // CHECK-NEXT:    vector add fabric([[$CAST]], depth = 2) = [[PARTIAL]][0, strides = [4, 1]], fabric([[EAST]], depth = 2) over (8, 4) where %{{.*}}
   // CHECK-NEXT:    await [0, 1]
   %z = matmul %y weight #wse.weight<"v" : tensor<12x8xf32> file "w.bin" offset 384 bytes 384> variant(reduce) {nodes = ["fc2"]} : tensor<8x12xf32, #tokens> -> tensor<8x8xf32, #tokens>
   store %z to "z" : tensor<8x8xf32, #tokens> to tensor<8x8xf32>

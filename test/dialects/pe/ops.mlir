@@ -36,8 +36,8 @@ pe.program @gather mesh [4, 2] machine "wse2" command 0 model "tiny.onnx" {
     buffer @flags at 8256, 16 bytes of i1
     // CHECK: routine @embed {
     routine @embed {
-      // CHECK: for %[[I:.*]] < %[[SIZE]] + 1 if %[[PX]] {
-      for %i < %n + 1 if %px {
+      // CHECK: for %[[I:.*]] < %[[SIZE]] + 1 where %[[PX]] {
+      for %i < %n + 1 where %px {
         // CHECK: vector mov @x[%[[I]] * 4 + %[[SIZE]] + 2, strides = [1, 0]] = fabric(2) over (%[[SIZE]], 4)
         vector mov @x[%i * 4 + %n + 2, strides = [1, 0]] = fabric(2) over (%n, 4)
         // CHECK: for %{{.*}} < 2 {
@@ -46,8 +46,8 @@ pe.program @gather mesh [4, 2] machine "wse2" command 0 model "tiny.onnx" {
           vector fmac @x[%j * -1 + -2, strides = [0, 1]] = @x[0, strides = [1, 1]], fabric(%even + 2, depth = 2, window = %n of 64) over (%n * 2, 4) line_buffer
         }
       }
-      // CHECK: vector add fabric(%{{.*}} + 4) = @x[0, strides = [1]], 1.500000e+00 over (16) if %{{.*}} thread 3
-      vector add fabric(%even + 4) = @x[0, strides = [1]], 1.5 over (16) if %even thread 3
+      // CHECK: vector add fabric(%{{.*}} + 4) = @x[0, strides = [1]], 1.500000e+00 over (16) where %{{.*}} thread 3
+      vector add fabric(%even + 4) = @x[0, strides = [1]], 1.5 over (16) where %even thread 3
       // CHECK: vector exp @x[0, strides = [1]] = 0xFF800000 over (16)
       vector exp @x[0, strides = [1]] = 0xFF800000 over (16)
       // CHECK: await [0, 3]

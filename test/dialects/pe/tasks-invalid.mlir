@@ -149,7 +149,7 @@ pe.program @class_c3_vector mesh [2, 1] machine "wse2" {
     buffer @v 32 bytes of f32
     routine @r {
       // expected-error @below {{names task @t, which class @all does not have}}
-      vector mov fabric(1) = 0.0 over (1) thread 0 unblock @t
+      vector mov fabric(1) = 0.0 over (1) thread 0 then unblock @t
     }
   }
 }
@@ -280,7 +280,7 @@ pe.program @vector_c9 mesh [2, 1] machine "wse2" {
     routine @r {
       %n = load @v[0]
       // expected-error @below {{has a guard that is not a scalar of the class}}
-      vector mov fabric(1) = 0.0 over (1) if %n
+      vector mov fabric(1) = 0.0 over (1) where %n
     }
   }
 }
@@ -294,7 +294,7 @@ pe.program @for_c3 mesh [2, 1] machine "wse2" {
     routine @r {
       %n = load @v[0]
       // expected-error @below {{has a guard that is not a scalar of the class}}
-      for %i < 2 if %n {
+      for %i < 2 where %n {
       }
     }
   }
@@ -308,7 +308,7 @@ pe.program @vector_c10 mesh [2, 1] machine "wse2" {
     buffer @v 32 bytes of f32
     routine @r {
       // expected-error @below {{activates or unblocks a task, but is not asynchronous}}
-      vector mov fabric(1) = 0.0 over (1) activate @t
+      vector mov fabric(1) = 0.0 over (1) then activate @t
     }
   }
 }

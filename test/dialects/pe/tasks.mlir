@@ -57,12 +57,12 @@ pe.program @remote mesh [4, 1] machine "wse2" {
     }
     // CHECK: routine @main {
     routine @main {
-      // CHECK: vector add fabric(1) = fabric(2), @v[0, strides = [1]] over (8) thread 0 activate @done advance{{$}}
-      vector add fabric(1) = fabric(2), @v[0, strides = [1]] over (8) thread 0 activate @done advance
-      // CHECK: vector mov fabric(1, f16, pair) = @h[0, strides = [1]] over (8) thread 1 unblock @receive{{$}}
-      vector mov fabric(1, f16, pair) = @h[0, strides = [1]] over (8) thread 1 unblock @receive
-      // CHECK: vector mov fabric(1, f16, index = %[[PX]] * 8) = @h[0, strides = [1]] over (8) if %[[PX]]{{$}}
-      vector mov fabric(1, f16, index = %px * 8) = @h[0, strides = [1]] over (8) if %px
+      // CHECK: vector add fabric(1) = fabric(2), @v[0, strides = [1]] over (8) thread 0 then activate @done advance{{$}}
+      vector add fabric(1) = fabric(2), @v[0, strides = [1]] over (8) thread 0 then activate @done advance
+      // CHECK: vector mov fabric(1, f16, pair) = @h[0, strides = [1]] over (8) thread 1 then unblock @receive{{$}}
+      vector mov fabric(1, f16, pair) = @h[0, strides = [1]] over (8) thread 1 then unblock @receive
+      // CHECK: vector mov fabric(1, f16, index = %[[PX]] * 8) = @h[0, strides = [1]] over (8) where %[[PX]]{{$}}
+      vector mov fabric(1, f16, index = %px * 8) = @h[0, strides = [1]] over (8) where %px
       // CHECK: vector mov @v[0, strides = [1]] = fabric(2) over (8) on_control end
       vector mov @v[0, strides = [1]] = fabric(2, f32) over (8) on_control end
       // CHECK: vector bit_xor @i[0, strides = [1]] = fabric(2, i32), 3.000000e+00 over (2)
@@ -71,8 +71,11 @@ pe.program @remote mesh [4, 1] machine "wse2" {
       // CHECK: control fabric(%[[PX]]) [reset, teardown]{{$}}
       control fabric(1) [advance, nop] task 5 data %px + 1
       control fabric(%px) [reset, teardown]
+      // A statement that stands behind an instruction is not a part of it.
+      // CHECK: over (8) thread 2{{$}}
       // CHECK: activate @done
       // CHECK: unblock @done
+      vector mov fabric(1) = @v[0, strides = [1]] over (8) thread 2
       activate @done
       unblock @done
       // CHECK: %[[V:.*]] = load @i[0]

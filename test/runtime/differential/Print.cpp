@@ -282,7 +282,8 @@ private:
   void printLoop(const LoopT &loop) {
     const std::string variable = "%i" + std::to_string(names++);
     line("for " + variable + " < " + affine(*loop.count) +
-         (loop.guard < 0 ? "" : " if %s" + std::to_string(loop.guard)) + " {");
+         (loop.guard < 0 ? "" : " where %s" + std::to_string(loop.guard)) +
+         " {");
     loops.push_back(variable);
     printBody(loop.body);
     loops.pop_back();
@@ -357,9 +358,11 @@ private:
       extents += (extents.empty() ? "" : ", ") + affine(*extent);
     what += " over (" + extents + ")";
     if (i.guard >= 0)
-      what += " if %s" + std::to_string(i.guard);
+      what += " where %s" + std::to_string(i.guard);
     if (i.thread >= 0)
       what += " thread " + std::to_string(i.thread);
+    if (i.activate >= 0 || i.unblock >= 0)
+      what += " then";
     if (i.activate >= 0)
       what += " activate " + task(i.activate);
     if (i.unblock >= 0)
