@@ -49,6 +49,7 @@ static void copyLimits(const Machine &machine, program::MachineT &result) {
   result.control_commands = machine.controlCommands;
   result.local_tasks = machine.localTasks;
   result.control_tasks = machine.controlTasks;
+  result.microthreads_queue = machine.microthreadsQueue != 0;
 }
 
 static void copyTimes(const Machine &machine, program::MachineT &result) {
@@ -63,6 +64,8 @@ static void copyTimes(const Machine &machine, program::MachineT &result) {
   result.add_rate_16 = machine.addRate16;
   result.fmac_rate_16 = machine.fmacRate16;
   result.reduce_rate = machine.reduceRate;
+  result.dot_rate = machine.dotRate;
+  result.stride_elements = machine.strideElements;
   result.vector_setup = machine.vectorSetup;
   result.copy_setup = machine.copySetup;
   result.axpy_setup = machine.axpySetup;
@@ -79,6 +82,7 @@ static void copyTimes(const Machine &machine, program::MachineT &result) {
   result.branch_taken = machine.branchTaken;
   result.branch_not_taken = machine.branchNotTaken;
   result.async_issue = machine.asyncIssue;
+  result.clock_cycles = machine.clockCycles;
 }
 
 static LogicalResult translateMachine(pe::ProgramOp op,

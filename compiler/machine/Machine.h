@@ -58,7 +58,8 @@ struct Machine {
   double fmacRate = 0;
   /// Per vector instruction with freshly loaded descriptors.
   double vectorSetup = 0;
-  /// Per vector call inside a nest that keeps its descriptors.
+  /// Per vector call of a nest that keeps its descriptors and takes a scalar
+  /// for each call.
   double mapOverhead = 0;
   /// Back-edge of a counted loop.
   double loopOverhead = 0;
@@ -75,6 +76,11 @@ struct Machine {
   double addRate16 = 0;
   double fmacRate16 = 0;
   double reduceRate = 0;
+  /// The same of multiply-adds.
+  double dotRate = 0;
+  /// 16-bit elements per cycle of a strided operand: this over the stride, at
+  /// least 1. 0: strides cost nothing.
+  double strideElements = 0;
   /// vectorSetup of other forms: one source, multiply-adds by a scalar, and
   /// multiply-adds into a register.
   double copySetup = 0;
@@ -85,6 +91,8 @@ struct Machine {
   double storeCycles = 0;
   double branchTaken = 0;
   double branchNotTaken = 0;
+  /// Of reading the cycle counter.
+  double clockCycles = 0;
   /// How long an asynchronous instruction holds the code that issues it.
   double asyncIssue = 0;
   /// Of an instruction's first wavelet, for each change of direction.
@@ -100,6 +108,8 @@ struct Machine {
   int controlCommands = 0;
   int localTasks = 0;
   int controlTasks = 0;
+  /// Whether a busy microthread takes more work (1) or refuses it (0).
+  int microthreadsQueue = 0;
 
   int usableColors() const { return colors - reservedColors; }
   /// Bytes left for code and buffers in a PE.

@@ -46,6 +46,8 @@ static void visitFields(MachineT &machine, Visit visit) {
   visit("add_rate_16", machine.addRate16, 0);
   visit("fmac_rate_16", machine.fmacRate16, 0);
   visit("reduce_rate", machine.reduceRate, 0);
+  visit("dot_rate", machine.dotRate, 0);
+  visit("stride_elements", machine.strideElements, 0);
   visit("copy_setup", machine.copySetup, 0);
   visit("axpy_setup", machine.axpySetup, 0);
   visit("dot_setup", machine.dotSetup, 0);
@@ -55,12 +57,14 @@ static void visitFields(MachineT &machine, Visit visit) {
   visit("branch_taken", machine.branchTaken, 0);
   visit("branch_not_taken", machine.branchNotTaken, 0);
   visit("async_issue", machine.asyncIssue, 0);
+  visit("clock_cycles", machine.clockCycles, 0);
   visit("turn_cycles", machine.turnCycles, 0);
   visit("router_buffer_words", machine.routerBufferWords, 1);
   visit("switch_positions", machine.switchPositions, 1);
   visit("control_commands", machine.controlCommands, 1);
   visit("local_tasks", machine.localTasks, 1);
   visit("control_tasks", machine.controlTasks, 1);
+  visit("microthreads_queue", machine.microthreadsQueue, 0);
 }
 
 // The same for the lists of the machine, whose elements are at least 1.
@@ -112,7 +116,7 @@ std::optional<std::string> Machine::check() const {
   if (problem)
     return problem;
   for (double rate : {clockGhz, copyRate, addRate, fmacRate, copyRate16,
-                      addRate16, fmacRate16, reduceRate})
+                      addRate16, fmacRate16, reduceRate, dotRate})
     if (rate <= 0)
       return "clock_ghz and the rates must be positive";
   if (width > fabricWidth || height > fabricHeight)

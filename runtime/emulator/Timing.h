@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What instructions and links cost, in cycles.
+// What instructions and links cost in the burst engines, in cycles.
 #ifndef RUNTIME_EMULATOR_TIMING_H
 #define RUNTIME_EMULATOR_TIMING_H
 
@@ -11,10 +11,12 @@ namespace wsec::runtime {
 /// Cost of one vector instruction: `setup` once, then `perStep` for each step.
 /// A step is one index of the extents that the fabric operands advance over
 /// (all other extents run inside it), or the whole instruction if there are
-/// none. A word that is received or sent takes a cycle.
+/// none. A word that is received or sent takes a cycle. `compute` is perStep
+/// without the overhead between the vector calls of a nest.
 struct InstructionCost {
   double setup = 0;
   double perStep = 0;
+  double compute = 0;
 };
 
 InstructionCost instructionCost(const program::Machine &machine,

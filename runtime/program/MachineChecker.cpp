@@ -94,6 +94,7 @@ void checkRates(const program::Machine &machine) {
       {"add_rate_16", machine.add_rate_16()},
       {"fmac_rate_16", machine.fmac_rate_16()},
       {"reduce_rate", machine.reduce_rate()},
+      {"dot_rate", machine.dot_rate()},
   };
   for (const RealParameter &rate : rates)
     requireBetween(rate.name, rate.value, leastRate, mostRate);
@@ -121,6 +122,8 @@ void checkCosts(const program::Machine &machine) {
       {"branch_taken", machine.branch_taken()},
       {"branch_not_taken", machine.branch_not_taken()},
       {"async_issue", machine.async_issue()},
+      {"clock_cycles", machine.clock_cycles()},
+      {"stride_elements", machine.stride_elements()},
   };
   for (const RealParameter &cost : costs)
     requireBetween(cost.name, cost.value, 0.0, mostCycles);

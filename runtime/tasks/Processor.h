@@ -168,6 +168,7 @@ private:
   void runAtOnce(Wafer &wafer, VectorRun &run);
   void begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run,
              Time when);
+  Time settled(Wafer &wafer, const InstructionCode &code, Time when);
   bool complete(Wafer &wafer, int index, Cycle now);
   bool stepThreads(Wafer &wafer, Cycle now);
   bool stepThread(Wafer &wafer, int index, Cycle now);
@@ -193,6 +194,7 @@ private:
   int pe = 0;
   Time time = 0; ///< of the main thread
   Time rest = 0;
+  Time results = 0;    ///< when the last of them is in memory
   Cycle wakes = never; ///< entered in the agenda
   Cycle stepped = -1;
   uint16_t awaited = 0;

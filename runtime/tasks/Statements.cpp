@@ -69,8 +69,9 @@ void Processor::leaveBody(Wafer &wafer) {
   frames.pop_back();
   if (!frames.empty())
     return;
-  wafer.noteActive(wafer.currentLaunch, time);
-  rest = std::max(rest, time);
+  const Time end = std::max(time, results);
+  wafer.noteActive(wafer.currentLaunch, end);
+  rest = std::max(rest, end);
   if (Observer *observer = wafer.options.observer)
     observer->leave(observed(), wafer.currentLaunch, time);
 }
@@ -201,7 +202,7 @@ void Processor::execute(Wafer &wafer, const ReadClockCode &clock) {
   const auto now = uint32_t(int64_t(time));
   std::memcpy(memory.at(address), &now, sizeof now);
   memory.markWritten(address, sizeof now);
-  time += 1;
+  time += wafer.machine.clock_cycles();
 }
 
 void Processor::execute(Wafer &wafer, const SetRouteCode &route) {

@@ -24,7 +24,7 @@ static std::string describeForm(uint8_t form) {
 
 /// Of the third generation they queue what they are given.
 static bool queuesMicrothreads(const program::Machine &machine) {
-  return machine.name() && machine.name()->string_view() == "wse3";
+  return machine.microthreads_queue();
 }
 
 // ---------------------------------------------------------------- issue
@@ -60,7 +60,8 @@ void Processor::runAtOnce(Wafer &wafer, VectorRun &run) {
     datapath.holder = mainThread;
     datapath.until = time + run.cost().compute;
     datapath.nextSteal = time + 1;
-    time += run.cost().step;
+    time += run.cost().perStep;
+    settled(wafer, run.code(), time);
     run.run(memory, run.steps(), wafer.sent);
   }
   main.free = time;
@@ -104,6 +105,15 @@ void Processor::begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run,
   its.out = nullptr;
 }
 
+/// When an instruction that ended at `when` has its last result in memory.
+Time Processor::settled(Wafer &wafer, const InstructionCode &code, Time when) {
+  if (!code.dst.memory())
+    return when;
+  const Time last = when + wafer.machine.result_latency();
+  results = std::max(results, last);
+  return last;
+}
+
 /// Ends a thread's instruction if it is done.
 bool Processor::complete(Wafer &wafer, int index, Cycle now) {
   Thread &its = thread(index);
@@ -117,12 +127,13 @@ bool Processor::complete(Wafer &wafer, int index, Cycle now) {
   if (wafer.options.observer)
     observe(wafer, its);
   wafer.spare.push_back(std::move(its.run));
+  const Time last = settled(wafer, done, its.free);
   if (index == mainThread) {
     time = std::max(time, its.free);
   } else {
     --microthreads;
-    wafer.noteActive(its.launch, its.free);
-    rest = std::max(rest, its.free);
+    wafer.noteActive(its.launch, last);
+    rest = std::max(rest, last);
     if (done.activate >= 0)
       activate(done.activate, its.free);
     if (done.unblock >= 0)
@@ -138,7 +149,7 @@ bool Processor::complete(Wafer &wafer, int index, Cycle now) {
 
 void Processor::observe(Wafer &wafer, const Thread &its) const {
   const VectorRun &run = *its.run;
-  const Time busy = run.cost().setup + Time(run.done()) * run.cost().step;
+  const Time busy = run.cost().setup + Time(run.done()) * run.cost().perStep;
   const Time waits = its.free - its.begun - busy - its.waitsToSend;
   wafer.options.observer->instruction(
       observed(), {run.code(), its.launch, its.begun, its.free, busy,
@@ -289,7 +300,7 @@ bool Processor::grant(int index, Cycle now) {
     return false;
   }
   its.held = false;
-  its.ready = start + its.run->cost().step;
+  its.ready = start + its.run->cost().perStep;
   return true;
 }
 

@@ -60,7 +60,7 @@ void VectorRun::begin(const program::Machine &machine, const ClassCode &code,
   }
   if (total == 0)
     stepCount = 0;
-  price = costOf(machine, what, extent, stepDepth);
+  price = instructionCost(machine, what, extent, stepDepth);
   resolveSource(machine, 0, what.a, bindings);
   resolveSource(machine, 1, what.b, bindings);
   resolve(dst, what.dst, bindings);

@@ -5,8 +5,8 @@
 #ifndef RUNTIME_TASKS_VECTORRUN_H
 #define RUNTIME_TASKS_VECTORRUN_H
 
+#include "runtime/emulator/Timing.h"
 #include "runtime/program/Errors.h"
-#include "runtime/tasks/Cost.h"
 #include "runtime/tasks/Memory.h"
 
 #include <array>
@@ -72,7 +72,7 @@ public:
   void end() { stepCount = stepsDone; }
 
   const InstructionCode &code() const { return *instruction; }
-  const Cost &cost() const { return price; }
+  const InstructionCost &cost() const { return price; }
   std::array<Source, 2> sources;
   int sendColor = -1;
   bool relays() const { return sources[0].receives() || sources[1].receives(); }
@@ -108,7 +108,7 @@ private:
 
   const ClassCode *classCode = nullptr;
   const InstructionCode *instruction = nullptr;
-  Cost price;
+  InstructionCost price;
   int rank = 0, stepDepth = 0;
   int64_t extent[maxExtents] = {1, 1, 1, 1};
   int64_t inner = 1; ///< elements of a step

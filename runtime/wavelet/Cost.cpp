@@ -2,6 +2,8 @@
 #include "runtime/wavelet/Cost.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace wsec::runtime::wavelet {
 
@@ -16,17 +18,15 @@ public:
   Pricing(const program::Machine &machine, const InstructionCode &code,
           const int64_t *extents)
       : machine(machine), code(code), last(int(code.extents.size()) - 1),
-        lastExtent(extents[last]) {}
+        extents(extents), lastExtent(extents[last]) {}
 
   double setup() const {
-    double form = 0;
-    if (code.op == Opcode::Fmac)
-      form = reduces()                              ? machine.dot_setup()
-             : scalesBy(code.a) || scalesBy(code.b) ? machine.axpy_setup()
-                                                    : 0;
-    else if (operandsIn() <= 1)
-      form = machine.copy_setup();
-    return form > 0 ? form : machine.vector_setup();
+    if (code.op != Opcode::Fmac)
+      return operandsIn() <= 1 ? machine.copy_setup() : machine.vector_setup();
+    if (reduces())
+      return machine.dot_setup();
+    return scalesBy(code.a) || scalesBy(code.b) ? machine.axpy_setup()
+                                                : machine.vector_setup();
   }
 
   double cyclesPerElement() const {
@@ -55,9 +55,25 @@ public:
     default:
       rate = pick(machine.add_rate(), machine.add_rate_16());
     }
-    if (reduces() && machine.reduce_rate() > 0)
-      rate = std::min(rate, machine.reduce_rate());
-    return 1 / rate;
+    if (reduces())
+      rate = std::min(rate, code.op == Opcode::Fmac ? machine.dot_rate()
+                                                    : machine.reduce_rate());
+    return 1 / std::min(rate, stridedRate());
+  }
+
+  /// Whether the scalar of a vector call in memory is not the one of the call
+  /// before.
+  bool takesScalars() const {
+    auto changes = [&](const OperandCode &operand) {
+      if (!operand.memory() || operand.strides[size_t(last)] != 0)
+        return false;
+      for (int d = 0; d < last; ++d)
+        if (operand.strides[size_t(d)] != 0 && extents[d] > 1)
+          return true;
+      return false;
+    };
+    return lastExtent > 1 &&
+           (changes(code.dst) || changes(code.a) || changes(code.b));
   }
 
   /// Wavelets for each element, the most of all fabric operands.
@@ -88,6 +104,20 @@ private:
                  operand->strides[size_t(last)] == 0);
     return count;
   }
+  /// Elements per cycle that the banks of the SRAM allow.
+  double stridedRate() const {
+    double rate = std::numeric_limits<double>::infinity();
+    if (!halves() || machine.stride_elements() <= 0)
+      return rate;
+    for (const auto operand : operands) {
+      const double stride =
+          std::abs(double((code.*operand).strides[size_t(last)]));
+      if ((code.*operand).memory() && stride > 1)
+        rate =
+            std::min(rate, std::max(machine.stride_elements() / stride, 1.0));
+    }
+    return rate;
+  }
   bool halves() const {
     return std::all_of(operands.begin(), operands.end(),
                        [&](const OperandCode InstructionCode::*operand) {
@@ -97,7 +127,7 @@ private:
                        });
   }
   double pick(double rate, double rate16) const {
-    return halves() && rate16 > 0 ? rate16 : rate;
+    return halves() ? rate16 : rate;
   }
 
   static constexpr std::array<const OperandCode InstructionCode::*, 3> operands{
@@ -105,6 +135,7 @@ private:
   const program::Machine &machine;
   const InstructionCode &code;
   const int last;
+  const int64_t *extents;
   const int64_t lastExtent;
 };
 
@@ -121,12 +152,9 @@ Cost costOf(const program::Machine &machine, const InstructionCode &code,
     inner *= double(extents[d]);
   Cost cost{pricing.setup(), inner * element, 0};
 
-  // Vector calls inside a nest pay the overhead of a call each. So do those of
-  // a multiply-add that takes its scalars from SRAM.
-  const bool scalarSource = code.op == Opcode::Fmac && count > 1 &&
-                            code.a.memory() &&
-                            code.a.strides[size_t(count - 1)] == 0;
-  const bool nest = stepDepth < count && (stepDepth > 0 || scalarSource);
+  // Vector calls inside a nest pay the overhead of a call each if each works
+  // with a scalar of its own, from the fabric or from SRAM.
+  const bool nest = stepDepth > 0 ? stepDepth < count : pricing.takesScalars();
   if (nest && code.lineBuffer && stepDepth == 2 && extents[1] > 0) {
     // A line of words is copied, then a vector of its length runs for each of
     // the elements inside; here spread over the words.

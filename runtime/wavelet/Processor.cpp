@@ -167,11 +167,15 @@ bool Processor::complete(int index, Cycle now) {
     fabric.advanceSwitch(pe, run.sends());
   if (ledger.options.observer)
     report(thread);
+  double last = thread.free;
+  if (remoteCalls && done.dst.memory())
+    last += machine.result_latency();
+  results = std::max(results, last);
   if (index == 0) {
     time = std::max(time, thread.free);
   } else {
-    ledger.recordLaunch(run.launch(), thread.free, thread.free);
-    rest = std::max(rest, thread.free);
+    ledger.recordLaunch(run.launch(), last, last);
+    rest = std::max(rest, last);
     if (done.activate >= 0)
       activate(done.activate, thread.free);
     if (done.unblock >= 0)

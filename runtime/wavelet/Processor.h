@@ -193,6 +193,7 @@ private:
   std::vector<Pending> pending;
   std::vector<TaskState> tasks;
   double rest = 0;
+  double results = 0; ///< when the last of them is in memory
 
   std::array<Thread, microthreads + 1> threads;
   Datapath datapath;

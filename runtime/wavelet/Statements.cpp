@@ -176,7 +176,7 @@ void Processor::execute(const ReadClockCode &clock) {
   const auto now = uint32_t(int64_t(time));
   std::memcpy(memory.at(address), &now, sizeof now);
   memory.mark(address, sizeof now);
-  time += 1;
+  time += machine.clock_cycles();
 }
 
 // ---------------------------------------------------------------- the fabric
@@ -256,7 +256,7 @@ void Processor::issue(const InstructionCode &instruction,
 
 /// Of the third generation they queue what they are given.
 bool Processor::queuesMicrothreads() const {
-  return machine.name() && machine.name()->string_view() == "wse3";
+  return machine.microthreads_queue();
 }
 
 /// What an instruction shares with a microthread that may still be at work

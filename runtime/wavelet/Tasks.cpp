@@ -31,8 +31,9 @@ void Processor::enter(const Body &body, double since, int task) {
 }
 
 void Processor::endWork() {
-  ledger.recordLaunch(launch, time, time);
-  rest = std::max(rest, time);
+  const double end = remoteCalls ? std::max(time, results) : time;
+  ledger.recordLaunch(launch, end, end);
+  rest = std::max(rest, end);
   if (Observer *observer = ledger.options.observer)
     observer->leave(observed(), launch, time);
 }

@@ -258,7 +258,8 @@ public:
     machine->divide_cycles = 20;
     machine->result_latency = 3;
     machine->copy_rate_16 = machine->add_rate_16 = machine->fmac_rate_16 = 4;
-    machine->reduce_rate = 0.5;
+    machine->reduce_rate = machine->dot_rate = 0.5;
+    machine->clock_cycles = 1;
     machine->copy_setup = 5;
     machine->axpy_setup = 10;
     machine->dot_setup = 17;

@@ -49,7 +49,8 @@ TEST(MachineTest, FirstAndThirdGenerationDifferWherePublished) {
   ASSERT_TRUE(third);
   EXPECT_EQ(third->peCount(), 883350);
   EXPECT_EQ(third->hopCycles, 2);
-  EXPECT_EQ(third->rampCycles, 3);
+  EXPECT_EQ(third->rampCycles, 2);
+  EXPECT_EQ(third->microthreadsQueue, 1);
   EXPECT_DOUBLE_EQ(third->copyRate, 4);
   EXPECT_DOUBLE_EQ(third->mapOverhead, 7.1);
   EXPECT_DOUBLE_EQ(third->copyRate16, 8);

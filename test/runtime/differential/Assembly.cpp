@@ -72,12 +72,13 @@ void Assembly::setMachine(int generation) {
   machine.name = generation == 0 ? "wse2" : generation == 1 ? "wse3" : "wse1";
   if (generation != 1)
     return;
+  machine.microthreads_queue = true;
   machine.hop_cycles = 2;
-  machine.ramp_cycles = 3;
   machine.copy_rate = 4;
   machine.add_rate = 2;
   machine.fmac_rate = 0.5;
   machine.map_overhead = 7.1;
+  machine.loop_overhead = 8;
   machine.copy_rate_16 = 8;
   machine.turn_cycles = 33;
   machine.router_buffer_words = 4;

@@ -354,7 +354,7 @@ TEST(TaskEmulatorTest, MicrothreadBusyOrQueued) {
   for (bool queues : {false, true}) {
     Row row(2);
     if (queues)
-      row.source.machine->name = "wse3";
+      row.source.machine->microthreads_queue = true;
     TaskBody send = row.pe(0).body(0);
     send.add(Opcode::Mov, {20}, ints(0), immediate(1)).thread = 2;
     send.add(Opcode::Mov, {20}, ints(0), immediate(2)).thread = 2;
