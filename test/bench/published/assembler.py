@@ -24,6 +24,8 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "python"))
 import wsec  # noqa: E402
 
+# Parameters that all programs' machines get instead of their preset's.
+CHANGED = {}
 TYPES = {"f32": np.float32, "f16": np.float16, "i32": np.int32, "i16": np.int16}
 
 
@@ -137,7 +139,11 @@ class Assembly:
     def text(self):
         body = [*self.tensors, *self.routes,
                 *(line for c in self.classes for line in c.text()), *self.steps]
-        machine = self.machine if isinstance(self.machine, str) else json.dumps(self.machine)
+        machine = self.machine
+        if CHANGED:
+            base = {"base": machine, "name": machine} if isinstance(machine, str) else machine
+            machine = {**base, **CHANGED}
+        machine = machine if isinstance(machine, str) else json.dumps(machine)
         quoted = machine.replace("\\", "\\\\").replace('"', '\\"')
         return "\n".join([f'pe.program @{self.name} mesh [{self.width}, {self.height}] '
                           f'machine "{quoted}" {{', *("  " + line for line in body), "}", ""])

@@ -1,120 +1,298 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collectives along a row of PEs, f32, and what they should take.
+"""Collectives along a row or over a square of PEs, f32, and what they should
+take.
 
-Each function makes a program whose PEs hold `words` elements of @v and start
-together; `expected` is what the result should hold. Formulas (cycles; P PEs,
-B words, T_R the ramp latency) are those of Luczynski et al. 2024, which also
-defines the patterns.
+Each function makes a program whose PEs hold `words` elements of @v, start
+together and read their clocks before and after; `expected` is what the result
+should hold. Formulas (cycles; P PEs, B words, T_R the ramp latency) are those
+of Luczynski et al. 2024, which also defines the patterns.
+
+A reduction is first a Line: what each PE of a line does, its root at position
+0, the others "far" from it. Lines are then laid along rows and columns.
 """
 
 import math
+from collections import defaultdict
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from assembler import Assembly, Rect
 
-
-def _row(name, pes, words, machine, height=1):
-    program = Assembly(name, pes, height, machine)
-    values = np.random.default_rng(pes * 8191 + words).integers(-8, 9, (height, pes, words))
-    program.copy_in("x", "v", values.astype(np.float32))
-    return program, values.astype(np.float32)
+V = "@v[0, strides = [1]]"
+# A row's root is in the west, a column's in the north.
+ROW, COLUMN = {"near": "west", "far": "east"}, {"near": "north", "far": "south"}
 
 
-def _finish(program, words, at=None, count=1):
-    program.launch("main")
-    program.copy_out("y", "v", (1, count, words), np.float32, at or Rect(0, count, 0, 1))
+@dataclass
+class Line:
+    """Routes and code by position. Colors count from 0."""
+
+    pes: int
+    words: int
+    colors: int
+    routes: dict = field(default_factory=lambda: defaultdict(list))
+    code: list = None
+
+    def __post_init__(self):
+        self.code = [() for _ in range(self.pes)]
+
+    def route(self, position, color, receive, *transmit, more=""):
+        self.routes[color, receive, transmit, more].append(position)
+
+    def run(self, position, *lines):
+        self.code[position] += lines
+
+    def over(self):
+        return f"over ({self.words})"
 
 
-def _class(program, name, words, body, *rects):
-    made = program.pe_class(name, *rects)
-    made.buffer("v", "f32", words)
-    made.routine("main", [line.format(v="@v[0, strides = [1]]", n=f"over ({words})",
-                                      words=words) for line in body])
-    return made
+def receive_add(color):
+    return f"vector add {V} = {V}, fabric({{c{color}}}) {{n}}"
 
 
-def broadcast(pes, words, machine="wse2"):
-    """PE 0 multicasts to all others."""
-    program, values = _row("broadcast", pes, words, machine)
-    program.route(1, Rect(0, 1, 0, 1), "ramp", "east")
-    program.route(1, Rect(1, pes - 1, 0, 1), "west", "east", "ramp")
-    program.route(1, Rect(pes - 1, pes, 0, 1), "west", "ramp")
-    _class(program, "root", words, ["vector mov fabric(1) = {v} {n}"], Rect(0, 1, 0, 1))
-    _class(program, "others", words, ["vector mov {v} = fabric(1) {n}"], Rect(1, pes, 0, 1))
-    _finish(program, words, count=pes)
-    return program, np.repeat(values[:, :1], pes, axis=1)
+def send(color):
+    return f"vector mov fabric({{c{color}}}) = {V} {{n}}"
 
 
-def broadcast_2d(width, height, words, machine="wse2"):
-    """PE (0, 0) multicasts along its row, and that down all columns."""
-    program, values = _row("broadcast_2d", width, words, machine, height)
-    down = ["south"] if height > 1 else []
-    program.route(1, Rect(0, 1, 0, 1), "ramp", "east", *down)
-    program.route(1, Rect(1, width - 1, 0, 1), "west", "east", "ramp", *down)
-    program.route(1, Rect(width - 1, width, 0, 1), "west", "ramp", *down)
-    program.route(1, Rect(0, width, 1, height - 1), "north", "south", "ramp")
-    program.route(1, Rect(0, width, height - 1, height), "north", "ramp")
-    _class(program, "root", words, ["vector mov fabric(1) = {v} {n}"], Rect(0, 1, 0, 1))
-    _class(program, "others", words, ["vector mov {v} = fabric(1) {n}"],
-           Rect(1, width, 0, 1), Rect(0, width, 1, height))
-    program.launch("main")
-    program.copy_out("y", "v", (height, width, words), np.float32)
-    return program, np.broadcast_to(values[:1, :1], (height, width, words))
+def relay_add(to, source):
+    return f"vector add fabric({{c{to}}}) = {V}, fabric({{c{source}}}) {{n}}"
 
 
-def star(pes, words, machine="wse2"):
-    """Every PE sends to PE 0, the nearest first; then it is a wire."""
-    program, values = _row("star", pes, words, machine)
-    program.route(1, Rect(0, 1, 0, 1), "east", "ramp")
-    program.route(1, Rect(1, pes - 1, 0, 1), "ramp", "west", more="switch [from east]")
-    program.route(1, Rect(pes - 1, pes, 0, 1), "ramp", "west")
+def star_line(pes, words):
+    """Every PE sends to the root, the nearest first; then it is a wire."""
+    line = Line(pes, words, 1)
+    line.route(0, 0, "far", "ramp")
     each = "@v[0, strides = [0, 1]]"
-    _class(program, "root", words, [f"vector add {each} = {each}, fabric(1, depth = 2) "
-                                    f"over ({pes - 1}, {words})"], Rect(0, 1, 0, 1))
-    _class(program, "inner", words, ["vector mov fabric(1) = {v} {n} advance"],
-           Rect(1, pes - 1, 0, 1))
-    _class(program, "last", words, ["vector mov fabric(1) = {v} {n}"], Rect(pes - 1, pes, 0, 1))
-    _finish(program, words)
-    return program, values.sum(axis=1, keepdims=True)
+    line.run(0, f"vector add {each} = {each}, fabric({{c0}}, depth = 2) over ({pes - 1}, {words})")
+    for x in range(1, pes):
+        line.route(x, 0, "ramp", "near", more="switch [from {far}]" if x < pes - 1 else "")
+        line.run(x, send(0) + (" advance" if x < pes - 1 else ""))
+    return line
 
 
-def chain(pes, words, machine="wse2"):
-    """Every PE receives from the east, adds its own and sends on."""
-    program, values = _row("chain", pes, words, machine)
-    for parity in (0, 1):
-        send, receive = 1 + parity, 2 - parity
-        program.route(send, Rect(2 if parity == 0 else 1, pes, 0, 1, 2), "ramp", "west")
-        program.route(receive, Rect(parity, pes - 1, 0, 1, 2), "east", "ramp")
-        _class(program, f"inner{parity}", words,
-               [f"vector add fabric({send}) = {{v}}, fabric({receive}) {{n}}"],
-               Rect(2 if parity == 0 else 1, pes - 1, 0, 1, 2))
-    _class(program, "root", words, ["vector add {v} = {v}, fabric(2) {n}"], Rect(0, 1, 0, 1))
-    _class(program, "last", words, [f"vector mov fabric({1 + (pes - 1) % 2}) = {{v}} {{n}}"],
-           Rect(pes - 1, pes, 0, 1))
-    _finish(program, words)
-    return program, values.sum(axis=1, keepdims=True)
+def chain_line(pes, words):
+    """Every PE receives from its far neighbour, adds its own and sends on."""
+    line = Line(pes, words, 2)
+    for x in range(pes):
+        to, source = (x + 1) % 2, x % 2
+        if x > 0:
+            line.route(x, to, "ramp", "near")
+        if x < pes - 1:
+            line.route(x, source, "far", "ramp")
+        line.run(x, receive_add(source) if x == 0 else
+                 send(to) if x == pes - 1 else relay_add(to, source))
+    return line
 
 
-def tree(pes, words, machine="wse2"):
-    """Binary: in round k the PEs whose rank has k zeros at its end send 2^k to
-    the west, each round on a color of its own. pes is a power of two."""
-    program, values = _row("tree", pes, words, machine)
+def tree_line(pes, words):
+    """Binary: in round k the PEs whose rank has k zeros at its end send 2^k
+    nearer, each round on a color of its own. pes is a power of two."""
     rounds = pes.bit_length() - 1
-    for k in range(rounds + 1):
-        ranks = Rect(1 << k, pes, 0, 1, 2 << k) if k < rounds else Rect(0, 1, 0, 1)
+    line = Line(pes, words, rounds)
+    for x in range(pes):
+        k = rounds if x == 0 else (x & -x).bit_length() - 1
         for level in range(rounds):
             if level < k:
-                program.route(1 + level, ranks, "east", "ramp")
+                line.route(x, level, "far", "ramp")
+                line.run(x, receive_add(level))
             elif level > k:
-                program.route(1 + level, ranks, "east", "west")
-        body = [f"vector add {{v}} = {{v}}, fabric({1 + level}) {{n}}" for level in range(k)]
-        if k < rounds:
-            program.route(1 + k, ranks, "ramp", "west")
-            body.append(f"vector mov fabric({1 + k}) = {{v}} {{n}}")
-        _class(program, f"rank{k}", words, body, ranks)
-    _finish(program, words)
-    return program, values.sum(axis=1, keepdims=True)
+                line.route(x, level, "far", "near")
+        if x > 0:
+            line.route(x, k, "ramp", "near")
+            line.run(x, send(k))
+    return line
+
+
+def two_phase_line(pes, words, group=None):
+    """Chains inside groups of `group` PEs, then one along their leaders, the
+    first of each. Inside a group neighbours alternate the color they send on,
+    and the pattern flips from group to group, so that a leader sends on what
+    the group before receives on. A control wavelet behind the data turns what
+    it passes into a wire; next to a leader the switch advances by itself."""
+    group = group or math.isqrt(pes)
+    if group >= pes:
+        return chain_line(pes, words)
+    line = Line(pes, words, 2)
+    leaders = -(-pes // group)
+    for x in range(pes):
+        g, i = divmod(x, group)
+        to, source = ((i + 1) + g) % 2, (i + g) % 2
+        last = i == group - 1 or x == pes - 1
+        if i == 0:
+            _leader(line, x, to, source, g == leaders - 1, last)
+            continue
+        wire = x < (leaders - 1) * group
+        line.route(x, to, "ramp", "near", more="switch [from {far}]" if wire else "")
+        if not last:
+            line.route(x, source, "far", "ramp", more="switch [to [{near}]]" if wire else "")
+        elif wire and source == g % 2:
+            line.route(x, source, "far", "near")
+        line.run(x, (send(to) if last else relay_add(to, source)) +
+                 (" advance" if wire and i == 1 else ""))
+        if wire and i > 1:
+            line.run(x, f"control fabric({{c{to}}}) [advance]")
+    return line
+
+
+def _leader(line, x, to, source, final, alone):
+    """Of the last group, final; `alone`: a group of one."""
+    if x > 0:
+        line.route(x, to, "ramp", "near")
+    if not alone:
+        line.route(x, source, "far", "ramp")
+    if x == 0:
+        line.run(x, receive_add(source), receive_add(source))
+    elif final:
+        line.run(x, send(to) if alone else relay_add(to, source))
+    else:
+        line.run(x, receive_add(source), relay_add(to, source))
+
+
+def broadcast_line(pes, words):
+    """The root multicasts to all others."""
+    line = Line(pes, words, 1)
+    for x in range(pes):
+        if x == 0:
+            line.route(x, 0, "ramp", "far")
+        elif x < pes - 1:
+            line.route(x, 0, "near", "far", "ramp")
+        else:
+            line.route(x, 0, "near", "ramp")
+        line.run(x, send(0) if x == 0 else f"vector mov {V} = fabric({{c0}}) {{n}}")
+    return line
+
+
+LINES = {"star": star_line, "chain": chain_line, "tree": tree_line, "two-phase": two_phase_line,
+         "broadcast": broadcast_line}
+
+
+def runs(positions):
+    """Sorted positions as few (first, end, step), the longest run first."""
+    left, found = sorted(positions), []
+    while left:
+        chosen, best = set(left), [left[0]]
+        for second in left[1:]:
+            step = second - left[0]
+            if len(best) * step > left[-1] - left[0]:
+                break  # No longer run fits.
+            run = [left[0]]
+            while run[-1] + step in chosen:
+                run.append(run[-1] + step)
+            best = max(best, run, key=len)
+        step = best[1] - best[0] if len(best) > 1 else 1
+        found.append((best[0], best[-1] + 1, step))
+        left = sorted(chosen - set(best))
+    return found
+
+
+def rect(xs, ys):
+    return Rect(xs[0], xs[1], ys[0], ys[1], xs[2], ys[2])
+
+
+class Mesh:
+    """Lines laid over a mesh. Code of the same text is one class."""
+
+    def __init__(self, name, width, height, words, machine):
+        self.program = Assembly(name, width, height, machine)
+        self.width, self.height, self.words = width, height, words
+        shape = (height, width, words)
+        values = np.random.default_rng(width * 8191 + words).integers(-8, 9, shape)
+        self.values = values.astype(np.float32)
+        self.program.copy_in("x", "v", self.values)
+        self.code = defaultdict(tuple)  # by (x, y)
+        self.colors = 0
+
+    def lay(self, line, across, lines):
+        """`lines`: the rows (or, down columns, the columns) that get it."""
+        first = self.colors + 1
+        self.colors += line.colors
+        words = {f"c{i}": first + i for i in range(line.colors)}
+        along = (lambda p, q: rect(p, q)) if across is ROW else (lambda p, q: rect(q, p))
+        for (color, receive, transmit, more), positions in line.routes.items():
+            for p in runs(positions):
+                for q in runs(lines):
+                    self.program.route(first + color, along(p, q), across.get(receive, receive),
+                                       *(across.get(t, t) for t in transmit),
+                                       more=more.format(**across))
+        for position, body in enumerate(line.code):
+            text = tuple(part.format(n=line.over(), **words) for part in body)
+            for q in lines:
+                at = (position, q) if across is ROW else (q, position)
+                self.code[at] += text
+
+    def finish(self, at):
+        """Makes the classes; the result is what the PEs of `at` hold."""
+        whole = defaultdict(lambda: defaultdict(list))  # code -> rows -> columns
+        by_column = defaultdict(lambda: defaultdict(list))
+        for x, y in sorted(self.code):
+            by_column[x][self.code[x, y]].append(y)
+        for x in sorted(by_column):
+            for body, ys in by_column[x].items():
+                whole[body][tuple(ys)].append(x)
+        for i, (body, places) in enumerate(whole.items()):
+            rects = [rect(p, q) for ys, xs in places.items() for p in runs(xs) for q in runs(ys)]
+            made = self.program.pe_class(f"role{i}", *rects)
+            made.buffer("v", "f32", self.words)
+            made.buffer("t", "i32", 2)
+            made.routine("main", ["clock @t[0]", *body, "clock @t[1]"])
+        self.program.launch("main")
+        shape = (at.y1 - at.y0, at.x1 - at.x0, self.words)
+        self.program.copy_out("y", "v", shape, np.float32, at)
+        self.program.copy_out("t", "t", (self.height, self.width, 2), np.int32)
+        return self.program
+
+
+def reduce(pattern, width, words, height=1, machine="wse2", all_reduce=False, **options):
+    """Along all rows to column 0, then down that to PE (0, 0); all_reduce: and
+    back the same way."""
+    mesh = Mesh(pattern.replace("-", "_"), width, height, words, machine)
+    rows = list(range(height))
+    mesh.lay(LINES[pattern](width, words, **options), ROW, rows)
+    if height > 1:
+        mesh.lay(LINES[pattern](height, words, **options), COLUMN, [0])
+    expected = mesh.values.sum(axis=(0, 1), keepdims=True)
+    at = Rect(0, 1, 0, 1)
+    if all_reduce:
+        _multicast(mesh)
+        at = Rect(0, width, 0, height)
+        expected = np.broadcast_to(expected, (height, width, words))
+    return mesh.finish(at), expected
+
+
+def _multicast(mesh):
+    """From PE (0, 0) along its row, and that down all columns, in one go."""
+    program, width, height = mesh.program, mesh.width, mesh.height
+    mesh.colors += 1
+    color = mesh.colors
+    down = ["south"] if height > 1 else []
+    program.route(color, Rect(0, 1, 0, 1), "ramp", "east", *down)
+    program.route(color, Rect(1, width - 1, 0, 1), "west", "east", "ramp", *down)
+    program.route(color, Rect(width - 1, width, 0, 1), "west", "ramp", *down)
+    program.route(color, Rect(0, width, 1, height - 1), "north", "south", "ramp")
+    program.route(color, Rect(0, width, max(1, height - 1), height), "north", "ramp")
+    for x in range(width):
+        for y in range(height):
+            line = f"mov fabric({color}) = {V}" if (x, y) == (0, 0) else f"mov {V} = fabric({color})"
+            mesh.code[x, y] += (f"vector {line} over ({mesh.words})",)
+
+
+def broadcast(width, words, height=1, machine="wse2"):
+    mesh = Mesh("broadcast", width, height, words, machine)
+    _multicast(mesh)
+    expected = np.broadcast_to(mesh.values[:1, :1], mesh.values.shape)
+    return mesh.finish(Rect(0, width, 0, height)), expected
+
+
+def elapsed(run):
+    """From the first clock that was read to the last."""
+    clocks = run.outputs["t"].astype(np.int64)
+    return int(clocks[..., 1].max() - clocks[..., 0].min())
+
+
+def elapsed_at_root(run):
+    start, end = run.outputs["t"][0, 0].astype(np.int64)
+    return int(end - start)
 
 
 def formula(pattern, pes, words, ramp=2):
@@ -126,5 +304,8 @@ def formula(pattern, pes, words, ramp=2):
         return words * (pes - 1) + stage
     if pattern == "chain":
         return words + (stage + 1) * (pes - 1)
+    if pattern == "two-phase":
+        group = math.isqrt(pes)
+        return 2 * words + pes - 1 + stage * (group + -(-pes // group) - 2)
     lg = math.log2(pes)
     return max(words * lg, words * pes * lg / (2 * (pes - 1)) + pes - 1) + stage * lg

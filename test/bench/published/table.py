@@ -9,22 +9,24 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Row:
-    """One number. bar None: a regression only; how: "run", or what was run in
-    its place and how the number follows from it."""
+    """One number. bar: the error it must stay within, None: any; how: "run", or
+    what was run in its place and how the number follows from it; why: the
+    reason where it is off. ours None: it was not run, and why says why."""
 
     what: str
     published: float
     ours: float
     bar: float = 0.05
     how: str = "run"
+    why: str = ""
 
     @property
     def error(self):
-        return self.ours / self.published - 1
+        return None if self.ours is None else self.ours / self.published - 1
 
     @property
     def good(self):
-        return self.bar is None or abs(self.error) <= self.bar
+        return self.bar is None or self.ours is None or abs(self.error) <= self.bar
 
 
 @dataclass(frozen=True)
