@@ -53,7 +53,7 @@ private:
   std::string pipelineOf(Phase phase) const;
   LogicalResult runPhases(Phase first, Phase last);
   LogicalResult writeIR();
-  LogicalResult emit();
+  LogicalResult emit(Phase first);
   LogicalResult report();
 
   bool isModel() const {
@@ -200,11 +200,12 @@ LogicalResult Compilation::writeIR() {
   return success();
 }
 
-LogicalResult Compilation::emit() {
+LogicalResult Compilation::emit(Phase first) {
   EmitOptions emission;
   emission.outputPath = options.output;
   emission.bundle = options.bundle;
   emission.allowAbsentWeights = options.import.allowAbsentWeights;
+  emission.mustBeFree = first <= Phase::Lower;
   return emitProgram(*module, emission);
 }
 
@@ -243,7 +244,7 @@ LogicalResult Compilation::run() {
     return failure();
   if (options.stopAfter != Phase::Emit)
     return options.printsIR ? writeIR() : success();
-  if (failed(emit()))
+  if (failed(emit(*first)))
     return failure();
   if (succeeded(report()))
     return success();

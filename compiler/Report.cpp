@@ -95,6 +95,11 @@ llvm::Expected<Report> wsec::readReport(StringRef path) {
   report.pesAvailable = uint64_t(report.width) * report.height;
   report.sramLimitBytes = machine.sram_bytes();
   report.tokens = runtime::tokensPerRun(program);
+  if (const program::Proof *proof = program.proof()) {
+    report.deadlock =
+        StringRef(program::EnumNameVerdict(proof->verdict())).lower();
+    report.deadlockReason = text(proof->reason());
+  }
   readMemory(program, report);
   readLaunches(program, report);
   return report;
@@ -198,6 +203,9 @@ void Report::print(llvm::raw_ostream &os) const {
     os << " ('" << sramOwner << "')";
   os << "\n  predicted      " << llvm::format("%.0f", cycles) << " cycles, "
      << readableSeconds(seconds()) << "\n";
+  if (!deadlock.empty())
+    os << "  deadlock       "
+       << (deadlock == "free" ? "proved impossible" : deadlock) << "\n";
   if (tokens)
     os << "  tokens         " << tokens << " per run, "
        << readable(tokensPerSecond(), "") << " per second" << "\n";
@@ -260,6 +268,11 @@ void Report::printJSON(llvm::raw_ostream &os) const {
       json.attribute("buffered_bytes", bufferedBytes);
       json.attribute("streamed_bytes", streamedBytes);
     });
+    if (!deadlock.empty())
+      json.attributeObject("deadlock", [&] {
+        json.attribute("verdict", deadlock);
+        json.attribute("reason", deadlockReason);
+      });
     if (tokens)
       json.attributeObject("tokens", [&] {
         json.attribute("per_run", tokens);

@@ -37,6 +37,9 @@ struct Report {
   /// (runtime/program/Residency.h).
   uint64_t streamedBytes = 0, residentBytes = 0, bufferedBytes = 0;
   uint64_t tokens = 0;               // of a run; 0: the model knows no tokens
+  /// What is proved about deadlock: free, undecided or deadlock; and why not
+  /// free.
+  std::string deadlock, deadlockReason;
   std::vector<KernelReport> kernels; // in launch order
   double compileSeconds = 0;
 

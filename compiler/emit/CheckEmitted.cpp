@@ -15,3 +15,8 @@ wsec::emit::findLoadError(std::string_view flatbuffer) {
   }
   return std::nullopt;
 }
+
+wsec::runtime::DeadlockProof
+wsec::emit::findDeadlock(std::string_view flatbuffer) {
+  return runtime::proveDeadlockFree(*program::GetProgram(flatbuffer.data()));
+}

@@ -2,6 +2,7 @@
 #ifndef COMPILER_EMIT_CHECKEMITTED_H
 #define COMPILER_EMIT_CHECKEMITTED_H
 
+#include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
 
 #include <optional>
@@ -20,6 +21,9 @@ struct LoadError {
 
 /// Asks the loader's own checker about a flatbuffer.
 std::optional<LoadError> findLoadError(std::string_view flatbuffer);
+
+/// What can be proved about deadlock in a flatbuffer that would load.
+runtime::DeadlockProof findDeadlock(std::string_view flatbuffer);
 
 } // namespace wsec::emit
 

@@ -43,6 +43,27 @@ static LogicalResult checkConstants(pe::ProgramOp op,
          << " fit; keep them in a file, as weights";
 }
 
+// Writes the verdict into the program.
+static LogicalResult proveFree(pe::ProgramOp op, bool mustBeFree,
+                               program::ProgramT &program) {
+  runtime::DeadlockProof proof = findDeadlock(pack(program));
+  program.proof = std::make_unique<program::ProofT>();
+  program.proof->verdict = proof.verdict;
+  program.proof->ranks = proof.ranks;
+  program.proof->reason = proof.reason;
+  if (proof.verdict == program::Verdict::Free)
+    return success();
+  if (mustBeFree)
+    return op.emitOpError("internal error: it is not proved that its PEs never "
+                          "wait for one another for ever: ")
+           << proof.reason << "; please report this, with the model";
+  if (proof.verdict == program::Verdict::Deadlock)
+    op.emitWarning("every run ends in a deadlock: ") << proof.reason;
+  else
+    op.emitWarning("it is undecided whether it can deadlock: ") << proof.reason;
+  return success();
+}
+
 LogicalResult wsec::emitProgram(ModuleOp module, const EmitOptions &options) {
   FailureOr<pe::ProgramOp> op = findProgram(module);
   if (failed(op))
@@ -58,6 +79,8 @@ LogicalResult wsec::emitProgram(ModuleOp module, const EmitOptions &options) {
     reportLoadError(*op, *error);
     return failure();
   }
+  if (failed(proveFree(*op, options.mustBeFree, program)))
+    return failure();
 
   auto packWith = [&](uint64_t bundleDigest) {
     if (!plan->pieces.empty())

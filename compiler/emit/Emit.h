@@ -25,12 +25,15 @@ struct EmitOptions {
   /// Compiles although weight files are absent: for sizing models nobody has
   /// trained. The program cannot run.
   bool allowAbsentWeights = false;
+  /// The compiler wrote the program: it fails unless it is proved free of
+  /// deadlock. What people wrote may hang; they are warned.
+  bool mustBeFree = false;
 };
 
 /// Writes the one pe.program of `module`. Fails, with errors at the ops to
 /// blame, when a PE's SRAM does not suffice, when weights are not where the
 /// program says, when the file cannot be written, and whenever the loader would
-/// refuse the result.
+/// refuse the result. What is proved about deadlock goes into the file.
 llvm::LogicalResult emitProgram(mlir::ModuleOp module,
                                 const EmitOptions &options);
 

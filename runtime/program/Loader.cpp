@@ -2,6 +2,7 @@
 #include "runtime/program/Loader.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Container.h"
+#include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/MappedFile.h"
 
@@ -67,6 +68,7 @@ LoadedProgram::LoadedProgram(std::shared_ptr<const void> owner,
   uint64_t bytes = readContainer(data, size);
   root = readProgram(data + containerHeaderBytes, bytes);
   checkProgram(*root);
+  checkProof(*root);
   if (uint64_t start = bundleStart(bytes); start < size) {
     bundleData = data + start;
     bundleLength = size - start;

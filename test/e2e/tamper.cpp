@@ -8,7 +8,10 @@
 //   length INDEX   vector instruction INDEX has one element less
 //   constant INDEX byte INDEX of the constants in the program is inverted
 //   weight INDEX   byte INDEX of the bundled weights is inverted
+//   rank INDEX     rank INDEX of the proof about deadlock grows by one
 //
+// Where routes, addresses or lengths change, the proof is left out: the loader
+// would refuse what it does not fit, and nothing would run.
 // Prints what it changed; exit code 3 when INDEX is past the last one.
 #include "runtime/program/Container.h"
 #include "runtime/program/program_generated.h"
@@ -89,6 +92,12 @@ void changeConstant(program::ProgramT &program, size_t index) {
   pastTheLast();
 }
 
+void changeRank(program::ProgramT &program, size_t index) {
+  if (!program.proof || index >= program.proof->ranks.size())
+    pastTheLast();
+  std::printf("rank %zu: %u\n", index, unsigned(++program.proof->ranks[index]));
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -125,8 +134,12 @@ int main(int argc, char **argv) {
     changeLength(program, index);
   else if (kind == "constant")
     changeConstant(program, index);
+  else if (kind == "rank")
+    changeRank(program, index);
   else
     return 2;
+  if (kind == "route" || kind == "address" || kind == "length")
+    program.proof.reset();
   flatbuffers::FlatBufferBuilder builder;
   program::FinishProgramBuffer(builder,
                                program::CreateProgram(builder, &program));

@@ -7,6 +7,18 @@ namespace wsec::inspect {
 
 namespace {
 
+std::string showVerdict(const Json &summary) {
+  if (!summary.contains("deadlock"))
+    return "";
+  const Json &proof = summary["deadlock"];
+  std::string text = "deadlock   " + plain(proof["verdict"]);
+  if (proof["verdict"] == "Free" && proof["ranks"] > 0)
+    return text + ", proved by " + plain(proof["ranks"]) + " ranks\n";
+  if (proof["reason"] != "")
+    text += ": " + plain(proof["reason"]);
+  return text + "\n";
+}
+
 std::string head(const Json &s) {
   const Json &machine = s["machine"], &memory = s["memory"];
   auto mesh = [&](const char *key) {
@@ -23,7 +35,7 @@ std::string head(const Json &s) {
          "')\nweights    " + plain(memory["streamed_weight_bytes"]) +
          " bytes streamed, " + plain(memory["resident_weight_bytes"]) +
          " stay between launches, " + plain(memory["buffered_weight_bytes"]) +
-         " at most at a time\n";
+         " at most at a time\n" + showVerdict(s);
 }
 
 std::string showClass(const Json &peClass) {

@@ -284,6 +284,10 @@ Json summarize(const program::Program &program) {
                     {"buffered_weight_bytes", residency.bufferedBytes},
                     {"streamed_weight_bytes", streamedWeightBytes(program)}};
   json["command_color"] = program.command_color();
+  if (const program::Proof *proof = program.proof())
+    json["deadlock"] = {{"verdict", program::EnumNameVerdict(proof->verdict())},
+                        {"reason", text(proof->reason())},
+                        {"ranks", proof->ranks() ? proof->ranks()->size() : 0}};
   Json classes = Json::array(), streams = Json::array(),
        kernels = Json::array();
   for (const program::PEClass *peClass : *program.classes())

@@ -207,6 +207,22 @@ TEST_F(EmitTest, WritesRoutersAndCopies) {
   EXPECT_EQ(program.kernels()->Get(0)->region()->x1(), 4);
 }
 
+TEST_F(EmitTest, WhatTheCompilerWroteMustBeFree) {
+  // Its main threads hear the host: not proved.
+  ASSERT_TRUE(emit(kAdd)) << messages;
+  EXPECT_NE(messages.find("it is undecided whether it can deadlock"),
+            std::string::npos);
+  auto loaded = runtime::LoadedProgram::open(options.outputPath);
+  EXPECT_EQ(loaded->program().proof()->verdict(), program::Verdict::Undecided);
+  messages.clear();
+  options.mustBeFree = true;
+  EXPECT_FALSE(emit(kAdd));
+  EXPECT_NE(messages.find("internal error: it is not proved that its PEs never "
+                          "wait for one another for ever: routine 0: "),
+            std::string::npos)
+      << messages;
+}
+
 TEST_F(EmitTest, WritesClassMembers) {
   ASSERT_TRUE(emit(kRemote)) << messages;
   auto loaded = runtime::LoadedProgram::open(options.outputPath);

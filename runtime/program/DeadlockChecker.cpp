@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/Checker.h"
+#include "runtime/program/Errors.h"
+#include "runtime/program/HostWords.h"
+#include "runtime/program/PhaseGraph.h"
+
+#include <algorithm>
+
+namespace wsec::runtime {
+
+namespace {
+
+/// The one class whose code all PEs run.
+const program::PEClass &onlyClass(const program::Program &program) {
+  const program::Machine &machine = *program.machine();
+  if (program.classes()->size() != 1 ||
+      program.classes()->Get(0)->rects()->size() != 1)
+    throw NotUnderstood{"PEs of several classes"};
+  const program::PEClass &found = *program.classes()->Get(0);
+  const program::Rect &rect = *found.rects()->Get(0);
+  if (rect.x0() != 0 || rect.y0() != 0 || rect.x1() != machine.width() ||
+      rect.y1() != machine.height() || rect.xstep() != 1 || rect.ystep() != 1)
+    throw NotUnderstood{"PEs without code"};
+  return found;
+}
+
+/// A program that is launched by command wavelets, routine by routine.
+class CommandedProof {
+public:
+  CommandedProof(const program::Program &program, DeadlockProof &proof)
+      : program(program), proof(proof), peClass(onlyClass(program)),
+        scalars(peClass.scalars(), program.machine()->width(),
+                program.machine()->height(), proof.steps),
+        routes(program, proof.steps) {}
+
+  void prove() {
+    if (peClass.routines())
+      for (const program::Routine *routine : *peClass.routines())
+        within(routine->id(), [&] { proveRoutine(*routine); });
+    std::set<std::string> seen;
+    for (const program::Launch *launch : *program.launches())
+      if (seen.insert(signatureOf(program, *launch)).second)
+        within(launch->routine(), [&] {
+          auto found = routines.find(launch->routine());
+          if (found == routines.end())
+            throw NotUnderstood{"no PE has it"};
+          const auto &[routine, handovers] = found->second;
+          checkLaunchWords(program, *launch, routine, handovers, scalars);
+        });
+  }
+
+private:
+  void proveRoutine(const program::Routine &source) {
+    FabricRoutine routine = readRoutine(source, scalars);
+    Handovers handovers = findHandovers(program, routine, scalars, routes);
+    alignColumns(routine, scalars, handovers);
+    std::vector<uint16_t> ranks = rankPhases(routine, handovers, scalars);
+    proof.ranks.insert(proof.ranks.end(), ranks.begin(), ranks.end());
+    routines[source.id()] = {std::move(routine), std::move(handovers)};
+  }
+
+  template <typename Body>
+  static void within(uint32_t routine, Body body) {
+    try {
+      body();
+    } catch (const NotUnderstood &problem) {
+      throw NotUnderstood{"routine " + std::to_string(routine) + ": " +
+                          problem.reason};
+    }
+  }
+
+  const program::Program &program;
+  DeadlockProof &proof;
+  const program::PEClass &peClass;
+  AxisScalars scalars;
+  RouteTable routes;
+  std::map<uint32_t, std::pair<FabricRoutine, Handovers>> routines;
+};
+
+} // namespace
+
+DeadlockProof proveDeadlockFree(const program::Program &program) {
+  DeadlockProof proof;
+  try {
+    if (program.command_color() == noCommandColor)
+      throw NotUnderstood{"launches by remote call"};
+    CommandedProof(program, proof).prove();
+    proof.verdict = program::Verdict::Free;
+  } catch (const NotUnderstood &problem) {
+    proof.ranks.clear();
+    proof.reason = problem.reason;
+  }
+  return proof;
+}
+
+void checkProof(const program::Program &program) {
+  const program::Proof *claimed = program.proof();
+  if (!claimed || claimed->verdict() == program::Verdict::Undecided)
+    return;
+  constexpr const char *subject = "its proof about deadlock ";
+  if (claimed->verdict() > program::Verdict::MAX)
+    throw Error(ErrorClass::BadProgram,
+                std::string(subject) + "has an unknown verdict");
+  DeadlockProof found = proveDeadlockFree(program);
+  if (found.verdict != claimed->verdict())
+    throw Error(
+        ErrorClass::BadProgram,
+        std::string(subject) + "says " +
+            program::EnumNameVerdict(claimed->verdict()) +
+            ", which does not hold: " +
+            (found.reason.empty() ? "the program is free" : found.reason));
+  auto same = [&](const flatbuffers::Vector<uint16_t> *ranks) {
+    return ranks ? std::equal(ranks->begin(), ranks->end(), found.ranks.begin(),
+                              found.ranks.end())
+                 : found.ranks.empty();
+  };
+  if (!same(claimed->ranks()))
+    throw Error(ErrorClass::BadProgram,
+                std::string(subject) +
+                    "names other ranks than those of its code");
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Whether parts of the wafer may wait for one another for ever, told from the
+// program alone and without visiting each PE. The theorem, what is checked for
+// it, and what is not part of the claim: README.md, "Freedom from deadlock".
+#ifndef RUNTIME_PROGRAM_DEADLOCKCHECKER_H
+#define RUNTIME_PROGRAM_DEADLOCKCHECKER_H
+
+#include "runtime/program/program_generated.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// What program::Proof says, and the work it took.
+struct DeadlockProof {
+  program::Verdict verdict = program::Verdict::Undecided;
+  std::vector<uint16_t> ranks; ///< as in program::Proof
+  std::string reason;          ///< unless it is free
+  int64_t steps = 0;           ///< for tests of its growth
+};
+
+/// The program must have passed the checker.
+DeadlockProof proveDeadlockFree(const program::Program &program);
+
+/// Throws BadProgram where the program's proof claims what does not hold, or
+/// names other ranks. Programs without a proof, or with an undecided one, pass.
+void checkProof(const program::Program &program);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PROGRAM_DEADLOCKCHECKER_H

@@ -1,0 +1,315 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/FabricUse.h"
+
+#include <algorithm>
+
+namespace wsec::runtime {
+
+namespace {
+
+using program::OperandKind;
+using program::ScalarOp;
+using Body = flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
+
+/// Unrolled ops of a routine; more are not worth the time.
+constexpr size_t mostOps = 1 << 14;
+
+/// Walks the statements of a routine in program order, turn after turn.
+class Reader {
+public:
+  explicit Reader(const AxisScalars &scalars) : scalars(scalars) {}
+
+  FabricRoutine result;
+
+  /// `first` is the number of the first statement; returns the next one's.
+  size_t read(const Body &body, size_t first) {
+    for (const program::Statement *statement : body) {
+      size_t number = first++;
+      if (const auto *instruction = statement->kind_as_Instruction())
+        readInstruction(*instruction, number);
+      else if (const auto *loop = statement->kind_as_Loop())
+        first = readLoop(*loop, first);
+      else if (const auto *await = statement->kind_as_Await())
+        result.events.push_back({0, await->threads(), turns, guards});
+      else
+        throw NotUnderstood{"scalar code and tasks"};
+      if (result.events.size() > mostOps)
+        throw NotUnderstood{"loops too long to unroll"};
+    }
+    return first;
+  }
+
+private:
+  size_t readLoop(const program::Loop &loop, size_t first) {
+    size_t guardsBefore = guards.size(), eventsBefore = result.events.size();
+    if (loop.guard() >= 0)
+      guards.push_back(loop.guard());
+    int64_t most = mostTurns(*loop.count());
+    turns.push_back({loop.count(), 0});
+    // Once at least, to number what follows.
+    size_t next = read(*loop.body(), first);
+    if (most < 1)
+      forget(eventsBefore);
+    bool empty = result.events.size() == eventsBefore;
+    for (int64_t turn = 1; turn < most && !empty; ++turn) {
+      turns.back().turn = turn;
+      read(*loop.body(), first);
+    }
+    turns.pop_back();
+    guards.resize(guardsBefore);
+    return next;
+  }
+
+  void forget(size_t events) {
+    while (result.events.size() > events) {
+      if (!result.events.back().awaits)
+        result.ops.pop_back();
+      result.events.pop_back();
+    }
+  }
+
+  int64_t mostTurns(const program::Affine &count) {
+    for (const auto *term : countTerms(count))
+      if (term->kind() != program::TermKind::Scalar)
+        throw NotUnderstood{"a loop whose count changes"};
+    std::set<int64_t> counts = scalars.values(count);
+    return counts.empty() ? 0 : *counts.rbegin();
+  }
+  static std::vector<const program::Term *>
+  countTerms(const program::Affine &affine) {
+    std::vector<const program::Term *> terms;
+    if (affine.terms())
+      terms.assign(affine.terms()->begin(), affine.terms()->end());
+    return terms;
+  }
+
+  void readInstruction(const program::Instruction &instruction,
+                       size_t statement) {
+    if (instruction.activate() >= 0 || instruction.unblock() >= 0 ||
+        instruction.advance_switch() ||
+        instruction.on_control() != program::OnControl::Task)
+      throw NotUnderstood{"instructions that act on tasks or switches"};
+    FabricOp op;
+    op.statement = statement;
+    op.turns = turns;
+    op.instruction = &instruction;
+    op.guards = guards;
+    auto fabric = [](const program::Operand *operand) {
+      return operand && operand->kind() == OperandKind::Fabric;
+    };
+    if (fabric(instruction.a()) && fabric(instruction.b()))
+      throw NotUnderstood{"two fabric sources in one instruction"};
+    if (fabric(instruction.a()) || fabric(instruction.b()))
+      op.in = fabric(instruction.a()) ? instruction.a() : instruction.b();
+    if (fabric(instruction.dst()))
+      op.out = instruction.dst();
+    if (!op.in && !op.out)
+      return;
+    for (const program::Operand *operand : {op.in, op.out})
+      if (operand && operand->packing() != program::Packing::Single)
+        throw NotUnderstood{"packed words"};
+    if (instruction.guard() >= 0)
+      op.guards.push_back(instruction.guard());
+    if (op.in)
+      op.inColors = colorsOf(*op.in->color());
+    if (op.out)
+      op.outColors = colorsOf(*op.out->color());
+    result.events.push_back({result.ops.size()});
+    result.ops.push_back(std::move(op));
+  }
+
+  const std::set<int64_t> &colorsOf(const program::Affine &color) {
+    auto [at, isNew] = colors.try_emplace(&color);
+    if (isNew)
+      at->second = scalars.values(color);
+    return at->second;
+  }
+
+  const AxisScalars &scalars;
+  LoopTurns turns;
+  std::vector<int> guards;
+  std::map<const program::Affine *, std::set<int64_t>> colors;
+};
+
+/// Operands of a scalar node.
+int arity(ScalarOp op) {
+  switch (op) {
+  case ScalarOp::Constant:
+  case ScalarOp::Px:
+  case ScalarOp::Py:
+    return 0;
+  case ScalarOp::Not:
+    return 1;
+  case ScalarOp::TileStart:
+  case ScalarOp::TileSize:
+  case ScalarOp::TileIndex:
+    return 3;
+  default:
+    return 2;
+  }
+}
+
+int operandOf(const program::ScalarNode &node, int i) {
+  return i == 0 ? node.a() : i == 1 ? node.b() : node.c();
+}
+
+} // namespace
+
+bool FabricOp::oneForOne() const {
+  if (!in || !out)
+    return false;
+  return in->depth() == out->depth() && !in->window_total();
+}
+
+FabricRoutine readRoutine(const program::Routine &routine,
+                          const AxisScalars &scalars) {
+  Reader reader(scalars);
+  reader.result.id = routine.id();
+  reader.read(*routine.body(), 0);
+  return std::move(reader.result);
+}
+
+AxisScalars::AxisScalars(const ScalarList *nodes, int64_t width, int64_t height,
+                         int64_t &steps)
+    : steps(steps), nodes(nodes), columns(size_t(width)), rows(size_t(height)) {
+  size_t count = nodes ? nodes->size() : 0;
+  for (size_t i = 0; i < count; ++i) {
+    const program::ScalarNode &node = *nodes->Get(unsigned(i));
+    int axes = node.op() == ScalarOp::Px   ? X
+               : node.op() == ScalarOp::Py ? Y
+                                           : 0;
+    for (int k = 0; k < arity(node.op()); ++k)
+      axes |= nodeAxes[size_t(operandOf(node, k))];
+    nodeAxes.push_back(axes);
+  }
+  for (int64_t x = 0; x < width; ++x)
+    evaluateScalars(nodes, x, 0, columns[size_t(x)]);
+  for (int64_t y = 0; y < height; ++y)
+    evaluateScalars(nodes, 0, y, rows[size_t(y)]);
+  steps += int64_t(count) * (width + height);
+}
+
+int AxisScalars::axes(const program::Affine &affine) const {
+  int result = 0;
+  if (affine.terms())
+    for (const program::Term *term : *affine.terms())
+      if (term->kind() == program::TermKind::Scalar)
+        result |= axes(term->index());
+  return result;
+}
+
+int64_t AxisScalars::value(int node, int64_t x, int64_t y) const {
+  ++steps;
+  if (axes(node) != (X | Y))
+    return axes(node) == Y ? along(node, Y, y) : along(node, X, x);
+  // Mixed nodes are few and shallow: conditions and products of both axes.
+  const program::ScalarNode &mixed = *nodes->Get(unsigned(node));
+  int64_t operands[3] = {};
+  for (int k = 0; k < arity(mixed.op()); ++k)
+    operands[k] = value(operandOf(mixed, k), x, y);
+  return evaluateNode(program::ScalarNode(mixed.op(), 0, 1, 2), operands, x, y);
+}
+
+int64_t AxisScalars::value(const program::Affine &affine, int64_t x, int64_t y,
+                           const LoopTurns &turns) const {
+  int64_t sum = affine.constant();
+  if (affine.terms())
+    for (const program::Term *term : *affine.terms()) {
+      if (term->kind() == program::TermKind::Local)
+        throw NotUnderstood{"sizes that are computed"};
+      sum += term->scale() * (term->kind() == program::TermKind::Loop
+                                  ? turns.at(term->index()).turn
+                                  : value(term->index(), x, y));
+    }
+  return sum;
+}
+
+void AxisScalars::atoms(int node, std::set<int> &result) const {
+  if (axes(node) == 0)
+    return;
+  if (axes(node) != (X | Y)) {
+    result.insert(node);
+    return;
+  }
+  const program::ScalarNode &mixed = *nodes->Get(unsigned(node));
+  for (int k = 0; k < arity(mixed.op()); ++k)
+    atoms(operandOf(mixed, k), result);
+}
+
+void AxisScalars::atoms(const program::Affine &affine,
+                        std::set<int> &result) const {
+  if (affine.terms())
+    for (const program::Term *term : *affine.terms())
+      if (term->kind() == program::TermKind::Scalar)
+        atoms(term->index(), result);
+}
+
+std::set<int64_t> AxisScalars::values(const program::Affine &affine) const {
+  int both = axes(affine);
+  if (both == (X | Y))
+    throw NotUnderstood{"colors or loops that depend on both coordinates"};
+  std::set<int64_t> result;
+  int64_t count = both == 0 ? 1 : length(both == Y ? Y : X);
+  for (int64_t i = 0; i < count; ++i)
+    result.insert(value(affine, both == Y ? 0 : i, both == Y ? i : 0));
+  return result;
+}
+
+int AxisScalars::pinnedRow(int node) const {
+  const program::ScalarNode &equal = *nodes->Get(unsigned(node));
+  if (equal.op() != ScalarOp::Equal)
+    return -1;
+  auto isY = [&](int i) {
+    return nodes->Get(unsigned(i))->op() == ScalarOp::Py;
+  };
+  if (isY(equal.a()) && !(axes(equal.b()) & Y))
+    return equal.b();
+  if (isY(equal.b()) && !(axes(equal.a()) & Y))
+    return equal.a();
+  return -1;
+}
+
+bool runsAt(const std::vector<int> &guards, const LoopTurns &turns,
+            const AxisScalars &scalars, int64_t x, int64_t y) {
+  return std::all_of(
+             guards.begin(), guards.end(),
+             [&](int guard) { return scalars.value(guard, x, y) != 0; }) &&
+         std::all_of(turns.begin(), turns.end(), [&](const LoopTurn &loop) {
+           return loop.turn < scalars.value(*loop.count, x, y);
+         });
+}
+
+int64_t wordsOf(const FabricOp &op, const program::Operand &operand,
+                const AxisScalars &scalars, int64_t x, int64_t y) {
+  const auto &extents = *op.instruction->extents();
+  auto extent = [&](unsigned i) {
+    return std::max<int64_t>(0, scalars.value(*extents[i], x, y, op.turns));
+  };
+  auto product = [&](unsigned first, unsigned end) {
+    int64_t words = 1;
+    for (unsigned i = first; i < end && i < extents.size(); ++i)
+      words *= extent(i);
+    return words;
+  };
+  int64_t all = product(0, extents.size());
+  if (!operand.window_total()) {
+    if (all == 0 && product(0, operand.depth()) > 0)
+      throw NotUnderstood{"words that no element uses"};
+    return product(0, operand.depth());
+  }
+  if (all == 0 && product(0, operand.depth()) > 0)
+    throw NotUnderstood{"a window that no element uses"};
+  int64_t total = scalars.value(*operand.window_total(), x, y, op.turns);
+  return extents.size() == 1 ? total : extent(0) * total;
+}
+
+std::vector<const program::Affine *> sizesOf(const FabricOp &op,
+                                             const program::Operand &operand) {
+  std::vector<const program::Affine *> result(
+      op.instruction->extents()->begin(), op.instruction->extents()->end());
+  if (operand.window_total())
+    result.push_back(operand.window_total());
+  return result;
+}
+
+} // namespace wsec::runtime

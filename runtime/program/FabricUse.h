@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the code of a class does to the fabric, as functions of x and y whose
+// parts are evaluated along one axis at a time.
+#ifndef RUNTIME_PROGRAM_FABRICUSE_H
+#define RUNTIME_PROGRAM_FABRICUSE_H
+
+#include "runtime/program/Scalars.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// Thrown where the proof does not understand a program.
+struct NotUnderstood {
+  std::string reason;
+};
+
+/// A loop around an instruction, and which of its turns this is.
+struct LoopTurn {
+  const program::Affine *count = nullptr;
+  int64_t turn = 0;
+};
+using LoopTurns = std::vector<LoopTurn>;
+
+/// An instruction that touches the fabric, in one turn of each loop around it.
+struct FabricOp {
+  size_t statement = 0; ///< of its routine, in program order
+  LoopTurns turns;
+  const program::Instruction *instruction = nullptr;
+  const program::Operand *in = nullptr, *out = nullptr;
+  std::set<int64_t> inColors, outColors; ///< over all PEs
+  std::vector<int> guards;
+
+  int thread() const { return instruction->thread(); }
+  bool main() const { return thread() < 0; }
+  /// Sends a word for each that it receives.
+  bool oneForOne() const;
+};
+
+/// What happens next in the main thread: an op begins or is issued, or an
+/// await of microthreads.
+struct FabricEvent {
+  size_t op = 0;        ///< if `awaits` is 0
+  unsigned awaits = 0;  ///< bit set of microthreads
+  LoopTurns turns = {}; ///< of an await
+  std::vector<int> guards = {};
+};
+
+/// The scalars of a class or stream, by column and by row.
+class AxisScalars {
+public:
+  enum Axis { X = 1, Y = 2 };
+
+  AxisScalars(const ScalarList *nodes, int64_t width, int64_t height,
+              int64_t &steps);
+
+  /// The axes that a node depends on.
+  int axes(int node) const { return nodeAxes[size_t(node)]; }
+  int axes(const program::Affine &affine) const;
+  /// A node that depends on no other axis than `axis`, at a position on it.
+  int64_t along(int node, Axis axis, int64_t position) const {
+    return (axis == X ? columns : rows)[size_t(position)][size_t(node)];
+  }
+  int64_t value(int node, int64_t x, int64_t y) const;
+  int64_t value(const program::Affine &affine, int64_t x, int64_t y,
+                const LoopTurns &turns = {}) const;
+
+  /// The largest nodes below `node` that depend on one axis only.
+  void atoms(int node, std::set<int> &result) const;
+  void atoms(const program::Affine &affine, std::set<int> &result) const;
+
+  /// All values over the mesh of a function that depends on one axis at most.
+  std::set<int64_t> values(const program::Affine &affine) const;
+  /// f, if the node says y == f(x); else -1.
+  int pinnedRow(int node) const;
+
+  int64_t length(Axis axis) const {
+    return int64_t(axis == X ? columns.size() : rows.size());
+  }
+  int64_t &steps;
+
+private:
+  const ScalarList *nodes;
+  std::vector<int> nodeAxes;
+  std::vector<std::vector<int64_t>> columns, rows;
+};
+
+/// One routine of a class with its loops unrolled.
+struct FabricRoutine {
+  uint32_t id = 0;
+  std::vector<FabricOp> ops;
+  std::vector<FabricEvent> events;
+};
+FabricRoutine readRoutine(const program::Routine &routine,
+                          const AxisScalars &scalars);
+
+/// Whether guards hold and loops get so far in PE (x, y).
+bool runsAt(const std::vector<int> &guards, const LoopTurns &turns,
+            const AxisScalars &scalars, int64_t x, int64_t y);
+
+/// Words a fabric operand of the op moves in a PE.
+int64_t wordsOf(const FabricOp &op, const program::Operand &operand,
+                const AxisScalars &scalars, int64_t x, int64_t y);
+/// The affine functions that this depends on.
+std::vector<const program::Affine *> sizesOf(const FabricOp &op,
+                                             const program::Operand &operand);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PROGRAM_FABRICUSE_H

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The words of host streams against what PEs take and send.
+#ifndef RUNTIME_PROGRAM_HOSTWORDS_H
+#define RUNTIME_PROGRAM_HOSTWORDS_H
+
+#include "runtime/program/FabricLines.h"
+
+#include <string>
+
+namespace wsec::runtime {
+
+/// Main threads of different columns that take the same lines of the host's
+/// words come together. Throws NotUnderstood if they stop at different lines.
+void alignColumns(const FabricRoutine &routine, const AxisScalars &scalars,
+                  Handovers &handovers);
+
+/// Throws NotUnderstood unless each lane of the launch's streams brings what
+/// its columns take, or takes what its PE sends.
+void checkLaunchWords(const program::Program &program,
+                      const program::Launch &launch,
+                      const FabricRoutine &routine, const Handovers &handovers,
+                      const AxisScalars &scalars);
+
+/// What checkLaunchWords depends on besides the program's code, as a text.
+std::string signatureOf(const program::Program &program,
+                        const program::Launch &launch);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PROGRAM_HOSTWORDS_H

@@ -1,0 +1,525 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/PhaseGraph.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <numeric>
+#include <queue>
+
+namespace wsec::runtime {
+
+namespace {
+
+using program::Port;
+
+/// Disjoint sets of ops.
+class OpSets {
+public:
+  explicit OpSets(size_t count) : parents(count) {
+    std::iota(parents.begin(), parents.end(), size_t(0));
+  }
+  size_t find(size_t op) {
+    while (parents[op] != op)
+      op = parents[op] = parents[parents[op]];
+    return op;
+  }
+  /// The smaller number stays the name of the set.
+  void join(size_t a, size_t b) {
+    a = find(a);
+    b = find(b);
+    parents[std::max(a, b)] = std::min(a, b);
+  }
+
+private:
+  std::vector<size_t> parents;
+};
+
+/// Ops of main threads that are one phase; or of microthreads that hand words
+/// to one another.
+struct Group {
+  std::set<Port> directions;  ///< of its links
+  std::set<size_t> exchanges; ///< groups of main threads; if of microthreads
+  bool sink = false;          ///< hears main threads
+  bool hearsHost = false;
+};
+
+/// An event in PEs of one kind.
+struct Happening {
+  bool happens = false;
+  int64_t in = -1, out = -1; ///< colors of an op
+
+  auto operator<=>(const Happening &) const = default;
+};
+using Behaviour = std::vector<Happening>;
+
+/// What the ops of microthreads do with their words, in any PE.
+enum Receivers : unsigned { MainThreads = 1, Microthreads = 2 };
+
+class PhaseGraph {
+public:
+  PhaseGraph(const FabricRoutine &routine, const Handovers &handovers,
+             const AxisScalars &scalars)
+      : routine(routine), handovers(handovers), scalars(scalars),
+        sets(routine.ops.size()), groups(routine.ops.size()),
+        receivers(routine.ops.size(), 0), nodes(2 * routine.ops.size()) {
+    for (const auto &[color, ops] : handovers.fromHost)
+      hostRelays.insert(ops.begin(), ops.end());
+  }
+
+  std::vector<uint16_t> rank() {
+    form();
+    for (const Handover &handover : handovers.pairs)
+      note(handover);
+    for (size_t i : hostRelays)
+      noteHost(i);
+    for (size_t i = 0; i < routine.ops.size(); ++i)
+      if (sets.find(i) == i)
+        checkGroup(i);
+    walkAll();
+    return sort();
+  }
+
+private:
+  // A phase of main threads is the node of its first op. A group of
+  // microthreads has a node where it begins and one where it has ended.
+  size_t beginOf(size_t op) { return sets.find(op); }
+  size_t endOf(size_t op) { return routine.ops.size() + sets.find(op); }
+  void before(size_t a, size_t b) { nodes[a].insert(b); }
+
+  void form();
+  void note(const Handover &handover);
+  void checkPace(size_t op) const;
+  void noteHost(size_t op);
+  void checkGroup(size_t op);
+  void walkAll();
+  std::set<Behaviour> behaviours() const;
+  std::vector<uint16_t> sort();
+  [[noreturn]] void nameCycle(const std::vector<size_t> &missing) const;
+
+  const FabricOp &op(size_t i) const { return routine.ops[i]; }
+  std::string name(size_t i) const;
+  [[noreturn]] void give(size_t i, const std::string &what) const {
+    throw NotUnderstood{name(i) + " " + what};
+  }
+
+  friend class Walk;
+  const FabricRoutine &routine;
+  const Handovers &handovers;
+  const AxisScalars &scalars;
+  OpSets sets;
+  std::set<size_t> hostRelays;
+  std::vector<Group> groups; ///< by first op
+  std::vector<unsigned> receivers;
+  std::vector<std::set<size_t>> nodes; ///< and what comes after each
+};
+
+/// One behaviour, from statement to statement.
+class Walk {
+public:
+  Walk(PhaseGraph &graph) : graph(graph) {}
+
+  void run(size_t op, const Happening &here);
+  void await(unsigned threads);
+  void end() const;
+
+private:
+  static constexpr size_t none = ~size_t(0);
+  struct Thread {
+    size_t last = none;         ///< op issued last
+    std::vector<size_t> issued; ///< since an await
+  };
+
+  void runMain(size_t op);
+  void issue(size_t op);
+  void useColor(size_t op, int64_t color, std::map<int64_t, size_t> &users);
+  void checkTree(size_t op, int64_t out);
+  bool awaited(size_t op) const {
+    const std::vector<size_t> &open =
+        threads[size_t(graph.op(op).thread())].issued;
+    return std::find(open.begin(), open.end(), op) == open.end();
+  }
+
+  PhaseGraph &graph;
+  std::set<size_t> before; ///< nodes that come before what the main thread does
+  std::array<Thread, 8> threads;
+  std::map<int64_t, size_t> senders, hearers;
+  struct Tree {
+    size_t op;
+    int64_t out;
+    unsigned receivers;
+  };
+  std::map<size_t, Tree> trees; ///< by group
+};
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
+
+std::string PhaseGraph::name(size_t i) const {
+  const FabricOp &that = op(i);
+  std::string text = "statement " + std::to_string(that.statement);
+  std::string turns;
+  for (const LoopTurn &loop : that.turns)
+    turns += (turns.empty() ? "" : ".") + std::to_string(loop.turn);
+  if (!turns.empty())
+    text += ", turn " + turns;
+  auto colors = [&](const char *what, const std::set<int64_t> &list) {
+    const char *separator = what;
+    for (int64_t color : list) {
+      text += separator + std::to_string(color);
+      separator = "/";
+    }
+  };
+  colors(" (from color ", that.inColors);
+  colors(that.in ? " to color " : " (to color ", that.outColors);
+  return text + ")";
+}
+
+/// Joins what is one phase or one chain, and P2 for main threads.
+void PhaseGraph::form() {
+  for (const Handover &handover : handovers.pairs) {
+    const FabricOp &from = op(handover.sender), &to = op(handover.receiver);
+    if (from.main() != to.main())
+      continue;
+    if (!handover.link)
+      give(handover.receiver, from.main()
+                                  ? "hears a multicast of main threads"
+                                  : "hears a multicast of microthreads");
+    if (from.main() && !handover.whole)
+      give(handover.receiver,
+           "hears parts of what an op of main threads sends");
+    sets.join(handover.sender, handover.receiver);
+  }
+  for (auto [a, b] : handovers.together) {
+    if (op(a).main() != op(b).main())
+      give(std::max(a, b), "and a microthread elsewhere hear the same words");
+    sets.join(a, b);
+  }
+  // Microthreads that feed one phase in turn.
+  std::map<std::pair<size_t, int>, size_t> feeders;
+  for (const Handover &handover : handovers.pairs) {
+    const FabricOp &from = op(handover.sender);
+    if (from.main() || !op(handover.receiver).main())
+      continue;
+    auto [at, isNew] = feeders.try_emplace(
+        {sets.find(handover.receiver), from.thread()}, handover.sender);
+    if (!isNew)
+      sets.join(at->second, handover.sender);
+  }
+}
+
+/// An op that receives and sends does so in turn.
+void PhaseGraph::checkPace(size_t i) const {
+  const FabricOp &that = op(i);
+  if (!that.in || !that.out || that.oneForOne())
+    return;
+  if (!hostRelays.count(i) || that.in->depth() != that.out->depth())
+    give(i, "does not send one word for each that it receives");
+}
+
+/// P2 to P4: who may hear whom.
+void PhaseGraph::note(const Handover &handover) {
+  size_t sender = handover.sender, receiver = handover.receiver;
+  const FabricOp &from = op(sender), &to = op(receiver);
+  checkPace(sender);
+  checkPace(receiver);
+  if (from.main() == to.main())
+    groups[sets.find(receiver)].directions.insert(handover.direction);
+  if (!from.main())
+    receivers[sender] |= to.main() ? MainThreads : Microthreads;
+  if (from.main() && !to.main()) {
+    if (to.out)
+      give(receiver, "is a microthread that hears a main thread and sends");
+    groups[sets.find(receiver)].sink = true;
+    groups[sets.find(receiver)].exchanges.insert(sets.find(sender));
+  }
+  if (!from.main() && to.main()) {
+    if (to.out)
+      give(receiver, "is of a main thread, hears a microthread and sends");
+    groups[sets.find(sender)].exchanges.insert(sets.find(receiver));
+  }
+}
+
+void PhaseGraph::noteHost(size_t i) {
+  if (op(i).main())
+    give(i, "is of a main thread and hears the host");
+  groups[sets.find(i)].hearsHost = true;
+  checkPace(i);
+}
+
+/// P2 to P4: the links of a group.
+void PhaseGraph::checkGroup(size_t first) {
+  const Group &group = groups[first];
+  auto count = [&](Port a, Port b) {
+    return group.directions.count(a) + group.directions.count(b);
+  };
+  size_t rows = count(Port::East, Port::West);
+  size_t columns = count(Port::North, Port::South);
+  bool main = op(first).main();
+  if (rows > 1 || columns > 1 || (main && rows + columns > 1))
+    give(first, "and its neighbours send to each other both ways");
+  if (group.sink && (!group.directions.empty() || group.hearsHost))
+    give(first, "hears main threads and others");
+  if (group.hearsHost && !group.directions.empty())
+    give(first, "hears the host and other microthreads");
+  if (main)
+    return;
+  before(beginOf(first), endOf(first));
+  for (size_t phase : group.exchanges) {
+    before(beginOf(first), phase);
+    before(phase, endOf(first));
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Behaviours
+//===----------------------------------------------------------------------===//
+
+/// Positions of an axis that agree in all the given nodes: one of each kind.
+static std::vector<int64_t> representatives(const AxisScalars &scalars,
+                                            const std::set<int> &atoms,
+                                            AxisScalars::Axis axis) {
+  std::vector<int64_t> result;
+  std::set<std::vector<int64_t>> seen;
+  for (int64_t i = 0; i < scalars.length(axis); ++i) {
+    std::vector<int64_t> key;
+    for (int atom : atoms)
+      if (scalars.axes(atom) == axis)
+        key.push_back(scalars.along(atom, axis, i));
+    if (seen.insert(std::move(key)).second)
+      result.push_back(i);
+  }
+  scalars.steps += scalars.length(axis);
+  return result;
+}
+
+/// Which events happen in a PE, for each kind of PE; perhaps for some that do
+/// not exist.
+std::set<Behaviour> PhaseGraph::behaviours() const {
+  std::set<int> atoms;
+  std::map<int, size_t> pinned; // guards that hold in one row of a column
+  auto collect = [&](const std::vector<int> &guards, const LoopTurns &turns) {
+    for (int guard : guards)
+      if (scalars.axes(guard) == (AxisScalars::X | AxisScalars::Y) &&
+          scalars.pinnedRow(guard) >= 0)
+        pinned.try_emplace(guard, pinned.size());
+      else
+        scalars.atoms(guard, atoms);
+    for (const LoopTurn &loop : turns)
+      scalars.atoms(*loop.count, atoms);
+  };
+  auto guardsOf = [&](const FabricEvent &event) -> const std::vector<int> & {
+    return event.awaits ? event.guards : op(event.op).guards;
+  };
+  auto turnsOf = [&](const FabricEvent &event) -> const LoopTurns & {
+    return event.awaits ? event.turns : op(event.op).turns;
+  };
+  for (const FabricEvent &event : routine.events)
+    collect(guardsOf(event), turnsOf(event));
+  for (const FabricOp &that : routine.ops)
+    for (const program::Operand *operand : {that.in, that.out})
+      if (operand)
+        scalars.atoms(*operand->color(), atoms);
+  std::vector<int64_t> xs = representatives(scalars, atoms, AxisScalars::X);
+  std::vector<int64_t> ys = representatives(scalars, atoms, AxisScalars::Y);
+  constexpr size_t mostKinds = 1 << 14;
+  if (pinned.size() > 4 || (xs.size() * ys.size() << pinned.size()) > mostKinds)
+    throw NotUnderstood{"too many kinds of PEs"};
+  std::set<Behaviour> result;
+  Behaviour behaviour(routine.events.size());
+  auto fill = [&](size_t i, int64_t x, int64_t y, size_t bits) {
+    const FabricEvent &event = routine.events[i];
+    Happening &here = behaviour[i] = {};
+    std::vector<int> rest;
+    for (int guard : guardsOf(event))
+      if (auto at = pinned.find(guard); at == pinned.end())
+        rest.push_back(guard);
+      else if (!(bits >> at->second & 1))
+        return;
+    here.happens = runsAt(rest, turnsOf(event), scalars, x, y);
+    if (!here.happens || event.awaits)
+      return;
+    if (const program::Operand *in = op(event.op).in)
+      here.in = scalars.value(*in->color(), x, y);
+    if (const program::Operand *out = op(event.op).out)
+      here.out = scalars.value(*out->color(), x, y);
+  };
+  for (int64_t x : xs)
+    for (int64_t y : ys)
+      for (size_t bits = 0; bits >> pinned.size() == 0; ++bits) {
+        for (size_t i = 0; i < behaviour.size(); ++i)
+          fill(i, x, y, bits);
+        scalars.steps += int64_t(behaviour.size());
+        result.insert(behaviour);
+      }
+  return result;
+}
+
+void PhaseGraph::walkAll() {
+  for (const Behaviour &behaviour : behaviours()) {
+    Walk walk(*this);
+    for (size_t i = 0; i < behaviour.size(); ++i) {
+      const FabricEvent &event = routine.events[i];
+      if (behaviour[i].happens && event.awaits)
+        walk.await(event.awaits);
+      else if (behaviour[i].happens)
+        walk.run(event.op, behaviour[i]);
+    }
+    walk.end();
+  }
+}
+
+void Walk::run(size_t op, const Happening &here) {
+  if (here.in >= 0)
+    useColor(op, here.in, hearers);
+  if (here.out >= 0)
+    useColor(op, here.out, senders);
+  if (graph.op(op).main())
+    return runMain(op);
+  issue(op);
+  checkTree(op, here.out);
+}
+
+/// P5: one phase after the other.
+void Walk::runMain(size_t op) {
+  size_t phase = graph.beginOf(op);
+  for (size_t earlier : before)
+    graph.before(earlier, phase);
+  before = {phase};
+}
+
+/// P6: after what the main thread did, and after what the microthread did.
+void Walk::issue(size_t op) {
+  for (size_t earlier : before)
+    graph.before(earlier, graph.beginOf(op));
+  Thread &thread = threads[size_t(graph.op(op).thread())];
+  if (thread.last != none && graph.beginOf(thread.last) != graph.beginOf(op))
+    graph.before(graph.endOf(thread.last), graph.beginOf(op));
+  thread.last = op;
+  thread.issued.push_back(op);
+}
+
+/// P6: what comes next waits until they have ended.
+void Walk::await(unsigned awaited) {
+  for (size_t i = 0; i < threads.size(); ++i) {
+    if (!(awaited >> i & 1))
+      continue;
+    for (size_t op : threads[i].issued)
+      before.insert(graph.endOf(op));
+    threads[i].issued.clear();
+  }
+}
+
+void Walk::end() const {
+  for (const Thread &thread : threads)
+    if (!thread.issued.empty())
+      graph.give(thread.issued.front(), "is never awaited");
+}
+
+/// P7: a color is used by one thread at a time.
+void Walk::useColor(size_t op, int64_t color,
+                    std::map<int64_t, size_t> &users) {
+  auto [at, isNew] = users.try_emplace(color, op);
+  const FabricOp &earlier = graph.op(at->second);
+  if (!isNew && earlier.thread() != graph.op(op).thread() && !earlier.main() &&
+      !awaited(at->second))
+    graph.give(op, "uses a color that a microthread still uses");
+  at->second = op;
+}
+
+/// P3: all that a PE's part of a chain does is to send on one color, to
+/// receivers of one kind; or to receive.
+void Walk::checkTree(size_t op, int64_t out) {
+  auto [at, isNew] =
+      trees.try_emplace(graph.beginOf(op), Tree{op, out, graph.receivers[op]});
+  if (isNew)
+    return;
+  Tree &tree = at->second;
+  if (graph.op(tree.op).thread() != graph.op(op).thread())
+    graph.give(op, "is part of a chain that another microthread is part of");
+  if (tree.out != out)
+    graph.give(op, "and another part of its chain send on two colors");
+  tree.receivers |= graph.receivers[op];
+  if (tree.receivers == (MainThreads | Microthreads))
+    graph.give(op, "is heard by main threads and by microthreads");
+}
+
+//===----------------------------------------------------------------------===//
+// Order
+//===----------------------------------------------------------------------===//
+
+std::vector<uint16_t> PhaseGraph::sort() {
+  size_t ops = routine.ops.size();
+  auto exists = [&](size_t node) {
+    size_t i = node % ops;
+    return sets.find(i) == i && (node < ops || !op(i).main());
+  };
+  std::vector<size_t> left(nodes.size(), 0);
+  for (const std::set<size_t> &after : nodes)
+    for (size_t node : after)
+      ++left[node];
+  // In program order where there is a choice.
+  auto key = [&](size_t node) { return std::pair(node % ops, node / ops); };
+  auto later = [&](size_t a, size_t b) { return key(a) > key(b); };
+  std::priority_queue<size_t, std::vector<size_t>, decltype(later)> ready(
+      later);
+  size_t count = 0;
+  for (size_t node = 0; node < nodes.size(); ++node)
+    if (exists(node)) {
+      ++count;
+      if (left[node] == 0)
+        ready.push(node);
+    }
+  std::vector<size_t> ranks(nodes.size(), 0);
+  size_t next = 0;
+  for (; !ready.empty(); ++next) {
+    size_t node = ready.top();
+    ready.pop();
+    ranks[node] = next;
+    for (size_t after : nodes[node])
+      if (--left[after] == 0)
+        ready.push(after);
+  }
+  if (next < count)
+    nameCycle(left);
+  std::vector<uint16_t> result;
+  for (size_t i = 0; i < ops; ++i)
+    if (op(i).main())
+      result.push_back(uint16_t(ranks[sets.find(i)]));
+  return result;
+}
+
+/// Some cycle of nodes that are `left`.
+void PhaseGraph::nameCycle(const std::vector<size_t> &left) const {
+  // Every node that is left comes after one that is.
+  std::vector<size_t> before(nodes.size());
+  for (size_t node = 0; node < nodes.size(); ++node)
+    for (size_t after : nodes[node])
+      if (left[node] > 0)
+        before[after] = node;
+  size_t at = 0;
+  while (left[at] == 0)
+    ++at;
+  std::set<size_t> seen;
+  while (seen.insert(at).second)
+    at = before[at];
+  std::string text;
+  size_t start = at;
+  do {
+    text = name(at % routine.ops.size()) + ", before " + text;
+    at = before[at];
+  } while (at != start);
+  throw NotUnderstood{"phases wait for one another in a cycle: " + text +
+                      "the first"};
+}
+
+} // namespace
+
+std::vector<uint16_t> rankPhases(const FabricRoutine &routine,
+                                 const Handovers &handovers,
+                                 const AxisScalars &scalars) {
+  return PhaseGraph(routine, handovers, scalars).rank();
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is proved about deadlock, and each condition broken once.
+#include "runtime/program/Checker.h"
+#include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/Errors.h"
+#include "test/runtime/ExchangeProgram.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace wsec::runtime {
+namespace {
+
+using namespace test;
+using namespace program;
+using testing::HasSubstr;
+
+class DeadlockTest : public testing::Test {
+protected:
+  DeadlockProof prove() {
+    const Program &finished = program.finish();
+    checkProgram(finished);
+    return proveDeadlockFree(finished);
+  }
+  void expectUndecided(const std::string &why) {
+    DeadlockProof proof = prove();
+    EXPECT_EQ(proof.verdict, Verdict::Undecided);
+    EXPECT_THAT(proof.reason, HasSubstr(why));
+    EXPECT_TRUE(proof.ranks.empty());
+  }
+  InstructionT &instruction(ExchangeProgram::Routine routine, size_t index) {
+    return program.instruction(routine, index);
+  }
+  auto &body(ExchangeProgram::Routine routine) { return program.body(routine); }
+  void swap(ExchangeProgram::Routine routine, size_t a, size_t b) {
+    std::swap(body(routine)[a], body(routine)[b]);
+  }
+  void erase(ExchangeProgram::Routine routine, size_t index) {
+    body(routine).erase(body(routine).begin() + long(index));
+  }
+  RouteRuleT &rule(int color, int x, int y) {
+    for (auto &rule : program.source().routes)
+      if (rule->color == color && rule->rect->x0() <= x &&
+          x < rule->rect->x1() && rule->rect->y0() <= y && y < rule->rect->y1())
+        return *rule;
+    throw std::logic_error("no such rule");
+  }
+
+  ExchangeProgram program;
+};
+
+using P = ExchangeProgram;
+
+TEST_F(DeadlockTest, ExchangesAreFree) {
+  DeadlockProof proof = prove();
+  EXPECT_EQ(proof.verdict, Verdict::Free) << proof.reason;
+  // Main threads: 4 ops in the sum, 2 and 2 turns, 2 of the host, 2 x 3.
+  EXPECT_EQ(proof.ranks.size(), 4u + 2 + 2 + 6);
+  EXPECT_EQ(proof.ranks, prove().ranks);
+}
+
+TEST_F(DeadlockTest, RanksFollowThePhases) {
+  std::vector<uint16_t> ranks = prove().ranks;
+  // The three ops of a sum are one phase; the multicast's receivers come later.
+  EXPECT_EQ(ranks[0], ranks[1]);
+  EXPECT_EQ(ranks[0], ranks[2]);
+  EXPECT_LT(ranks[2], ranks[3]);
+}
+
+// ------------------------------------------------------------------- P1: words
+
+TEST_F(DeadlockTest, MoreSentThanReceived) {
+  instruction(P::AllReduce, 1).extents[0]->constant += 1;
+  expectUndecided("routine 0: color 2: more words are sent than received");
+}
+
+TEST_F(DeadlockTest, MoreReceivedThanSent) {
+  instruction(P::AllReduce, 5).extents[0]->constant += 1;
+  expectUndecided("routine 0: color 3: more words are received than sent");
+}
+
+TEST_F(DeadlockTest, ReceivedWhereNobodySends) {
+  erase(P::AllReduce, 4);
+  expectUndecided("routine 0: color 3: more words are received than sent");
+}
+
+TEST_F(DeadlockTest, SentPastTheReceiver) {
+  rule(P::Cast, 1, 0).transmit = 1 << int(Port::East);
+  expectUndecided("routine 0: color 3: received by a PE that it passes");
+}
+
+TEST_F(DeadlockTest, SentAlongATurn) {
+  rule(P::Cast, 1, 0).transmit |= 1 << int(Port::South);
+  expectUndecided("routine 0: color 3: turns");
+}
+
+TEST_F(DeadlockTest, Switches) {
+  rule(P::Cast, 0, 0).positions.emplace_back(int8_t(-1), uint8_t(1));
+  DeadlockProof proof = proveDeadlockFree(program.finish());
+  EXPECT_THAT(proof.reason, HasSubstr("color 3: has switch positions"));
+}
+
+// ---------------------------------------------------- P2: phases of main
+// threads
+
+TEST_F(DeadlockTest, MainThreadsThatMulticast) {
+  // Column 0 would wait for itself.
+  instruction(P::AllReduce, 4).thread = -1;
+  expectUndecided("hears a multicast of main threads");
+}
+
+TEST_F(DeadlockTest, MainThreadThatRelaysAMicrothreadsWords) {
+  // What it hears of the multicast goes on to the neighbour.
+  auto &send = instruction(P::AllReduce, 1);
+  send.a = fabric(P::Cast).build();
+  expectUndecided("routine 0");
+}
+
+TEST_F(DeadlockTest, SumsOutOfStep) {
+  // One word in for several out.
+  auto &inner = instruction(P::AllReduce, 2);
+  inner.extents.insert(inner.extents.begin(), Value(1).build());
+  inner.dst = fabric(Value(P::Even) + Value(Scalar{3}), 2).build();
+  inner.a = immediate(1).build();
+  inner.b->depth = 1;
+  expectUndecided("routine 0");
+}
+
+// ------------------------------------------------------- P3, P4: microthreads
+
+TEST_F(DeadlockTest, ChainOnTwoMicrothreads) {
+  instruction(P::Funnel, 1).thread = 3;
+  body(P::Funnel).back()->kind.AsAwait()->threads = 1 | 8;
+  expectUndecided("routine 1: statement 1 (from color 1/2 to color 3)");
+}
+
+TEST_F(DeadlockTest, MicrothreadHearsMainThreadAndSends) {
+  auto &keep = instruction(P::Partial, 0);
+  keep.dst = fabric(P::Exit, 2).build();
+  keep.guard = 4;
+  expectUndecided("routine 3");
+}
+
+// ------------------------------------------------------------- P5, P6: phases
+
+TEST_F(DeadlockTest, CycleOfPhasesIsNamed) {
+  // The sum comes after what becomes of it.
+  auto &statements = body(P::AllReduce);
+  std::rotate(statements.begin() + 1, statements.begin() + 5,
+              statements.begin() + 6);
+  expectUndecided("phases wait for one another in a cycle: statement");
+}
+
+TEST_F(DeadlockTest, AwaitBeforeTheWordsAreTaken) {
+  swap(P::AllReduce, 5, 6);
+  expectUndecided("phases wait for one another in a cycle: statement");
+}
+
+TEST_F(DeadlockTest, NeverAwaited) {
+  erase(P::AllReduce, 6);
+  expectUndecided("statement 4 (to color 3) is never awaited");
+}
+
+TEST_F(DeadlockTest, IssuedTooLate) {
+  // The relays of the funnel start after the words that they bring.
+  auto &statements = body(P::Funnel);
+  std::rotate(statements.begin(), statements.begin() + 4,
+              statements.begin() + 5);
+  expectUndecided("phases wait for one another in a cycle: statement");
+}
+
+// ------------------------------------------------------------------ P7: colors
+
+TEST_F(DeadlockTest, ColorOfTwoThreads) {
+  // The second turn of the sum sends what the first left to a microthread.
+  auto &own = body(P::AllReduce);
+  auto copy = std::make_unique<StatementT>();
+  copy->kind.Set(InstructionT(instruction(P::AllReduce, 4)));
+  copy->kind.AsInstruction()->thread = 1;
+  own.insert(own.begin() + 5, std::move(copy));
+  instruction(P::AllReduce, 6).extents[0]->constant *= 2;
+  own.back()->kind.AsAwait()->threads = 3;
+  expectUndecided("uses a color that a microthread still uses");
+}
+
+// --------------------------------------------------------------- H: host words
+
+TEST_F(DeadlockTest, LaneBringsMore) {
+  program.source().streams[0]->segments[0]->lines->constant += 1;
+  program.source().tensors[0]->shape[0] += 1;
+  expectUndecided("routine 2: a lane brings other words than column 0 takes");
+}
+
+TEST_F(DeadlockTest, LaneServesOtherColumns) {
+  program.source().streams[0]->lanes = {{0, 0, 3}, {1, 3, 4}};
+  expectUndecided("the lane of row 0 is heard by other columns than it serves");
+}
+
+TEST_F(DeadlockTest, ColumnsStopAtDifferentLines) {
+  // Where px is odd two lines are taken first, elsewhere one.
+  auto &first = instruction(P::Host, 1), &second = instruction(P::Host, 2);
+  first.extents[0] = (Value(4) + Value(Scalar{3}).times(4)).build();
+  second.extents[0] = (Value(4) + Value(Scalar{3}).times(-1)).build();
+  expectUndecided("routine 2: columns stop at different lines of the host");
+}
+
+TEST_F(DeadlockTest, LinesThatAreSplit) {
+  instruction(P::Host, 1).extents[0]->constant = 6;
+  instruction(P::Host, 2).extents[0]->constant = 1;
+  instruction(P::Host, 2).extents[1]->constant = 14;
+  expectUndecided("routine 2: a line of the host's words is split");
+}
+
+TEST_F(DeadlockTest, OutputThatIsShort) {
+  program.source().streams[1]->segments[0]->extents[0]->constant -= 1;
+  expectUndecided("routine 4: row 0 sends 48 words to output 'out', which "
+                  "takes 44");
+}
+
+TEST_F(DeadlockTest, StreamThatIsMissing) {
+  program.source().launches[3]->streams.clear();
+  expectUndecided("routine 2: words of the host that no stream brings");
+}
+
+// -------------------------------------------------------------- what is stored
+
+class StoredProofTest : public DeadlockTest {
+protected:
+  StoredProofTest() {
+    program.source().proof = std::make_unique<ProofT>();
+    stored().verdict = Verdict::Free;
+    stored().ranks = proveDeadlockFree(program.finish()).ranks;
+  }
+  ProofT &stored() { return *program.source().proof; }
+  void expectRefused(const std::string &why) {
+    try {
+      checkProof(program.finish());
+      FAIL() << "accepted; expected " << why;
+    } catch (const Error &error) {
+      EXPECT_EQ(error.errorClass(), ErrorClass::BadProgram);
+      EXPECT_THAT(error.message(), HasSubstr(why));
+    }
+  }
+};
+
+TEST_F(StoredProofTest, Accepted) {
+  EXPECT_NO_THROW(checkProof(program.finish()));
+}
+
+TEST_F(StoredProofTest, AbsentOrUndecidedClaimsNothing) {
+  stored().verdict = Verdict::Undecided;
+  EXPECT_NO_THROW(checkProof(program.finish()));
+  program.source().proof.reset();
+  EXPECT_NO_THROW(checkProof(program.finish()));
+}
+
+TEST_F(StoredProofTest, FreeThatIsNot) {
+  erase(P::AllReduce, 6);
+  expectRefused("says Free, which does not hold: routine 0: statement 4 (to "
+                "color 3) is never awaited");
+}
+
+TEST_F(StoredProofTest, DeadlockThatIsNone) {
+  stored().verdict = Verdict::Deadlock;
+  expectRefused("says Deadlock, which does not hold: the program is free");
+}
+
+TEST_F(StoredProofTest, UnknownVerdict) {
+  stored().verdict = Verdict(9);
+  expectRefused("has an unknown verdict");
+}
+
+TEST_F(StoredProofTest, EveryRankCounts) {
+  for (size_t i = 0; i < stored().ranks.size(); ++i) {
+    ++stored().ranks[i];
+    expectRefused("names other ranks than those of its code");
+    --stored().ranks[i];
+  }
+  stored().ranks.pop_back();
+  expectRefused("names other ranks than those of its code");
+  stored().ranks.clear();
+  expectRefused("names other ranks than those of its code");
+}
+
+} // namespace
+} // namespace wsec::runtime

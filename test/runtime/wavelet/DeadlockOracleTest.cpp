@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Holds the proof about deadlock against the stepping engine: programs whose
+// code was changed at random. None that is proved free may hang.
+#include "runtime/program/Checker.h"
+#include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/Errors.h"
+#include "runtime/wavelet/WaveletEngine.h"
+#include "test/runtime/ExchangeProgram.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace wsec::runtime {
+namespace {
+
+using namespace test;
+using namespace program;
+
+/// Changes the code of an ExchangeProgram.
+class Mutator {
+public:
+  explicit Mutator(uint32_t seed) : random(seed) {}
+
+  void mutate(ExchangeProgram &program) {
+    for (int i = below(3); i >= 0; --i)
+      change(program, program.body(ExchangeProgram::Routine(below(5))));
+  }
+
+private:
+  using Body = std::vector<std::unique_ptr<StatementT>>;
+
+  int below(int count) { return int(random() % unsigned(count)); }
+
+  void change(ExchangeProgram &program, Body &body) {
+    size_t at = size_t(below(int(body.size())));
+    if (LoopT *loop = body[at]->kind.AsLoop(); loop && below(4))
+      return change(program, loop->body);
+    switch (below(6)) {
+    case 0:
+      return std::swap(body[at], body[size_t(below(int(body.size())))]);
+    case 1:
+      if (body.size() > 1)
+        body.erase(body.begin() + long(at));
+      return;
+    case 2:
+      body.insert(body.begin() + below(int(body.size())),
+                  std::make_unique<StatementT>(*body[at]));
+      return;
+    default:
+      if (InstructionT *instruction = body[at]->kind.AsInstruction())
+        return change(*instruction);
+      if (AwaitT *await = body[at]->kind.AsAwait())
+        await->threads = uint8_t(1 + below(7));
+    }
+  }
+
+  void change(InstructionT &instruction) {
+    switch (below(5)) {
+    case 0:
+      instruction.thread = int8_t(below(4) - 1);
+      return;
+    case 1:
+      instruction.extents[0]->constant += below(2) ? 1 : -1;
+      return;
+    case 2: // 0 to 11 are the scalars that are conditions, and others
+      instruction.guard = int16_t(below(12) - 1);
+      return;
+    case 3:
+      if (instruction.dst->kind == OperandKind::Fabric)
+        instruction.dst->color->constant += below(2) ? 1 : -1;
+      return;
+    case 4:
+      for (auto *operand : {&instruction.a, &instruction.b})
+        if (*operand && (*operand)->kind == OperandKind::Fabric)
+          (*operand)->color->constant += below(2) ? 1 : -1;
+    }
+  }
+
+  std::mt19937 random;
+};
+
+/// The name of the error that a run ends in; empty if none.
+std::string runIt(const Program &program, VectorHost host) {
+  try {
+    WaveletEngine(program).run(host);
+  } catch (const Error &error) {
+    return std::string(errorClassName(error.errorClass()));
+  }
+  return "";
+}
+
+TEST(DeadlockOracle, ExchangesRun) {
+  ExchangeProgram program;
+  EXPECT_EQ(runIt(program.finish(), program.makeHost()), "");
+}
+
+TEST(DeadlockOracle, NoProgramThatIsFreeHangs) {
+  int free = 0, hang = 0;
+  for (uint32_t seed = 0; seed < 6000; ++seed) {
+    ExchangeProgram program;
+    Mutator(seed).mutate(program);
+    const Program &finished = program.finish();
+    try {
+      checkProgram(finished);
+    } catch (const Error &) {
+      continue;
+    }
+    bool proved = proveDeadlockFree(finished).verdict == Verdict::Free;
+    // Of the others some, to see that programs do hang.
+    if (!proved && seed % 8 != 0)
+      continue;
+    free += proved;
+    std::string error = runIt(finished, program.makeHost());
+    hang += error == "Deadlock";
+    EXPECT_FALSE(proved && error == "Deadlock") << "seed " << seed;
+  }
+  EXPECT_GT(free, 500);
+  EXPECT_GT(hang, 100);
+}
+
+} // namespace
+} // namespace wsec::runtime
