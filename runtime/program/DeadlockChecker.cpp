@@ -4,6 +4,7 @@
 #include "runtime/program/Errors.h"
 #include "runtime/program/HostWords.h"
 #include "runtime/program/PhaseGraph.h"
+#include "runtime/program/TokenRun.h"
 
 #include <algorithm>
 
@@ -30,7 +31,7 @@ class CommandedProof {
 public:
   CommandedProof(const program::Program &program, DeadlockProof &proof)
       : program(program), proof(proof), peClass(onlyClass(program)),
-        scalars(peClass.scalars(), program.machine()->width(),
+        scalars(peClass.scalars(), {}, program.machine()->width(),
                 program.machine()->height(), proof.steps),
         routes(program, proof.steps) {}
 
@@ -83,8 +84,10 @@ private:
 DeadlockProof proveDeadlockFree(const program::Program &program) {
   DeadlockProof proof;
   try {
-    if (program.command_color() == noCommandColor)
-      throw NotUnderstood{"launches by remote call"};
+    if (program.command_color() == noCommandColor) {
+      decideByTokens(program, proof);
+      return proof;
+    }
     CommandedProof(program, proof).prove();
     proof.verdict = program::Verdict::Free;
   } catch (const NotUnderstood &problem) {

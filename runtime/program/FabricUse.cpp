@@ -30,9 +30,9 @@ public:
       else if (const auto *loop = statement->kind_as_Loop())
         first = readLoop(*loop, first);
       else if (const auto *await = statement->kind_as_Await())
-        result.events.push_back({0, await->threads(), turns, guards});
+        readAwait(*await);
       else
-        throw NotUnderstood{"scalar code and tasks"};
+        refuse(*statement);
       if (result.events.size() > mostOps)
         throw NotUnderstood{"loops too long to unroll"};
     }
@@ -40,6 +40,24 @@ public:
   }
 
 private:
+  /// Code that computes changes no order; what depends on it is refused where
+  /// it is used.
+  static void refuse(const program::Statement &statement) {
+    if (statement.kind_as_If())
+      throw NotUnderstood{"branches, which may depend on data"};
+    if (statement.kind_as_SetTask())
+      throw NotUnderstood{"tasks, whose order may depend on time"};
+    if (statement.kind_as_SendControl())
+      throw NotUnderstood{"control wavelets"};
+    if (statement.kind_as_SetRoute())
+      throw NotUnderstood{"routes that are set by code"};
+  }
+
+  void readAwait(const program::Await &await) {
+    if (await.threads() != 0)
+      result.events.push_back({0, await.threads(), turns, guards});
+  }
+
   size_t readLoop(const program::Loop &loop, size_t first) {
     size_t guardsBefore = guards.size(), eventsBefore = result.events.size();
     if (loop.guard() >= 0)
@@ -105,9 +123,6 @@ private:
       op.out = instruction.dst();
     if (!op.in && !op.out)
       return;
-    for (const program::Operand *operand : {op.in, op.out})
-      if (operand && operand->packing() != program::Packing::Single)
-        throw NotUnderstood{"packed words"};
     if (instruction.guard() >= 0)
       op.guards.push_back(instruction.guard());
     if (op.in)
@@ -169,8 +184,9 @@ FabricRoutine readRoutine(const program::Routine &routine,
   return std::move(reader.result);
 }
 
-AxisScalars::AxisScalars(const ScalarList *nodes, int64_t width, int64_t height,
-                         int64_t &steps)
+AxisScalars::AxisScalars(const ScalarList *nodes,
+                         const std::vector<program::Rect> &rects, int64_t width,
+                         int64_t height, int64_t &steps)
     : steps(steps), nodes(nodes), columns(size_t(width)), rows(size_t(height)) {
   size_t count = nodes ? nodes->size() : 0;
   for (size_t i = 0; i < count; ++i) {
@@ -182,10 +198,18 @@ AxisScalars::AxisScalars(const ScalarList *nodes, int64_t width, int64_t height,
       axes |= nodeAxes[size_t(operandOf(node, k))];
     nodeAxes.push_back(axes);
   }
-  for (int64_t x = 0; x < width; ++x)
-    evaluateScalars(nodes, x, 0, columns[size_t(x)]);
-  for (int64_t y = 0; y < height; ++y)
-    evaluateScalars(nodes, 0, y, rows[size_t(y)]);
+  // Elsewhere scalars may divide by zero.
+  auto evaluate = [&](const program::Rect &rect) {
+    for (int x = rect.x0(); x < rect.x1(); x += rect.xstep())
+      evaluateScalars(nodes, x, rect.y0(), columns[size_t(x)]);
+    for (int y = rect.y0(); y < rect.y1(); y += rect.ystep())
+      evaluateScalars(nodes, rect.x0(), y, rows[size_t(y)]);
+    constants = columns[size_t(rect.x0())];
+  };
+  if (rects.empty())
+    evaluate(program::Rect(0, int(width), 1, 0, int(height), 1));
+  for (const program::Rect &rect : rects)
+    evaluate(rect);
   steps += int64_t(count) * (width + height);
 }
 
@@ -251,7 +275,8 @@ std::set<int64_t> AxisScalars::values(const program::Affine &affine) const {
   std::set<int64_t> result;
   int64_t count = both == 0 ? 1 : length(both == Y ? Y : X);
   for (int64_t i = 0; i < count; ++i)
-    result.insert(value(affine, both == Y ? 0 : i, both == Y ? i : 0));
+    if (both == 0 || !(both == Y ? rows : columns)[size_t(i)].empty())
+      result.insert(value(affine, both == Y ? 0 : i, both == Y ? i : 0));
   return result;
 }
 

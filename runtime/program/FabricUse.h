@@ -55,14 +55,18 @@ class AxisScalars {
 public:
   enum Axis { X = 1, Y = 2 };
 
-  AxisScalars(const ScalarList *nodes, int64_t width, int64_t height,
-              int64_t &steps);
+  /// At the positions of the given rectangles; without any, of the whole mesh.
+  AxisScalars(const ScalarList *nodes, const std::vector<program::Rect> &rects,
+              int64_t width, int64_t height, int64_t &steps);
 
   /// The axes that a node depends on.
   int axes(int node) const { return nodeAxes[size_t(node)]; }
   int axes(const program::Affine &affine) const;
-  /// A node that depends on no other axis than `axis`, at a position on it.
+  /// A node that depends on no other axis than `axis`, at a position on it that
+  /// the rectangles have.
   int64_t along(int node, Axis axis, int64_t position) const {
+    if (axes(node) == 0)
+      return constants[size_t(node)];
     return (axis == X ? columns : rows)[size_t(position)][size_t(node)];
   }
   int64_t value(int node, int64_t x, int64_t y) const;
@@ -86,7 +90,8 @@ public:
 private:
   const ScalarList *nodes;
   std::vector<int> nodeAxes;
-  std::vector<std::vector<int64_t>> columns, rows;
+  std::vector<std::vector<int64_t>> columns, rows; ///< empty where unknown
+  std::vector<int64_t> constants;
 };
 
 /// One routine of a class with its loops unrolled.

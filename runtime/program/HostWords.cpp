@@ -144,7 +144,7 @@ void LaunchWords::checkOut(const program::HostStream &stream) const {
         rule->receive() != Port::Ramp)
       throw NotUnderstood{"words of an output only pass the last column"};
   }
-  AxisScalars host(stream.scalars(), machine.width(), machine.height(),
+  AxisScalars host(stream.scalars(), {}, machine.width(), machine.height(),
                    scalars.steps);
   for (const program::Lane *lane : *stream.lanes()) {
     int64_t expected = 0;

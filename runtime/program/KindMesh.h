@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A mesh in which PEs that cannot be told apart are one.
+#ifndef RUNTIME_PROGRAM_KINDMESH_H
+#define RUNTIME_PROGRAM_KINDMESH_H
+
+#include "runtime/program/FabricUse.h"
+
+namespace wsec::runtime {
+
+/// Columns and rows by kind. Columns of a kind lie in the same rules and
+/// classes, agree in all scalars that matter and, if words travel along rows,
+/// have neighbours of the same kinds; likewise rows. So what PEs of one kind of
+/// column and one of row do is the same for all of them.
+struct KindMesh {
+  struct Line {
+    std::vector<size_t> kind;            ///< by position
+    std::vector<int64_t> representative; ///< by kind
+
+    /// "0..3, 7": the positions of a kind.
+    std::string describe(size_t of) const;
+  };
+  Line columns, rows;
+
+  size_t cells() const {
+    return columns.representative.size() * rows.representative.size();
+  }
+};
+
+/// `atoms`: by class, the scalars that its code depends on, each on one axis.
+KindMesh kindsOfPes(const program::Program &program,
+                    const std::vector<std::set<int>> &atoms,
+                    const std::vector<AxisScalars> &scalars);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PROGRAM_KINDMESH_H

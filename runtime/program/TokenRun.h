@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Decides about deadlock in programs that are launched by remote calls, by
+// letting words without values flow. README.md, "Freedom from deadlock", says
+// why one run tells about all.
+#ifndef RUNTIME_PROGRAM_TOKENRUN_H
+#define RUNTIME_PROGRAM_TOKENRUN_H
+
+#include "runtime/program/DeadlockChecker.h"
+
+namespace wsec::runtime {
+
+/// Sets the verdict and, unless it is free, the reason. Throws NotUnderstood
+/// where the order of words may depend on data or on time.
+void decideByTokens(const program::Program &program, DeadlockProof &proof);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PROGRAM_TOKENRUN_H
