@@ -10,9 +10,18 @@ whole wse2 mesh against 32x32, emulation time of repeated runs of one session
 against onnxruntime's on the same number of threads (a single run, which shares
 nothing with others, is shown too), cycles against the report's lower bound. The
 one for the whole wafer is gpt2-layer: time and memory of its emulation on all
-PEs; the one for both engines is small-layer: PE instructions per second. Times
-are the smallest of N repeats. A bar missed is printed, never an error: speed is
-for benchmarks, not for tests.
+PEs; the one for both engines is small-layer: PE instructions per second.
+
+products is the share of the host's peak that matrix products reach in the burst
+engine, on one thread. The peak is measured in the same run: a bare loop over
+weights in stream order, f32, all in L1, the terms of every sum in the machine's
+order; of the form whose accumulators lie in memory and the one that keeps a tile
+of them in registers, the faster. A product's rate is 2 M N K over the shortest of
+100 N runs of one session on 32x32 PEs; all but the first replay its schedule. It
+needs the target wsec-bench-kernels.
+
+Times are the smallest of N repeats. A bar missed is printed, never an error:
+speed is for benchmarks, not for tests.
 """
 
 import argparse
@@ -171,14 +180,57 @@ def bench_engines(name, arguments):
             line(f"PE instructions per second, {engine}", f"{rate:.3f} M", "", True)
 
 
+def bare_rates():
+    """GFLOP/s of one core without an emulator: form of the loop -> rate, and the
+    instruction set."""
+    try:
+        kernels = wsec.tool("wsec-bench-kernels")
+    except wsec.Error:
+        sys.exit("error: products needs cmake --build build/release --target wsec-bench-kernels")
+    text = subprocess.run([kernels, "--benchmark_filter=bareProduct", "--benchmark_format=json"],
+                          check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+    rates, label = {}, ""
+    for run in json.loads(text)["benchmarks"]:
+        if run["run_type"] == "iteration":
+            form, label = run["run_name"].split("/")[1], run["label"]
+            rates[form] = max(rates.get(form, 0), run["GFLOP/s"])
+    return rates, label
+
+
+def bench_products(name, arguments):
+    """Matrix products on one thread beside the peak of the core they ran on."""
+    print(f"{name} on 32x32 PEs, one thread")
+    rates, label = bare_rates()
+    peak = max(rates.values())
+    for form, rate in rates.items():
+        line(f"bare loop, {label}, sums in {form}", f"{rate:.1f} GFLOP/s", "", True)
+    for rows, inner, columns in ((512, 512, 512), (128, 768, 3072)):
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            path = folder / "matmul.onnx"
+            inputs = small_models.matmul(path, 0, rows, inner, columns)
+            np.savez(folder / "in.npz", **inputs)
+            program, report = folder / "p.wafer", folder / "run.json"
+            timed([wsec.tool("wsec"), path, "-o", program, "--mesh=32x32", "--quiet"])
+            timed([wsec.tool("wse-run"), program, "--inputs", folder / "in.npz", "--outputs",
+                   folder / "out.npz", f"--report={report}", "--quiet", "--threads=1",
+                   f"--repeat={100 * arguments.repeat}"])
+            seconds = json.loads(report.read_text())["time"]["emulate_s"]
+        rate = 2e-9 * rows * inner * columns / seconds
+        what = f"product {rows}x{inner} by {inner}x{columns}"
+        line(f"{what}, replayed", f"{rate:.1f} GFLOP/s", "", True)
+        line(f"{what}, share of the peak", f"{rate / peak:.1%}", "", True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", default=["small-layer", "minilm", "all-minilm-l6", "gpt2", "gpt2-layer"])
+    parser.add_argument("models", nargs="*", default=["small-layer", "minilm", "all-minilm-l6", "gpt2", "gpt2-layer", "products"])
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--threads", type=int, default=os.cpu_count())
     arguments = parser.parse_args()
-    benchmarks = {"gpt2-layer": bench_wafer, "small-layer": bench_engines}
+    benchmarks = {"gpt2-layer": bench_wafer, "small-layer": bench_engines,
+                  "products": bench_products}
     for name in arguments.models:
         benchmarks.get(name, bench)(name, arguments)
 
