@@ -60,6 +60,10 @@ public:
   bool advance(Actor &actor);
   /// When it was complete.
   double time() const { return now; }
+  /// Cycles that its steps take the datapath, known from the beginning. The
+  /// overhead of calls in a nest counts: words that others relay at the pace of
+  /// these steps come as a step begins, not in the gap behind it.
+  double work() const { return double(steps) * cost.perStep; }
 
   const InstructionCode &code() const { return site.code; }
   size_t launch() const { return site.launch; }

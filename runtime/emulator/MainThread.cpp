@@ -8,7 +8,8 @@
 namespace wsec::runtime {
 
 MainThread::MainThread(World &world, Strip &strip)
-    : world(world), strip(strip), loops(size_t(strip.code.loopDepth) + 1) {}
+    : world(world), strip(strip), datapath(strip.lanes),
+      loops(size_t(strip.code.loopDepth) + 1) {}
 
 void MainThread::run() {
   while (!finished) {
@@ -63,6 +64,7 @@ bool MainThread::finishPending() {
       return false;
     now = current->time();
     current.reset();
+    shareDatapath();
   }
   for (int i = 0; i <= laneThread; ++i) {
     if (!(awaited >> i & 1) || !microthreads[i])
@@ -70,6 +72,9 @@ bool MainThread::finishPending() {
     if (!microthreads[i]->idle())
       return false;
     now = std::max(now, microthreads[i]->finished());
+    datapath.settle(i);
+    if (i == laneThread)
+      shareDatapath();
     for (const PendingWrite &write : pendingWrites)
       if (write.thread == i)
         markInitialised(strip, write.pattern);
@@ -117,6 +122,11 @@ void MainThread::leaveBody() {
     frames.pop_back();
 }
 
+/// Completes a synchronous instruction, which microthreads may have held up.
+void MainThread::shareDatapath() {
+  now += datapath.share(now - begun, ownWork);
+}
+
 Microthread &MainThread::microthread(int index) {
   std::unique_ptr<Microthread> &slot = microthreads[index];
   if (!slot)
@@ -138,6 +148,8 @@ void MainThread::execute(const InstructionCode &code) {
   if (!code.asynchronous()) {
     current.emplace(site, bindings(strip.scalars));
     checkPending(*current, code.thread);
+    begun = now;
+    ownWork.assign(1, current->work());
     current->start(now);
     return;
   }
@@ -145,6 +157,7 @@ void MainThread::execute(const InstructionCode &code) {
   checkPending(*run, code.thread);
   now += 1;
   notePending(*run, code.thread);
+  datapath.owe(code.thread, -1, run->work());
   std::vector<std::unique_ptr<InstructionRun>> runs;
   runs.push_back(std::move(run));
   microthread(code.thread).issue(std::move(runs), now);
@@ -159,9 +172,15 @@ void MainThread::executeLanes(const InstructionCode &code, int thread) {
         RunSite{world, strip, code, launch, lane}, bindings(scalars)));
     checkPending(*runs.back(), thread);
   }
+  begun = now;
+  ownWork.assign(size_t(strip.lanes), 0);
   for (const auto &run : runs)
-    if (code.asynchronous())
+    if (code.asynchronous()) {
       notePending(*run, thread);
+      datapath.owe(thread, run->lane(), run->work());
+    } else {
+      ownWork[size_t(run->lane())] = run->work();
+    }
   if (code.asynchronous())
     now += 1;
   microthread(thread).issue(std::move(runs), now);

@@ -5,6 +5,7 @@
 #ifndef RUNTIME_EMULATOR_MAINTHREAD_H
 #define RUNTIME_EMULATOR_MAINTHREAD_H
 
+#include "runtime/emulator/Datapath.h"
 #include "runtime/emulator/Microthread.h"
 
 #include <array>
@@ -61,6 +62,7 @@ private:
   [[noreturn]] void refuse(const InstructionRun &run,
                            const std::string &what) const;
   Microthread &microthread(int index);
+  void shareDatapath();
   Bindings bindings(const std::vector<int64_t> &scalars) const {
     return {scalars.data(), loops.data()};
   }
@@ -74,6 +76,9 @@ private:
   size_t launch = 0;
   bool running = false, finished = false;
   double now = 0;
+  Datapath datapath;
+  double begun = 0;            ///< the synchronous instruction
+  std::vector<double> ownWork; ///< of it, in each lane or in all
   std::vector<Frame> frames;
   std::vector<int64_t> loops;
   std::optional<InstructionRun> current;
