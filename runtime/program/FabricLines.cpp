@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/FabricLines.h"
+#include "runtime/program/Ports.h"
 
 #include <algorithm>
 #include <optional>
@@ -58,22 +59,6 @@ bool along(const program::Rect &rect, Axis axis, int64_t position) {
   return axis == Axis::X
              ? inRange(position, rect.x0(), rect.x1(), rect.xstep())
              : inRange(position, rect.y0(), rect.y1(), rect.ystep());
-}
-
-Port oppositeOf(Port port) {
-  switch (port) {
-  case Port::North:
-    return Port::South;
-  case Port::South:
-    return Port::North;
-  case Port::East:
-    return Port::West;
-  case Port::West:
-    return Port::East;
-  case Port::Ramp:
-    break;
-  }
-  return Port::Ramp;
 }
 
 /// One color in one routine, as far as it goes along one axis: the rules of a
@@ -497,7 +482,7 @@ void ColorLines::followPort(std::vector<Cell> &cells, size_t source, Port port,
     }
     i = forward ? i + 1 : i - 1;
     Cell &cell = cells[i];
-    if (!cell.routed || cell.receive != oppositeOf(port) || cell.fed)
+    if (!cell.routed || cell.receive != opposite(port) || cell.fed)
       give("sent to a PE that does not hear it");
     cell.fed = true;
     if (cell.transmits(Port::Ramp))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/TokenRun.h"
 #include "runtime/program/KindMesh.h"
+#include "runtime/program/Ports.h"
 
 #include <algorithm>
 #include <array>
@@ -18,22 +19,6 @@ constexpr size_t mostCells = 1 << 14;
 constexpr int64_t mostMoves = 1 << 22;
 
 constexpr size_t none = ~size_t(0);
-
-Port oppositeOf(Port port) {
-  switch (port) {
-  case Port::North:
-    return Port::South;
-  case Port::South:
-    return Port::North;
-  case Port::East:
-    return Port::West;
-  case Port::West:
-    return Port::East;
-  case Port::Ramp:
-    break;
-  }
-  return Port::Ramp;
-}
 
 /// How many words queues hold.
 struct Depths {
@@ -322,7 +307,7 @@ void TokenRun::connect(size_t index, unsigned transmit) {
     const Cell &neighbour = cells[cellAt(x, y)];
     auto next = neighbour.routes.find(colors[index]);
     if (next == neighbour.routes.end() ||
-        routes[next->second].receive != oppositeOf(port))
+        routes[next->second].receive != opposite(port))
       continue;
     routes[index].to.back() = next->second;
     routes[next->second].from = index;

@@ -3,15 +3,9 @@
 #define RUNTIME_TASKS_PORTS_H
 
 #include "runtime/emulator/Router.h"
+#include "runtime/program/Ports.h"
 
 namespace wsec::runtime::tasks {
-
-inline program::Port opposite(program::Port port) {
-  using program::Port;
-  constexpr Port table[] = {Port::South, Port::North, Port::West, Port::East,
-                            Port::Ramp};
-  return table[int(port)];
-}
 
 inline Coordinate neighbour(Coordinate pe, program::Port port) {
   constexpr int dx[] = {0, 0, 1, -1, 0}, dy[] = {-1, 1, 0, 0, 0};

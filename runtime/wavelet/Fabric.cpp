@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/wavelet/Fabric.h"
+#include "runtime/program/Ports.h"
 
 #include "runtime/program/Errors.h"
 #include "runtime/wavelet/Depths.h"
@@ -16,22 +17,6 @@ static constexpr int mostColors = 64;
 
 static constexpr Port allPorts[] = {Port::North, Port::South, Port::East,
                                     Port::West, Port::Ramp};
-
-static Port opposite(Port port) {
-  switch (port) {
-  case Port::North:
-    return Port::South;
-  case Port::South:
-    return Port::North;
-  case Port::East:
-    return Port::West;
-  case Port::West:
-    return Port::East;
-  case Port::Ramp:
-    break;
-  }
-  return Port::Ramp;
-}
 
 static Coordinate neighbour(Coordinate pe, Port port) {
   switch (port) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/runtime/differential/Assembly.h"
+#include "runtime/program/Ports.h"
 
 #include "runtime/emulator/Arithmetic.h"
 #include "runtime/program/Checker.h"
@@ -10,22 +11,6 @@ using program::ElementType;
 using program::Opcode;
 using program::Packing;
 using program::Port;
-
-Port oppositePort(Port port) {
-  switch (port) {
-  case Port::North:
-    return Port::South;
-  case Port::South:
-    return Port::North;
-  case Port::East:
-    return Port::West;
-  case Port::West:
-    return Port::East;
-  case Port::Ramp:
-    break;
-  }
-  return Port::Ramp;
-}
 
 Port portTowards(Coordinate from, Coordinate to) {
   if (to.x != from.x)

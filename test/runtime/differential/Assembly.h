@@ -35,7 +35,6 @@ struct Setting {
 };
 
 inline uint8_t portBit(program::Port port) { return uint8_t(1 << int(port)); }
-program::Port oppositePort(program::Port port);
 /// The port that leads from a PE to its neighbour.
 program::Port portTowards(Coordinate from, Coordinate to);
 
