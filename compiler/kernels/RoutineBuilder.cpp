@@ -49,12 +49,16 @@ std::string ProgramBuilder::buffer(StringRef name, int64_t address,
 }
 
 std::string ProgramBuilder::freshSymbol(StringRef name) {
-  unsigned &taken = symbols[name];
-  std::string symbol = name.str();
-  if (taken++)
-    symbol += "_" + std::to_string(taken - 1);
-  // "a_1" may have been asked for by that name.
-  return taken > 1 && symbols.contains(symbol) ? freshSymbol(symbol) : symbol;
+  unsigned &asked = symbols[name];
+  if (!asked++)
+    return name.str();
+  // "a_1" may have been asked for by that name, or be asked for later:
+  // exporters number equal nodes in this way. So what is made here is taken.
+  for (;; ++asked) {
+    std::string symbol = (name + "_" + Twine(asked - 1)).str();
+    if (symbols.try_emplace(symbol, 1).second)
+      return symbol;
+  }
 }
 
 void ProgramBuilder::declareEnds(wse::ProgramOp source) {

@@ -15,6 +15,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -99,9 +100,26 @@ static StringRef kindOf(wse::KernelOp kernel) {
   return kernel->getName().stripDialect();
 }
 
-static std::string createKernel(wse::KernelOp source, const KernelCost &cost,
-                                ProgramBuilder &shared, OpBuilder &builder) {
-  std::string name = shared.freshSymbol(source.getReportName());
+/// A name for each kernel, taken before weights and streams ask for any. The
+/// first kernel of a node has the node's own name, even where another's second
+/// would be numbered like that: a name leads to one node.
+static SmallVector<std::string> nameKernels(ArrayRef<wse::KernelOp> kernels,
+                                            ProgramBuilder &shared) {
+  SmallVector<std::string> wanted, names(kernels.size());
+  for (wse::KernelOp kernel : kernels)
+    wanted.push_back(kernel.getReportName());
+  llvm::StringSet<> named;
+  for (auto [want, name] : llvm::zip_equal(wanted, names))
+    if (named.insert(want).second)
+      name = shared.freshSymbol(want);
+  for (auto [want, name] : llvm::zip_equal(wanted, names))
+    if (name.empty())
+      name = shared.freshSymbol(want);
+  return names;
+}
+
+static void createKernel(wse::KernelOp source, StringRef name,
+                         const KernelCost &cost, OpBuilder &builder) {
   ArrayAttr nodes = source.getNodeNames();
   pe::KernelOp::create(builder, source.getLoc(), builder.getStringAttr(name),
                        builder.getStringAttr(kindOf(source)),
@@ -110,7 +128,6 @@ static std::string createKernel(wse::KernelOp source, const KernelCost &cost,
                        builder.getF64FloatAttr(cost.total()),
                        builder.getF64FloatAttr(cost.lowerBound),
                        builder.getStringAttr(cost.bound()));
-  return name;
 }
 
 static void createLaunch(Location loc, pe::RoutineOp routine, StringRef kernel,
@@ -165,7 +182,9 @@ struct ConvertWseToPe final
   LogicalResult convertKernels(ArrayRef<wse::KernelOp> kernels,
                                ProgramBuilder &shared) {
     lower::RoutineSet routines;
-    for (wse::KernelOp op : kernels) {
+    SmallVector<std::string> names = nameKernels(kernels, shared);
+    for (size_t index = 0; index < kernels.size(); ++index) {
+      wse::KernelOp op = kernels[index];
       const Kernel *kernel = findKernel(op);
       if (!kernel)
         return op.emitOpError("has no kernel that runs it");
@@ -177,9 +196,8 @@ struct ConvertWseToPe final
       if (routine != code.getRoutine())
         code.getRoutine().erase();
       auto builder = OpBuilder::atBlockEnd(&shared.program.getBody().front());
-      std::string name =
-          createKernel(op, kernel->cost(op, shared.machine), shared, builder);
-      createLaunch(op.getLoc(), routine, name, streams, builder);
+      createKernel(op, names[index], kernel->cost(op, shared.machine), builder);
+      createLaunch(op.getLoc(), routine, names[index], streams, builder);
     }
     return success();
   }
