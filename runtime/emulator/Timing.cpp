@@ -79,16 +79,18 @@ static double elementCycles(const Machine &machine, const InstructionCode &code,
   const size_t last = code.extents.size() - 1;
   bool halves = true;
   int64_t stride = 1;
+  // Of a product into a register, what is read: its sum may be wider.
+  const bool dot = reduces && code.op == Opcode::Fmac;
   for (const OperandCode *operand : {&code.dst, &code.a, &code.b}) {
-    if (operand->memory() || operand->fabric())
+    if ((operand->memory() || operand->fabric()) &&
+        !(dot && operand == &code.dst))
       halves &= elementSize(operand->type) == 2;
     if (operand->memory())
       stride = std::max<int64_t>(stride, std::abs(operand->strides[last]));
   }
   double rate = contiguousRate(machine, code.op, halves);
   if (reduces)
-    rate = std::min(rate, code.op == Opcode::Fmac ? machine.dot_rate()
-                                                  : machine.reduce_rate());
+    rate = std::min(rate, dot ? machine.dot_rate() : machine.reduce_rate());
   if (halves && stride > 1 && machine.stride_elements() > 0)
     rate = std::min(rate,
                     std::max(1.0, machine.stride_elements() / double(stride)));
@@ -144,6 +146,9 @@ InstructionCost instructionCost(const Machine &machine,
   } else if (nest && extents[last] > 0) {
     overhead = inner / double(extents[last]) * machine.map_overhead();
   }
+  // Where every call pays for itself, the first is not set up besides.
+  if (nest && stepDepth == 0)
+    cost.setup = 0;
   cost.compute = std::max(cost.compute, wordCycles(code));
   cost.perStep = cost.compute + overhead;
   return cost;

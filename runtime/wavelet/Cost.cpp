@@ -118,8 +118,11 @@ private:
     }
     return rate;
   }
+  /// Whether 16-bit rates count. The sum of a product into a register may be
+  /// wider than its factors.
   bool halves() const {
-    return std::all_of(operands.begin(), operands.end(),
+    const bool dot = code.op == Opcode::Fmac && reduces();
+    return std::all_of(operands.begin() + (dot ? 1 : 0), operands.end(),
                        [&](const OperandCode InstructionCode::*operand) {
                          const OperandCode &o = code.*operand;
                          return (!o.memory() && !o.fabric()) ||
@@ -164,6 +167,9 @@ Cost costOf(const program::Machine &machine, const InstructionCode &code,
   } else if (nest && last > 0) {
     cost.overhead = inner / last * machine.map_overhead();
   }
+  // Such a call needs no set-up besides, nor does the first of a nest in SRAM.
+  if (nest && stepDepth == 0)
+    cost.setup = 0;
   if (stepDepth > 0)
     cost.work = std::max(cost.work, pricing.wordsPerElement());
   return cost;
