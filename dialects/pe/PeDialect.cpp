@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/pe/Pe.h"
+#include "dialects/pe/PeMistakes.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -21,6 +22,11 @@ void PeDialect::initialize() {
 #define GET_OP_LIST
 #include "dialects/pe/PeOps.cpp.inc"
       >();
+}
+
+std::optional<Dialect::ParseOpHook>
+PeDialect::getParseOperationHook(StringRef) const {
+  return refuseWord;
 }
 
 Operation *PeDialect::materializeConstant(OpBuilder &builder, Attribute value,

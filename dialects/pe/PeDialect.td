@@ -33,6 +33,10 @@ def Pe_Dialect : Dialect {
   let hasConstantMaterializer = 1;
   let extraClassDeclaration = [{
     void registerAttributes();
+
+    /// Of words that name no op: what was probably meant.
+    std::optional<ParseOpHook>
+    getParseOperationHook(::llvm::StringRef opName) const override;
   }];
 }
 

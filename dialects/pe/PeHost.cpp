@@ -2,6 +2,7 @@
 //
 // Tensors and streams of the host.
 
+#include "dialects/pe/PeMistakes.h"
 #include "dialects/pe/PeSyntax.h"
 #include "mlir/IR/Builders.h"
 
@@ -46,6 +47,10 @@ LogicalResult TensorOp::verify() {
   return success();
 }
 
+static std::string nearestTensor(StringRef wanted, Operation *op) {
+  return nearestSymbol<TensorOp>(wanted, op->getParentOfType<ProgramOp>());
+}
+
 //===----------------------------------------------------------------------===//
 // pe.copy
 //===----------------------------------------------------------------------===//
@@ -66,7 +71,8 @@ LogicalResult CopyOp::verify() {
       SymbolTable::lookupNearestSymbolFrom<TensorOp>(*this, getTensorAttr());
   if (!tensor) // C1
     return emitOpError("copies ")
-           << getTensorAttr() << ", which is not a tensor";
+           << getTensorAttr() << ", which is not a tensor"
+           << nearestTensor(getTensor(), *this);
   bool out = getDirection() == Direction::Out;
   if (out != (tensor.getRole() == Role::Output)) // C1
     return emitOpError(out ? "writes " : "reads ")
@@ -174,7 +180,8 @@ ParseResult SegmentOp::parse(OpAsmParser &parser, OperationState &state) {
   SmallVector<int64_t> strides;
   if (parser.parseSymbolName(tensor) ||
       expressions.parseAccess(properties.offset, strides) ||
-      parser.parseKeyword("over") || expressions.parse(properties.extents) ||
+      expectKeyword(parser, "over", form::kExtents) ||
+      expressions.parse(properties.extents, form::kExtents) ||
       parseLines(parser, expressions, properties) ||
       parseIndex(parser, properties) ||
       parser.parseOptionalAttrDict(state.attributes))
@@ -229,7 +236,8 @@ LogicalResult SegmentOp::verify() {
       SymbolTable::lookupNearestSymbolFrom<TensorOp>(stream, getTensorAttr());
   if (!tensor) // C1
     return emitOpError("streams ")
-           << getTensorAttr() << ", which is not a tensor";
+           << getTensorAttr() << ", which is not a tensor"
+           << nearestTensor(getTensor(), stream);
   bool out = stream.getDirection() == Direction::Out;
   if (out != (tensor.getRole() == Role::Output)) // C1
     return emitOpError(out ? "writes " : "reads ")

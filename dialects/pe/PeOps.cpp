@@ -3,9 +3,10 @@
 // Programs, routes, scalars and classes. Instructions are in PeVector.cpp, the
 // host side in PeHost.cpp.
 
+#include "dialects/pe/PeMistakes.h"
 #include "dialects/pe/PeSyntax.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/SetVector.h"
 
 #include <limits>
 
@@ -68,21 +69,29 @@ static LogicalResult verifyPlace(Operation &op, ProgramOp program) {
   return success();
 }
 
-static LogicalResult verifyLaunch(LaunchOp launch, mlir::SymbolTable &symbols,
-                                  const llvm::StringSet<> &routines) {
+using RoutineNames = llvm::SetVector<StringRef>;
+
+static LogicalResult verifyLaunch(LaunchOp launch, ProgramOp program,
+                                  mlir::SymbolTable &symbols,
+                                  const RoutineNames &routines) {
   if (!routines.contains(launch.getRoutine())) // C1
     return launch.emitOpError("starts routine @")
-           << launch.getRoutine() << ", which no class has";
+           << launch.getRoutine() << ", which no class has"
+           << nearest(launch.getRoutine(),
+                      SmallVector<StringRef>(routines.getArrayRef()));
   if (launch.getKernel() && !symbols.lookup<KernelOp>(*launch.getKernel()))
     return launch.emitOpError("is for kernel @") // C2
-           << *launch.getKernel() << ", which does not exist";
+           << *launch.getKernel() << ", which does not exist"
+           << nearestSymbol<KernelOp>(*launch.getKernel(), program);
   if (!launch.getStreams())
     return success();
   for (Attribute name : launch.getStreamsAttr()) {
     auto symbol = dyn_cast<FlatSymbolRefAttr>(name);
     if (!symbol || !symbols.lookup<StreamOp>(symbol.getValue())) // C2
       return launch.emitOpError("names stream ")
-             << name << ", which does not exist";
+             << name << ", which does not exist"
+             << nearestSymbol<StreamOp>(symbol ? symbol.getValue() : "",
+                                        program);
   }
   return success();
 }
@@ -110,7 +119,7 @@ static LogicalResult verifyCommands(ProgramOp program) {
 
 LogicalResult ProgramOp::verifyRegions() {
   mlir::SymbolTable symbols(*this);
-  llvm::StringSet<> routines;
+  RoutineNames routines;
   for (auto peClass : getOps<ClassOp>())
     for (auto routine : peClass.getOps<RoutineOp>())
       routines.insert(routine.getSymName());
@@ -118,7 +127,7 @@ LogicalResult ProgramOp::verifyRegions() {
     if (failed(verifyPlace(op, *this)))
       return failure();
     auto launch = dyn_cast<LaunchOp>(op);
-    if (launch && failed(verifyLaunch(launch, symbols, routines)))
+    if (launch && failed(verifyLaunch(launch, *this, symbols, routines)))
       return failure();
   }
   return verifyCommands(*this);
@@ -277,7 +286,8 @@ static LogicalResult verifyTask(Operation *op, FlatSymbolRefAttr name,
   if (!task) // C3
     return op->emitOpError("names task ")
            << name << ", which class @" << peClass.getSymName()
-           << " does not have";
+           << " does not have"
+           << nearestSymbol<TaskOp>(name.getValue(), peClass);
   if (activates && task.getKind() != TaskKind::Local) // C3
     return op->emitOpError("activates ")
            << name << ", which is not a local task";
@@ -323,7 +333,8 @@ LogicalResult ClassOp::verifyRegions() {
       if (symbols.lookup<BufferOp>(name.getValue()))
         continue;
       op->emitOpError("uses buffer ") // C2
-          << name << ", which class @" << getSymName() << " does not have";
+          << name << ", which class @" << getSymName() << " does not have"
+          << nearestSymbol<BufferOp>(name.getValue(), *this);
       return WalkResult::interrupt();
     }
     return WalkResult(verifyTasks(op, *this, symbols));

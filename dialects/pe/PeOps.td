@@ -41,7 +41,7 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
     OptionalAttr<I64Attr>:$weight_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `mesh` $mesh `machine` $machine (`command` $command_color^)?
+    $sym_name `mesh` custom<Mesh>($mesh) `machine` $machine (`command` $command_color^)?
     (`model` $model^)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
@@ -141,7 +141,9 @@ def Pe_ScalarOp : Pe_Op<"scalar", [Pure,
   }];
   let arguments = (ins Pe_ScalarKind:$kind, Variadic<Pe_ScalarType>:$inputs);
   let results = (outs Pe_ScalarType:$result);
-  let assemblyFormat = "$kind (`(` $inputs^ `)`)? attr-dict";
+  let assemblyFormat = [{
+    $kind (`(` custom<Inputs>($inputs)^ `)`)? attr-dict
+  }];
   let hasVerifier = 1;
 }
 
@@ -241,7 +243,7 @@ def Pe_VectorOp : Pe_Op<"vector",
     other. `fmac` is dst = fma(a, b, dst), rounded once; a destination stride of
     0 reduces. `select` is dst = a ? b : dst. Comparisons give 1.0 or 0.0.
 
-    `if %guard` runs the instruction only where the scalar is not zero.
+    `where %guard` runs the instruction only where the scalar is not zero.
     `thread n` starts it on microthread n, which runs what it is given in
     order; memory sources are read at once, memory destinations belong to the
     thread until an `await`. `line_buffer` lets a vector run along the inner
@@ -318,7 +320,7 @@ def Pe_ForOp : Pe_Op<"for",
        ["getDefaultDialect", "getAsmBlockArgumentNames"]>]> {
   let summary = "Repeats its body a number of times each PE knows.";
   let description = [{
-    The loop variable counts from 0. `if %guard` leaves the whole loop out where
+    The loop variable counts from 0. `where %guard` leaves the whole loop out where
     the scalar is zero.
 
     (C1) The body has one argument, the loop variable. (C2) The count does not

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/pe/PeSyntax.h"
+#include "dialects/pe/PeMistakes.h"
 #include "mlir/IR/Builders.h"
 
 using namespace mlir;
@@ -12,13 +13,14 @@ namespace wsec::pe {
 //===----------------------------------------------------------------------===//
 
 static ParseResult parseSpan(AsmParser &parser, int64_t &begin, int64_t &end,
-                             int64_t &step) {
+                             int64_t &step, StringRef form) {
   step = 1;
-  if (parser.parseInteger(begin) || parser.parseColon() ||
-      parser.parseInteger(end))
+  if (expectInteger(parser, begin, form) ||
+      expect(parser, parser.parseOptionalColon(), "':'", form) ||
+      expectInteger(parser, end, form))
     return failure();
   if (succeeded(parser.parseOptionalColon()))
-    return parser.parseInteger(step);
+    return expectInteger(parser, step, form);
   return success();
 }
 
@@ -32,9 +34,11 @@ static void printSpan(AsmPrinter &printer, int64_t begin, int64_t end,
 ParseResult parseRect(AsmParser &parser, RectAttr &rect) {
   SMLoc location = parser.getCurrentLocation();
   int64_t x0, x1, xstep, y0, y1, ystep;
-  if (parser.parseLSquare() || parseSpan(parser, x0, x1, xstep) ||
-      parser.parseComma() || parseSpan(parser, y0, y1, ystep) ||
-      parser.parseRSquare())
+  if (expect(parser, parser.parseOptionalLSquare(), "'['", form::kRect) ||
+      parseSpan(parser, x0, x1, xstep, form::kRect) ||
+      expect(parser, parser.parseOptionalComma(), "','", form::kRect) ||
+      parseSpan(parser, y0, y1, ystep, form::kRect) ||
+      expect(parser, parser.parseOptionalRSquare(), "']'", form::kRect))
     return failure();
   rect = parser.getChecked<RectAttr>(location, parser.getContext(), x0, x1,
                                      xstep, y0, y1, ystep);
@@ -73,8 +77,9 @@ ParseResult parseLanes(AsmParser &parser, ArrayAttr &lanes) {
   auto parseLane = [&]() -> ParseResult {
     SMLoc location = parser.getCurrentLocation();
     int64_t row, begin, end, step;
-    if (parser.parseInteger(row) || parser.parseArrow() ||
-        parseSpan(parser, begin, end, step))
+    if (expectInteger(parser, row, form::kLanes) ||
+        expect(parser, parser.parseOptionalArrow(), "'->'", form::kLanes) ||
+        parseSpan(parser, begin, end, step, form::kLanes))
       return failure();
     if (step != 1)
       return parser.emitError(location, "the span of a lane has no step");
@@ -101,20 +106,21 @@ void printLanes(AsmPrinter &printer, Operation *, ArrayAttr lanes) {
   printer << ']';
 }
 
+ParseResult parsePort(AsmParser &parser, Port &port) {
+  return parseCase(parser, port, getMaxEnumValForPort(), "a port");
+}
+
 ParseResult parsePorts(AsmParser &parser, PortsAttr &ports) {
   uint32_t set = 0;
-  auto parsePort = [&]() -> ParseResult {
-    SMLoc location = parser.getCurrentLocation();
-    StringRef keyword;
-    if (parser.parseKeyword(&keyword))
-      return failure();
-    std::optional<Port> port = symbolizePort(keyword);
-    if (!port)
-      return parser.emitError(location, "'") << keyword << "' is not a port";
-    set |= 1u << static_cast<uint32_t>(*port);
-    return success();
-  };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parsePort))
+  if (!startsWith(parser, "["))
+    return expect(parser, failure(), "'['", form::kPorts);
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        Port port;
+        if (parsePort(parser, port))
+          return failure();
+        set |= 1u << static_cast<uint32_t>(port);
+        return success();
+      }))
     return failure();
   ports = PortsAttr::get(parser.getContext(), static_cast<Ports>(set));
   return success();
@@ -132,6 +138,42 @@ void printPorts(AsmPrinter &printer, Operation *, PortsAttr ports) {
 }
 
 //===----------------------------------------------------------------------===//
+// Meshes and scalars
+//===----------------------------------------------------------------------===//
+
+ParseResult parseMesh(AsmParser &parser, DenseI64ArrayAttr &mesh) {
+  if (!startsWith(parser, "["))
+    return expect(parser, failure(), "'['", form::kMesh);
+  SmallVector<int64_t> sides;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+        return expectInteger(parser, sides.emplace_back(), form::kMesh);
+      }))
+    return failure();
+  mesh = DenseI64ArrayAttr::get(parser.getContext(), sides);
+  return success();
+}
+
+void printMesh(AsmPrinter &printer, Operation *, DenseI64ArrayAttr mesh) {
+  printer << '[' << mesh.asArrayRef() << ']';
+}
+
+ParseResult
+parseInputs(OpAsmParser &parser,
+            SmallVectorImpl<OpAsmParser::UnresolvedOperand> &inputs) {
+  return parser.parseCommaSeparatedList([&]() -> ParseResult {
+    OptionalParseResult found =
+        parser.parseOptionalOperand(inputs.emplace_back());
+    return found.has_value()
+               ? *found
+               : expect(parser, failure(), "a scalar", form::kInputs);
+  });
+}
+
+void printInputs(OpAsmPrinter &printer, Operation *, ValueRange inputs) {
+  printer << inputs;
+}
+
+//===----------------------------------------------------------------------===//
 // Switches and copies
 //===----------------------------------------------------------------------===//
 
@@ -140,15 +182,13 @@ ParseResult parsePosition(AsmParser &parser, PositionAttr &position) {
   std::optional<Port> receive;
   Ports transmit = static_cast<Ports>(0);
   if (succeeded(parser.parseOptionalKeyword("from"))) {
-    StringRef keyword;
-    if (parser.parseKeyword(&keyword))
+    Port port;
+    if (parsePort(parser, port))
       return failure();
-    receive = symbolizePort(keyword);
-    if (!receive)
-      return parser.emitError(location, "'") << keyword << "' is not a port";
+    receive = port;
   } else {
     PortsAttr ports;
-    if (parser.parseKeyword("to") || parsePorts(parser, ports))
+    if (expectKeyword(parser, "to", form::kSwitch) || parsePorts(parser, ports))
       return failure();
     transmit = ports.getValue();
   }
@@ -169,6 +209,8 @@ void printPosition(AsmPrinter &printer, PositionAttr position) {
 
 ParseResult parsePositions(AsmParser &parser, ArrayAttr &positions) {
   SmallVector<Attribute> elements;
+  if (!startsWith(parser, "["))
+    return expect(parser, failure(), "'['", form::kSwitch);
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
         PositionAttr position;
         if (parsePosition(parser, position))
@@ -227,7 +269,7 @@ ParseResult ExpressionParser::parseTerm(int64_t &constant,
   OptionalParseResult isOperand = parser.parseOptionalOperand(operand);
   if (!isOperand.has_value()) {
     int64_t value;
-    if (parser.parseInteger(value))
+    if (expectInteger(parser, value, form::kExpression))
       return failure();
     constant += value;
     return success();
@@ -235,7 +277,8 @@ ParseResult ExpressionParser::parseTerm(int64_t &constant,
   if (failed(*isOperand))
     return failure();
   int64_t scale = 1;
-  if (succeeded(parser.parseOptionalStar()) && parser.parseInteger(scale))
+  if (succeeded(parser.parseOptionalStar()) &&
+      expectInteger(parser, scale, form::kExpression))
     return failure();
   numbers.push_back(numberOf(operand, values));
   scales.push_back(scale);
@@ -249,12 +292,16 @@ ParseResult ExpressionParser::parse(AffineAttr &affine) {
     if (parseTerm(constant, numbers, scales))
       return failure();
   } while (succeeded(parser.parseOptionalPlus()));
+  if (startsWith(parser, "-*/"))
+    return expect(parser, failure(), "a '+' or the end", form::kExpression);
   affine = AffineAttr::get(parser.getContext(), constant, numbers, scales);
   return success();
 }
 
-ParseResult ExpressionParser::parse(ArrayAttr &list) {
+ParseResult ExpressionParser::parse(ArrayAttr &list, StringRef form) {
   SmallVector<Attribute> elements;
+  if (!startsWith(parser, "("))
+    return expect(parser, failure(), "'('", form);
   if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Paren, [&] {
         AffineAttr affine;
         if (parse(affine))
@@ -269,39 +316,47 @@ ParseResult ExpressionParser::parse(ArrayAttr &list) {
 
 ParseResult ExpressionParser::parseAccess(AffineAttr &offset,
                                           SmallVectorImpl<int64_t> &strides) {
-  return failure(
-      parser.parseLSquare() || parse(offset) || parser.parseComma() ||
-      parser.parseKeyword("strides") || parser.parseEqual() ||
-      parser.parseCommaSeparatedList(
-          AsmParser::Delimiter::Square,
-          [&] { return parser.parseInteger(strides.emplace_back()); }) ||
-      parser.parseRSquare());
+  constexpr StringRef form = form::kMemory;
+  if (expect(parser, parser.parseOptionalLSquare(), "'['", form) ||
+      parse(offset) ||
+      expect(parser, parser.parseOptionalComma(), "','", form) ||
+      expectKeyword(parser, "strides", form) ||
+      expect(parser, parser.parseOptionalEqual(), "'='", form) ||
+      expect(parser, success(startsWith(parser, "[")), "'['", form))
+    return failure();
+  return failure(parser.parseCommaSeparatedList(
+                     AsmParser::Delimiter::Square,
+                     [&] {
+                       return expectInteger(parser, strides.emplace_back(),
+                                            form);
+                     }) ||
+                 expect(parser, parser.parseOptionalRSquare(), "']'", form));
 }
 
 ParseResult ExpressionParser::parseElement(AffineAttr &offset) {
-  return failure(parser.parseLSquare() || parse(offset) ||
-                 parser.parseRSquare());
+  return failure(
+      expect(parser, parser.parseOptionalLSquare(), "'['", form::kElement) ||
+      parse(offset) ||
+      expect(parser, parser.parseOptionalRSquare(), "']'", form::kElement));
 }
 
 ParseResult ExpressionParser::parseFabricOption(AffineAttr &offset,
                                                 AffineAttr &total,
                                                 unsigned &depth, bool &pair) {
-  StringRef keyword;
-  SMLoc location = parser.getCurrentLocation();
-  if (parser.parseKeyword(&keyword))
-    return failure();
-  if (keyword == "pair") {
+  if (succeeded(parser.parseOptionalKeyword("pair"))) {
     pair = true;
     return success();
   }
-  if (parser.parseEqual())
-    return failure();
-  if (keyword == "depth")
-    return parser.parseInteger(depth);
-  if (keyword == "window")
-    return failure(parse(offset) || parser.parseKeyword("of") || parse(total));
-  return parser.emitError(location,
-                          "expected a type, pair, depth, window or index");
+  auto equal = [&] {
+    return expect(parser, parser.parseOptionalEqual(), "'='", form::kFabric);
+  };
+  if (succeeded(parser.parseOptionalKeyword("depth")))
+    return failure(equal() || parser.parseInteger(depth));
+  if (succeeded(parser.parseOptionalKeyword("window")))
+    return failure(equal() || parse(offset) ||
+                   expectKeyword(parser, "of", form::kWindow) || parse(total));
+  return expect(parser, failure(), "a type, pair, depth, window or index",
+                form::kFabric);
 }
 
 // After `fabric`: (color, f16, pair, depth = 2, window = offset of total)
@@ -310,7 +365,8 @@ ParseResult ExpressionParser::parseFabric(Attribute &operand) {
   unsigned depth = 1;
   bool pair = false;
   Type type;
-  if (parser.parseLParen() || parse(color))
+  if (expect(parser, parser.parseOptionalLParen(), "'('", form::kFabric) ||
+      parse(color))
     return failure();
   while (succeeded(parser.parseOptionalComma())) {
     // `index` would also be a type.
@@ -330,15 +386,18 @@ ParseResult ExpressionParser::parseFabric(Attribute &operand) {
     type = {};
   operand = FabricAttr::get(parser.getContext(), color, depth, offset, total,
                             type, pair, index);
-  return parser.parseRParen();
+  return expect(parser, parser.parseOptionalRParen(), "')'", form::kFabric);
 }
 
 ParseResult ExpressionParser::parse(Attribute &operand) {
   if (succeeded(parser.parseOptionalKeyword("fabric")))
     return parseFabric(operand);
   StringAttr buffer;
-  if (failed(parser.parseOptionalSymbolName(buffer)))
+  if (failed(parser.parseOptionalSymbolName(buffer))) {
+    if (!startsWith(parser, "-0123456789"))
+      return expect(parser, failure(), "an operand", form::kOperand);
     return parser.parseAttribute(operand, parser.getBuilder().getF32Type());
+  }
   AffineAttr offset;
   SmallVector<int64_t> strides;
   if (parseAccess(offset, strides))
@@ -351,7 +410,7 @@ ParseResult ExpressionParser::parse(Attribute &operand) {
 ParseResult ExpressionParser::parseGuard() {
   // Not `if`, which would take the statement of that name on the next line.
   if (failed(parser.parseOptionalKeyword("where")))
-    return success();
+    return refuseOnLine(parser, {"if"}, "a guard is written 'where %x'");
   return parser.parseOperand(guard.emplace_back());
 }
 

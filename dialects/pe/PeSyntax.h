@@ -22,6 +22,22 @@ mlir::ParseResult parseLanes(mlir::AsmParser &parser, mlir::ArrayAttr &lanes);
 void printLanes(mlir::AsmPrinter &printer, mlir::Operation *,
                 mlir::ArrayAttr lanes);
 
+// [4, 2]
+mlir::ParseResult parseMesh(mlir::AsmParser &parser,
+                            mlir::DenseI64ArrayAttr &mesh);
+void printMesh(mlir::AsmPrinter &printer, mlir::Operation *,
+               mlir::DenseI64ArrayAttr mesh);
+
+// %n, %px
+mlir::ParseResult parseInputs(
+    mlir::OpAsmParser &parser,
+    llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &inputs);
+void printInputs(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                 mlir::ValueRange inputs);
+
+// east
+mlir::ParseResult parsePort(mlir::AsmParser &parser, Port &port);
+
 // [east, ramp]
 mlir::ParseResult parsePorts(mlir::AsmParser &parser, PortsAttr &ports);
 void printPorts(mlir::AsmPrinter &printer, mlir::Operation *, PortsAttr ports);
@@ -50,15 +66,16 @@ class ExpressionParser {
 public:
   explicit ExpressionParser(mlir::OpAsmParser &parser) : parser(parser) {}
 
-  mlir::ParseResult parse(AffineAttr &affine);    // %i * 4 + 2
-  mlir::ParseResult parse(mlir::ArrayAttr &list); // (%n, 16)
+  mlir::ParseResult parse(AffineAttr &affine); // %i * 4 + 2
+  /// (%n, 16); the error where there is none says how `form` is written.
+  mlir::ParseResult parse(mlir::ArrayAttr &list, llvm::StringRef form);
   mlir::ParseResult parse(mlir::Attribute &operand);
   /// After the name of a buffer or tensor: [%i, strides = [1, 0]]
   mlir::ParseResult parseAccess(AffineAttr &offset,
                                 llvm::SmallVectorImpl<int64_t> &strides);
   /// After the name of a buffer: [%i]
   mlir::ParseResult parseElement(AffineAttr &offset);
-  /// `if %guard`, when there.
+  /// `where %guard`, when there.
   mlir::ParseResult parseGuard();
   /// Adds values and guard to an op with `values` and `guard` operands.
   mlir::ParseResult resolve(mlir::OperationState &state);

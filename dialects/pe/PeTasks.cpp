@@ -2,6 +2,7 @@
 //
 // Tasks, filters, and the scalar code of programs launched by remote calls.
 
+#include "dialects/pe/PeMistakes.h"
 #include "dialects/pe/PeSyntax.h"
 #include "mlir/IR/Builders.h"
 
@@ -23,16 +24,12 @@ ParseResult FilterOp::parse(OpAsmParser &parser, OperationState &state) {
   ExpressionParser expressions(parser);
   auto &properties = state.getOrAddProperties<Properties>();
   int64_t color;
-  StringRef keyword;
-  SMLoc location;
-  if (parser.parseInteger(color) || parser.getCurrentLocation(&location) ||
-      parser.parseKeyword(&keyword))
+  FilterKind kind;
+  if (parser.parseInteger(color) ||
+      parseCase(parser, kind, getMaxEnumValForFilterKind(), "a filter"))
     return failure();
-  std::optional<FilterKind> kind = symbolizeFilterKind(keyword);
-  if (!kind)
-    return parser.emitError(location, "'") << keyword << "' is not a filter";
   properties.color = parser.getBuilder().getI64IntegerAttr(color);
-  properties.kind = FilterKindAttr::get(parser.getContext(), *kind);
+  properties.kind = FilterKindAttr::get(parser.getContext(), kind);
   if (expressions.parse(properties.min) || parser.parseKeyword("to") ||
       expressions.parse(properties.max))
     return failure();
@@ -83,17 +80,14 @@ static ParseResult resolveLocal(OpAsmParser &parser, OperationState &state,
 ParseResult ComputeOp::parse(OpAsmParser &parser, OperationState &state) {
   ExpressionParser expressions(parser);
   auto &properties = state.getOrAddProperties<Properties>();
-  StringRef keyword;
-  SMLoc location = parser.getCurrentLocation();
-  if (parser.parseKeyword(&keyword))
+  ScalarKind kind;
+  if (parseCase(parser, kind, getMaxEnumValForScalarKind(),
+                "a scalar function"))
     return failure();
-  std::optional<ScalarKind> kind = symbolizeScalarKind(keyword);
-  if (!kind)
-    return parser.emitError(location, "'")
-           << keyword << "' is not a scalar function";
-  properties.kind = ScalarKindAttr::get(parser.getContext(), *kind);
+  properties.kind = ScalarKindAttr::get(parser.getContext(), kind);
   properties.inputs = parser.getBuilder().getArrayAttr({});
-  if (inputCount(*kind) > 0 && expressions.parse(properties.inputs))
+  if (inputCount(kind) > 0 &&
+      expressions.parse(properties.inputs, form::kInputs))
     return failure();
   return resolveLocal(parser, state, expressions);
 }
@@ -235,18 +229,15 @@ static ParseResult parseCommands(OpAsmParser &parser,
                                  DenseI32ArrayAttr &commands) {
   SmallVector<int32_t> list;
   auto parseCommand = [&]() -> ParseResult {
-    SMLoc location = parser.getCurrentLocation();
-    StringRef keyword;
-    if (parser.parseKeyword(&keyword))
+    SwitchCommand command;
+    if (parseCase(parser, command, getMaxEnumValForSwitchCommand(),
+                  "a switch command"))
       return failure();
-    std::optional<SwitchCommand> command = symbolizeSwitchCommand(keyword);
-    if (!command)
-      return parser.emitError(location, "'")
-             << keyword << "' is not a switch command";
-    list.push_back(static_cast<int32_t>(*command));
+    list.push_back(static_cast<int32_t>(command));
     return success();
   };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+  if (expect(parser, success(startsWith(parser, "[")), "'['", form::kControl) ||
+      parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
                                      parseCommand))
     return failure();
   commands = parser.getBuilder().getDenseI32ArrayAttr(list);
@@ -257,8 +248,10 @@ static ParseResult parseCommands(OpAsmParser &parser,
 ParseResult ControlOp::parse(OpAsmParser &parser, OperationState &state) {
   ExpressionParser expressions(parser);
   auto &properties = state.getOrAddProperties<Properties>();
-  if (parser.parseKeyword("fabric") || parser.parseLParen() ||
-      expressions.parse(properties.color) || parser.parseRParen() ||
+  if (expectKeyword(parser, "fabric", form::kControl) ||
+      expect(parser, parser.parseOptionalLParen(), "'('", form::kControl) ||
+      expressions.parse(properties.color) ||
+      expect(parser, parser.parseOptionalRParen(), "')'", form::kControl) ||
       parseCommands(parser, properties.commands))
     return failure();
   if (succeeded(parser.parseOptionalKeyword("task"))) {
@@ -331,16 +324,14 @@ LogicalResult ClockOp::verify() {
 ParseResult SetRouteOp::parse(OpAsmParser &parser, OperationState &state) {
   ExpressionParser expressions(parser);
   auto &properties = state.getOrAddProperties<Properties>();
-  StringRef keyword;
-  SMLoc location;
-  if (expressions.parse(properties.color) || parser.parseKeyword("from") ||
-      parser.getCurrentLocation(&location) || parser.parseKeyword(&keyword))
+  constexpr StringRef form = "a rule is written 'set_route 3 from ramp to "
+                             "[east]'";
+  Port receive;
+  if (expressions.parse(properties.color) ||
+      expectKeyword(parser, "from", form) || parsePort(parser, receive))
     return failure();
-  std::optional<Port> receive = symbolizePort(keyword);
-  if (!receive)
-    return parser.emitError(location, "'") << keyword << "' is not a port";
-  properties.receive = PortAttr::get(parser.getContext(), *receive);
-  return failure(parser.parseKeyword("to") ||
+  properties.receive = PortAttr::get(parser.getContext(), receive);
+  return failure(expectKeyword(parser, "to", form) ||
                  parsePorts(parser, properties.transmit) ||
                  parser.parseOptionalAttrDict(state.attributes) ||
                  expressions.resolve(state));

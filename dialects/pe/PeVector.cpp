@@ -2,6 +2,7 @@
 //
 // Instructions, loops and waits.
 
+#include "dialects/pe/PeMistakes.h"
 #include "dialects/pe/PeSyntax.h"
 #include "mlir/IR/Builders.h"
 
@@ -117,28 +118,30 @@ static ParseResult parseIssue(OpAsmParser &parser,
   Builder &builder = parser.getBuilder();
   if (succeeded(parser.parseOptionalKeyword("thread"))) {
     int64_t thread;
-    if (parser.parseInteger(thread))
+    if (expectInteger(parser, thread, form::kIssue))
       return failure();
     properties.thread = builder.getI64IntegerAttr(thread);
   }
   if (succeeded(parser.parseOptionalKeyword("then"))) {
-    SMLoc location = parser.getCurrentLocation();
     if (parseTask(parser, "activate", properties.activate) ||
         parseTask(parser, "unblock", properties.unblock))
       return failure();
     if (!properties.activate && !properties.unblock)
-      return parser.emitError(location, "expected 'activate' or 'unblock'");
+      return expect(parser, failure(), "'activate' or 'unblock'", form::kIssue);
   }
   if (succeeded(parser.parseOptionalKeyword("advance")))
     properties.advance = builder.getUnitAttr();
   if (succeeded(parser.parseOptionalKeyword("on_control"))) {
-    if (parser.parseKeyword("end"))
+    if (expectKeyword(parser, "end", form::kIssue))
       return failure();
     properties.end_on_control = builder.getUnitAttr();
   }
   if (succeeded(parser.parseOptionalKeyword("line_buffer")))
     properties.line_buffer = builder.getUnitAttr();
-  return success();
+  return refuseOnLine(parser,
+                      {"where", "thread", "then", "activate", "unblock",
+                       "advance", "on_control", "async"},
+                      form::kIssue);
 }
 
 static void printIssue(OpAsmPrinter &printer, VectorOp op) {
@@ -163,22 +166,20 @@ static void printIssue(OpAsmPrinter &printer, VectorOp op) {
 ParseResult VectorOp::parse(OpAsmParser &parser, OperationState &state) {
   ExpressionParser expressions(parser);
   auto &properties = state.getOrAddProperties<Properties>();
-  StringRef keyword;
-  SMLoc location = parser.getCurrentLocation();
-  if (parser.parseKeyword(&keyword))
+  Opcode opcode;
+  if (parseCase(parser, opcode, getMaxEnumValForOpcode(),
+                "a vector instruction"))
     return failure();
-  std::optional<Opcode> opcode = symbolizeOpcode(keyword);
-  if (!opcode)
-    return parser.emitError(location, "'")
-           << keyword << "' is not a vector instruction";
-  properties.opcode = OpcodeAttr::get(parser.getContext(), *opcode);
+  properties.opcode = OpcodeAttr::get(parser.getContext(), opcode);
 
-  if (expressions.parse(properties.dst) || parser.parseEqual() ||
+  if (expressions.parse(properties.dst) ||
+      expect(parser, parser.parseOptionalEqual(), "'='", form::kVector) ||
       expressions.parse(properties.a))
     return failure();
   if (succeeded(parser.parseOptionalComma()) && expressions.parse(properties.b))
     return failure();
-  if (parser.parseKeyword("over") || expressions.parse(properties.extents) ||
+  if (expectKeyword(parser, "over", form::kExtents) ||
+      expressions.parse(properties.extents, form::kExtents) ||
       expressions.parseGuard() || parseIssue(parser, properties))
     return failure();
   properties.operandSegmentSizes = {int(expressions.values.size()),
@@ -351,7 +352,8 @@ ParseResult ForOp::parse(OpAsmParser &parser, OperationState &state) {
   auto &properties = state.getOrAddProperties<Properties>();
   OpAsmParser::Argument variable;
   variable.type = ScalarType::get(parser.getContext());
-  if (parser.parseArgument(variable) || parser.parseLess() ||
+  if (parser.parseArgument(variable) ||
+      expect(parser, parser.parseOptionalLess(), "'<'", form::kLoop) ||
       expressions.parse(properties.count) || expressions.parseGuard())
     return failure();
   properties.operandSegmentSizes = {int(expressions.values.size()),
