@@ -39,26 +39,43 @@ public:
     if (peClass.routines())
       for (const program::Routine *routine : *peClass.routines())
         within(routine->id(), [&] { proveRoutine(*routine); });
-    std::set<std::string> seen;
+    std::set<std::vector<int64_t>> seen;
     for (const program::Launch *launch : *program.launches())
-      if (seen.insert(signatureOf(program, *launch)).second)
-        within(launch->routine(), [&] {
-          auto found = routines.find(launch->routine());
-          if (found == routines.end())
-            throw NotUnderstood{"no PE has it"};
-          const auto &[routine, handovers] = found->second;
-          checkLaunchWords(program, *launch, routine, handovers, scalars);
-        });
+      within(launch->routine(), [&] {
+        auto found = routines.find(launch->routine());
+        if (found == routines.end())
+          throw NotUnderstood{"no PE has it"};
+        const Proven &proven = *found->second;
+        std::vector<int64_t> signature = signatureOf(program, *launch);
+        signature.push_back(proven.number);
+        if (seen.insert(std::move(signature)).second)
+          checkLaunchWords(program, *launch, proven.routine, proven.handovers,
+                           scalars);
+      });
   }
 
 private:
+  /// What routines that do the same to the fabric have in common.
+  struct Proven {
+    int64_t number = 0;
+    FabricRoutine routine;
+    Handovers handovers;
+    std::vector<uint16_t> ranks;
+  };
+
   void proveRoutine(const program::Routine &source) {
     FabricRoutine routine = readRoutine(source, scalars);
-    Handovers handovers = findHandovers(program, routine, scalars, routes);
-    alignColumns(routine, scalars, handovers);
-    std::vector<uint16_t> ranks = rankPhases(routine, handovers, scalars);
-    proof.ranks.insert(proof.ranks.end(), ranks.begin(), ranks.end());
-    routines[source.id()] = {std::move(routine), std::move(handovers)};
+    auto [at, isNew] = proven.try_emplace(signatureOf(routine));
+    Proven &here = at->second;
+    if (isNew) {
+      here.number = int64_t(proven.size());
+      here.handovers = findHandovers(program, routine, scalars, routes);
+      alignColumns(routine, scalars, here.handovers);
+      here.ranks = rankPhases(routine, here.handovers, scalars);
+      here.routine = std::move(routine);
+    }
+    proof.ranks.insert(proof.ranks.end(), here.ranks.begin(), here.ranks.end());
+    routines[source.id()] = &here;
   }
 
   template <typename Body>
@@ -76,7 +93,8 @@ private:
   const program::PEClass &peClass;
   AxisScalars scalars;
   RouteTable routes;
-  std::map<uint32_t, std::pair<FabricRoutine, Handovers>> routines;
+  std::map<std::vector<int64_t>, Proven> proven; ///< by signature
+  std::map<uint32_t, const Proven *> routines;   ///< by id
 };
 
 } // namespace

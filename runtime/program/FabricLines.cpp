@@ -3,7 +3,7 @@
 #include "runtime/program/Ports.h"
 
 #include <algorithm>
-#include <optional>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 
@@ -30,36 +30,21 @@ struct Cell {
   bool routed = false;
   Port receive = Port::Ramp;
   unsigned transmit = 0;
-  const std::vector<Use> *sends = nullptr, *receives = nullptr;
+  uint32_t sends = 0, receives = 0; ///< numbers of lists of uses
   bool fed = false;
 
   bool transmits(Port port) const { return transmit >> unsigned(port) & 1; }
 };
 
-/// Positions of an axis in classes: those that agree in every key.
-struct Classes {
-  std::vector<size_t> of;
-  std::vector<int64_t> representative;
+using Uses = std::vector<Use>;
 
-  explicit Classes(const std::vector<std::vector<int64_t>> &keys) {
-    std::map<std::vector<int64_t>, size_t> numbers;
-    for (size_t i = 0; i < keys.size(); ++i) {
-      auto [at, isNew] = numbers.try_emplace(keys[i], numbers.size());
-      if (isNew)
-        representative.push_back(int64_t(i));
-      of.push_back(at->second);
-    }
-  }
+/// How what one PE sends meets what another receives.
+struct Pairing {
+  std::vector<Portion> portions;
+  bool fromMicrothreads = false; ///< some words
+  bool relays = false;           ///< some of those to main threads
+  unsigned recorded = 0;         ///< ways, as bits
 };
-
-bool inRange(int64_t position, int64_t begin, int64_t end, int64_t step) {
-  return position >= begin && position < end && (position - begin) % step == 0;
-}
-bool along(const program::Rect &rect, Axis axis, int64_t position) {
-  return axis == Axis::X
-             ? inRange(position, rect.x0(), rect.x1(), rect.xstep())
-             : inRange(position, rect.y0(), rect.y1(), rect.ystep());
-}
 
 /// One color in one routine, as far as it goes along one axis: the rules of a
 /// color may belong to several streams that have no PE in common.
@@ -71,6 +56,7 @@ public:
       : program(program), routine(routine), scalars(scalars),
         routes(routes.of(color, axis)), color(color), steps(scalars.steps),
         result(result), axis(axis), cross(axis == Axis::X ? Axis::Y : Axis::X) {
+    numberOf(Uses());
   }
 
   void follow();
@@ -78,7 +64,7 @@ public:
   /// Whether the operand may be of the color, in some PE.
   bool mayUse(const FabricOp &op, const program::Operand &operand) const {
     for (Axis each : {Axis::X, Axis::Y}) {
-      std::vector<bool> where = feasible(op, operand, each);
+      const std::vector<bool> &where = feasible(op, operand, each);
       if (std::find(where.begin(), where.end(), true) == where.end())
         return false;
     }
@@ -96,25 +82,35 @@ private:
   void collectOps();
   void collectOp(size_t index, const program::Operand &operand,
                  std::vector<size_t> &list);
-  std::vector<bool> feasible(const FabricOp &op,
-                             const program::Operand &operand, Axis which) const;
+  const std::vector<bool> &feasible(const FabricOp &op,
+                                    const program::Operand &operand,
+                                    Axis which) const;
+  std::vector<bool> findFeasible(const FabricOp &op,
+                                 const program::Operand &operand,
+                                 Axis which) const;
+  const OperandReach &reachOf(const FabricOp &op,
+                              const program::Operand &operand);
   bool concerns(const FabricOp &op, const program::Operand &operand);
-  void markLines(const FabricOp &op, const program::Operand &operand);
+  std::vector<bool> linesOf(const FabricOp &op,
+                            const program::Operand &operand) const;
   bool isExit(const program::RouteRule &rule) const;
-  Classes classify(Axis axis, bool withRules) const;
+  AxisKinds classify(Axis which) const;
+  void makeCells();
   void followLine(int64_t across);
-  std::vector<Cell> cellsOf(int64_t across);
-  void setRoutes(std::vector<Cell> &cells, int64_t across) const;
-  const std::vector<Use> &uses(bool sends, int64_t position, int64_t across);
-  void followSource(std::vector<Cell> &cells, size_t source, int64_t across);
-  void followPort(std::vector<Cell> &cells, size_t source, Port port,
-                  std::vector<size_t> &receivers);
-  void enterFromHost(std::vector<Cell> &cells, int64_t across);
-  const std::vector<Portion> &pair(const Cell &from, const Cell &to);
-  void record(const std::vector<Portion> &portions, const Cell &from,
-              const Cell &to, bool link, Port direction);
-  void agree(const std::vector<Portion> &some,
-             const std::vector<Portion> &others);
+  void fillCells(int64_t across);
+  void setRoutes(int64_t across);
+  uint32_t usesAt(bool sends, uint64_t key, int64_t position, int64_t across);
+  Uses findUses(bool sends, int64_t x, int64_t y) const;
+  uint32_t numberOf(Uses uses);
+  void followSource(size_t source, int64_t across);
+  void followPort(size_t source, Port port, std::vector<size_t> &receivers);
+  void enterFromHost(int64_t across);
+  Pairing &pairing(const Cell &from, const Cell &to);
+  Pairing pair(const Uses &sends, const Uses &takes);
+  void record(Pairing &pairing, const Cell &from, const Cell &to, bool link,
+              Port direction);
+  void relay(const Pairing &pairing, const Cell &cell, int64_t across);
+  void agree(const Pairing &some, const Pairing &others);
 
   int64_t xOf(int64_t position, int64_t across) const {
     return axis == Axis::X ? position : across;
@@ -133,7 +129,7 @@ private:
   const program::Program &program;
   const FabricRoutine &routine;
   const AxisScalars &scalars;
-  const ColorRules &routes;
+  ColorRules &routes;
   int64_t color;
   int64_t &steps;
   Handovers &result;
@@ -141,31 +137,36 @@ private:
   Axis axis, cross;
   std::vector<size_t> senders, receivers;
   std::set<int> atoms;
-  std::set<int> pinned; ///< f of guards y == f(x)
-  std::map<std::pair<const program::Operand *, std::vector<int>>, bool>
-      concerned; ///< the same in each turn of a loop
-  /// Lines in which an op may use the color.
+  std::set<int> sizeAtoms; ///< those that numbers of words depend on
+  std::set<int> pinned;    ///< f of guards y == f(x)
+  std::map<std::pair<const program::Operand *, std::vector<int>>,
+           const OperandReach *>
+      reached; ///< the same in each turn of a loop
+  /// Lines in which an op may use the color: all of `merged`.
   std::vector<bool> lines;
-  std::set<std::vector<Use>> distinct; ///< what `known` refers to
-  using Uses = const std::vector<Use> *;
-  std::map<std::pair<Uses, Uses>, std::vector<Portion>> paired;
-  std::set<std::tuple<Uses, Uses, bool, Port>> recorded;
-  std::optional<Classes> lineClasses, acrossClasses, useAlong, useAcross;
-  std::unordered_map<uint64_t, Uses> known;
+  std::set<const OperandReach *> merged;
+  std::vector<Cell> cells; ///< of the line that is followed
+  std::vector<size_t> hear;
+  std::map<Uses, uint32_t> numbers;
+  std::vector<const Uses *> usesOf; ///< by number
+  std::unordered_map<uint64_t, Pairing> pairings;
+  std::set<std::tuple<const Pairing *, uint32_t, uint32_t>> relayed;
+  AxisKinds lineKinds, acrossKinds;
+  const AxisKinds *useAlong = nullptr, *useAcross = nullptr;
+  const AxisKinds *sizeAlong = nullptr, *sizeAcross = nullptr;
+  static constexpr uint32_t unknown = ~0u;
+  /// The numbers of uses by kind along; by direction and key.
+  std::map<uint64_t, std::vector<uint32_t>> known[2];
+  struct Row {
+    uint64_t key = 0;
+    std::vector<uint32_t> *numbers = nullptr;
+  } last[2];                               ///< of `known`
+  std::vector<std::vector<int64_t>> heads; ///< by `pinned` and x: y == f(x)
 };
-
-/// Numbers positions by the rules they lie in.
-std::vector<size_t> kindsOf(const std::vector<std::vector<size_t>> &rulesAt) {
-  std::map<std::vector<size_t>, size_t> numbers;
-  std::vector<size_t> kinds;
-  for (const std::vector<size_t> &here : rulesAt)
-    kinds.push_back(numbers.try_emplace(here, numbers.size()).first->second);
-  return kinds;
-}
 
 } // namespace
 
-const ColorRules &RouteTable::of(int64_t color, Axis axis) {
+ColorRules &RouteTable::of(int64_t color, Axis axis) {
   auto [at, isNew] = known.try_emplace({color, int(axis)});
   if (isNew)
     sort(at->second, color, axis);
@@ -189,21 +190,49 @@ void RouteTable::sort(ColorRules &rules, int64_t color, Axis axis) const {
     bool row = !(ports & northSouth);
     (row == (axis == Axis::X) ? rules.mine : rules.foreign).push_back(rule);
   }
-  std::vector<std::vector<size_t>> atX(size_t(program.machine()->width()));
-  std::vector<std::vector<size_t>> atY(size_t(program.machine()->height()));
-  size_t number = 0;
+  if (rules.mine.empty() && !rules.foreign.empty())
+    return; // nothing to follow
+  rules.kindOfX = kindsOf(rules, Axis::X);
+  rules.kindOfY = kindsOf(rules, Axis::Y);
+  Axis cross = axis == Axis::X ? Axis::Y : Axis::X;
+  rules.met.resize(
+      (cross == Axis::X ? rules.kindOfX : rules.kindOfY).of.size());
+  uint32_t number = 0;
   for (const auto *list : {&rules.mine, &rules.foreign})
     for (const program::RouteRule *rule : *list) {
-      const program::Rect &rect = *rule->rect();
-      for (int x = rect.x0(); x < rect.x1(); x += rect.xstep(), ++steps)
-        atX[size_t(x)].push_back(number);
-      for (int y = rect.y0(); y < rect.y1(); y += rect.ystep(), ++steps)
-        atY[size_t(y)].push_back(number);
+      Span span = spanOf(*rule->rect(), cross);
+      for (int i = span.begin; i < span.end; i += span.step, ++steps)
+        rules.met[size_t(i)].push_back(number);
       ++number;
     }
-  rules.kindOfX = kindsOf(atX);
-  rules.kindOfY = kindsOf(atY);
-  rules.met = std::move(axis == Axis::X ? atY : atX);
+}
+
+/// Positions of an axis have the same settings if the rules they lie in set the
+/// same on the same stretches of the other axis.
+AxisKinds RouteTable::kindsOf(const ColorRules &rules, Axis which) const {
+  const program::Machine &machine = *program.machine();
+  std::vector<std::u32string> settings(
+      size_t(which == Axis::X ? machine.width() : machine.height()));
+  std::map<std::tuple<int, int, int, int>, char32_t> numbers;
+  auto add = [&](const program::RouteRule &rule, int setting) {
+    Span across = spanOf(*rule.rect(), which == Axis::X ? Axis::Y : Axis::X);
+    char32_t number =
+        numbers
+            .try_emplace({across.begin, across.end, across.step, setting},
+                         char32_t(numbers.size()))
+            .first->second;
+    Span span = spanOf(*rule.rect(), which);
+    for (int i = span.begin; i < span.end; i += span.step, ++steps)
+      settings[size_t(i)].push_back(number);
+  };
+  for (const program::RouteRule *rule : rules.mine)
+    add(*rule, rule->transmit() << 8 | int(rule->receive()));
+  for (const program::RouteRule *rule : rules.foreign)
+    add(*rule, -1);
+  for (std::u32string &here : settings)
+    std::sort(here.begin(), here.end());
+  return kindsBy(settings.size(),
+                 [&](size_t i) { return std::u32string_view(settings[i]); });
 }
 
 bool Handover::operator<(const Handover &other) const {
@@ -226,29 +255,57 @@ static void conjunctsOf(const program::PEClass &peClass, int node,
 
 /// Positions on one axis where the op may run and name the color; too many
 /// rather than too few.
-std::vector<bool> ColorLines::feasible(const FabricOp &op,
-                                       const program::Operand &operand,
-                                       Axis which) const {
+std::vector<bool> ColorLines::findFeasible(const FabricOp &op,
+                                           const program::Operand &operand,
+                                           Axis which) const {
   std::vector<int> conditions;
   for (int guard : op.guards)
     conjunctsOf(*program.classes()->Get(0), guard, conditions);
+  std::erase_if(conditions,
+                [&](int node) { return scalars.axes(node) & ~which; });
   std::set<int> named;
   scalars.atoms(*operand.color(), named);
   bool tellsColor = std::all_of(named.begin(), named.end(), [&](int node) {
     return scalars.axes(node) == which;
   });
-  std::vector<bool> result(size_t(lengthOf(which)), true);
-  for (size_t i = 0; i < result.size(); ++i) {
-    int64_t x = which == Axis::X ? int64_t(i) : 0;
-    int64_t y = which == Axis::X ? 0 : int64_t(i);
-    for (int node : conditions)
-      if (!(scalars.axes(node) & ~which) && scalars.value(node, x, y) == 0)
-        result[i] = false;
-    if (tellsColor && scalars.value(*operand.color(), x, y) != color)
-      result[i] = false;
-  }
+  if (tellsColor)
+    named.insert(conditions.begin(), conditions.end());
+  else
+    named = {conditions.begin(), conditions.end()};
+  const AxisKinds &kinds = scalars.kinds(named, which);
+  auto mayRun = [&](int64_t i) {
+    int64_t x = which == Axis::X ? i : 0, y = which == Axis::X ? 0 : i;
+    return std::all_of(
+               conditions.begin(), conditions.end(),
+               [&](int node) { return scalars.value(node, x, y) != 0; }) &&
+           (!tellsColor || scalars.value(*operand.color(), x, y) == color);
+  };
+  std::vector<bool> ofKind(kinds.count()), result(kinds.of.size());
+  for (size_t kind = 0; kind < kinds.count(); ++kind)
+    ofKind[kind] = mayRun(kinds.representative[kind]);
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i] = ofKind[kinds.of[i]];
   steps += int64_t(result.size());
   return result;
+}
+
+/// What decides where an operand may be of a color.
+std::vector<int64_t>
+signatureOf(const FabricOp &op, const program::Operand &operand, int64_t what) {
+  std::vector<int64_t> signature{what};
+  sign(operand.color(), signature);
+  signature.insert(signature.end(), op.guards.begin(), op.guards.end());
+  return signature;
+}
+
+const std::vector<bool> &ColorLines::feasible(const FabricOp &op,
+                                              const program::Operand &operand,
+                                              Axis which) const {
+  auto [at, isNew] =
+      routes.feasible.try_emplace(signatureOf(op, operand, int(which)));
+  if (isNew)
+    at->second = findFeasible(op, operand, which);
+  return at->second;
 }
 
 /// Whether all that the rule does is to send words off the mesh.
@@ -261,8 +318,8 @@ bool ColorLines::isExit(const program::RouteRule &rule) const {
 /// Whether the op may run in a PE with a rule of this axis, and there is more
 /// to it than words that leave the mesh.
 bool ColorLines::concerns(const FabricOp &op, const program::Operand &operand) {
-  std::vector<bool> xs = feasible(op, operand, Axis::X);
-  std::vector<bool> ys = feasible(op, operand, Axis::Y);
+  const std::vector<bool> &xs = feasible(op, operand, Axis::X);
+  const std::vector<bool> &ys = feasible(op, operand, Axis::Y);
   int row = -1;
   for (int guard : op.guards)
     row = std::max(row, scalars.pinnedRow(guard));
@@ -280,7 +337,8 @@ bool ColorLines::concerns(const FabricOp &op, const program::Operand &operand) {
       end = std::min<int64_t>(end, lengthOf(Axis::X) - 1);
     for (int64_t x = rect.x0(); x < end; x += rect.xstep(), ++steps)
       if (xs[size_t(x)] &&
-          (row < 0 || along(rect, Axis::Y, scalars.along(row, Axis::X, x))))
+          (row < 0 ||
+           spanOf(rect, Axis::Y).has(scalars.along(row, Axis::X, x))))
         return true;
     return false;
   };
@@ -288,39 +346,49 @@ bool ColorLines::concerns(const FabricOp &op, const program::Operand &operand) {
                      [&](const auto *rule) { return reaches(*rule); });
 }
 
-/// Marks the lines across which the op may run.
-void ColorLines::markLines(const FabricOp &op,
-                           const program::Operand &operand) {
+/// The lines across which the op may run.
+std::vector<bool> ColorLines::linesOf(const FabricOp &op,
+                                      const program::Operand &operand) const {
   std::vector<bool> across = feasible(op, operand, cross);
   if (cross == Axis::Y)
     for (int guard : op.guards)
       if (int row = scalars.pinnedRow(guard); row >= 0) {
-        std::vector<bool> heads(across.size(), false);
-        for (int64_t x = 0; x < lengthOf(Axis::X); ++x)
-          if (int64_t y = scalars.along(row, Axis::X, x);
-              y >= 0 && y < lengthOf(Axis::Y))
-            heads[size_t(y)] = true;
+        const std::vector<bool> &heads = scalars.headRows(row);
         for (size_t i = 0; i < across.size(); ++i)
           across[i] = across[i] && heads[i];
       }
-  lines.resize(across.size());
-  for (size_t i = 0; i < across.size(); ++i)
-    lines[i] = lines[i] || across[i];
+  return across;
+}
+
+const OperandReach &ColorLines::reachOf(const FabricOp &op,
+                                        const program::Operand &operand) {
+  auto [known, isNewHere] = reached.try_emplace({&operand, op.guards});
+  if (!isNewHere)
+    return *known->second;
+  auto [at, isNew] =
+      routes.reach.try_emplace(signatureOf(op, operand, &operand == op.out));
+  known->second = &at->second;
+  if (!isNew)
+    return at->second;
+  bool shared = !routes.foreign.empty();
+  for (const program::RouteRule *rule : routes.mine)
+    shared |= isExit(*rule);
+  if (!shared || concerns(op, operand))
+    at->second = {true, linesOf(op, operand)};
+  return at->second;
 }
 
 void ColorLines::collectOp(size_t index, const program::Operand &operand,
                            std::vector<size_t> &list) {
   const FabricOp &op = routine.ops[index];
-  bool shared = !routes.foreign.empty();
-  for (const program::RouteRule *rule : routes.mine)
-    shared |= isExit(*rule);
-  auto [at, isNew] = concerned.try_emplace({&operand, op.guards}, false);
-  if (isNew && (!shared || concerns(op, operand))) {
-    at->second = true;
-    markLines(op, operand);
-  }
-  if (!at->second)
+  const OperandReach &reach = reachOf(op, operand);
+  if (!reach.anywhere)
     return;
+  if (merged.insert(&reach).second) {
+    lines.resize(reach.lines.size());
+    for (size_t i = 0; i < lines.size(); ++i)
+      lines[i] = lines[i] || reach.lines[i];
+  }
   list.push_back(index);
   for (int guard : op.guards)
     if (int row = scalars.pinnedRow(guard); row >= 0)
@@ -331,7 +399,7 @@ void ColorLines::collectOp(size_t index, const program::Operand &operand,
     scalars.atoms(*loop.count, atoms);
   scalars.atoms(*operand.color(), atoms);
   for (const program::Affine *size : sizesOf(op, operand))
-    scalars.atoms(*size, atoms);
+    scalars.atoms(*size, sizeAtoms);
 }
 
 /// The ops that may use the color, and the scalars they depend on.
@@ -348,80 +416,93 @@ void ColorLines::collectOps() {
     give("is used in too many kinds of rows");
   for (int row : pinned)
     scalars.atoms(row, atoms);
+  atoms.insert(sizeAtoms.begin(), sizeAtoms.end());
 }
 
-Classes ColorLines::classify(Axis which, bool withRules) const {
-  std::vector<std::vector<int64_t>> keys(size_t(lengthOf(which)));
-  std::set<int64_t> pinnedRows; // each is a class of its own
-  for (int row : pinned)
-    for (int64_t x = 0; x < lengthOf(Axis::X); ++x)
-      pinnedRows.insert(scalars.along(row, Axis::X, x));
-  for (size_t i = 0; i < keys.size(); ++i) {
-    for (int atom : atoms)
-      if (scalars.axes(atom) == which)
-        keys[i].push_back(scalars.along(atom, which, int64_t(i)));
-    if (!withRules)
-      continue;
-    keys[i].push_back(
-        int64_t((which == Axis::X ? routes.kindOfX : routes.kindOfY)[i]));
-    if (which == Axis::Y && pinnedRows.count(int64_t(i)))
-      keys[i].push_back(int64_t(i));
-  }
-  steps += int64_t(keys.size());
-  return Classes(keys);
+/// Positions that agree in settings and in all scalars that matter.
+AxisKinds ColorLines::classify(Axis which) const {
+  AxisKinds kinds =
+      bothKinds(scalars.kinds(atoms, which),
+                which == Axis::X ? routes.kindOfX : routes.kindOfY);
+  if (which == Axis::Y)
+    for (int row : pinned) {
+      const std::vector<bool> &heads = scalars.headRows(row);
+      // Each is a kind of its own.
+      kinds = bothKinds(kinds, kindsBy(heads.size(), [&](size_t i) {
+                          return heads[i] ? int64_t(i) : -1;
+                        }));
+    }
+  steps += int64_t(kinds.of.size());
+  return kinds;
 }
 
 void ColorLines::follow() {
   if (!routes.problem.empty())
     give(routes.problem);
+  if (routes.mine.empty() && !routes.foreign.empty())
+    return;
   collectOps();
   if (senders.empty() && receivers.empty())
     return;
-  lineClasses.emplace(classify(axis, true));
-  useAlong.emplace(classify(axis, false));
-  useAcross.emplace(classify(cross, false));
-  acrossClasses.emplace(classify(cross, true));
-  const Classes &classes = *acrossClasses;
-  std::set<size_t> followed;
+  lineKinds = classify(axis);
+  acrossKinds = classify(cross);
+  useAlong = &scalars.kinds(atoms, axis);
+  useAcross = &scalars.kinds(atoms, cross);
+  sizeAlong = &scalars.kinds(sizeAtoms, axis);
+  sizeAcross = &scalars.kinds(sizeAtoms, cross);
+  makeCells();
+  std::vector<bool> followed(acrossKinds.count());
   for (size_t i = 0; i < lines.size(); ++i)
-    if (lines[i] && followed.insert(classes.of[i]).second)
+    if (lines[i] && !followed[acrossKinds.of[i]]) {
+      followed[acrossKinds.of[i]] = true;
       followLine(int64_t(i));
+    }
 }
 
 /// Runs of equal PEs.
-std::vector<Cell> ColorLines::cellsOf(int64_t across) {
-  std::vector<Cell> cells;
+void ColorLines::makeCells() {
+  for (int row : pinned) {
+    std::vector<int64_t> &ys = heads.emplace_back();
+    for (int64_t x = 0; x < lengthOf(Axis::X); ++x)
+      ys.push_back(scalars.along(row, Axis::X, x));
+  }
   for (int64_t i = 0; i < lengthOf(axis); ++i)
-    if (i > 0 && lineClasses->of[size_t(i)] == lineClasses->of[size_t(i - 1)])
+    if (i > 0 && lineKinds.of[size_t(i)] == lineKinds.of[size_t(i - 1)])
       ++cells.back().length;
     else
       cells.emplace_back().position = i;
-  for (Cell &cell : cells) {
-    cell.sends = &uses(true, cell.position, across);
-    cell.receives = &uses(false, cell.position, across);
-  }
-  setRoutes(cells, across);
-  steps += int64_t(cells.size());
-  return cells;
 }
 
-void ColorLines::setRoutes(std::vector<Cell> &cells, int64_t across) const {
-  static const std::vector<Use> none;
+void ColorLines::fillCells(int64_t across) {
+  for (Cell &cell : cells) {
+    cell = {cell.position, cell.length};
+    size_t x = size_t(xOf(cell.position, across));
+    uint64_t key = 0;
+    for (const std::vector<int64_t> &row : heads)
+      key = key << 1 | (row[x] == yOf(cell.position, across));
+    key = key << 32 | useAcross->of[size_t(across)];
+    cell.sends = usesAt(true, key, cell.position, across);
+    cell.receives = usesAt(false, key, cell.position, across);
+  }
+  setRoutes(across);
+  steps += int64_t(cells.size());
+}
+
+void ColorLines::setRoutes(int64_t across) {
   for (size_t number : routes.met[size_t(across)]) {
     bool mine = number < routes.mine.size();
     const program::RouteRule &rule =
         mine ? *routes.mine[number]
              : *routes.foreign[number - routes.mine.size()];
-    const program::Rect &rect = *rule.rect();
+    Span span = spanOf(*rule.rect(), axis);
     auto cell = std::lower_bound(
-        cells.begin(), cells.end(), axis == Axis::X ? rect.x0() : rect.y0(),
+        cells.begin(), cells.end(), span.begin,
         [](const Cell &at, int64_t begin) { return at.position < begin; });
-    int64_t end = axis == Axis::X ? rect.x1() : rect.y1();
-    for (; cell != cells.end() && cell->position < end; ++cell, ++steps) {
-      if (!along(rect, axis, cell->position))
+    for (; cell != cells.end() && cell->position < span.end; ++cell, ++steps) {
+      if (!span.has(cell->position))
         continue;
       if (!mine) {
-        cell->sends = cell->receives = &none;
+        cell->sends = cell->receives = 0;
         continue;
       }
       cell->routed = true;
@@ -431,19 +512,25 @@ void ColorLines::setRoutes(std::vector<Cell> &cells, int64_t across) const {
   }
 }
 
-/// What the PE at (position, across) sends or receives, in program order.
-const std::vector<Use> &ColorLines::uses(bool sends, int64_t position,
-                                         int64_t across) {
-  int64_t x = xOf(position, across), y = yOf(position, across);
-  uint64_t key = sends;
-  for (int row : pinned)
-    key = key << 1 | (scalars.along(row, Axis::X, x) == y);
-  key = key << 24 | useAlong->of[size_t(position)];
-  key = key << 24 | useAcross->of[size_t(across)];
-  auto [at, isNew] = known.try_emplace(key);
-  if (!isNew)
-    return *at->second;
-  std::vector<Use> found;
+/// What the PE at (position, across) sends or receives, in program order. The
+/// key: guards that hold in one row, and the kind across.
+uint32_t ColorLines::usesAt(bool sends, uint64_t key, int64_t position,
+                            int64_t across) {
+  Row &row = last[sends];
+  if (!row.numbers || row.key != key) {
+    std::vector<uint32_t> &byKind = known[sends][key];
+    byKind.resize(useAlong->count(), unknown);
+    row = {key, &byKind};
+  }
+  uint32_t &number = (*row.numbers)[useAlong->of[size_t(position)]];
+  if (number == unknown)
+    number =
+        numberOf(findUses(sends, xOf(position, across), yOf(position, across)));
+  return number;
+}
+
+Uses ColorLines::findUses(bool sends, int64_t x, int64_t y) const {
+  Uses found;
   for (size_t i : sends ? senders : receivers) {
     const FabricOp &op = routine.ops[i];
     const program::Operand &operand = sends ? *op.out : *op.in;
@@ -453,25 +540,34 @@ const std::vector<Use> &ColorLines::uses(bool sends, int64_t position,
     if (int64_t words = wordsOf(op, operand, scalars, x, y); words > 0)
       found.push_back({i, words});
   }
-  return *(at->second = &*distinct.insert(std::move(found)).first);
+  return found;
+}
+
+/// Equal lists have one number; that of the empty list is 0.
+uint32_t ColorLines::numberOf(Uses uses) {
+  auto [at, isNew] =
+      numbers.try_emplace(std::move(uses), uint32_t(numbers.size()));
+  if (isNew)
+    usesOf.push_back(&at->first);
+  return at->second;
 }
 
 void ColorLines::followLine(int64_t across) {
-  std::vector<Cell> cells = cellsOf(across);
-  enterFromHost(cells, across);
+  fillCells(across);
+  enterFromHost(across);
   for (size_t i = 0; i < cells.size(); ++i) {
     if (cells[i].routed && cells[i].receive == Port::Ramp)
-      followSource(cells, i, across);
-    else if (!cells[i].sends->empty())
+      followSource(i, across);
+    else if (cells[i].sends)
       give("sent by a PE whose router does not take it from the ramp");
   }
   for (const Cell &cell : cells)
-    if (!cell.receives->empty() && !cell.fed)
+    if (cell.receives && !cell.fed)
       give("received where nobody sends it");
 }
 
 /// Follows the words from a cell out by one port, as far as they go.
-void ColorLines::followPort(std::vector<Cell> &cells, size_t source, Port port,
+void ColorLines::followPort(size_t source, Port port,
                             std::vector<size_t> &receivers) {
   bool forward = port == Port::East || port == Port::South;
   for (size_t i = source;;) {
@@ -487,7 +583,7 @@ void ColorLines::followPort(std::vector<Cell> &cells, size_t source, Port port,
     cell.fed = true;
     if (cell.transmits(Port::Ramp))
       receivers.push_back(i);
-    else if (!cell.receives->empty())
+    else if (cell.receives)
       give("received by a PE that it passes");
     unsigned onward = cell.transmit & ~(1u << unsigned(Port::Ramp));
     if (onward == 0 && cell.length == 1)
@@ -498,21 +594,21 @@ void ColorLines::followPort(std::vector<Cell> &cells, size_t source, Port port,
 }
 
 /// What enters at the west edge belongs to a host stream.
-void ColorLines::enterFromHost(std::vector<Cell> &cells, int64_t across) {
+void ColorLines::enterFromHost(int64_t across) {
   Cell &first = cells.front();
   if (axis != Axis::X || !first.routed || first.receive != Port::West)
     return;
   if (first.length > 1 && !first.transmits(Port::East))
     give("enters several columns from outside");
-  std::vector<size_t> hear;
+  hear.clear();
   first.fed = true;
   if (first.transmits(Port::Ramp))
     hear.push_back(0);
   if (first.transmits(Port::East))
-    followPort(cells, 0, Port::East, hear);
+    followPort(0, Port::East, hear);
   std::vector<std::pair<int64_t, int64_t>> columns;
   for (size_t i : hear) {
-    for (const Use &use : *cells[i].receives)
+    for (const Use &use : *usesOf[cells[i].receives])
       result.fromHost[color].insert(use.op);
     int64_t begin = cells[i].position, end = begin + cells[i].length;
     if (!columns.empty() && columns.back().second == begin)
@@ -520,23 +616,22 @@ void ColorLines::enterFromHost(std::vector<Cell> &cells, int64_t across) {
     else
       columns.emplace_back(begin, end);
   }
-  const std::vector<size_t> &kinds = acrossClasses->of;
+  const std::vector<uint32_t> &kinds = acrossKinds.of;
   for (size_t row = 0; row < kinds.size(); ++row)
     if (kinds[row] == kinds[size_t(across)])
       result.hostColumns[{color, int64_t(row)}] = columns;
 }
 
-void ColorLines::followSource(std::vector<Cell> &cells, size_t source,
-                              int64_t across) {
+void ColorLines::followSource(size_t source, int64_t across) {
   Cell &cell = cells[source];
   bool onlyItself = cell.transmit == 1u << unsigned(Port::Ramp);
   if (cell.length != 1 && !onlyItself)
     give("sent by neighbours at once");
-  std::vector<size_t> hear;
+  hear.clear();
   Port direction = Port::Ramp;
   for (Port port : {Port::North, Port::South, Port::East, Port::West})
     if (cell.transmits(port)) {
-      followPort(cells, source, port, hear);
+      followPort(source, port, hear);
       direction = port;
     }
   bool link = hear.size() == 1 && cells[hear[0]].length == 1 &&
@@ -546,37 +641,50 @@ void ColorLines::followSource(std::vector<Cell> &cells, size_t source,
     cell.fed = true;
     hear.push_back(source);
   }
-  const std::vector<Portion> *heard = nullptr;
+  const Pairing *heard = nullptr;
   for (size_t i : hear) {
-    const std::vector<Portion> &portions = pair(cell, cells[i]);
-    record(portions, cell, cells[i], link, direction);
+    Pairing &here = pairing(cell, cells[i]);
+    record(here, cell, cells[i], link, direction);
     if (!heard)
-      heard = &portions;
-    else if (heard != &portions)
-      agree(*heard, portions);
+      heard = &here;
+    else if (heard != &here)
+      agree(*heard, here);
   }
-  auto fromMicrothread = [&](const Portion &portion) {
-    return !routine.ops[portion.sender].main() &&
-           routine.ops[portion.receiver].main();
-  };
-  if (heard && std::any_of(heard->begin(), heard->end(), fromMicrothread))
-    result.relayed.push_back(
-        {xOf(cell.position, across), yOf(cell.position, across), *heard});
+  if (heard && heard->relays)
+    relay(*heard, cell, across);
   steps += int64_t(hear.size());
 }
 
+/// Once for all PEs where the words are as many.
+void ColorLines::relay(const Pairing &pairing, const Cell &cell,
+                       int64_t across) {
+  if (relayed
+          .insert({&pairing, sizeAlong->of[size_t(cell.position)],
+                   sizeAcross->of[size_t(across)]})
+          .second)
+    result.relayed.push_back({xOf(cell.position, across),
+                              yOf(cell.position, across), pairing.portions});
+}
+
+Pairing &ColorLines::pairing(const Cell &from, const Cell &to) {
+  auto [at, isNew] =
+      pairings.try_emplace(uint64_t(from.sends) << 32 | to.receives);
+  if (isNew)
+    at->second = pair(*usesOf[from.sends], *usesOf[to.receives]);
+  return at->second;
+}
+
 /// Both sides move the same words in the same order.
-const std::vector<Portion> &ColorLines::pair(const Cell &from, const Cell &to) {
-  const std::vector<Use> &sends = *from.sends, &takes = *to.receives;
-  auto [at, isNew] = paired.try_emplace({&sends, &takes});
-  std::vector<Portion> &portions = at->second;
-  if (!isNew)
-    return portions;
+Pairing ColorLines::pair(const Uses &sends, const Uses &takes) {
+  Pairing result;
   size_t s = 0, t = 0;
   int64_t sent = 0, taken = 0; // of the current uses
   while (s < sends.size() && t < takes.size()) {
     int64_t words = std::min(sends[s].words - sent, takes[t].words - taken);
-    portions.push_back({sends[s].op, sent, words, takes[t].op});
+    result.portions.push_back({sends[s].op, sent, words, takes[t].op});
+    bool micro = !routine.ops[sends[s].op].main();
+    result.fromMicrothreads |= micro;
+    result.relays |= micro && routine.ops[takes[t].op].main();
     sent += words;
     taken += words;
     if (sent == sends[s].words) {
@@ -593,21 +701,22 @@ const std::vector<Portion> &ColorLines::pair(const Cell &from, const Cell &to) {
     give("more words are sent than received");
   if (t < takes.size())
     give("more words are received than sent");
-  return portions;
+  return result;
 }
 
-void ColorLines::record(const std::vector<Portion> &portions, const Cell &from,
-                        const Cell &to, bool link, Port direction) {
-  if (!recorded.insert({from.sends, to.receives, link, direction}).second)
+void ColorLines::record(Pairing &pairing, const Cell &from, const Cell &to,
+                        bool link, Port direction) {
+  unsigned way = 1u << (2 * unsigned(direction) + link);
+  if (pairing.recorded & way)
     return;
-  auto wordsIn = [](const std::vector<Use> &uses, size_t op) {
-    return std::find_if(uses.begin(), uses.end(),
-                        [&](const Use &use) { return use.op == op; })
-        ->words;
+  pairing.recorded |= way;
+  auto wordsIn = [](const Uses &uses, size_t op) {
+    return std::lower_bound(uses.begin(), uses.end(), Use{op, 0})->words;
   };
-  for (const Portion &portion : portions) {
-    bool whole = portion.words == wordsIn(*from.sends, portion.sender) &&
-                 portion.words == wordsIn(*to.receives, portion.receiver);
+  for (const Portion &portion : pairing.portions) {
+    bool whole =
+        portion.words == wordsIn(*usesOf[from.sends], portion.sender) &&
+        portion.words == wordsIn(*usesOf[to.receives], portion.receiver);
     result.pairs.insert(
         {portion.sender, portion.receiver, direction, link, whole});
   }
@@ -615,17 +724,13 @@ void ColorLines::record(const std::vector<Portion> &portions, const Cell &from,
 
 /// Main threads that hear the same words of a microthread take them with ops
 /// that begin and end at the same words.
-void ColorLines::agree(const std::vector<Portion> &some,
-                       const std::vector<Portion> &others) {
-  auto fromMicrothread = [&](const Portion &portion) {
-    return !routine.ops[portion.sender].main();
-  };
-  if (std::none_of(some.begin(), some.end(), fromMicrothread))
+void ColorLines::agree(const Pairing &some, const Pairing &others) {
+  if (!some.fromMicrothreads)
     return;
-  if (some.size() != others.size())
+  if (some.portions.size() != others.portions.size())
     give("received in different portions");
-  for (size_t i = 0; i < some.size(); ++i) {
-    const Portion &one = some[i], &other = others[i];
+  for (size_t i = 0; i < some.portions.size(); ++i) {
+    const Portion &one = some.portions[i], &other = others.portions[i];
     if (one.sender != other.sender || one.first != other.first ||
         one.words != other.words)
       give("received in different portions");

@@ -33,7 +33,8 @@ struct Portion {
   size_t receiver = 0;
 };
 
-/// What microthreads of PE (x, y) give to main threads, on one color.
+/// What microthreads of PE (x, y) give to main threads, on one color; the same
+/// in all PEs where these ops have the same sizes.
 struct Relayed {
   int64_t x = 0, y = 0;
   std::vector<Portion> portions;
@@ -44,7 +45,6 @@ struct Handovers {
   std::set<Handover> pairs;
   /// Ops of main threads that receive the same words.
   std::set<std::pair<size_t, size_t>> together;
-  /// Of a PE of each kind.
   std::vector<Relayed> relayed;
   /// Ops that receive what enters at the west edge, by color.
   std::map<int64_t, std::set<size_t>> fromHost;
@@ -55,16 +55,27 @@ struct Handovers {
       hostColumns;
 };
 
+/// Where an operand may be of a color.
+struct OperandReach {
+  bool anywhere = false;   ///< in a PE that the rules concern
+  std::vector<bool> lines; ///< across which, if so
+};
+
 /// The rules of a color, by the axis that words pass them along: of `axis`, and
 /// the others.
 struct ColorRules {
   std::vector<const program::RouteRule *> mine, foreign;
   /// Rules that a row (or column) across the axis meets: indices of `mine`,
   /// then of `foreign`.
-  std::vector<std::vector<size_t>> met;
-  /// Positions along each axis that lie in the same rules have one number.
-  std::vector<size_t> kindOfX, kindOfY;
+  std::vector<std::vector<uint32_t>> met;
+  /// Columns whose PEs have the same settings, row by row; likewise rows.
+  AxisKinds kindOfX, kindOfY;
   std::string problem; ///< why words cannot be followed, if so
+  /// What was found out for operands, by signature.
+  std::map<std::vector<int64_t>, OperandReach> reach;
+  std::map<std::vector<int64_t>, std::vector<bool>> feasible;
+
+  bool empty() const { return mine.empty() && foreign.empty(); }
 };
 
 /// The rules of all colors, sorted once for all routines.
@@ -72,10 +83,11 @@ class RouteTable {
 public:
   RouteTable(const program::Program &program, int64_t &steps)
       : program(program), steps(steps) {}
-  const ColorRules &of(int64_t color, AxisScalars::Axis axis);
+  ColorRules &of(int64_t color, AxisScalars::Axis axis);
 
 private:
   void sort(ColorRules &rules, int64_t color, AxisScalars::Axis axis) const;
+  AxisKinds kindsOf(const ColorRules &rules, AxisScalars::Axis which) const;
 
   const program::Program &program;
   int64_t &steps;

@@ -90,7 +90,7 @@ private:
     for (const auto *term : countTerms(count))
       if (term->kind() != program::TermKind::Scalar)
         throw NotUnderstood{"a loop whose count changes"};
-    std::set<int64_t> counts = scalars.values(count);
+    const std::set<int64_t> &counts = scalars.values(count);
     return counts.empty() ? 0 : *counts.rbegin();
   }
   static std::vector<const program::Term *>
@@ -126,24 +126,16 @@ private:
     if (instruction.guard() >= 0)
       op.guards.push_back(instruction.guard());
     if (op.in)
-      op.inColors = colorsOf(*op.in->color());
+      op.inColors = scalars.values(*op.in->color());
     if (op.out)
-      op.outColors = colorsOf(*op.out->color());
+      op.outColors = scalars.values(*op.out->color());
     result.events.push_back({result.ops.size()});
     result.ops.push_back(std::move(op));
-  }
-
-  const std::set<int64_t> &colorsOf(const program::Affine &color) {
-    auto [at, isNew] = colors.try_emplace(&color);
-    if (isNew)
-      at->second = scalars.values(color);
-    return at->second;
   }
 
   const AxisScalars &scalars;
   LoopTurns turns;
   std::vector<int> guards;
-  std::map<const program::Affine *, std::set<int64_t>> colors;
 };
 
 /// Operands of a scalar node.
@@ -184,6 +176,60 @@ FabricRoutine readRoutine(const program::Routine &routine,
   return std::move(reader.result);
 }
 
+void sign(const program::Affine *affine, std::vector<int64_t> &signature) {
+  signature.push_back(affine && affine->terms() ? affine->terms()->size() : 0);
+  signature.push_back(affine ? affine->constant() : 0);
+  if (!affine || !affine->terms())
+    return;
+  for (const program::Term *term : *affine->terms())
+    for (int64_t value : {int64_t(term->kind()), int64_t(term->index()),
+                          int64_t(term->scale())})
+      signature.push_back(value);
+}
+
+static void sign(const program::Operand *operand,
+                 std::vector<int64_t> &signature) {
+  signature.push_back(operand != nullptr);
+  if (!operand)
+    return;
+  signature.push_back(operand->depth());
+  signature.push_back(operand->window_total() != nullptr);
+  sign(operand->color(), signature);
+  sign(operand->window_offset(), signature);
+  sign(operand->window_total(), signature);
+}
+
+static void sign(const std::vector<int> &guards, const LoopTurns &turns,
+                 std::vector<int64_t> &signature) {
+  signature.push_back(int64_t(guards.size()));
+  signature.insert(signature.end(), guards.begin(), guards.end());
+  signature.push_back(int64_t(turns.size()));
+  for (const LoopTurn &loop : turns) {
+    sign(loop.count, signature);
+    signature.push_back(loop.turn);
+  }
+}
+
+std::vector<int64_t> signatureOf(const FabricRoutine &routine) {
+  std::vector<int64_t> signature;
+  for (const FabricEvent &event : routine.events) {
+    signature.push_back(event.awaits);
+    if (event.awaits) {
+      sign(event.guards, event.turns, signature);
+      continue;
+    }
+    const FabricOp &op = routine.ops[event.op];
+    sign(op.guards, op.turns, signature);
+    signature.push_back(op.thread());
+    sign(op.in, signature);
+    sign(op.out, signature);
+    signature.push_back(op.instruction->extents()->size());
+    for (const program::Affine *extent : *op.instruction->extents())
+      sign(extent, signature);
+  }
+  return signature;
+}
+
 AxisScalars::AxisScalars(const ScalarList *nodes,
                          const std::vector<program::Rect> &rects, int64_t width,
                          int64_t height, int64_t &steps)
@@ -197,20 +243,56 @@ AxisScalars::AxisScalars(const ScalarList *nodes,
     for (int k = 0; k < arity(node.op()); ++k)
       axes |= nodeAxes[size_t(operandOf(node, k))];
     nodeAxes.push_back(axes);
+    constants.push_back(axes == 0 ? evaluateNode(node, constants.data(), 0, 0)
+                                  : 0);
   }
+  for (std::vector<Values> &each : byNode)
+    each.resize(count);
   // Elsewhere scalars may divide by zero.
-  auto evaluate = [&](const program::Rect &rect) {
-    for (int x = rect.x0(); x < rect.x1(); x += rect.xstep())
-      evaluateScalars(nodes, x, rect.y0(), columns[size_t(x)]);
-    for (int y = rect.y0(); y < rect.y1(); y += rect.ystep())
-      evaluateScalars(nodes, rect.x0(), y, rows[size_t(y)]);
-    constants = columns[size_t(rect.x0())];
+  auto mark = [](std::vector<bool> &positions, int begin, int end, int step) {
+    for (int i = begin; i < end; i += step)
+      positions[size_t(i)] = true;
   };
-  if (rects.empty())
-    evaluate(program::Rect(0, int(width), 1, 0, int(height), 1));
-  for (const program::Rect &rect : rects)
-    evaluate(rect);
-  steps += int64_t(count) * (width + height);
+  for (const program::Rect &rect : rects) {
+    mark(columns, rect.x0(), rect.x1(), rect.xstep());
+    mark(rows, rect.y0(), rect.y1(), rect.ystep());
+  }
+  if (rects.empty()) {
+    columns.assign(size_t(width), true);
+    rows.assign(size_t(height), true);
+  }
+  steps += int64_t(count);
+}
+
+const AxisScalars::Values &AxisScalars::evaluateAlong(int node,
+                                                      Axis axis) const {
+  const program::ScalarNode &source = *nodes->Get(unsigned(node));
+  const std::vector<bool> &where = known(axis);
+  const Values *sources[3] = {};
+  int64_t operands[3] = {};
+  for (int k = 0; k < arity(source.op()); ++k)
+    if (int operand = operandOf(source, k); axes(operand) != 0)
+      sources[k] = &valuesAlong(operand, axis);
+    else
+      operands[k] = constants[size_t(operand)];
+  Values values(where.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!where[i])
+      continue;
+    for (int k = 0; k < 3; ++k)
+      if (sources[k])
+        operands[k] = (*sources[k])[i];
+    values[i] = evaluateNode(program::ScalarNode(source.op(), 0, 1, 2),
+                             operands, int64_t(i), int64_t(i));
+  }
+  steps += int64_t(values.size());
+  return byNode[axis == X ? 0 : 1][size_t(node)] = std::move(values);
+}
+
+Span spanOf(const program::Rect &rect, AxisScalars::Axis axis) {
+  if (axis == AxisScalars::X)
+    return {rect.x0(), rect.x1(), rect.xstep()};
+  return {rect.y0(), rect.y1(), rect.ystep()};
 }
 
 int AxisScalars::axes(const program::Affine &affine) const {
@@ -268,16 +350,51 @@ void AxisScalars::atoms(const program::Affine &affine,
         atoms(term->index(), result);
 }
 
-std::set<int64_t> AxisScalars::values(const program::Affine &affine) const {
+const std::set<int64_t> &
+AxisScalars::values(const program::Affine &affine) const {
   int both = axes(affine);
   if (both == (X | Y))
     throw NotUnderstood{"colors or loops that depend on both coordinates"};
-  std::set<int64_t> result;
+  std::vector<int64_t> signature;
+  sign(&affine, signature);
+  auto [at, isNew] = knownValues.try_emplace(std::move(signature));
+  if (!isNew)
+    return at->second;
   int64_t count = both == 0 ? 1 : length(both == Y ? Y : X);
   for (int64_t i = 0; i < count; ++i)
-    if (both == 0 || !(both == Y ? rows : columns)[size_t(i)].empty())
-      result.insert(value(affine, both == Y ? 0 : i, both == Y ? i : 0));
-  return result;
+    if (both == 0 || known(both == Y ? Y : X)[size_t(i)])
+      at->second.insert(value(affine, both == Y ? 0 : i, both == Y ? i : 0));
+  return at->second;
+}
+
+const AxisKinds &AxisScalars::kinds(const std::set<int> &of, Axis axis) const {
+  std::vector<int> here;
+  for (int node : of)
+    if (axes(node) == axis)
+      here.push_back(node);
+  auto [at, isNew] = knownKinds.try_emplace({axis, here});
+  if (!isNew)
+    return at->second;
+  if (here.size() > 1) {
+    AxisKinds last = kinds({here.back()}, axis);
+    here.pop_back();
+    at->second =
+        bothKinds(kinds(std::set<int>(here.begin(), here.end()), axis), last);
+  } else {
+    at->second = kindsBy(size_t(length(axis)), [&](size_t i) {
+      return here.empty() ? 0 : along(here[0], axis, int64_t(i));
+    });
+  }
+  steps += length(axis);
+  return at->second;
+}
+
+const std::vector<bool> &AxisScalars::headRows(int f) const {
+  auto [at, isNew] = knownHeads.try_emplace(f, rows.size());
+  for (int64_t x = 0; isNew && x < length(X); ++x)
+    if (int64_t y = along(f, X, x); y >= 0 && y < length(Y))
+      at->second[size_t(y)] = true;
+  return at->second;
 }
 
 int AxisScalars::pinnedRow(int node) const {

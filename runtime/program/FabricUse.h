@@ -5,6 +5,7 @@
 #ifndef RUNTIME_PROGRAM_FABRICUSE_H
 #define RUNTIME_PROGRAM_FABRICUSE_H
 
+#include "runtime/program/AxisKinds.h"
 #include "runtime/program/Scalars.h"
 
 #include <map>
@@ -50,7 +51,8 @@ struct FabricEvent {
   std::vector<int> guards = {};
 };
 
-/// The scalars of a class or stream, by column and by row.
+/// The scalars of a class or stream, by column and by row. Each is evaluated
+/// when it is first asked for.
 class AxisScalars {
 public:
   enum Axis { X = 1, Y = 2 };
@@ -67,7 +69,7 @@ public:
   int64_t along(int node, Axis axis, int64_t position) const {
     if (axes(node) == 0)
       return constants[size_t(node)];
-    return (axis == X ? columns : rows)[size_t(position)][size_t(node)];
+    return valuesAlong(node, axis)[size_t(position)];
   }
   int64_t value(int node, int64_t x, int64_t y) const;
   int64_t value(const program::Affine &affine, int64_t x, int64_t y,
@@ -77,22 +79,52 @@ public:
   void atoms(int node, std::set<int> &result) const;
   void atoms(const program::Affine &affine, std::set<int> &result) const;
 
+  /// Positions of an axis that agree in all those of the nodes that depend on
+  /// this axis alone. Scalars are of the whole mesh.
+  const AxisKinds &kinds(const std::set<int> &nodes, Axis axis) const;
+  /// Rows y == f(x) of some column x.
+  const std::vector<bool> &headRows(int f) const;
+
   /// All values over the mesh of a function that depends on one axis at most.
-  std::set<int64_t> values(const program::Affine &affine) const;
+  const std::set<int64_t> &values(const program::Affine &affine) const;
   /// f, if the node says y == f(x); else -1.
   int pinnedRow(int node) const;
 
-  int64_t length(Axis axis) const {
-    return int64_t(axis == X ? columns.size() : rows.size());
-  }
+  int64_t length(Axis axis) const { return int64_t(known(axis).size()); }
   int64_t &steps;
 
 private:
+  using Values = std::vector<int64_t>; ///< by position
+
+  const std::vector<bool> &known(Axis axis) const {
+    return axis == X ? columns : rows;
+  }
+  const Values &valuesAlong(int node, Axis axis) const {
+    const Values &values = byNode[axis == X ? 0 : 1][size_t(node)];
+    return values.empty() ? evaluateAlong(node, axis) : values;
+  }
+  const Values &evaluateAlong(int node, Axis axis) const;
+
   const ScalarList *nodes;
   std::vector<int> nodeAxes;
-  std::vector<std::vector<int64_t>> columns, rows; ///< empty where unknown
+  std::vector<bool> columns, rows; ///< whether the rectangles have them
   std::vector<int64_t> constants;
+  mutable std::vector<Values> byNode[2]; ///< by axis and node; empty: not yet
+  mutable std::map<std::pair<int, std::vector<int>>, AxisKinds> knownKinds;
+  mutable std::map<int, std::vector<bool>> knownHeads;
+  mutable std::map<std::vector<int64_t>, std::set<int64_t>> knownValues;
 };
+
+/// Positions of a rectangle on an axis: begin, begin + step, ... below end.
+struct Span {
+  int begin, end, step;
+
+  bool has(int64_t position) const {
+    return position >= begin && position < end &&
+           (position - begin) % step == 0;
+  }
+};
+Span spanOf(const program::Rect &rect, AxisScalars::Axis axis);
 
 /// One routine of a class with its loops unrolled.
 struct FabricRoutine {
@@ -102,6 +134,11 @@ struct FabricRoutine {
 };
 FabricRoutine readRoutine(const program::Routine &routine,
                           const AxisScalars &scalars);
+/// All of a routine that a proof depends on. Routines of a class whose
+/// signatures are equal do the same to the fabric.
+std::vector<int64_t> signatureOf(const FabricRoutine &routine);
+/// Appends a function to a signature.
+void sign(const program::Affine *affine, std::vector<int64_t> &signature);
 
 /// Whether guards hold and loops get so far in PE (x, y).
 bool runsAt(const std::vector<int> &guards, const LoopTurns &turns,

@@ -9,6 +9,46 @@ namespace {
 
 using program::Port;
 
+/// The words of one block of a segment, summed over the columns before each;
+/// and the columns by their number of lines.
+struct Blocks {
+  std::vector<int64_t> before;
+  std::vector<int64_t> lines;
+};
+
+/// The product of the extents that `counts`.
+template <typename Counts>
+int64_t blockAt(const program::Segment &segment, const AxisScalars &scalars,
+                int64_t x, int64_t y, const Counts &counts) {
+  int64_t words = 1;
+  for (const program::Affine *extent : *segment.extents())
+    if (counts(*extent))
+      words *= std::max<int64_t>(0, scalars.value(*extent, x, y));
+  return words;
+}
+
+/// Of the columns, whose blocks are those at (x, 0).
+Blocks blocksOf(const program::Segment &segment, const AxisScalars &scalars) {
+  std::set<int> atoms;
+  for (const program::Affine *extent : *segment.extents())
+    scalars.atoms(*extent, atoms);
+  scalars.atoms(*segment.lines(), atoms);
+  const AxisKinds &kinds = scalars.kinds(atoms, AxisScalars::X);
+  std::vector<int64_t> words, lines;
+  for (int64_t x : kinds.representative) {
+    words.push_back(
+        blockAt(segment, scalars, x, 0, [](auto &) { return true; }));
+    lines.push_back(scalars.value(*segment.lines(), x, 0));
+  }
+  Blocks blocks{{0}, {}};
+  for (uint32_t kind : kinds.of) {
+    blocks.before.push_back(blocks.before.back() + words[kind]);
+    blocks.lines.push_back(lines[kind]);
+  }
+  scalars.steps += int64_t(kinds.of.size());
+  return blocks;
+}
+
 class LaunchWords {
 public:
   LaunchWords(const program::Program &program, const FabricRoutine &routine,
@@ -20,8 +60,11 @@ public:
   void checkOut(const program::HostStream &stream) const;
 
 private:
-  void checkInLane(const program::HostStream &stream, const program::Lane &lane,
-                   const std::vector<size_t> &relays) const;
+  void collectAtoms(const FabricOp &op, const program::Operand &operand,
+                    std::set<int> &atoms) const;
+  void checkHeard(int64_t color, const program::Lane &lane) const;
+  void checkInLane(const program::Lane &lane, size_t relay,
+                   const Blocks &blocks) const;
   int64_t headOf(const FabricOp &op, int64_t x) const;
   int64_t wordsOut(int64_t color, int64_t row) const;
 
@@ -51,51 +94,71 @@ void LaunchWords::checkIn(const program::HostStream &stream) const {
     throw NotUnderstood{"segments of the host and relays differ in number"};
   int64_t columns = 0;
   for (const program::Lane *lane : *stream.lanes()) {
-    checkInLane(stream, *lane, relays);
+    checkHeard(stream.color(), *lane);
     columns += lane->end() - lane->begin();
+  }
+  AxisScalars host(stream.scalars(), {}, program.machine()->width(), 1,
+                   scalars.steps);
+  for (size_t s = 0; s < relays.size(); ++s) {
+    Blocks blocks = blocksOf(*stream.segments()->Get(unsigned(s)), host);
+    for (const program::Lane *lane : *stream.lanes())
+      checkInLane(*lane, relays[s], blocks);
   }
   if (columns != program.machine()->width())
     throw NotUnderstood{"columns without a lane"};
 }
 
-void LaunchWords::checkInLane(const program::HostStream &stream,
-                              const program::Lane &lane,
-                              const std::vector<size_t> &relays) const {
+/// The scalars that decide how many words an operand moves, and where.
+void LaunchWords::collectAtoms(const FabricOp &op,
+                               const program::Operand &operand,
+                               std::set<int> &atoms) const {
+  for (int guard : op.guards)
+    scalars.atoms(guard, atoms);
+  for (const LoopTurn &loop : op.turns)
+    scalars.atoms(*loop.count, atoms);
+  scalars.atoms(*operand.color(), atoms);
+  for (const program::Affine *size : sizesOf(op, operand))
+    scalars.atoms(*size, atoms);
+}
+
+void LaunchWords::checkHeard(int64_t color, const program::Lane &lane) const {
   if (lane.begin() == lane.end())
     return;
-  auto hear = handovers.hostColumns.find({stream.color(), lane.row()});
+  auto hear = handovers.hostColumns.find({color, lane.row()});
   if (hear == handovers.hostColumns.end() || hear->second.size() != 1 ||
       hear->second[0] != std::pair<int64_t, int64_t>(lane.begin(), lane.end()))
     throw NotUnderstood{"the lane of row " + std::to_string(lane.row()) +
                         " is heard by other columns than it serves"};
-  std::vector<int64_t> sums(relays.size(), 0), lines(relays.size(), 0), values;
+}
+
+void LaunchWords::checkInLane(const program::Lane &lane, size_t relay,
+                              const Blocks &blocks) const {
+  if (lane.begin() == lane.end())
+    return;
+  auto first = blocks.lines.begin() + lane.begin();
+  int64_t lines = *first;
+  if (std::any_of(first, blocks.lines.begin() + lane.end(),
+                  [&](int64_t each) { return each != lines; }))
+    throw NotUnderstood{"columns of a lane have different lines"};
+  int64_t sum =
+      blocks.before[size_t(lane.end())] - blocks.before[size_t(lane.begin())];
+  const FabricOp &op = routine.ops[relay];
+  const program::Affine &turns = *op.instruction->extents()->Get(0);
+  std::set<int> atoms;
+  collectAtoms(op, *op.in, atoms);
+  const AxisKinds &kinds = scalars.kinds(atoms, AxisScalars::X);
   for (int64_t x = lane.begin(); x < lane.end(); ++x) {
-    evaluateScalars(stream.scalars(), x, 0, values);
-    for (size_t s = 0; s < relays.size(); ++s) {
-      const program::Segment &segment = *stream.segments()->Get(unsigned(s));
-      int64_t words = 1;
-      for (const program::Affine *extent : *segment.extents())
-        words *= std::max<int64_t>(0, evaluateAffine(*extent, values));
-      sums[s] += words;
-      int64_t here = evaluateAffine(*segment.lines(), values);
-      if (x > lane.begin() && here != lines[s])
-        throw NotUnderstood{"columns of a lane have different lines"};
-      lines[s] = here;
-    }
-    scalars.steps += int64_t(values.size());
+    // Neighbours of a kind take the same.
+    if (x > lane.begin() && kinds.of[size_t(x)] == kinds.of[size_t(x - 1)])
+      continue;
+    int64_t row = lane.row();
+    if (headOf(op, x) != row || !runsAt(op.guards, op.turns, scalars, x, row) ||
+        wordsOf(op, *op.in, scalars, x, row) != lines * sum ||
+        (sum > 0 && scalars.value(turns, x, row) != lines))
+      throw NotUnderstood{"a lane brings other words than column " +
+                          std::to_string(x) + " takes"};
   }
-  for (int64_t x = lane.begin(); x < lane.end(); ++x)
-    for (size_t s = 0; s < relays.size(); ++s) {
-      const FabricOp &op = routine.ops[relays[s]];
-      const program::Affine &turns = *op.instruction->extents()->Get(0);
-      int64_t row = lane.row();
-      if (headOf(op, x) != row ||
-          !runsAt(op.guards, op.turns, scalars, x, row) ||
-          wordsOf(op, *op.in, scalars, x, row) != lines[s] * sums[s] ||
-          (sums[s] > 0 && scalars.value(turns, x, row) != lines[s]))
-        throw NotUnderstood{"a lane brings other words than column " +
-                            std::to_string(x) + " takes"};
-    }
+  scalars.steps += lane.end() - lane.begin();
 }
 
 /// What the last PE of a row sends off the mesh.
@@ -109,28 +172,26 @@ int64_t LaunchWords::wordsOut(int64_t color, int64_t row) const {
   return words;
 }
 
-/// The sum over a range of an axis of the product of the extents that depend on
-/// it.
-static int64_t sumAlong(const program::Segment &segment,
-                        const AxisScalars &scalars, AxisScalars::Axis axis,
-                        int64_t begin, int64_t end) {
-  int64_t sum = 0;
-  for (int64_t i = begin; i < end; ++i) {
-    int64_t product = 1;
-    for (const program::Affine *extent : *segment.extents()) {
-      int axes = scalars.axes(*extent);
-      if (axes == (AxisScalars::X | AxisScalars::Y))
-        throw NotUnderstood{"blocks of an output whose extents depend on both "
-                            "coordinates"};
-      // Constants count along rows.
-      if ((axes == AxisScalars::Y) == (axis == AxisScalars::Y))
-        product *= std::max<int64_t>(0, axis == AxisScalars::X
-                                            ? scalars.value(*extent, i, 0)
-                                            : scalars.value(*extent, 0, i));
-    }
-    sum += product;
-  }
-  return sum;
+/// The product of the extents that depend on an axis, summed over the positions
+/// before each.
+static std::vector<int64_t> sumsAlong(const program::Segment &segment,
+                                      const AxisScalars &scalars,
+                                      AxisScalars::Axis axis) {
+  std::vector<int64_t> sums{0};
+  auto counts = [&](const program::Affine &extent) {
+    int axes = scalars.axes(extent);
+    if (axes == (AxisScalars::X | AxisScalars::Y))
+      throw NotUnderstood{"blocks of an output whose extents depend on both "
+                          "coordinates"};
+    // Constants count along rows.
+    return (axes == AxisScalars::Y) == (axis == AxisScalars::Y);
+  };
+  for (int64_t i = 0; i < scalars.length(axis); ++i)
+    sums.push_back(sums.back() +
+                   (axis == AxisScalars::X
+                        ? blockAt(segment, scalars, i, 0, counts)
+                        : blockAt(segment, scalars, 0, i, counts)));
+  return sums;
 }
 
 void LaunchWords::checkOut(const program::HostStream &stream) const {
@@ -146,13 +207,26 @@ void LaunchWords::checkOut(const program::HostStream &stream) const {
   }
   AxisScalars host(stream.scalars(), {}, machine.width(), machine.height(),
                    scalars.steps);
+  std::vector<int64_t> before(size_t(machine.height()) + 1, 0);
+  for (const program::Segment *segment : *stream.segments()) {
+    int64_t row = sumsAlong(*segment, host, AxisScalars::X).back();
+    std::vector<int64_t> rows = sumsAlong(*segment, host, AxisScalars::Y);
+    for (size_t y = 0; y < before.size(); ++y)
+      before[y] += row * rows[y];
+  }
+  std::set<int> atoms;
+  for (const FabricOp &op : routine.ops)
+    if (op.outColors.count(stream.color()))
+      collectAtoms(op, *op.out, atoms);
+  const AxisKinds &kinds = scalars.kinds(atoms, AxisScalars::Y);
+  std::map<uint32_t, int64_t> sentBy; // kinds of rows
   for (const program::Lane *lane : *stream.lanes()) {
-    int64_t expected = 0;
-    for (const program::Segment *segment : *stream.segments())
-      expected +=
-          sumAlong(*segment, host, AxisScalars::X, 0, machine.width()) *
-          sumAlong(*segment, host, AxisScalars::Y, lane->begin(), lane->end());
-    int64_t sent = wordsOut(stream.color(), lane->row());
+    int64_t expected =
+        before[size_t(lane->end())] - before[size_t(lane->begin())];
+    auto [at, isNew] = sentBy.try_emplace(kinds.of[size_t(lane->row())]);
+    if (isNew)
+      at->second = wordsOut(stream.color(), lane->row());
+    int64_t sent = at->second;
     if (sent != expected)
       throw NotUnderstood{"row " + std::to_string(lane->row()) + " sends " +
                           std::to_string(sent) + " words to output '" +
@@ -217,42 +291,35 @@ void checkLaunchWords(const program::Program &program,
       throw NotUnderstood{"words of the host that no stream brings"};
 }
 
-std::string signatureOf(const program::Program &program,
-                        const program::Launch &launch) {
-  std::string text = std::to_string(launch.routine());
-  auto add = [&](int64_t value) { text += " " + std::to_string(value); };
-  auto addAffine = [&](const program::Affine &affine) {
-    add(affine.constant());
-    if (affine.terms())
-      for (const program::Term *term : *affine.terms()) {
-        add(term->index());
-        add(term->scale());
-      }
-    text += ";";
-  };
+std::vector<int64_t> signatureOf(const program::Program &program,
+                                 const program::Launch &launch) {
+  std::vector<int64_t> signature;
   if (!launch.streams())
-    return text;
+    return signature;
   for (uint32_t index : *launch.streams()) {
     const program::HostStream &stream = *program.streams()->Get(index);
-    text += "|";
-    add(int64_t(stream.direction()));
-    add(stream.color());
+    const auto *nodes = stream.scalars();
+    for (int64_t value :
+         {int64_t(stream.direction()), int64_t(stream.color()),
+          int64_t(stream.lanes()->size()), int64_t(stream.segments()->size()),
+          int64_t(nodes ? nodes->size() : 0)})
+      signature.push_back(value);
     for (const program::Lane *lane : *stream.lanes())
-      for (int32_t value : {lane->row(), lane->begin(), lane->end()})
-        add(value);
-    if (stream.scalars())
-      for (const program::ScalarNode *node : *stream.scalars())
-        for (int64_t value : {int64_t(node->op()), int64_t(node->a()),
-                              int64_t(node->b()), int64_t(node->c())})
-          add(value);
+      signature.insert(signature.end(),
+                       {lane->row(), lane->begin(), lane->end()});
+    for (unsigned i = 0; nodes && i < nodes->size(); ++i) {
+      const program::ScalarNode &node = *nodes->Get(i);
+      signature.insert(signature.end(),
+                       {int64_t(node.op()), node.a(), node.b(), node.c()});
+    }
     for (const program::Segment *segment : *stream.segments()) {
-      text += "/";
-      addAffine(*segment->lines());
+      signature.push_back(segment->extents()->size());
+      sign(segment->lines(), signature);
       for (const program::Affine *extent : *segment->extents())
-        addAffine(*extent);
+        sign(extent, signature);
     }
   }
-  return text;
+  return signature;
 }
 
 } // namespace wsec::runtime

@@ -6,7 +6,7 @@
 
 #include "runtime/program/FabricLines.h"
 
-#include <string>
+#include <vector>
 
 namespace wsec::runtime {
 
@@ -22,9 +22,9 @@ void checkLaunchWords(const program::Program &program,
                       const FabricRoutine &routine, const Handovers &handovers,
                       const AxisScalars &scalars);
 
-/// What checkLaunchWords depends on besides the program's code, as a text.
-std::string signatureOf(const program::Program &program,
-                        const program::Launch &launch);
+/// What checkLaunchWords depends on besides the program's code.
+std::vector<int64_t> signatureOf(const program::Program &program,
+                                 const program::Launch &launch);
 
 } // namespace wsec::runtime
 

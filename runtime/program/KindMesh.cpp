@@ -1,21 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/KindMesh.h"
 
+#include <array>
+
 namespace wsec::runtime {
 
 namespace {
 
 using program::Port;
 using Axis = AxisScalars::Axis;
-
-struct Span {
-  int begin, end, step;
-};
-Span spanOf(const program::Rect &rect, Axis axis) {
-  if (axis == Axis::X)
-    return {rect.x0(), rect.x1(), rect.xstep()};
-  return {rect.y0(), rect.y1(), rect.ystep()};
-}
 
 /// Whether words travel along the axis.
 bool hasLinks(const program::Program &program, Axis axis) {
@@ -28,27 +21,16 @@ bool hasLinks(const program::Program &program, Axis axis) {
   return false;
 }
 
-/// Numbers equal keys equally, in the order they are first met.
-std::vector<size_t> number(const std::vector<std::vector<int64_t>> &keys) {
-  std::map<std::vector<int64_t>, size_t> numbers;
-  std::vector<size_t> result;
-  for (const std::vector<int64_t> &key : keys)
-    result.push_back(numbers.try_emplace(key, numbers.size()).first->second);
-  return result;
-}
-
 /// Splits kinds until neighbours of a kind are of one kind.
-void refine(std::vector<size_t> &kind) {
-  for (size_t count = 0;;) {
-    std::vector<std::vector<int64_t>> keys;
-    for (size_t i = 0; i < kind.size(); ++i)
-      keys.push_back({int64_t(kind[i]), i > 0 ? int64_t(kind[i - 1]) : -1,
-                      i + 1 < kind.size() ? int64_t(kind[i + 1]) : -1});
-    kind = number(keys);
-    size_t now = std::set<size_t>(kind.begin(), kind.end()).size();
-    if (now == count)
-      return;
-    count = now;
+void refine(AxisKinds &kinds) {
+  for (size_t count = 0; kinds.count() != count;) {
+    count = kinds.count();
+    auto kindAt = [&](size_t i) {
+      return i < kinds.of.size() ? int64_t(kinds.of[i]) : -1;
+    };
+    kinds = kindsBy(kinds.of.size(), [&](size_t i) {
+      return std::array<int64_t, 3>{kindAt(i), kindAt(i - 1), kindAt(i + 1)};
+    });
   }
 }
 
@@ -78,25 +60,22 @@ KindMesh::Line lineOf(const program::Program &program,
       });
       ++number;
     }
-  KindMesh::Line line;
-  line.kind = wsec::runtime::number(keys);
+  KindMesh::Line line{
+      kindsBy(keys.size(), [&](size_t i) -> const auto & { return keys[i]; })};
   if (hasLinks(program, axis))
-    refine(line.kind);
-  for (size_t i = 0; i < line.kind.size(); ++i)
-    if (line.kind[i] == line.representative.size())
-      line.representative.push_back(int64_t(i));
+    refine(line);
   return line;
 }
 
 } // namespace
 
-std::string KindMesh::Line::describe(size_t of) const {
+std::string KindMesh::Line::describe(size_t kind) const {
   std::string text;
-  for (size_t i = 0; i < kind.size(); ++i) {
-    if (kind[i] != of)
+  for (size_t i = 0; i < of.size(); ++i) {
+    if (of[i] != kind)
       continue;
     size_t end = i;
-    while (end + 1 < kind.size() && kind[end + 1] == of)
+    while (end + 1 < of.size() && of[end + 1] == kind)
       ++end;
     text += (text.empty() ? "" : ", ") + std::to_string(i);
     if (end > i)

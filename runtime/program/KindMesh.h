@@ -13,12 +13,9 @@ namespace wsec::runtime {
 /// have neighbours of the same kinds; likewise rows. So what PEs of one kind of
 /// column and one of row do is the same for all of them.
 struct KindMesh {
-  struct Line {
-    std::vector<size_t> kind;            ///< by position
-    std::vector<int64_t> representative; ///< by kind
-
+  struct Line : AxisKinds {
     /// "0..3, 7": the positions of a kind.
-    std::string describe(size_t of) const;
+    std::string describe(size_t kind) const;
   };
   Line columns, rows;
 

@@ -276,24 +276,6 @@ void PhaseGraph::checkGroup(size_t first) {
 // Behaviours
 //===----------------------------------------------------------------------===//
 
-/// Positions of an axis that agree in all the given nodes: one of each kind.
-static std::vector<int64_t> representatives(const AxisScalars &scalars,
-                                            const std::set<int> &atoms,
-                                            AxisScalars::Axis axis) {
-  std::vector<int64_t> result;
-  std::set<std::vector<int64_t>> seen;
-  for (int64_t i = 0; i < scalars.length(axis); ++i) {
-    std::vector<int64_t> key;
-    for (int atom : atoms)
-      if (scalars.axes(atom) == axis)
-        key.push_back(scalars.along(atom, axis, i));
-    if (seen.insert(std::move(key)).second)
-      result.push_back(i);
-  }
-  scalars.steps += scalars.length(axis);
-  return result;
-}
-
 /// Which events happen in a PE, for each kind of PE; perhaps for some that do
 /// not exist.
 std::set<Behaviour> PhaseGraph::behaviours() const {
@@ -321,8 +303,8 @@ std::set<Behaviour> PhaseGraph::behaviours() const {
     for (const program::Operand *operand : {that.in, that.out})
       if (operand)
         scalars.atoms(*operand->color(), atoms);
-  std::vector<int64_t> xs = representatives(scalars, atoms, AxisScalars::X);
-  std::vector<int64_t> ys = representatives(scalars, atoms, AxisScalars::Y);
+  const auto &xs = scalars.kinds(atoms, AxisScalars::X).representative;
+  const auto &ys = scalars.kinds(atoms, AxisScalars::Y).representative;
   constexpr size_t mostKinds = 1 << 14;
   if (pinned.size() > 4 || (xs.size() * ys.size() << pinned.size()) > mostKinds)
     throw NotUnderstood{"too many kinds of PEs"};

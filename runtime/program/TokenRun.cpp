@@ -201,7 +201,7 @@ public:
 private:
   size_t width() const { return mesh.columns.representative.size(); }
   size_t cellAt(int64_t x, int64_t y) const {
-    return mesh.rows.kind[size_t(y)] * width() + mesh.columns.kind[size_t(x)];
+    return mesh.rows.of[size_t(y)] * width() + mesh.columns.of[size_t(x)];
   }
   void buildCells();
   void buildRoutes();

@@ -60,6 +60,20 @@ TEST_F(DeadlockTest, ExchangesAreFree) {
   EXPECT_EQ(proof.ranks, prove().ranks);
 }
 
+TEST_F(DeadlockTest, EqualRoutinesAreProvedOnce) {
+  DeadlockProof once = prove();
+  auto &routines = program.source().classes[0]->routines;
+  for (size_t i = 0, count = routines.size(); i < count; ++i) {
+    auto copy = std::make_unique<RoutineT>(*routines[i]);
+    copy->id = uint32_t(routines.size());
+    routines.push_back(std::move(copy));
+  }
+  DeadlockProof twice = prove();
+  EXPECT_EQ(twice.verdict, Verdict::Free) << twice.reason;
+  EXPECT_EQ(twice.ranks.size(), 2 * once.ranks.size());
+  EXPECT_LT(twice.steps, once.steps + once.steps / 4);
+}
+
 TEST_F(DeadlockTest, RanksFollowThePhases) {
   std::vector<uint16_t> ranks = prove().ranks;
   // The three ops of a sum are one phase; the multicast's receivers come later.
