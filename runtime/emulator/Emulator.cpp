@@ -71,12 +71,7 @@ private:
     return stripAt(pe)->laneOf({pe % width, pe / width});
   }
 
-  double cycle() const override {
-    double cycle = 0;
-    for (const LaunchTime &launch : world.launches)
-      cycle = std::max(cycle, launch.end);
-    return cycle;
-  }
+  double cycle() const override { return world.launches.end(); }
   bool simultaneous() const override { return false; }
   const ClassCode *code(int pe) const override {
     const Strip *strip = stripAt(pe);
@@ -128,18 +123,8 @@ private:
   }
 
   RunResult result() const {
-    const program::Program &program = world.image.program;
     RunResult result;
-    result.launches = world.launches;
-    result.kernelCycles.resize(program.kernels() ? program.kernels()->size()
-                                                 : 0);
-    for (size_t i = 0; i < result.launches.size(); ++i) {
-      double before = result.cycles;
-      result.cycles = std::max(before, result.launches[i].end);
-      uint32_t kernel = program.launches()->Get(unsigned(i))->kernel();
-      if (kernel < result.kernelCycles.size())
-        result.kernelCycles[kernel] += result.cycles - before;
-    }
+    world.launches.report(world.image.program, result);
     for (const ClassCode &code : world.image.classes)
       result.classes.push_back({code.name, 0, code.highWaterBytes});
     for (const auto &strip : world.image.strips)

@@ -7,10 +7,10 @@
 #include "runtime/program/Errors.h"
 
 #include <algorithm>
-#include <map>
-#include <set>
 
 namespace wsec::runtime {
+
+using program::Direction;
 
 /// Words asked for at a time.
 static constexpr size_t inputWords = 1 << 14;
@@ -59,16 +59,9 @@ void InputLane::run() {
   }
 }
 
-static std::string describeLane(const World &world, const LaneUse &use,
-                                int color, int row) {
-  return "stream '" +
-         world.image.program.streams()->Get(use.stream)->name()->str() +
-         "' (color " + std::to_string(color) + ", row " + std::to_string(row) +
-         ")";
-}
-
 std::string InputLane::describe() const {
-  return describeLane(world, uses[std::min(next, uses.size() - 1)], color, row);
+  return describeLane(world.image.program,
+                      uses[std::min(next, uses.size() - 1)], color, row);
 }
 
 OutputLane::OutputLane(World &world, HostPort &host, int color, int row)
@@ -128,43 +121,22 @@ void OutputLane::record(const LaneUse &use, const Chunk &from,
 
 std::string OutputLane::describe() const {
   const LaneUse &use = uses[std::min(next, uses.size() - 1)];
-  return describeLane(world, use, color, row) + " has " +
+  return describeLane(world.image.program, use, color, row) + " has " +
          std::to_string(storedOfUse) + " of " + std::to_string(use.words) +
          " words";
 }
 
 HostLanes makeHostLanes(World &world, HostPort &host) {
   const program::Program &program = world.image.program;
-  std::map<std::pair<int, int>, std::vector<LaneUse>> in, out;
-  std::set<uint32_t> listed;
-  for (uint32_t l = 0; l < program.launches()->size(); ++l) {
-    const program::Launch &launch = *program.launches()->Get(l);
-    if (!launch.streams())
-      continue;
-    for (uint32_t s : *launch.streams()) {
-      if (!program.streams() || s >= program.streams()->size())
-        throw Error(ErrorClass::BadProgram, world.describeLaunch(l) +
-                                                " lists a stream that does not "
-                                                "exist");
-      const program::HostStream &stream = *program.streams()->Get(s);
-      if (!listed.insert(s).second)
-        throw Error(ErrorClass::BadProgram, "stream '" + stream.name()->str() +
-                                                "' is listed by two launches");
-      auto &lanes = stream.direction() == program::Direction::In ? in : out;
-      for (uint32_t i = 0; i < stream.lanes()->size(); ++i)
-        lanes[{stream.color(), stream.lanes()->Get(i)->row()}].push_back(
-            {l, s, i, host.words(s, i)});
-    }
-  }
   HostLanes result;
-  for (auto &[where, uses] : in) {
+  for (auto &[where, uses] : laneUses(program, host, Direction::In)) {
     result.inputs.push_back(
-        std::make_unique<InputLane>(world, host, where.first, where.second));
+        std::make_unique<InputLane>(world, host, where.second, where.first));
     result.inputs.back()->uses = std::move(uses);
   }
-  for (auto &[where, uses] : out) {
+  for (auto &[where, uses] : laneUses(program, host, Direction::Out)) {
     result.outputs.push_back(
-        std::make_unique<OutputLane>(world, host, where.first, where.second));
+        std::make_unique<OutputLane>(world, host, where.second, where.first));
     result.outputs.back()->uses = std::move(uses);
   }
   return result;

@@ -5,19 +5,13 @@
 #ifndef RUNTIME_EMULATOR_HOSTLANES_H
 #define RUNTIME_EMULATOR_HOSTLANES_H
 
+#include "runtime/emulator/EdgeLanes.h"
 #include "runtime/emulator/World.h"
 
 #include <memory>
 #include <vector>
 
 namespace wsec::runtime {
-
-/// A lane of one host stream, in the order of the launches that list it.
-struct LaneUse {
-  size_t launch;
-  uint32_t stream, lane;
-  uint64_t words;
-};
 
 /// Feeds the streams of one color that enter at one row, one after the other,
 /// a word each cycle.

@@ -11,9 +11,7 @@ std::string toString(Coordinate pe) {
   return "(" + std::to_string(pe.x) + ", " + std::to_string(pe.y) + ")";
 }
 
-static const char *portName(Port port) {
-  return program::EnumNamePort(port);
-}
+static const char *portName(Port port) { return program::EnumNamePort(port); }
 
 static std::string place(int color, Coordinate pe) {
   return "color " + std::to_string(color) + " at PE " + toString(pe);

@@ -46,31 +46,18 @@ void ProgramImage::followCommand() {
   if (program.launches()->size() == 0)
     return;
   commandLatency.assign(strips.size(), -1);
-  size_t reached = 0, count = 0;
   Flow flow = router.trace(program.command_color(), {0, 0}, Port::West);
   for (const Arrival &arrival : flow.delivered) {
     int strip = stripOf[size_t(arrival.pe.y) * router.width() + arrival.pe.x];
     if (strip < 0)
       continue;
-    ++reached;
     commandLatency[strip] = std::max(commandLatency[strip],
                                      linkLatency(machine, arrival.hops, true));
   }
-  for (const auto &strip : strips)
-    count += size_t(strip->lanes);
-  if (reached == count)
-    return;
-  std::vector<bool> commanded(stripOf.size());
-  for (const Arrival &arrival : flow.delivered)
-    commanded[size_t(arrival.pe.y) * router.width() + arrival.pe.x] = true;
-  for (size_t i = 0; i < stripOf.size(); ++i)
-    if (stripOf[i] >= 0 && !commanded[i] &&
-        !strips[stripOf[i]]->code.routines.empty())
-      throw Error(
-          ErrorClass::MissingRoute,
-          "the command color " + std::to_string(program.command_color()) +
-              " does not reach PE " +
-              toString({int(i) % router.width(), int(i) / router.width()}));
+  requireCommands(program, router, flow, [&](int pe) {
+    const int strip = stripOf[size_t(pe)];
+    return strip >= 0 && !strips[size_t(strip)]->code.routines.empty();
+  });
 }
 
 // ---------------------------------------------------------------- links
@@ -121,8 +108,7 @@ bool Links::full(Actor &writer, int lane) const {
 World::World(ProgramImage &image, const EmulatorOptions &options,
              Recording *recording)
     : image(image), recording(recording), observer(options.observer),
-      launches(image.program.launches()->size()), launched(launches.size()),
-      furthestLaunch(options.furthestLaunch),
+      launches(image.program.launches()->size(), options.furthestLaunch),
       channelWords(options.channelWords), channelBytes(options.channelBytes),
       workLimit(options.workLimit) {
   for (const auto &strip : image.strips) {
@@ -315,25 +301,13 @@ std::vector<std::string> World::describeQueues(const Strip &strip,
 }
 
 std::string World::describeLaunch(size_t launch) const {
-  const program::Launch &source = *image.program.launches()->Get(launch);
-  const auto *kernels = image.program.kernels();
-  std::string text = "launch " + std::to_string(launch);
-  if (kernels && source.kernel() < kernels->size())
-    text = "kernel '" + kernels->Get(source.kernel())->name()->str() + "', " +
-           text;
-  return text;
+  return runtime::describeLaunch(image.program, launch);
 }
 
 void World::recordLaunch(size_t launch, double start, double end) {
   std::lock_guard<std::mutex> guard(launchLock);
-  LaunchTime &time = launches[launch];
-  time.start = launched[launch] ? std::min(time.start, start) : start;
-  time.end = launched[launch] ? std::max(time.end, end) : end;
-  if (recording && !launched[launch])
+  if (launches.note(launch, start, end) && recording)
     recording->enterLaunch(uint32_t(launch));
-  launched[launch] = true;
-  if (furthestLaunch && *furthestLaunch < launch)
-    *furthestLaunch = launch;
 }
 
 } // namespace wsec::runtime

@@ -5,7 +5,7 @@
 #define RUNTIME_EMULATOR_WORLD_H
 
 #include "runtime/emulator/Channel.h"
-#include "runtime/emulator/Emulator.h"
+#include "runtime/emulator/Launches.h"
 #include "runtime/emulator/Router.h"
 #include "runtime/emulator/Scheduler.h"
 #include "runtime/emulator/Strip.h"
@@ -102,7 +102,6 @@ public:
   /// "color 5: words wait", for each color on which some do.
   std::vector<std::string> describeQueues(const Strip &strip, int lane) const;
 
-  /// "kernel 'fc1', launch 3", for messages.
   std::string describeLaunch(size_t launch) const;
   void recordLaunch(size_t launch, double start, double end);
   void count(uint64_t instructions, uint64_t elements) {
@@ -117,8 +116,7 @@ public:
       refuseWork();
   }
 
-  std::vector<LaunchTime> launches;
-  std::vector<bool> launched;
+  LaunchLog launches;
   std::atomic<uint64_t> vectorInstructions{0}, operations{0};
 
 private:
@@ -138,7 +136,6 @@ private:
 
   [[noreturn]] void refuseWork() const;
 
-  std::atomic<uint64_t> *const furthestLaunch;
   const size_t channelWords, channelBytes;
   std::vector<std::vector<int>> pesOfStrip; ///< if there is an observer
   uint32_t firstSram = 0;

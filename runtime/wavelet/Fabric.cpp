@@ -344,7 +344,9 @@ void Fabric::pass(int index, unsigned ports, Wavelet wavelet) {
     if (target == overEdge) {
       // The end of a lane takes a word as a ramp does.
       wavelet.ready += ramp;
-      east.leave(coordinate(route.pe).y, route.color, wavelet);
+      if (!wavelet.control)
+        east.leave(coordinate(route.pe).y, route.color, wavelet.payload,
+                   double(wavelet.ready));
     } else if (port != Port::Ramp) {
       int next = routeAt(this->index(neighbour(coordinate(route.pe), port)),
                          route.color);
@@ -536,33 +538,6 @@ std::vector<std::string> Fabric::describeQueues(int pe) const {
           std::string("in the router, from ") + program::EnumNamePort(port));
   }
   return lines;
-}
-
-std::vector<int> Fabric::reached(int color, int row) const {
-  std::vector<int> result;
-  std::vector<std::pair<int, Port>> pending{{index({0, row}), Port::West}};
-  std::vector<bool> seen(routers.size());
-  while (!pending.empty()) {
-    auto [pe, entered] = pending.back();
-    pending.pop_back();
-    const int at = routeAt(pe, color);
-    if (at == none || routes[size_t(at)].state.receive() != entered ||
-        seen[size_t(pe)])
-      continue;
-    seen[size_t(pe)] = true;
-    const unsigned ports = routes[size_t(at)].state.transmit();
-    for (Port port : allPorts) {
-      Coordinate next = neighbour(coordinate(pe), port);
-      if (!(ports >> unsigned(port) & 1))
-        continue;
-      if (port == Port::Ramp)
-        result.push_back(pe);
-      else if (next.x >= 0 && next.x < meshWidth && next.y >= 0 &&
-               next.y < meshHeight)
-        pending.push_back({index(next), opposite(port)});
-    }
-  }
-  return result;
 }
 
 } // namespace wsec::runtime::wavelet

@@ -4,6 +4,7 @@
 #ifndef RUNTIME_WAVELET_FABRIC_H
 #define RUNTIME_WAVELET_FABRIC_H
 
+#include "runtime/emulator/EdgeLanes.h"
 #include "runtime/emulator/Router.h"
 #include "runtime/observe/Observer.h"
 #include "runtime/wavelet/Agenda.h"
@@ -27,13 +28,6 @@ inline constexpr Party partyOf(uint32_t entry) { return Party(entry >> 30); }
 inline constexpr uint32_t indexOf(uint32_t entry) {
   return entry & ((1u << 30) - 1);
 }
-
-/// Takes the wavelets that leave the mesh over its east edge.
-class EastEdge {
-public:
-  virtual ~EastEdge() = default;
-  virtual void leave(int row, int color, const Wavelet &wavelet) = 0;
-};
 
 /// Every router has a buffer per color and input port, and sends one wavelet
 /// per cycle on each of its links and down its ramp. Of the colors that want
@@ -92,9 +86,6 @@ public:
   std::vector<std::string> describeQueues(int pe) const;
   /// Links and ramps that wavelets passed.
   uint64_t hops() const { return moves; }
-  /// PEs that a wavelet of the color from the west edge at `row` is routed to
-  /// at load.
-  std::vector<int> reached(int color, int row) const;
 
   Observer *observer = nullptr;
 

@@ -18,17 +18,8 @@ static constexpr Cycle never = std::numeric_limits<Cycle>::max();
 // ---------------------------------------------------------------- ledger
 
 Ledger::Ledger(const program::Program &program, const EmulatorOptions &options)
-    : program(program), options(options), launches(program.launches()->size()),
-      launched(launches.size()) {}
-
-void Ledger::recordLaunch(size_t launch, double start, double end) {
-  LaunchTime &entry = launches[launch];
-  entry.start = launched[launch] ? std::min(entry.start, start) : start;
-  entry.end = launched[launch] ? std::max(entry.end, end) : end;
-  launched[launch] = true;
-  if (options.furthestLaunch && *options.furthestLaunch < launch)
-    *options.furthestLaunch = launch;
-}
+    : program(program), options(options),
+      launches(program.launches()->size(), options.furthestLaunch) {}
 
 void Ledger::spend(uint64_t work) {
   spent += work;
@@ -174,7 +165,7 @@ bool Processor::complete(int index, Cycle now) {
   if (index == 0) {
     time = std::max(time, thread.free);
   } else {
-    ledger.recordLaunch(run.launch(), last, last);
+    ledger.launches.note(run.launch(), last, last);
     rest = std::max(rest, last);
     if (done.activate >= 0)
       activate(done.activate, thread.free);
@@ -300,9 +291,7 @@ void Processor::sleep(Cycle now) {
 std::vector<std::string> Processor::waits() const {
   std::vector<std::string> result;
   auto add = [&](size_t in, const std::string &what) {
-    const Place here{
-        program, machine, code, fabric, const_cast<Memory &>(memory), pe};
-    result.push_back(here.describeLaunch(in) + ", class '" + code.name +
+    result.push_back(describeLaunch(program, in) + ", class '" + code.name +
                      "': " + what);
   };
   for (const Thread &thread : threads)

@@ -4,7 +4,8 @@
 #ifndef RUNTIME_WAVELET_PROCESSOR_H
 #define RUNTIME_WAVELET_PROCESSOR_H
 
-#include "runtime/emulator/Emulator.h"
+#include "runtime/emulator/Launches.h"
+#include "runtime/emulator/MicrothreadUses.h"
 #include "runtime/wavelet/VectorRun.h"
 
 #include <array>
@@ -18,14 +19,12 @@ namespace wsec::runtime::wavelet {
 struct Ledger {
   Ledger(const program::Program &program, const EmulatorOptions &options);
 
-  void recordLaunch(size_t launch, double start, double end);
   /// Takes work off what the host allows.
   void spend(uint64_t work);
 
   const program::Program &program;
   const EmulatorOptions &options;
-  std::vector<LaunchTime> launches;
-  std::vector<bool> launched;
+  LaunchLog launches;
   size_t currentLaunch = 0; ///< of remote calls
   uint64_t vectorInstructions = 0, operations = 0, spent = 0;
 };
@@ -91,14 +90,6 @@ private:
     int64_t iterations;
     bool loop;
   };
-  /// What a microthread may still do, in programs with a command color.
-  struct Pending {
-    int thread;
-    Span span; ///< written
-    int color; ///< -1: memory
-    bool sent;
-    bool operator==(const Pending &) const = default;
-  };
   struct TaskState {
     bool pending = false, blocked = false;
     double activated = 0;
@@ -160,7 +151,6 @@ private:
   bool queuesMicrothreads() const;
   int64_t elementAddress(int buffer, int64_t offset) const;
   void checkPending(const VectorRun &run);
-  void notePending(const VectorRun &run);
   std::string where() const;
   [[noreturn]] void refuse(const std::string &what) const;
 
@@ -190,7 +180,7 @@ private:
   unsigned awaited = 0;             ///< microthreads, a bit set
   std::unique_ptr<Wavelet> control; ///< that is to be sent
   int controlColor = 0;
-  std::vector<Pending> pending;
+  MicrothreadUses uses; ///< in programs with a command color
   std::vector<TaskState> tasks;
   double rest = 0;
   double results = 0; ///< when the last of them is in memory

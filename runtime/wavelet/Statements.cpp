@@ -39,9 +39,7 @@ bool Processor::awaits() {
   for (int i = 0; i < microthreads; ++i)
     if (awaited >> i & 1)
       time = std::max(time, threads[size_t(i) + 1].free);
-  std::erase_if(pending, [&](const Pending &use) {
-    return use.thread >= 0 && (awaited >> use.thread & 1);
-  });
+  uses.forget(awaited);
   awaited = 0;
   return false;
 }
@@ -211,9 +209,7 @@ bool Processor::sendPendingControl(Cycle now) {
 // ---------------------------------------------------------------- vectors
 
 std::string Processor::where() const {
-  const Place here{program, machine, code, fabric, const_cast<Memory &>(memory),
-                   pe};
-  return here.describeLaunch(launch) + ", class '" + code.name + "', PE " +
+  return describeLaunch(program, launch) + ", class '" + code.name + "', PE " +
          toString(fabric.coordinate(pe)) + ": ";
 }
 
@@ -242,7 +238,7 @@ void Processor::issue(const InstructionCode &instruction,
   if (instruction.asynchronous()) {
     time += issueCycles(machine);
     if (!remoteCalls)
-      notePending(*run);
+      uses.note(run->use());
   }
   Thread &thread = threads[size_t(instruction.thread + 1)];
   if (thread.run && remoteCalls && !queuesMicrothreads())
@@ -262,39 +258,11 @@ bool Processor::queuesMicrothreads() const {
 /// What an instruction shares with a microthread that may still be at work
 /// would depend on who is faster.
 void Processor::checkPending(const VectorRun &run) {
-  const int thread = run.code().thread;
-  for (const Pending &use : pending) {
-    if (use.thread == thread)
-      continue;
-    const std::string other = std::to_string(use.thread);
-    if (use.color < 0 && run.usesMemory(use.span)) {
-      run.checkSources(place());
-      refuse(describe(run.code()) + " touches what microthread " + other +
-             " writes, without an await between");
-    }
-    const bool receives =
-        run.receives(0) == use.color || run.receives(1) == use.color;
-    if (use.color >= 0 && (use.sent ? run.sends() == use.color : receives))
-      refuse(describe(run.code()) +
-             (use.sent ? " sends on color " : " receives color ") +
-             std::to_string(use.color) + " as microthread " + other +
-             " does, without an await between");
-  }
-}
-
-void Processor::notePending(const VectorRun &run) {
-  const int thread = run.code().thread;
-  auto note = [&](const Pending &use) {
-    if (std::find(pending.begin(), pending.end(), use) == pending.end())
-      pending.push_back(use);
-  };
-  if (run.destination().low < run.destination().high)
-    note({thread, run.destination(), -1, false});
-  for (int color : {run.receives(0), run.receives(1)})
-    if (color >= 0)
-      note({thread, {}, color, false});
-  if (run.sends() >= 0)
-    note({thread, {}, run.sends(), true});
+  const auto [what, inMemory] = uses.conflict(run.use());
+  if (inMemory)
+    run.checkSources(place());
+  if (!what.empty())
+    refuse(describe(run.code()) + " " + what);
 }
 
 } // namespace wsec::runtime::wavelet

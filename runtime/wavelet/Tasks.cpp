@@ -24,7 +24,7 @@ void Processor::call(size_t called, const Body &routine, Cycle when) {
 /// Begins a routine or task that could begin at `since`.
 void Processor::enter(const Body &body, double since, int task) {
   time = std::max(time, since) + machine.task_overhead();
-  ledger.recordLaunch(launch, time, time);
+  ledger.launches.note(launch, time, time);
   if (Observer *observer = ledger.options.observer)
     observer->enter(observed(), launch, task, time);
   frames.push_back({&body, 0, 1, false});
@@ -32,7 +32,7 @@ void Processor::enter(const Body &body, double since, int task) {
 
 void Processor::endWork() {
   const double end = remoteCalls ? std::max(time, results) : time;
-  ledger.recordLaunch(launch, end, end);
+  ledger.launches.note(launch, end, end);
   rest = std::max(rest, end);
   if (Observer *observer = ledger.options.observer)
     observer->leave(observed(), launch, time);

@@ -34,19 +34,10 @@ static std::string describeForm(uint8_t form) {
 
 // ---------------------------------------------------------------- resolving
 
-std::string Place::describeLaunch(size_t launch) const {
-  std::string text = "launch " + std::to_string(launch);
-  const auto *kernels = program.kernels();
-  const uint32_t kernel = program.launches()->Get(unsigned(launch))->kernel();
-  if (kernels && kernel < kernels->size())
-    text = "kernel '" + kernels->Get(kernel)->name()->str() + "', " + text;
-  return text;
-}
-
 void VectorRun::fail(const Place &place, ErrorClass errorClass,
                      const std::string &what) const {
-  throw Error(errorClass, place.describeLaunch(launchIndex) + ", class '" +
-                              place.code.name + "', PE " +
+  throw Error(errorClass, describeLaunch(place.program, launchIndex) +
+                              ", class '" + place.code.name + "', PE " +
                               toString(place.fabric.coordinate(place.pe)) +
                               ": " + describe(*source) + " " + what);
 }
@@ -202,16 +193,19 @@ void VectorRun::checkSources(const Place &place) const {
 void VectorRun::takeSnapshot(const Place &place, Source &operand,
                              const OperandCode &from) {
   checkInitialised(place, operand, from);
-  const Span span = operand.span;
+  const MemorySpan span = operand.span;
   operand.snapshot.assign(place.memory.at(span.low),
                           place.memory.at(span.low) + (span.high - span.low));
   operand.data = operand.snapshot.data() + (operand.address - span.low);
   operand.unchecked = true;
 }
 
-bool VectorRun::usesMemory(const Span &span) const {
-  return target.span.overlaps(span) || sources[0].span.overlaps(span) ||
-         sources[1].span.overlaps(span);
+InstructionUse VectorRun::use() const {
+  return {source->thread,
+          target.span,
+          {sources[0].span, sources[1].span},
+          {sources[0].color, sources[1].color},
+          sendColor};
 }
 
 // ---------------------------------------------------------------- waiting

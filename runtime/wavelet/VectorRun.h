@@ -5,6 +5,7 @@
 #ifndef RUNTIME_WAVELET_VECTORRUN_H
 #define RUNTIME_WAVELET_VECTORRUN_H
 
+#include "runtime/emulator/MicrothreadUses.h"
 #include "runtime/wavelet/Cost.h"
 #include "runtime/wavelet/Fabric.h"
 #include "runtime/wavelet/Memory.h"
@@ -24,18 +25,6 @@ struct Place {
   Fabric &fabric;
   Memory &memory;
   int pe;
-
-  /// "kernel 'fc1', launch 3", for messages.
-  std::string describeLaunch(size_t launch) const;
-};
-
-/// Bytes of the SRAM that a memory operand may touch; empty if low == high.
-struct Span {
-  int64_t low = 0, high = 0;
-  bool overlaps(const Span &other) const {
-    return low < other.high && other.low < high;
-  }
-  bool operator==(const Span &) const = default;
 };
 
 class VectorRun {
@@ -70,11 +59,10 @@ public:
   /// Colors it receives (-1: none), and sends.
   int receives(int operand) const { return sources[operand].color; }
   int sends() const { return sendColor; }
-  bool usesMemory(const Span &span) const;
+  InstructionUse use() const;
   /// Throws UninitializedRead if a memory source has elements that nothing has
   /// written yet.
   void checkSources(const Place &place) const;
-  const Span &destination() const { return target.span; }
   /// "fmac waits for a word of color 5".
   std::string describeWait() const;
   /// "fmac, step 3 of 8, waits for a word of color 5".
@@ -85,7 +73,7 @@ private:
     uint8_t *data = nullptr;           ///< element (0, ..)
     int64_t address = 0;               ///< of it, in SRAM
     ptrdiff_t stride[maxExtents] = {}; ///< in bytes
-    Span span;
+    MemorySpan span;
     bool unchecked = false; ///< every byte is known to be initialised
   };
   struct Source : MemoryOperand {

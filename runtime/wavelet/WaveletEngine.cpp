@@ -5,6 +5,7 @@
 #include "runtime/emulator/Rectangles.h"
 #include "runtime/emulator/VectorKernels.h"
 #include "runtime/wavelet/HostEdges.h"
+#include "runtime/wavelet/Processor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,7 +24,8 @@ public:
   Run(const program::Program &program, const std::vector<ClassCode> &classes,
       const EmulatorOptions &options, HostPort &host)
       : program(program), classes(classes), options(options), host(host),
-        ledger(program, this->options), east(program, host, ledger),
+        ledger(program, this->options),
+        east(program, host, ledger.launches, options.observer),
         fabric(program, agenda, east), west(program, host, fabric, agenda) {
     fabric.observer = options.observer;
     processorOf.assign(size_t(fabric.width()) * size_t(fabric.height()), -1);
@@ -91,7 +93,11 @@ private:
   void runCommands() {
     const size_t launches = program.launches()->size();
     if (launches > 0) {
-      checkCommanded();
+      const RouterTables router(program);
+      const int color = program.command_color();
+      requireCommands(program, router,
+                      router.trace(color, {0, 0}, program::Port::West),
+                      [&](int pe) { return processorOf[size_t(pe)] >= 0; });
       for (const auto &processor : processors)
         processor->expectCommands(
             options.observer ? std::min(launches, options.observer->untilLaunch)
@@ -107,19 +113,6 @@ private:
   void stopBefore(size_t launches) const {
     if (options.observer && options.observer->untilLaunch < launches)
       throw StopRun{};
-  }
-
-  void checkCommanded() const {
-    std::vector<bool> commanded(processorOf.size());
-    for (int pe : fabric.reached(program.command_color(), 0))
-      commanded[size_t(pe)] = true;
-    for (const auto &processor : processors)
-      if (!commanded[size_t(processor->index())])
-        throw Error(ErrorClass::MissingRoute,
-                    "the command color " +
-                        std::to_string(program.command_color()) +
-                        " does not reach PE " +
-                        toString(fabric.coordinate(processor->index())));
   }
 
   /// A launch begins when the one before has come to rest everywhere.
@@ -166,7 +159,8 @@ private:
     std::string message;
     for (auto &[text, pes] : waits)
       message += "\n  " + text + " at " + describeRectangles(std::move(pes));
-    if (!message.empty() || ledger.currentLaunch + 1 >= ledger.launches.size())
+    if (!message.empty() ||
+        ledger.currentLaunch + 1 >= program.launches()->size())
       for (const std::string &text : east.waits())
         message += "\n  " + text;
     if (!message.empty())
@@ -221,16 +215,7 @@ private:
 
   RunResult result() const {
     RunResult result;
-    result.launches = ledger.launches;
-    result.kernelCycles.resize(program.kernels() ? program.kernels()->size()
-                                                 : 0);
-    for (size_t i = 0; i < result.launches.size(); ++i) {
-      const double before = result.cycles;
-      result.cycles = std::max(before, result.launches[i].end);
-      const uint32_t kernel = program.launches()->Get(unsigned(i))->kernel();
-      if (kernel < result.kernelCycles.size())
-        result.kernelCycles[kernel] += result.cycles - before;
-    }
+    ledger.launches.report(program, result);
     for (const ClassCode &code : classes)
       result.classes.push_back({code.name, 0, code.highWaterBytes});
     for (int pe = 0; pe < int(processorOf.size()); ++pe)

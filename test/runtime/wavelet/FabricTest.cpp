@@ -68,8 +68,11 @@ public:
       result[i] = i;
     return result;
   }
-  void leave(int, int color, const Wavelet &wavelet) override {
-    taken[{width, color}].push_back(wavelet);
+  void leave(int, int color, uint32_t bits, double when) override {
+    Wavelet word;
+    word.ready = Cycle(when);
+    word.payload = bits;
+    taken[{width, color}].push_back(word);
   }
 
   int width;
