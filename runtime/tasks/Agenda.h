@@ -17,8 +17,9 @@ namespace wsec::runtime::tasks {
 using Cycle = int64_t;
 using Time = double;
 
-/// PEs by the cycle in which they are looked at again, and after all of them
-/// routers; of one cycle, in the order in which they were entered. Cycles in
+/// PEs and rows of the west edge by the cycle in which they are looked at
+/// again, and after all of them routers; of one cycle, in the order in which
+/// they were entered. Cycles in
 /// which nobody is due cost next to nothing.
 class Agenda {
 public:
@@ -38,9 +39,11 @@ public:
     else
       enter(when, pe | router);
   }
-  /// Whether an entry is a router, and of which PE.
+  void enterEdge(Cycle when, uint32_t row) { enter(when, row | edge); }
+  /// Whether an entry is a router, and of which PE; or the edge of a row.
   static bool isRouter(uint32_t entry) { return entry & router; }
-  static uint32_t peOf(uint32_t entry) { return entry & ~router; }
+  static bool isEdge(uint32_t entry) { return entry & edge; }
+  static uint32_t indexOf(uint32_t entry) { return entry & ~(router | edge); }
 
   /// Goes to the next cycle for which anybody is entered; false: there is
   /// none. PEs are due first.
@@ -73,6 +76,7 @@ public:
 
 private:
   static constexpr uint32_t router = uint32_t(1) << 31;
+  static constexpr uint32_t edge = uint32_t(1) << 30;
 
   static constexpr Cycle ringSize = 1024;
   using Entry = std::pair<Cycle, uint32_t>;

@@ -2,60 +2,44 @@
 #ifndef RUNTIME_TASKS_HOSTLANES_H
 #define RUNTIME_TASKS_HOSTLANES_H
 
-#include "runtime/tasks/Processor.h"
+#include "runtime/emulator/EdgeLanes.h"
+#include "runtime/tasks/Network.h"
 
+#include <deque>
 #include <map>
-#include <string>
 #include <vector>
 
 namespace wsec::runtime::tasks {
 
-/// Streams of the host: words enter at the west edge and are taken at the east
-/// edge, lane by lane in the order of the launches that list them.
+/// The west edge: words of the host and command wavelets enter lane by lane.
+/// Lanes of one row share its link into the mesh, a word per cycle, in turns.
 class HostLanes {
 public:
-  HostLanes(Wafer &wafer, HostPort &host);
+  HostLanes(const program::Program &program, Network &network, Agenda &agenda,
+            HostPort &host, Observer *observer);
 
   /// Lets the first words in.
   void start();
+  /// A row is due in the agenda.
+  void step(int row);
 
-  /// Lanes that lack words, in words.
-  std::vector<std::string> waits() const;
-  /// Lanes with words that nobody asked for.
-  std::vector<std::string> surplus() const;
-
-  uint64_t wordsIn = 0, wordsOut = 0;
+  /// Words of the host that entered.
+  uint64_t delivered() const;
 
 private:
-  struct Use {
-    size_t launch;
-    uint32_t stream, lane;
-    uint64_t left;
-  };
-  struct InLane {
-    std::vector<Use> uses;
-    size_t next = 0;
-    WordView view;
-    size_t at = 0; ///< of the view
-  };
-  struct OutLane {
-    std::vector<Use> uses;
-    size_t next = 0;
-    uint64_t tooMany = 0;
-  };
   struct Row {
-    int lanes = 0;
-    Slots entry; ///< of the link into the mesh, if there are several
+    std::vector<WestLane> lanes;
+    size_t first = 0; ///< lane that is asked first
+    Cycle stepped = -1;
   };
 
   bool fill(Station &edge);
-  bool fetch(InLane &lane);
-  void leave(int row, int color, const Word &word);
+  void push(Station &edge, WestLane &lane, Cycle when);
 
-  Wafer &wafer;
+  Network &network;
+  Agenda &agenda;
   HostPort &host;
-  std::map<std::pair<int, int>, InLane> in; ///< by row and color
-  std::map<std::pair<int, int>, OutLane> out;
+  Observer *observer;
   std::map<int, Row> rows;
 };
 

@@ -102,8 +102,12 @@ void Network::take(Station &station, Cycle when) {
 
 /// Who waits for room asks again after words were taken.
 void Network::wakeSenders(Station &station, Cycle when) {
-  if (std::exchange(station.senderWaits, false))
-    agenda.enter(when + 1, uint32_t(station.pe));
+  if (std::exchange(station.senderWaits, false)) {
+    if (station.kind == Station::WestEdge)
+      agenda.enterEdge(when + 1, uint32_t(coordinate(station.pe).y));
+    else
+      agenda.enter(when + 1, uint32_t(station.pe));
+  }
   for (uint32_t waiter : station.waiters)
     enqueue(waiter);
   station.waiters.clear();
@@ -302,8 +306,12 @@ void Network::deliver(uint32_t index, Word word, Cycle ready) {
   word.ready = std::max(ready, to.lastReady + 1);
   word.advances = 0;
   lastMove = std::max(lastMove, word.ready - ramp);
-  if (to.kind == Station::EastEdge)
-    return east(coordinate(to.pe).y, to.color, word);
+  if (to.kind == Station::EastEdge) {
+    if (!word.control)
+      east.leave(coordinate(to.pe).y, to.color, word.payload,
+                 double(word.ready));
+    return;
+  }
   if (to.kind == Station::Inbox) {
     if (word.control ? word.task < 0
                      : to.filter >= 0 &&

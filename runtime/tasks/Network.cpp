@@ -71,9 +71,10 @@ static constexpr int mostTurns = 256;
 
 Network::Network(const program::Program &program,
                  const std::vector<ClassCode> &classes,
-                 const std::vector<int> &classOf, Agenda &agenda)
+                 const std::vector<int> &classOf, Agenda &agenda,
+                 EastEdge &east)
     : program(program), machine(*program.machine()), classes(classes),
-      classOf(classOf), agenda(agenda), meshWidth(machine.width()),
+      classOf(classOf), agenda(agenda), east(east), meshWidth(machine.width()),
       meshHeight(machine.height()), colors(machine.colors()),
       hop(std::max(1, machine.hop_cycles())), ramp(machine.ramp_cycles()),
       routerDepth(machine.router_buffer_words() > 0
@@ -153,6 +154,14 @@ const program::RouteRule *Network::rule(int pe, int color) const {
   if (table.empty() || table[size_t(pe)] == 0)
     return nullptr;
   return program.routes()->Get(table[size_t(pe)] - 1u);
+}
+
+/// Whether command wavelets vanish at a PE: it has no routines to launch.
+bool Network::ignores(int pe, int color) const {
+  if (color != program.command_color() || launchedByRemoteCalls(program))
+    return false;
+  const int at = classOf[size_t(pe)];
+  return at < 0 || classes[size_t(at)].routines.empty();
 }
 
 /// Whether what the router does with the color may ever change.
@@ -243,9 +252,10 @@ Station &Network::westEdge(int row, int color) {
   const int pe = index({0, row});
   if (!isNode(pe, color) && !rule(pe, color))
     noRule(pe, color, Port::West);
-  const uint32_t made = gateAt(pe, color, Port::West);
-  stations[made].kind = Station::WestEdge;
-  return stations[made];
+  Station &made = stations[gateAt(pe, color, Port::West)];
+  made.kind = Station::WestEdge;
+  made.taken.keep(made.depth + 1);
+  return made;
 }
 
 Station *Network::knownGate(int pe, int color, Port port) {
@@ -406,6 +416,8 @@ void Network::leave(Tracing &tracing, const Step &step, Port port) {
     way.ends.push_back(
         {to, wire + depth, latency, stages, link, step.notBefore, wire});
   };
+  if (port == Port::Ramp && ignores(pe, color))
+    return;
   if (port == Port::Ramp) {
     const uint32_t to = inboxAt(pe, color);
     return end(to, stations[to].depth, step.hops * hop + ramp, step.hops + 1);

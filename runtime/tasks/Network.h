@@ -8,6 +8,7 @@
 #define RUNTIME_TASKS_NETWORK_H
 
 #include "runtime/emulator/Code.h"
+#include "runtime/emulator/EdgeLanes.h"
 #include "runtime/emulator/Router.h"
 #include "runtime/observe/Observer.h"
 #include "runtime/tasks/Station.h"
@@ -82,8 +83,6 @@ struct Station {
   std::unique_ptr<Way> way; ///< on from here
 };
 
-/// Tells what leaves over the east edge.
-using EastSink = std::function<void(int row, int color, const Word &word)>;
 /// Fills the queue of a station at the west edge; false: there is no more.
 using WestSource = std::function<bool(Station &station)>;
 
@@ -91,9 +90,8 @@ class Network {
 public:
   Network(const program::Program &program,
           const std::vector<ClassCode> &classes,
-          const std::vector<int> &classOf, Agenda &agenda);
+          const std::vector<int> &classOf, Agenda &agenda, EastEdge &east);
 
-  EastSink east;
   WestSource west;
 
   Coordinate coordinate(int pe) const {
@@ -183,6 +181,7 @@ private:
   struct Tracing;
 
   void addRule(const program::RouteRule &rule, uint16_t number);
+  bool ignores(int pe, int color) const;
   bool isNode(int pe, int color) const;
   const program::RouteRule *rule(int pe, int color) const;
   uint32_t nodeAt(int pe, int color);
@@ -233,6 +232,7 @@ private:
   const std::vector<ClassCode> &classes;
   const std::vector<int> &classOf;
   Agenda &agenda;
+  EastEdge &east;
   const int meshWidth, meshHeight, colors;
   const int hop, ramp, routerDepth;
   std::vector<bool> routeSetters; ///< by class

@@ -18,10 +18,13 @@ using program::TaskKind;
 
 Wafer::Wafer(const program::Program &program,
              const std::vector<ClassCode> &classes,
-             const std::vector<int> &classOf, const EmulatorOptions &options)
+             const std::vector<int> &classOf, const EmulatorOptions &options,
+             HostPort &host)
     : program(program), machine(*program.machine()), options(options),
-      network(program, classes, classOf, agenda),
-      launches(program.launches()->size(), LaunchTime{Time(never), 0}),
+      remoteCalls(launchedByRemoteCalls(program)),
+      launches(program.launches()->size(), options.furthestLaunch),
+      east(program, host, launches, options.observer),
+      network(program, classes, classOf, agenda, east),
       limit(options.workLimit ? options.workLimit : UINT64_MAX) {
   network.observer = options.observer;
 }
@@ -30,15 +33,6 @@ void Wafer::failWorkLimit() const {
   throw Error(ErrorClass::WorkLimit,
               "the run takes more than the " + std::to_string(limit) +
                   " elements and statements that are allowed");
-}
-
-std::string Wafer::describeLaunch(size_t launch) const {
-  std::string text = "launch " + std::to_string(launch);
-  const auto *kernels = program.kernels();
-  const uint32_t kernel = program.launches()->Get(unsigned(launch))->kernel();
-  if (kernels && kernel < kernels->size())
-    text = "kernel '" + kernels->Get(kernel)->name()->str() + "', " + text;
-  return text;
 }
 
 // ---------------------------------------------------------------- a PE
@@ -53,6 +47,7 @@ void Processor::create(Wafer &wafer, const ClassCode &its, int index) {
     tasks.push_back({false, task.blocked, 0});
     hearsWords |= task.kind != TaskKind::Local;
   }
+  hearsWords |= !wafer.remoteCalls;
 }
 
 Processor::Thread &Processor::thread(int index) {
@@ -64,12 +59,12 @@ Processor::Thread &Processor::thread(int index) {
 }
 
 std::string Processor::where(const Wafer &wafer, size_t launch) const {
-  return wafer.describeLaunch(launch) + ", class '" + code->name + "'";
+  return describeLaunch(wafer.program, launch) + ", class '" + code->name + "'";
 }
 
 void Processor::fail(const Wafer &wafer, ErrorClass errorClass,
                      const std::string &what) const {
-  throw Error(errorClass, where(wafer, wafer.currentLaunch) + ", PE " +
+  throw Error(errorClass, where(wafer, launch) + ", PE " +
                               toString(wafer.network.coordinate(pe)) + ": " +
                               what);
 }
@@ -113,7 +108,7 @@ void Processor::sleep(Wafer &wafer, Cycle now) {
   if (main.run || awaited)
     return;
   if (frames.empty() && !control) {
-    if (time > Time(now) && nextTask(wafer, now).task >= 0)
+    if (time > Time(now) && hasWork(wafer, now))
       wakeAt(wafer, time);
     else
       awaitWork(wafer, now);
@@ -148,6 +143,7 @@ void Processor::sleepOn(Wafer &wafer, Thread &its, Cycle now) {
 // ---------------------------------------------------------------- what is next
 
 void Processor::call(Wafer &wafer, const Body &routine, Cycle when) {
+  launch = wafer.currentLaunch;
   enter(wafer, routine, Time(when), -1);
   wakeAt(wafer, when);
 }
@@ -155,9 +151,9 @@ void Processor::call(Wafer &wafer, const Body &routine, Cycle when) {
 /// Begins a routine or task that could begin at `since`.
 void Processor::enter(Wafer &wafer, const Body &body, Time since, int task) {
   time = std::max(time, since) + wafer.machine.task_overhead();
-  wafer.noteActive(wafer.currentLaunch, time);
+  wafer.noteActive(launch, time);
   if (Observer *observer = wafer.options.observer)
-    observer->enter(observed(), wafer.currentLaunch, task, time);
+    observer->enter(observed(), launch, task, time);
   loops.resize(size_t(code->loopDepth) + 1);
   locals.resize(size_t(code->locals));
   frames.push_back({&body, 0, false, 1});
@@ -178,7 +174,7 @@ bool Processor::receivedByInstruction(int color) const {
     return (its.run && receives(*its.run)) ||
            std::any_of(
                its.queue.begin(), its.queue.end(),
-               [&](const auto &entry) { return receives(*entry.first); });
+               [&](const Issued &issued) { return receives(*issued.run); });
   };
   return takes(main) ||
          (micro && std::any_of(micro->begin(), micro->end(), takes));
@@ -238,8 +234,43 @@ Processor::Candidate Processor::nextTask(Wafer &wafer, Cycle now) const {
   return best;
 }
 
-/// Starts the next task, if there is one.
+/// Starts what is next, if there is anything.
 bool Processor::startWork(Wafer &wafer, Cycle now) {
+  return wafer.remoteCalls ? startTask(wafer, now) : startCommand(wafer, now);
+}
+
+/// Where command wavelets come; null: none has yet, or none is left.
+Station *Processor::commandInbox(Wafer &wafer) const {
+  return commandsLeft > 0
+             ? wafer.network.inbox(pe, wafer.program.command_color())
+             : nullptr;
+}
+
+/// Whether something could start, but for the time.
+bool Processor::hasWork(Wafer &wafer, Cycle now) const {
+  if (wafer.remoteCalls)
+    return nextTask(wafer, now).task >= 0;
+  const Station *inbox = commandInbox(wafer);
+  return inbox && !inbox->queue.empty() && inbox->queue.front().ready <= now;
+}
+
+/// Takes the next command wavelet, and starts its routine if the PE has it.
+bool Processor::startCommand(Wafer &wafer, Cycle now) {
+  if (!hasWork(wafer, now))
+    return false;
+  const Word command = wafer.network.receive(*commandInbox(wafer), now);
+  wafer.network.settle();
+  --commandsLeft;
+  const program::Launch &called =
+      *wafer.program.launches()->Get(command.payload);
+  if (const Body *body = code->routine(called.routine())) {
+    launch = command.payload;
+    enter(wafer, *body, Time(command.ready), -1);
+  }
+  return true;
+}
+
+bool Processor::startTask(Wafer &wafer, Cycle now) {
   const Candidate next = nextTask(wafer, now);
   if (next.task < 0)
     return false;
@@ -255,22 +286,32 @@ bool Processor::startWork(Wafer &wafer, Cycle now) {
     storeWord(task.indexBuffer, word.payload >> 16);
   }
   wafer.spend(1);
+  launch = wafer.currentLaunch;
   enter(wafer, task.body, next.since, next.task);
   return true;
 }
 
 /// Sees to it that the PE is due when a wavelet comes that starts something.
 void Processor::awaitWork(Wafer &wafer, Cycle now) {
-  // Without tasks, too: a control wavelet that starts one is an error.
-  for (int color = 0; color < wafer.machine.colors(); ++color) {
-    Station *inbox = wafer.network.inbox(pe, color);
-    if (!inbox)
-      continue;
-    if (inbox->queue.empty())
-      inbox->listens = true;
-    else if (inbox->queue.front().ready > now)
-      wakeAt(wafer, inbox->queue.front().ready);
+  if (!wafer.remoteCalls) {
+    if (commandsLeft > 0)
+      awaitWord(wafer, wafer.program.command_color(), now);
+    return;
   }
+  // Without tasks, too: a control wavelet that starts one is an error.
+  for (int color = 0; color < wafer.machine.colors(); ++color)
+    awaitWord(wafer, color, now);
+}
+
+/// Inboxes listen when they come to be.
+void Processor::awaitWord(Wafer &wafer, int color, Cycle now) {
+  Station *inbox = wafer.network.inbox(pe, color);
+  if (!inbox)
+    return;
+  if (inbox->queue.empty())
+    inbox->listens = true;
+  else if (inbox->queue.front().ready > now)
+    wakeAt(wafer, inbox->queue.front().ready);
 }
 
 void Processor::storeWord(int buffer, uint32_t bits) {
@@ -316,7 +357,7 @@ std::vector<std::string> Processor::describeThreads(const Wafer &wafer) const {
                     std::to_string(controlColor) + " waits for room");
   else if (!frames.empty() && !main.run)
     lines.push_back(
-        "main thread, launch " + std::to_string(wafer.currentLaunch) +
+        "main thread, launch " + std::to_string(launch) +
         (awaited ? ": awaits microthreads" : ": between instructions"));
   return lines;
 }
@@ -343,7 +384,7 @@ std::vector<std::string> Processor::waits(const Wafer &wafer) const {
   };
   add(main);
   if (control)
-    result.push_back(where(wafer, wafer.currentLaunch) +
+    result.push_back(where(wafer, launch) +
                      ": control waits to send on color " +
                      std::to_string(controlColor));
   if (micro)

@@ -6,7 +6,8 @@
 #ifndef RUNTIME_TASKS_PROCESSOR_H
 #define RUNTIME_TASKS_PROCESSOR_H
 
-#include "runtime/emulator/Emulator.h"
+#include "runtime/emulator/EdgeLanes.h"
+#include "runtime/emulator/MicrothreadUses.h"
 #include "runtime/tasks/Network.h"
 #include "runtime/tasks/VectorRun.h"
 
@@ -20,7 +21,8 @@ namespace wsec::runtime::tasks {
 /// What all PEs of a run share and count together.
 struct Wafer {
   Wafer(const program::Program &program, const std::vector<ClassCode> &classes,
-        const std::vector<int> &classOf, const EmulatorOptions &options);
+        const std::vector<int> &classOf, const EmulatorOptions &options,
+        HostPort &host);
 
   /// Takes work off what the host allows.
   void spend(uint64_t work) {
@@ -30,19 +32,18 @@ struct Wafer {
   }
   [[noreturn]] void failWorkLimit() const;
   void noteActive(size_t launch, Time time) {
-    LaunchTime &entry = launches[launch];
-    entry.start = std::min(entry.start, time);
-    entry.end = std::max(entry.end, time);
+    launches.note(launch, time, time);
   }
-  std::string describeLaunch(size_t launch) const;
 
   const program::Program &program;
   const program::Machine &machine;
-  const EmulatorOptions &options;
+  const EmulatorOptions options;
+  const bool remoteCalls; ///< else command wavelets launch
+  LaunchLog launches;
+  EastLanes east;
   Agenda agenda;
   Network network;
-  std::vector<LaunchTime> launches;
-  size_t currentLaunch = 0;
+  size_t currentLaunch = 0; ///< of remote calls
   uint64_t vectorInstructions = 0, operations = 0, spent = 0, limit;
   std::vector<uint32_t> sent;    ///< scratch: words, and
   std::vector<Cycle> sentCycles; ///< when they are sent
@@ -56,8 +57,10 @@ public:
   bool exists() const { return code != nullptr; }
   const ClassCode &classCode() const { return *code; }
 
-  /// A remote call.
+  /// A remote call, of the current launch.
   void call(Wafer &wafer, const Body &routine, Cycle when);
+  /// So many command wavelets are going to come.
+  void expectCommands(size_t launches) { commandsLeft = launches; }
   /// The PE is due in the agenda.
   void step(Wafer &wafer);
 
@@ -79,6 +82,12 @@ private:
     int color = 0;
     Cycle until = 0;
   };
+  /// An instruction that was given to a thread, when, and by which launch.
+  struct Issued {
+    std::unique_ptr<VectorRun> run;
+    Time when;
+    size_t launch;
+  };
   /// The instruction a thread runs. Thread 0 is the main thread, microthread i
   /// is thread i + 1.
   struct Thread {
@@ -92,7 +101,7 @@ private:
     bool held = false;   ///< the fabric kept the next step from being taken
     bool closed = false; ///< no words of windows are left to drop
     Wait wait;
-    std::vector<std::pair<std::unique_ptr<VectorRun>, Time>> queue;
+    std::vector<Issued> queue;
 
     bool finished() const { return closed && run->done() == run->steps(); }
   };
@@ -134,6 +143,11 @@ private:
   void wakeAt(Wafer &wafer, Time when);
   void enter(Wafer &wafer, const Body &body, Time since, int task);
   bool startWork(Wafer &wafer, Cycle now);
+  bool startTask(Wafer &wafer, Cycle now);
+  bool startCommand(Wafer &wafer, Cycle now);
+  Station *commandInbox(Wafer &wafer) const;
+  bool hasWork(Wafer &wafer, Cycle now) const;
+  void awaitWord(Wafer &wafer, int color, Cycle now);
   Candidate nextTask(Wafer &wafer, Cycle now) const;
   void activate(int task, Time when);
   int controlTask(const Wafer &wafer, int task) const;
@@ -166,8 +180,8 @@ private:
   void issue(Wafer &wafer, const InstructionCode &instruction,
              std::unique_ptr<VectorRun> run);
   void runAtOnce(Wafer &wafer, VectorRun &run);
-  void begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run,
-             Time when);
+  void begin(Wafer &wafer, int index, Issued issued);
+  void checkPending(Wafer &wafer, VectorRun &run);
   Time settled(Wafer &wafer, const InstructionCode &code, Time when);
   bool complete(Wafer &wafer, int index, Cycle now);
   bool stepThreads(Wafer &wafer, Cycle now);
@@ -192,6 +206,7 @@ private:
 
   const ClassCode *code = nullptr;
   int pe = 0;
+  size_t launch = 0, commandsLeft = 0;
   Time time = 0; ///< of the main thread
   Time rest = 0;
   Time results = 0;    ///< when the last of them is in memory
@@ -204,6 +219,7 @@ private:
   bool hearsWords = false; ///< has data or control tasks
   uint32_t loopDepth = 0;
   Datapath datapath;
+  MicrothreadUses uses; ///< in programs with a command color
   std::vector<Frame> frames;
   std::vector<int64_t> scalars, loops;
   std::vector<int32_t> locals;

@@ -70,10 +70,10 @@ void Processor::leaveBody(Wafer &wafer) {
   if (!frames.empty())
     return;
   const Time end = std::max(time, results);
-  wafer.noteActive(wafer.currentLaunch, end);
+  wafer.noteActive(launch, end);
   rest = std::max(rest, end);
   if (Observer *observer = wafer.options.observer)
-    observer->leave(observed(), wafer.currentLaunch, time);
+    observer->leave(observed(), launch, time);
 }
 
 /// Whether an await holds it up.
@@ -90,6 +90,7 @@ bool Processor::awaits() {
   for (size_t i = 0; i < micro->size(); ++i)
     if (awaited >> i & 1)
       time = std::max(time, (*micro)[i].free);
+  uses.forget(awaited);
   awaited = 0;
   return false;
 }

@@ -5,6 +5,7 @@
 #include "runtime/emulator/Rectangles.h"
 #include "runtime/emulator/VectorKernels.h"
 #include "runtime/tasks/HostLanes.h"
+#include "runtime/tasks/Processor.h"
 
 #include <algorithm>
 #include <cmath>
@@ -24,7 +25,8 @@ public:
       const std::vector<int> &classOf, const EmulatorOptions &options,
       HostPort &host)
       : program(program), classes(classes), classOf(classOf), host(host),
-        wafer(program, classes, classOf, options), lanes(wafer, host),
+        wafer(program, classes, classOf, options, host),
+        west(program, wafer.network, wafer.agenda, host, options.observer),
         processors(classOf.size()) {
     for (size_t pe = 0; pe < classOf.size(); ++pe)
       if (classOf[pe] >= 0)
@@ -32,7 +34,15 @@ public:
   }
 
   RunResult run() {
-    const bool stopped = observeRun(observer(), *this, [&] { runLaunches(); });
+    const bool stopped = observeRun(observer(), *this, [&] {
+      west.start();
+      if (wafer.remoteCalls)
+        runCalls();
+      else
+        runCommands();
+      wafer.east.finish();
+      checkAllRead();
+    });
     RunResult result = this->result();
     result.stopped = stopped;
     return result;
@@ -41,9 +51,34 @@ public:
 private:
   Observer *observer() const { return wafer.options.observer; }
 
-  void runLaunches() {
+  /// PEs begin a launch when its command wavelet has come to them.
+  void runCommands() {
+    const size_t launches = program.launches()->size();
+    size_t wanted = launches;
+    if (observer())
+      wanted = std::min(wanted, observer()->untilLaunch);
+    if (launches > 0) {
+      const RouterTables router(program);
+      const int color = program.command_color();
+      requireCommands(
+          program, router, router.trace(color, {0, 0}, program::Port::West),
+          [&](int pe) { return isCommanded(processors[size_t(pe)]); });
+    }
+    for (Processor &processor : processors)
+      if (isCommanded(processor))
+        processor.expectCommands(wanted);
+    settle();
+    if (wanted < launches)
+      throw StopRun{};
+    checkAtRest(true);
+  }
+
+  static bool isCommanded(const Processor &processor) {
+    return processor.exists() && !processor.classCode().routines.empty();
+  }
+
+  void runCalls() {
     const uint32_t launches = program.launches()->size();
-    lanes.start();
     Cycle when = 0;
     for (uint32_t l = 0; l < launches; ++l) {
       if (observer() && observer()->untilLaunch <= l)
@@ -52,14 +87,11 @@ private:
       when = launch(l, when);
     }
     copy(launches);
-    checkAllRead();
   }
 
   /// Runs one launch to its end and returns when the next may begin.
   Cycle launch(uint32_t l, Cycle when) {
     wafer.currentLaunch = l;
-    if (wafer.options.furthestLaunch)
-      *wafer.options.furthestLaunch = l;
     const uint32_t routine = program.launches()->Get(l)->routine();
     for (Processor &processor : processors)
       if (processor.exists())
@@ -70,26 +102,28 @@ private:
     Cycle end = std::max(wafer.agenda.now(), wafer.network.latest());
     for (const Processor &processor : processors)
       end = std::max(end, Cycle(std::ceil(processor.restedAt())));
-    if (wafer.launches[l].start == Time(never))
-      wafer.launches[l].start = Time(when);
     return end + 1;
   }
 
-  /// PEs, then routers, cycle by cycle, until nobody has anything to do.
+  /// The west edge, PEs, then routers, cycle by cycle, until nobody has
+  /// anything to do.
   void settle() {
     std::vector<uint32_t> due, late;
     while (wafer.agenda.advance(due)) {
       if (observer() && Time(wafer.agenda.now()) > observer()->untilCycle)
         throw StopRun{};
       for (uint32_t entry : due)
-        if (!Agenda::isRouter(entry))
+        if (Agenda::isEdge(entry))
+          west.step(int(Agenda::indexOf(entry)));
+      for (uint32_t entry : due)
+        if (!Agenda::isRouter(entry) && !Agenda::isEdge(entry))
           processors[entry].step(wafer);
       wafer.agenda.takeLate(late);
       for (uint32_t pe : late)
         wafer.network.stepRouter(int(pe));
       for (uint32_t entry : due)
         if (Agenda::isRouter(entry))
-          wafer.network.stepRouter(int(Agenda::peOf(entry)));
+          wafer.network.stepRouter(int(Agenda::indexOf(entry)));
     }
   }
 
@@ -119,7 +153,7 @@ private:
     for (auto &[text, pes] : waits)
       message += "\n  " + text + " at " + describeRectangles(std::move(pes));
     if (!message.empty() || last)
-      for (const std::string &text : lanes.waits())
+      for (const std::string &text : wafer.east.waits())
         message += "\n  " + text;
     if (!message.empty())
       throw Error(ErrorClass::Deadlock, "nothing can go on:" + message);
@@ -137,7 +171,7 @@ private:
     for (auto &[color, pes] : unread)
       message += "\n  color " + std::to_string(color) + " at " +
                  describeRectangles(std::move(pes));
-    for (const std::string &text : lanes.surplus())
+    for (const std::string &text : wafer.east.surplus())
       message += "\n  " + text;
     if (!message.empty())
       throw Error(ErrorClass::UnreadTraffic,
@@ -173,23 +207,14 @@ private:
 
   RunResult result() const {
     RunResult result;
-    result.launches = wafer.launches;
-    result.kernelCycles.resize(program.kernels() ? program.kernels()->size()
-                                                 : 0);
-    for (size_t i = 0; i < result.launches.size(); ++i) {
-      const double before = result.cycles;
-      result.cycles = std::max(before, result.launches[i].end);
-      const uint32_t kernel = program.launches()->Get(unsigned(i))->kernel();
-      if (kernel < result.kernelCycles.size())
-        result.kernelCycles[kernel] += result.cycles - before;
-    }
+    wafer.launches.report(program, result);
     for (const ClassCode &code : classes)
       result.classes.push_back({code.name, 0, code.highWaterBytes});
     for (int index : classOf)
       if (index >= 0)
         ++result.classes[size_t(index)].pes;
-    result.hostWordsIn = lanes.wordsIn;
-    result.hostWordsOut = lanes.wordsOut;
+    result.hostWordsIn = west.delivered();
+    result.hostWordsOut = wafer.east.stored();
     result.vectorInstructions = wafer.vectorInstructions;
     result.operations = wafer.operations;
     return result;
@@ -200,7 +225,7 @@ private:
   const std::vector<int> &classOf;
   HostPort &host;
   Wafer wafer;
-  HostLanes lanes;
+  HostLanes west;
   std::vector<Processor> processors;
 };
 

@@ -40,6 +40,8 @@ void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
     wafer.spend(run.elementCount());
     ++wafer.vectorInstructions;
     wafer.operations += run.elementCount();
+    if (!wafer.remoteCalls)
+      checkPending(wafer, run);
     if (!instruction.asynchronous() && !instruction.usesFabric() &&
         aloneOnDatapath())
       return runAtOnce(wafer, run);
@@ -66,31 +68,45 @@ void Processor::runAtOnce(Wafer &wafer, VectorRun &run) {
   }
   main.free = time;
   if (Observer *observer = wafer.options.observer)
-    observer->instruction(observed(),
-                          {run.code(), wafer.currentLaunch, begun, time,
-                           time - begun, 0, 0, run.elementCount()});
+    observer->instruction(observed(), {run.code(), launch, begun, time,
+                                       time - begun, 0, 0, run.elementCount()});
 }
 
 void Processor::issue(Wafer &wafer, const InstructionCode &instruction,
                       std::unique_ptr<VectorRun> run) {
   if (instruction.asynchronous())
     time += wafer.machine.async_issue() > 0 ? wafer.machine.async_issue() : 1;
+  if (instruction.asynchronous() && !wafer.remoteCalls)
+    uses.note(run->use());
   Thread &its = thread(instruction.thread + 1);
+  Issued issued{std::move(run), time, launch};
   if (!its.run)
-    return begin(wafer, instruction.thread + 1, std::move(run), time);
-  if (!queuesMicrothreads(wafer.machine))
+    return begin(wafer, instruction.thread + 1, std::move(issued));
+  if (wafer.remoteCalls && !queuesMicrothreads(wafer.machine))
     fail(wafer, ErrorClass::MicrothreadBusy,
          describe(instruction) + " is given to a microthread that is at work");
-  its.queue.emplace_back(std::move(run), time);
+  its.queue.push_back(std::move(issued));
 }
 
-void Processor::begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run,
-                      Time when) {
+/// With a command color asynchronous instructions read memory when they are
+/// issued. What they share with others that are at work would depend on who is
+/// faster. Throws VectorRun::Fault.
+void Processor::checkPending(Wafer &wafer, VectorRun &run) {
+  if (run.code().asynchronous())
+    run.takeSnapshot(memory);
+  const auto [what, inMemory] = uses.conflict(run.use());
+  if (inMemory)
+    run.checkSources(memory);
+  if (!what.empty())
+    fail(wafer, ErrorClass::BadProgram, describe(run.code()) + " " + what);
+}
+
+void Processor::begin(Wafer &wafer, int index, Issued issued) {
   Thread &its = thread(index);
   microthreads += index != mainThread;
-  its.run = std::move(run);
-  its.launch = wafer.currentLaunch;
-  its.begun = std::max(when, its.free);
+  its.run = std::move(issued.run);
+  its.launch = issued.launch;
+  its.begun = std::max(issued.when, its.free);
   its.waitsToSend = 0;
   its.ready = its.begun + its.run->cost().setup;
   its.held = false;
@@ -107,7 +123,7 @@ void Processor::begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run,
 
 /// When an instruction that ended at `when` has its last result in memory.
 Time Processor::settled(Wafer &wafer, const InstructionCode &code, Time when) {
-  if (!code.dst.memory())
+  if (!wafer.remoteCalls || !code.dst.memory())
     return when;
   const Time last = when + wafer.machine.result_latency();
   results = std::max(results, last);
@@ -140,9 +156,9 @@ bool Processor::complete(Wafer &wafer, int index, Cycle now) {
       tasks[size_t(done.unblock)].blocked = false;
   }
   if (!its.queue.empty()) {
-    auto [run, when] = std::move(its.queue.front());
+    Issued next = std::move(its.queue.front());
     its.queue.erase(its.queue.begin());
-    begin(wafer, index, std::move(run), when);
+    begin(wafer, index, std::move(next));
   }
   return true;
 }

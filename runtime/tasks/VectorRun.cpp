@@ -75,9 +75,10 @@ void VectorRun::begin(const program::Machine &machine, const ClassCode &code,
 
 void VectorRun::resolve(Operand &operand, const OperandCode &code,
                         Bindings bindings) {
-  operand = {};
   operand.code = &code;
   operand.type = code.type;
+  operand.span = {};
+  operand.snapshot.clear();
   if (code.kind == OperandKind::Immediate)
     operand.constant = immediateNumber(instruction->numbers, code.immediate);
   if (!code.memory())
@@ -96,6 +97,9 @@ void VectorRun::resolve(Operand &operand, const OperandCode &code,
          "touches elements " + std::to_string(low) + ".." +
              std::to_string(high) + " of buffer '" + buffer.name +
              "', which has " + std::to_string(buffer.elements));
+  if (total > 0)
+    operand.span = {buffer.address + low * operand.size,
+                    buffer.address + (high + 1) * operand.size};
 }
 
 void VectorRun::resolveSource(const program::Machine &machine, int index,
@@ -128,6 +132,38 @@ void VectorRun::resolveSource(const program::Machine &machine, int index,
          "uses words " + std::to_string(source.offset) + ".." +
              std::to_string(source.offset + source.used - 1) +
              " of windows of " + std::to_string(source.total));
+}
+
+InstructionUse VectorRun::use() const {
+  return {instruction->thread,
+          dst.span,
+          {from[0].span, from[1].span},
+          {sources[0].color, sources[1].color},
+          sendColor};
+}
+
+void VectorRun::checkSources(Memory &memory) {
+  for (const Operand &operand : from) {
+    if (!operand.code->memory() || total == 0 || !operand.snapshot.empty())
+      continue;
+    const int last = rank - 1;
+    int64_t index[maxExtents] = {};
+    for (int d = last; d >= 0;) {
+      requireWritten(memory, operand, address(operand, index),
+                     operand.stride[last], extent[last]);
+      for (d = last - 1; d >= 0 && ++index[d] == extent[d]; --d)
+        index[d] = 0;
+    }
+  }
+}
+
+void VectorRun::takeSnapshot(Memory &memory) {
+  checkSources(memory);
+  for (Operand &operand : from)
+    if (operand.span.low < operand.span.high)
+      operand.snapshot.assign(memory.at(operand.span.low),
+                              memory.at(operand.span.low) +
+                                  (operand.span.high - operand.span.low));
 }
 
 // ---------------------------------------------------------------- running
@@ -174,9 +210,18 @@ int64_t VectorRun::address(const Operand &operand, const int64_t *index) const {
   return at;
 }
 
+const uint8_t *VectorRun::bytes(Memory &memory, const Operand &operand,
+                                int64_t at) const {
+  return operand.snapshot.empty()
+             ? memory.at(at)
+             : operand.snapshot.data() + (at - operand.span.low);
+}
+
 void VectorRun::requireWritten(Memory &memory, const Operand &operand,
                                int64_t at, int64_t stride,
                                int64_t count) const {
+  if (!operand.snapshot.empty())
+    return;
   if (stride == 0)
     count = 1;
   if (count == 1 || stride == operand.size) {
@@ -209,7 +254,7 @@ bool VectorRun::dependent(int64_t at, const int64_t *sourceAddress,
   };
   const auto written = span(at, step, dst.size);
   for (int i = 0; i < 2; ++i) {
-    if (!from[i].code->memory())
+    if (!from[i].code->memory() || !from[i].snapshot.empty())
       continue;
     const int64_t stride = from[i].stride[rank - 1];
     if (sourceAddress[i] == at && stride == step && from[i].size == dst.size)
@@ -224,9 +269,9 @@ bool VectorRun::dependent(int64_t at, const int64_t *sourceAddress,
 Number VectorRun::element(Memory &memory, int i, int64_t at, int64_t step) {
   const Operand &operand = from[i];
   if (operand.code->memory()) {
-    uint32_t bits = 0;
-    std::memcpy(&bits, memory.at(at), size_t(operand.size));
-    return decodeElement(operand.type, instruction->numbers, bits);
+    uint32_t word = 0;
+    std::memcpy(&word, bytes(memory, operand, at), size_t(operand.size));
+    return decodeElement(operand.type, instruction->numbers, word);
   }
   if (operand.code->fabric()) {
     const Source &source = sources[size_t(i)];
@@ -277,7 +322,7 @@ void VectorRun::fetch(Memory &memory, int i, int64_t at, int64_t stride,
   if (operand.code->memory() && stride != 0) {
     scalar = false;
     return decodeElements(operand.type, instruction->numbers, size_t(count),
-                          memory.at(at), stride, numbers);
+                          bytes(memory, operand, at), stride, numbers);
   }
   if (operand.code->fabric() && inner == 1 && sources[size_t(i)].group == 1) {
     const Source &source = sources[size_t(i)];

@@ -5,6 +5,7 @@
 #ifndef RUNTIME_TASKS_VECTORRUN_H
 #define RUNTIME_TASKS_VECTORRUN_H
 
+#include "runtime/emulator/MicrothreadUses.h"
 #include "runtime/emulator/Timing.h"
 #include "runtime/program/Errors.h"
 #include "runtime/tasks/Memory.h"
@@ -72,6 +73,13 @@ public:
   void end() { stepCount = stepsDone; }
 
   const InstructionCode &code() const { return *instruction; }
+  /// Reads memory sources now: what happens to them afterwards does not
+  /// matter. Throws Fault.
+  void takeSnapshot(Memory &memory);
+  /// Throws Fault if a memory source has elements that nothing has written.
+  void checkSources(Memory &memory);
+  InstructionUse use() const;
+
   const InstructionCost &cost() const { return price; }
   std::array<Source, 2> sources;
   int sendColor = -1;
@@ -82,8 +90,10 @@ private:
   struct Operand {
     const OperandCode *code = nullptr;
     program::ElementType type{};
-    int size = 0;                    ///< bytes of an element
-    int64_t address = 0;             ///< of the first element
+    int size = 0;        ///< bytes of an element
+    int64_t address = 0; ///< of the first element
+    MemorySpan span;
+    std::vector<uint8_t> snapshot;   ///< of the span, if it was taken
     int64_t stride[maxExtents] = {}; ///< bytes
     Number constant{};
   };
@@ -93,6 +103,8 @@ private:
   void resolveSource(const program::Machine &machine, int index,
                      const OperandCode &from, Bindings bindings);
   int64_t address(const Operand &operand, const int64_t *index) const;
+  const uint8_t *bytes(Memory &memory, const Operand &operand,
+                       int64_t at) const;
   void requireWritten(Memory &memory, const Operand &operand, int64_t at,
                       int64_t stride, int64_t count) const;
   void runRow(Memory &memory, const int64_t *index, int64_t count,

@@ -10,9 +10,11 @@
 namespace wsec::runtime::test {
 
 bool Campaign::setKind(const std::string &name) {
-  if (name == "commands" || name == "broken-commands") {
+  strips = name == "strips" || name == "broken-strips";
+  if (strips || name == "commands" || name == "broken-commands") {
     launching = Launching::Commands;
-    return setKind(name == "commands" ? "well-formed" : "broken");
+    broken = name.starts_with("broken");
+    return true;
   }
   broken = name != "well-formed";
   kind = Break::Nothing;
@@ -45,11 +47,11 @@ std::string Campaign::report(const Choices::Lists &lists, uint64_t seed,
   auto fails = [&](Choices::Lists given) {
     Choices choices(std::move(given));
     RandomProgram its = program(choices, seed);
-    return compare(its).verdict == verdict ? choices.lists() : Choices::Lists();
+    return compare(its, strips).verdict == verdict ? choices.lists() : Choices::Lists();
   };
   Choices small(shrink(lists, tries, fails));
   RandomProgram its = program(small, seed);
-  const Comparison comparison = compare(its);
+  const Comparison comparison = compare(its, strips);
   return "seed " + std::to_string(seed) + ", broken: " + breakName(its.broken) +
          ": " + comparison.describe() + print(its.source);
 }
@@ -59,7 +61,7 @@ Tally Campaign::run() const {
   for (uint64_t seed = first; seed < first + count; ++seed) {
     Choices choices(seed);
     RandomProgram its = program(choices, seed);
-    const Comparison comparison = compare(its);
+    const Comparison comparison = compare(its, strips);
     const Verdict verdict = comparison.verdict;
     ++tally.verdicts[verdict];
     if (verdict == Verdict::Refused)

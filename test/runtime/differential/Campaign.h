@@ -42,7 +42,8 @@ public:
   /// Told of every disagreement.
   std::function<void(const std::string &)> disagreed;
 
-  /// well-formed, broken, or the name of a break; commands, broken-commands.
+  /// well-formed, broken, or the name of a break; commands, broken-commands;
+  /// strips, broken-strips: commands, on the engine of large meshes.
   bool setKind(const std::string &name);
   Tally run() const;
   RandomProgram program(Choices &choices, uint64_t seed) const;
@@ -54,6 +55,7 @@ private:
                      Verdict verdict) const;
 
   Launching launching = Launching::RemoteCalls;
+  bool strips = false;
   bool broken = false;
   Break kind = Break::Nothing; ///< of broken ones; Nothing: any
 };

@@ -58,7 +58,7 @@ static Verdict judge(const Outcome &burst, const Outcome &wavelet) {
              : Verdict::Same;
 }
 
-Comparison compare(RandomProgram &random) {
+Comparison compare(RandomProgram &random, bool strips) {
   Comparison comparison;
   const program::Program &program = random.finish();
   const bool commanded = program.command_color() != noCommandColor;
@@ -73,8 +73,8 @@ Comparison compare(RandomProgram &random) {
   }
   const TensorHost host = random.host();
   comparison.wavelet = runOn<WaveletEngine>(program, host);
-  comparison.burst = commanded ? runOn<Emulator>(program, host)
-                               : runOn<TaskEmulator>(program, host);
+  comparison.burst = strips && commanded ? runOn<Emulator>(program, host)
+                                         : runOn<TaskEmulator>(program, host);
   comparison.verdict = judge(comparison.burst, comparison.wavelet);
   return comparison;
 }

@@ -54,8 +54,9 @@ struct Comparison {
 /// programs a task that starts a few cycles later weighs more than that.
 inline constexpr double relativeTolerance = 0.05, absoluteTolerance = 5;
 
-/// Runs a program on both engines.
-Comparison compare(RandomProgram &program);
+/// Runs a program on both engines. `strips`: a program with command wavelets
+/// on the engine of large meshes.
+Comparison compare(RandomProgram &program, bool strips = false);
 
 } // namespace wsec::runtime::test
 
