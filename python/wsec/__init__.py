@@ -67,7 +67,8 @@ class Program:
         """Runs on the emulated wafer.
 
         inputs: name -> numpy array, shapes and types as compiled.
-        show: print the run's report. engine: "burst", or "wavelet" for small meshes.
+        show: print the run's report. engine: "burst", or "streams", "strips", "wavelet"
+        (see wse-run --help).
         Raises Error with the tool's message.
         """
         with tempfile.TemporaryDirectory() as folder:

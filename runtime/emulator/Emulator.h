@@ -78,7 +78,7 @@ struct RunResult {
   bool stopped = false;  ///< by the observer; outputs are not complete
 };
 
-/// The `burst` engine: runs a lowered program by moving whole streams. Refuses
+/// The `strips` engine: runs a compiled program by moving whole streams. Refuses
 /// what the machine would refuse by throwing `Error`.
 ///
 /// A program may be run any number of times; every run starts with

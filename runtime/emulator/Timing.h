@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What instructions and links cost in the burst engines, in cycles.
+// What instructions and links cost in streams and strips, in cycles.
 #ifndef RUNTIME_EMULATOR_TIMING_H
 #define RUNTIME_EMULATOR_TIMING_H
 

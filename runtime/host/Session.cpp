@@ -136,17 +136,89 @@ void Session::requireInputs() const {
     throw Error(ErrorClass::BadTensor, "no tensor is given for " + missing);
 }
 
-RunResult Session::emulate(const EmulatorOptions &options, Engine engine,
-                           HostPort &port) {
-  if (engine == Engine::Wavelet)
-    return WaveletEngine(program(), options).run(port);
+// ---------------------------------------------------------------- engines
+
+const char *const engineNames = "burst, streams, strips or wavelet";
+
+std::optional<Engine> engineNamed(const std::string &name) {
+  if (name == "burst")
+    return Engine::Burst;
+  if (name == "streams")
+    return Engine::Streams;
+  if (name == "strips")
+    return Engine::Strips;
+  if (name == "wavelet")
+    return Engine::Wavelet;
+  return std::nullopt;
+}
+
+/// What the compiler expects a run to take, in cycles times PEs.
+static double expectedWork(const program::Program &program) {
+  double cycles = 0;
+  if (program.kernels())
+    for (const program::Kernel *kernel : *program.kernels())
+      cycles += kernel->predicted_cycles();
+  const program::Machine &machine = *program.machine();
+  return cycles * machine.width() * machine.height();
+}
+
+Engine resolveEngine(Engine engine, const program::Program &program) {
+  if (engine != Engine::Burst)
+    return engine;
+  // On larger meshes streams leaves something out; with more work it takes
+  // more than seconds.
+  constexpr int mostPes = 256;
+  constexpr double mostWork = 1 << 25;
+  const program::Machine &machine = *program.machine();
+  const bool small = machine.width() * machine.height() <= mostPes &&
+                     expectedWork(program) <= mostWork;
+  return launchedByRemoteCalls(program) || small ? Engine::Streams
+                                                 : Engine::Strips;
+}
+
+RunResult Session::emulateStrips(const EmulatorOptions &options,
+                                 HostPort &port) {
   if (launchedByRemoteCalls(program()))
-    return TaskEmulator(program(), options).run(port);
+    throw Error(ErrorClass::BadProgram,
+                "the strips engine runs no programs that are launched by "
+                "remote calls; take --engine=streams or --engine=wavelet");
   if (!emulator || !(options == emulatorOptions)) {
     emulator = std::make_unique<Emulator>(program(), options);
     emulatorOptions = options;
+    timed.reset();
   }
   return emulator->run(port);
+}
+
+/// Values, and operations to replay, are those of strips; cycles, which depend
+/// on no data, those of a run of streams.
+RunResult Session::emulateReplayed(const EmulatorOptions &options,
+                                   HostPort &port) {
+  RunResult result = emulateStrips(options, port);
+  if (!timed) {
+    MemoryX memory(store);
+    timed = TaskEmulator(program(), options).run(memory);
+  }
+  result.cycles = timed->cycles;
+  result.launches = timed->launches;
+  result.kernelCycles = timed->kernelCycles;
+  return result;
+}
+
+RunResult Session::emulate(const EmulatorOptions &options, Engine engine,
+                           HostPort &port) {
+  const Engine resolved = resolveEngine(engine, program());
+  if (engine == Engine::Burst && resolved == Engine::Streams &&
+      options.replay && !options.observer && !launchedByRemoteCalls(program()))
+    return emulateReplayed(options, port);
+  switch (resolved) {
+  case Engine::Wavelet:
+    return WaveletEngine(program(), options).run(port);
+  case Engine::Strips:
+    return emulateStrips(options, port);
+  default:
+    return TaskEmulator(program(), options).run(port);
+  }
 }
 
 SessionRun Session::run(EmulatorOptions options, Progress *progress,

@@ -8,6 +8,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,20 @@ struct SessionRun {
   uint64_t streamedWeightBytes = 0; ///< f32 words of weights and constants
 };
 
-/// What steps the wafer: whole streams at a time, or every router and PE cycle
-/// by cycle, which is the reference for cycles and made for small meshes.
-enum class Engine { Burst, Wavelet };
+/// What runs the wafer. Streams moves words as far as nothing can hold them up
+/// (runtime/tasks), Strips whole streams of all equal PEs of a column at once
+/// (runtime/emulator; only programs launched by command wavelets), Wavelet
+/// steps every router and PE: the reference for cycles, for small meshes.
+/// Burst is Streams, or Strips for compiled programs on more than 256 PEs or
+/// of which the compiler expects more than 2^25 cycles times PEs.
+enum class Engine { Burst, Streams, Strips, Wavelet };
+
+/// By its name in small letters; nothing: there is none.
+std::optional<Engine> engineNamed(const std::string &name);
+/// "burst, streams, strips or wavelet".
+extern const char *const engineNames;
+/// What Burst is for a program; others are themselves.
+Engine resolveEngine(Engine engine, const program::Program &program);
 
 /// How far a run has come; read from another thread.
 struct Progress {
@@ -69,11 +81,14 @@ private:
   void requireInputs() const;
   RunResult emulate(const EmulatorOptions &options, Engine engine,
                     HostPort &port);
+  RunResult emulateStrips(const EmulatorOptions &options, HostPort &port);
+  RunResult emulateReplayed(const EmulatorOptions &options, HostPort &port);
 
   std::shared_ptr<const LoadedProgram> loaded;
   TensorStore store;
   std::unique_ptr<Emulator> emulator; ///< of the last run
   EmulatorOptions emulatorOptions;
+  std::optional<RunResult> timed; ///< by streams, for cycles of its replays
   bool ran = false;
 };
 

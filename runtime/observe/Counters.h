@@ -19,8 +19,8 @@ struct PeMap {
 
 /// Counts what every PE and every link does in a run.
 ///
-/// Words over links come from the engine where it reports them. The burst
-/// engine of compiled programs does not; there they follow from what each PE
+/// Words over links come from the engine where it reports them. The strips
+/// engine does not; there they follow from what each PE
 /// and lane sent and from the routes, which never change. Peaks are known in
 /// the first case only.
 class Counters : public Observer {

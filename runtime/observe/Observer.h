@@ -41,8 +41,8 @@ class Inspection {
 public:
   virtual ~Inspection() = default;
   virtual double cycle() const = 0;
-  /// Whether all PEs are shown at that cycle. The burst engine of compiled
-  /// programs runs them one ahead of the other between launches.
+  /// Whether all PEs are shown at that cycle. The strips engine runs them
+  /// one ahead of the other between launches.
   virtual bool simultaneous() const { return true; }
   /// Null: the PE has no code.
   virtual const ClassCode *code(int pe) const = 0;
@@ -69,8 +69,8 @@ public:
   /// No PE enters this launch or a later one; all that comes before runs to
   /// its end.
   size_t untilLaunch = std::numeric_limits<size_t>::max();
-  /// Nothing begins after this cycle. The burst engine of compiled programs
-  /// has no such moment.
+  /// Nothing begins after this cycle. The strips engine has no such
+  /// moment.
   double untilCycle = std::numeric_limits<double>::infinity();
 
   /// PEs enter the routine of a launch (task < 0) or a task of their class.
@@ -83,8 +83,8 @@ public:
   virtual void sent(ObservedPes, size_t /*launch*/, int /*color*/,
                     uint64_t /*words*/, double /*first*/, double /*last*/) {}
   virtual void received(ObservedPes, int /*color*/, uint64_t /*words*/) {}
-  /// Words leave a router through a port. The burst engine of compiled
-  /// programs does not report it; there routes never change.
+  /// Words leave a router through a port. The strips engine does not
+  /// report it; there routes never change.
   virtual void passed(int /*pe*/, program::Port, int /*color*/,
                       uint64_t /*words*/, double /*first*/, double /*last*/) {}
   /// Words of a lane of a host stream enter or leave the mesh.

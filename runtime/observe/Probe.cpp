@@ -263,7 +263,7 @@ std::string Probe::describePe(const Inspection &state, int pe) const {
   std::string text = namePe(pe) + ", class '" + classOf(pe).name()->str() +
                      "'" +
                      (stoppedAt >= 0 && pe != stoppedAt && !state.simultaneous()
-                          ? ", at another cycle (burst engine)\n"
+                          ? ", at another cycle (strips engine)\n"
                           : "\n");
   const std::string lines = listed("threads ", state.threads(pe)) +
                             listed("tasks   ", state.tasks(pe)) +

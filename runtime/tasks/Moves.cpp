@@ -475,12 +475,20 @@ void Network::stream(uint32_t index) {
 
 std::vector<std::string> Network::describeQueues(int pe) const {
   std::vector<std::string> lines;
-  for (const Station &station : stations)
-    if (station.pe == pe && !station.queue.empty())
+  for (const Station &station : stations) {
+    if (station.pe != pe || station.queue.empty())
+      continue;
+    // Of words that the host holds ready only those that have entered.
+    size_t words = station.queue.size();
+    while (station.kind == Station::WestEdge && words > 0 &&
+           station.queue[words - 1].ready > agenda.now())
+      --words;
+    if (words > 0)
       lines.push_back(
           "color " + std::to_string(station.color) + ": " +
-          std::to_string(station.queue.size()) +
+          std::to_string(words) +
           (station.kind == Station::Inbox ? " for the PE" : " at the router"));
+  }
   std::sort(lines.begin(), lines.end());
   return lines;
 }

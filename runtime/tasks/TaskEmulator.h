@@ -9,9 +9,9 @@
 
 namespace wsec::runtime {
 
-/// The `burst` engine for programs that are launched by remote calls: moves
-/// whole streams and executes whole instructions, PE by PE in the order of
-/// simulated time. See README.md for what it counts and what it does not.
+/// The `streams` engine: moves words as far as nothing can hold them up and
+/// executes as many steps of an instruction as it has words for, PE by PE in
+/// the order of simulated time. See README.md for what it counts and what it does not.
 ///
 /// Refuses what the machine would refuse by throwing `Error`. A program may be
 /// run any number of times; every run starts with uninitialised SRAM.

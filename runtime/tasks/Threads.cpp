@@ -184,6 +184,9 @@ bool Processor::drop(Wafer &wafer, Thread &its, Cycle now) {
         return false;
       wafer.network.receive(*its.in[i], now);
       wafer.network.settle();
+      if (wafer.options.observer)
+        wafer.options.observer->received(observed(), its.run->sources[i].color,
+                                         1);
       ++its.run->sources[i].position;
     }
   return true;

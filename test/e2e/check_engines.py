@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Runs a compiled model on both engines: the outputs have the same bits, and
+"""Runs a compiled model on two engines: the outputs have the same bits, and
 the PEs execute the same instructions; with --counters every PE does, and every
 link carries the same words, and the traces are well formed.
 
   check_engines.py MODEL... --mesh 4x4 [--mesh 8x8] [--within LOW:HIGH]
-                            [--counters] [--work DIR]
+                            [--engine burst] [--reference wavelet] [--counters] [--work DIR]
 
 A MODEL is an .onnx file with its inputs beside it as .npz, or a name of
-models/small_models.py. Prints the cycles of both, by how much burst is off,
-and how many vector instructions and elements per second, of all PEs together.
---within: by how many percent burst may be off. Exit code 0 or 1.
+models/small_models.py. Prints the cycles of both, by how much --engine is off
+those of wavelet (or of --reference), and how many vector instructions and
+elements per second, of all PEs together. --within: by how many percent it may
+be off. Exit code 0 or 1.
 """
 
 import argparse
@@ -61,7 +62,7 @@ def speed(report):
             f"{work['elements'] / seconds:.2g} elements/s")
 
 
-def check(model, mesh, within, observed, work):
+def check(model, mesh, engine, reference, within, observed, work):
     """Whether the engines agree on a model."""
     work.mkdir(parents=True, exist_ok=True)
     path, inputs = obtain(model, work)
@@ -71,18 +72,18 @@ def check(model, mesh, within, observed, work):
     ]
     program = work / "program.wafer"
     run(["wsec", path, "-o", program, f"--mesh={mesh}", "--quiet", *shapes])
-    burst, burst_outputs = run_engine("burst", program, work, observed)
-    wavelet, wavelet_outputs = run_engine("wavelet", program, work, observed)
+    burst, burst_outputs = run_engine(engine, program, work, observed)
+    wavelet, wavelet_outputs = run_engine(reference, program, work, observed)
     if observed:
-        run([sys.executable, CHECK_COUNTERS, work / "burst-counters.json",
-             work / "wavelet-counters.json"])
+        run([sys.executable, CHECK_COUNTERS, work / f"{engine}-counters.json",
+             work / f"{reference}-counters.json"])
     same = burst_outputs == wavelet_outputs and burst["work"] == wavelet["work"]
     cycles = [report["cycles"]["total"] for report in (burst, wavelet)]
     off = 100 * (cycles[0] / cycles[1] - 1)
     inside = within[0] <= off <= within[1]
     print(f"{Path(model).stem} {mesh}: {'equal' if same else 'DIFFERENT'}, "
-          f"wavelet {cycles[1]:.0f} cycles ({speed(wavelet)}), "
-          f"burst {cycles[0]:.0f} ({speed(burst)}), {off:+.1f} %"
+          f"{reference} {cycles[1]:.0f} cycles ({speed(wavelet)}), "
+          f"{engine} {cycles[0]:.0f} ({speed(burst)}), {off:+.1f} %"
           f"{'' if inside else f' OUTSIDE {within[0]:g} to {within[1]:g} %'}", flush=True)
     return same and inside
 
@@ -96,11 +97,13 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model", nargs="+")
     parser.add_argument("--mesh", action="append", required=True)
+    parser.add_argument("--engine", default="burst")
+    parser.add_argument("--reference", default="wavelet")
     parser.add_argument("--within", type=percents, default=(-100, 1000), metavar="LOW:HIGH")
     parser.add_argument("--counters", action="store_true")
     parser.add_argument("--work", default="work")
     arguments = parser.parse_args()
-    agree = [check(model, mesh, arguments.within, arguments.counters,
+    agree = [check(model, mesh, arguments.engine, arguments.reference, arguments.within, arguments.counters,
                    Path(arguments.work) / f"{Path(model).stem}-{mesh}")
              for model in arguments.model for mesh in arguments.mesh]
     return 0 if all(agree) else 1

@@ -25,8 +25,13 @@ tensors, bound by name
                          (default 1e-4 and 1e-3)
 
 the run
-  --engine=burst         the engine: burst moves whole streams; wavelet steps
-                         every router and PE, for small meshes
+  --engine=burst         the engine. streams moves words, stopping them where
+                         they meet, cycles as wavelet's within 5 %; strips
+                         moves whole streams, for large meshes and compiled
+                         programs, cycles short where streams share links;
+                         wavelet steps every router and PE, for small meshes;
+                         burst is streams, or strips for compiled programs on
+                         more than 256 PEs or that would take it long
   --threads=N            worker threads (default: one per core); changes
                          neither values nor cycles
   --repeat=N             run N times in one session and report the shortest
@@ -36,7 +41,7 @@ the run
   --report=FILE.json     write what the report prints
   --quiet                print nothing but errors
 
-looking inside (of one run; the burst engine then takes one thread)
+looking inside (of one run; the strips engine then takes one thread)
   --trace=FILE.json      a timeline for ui.perfetto.dev: kernels with their
                          ONNX nodes, PE classes, streams, colors, links, single
                          PEs; a microsecond there is a cycle
@@ -76,6 +81,14 @@ double tolerance(const std::string &flag, const std::string &value) {
     throw UsageError(flag + " wants a number of at least 0, found '" + value +
                      "'");
   return number;
+}
+
+runtime::Engine engine(const std::string &value) {
+  const auto engine = runtime::engineNamed(value);
+  if (!engine)
+    throw UsageError(std::string("--engine wants ") + runtime::engineNames +
+                     ", found '" + value + "'");
+  return *engine;
 }
 
 unsigned count(const std::string &flag, const std::string &value,
@@ -138,7 +151,8 @@ Flags parseFlags(int argc, char **argv) {
       {"--outputs", word(flags.outputArchive)},
       {"--test-data", word(flags.testData)},
       {"--report", word(flags.report)},
-      {"--engine", word(flags.engine)},
+      {"--engine",
+       [&](const std::string &value) { flags.engine = engine(value); }},
       {"--trace", word(flags.trace)},
       {"--metric", word(flags.metric)},
       {"--until", word(flags.until)},
@@ -196,9 +210,6 @@ Flags parseFlags(int argc, char **argv) {
     return flags;
   if (flags.program.empty())
     throw UsageError("no program is given");
-  if (flags.engine != "burst" && flags.engine != "wavelet")
-    throw UsageError("--engine wants burst or wavelet, found '" + flags.engine +
-                     "'");
   checkLooking(flags);
   return flags;
 }

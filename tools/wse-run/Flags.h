@@ -3,6 +3,7 @@
 #define TOOLS_WSE_RUN_FLAGS_H
 
 #include "runtime/host/Compare.h"
+#include "runtime/host/Session.h"
 
 #include <stdexcept>
 #include <string>
@@ -29,7 +30,7 @@ struct Flags {
   std::string trace, metric, until;
   std::vector<std::string> counters, breaks, peeks;
   runtime::Tolerance tolerance;
-  std::string engine = "burst";
+  runtime::Engine engine = runtime::Engine::Burst;
   unsigned threads = 0;
   unsigned repeat = 1;
   bool quiet = false;

@@ -62,12 +62,12 @@ Looking::Looking(const program::Program &program, const Flags &flags)
   } catch (const ProbeError &error) {
     throw UsageError(error.what());
   }
-  if (probe->stopsAtCycle() && flags.engine == "burst" &&
-      !launchedByRemoteCalls(program))
+  if (probe->stopsAtCycle() &&
+      resolveEngine(flags.engine, program) == Engine::Strips)
     throw UsageError(
-        "--until=CYCLE: the burst engine runs the PEs of a compiled program "
+        "--until=CYCLE: the strips engine runs the PEs of a compiled program "
         "one ahead of the other and has no state at a cycle; take "
-        "--until=launch:N or --engine=wavelet");
+        "--until=launch:N, --engine=streams or --engine=wavelet");
   all.add(*probe);
 }
 

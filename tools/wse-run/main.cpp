@@ -127,9 +127,7 @@ static std::vector<SessionRun> runSession(Session &session, const Flags &flags,
   options.observer = observer;
   std::vector<SessionRun> runs;
   for (unsigned i = 0; i < flags.repeat; ++i)
-    runs.push_back(session.run(options, &progress,
-                               flags.engine == "wavelet" ? Engine::Wavelet
-                                                         : Engine::Burst));
+    runs.push_back(session.run(options, &progress, flags.engine));
   return runs;
 }
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles small wse programs of one kernel, runs them, compares with NumPy.
 
-usage: check_kernel.py KERNEL --work FOLDER [--mesh WxH ...] [--machine NAME|JSON] [--engines]
+usage: check_kernel.py KERNEL --work FOLDER [--mesh WxH ...] [--machine NAME|JSON]
+                       [--engine NAME] [--engines [--within PERCENT]]
 
 Meshes of one row, one column, fewer and more PEs than tokens and features;
-batches that share the rows, and that do not fit them. --engines: holds both
-engines to each other instead of NumPy, outputs to the bit, and the work.
+batches that share the rows, and that do not fit them. --engines: holds the
+engine to wavelet instead of NumPy, outputs to the bit, and the work.
 """
 
 import argparse
@@ -42,8 +43,8 @@ class Program:
     """A selected wse.program under construction, with its inputs and the
     outputs it should have. Values are pairs of name and type."""
 
-    def __init__(self, mesh, machine):
-        self.mesh, self.machine = mesh, machine
+    def __init__(self, mesh, machine, engine):
+        self.mesh, self.machine, self.engine = mesh, machine, engine
         self.width, self.height = (int(n) for n in mesh.split("x"))
         self.declarations, self.body = [], []
         self.inputs, self.expected = {}, {}
@@ -86,19 +87,19 @@ class Program:
     def run(self, folder):
         """Returns the largest error of any output, relative to its size."""
         self.compile(folder)
-        results, _ = self.execute(folder, "burst")
+        results, _ = self.execute(folder, self.engine)
         return max(difference(results[name], array) for name, array in self.expected.items())
 
     def run_engines(self, folder):
-        """Returns by how much the cycles of burst are off those of wavelet."""
+        """Returns by how much the cycles are off those of wavelet."""
         self.compile(folder)
-        burst, burst_report = self.execute(folder, "burst")
+        burst, burst_report = self.execute(folder, self.engine)
         wavelet, wavelet_report = self.execute(folder, "wavelet")
         for name in self.expected:
             if burst[name].tobytes() != wavelet[name].tobytes():
                 raise RuntimeError(f"the engines differ in '{name}'")
         if burst_report["work"] != wavelet_report["work"]:
-            raise RuntimeError(f"burst: {burst_report['work']}, wavelet: {wavelet_report['work']}")
+            raise RuntimeError(f"{self.engine}: {burst_report['work']}, wavelet: {wavelet_report['work']}")
         return burst_report["cycles"]["total"] / wavelet_report["cycles"]["total"] - 1
 
     def compile(self, folder):
@@ -139,6 +140,7 @@ class Checker:
     def __init__(self, arguments):
         self.work, self.machine = arguments.work, arguments.machine
         self.engines, self.off = arguments.engines, []
+        self.engine = arguments.engine
         self.meshes = arguments.mesh or MESHES
         self.failed = False
         self.random = np.random.default_rng(1)
@@ -147,7 +149,7 @@ class Checker:
         return self.random.standard_normal(shape).astype(np.float32)
 
     def program(self, mesh):
-        return Program(mesh, self.machine)
+        return Program(mesh, self.machine, self.engine)
 
     def check(self, program, case):
         folder = f"{self.work}/{case}-{program.mesh}"
@@ -317,14 +319,15 @@ def main():
     parser.add_argument("--mesh", action="append")
     parser.add_argument("--machine", default="wse2")
     parser.add_argument("--engines", action="store_true")
+    parser.add_argument("--engine", default="burst")
     parser.add_argument("--within", type=float, default=100, metavar="PERCENT",
-                        help="by how much the cycles of burst may be off")
+                        help="by how much the cycles may be off those of wavelet")
     arguments = parser.parse_args()
     checker = Checker(arguments)
     getattr(checker, arguments.kernel)()
     if checker.off:
         least, median, most = np.percentile(checker.off, [0, 50, 100]) * 100
-        print(f"cycles of burst, by which it is off: {least:+.1f} % to {most:+.1f} %, "
+        print(f"cycles of {arguments.engine}, by which it is off: {least:+.1f} % to {most:+.1f} %, "
               f"half of {len(checker.off)} cases below {median:+.1f} %")
         checker.failed |= bool(max(-least, most) > arguments.within)
     print("all cases agree" if not checker.failed else "some cases differ")

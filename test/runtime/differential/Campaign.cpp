@@ -47,7 +47,8 @@ std::string Campaign::report(const Choices::Lists &lists, uint64_t seed,
   auto fails = [&](Choices::Lists given) {
     Choices choices(std::move(given));
     RandomProgram its = program(choices, seed);
-    return compare(its, strips).verdict == verdict ? choices.lists() : Choices::Lists();
+    return compare(its, strips).verdict == verdict ? choices.lists()
+                                                   : Choices::Lists();
   };
   Choices small(shrink(lists, tries, fails));
   RandomProgram its = program(small, seed);

@@ -49,6 +49,53 @@ TEST(SessionTest, RunsAndRunsAgain) {
   }
 }
 
+TEST(SessionTest, EnginesGiveTheSame) {
+  Session session(negation());
+  session.bind("x", floats({1, 2, 3, 4}));
+  for (const char *name : {"burst", "streams", "strips", "wavelet"}) {
+    SessionRun run = session.run({}, nullptr, engineNamed(name).value());
+    EXPECT_GT(run.emulator.cycles, 0) << name;
+    EXPECT_EQ(session.output("y").number(1), -3) << name;
+  }
+  EXPECT_FALSE(engineNamed("bursts"));
+}
+
+/// Values are replayed, and cycles are those of streams.
+TEST(SessionTest, BurstReplaysWithTheCyclesOfStreams) {
+  Session session(negation());
+  session.bind("x", floats({1, 2, 3, 4}));
+  const RunResult streams = session.run({}, nullptr, Engine::Streams).emulator;
+  const RunResult strips = session.run({}, nullptr, Engine::Strips).emulator;
+  EXPECT_NE(streams.cycles, strips.cycles);
+  EmulatorOptions options;
+  options.replay = true;
+  for (float first : {1.f, 5.f}) {
+    session.bind("x", floats({first, 2, 3, 4}));
+    const RunResult run = session.run(options).emulator;
+    EXPECT_EQ(run.replayed, first > 1);
+    EXPECT_EQ(run.cycles, streams.cycles);
+    EXPECT_EQ(run.launches.at(0).end, streams.launches.at(0).end);
+    EXPECT_EQ(session.output("y").number(0), -first);
+  }
+  const RunResult again =
+      session.run(options, nullptr, Engine::Strips).emulator;
+  EXPECT_EQ(again.cycles, strips.cycles);
+}
+
+/// Long runs, and those on many PEs, are left to strips.
+TEST(SessionTest, BurstIsChosenByTheProgram) {
+  auto engine = [](int width, double cycles) {
+    ProgramBuilder builder = makeNegation(4, countUp(4));
+    builder.source.machine->width = width;
+    builder.source.kernels.push_back(std::make_unique<program::KernelT>());
+    builder.source.kernels.back()->predicted_cycles = cycles;
+    return resolveEngine(Engine::Burst, builder.finish());
+  };
+  EXPECT_EQ(engine(256, 1 << 17), Engine::Streams);
+  EXPECT_EQ(engine(256, (1 << 17) + 1), Engine::Strips);
+  EXPECT_EQ(engine(257, 1), Engine::Strips);
+}
+
 TEST(SessionTest, NamesWhatDoesNotFit) {
   Session session(negation());
   EXPECT_EQ(refusal([&] { session.bind("z", floats({1})); }),
