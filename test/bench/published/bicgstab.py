@@ -237,62 +237,93 @@ def _routes(program, shape):
                                           ports[side], "ramp")
 
 
-def iteration(shape, machine="wse1", seed=0):
-    """The program, and x after one iteration from a random state."""
-    z = shape.z
-    program = Assembly("bicgstab", shape.width, shape.height, machine)
-    _routes(program, shape)
-    stars = Stars(program, shape.width, shape.height)
-    pe = program.pe_class("pe", Rect(0, shape.width, 0, shape.height))
-    pe.add("%px = scalar px", "%py = scalar py", *stars.scalars(),
-           *_neighbours())
-    pe.buffer("f", "f32", len(SCALARS))
-    pe.buffer("two", "f32", 2)
-    pe.buffer("h", "f16", 1)
-    for name in (*COEFFICIENTS, *VECTORS, "s", "y"):
-        pe.buffer(name, "f16", z)
-    pe.buffer("t", "f16", max(z, 4 * min(BLOCK, z)))
+class Columns:
+    """A program of PEs with a column of z points each, and lines of its code.
+    All but the coefficients are the caller's vectors; scalars are S."""
 
-    def dot(to, a, b):
+    def __init__(self, name, shape, vectors, machine):
+        self.shape, z = shape, shape.z
+        self.program = Assembly(name, shape.width, shape.height, machine)
+        _routes(self.program, shape)
+        self.stars = Stars(self.program, shape.width, shape.height)
+        self.pe = self.program.pe_class("pe", Rect(0, shape.width, 0, shape.height))
+        self.pe.add("%px = scalar px", "%py = scalar py", *self.stars.scalars(), *_neighbours())
+        self.pe.buffer("f", "f32", len(SCALARS))
+        self.pe.buffer("two", "f32", 2)
+        self.pe.buffer("h", "f16", 1)
+        for buffer in (*COEFFICIENTS, *vectors):
+            self.pe.buffer(buffer, "f16", z)
+        self.pe.buffer("t", "f16", max(z, 4 * min(BLOCK, z)))
+
+    def apply(self, to, source):
+        return _apply(to, source, self.shape.z)
+
+    def dot(self, to, a, b):
         return [f"vector mov {S[to]} = 0.0 over (1)",
-                f"vector fmac {S[to]} = @{a}[0, strides = [1]], @{b}[0, strides = [1]] over ({z})",
-                *stars.reduce(S[to])]
+                f"vector fmac {S[to]} = @{a}[0, strides = [1]], @{b}[0, strides = [1]] "
+                f"over ({self.shape.z})", *self.stars.reduce(S[to])]
 
-    def scalar(op, to, a, b):
-        return f"vector {op} {S[to]} = {S[a]}, {S[b]} over (1)"
+    @staticmethod
+    def scalar(op, to, *of):
+        return f"vector {op} {S[to]} = {', '.join(S[s] for s in of)} over (1)"
 
-    def axpy(to, factor, source, sign=-1):
+    @staticmethod
+    def half(scalar):
+        """@h: a scalar as the vectors take it."""
+        return f"vector mov @h[0, strides = [0]] = {S[scalar]} over (1)"
+
+    def vector(self, op, to, *of):
+        return (f"vector {op} @{to}[0, strides = [1]] = "
+                + ", ".join(f"@{s}[0, strides = [{0 if s == 'h' else 1}]]" for s in of)
+                + f" over ({self.shape.z})")
+
+    def axpy(self, to, factor, source, sign=-1):
         """to += sign factor source."""
-        return [f"vector mul {S['top']} = {S[factor]}, {sign}.0 over (1)",
-                f"vector mov @h[0, strides = [0]] = {S['top']} over (1)",
-                f"vector fmac @{to}[0, strides = [1]] = @h[0, strides = [0]], "
-                f"@{source}[0, strides = [1]] over ({z})"]
+        return [f"vector mul {S['top']} = {S[factor]}, {sign}.0 over (1)", self.half("top"),
+                self.vector("fmac", to, "h", source)]
 
-    pe.routine("main", [
-        *_apply("s", "p", z), *dot("sum", "r0", "s"), scalar("div", "alpha", "rho", "sum"),
-        *axpy("r", "alpha", "s"),
-        *_apply("y", "r", z), *dot("omega", "r", "y"), *dot("sum", "y", "y"),
-        scalar("div", "omega", "omega", "sum"),
-        *axpy("x", "alpha", "p", 1), *axpy("x", "omega", "r", 1), *axpy("r", "omega", "y"),
-        *dot("new", "r0", "r"), scalar("div", "beta", "alpha", "omega"),
-        scalar("mul", "beta", "beta", "new"), scalar("div", "beta", "beta", "rho"),
-        *axpy("p", "omega", "s"),
-        f"vector mov @h[0, strides = [0]] = {S['beta']} over (1)",
-        f"vector mul @p[0, strides = [1]] = @p[0, strides = [1]], @h[0, strides = [0]] over ({z})",
-        f"vector add @p[0, strides = [1]] = @p[0, strides = [1]], @r[0, strides = [1]] over ({z})"])
-    values = _random(shape, seed)
-    for name in (*COEFFICIENTS, *VECTORS):
-        program.copy_in(f"{name}_in", name, values[name])
-    rho = np.zeros((shape.height, shape.width, len(SCALARS)), np.float32)
-    rho[...] = (values["r0"].astype(np.float64) * values["r"]).sum()
-    program.copy_in("f_in", "f", rho)
-    program.launch("main")
-    program.copy_out("y", "p", (shape.height, shape.width, z), HALF)
-    program.copy_out("x_out", "x", (shape.height, shape.width, z), HALF)
-    return program, reference(values)
+    def finish(self, body, values, scalars, results):
+        """values: of buffers; scalars: name -> value in all PEs; results: output
+        -> buffer."""
+        self.pe.routine("main", body)
+        for name, value in values.items():
+            self.program.copy_in(f"{name}_in", name, value)
+        width, height, z = self.shape.width, self.shape.height, self.shape.z
+        first = np.zeros((height, width, len(SCALARS)), np.float32)
+        for name, value in scalars.items():
+            first[..., SCALARS.index(name)] = value
+        self.program.copy_in("f_in", "f", first)
+        self.program.launch("main")
+        for output, buffer in results.items():
+            self.program.copy_out(output, buffer, (height, width, z), HALF)
+        return self.program
 
 
-def _random(shape, seed):
+def iteration(shape, machine="wse1", seed=0, times=1):
+    """The program, and p and x after one iteration from a random state."""
+    c = Columns("bicgstab", shape, (*VECTORS, "s", "y"), machine)
+    body = [
+        *c.apply("s", "p"), *c.dot("sum", "r0", "s"), c.scalar("div", "alpha", "rho", "sum"),
+        *c.axpy("r", "alpha", "s"),
+        *c.apply("y", "r"), *c.dot("omega", "r", "y"), *c.dot("sum", "y", "y"),
+        c.scalar("div", "omega", "omega", "sum"),
+        *c.axpy("x", "alpha", "p", 1), *c.axpy("x", "omega", "r", 1), *c.axpy("r", "omega", "y"),
+        *c.dot("new", "r0", "r"), c.scalar("div", "beta", "alpha", "omega"),
+        c.scalar("mul", "beta", "beta", "new"), c.scalar("div", "beta", "beta", "rho"),
+        *c.axpy("p", "omega", "s"), c.half("beta"), c.vector("mul", "p", "p", "h"),
+        c.vector("add", "p", "p", "r")]
+    values = random_values(shape, seed)
+    rho = (values["r0"].astype(np.float64) * values["r"]).sum()
+    return (c.finish(repeated(body, times), values, {"rho": rho}, {"y": "p", "x_out": "x"}),
+            reference(values))
+
+
+def repeated(body, times):
+    return body if times == 1 else [f"for %round < {times} {{", *("  " + line for line in body),
+                                    "}"]
+
+
+def random_values(shape, seed):
     random = np.random.default_rng(seed)
     size = (shape.height, shape.width, shape.z)
     values = {name: (-random.uniform(0.05, 0.14, size)).astype(HALF) for name in COEFFICIENTS}
@@ -301,19 +332,24 @@ def _random(shape, seed):
     return values
 
 
+def product(v, u):
+    """A u in float64; v: the coefficients."""
+    out = u.copy()
+    out[:, 1:] += v["aw"][:, 1:] * u[:, :-1]
+    out[:, :-1] += v["ae"][:, :-1] * u[:, 1:]
+    out[1:] += v["an"][1:] * u[:-1]
+    out[:-1] += v["as"][:-1] * u[1:]
+    out[..., 1:] += v["ab"][..., 1:] * u[..., :-1]
+    out[..., :-1] += v["at"][..., :-1] * u[..., 1:]
+    return out
+
+
 def reference(values):
     """p and x in float64."""
     v = {name: value.astype(np.float64) for name, value in values.items()}
 
     def apply(u):
-        out = u.copy()
-        out[:, 1:] += v["aw"][:, 1:] * u[:, :-1]
-        out[:, :-1] += v["ae"][:, :-1] * u[:, 1:]
-        out[1:] += v["an"][1:] * u[:-1]
-        out[:-1] += v["as"][:-1] * u[1:]
-        out[..., 1:] += v["ab"][..., 1:] * u[..., :-1]
-        out[..., :-1] += v["at"][..., :-1] * u[..., 1:]
-        return out
+        return product(v, u)
 
     rho = (v["r0"] * v["r"]).sum()
     s = apply(v["p"])

@@ -19,6 +19,8 @@ import numpy as np
 
 from assembler import Assembly, Rect
 
+# Of wse2: each way, and from a dispatch to the first word, less its step.
+RAMP, START = 2, 4
 V = "@v[0, strides = [1]]"
 # A row's root is in the west, a column's in the north.
 ROW, COLUMN = {"near": "west", "far": "east"}, {"near": "north", "far": "south"}
@@ -163,6 +165,64 @@ def broadcast_line(pes, words):
     return line
 
 
+def ring_line(pes, words):
+    """All-reduce of chunks of words / pes: eastwards from neighbour to
+    neighbour, and from the last PE back to the first. In the first half a PE
+    adds its own to all chunks that pass but the last, whose sum is then
+    complete; in the second half the sums pass all PEs. Both halves stream: no
+    PE waits for the end of a chunk. What a PE passes on in the second half, by
+    a thread, comes back to it over its own ramp, and is stored."""
+    chunk = words // pes
+    if pes % 2 or words % pes or chunk > 8:
+        raise ValueError("an even number of PEs, and chunks that fit in queues: up to 8 words")
+    line = Line(pes, words, 6)
+    for half, back in ((0, ()), (3, ("ramp",))):
+        for x in range(pes):
+            line.route(x, half + (2 if x == pes - 1 else x % 2), "ramp",
+                       "near" if x == pes - 1 else "far", *back)
+            line.route(x, half + (2 if x == 0 else (x + 1) % 2), "far" if x == 0 else "near", "ramp")
+            if 0 < x < pes - 1:
+                line.route(x, half + 2, "far", "near")
+    for x in range(pes):
+        line.run(x, *_ring_code(x, pes, chunk))
+    return line
+
+
+def _ring_code(x, pes, chunk):
+    to, source = 2 if x == pes - 1 else x % 2, 2 if x == 0 else (x + 1) % 2
+
+    def port(color):
+        return f"fabric({{c{color}}}, depth = 2)"
+
+    def chunks(first, count):
+        """Pieces of `count` chunks downwards from `first`, without a wrap."""
+        before = min(count, first % pes + 1)
+        for start, n in ((first % pes, before), (pes - 1, count - before)):
+            if n:
+                yield f"@v[{start * chunk}, strides = [{-chunk}, 1]]", f"over ({n}, {chunk})"
+    for v, over in chunks(x, 1):
+        yield f"vector mov {port(to)} = {v} {over}"
+    for v, over in chunks(x - 1, pes - 2):
+        yield f"vector add {port(to)} = {v}, {port(source)} {over}"
+    for v, over in chunks(x + 1, 1):
+        yield f"vector add {v} = {v}, {port(source)} {over}"
+        yield f"vector mov {port(to + 3)} = {v} {over}"
+    yield (f"vector mov {port(to + 3)} = {port(source + 3)} over ({pes - 2}, {chunk}) "
+           "thread 0")
+    for v, over in chunks(x + 1, pes - 1):
+        yield f"vector mov {v} = {port(to + 3)} {over}"
+    yield "await [0]"
+    for v, over in chunks(x + 2, 1):
+        yield f"vector mov {v} = {port(source + 3)} {over}"
+
+
+def ring(pes, words, machine="wse2"):
+    mesh = Mesh("ring", pes, 1, words, machine)
+    mesh.lay(ring_line(pes, words), ROW, [0])
+    expected = np.broadcast_to(mesh.values.sum(axis=1, keepdims=True), mesh.values.shape)
+    return mesh.finish(Rect(0, pes, 0, 1)), expected
+
+
 LINES = {"star": star_line, "chain": chain_line, "tree": tree_line, "two-phase": two_phase_line,
          "broadcast": broadcast_line}
 
@@ -260,8 +320,9 @@ def reduce(pattern, width, words, height=1, machine="wse2", all_reduce=False, **
     return mesh.finish(at), expected
 
 
-def _multicast(mesh):
-    """From PE (0, 0) along its row, and that down all columns, in one go."""
+def _multicast(mesh, times=1):
+    """From PE (0, 0) along its row, and that down all columns, in one go; all
+    words `times` times."""
     program, width, height = mesh.program, mesh.width, mesh.height
     mesh.colors += 1
     color = mesh.colors
@@ -271,15 +332,20 @@ def _multicast(mesh):
     program.route(color, Rect(width - 1, width, 0, 1), "west", "ramp", *down)
     program.route(color, Rect(0, width, 1, height - 1), "north", "south", "ramp")
     program.route(color, Rect(0, width, max(1, height - 1), height), "north", "ramp")
+    v, port, over = V, f"fabric({color})", f"over ({mesh.words})"
+    if times > 1:
+        v, port = "@v[0, strides = [0, 1]]", f"fabric({color}, depth = 2)"
+        over = f"over ({times}, {mesh.words})"
     for x in range(width):
         for y in range(height):
-            line = f"mov fabric({color}) = {V}" if (x, y) == (0, 0) else f"mov {V} = fabric({color})"
-            mesh.code[x, y] += (f"vector {line} over ({mesh.words})",)
+            line = f"mov {port} = {v}" if (x, y) == (0, 0) else f"mov {v} = {port}"
+            mesh.code[x, y] += (f"vector {line} {over}",)
 
 
-def broadcast(width, words, height=1, machine="wse2"):
+def broadcast(width, words, height=1, machine="wse2", times=1):
+    """times: so often the root sends its words, and all others take them."""
     mesh = Mesh("broadcast", width, height, words, machine)
-    _multicast(mesh)
+    _multicast(mesh, times)
     expected = np.broadcast_to(mesh.values[:1, :1], mesh.values.shape)
     return mesh.finish(Rect(0, width, 0, height)), expected
 
@@ -295,7 +361,7 @@ def elapsed_at_root(run):
     return int(end - start)
 
 
-def formula(pattern, pes, words, ramp=2):
+def formula(pattern, pes, words, ramp=RAMP):
     """Cycles by the published model."""
     stage = 2 * ramp + 1
     if pattern == "broadcast":
@@ -304,8 +370,22 @@ def formula(pattern, pes, words, ramp=2):
         return words * (pes - 1) + stage
     if pattern == "chain":
         return words + (stage + 1) * (pes - 1)
+    if pattern == "ring":
+        return 2 * (pes - 1) * words / pes + 4 * pes - 6 + 2 * (pes - 1) * stage
     if pattern == "two-phase":
         group = math.isqrt(pes)
         return 2 * words + pes - 1 + stage * (group + -(-pes // group) - 2)
     lg = math.log2(pes)
     return max(words * lg, words * pes * lg / (2 * (pes - 1)) + pes - 1) + stage * lg
+
+
+def structure(pattern, pes, words):
+    """Cycles that the terms of the model give when all that must follow each
+    other is added up: the words that the root takes, the way, and for each
+    stage its ramps and step, and the start of the instruction that sends, of
+    which a cycle is the step's. None: not known for this pattern."""
+    if pattern == "tree":
+        lg = pes.bit_length() - 1
+        return words * lg + pes - 1 + lg * (2 * RAMP + 1 + START)
+    begun = {"broadcast": START, "star": START + 1, "chain": START}.get(pattern)
+    return None if begun is None else formula(pattern, pes, words) + begun

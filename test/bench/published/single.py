@@ -129,3 +129,12 @@ def gemm(rows, inner, columns, machine="wse2"):
             f"@b[%k * {m} + %j, strides = [0]] over ({nt})",
             "  }", "}"]
     return program_of(f"gemm_{nt}_{kt}_{m}", buffers, body, machine)
+
+
+def gemv(rows, inner, machine="wse3"):
+    """y += A x, f16, as MeshGEMV does it in each PE: a map over the columns of A,
+    which are contiguous, each scaled by its element of x."""
+    buffers = {"y": ("f16", rows), "a": ("f16", rows * inner), "x": ("f16", inner)}
+    return program_of(f"gemv_{rows}_{inner}", buffers, [
+        f"vector fmac @y[0, strides = [0, 1]] = @a[0, strides = [{rows}, 1]], "
+        f"@x[0, strides = [1, 0]] over ({inner}, {rows})"], machine)

@@ -9,9 +9,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Row:
-    """One number. bar: the error it must stay within, None: any; how: "run", or
+    """One number. bar: the error it must stay within; how: "run", or
     what was run in its place and how the number follows from it; why: the
-    reason where it is off. ours None: it was not run, and why says why."""
+    reason where it is off. ours None: it was not run, and why says why. exact:
+    what the structure of the program says it should take, if that is known.
+    bound: the published number holds more than ours, which must be below it."""
 
     what: str
     published: float
@@ -19,6 +21,8 @@ class Row:
     bar: float = 0.05
     how: str = "run"
     why: str = ""
+    exact: float = None
+    bound: bool = False
 
     @property
     def error(self):
@@ -26,7 +30,22 @@ class Row:
 
     @property
     def good(self):
-        return self.bar is None or self.ours is None or abs(self.error) <= self.bar
+        if self.ours is None:
+            return True
+        if self.bound:
+            return self.ours <= self.published
+        return abs(self.error) <= self.bar and (
+            self.exact is None or abs(self.ours - self.exact) <= 2)
+
+
+# What a table is about, by the functions that make its rows.
+ABOUT = {
+    "one": "What one PE does by itself: instructions, loops, products of matrices that it holds.",
+    "fabric": "Words between PEs: messages, multicasts, sums along rows and over squares.",
+    "whole": "Whole programs, on a real wafer: a layer of a language model, products of large matrices, a "
+             "solver.",
+    "bounds": "Example programs with the copies of the host, which we do not count.",
+}
 
 
 @dataclass(frozen=True)
@@ -35,17 +54,33 @@ class Table:
     title: str
     source: str
     run: object
-    note: str = ""
+    note: str
+    about: str
 
 
 TABLES = {}
 
 
-def table(name, title, source, note=""):
+def table(name, title, source, note="", about="one"):
+    """Registers a function that yields rows. about: one of ABOUT."""
     def register(function):
-        TABLES[name] = Table(name, title, source, function, note)
+        TABLES[name] = Table(name, title, source, function, note, about)
         return function
     return register
+
+
+# What the wavelet engine, which visits every PE in every cycle, is given.
+MOST_STEPS = 4e8
+MINUTES = "minutes on this engine"
+
+
+def affordable(options, pes, cycles):
+    return options.engine == "burst" or pes * cycles <= MOST_STEPS
+
+
+def agree(row, other):
+    """Whether two engines that both ran a row are within 5 % of each other."""
+    return None in (row.ours, other.ours) or abs(row.ours / other.ours - 1) <= 0.05
 
 
 def check(run, expected, tolerance=0.0):

@@ -9,9 +9,11 @@ that agree within 5 %, or what a line below says.
 import sys
 
 import bicgstab
+import examples
 import llama
 import meshgemm
 import prefill
+import rows
 import summa
 from large import cycles
 from table import check
@@ -34,6 +36,7 @@ def solver():
     return program, p, 2e-2
 
 
+POINTS = bicgstab.Shape(5, 5, 5)
 # Name -> program, expected values, tolerance as a part of the largest value.
 PROGRAMS = {
     "decode": decode,
@@ -42,6 +45,15 @@ PROGRAMS = {
     "meshgemm-10": lambda: (*meshgemm.meshgemm(10, 2, 3, 4), 0),
     "summa": lambda: (*summa.summa(6, 5), 0),
     "bicgstab": solver,
+    "sparse-product": lambda: (*examples.sparse_product(POINTS), 2e-2),
+    "power-method": lambda: (*examples.power_method(POINTS, 3), 2e-2),
+    "gradients": lambda: (*examples.conjugate_gradients(POINTS, 2), 2e-2),
+    "preconditioned": lambda: (*examples.conjugate_gradients(POINTS, 2, True), 2e-2),
+    "matrix-vector": lambda: (*examples.matrix_vector(4, 3, 5), 0),
+    "residual": lambda: (*examples.residual(2, 3, 2), 0),
+    "mesh-gemv": lambda: (*examples.mesh_gemv(6, 5, 3), 0),
+    "game-of-life": lambda: (*examples.game_of_life(7, 4), 0),
+    "ring": lambda: (*rows.ring(6, 18), 0),
     "all-reduce": lambda: (*bicgstab.all_reduce(12, 9), 0),
 }
 

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The small programs of the vendor's examples (csl-examples 2025), written for
+our engines: same meshes and sizes, our own code. Each function gives a program
+and what its output "y" should hold."""
+
+import numpy as np
+
+import bicgstab
+import llama
+from assembler import Assembly, Rect
+
+MACHINE = "wse3"
+
+
+def _small_integers(seed, *shape, dtype=np.float32):
+    return np.random.default_rng(seed).integers(-2, 3, shape).astype(dtype)
+
+
+# ------------------------------------------------------- on a mesh of columns
+
+
+def sparse_product(shape):
+    """y = A x for the 7-point stencil, f16."""
+    c = bicgstab.Columns("sparse", shape, ("p", "s"), MACHINE)
+    values = _columns(shape, "p")
+    return (c.finish(c.apply("s", "p"), values, {}, {"y": "s"}),
+            bicgstab.product(_wide(values), _wide(values)["p"]))
+
+
+def power_method(shape, times):
+    c = bicgstab.Columns("power", shape, ("p", "s"), MACHINE)
+    body = [*c.apply("s", "p"), *c.dot("sum", "s", "s"), c.scalar("sqrt", "sum", "sum"),
+            c.scalar("reciprocal", "sum", "sum"), c.half("sum"), c.vector("mul", "p", "s", "h")]
+    values = _columns(shape, "p")
+    v = _wide(values)
+    for _ in range(times):
+        s = bicgstab.product(v, v["p"])
+        v["p"] = s / np.sqrt((s * s).sum())
+    return c.finish(bicgstab.repeated(body, times), values, {}, {"y": "p"}), v["p"]
+
+
+def conjugate_gradients(shape, times, preconditioned=False):
+    """With a diagonal preconditioner, or none."""
+    vectors = ("x", "r", "p") + (("m",) if preconditioned else ())
+    c = bicgstab.Columns("gradients", shape, (*vectors, "s", "y"), MACHINE)
+    again = "y" if preconditioned else "r"
+    body = [*c.apply("s", "p"), *c.dot("sum", "p", "s"), c.scalar("div", "alpha", "rho", "sum"),
+            *c.axpy("x", "alpha", "p", 1), *c.axpy("r", "alpha", "s"),
+            *([c.vector("mul", "y", "r", "m")] if preconditioned else []),
+            *c.dot("new", "r", again), c.scalar("div", "beta", "new", "rho"),
+            c.scalar("mov", "rho", "new"), c.half("beta"), c.vector("mul", "p", "p", "h"),
+            c.vector("add", "p", "p", again)]
+    values = _columns(shape, *vectors)
+    v = _wide(values)
+    rho = first = (v["r"] * v["p"]).sum()
+    for _ in range(times):
+        s = bicgstab.product(v, v["p"])
+        alpha = rho / (v["p"] * s).sum()
+        v["x"] += alpha * v["p"]
+        v["r"] -= alpha * s
+        y = v["r"] * v["m"] if preconditioned else v["r"]
+        rho, last = (v["r"] * y).sum(), rho
+        v["p"] = y + rho / last * v["p"]
+    return (c.finish(bicgstab.repeated(body, times), values, {"rho": first}, {"y": "x"}), v["x"])
+
+
+def _columns(shape, *names):
+    values = bicgstab.random_values(shape, 1)
+    chosen = {name: values[name] for name in bicgstab.COEFFICIENTS}
+    chosen |= {name: values["x" if name == "m" else name] for name in names}
+    if "m" in chosen:
+        chosen["m"] = (1 + 0.1 * np.abs(chosen["m"])).astype(chosen["m"].dtype)
+        chosen["p"] = (chosen["r"] * chosen["m"]).astype(chosen["r"].dtype)
+    return chosen
+
+
+def _wide(values):
+    return {name: value.astype(np.float64) for name, value in values.items()}
+
+
+# ------------------------------------------------------------ dense products
+
+
+def _chain_west(program, first):
+    """Colors for sums along a row that end in column 0: a PE receives on the
+    color of the other parity."""
+    last = program.width - 1
+    for parity in (0, 1):
+        program.route(first + parity, program.columns(2 - parity, last + 1, 2), "ramp", "west")
+        program.route(first + parity, program.columns(1 - parity, last, 2), "east", "ramp")
+
+
+def _sum_west(first, buffer, count):
+    v, over = f"@{buffer}[0, strides = [1]]", f"over ({count})"
+    own, source = f"fabric(%odd + {first})", f"fabric(%odd * -1 + {first + 1})"
+    return [f"vector mov {own} = {v} {over} where %last",
+            f"vector add {own} = {v}, {source} {over} where %inner",
+            f"vector add {v} = {v}, {source} {over} where %first"]
+
+
+def _places(width):
+    return ["%px = scalar px", "%zero = constant 0", "%two = constant 2",
+            f"%end = constant {width - 1}", "%odd = scalar mod(%px, %two)",
+            "%first = scalar equal(%px, %zero)", "%last = scalar equal(%px, %end)",
+            "%edge = scalar or(%first, %last)", "%inner = scalar not(%edge)"]
+
+
+def _columns_of_a(rows, columns):
+    """y = A x in a PE: a vector instruction for each column."""
+    return [f"vector mov @y[0, strides = [1]] = 0.0 over ({rows})",
+            f"for %k < {columns} {{",
+            f"  vector fmac @y[0, strides = [1]] = @a[%k, strides = [{columns}]], "
+            f"@x[%k, strides = [0]] over ({rows})", "}"]
+
+
+def matrix_vector(pes, rows, columns):
+    """y = A x, f32: row 0 of PEs has x and multicasts it down the columns; sums
+    end in column 0. Row-major tiles of rows x columns."""
+    program = Assembly("gemv", pes, pes, MACHINE)
+    program.route(1, program.rows(0, 1), "ramp", "south")
+    program.route(1, program.rows(1, pes - 1), "north", "ramp", "south")
+    program.route(1, program.rows(pes - 1, pes), "north", "ramp")
+    _chain_west(program, 2)
+    pe = program.pe_class("pe", Rect(0, pes, 0, pes))
+    pe.add(*_places(pes), "%py = scalar py", "%top = scalar equal(%py, %zero)",
+           "%below = scalar not(%top)")
+    a, x = _small_integers(1, pes, pes, rows * columns), _small_integers(2, 1, pes, columns)
+    for name, count in (("a", rows * columns), ("x", columns), ("y", rows)):
+        pe.buffer(name, "f32", count)
+    pe.routine("main", [
+        f"vector mov fabric(1) = @x[0, strides = [1]] over ({columns}) where %top",
+        f"vector mov @x[0, strides = [1]] = fabric(1) over ({columns}) where %below",
+        *_columns_of_a(rows, columns), *_sum_west(2, "y", rows)])
+    program.copy_in("a_in", "a", a)
+    program.copy_in("x_in", "x", np.broadcast_to(x, (pes, pes, columns)).copy())
+    program.launch("main")
+    program.copy_out("y", "y", (pes, 1, rows), np.float32, program.columns(0, 1))
+    return program, np.einsum("yxrc,xc->yr", a.reshape(pes, pes, rows, columns), x[0])[:, None]
+
+
+def residual(pes, rows, columns):
+    """The largest of |b - A x|, f32: sums end in column 0, the maximum in PE
+    (0, 0)."""
+    program = Assembly("residual", pes, pes, MACHINE)
+    _chain_west(program, 2)
+    program.route(4, Rect(0, 1, 1, 2), "ramp", "north")
+    program.route(4, Rect(0, 1, 0, 1), "south", "ramp")
+    pe = program.pe_class("pe", Rect(0, pes, 0, pes))
+    pe.add(*_places(pes), "%py = scalar py", "%low = scalar equal(%py, %zero)",
+           "%high = scalar not(%low)", "%root = scalar and(%first, %low)",
+           "%leaf = scalar and(%first, %high)")
+    values = {"a": _small_integers(1, pes, pes, rows * columns),
+              "x": np.broadcast_to(_small_integers(2, 1, pes, columns), (pes, pes, columns)).copy(),
+              "b": np.broadcast_to(_small_integers(3, pes, 1, rows), (pes, pes, rows)).copy()}
+    for name, value in values.items():
+        pe.buffer(name, "f32", value.shape[2])
+        program.copy_in(f"{name}_in", name, value)
+    for name, count in (("y", rows), ("most", 1)):
+        pe.buffer(name, "f32", count)
+    most = "@most[0, strides = [0]]"
+    pe.routine("main", [
+        *_columns_of_a(rows, columns), *_sum_west(2, "y", rows),
+        f"vector sub @y[0, strides = [1]] = @b[0, strides = [1]], @y[0, strides = [1]] over ({rows})",
+        f"vector abs @y[0, strides = [1]] = @y[0, strides = [1]] over ({rows})",
+        f"vector mov {most} = 0.0 over (1)",
+        f"vector max {most} = {most}, @y[0, strides = [1]] over ({rows})",
+        f"vector mov fabric(4) = {most} over (1) where %leaf",
+        f"vector max {most} = {most}, fabric(4) over (1) where %root"])
+    program.launch("main")
+    program.copy_out("y", "most", (1, 1, 1), np.float32, Rect(0, 1, 0, 1))
+    product = np.einsum("yxrc,yxc->yr", values["a"].reshape(pes, pes, rows, columns), values["x"])
+    return program, np.abs(values["b"][:, 0] - product).max().reshape(1, 1, 1)
+
+
+def mesh_gemv(pes, rows, columns):
+    """A matrix-vector product as a decode layer has it: f16, a two-level
+    all-reduce along y."""
+    shape = llama.Shape(pes, 2, rows, rows)
+    axis = llama.Axis("y", 0, shape)
+    program = Assembly("meshgemv", pes, pes, MACHINE)
+    axis.routes(program)
+    lines, stores = axis.roles()
+    pe = program.pe_class("pe", Rect(0, pes, 0, pes))
+    pe.add(*lines)
+    values = {"a": _small_integers(1, pes, pes, rows * columns, dtype=np.float16),
+              "x": _small_integers(2, pes, pes, columns, dtype=np.float16)}
+    for name, value in values.items():
+        pe.buffer(name, "f16", value.shape[2])
+        program.copy_in(f"{name}_in", name, value)
+    pe.buffer("out", "f16", rows)
+    for name in ("y_role", "desc"):
+        pe.buffer(name, "i16", len(axis.number))
+    pe.routine("init", stores)
+    program.launch("init")
+    pe.routine("main", [
+        f"vector mov @out[0, strides = [1]] = 0.0 over ({rows})",
+        "vector fmac @out[0, strides = [0, 1]] = @x[0, strides = [1, 0]], "
+        f"@a[0, strides = [{rows}, 1]] over ({columns}, {rows})",
+        *axis.reduce("out", rows)])
+    program.launch("main")
+    program.copy_out("y", "out", (pes, pes, rows), np.float16)
+    part = np.einsum("yxkn,yxk->yxn", values["a"].reshape(pes, pes, columns, rows).astype(float),
+                     values["x"].astype(float))
+    return program, np.broadcast_to(part.sum(axis=0, keepdims=True), part.shape)
+
+
+# ------------------------------------------------------------------ cells
+
+
+def game_of_life(size, times):
+    """A cell a PE, i16. Neighbours along x exchange their cells, then those
+    along y what they have of three. Colors by the coordinate mod 3, so that a
+    PE's differs from both neighbours'."""
+    program = Assembly("life", size, size, MACHINE)
+    last = size - 1
+    for axis, first in (("x", 1), ("y", 4)):
+        low, high = ("west", "east") if axis == "x" else ("north", "south")
+        strip = program.columns if axis == "x" else program.rows
+        for color in range(3):
+            for start, end in ((0, 1), (1, last), (last, size)):
+                ports = [*([low] if start > 0 else []), *([high] if start < last else [])]
+                at = start + (color - start) % 3
+                program.route(first + color, strip(at, end, 3), "ramp", *ports)
+            program.route(first + color, strip((color + 1) % 3 or 3, size, 3), low, "ramp")
+            program.route(first + color, strip((color + 2) % 3, last, 3), high, "ramp")
+    pe = program.pe_class("pe", Rect(0, size, 0, size))
+    for buffer in ("cell", "row", "near"):
+        pe.buffer(buffer, "i16", 1)
+    pe.add("%zero = constant 0", "%one = constant 1", "%two = constant 2", "%three = constant 3",
+           f"%end = constant {last}")
+    body = []
+    for axis, first, buffer, total in (("x", 1, "cell", "row"), ("y", 4, "row", "near")):
+        n = f"%{axis}"
+        pe.add(f"{n} = scalar p{axis}", f"{n}own = scalar mod({n}, %three)",
+               f"{n}a = scalar add({n}, %one)", f"{n}high = scalar mod({n}a, %three)",
+               f"{n}b = scalar add({n}, %two)", f"{n}low = scalar mod({n}b, %three)",
+               f"{n}first = scalar equal({n}, %zero)", f"{n}last = scalar equal({n}, %end)",
+               f"{n}haslow = scalar not({n}first)", f"{n}hashigh = scalar not({n}last)")
+        word = f"@{total}[0, strides = [1]]"
+        body += [f"vector mov fabric({n}own + {first}, i16) = @{buffer}[0, strides = [1]] over (1)",
+                 f"vector mov {word} = @{buffer}[0, strides = [1]] over (1)",
+                 *(f"vector add {word} = {word}, fabric({n}{side} + {first}, i16) over (1) "
+                   f"where {n}has{side}" for side in ("low", "high"))]
+    # `near` counts the cell itself: three live on, four leave all as it is.
+    body += ["%count = load @near[0]", "%born = compute equal(%count, 3)",
+             "%stays = compute equal(%count, 4)", "%alive = load @cell[0]",
+             "%lives = compute mul(%stays, %alive)", "store @cell[0] = %lives + %born"]
+    pe.routine("main", bicgstab.repeated(body, times))
+    cells = np.random.default_rng(4).integers(0, 2, (size, size, 1)).astype(np.int16)
+    program.copy_in("cells", "cell", cells)
+    program.launch("main")
+    program.copy_out("y", "cell", cells.shape, np.int16)
+    expected = cells[..., 0]
+    for _ in range(times):
+        padded = np.pad(expected, 1)
+        near = sum(padded[i:i + size, j:j + size] for i in range(3) for j in range(3))
+        expected = ((near == 3) | ((near == 4) & (expected == 1))).astype(np.int16)
+    return program, expected[..., None]
