@@ -167,7 +167,7 @@ class Mesh:
         done = f"@{side}_done"
         return [f"vector mov fabric(%{ring}send + {base}, f16, pair) = "
                 f"@m[%{side}, strides = [1]] over (%{side}_size) thread {out_thread} "
-                f"unblock {done}",
+                f"then unblock {done}",
                 f"vector mov @m[%{side}_in, strides = [1]] = "
                 f"fabric(%{ring}recv + {base}, f16, pair) over (%{side}_size) "
                 f"thread {in_thread} then activate {done}"]
