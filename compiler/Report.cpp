@@ -153,7 +153,7 @@ static std::string ratio(double cycles, double lowerBound) {
     return "-";
   std::string result;
   llvm::raw_string_ostream(result)
-      << llvm::format("%.2fx", cycles / lowerBound);
+      << llvm::format("%.2f x", cycles / lowerBound);
   return result;
 }
 

@@ -108,8 +108,11 @@ void ShapeBinder::checkNames() {
     if (!parameters.count(name))
       problems.add(
           "--dim " + name +
-          ": no such dimension; the model's open dimensions are " +
-          listNames(parameters, [](auto &item) { return item.first; }));
+          (parameters.empty()
+               ? ": every dimension of the model's inputs is fixed"
+               : ": no such dimension; the model's open dimensions are " +
+                     listNames(parameters,
+                               [](auto &item) { return item.first; })));
     bindParameter(name, extent, "--dim " + name);
   }
 }

@@ -10,6 +10,7 @@
 #include "compiler/lower/MergeRoutines.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/machine/Machine.h"
+#include "dialects/onnx/Onnx.h"
 #include "dialects/pe/Pe.h"
 #include "dialects/wse/Wse.h"
 
@@ -50,11 +51,13 @@ static FailureOr<int64_t> findCommandColor(wse::ProgramOp source) {
 static pe::ProgramOp createProgram(wse::ProgramOp source,
                                    int64_t commandColor) {
   OpBuilder builder(source);
-  auto model = source->getParentOfType<ModuleOp>().getSymNameAttr();
+  auto module = source->getParentOfType<ModuleOp>();
   auto program = pe::ProgramOp::create(
       builder, source.getLoc(), source.getSymNameAttr(), source.getMeshAttr(),
-      source.getMachineAttr(), builder.getI64IntegerAttr(commandColor), model,
-      /*parameters=*/nullptr, /*weight_bytes=*/nullptr);
+      source.getMachineAttr(), builder.getI64IntegerAttr(commandColor),
+      module.getSymNameAttr(),
+      module->getAttrOfType<IntegerAttr>(onnx::parametersAttrName),
+      module->getAttrOfType<IntegerAttr>(onnx::weightBytesAttrName));
   program.getBody().emplaceBlock();
   return program;
 }

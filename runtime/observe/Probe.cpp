@@ -82,14 +82,12 @@ void Probe::setUntil(const std::string &moment) {
     untilLaunch = size_t(wholeNumber(what));
   } else if (kind == "kernel" && !what.empty()) {
     std::vector<std::string> names;
-    for (unsigned l = 0; l < launches.size(); ++l) {
-      const uint32_t kernel = launches.Get(l)->kernel();
-      if (!program.kernels() || kernel >= program.kernels()->size())
-        continue;
-      names.push_back(program.kernels()->Get(kernel)->name()->str());
-      if (names.back() == what)
-        untilLaunch = std::min<size_t>(untilLaunch, l);
-    }
+    for (unsigned l = 0; l < launches.size(); ++l)
+      for (const std::string &name : namesOf(l)) {
+        names.push_back(name);
+        if (name == what)
+          untilLaunch = std::min<size_t>(untilLaunch, l);
+      }
     if (untilLaunch >= launches.size())
       throw ProbeError("--until: there is no kernel '" + what + "'" +
                        nearestNames(what, names));
@@ -98,6 +96,18 @@ void Probe::setUntil(const std::string &moment) {
                      moment + "'");
   }
   reason = "before " + describeLaunch(untilLaunch);
+}
+
+std::vector<std::string> Probe::namesOf(size_t launch) const {
+  const uint32_t index = program.launches()->Get(unsigned(launch))->kernel();
+  if (!program.kernels() || index >= program.kernels()->size())
+    return {};
+  const program::Kernel &kernel = *program.kernels()->Get(index);
+  std::vector<std::string> names = {kernel.name()->str()};
+  if (kernel.onnx_nodes())
+    for (const flatbuffers::String *node : *kernel.onnx_nodes())
+      names.push_back(node->str());
+  return names;
 }
 
 std::string Probe::describeLaunch(size_t launch) const {
@@ -123,13 +133,14 @@ void Probe::addBreak(const std::string &where) {
   if (peClass.routines())
     for (const program::Routine *routine : *peClass.routines())
       routines.insert(routine->id());
-  for (const program::Launch *launch : *program.launches()) {
-    if (!routines.count(launch->routine()) || !program.kernels() ||
-        launch->kernel() >= program.kernels()->size())
+  for (unsigned l = 0; l < program.launches()->size(); ++l) {
+    if (!routines.count(program.launches()->Get(l)->routine()))
       continue;
-    names.push_back(program.kernels()->Get(launch->kernel())->name()->str());
-    if (names.back() == name)
-      return breaks.push_back({pe, -1, name});
+    for (const std::string &known : namesOf(l)) {
+      names.push_back(known);
+      if (known == name)
+        return breaks.push_back({pe, -1, name});
+    }
   }
   throw ProbeError("--break: " + namePe(pe) + ", class '" +
                    peClass.name()->str() + "', runs no task or kernel '" +
@@ -200,9 +211,9 @@ void Probe::enter(ObservedPes pes, size_t launch, int task, double time) {
     if (point.task != task ||
         std::find(pes.begin(), pes.end(), point.pe) == pes.end())
       continue;
-    const uint32_t kernel = program.launches()->Get(unsigned(launch))->kernel();
+    const std::vector<std::string> names = namesOf(launch);
     if (task < 0 &&
-        program.kernels()->Get(kernel)->name()->str() != point.kernel)
+        std::find(names.begin(), names.end(), point.kernel) == names.end())
       continue;
     stoppedAt = point.pe;
     stoppedTime = time;

@@ -24,11 +24,12 @@ public:
 
   // Each throws ProbeError where the program has no such thing.
 
-  /// "launch:3", "kernel:fc1" (its first launch): stops before that launch.
+  /// "launch:3", "kernel:fc1" (the first launch of a kernel, or of an ONNX
+  /// node): stops before that launch.
   /// "1200": stops after that cycle.
   void setUntil(const std::string &moment);
   /// "3,4:done": stops when PE (3, 4) enters a task, or the routine that a
-  /// kernel launches. Tasks go first where both have the name.
+  /// kernel or an ONNX node launches. Tasks go first where both have the name.
   void addBreak(const std::string &where);
   /// "3,4:sum", "3,4:sum[2]", "3,4:sum[0:8]" (without the last), or "3,4" for
   /// all buffers.
@@ -46,8 +47,8 @@ public:
 
 private:
   struct Break {
-    int pe, task; ///< task < 0: a kernel's routine
-    std::string kernel;
+    int pe, task;       ///< task < 0: a kernel's routine
+    std::string kernel; ///< or ONNX node
   };
   struct Peek {
     int pe;
@@ -61,6 +62,8 @@ private:
   void parseRange(Peek &peek, const std::string &range,
                   const std::string &what) const;
   std::string namePe(int pe) const;
+  /// What a launch is called: its kernel, and the ONNX nodes that it runs.
+  std::vector<std::string> namesOf(size_t launch) const;
   std::string describeLaunch(size_t launch) const;
   std::string describePe(const Inspection &state, int pe) const;
   std::string describeBuffers(const Inspection &state, const Peek &peek) const;

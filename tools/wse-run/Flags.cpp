@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-run/Flags.h"
 
+#include "runtime/observe/NearestNames.h"
+
 #include <cmath>
 #include <cstdlib>
 #include <functional>
@@ -52,8 +54,10 @@ looking inside (of one run; the strips engine then takes one thread)
   --metric=NAME          the one number that heat maps show (default: .txt
                          all, .png busy_cycles)
   --until=WHEN           stop there and say who waits for what: a cycle,
-                         launch:N or kernel:NAME (both: before it begins)
-  --break=X,Y:NAME       stop as PE (X, Y) enters a task or a kernel
+                         launch:N or kernel:NAME (both: before it begins; the
+                         name of an ONNX node will do)
+  --break=X,Y:NAME       stop as PE (X, Y) enters a task, a kernel or an ONNX
+                         node
   --peek=X,Y:BUFFER      print a buffer of a PE, where the run stops or ends,
                          in an error, too: BUFFER, BUFFER[i], BUFFER[from:to];
                          X,Y alone: all of its buffers
@@ -192,8 +196,13 @@ Flags parseFlags(int argc, char **argv) {
     size_t equals = argument.find('=');
     std::string name = argument.substr(0, equals);
     auto known = values.find(name);
-    if (known == values.end())
-      throw UsageError("there is no flag " + name);
+    if (known == values.end()) {
+      std::vector<std::string> names = {"--quiet", "--help", "--version"};
+      for (const auto &[flag, setter] : values)
+        names.push_back(flag);
+      throw UsageError("there is no flag " + name +
+                       runtime::nearestNames(name, names));
+    }
     if (equals == argument.npos && i + 1 == argc)
       throw UsageError(name + " wants a value");
     std::string value =

@@ -4,6 +4,7 @@
 #include "runtime/host/Report.h"
 #include "runtime/host/TensorProto.h"
 #include "runtime/host/TestData.h"
+#include "runtime/observe/NearestNames.h"
 #include "runtime/program/Errors.h"
 #include "tools/wse-run/Flags.h"
 #include "tools/wse-run/Looking.h"
@@ -86,8 +87,8 @@ static NamedTensors readReferences(const Session &session, const Flags &flags,
   std::vector<std::string> known = session.outputs();
   auto require = [&](const std::string &name) {
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw Error(ErrorClass::BadTensor,
-                  "the program has no output '" + name + "'");
+      throw Error(ErrorClass::BadTensor, "the program has no output '" + name +
+                                             "'" + nearestNames(name, known));
   };
   for (const auto &[name, tensor] : references)
     require(name);

@@ -132,7 +132,7 @@ class WseRunTest(unittest.TestCase):
         _, error = self.run_tool("--input", "x=x.npy", "--input", "x=x.npy", code=1)
         self.assertIn("input 'x' is given twice", error)
         _, error = self.run_tool("--input", "x=x.npy", "--output", "z=z.npy", code=1)
-        self.assertIn("the program has no output 'z'", error)
+        self.assertIn("the program has no output 'z'; there is 'y'", error)
 
     def test_failure_leaves_nothing_behind(self):
         before = sorted(os.listdir(self.folder))
@@ -174,6 +174,8 @@ class WseRunTest(unittest.TestCase):
         for flags in (["--nope"], ["--input"], ["--input", "x"], ["--threads=0"], ["--repeat=0"],
                       ["--atol=x"], ["--engine=steam"], ["second.wafer"]):
             self.run_tool(*flags, code=2)
+        _, error = self.run_tool("--enigne=wavelet", code=2)
+        self.assertIn("there is no flag --enigne; nearest: '--engine'", error)
         self.run_tool(code=2, program=False)
         self.assertIn("usage: wse-run", self.run_tool("--help", program=False)[0])
         self.assertRegex(self.run_tool("--version", program=False)[0], r"^wse-run \d")
