@@ -191,25 +191,31 @@ void Report::print(llvm::raw_ostream &os) const {
   if (parameters)
     os << "  parameters     " << readable(parameters, "") << ", "
        << readable(weightBytes, "B") << "\n";
-  os << "  streamed       " << readable(streamedBytes, "B")
-     << " of weights per run, " << readable(residentBytes, "B")
-     << " stay on the wafer\n"
-     << "  buffered       at most " << readable(bufferedBytes, "B")
-     << " of weights at a time\n"
-     << "  PEs used       " << pesUsed << " of " << pesAvailable << "\n"
+  if (parameters || streamedBytes)
+    os << "  streamed       " << readable(streamedBytes, "B")
+       << " of weights per run, " << readable(residentBytes, "B")
+       << " stay on the wafer\n"
+       << "  buffered       at most " << readable(bufferedBytes, "B")
+       << " of weights at a time\n";
+  os << "  PEs used       " << pesUsed << " of " << pesAvailable << "\n"
      << "  SRAM peak      " << sramPeakBytes << " of " << sramLimitBytes
      << " bytes";
   if (!sramOwner.empty())
     os << " ('" << sramOwner << "')";
-  os << "\n  predicted      " << llvm::format("%.0f", cycles) << " cycles, "
-     << readableSeconds(seconds()) << "\n";
+  os << "\n  predicted      ";
+  if (cycles > 0)
+    os << llvm::format("%.0f", cycles) << " cycles, "
+       << readableSeconds(seconds()) << "\n";
+  else
+    os << "nothing: hand-written code has no cost model, a run counts\n";
   if (!deadlock.empty())
     os << "  deadlock       "
        << (deadlock == "free" ? "proved impossible" : deadlock) << "\n";
   if (tokens)
     os << "  tokens         " << tokens << " per run, "
        << readable(tokensPerSecond(), "") << " per second" << "\n";
-  printKinds(*this, os);
+  if (cycles > 0)
+    printKinds(*this, os);
   os << "compiled in " << llvm::format("%.2f", compileSeconds) << " s\n";
 }
 

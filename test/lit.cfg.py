@@ -5,6 +5,17 @@ import os
 
 import lit.formats
 
+# A test named by its path in the sources: the configuration of a build knows
+# the rest, and loads this file again.
+if not hasattr(config, "wsec_source_root"):
+    sources = os.path.dirname(os.path.abspath(__file__))
+    site = os.path.join(os.path.dirname(sources), "build", "release", "test", "lit.site.cfg.py")
+    if not os.path.exists(site):
+        lit_config.fatal("build first (cmake --preset release && cmake --build build/release), "
+                         "or name the test by its path in the build: BUILD/test/...")
+    lit_config.load_config(config, site)
+    raise SystemExit
+
 config.name = "wsec"
 config.test_format = lit.formats.ShTest(True)
 config.suffixes = [".mlir", ".test"]

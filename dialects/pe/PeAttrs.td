@@ -240,7 +240,7 @@ def Pe_AffineAttr : Pe_Attr<"Affine", "affine"> {
   let description = [{
     constant + sum(scales[i] * values[i]), where `values` number the scalar
     operands of the op that holds the attribute. Ops print it with the operands'
-    names, as in `%i * 4 + 2`. Build it through `wsec::pe::Affine`.
+    names, as in `%i * 4 - %j + 2`. Build it through `wsec::pe::Affine`.
 
     (C1) as many values as scales.
   }];
@@ -281,8 +281,8 @@ def Pe_FabricAttr : Pe_Attr<"Fabric", "fabric"> {
     A wavelet holds one element of `type` (f32 if none is given), or with `pair`
     two elements of 16 bits. Sent 16-bit elements may carry `index` + i in the
     upper half, for filters and data tasks. Instructions print it as
-    `fabric(3, f16, pair, depth = 2, window = %first of %all)` and leave out a
-    depth of 1.
+    `fabric(3, f16, pair, depth = 2, window = %first of %all)` or
+    `fabric(3, i16, index = %i)` and leave out a depth of 1.
   }];
   let parameters = (ins "AffineAttr":$color, "unsigned":$depth,
                         OptionalParameter<"AffineAttr">:$windowOffset,

@@ -34,7 +34,7 @@ inline constexpr llvm::StringLiteral kWindow =
     "arrive, the operand keeps as many as its inner extents say, from the "
     "first on";
 inline constexpr llvm::StringLiteral kExpression =
-    "expressions are sums such as %i * 4 + -1; the scale is a number, and "
+    "expressions are sums such as %i * 4 - 1; the scale is a number, and "
     "stands behind; 'scalar' and 'compute' do the rest";
 inline constexpr llvm::StringLiteral kOperand =
     "operands are @buffer[offset, strides = [1]], fabric(color) or a number "

@@ -244,16 +244,20 @@ def Pe_VectorOp : Pe_Op<"vector",
     0 reduces. `select` is dst = a ? b : dst. Comparisons give 1.0 or 0.0.
 
     `where %guard` runs the instruction only where the scalar is not zero.
-    `thread n` starts it on microthread n, which runs what it is given in
-    order; memory sources are read at once, memory destinations belong to the
-    thread until an `await`. `line_buffer` lets a vector run along the inner
-    extent of a fabric source of depth 2: values stay, cycles shrink.
+    `thread n` starts it on microthread n. In programs with a command color a
+    thread runs what it is given in order and reads memory sources at once;
+    in others it runs one instruction at a time and reads memory as it goes.
+    Memory destinations belong to the thread until an `await`. `line_buffer`
+    lets a vector run along the inner extent of a fabric source of depth 2:
+    values stay, cycles shrink.
 
     On completion an asynchronous instruction may `activate` a local task and
-    `unblock` a task. `advance` moves the switch of the destination's color
-    behind the last word. With `on_control end` a control wavelet in the queue
-    of a fabric source ends the instruction, however much is missing; without
-    it the wavelet is left to the task it names.
+    `unblock` a task: `thread 0 then activate @a unblock @b`. `advance` moves
+    the switch of the destination's color behind the last word. With
+    `on_control end` a control wavelet in the queue of a fabric source ends the
+    instruction, however much is missing; without it the wavelet is left to the
+    task it names. These follow `over (..)` in this order: `where`, `thread`,
+    `then`, `advance`, `on_control end`, `line_buffer`.
 
     Elements have the type of their buffer, on the fabric the one given there.
     Integers are computed in 32 bits, f16 alone in f16, all else in f32; every
@@ -320,11 +324,12 @@ def Pe_ForOp : Pe_Op<"for",
        ["getDefaultDialect", "getAsmBlockArgumentNames"]>]> {
   let summary = "Repeats its body a number of times each PE knows.";
   let description = [{
-    The loop variable counts from 0. `where %guard` leaves the whole loop out where
-    the scalar is zero.
+    The loop variable counts from 0. `where %guard` leaves the whole loop out
+    where the scalar is zero. Where the count is negative, nothing runs.
 
     (C1) The body has one argument, the loop variable. (C2) The count does not
     use more operands than there are. (C3) The guard is a scalar of the class.
+    (C4) A count known at compile time is not negative.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" command 0 {

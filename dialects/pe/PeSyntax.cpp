@@ -262,7 +262,11 @@ numberOf(OpAsmParser::UnresolvedOperand operand,
   return known.size() - 1;
 }
 
-ParseResult ExpressionParser::parseTerm(int64_t &constant,
+/// -value; the lowest number is its own negative.
+static int64_t negative(int64_t value) { return int64_t(-uint64_t(value)); }
+
+// 4, %i or %i * 4.
+ParseResult ExpressionParser::parseTerm(bool subtracts, int64_t &constant,
                                         SmallVectorImpl<int64_t> &numbers,
                                         SmallVectorImpl<int64_t> &scales) {
   OpAsmParser::UnresolvedOperand operand;
@@ -271,7 +275,7 @@ ParseResult ExpressionParser::parseTerm(int64_t &constant,
     int64_t value;
     if (expectInteger(parser, value, form::kExpression))
       return failure();
-    constant += value;
+    constant += subtracts ? negative(value) : value;
     return success();
   }
   if (failed(*isOperand))
@@ -281,19 +285,22 @@ ParseResult ExpressionParser::parseTerm(int64_t &constant,
       expectInteger(parser, scale, form::kExpression))
     return failure();
   numbers.push_back(numberOf(operand, values));
-  scales.push_back(scale);
+  scales.push_back(subtracts ? negative(scale) : scale);
   return success();
 }
 
 ParseResult ExpressionParser::parse(AffineAttr &affine) {
   int64_t constant = 0;
   SmallVector<int64_t> numbers, scales;
-  do {
-    if (parseTerm(constant, numbers, scales))
+  bool subtracts = false, goesOn = true;
+  while (goesOn) {
+    if (parseTerm(subtracts, constant, numbers, scales))
       return failure();
-  } while (succeeded(parser.parseOptionalPlus()));
-  if (startsWith(parser, "-*/"))
-    return expect(parser, failure(), "a '+' or the end", form::kExpression);
+    subtracts = succeeded(parser.parseOptionalMinus());
+    goesOn = subtracts || succeeded(parser.parseOptionalPlus());
+  }
+  if (startsWith(parser, "*/"))
+    return expect(parser, failure(), "'+', '-' or the end", form::kExpression);
   affine = AffineAttr::get(parser.getContext(), constant, numbers, scales);
   return success();
 }
@@ -427,20 +434,29 @@ ParseResult ExpressionParser::resolve(OperationState &state) {
 //===----------------------------------------------------------------------===//
 
 void ExpressionPrinter::print(AffineAttr affine) {
+  ArrayRef<int64_t> scales = affine.getScales();
+  int64_t constant = affine.getConstant();
+  // "2 - %i": something positive goes first, where there is something.
+  const bool constantFirst =
+      scales.empty() || (scales.front() < 0 && constant > 0);
   bool first = true;
-  for (auto [number, scale] :
-       llvm::zip_equal(affine.getValues(), affine.getScales())) {
+  auto sign = [&](int64_t value) {
+    const bool subtracts = !first && value < 0;
     if (!first)
-      printer << " + ";
+      printer << (subtracts ? " - " : " + ");
     first = false;
+    return subtracts ? negative(value) : value;
+  };
+  if (constantFirst)
+    printer << sign(constant);
+  for (auto [number, scale] : llvm::zip_equal(affine.getValues(), scales)) {
+    const int64_t factor = sign(scale);
     printer << values[number];
-    if (scale != 1)
-      printer << " * " << scale;
+    if (factor != 1)
+      printer << " * " << factor;
   }
-  if (first)
-    printer << affine.getConstant();
-  else if (affine.getConstant() != 0)
-    printer << " + " << affine.getConstant();
+  if (!constantFirst && constant != 0)
+    printer << sign(constant);
 }
 
 void ExpressionPrinter::print(ArrayAttr list) {

@@ -83,7 +83,7 @@ public:
   llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> values, guard;
 
 private:
-  mlir::ParseResult parseTerm(int64_t &constant,
+  mlir::ParseResult parseTerm(bool subtracts, int64_t &constant,
                               llvm::SmallVectorImpl<int64_t> &numbers,
                               llvm::SmallVectorImpl<int64_t> &scales);
   mlir::ParseResult parseFabric(mlir::Attribute &operand);

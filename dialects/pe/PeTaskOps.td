@@ -82,7 +82,8 @@ def Pe_QueueOp : Pe_Op<"queue", [HasParent<"ClassOp">]> {
 def Pe_FilterOp : Pe_Op<"filter", [HasParent<"ClassOp">]> {
   let summary = "Drops wavelets of a color at the ramp.";
   let description = [{
-    What does not pass still travels on, it just does not enter the PE.
+    What does not pass still travels on, it just does not enter the PE. Control
+    wavelets always pass.
     `range a to b` passes wavelets with an index from a to b. `counter a to b
     limit c` counts wavelets from a on, passes those whose number is at most b
     and goes on with 0 after number c: `counter 0 to 0 limit 3` keeps one of
@@ -219,7 +220,7 @@ def Pe_IfOp : Pe_Op<"if",
         task @again local 1 {
           %count = load @count[0]
           if %count {
-            store @count[0] = %count + -1
+            store @count[0] = %count - 1
             activate @again
           } else {
             activate @done

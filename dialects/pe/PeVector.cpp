@@ -386,6 +386,9 @@ LogicalResult ForOp::verify() {
     return emitOpError("needs one loop variable");
   if (failed(verifyGuard(*this, getGuard()))) // C3
     return failure();
+  if (getCount().getValues().empty() && getCount().getConstant() < 0) // C4
+    return emitOpError("repeats its body ")
+           << getCount().getConstant() << " times";
   return verifyAffine(*this, getCount(), getValues()); // C2
 }
 

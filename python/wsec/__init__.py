@@ -63,12 +63,13 @@ class Program:
     path: Path
     report: dict
 
-    def run(self, inputs, threads=None, show=False, engine="burst"):
+    def run(self, inputs, threads=None, show=False, engine="burst", options=()):
         """Runs on the emulated wafer.
 
         inputs: name -> numpy array, shapes and types as compiled.
         show: print the run's report. engine: "burst", or "streams", "strips", "wavelet"
         (see wse-run --help).
+        options: further wse-run flags, as "--trace=t.json" or "--counters=c.json".
         Raises Error with the tool's message.
         """
         with tempfile.TemporaryDirectory() as folder:
@@ -79,7 +80,7 @@ class Program:
                        f"--engine={engine}"]
             if threads:
                 command.append(f"--threads={threads}")
-            _run(command + ([] if show else ["--quiet"]), show)
+            _run(command + list(options) + ([] if show else ["--quiet"]), show)
             report = json.loads((folder / "run.json").read_text())
             with np.load(folder / "out.npz") as outputs:
                 return Result(dict(outputs), report)

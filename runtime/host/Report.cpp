@@ -179,11 +179,11 @@ std::string RunReport::text() const {
   if (parameters > 0)
     out += "  parameters     " + readable(double(parameters), "") + ", " +
            readable(double(weightBytes), "B") + "\n";
-  out += "  streamed       " + readable(double(streamedBytes), "B") +
-         " of weights per run, " + readable(double(residentBytes), "B") +
-         " stay on the wafer\n";
-  out += "  buffered       at most " + readable(double(bufferedBytes), "B") +
-         " of weights at a time\n";
+  if (parameters > 0 || streamedBytes > 0)
+    out += "  streamed       " + readable(double(streamedBytes), "B") +
+           " of weights per run, " + readable(double(residentBytes), "B") +
+           " stay on the wafer\n" + "  buffered       at most " +
+           readable(double(bufferedBytes), "B") + " of weights at a time\n";
   out += "  PEs used       " + std::to_string(pesUsed) + " of " +
          std::to_string(int64_t(width) * height) + "\n";
   out += "  SRAM peak      " + std::to_string(sramPeakBytes) + " of " +

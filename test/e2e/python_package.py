@@ -49,6 +49,13 @@ class PackageTest(unittest.TestCase):
             np.testing.assert_allclose(result.outputs[output.name], value, rtol=1e-4, atol=1e-5)
         self.assertEqual(result.report["weights"], self.program.report["weights"])
 
+    def test_options(self):
+        counters = FOLDER / "counters.json"
+        self.program.run(self.inputs, options=[f"--counters={counters}"])
+        self.assertIn("words_sent", counters.read_text())
+        with self.assertRaisesRegex(wsec.Error, "there is no flag --count; nearest: '--counters'"):
+            self.program.run(self.inputs, options=["--count=3"])
+
     def test_no_outputs(self):
         source = FOLDER / "idle.mlir"
         source.write_text(NO_OUTPUTS)

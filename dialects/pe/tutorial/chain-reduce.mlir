@@ -28,7 +28,7 @@ pe.program @chain_reduce mesh [8, 1] machine "wse2" {
     %odd = scalar mod(%px, %c2)
     buffer @v 1024 bytes of f32
     routine @main {
-      vector add fabric(%odd + 1) = @v[0, strides = [1]], fabric(%odd * -1 + 2) over (256)
+      vector add fabric(%odd + 1) = @v[0, strides = [1]], fabric(2 - %odd) over (256)
     }
   }
   class @last [7:8, 0:1] {

@@ -51,7 +51,7 @@ pe.program @gemv mesh [4, 4] machine "wse2" {
       // advances over the outer one only, the sums stay where they are there.
       vector fmac @sum[0, strides = [0, 1]] = fabric(1, f16, pair), @a[0, strides = [32, 1]] over (32, 32)
       vector mov fabric(3) = @sum[0, strides = [1]] over (32) where %last
-      vector add fabric(%odd + 2) = @sum[0, strides = [1]], fabric(%odd * -1 + 3) over (32) where %inner
+      vector add fabric(%odd + 2) = @sum[0, strides = [1]], fabric(3 - %odd) over (32) where %inner
       vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(3) over (32) where %first
     }
   }

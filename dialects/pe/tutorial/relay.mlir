@@ -33,7 +33,7 @@ pe.program @relay mesh [4, 1] machine "wse2" {
     routine @main {
       // Receives, adds and sends on, a word at a time: no word waits for the
       // last. A chain of such PEs takes 2 ramps + 1 cycle + 1 hop for each.
-      vector add fabric(%odd + 1) = fabric(%odd * -1 + 2), @b[0, strides = [0]] over (8)
+      vector add fabric(%odd + 1) = fabric(2 - %odd), @b[0, strides = [0]] over (8)
     }
   }
   class @last [3:4, 0:1] {

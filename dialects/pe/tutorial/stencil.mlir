@@ -43,16 +43,16 @@ pe.program @stencil mesh [4, 4] machine "wse2" {
     buffer @sum 128 bytes of f32
 
     routine @main {
-      // `if` leaves an instruction out where its scalar is zero.
+      // `where` leaves an instruction out where its scalar is zero.
       vector mov fabric(%x + 1) = @v[0, strides = [1]] over (32) where %east thread 0
       vector mov fabric(%x + 3) = @v[0, strides = [1]] over (32) where %px thread 1
       vector mov fabric(%y + 5) = @v[0, strides = [1]] over (32) where %south thread 2
       vector mov fabric(%y + 7) = @v[0, strides = [1]] over (32) where %py thread 3
       vector mul @sum[0, strides = [1]] = @v[0, strides = [1]], -4.0 over (32)
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(%x * -1 + 2) over (32) where %px
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(%x * -1 + 4) over (32) where %east
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(%y * -1 + 6) over (32) where %py
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(%y * -1 + 8) over (32) where %south
+      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(2 - %x) over (32) where %px
+      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(4 - %x) over (32) where %east
+      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(6 - %y) over (32) where %py
+      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(8 - %y) over (32) where %south
       // The sends read @v as they go: it changes when they are done.
       await [0, 1, 2, 3]
       vector fmac @v[0, strides = [1]] = @sum[0, strides = [1]], 0.1 over (32)

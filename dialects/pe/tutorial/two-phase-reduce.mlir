@@ -58,7 +58,7 @@ pe.program @two_phase_reduce mesh [16, 1] machine "wse2" {
     buffer @v 1024 bytes of f32
     routine @main {
       vector add @v[0, strides = [1]] = @v[0, strides = [1]], fabric(%odd + 1) over (256)
-      vector add fabric(%odd * -1 + 2) = @v[0, strides = [1]], fabric(%odd + 1) over (256)
+      vector add fabric(2 - %odd) = @v[0, strides = [1]], fabric(%odd + 1) over (256)
     }
   }
   // No leader is east of the last one: both phases in one instruction.
@@ -77,7 +77,7 @@ pe.program @two_phase_reduce mesh [16, 1] machine "wse2" {
     buffer @v 1024 bytes of f32
     routine @main {
       // `advance` moves the switch of this PE alone, behind the last word.
-      vector add fabric(%odd + 1) = @v[0, strides = [1]], fabric(%odd * -1 + 2) over (256) advance
+      vector add fabric(%odd + 1) = @v[0, strides = [1]], fabric(2 - %odd) over (256) advance
     }
   }
   class @third [2:16:4, 0:1] {
@@ -88,7 +88,7 @@ pe.program @two_phase_reduce mesh [16, 1] machine "wse2" {
     %odd = scalar mod(%group, %c2)
     buffer @v 1024 bytes of f32
     routine @main {
-      vector add fabric(%odd * -1 + 2) = @v[0, strides = [1]], fabric(%odd + 1) over (256)
+      vector add fabric(2 - %odd) = @v[0, strides = [1]], fabric(%odd + 1) over (256)
     }
   }
   class @last [3:16:4, 0:1] {

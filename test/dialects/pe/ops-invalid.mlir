@@ -369,6 +369,18 @@ pe.program @for_c2 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
+pe.program @for_c4 mesh [1, 1] machine "wse2" command 0 {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{repeats its body -4 times}}
+      for %i < -4 {
+      }
+    }
+  }
+}
+
+// -----
+
 pe.program @await_c1_none mesh [1, 1] machine "wse2" command 0 {
   class @all [0:1, 0:1] {
     routine @r {

@@ -88,7 +88,7 @@ pe.program @remote mesh [4, 1] machine "wse2" {
       for %i < %sum {
         // CHECK: %[[K:.*]] = compute bit_and(%[[I]], 3)
         %k = compute bit_and(%i, 3)
-        // CHECK: if %[[K]] + -1 {
+        // CHECK: if %[[K]] - 1 {
         // CHECK: store @i[0] = %[[SUM]] + %[[K]]
         // CHECK: } else {
         // CHECK: clock @i[1]

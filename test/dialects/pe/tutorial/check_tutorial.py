@@ -62,6 +62,21 @@ def gemv():
             {"y": y.reshape(4, 1, 32).astype(np.float32)})
 
 
+def ring_all_reduce():
+    x = whole(4, 16)
+    return {"x": x}, {"y": np.repeat(x.sum(0, keepdims=True), 4, 0)}
+
+
+def histogram():
+    x = RNG.integers(0, 32, (1, 64)).astype(np.int32)
+    return {"x": x}, {"y": np.bincount(x[0], minlength=32).reshape(4, 8)}
+
+
+def echo():
+    x = whole(1, 8)
+    return {"x": x}, {"y": np.repeat(x, 4, 0), "z": x + 1}
+
+
 def run(program, engine, inputs, work):
     report = work / f"{engine}.json"
     np.savez(work / "in.npz", **inputs)
