@@ -540,13 +540,13 @@ pe.program @window_span mesh [4, 1] machine "wse2" {
 
 // -----
 
-pe.program @difference mesh [4, 1] machine "wse2" {
+pe.program @quotient mesh [4, 1] machine "wse2" {
   class @all [0:4, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
     routine @main {
-      // expected-error @below {{expected a '+' or the end: expressions are sums such as %i * 4 + -1; the scale is a number, and stands behind}}
-      vector mov @v[0, strides = [1]] = @v[%px - 1, strides = [1]] over (8)
+      // expected-error @below {{expected '+', '-' or the end: expressions are sums such as %i * 4 - 1; the scale is a number, and stands behind}}
+      vector mov @v[0, strides = [1]] = @v[%px / 2, strides = [1]] over (8)
     }
   }
 }
@@ -558,7 +558,7 @@ pe.program @scale_in_front mesh [4, 1] machine "wse2" {
     %px = scalar px
     buffer @v 32 bytes of f32
     routine @main {
-      // expected-error @below {{expected a '+' or the end: expressions are sums such as %i * 4 + -1; the scale is a number, and stands behind}}
+      // expected-error @below {{expected '+', '-' or the end: expressions are sums such as %i * 4 - 1; the scale is a number, and stands behind}}
       vector mov @v[0, strides = [1]] = @v[4 * %px, strides = [1]] over (8)
     }
   }
@@ -571,7 +571,7 @@ pe.program @product mesh [4, 1] machine "wse2" {
     %px = scalar px
     buffer @v 32 bytes of f32
     routine @main {
-      // expected-error @below {{expected a number: expressions are sums such as %i * 4 + -1; the scale is a number, and stands behind}}
+      // expected-error @below {{expected a number: expressions are sums such as %i * 4 - 1; the scale is a number, and stands behind}}
       vector mov @v[0, strides = [1]] = @v[%px * %px, strides = [1]] over (8)
     }
   }
@@ -583,7 +583,7 @@ pe.program @condition_in_parentheses mesh [4, 1] machine "wse2" {
   class @all [0:4, 0:1] {
     %px = scalar px
     routine @main {
-      // expected-error @below {{expected a number: expressions are sums such as %i * 4 + -1; the scale is a number, and stands behind}}
+      // expected-error @below {{expected a number: expressions are sums such as %i * 4 - 1; the scale is a number, and stands behind}}
       if (%px) {
       }
     }
