@@ -128,7 +128,8 @@ std::vector<uint8_t> rowMajor(const uint8_t *from, uint64_t elements,
 HostTensor parseNpy(const uint8_t *data, uint64_t size,
                     const std::string &name) {
   if (size < 10 || std::memcmp(data, magic.data(), magic.size()) != 0)
-    throw badArray(name, "not a .npy file");
+    throw badArray(name, "not a .npy file; an archive of several tensors, "
+                         ".npz, is given whole with --inputs");
   uint8_t version = data[6];
   if (version < 1 || version > 3)
     throw badArray(name, "version " + std::to_string(version) +

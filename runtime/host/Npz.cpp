@@ -76,10 +76,19 @@ struct Directory {
   uint64_t count;
 };
 
+/// No directory at the end.
+Error notArchive(const Reader &reader) {
+  if (reader.end() >= 4 && reader.u32(0) == localSignature)
+    return reader.error("the .npz file is cut off: the directory at its end is "
+                        "missing; write or copy it again");
+  return reader.error("not a .npz file; numpy.savez writes them, and a single "
+                      "tensor is given as NAME=FILE.npy");
+}
+
 Directory findDirectory(const Reader &reader) {
   // The end record is last, but for a comment of up to 64 KiB.
   if (reader.end() < endBytes)
-    throw reader.error("not a .npz file");
+    throw notArchive(reader);
   uint64_t last = reader.end() - endBytes;
   for (uint64_t back = 0; back <= std::min<uint64_t>(last, 0xffff); ++back) {
     uint64_t at = last - back;
@@ -94,7 +103,7 @@ Directory findDirectory(const Reader &reader) {
     }
     return directory;
   }
-  throw reader.error("not a .npz file");
+  throw notArchive(reader);
 }
 
 /// Replaces the 32-bit fields that say "see the zip64 field".
@@ -187,11 +196,15 @@ HostTensor readMember(const Reader &reader, const Member &member,
     inflated = inflateMember(reader, data, member);
     data = inflated.data();
   } else if (member.method != stored || member.packed != member.size) {
-    throw reader.error("'" + member.name +
-                       "' is packed in a way that is not supported");
+    throw reader.error("'" + member.name + "' is packed by method " +
+                       std::to_string(member.method) +
+                       "; numpy.savez stores (0), numpy.savez_compressed "
+                       "deflates (8)");
   }
   if (checksum(data, member.size) != member.crc)
-    throw reader.error("'" + member.name + "' is damaged");
+    throw reader.error("'" + member.name +
+                       "' is damaged: its checksum is another one; write or "
+                       "copy the archive again");
   return parseNpy(data, member.size, archive + ":" + member.name);
 }
 

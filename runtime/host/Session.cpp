@@ -3,10 +3,13 @@
 #include "runtime/memoryx/MemoryX.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/tasks/TaskEmulator.h"
 #include "runtime/wavelet/WaveletEngine.h"
 
 #include <chrono>
+#include <functional>
+#include <numeric>
 
 namespace wsec::runtime {
 
@@ -48,13 +51,19 @@ std::vector<int64_t> shapeOf(const program::Tensor &tensor) {
   return {tensor.shape()->begin(), tensor.shape()->end()};
 }
 
-std::string listed(const std::vector<std::string> &names) {
-  if (names.empty())
-    return "there are none";
-  std::string text = "there is";
-  for (size_t i = 0; i < names.size(); ++i)
-    text += (i ? ", '" : " '") + names[i] + "'";
-  return text;
+/// What the person who made the tensor can do about it; nothing if the shapes
+/// differ in elements.
+std::string remedy(const HostTensor &found, DataType type,
+                   const std::vector<int64_t> &shape) {
+  if (found.shape == shape && found.type != type)
+    return "; convert it to " + std::string(dataTypeName(type));
+  auto count = [](const std::vector<int64_t> &dimensions) {
+    return std::accumulate(dimensions.begin(), dimensions.end(), int64_t(1),
+                           std::multiplies<>());
+  };
+  if (found.type == type && count(found.shape) == count(shape))
+    return "; reshape it";
+  return "; the shape is fixed when the model is compiled";
 }
 
 } // namespace
@@ -102,7 +111,8 @@ uint32_t Session::find(const std::string &name,
   bool input = role == program::TensorRole::Input;
   throw Error(ErrorClass::BadTensor, std::string("the program has no ") +
                                          (input ? "input" : "output") + " '" +
-                                         name + "'; " + listed(names(role)));
+                                         name + "'" +
+                                         nearestNames(name, names(role)));
 }
 
 void Session::bind(const std::string &name, HostTensor tensor) {
@@ -114,7 +124,8 @@ void Session::bind(const std::string &name, HostTensor tensor) {
       tensor.bytes.size() != elementCount(input) * elementBytes(input.type()))
     throw Error(ErrorClass::BadTensor, "input '" + name + "': expected " +
                                            describe(type, shape) + ", found " +
-                                           describe(tensor.type, tensor.shape));
+                                           describe(tensor.type, tensor.shape) +
+                                           remedy(tensor, type, shape));
   auto held = std::make_shared<const HostTensor>(std::move(tensor));
   // An empty tensor needs an address, too.
   static const uint8_t nothing = 0;

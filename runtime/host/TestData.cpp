@@ -33,6 +33,8 @@ static NamedTensors readNumbered(const std::string &folder,
 TestData readTestData(const std::string &folder,
                       const std::vector<std::string> &inputNames,
                       const std::vector<std::string> &outputNames) {
+  if (std::error_code missing; !std::filesystem::is_directory(folder, missing))
+    throw Error(ErrorClass::IoError, "'" + folder + "' is not a folder");
   TestData data{readNumbered(folder, "input", inputNames),
                 readNumbered(folder, "output", outputNames)};
   if (data.inputs.empty() && data.outputs.empty())

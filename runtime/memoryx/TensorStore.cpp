@@ -15,11 +15,22 @@ static void checkFile(const program::File &file, const std::string &name,
     throw Error(ErrorClass::WeightFileChanged,
                 name + " has " + std::to_string(size) +
                     " bytes, the program was compiled for " +
-                    std::to_string(file.size()));
+                    std::to_string(file.size()) + "; compile the model again");
   if (fileDigest(data, size) != file.digest())
     throw Error(ErrorClass::WeightFileChanged,
                 name + " is not the file the program was compiled for: its "
                        "contents differ; compile the model again");
+}
+
+static std::shared_ptr<const MappedFile> openWeights(const std::string &path) {
+  try {
+    return MappedFile::open(path);
+  } catch (const Error &error) {
+    throw Error(error.errorClass(),
+                "weights: " + error.message() +
+                    "; a program finds its weight files by their place beside "
+                    "it, or has them within if compiled with --bundle");
+  }
 }
 
 TensorStore::TensorStore(std::shared_ptr<const LoadedProgram> loadedProgram)
@@ -52,7 +63,7 @@ void TensorStore::mapFiles() {
       continue;
     }
     std::string path = loaded->resolve(file->path()->str());
-    auto mapped = MappedFile::open(path);
+    auto mapped = openWeights(path);
     checkFile(*file, "weight file '" + path + "'", mapped->data(),
               mapped->size());
     const uint8_t *data = mapped->data();
@@ -71,8 +82,8 @@ void TensorStore::bindInput(uint32_t index, const uint8_t *data,
 
 const uint8_t *TensorStore::elements(uint32_t index) const {
   if (!entries[index].data)
-    throw Error(ErrorClass::BadTensor,
-                "input '" + tensor(index).name()->str() + "' is not given");
+    throw Error(ErrorClass::BadTensor, "no tensor is given for input '" +
+                                           tensor(index).name()->str() + "'");
   return entries[index].data;
 }
 

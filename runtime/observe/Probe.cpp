@@ -4,7 +4,7 @@
 #include "runtime/emulator/Arithmetic.h"
 #include "runtime/emulator/Code.h"
 #include "runtime/emulator/Rectangles.h"
-#include "runtime/observe/NearestNames.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 #include <cmath>

@@ -13,6 +13,9 @@ namespace wsec::runtime {
 
 namespace {
 
+constexpr const char *recompile =
+    "; compile the model again with the wsec of this runtime";
+
 Error badFile(const std::string &message) {
   return Error(ErrorClass::BadProgram, message);
 }
@@ -24,12 +27,13 @@ uint64_t readContainer(const uint8_t *data, uint64_t size) {
                   " bytes are less than a header");
   constexpr size_t nameBytes = 6;
   if (!std::equal(data, data + nameBytes, containerMagic.begin()))
-    throw badFile("not a .wafer file: it does not start with WAFER");
+    throw badFile("not a .wafer file: it does not start with WAFER; wsec "
+                  "compiles .onnx and .mlir files to .wafer files");
   if (!std::equal(data, data + containerMagic.size(), containerMagic.begin()))
     throw badFile("container version " + std::to_string(data[6]) + "." +
                   std::to_string(data[7]) + " of the .wafer file, expected " +
                   std::to_string(containerMagic[6]) + "." +
-                  std::to_string(containerMagic[7]));
+                  std::to_string(containerMagic[7]) + recompile);
   uint64_t bytes = 0;
   for (int i = 7; i >= 0; --i)
     bytes = bytes << 8 | data[containerMagic.size() + i];
@@ -37,7 +41,8 @@ uint64_t readContainer(const uint8_t *data, uint64_t size) {
     throw badFile("the .wafer file is cut off: its program has " +
                   std::to_string(bytes) + " bytes, " +
                   std::to_string(size - containerHeaderBytes) +
-                  " are in the file");
+                  " are in the file; copy it again, or compile the model "
+                  "again");
   if (bytes >= FLATBUFFERS_MAX_BUFFER_SIZE)
     throw badFile("a program of " + std::to_string(bytes) +
                   " bytes is too large");
@@ -55,7 +60,8 @@ const program::Program *readProgram(const uint8_t *data, uint64_t bytes) {
   const program::Program *root = program::GetProgram(data);
   if (root->version() != programVersion)
     throw badFile("program version " + std::to_string(root->version()) +
-                  ", this runtime reads " + std::to_string(programVersion));
+                  ", this runtime reads " + std::to_string(programVersion) +
+                  recompile);
   return root;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-inspect/Places.h"
 
-#include "runtime/observe/NearestNames.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/RectSet.h"
 #include "tools/wse-inspect/Sram.h"
 #include "tools/wse-inspect/Table.h"

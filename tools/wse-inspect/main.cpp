@@ -3,6 +3,7 @@
 // wse-inspect: looks into .wafer files.
 #include "runtime/program/Errors.h"
 #include "runtime/program/Loader.h"
+#include "runtime/program/NearestNames.h"
 #include "tools/wse-inspect/Difference.h"
 #include "tools/wse-inspect/Places.h"
 #include "tools/wse-inspect/Show.h"
@@ -134,7 +135,9 @@ static int inspectFiles(std::vector<std::string> words) {
                                 ? "at wants a program and a PE, x,y"
                                 : "where wants a program and a node");
   if (words[0] != "diff")
-    return wrongUsage("there is no command '" + words[0] + "'");
+    return wrongUsage("there is no command '" + words[0] + "'" +
+                      runtime::nearestNames(
+                          words[0], {"show", "sram", "where", "at", "diff"}));
   if (json)
     return wrongUsage("--json goes with show, sram, where and at");
   return words.size() == 3 ? diffPrograms(words[1], words[2])

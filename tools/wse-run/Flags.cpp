@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-run/Flags.h"
 
-#include "runtime/observe/NearestNames.h"
+#include "runtime/program/NearestNames.h"
 
 #include <cmath>
 #include <cstdlib>
@@ -197,7 +197,9 @@ Flags parseFlags(int argc, char **argv) {
     std::string name = argument.substr(0, equals);
     auto known = values.find(name);
     if (known == values.end()) {
-      std::vector<std::string> names = {"--quiet", "--help", "--version"};
+      std::vector<std::string> names;
+      for (const auto &[flag, target] : switches)
+        names.push_back(flag);
       for (const auto &[flag, setter] : values)
         names.push_back(flag);
       throw UsageError("there is no flag " + name +

@@ -3,7 +3,7 @@
 
 #include "runtime/emulator/Code.h"
 #include "runtime/observe/HeatMap.h"
-#include "runtime/observe/NearestNames.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 #include <cstdio>

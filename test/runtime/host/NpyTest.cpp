@@ -24,9 +24,10 @@ std::string file(const std::string &header, const std::string &data) {
   return bytes + header + data;
 }
 
-std::string refusal(const std::string &bytes) {
+template <class Parse = decltype(parse)>
+std::string refusal(const std::string &bytes, Parse &reads = parse) {
   try {
-    parse(bytes);
+    reads(bytes);
     return "";
   } catch (const Error &error) {
     return error.message();
@@ -57,7 +58,9 @@ TEST(NpyTest, TurnsFortranOrderIntoRowMajor) {
 }
 
 TEST(NpyTest, SaysWhatIsWrong) {
-  EXPECT_EQ(refusal("hello, world"), "'x.npy': not a .npy file");
+  EXPECT_EQ(refusal("hello, world"),
+            "'x.npy': not a .npy file; an archive of several tensors, .npz, is "
+            "given whole with --inputs");
   EXPECT_EQ(refusal(file("{'descr': '>f4', 'fortran_order': False, "
                          "'shape': (1,), }",
                          "abcd")),
@@ -102,7 +105,42 @@ TEST(NpzTest, NoticesDamageAndTruncation) {
   for (size_t size = 0; size < whole.size(); ++size)
     EXPECT_THROW(parseArchive(whole.substr(0, size)), Error) << size;
   whole[60] ^= 1; // in the array's header or data
-  EXPECT_THROW(parseArchive(whole), Error);
+  EXPECT_EQ(refusal(whole, parseArchive),
+            "'x.npz': 'a.npy' is damaged: its checksum is another one; write "
+            "or copy the archive again");
+}
+
+/// One array with a field of its central directory changed: `offset` is from
+/// the entry's beginning.
+std::string withField(size_t offset, uint8_t value) {
+  std::string whole = formatNpz({{"a", {DataType::UInt8, {2}, {1, 2}}}});
+  whole[whole.rfind("PK\x01\x02") + offset] = char(value);
+  return whole;
+}
+
+TEST(NpzTest, SaysWhatIsWrong) {
+  std::string whole = withField(0, 'P');
+  EXPECT_EQ(refusal("hello, world, this is no archive", parseArchive),
+            "'x.npz': not a .npz file; numpy.savez writes them, and a single "
+            "tensor is given as NAME=FILE.npy");
+  EXPECT_EQ(refusal(whole.substr(0, whole.size() - 1), parseArchive),
+            "'x.npz': the .npz file is cut off: the directory at its end is "
+            "missing; write or copy it again");
+  EXPECT_EQ(refusal(withField(0, 'Q'), parseArchive),
+            "'x.npz': the directory of the archive is damaged");
+  EXPECT_EQ(refusal(withField(8, 1), parseArchive),
+            "'x.npz': encrypted archives are not supported");
+  EXPECT_EQ(refusal(withField(10, 12), parseArchive),
+            "'x.npz': 'a.npy' is packed by method 12; numpy.savez stores (0), "
+            "numpy.savez_compressed deflates (8)");
+  EXPECT_EQ(refusal(withField(10, 8), parseArchive),
+            "'x.npz': 'a.npy' does not inflate");
+  EXPECT_EQ(refusal(withField(42, 1), parseArchive),
+            "'x.npz': 'a.npy' is not where it should be");
+  whole = withField(10, 8);
+  whole[whole.rfind("PK\x01\x02") + 26] = 0x40; // 4 MiB from some bytes
+  EXPECT_EQ(refusal(whole, parseArchive),
+            "'x.npz': 'a.npy' states an impossible size");
 }
 
 TEST(NpzTest, ChangedBytesNeverCrash) {

@@ -101,10 +101,17 @@ TEST(SessionTest, NamesWhatDoesNotFit) {
   EXPECT_EQ(refusal([&] { session.bind("z", floats({1})); }),
             "BadTensor: the program has no input 'z'; there is 'x'");
   EXPECT_EQ(refusal([&] { session.bind("x", floats({1})); }),
-            "BadTensor: input 'x': expected float32[4], found float32[1]");
+            "BadTensor: input 'x': expected float32[4], found float32[1]; the "
+            "shape is fixed when the model is compiled");
+  HostTensor square{DataType::Float32, {2, 2}, std::vector<uint8_t>(16)};
+  EXPECT_EQ(refusal([&] { session.bind("x", square); }),
+            "BadTensor: input 'x': expected float32[4], found float32[2, 2]; "
+            "reshape it");
   HostTensor whole{DataType::Int64, {4}, std::vector<uint8_t>(32)};
-  EXPECT_EQ(refusal([&] { session.bind("x", whole); }),
-            "BadTensor: input 'x': expected float32[4], found int64[4]");
+  EXPECT_EQ(
+      refusal([&] { session.bind("x", whole); }),
+      "BadTensor: input 'x': expected float32[4], found int64[4]; convert "
+      "it to float32");
   EXPECT_EQ(refusal([&] { session.run(); }),
             "BadTensor: no tensor is given for 'x' (float32[4])");
   EXPECT_EQ(refusal([&] { session.output("y"); }),

@@ -120,13 +120,25 @@ class WseRunTest(unittest.TestCase):
         self.assertIn("y: max abs error 0", out)
         (folder / "output_0.pb").write_bytes(tensor_proto("y", [-1, -3, 5]))
         self.run_tool("--test-data", folder, code=1)
+        (folder / "output_1.pb").write_bytes(tensor_proto("z", [0]))
+        _, error = self.run_tool("--test-data", folder, code=1)
+        self.assertIn("output_1.pb': the program has no output 1", error)
+        _, error = self.run_tool("--test-data", self.folder, code=1)
+        self.assertIn("' has neither input_0.pb nor output_0.pb", error)
+        _, error = self.run_tool("--test-data", self.folder / "none", code=1)
+        self.assertIn("none' is not a folder", error)
 
     def test_wrong_tensors(self):
         _, error = self.run_tool(code=1)
         self.assertIn("no tensor is given for 'x' (float32[3])", error)
         (self.folder / "f8.npy").write_bytes(npy([1, 2, 3], "<f8", "d"))
         _, error = self.run_tool("--input", "x=f8.npy", code=1)
-        self.assertIn("input 'x': expected float32[3], found float64[3]", error)
+        self.assertIn("input 'x': expected float32[3], found float64[3]; convert it to float32",
+                      error)
+        (self.folder / "two.npy").write_bytes(npy([1, 2]))
+        _, error = self.run_tool("--input", "x=two.npy", code=1)
+        self.assertIn("expected float32[3], found float32[2]; the shape is fixed when the "
+                      "model is compiled", error)
         _, error = self.run_tool("--input", "z=x.npy", code=1)
         self.assertIn("the program has no input 'z'; there is 'x'", error)
         _, error = self.run_tool("--input", "x=x.npy", "--input", "x=x.npy", code=1)
@@ -149,7 +161,12 @@ class WseRunTest(unittest.TestCase):
     def test_damaged_program(self):
         self.program.write_bytes(self.program.read_bytes()[:300])
         _, error = self.run_tool("--input", "x=x.npy", code=1)
-        self.assertIn("BadProgram: ", error)
+        self.assertRegex(error, "BadProgram: .* is cut off: its program has [0-9]+ bytes, "
+                         "[0-9]+ are in the file; copy it again, or compile the model again")
+        self.program.write_text("module {\n  // a program\n}\n")
+        _, error = self.run_tool("--input", "x=x.npy", code=1)
+        self.assertIn("it does not start with WAFER; wsec compiles .onnx and .mlir files to "
+                      ".wafer files", error)
 
     def test_changed_weights(self):
         data = bytearray(self.program.read_bytes())
@@ -171,12 +188,18 @@ class WseRunTest(unittest.TestCase):
                          (self.folder / "once.npy").read_bytes())
 
     def test_usage(self):
-        for flags in (["--nope"], ["--input"], ["--input", "x"], ["--threads=0"], ["--repeat=0"],
-                      ["--atol=x"], ["--engine=steam"], ["second.wafer"]):
-            self.run_tool(*flags, code=2)
-        _, error = self.run_tool("--enigne=wavelet", code=2)
-        self.assertIn("there is no flag --enigne; nearest: '--engine'", error)
-        self.run_tool(code=2, program=False)
+        for flags, message in (
+                (["--inptus=x"], "there is no flag --inptus; nearest: '--input', '--inputs',"),
+                (["--input"], "--input wants a value"),
+                (["--input="], "--input wants a value"),
+                (["--input", "x"], "--input wants NAME=FILE, found 'x'"),
+                (["--threads=0"], "--threads wants a number from 1 to 1024, found '0'"),
+                (["--repeat=0"], "--repeat wants a number from 1 to 1000000, found '0'"),
+                (["--atol=x"], "--atol wants a number of at least 0, found 'x'"),
+                (["--engine=steam"], "--engine wants burst, streams, strips or wavelet, found 'steam'"),
+                (["second.wafer"], "one program at a time: '")):
+            self.assertIn(message, self.run_tool(*flags, code=2)[1])
+        self.assertIn("no program is given", self.run_tool(code=2, program=False)[1])
         self.assertIn("usage: wse-run", self.run_tool("--help", program=False)[0])
         self.assertRegex(self.run_tool("--version", program=False)[0], r"^wse-run \d")
 

@@ -361,7 +361,7 @@ TEST_F(WeightFileTest, RefusesChangedSize) {
   } catch (const Error &error) {
     EXPECT_EQ(error.message(), "weight file '" + folder +
                                    "' has 16 bytes, the program was compiled "
-                                   "for 12");
+                                   "for 12; compile the model again");
   }
 }
 
@@ -373,6 +373,11 @@ TEST_F(WeightFileTest, RefusesMissingFile) {
     FAIL();
   } catch (const Error &error) {
     EXPECT_EQ(error.errorClass(), ErrorClass::IoError);
+    EXPECT_EQ(error.message(),
+              "weights: cannot read '" + folder +
+                  "': No such file or directory; a program finds its weight "
+                  "files by their place beside it, or has them within if "
+                  "compiled with --bundle");
   }
 }
 

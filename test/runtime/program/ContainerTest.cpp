@@ -41,20 +41,24 @@ TEST(ContainerTest, RefusesOtherFiles) {
   EXPECT_EQ(refusal({}), "BadProgram: not a .wafer file: 0 bytes are less than "
                          "a header");
   EXPECT_EQ(refusal(std::vector<uint8_t>(100, 'x')),
-            "BadProgram: not a .wafer file: it does not start with WAFER");
+            "BadProgram: not a .wafer file: it does not start with WAFER; "
+            "wsec compiles .onnx and .mlir files to .wafer files");
 }
 
 TEST(ContainerTest, RefusesOtherContainerVersion) {
   std::vector<uint8_t> file = validFile();
   file[6] = 2;
   EXPECT_EQ(refusal(file), "BadProgram: container version 2.0 of the .wafer "
-                           "file, expected 1.0");
+                           "file, expected 1.0; compile the model again with "
+                           "the wsec of this runtime");
 }
 
 TEST(ContainerTest, RefusesCutOffFile) {
   std::vector<uint8_t> file = validFile();
   file.resize(200);
   EXPECT_NE(refusal(file).find("the .wafer file is cut off"),
+            std::string::npos);
+  EXPECT_NE(refusal(file).find("; copy it again, or compile the model again"),
             std::string::npos);
 }
 
@@ -69,7 +73,8 @@ TEST(ContainerTest, RefusesOtherProgramVersion) {
   ProgramBuilder builder = makeNegation(3, countUp(3));
   builder.source.version = 9;
   EXPECT_EQ(refusal(makeFile(builder)),
-            "BadProgram: program version 9, this runtime reads 1");
+            "BadProgram: program version 9, this runtime reads 1; compile the "
+            "model again with the wsec of this runtime");
 }
 
 TEST(ContainerTest, NamesMissingFile) {

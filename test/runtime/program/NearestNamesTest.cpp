@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/observe/NearestNames.h"
+#include "runtime/program/NearestNames.h"
 
 #include <gtest/gtest.h>
 

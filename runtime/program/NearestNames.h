@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef RUNTIME_OBSERVE_NEARESTNAMES_H
-#define RUNTIME_OBSERVE_NEARESTNAMES_H
+#ifndef RUNTIME_PROGRAM_NEARESTNAMES_H
+#define RUNTIME_PROGRAM_NEARESTNAMES_H
 
 #include <string>
 #include <vector>
@@ -14,4 +14,4 @@ std::string nearestNames(const std::string &wanted,
 
 } // namespace wsec::runtime
 
-#endif // RUNTIME_OBSERVE_NEARESTNAMES_H
+#endif // RUNTIME_PROGRAM_NEARESTNAMES_H
