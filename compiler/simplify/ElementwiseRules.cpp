@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shapes and values of operators that work element by element.
+#include "compiler/simplify/Arithmetic.h"
 #include "compiler/simplify/Node.h"
 #include <algorithm>
 #include <cmath>
@@ -31,7 +32,7 @@ static bool likeFirst(Node &node) {
 
 template <FloatFunction onFloat, IntFunction onInt>
 static bool unary(Node &node) {
-  if (!likeFirst(node))
+  if (!node.takes(1) || !likeFirst(node))
     return false;
   Fact &output = node.outputs[0];
   auto tensors = node.loadAll(output);
@@ -48,10 +49,8 @@ static bool unary(Node &node) {
   return true;
 }
 
-static double negFloat(double x) { return -x; }
-static int64_t negInt(int64_t x) { return int64_t(-uint64_t(x)); }
 static double absFloat(double x) { return std::fabs(x); }
-static int64_t absInt(int64_t x) { return x < 0 ? negInt(x) : x; }
+static int64_t absInt(int64_t x) { return x < 0 ? negated(x) : x; }
 static double signFloat(double x) { return x > 0 ? 1 : x < 0 ? -1 : x; }
 static int64_t signInt(int64_t x) { return (x > 0) - (x < 0); }
 static double reluFloat(double x) { return x < 0 ? 0 : x; }
@@ -204,11 +203,18 @@ static std::optional<std::vector<Tensor>> loadExpanded(const Node &node) {
 using FloatFunction2 = double (*)(double, double);
 using IntFunction2 = int64_t (*)(int64_t, int64_t);
 
-/// Two or more operands of one type, combined from the left.
+static bool haveOneType(Node &node) {
+  for (size_t i = 1; i < node.numInputs(); ++i)
+    if (node.input(i).type != node.input(0).type)
+      return node.fail("operands differ in type");
+  return true;
+}
+
+/// Any number of operands of one type, combined from the left.
 template <FloatFunction2 onFloat, IntFunction2 onInt>
-static bool arithmetic(Node &node) {
+static bool accumulated(Node &node) {
   if (!node.needs(std::max<size_t>(1, node.numInputs())) ||
-      !broadcastAll(node, node.input(0).type))
+      !haveOneType(node) || !broadcastAll(node, node.input(0).type))
     return false;
   auto tensors = loadExpanded(node);
   if (!tensors)
@@ -225,32 +231,34 @@ static bool arithmetic(Node &node) {
   return true;
 }
 
-// Integers wrap, as ONNX's do; unsigned arithmetic keeps that defined.
-static double addFloat(double a, double b) { return a + b; }
-static int64_t addInt(int64_t a, int64_t b) {
-  return int64_t(uint64_t(a) + uint64_t(b));
+template <FloatFunction2 onFloat, IntFunction2 onInt>
+static bool arithmetic(Node &node) {
+  return node.takes(2) && accumulated<onFloat, onInt>(node);
 }
-static double subFloat(double a, double b) { return a - b; }
-static int64_t subInt(int64_t a, int64_t b) {
-  return int64_t(uint64_t(a) - uint64_t(b));
-}
-static double mulFloat(double a, double b) { return a * b; }
-static int64_t mulInt(int64_t a, int64_t b) {
-  return int64_t(uint64_t(a) * uint64_t(b));
-}
+
 static double divFloat(double a, double b) { return a / b; }
 static int64_t divInt(int64_t a, int64_t b) {
   if (b == 0)
     return 0; // undefined in ONNX
-  return b == -1 ? negInt(a) : a / b;
+  return b == -1 ? negated(a) : a / b;
 }
 static double minFloat(double a, double b) { return b < a ? b : a; }
 static int64_t minInt(int64_t a, int64_t b) { return std::min(a, b); }
 static double maxFloat(double a, double b) { return b > a ? b : a; }
 static int64_t maxInt(int64_t a, int64_t b) { return std::max(a, b); }
 static double power(double a, double b) { return std::pow(a, b); }
-static int64_t powerInt(int64_t a, int64_t b) {
-  return int64_t(std::llround(std::pow(double(a), double(b))));
+static int64_t powerInt(int64_t base, int64_t exponent) {
+  if (exponent < 0) // the fraction is cut off; 0 has no such power
+    return base == 1 || (base == -1 && exponent % 2 == 0) ? 1
+           : base == -1                                   ? -1
+                                                          : 0;
+  int64_t result = 1;
+  for (; exponent > 0; exponent /= 2) {
+    if (exponent % 2)
+      result = times(result, base);
+    base = times(base, base);
+  }
+  return result;
 }
 /// Mod takes the sign of the divisor, fmod that of the dividend.
 static int64_t modInt(int64_t a, int64_t b) {
@@ -271,7 +279,7 @@ static bool mod(Node &node) {
 
 /// The exponent may have a type of its own; the result has the base's.
 static bool pow(Node &node) {
-  if (!node.needs(2))
+  if (!node.takes(2))
     return false;
   if (node.input(0).type == node.input(1).type)
     return arithmetic<power, powerInt>(node);
@@ -286,7 +294,7 @@ static bool pow(Node &node) {
     if (isFloat(result.type()))
       result.setFloat(i, value);
     else
-      result.setInt(i, std::llround(value));
+      result.setInt(i, truncate(value));
   }
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
@@ -297,7 +305,8 @@ using IntTest = bool (*)(int64_t, int64_t);
 
 template <FloatTest onFloat, IntTest onInt>
 static bool comparison(Node &node) {
-  if (!node.needs(2) || !broadcastAll(node, ElementType::Bool))
+  if (!node.takes(2) || !haveOneType(node) ||
+      !broadcastAll(node, ElementType::Bool))
     return false;
   auto tensors = loadExpanded(node);
   if (!tensors)
@@ -345,8 +354,12 @@ static bool differ(T a, T b) {
 }
 
 static bool where(Node &node) {
-  if (!node.needs(3) || !broadcastAll(node, node.input(1).type))
+  if (!node.takes(3) || !broadcastAll(node, node.input(1).type))
     return false;
+  if (node.input(0).type != ElementType::Bool)
+    return node.fail("its condition is not of booleans");
+  if (node.input(1).type != node.input(2).type)
+    return node.fail("operands differ in type");
   auto tensors = loadExpanded(node);
   if (!tensors)
     return true;
@@ -362,7 +375,7 @@ llvm::ArrayRef<NamedRule> wsec::simplify::elementwiseRules() {
   static const NamedRule rules[] = {
       {"Identity", identity},
       {"Dropout", dropout},
-      {"Neg", unary<negFloat, negInt>},
+      {"Neg", unary<negated, negated>},
       {"Abs", unary<absFloat, absInt>},
       {"Sign", unary<signFloat, signInt>},
       {"Relu", unary<reluFloat, reluInt>},
@@ -399,13 +412,13 @@ llvm::ArrayRef<NamedRule> wsec::simplify::elementwiseRules() {
       {"com.microsoft.FastGelu", likeFirst},
       {"com.microsoft.BiasGelu", likeFirst},
       {"com.microsoft.QuickGelu", likeFirst},
-      {"Add", arithmetic<addFloat, addInt>},
-      {"Sub", arithmetic<subFloat, subInt>},
-      {"Mul", arithmetic<mulFloat, mulInt>},
+      {"Add", arithmetic<plus, plus>},
+      {"Sub", arithmetic<minus, minus>},
+      {"Mul", arithmetic<times, times>},
       {"Div", arithmetic<divFloat, divInt>},
-      {"Min", arithmetic<minFloat, minInt>},
-      {"Max", arithmetic<maxFloat, maxInt>},
-      {"Sum", arithmetic<addFloat, addInt>},
+      {"Min", accumulated<minFloat, minInt>},
+      {"Max", accumulated<maxFloat, maxInt>},
+      {"Sum", accumulated<plus, plus>},
       {"Mod", mod},
       {"Pow", pow},
       {"Equal", comparison<equal<double>, equal<int64_t>>},

@@ -2,6 +2,7 @@
 //
 // Operators that read or write elements at computed positions. Most of those
 // in a transformer build masks and positions out of constants.
+#include "compiler/simplify/Arithmetic.h"
 #include "compiler/simplify/Node.h"
 #include <algorithm>
 #include <cmath>
@@ -54,6 +55,8 @@ static bool gather(Node &node) {
   std::optional<int64_t> axis = node.axisAttr(0, table.rank());
   if (!axis)
     return false;
+  if (isFloat(ids.type))
+    return node.fail("indices are floats");
   Fact result{table.type,
               joined({front(table.shape, *axis), ids.shape,
                       behind(table.shape, *axis + 1)}),
@@ -147,7 +150,7 @@ static bool gatherND(Node &node) {
     return false;
   const Fact &x = node.input(0), &ids = node.input(1);
   int64_t batch = node.intAttr("batch_dims", 0);
-  if (ids.rank() == 0 || batch >= ids.rank() ||
+  if (ids.rank() == 0 || batch < 0 || batch >= ids.rank() ||
       batch + ids.shape.back() > x.rank())
     return node.fail("indices are too long for rank " + llvm::Twine(x.rank()));
   int64_t width = ids.shape.back();
@@ -240,32 +243,58 @@ static bool scatterElements(Node &node) {
 // Sequences and triangles
 //===----------------------------------------------------------------------===//
 
-static bool range(Node &node) {
-  if (!node.needs(3))
-    return false;
-  std::optional<Tensor> bounds[3];
-  for (size_t i = 0; i < 3; ++i) {
-    bounds[i] = node.input(i).load();
-    if (!bounds[i] || bounds[i]->size() != 1)
-      return node.fail("bounds have to be known at compile time");
+/// Numbers from start towards limit, which is left out; nothing if they are
+/// uncountable.
+static std::optional<uint64_t> rangeCount(double start, double limit,
+                                          double delta) {
+  double count = std::ceil((limit - start) / delta);
+  if (!(count < 0x1p63))
+    return std::nullopt;
+  return std::max(count, 0.0);
+}
+/// Unsigned distances: those between int64s need not be int64s.
+static std::optional<uint64_t> rangeCount(int64_t start, int64_t limit,
+                                          int64_t delta) {
+  if (delta > 0 ? limit <= start : limit >= start)
+    return 0;
+  uint64_t distance = uint64_t(limit) - uint64_t(start), step = delta;
+  if (delta < 0) {
+    distance = -distance;
+    step = -step;
   }
-  double start = bounds[0]->asFloat(0), limit = bounds[1]->asFloat(0),
-         delta = bounds[2]->asFloat(0);
+  return (distance - 1) / step + 1;
+}
+
+template <typename T>
+static bool rangeOf(Node &node, const std::vector<Tensor> &bounds) {
+  T start = bounds[0].get<T>(0), limit = bounds[1].get<T>(0),
+    delta = bounds[2].get<T>(0);
   if (delta == 0)
     return node.fail("delta is 0");
-  int64_t count = std::max<int64_t>(0, std::ceil((limit - start) / delta));
-  ElementType type = node.input(0).type;
-  if (count * storedBytes(type) > maxFoldedBytes)
-    return node.fail("range has " + llvm::Twine(count) + " elements");
-  Tensor result(type, {count});
-  for (int64_t i = 0; i < count; ++i) {
-    if (isFloat(type))
-      result.setFloat(i, start + i * delta);
-    else
-      result.setInt(i, bounds[0]->asInt(0) + i * bounds[2]->asInt(0));
-  }
+  ElementType type = bounds[0].type();
+  std::optional<uint64_t> count = rangeCount(start, limit, delta);
+  if (!count || *count > uint64_t(maxFoldedBytes / storedBytes(type)))
+    return node.fail("the range has more than " + llvm::Twine(maxFoldedBytes) +
+                     " bytes");
+  Tensor result(type, {int64_t(*count)});
+  for (int64_t i = 0; i < result.size(); ++i)
+    result.put(i, plus(start, times(T(i), delta)));
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
+}
+
+static bool range(Node &node) {
+  if (!node.takes(3))
+    return false;
+  std::vector<Tensor> bounds;
+  for (size_t i = 0; i < 3; ++i) {
+    std::optional<Tensor> bound = node.input(i).load();
+    if (!bound || bound->size() != 1)
+      return node.fail("bounds have to be known at compile time");
+    bounds.push_back(std::move(*bound));
+  }
+  return isFloat(bounds[0].type()) ? rangeOf<double>(node, bounds)
+                                   : rangeOf<int64_t>(node, bounds);
 }
 
 static bool trilu(Node &node) {
@@ -310,20 +339,19 @@ static bool cumSum(Node &node) {
   Tensor result(x.type, x.shape);
   int64_t inner = numElements(behind(x.shape, axis + 1));
   int64_t extent = x.shape[axis];
-  for (int64_t line = 0; extent && line < data.size() / extent; ++line) {
-    int64_t base = line / inner * extent * inner + line % inner;
-    double sum = 0;
-    for (int64_t i = 0; i < extent; ++i) {
-      int64_t at = base + (reverse ? extent - 1 - i : i) * inner;
-      double next = sum + data.asFloat(at);
-      double value = exclusive ? sum : next;
-      if (isFloat(x.type))
-        result.setFloat(at, value);
-      else
-        result.setInt(at, int64_t(value));
-      sum = next;
+  auto fill = [&](auto zero) {
+    for (int64_t line = 0; extent && line < data.size() / extent; ++line) {
+      int64_t base = line / inner * extent * inner + line % inner;
+      auto sum = zero;
+      for (int64_t i = 0; i < extent; ++i) {
+        int64_t at = base + (reverse ? extent - 1 - i : i) * inner;
+        auto next = plus(sum, data.get<decltype(zero)>(at));
+        result.put(at, exclusive ? sum : next);
+        sum = next;
+      }
     }
-  }
+  };
+  isFloat(x.type) ? fill(0.0) : fill(int64_t(0));
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
 }

@@ -31,7 +31,8 @@ public:
   }
 
   void remember(Value value) {
-    if (std::optional<Fact> fact = factOf(value))
+    std::optional<Fact> fact = factOf(value);
+    if (fact && !shapeProblem(fact->shape))
       facts[value] = std::move(*fact);
   }
 
@@ -74,10 +75,17 @@ private:
     }
     Node node(op.getOpType(), opset, op.getOnnxAttributes(), std::move(inputs),
               op.getNumResults());
-    if (!rule(node)) {
+    if (!apply(rule, node)) {
       why = node.reason().empty() ? "its operands do not fit" : node.reason();
       return false;
     }
+    for (auto [result, fact] : llvm::zip(op.getResults(), node.outputs))
+      if (!fact.constant && !result.use_empty() &&
+          numElements(fact.shape) == 0) {
+        why = "its result of shape " + printShape(fact.shape) +
+              " has no elements, which only constants may";
+        return false;
+      }
     for (auto [result, fact] : llvm::zip(op.getResults(), node.outputs)) {
       result.setType(RankedTensorType::get(
           fact.shape, toMlirType(op.getContext(), fact.type)));

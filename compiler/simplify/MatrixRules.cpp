@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Shapes of products, norms and attention. Only small constant products fold.
+#include "compiler/simplify/Arithmetic.h"
 #include "compiler/simplify/Node.h"
 #include <algorithm>
 
@@ -39,10 +40,9 @@ static bool matMul(Node &node) {
     shape.push_back(n);
   Fact &output = node.outputs[0];
   output = unknown(a.type, shape);
-  if (numElements(*batch) * m * k * n > maxFoldedProducts)
-    return true;
-  auto tensors = node.loadAll(output);
-  if (!tensors)
+  // Loaded operands are small, so their products are countable.
+  auto tensors = node.allows(shape) ? node.loadAll(output) : std::nullopt;
+  if (!tensors || numElements(*batch) * m * k * n > maxFoldedProducts)
     return true;
   auto spread = [&](const Tensor &tensor, Shape shape, int64_t r, int64_t c) {
     Shape to = *batch;
@@ -52,16 +52,18 @@ static bool matMul(Node &node) {
   Tensor x = spread((*tensors)[0], left, m, k);
   Tensor y = spread((*tensors)[1], right, k, n);
   Tensor product(output.type, output.shape);
-  for (int64_t i = 0; i < product.size(); ++i) {
-    int64_t row = i / n, matrix = row / m;
-    double sum = 0;
-    for (int64_t e = 0; e < k; ++e)
-      sum += x.asFloat(row * k + e) * y.asFloat((matrix * k + e) * n + i % n);
-    if (isFloat(output.type))
-      product.setFloat(i, sum);
-    else
-      product.setInt(i, int64_t(sum));
-  }
+  auto fill = [&](auto zero) {
+    for (int64_t i = 0; i < product.size(); ++i) {
+      int64_t row = i / n, matrix = row / m;
+      auto sum = zero;
+      for (int64_t e = 0; e < k; ++e)
+        sum = plus(sum,
+                   times(x.get<decltype(zero)>(row * k + e),
+                         y.get<decltype(zero)>((matrix * k + e) * n + i % n)));
+      product.put(i, sum);
+    }
+  };
+  isFloat(output.type) ? fill(0.0) : fill(int64_t(0));
   output = Fact::ofTensor(std::move(product));
   return true;
 }

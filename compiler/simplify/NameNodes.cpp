@@ -141,7 +141,7 @@ struct NameNodesPass : wsec::simplify::impl::NameNodesBase<NameNodesPass> {
     if (!rule)
       return giveUp("the operator has no kernel");
     Naming naming(op, opset);
-    if (!rule(naming))
+    if (!rule(naming) || naming.node().hasWrongAttribute())
       return giveUp(naming.node().reason());
     for (auto [result, value] :
          llvm::zip(op.getResults(), naming.replacements()))

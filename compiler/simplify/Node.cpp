@@ -2,6 +2,7 @@
 #include "compiler/simplify/Node.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include <map>
 
@@ -105,6 +106,18 @@ bool Node::needs(size_t count) {
   return true;
 }
 
+bool Node::takes(size_t count) {
+  if (inputs.size() > count)
+    return fail(Twine(inputs.size()) + " inputs, the operator takes " +
+                Twine(count));
+  return needs(count);
+}
+
+bool Node::allows(ArrayRef<int64_t> shape) {
+  std::optional<std::string> problem = shapeProblem(shape);
+  return !problem || fail(*problem);
+}
+
 std::optional<Shape> Node::ints(size_t i, StringRef what) {
   if (!has(i)) {
     fail(what + " is missing");
@@ -114,6 +127,10 @@ std::optional<Shape> Node::ints(size_t i, StringRef what) {
   if (!tensor) {
     fail(what + " is computed from the model's inputs; it has to be known at "
                 "compile time");
+    return std::nullopt;
+  }
+  if (isFloat(tensor->type())) {
+    fail(what + " has floats, expected integers");
     return std::nullopt;
   }
   Shape result;
@@ -156,36 +173,39 @@ std::optional<Shape> Node::axes(size_t i, int64_t rank) {
   return result;
 }
 
-int64_t Node::intAttr(StringRef name, int64_t otherwise) const {
-  auto value = attributes.getAs<IntegerAttr>(name);
+template <typename AttrT>
+AttrT Node::attribute(StringRef name, StringRef kind) {
+  Attribute value = attributes.get(name);
+  auto typed = dyn_cast_if_present<AttrT>(value);
+  if (value && !typed && !hasWrongAttribute())
+    wrongAttribute = ("attribute '" + name + "' is not " + kind).str();
+  return typed;
+}
+
+int64_t Node::intAttr(StringRef name, int64_t otherwise) {
+  auto value = attribute<IntegerAttr>(name, "an integer");
   return value ? value.getValue().getSExtValue() : otherwise;
 }
 
-double Node::floatAttr(StringRef name, double otherwise) const {
-  auto value = attributes.getAs<FloatAttr>(name);
+double Node::floatAttr(StringRef name, double otherwise) {
+  auto value = attribute<FloatAttr>(name, "a float");
   return value ? value.getValueAsDouble() : otherwise;
 }
 
-StringRef Node::stringAttr(StringRef name, StringRef otherwise) const {
-  auto value = attributes.getAs<StringAttr>(name);
+StringRef Node::stringAttr(StringRef name, StringRef otherwise) {
+  auto value = attribute<StringAttr>(name, "a string");
   return value ? value.getValue() : otherwise;
 }
 
-std::optional<Shape> Node::intsAttr(StringRef name) const {
-  Attribute value = attributes.get(name);
-  if (!value)
-    return std::nullopt;
-  if (auto array = dyn_cast<DenseI64ArrayAttr>(value))
-    return Shape(array.asArrayRef());
-  if (auto array = dyn_cast<ArrayAttr>(value)) {
-    Shape result;
-    for (Attribute element : array)
-      if (auto integer = dyn_cast<IntegerAttr>(element))
-        result.push_back(integer.getInt());
-    if (result.size() == array.size())
-      return result;
-  }
-  return std::nullopt;
+std::optional<Shape> Node::intsAttr(StringRef name) {
+  // Written by hand, `[0, 1]` is an array of attributes.
+  if (auto array = attributes.getAs<ArrayAttr>(name))
+    if (llvm::all_of(array, llvm::IsaPred<IntegerAttr>))
+      return Shape(llvm::map_range(
+          array.getAsRange<IntegerAttr>(),
+          [](IntegerAttr element) { return element.getInt(); }));
+  auto array = attribute<DenseI64ArrayAttr>(name, "a list of integers");
+  return array ? std::optional(Shape(array.asArrayRef())) : std::nullopt;
 }
 
 std::optional<Tensor> Node::tensorAttr(StringRef name) const {
@@ -236,6 +256,19 @@ std::optional<Shape> wsec::simplify::broadcastShapes(ArrayRef<int64_t> a,
       extent = b[i];
   }
   return result;
+}
+
+std::optional<std::string>
+wsec::simplify::shapeProblem(ArrayRef<int64_t> shape) {
+  int64_t bytes = storedBytes(ElementType::Int64); // the widest there is
+  for (int64_t extent : shape) {
+    if (extent < 0)
+      return "shape " + printShape(shape) + " has a negative extent";
+    // Strides are products of the other extents, even next to an extent of 0.
+    if (llvm::MulOverflow(bytes, std::max<int64_t>(extent, 1), bytes))
+      return "shape " + printShape(shape) + " has too many elements";
+  }
+  return std::nullopt;
 }
 
 std::string wsec::simplify::printShape(ArrayRef<int64_t> shape) {
@@ -343,6 +376,13 @@ DenseElementsAttr wsec::simplify::denseOf(MLIRContext *context,
     return DenseElementsAttr::get(type, values);
   }
   return DenseElementsAttr::getFromRawBuffer(type, tensor.toBytes());
+}
+
+bool wsec::simplify::apply(Rule rule, Node &node) {
+  if (!rule(node) || node.hasWrongAttribute())
+    return false;
+  return llvm::all_of(
+      node.outputs, [&](const Fact &fact) { return node.allows(fact.shape); });
 }
 
 Rule wsec::simplify::findRule(StringRef qualifiedName) {

@@ -72,6 +72,10 @@ public:
   const Fact &input(size_t i) const { return *inputs[i]; }
   /// Fails with a reason when the first `count` inputs are not all there.
   bool needs(size_t count);
+  /// The same, and when there are more.
+  bool takes(size_t count);
+  /// Fails with a reason when no tensor has this shape (see `shapeProblem`).
+  bool allows(llvm::ArrayRef<int64_t> shape);
   /// The integers of a shape-like input; fails if they are not constant.
   std::optional<Shape> ints(size_t i, llvm::StringRef what);
   std::optional<int64_t> oneInt(size_t i, llvm::StringRef what);
@@ -80,11 +84,11 @@ public:
   std::optional<Shape> axes(size_t i, int64_t rank);
 
   bool hasAttr(llvm::StringRef name) const { return attributes.contains(name); }
-  int64_t intAttr(llvm::StringRef name, int64_t otherwise) const;
-  double floatAttr(llvm::StringRef name, double otherwise) const;
-  llvm::StringRef stringAttr(llvm::StringRef name,
-                             llvm::StringRef otherwise) const;
-  std::optional<Shape> intsAttr(llvm::StringRef name) const;
+  // An attribute of another kind counts as absent, and as the node's fault.
+  int64_t intAttr(llvm::StringRef name, int64_t otherwise);
+  double floatAttr(llvm::StringRef name, double otherwise);
+  llvm::StringRef stringAttr(llvm::StringRef name, llvm::StringRef otherwise);
+  std::optional<Shape> intsAttr(llvm::StringRef name);
   std::optional<Tensor> tensorAttr(llvm::StringRef name) const;
   /// An `axis` attribute, counted from the front; fails outside the rank.
   std::optional<int64_t> axisAttr(int64_t otherwise, int64_t rank);
@@ -95,20 +99,31 @@ public:
 
   /// Records why nothing is known of the outputs. Always false.
   bool fail(const llvm::Twine &why);
-  const std::string &reason() const { return why; }
+  /// An attribute was asked for that is of another kind.
+  bool hasWrongAttribute() const { return !wrongAttribute.empty(); }
+  const std::string &reason() const {
+    return hasWrongAttribute() ? wrongAttribute : why;
+  }
 
   std::vector<Fact> outputs;
 
 private:
+  template <typename AttrT>
+  AttrT attribute(llvm::StringRef name, llvm::StringRef kind);
+
   llvm::StringRef op;
   int64_t opsetVersion;
   mlir::DictionaryAttr attributes;
   llvm::SmallVector<const Fact *> inputs; // null: left out
-  std::string why;
+  std::string why, wrongAttribute;
 };
 
 /// Finds facts about the outputs of a node; false with a reason if it cannot.
 using Rule = bool (*)(Node &node);
+
+/// Runs a rule and checks what rules leave to it: attributes are of the kind
+/// that was asked for, and results have shapes that tensors can have.
+bool apply(Rule rule, Node &node);
 
 /// The rule of an operator, or null. Operators outside ONNX's own domain are
 /// called "domain.Name".
@@ -136,6 +151,9 @@ std::optional<Box> sliceBox(Node &node);
 /// The shape two shapes broadcast to, or nothing.
 std::optional<Shape> broadcastShapes(llvm::ArrayRef<int64_t> a,
                                      llvm::ArrayRef<int64_t> b);
+/// Why no tensor has this shape, or nothing: extents are not negative, and the
+/// bytes of a tensor are counted in an int64.
+std::optional<std::string> shapeProblem(llvm::ArrayRef<int64_t> shape);
 /// "2x3x4", or "scalar".
 std::string printShape(llvm::ArrayRef<int64_t> shape);
 

@@ -1,46 +1,62 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Reductions along axes.
+#include "compiler/simplify/Arithmetic.h"
 #include "compiler/simplify/Node.h"
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 using namespace wsec::simplify;
 
-/// One reduction: where the running value starts, how an element joins it,
-/// what becomes of it at the end.
+/// One reduction of doubles or of integers: where the running value starts,
+/// how an element joins it, what becomes of it at the end.
+template <typename T>
 struct Sum {
-  static constexpr double start = 0;
-  static double join(double sum, double x) { return sum + x; }
-  static double finish(double sum, int64_t) { return sum; }
+  static constexpr T start = 0;
+  static T join(T sum, T x) { return plus(sum, x); }
+  static T finish(T sum, int64_t) { return sum; }
 };
-struct Mean : Sum {
-  static double finish(double sum, int64_t count) { return sum / count; }
+template <typename T>
+struct Mean : Sum<T> {
+  static T finish(T sum, int64_t count) {
+    return std::is_integral_v<T> && count == 0 ? 0 : sum / count;
+  }
 };
-struct Product : Sum {
-  static constexpr double start = 1;
-  static double join(double product, double x) { return product * x; }
+template <typename T>
+struct Product : Sum<T> {
+  static constexpr T start = 1;
+  static T join(T product, T x) { return times(product, x); }
 };
-struct Largest : Sum {
-  static constexpr double start = -INFINITY;
-  static double join(double most, double x) { return std::max(most, x); }
+template <typename T>
+struct Largest : Sum<T> {
+  static constexpr T start = std::numeric_limits<T>::has_infinity
+                                 ? -std::numeric_limits<T>::infinity()
+                                 : std::numeric_limits<T>::lowest();
+  static T join(T most, T x) { return std::max(most, x); }
 };
-struct Smallest : Sum {
-  static constexpr double start = INFINITY;
-  static double join(double least, double x) { return std::min(least, x); }
+template <typename T>
+struct Smallest : Sum<T> {
+  static constexpr T start = std::numeric_limits<T>::has_infinity
+                                 ? std::numeric_limits<T>::infinity()
+                                 : std::numeric_limits<T>::max();
+  static T join(T least, T x) { return std::min(least, x); }
 };
-struct SumSquare : Sum {
-  static double join(double sum, double x) { return sum + x * x; }
+template <typename T>
+struct SumSquare : Sum<T> {
+  static T join(T sum, T x) { return plus(sum, times(x, x)); }
 };
-struct Norm2 : SumSquare {
-  static double finish(double sum, int64_t) { return std::sqrt(sum); }
+template <typename T>
+struct Norm2 : SumSquare<T> {
+  static T finish(T sum, int64_t) { return T(std::sqrt(double(sum))); }
 };
-struct Norm1 : Sum {
-  static double join(double sum, double x) { return sum + std::fabs(x); }
+template <typename T>
+struct Norm1 : Sum<T> {
+  static T join(T sum, T x) { return plus(sum, x < 0 ? negated(x) : x); }
 };
 
-template <typename Reduction>
-static void fold(Node &node, const Shape &axes) {
+template <typename Reduction, typename T>
+static void fold(Node &node, const Shape &axes, T start) {
   Fact &output = node.outputs[0];
   const Fact &x = node.input(0);
   auto tensors = node.loadAll(output);
@@ -53,26 +69,21 @@ static void fold(Node &node, const Shape &axes) {
   Shape strides = rowMajorStrides(kept);
   for (int64_t axis : axes)
     strides[axis] = 0;
-  std::vector<double> values(numElements(kept), Reduction::start);
+  std::vector<T> values(numElements(kept), start);
   int64_t next = 0;
   forEachPosition(x.shape, 0, strides, [&](int64_t position) {
-    double element = tensors->front().asFloat(next++);
+    T element = tensors->front().get<T>(next++);
     values[position] = Reduction::join(values[position], element);
   });
   Tensor result(output.type, output.shape);
   int64_t count = result.size() ? numElements(x.shape) / result.size() : 0;
-  for (int64_t i = 0; i < result.size(); ++i) {
-    double value = Reduction::finish(values[i], count);
-    if (isFloat(output.type))
-      result.setFloat(i, value);
-    else
-      result.setInt(i, int64_t(value));
-  }
+  for (int64_t i = 0; i < result.size(); ++i)
+    result.put(i, Reduction::finish(values[i], count));
   output = Fact::ofTensor(std::move(result));
 }
 
 /// Axes are an input from opset 18 on (ReduceSum: 13), an attribute before.
-template <typename Reduction>
+template <template <typename> typename Reduction>
 static bool reduce(Node &node) {
   if (!node.needs(1))
     return false;
@@ -96,7 +107,10 @@ static bool reduce(Node &node) {
     else if (node.intAttr("keepdims", 1))
       output.shape.push_back(1);
   }
-  fold<Reduction>(node, *axes);
+  if (isFloat(x.type))
+    fold<Reduction<double>>(node, *axes, Reduction<double>::start);
+  else
+    fold<Reduction<int64_t>>(node, *axes, Reduction<int64_t>::start);
   return true;
 }
 

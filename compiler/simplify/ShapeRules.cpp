@@ -3,6 +3,7 @@
 // Operators that only re-index: of a constant they change the view, so weights
 // of any size fold without being read.
 #include "compiler/simplify/Node.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace wsec::simplify;
@@ -59,7 +60,7 @@ static bool size(Node &node) {
 
 static bool constantOfShape(Node &node) {
   std::optional<Shape> shape = node.ints(0, "shape");
-  if (!shape)
+  if (!shape || !node.allows(*shape))
     return false;
   Tensor value = node.tensorAttr("value").value_or(
       Tensor::scalar(ElementType::Float32, 0));
@@ -111,7 +112,7 @@ static bool reshape(Node &node) {
   if (!to)
     return false;
   const Fact &x = node.input(0);
-  int64_t known = 1, open = -1;
+  int64_t open = -1;
   for (auto [d, extent] : llvm::enumerate(*to)) {
     if (extent == 0 && !node.intAttr("allowzero", 0)) {
       if (int64_t(d) >= x.rank())
@@ -119,13 +120,19 @@ static bool reshape(Node &node) {
                          " of a tensor of rank " + llvm::Twine(x.rank()));
       extent = x.shape[d];
     }
-    if (extent == -1)
+    if (extent == -1) {
+      if (open >= 0)
+        return node.fail("shape leaves two dimensions open");
       open = d;
-    else
-      known *= extent;
+      extent = 1;
+    }
   }
-  if (open >= 0)
+  if (!node.allows(*to))
+    return false;
+  if (open >= 0) {
+    int64_t known = numElements(*to);
     (*to)[open] = known == 0 ? 0 : numElements(x.shape) / known;
+  }
   return setReshaped(node, *to);
 }
 
@@ -216,6 +223,8 @@ static bool expand(Node &node) {
   if (!to)
     return node.fail("cannot expand " + printShape(x.shape) + " to " +
                      printShape(*stated));
+  if (!node.allows(*to))
+    return false;
   node.outputs[0] =
       reindexed(x, [&](const StridedView &view) -> std::optional<StridedView> {
         return view.expanded(*to);
@@ -275,8 +284,13 @@ std::optional<Box> wsec::simplify::sliceBox(Node &node) {
   for (auto [start, end, stated, step] :
        llvm::zip(bounds->starts, bounds->ends, bounds->axes, bounds->steps)) {
     int64_t axis = stated < 0 ? stated + rank : stated;
-    if (axis < 0 || axis >= rank || step == 0) {
-      node.fail("an axis outside the rank, or a step of 0");
+    if (axis < 0 || axis >= rank) {
+      node.fail("axis " + llvm::Twine(stated) + " is outside rank " +
+                llvm::Twine(rank));
+      return std::nullopt;
+    }
+    if (step == 0) {
+      node.fail("the step along axis " + llvm::Twine(axis) + " is 0");
       return std::nullopt;
     }
     // Forwards bounds lie in [0, extent], backwards in [-1, extent - 1]; the
@@ -288,11 +302,13 @@ std::optional<Box> wsec::simplify::sliceBox(Node &node) {
     };
     int64_t from = clamp(start), to = clamp(end);
     int64_t distance = step > 0 ? to - from : from - to;
-    int64_t stride = std::abs(step);
+    // Unsigned: the most negative step has no positive counterpart.
+    uint64_t stride = step > 0 ? step : -uint64_t(step);
     int64_t size = distance <= 0 ? 0 : (distance + stride - 1) / stride;
     box.starts[axis] = size == 0 ? 0 : from;
     box.extents[axis] = size;
-    box.steps[axis] = step;
+    // A step that is never taken may lead anywhere.
+    box.steps[axis] = size > 1 ? step : 1;
   }
   return box;
 }
@@ -333,8 +349,12 @@ static bool split(Node &node) {
       sizes.push_back(std::clamp<int64_t>(left, 0, each));
   }
   int64_t total = 0;
-  for (int64_t size : sizes)
+  for (int64_t size : sizes) {
+    if (size < 0 || size > extent)
+      return node.fail("a part of " + llvm::Twine(size) + ", the axis has " +
+                       llvm::Twine(extent));
     total += size;
+  }
   if (int64_t(sizes.size()) != parts || total != extent)
     return node.fail("parts of " + llvm::Twine(total) + " in " +
                      llvm::Twine(sizes.size()) + " outputs, the axis has " +
@@ -399,8 +419,12 @@ static bool tile(Node &node) {
   for (auto [extent, count] : llvm::zip(x.shape, *repeats)) {
     paired.append({1, extent});
     repeated.append({count, extent});
-    merged.push_back(count * extent);
+    merged.push_back(0);
+    if (count < 0 || llvm::MulOverflow(count, extent, merged.back()))
+      return node.fail("repeats are negative or too large");
   }
+  if (!node.allows(merged))
+    return false;
   Fact wide =
       reindexed(reshapeFact(x, paired),
                 [&](const StridedView &view) -> std::optional<StridedView> {
@@ -437,8 +461,13 @@ static bool pad(Node &node) {
     if (d < 0 || d >= x.rank())
       return node.fail("axis outside the rank");
     before[d] = (*stated)[i];
-    result.shape[d] += (*stated)[i] + (*stated)[i + axes.size()];
+    int64_t &extent = result.shape[d], after = (*stated)[i + axes.size()];
+    if (llvm::AddOverflow(extent, before[d], extent) ||
+        llvm::AddOverflow(extent, after, extent))
+      return node.fail("pads are too large");
   }
+  if (!node.allows(result.shape))
+    return false;
   node.outputs[0] = result;
   bool plain = node.stringAttr("mode", "constant") == "constant" &&
                llvm::all_of(*stated, [](int64_t p) { return p >= 0; });

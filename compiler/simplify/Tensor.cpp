@@ -103,6 +103,16 @@ int64_t wsec::simplify::wrapTo(ElementType type, int64_t value) {
   }
 }
 
+int64_t wsec::simplify::truncate(double value) {
+  if (std::isnan(value))
+    return 0;
+  if (value >= 9223372036854775807.0)
+    return INT64_MAX;
+  if (value <= -9223372036854775808.0)
+    return INT64_MIN;
+  return int64_t(value);
+}
+
 Tensor::Tensor(ElementType type, ArrayRef<int64_t> shape)
     : elementType(type), extents(shape.begin(), shape.end()),
       count(numElements(shape)) {
@@ -123,7 +133,7 @@ Tensor Tensor::scalar(ElementType type, double value) {
   if (isFloat(type))
     tensor.setFloat(0, value);
   else
-    tensor.setInt(0, int64_t(value));
+    tensor.setInt(0, truncate(value));
   return tensor;
 }
 
@@ -225,17 +235,6 @@ Tensor Tensor::reshaped(ArrayRef<int64_t> shape) const {
   return result;
 }
 
-/// Out-of-range floats are undefined in ONNX; we saturate, and NaN is 0.
-static int64_t toInteger(double value) {
-  if (std::isnan(value))
-    return 0;
-  if (value >= 9223372036854775807.0)
-    return INT64_MAX;
-  if (value <= -9223372036854775808.0)
-    return INT64_MIN;
-  return int64_t(value);
-}
-
 Tensor Tensor::cast(ElementType to) const {
   Tensor result(to, extents);
   for (int64_t i = 0; i < count; ++i) {
@@ -244,8 +243,7 @@ Tensor Tensor::cast(ElementType to) const {
     else if (to == ElementType::Bool)
       result.setInt(i, asBool(i));
     else
-      result.setInt(i,
-                    isFloat(elementType) ? toInteger(floats[i]) : integers[i]);
+      result.setInt(i, asInt(i));
   }
   return result;
 }

@@ -6,6 +6,7 @@
 
 #include "compiler/simplify/StridedView.h"
 #include <string>
+#include <type_traits>
 #include <vector>
 
 namespace wsec::simplify {
@@ -36,6 +37,9 @@ std::optional<ElementType> elementTypeOfOnnx(int64_t number);
 /// integers to their width.
 double roundTo(ElementType type, double value);
 int64_t wrapTo(ElementType type, int64_t value);
+/// The integer towards zero. What ONNX leaves undefined is the nearest int64,
+/// and 0 for NaN.
+int64_t truncate(double value);
 
 /// A dense row-major tensor. Floats are kept as double and integers and bools
 /// as int64, already rounded to their type: each operator is one loop, and
@@ -60,13 +64,23 @@ public:
     return isFloat(elementType) ? floats[i] : double(integers[i]);
   }
   int64_t asInt(int64_t i) const {
-    return isFloat(elementType) ? int64_t(floats[i]) : integers[i];
+    return isFloat(elementType) ? truncate(floats[i]) : integers[i];
   }
   bool asBool(int64_t i) const {
     return isFloat(elementType) ? floats[i] != 0 : integers[i] != 0;
   }
   void setFloat(int64_t i, double value);
   void setInt(int64_t i, int64_t value);
+  /// The same by type, for code that is one for floats and for integers.
+  template <typename T>
+  T get(int64_t i) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return asFloat(i);
+    else
+      return asInt(i);
+  }
+  void put(int64_t i, double value) { setFloat(i, value); }
+  void put(int64_t i, int64_t value) { setInt(i, value); }
   /// Copies one element of a tensor of the same type.
   void set(int64_t i, const Tensor &from, int64_t j);
 

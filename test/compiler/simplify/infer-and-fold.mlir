@@ -92,4 +92,36 @@ func.func @odd_bounds() -> (!onnx.unknown, !onnx.unknown, !onnx.unknown) {
   return %r, %p#0, %p#1 : !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 
+// Integers fold as integers: beyond 2^53 a double would round, and past 2^63
+// they wrap.
+// CHECK-LABEL: func.func @exact_integers
+// CHECK: %[[SUM:.*]] = onnx.constant dense<9007199254740994>
+// CHECK: %[[PRODUCT:.*]] = onnx.constant dense<9007199254740993>
+// CHECK-NEXT: %[[MAX:.*]] = onnx.constant dense<9223372036854775807>
+// CHECK-DAG: %[[RUNNING:.*]] = onnx.constant dense<[9007199254740993, 9007199254740994]>
+// CHECK-DAG: %[[SCALAR:.*]] = onnx.constant dense<[9007199254740995, -9223372036854775808]>
+// CHECK-DAG: %[[POWER:.*]] = onnx.constant dense<[0, 0, -1, 1]>
+// CHECK-DAG: %[[RANGE:.*]] = onnx.constant dense<[-9223372036854775807, 0]>
+// CHECK: return %[[SUM]], %[[PRODUCT]], %[[MAX]], %[[RUNNING]], %[[SCALAR]], %[[POWER]], %[[RANGE]]
+func.func @exact_integers() -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
+  %x = onnx.constant dense<[9007199254740993, 1]> : tensor<2xi64>
+  %large = onnx.constant dense<[9223372036854775807, 1]> : tensor<2xi64>
+  %columns = onnx.constant dense<[[1, 1], [2, 1]]> : tensor<2x2xi64>
+  %zero = onnx.constant dense<0> : tensor<i64>
+  %base = onnx.constant dense<[2, 0, -1, 1]> : tensor<4xi64>
+  %exponent = onnx.constant dense<[-1, 1099511627776, 9223372036854775807, -9]> : tensor<4xi64>
+  %least = onnx.constant dense<-9223372036854775807> : tensor<i64>
+  %most = onnx.constant dense<9223372036854775807> : tensor<i64>
+  %sum = onnx.node "ReduceSum"(%x) with {keepdims = 0 : i64} : (tensor<2xi64>) -> !onnx.unknown
+  %product = onnx.node "ReduceProd"(%x) with {keepdims = 0 : i64} : (tensor<2xi64>) -> !onnx.unknown
+  %max = onnx.node "ReduceMax"(%large) with {keepdims = 0 : i64} : (tensor<2xi64>) -> !onnx.unknown
+  %running = onnx.node "CumSum"(%x, %zero) : (tensor<2xi64>, tensor<i64>) -> !onnx.unknown
+  %dot = onnx.node "MatMul"(%x, %columns) : (tensor<2xi64>, tensor<2x2xi64>) -> !onnx.unknown
+  %wrap = onnx.constant dense<[0, 9214364837600034814]> : tensor<2xi64>
+  %sums = onnx.node "Add"(%dot, %wrap) : (!onnx.unknown, tensor<2xi64>) -> !onnx.unknown
+  %power = onnx.node "Pow"(%base, %exponent) : (tensor<4xi64>, tensor<4xi64>) -> !onnx.unknown
+  %range = onnx.node "Range"(%least, %most, %most) : (tensor<i64>, tensor<i64>, tensor<i64>) -> !onnx.unknown
+  return %sum, %product, %max, %running, %sums, %power, %range : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
+}
+
 }

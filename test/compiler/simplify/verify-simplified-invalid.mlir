@@ -2,6 +2,7 @@
 // RUN: not wse-opt %t/operators.mlir --wsec-simplify 2>&1 | FileCheck %s --check-prefix=OPERATORS
 // RUN: not wse-opt %t/types.mlir --wsec-simplify 2>&1 | FileCheck %s --check-prefix=TYPES
 // RUN: not wse-opt %t/heads.mlir --wsec-simplify 2>&1 | FileCheck %s --check-prefix=HEADS
+// RUN: not wse-opt %t/attributes.mlir --wsec-simplify 2>&1 | FileCheck %s --check-prefix=ATTRIBUTES
 // RUN: not wse-opt %t/shapes.mlir --wsec-simplify 2>&1 | FileCheck %s --check-prefix=SHAPES
 
 // OPERATORS: error: 5 nodes of the model cannot be mapped:
@@ -57,6 +58,14 @@ func.func @main(%q: tensor<2x3x8xf32>, %m: tensor<1x2x3x3xf32>) -> !onnx.unknown
   %p = onnx.node "Softmax"(%masked) : (!onnx.unknown) -> !onnx.unknown
   %pv = onnx.node "MatMul"(%p, %qt) {node = "pv"} : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
   return %pv : !onnx.unknown
+}
+
+// ATTRIBUTES: LeakyRelu (f32) x1: attribute 'alpha' is not a float
+
+//--- attributes.mlir
+func.func @main(%x: tensor<2x3xf32>) -> !onnx.unknown {
+  %a = onnx.node "LeakyRelu"(%x) with {alpha = 1 : i64} {node = "a"} : (tensor<2x3xf32>) -> !onnx.unknown
+  return %a : !onnx.unknown
 }
 
 // SHAPES: Reshape x1: cannot reshape 2x3 to 4x2

@@ -1,0 +1,109 @@
+// Nodes whose rule fails keep their unknown type, and say why: no fault of a
+// model crashes the compiler or becomes a shape that no tensor has.
+// RUN: wse-opt %s --onnx-infer-and-fold | FileCheck %s
+
+module attributes {onnx.opset = 17 : i64} {
+
+// CHECK-LABEL: func.func @shapes_no_tensor_has
+// CHECK: "ConstantOfShape"{{.*}}onnx.reason = "shape -1x8 has a negative extent"
+// CHECK: "Expand"{{.*}}onnx.reason = "shape -1x8 has a negative extent"
+// CHECK: "Reshape"{{.*}}onnx.reason = "shape leaves two dimensions open"
+// CHECK: "Expand"{{.*}}onnx.reason = "shape 4611686018427387904x8 has too many elements"
+// CHECK: "Reshape"{{.*}}onnx.reason = "shape 4611686018427387904x8 has too many elements"
+// CHECK: "Tile"{{.*}}onnx.reason = "repeats are negative or too large"
+// CHECK: "Tile"{{.*}}onnx.reason = "repeats are negative or too large"
+// CHECK: "Tile"{{.*}}onnx.reason = "shape 4611686018427387904x8 has too many elements"
+// CHECK: "Pad"{{.*}}onnx.reason = "pads are too large"
+// CHECK: "Pad"{{.*}}onnx.reason = "shape 0x-1 has a negative extent"
+// CHECK: "TopK"{{.*}}onnx.reason = "shape 1x-1 has a negative extent"
+// CHECK: "Relu"{{.*}}onnx.reason = "operand of tensor<4611686018427387904x8xf32>"
+func.func @shapes_no_tensor_has(%x: tensor<1x8xf32>, %huge: tensor<4611686018427387904x8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
+  %negative = onnx.constant dense<[-1, 8]> : tensor<2xi64>
+  %open = onnx.constant dense<[-1, -1]> : tensor<2xi64>
+  %many = onnx.constant dense<[4611686018427387904, 8]> : tensor<2xi64>
+  %pads = onnx.constant dense<[0, 9223372036854775807, 0, 9223372036854775807]> : tensor<4xi64>
+  %crop = onnx.constant dense<[0, -5, -1, -4]> : tensor<4xi64>
+  %k = onnx.constant dense<-1> : tensor<1xi64>
+  %repeat = onnx.constant dense<[-1, 1]> : tensor<2xi64>
+  %wide = onnx.constant dense<[1, 9223372036854775807]> : tensor<2xi64>
+  %tall = onnx.constant dense<[4611686018427387904, 1]> : tensor<2xi64>
+  %a = onnx.node "ConstantOfShape"(%negative) : (tensor<2xi64>) -> !onnx.unknown
+  %b = onnx.node "Expand"(%x, %negative) : (tensor<1x8xf32>, tensor<2xi64>) -> !onnx.unknown
+  %c = onnx.node "Reshape"(%x, %open) : (tensor<1x8xf32>, tensor<2xi64>) -> !onnx.unknown
+  %d = onnx.node "Expand"(%x, %many) : (tensor<1x8xf32>, tensor<2xi64>) -> !onnx.unknown
+  %e = onnx.node "Reshape"(%x, %many) : (tensor<1x8xf32>, tensor<2xi64>) -> !onnx.unknown
+  %f = onnx.node "Tile"(%x, %wide) : (tensor<1x8xf32>, tensor<2xi64>) -> !onnx.unknown
+  %g = onnx.node "Tile"(%x, %repeat) : (tensor<1x8xf32>, tensor<2xi64>) -> !onnx.unknown
+  %m = onnx.node "Tile"(%x, %tall) : (tensor<1x8xf32>, tensor<2xi64>) -> !onnx.unknown
+  %h = onnx.node "Pad"(%x, %pads) : (tensor<1x8xf32>, tensor<4xi64>) -> !onnx.unknown
+  %i = onnx.node "Pad"(%x, %crop) : (tensor<1x8xf32>, tensor<4xi64>) -> !onnx.unknown
+  %j:2 = onnx.node "TopK"(%x, %k) : (tensor<1x8xf32>, tensor<1xi64>) -> (!onnx.unknown, !onnx.unknown)
+  %l = onnx.node "Relu"(%huge) : (tensor<4611686018427387904x8xf32>) -> !onnx.unknown
+  return %a, %b, %c, %d, %e, %f, %g, %m, %h, %i, %j#0, %l : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
+}
+
+// CHECK-LABEL: func.func @nothing_left
+// CHECK: "Slice"{{.*}}onnx.reason = "its result of shape 1x0 has no elements, which only constants may"
+// CHECK: "Add"{{.*}}onnx.reason = "its result of shape 0x8 has no elements, which only constants may"
+// CHECK: "MatMul"{{.*}}onnx.reason = "its result of shape 1x0 has no elements, which only constants may"
+func.func @nothing_left(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown) {
+  %starts = onnx.constant dense<[0, 5]> : tensor<2xi64>
+  %ends = onnx.constant dense<[1, 2]> : tensor<2xi64>
+  %empty = onnx.constant dense<> : tensor<0x8xf32>
+  %weight = onnx.constant dense<> : tensor<8x0xf32>
+  %a = onnx.node "Slice"(%x, %starts, %ends) : (tensor<1x8xf32>, tensor<2xi64>, tensor<2xi64>) -> !onnx.unknown
+  %b = onnx.node "Add"(%x, %empty) : (tensor<1x8xf32>, tensor<0x8xf32>) -> !onnx.unknown
+  %c = onnx.node "MatMul"(%x, %weight) : (tensor<1x8xf32>, tensor<8x0xf32>) -> !onnx.unknown
+  return %a, %b, %c : !onnx.unknown, !onnx.unknown, !onnx.unknown
+}
+
+// CHECK-LABEL: func.func @wrong_parts
+// CHECK: "Split"{{.*}}onnx.reason = "a part of -1, the axis has 8"
+// CHECK: "Split"{{.*}}onnx.reason = "a part of 9223372036854775807, the axis has 8"
+// CHECK: "Slice"{{.*}}onnx.reason = "the step along axis 0 is 0"
+// CHECK: "Slice"{{.*}}onnx.reason = "axis 2 is outside rank 2"
+// CHECK: "Range"{{.*}}onnx.reason = "the range has more than 67108864 bytes"
+// CHECK: "Range"{{.*}}onnx.reason = "the range has more than 67108864 bytes"
+func.func @wrong_parts(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
+  %negative = onnx.constant dense<[-1, 9]> : tensor<2xi64>
+  %huge = onnx.constant dense<[9223372036854775807, 9]> : tensor<2xi64>
+  %zero = onnx.constant dense<0> : tensor<1xi64>
+  %one = onnx.constant dense<1> : tensor<1xi64>
+  %two = onnx.constant dense<2> : tensor<1xi64>
+  %least = onnx.constant dense<-9223372036854775808> : tensor<1xi64>
+  %most = onnx.constant dense<9223372036854775807> : tensor<1xi64>
+  %zeroF = onnx.constant dense<0.0> : tensor<1xf32>
+  %nan = onnx.constant dense<0x7FC00000> : tensor<1xf32>
+  %a:2 = onnx.node "Split"(%x, %negative) with {axis = 1 : i64} : (tensor<1x8xf32>, tensor<2xi64>) -> (!onnx.unknown, !onnx.unknown)
+  %b:2 = onnx.node "Split"(%x, %huge) with {axis = 1 : i64} : (tensor<1x8xf32>, tensor<2xi64>) -> (!onnx.unknown, !onnx.unknown)
+  %c = onnx.node "Slice"(%x, %zero, %one, %zero, %zero) : (tensor<1x8xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> !onnx.unknown
+  %d = onnx.node "Slice"(%x, %zero, %one, %two) : (tensor<1x8xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> !onnx.unknown
+  %e = onnx.node "Range"(%least, %most, %one) : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> !onnx.unknown
+  %f = onnx.node "Range"(%zeroF, %nan, %nan) : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> !onnx.unknown
+  return %a#0, %b#0, %c, %d, %e, %f : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
+}
+
+// CHECK-LABEL: func.func @wrong_kinds
+// CHECK: "Transpose"{{.*}}onnx.reason = "attribute 'perm' is not a list of integers"
+// CHECK: "Gather"{{.*}}onnx.reason = "attribute 'axis' is not an integer"
+// CHECK: "Gather"{{.*}}onnx.reason = "indices are floats"
+// CHECK: "Reshape"{{.*}}onnx.reason = "shape has floats, expected integers"
+// CHECK: "Where"{{.*}}onnx.reason = "its condition is not of booleans"
+// CHECK: "Add"{{.*}}onnx.reason = "operands differ in type"
+// CHECK: "Add"{{.*}}onnx.reason = "input 1 is missing"
+// CHECK: "Relu"{{.*}}onnx.reason = "2 inputs, the operator takes 1"
+func.func @wrong_kinds(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
+  %i = onnx.constant dense<0> : tensor<1xi64>
+  %f = onnx.constant dense<[8.0, 1.0]> : tensor<2xf32>
+  %a = onnx.node "Transpose"(%x) with {perm = [1.0, 0.0]} : (tensor<1x8xf32>) -> !onnx.unknown
+  %b = onnx.node "Gather"(%x, %i) with {axis = "1"} : (tensor<1x8xf32>, tensor<1xi64>) -> !onnx.unknown
+  %c = onnx.node "Gather"(%x, %f) : (tensor<1x8xf32>, tensor<2xf32>) -> !onnx.unknown
+  %d = onnx.node "Reshape"(%x, %f) : (tensor<1x8xf32>, tensor<2xf32>) -> !onnx.unknown
+  %e = onnx.node "Where"(%x, %x, %x) : (tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>) -> !onnx.unknown
+  %g = onnx.node "Add"(%x, %i) : (tensor<1x8xf32>, tensor<1xi64>) -> !onnx.unknown
+  %h = onnx.node "Add"(%x) : (tensor<1x8xf32>) -> !onnx.unknown
+  %j = onnx.node "Relu"(%x, %x) : (tensor<1x8xf32>, tensor<1x8xf32>) -> !onnx.unknown
+  return %a, %b, %c, %d, %e, %g, %h, %j : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
+}
+
+}
