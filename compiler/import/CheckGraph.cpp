@@ -41,11 +41,17 @@ FailureOr<int64_t> wsec::checkOpsets(const OnnxModel &model,
   return *version;
 }
 
-static LogicalResult checkNamed(const OnnxModel &model, MLIRContext *context) {
-  Problems problems(context, model.path + ": nodes without an operator");
-  for (auto [index, node] : llvm::enumerate(model.graph->nodes))
+/// Every node applies an operator and has a result, if only an unnamed one.
+static LogicalResult checkNodes(const OnnxModel &model, MLIRContext *context) {
+  Problems problems(context, model.path + ": nodes are incomplete");
+  for (auto [index, node] : llvm::enumerate(model.graph->nodes)) {
+    std::string which =
+        "node " + std::to_string(index) + " '" + node.name.str() + "'";
     if (node.opType.empty())
-      problems.add("node " + std::to_string(index) + " '" + node.name + "'");
+      problems.add(which + " has no operator");
+    else if (node.outputs.empty())
+      problems.add(which + " (" + node.operatorName() + ") has no outputs");
+  }
   return problems.report();
 }
 
@@ -198,7 +204,7 @@ LogicalResult wsec::checkAndSortGraph(OnnxModel &model, MLIRContext *context) {
   if (model.graph->hasSparseInitializers)
     return fileError(model, context) << "sparse initializers are not supported";
   Definitions definitions;
-  if (failed(checkNamed(model, context)) ||
+  if (failed(checkNodes(model, context)) ||
       failed(checkNoSubgraphs(model, context)) ||
       failed(findDefinitions(model, definitions, context)) ||
       failed(checkUses(model, definitions, context)))

@@ -296,6 +296,7 @@ OwningOpRef<ModuleOp> wsec::importModel(StringRef path,
   nameNodes(*model);
   if (llvm::Error error = inlineFunctions(*model))
     return fail(std::move(error));
+  nameNodes(*model); // A node may already be called as an inlined one.
   FailureOr<int64_t> opset = checkOpsets(*model, context);
   if (failed(opset) || failed(checkAndSortGraph(*model, context)))
     return nullptr;

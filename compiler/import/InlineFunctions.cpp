@@ -50,6 +50,7 @@ private:
   OnnxModel &model;
   llvm::StringMap<const OnnxFunction *> functions;
   std::vector<const OnnxFunction *> callStack;
+  size_t expanded = 0; // nodes so far, calls among them
 };
 } // namespace
 
@@ -62,6 +63,13 @@ llvm::Error FunctionInliner::checkCall(const OnnxNode &call,
                                        const OnnxFunction &function) {
   if (llvm::is_contained(callStack, &function))
     return callError(call, "which calls itself");
+  if (callStack.size() == maxNestedCalls)
+    return callError(call, "inside of " + llvm::Twine(maxNestedCalls) +
+                               " calls, the most that are supported");
+  if (expanded > maxInlinedNodes)
+    return callError(call, "after functions unfolded to " +
+                               llvm::Twine(maxInlinedNodes) +
+                               " nodes, the most that are supported");
   if (call.inputs.size() > function.inputs.size() ||
       call.outputs.size() > function.outputs.size())
     return callError(
@@ -160,6 +168,7 @@ llvm::Error FunctionInliner::inlineCall(const OnnxNode &call,
 
 llvm::Error FunctionInliner::expand(const OnnxNode &node,
                                     std::vector<OnnxNode> &result) {
+  ++expanded;
   const OnnxFunction *function =
       functions.lookup(key(node.domain, node.opType, node.overload));
   if (!function) {

@@ -219,10 +219,13 @@ FailureOr<SmallVector<RankedTensorType>> ShapeBinder::run() {
   for (const OnnxValue &input : inputs) {
     SmallVector<int64_t> shape;
     fillIn(input, shape);
+    if (!countBytes(shape, elementType(input.elementType).bytes))
+      problems.add("input '" + input.name + "' of shape " + shapeText(shape) +
+                   " has too many elements");
     types.push_back(RankedTensorType::get(
         shape, convertElementType(input.elementType, context)));
   }
-  if (failed(reportOpenDimensions()))
+  if (failed(reportOpenDimensions()) || failed(problems.report()))
     return failure();
   return types;
 }

@@ -7,6 +7,8 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
+#include <string>
+#include <vector>
 
 namespace wsec {
 
@@ -19,8 +21,8 @@ inline mlir::Location namedLocation(llvm::StringRef name,
 /// Collects the cases of one kind of problem:
 ///
 ///   Problems domains(context, path + ": operators of unknown domains");
-///   domains.add(node.name) << "is ...";
-///   if (domains.report().failed()) ...
+///   domains.add("node '" + node.name + "' is a " + node.operatorName());
+///   if (failed(domains.report())) ...
 class Problems {
 public:
   Problems(mlir::MLIRContext *context, const llvm::Twine &headline)

@@ -22,6 +22,16 @@ std::string wsec::shapeText(ArrayRef<int64_t> shape) {
   return text;
 }
 
+std::optional<int64_t> wsec::countBytes(ArrayRef<int64_t> shape,
+                                        int64_t elementBytes) {
+  int64_t bytes = elementBytes;
+  for (int64_t extent : shape)
+    if (extent < 0 ||
+        llvm::MulOverflow(bytes, std::max<int64_t>(extent, 1), bytes))
+      return std::nullopt;
+  return llvm::is_contained(shape, 0) ? 0 : bytes;
+}
+
 //===----------------------------------------------------------------------===//
 // Where the bytes are
 //===----------------------------------------------------------------------===//
@@ -31,14 +41,9 @@ Expected<RankedTensorType> TensorData::typeOf(const OnnxTensor &tensor) {
     return createStringError("elements of type " +
                              elementTypeName(tensor.dataType) +
                              " are not supported");
-  int64_t size = elementType(tensor.dataType).bytes;
-  for (int64_t extent : tensor.dims) {
-    int64_t product;
-    if (extent < 0 || llvm::MulOverflow(size, extent, product))
-      return createStringError("the shape " + shapeText(tensor.dims) +
-                               " is not possible");
-    size = product;
-  }
+  if (!countBytes(tensor.dims, elementType(tensor.dataType).bytes))
+    return createStringError("the shape " + shapeText(tensor.dims) +
+                             " is not possible");
   return RankedTensorType::get(tensor.dims,
                                convertElementType(tensor.dataType, context));
 }

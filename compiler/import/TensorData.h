@@ -56,6 +56,11 @@ private:
   llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> files;
 };
 
+/// Bytes of a tensor, or nothing if an extent is negative or the bytes, an
+/// extent of 0 counted as 1, are not countable in an int64.
+std::optional<int64_t> countBytes(llvm::ArrayRef<int64_t> shape,
+                                  int64_t elementBytes);
+
 /// "2x3", or "scalar".
 std::string shapeText(llvm::ArrayRef<int64_t> shape);
 

@@ -73,7 +73,12 @@ void ProgramBuilder::declareEnds(wse::ProgramOp source) {
       declareTensor(store.getOutputAttr(), pe::Role::Output, store.getType(),
                     {}, {}, {});
   }
-  for (auto alias : source.getOps<wse::AliasOp>()) {
+  // The constants that aliases show get what names are left.
+  auto aliases = source.getOps<wse::AliasOp>();
+  for (wse::AliasOp alias : aliases)
+    symbols[alias.getOutput()]++;
+  everyPE.setSymName(freshSymbol(everyPE.getSymName()));
+  for (wse::AliasOp alias : aliases) {
     auto symbol =
         FlatSymbolRefAttr::get(context, this->source(alias.getSource()).symbol);
     declareTensor(alias.getOutputAttr(), pe::Role::Output, alias.getType(), {},

@@ -7,6 +7,8 @@
 
 #include "compiler/select/ElementwiseGroup.h"
 
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
@@ -67,7 +69,32 @@ void Selector::declareInputs() {
                          TypeAttr::get(input.getType()));
 }
 
+/// Programs are run by these names, which share one name space.
+LogicalResult Selector::checkNames() {
+  llvm::StringSet<> names;
+  auto check = [&](StringRef what, StringRef name) -> LogicalResult {
+    if (name.empty())
+      return main.emitError() << "an " << what << " has no name; "
+                              << onnx::nameAttrName << " gives it one";
+    if (!names.insert(name).second)
+      return main.emitError()
+             << what << " '" << name
+             << "' is called as another input or output; each needs a name of "
+                "its own, and an Identity gives a value a second one";
+    return success();
+  };
+  for (BlockArgument input : main.getArguments())
+    if (failed(check("input", inputName(input))))
+      return failure();
+  for (unsigned index = 0; index < main.getNumResults(); ++index)
+    if (failed(check("output", outputName(index))))
+      return failure();
+  return success();
+}
+
 LogicalResult Selector::run() {
+  if (failed(checkNames()))
+    return failure();
   findGroups();
   declareInputs();
   for (Operation &op : main.front().without_terminator())

@@ -75,6 +75,7 @@ public:
 
 private:
   void findGroups();
+  llvm::LogicalResult checkNames();
   void declareInputs();
   void select(mlir::Operation *op);
   mlir::Value select(onnx::MatMulOp op);

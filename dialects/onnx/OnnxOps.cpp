@@ -222,6 +222,8 @@ LogicalResult ConstantOp::verify() {
 LogicalResult NodeOp::verify() {
   if (getOpType().empty()) // C1
     return emitOpError("has no operator name");
+  if (getOutputs().empty()) // C2
+    return emitOpError("has no results");
   return success();
 }
 

@@ -110,6 +110,7 @@ def Onnx_NodeOp : Onnx_Op<"node"> {
     ONNX's own.
 
     - (C1) the operator's name is not empty.
+    - (C2) there is a result.
 
     ```mlir
     %s = onnx.node "Softmax"(%x) with {axis = -1 : i64} {node = "probs"} : (tensor<2x4xf32>) -> !onnx.unknown

@@ -91,15 +91,23 @@ static void printMeshExtents(OpAsmPrinter &printer, Operation *,
 }
 
 //===----------------------------------------------------------------------===//
-// Assembly of sources: @input or #wse.weight<...>
+// Assembly of sources: @input, or <...> as weights are written
 //===----------------------------------------------------------------------===//
 
 static ParseResult parseSource(OpAsmParser &parser, Attribute &source) {
-  return parser.parseAttribute(source);
+  OptionalParseResult symbol = parser.parseOptionalAttribute(source);
+  if (symbol.has_value())
+    return *symbol;
+  // In full, the parser would take a type that follows for the attribute's.
+  source = WeightAttr::parse(parser, Type());
+  return success(source != nullptr);
 }
 
 static void printSource(OpAsmPrinter &printer, Operation *, Attribute source) {
-  printer.printAttribute(source);
+  if (auto weight = dyn_cast<WeightAttr>(source))
+    weight.print(printer);
+  else
+    printer.printAttribute(source);
 }
 
 #include "dialects/wse/WseDialect.cpp.inc"

@@ -161,8 +161,14 @@ def undefined():
 
 
 def no_operator():
-    node = helper.make_node("", ["x"], ["y"], name="blank")
-    return model([node], [value("x", (4,))], [value("y", (4,))])
+    nodes = [helper.make_node("", ["x"], ["y"], name="blank"),
+             helper.make_node("Relu", ["x"], [], name="sink")]
+    return model(nodes, [value("x", (4,))], [value("y", (4,))])
+
+
+def uncountable():
+    node = helper.make_node("Relu", ["x"], ["y"])
+    return model([node], [value("x", (2**62, 4))], [value("y", None)])
 
 
 def defined_twice():
@@ -252,6 +258,35 @@ def functions(recursive=False, opset=17):
 
 def recursion():
     return functions(recursive=True)
+
+
+def doubling(levels):
+    """f0(x) = Relu(x), and each next one calls the one before twice."""
+    local = [helper.make_opsetid("", 17), helper.make_opsetid("local", 1)]
+    relu = helper.make_node("Relu", ["x"], ["y"])
+    result = [helper.make_function("local", "f0", ["x"], ["y"], [relu], local)]
+    for level in range(1, levels + 1):
+        calls = [helper.make_node(f"f{level - 1}", [x], [y], name=y, domain="local")
+                 for x, y in (("x", "h"), ("h", "y"))]
+        result.append(helper.make_function("local", f"f{level}", ["x"], ["y"], calls, local))
+    call = helper.make_node(f"f{levels}", ["x"], ["y"], name="call", domain="local")
+    return model([call], [value("x", (4,))], [value("y", (4,))],
+                 opsets=[helper.make_opsetid("local", 1)], functions=result)
+
+
+def unfolding():
+    return doubling(40)
+
+
+def nesting():
+    return doubling(100)
+
+
+def inlined_name():
+    result = doubling(1)
+    result.graph.node.append(helper.make_node("Neg", ["x"], ["z"], name="call/h/Relu_0"))
+    result.graph.output.append(value("z", (4,)))
+    return result
 
 
 def function_opset():

@@ -15,6 +15,6 @@ wse.program @too_many_dimensions state(selected) mesh(4x2) machine("wse2") {
 
 wse.program @reshaped_view state(selected) mesh(4x2) machine("wse2") {
   // expected-error @below {{reshapes a constant whose view is not dense}}
-  %x = load #wse.weight<"t" : tensor<8x2xf32> file "m.data" offset 0 bytes 64 view 0 strides [1, 8]> {nodes = ["x"]} : tensor<4x4xf32, #tokens>
+  %x = load <"t" : tensor<8x2xf32> file "m.data" offset 0 bytes 64 view 0 strides [1, 8]> {nodes = ["x"]} : tensor<4x4xf32, #tokens>
   store %x to "y" : tensor<4x4xf32, #tokens> to tensor<4x4xf32>
 }

@@ -109,3 +109,27 @@ func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<2x8xf32> {onnx
 // expected-error@below {{has no function @main to select kernels for}}
 module {
 }
+
+// -----
+
+// Inputs and outputs are bound by name.
+// expected-error@below {{output 'x' is called as another input or output; each needs a name of its own, and an Identity gives a value a second one}}
+func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<6x8xf32> {onnx.name = "x"}) {
+  return %x : tensor<6x8xf32>
+}
+
+// -----
+
+// expected-error@below {{output 'y' is called as another input or output}}
+func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<6x8xf32> {onnx.name = "y"}, tensor<6x8xf32> {onnx.name = "y"}) {
+  %y = onnx.unary tanh %x {node = "tanh"} : tensor<6x8xf32>
+  return %y, %y : tensor<6x8xf32>, tensor<6x8xf32>
+}
+
+// -----
+
+// expected-error@below {{an input has no name; onnx.name gives it one}}
+func.func @main(%x: tensor<6x8xf32>) -> (tensor<6x8xf32> {onnx.name = "y"}) {
+  %y = onnx.unary tanh %x {node = "tanh"} : tensor<6x8xf32>
+  return %y : tensor<6x8xf32>
+}

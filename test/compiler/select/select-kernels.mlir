@@ -10,7 +10,7 @@
 // CHECK: input @ids : tensor<1x6xi64>
 // CHECK: input @mask : tensor<1x6xi64>
 // CHECK: %[[WORD:.*]] = gather <"wte" : tensor<10x8xf32> file "m.data" offset 0 bytes 320> at @ids {nodes = ["word"]} : tensor<1x6x8xf32, #[[$ROWS]]>
-// CHECK: %[[POSITION:.*]] = load #wse.weight<"wpe" : tensor<1x6x8xf32> file "m.data" offset 320 bytes 192>
+// CHECK: %[[POSITION:.*]] = load <"wpe" : tensor<1x6x8xf32> file "m.data" offset 320 bytes 192>
 // CHECK: %[[EMBED:.*]] = elementwise(%[[WORD]], %[[POSITION]])
 // CHECK: arith.addf
 // CHECK: %[[LN:.*]] = layer_norm %[[EMBED]] scale <"g" {{.*}} epsilon(9.9
@@ -77,7 +77,7 @@ func.func @main(%x: tensor<60x8xf32> {onnx.name = "x"}) -> (tensor<60x50000xf32>
 // Inputs and constants that leave unchanged never touch the wafer.
 // CHECK-LABEL: wse.program @main
 // CHECK: alias "same" = @x : tensor<3x2xf32>
-// CHECK-NEXT: alias "fixed" = #wse.weight<"c" : tensor<2xf32> data dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>> : tensor<2xf32>
+// CHECK-NEXT: alias "fixed" = <"c" : tensor<2xf32> data dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>> : tensor<2xf32>
 // CHECK-NEXT: %{{.*}} = load @x strides [0, 1, 3]
 // CHECK-NEXT: store
 func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx.name = "same"}, tensor<2xf32> {onnx.name = "fixed"}, tensor<3x2xf32> {onnx.name = "turned"}) {
@@ -127,7 +127,7 @@ func.func @main(%x: tensor<1x3x8xf32> {onnx.name = "x"}) -> (tensor<1x8xf32> {on
 
 // The first token of each batch element (the pooling of BERT).
 // CHECK-LABEL: wse.program @main
-// CHECK: %[[MASK:.*]] = load #wse.weight<"token" : tensor<2x3x1xf32> data dense<[0.000000e+00, 1.000000e+00, 0.000000e+00]> : tensor<3xf32> view 0 strides [0, 1, 0]>
+// CHECK: %[[MASK:.*]] = load <"token" : tensor<2x3x1xf32> data dense<[0.000000e+00, 1.000000e+00, 0.000000e+00]> : tensor<3xf32> view 0 strides [0, 1, 0]>
 // CHECK: %[[KEPT:.*]] = elementwise(%softmax, %[[MASK]])
 // CHECK: arith.select
 // CHECK: %[[TOKEN:.*]] = reduce_tokens sum %[[KEPT]] {nodes = ["second"]}

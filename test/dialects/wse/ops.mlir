@@ -14,11 +14,13 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   input @mask : tensor<1x6xf32>
   // CHECK: alias "copy" = @mask : tensor<6x1xf32>
   alias "copy" = @mask : tensor<6x1xf32>
+  // CHECK: alias "two" = <"c" : tensor<2xf32> data dense<2.000000e+00> : tensor<2xf32>> : tensor<2xf32>
+  alias "two" = <"c" : tensor<2xf32> data dense<2.0> : tensor<2xf32>> : tensor<2xf32>
 
   // CHECK: %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids
   %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids {nodes = ["word"]} : tensor<1x6x6xf32, #split>
-  // CHECK: %wpe = load #wse.weight<"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144>
-  %position = load #wse.weight<"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144> {nodes = ["position"]} : tensor<1x6x6xf32, #split>
+  // CHECK: %wpe = load <"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144>
+  %position = load <"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144> {nodes = ["position"]} : tensor<1x6x6xf32, #split>
   // CHECK: %mask = load @mask strides [6, 0, 1]
   %mask = load @mask strides [6, 0, 1] {nodes = ["mask"]} : tensor<1x1x6xf32, #keys>
   // CHECK: %mask_0 = load @mask strides [0, 1, 0]

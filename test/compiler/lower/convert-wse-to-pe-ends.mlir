@@ -1,0 +1,22 @@
+// RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %s
+
+// Inputs and outputs keep their names, whatever they are: the class, the
+// constants, kernels and routines take others.
+
+#tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 2, columns = balanced>
+
+// CHECK: tensor input @every_pe
+// CHECK: tensor output @load
+// CHECK: tensor constant @c_1
+// CHECK: tensor output @b alias @c_1
+// CHECK: tensor constant @b_1
+// CHECK: tensor output @c alias @b_1
+// CHECK: class @every_pe_1
+// CHECK: routine @load_1
+wse.program @main state(selected) mesh(4x2) machine("wse2") {
+  input @every_pe : tensor<6x8xf32>
+  %x = load @every_pe {nodes = ["x"]} : tensor<1x6x8xf32, #tokens>
+  store %x to "load" : tensor<1x6x8xf32, #tokens> to tensor<6x8xf32>
+  alias "b" = <"c" : tensor<2xf32> data dense<[1.0, 2.0]> : tensor<2xf32>> : tensor<2xf32>
+  alias "c" = <"b" : tensor<2xf32> data dense<[3.0, 4.0]> : tensor<2xf32>> : tensor<2xf32>
+}
