@@ -7,10 +7,10 @@
 
 // CHECK: tensor input @every_pe
 // CHECK: tensor output @load
-// CHECK: tensor constant @c_1
-// CHECK: tensor output @b alias @c_1
-// CHECK: tensor constant @b_1
-// CHECK: tensor output @c alias @b_1
+// CHECK: tensor constant @[[ONE:c_[0-9]]]
+// CHECK: tensor output @b alias @[[ONE]] :
+// CHECK: tensor constant @[[OTHER:b_[0-9]]]
+// CHECK: tensor output @c alias @[[OTHER]] :
 // CHECK: class @every_pe_1
 // CHECK: routine @load_1
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
