@@ -74,7 +74,7 @@ class WseRunTest(unittest.TestCase):
 
     def test_looking_inside(self):
         folder = self.folder.resolve()
-        for engine in ("burst", "wavelet"):
+        for engine in ("streams", "strips", "wavelet"):
             out, _ = self.run_tool("--input", "x=x.npy", "--quiet", f"--engine={engine}",
                                    "--peek=0,0", "--trace=t.json", "--counters=c.json",
                                    "--counters=c.png")
@@ -90,6 +90,11 @@ class WseRunTest(unittest.TestCase):
             self.assertEqual(counters["streams"][0]["words"], 6)
             self.assertEqual((folder / "c.png").read_bytes()[:4], b"\x89PNG")
         out, _ = self.run_tool("--input", "x=x.npy", "--until=launch:0")
+        wavelet, _ = self.run_tool("--input", "x=x.npy", "--until=launch:0", "--engine=wavelet")
+        for text in (out, wavelet):
+            self.assertRegex(text, "stopped before launch 0 \\(kernel 'negate'\\), cycle [0-9]+\n")
+            self.assertIn("  color 0: 4 for the PE at PE (0, 0)\n", text)
+        out, _ = self.run_tool("--input", "x=x.npy", "--until=launch:0", "--engine=strips")
         self.assertEqual(out, "stopped before launch 0 (kernel 'negate'), cycle 0\n"
                               "  color 0: words wait for the PE at PE (0, 0)\n")
         _, err = self.run_tool("--input", "x=x.npy", "--peek=0,0:sun", code=2)
