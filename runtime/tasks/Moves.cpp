@@ -241,6 +241,7 @@ Network::Turns &Network::turnsAt(int pe) {
 }
 
 void Network::schedule(Turns &its, int pe, Cycle when) {
+  when = std::max(when, its.stepped + 1);
   if (its.wakes <= when)
     return;
   its.wakes = when;
@@ -279,6 +280,7 @@ void Network::stepRouter(int pe) {
   if (its.wakes > agenda.now())
     return;
   its.wakes = never;
+  its.stepped = agenda.now();
   its.used = 0;
   asked = its.stations;
   int next = -1;
@@ -379,6 +381,9 @@ bool Network::passFront(uint32_t index) {
   if (!from.way || !from.way->valid)
     trace(index);
   Way &way = *from.way;
+  // Whether there is room is asked when its turn may have come.
+  if (way.timed && (turning != from.pe || when > agenda.now()))
+    return takesTurn(index, when);
   if (!credit(index, way, when))
     return false;
   if (meetsOthers(way, from.color, when))

@@ -169,6 +169,7 @@ private:
   struct Turns {
     int first = 0; ///< color that is asked first
     Cycle wakes = never;
+    Cycle stepped = -1;             ///< the last cycle in which it was asked
     unsigned used = 0;              ///< ports, in the current cycle
     std::vector<uint32_t> stations; ///< by color
   };

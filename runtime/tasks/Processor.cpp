@@ -7,6 +7,7 @@
 #include "runtime/program/Scalars.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -80,8 +81,8 @@ void Processor::step(Wafer &wafer) {
   bool again;
   do {
     again = false;
-    for (int i = 0; i < (micro ? threadCount : 1); ++i)
-      again |= complete(wafer, i, now);
+    for (unsigned left = running; left != 0; left &= left - 1)
+      again |= complete(wafer, std::countr_zero(left), now);
     again |= runMain(wafer, now);
     again |= stepThreads(wafer, now);
   } while (again);
@@ -101,10 +102,8 @@ void Processor::wakeAt(Wafer &wafer, Time when) {
 
 /// Sees to it that the PE is due when there is something to do again.
 void Processor::sleep(Wafer &wafer, Cycle now) {
-  sleepOn(wafer, main, now);
-  if (microthreads > 0)
-    for (Thread &its : *micro)
-      sleepOn(wafer, its, now);
+  for (unsigned left = running; left != 0; left &= left - 1)
+    sleepOn(wafer, thread(std::countr_zero(left)), now);
   if (main.run || awaited)
     return;
   if (frames.empty() && !control) {
@@ -118,8 +117,6 @@ void Processor::sleep(Wafer &wafer, Cycle now) {
 }
 
 void Processor::sleepOn(Wafer &wafer, Thread &its, Cycle now) {
-  if (!its.run)
-    return;
   const bool finished = its.finished();
   if (finished || its.ready > Time(now))
     wakeAt(wafer, its.ready);

@@ -134,7 +134,8 @@ private:
     return {scalars.data(), loops.data(), locals.data()};
   }
   Thread &thread(int index);
-  bool aloneOnDatapath() const { return microthreads == 0; }
+  /// Whether no microthread runs an instruction.
+  bool aloneOnDatapath() const { return running >> 1 == 0; }
 
   // What runs when (Processor.cpp).
   void sleep(Wafer &wafer, Cycle now);
@@ -213,7 +214,7 @@ private:
   Cycle wakes = never; ///< entered in the agenda
   Cycle stepped = -1;
   uint16_t awaited = 0;
-  int16_t microthreads = 0;      ///< that run an instruction
+  uint16_t running = 0;          ///< threads that run an instruction, a bit set
   std::unique_ptr<Word> control; ///< waits to be sent
   int controlColor = 0;
   bool hearsWords = false; ///< has data or control tasks

@@ -80,14 +80,9 @@ void Processor::leaveBody(Wafer &wafer) {
 bool Processor::awaits() {
   if (awaited == 0)
     return false;
-  if (!micro) {
-    awaited = 0;
-    return false;
-  }
-  for (size_t i = 0; i < micro->size(); ++i)
-    if ((awaited >> i & 1) && (*micro)[i].run)
-      return true;
-  for (size_t i = 0; i < micro->size(); ++i)
+  if (running >> 1 & awaited)
+    return true;
+  for (size_t i = 0; micro && i < micro->size(); ++i)
     if (awaited >> i & 1)
       time = std::max(time, (*micro)[i].free);
   uses.forget(awaited);

@@ -1,11 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/tasks/Station.h"
 
+#include <bit>
+
 namespace wsec::runtime::tasks {
 
 // ---------------------------------------------------------------- takes
 
-void TakeLog::add(Cycle when) {
+void TakeLog::keep(int64_t words) {
+  if (words <= kept)
+    return;
+  kept = words;
+  const std::vector<Cycle> known = std::move(ring);
+  ring.clear();
+  const int64_t total = count;
+  if (kept <= mostOneByOne && runs.empty())
+    ring.resize(std::bit_ceil(size_t(kept)));
+  // Again, what is known of the last words.
+  count = std::max<int64_t>(0, total - int64_t(known.size()));
+  if (known.empty())
+    count = total;
+  for (int64_t i = count; i < total; ++i)
+    add(known[size_t(i) & (known.size() - 1)]);
+}
+
+void TakeLog::addToRuns(Cycle when) {
   const int64_t index = count++;
   if (kept == 0)
     return;
@@ -26,7 +45,7 @@ void TakeLog::add(Cycle when) {
   runs.push_back({index, when, 0});
 }
 
-Cycle TakeLog::at(int64_t index) const {
+Cycle TakeLog::inRuns(int64_t index) const {
   if (head == runs.size() || index < runs[head].index)
     return 0;
   if (const Run &last = runs.back(); index >= last.index)

@@ -66,22 +66,38 @@ private:
   size_t head = 0, count = 0;
 };
 
-/// When the words of a place were taken, as far back as anybody may ask: runs
-/// of equal distances.
+/// When the words of a place were taken, as far back as anybody may ask: one by
+/// one if that is not far, else runs of equal distances.
 class TakeLog {
 public:
   /// From now on the last `words` are remembered, if not more.
-  void keep(int64_t words) { kept = std::max(kept, words); }
-  void add(Cycle when);
+  void keep(int64_t words);
+  void add(Cycle when) {
+    if (ring.empty())
+      return addToRuns(when);
+    ring[size_t(count++) & (ring.size() - 1)] = when;
+  }
   /// Of word `index`, counted from the first; of a forgotten one not later
   /// than it was.
-  Cycle at(int64_t index) const;
+  Cycle at(int64_t index) const {
+    if (ring.empty())
+      return inRuns(index);
+    return index + int64_t(ring.size()) < count
+               ? 0
+               : ring[size_t(index) & (ring.size() - 1)];
+  }
 
 private:
   struct Run {
     int64_t index; ///< of its first word
     Cycle time, step;
   };
+  static constexpr int64_t mostOneByOne = 64;
+
+  void addToRuns(Cycle when);
+  Cycle inRuns(int64_t index) const;
+
+  std::vector<Cycle> ring; ///< of a power of two
   std::vector<Run> runs;
   size_t head = 0;
   int64_t count = 0, kept = 0;

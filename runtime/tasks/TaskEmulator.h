@@ -11,7 +11,8 @@ namespace wsec::runtime {
 
 /// The `streams` engine: moves words as far as nothing can hold them up and
 /// executes as many steps of an instruction as it has words for, PE by PE in
-/// the order of simulated time. See README.md for what it counts and what it does not.
+/// the order of simulated time. See README.md for what it counts and what it
+/// does not.
 ///
 /// Refuses what the machine would refuse by throwing `Error`. A program may be
 /// run any number of times; every run starts with uninitialised SRAM.

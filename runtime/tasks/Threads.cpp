@@ -103,7 +103,7 @@ void Processor::checkPending(Wafer &wafer, VectorRun &run) {
 
 void Processor::begin(Wafer &wafer, int index, Issued issued) {
   Thread &its = thread(index);
-  microthreads += index != mainThread;
+  running |= uint16_t(1u << index);
   its.run = std::move(issued.run);
   its.launch = issued.launch;
   its.begun = std::max(issued.when, its.free);
@@ -133,7 +133,7 @@ Time Processor::settled(Wafer &wafer, const InstructionCode &code, Time when) {
 /// Ends a thread's instruction if it is done.
 bool Processor::complete(Wafer &wafer, int index, Cycle now) {
   Thread &its = thread(index);
-  if (!its.run || its.ready > Time(now) || !its.finished())
+  if (its.ready > Time(now) || !its.finished())
     return false;
   const InstructionCode &done = its.run->code();
   its.free = its.ready;
@@ -143,11 +143,11 @@ bool Processor::complete(Wafer &wafer, int index, Cycle now) {
   if (wafer.options.observer)
     observe(wafer, its);
   wafer.spare.push_back(std::move(its.run));
+  running &= uint16_t(~(1u << index));
   const Time last = settled(wafer, done, its.free);
   if (index == mainThread) {
     time = std::max(time, its.free);
   } else {
-    --microthreads;
     wafer.noteActive(its.launch, last);
     rest = std::max(rest, last);
     if (done.activate >= 0)
@@ -255,9 +255,9 @@ bool Processor::stepThreads(Wafer &wafer, Cycle now) {
   for (bool earlier : {true, false})
     for (int i = 1; i <= threadCount; ++i) {
       const int index = (datapath.last + i) % threadCount;
-      const Thread &its = thread(index);
-      if (!its.run)
+      if (!(running >> index & 1))
         continue;
+      const Thread &its = thread(index);
       const bool could =
           !its.held && std::max(its.ready, datapath.until) < Time(now);
       if (could != earlier || !stepThread(wafer, index, now))
@@ -382,8 +382,8 @@ Cycle Processor::horizon(Wafer &wafer, int index, Cycle now) const {
   if (its.run->sources[0].windowed || its.run->sources[1].windowed)
     return now;
   if (index == mainThread)
-    return microthreads == 0 ? never : now;
-  if (microthreads > 1 || main.run || control)
+    return aloneOnDatapath() ? never : now;
+  if (running != 1u << index || control)
     return now;
   if (awaited)
     return never;
