@@ -248,19 +248,25 @@ void Network::schedule(Turns &its, int pe, Cycle when) {
   agenda.enterLate(when, uint32_t(pe));
 }
 
+/// Makes a station known to its router, in the order of colors.
+void Network::enlist(Turns &its, uint32_t index) {
+  its.stations.push_back({&stations[index], index, false});
+  std::sort(its.stations.begin(), its.stations.end(),
+            [](const Turn &a, const Turn &b) {
+              return std::pair(a.station->color, a.index) <
+                     std::pair(b.station->color, b.index);
+            });
+  for (size_t i = 0; i < its.stations.size(); ++i)
+    its.stations[i].station->turn = int32_t(i);
+}
+
 /// Whether the oldest word of a station that could move at `when` may do so
 /// now. If not, its router is looked at again.
 bool Network::takesTurn(uint32_t index, Cycle when) {
   Station &from = stations[index];
   Turns &its = turnsAt(from.pe);
-  if (!std::exchange(from.takesTurns, true)) {
-    its.stations.push_back(index);
-    std::sort(its.stations.begin(), its.stations.end(),
-              [&](uint32_t a, uint32_t b) {
-                return std::pair(stations[a].color, a) <
-                       std::pair(stations[b].color, b);
-              });
-  }
+  if (from.turn < 0)
+    enlist(its, index);
   const Cycle now = agenda.now();
   if (turning == from.pe && when <= now) {
     if ((its.used & from.way->ports) == 0 && slotsFree(*from.way, now)) {
@@ -269,6 +275,7 @@ bool Network::takesTurn(uint32_t index, Cycle when) {
     }
     when = now + 1;
   }
+  its.stations[size_t(from.turn)].wanted = true;
   schedule(its, from.pe, when);
   return false;
 }
@@ -282,20 +289,20 @@ void Network::stepRouter(int pe) {
   its.wakes = never;
   its.stepped = agenda.now();
   its.used = 0;
-  asked = its.stations;
   int next = -1;
   for (bool below : {false, true})
-    for (uint32_t index : asked) {
-      const Station &from = stations[index];
-      if ((from.color < its.first) != below || from.queue.empty())
+    for (Turn &turn : its.stations) {
+      const int color = turn.station->color;
+      if (!turn.wanted || (color < its.first) != below)
         continue;
+      turn.wanted = false;
       turning = pe;
-      const bool passed = passFront(index);
+      const bool passed = !turn.station->queue.empty() && passFront(turn.index);
       turning = -1;
       if (!passed)
         continue;
-      enqueue(index);
-      next = next < 0 ? from.color + 1 : next;
+      enqueue(turn.index);
+      next = next < 0 ? color + 1 : next;
     }
   its.first = next < 0 ? its.first : next;
   settle();

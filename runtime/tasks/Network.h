@@ -69,7 +69,7 @@ struct Station {
   bool listens = false;     ///< the PE waits for a word
   bool senderWaits = false; ///< the PE waits for room
   bool branch = false;      ///< every way ends here
-  bool takesTurns = false;  ///< its router knows it
+  int32_t turn = -1;        ///< among those of its router; -1: unknown to it
   int32_t pe = 0;
   int32_t depth = 0;
   int32_t node = -1;   ///< of a switching router
@@ -165,13 +165,19 @@ private:
     Cycle last = -1;             ///< when it passed
     std::vector<uint32_t> users; ///< stations whose ways use it
   };
+  /// A station of a router whose colors take turns.
+  struct Turn {
+    Station *station;
+    uint32_t index;
+    bool wanted; ///< its oldest word may be able to move
+  };
   /// A router whose colors take turns.
   struct Turns {
     int first = 0; ///< color that is asked first
     Cycle wakes = never;
-    Cycle stepped = -1;             ///< the last cycle in which it was asked
-    unsigned used = 0;              ///< ports, in the current cycle
-    std::vector<uint32_t> stations; ///< by color
+    Cycle stepped = -1;         ///< the last cycle in which it was asked
+    unsigned used = 0;          ///< ports, in the current cycle
+    std::vector<Turn> stations; ///< by color
   };
   struct Step {
     Coordinate pe;
@@ -216,6 +222,7 @@ private:
   void contend(SharedLink &link);
   bool takesTurns(int pe, unsigned ports) const;
   bool takesTurn(uint32_t station, Cycle when);
+  void enlist(Turns &turns, uint32_t station);
   Turns &turnsAt(int pe);
   void schedule(Turns &turns, int pe, Cycle when);
   void deliver(uint32_t to, Word word, Cycle ready);
@@ -252,10 +259,9 @@ private:
   std::deque<SharedLink> shared;
   std::vector<int32_t> turnsOf; ///< by PE; -1: none yet
   std::deque<Turns> turns;
-  std::vector<uint32_t> asked; ///< scratch
-  const bool alwaysTurns;      ///< wherever colors share a link
-  int turning = -1;            ///< PE of the router that is due
-  std::vector<uint32_t> work;  ///< stations to be looked at
+  const bool alwaysTurns;     ///< wherever colors share a link
+  int turning = -1;           ///< PE of the router that is due
+  std::vector<uint32_t> work; ///< stations to be looked at
   bool working = false;
   Cycle lastMove = -1;
 };
