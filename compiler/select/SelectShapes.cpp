@@ -106,10 +106,23 @@ Value Selector::select(onnx::ReshapeOp op) {
   return input;
 }
 
+// Zeros around a one stream in from the program file, which has to hold them.
+static constexpr int64_t maxStoredZeros = 1 << 24;
+
+bool Selector::canStore(onnx::SliceOp op, int64_t zeros) {
+  if (zeros > maxStoredZeros)
+    refuse(op, "takes a part of " + Twine(zeros) +
+                   " tokens or features; at most " + Twine(maxStoredZeros) +
+                   " can be chosen from");
+  return zeros <= maxStoredZeros;
+}
+
 // One token of each batch element: all others become 0, then tokens add up.
 Value Selector::takeToken(onnx::SliceOp op, Value input, int64_t token) {
   TiledAttr tiling = tilingOf(input);
   int64_t tokens = tiling.getTokens();
+  if (!canStore(op, tokens))
+    return {};
   SmallVector<float> oneHot(tokens, 0.0f);
   oneHot[token] = 1.0f;
   auto data = DenseElementsAttr::get(vectorType(kernels, {tokens}),
@@ -146,6 +159,8 @@ Value Selector::takeToken(onnx::SliceOp op, Value input, int64_t token) {
 Value Selector::takeFeatures(onnx::SliceOp op, Value input, int64_t first,
                              int64_t step, int64_t count) {
   int64_t features = wse::featuresOf(input);
+  if (!canStore(op, features))
+    return {};
   // Element (k, n) is stored at k - n * step + offset; the 1 at first + offset.
   int64_t offset = std::max<int64_t>(0, (count - 1) * step);
   int64_t last = features - 1 + std::max<int64_t>(0, -(count - 1) * step);

@@ -91,6 +91,7 @@ private:
 
   mlir::Value reduceTokens(mlir::Operation *op, mlir::Value input,
                            wse::ReduceKind kind);
+  bool canStore(onnx::SliceOp op, int64_t zeros);
   mlir::Value takeToken(onnx::SliceOp op, mlir::Value input, int64_t token);
   mlir::Value takeFeatures(onnx::SliceOp op, mlir::Value input, int64_t first,
                            int64_t step, int64_t count);

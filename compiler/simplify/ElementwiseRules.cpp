@@ -23,16 +23,25 @@ static Fact unknown(ElementType type, ArrayRef<int64_t> shape) {
 /// The result has the type and shape of the first operand; values are not
 /// folded (operators that appear on activations only).
 static bool likeFirst(Node &node) {
-  if (!node.needs(1))
+  if (!node.takes(1))
     return false;
-  for (Fact &output : node.outputs)
-    output = unknown(node.input(0).type, node.input(0).shape);
+  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
+  return true;
+}
+
+/// The same with a second operand, a slope or a bias, that repeats.
+template <size_t least>
+static bool likeFirstOfTwo(Node &node) {
+  if (!node.takes(least, 2) || !node.haveOneType() ||
+      !node.broadcasts(1, node.input(0).shape))
+    return false;
+  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
   return true;
 }
 
 template <FloatFunction onFloat, IntFunction onInt>
 static bool unary(Node &node) {
-  if (!node.takes(1) || !likeFirst(node))
+  if (!likeFirst(node))
     return false;
   Fact &output = node.outputs[0];
   auto tensors = node.loadAll(output);
@@ -129,7 +138,7 @@ static bool castFact(Node &node, ElementType to) {
 }
 
 static bool castRule(Node &node) {
-  if (!node.needs(1))
+  if (!node.takes(1))
     return false;
   int64_t number = node.intAttr("to", 0);
   std::optional<ElementType> to = elementTypeOfOnnx(number);
@@ -145,9 +154,15 @@ static bool castLike(Node &node) {
 /// Clip takes its bounds as inputs from opset 11 on; folded values are rare
 /// enough that only masks and counters matter.
 static bool clip(Node &node) {
-  if (!likeFirst(node))
+  if (!node.takes(1, 3) || !node.haveOneType())
     return false;
+  for (size_t bound : {1, 2})
+    if (node.has(bound) && numElements(node.input(bound).shape) != 1)
+      return node.fail("a bound of shape " +
+                       printShape(node.input(bound).shape) +
+                       ", expected a scalar");
   Fact &output = node.outputs[0];
+  output = unknown(node.input(0).type, node.input(0).shape);
   auto tensors = node.loadAll(output);
   if (!tensors)
     return true;
@@ -203,18 +218,11 @@ static std::optional<std::vector<Tensor>> loadExpanded(const Node &node) {
 using FloatFunction2 = double (*)(double, double);
 using IntFunction2 = int64_t (*)(int64_t, int64_t);
 
-static bool haveOneType(Node &node) {
-  for (size_t i = 1; i < node.numInputs(); ++i)
-    if (node.input(i).type != node.input(0).type)
-      return node.fail("operands differ in type");
-  return true;
-}
-
 /// Any number of operands of one type, combined from the left.
 template <FloatFunction2 onFloat, IntFunction2 onInt>
 static bool accumulated(Node &node) {
   if (!node.needs(std::max<size_t>(1, node.numInputs())) ||
-      !haveOneType(node) || !broadcastAll(node, node.input(0).type))
+      !node.haveOneType() || !broadcastAll(node, node.input(0).type))
     return false;
   auto tensors = loadExpanded(node);
   if (!tensors)
@@ -305,7 +313,7 @@ using IntTest = bool (*)(int64_t, int64_t);
 
 template <FloatTest onFloat, IntTest onInt>
 static bool comparison(Node &node) {
-  if (!node.takes(2) || !haveOneType(node) ||
+  if (!node.takes(2) || !node.haveOneType() ||
       !broadcastAll(node, ElementType::Bool))
     return false;
   auto tensors = loadExpanded(node);
@@ -405,12 +413,12 @@ llvm::ArrayRef<NamedRule> wsec::simplify::elementwiseRules() {
       {"HardSwish", likeFirst},
       {"Mish", likeFirst},
       {"Softsign", likeFirst},
-      {"PRelu", likeFirst},
+      {"PRelu", likeFirstOfTwo<2>},
       {"Gelu", likeFirst},
       {"Swish", likeFirst},
       {"com.microsoft.Gelu", likeFirst},
-      {"com.microsoft.FastGelu", likeFirst},
-      {"com.microsoft.BiasGelu", likeFirst},
+      {"com.microsoft.FastGelu", likeFirstOfTwo<1>},
+      {"com.microsoft.BiasGelu", likeFirstOfTwo<2>},
       {"com.microsoft.QuickGelu", likeFirst},
       {"Add", arithmetic<plus, plus>},
       {"Sub", arithmetic<minus, minus>},

@@ -125,7 +125,8 @@ struct FuseNormsPass : wsec::simplify::impl::FuseNormsBase<FuseNormsPass> {
     SmallVector<onnx::BinaryOp> ops;
     getOperation().walk([&](onnx::BinaryOp op) { ops.push_back(op); });
     for (onnx::BinaryOp op : ops)
-      if (std::optional<Norm> norm = matchNorm(op))
+      if (std::optional<Norm> norm = matchNorm(op);
+          norm && 4 * shapeOf(norm->x).back() <= maxFoldedBytes)
         replace(op, *norm);
   }
 

@@ -16,7 +16,7 @@ static Fact unknown(ElementType type, ArrayRef<int64_t> shape) {
 static constexpr int64_t maxFoldedProducts = 1 << 22;
 
 static bool matMul(Node &node) {
-  if (!node.needs(2))
+  if (!node.takes(2) || !node.haveOneType())
     return false;
   const Fact &a = node.input(0), &b = node.input(1);
   if (a.rank() == 0 || b.rank() == 0)
@@ -69,7 +69,7 @@ static bool matMul(Node &node) {
 }
 
 static bool gemm(Node &node) {
-  if (!node.needs(2))
+  if (!node.takes(2, 3) || !node.haveOneType())
     return false;
   const Fact &a = node.input(0), &b = node.input(1);
   if (a.rank() != 2 || b.rank() != 2)
@@ -78,8 +78,22 @@ static bool gemm(Node &node) {
   if (a.shape[!transA] != b.shape[transB])
     return node.fail("cannot multiply " + printShape(a.shape) + " by " +
                      printShape(b.shape));
-  node.outputs[0] = unknown(a.type, {a.shape[transA], b.shape[!transB]});
-  return true;
+  Shape shape = {a.shape[transA], b.shape[!transB]};
+  node.outputs[0] = unknown(a.type, shape);
+  return node.broadcasts(2, shape);
+}
+
+/// Holds when input `i`, a scale or bias if present, has an element for each
+/// of `count` features, or one for all.
+static bool fitsFeatures(Node &node, size_t i, int64_t count) {
+  if (!node.has(i))
+    return true;
+  int64_t elements = numElements(node.input(i).shape);
+  if (elements == count || elements == 1)
+    return true;
+  return node.fail("input " + llvm::Twine(i) + " of shape " +
+                   printShape(node.input(i).shape) + ", expected " +
+                   llvm::Twine(count) + " elements, one for each feature");
 }
 
 /// The first result is like the first operand. Other results (statistics)
@@ -90,6 +104,9 @@ static bool norm(Node &node) {
   const Fact &x = node.input(0);
   std::optional<int64_t> axis = node.axisAttr(-1, x.rank());
   if (!axis)
+    return false;
+  int64_t features = numElements(ArrayRef(x.shape).drop_front(*axis));
+  if (!fitsFeatures(node, 1, features) || !fitsFeatures(node, 2, features))
     return false;
   Shape statistics = x.shape;
   std::fill(statistics.begin() + *axis, statistics.end(), 1);
@@ -111,9 +128,15 @@ static bool skipNorm(Node &node) {
   if (!node.needs(3))
     return false;
   const Fact &x = node.input(0);
+  if (x.rank() == 0)
+    return node.fail("operands are scalars");
+  if (!node.broadcasts(1, x.shape))
+    return false;
+  for (size_t i = 2; i < node.numInputs(); ++i)
+    if (!fitsFeatures(node, i, x.shape.back()))
+      return false;
   Shape statistics = x.shape;
-  if (!statistics.empty())
-    statistics.back() = 1;
+  statistics.back() = 1;
   for (Fact &output : node.outputs)
     output = unknown(ElementType::Float32, statistics);
   node.outputs[0] = unknown(x.type, x.shape);
@@ -128,9 +151,12 @@ static bool attention(Node &node) {
     return false;
   if (node.has(4) || node.has(5) || node.has(6) || node.outputs.size() > 1)
     return node.fail("Attention with a cache, or with more than one result");
-  const Fact &q = node.input(0), &v = node.input(2);
-  if (q.rank() != v.rank() || (q.rank() != 3 && q.rank() != 4))
-    return node.fail("operands are of rank " + llvm::Twine(q.rank()));
+  const Fact &q = node.input(0), &k = node.input(1), &v = node.input(2);
+  if (q.rank() != k.rank() || q.rank() != v.rank() ||
+      (q.rank() != 3 && q.rank() != 4))
+    return node.fail("operands " + printShape(q.shape) + ", " +
+                     printShape(k.shape) + " and " + printShape(v.shape) +
+                     ", expected all of rank 3 or 4");
   Shape shape = q.shape;
   shape.back() = v.shape.back();
   if (q.rank() == 3) {
@@ -152,6 +178,10 @@ static bool multiHeadAttention(Node &node) {
   const Fact &q = node.input(0), &v = node.input(2);
   if (q.rank() != 3 || v.rank() != 3)
     return node.fail("packed or 5-D operands");
+  int64_t features = 2 * q.shape.back() + v.shape.back();
+  if (node.has(3) && node.input(3).shape != Shape{features})
+    return node.fail("a bias of shape " + printShape(node.input(3).shape) +
+                     ", expected " + llvm::Twine(features));
   node.outputs[0] = unknown(q.type, {q.shape[0], q.shape[1], v.shape.back()});
   return true;
 }
@@ -166,8 +196,14 @@ static bool packedAttention(Node &node) {
     return node.fail("rotary embedding");
   if (x.rank() != 3 || weights.rank() != 2 || node.hasAttr("qkv_hidden_sizes"))
     return node.fail("hidden sizes that differ");
-  node.outputs[0] =
-      unknown(x.type, {x.shape[0], x.shape[1], weights.shape[1] / 3});
+  int64_t features = weights.shape[1];
+  if (weights.shape[0] != x.shape[2] || features % 3 != 0)
+    return node.fail("cannot multiply " + printShape(x.shape) + " by " +
+                     printShape(weights.shape) + " into three equal parts");
+  if (node.has(2) && node.input(2).shape != Shape{features})
+    return node.fail("a bias of shape " + printShape(node.input(2).shape) +
+                     ", expected " + llvm::Twine(features));
+  node.outputs[0] = unknown(x.type, {x.shape[0], x.shape[1], features / 3});
   return true;
 }
 

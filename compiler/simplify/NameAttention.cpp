@@ -131,6 +131,9 @@ static bool multiHeadAttention(Naming &n) {
   Parts p{n.input(0), n.input(1), n.input(2)};
   if (shapeOf(p.k).size() != 3)
     return n.fail("packed keys and values");
+  if (shapeOf(p.k)[2] != shapeOf(p.q)[2])
+    return n.fail("queries of " + Twine(shapeOf(p.q)[2]) +
+                  " features, keys of " + Twine(shapeOf(p.k)[2]));
   if (Value bias = n.optional(3)) {
     int64_t features = shapeOf(p.q)[2];
     p.q = addBiasPart(n, p.q, bias, 0);

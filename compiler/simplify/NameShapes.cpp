@@ -105,7 +105,10 @@ static bool gather(Naming &n) {
         n.builder(), n.loc(), n.resultType(), table, ids, n.nameAttr())));
   if (!isConstant(ids))
     return n.fail("looks up other things than rows of a constant table");
-  Shape indices = *n.node().ints(1, "indices");
+  std::optional<Shape> stated = n.node().ints(1, "indices");
+  if (!stated)
+    return false;
+  Shape indices = *stated;
   int64_t extent = shapeOf(table)[*axis];
   for (int64_t &index : indices)
     index += index < 0 ? extent : 0;

@@ -106,11 +106,31 @@ bool Node::needs(size_t count) {
   return true;
 }
 
-bool Node::takes(size_t count) {
-  if (inputs.size() > count)
+bool Node::takes(size_t least, size_t most) {
+  if (inputs.size() > most)
     return fail(Twine(inputs.size()) + " inputs, the operator takes " +
-                Twine(count));
-  return needs(count);
+                Twine(most));
+  return needs(least);
+}
+
+bool Node::haveOneType() {
+  const Fact *first = nullptr;
+  for (const Fact *input : inputs) {
+    if (first && input && input->type != first->type)
+      return fail("operands differ in type");
+    first = first ? first : input;
+  }
+  return true;
+}
+
+bool Node::broadcasts(size_t i, ArrayRef<int64_t> shape) {
+  if (!has(i))
+    return true;
+  std::optional<Shape> result = broadcastShapes(input(i).shape, shape);
+  if (result && ArrayRef<int64_t>(*result) == shape)
+    return true;
+  return fail("input " + Twine(i) + " of shape " + printShape(input(i).shape) +
+              " does not broadcast to " + printShape(shape));
 }
 
 bool Node::allows(ArrayRef<int64_t> shape) {

@@ -72,8 +72,14 @@ public:
   const Fact &input(size_t i) const { return *inputs[i]; }
   /// Fails with a reason when the first `count` inputs are not all there.
   bool needs(size_t count);
-  /// The same, and when there are more.
-  bool takes(size_t count);
+  /// The same, and when there are more than `most`.
+  bool takes(size_t least, size_t most);
+  bool takes(size_t count) { return takes(count, count); }
+  /// Fails with a reason when present inputs differ in type.
+  bool haveOneType();
+  /// Fails with a reason unless input `i`, if present, can be broadcast to a
+  /// tensor of this shape.
+  bool broadcasts(size_t i, llvm::ArrayRef<int64_t> shape);
   /// Fails with a reason when no tensor has this shape (see `shapeProblem`).
   bool allows(llvm::ArrayRef<int64_t> shape);
   /// The integers of a shape-like input; fails if they are not constant.

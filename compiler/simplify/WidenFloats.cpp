@@ -43,7 +43,7 @@ static void keepStoredType(onnx::ConstantOp constant) {
 /// A Cast that is left with equal types on both sides.
 static bool isEmptyCast(Operation &op) {
   auto node = dyn_cast<onnx::NodeOp>(op);
-  return node && node.getDomain().empty() &&
+  return node && node.getDomain().empty() && !node.getInputs().empty() &&
          (node.getOpType() == "Cast" || node.getOpType() == "CastLike") &&
          node.getInputs()[0].getType() == node.getResult(0).getType();
 }

@@ -106,4 +106,32 @@ func.func @wrong_kinds(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !o
   return %a, %b, %c, %d, %e, %g, %h, %j : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 
+// What the operators' second and third operands have to be, naming relies on.
+// CHECK-LABEL: func.func @operands_that_do_not_fit
+// CHECK: "PRelu"{{.*}}onnx.reason = "input 1 is missing"
+// CHECK: "PRelu"{{.*}}onnx.reason = "input 1 of shape 5 does not broadcast to 1x8"
+// CHECK: "Clip"{{.*}}onnx.reason = "a bound of shape 5, expected a scalar"
+// CHECK: "Clip"{{.*}}onnx.reason = "operands differ in type"
+// CHECK: "Gemm"{{.*}}onnx.reason = "input 2 of shape 5 does not broadcast to 1x1"
+// CHECK: "MatMul"{{.*}}onnx.reason = "operands differ in type"
+// CHECK: "LayerNormalization"{{.*}}onnx.reason = "input 1 of shape 5, expected 8 elements, one for each feature"
+// CHECK: "SkipLayerNormalization"{{.*}}onnx.reason = "operands are scalars"
+// CHECK: "Attention"{{.*}}onnx.reason = "operands 1x8, 1x8 and 1x8, expected all of rank 3 or 4"
+// CHECK: "MultiHeadAttention"{{.*}}onnx.reason = "a bias of shape 5, expected 24"
+// CHECK: "Attention"{{.*}}onnx.reason = "cannot multiply 1x1x8 by 8x1 into three equal parts"
+func.func @operands_that_do_not_fit(%x: tensor<1x8xf32>, %w: tensor<8x1xf32>, %five: tensor<5xf32>, %i: tensor<8x1xi64>, %s: tensor<f32>, %q: tensor<1x1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
+  %a = onnx.node "PRelu"(%x) : (tensor<1x8xf32>) -> !onnx.unknown
+  %b = onnx.node "PRelu"(%x, %five) : (tensor<1x8xf32>, tensor<5xf32>) -> !onnx.unknown
+  %c = onnx.node "Clip"(%x, %five) : (tensor<1x8xf32>, tensor<5xf32>) -> !onnx.unknown
+  %d = onnx.node "Clip"(%x, %i) : (tensor<1x8xf32>, tensor<8x1xi64>) -> !onnx.unknown
+  %e = onnx.node "Gemm"(%x, %w, %five) : (tensor<1x8xf32>, tensor<8x1xf32>, tensor<5xf32>) -> !onnx.unknown
+  %f = onnx.node "MatMul"(%x, %i) : (tensor<1x8xf32>, tensor<8x1xi64>) -> !onnx.unknown
+  %g = onnx.node "LayerNormalization"(%x, %five) : (tensor<1x8xf32>, tensor<5xf32>) -> !onnx.unknown
+  %h = onnx.node "SkipLayerNormalization" of "com.microsoft"(%s, %s, %s) : (tensor<f32>, tensor<f32>, tensor<f32>) -> !onnx.unknown
+  %j = onnx.node "Attention"(%x, %x, %x) : (tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>) -> !onnx.unknown
+  %k = onnx.node "MultiHeadAttention" of "com.microsoft"(%q, %q, %q, %five) : (tensor<1x1x8xf32>, tensor<1x1x8xf32>, tensor<1x1x8xf32>, tensor<5xf32>) -> !onnx.unknown
+  %l = onnx.node "Attention" of "com.microsoft"(%q, %w) : (tensor<1x1x8xf32>, tensor<8x1xf32>) -> !onnx.unknown
+  return %a, %b, %c, %d, %e, %f, %g, %h, %j, %k, %l : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
+}
+
 }
