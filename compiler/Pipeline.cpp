@@ -7,6 +7,12 @@
 #include "compiler/Registration.h"
 #include "compiler/Report.h"
 #include "compiler/emit/Emit.h"
+#include "compiler/lower/Passes.h"
+#include "compiler/place/Passes.h"
+#include "compiler/route/Passes.h"
+#include "compiler/schedule/Passes.h"
+#include "compiler/select/Passes.h"
+#include "compiler/simplify/Passes.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/pe/Pe.h"
 #include "dialects/wse/Wse.h"
@@ -14,7 +20,6 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
-#include "mlir/Pass/PassRegistry.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -50,7 +55,9 @@ private:
   LogicalResult readInput();
   LogicalResult checkOptions(Phase first);
   FailureOr<Phase> firstPhase();
-  std::string pipelineOf(Phase phase) const;
+  void addVerifiers(Phase first, OpPassManager &manager) const;
+  void addPhase(Phase phase, OpPassManager &manager) const;
+  void addPlacementDump(OpPassManager &manager) const;
   LogicalResult runPhases(Phase first, Phase last);
   LogicalResult writeIR();
   LogicalResult emit(Phase first);
@@ -115,18 +122,51 @@ FailureOr<Phase> Compilation::firstPhase() {
                  << "' holds neither @main of a model nor a program";
 }
 
-/// Every phase between import and emit is a pipeline of its name.
-std::string Compilation::pipelineOf(Phase phase) const {
-  std::string text = ("wsec-" + phaseName(phase)).str();
-  if (phase == Phase::Select && !(options.machine + options.mesh).empty()) {
-    text += "{";
+/// What a person wrote or changed is held against the rules of its state, and
+/// of those before it where they still apply.
+void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
+  if (first < Phase::Place || first > Phase::Lower)
+    return;
+  OpPassManager &program = manager.nest<wse::ProgramOp>();
+  if (first == Phase::Place)
+    program.addPass(select::createVerifySelectedPass());
+  if (first > Phase::Place)
+    program.addPass(place::createVerifyPlacedPass());
+  if (first > Phase::Route)
+    program.addPass(route::createVerifyRoutedPass());
+  if (first > Phase::Schedule)
+    program.addPass(schedule::createVerifyScheduledPass());
+}
+
+void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
+  switch (phase) {
+  case Phase::Simplify:
+    return simplify::buildSimplifyPipeline(manager);
+  case Phase::Select: {
+    select::SelectPipelineOptions target;
     if (!options.machine.empty())
-      text += "machine='" + options.machine + "' ";
-    if (!options.mesh.empty())
-      text += "mesh=" + options.mesh;
-    text += "}";
+      target.machine = options.machine;
+    target.mesh = options.mesh;
+    return select::buildSelectPipeline(manager, target);
   }
-  return text;
+  case Phase::Place:
+    return place::buildPlacePipeline(manager);
+  case Phase::Route:
+    return route::buildRoutePipeline(manager);
+  case Phase::Schedule:
+    return schedule::buildSchedulePipeline(manager);
+  case Phase::Lower:
+    return lower::buildLowerPipeline(manager);
+  case Phase::Import:
+  case Phase::Emit:
+    break; // they read and write files, and are no passes
+  }
+}
+
+void Compilation::addPlacementDump(OpPassManager &manager) const {
+  place::DumpPlacementPassOptions dump;
+  dump.file = options.placementDump;
+  manager.addNestedPass<wse::ProgramOp>(place::createDumpPlacementPass(dump));
 }
 
 /// Runs the passes of some phases as one pipeline, so that timing, IR dumps and
@@ -139,35 +179,17 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (!options.reproducer.empty())
     manager.enableCrashReproducerGeneration(options.reproducer);
 
-  auto add = [&](const Twine &pipeline) -> LogicalResult {
-    std::string problem;
-    llvm::raw_string_ostream os(problem);
-    if (succeeded(parsePassPipeline(pipeline.str(), manager, os)))
-      return success();
-    return error() << "cannot run " << pipeline << ": " << problem;
-  };
-  auto addPlacementDump = [&] {
-    return add("wse.program(wse-dump-placement{file='" + options.placementDump +
-               "'})");
-  };
-  // What a person wrote or changed is held against the rules of its state.
-  for (auto [phase, verifier] :
-       {std::pair(Phase::Place, "placed"), std::pair(Phase::Route, "routed"),
-        std::pair(Phase::Schedule, "scheduled")})
-    if (first > phase && first <= Phase::Lower &&
-        failed(add(Twine("wse.program(wse-verify-") + verifier + ")")))
-      return failure();
+  addVerifiers(first, manager);
   // Regions are known once placed; streams and SRAM until lowering ends wse.
   bool dumps = !options.placementDump.empty();
-  if (dumps && first == Phase::Lower && failed(addPlacementDump()))
-    return failure();
+  if (dumps && first == Phase::Lower)
+    addPlacementDump(manager);
   Phase dumpAfter = std::min(last, Phase::Schedule);
   for (int index = int(first); index <= int(last); ++index) {
     Phase phase = static_cast<Phase>(index);
-    if (failed(add(pipelineOf(phase))))
-      return failure();
-    if (dumps && phase == dumpAfter && failed(addPlacementDump()))
-      return failure();
+    addPhase(phase, manager);
+    if (dumps && phase == dumpAfter)
+      addPlacementDump(manager);
   }
   return manager.run(*module);
 }
@@ -255,7 +277,6 @@ LogicalResult Compilation::run() {
 LogicalResult wsec::compile(const CompileOptions &options) {
   DialectRegistry registry;
   registerDialects(registry);
-  registerPasses();
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
   DiagnosticPrinter printer(context,
                             options.errors ? *options.errors : llvm::errs());

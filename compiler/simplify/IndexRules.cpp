@@ -55,8 +55,8 @@ static bool gather(Node &node) {
   std::optional<int64_t> axis = node.axisAttr(0, table.rank());
   if (!axis)
     return false;
-  if (isFloat(ids.type))
-    return node.fail("indices are floats");
+  if (ids.type != ElementType::Int32 && ids.type != ElementType::Int64)
+    return node.fail("indices are neither int32 nor int64");
   Fact result{table.type,
               joined({front(table.shape, *axis), ids.shape,
                       behind(table.shape, *axis + 1)}),

@@ -86,7 +86,7 @@ func.func @wrong_parts(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !o
 // CHECK-LABEL: func.func @wrong_kinds
 // CHECK: "Transpose"{{.*}}onnx.reason = "attribute 'perm' is not a list of integers"
 // CHECK: "Gather"{{.*}}onnx.reason = "attribute 'axis' is not an integer"
-// CHECK: "Gather"{{.*}}onnx.reason = "indices are floats"
+// CHECK: "Gather"{{.*}}onnx.reason = "indices are neither int32 nor int64"
 // CHECK: "Reshape"{{.*}}onnx.reason = "shape has floats, expected integers"
 // CHECK: "Where"{{.*}}onnx.reason = "its condition is not of booleans"
 // CHECK: "Add"{{.*}}onnx.reason = "operands differ in type"
