@@ -16,6 +16,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -123,10 +124,15 @@ static SmallVector<std::string> nameKernels(ArrayRef<wse::KernelOp> kernels,
 
 static void createKernel(wse::KernelOp source, StringRef name,
                          const KernelCost &cost, OpBuilder &builder) {
-  ArrayAttr nodes = source.getNodeNames();
+  llvm::SmallSetVector<Attribute, 8> nodes;
+  for (ArrayAttr names :
+       {source.getNodeNames(),
+        source->getAttrOfType<ArrayAttr>(onnx::absorbedAttrName)})
+    if (names)
+      nodes.insert(names.begin(), names.end());
   pe::KernelOp::create(builder, source.getLoc(), builder.getStringAttr(name),
                        builder.getStringAttr(kindOf(source)),
-                       nodes ? nodes : builder.getArrayAttr({}),
+                       builder.getArrayAttr(nodes.getArrayRef()),
                        convertRect(source.getRect()),
                        builder.getF64FloatAttr(cost.total()),
                        builder.getF64FloatAttr(cost.lowerBound),

@@ -38,9 +38,12 @@ public:
   template <typename KernelT, typename... Args>
   KernelT create(mlir::Operation *user, mlir::ArrayAttr nodes, Args &&...args) {
     mlir::IntegerAttr open;
-    return KernelT::create(kernels, user->getLoc(), std::forward<Args>(args)...,
-                           nodes, wse::RectAttr(), mlir::ArrayAttr(), open,
-                           open, open, open);
+    auto kernel = KernelT::create(
+        kernels, user->getLoc(), std::forward<Args>(args)..., nodes,
+        wse::RectAttr(), mlir::ArrayAttr(), open, open, open, open);
+    if (mlir::Attribute absorbed = user->getAttr(onnx::absorbedAttrName))
+      kernel->setAttr(onnx::absorbedAttrName, absorbed);
+    return kernel;
   }
 
   /// Notes that `op` cannot be selected, and why.

@@ -370,6 +370,7 @@ private:
         toRank3(builder, loc(), v, node), bias,
         builder.getI64IntegerAttr(q.heads), builder.getF32FloatAttr(scale),
         UnitAttr(), builder.getStringAttr(node));
+    Operation *attention = y.getDefiningOp();
     y = reshapeTo(builder, loc(), y, {q.batch, q.tokens, v.heads, v.size},
                   node);
     auto byHead = withShape(y, {q.batch, v.heads, q.tokens, v.size});
@@ -378,6 +379,7 @@ private:
                                   builder.getStringAttr(node));
     y = reshapeTo(builder, loc(), y, shapeOf(output.getResult(0)), node);
     output.getResult(0).replaceAllUsesWith(y);
+    absorb(attention, neededOnlyBy(output));
     output.erase();
   }
 

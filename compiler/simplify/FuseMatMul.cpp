@@ -378,9 +378,11 @@ struct AddBias : OpRewritePattern<onnx::BinaryOp> {
           !isConstant(bias) ||
           shapeOf(bias) != ArrayRef<int64_t>(shapeOf(y).back()))
         continue;
-      rewriter.replaceOpWithNewOp<onnx::MatMulOp>(
-          op, op.getType(), product.getX(), product.getWeight(), bias,
-          product.getNodeAttr());
+      auto sum = onnx::MatMulOp::create(rewriter, op.getLoc(), op.getType(),
+                                        product.getX(), product.getWeight(),
+                                        bias, product.getNodeAttr());
+      absorb(sum, {product, op});
+      rewriter.replaceOp(op, sum);
       return success();
     }
     return failure();
@@ -449,8 +451,11 @@ struct SplitProduct : OpRewritePattern<onnx::MatMulOp> {
                          nodeName(constant.getDefiningOp()));
     };
     Value weight = part(op.getWeight()), bias = part(op.getBias());
-    rewriter.replaceOpWithNewOp<onnx::MatMulOp>(
-        slice, slice.getType(), op.getX(), weight, bias, op.getNodeAttr());
+    auto product =
+        onnx::MatMulOp::create(rewriter, slice.getLoc(), slice.getType(),
+                               op.getX(), weight, bias, op.getNodeAttr());
+    absorb(product, {op, slice});
+    rewriter.replaceOp(slice, product);
   }
 };
 

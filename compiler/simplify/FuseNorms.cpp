@@ -155,6 +155,7 @@ struct FuseNormsPass : wsec::simplify::impl::FuseNormsBase<FuseNormsPass> {
       y = onnx::RMSNormOp::create(builder, loc, norm.x.getType(), norm.x, scale,
                                   epsilon, node);
     last.replaceAllUsesWith(y);
+    absorb(y.getDefiningOp(), neededOnlyBy(last.getDefiningOp()));
   }
 };
 } // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/simplify/OnnxValues.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -9,6 +10,48 @@ using namespace wsec::simplify;
 StringRef wsec::simplify::nodeName(Operation *op) {
   auto name = op->getAttrOfType<StringAttr>("node");
   return name ? name.getValue() : StringRef();
+}
+
+void wsec::simplify::absorb(Operation *op, ArrayRef<Operation *> others) {
+  llvm::SmallSetVector<Attribute, 8> names;
+  auto add = [&](Operation *from) {
+    if (auto more = from->getAttrOfType<ArrayAttr>(onnx::absorbedAttrName))
+      names.insert(more.begin(), more.end());
+  };
+  add(op);
+  for (Operation *other : others) {
+    // What is computed now is done by nobody when the program runs.
+    if (isa<onnx::ConstantOp>(other))
+      continue;
+    if (!nodeName(other).empty())
+      names.insert(other->getAttr("node"));
+    add(other);
+  }
+  names.remove(op->getAttr("node"));
+  if (!names.empty())
+    op->setAttr(onnx::absorbedAttrName,
+                ArrayAttr::get(op->getContext(), names.getArrayRef()));
+}
+
+SmallVector<Operation *> wsec::simplify::neededOnlyBy(Operation *root) {
+  llvm::SmallSetVector<Operation *, 16> found;
+  found.insert(root);
+  // An operation may be met before its last user is: until nothing is new.
+  for (size_t before = 0; before != found.size();) {
+    before = found.size();
+    for (size_t i = 0; i < found.size(); ++i)
+      for (Value operand : found[i]->getOperands()) {
+        Operation *source = operand.getDefiningOp();
+        if (source && llvm::all_of(source->getUsers(), [&](Operation *user) {
+              return found.contains(user);
+            }))
+          found.insert(source);
+      }
+  }
+  SmallVector<Operation *> ops = found.takeVector();
+  llvm::sort(ops,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return ops;
 }
 
 bool wsec::simplify::isConstant(Value value) {

@@ -30,6 +30,11 @@ inline mlir::RankedTensorType withShape(mlir::Value value,
 /// Name of the ONNX node an operation stands for.
 llvm::StringRef nodeName(mlir::Operation *op);
 
+/// Notes that `op` does the work of `others`, and of all they have absorbed.
+void absorb(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> others);
+/// `root` and what nothing else needs, in the order of their block.
+llvm::SmallVector<mlir::Operation *> neededOnlyBy(mlir::Operation *root);
+
 /// What the type and the defining operation tell; nothing for a value of
 /// unknown or dynamic type.
 std::optional<Fact> factOf(mlir::Value value);

@@ -17,10 +17,11 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::simplify;
 
-/// Everything but the name and the reason, which say nothing of the value.
+/// Everything but names and the reason, which say nothing of the value.
 static DictionaryAttr meaningOf(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase("node");
+  attributes.erase(onnx::absorbedAttrName);
   attributes.erase(reasonAttrName);
   return attributes.getDictionary(op->getContext());
 }
@@ -61,6 +62,7 @@ struct ShareEqualPass : wsec::simplify::impl::ShareEqualBase<ShareEqualPass> {
       if (op.getNumResults() == 0 || op.getNumRegions() || !isPure(&op))
         continue;
       if (Operation *other = seen.findOrInsert(&op)) {
+        absorb(other, &op);
         op.replaceAllUsesWith(other);
         op.erase();
       }

@@ -31,6 +31,9 @@ namespace wsec::onnx {
 inline constexpr llvm::StringLiteral opsetAttrName = "onnx.opset";
 inline constexpr llvm::StringLiteral modelAttrName = "onnx.model";
 inline constexpr llvm::StringLiteral parametersAttrName = "onnx.parameters";
+/// Of an operation or a kernel: names of the nodes whose work it does besides
+/// its own, such as the Softmax inside of an attention.
+inline constexpr llvm::StringLiteral absorbedAttrName = "onnx.absorbed";
 inline constexpr llvm::StringLiteral weightBytesAttrName = "onnx.weight_bytes";
 inline constexpr llvm::StringLiteral nameAttrName = "onnx.name";
 

@@ -234,6 +234,13 @@ Json whatIsAt(const program::Program &program, const std::string &pe) {
   return at;
 }
 
+/// The first of a kernel's nodes, and how many more it computes.
+static std::string briefly(const Json &nodes) {
+  if (nodes.size() < 3)
+    return joined(nodes);
+  return plain(nodes[0]) + " and " + std::to_string(nodes.size() - 1) + " more";
+}
+
 std::string showAt(const Json &at) {
   std::string text =
       "PE (" + plain(at["pe"][0]) + ", " + plain(at["pe"][1]) + ")";
@@ -247,7 +254,7 @@ std::string showAt(const Json &at) {
     std::vector<std::vector<Json>> kernels, tasks;
     for (const Json &kernel : at["kernels"])
       kernels.push_back({kernel["launch"], kernel["routine"], kernel["kernel"],
-                         joined(kernel["onnx_nodes"])});
+                         briefly(kernel["onnx_nodes"])});
     for (const Json &task : at["tasks"])
       tasks.push_back(
           {task["id"], task["kind"], task["name"], task["blocked"]});

@@ -5,7 +5,7 @@ module attributes {onnx.opset = 17 : i64} {
 // BERT's form: K transposed in one step, division by a root, a key mask.
 // CHECK-LABEL: func.func @key_mask
 // CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x5x12xf32>, %[[K:[a-z0-9]+]]: tensor<2x5x12xf32>, %[[V:[a-z0-9]+]]: tensor<2x5x12xf32>, %[[M:[a-z0-9]+]]: tensor<2x1x1x5xf32>)
-// CHECK-NEXT: %[[Y:.*]] = onnx.attention %[[Q]], %[[K]], %[[V]] bias %[[M]] {node = "pv", num_heads = 3 : i64, scale = 5.000000e-01 : f32}
+// CHECK-NEXT: %[[Y:.*]] = onnx.attention %[[Q]], %[[K]], %[[V]] bias %[[M]] {node = "pv", num_heads = 3 : i64, onnx.absorbed = ["by_head", "scores", "scale", "softmax"], scale = 5.000000e-01 : f32}
 // CHECK-NEXT: return %[[Y]]
 func.func @key_mask(%q: tensor<2x5x12xf32>, %k: tensor<2x5x12xf32>, %v: tensor<2x5x12xf32>, %m: tensor<2x1x1x5xf32>) -> !onnx.unknown {
   %heads = onnx.constant dense<[0, 0, 3, 4]> : tensor<4xi64>
@@ -14,13 +14,13 @@ func.func @key_mask(%q: tensor<2x5x12xf32>, %k: tensor<2x5x12xf32>, %v: tensor<2
   %q4 = onnx.node "Reshape"(%q, %heads) : (tensor<2x5x12xf32>, tensor<4xi64>) -> !onnx.unknown
   %k4 = onnx.node "Reshape"(%k, %heads) : (tensor<2x5x12xf32>, tensor<4xi64>) -> !onnx.unknown
   %v4 = onnx.node "Reshape"(%v, %heads) : (tensor<2x5x12xf32>, tensor<4xi64>) -> !onnx.unknown
-  %qt = onnx.node "Transpose"(%q4) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
+  %qt = onnx.node "Transpose"(%q4) with {perm = [0, 2, 1, 3]} {node = "by_head"} : (!onnx.unknown) -> !onnx.unknown
   %kt = onnx.node "Transpose"(%k4) with {perm = [0, 2, 3, 1]} : (!onnx.unknown) -> !onnx.unknown
   %vt = onnx.node "Transpose"(%v4) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
-  %qk = onnx.node "MatMul"(%qt, %kt) : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
-  %scaled = onnx.node "Div"(%qk, %two) : (!onnx.unknown, tensor<f32>) -> !onnx.unknown
+  %qk = onnx.node "MatMul"(%qt, %kt) {node = "scores"} : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
+  %scaled = onnx.node "Div"(%qk, %two) {node = "scale"} : (!onnx.unknown, tensor<f32>) -> !onnx.unknown
   %masked = onnx.node "Add"(%scaled, %m) : (!onnx.unknown, tensor<2x1x1x5xf32>) -> !onnx.unknown
-  %p = onnx.node "Softmax"(%masked) : (!onnx.unknown) -> !onnx.unknown
+  %p = onnx.node "Softmax"(%masked) {node = "softmax"} : (!onnx.unknown) -> !onnx.unknown
   %pv = onnx.node "MatMul"(%p, %vt) {node = "pv"} : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
   %t = onnx.node "Transpose"(%pv) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
   %y = onnx.node "Reshape"(%t, %merged) : (!onnx.unknown, tensor<3xi64>) -> !onnx.unknown

@@ -2,16 +2,16 @@
 
 // CHECK-LABEL: func.func @layer_norm
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x8xf32>, %[[G:[a-z0-9]+]]: tensor<8xf32>, %[[B:[a-z0-9]+]]: tensor<8xf32>)
-// CHECK-NEXT: %[[Y:.*]] = onnx.layer_norm %[[X]], %[[G]] bias %[[B]] {epsilon = 9.99999974E-6 : f32, node = "add"}
+// CHECK-NEXT: %[[Y:.*]] = onnx.layer_norm %[[X]], %[[G]] bias %[[B]] {epsilon = 9.99999974E-6 : f32, node = "add", onnx.absorbed = ["mean", "root"]}
 // CHECK-NEXT: return %[[Y]]
 func.func @layer_norm(%x: tensor<2x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32>) -> tensor<2x8xf32> {
   %e = onnx.constant dense<1.0e-5> : tensor<f32>
-  %mean = onnx.reduce mean %x {axes = array<i64: 1>, keepdims = true} : tensor<2x8xf32> -> tensor<2x1xf32>
+  %mean = onnx.reduce mean %x {axes = array<i64: 1>, keepdims = true, node = "mean"} : tensor<2x8xf32> -> tensor<2x1xf32>
   %d = onnx.binary sub %x, %mean : (tensor<2x8xf32>, tensor<2x1xf32>) -> tensor<2x8xf32>
   %sq = onnx.binary mul %d, %d : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
   %var = onnx.reduce mean %sq {axes = array<i64: 1>, keepdims = true} : tensor<2x8xf32> -> tensor<2x1xf32>
   %sum = onnx.binary add %var, %e : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
-  %root = onnx.unary sqrt %sum : tensor<2x1xf32>
+  %root = onnx.unary sqrt %sum {node = "root"} : tensor<2x1xf32>
   %n = onnx.binary div %d, %root : (tensor<2x8xf32>, tensor<2x1xf32>) -> tensor<2x8xf32>
   %s = onnx.binary mul %n, %g : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
   %y = onnx.binary add %s, %b {node = "add"} : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>

@@ -2,7 +2,7 @@
 
 // Names of nodes do not make values different; attributes do.
 // CHECK-LABEL: func.func @names_do_not_matter
-// CHECK: %[[A:.*]] = onnx.unary tanh %{{.*}} {node = "first"}
+// CHECK: %[[A:.*]] = onnx.unary tanh %{{.*}} {node = "first", onnx.absorbed = ["second"]}
 // CHECK-NEXT: %[[B:.*]] = onnx.unary exp
 // CHECK-NEXT: return %[[A]], %[[A]], %[[B]]
 func.func @names_do_not_matter(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
