@@ -3,8 +3,19 @@
 // wse-opt: runs passes over IR of any level, for tests and for looking inside.
 #include "compiler/Registration.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
+#include "llvm/Support/CommandLine.h"
+
+/// --help would list the options of LLVM's targets and optimizers, which the
+/// shared library brings along, before anything of ours. They are there when
+/// main starts; MLIR's and ours come later.
+static void hideOptionsOfLLVM() {
+  for (auto &[name, option] : llvm::cl::getRegisteredOptions())
+    if (llvm::is_contained(option->Categories, &llvm::cl::getGeneralCategory()))
+      option->setHiddenFlag(llvm::cl::Hidden);
+}
 
 int main(int argc, char **argv) {
+  hideOptionsOfLLVM();
   mlir::DialectRegistry registry;
   wsec::registerDialects(registry);
   wsec::registerPasses();
