@@ -39,6 +39,24 @@ Word Network::receive(Station &inbox, Cycle when) {
   return word;
 }
 
+void Network::drop(Station &inbox, int64_t words, Cycle since) {
+  inbox.toDrop = words;
+  inbox.dropsFrom = since;
+  dropArrived(inbox);
+}
+
+/// Takes what is to be dropped of the words that have come or are underway.
+void Network::dropArrived(Station &inbox) {
+  for (; inbox.toDrop > 0 && !inbox.queue.empty(); --inbox.toDrop) {
+    take(inbox, std::max({inbox.queue.front().ready, inbox.lastTaken + 1,
+                          inbox.dropsFrom}));
+    if (observer)
+      observer->received({&inbox.pe, 1}, inbox.color, 1);
+  }
+  if (inbox.toDrop == 0 && std::exchange(inbox.listens, false))
+    agenda.enter(inbox.lastTaken, uint32_t(inbox.pe));
+}
+
 void Network::advanceSwitch(Station &outbox, Cycle when) {
   if (outbox.node < 0)
     return;
@@ -326,7 +344,7 @@ void Network::deliver(uint32_t index, Word word, Cycle ready) {
                      : to.filter >= 0 &&
                            !filters[size_t(to.filter)].passes(word.payload))
       return;
-    if (std::exchange(to.listens, false))
+    if (to.toDrop == 0 && std::exchange(to.listens, false))
       agenda.enter(word.ready, uint32_t(to.pe));
   } else {
     enqueue(index);
@@ -334,6 +352,8 @@ void Network::deliver(uint32_t index, Word word, Cycle ready) {
   to.lastReady = word.ready;
   ++to.delivered;
   to.queue.push(word);
+  if (to.toDrop > 0)
+    dropArrived(to);
 }
 
 /// A control wavelet passes a router at `when`, is acted upon, and goes on.
@@ -481,6 +501,8 @@ void Network::stream(uint32_t index) {
   wakeSenders(from, firstTaken);
   if (to.kind != Station::Inbox)
     enqueue(end.to);
+  else if (to.toDrop > 0)
+    dropArrived(to);
   else if (std::exchange(to.listens, false))
     agenda.enter(firstReady, uint32_t(to.pe));
 }

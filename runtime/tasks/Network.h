@@ -76,6 +76,8 @@ struct Station {
   int32_t filter = -1; ///< of an Inbox
   WordQueue queue;     ///< what is there, or underway to it
   int64_t delivered = 0, consumed = 0;
+  int64_t toDrop = 0;  ///< next words that are taken as they come
+  Cycle dropsFrom = 0; ///< when that may begin
   Cycle lastReady = -1, lastTaken = -1;
   TakeLog taken;
   std::vector<uint32_t> waiters; ///< stations that wait for room here
@@ -115,6 +117,9 @@ public:
   /// Takes the oldest word of an inbox. Who waits for its room goes on with
   /// `settle`.
   Word receive(Station &inbox, Cycle when);
+  /// The next `words` words are taken as they come, one per cycle from `since`
+  /// on; words before are all taken.
+  void drop(Station &inbox, int64_t words, Cycle since);
   /// Moves all words that can move.
   void settle();
   void advanceSwitch(Station &outbox, Cycle when);
@@ -228,6 +233,7 @@ private:
   void deliver(uint32_t to, Word word, Cycle ready);
   void routeControl(int pe, int color, Word word, Cycle when);
   void take(Station &station, Cycle when);
+  void dropArrived(Station &inbox);
   void retrace(Node &node);
   void moved(uint32_t node, Cycle since);
   std::string place(int color, Coordinate pe) const;

@@ -187,7 +187,8 @@ private:
   bool complete(Wafer &wafer, int index, Cycle now);
   bool stepThreads(Wafer &wafer, Cycle now);
   bool stepThread(Wafer &wafer, int index, Cycle now);
-  bool drop(Wafer &wafer, Thread &thread, Cycle now);
+  void drop(Wafer &wafer, Thread &thread, int source, Cycle since);
+  bool dropped(Thread &thread, Cycle now);
   bool prepare(Wafer &wafer, Thread &thread, Cycle now);
   bool awaitWord(Wafer &wafer, Thread &thread, int source, Cycle now);
   bool grant(int index, Cycle now);

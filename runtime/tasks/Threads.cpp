@@ -119,6 +119,10 @@ void Processor::begin(Wafer &wafer, int index, Issued issued) {
         source.receives() ? &wafer.network.expect(pe, source.color) : nullptr;
   }
   its.out = nullptr;
+  for (int i = 0; i < 2; ++i)
+    if (its.run->sources[size_t(i)].windowed)
+      drop(wafer, its, i, wafer.agenda.now());
+  wafer.network.settle();
 }
 
 /// When an instruction that ended at `when` has its last result in memory.
@@ -174,21 +178,29 @@ void Processor::observe(Wafer &wafer, const Thread &its) const {
 
 // ---------------------------------------------------------------- waiting
 
-/// Drops the words outside windows that have come: the ramp does that by
-/// itself, one in each cycle. False: one is missing.
-bool Processor::drop(Wafer &wafer, Thread &its, Cycle now) {
+/// The ramp drops the words up to the next that is used, whatever the thread
+/// is at.
+void Processor::drop(Wafer &wafer, Thread &its, int source, Cycle since) {
+  const int64_t words = its.run->sources[size_t(source)].skip();
+  if (words > 0)
+    wafer.network.drop(*its.in[size_t(source)], words, since);
+}
+
+/// Whether no word is left to drop. They may have been dropped in cycles to
+/// come.
+bool Processor::dropped(Thread &its, Cycle now) {
   its.wait = {};
-  for (size_t i = 0; i < 2; ++i)
-    while (its.run->sources[i].windowed && its.run->sources[i].outside()) {
-      if (!awaitWord(wafer, its, int(i), now))
-        return false;
-      wafer.network.receive(*its.in[i], now);
-      wafer.network.settle();
-      if (wafer.options.observer)
-        wafer.options.observer->received(observed(), its.run->sources[i].color,
-                                         1);
-      ++its.run->sources[i].position;
-    }
+  for (size_t i = 0; i < 2; ++i) {
+    const VectorRun::Source &source = its.run->sources[i];
+    if (!source.windowed)
+      continue;
+    if (its.in[i]->toDrop > 0)
+      its.wait = {Wait::Word, source.color, 0};
+    else if (its.in[i]->lastTaken > now)
+      its.wait = {Wait::Until, source.color, its.in[i]->lastTaken};
+    if (its.wait.kind != Wait::Nothing)
+      return false;
+  }
   return true;
 }
 
@@ -210,7 +222,7 @@ bool Processor::awaitWord(Wafer &, Thread &its, int source, Cycle now) {
 /// Whether the next step can be taken at `now`, or there is none.
 bool Processor::prepare(Wafer &wafer, Thread &its, Cycle now) {
   VectorRun &run = *its.run;
-  if (!drop(wafer, its, now))
+  if (!dropped(its, now))
     return false;
   if (run.done() == run.steps()) {
     its.closed = true;
@@ -275,7 +287,7 @@ bool Processor::stepThread(Wafer &wafer, int index, Cycle now) {
   if (its.finished())
     return false;
   if (its.ready > Time(now)) {
-    drop(wafer, its, now);
+    its.wait = {};
     return false;
   }
   const bool lacksRoom = its.wait.kind == Wait::Room;
@@ -361,6 +373,12 @@ bool Processor::moreSteps(Wafer &wafer, Thread &its, int64_t taken,
     possible =
         std::max({possible, inbox.queue.front().ready, inbox.lastTaken + 1});
   }
+  for (size_t i = 0; i < 2; ++i)
+    if (run.sources[i].windowed) {
+      if (its.in[i]->toDrop > 0)
+        return false;
+      possible = std::max(possible, its.in[i]->lastTaken);
+    }
   if (its.out) {
     const Cycle room =
         wafer.network.roomAt(*its.out, int64_t(wafer.sentCycles.size()));
@@ -379,8 +397,6 @@ bool Processor::moreSteps(Wafer &wafer, Thread &its, int64_t taken,
 /// Until when nothing but this thread can do anything in the PE.
 Cycle Processor::horizon(Wafer &wafer, int index, Cycle now) const {
   const Thread &its = index == mainThread ? main : (*micro)[size_t(index - 1)];
-  if (its.run->sources[0].windowed || its.run->sources[1].windowed)
-    return now;
   if (index == mainThread)
     return aloneOnDatapath() ? never : now;
   if (running != 1u << index || control)
@@ -422,6 +438,8 @@ void Processor::takeWords(Wafer &wafer, Thread &its, int64_t step, Cycle now) {
                " on color " + std::to_string(source.color) +
                " where it expects " + describeForm(expected));
     source.accept(word.payload, half);
+    if (source.windowed)
+      drop(wafer, its, int(i), now);
   }
   // A pair leaves with its second element.
   const bool pairs = run.code().dst.packing == Packing::Pair;

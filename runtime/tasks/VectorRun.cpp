@@ -16,6 +16,15 @@ static bool readsOld(Opcode op) {
   return op == Opcode::Fmac || op == Opcode::Select;
 }
 
+int64_t VectorRun::Source::skip() {
+  const int64_t before = position;
+  while (outside()) {
+    const int64_t phase = position % total;
+    position += phase < offset ? offset - phase : total - phase;
+  }
+  return position - before;
+}
+
 void VectorRun::Source::accept(uint32_t word, bool half) {
   ++position;
   if (!paired) {

@@ -60,6 +60,9 @@ public:
       const int64_t phase = position % total;
       return phase < offset || phase >= offset + used;
     }
+    /// Goes on to the next word that is used, or to the end. Returns how many
+    /// words are to be dropped before.
+    int64_t skip();
     /// A word that is used. `half`: of a pair only the first element.
     void accept(uint32_t word, bool half);
   };
