@@ -137,6 +137,9 @@ TensorData::storage(const OnnxTensor &tensor, uint64_t bytes) {
     stored = *tensor.raw;
   else if (tensor.packed.empty())
     return std::optional<Storage>();
+  else if (!isa<FloatType>(convertElementType(tensor.dataType, context)))
+    return createStringError("floats are stored for elements of type " +
+                             elementTypeName(tensor.dataType));
   if (stored.size() != bytes)
     return createStringError(
         Twine(stored.size()) + " bytes are stored, its shape " +

@@ -230,6 +230,12 @@ def unsupported_types():
     return model(nodes, [], [value("y_" + t.name, None) for t in tensors], tensors)
 
 
+def floats_for_integers():
+    tensor = TensorProto(name="i", data_type=TensorProto.INT64, dims=[2], float_data=[1, 2, 3, 4])
+    node = helper.make_node("Cast", ["i"], ["y"], to=FLOAT)
+    return model([node], [], [value("y", (2,))], [tensor])
+
+
 def short_data():
     result = add()
     result.graph.initializer[0].raw_data = b"\0" * 12

@@ -1,5 +1,7 @@
 // RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wsec-lower -verify-diagnostics
 
+// A function without a vector instruction is refused where it is applied.
+
 #tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
 
 wse.program @main state(selected) mesh(4x2) machine("wse2") {

@@ -1,5 +1,7 @@
 // RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wsec-lower -split-input-file -verify-diagnostics
 
+// Sources that a stream of the host cannot walk.
+
 #tokens = #wse.tiled<batch = 2, tokens = 24, rows = split, group = 1, columns = balanced>
 
 wse.program @too_many_dimensions state(selected) mesh(4x2) machine("wse2") {

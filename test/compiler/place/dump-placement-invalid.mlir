@@ -2,6 +2,8 @@
 // RUN: not wse-opt %s --wsec-place --wse-dump-placement="file=%t.png" 2>&1 | FileCheck %s --check-prefix=FORMAT
 // RUN: not wse-opt %s --wsec-place --wse-dump-placement="file=%t.no/such/folder.txt" 2>&1 | FileCheck %s --check-prefix=FILE
 
+// No map of what is not placed, and none that cannot be written.
+
 // STATE: cannot show where a program is placed that is only selected
 // FORMAT: expected a name that ends in .txt, .json or .svg
 // FILE: cannot write '{{.*}}folder.txt': No such file or directory

@@ -5,6 +5,8 @@
 // RUN: not wse-opt %t/attributes.mlir --wsec-simplify 2>&1 | FileCheck %s --check-prefix=ATTRIBUTES
 // RUN: not wse-opt %t/shapes.mlir --wsec-simplify 2>&1 | FileCheck %s --check-prefix=SHAPES
 
+// All that cannot be mapped is said at once, grouped by operator and reason.
+
 // OPERATORS: error: 5 nodes of the model cannot be mapped:
 // OPERATORS-NEXT: Mystery of my.domain x4: the operator is not known
 // OPERATORS-NEXT: in a, b, c and 1 more

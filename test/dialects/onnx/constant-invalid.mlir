@@ -1,5 +1,7 @@
 // RUN: wse-opt %s --split-input-file --verify-diagnostics
 
+// Each rule of onnx.constant, broken alone.
+
 func.func @constant_c1() {
   // expected-error @below {{value is neither dense elements nor #onnx.external}}
   %c = onnx.constant 1 : i32 -> tensor<1xi32>

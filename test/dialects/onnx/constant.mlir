@@ -1,5 +1,8 @@
 // RUN: wse-opt %s --verify-roundtrip | FileCheck %s
 
+// Constants in memory and in files, with and without a view, read back as they
+// are printed.
+
 // CHECK-LABEL: func.func @dense
 func.func @dense() -> tensor<2xi64> {
   // CHECK: %shape = onnx.constant dense<[1, -1]> : tensor<2xi64> {node = "shape"}

@@ -1,5 +1,8 @@
 // RUN: wse-opt %s --verify-roundtrip | FileCheck %s
 
+// Nodes as models state them: inputs left out, domains, attributes; results are
+// called as their nodes.
+
 // CHECK-LABEL: func.func @clip
 func.func @clip(%x: tensor<4xf32>, %max: tensor<f32>) -> !onnx.unknown {
   // CHECK: %none = onnx.none

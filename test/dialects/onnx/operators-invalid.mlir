@@ -1,5 +1,7 @@
 // RUN: wse-opt %s --split-input-file --verify-diagnostics
 
+// Each rule of the named operators, broken alone.
+
 func.func @matmul_c1(%x: tensor<8x15xf32>, %w: tensor<16x24xf32>) {
   // expected-error @below {{cannot multiply 'tensor<8x15xf32>' by 'tensor<16x24xf32>'}}
   %y = onnx.matmul %x, %w : (tensor<8x15xf32>, tensor<16x24xf32>) -> tensor<8x24xf32>

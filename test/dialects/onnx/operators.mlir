@@ -1,5 +1,7 @@
 // RUN: wse-opt %s --verify-roundtrip | FileCheck %s
 
+// Each named operator reads back as it is printed.
+
 // CHECK-LABEL: func.func @matmul
 func.func @matmul(%x: tensor<1x8x16xf32>, %w: tensor<16x24xf32>, %b: tensor<24xf32>) -> tensor<1x8x24xf32> {
   // CHECK: onnx.matmul %{{.*}}, %{{.*}} bias %{{.*}} : (tensor<1x8x16xf32>, tensor<16x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>

@@ -1,5 +1,7 @@
 // RUN: wse-opt %s --verify-roundtrip | FileCheck %s
 
+// Every kernel of a selected program reads back as it is printed.
+
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 #heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
 #keys = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 5, span = 5, columns = replicated>
