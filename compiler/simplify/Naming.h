@@ -22,10 +22,6 @@ public:
   mlir::RankedTensorType resultType(size_t i = 0) {
     return typeOf(nodeOp.getResult(i));
   }
-  bool isUsed(size_t result) {
-    return result < nodeOp.getNumResults() &&
-           !nodeOp.getResult(result).use_empty();
-  }
 
   mlir::OpBuilder &builder() { return build; }
   mlir::Location loc() { return nodeOp.getLoc(); }
