@@ -93,10 +93,42 @@ static bool gather(Node &node) {
   return true;
 }
 
-/// Negative indices count from the end; -1 for one that is outside.
+/// Counts negative indices from the end; -1 for one that is outside.
 static int64_t indexInto(int64_t extent, int64_t index) {
   index += index < 0 ? extent : 0;
   return index < extent ? std::max<int64_t>(index, -1) : -1;
+}
+
+/// Whether there is at most one index for each element of the data, `axis`
+/// aside.
+static bool indicesFit(Node &node, const Fact &data, const Fact &ids,
+                       int64_t axis) {
+  if (data.rank() != ids.rank())
+    return node.fail("indices differ in rank from the data");
+  for (int64_t d = 0; d < data.rank(); ++d)
+    if (d != axis && ids.shape[d] > data.shape[d])
+      return node.fail("indices " + printShape(ids.shape) +
+                       " reach beyond the data " + printShape(data.shape));
+  return true;
+}
+
+/// Calls `visit(position in the data, number of the index)` for indices that
+/// replace the one along `axis`.
+static bool forEachIndex(Node &node, const Shape &data, const Tensor &indices,
+                         int64_t axis,
+                         llvm::function_ref<void(int64_t, int64_t)> visit) {
+  Shape strides = rowMajorStrides(data);
+  int64_t stride = strides[axis], next = 0;
+  strides[axis] = 0;
+  bool inside = true;
+  forEachPosition(indices.shape(), 0, strides, [&](int64_t position) {
+    int64_t index = indexInto(data[axis], indices.asInt(next));
+    inside &= index >= 0;
+    if (inside)
+      visit(position + index * stride, next);
+    ++next;
+  });
+  return inside || node.fail("an index is outside the data");
 }
 
 static bool gatherElements(Node &node) {
@@ -104,45 +136,57 @@ static bool gatherElements(Node &node) {
     return false;
   const Fact &x = node.input(0), &ids = node.input(1);
   std::optional<int64_t> axis = node.axisAttr(0, x.rank());
-  if (!axis)
+  if (!axis || !indicesFit(node, x, ids, *axis))
     return false;
-  if (x.rank() != ids.rank())
-    return node.fail("indices differ in rank from the data");
   node.outputs[0] = Fact{x.type, ids.shape, std::nullopt};
   auto tensors = node.loadAll(node.outputs[0]);
   if (!tensors)
     return true;
   Tensor result(x.type, ids.shape);
-  Shape strides = rowMajorStrides(x.shape);
-  int64_t stride = strides[*axis], next = 0;
-  strides[*axis] = 0;
-  bool inside = true;
-  forEachPosition(ids.shape, 0, strides, [&](int64_t position) {
-    int64_t index = indexInto(x.shape[*axis], (*tensors)[1].asInt(next));
-    inside &= index >= 0;
-    if (inside)
-      result.set(next++, (*tensors)[0], position + index * stride);
-  });
-  if (!inside)
-    return node.fail("an index is outside the data");
+  if (!forEachIndex(node, x.shape, (*tensors)[1], *axis,
+                    [&](int64_t position, int64_t number) {
+                      result.set(number, (*tensors)[0], position);
+                    }))
+    return false;
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
 }
 
-/// Position of the block that `width` indices from `start` on point at.
-static std::optional<int64_t> blockAt(const Tensor &indices, int64_t start,
-                                      const Shape &shape, int64_t firstDim,
-                                      int64_t width) {
-  Shape strides = rowMajorStrides(shape);
-  int64_t position = 0;
-  for (int64_t i = 0; i < width; ++i) {
-    int64_t extent = shape[firstDim + i], index = indices.asInt(start + i);
-    index += index < 0 ? extent : 0;
-    if (index < 0 || index >= extent)
-      return std::nullopt;
-    position += index * strides[firstDim + i];
+/// Whether the last dimension of the indices is a tuple that fits behind the
+/// `batch` dimensions which indices and data share.
+static bool tuplesFit(Node &node, const Fact &data, const Fact &ids,
+                      int64_t batch) {
+  if (ids.rank() == 0 || batch < 0 || batch >= ids.rank() ||
+      batch + ids.shape.back() > data.rank())
+    return node.fail("indices are too long for rank " +
+                     llvm::Twine(data.rank()));
+  if (front(ids.shape, batch) != front(data.shape, batch))
+    return node.fail("indices " + printShape(ids.shape) + " and data " +
+                     printShape(data.shape) + " differ in their first " +
+                     llvm::Twine(batch) + " dimensions, the batch");
+  return true;
+}
+
+/// Calls `visit(position of the block in the data, number of the tuple)`.
+static bool forEachTuple(Node &node, const Shape &data, const Tensor &indices,
+                         int64_t batch,
+                         llvm::function_ref<void(int64_t, int64_t)> visit) {
+  const int64_t width = indices.shape().back();
+  const Shape strides = rowMajorStrides(data);
+  const int64_t tuples = numElements(ArrayRef(indices.shape()).drop_back());
+  const int64_t batches = numElements(front(data, batch));
+  const int64_t batchSize = numElements(behind(data, batch));
+  for (int64_t t = 0; t < tuples; ++t) {
+    int64_t position = t / (tuples / batches) * batchSize;
+    for (int64_t i = 0; i < width; ++i) {
+      int64_t index = indexInto(data[batch + i], indices.asInt(t * width + i));
+      if (index < 0)
+        return node.fail("an index is outside the data");
+      position += index * strides[batch + i];
+    }
+    visit(position, t);
   }
-  return position;
+  return true;
 }
 
 static bool gatherND(Node &node) {
@@ -150,9 +194,8 @@ static bool gatherND(Node &node) {
     return false;
   const Fact &x = node.input(0), &ids = node.input(1);
   int64_t batch = node.intAttr("batch_dims", 0);
-  if (ids.rank() == 0 || batch < 0 || batch >= ids.rank() ||
-      batch + ids.shape.back() > x.rank())
-    return node.fail("indices are too long for rank " + llvm::Twine(x.rank()));
+  if (!tuplesFit(node, x, ids, batch))
+    return false;
   int64_t width = ids.shape.back();
   node.outputs[0] = Fact{x.type,
                          joined({front(ids.shape, ids.rank() - 1),
@@ -163,17 +206,12 @@ static bool gatherND(Node &node) {
     return true;
   Tensor result(x.type, node.outputs[0].shape);
   int64_t block = numElements(behind(x.shape, batch + width));
-  int64_t tuples = width == 0 ? 0 : (*tensors)[1].size() / width;
-  int64_t batches = numElements(front(x.shape, batch));
-  int64_t batchSize = numElements(behind(x.shape, batch));
-  for (int64_t t = 0; t < tuples; ++t) {
-    auto at = blockAt((*tensors)[1], t * width, x.shape, batch, width);
-    if (!at)
-      return node.fail("an index is outside the data");
-    int64_t from = *at + t / (tuples / batches) * batchSize;
-    for (int64_t i = 0; i < block; ++i)
-      result.set(t * block + i, (*tensors)[0], from + i);
-  }
+  if (!forEachTuple(node, x.shape, (*tensors)[1], batch,
+                    [&](int64_t from, int64_t tuple) {
+                      for (int64_t i = 0; i < block; ++i)
+                        result.set(tuple * block + i, (*tensors)[0], from + i);
+                    }))
+    return false;
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
 }
@@ -182,29 +220,40 @@ static bool gatherND(Node &node) {
 // Scatter
 //===----------------------------------------------------------------------===//
 
+static bool updatesFit(Node &node, const Shape &expected) {
+  const Fact &x = node.input(0), &updates = node.input(2);
+  if (updates.shape != expected)
+    return node.fail("updates have shape " + printShape(updates.shape) +
+                     ", expected " + printShape(expected));
+  if (updates.type != x.type)
+    return node.fail("updates differ in type from the data");
+  return true;
+}
+
 static bool scatterND(Node &node) {
   if (!node.needs(3))
     return false;
   const Fact &x = node.input(0), &ids = node.input(1);
-  if (ids.rank() == 0 || ids.shape.back() > x.rank())
-    return node.fail("indices are too long for rank " + llvm::Twine(x.rank()));
+  if (!tuplesFit(node, x, ids, /*batch=*/0))
+    return false;
+  int64_t width = ids.shape.back();
+  if (!updatesFit(node, joined({front(ids.shape, ids.rank() - 1),
+                                behind(x.shape, width)})))
+    return false;
   node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
   if (node.stringAttr("reduction", "none") != "none")
     return true;
   auto tensors = node.loadAll(node.outputs[0]);
   if (!tensors)
     return true;
-  Tensor result = std::move((*tensors)[0]);
-  int64_t width = ids.shape.back();
+  Tensor result = (*tensors)[0];
   int64_t block = numElements(behind(x.shape, width));
-  int64_t tuples = numElements(front(ids.shape, ids.rank() - 1));
-  for (int64_t t = 0; t < tuples; ++t) {
-    auto at = blockAt((*tensors)[1], t * width, x.shape, 0, width);
-    if (!at)
-      return node.fail("an index is outside the data");
-    for (int64_t i = 0; i < block; ++i)
-      result.set(*at + i, (*tensors)[2], t * block + i);
-  }
+  if (!forEachTuple(node, x.shape, (*tensors)[1], /*batch=*/0,
+                    [&](int64_t to, int64_t tuple) {
+                      for (int64_t i = 0; i < block; ++i)
+                        result.set(to + i, (*tensors)[2], tuple * block + i);
+                    }))
+    return false;
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
 }
@@ -214,27 +263,20 @@ static bool scatterElements(Node &node) {
     return false;
   const Fact &x = node.input(0), &ids = node.input(1);
   std::optional<int64_t> axis = node.axisAttr(0, x.rank());
-  if (!axis)
+  if (!axis || !indicesFit(node, x, ids, *axis) || !updatesFit(node, ids.shape))
     return false;
   node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
-  if (node.stringAttr("reduction", "none") != "none" || x.rank() != ids.rank())
+  if (node.stringAttr("reduction", "none") != "none")
     return true;
   auto tensors = node.loadAll(node.outputs[0]);
   if (!tensors)
     return true;
-  Tensor result = std::move((*tensors)[0]);
-  Shape strides = rowMajorStrides(x.shape);
-  int64_t stride = strides[*axis], next = 0;
-  strides[*axis] = 0;
-  bool inside = true;
-  forEachPosition(ids.shape, 0, strides, [&](int64_t position) {
-    int64_t index = indexInto(x.shape[*axis], (*tensors)[1].asInt(next));
-    inside &= index >= 0;
-    if (inside)
-      result.set(position + index * stride, (*tensors)[2], next++);
-  });
-  if (!inside)
-    return node.fail("an index is outside the data");
+  Tensor result = (*tensors)[0];
+  if (!forEachIndex(node, x.shape, (*tensors)[1], *axis,
+                    [&](int64_t position, int64_t number) {
+                      result.set(position, (*tensors)[2], number);
+                    }))
+    return false;
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
 }
@@ -297,6 +339,12 @@ static bool range(Node &node) {
                                    : rangeOf<int64_t>(node, bounds);
 }
 
+static bool isOne(Node &node, const Tensor &tensor, llvm::StringRef what) {
+  return tensor.size() == 1 ||
+         node.fail(what + " has " + llvm::Twine(tensor.size()) +
+                   " elements, expected 1");
+}
+
 static bool trilu(Node &node) {
   if (!node.needs(1))
     return false;
@@ -307,13 +355,15 @@ static bool trilu(Node &node) {
   auto tensors = node.loadAll(node.outputs[0]);
   if (!tensors)
     return true;
+  if (node.has(1) && !isOne(node, (*tensors)[1], "k"))
+    return false;
   int64_t diagonal = node.has(1) ? (*tensors)[1].asInt(0) : 0;
   bool upper = node.intAttr("upper", 1);
   Tensor zero(x.type, {1}), &result = tensors->front();
   int64_t columns = x.shape.back(), rows = x.shape[x.rank() - 2];
   for (int64_t i = 0; i < result.size(); ++i) {
     int64_t row = i / columns % rows, column = i % columns;
-    bool keep = upper ? column >= row + diagonal : column <= row + diagonal;
+    bool keep = upper ? column - row >= diagonal : column - row <= diagonal;
     if (!keep)
       result.set(i, zero, 0);
   }
@@ -329,6 +379,8 @@ static bool cumSum(Node &node) {
   auto tensors = node.loadAll(node.outputs[0]);
   if (!tensors)
     return true;
+  if (!isOne(node, (*tensors)[1], "axis"))
+    return false;
   int64_t axis = (*tensors)[1].asInt(0);
   axis += axis < 0 ? x.rank() : 0;
   if (axis < 0 || axis >= x.rank())

@@ -379,6 +379,8 @@ static bool concat(Node &node) {
     Shape part = node.input(i).shape;
     if (part.size() != result.shape.size())
       return node.fail("parts differ in rank");
+    if (node.input(i).type != result.type)
+      return node.fail("parts differ in type");
     result.shape[*axis] += part[*axis];
     part[*axis] = result.shape[*axis];
     if (part != result.shape)
@@ -479,6 +481,8 @@ static bool pad(Node &node) {
     Tensor fill = node.has(2)
                       ? (*tensors)[2]
                       : Tensor::scalar(result.type, node.floatAttr("value", 0));
+    if (fill.size() != 1 || fill.type() != result.type)
+      return node.fail("the value to pad with is not one of the data's type");
     for (int64_t i = 0; i < padded.size(); ++i)
       padded.set(i, fill, 0);
   }
