@@ -2,34 +2,9 @@
 //
 // EmulatorFuzz: runs what still loads on the burst engines, the one for
 // compiled programs and the one for programs of remote calls.
-#include "test/runtime/ExampleFile.h"
-#include "test/runtime/fuzz/RunProgram.h"
-
-namespace {
-
-class EmulatorFuzz : public wsec::test::FuzzTarget {
-public:
-  std::vector<wsec::test::Example> examples() override {
-    return wsec::test::runExamples();
-  }
-  uint64_t interesting(const wsec::test::Bytes &file) override {
-    return wsec::runtime::test::programEnd(file);
-  }
-  bool isSound(const wsec::test::Bytes &file) const override {
-    return wsec::runtime::test::tablesVerify(file);
-  }
-  void mend(wsec::test::Bytes &file) const override {
-    wsec::runtime::test::mendCodeBytes(file);
-  }
-  std::string run(wsec::test::Bytes file, const std::string &folder) override {
-    return wsec::test::runProgram(std::move(file), folder,
-                                  wsec::test::RunEngine::Burst);
-  }
-};
-
-} // namespace
+#include "test/runtime/fuzz/RunTarget.h"
 
 wsec::test::FuzzTarget &wsec::test::fuzzTarget() {
-  static EmulatorFuzz target;
+  static RunTarget target(RunEngine::Burst);
   return target;
 }

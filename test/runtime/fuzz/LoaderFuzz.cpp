@@ -4,7 +4,7 @@
 #include "runtime/memoryx/MemoryX.h"
 #include "runtime/program/Errors.h"
 #include "test/runtime/RemoteExample.h"
-#include "test/runtime/fuzz/FuzzTarget.h"
+#include "test/runtime/fuzz/ProgramTarget.h"
 
 using namespace wsec;
 using namespace wsec::runtime;
@@ -12,7 +12,7 @@ using namespace wsec::runtime::test;
 
 namespace {
 
-class LoaderFuzz : public wsec::test::FuzzTarget {
+class LoaderFuzz : public wsec::test::ProgramTarget {
 public:
   std::vector<wsec::test::Example> examples() override {
     std::vector<float> bundle = countUp(70);
@@ -21,13 +21,6 @@ public:
     return {{"everything", makeFile(builder, bundle)},
             {"remote calls", makeFile(remote)}};
   }
-  uint64_t interesting(const wsec::test::Bytes &file) override {
-    return programEnd(file);
-  }
-  bool isSound(const wsec::test::Bytes &file) const override {
-    return tablesVerify(file);
-  }
-  void mend(wsec::test::Bytes &file) const override { mendCodeBytes(file); }
   std::string run(wsec::test::Bytes file, const std::string &folder) override {
     try {
       auto loaded = LoadedProgram::fromBytes(std::move(file), folder);
