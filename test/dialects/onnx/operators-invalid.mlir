@@ -223,3 +223,35 @@ func.func @concat_c2(%x: tensor<8x2xf32>, %z: tensor<7x2xf32>) {
   %y = onnx.concat %x, %z {axis = 1 : i64} : (tensor<8x2xf32>, tensor<7x2xf32>) -> tensor<8x4xf32>
   return
 }
+
+// -----
+
+func.func @attention_c3_features(%q: tensor<2x8x16xf32>, %k: tensor<2x8x32xf32>) {
+  // expected-error @below {{q and k differ in features or k and v in tokens}}
+  %a = onnx.attention %q, %k, %k {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x32xf32>, tensor<2x8x32xf32>) -> tensor<2x8x32xf32>
+  return
+}
+
+// -----
+
+func.func @where_c2(%c: tensor<8xi1>, %a: tensor<8xf32>, %b: tensor<8xi64>) {
+  // expected-error @below {{needs an i1 condition and one type of elements, found}}
+  %y = onnx.where %c, %a, %b : (tensor<8xi1>, tensor<8xf32>, tensor<8xi64>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_none() {
+  // expected-error @below {{needs at least one operand}}
+  %y = "onnx.concat"() <{axis = 0 : i64}> : () -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @concat_c1_rank(%x: tensor<8x2xf32>, %y: tensor<8xf32>) {
+  // expected-error @below {{joins rank 2 and rank 1}}
+  %z = onnx.concat %x, %y {axis = 0 : i64} : (tensor<8x2xf32>, tensor<8xf32>) -> tensor<16x2xf32>
+  return
+}

@@ -610,3 +610,66 @@ pe.program @launch_c2_stream mesh [1, 1] machine "wse2" command 0 {
   // expected-error @below {{names stream @s, which does not exist}}
   launch @r for @k streams [@s]
 }
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// What only generic syntax can say
+//===----------------------------------------------------------------------===//
+
+"pe.program"() <{sym_name = "class_c1_kind", mesh = array<i64: 1, 1>, machine = "wse2"}> ({
+  // expected-error @below {{has 7 : i64 where a rectangle is expected}}
+  "pe.class"() <{sym_name = "all", rects = [7]}> ({
+  ^bb0:
+  }) : () -> ()
+}) : () -> ()
+
+// -----
+
+pe.program @stream_c1_kind mesh [1, 1] machine "wse2" command 0 {
+  // expected-error @below {{has 7 : i64 where a lane is expected}}
+  "pe.stream"() <{direction = 0 : i32, sym_name = "s", color = 1 : i64, lanes = [7]}> ({
+  ^bb0:
+  }) : () -> ()
+}
+
+// -----
+
+pe.program @route_kind mesh [2, 1] machine "wse2" {
+  // expected-error @below {{has 7 : i64 where a position is expected}}
+  "pe.route"() <{color = 1 : i64, rect = #pe.rect<[0:1, 0:1]>, receive = 4 : i32, transmit = 4 : i32, positions = [7]}> : () -> ()
+}
+
+// -----
+
+pe.program @vector_extent_kind mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    buffer @x 16 bytes of f32
+    routine @r {
+      // expected-error @below {{has an extent that is not affine}}
+      "pe.vector"() <{opcode = 0 : i32, extents = [7], dst = #pe.memory<@x, <0>, [1]>, a = 0.0 : f32, operandSegmentSizes = array<i32: 0, 0>}> : () -> ()
+    }
+  }
+}
+
+// -----
+
+pe.program @compute_input_kind mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{has an operand that is not affine}}
+      %0 = "pe.compute"() <{kind = 14 : i32, inputs = [7]}> : () -> !pe.scalar
+    }
+  }
+}
+
+// -----
+
+pe.program @control_unknown mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    routine @r {
+      // expected-error @below {{has unknown command 99}}
+      "pe.control"() <{color = #pe.affine<1>, commands = array<i32: 99>}> : () -> ()
+    }
+  }
+}

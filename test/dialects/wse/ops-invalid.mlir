@@ -392,3 +392,61 @@ wse.program @stream_c3 state(routed) mesh(4x5) machine("wse2") {
   // expected-error@below {{has a rule for color 2, which is none of its own}}
   stream @lane lane colors [1] rules [#wse.rule<color 2, <x = 0 to 4, y = 0 to 1>, west to east>]
 }
+
+// -----
+
+wse.program @stream_c2_rows state(routed) mesh(4x5) machine("wse2") {
+  // expected-error@below {{lane does not depend on rows}}
+  stream @lane lane rows <groups = 1, pitch = 4, used = 3> colors [1] rules []
+}
+
+// -----
+
+// expected-error@below {{weight "w" needs a static shape of numbers, found 'tensor<?xf32>'}}
+#weight_c2 = #wse.weight<"w" : tensor<?xf32> file "f" offset 0 bytes 16>
+
+// -----
+
+// expected-error@below {{mesh needs columns and rows}}
+"wse.program"() <{sym_name = "program_mesh", state = 0 : i32, mesh = array<i64: 4>, machine = "wse2"}> ({
+^bb0:
+}) : () -> ()
+
+// -----
+
+// expected-error@below {{expected a mesh as columns x rows, such as 8x8}}
+wse.program @mesh_side state(selected) mesh(4) machine("wse2") {
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @elementwise_c1 state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{needs an input}}
+  %y = elementwise() : () -> tensor<1x6x6xf32, #split> {
+    %c = arith.constant 1.0 : f32
+    wse.yield %c : f32
+  }
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @elementwise_c5_kind state(selected) mesh(4x5) machine("wse2") {
+  input @x : tensor<6x6xf32>
+  %x = load @x : tensor<1x6x6xf32, #split>
+  %y = elementwise(%x) : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
+  ^bb0(%a: f32):
+    // expected-error@below {{cannot stand in an element-wise body: only arith and math on f32 scalars can}}
+    %b = arith.constant 1 : index
+    wse.yield %a : f32
+  }
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @load_c2_view state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{has strides beside those of the constant's own view}}
+  %x = load <"w" : tensor<6x6xf32> file "f" offset 0 bytes 144> strides [6, 1] : tensor<1x6x6xf32, #split>
+}
