@@ -66,6 +66,11 @@ class Program:
 
     def op(self, text, type):
         name = f"%v{len(self.body)}"
+        if not text.startswith("load "):  # other kernels name the nodes they compute
+            line, _, region = text.partition("\n")
+            head, _, types = line.rpartition(" : ")
+            line = f'{head} {{nodes = ["{line.partition("(")[0].split()[0]}"]}} : {types}'
+            text = f"{line}\n{region}" if region else line
         self.body.append(f"{name} = {text}")
         return name, type
 
