@@ -94,7 +94,7 @@ uint32_t WestLane::take(HostPort &host, Observer *observer, double now) {
 
 EastLanes::EastLanes(const program::Program &program, HostPort &host,
                      LaunchLog &log, Observer *observer)
-    : program(program), host(host), log(log), observer(observer) {
+    : host(host), log(log), observer(observer) {
   for (auto &[where, uses] : laneUses(program, host, Direction::Out)) {
     Lane &lane = lanes[where];
     lane.uses = std::move(uses);
@@ -145,17 +145,13 @@ void EastLanes::finish() {
     flush(lane);
 }
 
-std::vector<std::string> EastLanes::waits() const {
-  std::vector<std::string> result;
+void EastLanes::addTo(WaitGraph &graph) const {
   for (const auto &[where, lane] : lanes)
     if (lane.use < lane.uses.size()) {
       const LaneUse &use = lane.uses[lane.use];
-      result.push_back("output " +
-                       describeLane(program, use, where.second, where.first) +
-                       " has " + std::to_string(lane.taken) + " of " +
-                       std::to_string(use.words) + " words");
+      graph.addOutput(where.first, where.second, use.stream, lane.taken,
+                      use.words);
     }
-  return result;
 }
 
 std::vector<std::string> EastLanes::surplus() const {

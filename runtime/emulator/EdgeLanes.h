@@ -7,6 +7,7 @@
 
 #include "runtime/emulator/HostPort.h"
 #include "runtime/emulator/Launches.h"
+#include "runtime/emulator/WaitGraph.h"
 #include "runtime/observe/Observer.h"
 
 #include <map>
@@ -86,9 +87,9 @@ public:
   /// Hands over what is left.
   void finish();
   uint64_t stored() const { return words; }
-  /// Lanes that lack words, for the report of a deadlock.
-  std::vector<std::string> waits() const;
-  /// Lanes with words that nobody asked for, likewise.
+  /// Adds the lanes that lack words.
+  void addTo(WaitGraph &graph) const;
+  /// Lanes with words that nobody asked for, in words.
   std::vector<std::string> surplus() const;
 
 private:
@@ -102,7 +103,6 @@ private:
   void flush(Lane &lane);
   void skipComplete(Lane &lane);
 
-  const program::Program &program;
   HostPort &host;
   LaunchLog &log;
   Observer *observer;

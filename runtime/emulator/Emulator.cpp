@@ -93,9 +93,11 @@ private:
     std::vector<std::string> lines;
     for (const auto &main : mains)
       if (&main->where() == stripAt(pe))
-        for (const auto &[text, lane] : main->waits())
-          if (lane < 0 || lane == laneAt(pe))
-            lines.push_back(text);
+        for (const InstructionRun *run : main->waits())
+          if (run->lane() < 0 || run->lane() == laneAt(pe))
+            lines.push_back(world.describeLaunch(run->launch()) + ", class '" +
+                            main->where().code.name +
+                            "': " + run->describeWait());
     return lines;
   }
   std::vector<std::string> tasks(int) const override { return {}; }
@@ -106,20 +108,22 @@ private:
   // ---- checks and results
 
   void checkDone() const {
-    std::map<std::string, std::vector<Coordinate>> waits;
+    const RouterTables &router = world.image.router;
+    WaitGraph graph(world.image.program,
+                    [&](Coordinate pe, int color) -> std::optional<RouteNow> {
+                      if (!router.hasRule(color, pe))
+                        return {};
+                      return RouteNow{router.receive(color, pe),
+                                      router.transmit(color, pe), false};
+                    });
     for (const auto &main : mains)
-      for (const auto &[text, lane] : main->waits())
-        for (int l = std::max(0, lane);
-             l < (lane < 0 ? main->where().lanes : lane + 1); ++l)
-          waits[text].push_back(main->where().pe(l));
-    std::string message;
-    for (auto &[text, pes] : waits)
-      message += "\n  " + text + " at " + describeRectangles(std::move(pes));
+      main->addTo(graph);
     for (const auto &lane : lanes.outputs)
-      if (!lane->done())
-        message += "\n  output " + lane->describe();
-    if (!message.empty())
-      throw Error(ErrorClass::Deadlock, "nothing can go on:" + message);
+      lane->addTo(graph);
+    if (graph.empty())
+      return;
+    world.addTo(graph);
+    throw Error(ErrorClass::Deadlock, "nothing can go on:" + graph.describe());
   }
 
   RunResult result() const {

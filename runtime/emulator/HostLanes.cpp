@@ -119,11 +119,11 @@ void OutputLane::record(const LaneUse &use, const Chunk &from,
   recording.store(actor, use.stream, use.lane, view, buffer);
 }
 
-std::string OutputLane::describe() const {
-  const LaneUse &use = uses[std::min(next, uses.size() - 1)];
-  return describeLane(world.image.program, use, color, row) + " has " +
-         std::to_string(storedOfUse) + " of " + std::to_string(use.words) +
-         " words";
+void OutputLane::addTo(WaitGraph &graph) const {
+  if (done())
+    return;
+  const LaneUse &use = uses[next];
+  graph.addOutput(row, color, use.stream, storedOfUse, use.words);
 }
 
 HostLanes makeHostLanes(World &world, HostPort &host) {

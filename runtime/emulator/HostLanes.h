@@ -41,7 +41,8 @@ public:
   OutputLane(World &world, HostPort &host, int color, int row);
   void run() override;
   bool done() const { return next == uses.size(); }
-  std::string describe() const;
+  /// Adds what the lane lacks.
+  void addTo(WaitGraph &graph) const;
 
   std::vector<LaneUse> uses;
   uint64_t stored = 0;

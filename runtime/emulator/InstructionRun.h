@@ -77,7 +77,10 @@ public:
   int sends() const { return sendColor; }
   /// Whether it reads or writes words of `pattern`.
   bool touches(const MemoryPattern &pattern) const;
-  /// "fmac waits for color 5", for the report of a deadlock.
+  /// The color it waits on, for room or for a word.
+  int waitsOn() const { return lacksRoom() ? sendColor : waitsForColor; }
+  bool lacksRoom() const { return waitsForColor < 0; }
+  /// "fmac waits for color 5".
   std::string describeWait() const;
 
 private:

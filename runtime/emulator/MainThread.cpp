@@ -239,19 +239,27 @@ void MainThread::notePendingColor(const InstructionRun &run, int thread,
     pendingColors.push_back(use);
 }
 
-std::vector<std::pair<std::string, int>> MainThread::waits() const {
-  std::vector<std::pair<std::string, int>> result;
+std::vector<const InstructionRun *> MainThread::waits() const {
+  std::vector<const InstructionRun *> result;
   if (current)
-    result.push_back({world.describeLaunch(launch) + ", class '" +
-                          strip.code.name + "': " + current->describeWait(),
-                      -1});
+    result.push_back(&*current);
   for (const auto &thread : microthreads)
     if (thread)
       for (const InstructionRun *run : thread->waiting())
-        result.push_back({world.describeLaunch(run->launch()) + ", class '" +
-                              strip.code.name + "': " + run->describeWait(),
-                          run->lane()});
+        result.push_back(run);
   return result;
+}
+
+void MainThread::addTo(WaitGraph &graph) const {
+  for (const InstructionRun *run : waits()) {
+    const int thread = run->code().thread;
+    const bool isAwaited = thread >= 0 && (awaited >> thread & 1);
+    const int lane = run->lane();
+    for (int l = std::max(0, lane); l < (lane < 0 ? strip.lanes : lane + 1);
+         ++l)
+      graph.add({strip.pe(l), &strip.code, &run->code(), run->launch(),
+                 run->waitsOn(), run->lacksRoom(), isAwaited});
+  }
 }
 
 } // namespace wsec::runtime

@@ -21,8 +21,10 @@ public:
 
   void run() override;
   bool done() const { return finished; }
-  /// What the strip waits for, as (description, lane or -1 for all).
-  std::vector<std::pair<std::string, int>> waits() const;
+  /// Instructions that wait.
+  std::vector<const InstructionRun *> waits() const;
+  /// Adds them for all their PEs.
+  void addTo(WaitGraph &graph) const;
   const Strip &where() const { return strip; }
 
 private:

@@ -51,6 +51,11 @@ public:
     return e != noRule && (e >> 3 >> int(port) & 1);
   }
 
+  /// Bit set over Port, of a rule.
+  uint8_t transmit(int color, Coordinate pe) const {
+    return entry(color, pe) >> 3;
+  }
+
   /// Follows a wavelet that enters the router of `from` through `port` (RAMP:
   /// sent by the PE itself). Throws MissingRoute or RouteConflict.
   Flow trace(int color, Coordinate from, program::Port port) const;

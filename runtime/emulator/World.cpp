@@ -288,6 +288,13 @@ void World::checkAllRead() {
                 "words are left that nobody read:" + message);
 }
 
+void World::addTo(WaitGraph &graph) const {
+  for (size_t i = 0; i < wiring.size(); ++i)
+    for (const auto &[color, channel] : wiring[i]->channels)
+      for (int lane : channel->lanesWithWords())
+        graph.addDelivered(image.strips[i]->pe(lane), color, 1);
+}
+
 std::vector<std::string> World::describeQueues(const Strip &strip,
                                                int lane) const {
   std::vector<std::string> lines;

@@ -9,6 +9,7 @@
 #include "runtime/emulator/Router.h"
 #include "runtime/emulator/Scheduler.h"
 #include "runtime/emulator/Strip.h"
+#include "runtime/emulator/WaitGraph.h"
 #include "runtime/observe/Observer.h"
 
 #include <atomic>
@@ -98,6 +99,9 @@ public:
   bool growChannels();
   /// Throws UnreadTraffic if a channel holds words.
   void checkAllRead();
+
+  /// Adds the words that wait for PEs.
+  void addTo(WaitGraph &graph) const;
 
   /// "color 5: words wait", for each color on which some do.
   std::vector<std::string> describeQueues(const Strip &strip, int lane) const;

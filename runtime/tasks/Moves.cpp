@@ -527,6 +527,33 @@ std::vector<std::string> Network::describeQueues(int pe) const {
   return lines;
 }
 
+std::optional<RouteNow> Network::routeNow(int pe, int color) const {
+  const auto node = nodeOf.find(placeKey(pe, color, Port::Ramp));
+  if (node != nodeOf.end()) {
+    const Switch &state = nodes[node->second].state;
+    return RouteNow{state.receive, state.transmit, state.closed};
+  }
+  const program::RouteRule *found = rule(pe, color);
+  if (!found)
+    return {};
+  const Switch state(found);
+  return RouteNow{state.receive, state.transmit, state.closed};
+}
+
+void Network::addTo(WaitGraph &graph) const {
+  for (const Station &station : stations) {
+    if (station.queue.empty() || station.kind == Station::EastEdge)
+      continue;
+    if (station.kind == Station::Inbox)
+      graph.addDelivered(coordinate(station.pe), station.color,
+                         station.queue.size());
+    else
+      graph.addWords(coordinate(station.pe), station.color,
+                     station.kind == Station::WestEdge ? Port::West
+                                                       : station.port);
+  }
+}
+
 std::vector<const Station *> Network::leftOver() const {
   std::vector<const Station *> result;
   for (const Station &station : stations)

@@ -10,6 +10,7 @@
 #include "runtime/emulator/Code.h"
 #include "runtime/emulator/EdgeLanes.h"
 #include "runtime/emulator/Router.h"
+#include "runtime/emulator/WaitGraph.h"
 #include "runtime/observe/Observer.h"
 #include "runtime/tasks/Station.h"
 #include "runtime/tasks/Switch.h"
@@ -136,6 +137,10 @@ public:
 
   /// The last cycle in which a word moved.
   Cycle latest() const { return lastMove; }
+  /// What a color does in a router now; nothing if it has no route there.
+  std::optional<RouteNow> routeNow(int pe, int color) const;
+  /// Adds the words that wait.
+  void addTo(WaitGraph &graph) const;
   /// Stations with words that nobody has taken.
   std::vector<const Station *> leftOver() const;
   /// A line for each place of a PE at which words wait.

@@ -369,25 +369,21 @@ std::vector<std::string> Processor::describeTasks() const {
   return lines;
 }
 
-std::vector<std::string> Processor::waits(const Wafer &wafer) const {
-  std::vector<std::string> result;
-  auto add = [&](const Thread &its) {
+void Processor::addTo(WaitGraph &graph, const Wafer &wafer) const {
+  const Coordinate at = wafer.network.coordinate(pe);
+  auto add = [&](const Thread &its, bool isAwaited) {
     if (its.run)
-      result.push_back(
-          where(wafer, its.launch) + ": " + describe(its.run->code()) +
-          (its.wait.kind == Wait::Room ? " waits to send on color "
-                                       : " waits for a word of color ") +
-          std::to_string(its.wait.color));
+      graph.add({at, code, &its.run->code(), its.launch, its.wait.color,
+                 its.wait.kind == Wait::Room, isAwaited});
   };
-  add(main);
+  add(main, false);
   if (control)
-    result.push_back(where(wafer, launch) +
-                     ": control waits to send on color " +
-                     std::to_string(controlColor));
-  if (micro)
-    for (const Thread &its : *micro)
-      add(its);
-  return result;
+    graph.add({at, code, nullptr, launch, controlColor, true, false});
+  for (size_t i = 0; micro && i < micro->size(); ++i)
+    add((*micro)[i], awaited >> i & 1);
+  for (size_t i = 0; i < tasks.size(); ++i)
+    if (tasks[i].blocked)
+      graph.addBlocked(at, code->tasks[i], tasks[i].pending);
 }
 
 } // namespace wsec::runtime::tasks

@@ -8,6 +8,7 @@
 
 #include "runtime/emulator/EdgeLanes.h"
 #include "runtime/emulator/MicrothreadUses.h"
+#include "runtime/emulator/WaitGraph.h"
 #include "runtime/tasks/Network.h"
 #include "runtime/tasks/VectorRun.h"
 
@@ -67,8 +68,8 @@ public:
   Memory memory;
   /// When it last did anything.
   Time restedAt() const { return rest; }
-  /// What it waits for, in words; empty: at rest.
-  std::vector<std::string> waits(const Wafer &wafer) const;
+  /// Adds what it waits for, and its blocked tasks.
+  void addTo(WaitGraph &graph, const Wafer &wafer) const;
   /// What threads are at, and pending and blocked tasks, in words.
   std::vector<std::string> describeThreads(const Wafer &wafer) const;
   std::vector<std::string> describeTasks() const;

@@ -144,19 +144,18 @@ private:
   }
 
   void checkAtRest(bool last) const {
-    std::map<std::string, std::vector<Coordinate>> waits;
-    for (size_t pe = 0; pe < processors.size(); ++pe)
-      if (processors[pe].exists())
-        for (const std::string &text : processors[pe].waits(wafer))
-          waits[text].push_back(wafer.network.coordinate(int(pe)));
-    std::string message;
-    for (auto &[text, pes] : waits)
-      message += "\n  " + text + " at " + describeRectangles(std::move(pes));
-    if (!message.empty() || last)
-      for (const std::string &text : wafer.east.waits())
-        message += "\n  " + text;
-    if (!message.empty())
-      throw Error(ErrorClass::Deadlock, "nothing can go on:" + message);
+    WaitGraph graph(program, [&](Coordinate pe, int color) {
+      return wafer.network.routeNow(wafer.network.index(pe), color);
+    });
+    for (const Processor &processor : processors)
+      if (processor.exists())
+        processor.addTo(graph, wafer);
+    if (!graph.empty() || last)
+      wafer.east.addTo(graph);
+    if (graph.empty())
+      return;
+    wafer.network.addTo(graph);
+    throw Error(ErrorClass::Deadlock, "nothing can go on:" + graph.describe());
   }
 
   void checkAllRead() const {

@@ -519,6 +519,29 @@ std::vector<Fabric::Waiting> Fabric::inTransit() const {
   return result;
 }
 
+std::optional<RouteNow> Fabric::routeNow(int pe, int color) const {
+  const int at = routeAt(pe, color);
+  if (at == none)
+    return {};
+  const Switch &state = routes[size_t(at)].state;
+  return RouteNow{state.receive(), state.transmit(), state.suspended()};
+}
+
+void Fabric::addTo(WaitGraph &graph) const {
+  for (const Route &route : routes) {
+    const Coordinate pe = coordinate(route.pe);
+    auto holds = [&](int buffer) {
+      return buffer != none && !buffers[size_t(buffer)].empty();
+    };
+    if (holds(route.inbox))
+      graph.addDelivered(pe, route.color,
+                         size_t(buffers[size_t(route.inbox)].size()));
+    for (Port port : allPorts)
+      if (holds(route.in[size_t(port)]))
+        graph.addWords(pe, route.color, port);
+  }
+}
+
 std::vector<std::string> Fabric::describeQueues(int pe) const {
   std::vector<std::string> lines;
   for (int color = 0; color < colors; ++color) {

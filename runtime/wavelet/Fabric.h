@@ -6,6 +6,7 @@
 
 #include "runtime/emulator/EdgeLanes.h"
 #include "runtime/emulator/Router.h"
+#include "runtime/emulator/WaitGraph.h"
 #include "runtime/observe/Observer.h"
 #include "runtime/wavelet/Agenda.h"
 #include "runtime/wavelet/Buffer.h"
@@ -82,6 +83,10 @@ public:
   /// Where wavelets are, at the end: at PEs, and in routers.
   std::vector<Waiting> undelivered() const;
   std::vector<Waiting> inTransit() const;
+  /// What a color does in a router now; nothing if it has no route there.
+  std::optional<RouteNow> routeNow(int pe, int color) const;
+  /// Adds the words that wait.
+  void addTo(WaitGraph &graph) const;
   /// A line for each buffer of a PE and its router that holds words.
   std::vector<std::string> describeQueues(int pe) const;
   /// Links and ramps that wavelets passed.

@@ -288,19 +288,18 @@ void Processor::sleep(Cycle now) {
     awaitWork();
 }
 
-std::vector<std::string> Processor::waits() const {
-  std::vector<std::string> result;
-  auto add = [&](size_t in, const std::string &what) {
-    result.push_back(describeLaunch(program, in) + ", class '" + code.name +
-                     "': " + what);
-  };
-  for (const Thread &thread : threads)
-    if (thread.run)
-      add(thread.run->launch(), thread.run->describeWait());
+void Processor::addTo(WaitGraph &graph) const {
+  const Coordinate at = fabric.coordinate(pe);
+  for (size_t i = 0; i < threads.size(); ++i)
+    if (const VectorRun *run = threads[i].run.get())
+      graph.add({at, &code, &run->code(), run->launch(), run->waitsOn().color,
+                 run->waitsOn().kind == VectorRun::Wait::Room,
+                 i > 0 && (awaited >> (i - 1) & 1)});
   if (control)
-    add(launch,
-        "control waits to send on color " + std::to_string(controlColor));
-  return result;
+    graph.add({at, &code, nullptr, launch, controlColor, true, false});
+  for (size_t i = 0; i < tasks.size(); ++i)
+    if (tasks[i].blocked)
+      graph.addBlocked(at, code.tasks[i], tasks[i].pending);
 }
 
 } // namespace wsec::runtime::wavelet

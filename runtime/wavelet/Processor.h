@@ -62,8 +62,8 @@ public:
   int index() const { return pe; }
   /// When it last came to rest.
   double restedAt() const { return rest; }
-  /// What it waits for, in words, for the report of a deadlock.
-  std::vector<std::string> waits() const;
+  /// Adds what it waits for, and its blocked tasks.
+  void addTo(WaitGraph &graph) const;
   /// What threads are at, and pending and blocked tasks, in words.
   std::vector<std::string> describeThreads() const;
   std::vector<std::string> describeTasks() const;

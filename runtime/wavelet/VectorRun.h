@@ -63,6 +63,7 @@ public:
   /// Throws UninitializedRead if a memory source has elements that nothing has
   /// written yet.
   void checkSources(const Place &place) const;
+  const Wait &waitsOn() const { return waiting; }
   /// "fmac waits for a word of color 5".
   std::string describeWait() const;
   /// "fmac, step 3 of 8, waits for a word of color 5".

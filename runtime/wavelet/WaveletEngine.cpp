@@ -152,19 +152,18 @@ private:
   }
 
   void checkAtRest() const {
-    std::map<std::string, std::vector<Coordinate>> waits;
+    WaitGraph graph(program, [&](Coordinate pe, int color) {
+      return fabric.routeNow(fabric.index(pe), color);
+    });
     for (const auto &processor : processors)
-      for (const std::string &text : processor->waits())
-        waits[text].push_back(fabric.coordinate(processor->index()));
-    std::string message;
-    for (auto &[text, pes] : waits)
-      message += "\n  " + text + " at " + describeRectangles(std::move(pes));
-    if (!message.empty() ||
+      processor->addTo(graph);
+    if (!graph.empty() ||
         ledger.currentLaunch + 1 >= program.launches()->size())
-      for (const std::string &text : east.waits())
-        message += "\n  " + text;
-    if (!message.empty())
-      throw Error(ErrorClass::Deadlock, "nothing can go on:" + message);
+      east.addTo(graph);
+    if (graph.empty())
+      return;
+    fabric.addTo(graph);
+    throw Error(ErrorClass::Deadlock, "nothing can go on:" + graph.describe());
   }
 
   void checkAllRead() const {

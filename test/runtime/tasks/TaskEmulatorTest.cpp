@@ -346,7 +346,9 @@ TEST(TaskEmulatorTest, DeadlockNamesWhoWaitsForWhat) {
     EXPECT_EQ(error.errorClass(), ErrorClass::Deadlock);
     EXPECT_EQ(error.message(),
               "nothing can go on:\n  kernel 'kernel', launch 0, class 'pe3': "
-              "mov waits for a word of color 0 at PE (3, 0)");
+              "mov waits for a word of color 0 at PE (3, 0) (statement 0 of "
+              "routine 0; its input queue is empty): the words come from PE "
+              "(0, 0) (at rest)");
   }
 }
 
