@@ -64,7 +64,7 @@ private:
   };
 
   void proveRoutine(const program::Routine &source) {
-    FabricRoutine routine = readRoutine(source, scalars);
+    FabricRoutine routine = readRoutine(*source.body(), source.id(), scalars, false);
     auto [at, isNew] = proven.try_emplace(signatureOf(routine));
     Proven &here = at->second;
     if (isNew) {

@@ -9,7 +9,6 @@ namespace {
 
 using program::OperandKind;
 using program::ScalarOp;
-using Body = flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
 
 /// Unrolled ops of a routine; more are not worth the time.
 constexpr size_t mostOps = 1 << 14;
@@ -17,12 +16,13 @@ constexpr size_t mostOps = 1 << 14;
 /// Walks the statements of a routine in program order, turn after turn.
 class Reader {
 public:
-  explicit Reader(const AxisScalars &scalars) : scalars(scalars) {}
+  Reader(const AxisScalars &scalars, bool remoteCalls)
+      : scalars(scalars), remoteCalls(remoteCalls) {}
 
   FabricRoutine result;
 
   /// `first` is the number of the first statement; returns the next one's.
-  size_t read(const Body &body, size_t first) {
+  size_t read(const StatementList &body, size_t first) {
     for (const program::Statement *statement : body) {
       size_t number = first++;
       if (const auto *instruction = statement->kind_as_Instruction())
@@ -31,6 +31,15 @@ public:
         first = readLoop(*loop, first);
       else if (const auto *await = statement->kind_as_Await())
         readAwait(*await);
+      else if (const auto *set = statement->kind_as_SetTask();
+               set && remoteCalls)
+        result.events.push_back({0, 0, turns, guards, set});
+      else if (const auto *control = statement->kind_as_SendControl();
+               control && remoteCalls)
+        readControl(*control, number);
+      else if (const auto *branch = statement->kind_as_If();
+               branch && remoteCalls)
+        first = readBranch(*branch, first);
       else
         refuse(*statement);
       if (result.events.size() > mostOps)
@@ -55,20 +64,30 @@ private:
 
   void readAwait(const program::Await &await) {
     if (await.threads() != 0)
-      result.events.push_back({0, await.threads(), turns, guards});
+      result.events.push_back({0, await.threads(), turns, guards, nullptr});
+  }
+
+  void readControl(const program::SendControl &control, size_t statement) {
+    FabricOp op;
+    op.statement = statement;
+    op.turns = turns;
+    op.guards = guards;
+    op.control = &control;
+    result.events.push_back({result.ops.size()});
+    result.ops.push_back(std::move(op));
   }
 
   size_t readLoop(const program::Loop &loop, size_t first) {
     size_t guardsBefore = guards.size(), eventsBefore = result.events.size();
     if (loop.guard() >= 0)
       guards.push_back(loop.guard());
-    int64_t most = mostTurns(*loop.count());
     turns.push_back({loop.count(), 0});
     // Once at least, to number what follows.
     size_t next = read(*loop.body(), first);
+    bool empty = result.events.size() == eventsBefore;
+    int64_t most = empty ? 0 : mostTurns(*loop.count());
     if (most < 1)
       forget(eventsBefore);
-    bool empty = result.events.size() == eventsBefore;
     for (int64_t turn = 1; turn < most && !empty; ++turn) {
       turns.back().turn = turn;
       read(*loop.body(), first);
@@ -78,23 +97,40 @@ private:
     return next;
   }
 
+  size_t readBranch(const program::If &branch, size_t first) {
+    const size_t eventsBefore = result.events.size();
+    for (bool then : {true, false})
+      if (const StatementList *body =
+              then ? branch.then() : branch.otherwise()) {
+        turns.arms.push_back({branch.condition(), then});
+        first = read(*body, first);
+        turns.arms.pop_back();
+      }
+    // Arms that only compute may be chosen by data.
+    for (const program::Term *term : termsOf(*branch.condition()))
+      if (term->kind() == program::TermKind::Local &&
+          result.events.size() != eventsBefore)
+        throw NotUnderstood{"branches, which may depend on data"};
+    return first;
+  }
+
   void forget(size_t events) {
     while (result.events.size() > events) {
-      if (!result.events.back().awaits)
+      if (!result.events.back().awaits && !result.events.back().set)
         result.ops.pop_back();
       result.events.pop_back();
     }
   }
 
   int64_t mostTurns(const program::Affine &count) {
-    for (const auto *term : countTerms(count))
+    for (const auto *term : termsOf(count))
       if (term->kind() != program::TermKind::Scalar)
         throw NotUnderstood{"a loop whose count changes"};
     const std::set<int64_t> &counts = scalars.values(count);
     return counts.empty() ? 0 : *counts.rbegin();
   }
   static std::vector<const program::Term *>
-  countTerms(const program::Affine &affine) {
+  termsOf(const program::Affine &affine) {
     std::vector<const program::Term *> terms;
     if (affine.terms())
       terms.assign(affine.terms()->begin(), affine.terms()->end());
@@ -103,8 +139,8 @@ private:
 
   void readInstruction(const program::Instruction &instruction,
                        size_t statement) {
-    if (instruction.activate() >= 0 || instruction.unblock() >= 0 ||
-        instruction.advance_switch() ||
+    const bool acts = instruction.activate() >= 0 || instruction.unblock() >= 0;
+    if (((acts || instruction.advance_switch()) && !remoteCalls) ||
         instruction.on_control() != program::OnControl::Task)
       throw NotUnderstood{"instructions that act on tasks or switches"};
     FabricOp op;
@@ -121,19 +157,20 @@ private:
       op.in = fabric(instruction.a()) ? instruction.a() : instruction.b();
     if (fabric(instruction.dst()))
       op.out = instruction.dst();
-    if (!op.in && !op.out)
+    if (!op.in && !op.out && !acts)
       return;
     if (instruction.guard() >= 0)
       op.guards.push_back(instruction.guard());
-    if (op.in)
+    if (op.in && !remoteCalls)
       op.inColors = scalars.values(*op.in->color());
-    if (op.out)
+    if (op.out && !remoteCalls)
       op.outColors = scalars.values(*op.out->color());
     result.events.push_back({result.ops.size()});
     result.ops.push_back(std::move(op));
   }
 
   const AxisScalars &scalars;
+  const bool remoteCalls;
   LoopTurns turns;
   std::vector<int> guards;
 };
@@ -168,11 +205,11 @@ bool FabricOp::oneForOne() const {
   return in->depth() == out->depth() && !in->window_total();
 }
 
-FabricRoutine readRoutine(const program::Routine &routine,
-                          const AxisScalars &scalars) {
-  Reader reader(scalars);
-  reader.result.id = routine.id();
-  reader.read(*routine.body(), 0);
+FabricRoutine readRoutine(const StatementList &body, uint32_t id,
+                          const AxisScalars &scalars, bool remoteCalls) {
+  Reader reader(scalars, remoteCalls);
+  reader.result.id = id;
+  reader.read(body, 0);
   return std::move(reader.result);
 }
 
@@ -416,9 +453,15 @@ bool runsAt(const std::vector<int> &guards, const LoopTurns &turns,
   return std::all_of(
              guards.begin(), guards.end(),
              [&](int guard) { return scalars.value(guard, x, y) != 0; }) &&
-         std::all_of(turns.begin(), turns.end(), [&](const LoopTurn &loop) {
-           return loop.turn < scalars.value(*loop.count, x, y);
-         });
+         std::all_of(turns.begin(), turns.end(),
+                     [&](const LoopTurn &loop) {
+                       return loop.turn < scalars.value(*loop.count, x, y);
+                     }) &&
+         std::all_of(
+             turns.arms.begin(), turns.arms.end(), [&](const BranchArm &arm) {
+               return (scalars.value(*arm.condition, x, y, turns) != 0) ==
+                      arm.then;
+             });
 }
 
 int64_t wordsOf(const FabricOp &op, const program::Operand &operand,
@@ -447,6 +490,8 @@ int64_t wordsOf(const FabricOp &op, const program::Operand &operand,
 
 std::vector<const program::Affine *> sizesOf(const FabricOp &op,
                                              const program::Operand &operand) {
+  if (op.control)
+    return {};
   std::vector<const program::Affine *> result(
       op.instruction->extents()->begin(), op.instruction->extents()->end());
   if (operand.window_total())

@@ -25,30 +25,43 @@ struct LoopTurn {
   const program::Affine *count = nullptr;
   int64_t turn = 0;
 };
-using LoopTurns = std::vector<LoopTurn>;
+/// A branch around an instruction: whether it is taken where the condition is
+/// not zero, or is.
+struct BranchArm {
+  const program::Affine *condition = nullptr;
+  bool then = true;
+};
+/// By depth of the loop; and all branches.
+struct LoopTurns : std::vector<LoopTurn> {
+  std::vector<BranchArm> arms;
+};
 
-/// An instruction that touches the fabric, in one turn of each loop around it.
+/// An instruction or control wavelet that touches the fabric, or acts on tasks,
+/// in one turn of each loop around it.
 struct FabricOp {
   size_t statement = 0; ///< of its routine, in program order
   LoopTurns turns;
   const program::Instruction *instruction = nullptr;
+  const program::SendControl *control = nullptr; ///< instead
   const program::Operand *in = nullptr, *out = nullptr;
-  std::set<int64_t> inColors, outColors; ///< over all PEs
+  /// Over all PEs; not of programs launched by remote calls.
+  std::set<int64_t> inColors, outColors;
   std::vector<int> guards;
 
-  int thread() const { return instruction->thread(); }
+  int thread() const { return instruction ? instruction->thread() : -1; }
   bool main() const { return thread() < 0; }
   /// Sends a word for each that it receives.
   bool oneForOne() const;
 };
 
-/// What happens next in the main thread: an op begins or is issued, or an
-/// await of microthreads.
+/// What happens next in the main thread: an op begins or is issued, an await of
+/// microthreads, or a task is set.
 struct FabricEvent {
-  size_t op = 0;        ///< if `awaits` is 0
+  size_t op = 0;        ///< if there is nothing else
   unsigned awaits = 0;  ///< bit set of microthreads
-  LoopTurns turns = {}; ///< of an await
+  LoopTurns turns = {}; ///< of an await or task
   std::vector<int> guards = {};
+  const program::SetTask *set = nullptr;
 };
 
 /// The scalars of a class or stream, by column and by row. Each is evaluated
@@ -129,11 +142,16 @@ Span spanOf(const program::Rect &rect, AxisScalars::Axis axis);
 /// One routine of a class with its loops unrolled.
 struct FabricRoutine {
   uint32_t id = 0;
+  bool isTask = false; ///< then `id` is its index in the class
   std::vector<FabricOp> ops;
   std::vector<FabricEvent> events;
 };
-FabricRoutine readRoutine(const program::Routine &routine,
-                          const AxisScalars &scalars);
+using StatementList =
+    flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
+/// Of routine `id`, or of a task. Unless `remoteCalls`, what acts on tasks and
+/// switches is not understood.
+FabricRoutine readRoutine(const StatementList &body, uint32_t id,
+                          const AxisScalars &scalars, bool remoteCalls);
 /// All of a routine that a proof depends on. Routines of a class whose
 /// signatures are equal do the same to the fabric.
 std::vector<int64_t> signatureOf(const FabricRoutine &routine);

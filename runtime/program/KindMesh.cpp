@@ -15,9 +15,14 @@ bool hasLinks(const program::Program &program, Axis axis) {
   Port one = axis == Axis::X ? Port::East : Port::North;
   Port other = axis == Axis::X ? Port::West : Port::South;
   unsigned ports = 1u << unsigned(one) | 1u << unsigned(other);
-  for (const program::RouteRule *rule : *program.routes())
-    if (rule->transmit() & ports)
+  for (const program::RouteRule *rule : *program.routes()) {
+    unsigned all = rule->transmit();
+    if (rule->positions())
+      for (const program::SwitchPosition *position : *rule->positions())
+        all |= position->transmit();
+    if (all & ports)
       return true;
+  }
   return false;
 }
 

@@ -7,6 +7,7 @@
 #include <array>
 #include <deque>
 #include <optional>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -23,6 +24,8 @@ constexpr size_t none = ~size_t(0);
 /// How many words queues hold.
 struct Depths {
   int64_t router, in, out;
+  /// Control wavelets that start no task wait for room at ramps they pass.
+  bool strict;
 };
 
 /// No more than the machine's, whatever the queue ids.
@@ -35,7 +38,7 @@ Depths leastDepths(const program::Machine &machine) {
   };
   return {std::max<int64_t>(1, machine.router_buffer_words()),
           least(machine.input_queue_words()),
-          least(machine.output_queue_words())};
+          least(machine.output_queue_words()), true};
 }
 
 /// No fewer: with the words that are on links and ramps.
@@ -50,28 +53,128 @@ Depths mostDepths(const program::Machine &machine) {
   constexpr int64_t slack = 2;
   return {router + hop + slack,
           most(machine.input_queue_words()) + ramp + slack,
-          most(machine.output_queue_words()) + ramp + router + slack};
+          most(machine.output_queue_words()) + ramp + router + slack, false};
 }
 
 /// Words that wait at one place, counted.
 struct Queue {
   int64_t count = 0, room = 0;
+
+  int64_t free() const { return room - count; }
 };
 
-/// A color in the router of a PE.
+/// Some words; a control wavelet, which is one; or a mark behind the words of
+/// an instruction that advances its PE's switch, which takes no room.
+struct Token {
+  enum Kind { Words, Control, Advance } kind = Words;
+  int64_t count = 1;
+  std::vector<program::SwitchCommand> commands; ///< that are left
+};
+
+/// An input of a router.
+struct Input : Queue {
+  std::deque<Token> tokens;
+  size_t from = none; ///< the neighbour's route that fills it
+
+  void push(const Token &token) {
+    if (token.kind != Token::Advance)
+      count += token.count;
+    if (token.kind == Token::Words && !tokens.empty() &&
+        tokens.back().kind == Token::Words)
+      tokens.back().count += token.count;
+    else
+      tokens.push_back(token);
+  }
+  /// Some of the first token.
+  void pop(int64_t words) {
+    Token &token = tokens.front();
+    if (token.kind != Token::Advance)
+      count -= words;
+    if ((token.count -= words) == 0)
+      tokens.pop_front();
+  }
+};
+
+constexpr size_t ports = 5;
+
+/// A color in the router of a PE, with the position of its switch.
 struct Route {
   size_t cell = 0;
+  const program::RouteRule *rule = nullptr;
+  unsigned position = 0;
   Port receive = Port::Ramp;
-  Queue waiting;          ///< at the receive port
-  size_t from = none;     ///< the neighbour's route that fills it
-  std::vector<size_t> to; ///< neighbours' routes
-  bool toRamp = false;
+  unsigned transmit = 0;
+  std::array<Input, ports> in;
+  std::array<size_t, ports> next{none, none, none, none, none};
   Queue inbox;
+
+  Input &input() { return in[size_t(receive)]; }
+  const Input &input() const { return in[size_t(receive)]; }
+  bool transmits(Port port) const { return transmit >> unsigned(port) & 1; }
+
+  void go(unsigned to) {
+    position = to;
+    receive = rule->receive();
+    transmit = rule->transmit();
+    if (to == 0)
+      return;
+    const program::SwitchPosition &at = *rule->positions()->Get(to - 1);
+    if (at.receive() >= 0)
+      receive = Port(at.receive());
+    else
+      transmit = at.transmit();
+  }
+  /// Whether there was a position to go to.
+  bool advance() {
+    const unsigned last = rule->positions() ? rule->positions()->size() : 0;
+    if (last == 0 || (position == last && !rule->ring()))
+      return false;
+    go(position == last ? 0 : position + 1);
+    return true;
+  }
+  /// Does what the first command says, and takes off what the rule pops.
+  void act(Token &control) {
+    if (control.commands.empty())
+      return;
+    bool advanced = false;
+    switch (control.commands.front()) {
+    case program::SwitchCommand::Nop:
+      break;
+    case program::SwitchCommand::Advance:
+      advanced = advance();
+      break;
+    case program::SwitchCommand::Reset:
+      go(0);
+      break;
+    case program::SwitchCommand::Teardown:
+      throw NotUnderstood{"routes that are torn down"};
+    }
+    if (rule->pop() == program::PopMode::Always ||
+        (rule->pop() == program::PopMode::OnAdvance && advanced))
+      control.commands.erase(control.commands.begin());
+  }
+  /// Whether some position receives from the port.
+  bool mayReceive(Port port) const {
+    bool found = rule->receive() == port;
+    for (unsigned i = 0; rule->positions() && i < rule->positions()->size();
+         ++i)
+      found |= rule->positions()->Get(i)->receive() == int(port);
+    return found;
+  }
+  /// All ports that some position transmits to.
+  unsigned mayTransmit() const {
+    unsigned all = rule->transmit();
+    for (unsigned i = 0; rule->positions() && i < rule->positions()->size();
+         ++i)
+      all |= rule->positions()->Get(i)->transmit();
+    return all;
+  }
 };
 
 /// An instruction on its way.
 struct Progress {
   const FabricOp *op = nullptr;
+  const FabricRoutine *code = nullptr;
   size_t in = none, out = none; ///< routes
   int64_t steps = 0, done = 0;
   int64_t perWord = 1; ///< steps for which a word received serves
@@ -94,9 +197,28 @@ struct Progress {
   bool finished() const { return done == steps && !outside(); }
 };
 
+/// An op of the code that ran when it was issued.
+struct Issued {
+  const FabricRoutine *code = nullptr;
+  size_t op = 0;
+};
+
 struct Thread {
   std::optional<Progress> now;
-  std::deque<size_t> given; ///< ops; of microthreads
+  std::deque<Issued> given; ///< of microthreads
+  int64_t issues = 0;
+};
+
+/// A task of a PE. It starts when it is pending and not blocked.
+struct TaskState {
+  int64_t color = -1; ///< of a data task, which starts for each word
+  bool pending = false, blocked = false;
+  int activating = 0, unblocking = 0; ///< instructions that are going to
+  /// Microthreads whose instructions have acted on it, with their number.
+  std::vector<std::pair<int, int64_t>> causes;
+
+  /// How often it is going to start.
+  int starts() const { return pending + activating; }
 };
 
 constexpr size_t microthreads = 8;
@@ -105,9 +227,10 @@ constexpr size_t microthreads = 8;
 struct Cell {
   size_t peClass = none;
   int64_t x = 0, y = 0;
-  const FabricRoutine *routine = nullptr; ///< of the current launch
+  const FabricRoutine *routine = nullptr; ///< or task, that runs
   size_t next = 0;                        ///< event
-  unsigned awaited = 0, issued = 0;       ///< microthreads; since their await
+  std::vector<TaskState> tasks;
+  unsigned awaited = 0, issued = 0; ///< microthreads; since their await
   std::array<Thread, microthreads + 1> threads; ///< 0: the main one
   /// Microthreads that may still use a color: by direction and color.
   std::map<std::pair<bool, int64_t>, int> users;
@@ -128,6 +251,9 @@ public:
     auto found = routines.find({peClass, id});
     return found == routines.end() ? nullptr : &found->second;
   }
+  const FabricRoutine &task(size_t peClass, size_t index) const {
+    return tasks.at({peClass, uint32_t(index)});
+  }
   const program::Program &program;
   std::vector<AxisScalars> scalars;
   std::vector<std::set<int>> atoms;
@@ -136,8 +262,9 @@ private:
   void read(const program::PEClass &peClass, int64_t &steps) {
     const program::Machine &machine = *program.machine();
     std::string of = " (class '" + peClass.name()->str() + "')";
-    if (peClass.tasks() && peClass.tasks()->size() > 0)
-      throw NotUnderstood{"tasks, whose order may depend on time" + of};
+    for (unsigned i = 0; peClass.tasks() && i < peClass.tasks()->size(); ++i)
+      if (peClass.tasks()->Get(i)->kind() == program::TaskKind::Control)
+        throw NotUnderstood{"tasks that control wavelets start" + of};
     if (peClass.filters() && peClass.filters()->size() > 0)
       throw NotUnderstood{"filters, which may depend on data" + of};
     std::vector<program::Rect> rects;
@@ -146,16 +273,26 @@ private:
     scalars.emplace_back(peClass.scalars(), rects, machine.width(),
                          machine.height(), steps);
     atoms.emplace_back();
-    if (!peClass.routines())
-      return;
-    for (const program::Routine *routine : *peClass.routines())
+    auto unroll = [&](const StatementList &body, uint32_t id) {
       try {
-        FabricRoutine unrolled = readRoutine(*routine, scalars.back());
+        FabricRoutine unrolled = readRoutine(body, id, scalars.back(), true);
         collectAtoms(unrolled);
-        routines[{scalars.size() - 1, routine->id()}] = std::move(unrolled);
+        return unrolled;
       } catch (const NotUnderstood &problem) {
         throw NotUnderstood{problem.reason + of};
       }
+    };
+    const size_t index = scalars.size() - 1;
+    for (unsigned i = 0; peClass.routines() && i < peClass.routines()->size();
+         ++i) {
+      const program::Routine &routine = *peClass.routines()->Get(i);
+      routines[{index, routine.id()}] = unroll(*routine.body(), routine.id());
+    }
+    for (unsigned i = 0; peClass.tasks() && i < peClass.tasks()->size(); ++i) {
+      FabricRoutine &task = tasks[{index, i}];
+      task = unroll(*peClass.tasks()->Get(i)->body(), i);
+      task.isTask = true;
+    }
   }
 
   void collectAtoms(const FabricRoutine &routine) {
@@ -164,6 +301,8 @@ private:
         scalars.back().atoms(guard, atoms.back());
       for (const LoopTurn &loop : turns)
         scalars.back().atoms(*loop.count, atoms.back());
+      for (const BranchArm &arm : turns.arms)
+        scalars.back().atoms(*arm.condition, atoms.back());
     };
     for (const FabricEvent &event : routine.events)
       collect(event.guards, event.turns);
@@ -177,10 +316,12 @@ private:
           if (operand->window_offset())
             scalars.back().atoms(*operand->window_offset(), atoms.back());
         }
+      if (op.control)
+        scalars.back().atoms(*op.control->color(), atoms.back());
     }
   }
 
-  std::map<std::pair<size_t, uint32_t>, FabricRoutine> routines;
+  std::map<std::pair<size_t, uint32_t>, FabricRoutine> routines, tasks;
 };
 
 class TokenRun {
@@ -205,18 +346,26 @@ private:
   }
   void buildCells();
   void buildRoutes();
-  void connect(size_t route, unsigned transmit);
+  void connect(size_t route);
   size_t routeOf(Cell &cell, int64_t color);
 
   void wakeRoute(size_t route);
   void wakeCell(size_t cell);
   void settle();
   void pump(size_t route);
+  bool passFirst(size_t route);
   void work(size_t cell);
   bool runMain(Cell &cell);
   void useColors(Cell &cell, const FabricOp &op);
   void useColor(Cell &cell, const FabricOp &op, bool out, int64_t color);
-  Progress begin(Cell &cell, const FabricOp &op);
+  Progress begin(Cell &cell, const FabricRoutine &code, size_t op);
+  bool startTask(Cell &cell);
+  void setTask(Cell &cell, const program::SetTask &set);
+  void issue(Cell &cell, const FabricOp &op);
+  void complete(Cell &cell, size_t thread);
+  bool mayStart(const Cell &cell, const TaskState &task) const;
+  void requireNoUnblock(const Cell &cell, size_t task) const;
+  std::string nameOf(const Cell &cell, size_t task) const;
   bool advance(Progress &progress);
   bool step(Progress &progress);
   void spend(int64_t moves);
@@ -260,57 +409,64 @@ void TokenRun::buildCells() {
         for (const program::Rect *rect : *program.classes()->Get(c)->rects())
           if (contains(*rect, x, y))
             cell.peClass = c;
+      if (cell.peClass == none)
+        continue;
+      const auto *tasks =
+          program.classes()->Get(unsigned(cell.peClass))->tasks();
+      for (unsigned i = 0; tasks && i < tasks->size(); ++i) {
+        TaskState &task = cell.tasks.emplace_back();
+        task.blocked = tasks->Get(i)->blocked();
+        if (tasks->Get(i)->kind() == program::TaskKind::Data)
+          task.color = tasks->Get(i)->id();
+      }
     }
   cellDue.assign(cells.size(), false);
 }
 
 void TokenRun::buildRoutes() {
-  std::vector<unsigned> transmit;
   for (const program::RouteRule *rule : *program.routes()) {
     const program::Rect &rect = *rule->rect();
     for (size_t i = 0; i < cells.size(); ++i) {
       if (!contains(rect, cells[i].x, cells[i].y))
         continue;
-      if (rule->positions() && rule->positions()->size() > 0)
-        throw NotUnderstood{"switches"};
       Route route;
       route.cell = i;
-      route.receive = rule->receive();
-      route.waiting.room =
-          rule->receive() == Port::Ramp ? depths.out : depths.router;
-      route.toRamp = rule->transmit() >> unsigned(Port::Ramp) & 1;
+      route.rule = rule;
+      route.go(rule->initial());
+      for (Input &input : route.in)
+        input.room = depths.router;
+      route.in[size_t(Port::Ramp)].room = depths.out;
       route.inbox.room = depths.in;
       cells[i].routes[rule->color()] = routes.size();
-      routes.push_back(route);
+      routes.push_back(std::move(route));
       colors.push_back(rule->color());
-      transmit.push_back(rule->transmit());
     }
     steps += int64_t(cells.size());
   }
   for (size_t i = 0; i < routes.size(); ++i)
-    connect(i, transmit[i]);
+    connect(i);
   routeDue.assign(routes.size(), false);
 }
 
-void TokenRun::connect(size_t index, unsigned transmit) {
+/// A word that has nowhere to go ends the run with another error.
+void TokenRun::connect(size_t index) {
   const Cell &cell = cells[routes[index].cell];
   const program::Machine &machine = *program.machine();
+  const unsigned transmit = routes[index].mayTransmit();
   for (Port port : {Port::North, Port::South, Port::East, Port::West}) {
     if (!(transmit >> unsigned(port) & 1))
       continue;
     int64_t x = cell.x + (port == Port::East) - (port == Port::West);
     int64_t y = cell.y + (port == Port::South) - (port == Port::North);
-    // A word that has nowhere to go ends the run with another error.
-    routes[index].to.push_back(none);
     if (x < 0 || y < 0 || x >= machine.width() || y >= machine.height())
       continue;
     const Cell &neighbour = cells[cellAt(x, y)];
     auto next = neighbour.routes.find(colors[index]);
     if (next == neighbour.routes.end() ||
-        routes[next->second].receive != opposite(port))
+        !routes[next->second].mayReceive(opposite(port)))
       continue;
-    routes[index].to.back() = next->second;
-    routes[next->second].from = index;
+    routes[index].next[size_t(port)] = next->second;
+    routes[next->second].in[size_t(opposite(port))].from = index;
   }
 }
 
@@ -360,47 +516,84 @@ void TokenRun::settle() {
   }
 }
 
-/// Passes on as many words as all that follow have room for.
 void TokenRun::pump(size_t index) {
-  Route &route = routes[index];
-  int64_t count = route.waiting.count;
-  auto limit = [&](const Queue &queue) {
-    count = std::min(count, queue.room - queue.count);
-  };
-  if (route.toRamp)
-    limit(route.inbox);
-  for (size_t next : route.to) {
-    if (next == none && count > 0)
-      throw NotUnderstood{"words of color " + std::to_string(colors[index]) +
-                          " that leave the mesh or meet no route"};
-    if (next != none)
-      limit(routes[next].waiting);
-  }
-  if (count == 0)
-    return;
-  spend(1);
-  route.waiting.count -= count;
-  if (route.from != none)
-    wakeRoute(route.from);
-  else
-    wakeCell(route.cell);
-  if (route.toRamp) {
-    if (cells[route.cell].peClass == none)
-      throw NotUnderstood{"words delivered to PEs without code"};
-    route.inbox.count += count;
-    wakeCell(route.cell);
-  }
-  for (size_t next : route.to) {
-    routes[next].waiting.count += count;
-    wakeRoute(next);
+  while (passFirst(index)) {
   }
 }
 
-Progress TokenRun::begin(Cell &cell, const FabricOp &op) {
+/// Passes on as many of the first words as all that follow have room for, or a
+/// control wavelet; false: nothing can go on.
+bool TokenRun::passFirst(size_t index) {
+  Route &route = routes[index];
+  Input &input = route.input();
+  if (input.tokens.empty())
+    return false;
+  Token passed = input.tokens.front();
+  if (passed.kind == Token::Advance) {
+    input.pop(1);
+    route.advance();
+    return true;
+  }
+  auto limit = [&](const Queue &queue) {
+    passed.count = std::min(passed.count, queue.free());
+  };
+  const bool words = passed.kind == Token::Words;
+  if (route.transmits(Port::Ramp) && (words || depths.strict))
+    limit(route.inbox);
+  for (Port port : {Port::North, Port::South, Port::East, Port::West}) {
+    if (!route.transmits(port))
+      continue;
+    const size_t next = route.next[size_t(port)];
+    if (next == none)
+      throw NotUnderstood{"words of color " + std::to_string(colors[index]) +
+                          " that leave the mesh or meet no route"};
+    limit(routes[next].in[size_t(opposite(port))]);
+  }
+  if (passed.count == 0)
+    return false;
+  spend(1);
+  input.pop(passed.count);
+  if (route.receive == Port::Ramp)
+    wakeCell(route.cell);
+  else
+    wakeRoute(input.from);
+  if (route.transmits(Port::Ramp) && words) {
+    if (cells[route.cell].peClass == none)
+      throw NotUnderstood{"words delivered to PEs without code"};
+    route.inbox.count += passed.count;
+    wakeCell(route.cell);
+  }
+  // It goes where the switch stands, then the switch acts.
+  const unsigned ways = route.transmit;
+  if (!words)
+    route.act(passed);
+  for (Port port : {Port::North, Port::South, Port::East, Port::West}) {
+    if (!(ways >> unsigned(port) & 1))
+      continue;
+    const size_t next = route.next[size_t(port)];
+    routes[next].in[size_t(opposite(port))].push(passed);
+    wakeRoute(next);
+  }
+  return true;
+}
+
+Progress TokenRun::begin(Cell &cell, const FabricRoutine &its, size_t index) {
   const AxisScalars &scalars = code.scalars[cell.peClass];
-  const auto &extents = *op.instruction->extents();
+  const FabricOp &op = its.ops[index];
   Progress result;
   result.op = &op;
+  result.code = &its;
+  if (op.control) {
+    if (op.control->task() >= 0)
+      throw NotUnderstood{"control wavelets that start tasks"};
+    result.steps = 1;
+    result.out =
+        routeOf(cell, scalars.value(*op.control->color(), cell.x, cell.y));
+    return result;
+  }
+  if (!op.in && !op.out)
+    return result; // of memory alone
+  const auto &extents = *op.instruction->extents();
   auto extent = [&](unsigned i) {
     return std::max<int64_t>(
         0, scalars.value(*extents[i], cell.x, cell.y, op.turns));
@@ -456,12 +649,20 @@ bool TokenRun::step(Progress &progress) {
     return false;
   if (progress.sendsWord()) {
     Route &to = routes[progress.out];
-    if (to.receive != Port::Ramp)
+    if (!to.mayReceive(Port::Ramp))
       throw NotUnderstood{"words sent where the router hears no ramp"};
-    if (to.waiting.count == to.waiting.room)
+    Input &outbox = to.in[size_t(Port::Ramp)];
+    if (outbox.free() == 0)
       return false;
-    if (to.waiting.count++ == 0)
-      wakeRoute(progress.out);
+    Token token;
+    if (const program::SendControl *control = progress.op->control) {
+      token.kind = Token::Control;
+      if (control->commands())
+        for (auto command : *control->commands())
+          token.commands.push_back(program::SwitchCommand(command));
+    }
+    outbox.push(token);
+    wakeRoute(progress.out);
   }
   if (progress.needsWord())
     take();
@@ -494,6 +695,9 @@ void TokenRun::useColors(Cell &cell, const FabricOp &op) {
     useColor(cell, op, false, scalars.value(*op.in->color(), cell.x, cell.y));
   if (op.out)
     useColor(cell, op, true, scalars.value(*op.out->color(), cell.x, cell.y));
+  if (op.control)
+    useColor(cell, op, true,
+             scalars.value(*op.control->color(), cell.x, cell.y));
 }
 
 /// The next statement of the main thread; false: it waits or has ended.
@@ -510,9 +714,10 @@ bool TokenRun::runMain(Cell &cell) {
   });
   cell.issued &= ~cell.awaited;
   cell.awaited = 0;
-  if (cell.threads[0].now || !cell.routine ||
-      cell.next == cell.routine->events.size())
+  if (cell.threads[0].now || !cell.routine)
     return false;
+  if (cell.next == cell.routine->events.size())
+    return startTask(cell);
   const FabricEvent &event = cell.routine->events[cell.next++];
   const AxisScalars &scalars = code.scalars[cell.peClass];
   spend(1);
@@ -521,18 +726,160 @@ bool TokenRun::runMain(Cell &cell) {
       cell.awaited = event.awaits;
     return true;
   }
+  if (event.set) {
+    if (runsAt(event.guards, event.turns, scalars, cell.x, cell.y))
+      setTask(cell, *event.set);
+    return true;
+  }
   const FabricOp &op = cell.routine->ops[event.op];
   if (!runsAt(op.guards, op.turns, scalars, cell.x, cell.y))
     return true;
   useColors(cell, op);
   if (op.main()) {
-    cell.threads[0].now = begin(cell, op);
+    cell.threads[0].now = begin(cell, *cell.routine, event.op);
     return true;
   }
+  issue(cell, op);
+  Thread &thread = cell.threads[size_t(op.thread()) + 1];
+  thread.given.push_back({cell.routine, event.op});
+  ++thread.issues;
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Tasks
+//===----------------------------------------------------------------------===//
+
+std::string TokenRun::nameOf(const Cell &cell, size_t task) const {
+  const program::PEClass &peClass =
+      *program.classes()->Get(unsigned(cell.peClass));
+  return "task '" + peClass.tasks()->Get(unsigned(task))->name()->str() +
+         "' (class '" + peClass.name()->str() + "')";
+}
+
+/// Words may come at any time for a data task, unless it stays blocked.
+bool TokenRun::mayStart(const Cell &cell, const TaskState &task) const {
+  if (task.color < 0)
+    return task.starts() > 0;
+  return cell.routes.count(task.color) &&
+         (!task.blocked || task.unblocking > 0);
+}
+
+/// The main thread has ended. If only one task is or is going to be pending,
+/// that is the next, whatever goes first.
+bool TokenRun::startTask(Cell &cell) {
+  size_t only = none;
+  for (size_t i = 0; i < cell.tasks.size(); ++i) {
+    if (!mayStart(cell, cell.tasks[i]))
+      continue;
+    if (only != none)
+      throw NotUnderstood{nameOf(cell, only) + " and " + nameOf(cell, i) +
+                          ", whose order may depend on time"};
+    only = i;
+  }
+  if (only == none || cell.tasks[only].blocked)
+    return false;
+  TaskState &task = cell.tasks[only];
+  if (task.color >= 0) {
+    const size_t route = routeOf(cell, task.color);
+    if (cell.users.count({false, task.color}))
+      throw NotUnderstood{nameOf(cell, only) +
+                          ", whose words a microthread may take"};
+    if (routes[route].inbox.count == 0)
+      return false;
+    --routes[route].inbox.count;
+    wakeRoute(route);
+  } else if (!std::exchange(task.pending, false)) {
+    return false;
+  }
+  // What has acted on it is done, and so are the colors it used.
+  for (auto [thread, issue] : task.causes)
+    if (cell.threads[size_t(thread) + 1].issues == issue) {
+      std::erase_if(cell.users,
+                    [&](const auto &user) { return user.second == thread; });
+      cell.issued &= ~(1u << thread);
+    }
+  task.causes.clear();
+  cell.routine = &code.task(cell.peClass, only);
+  cell.next = 0;
+  spend(1);
+  return true;
+}
+
+void TokenRun::requireNoUnblock(const Cell &cell, size_t task) const {
+  if (cell.tasks[task].unblocking > 0)
+    throw NotUnderstood{nameOf(cell, task) +
+                        ", which is blocked or unblocked while an "
+                        "instruction may unblock it"};
+}
+
+void TokenRun::setTask(Cell &cell, const program::SetTask &set) {
+  TaskState &task = cell.tasks[set.task()];
+  switch (set.action()) {
+  case program::TaskAction::Activate:
+    if (task.starts() > 0)
+      throw NotUnderstood{nameOf(cell, set.task()) + ", activated twice"};
+    task.pending = true;
+    return;
+  case program::TaskAction::Block:
+    requireNoUnblock(cell, set.task());
+    task.blocked = true;
+    return;
+  case program::TaskAction::Unblock:
+    requireNoUnblock(cell, set.task());
+    task.blocked = false;
+    return;
+  }
+}
+
+/// A microthread is given work.
+void TokenRun::issue(Cell &cell, const FabricOp &op) {
   busy |= cell.issued >> op.thread() & 1;
   cell.issued |= 1u << op.thread();
-  cell.threads[size_t(op.thread()) + 1].given.push_back(event.op);
-  return true;
+  if (const int task = op.instruction->activate(); task >= 0) {
+    if (cell.tasks[size_t(task)].starts() > 0)
+      throw NotUnderstood{nameOf(cell, size_t(task)) + ", activated twice"};
+    ++cell.tasks[size_t(task)].activating;
+  }
+  if (const int task = op.instruction->unblock(); task >= 0) {
+    requireNoUnblock(cell, size_t(task));
+    ++cell.tasks[size_t(task)].unblocking;
+  }
+}
+
+/// The instruction of a thread has ended.
+void TokenRun::complete(Cell &cell, size_t thread) {
+  const Progress &progress = *cell.threads[thread].now;
+  if (const program::Instruction *instruction = progress.op->instruction) {
+    if (instruction->advance_switch() && progress.out != none) {
+      // Behind words of its own the switch still stands as they found it.
+      if (progress.steps == 0)
+        throw NotUnderstood{"a switch that an instruction without words "
+                            "advances"};
+      Token mark;
+      mark.kind = Token::Advance;
+      routes[progress.out].in[size_t(Port::Ramp)].push(mark);
+      wakeRoute(progress.out);
+    }
+    // Given to it so far, less what still waits.
+    const Thread &its = cell.threads[thread];
+    const std::pair<int, int64_t> cause{int(thread) - 1,
+                                        its.issues - int64_t(its.given.size())};
+    if (const int index = instruction->activate(); index >= 0) {
+      TaskState &task = cell.tasks[size_t(index)];
+      --task.activating;
+      task.pending = true;
+      task.causes.push_back(cause);
+    }
+    if (const int index = instruction->unblock(); index >= 0) {
+      TaskState &task = cell.tasks[size_t(index)];
+      --task.unblocking;
+      // If it was not blocked it may start before this.
+      if (std::exchange(task.blocked, false))
+        task.causes.push_back(cause);
+    }
+  }
+  cell.threads[thread].now.reset();
 }
 
 void TokenRun::work(size_t index) {
@@ -541,13 +888,15 @@ void TokenRun::work(size_t index) {
     progress = false;
     while (runMain(cell))
       progress = true;
-    for (Thread &thread : cell.threads) {
+    for (size_t i = 0; i < cell.threads.size(); ++i) {
+      Thread &thread = cell.threads[i];
       if (!thread.now && !thread.given.empty()) {
-        thread.now = begin(cell, cell.routine->ops[thread.given.front()]);
+        const Issued &first = thread.given.front();
+        thread.now = begin(cell, *first.code, first.op);
         thread.given.pop_front();
       }
       if (thread.now && advance(*thread.now)) {
-        thread.now.reset();
+        complete(cell, i);
         progress = true;
       }
     }
@@ -561,7 +910,10 @@ std::string TokenRun::run() {
       Cell &cell = cells[i];
       if (cell.peClass == none)
         continue;
-      cell.routine = code.routine(cell.peClass, id);
+      // Tasks may run in PEs that are not called.
+      static const FabricRoutine nothing;
+      const FabricRoutine *called = code.routine(cell.peClass, id);
+      cell.routine = called ? called : &nothing;
       cell.next = 0;
       cell.users.clear();
       cell.issued = 0;
@@ -571,7 +923,9 @@ std::string TokenRun::run() {
     if (std::string stuck = describeStuck(); !stuck.empty())
       return "launch " + std::to_string(l) + ": " + stuck;
     for (size_t i = 0; i < routes.size(); ++i)
-      if (routes[i].waiting.count > 0 || routes[i].inbox.count > 0)
+      if (routes[i].inbox.count > 0 ||
+          std::any_of(routes[i].in.begin(), routes[i].in.end(),
+                      [](const Input &input) { return input.count > 0; }))
         throw NotUnderstood{"words of color " + std::to_string(colors[i]) +
                             " that launch " + std::to_string(l) +
                             " leaves unread"};
@@ -597,7 +951,9 @@ std::string TokenRun::describeWait(const Cell &cell,
   std::string text = "statement " + std::to_string(progress.op->statement);
   if (!progress.op->main())
     text += " on microthread " + std::to_string(progress.op->thread());
-  text += " of routine " + std::to_string(cell.routine->id);
+  const FabricRoutine &its = *progress.code;
+  text += its.isTask ? " of " + nameOf(cell, its.id)
+                     : " of routine " + std::to_string(its.id);
   if (sends)
     return text + " waits to send on color " +
            std::to_string(colors[progress.out]);
@@ -611,20 +967,24 @@ size_t TokenRun::waitsFor(const Progress &progress) const {
                !(progress.needsWord() && routes[progress.in].inbox.count == 0);
   if (!sends) {
     size_t at = progress.in;
-    while (routes[at].from != none)
-      at = routes[at].from;
-    return routes[at].receive == Port::Ramp ? routes[at].cell : none;
+    while (at != none && routes[at].receive != Port::Ramp)
+      at = routes[at].input().from;
+    return at == none ? none : routes[at].cell;
   }
   for (size_t at = progress.out;;) {
     const Route &route = routes[at];
-    if (route.toRamp && route.inbox.count == route.inbox.room)
+    if (route.transmits(Port::Ramp) && route.inbox.free() == 0)
       return route.cell;
-    auto full = std::find_if(route.to.begin(), route.to.end(), [&](size_t i) {
-      return i != none && routes[i].waiting.count == routes[i].waiting.room;
-    });
-    if (full == route.to.end())
+    size_t full = none;
+    for (Port port : {Port::North, Port::South, Port::East, Port::West})
+      if (const size_t next = route.next[size_t(port)];
+          full == none && route.transmits(port) && next != none &&
+          routes[next].receive == opposite(port) &&
+          routes[next].input().free() == 0)
+        full = next;
+    if (full == none)
       return none;
-    at = *full;
+    at = full;
   }
 }
 

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Holds the proof about deadlock against the stepping engine on programs drawn
+// by lot, sound and broken, with switches and tasks: none that is proved free
+// may hang, and one that is said to deadlock must not end well.
+#include "runtime/program/Checker.h"
+#include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/Errors.h"
+#include "runtime/wavelet/WaveletEngine.h"
+#include "test/runtime/differential/RandomProgram.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+namespace wsec::runtime::test {
+namespace {
+
+std::optional<ErrorClass> outcome(RandomProgram &random) {
+  TensorHost host = random.host();
+  try {
+    WaveletEngine(random.finish()).run(host);
+  } catch (const Error &error) {
+    return error.errorClass();
+  }
+  return std::nullopt;
+}
+
+TEST(ProofOracle, VerdictsHoldOnRandomPrograms) {
+  std::map<program::Verdict, int> verdicts;
+  int switched = 0, tasked = 0;
+  for (uint64_t seed = 0; seed < 6000; ++seed) {
+    Choices choices(seed);
+    // Half of them sound, the others broken in turns.
+    const Break broken =
+        seed % 2 ? Break(1 + seed / 2 % (breaks - 1)) : Break::Nothing;
+    RandomProgram random = randomProgram(choices, broken);
+    const program::Program &finished = random.finish();
+    try {
+      checkProgram(finished);
+    } catch (const Error &) {
+      continue;
+    }
+    const DeadlockProof proof = proveDeadlockFree(finished);
+    ++verdicts[proof.verdict];
+    if (proof.verdict == program::Verdict::Undecided)
+      continue;
+    const auto &routes = random.source.routes;
+    switched += std::any_of(routes.begin(), routes.end(), [](const auto &rule) {
+      return !rule->positions.empty();
+    });
+    const auto &classes = random.source.classes;
+    tasked +=
+        std::any_of(classes.begin(), classes.end(), [](const auto &peClass) {
+          return !peClass->tasks.empty();
+        });
+    const std::optional<ErrorClass> error = outcome(random);
+    if (proof.verdict == program::Verdict::Free)
+      EXPECT_NE(error, ErrorClass::Deadlock) << "seed " << seed;
+    else
+      EXPECT_NE(error, std::nullopt) << "seed " << seed << ": " << proof.reason;
+  }
+  EXPECT_GT(verdicts[program::Verdict::Free], 1200);
+  EXPECT_GT(verdicts[program::Verdict::Deadlock], 20);
+  EXPECT_GT(switched, 100);
+  EXPECT_GT(tasked, 400);
+}
+
+} // namespace
+} // namespace wsec::runtime::test
