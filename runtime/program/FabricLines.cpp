@@ -32,6 +32,7 @@ struct Cell {
   unsigned transmit = 0;
   uint32_t sends = 0, receives = 0; ///< numbers of lists of uses
   bool fed = false;
+  bool head = false; ///< of its column, where that matters
 
   bool transmits(Port port) const { return transmit >> unsigned(port) & 1; }
 };
@@ -96,6 +97,7 @@ private:
   bool isExit(const program::RouteRule &rule) const;
   AxisKinds classify(Axis which) const;
   void makeCells();
+  void splitRuns(int64_t across);
   void followLine(int64_t across);
   void fillCells(int64_t across);
   void setRoutes(int64_t across);
@@ -145,7 +147,10 @@ private:
   /// Lines in which an op may use the color: all of `merged`.
   std::vector<bool> lines;
   std::set<const OperandReach *> merged;
+  std::vector<Cell> runs;  ///< in all lines
   std::vector<Cell> cells; ///< of the line that is followed
+  bool onlyHeads = false;
+  std::map<int64_t, std::set<int64_t>> headsOf; ///< rows; if only they matter
   std::vector<size_t> hear;
   std::map<Uses, uint32_t> numbers;
   std::vector<const Uses *> usesOf; ///< by number
@@ -459,28 +464,79 @@ void ColorLines::follow() {
     }
 }
 
-/// Runs of equal PEs.
+/// Runs of equal PEs, of all lines.
 void ColorLines::makeCells() {
   for (int row : pinned) {
     std::vector<int64_t> &ys = heads.emplace_back();
     for (int64_t x = 0; x < lengthOf(Axis::X); ++x)
       ys.push_back(scalars.along(row, Axis::X, x));
   }
+  auto isPinned = [&](size_t i) {
+    const std::vector<int> &guards = routine.ops[i].guards;
+    return std::any_of(guards.begin(), guards.end(), [&](int guard) {
+      return scalars.pinnedRow(guard) >= 0;
+    });
+  };
+  // Where every op runs in one row of a column, other PEs only pass words on.
+  onlyHeads = axis == Axis::X &&
+              std::all_of(senders.begin(), senders.end(), isPinned) &&
+              std::all_of(receivers.begin(), receivers.end(), isPinned);
+  const AxisKinds &kinds = onlyHeads ? routes.kindOfX : lineKinds;
   for (int64_t i = 0; i < lengthOf(axis); ++i)
-    if (i > 0 && lineKinds.of[size_t(i)] == lineKinds.of[size_t(i - 1)])
-      ++cells.back().length;
+    if (i > 0 && kinds.of[size_t(i)] == kinds.of[size_t(i - 1)])
+      ++runs.back().length;
     else
-      cells.emplace_back().position = i;
+      runs.emplace_back().position = i;
+  for (const std::vector<int64_t> &row : heads)
+    for (size_t x = 0; onlyHeads && x < row.size(); ++x)
+      headsOf[row[x]].insert(int64_t(x));
+}
+
+/// Those of one line: where only heads matter, these are split off.
+void ColorLines::splitRuns(int64_t across) {
+  cells.clear();
+  auto add = [&](int64_t begin, int64_t end) {
+    if (begin == end)
+      return;
+    Cell &cell = cells.emplace_back();
+    cell.position = begin;
+    cell.length = end - begin;
+  };
+  const std::set<int64_t> &here = headsOf[across];
+  for (const Cell &run : runs) {
+    int64_t from = run.position;
+    const int64_t end = run.position + run.length;
+    for (auto head = here.lower_bound(from); head != here.end() && *head < end;
+         ++head) {
+      add(from, *head);
+      from = *head + 1;
+      if (!cells.empty() && cells.back().head && *head > run.position &&
+          cells.back().position + cells.back().length == *head &&
+          lineKinds.of[size_t(*head)] == lineKinds.of[size_t(*head - 1)]) {
+        ++cells.back().length;
+        continue;
+      }
+      add(*head, from);
+      cells.back().head = true;
+    }
+    add(from, end);
+  }
 }
 
 void ColorLines::fillCells(int64_t across) {
+  if (onlyHeads)
+    splitRuns(across);
+  else
+    cells = runs;
+  const uint32_t kindAcross = useAcross->of[size_t(across)];
   for (Cell &cell : cells) {
-    cell = {cell.position, cell.length};
+    if (onlyHeads && !cell.head)
+      continue;
     size_t x = size_t(xOf(cell.position, across));
     uint64_t key = 0;
     for (const std::vector<int64_t> &row : heads)
       key = key << 1 | (row[x] == yOf(cell.position, across));
-    key = key << 32 | useAcross->of[size_t(across)];
+    key = key << 32 | kindAcross;
     cell.sends = usesAt(true, key, cell.position, across);
     cell.receives = usesAt(false, key, cell.position, across);
   }

@@ -134,7 +134,7 @@ struct Span {
 
   bool has(int64_t position) const {
     return position >= begin && position < end &&
-           (position - begin) % step == 0;
+           (step == 1 || (position - begin) % step == 0);
   }
 };
 Span spanOf(const program::Rect &rect, AxisScalars::Axis axis);
