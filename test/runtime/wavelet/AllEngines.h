@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Included before the tests of the emulator, this makes them run every program
+// on strips, streams and wavelet and hold the first two to the last: what
+// `Emulator` names in them then gives the results of strips.
+#ifndef TEST_RUNTIME_WAVELET_ALLENGINES_H
+#define TEST_RUNTIME_WAVELET_ALLENGINES_H
+
+#include "runtime/emulator/Emulator.h"
+#include "runtime/tasks/TaskEmulator.h"
+#include "runtime/wavelet/WaveletEngine.h"
+#include "test/runtime/ProgramBuilder.h"
+#include "test/runtime/observe/CountersAgree.h"
+
+#include <algorithm>
+#include <array>
+#include <gtest/gtest.h>
+
+namespace wsec::runtime {
+
+class AllEngines {
+public:
+  explicit AllEngines(const program::Program &program,
+                      EmulatorOptions options = {})
+      : program(program), strips(program, options), streams(program, options),
+        wavelet(program, options) {}
+
+  RunResult run(test::VectorHost &host) {
+    const test::VectorHost before = host;
+    const RunResult stepped = wavelet.run(host);
+    auto hold = [&](auto &engine, const char *name) {
+      test::VectorHost its = before;
+      RunResult result = engine.run(its);
+      EXPECT_EQ(host.outputs, its.outputs) << name;
+      EXPECT_EQ(stepped.vectorInstructions, result.vectorInstructions) << name;
+      EXPECT_EQ(stepped.operations, result.operations) << name;
+      EXPECT_EQ(stepped.hostWordsIn, result.hostWordsIn) << name;
+      EXPECT_EQ(stepped.hostWordsOut, result.hostWordsOut) << name;
+      std::printf("cycles: wavelet %.1f, %s %.1f (%+.1f %%)\n", stepped.cycles,
+                  name, result.cycles,
+                  100 * (result.cycles / stepped.cycles - 1));
+      return result;
+    };
+    const RunResult moved = hold(streams, "streams");
+    EXPECT_NEAR(moved.cycles, stepped.cycles,
+                std::max(5.0, 0.05 * stepped.cycles));
+    const RunResult result = hold(strips, "strips");
+    checkCounters(before, host.outputs,
+                  {result.cycles, moved.cycles, stepped.cycles});
+    return result;
+  }
+
+private:
+  /// Once more, with somebody who looks on: that changes nothing, and all
+  /// engines tell the same.
+  template <class Outputs>
+  void checkCounters(const test::VectorHost &before, const Outputs &outputs,
+                     const std::array<double, 3> &cycles) {
+    Counters onStrips(program), onStreams(program), onWavelet(program);
+    EmulatorOptions options;
+    auto count = [&](auto &&engine, Counters &counters, double expected) {
+      test::VectorHost host = before;
+      RunResult result = engine.run(host);
+      EXPECT_EQ(host.outputs, outputs);
+      EXPECT_EQ(result.cycles, expected);
+      test::expectBalanced(counters, result);
+    };
+    options.observer = &onStrips;
+    count(wsec::runtime::Emulator(program, options), onStrips, cycles[0]);
+    options.observer = &onStreams;
+    count(TaskEmulator(program, options), onStreams, cycles[1]);
+    options.observer = &onWavelet;
+    count(WaveletEngine(program, options), onWavelet, cycles[2]);
+    test::expectAgreement(onStrips, onWavelet);
+    test::expectAgreement(onStreams, onWavelet);
+  }
+
+  const program::Program &program;
+  Emulator strips;
+  TaskEmulator streams;
+  WaveletEngine wavelet;
+};
+
+} // namespace wsec::runtime
+
+#define Emulator AllEngines
+
+#endif // TEST_RUNTIME_WAVELET_ALLENGINES_H
