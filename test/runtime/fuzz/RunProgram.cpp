@@ -168,8 +168,11 @@ std::string wsec::test::runProgram(Bytes file, const std::string &folder,
     options.channelWords = 1 << 12;
     options.channelBytes = 1 << 24;
     options.workLimit = 1 << 20;
-    session.run(options, nullptr,
-                engine == RunEngine::Burst ? Engine::Burst : Engine::Wavelet);
+    const bool burst = engine == RunEngine::Burst;
+    session.run(options, nullptr, burst ? Engine::Streams : Engine::Wavelet);
+    // Strips is what burst means for larger programs than these.
+    if (burst && loaded->program().command_color() != noCommandColor)
+      session.run(options, nullptr, Engine::Strips);
     for (const std::string &name : session.outputs())
       session.output(name);
     return "ran";
