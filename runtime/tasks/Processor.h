@@ -66,7 +66,8 @@ public:
   void step(Wafer &wafer);
 
   Memory memory;
-  /// When it last did anything.
+  /// When it last did anything, and when its last result is in memory.
+  Time actedAt() const { return acted; }
   Time restedAt() const { return rest; }
   /// Adds what it waits for, and its blocked tasks.
   void addTo(WaitGraph &graph, const Wafer &wafer) const;
@@ -211,7 +212,7 @@ private:
   int pe = 0;
   size_t launch = 0, commandsLeft = 0;
   Time time = 0; ///< of the main thread
-  Time rest = 0;
+  Time acted = 0, rest = 0;
   Time results = 0;    ///< when the last of them is in memory
   Cycle wakes = never; ///< entered in the agenda
   Cycle stepped = -1;

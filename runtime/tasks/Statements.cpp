@@ -71,6 +71,7 @@ void Processor::leaveBody(Wafer &wafer) {
     return;
   const Time end = std::max(time, results);
   wafer.noteActive(launch, end);
+  acted = std::max(acted, time);
   rest = std::max(rest, end);
   if (Observer *observer = wafer.options.observer)
     observer->leave(observed(), launch, time);

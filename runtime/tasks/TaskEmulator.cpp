@@ -100,9 +100,12 @@ private:
     settle();
     checkAtRest(l + 1 == program.launches()->size());
     Cycle end = std::max(wafer.agenda.now(), wafer.network.latest());
-    for (const Processor &processor : processors)
-      end = std::max(end, Cycle(std::ceil(processor.restedAt())));
-    return end + 1;
+    Time rested = 0;
+    for (const Processor &processor : processors) {
+      end = std::max(end, Cycle(std::ceil(processor.actedAt())));
+      rested = std::max(rested, processor.restedAt());
+    }
+    return std::max(end + 1, Cycle(std::ceil(rested)));
   }
 
   /// The west edge, PEs, then routers, cycle by cycle, until nobody has

@@ -59,7 +59,7 @@ void Processor::runAtOnce(Wafer &wafer, VectorRun &run) {
   time = std::max(time, main.free) + run.cost().setup;
   if (run.steps() > 0) {
     time = std::max(time, datapath.until);
-    datapath.holder = mainThread;
+    datapath.holder = datapath.last = mainThread;
     datapath.until = time + run.cost().compute;
     datapath.nextSteal = time + 1;
     time += run.cost().perStep;
@@ -153,6 +153,7 @@ bool Processor::complete(Wafer &wafer, int index, Cycle now) {
     time = std::max(time, its.free);
   } else {
     wafer.noteActive(its.launch, last);
+    acted = std::max(acted, its.free);
     rest = std::max(rest, last);
     if (done.activate >= 0)
       activate(done.activate, its.free);
@@ -262,8 +263,11 @@ bool Processor::prepare(Wafer &wafer, Thread &its, Cycle now) {
 /// Threads take turns; but one whose step could have begun within the cycle
 /// that ends now comes before those that were let on just now.
 bool Processor::stepThreads(Wafer &wafer, Cycle now) {
-  if (aloneOnDatapath())
-    return main.run && stepThread(wafer, mainThread, now);
+  if (aloneOnDatapath()) {
+    const bool stepped = main.run && stepThread(wafer, mainThread, now);
+    datapath.last = stepped ? mainThread : datapath.last;
+    return stepped;
+  }
   for (bool earlier : {true, false})
     for (int i = 1; i <= threadCount; ++i) {
       const int index = (datapath.last + i) % threadCount;
