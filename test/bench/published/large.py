@@ -5,7 +5,7 @@ import bicgstab
 import llama
 import prefill as layer
 import summa
-from table import Row, check, table
+from table import MINUTES, Row, affordable, check, table
 
 
 def cycles(run):
@@ -32,8 +32,8 @@ def along(points, at):
 @table("llama", "One LLaMA3-8B layer, decode at context 4K (wse2)",
        "WaferLLM 2025, real wafer, converted with the authors' 1.1 GHz",
        "A third of a layer is divides, roots and other scalar code of which only the source is "
-       "published. The machine's divide_cycles is what makes the row of 540 x 540 PEs right; it says "
-       "nothing about how good this row is, the two others do.",
+       "published. The machine's divide_cycles is what makes the row of 540 x 540 PEs right: that row "
+       "says nothing, the two others do.",
        about="whole")
 def decode(options):
     small = llama.Shape(8, 2, 4, 6)
@@ -43,24 +43,27 @@ def decode(options):
     for shape, published in llama.PUBLISHED:
         if options.quick:
             continue
-        run = llama.decode(shape).run(options.engine)
-        yield Row(f"{shape.pes} x {shape.pes} PEs", published,
-                  cycles(run))
+        what = f"{shape.pes} x {shape.pes} PEs"
+        if affordable(options, shape.pes**2, published):
+            took = cycles(llama.decode(shape).run(options.engine))
+            yield Row(what, published, took, 0.06)
+        else:
+            yield Row(what, published, None, why=MINUTES)
 
 
 @table("prefill", "One LLaMA3-8B layer, prefill of 4,096 tokens (wse2)",
        "WaferLLM 2025, real wafer, converted with the authors' 1.1 GHz",
        "A step of a product does not depend on how many PEs there are, so small meshes are run with "
        "the tiles of the published ones. On the wafer a step costs some 220 cycles beside its vector "
-       "calls, here more: each of up to 30 nests pays loop_overhead and axpy_setup, which are the "
-       "vendor simulator's for single instructions, and transfers take their share of the datapath.",
+       "calls; here every k costs a loop and some scalar code, and transfers take their share of the "
+       "datapath, which is more where a tile is deep.",
        about="whole")
 def prefill(options):
     small = layer.Shape(4, 2, 3, 5)
     values = layer.random_values(small)
     check(layer.prefill(small, values).run(options.engine), layer.reference(small, values), 2e-2)
     # Nine short nests a step in the first: what a nest costs besides counts most.
-    for (shape, published), bar in zip(layer.PUBLISHED, (0.09, 0.05, 0.05)):
+    for (shape, published), bar in zip(layer.PUBLISHED, (0.07, 0.05, 0.05)):
         points = []
         for pes in (4, 8) if options.quick else (4, 8, 12):
             small = layer.Shape(pes, shape.d, shape.s, shape.f)
@@ -78,7 +81,7 @@ def product(options):
     made, expected = summa.summa(4, 5)
     check(made.run(options.engine), expected)
     points = []
-    for pes in (2, 4) if options.quick else (4, 8, 12):
+    for pes in (2, 4) if options.quick or options.engine == "wavelet" else (4, 8, 12):
         made, expected = summa.summa(pes, 44)
         run = made.run(options.engine)
         check(run, expected)

@@ -70,7 +70,7 @@ def table(name, title, source, note="", about="one"):
 
 
 # What the wavelet engine, which visits every PE in every cycle, is given.
-MOST_STEPS = 4e8
+MOST_STEPS = 2.8e8
 MINUTES = "minutes on this engine"
 
 
