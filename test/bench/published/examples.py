@@ -256,3 +256,35 @@ def game_of_life(size, times):
         near = sum(padded[i:i + size, j:j + size] for i in range(3) for j in range(3))
         expected = ((near == 3) | ((near == 4) & (expected == 1))).astype(np.int16)
     return program, expected[..., None]
+
+
+# ----------------------------------------------------------- wide integers
+
+
+def wide_multiplication(bits):
+    """The product of two unsigned numbers in one PE, by scalar code: digits of
+    8 bits, so that a sum of products fits in 32; then the carries."""
+    digits = bits // 8
+    program = Assembly("wide", 1, 1, MACHINE)
+    pe = program.pe_class("pe", Rect(0, 1, 0, 1))
+    random = np.random.default_rng(bits)
+    factors = {name: random.integers(0, 256, (1, 1, digits)).astype(np.int32) for name in "ab"}
+    for name, value in factors.items():
+        pe.buffer(name, "i32", digits)
+        program.copy_in(f"{name}_in", name, value)
+    pe.buffer("c", "i32", 2 * digits)
+    pe.buffer("carry", "i32", 1)
+    pe.routine("main", [
+        f"vector mov @c[0, strides = [1]] = 0.0 over ({2 * digits})", "store @carry[0] = 0",
+        f"for %i < {digits} {{", "  %a = load @a[%i]", f"  for %j < {digits} {{",
+        "    %b = load @b[%j]", "    %ab = compute mul(%a, %b)", "    %c = load @c[%i + %j]",
+        "    store @c[%i + %j] = %c + %ab", "  }", "}",
+        f"for %k < {2 * digits} {{", "  %sum = load @c[%k]", "  %carry = load @carry[0]",
+        "  %all = compute add(%sum, %carry)", "  %digit = compute mod(%all, 256)",
+        "  %left = compute div(%all, 256)", "  store @c[%k] = %digit", "  store @carry[0] = %left",
+        "}"])
+    program.launch("main")
+    program.copy_out("y", "c", (1, 1, 2 * digits), np.int32)
+    a, b = (int.from_bytes(bytes(factors[name].ravel().tolist()), "little") for name in "ab")
+    product = (a * b).to_bytes(2 * digits, "little")
+    return program, np.frombuffer(product, np.uint8).astype(np.float64).reshape(1, 1, -1)
