@@ -288,3 +288,95 @@ def wide_multiplication(bits):
     a, b = (int.from_bytes(bytes(factors[name].ravel().tolist()), "little") for name in "ab")
     product = (a * b).to_bytes(2 * digits, "little")
     return program, np.frombuffer(product, np.uint8).astype(np.float64).reshape(1, 1, -1)
+
+
+# --------------------------------------------------------------- Cholesky
+
+
+def cholesky(pes, tile):
+    """L of A = L L^T, f32, a row-major tile in each PE on or below the diagonal.
+    In step k the PEs of column k send their tiles of L along their rows, and
+    the PE at the end of a row sends that down its column: so a PE hears both
+    factors of what it subtracts. After the steps before its own column it
+    factors its tile, or divides by the factor at the head of its column, which
+    comes with the inverse of its diagonal."""
+    program = Assembly("cholesky", pes, pes, MACHINE)
+    last, words = pes - 1, tile * tile
+    program.route(1, Rect(0, 1, 1, pes), "ramp", "east")
+    for x in range(pes):
+        below, end = Rect(x, x + 1, x + 1, last), Rect(x, x + 1, max(x + 1, last), pes)
+        program.route(2, Rect(x, x + 1, x, x + 1) if x < last else Rect(0, 0, 0, 0), "ramp", "south")
+        program.route(2, below, "north", "south", "ramp")
+        program.route(2, end, "north", "ramp")
+        if x > 0:
+            program.route(1, Rect(x, x + 1, x, x + 1), "west", "ramp")
+            program.route(1, Rect(x, x + 1, x + 1, pes), "west", "east", "ramp")
+    heads = program.pe_class("head", *(Rect(x, x + 1, x, x + 1) for x in range(pes)))
+    others = program.pe_class("below", *(Rect(x, x + 1, x + 1, pes) for x in range(last)))
+    above = program.pe_class("above", *(Rect(x, x + 1, 0, x) for x in range(1, pes)))
+    for pe in (heads, others, above):
+        pe.add("%px = scalar px")
+        for buffer in ("a", "left", "right"):
+            pe.buffer(buffer, "f32", words)
+        pe.buffer("t", "f32", 1)
+    heads.buffer("inverse", "f32", tile)
+    heads.add(f"%end = constant {last}", "%final = scalar equal(%px, %end)",
+              "%more = scalar not(%final)")
+    every = f"over ({words})"
+
+    def whole(name):
+        return f"@{name}[0, strides = [1]]"
+
+    def column(name, row, at):
+        return f"@{name}[{row * tile + at}, strides = [{tile}]]"
+
+    def one(name, row, at):
+        return f"@{name}[{row * tile + at}, strides = [0]]"
+    t = "@t[0, strides = [0]]"
+
+    def subtract(right):
+        return [f"  vector mul {whole('left')} = {whole('left')}, -1.0 {every}",
+                f"  for %i < {tile} {{", f"    for %m < {tile} {{",
+                f"      vector fmac @a[%i * {tile}, strides = [1]] = @{right}[%m, strides = [{tile}]], "
+                f"@left[%i * {tile} + %m, strides = [0]] over ({tile})", "    }", "  }"]
+
+    factor = []
+    for j in range(tile):
+        v, inverse = column("a", j, j), f"@inverse[{j}, strides = [0]]"
+        factor += [f"vector rsqrt {inverse} = {one('a', j, j)} over (1)",
+                   f"vector mul {v} = {v}, {inverse} over ({tile - j})"]
+        for n in range(j + 1, tile):
+            factor += [f"vector mov @a[{j * tile + n}, strides = [1]] = 0.0 over (1)",
+                       f"vector mul {t} = {one('a', n, j)}, -1.0 over (1)",
+                       f"vector fmac {column('a', n, n)} = {column('a', n, j)}, {t} over ({tile - n})"]
+    divide = []
+    for j in range(tile):
+        for n in range(j):
+            divide += [f"vector mul {t} = {one('right', j, n)}, -1.0 over (1)",
+                       f"vector fmac {column('a', 0, j)} = {column('a', 0, n)}, {t} over ({tile})"]
+        v = column("a", 0, j)
+        divide.append(f"vector mul {v} = {v}, {one('right', j, j)} over ({tile})")
+    heads.routine("main", [
+        "for %k < %px {", f"  vector mov {whole('left')} = fabric(1) {every}",
+        f"  vector mov fabric(2) = {whole('left')} {every} where %more",
+        f"  vector mov {whole('right')} = {whole('left')} {every}", *subtract("right"), "}",
+        *factor, f"vector mov {whole('left')} = {whole('a')} {every}",
+        f"vector mov @left[0, strides = [{tile + 1}]] = @inverse[0, strides = [1]] over ({tile})",
+        f"vector mov fabric(2) = {whole('left')} {every} where %more"])
+    others.routine("main", [
+        "for %k < %px {", f"  vector mov {whole('left')} = fabric(1) {every}",
+        f"  vector mov {whole('right')} = fabric(2) {every}", *subtract("right"), "}",
+        f"vector mov {whole('right')} = fabric(2) {every}", *divide,
+        "set_route 1 from ramp to [east]", f"vector mov fabric(1) = {whole('a')} {every}"])
+    above.routine("main", [f"vector mov {whole('a')} = 0.0 {every}"])
+    size = pes * tile
+    b = np.random.default_rng(size).standard_normal((size, size))
+    a = b @ b.T + size * np.eye(size)
+
+    def tiles(matrix):
+        return (matrix.reshape(pes, tile, pes, tile).transpose(0, 2, 1, 3)
+                .reshape(pes, pes, words))
+    program.copy_in("a_in", "a", tiles(a).astype(np.float32))
+    program.launch("main")
+    program.copy_out("y", "a", (pes, pes, words), np.float32)
+    return program, tiles(np.linalg.cholesky(a))

@@ -13,7 +13,8 @@ class Row:
     what was run in its place and how the number follows from it; why: the
     reason where it is off. ours None: it was not run, and why says why. exact:
     what the structure of the program says it should take, if that is known.
-    bound: the published number holds more than ours, which must be below it."""
+    bound: the published number holds more than ours, which must not be above it by
+    more than the bar."""
 
     what: str
     published: float
@@ -33,7 +34,7 @@ class Row:
         if self.ours is None:
             return True
         if self.bound:
-            return self.ours <= self.published
+            return self.error <= self.bar
         return abs(self.error) <= self.bar and (
             self.exact is None or abs(self.ours - self.exact) <= 2)
 

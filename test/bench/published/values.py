@@ -54,6 +54,7 @@ PROGRAMS = {
     "mesh-gemv": lambda: (*examples.mesh_gemv(6, 5, 3), 0),
     "game-of-life": lambda: (*examples.game_of_life(7, 4), 0),
     "wide-multiplication": lambda: (*examples.wide_multiplication(64), 0),
+    "cholesky": lambda: (*examples.cholesky(3, 4), 1e-5),
     "ring": lambda: (*rows.ring(6, 18), 0),
     "all-reduce": lambda: (*bicgstab.all_reduce(12, 9), 0),
 }
