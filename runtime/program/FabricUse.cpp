@@ -464,6 +464,15 @@ bool runsAt(const std::vector<int> &guards, const LoopTurns &turns,
              });
 }
 
+// Words are added up over ops and PEs: what no run could send is left alone.
+static int64_t countable(int64_t a, int64_t b) {
+  constexpr int64_t most = int64_t(1) << 40;
+  int64_t words;
+  if (__builtin_mul_overflow(a, b, &words) || words > most)
+    throw NotUnderstood{"instructions of more than 2^40 words"};
+  return words;
+}
+
 int64_t wordsOf(const FabricOp &op, const program::Operand &operand,
                 const AxisScalars &scalars, int64_t x, int64_t y) {
   const auto &extents = *op.instruction->extents();
@@ -473,7 +482,7 @@ int64_t wordsOf(const FabricOp &op, const program::Operand &operand,
   auto product = [&](unsigned first, unsigned end) {
     int64_t words = 1;
     for (unsigned i = first; i < end && i < extents.size(); ++i)
-      words *= extent(i);
+      words = countable(words, extent(i));
     return words;
   };
   int64_t all = product(0, extents.size());
@@ -485,7 +494,7 @@ int64_t wordsOf(const FabricOp &op, const program::Operand &operand,
   if (all == 0 && product(0, operand.depth()) > 0)
     throw NotUnderstood{"a window that no element uses"};
   int64_t total = scalars.value(*operand.window_total(), x, y, op.turns);
-  return extents.size() == 1 ? total : extent(0) * total;
+  return extents.size() == 1 ? total : countable(extent(0), total);
 }
 
 std::vector<const program::Affine *> sizesOf(const FabricOp &op,

@@ -4,6 +4,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/Intervals.h"
 #include "test/runtime/ExchangeProgram.h"
 
 #include <gmock/gmock.h>
@@ -87,6 +88,16 @@ TEST_F(DeadlockTest, RanksFollowThePhases) {
 TEST_F(DeadlockTest, MoreSentThanReceived) {
   instruction(P::AllReduce, 1).extents[0]->constant += 1;
   expectUndecided("routine 0: color 2: more words are sent than received");
+}
+
+// The product of its extents does not fit 64 bits.
+TEST_F(DeadlockTest, MoreWordsThanCanBeCounted) {
+  InstructionT &send = instruction(P::AllReduce, 1);
+  send.extents[0]->constant = largestScalar;
+  send.extents.push_back(std::make_unique<AffineT>(*send.extents[0]));
+  send.dst->depth = 2;
+  send.a->strides = {0, 0};
+  expectUndecided("routine 0: instructions of more than 2^40 words");
 }
 
 TEST_F(DeadlockTest, MoreReceivedThanSent) {
