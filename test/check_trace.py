@@ -4,6 +4,8 @@
 
     check_trace.py TRACE.json
 
+The trace-event format's rules: strict JSON (no NaN), events with the fields of
+their phase, of the right kinds, metadata of known names, once for each track.
 Slices have a name, a begin and a length that is not negative; their tracks and
 groups have names; slices of a track lie beside or in one another, never across
 (viewers draw those wrong). Prints the groups with their tracks and slices;
@@ -27,10 +29,50 @@ def crossings(slices):
     return wrong
 
 
+NUMBER = (int, float)
+FIELDS = {"X": {"name": str, "pid": int, "tid": int, "ts": NUMBER, "dur": NUMBER},
+          "M": {"name": str, "pid": int, "args": dict}}
+METADATA = {"process_name": "name", "process_sort_index": "sort_index",
+            "thread_name": "name", "thread_sort_index": "sort_index"}
+
+
+def format_faults(trace):
+    """What breaks the rules of the format, one event at a time."""
+    if trace.get("displayTimeUnit", "ms") not in ("ms", "ns"):
+        yield f"displayTimeUnit is {trace['displayTimeUnit']!r}, expected ms or ns"
+    seen = set()
+    for event in trace["traceEvents"]:
+        fields = FIELDS.get(event.get("ph"))
+        if fields is None:
+            yield f"event of an unknown phase: {event}"
+            continue
+        for name, kind in fields.items():
+            if not isinstance(event.get(name), kind) or isinstance(event[name], bool):
+                yield f"event whose '{name}' is missing or of a wrong kind: {event}"
+        if not isinstance(event.get("args", {}), dict):
+            yield f"event whose 'args' is no object: {event}"
+        if event["ph"] != "M":
+            continue
+        if METADATA.get(event.get("name")) not in event.get("args", {}):
+            yield f"metadata of an unknown name, or without its argument: {event}"
+        key = (event.get("name"), event.get("pid"), event.get("tid"))
+        if key in seen:
+            yield f"metadata given twice: {event}"
+        seen.add(key)
+
+
+def no_number(text):
+    raise ValueError(f"{text} is no number of JSON")
+
+
 def main():
     with open(sys.argv[1], encoding="utf-8") as file:
-        trace = json.load(file)
-    groups, tracks, slices, wrong = {}, {}, defaultdict(list), []
+        trace = json.load(file, parse_constant=no_number)
+    wrong = list(format_faults(trace))
+    if wrong:
+        print("\n".join(wrong))
+        return 1
+    groups, tracks, slices = {}, {}, defaultdict(list)
     for event in trace["traceEvents"]:
         where = (event["pid"], event.get("tid"))
         if event["ph"] == "M":

@@ -28,7 +28,7 @@ if [ "$quick" = 0 ]; then
     -DCMAKE_CXX_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
     -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld \
-    -DWSEC_MUTATIONS=100000 \
+    -DWSEC_MUTATIONS=100000 -DWSEC_RANDOM_PROGRAMS=5000 \
     > build/runtime-asan.log 2>&1 || { cat build/runtime-asan.log; exit 1; }
   cmake --build build/runtime-asan
   ctest --test-dir build/runtime-asan --output-on-failure

@@ -102,6 +102,34 @@ class WseRunTest(unittest.TestCase):
         _, err = self.run_tool("--input", "x=x.npy", "--trace=missing/t.json", code=1)
         self.assertIn("IoError: ", err)
 
+    def test_trace_checker_notices(self):
+        self.run_tool("--input", "x=x.npy", "--quiet", "--trace=t.json")
+        whole = (self.folder / "t.json").read_text()
+
+        def findings(change):
+            trace = json.loads(whole)
+            phases = {event["ph"]: event for event in trace["traceEvents"]}
+            change(trace, phases["X"], phases["M"])
+            (self.folder / "t.json").write_text(json.dumps(trace))
+            result = subprocess.run(
+                [sys.executable, CHECK_REPORT.parent / "check_trace.py", self.folder / "t.json"],
+                capture_output=True, text=True, check=False)
+            return (result.returncode, result.stdout + result.stderr)
+
+        self.assertEqual(findings(lambda trace, x, m: None)[0], 0)
+        for change, finding in (
+                (lambda trace, x, m: x.pop("tid"), "event whose 'tid' is missing"),
+                (lambda trace, x, m: x.update(ts="1"), "event whose 'ts' is missing or of a wrong"),
+                (lambda trace, x, m: x.update(ph="Q"), "event of an unknown phase"),
+                (lambda trace, x, m: x.update(args=[]), "event whose 'args' is no object"),
+                (lambda trace, x, m: x.update(dur=float("nan")), "NaN is no number of JSON"),
+                (lambda trace, x, m: m.update(name="name"), "metadata of an unknown name"),
+                (lambda trace, x, m: trace["traceEvents"].append(m), "metadata given twice"),
+                (lambda trace, x, m: trace.update(displayTimeUnit="us"), "expected ms or ns")):
+            code, text = findings(change)
+            self.assertEqual(code, 1)
+            self.assertIn(finding, text)
+
     def test_quiet(self):
         self.assertEqual(self.run_tool("--input", "x=x.npy", "--quiet"), ("", ""))
 
