@@ -61,12 +61,7 @@ void checkSwitch(const program::RouteRule &rule,
 
 void checkRule(const program::RouteRule &rule, const program::Machine &machine,
                bool remoteCalls, const Where &where) {
-  int usable = machine.colors() - machine.reserved_colors();
-  if (rule.color() >= usable)
-    throw badProgram(where, "color " + std::to_string(rule.color()) +
-                                " is reserved or does not exist, usable "
-                                "colors are 0.." +
-                                std::to_string(usable - 1));
+  checkUsableColor(machine, rule.color(), where);
   checkRect(*rule.rect(), machine, where);
   checkPorts(rule.receive(), rule.transmit(), where);
   checkSwitch(rule, machine, remoteCalls, where);
@@ -156,10 +151,9 @@ void checkProgram(const program::Program &program) {
   checkMachine(*program.machine());
   const program::Machine &machine = *program.machine();
   bool remoteCalls = program.command_color() == noCommandColor;
-  if (!remoteCalls &&
-      program.command_color() >= machine.colors() - machine.reserved_colors())
-    throw badProgram({nullptr, "program"},
-                     "the command color is reserved or does not exist");
+  if (!remoteCalls)
+    checkUsableColor(machine, program.command_color(), {nullptr, "program"},
+                     "command color");
   checkRoutes(program, remoteCalls);
   checkClasses(program, remoteCalls);
   checkTensors(program);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/CodeChecker.h"
 #include "runtime/program/Checker.h"
+#include "runtime/program/MachineChecker.h"
 #include "runtime/program/ScalarChecker.h"
 #include "runtime/program/StatementChecker.h"
 
@@ -39,7 +40,6 @@ private:
   void checkTaskId(const program::Task &task, const Where &where);
   void checkTaskBuffers(const program::Task &task, const Where &where);
   void checkRoutines();
-  void checkUsable(int color, const Where &where);
   void requireRemoteCalls(bool present, const char *what);
 
   const program::PEClass &peClass;
@@ -152,15 +152,6 @@ void CodeChecker::checkInSram(const program::Buffer &buffer,
 
 // --------------------------------------------------------- queues and filters
 
-void CodeChecker::checkUsable(int color, const Where &where) {
-  int usable = machine.colors() - machine.reserved_colors();
-  if (color >= usable)
-    throw badProgram(where, "color " + std::to_string(color) +
-                                " is reserved or does not exist, usable "
-                                "colors are 0.." +
-                                std::to_string(usable - 1));
-}
-
 /// Each way, a color has one queue and a queue one color.
 void CodeChecker::checkQueues() {
   if (!peClass.queues())
@@ -169,7 +160,7 @@ void CodeChecker::checkQueues() {
   int64_t index = 0;
   for (const program::QueueBinding *queue : *peClass.queues()) {
     Where here{&where, "queue binding", index++};
-    checkUsable(queue->color(), here);
+    checkUsableColor(machine, queue->color(), here);
     const auto *words = queue->output() ? machine.output_queue_words()
                                         : machine.input_queue_words();
     if (queue->queue() >= words->size())
@@ -200,7 +191,7 @@ void CodeChecker::checkFilters() {
 
 void CodeChecker::checkFilter(const program::Filter &filter,
                               const Where &where) {
-  checkUsable(filter.color(), where);
+  checkUsableColor(machine, filter.color(), where);
   if (filter.kind() > program::FilterKind::MAX)
     throw badProgram(where, "is of unknown kind");
   checkAffine(filter.min(), scalars, {}, {&where, "minimum"});
@@ -242,7 +233,7 @@ void CodeChecker::checkTaskId(const program::Task &task, const Where &where) {
     limit = machine.control_tasks();
     break;
   case TaskKind::Data:
-    return checkUsable(task.id(), where);
+    return checkUsableColor(machine, task.id(), where);
   default:
     throw badProgram(where, "is of unknown kind");
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/HostChecker.h"
 #include "runtime/program/Checker.h"
+#include "runtime/program/MachineChecker.h"
 #include "runtime/program/ScalarChecker.h"
 
 #include <algorithm>
@@ -241,9 +242,7 @@ void checkStreams(const program::Program &program) {
     Where where{nullptr, "stream", -1, stream->name()};
     if (stream->direction() > program::Direction::MAX)
       throw badProgram(where, "has an unknown direction");
-    if (stream->color() >= machine.colors() - machine.reserved_colors())
-      throw badProgram(where, "color " + std::to_string(stream->color()) +
-                                  " is reserved or does not exist");
+    checkUsableColor(machine, stream->color(), where);
     checkLanes(*stream, machine, where);
     bool in = stream->direction() == program::Direction::In;
     auto scalars = checkScalars(stream->scalars(), {in ? row : mesh}, where);

@@ -139,4 +139,14 @@ void checkMachine(const program::Machine &machine) {
   checkCosts(machine);
 }
 
+void checkUsableColor(const program::Machine &machine, int color,
+                      const Where &where, const char *what) {
+  const int usable = machine.colors() - machine.reserved_colors();
+  if (color >= usable)
+    throw badProgram(where, std::string(what) + " " + std::to_string(color) +
+                                " is reserved or does not exist, usable "
+                                "colors are 0.." +
+                                std::to_string(usable - 1));
+}
+
 } // namespace wsec::runtime

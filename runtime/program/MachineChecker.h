@@ -2,6 +2,7 @@
 #ifndef RUNTIME_PROGRAM_MACHINECHECKER_H
 #define RUNTIME_PROGRAM_MACHINECHECKER_H
 
+#include "runtime/program/Where.h"
 #include "runtime/program/program_generated.h"
 
 namespace wsec::runtime {
@@ -9,6 +10,11 @@ namespace wsec::runtime {
 /// Whether a machine's parameters are numbers that an emulator can count with.
 /// Throws BadProgram with the parameter, its value and its limits.
 void checkMachine(const program::Machine &machine);
+
+/// Throws BadProgram, with the colors there are, if programs of the machine
+/// cannot have this one. `what` is what the message calls it.
+void checkUsableColor(const program::Machine &machine, int color,
+                      const Where &where, const char *what = "color");
 
 } // namespace wsec::runtime
 

@@ -518,6 +518,46 @@ TEST_F(CheckerTest, IndicesOfOtherType) {
                 "which is not a tensor of indices");
 }
 
+TEST_F(CheckerTest, IndicesInNoTensor) {
+  stream(0).segments[1]->index_tensor = 99;
+  expectRefused("BadProgram: stream 'rows', segment 1: takes rows from tensor "
+                "99, which does not exist");
+}
+
+TEST_F(CheckerTest, MoreStridesThanExtents) {
+  stream(0).segments[0]->strides.push_back(1);
+  const size_t extents = stream(0).segments[0]->extents.size();
+  expectRefused("BadProgram: stream 'rows', segment 0: has " +
+                std::to_string(extents) + " extents and " +
+                std::to_string(extents + 1) + " strides, at most 8");
+}
+
+TEST_F(CheckerTest, ReservedColorOfAStream) {
+  stream(0).color = 21;
+  expectRefused("BadProgram: stream 'rows': color 21 is reserved or does not "
+                "exist, usable colors are 0..20");
+}
+
+TEST_F(CheckerTest, ReservedCommandColor) {
+  source().command_color = 23;
+  expectRefused("BadProgram: program: command color 23 is reserved or does not "
+                "exist, usable colors are 0..20");
+}
+
+TEST_F(CheckerTest, WeightInNoFile) {
+  for (auto &tensor : source().tensors)
+    if (tensor->role == program::TensorRole::Weight)
+      tensor->file = 7;
+  expectRefused("BadProgram: tensor 'table': refers to file 7, which does not "
+                "exist");
+}
+
+TEST_F(CheckerTest, LaunchOfUnknownKernel) {
+  source().launches[1]->kernel = 9;
+  expectRefused(
+      "BadProgram: launch 1: belongs to kernel 9, which does not exist");
+}
+
 TEST_F(CheckerTest, LaunchOfUnknownRoutine) {
   source().launches[1]->routine = 5;
   expectRefused("BadProgram: launch 1: no class has routine 5");

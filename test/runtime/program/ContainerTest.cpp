@@ -77,6 +77,16 @@ TEST(ContainerTest, RefusesOtherProgramVersion) {
             "model again with the wsec of this runtime");
 }
 
+TEST(ContainerTest, NamesAFolder) {
+  try {
+    LoadedProgram::open(testing::TempDir());
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.what(), "IoError: cannot read '" + testing::TempDir() +
+                                "': not a regular file");
+  }
+}
+
 TEST(ContainerTest, NamesMissingFile) {
   try {
     LoadedProgram::open("/nonexistent/model.wafer");
