@@ -53,7 +53,8 @@ static LogicalResult checkClass(pe::ClassOp op, const program::PEClassT &table,
   if (lowest && lowest->address < codeEnd)
     return op.emitOpError("SramOverflow: code and host runtime take the first ")
            << codeEnd << " bytes of each PE, but buffer @" << lowest->name
-           << " starts at " << lowest->address;
+           << " starts at " << lowest->address
+           << "; without an address it lies behind the code";
   return success();
 }
 

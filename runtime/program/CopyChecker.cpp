@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Checker.h"
 #include "runtime/program/HostChecker.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/RectSet.h"
 #include "runtime/program/Where.h"
 
@@ -38,6 +39,15 @@ const program::Buffer *findBuffer(const program::PEClass &peClass,
       if (buffer->name()->string_view() == copy.buffer()->string_view())
         return buffer;
   return nullptr;
+}
+
+std::vector<std::string> bufferNames(const program::Program &program) {
+  std::vector<std::string> names;
+  for (const program::PEClass *peClass : *program.classes())
+    if (peClass->buffers())
+      for (const program::Buffer *buffer : *peClass->buffers())
+        names.push_back(buffer->name()->str());
+  return names;
 }
 
 const Tensor &checkTensor(const HostCopy &copy, const program::Program &program,
@@ -109,11 +119,15 @@ void checkCopy(const HostCopy &copy, const program::Program &program,
       checkShare(copy, *buffer, tensor, *peClass, where);
     covered += common;
   }
-  if (covered != rectSize(*copy.rect()))
-    throw badProgram(where, "buffer '" + copy.buffer()->str() + "' is in " +
-                                std::to_string(covered) + " of the " +
-                                std::to_string(rectSize(*copy.rect())) +
-                                " PEs " + describeRect(*copy.rect()));
+  if (covered == rectSize(*copy.rect()))
+    return;
+  const std::string name = copy.buffer()->str();
+  throw badProgram(where,
+                   "buffer '" + name + "' is in " + std::to_string(covered) +
+                       " of the " + std::to_string(rectSize(*copy.rect())) +
+                       " PEs " + describeRect(*copy.rect()) +
+                       (covered ? "; a copy takes all of a rectangle"
+                                : nearestNames(name, bufferNames(program))));
 }
 
 } // namespace

@@ -590,7 +590,13 @@ TEST_F(RemoteCallsTest, CopyOfOtherElements) {
 TEST_F(RemoteCallsTest, CopyToPEsWithoutTheBuffer) {
   peClass().rects = {Rect(0, 4, 2, 0, 2, 1), Rect(1, 2, 1, 0, 2, 1)};
   expectRefused("BadProgram: copy 0: buffer 'halves' is in 6 of the 8 PEs "
-                "x 0..3, y 0..1");
+                "x 0..3, y 0..1; a copy takes all of a rectangle");
+}
+
+TEST_F(RemoteCallsTest, CopyToABufferNobodyHas) {
+  copyIn().buffer = "halfs";
+  expectRefused("BadProgram: copy 0: buffer 'halfs' is in 0 of the 8 PEs "
+                "x 0..3, y 0..1; there is 'halves', 'counts', 'index'");
 }
 
 TEST_F(RemoteCallsTest, CopyToAStridedPart) {
