@@ -5,6 +5,7 @@
 #include "compiler/simplify/Node.h"
 #include "llvm/Support/MathExtras.h"
 #include <algorithm>
+#include <utility>
 
 using namespace wsec::simplify;
 using llvm::ArrayRef;
@@ -180,6 +181,8 @@ static bool unsqueeze(Node &node) {
   std::optional<Shape> axes = node.axes(1, x.size() + stated->size());
   if (!axes)
     return false;
+  if (axes->size() != stated->size())
+    return node.fail("an axis is stated twice");
   Shape to;
   auto next = x.begin();
   for (size_t d = 0; d < x.size() + axes->size(); ++d)
@@ -281,12 +284,17 @@ std::optional<Box> wsec::simplify::sliceBox(Node &node) {
   const Shape &x = node.input(0).shape;
   int64_t rank = x.size();
   Box box{Shape(rank, 0), x, Shape(rank, 1)};
+  llvm::SmallVector<bool> isSliced(rank, false);
   for (auto [start, end, stated, step] :
        llvm::zip(bounds->starts, bounds->ends, bounds->axes, bounds->steps)) {
     int64_t axis = stated < 0 ? stated + rank : stated;
     if (axis < 0 || axis >= rank) {
       node.fail("axis " + llvm::Twine(stated) + " is outside rank " +
                 llvm::Twine(rank));
+      return std::nullopt;
+    }
+    if (std::exchange(isSliced[axis], true)) {
+      node.fail("axis " + llvm::Twine(axis) + " is sliced twice");
       return std::nullopt;
     }
     if (step == 0) {

@@ -62,9 +62,11 @@ func.func @nothing_left(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !
 // CHECK: "Split"{{.*}}onnx.reason = "a part of 9223372036854775807, the axis has 8"
 // CHECK: "Slice"{{.*}}onnx.reason = "the step along axis 0 is 0"
 // CHECK: "Slice"{{.*}}onnx.reason = "axis 2 is outside rank 2"
+// CHECK: "Slice"{{.*}}onnx.reason = "axis 1 is sliced twice"
+// CHECK: "Unsqueeze"{{.*}}onnx.reason = "an axis is stated twice"
 // CHECK: "Range"{{.*}}onnx.reason = "the range has more than 67108864 bytes"
 // CHECK: "Range"{{.*}}onnx.reason = "the range has more than 67108864 bytes"
-func.func @wrong_parts(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
+func.func @wrong_parts(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
   %negative = onnx.constant dense<[-1, 9]> : tensor<2xi64>
   %huge = onnx.constant dense<[9223372036854775807, 9]> : tensor<2xi64>
   %zero = onnx.constant dense<0> : tensor<1xi64>
@@ -78,9 +80,14 @@ func.func @wrong_parts(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !o
   %b:2 = onnx.node "Split"(%x, %huge) with {axis = 1 : i64} : (tensor<1x8xf32>, tensor<2xi64>) -> (!onnx.unknown, !onnx.unknown)
   %c = onnx.node "Slice"(%x, %zero, %one, %zero, %zero) : (tensor<1x8xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> !onnx.unknown
   %d = onnx.node "Slice"(%x, %zero, %one, %two) : (tensor<1x8xf32>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> !onnx.unknown
+  %zeros = onnx.constant dense<0> : tensor<2xi64>
+  %twice = onnx.constant dense<[1, -1]> : tensor<2xi64>
+  %ones = onnx.constant dense<1> : tensor<2xi64>
+  %g = onnx.node "Slice"(%x, %zeros, %ones, %twice) : (tensor<1x8xf32>, tensor<2xi64>, tensor<2xi64>, tensor<2xi64>) -> !onnx.unknown
+  %h = onnx.node "Unsqueeze"(%x, %ones) : (tensor<1x8xf32>, tensor<2xi64>) -> !onnx.unknown
   %e = onnx.node "Range"(%least, %most, %one) : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> !onnx.unknown
   %f = onnx.node "Range"(%zeroF, %nan, %nan) : (tensor<1xf32>, tensor<1xf32>, tensor<1xf32>) -> !onnx.unknown
-  return %a#0, %b#0, %c, %d, %e, %f : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
+  return %a#0, %b#0, %c, %d, %g, %h, %e, %f : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 
 // CHECK-LABEL: func.func @wrong_kinds
