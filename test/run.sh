@@ -21,17 +21,28 @@ fi
 say "Documentation"
 cmake --build --preset release --target wsec-docs
 
-if [ "$quick" = 0 ]; then
-  say "The runtime alone, under sanitizers, with damaged programs"
-  cmake -S runtime -B build/runtime-asan -G Ninja \
+# sanitized_runtime FOLDER FLAGS [CMAKE OPTION ...]: configures the runtime alone.
+sanitized_runtime() {
+  cmake -S runtime -B "$1" -G Ninja \
     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g" \
-    -DCMAKE_CXX_FLAGS="-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+    -DCMAKE_CXX_FLAGS="$2" \
     -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
     -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld \
-    -DWSEC_MUTATIONS=100000 -DWSEC_RANDOM_PROGRAMS=5000 \
-    > build/runtime-asan.log 2>&1 || { cat build/runtime-asan.log; exit 1; }
+    "${@:3}" > "$1.log" 2>&1 || { cat "$1.log"; exit 1; }
+}
+
+if [ "$quick" = 0 ]; then
+  say "The runtime alone, under sanitizers, with damaged programs"
+  sanitized_runtime build/runtime-asan \
+    "-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
+    -DWSEC_MUTATIONS=100000 -DWSEC_RANDOM_PROGRAMS=5000
   cmake --build build/runtime-asan
   ctest --test-dir build/runtime-asan --output-on-failure
+
+  say "The emulator's threads, under the thread sanitizer"
+  sanitized_runtime build/runtime-tsan -fsanitize=thread
+  cmake --build build/runtime-tsan --target EmulatorTest
+  build/runtime-tsan/bin/EmulatorTest --gtest_brief=1
 fi
 
 say "All tests"
