@@ -41,8 +41,8 @@ if [ "$quick" = 0 ]; then
 
   say "The emulator's threads, under the thread sanitizer"
   sanitized_runtime build/runtime-tsan -fsanitize=thread
-  cmake --build build/runtime-tsan --target EmulatorTest
-  build/runtime-tsan/bin/EmulatorTest --gtest_brief=1
+  cmake --build build/runtime-tsan --target StripsTest
+  build/runtime-tsan/bin/StripsTest --gtest_brief=1
 fi
 
 say "All tests"

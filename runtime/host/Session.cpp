@@ -4,7 +4,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
-#include "runtime/tasks/TaskEmulator.h"
+#include "runtime/streams/StreamsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 
 #include <chrono>
@@ -187,14 +187,13 @@ Engine resolveEngine(Engine engine, const program::Program &program) {
                                                  : Engine::Strips;
 }
 
-RunResult Session::emulateStrips(const EmulatorOptions &options,
-                                 HostPort &port) {
+RunResult Session::emulateStrips(const EngineOptions &options, HostPort &port) {
   if (launchedByRemoteCalls(program()))
     throw Error(ErrorClass::BadProgram,
                 "the strips engine runs no programs that are launched by "
                 "remote calls; take --engine=streams or --engine=wavelet");
   if (!emulator || !(options == emulatorOptions)) {
-    emulator = std::make_unique<Emulator>(program(), options);
+    emulator = std::make_unique<StripsEngine>(program(), options);
     emulatorOptions = options;
     timed.reset();
   }
@@ -203,12 +202,12 @@ RunResult Session::emulateStrips(const EmulatorOptions &options,
 
 /// Values, and operations to replay, are those of strips; cycles, which depend
 /// on no data, those of a run of streams.
-RunResult Session::emulateReplayed(const EmulatorOptions &options,
+RunResult Session::emulateReplayed(const EngineOptions &options,
                                    HostPort &port) {
   RunResult result = emulateStrips(options, port);
   if (!timed) {
     MemoryX memory(store);
-    timed = TaskEmulator(program(), options).run(memory);
+    timed = StreamsEngine(program(), options).run(memory);
   }
   result.cycles = timed->cycles;
   result.launches = timed->launches;
@@ -216,7 +215,7 @@ RunResult Session::emulateReplayed(const EmulatorOptions &options,
   return result;
 }
 
-RunResult Session::emulate(const EmulatorOptions &options, Engine engine,
+RunResult Session::emulate(const EngineOptions &options, Engine engine,
                            HostPort &port) {
   const Engine resolved = resolveEngine(engine, program());
   if (engine == Engine::Burst && resolved == Engine::Streams &&
@@ -228,11 +227,11 @@ RunResult Session::emulate(const EmulatorOptions &options, Engine engine,
   case Engine::Strips:
     return emulateStrips(options, port);
   default:
-    return TaskEmulator(program(), options).run(port);
+    return StreamsEngine(program(), options).run(port);
   }
 }
 
-SessionRun Session::run(EmulatorOptions options, Progress *progress,
+SessionRun Session::run(EngineOptions options, Progress *progress,
                         Engine engine) {
   requireInputs();
   ran = false;

@@ -2,9 +2,9 @@
 #ifndef RUNTIME_HOST_SESSION_H
 #define RUNTIME_HOST_SESSION_H
 
-#include "runtime/emulator/Emulator.h"
 #include "runtime/host/HostTensor.h"
 #include "runtime/memoryx/TensorStore.h"
+#include "runtime/strips/StripsEngine.h"
 
 #include <atomic>
 #include <memory>
@@ -69,7 +69,7 @@ public:
 
   /// Runs the program. Every input must be bound. Runs with equal options
   /// share what one has prepared for the next.
-  SessionRun run(EmulatorOptions options = {}, Progress *progress = nullptr,
+  SessionRun run(EngineOptions options = {}, Progress *progress = nullptr,
                  Engine engine = Engine::Burst);
 
   /// An output of the last run.
@@ -79,15 +79,15 @@ private:
   std::vector<std::string> names(program::TensorRole role) const;
   uint32_t find(const std::string &name, program::TensorRole role) const;
   void requireInputs() const;
-  RunResult emulate(const EmulatorOptions &options, Engine engine,
+  RunResult emulate(const EngineOptions &options, Engine engine,
                     HostPort &port);
-  RunResult emulateStrips(const EmulatorOptions &options, HostPort &port);
-  RunResult emulateReplayed(const EmulatorOptions &options, HostPort &port);
+  RunResult emulateStrips(const EngineOptions &options, HostPort &port);
+  RunResult emulateReplayed(const EngineOptions &options, HostPort &port);
 
   std::shared_ptr<const LoadedProgram> loaded;
   TensorStore store;
-  std::unique_ptr<Emulator> emulator; ///< of the last run
-  EmulatorOptions emulatorOptions;
+  std::unique_ptr<StripsEngine> emulator; ///< of the last run
+  EngineOptions emulatorOptions;
   std::optional<RunResult> timed; ///< by streams, for cycles of its replays
   bool ran = false;
 };

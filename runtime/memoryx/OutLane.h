@@ -2,7 +2,7 @@
 #ifndef RUNTIME_MEMORYX_OUTLANE_H
 #define RUNTIME_MEMORYX_OUTLANE_H
 
-#include "runtime/emulator/HostPort.h"
+#include "runtime/engine/HostPort.h"
 #include "runtime/memoryx/Block.h"
 #include "runtime/memoryx/TensorStore.h"
 

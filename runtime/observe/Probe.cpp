@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/observe/Probe.h"
 
-#include "runtime/emulator/Arithmetic.h"
-#include "runtime/emulator/Code.h"
-#include "runtime/emulator/Rectangles.h"
+#include "runtime/engine/Arithmetic.h"
+#include "runtime/engine/Code.h"
+#include "runtime/engine/Rectangles.h"
 #include "runtime/program/NearestNames.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #ifndef RUNTIME_WAVELET_COST_H
 #define RUNTIME_WAVELET_COST_H
 
-#include "runtime/emulator/Code.h"
+#include "runtime/engine/Code.h"
 
 namespace wsec::runtime::wavelet {
 

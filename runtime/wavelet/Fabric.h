@@ -4,9 +4,9 @@
 #ifndef RUNTIME_WAVELET_FABRIC_H
 #define RUNTIME_WAVELET_FABRIC_H
 
-#include "runtime/emulator/EdgeLanes.h"
-#include "runtime/emulator/Router.h"
-#include "runtime/emulator/WaitGraph.h"
+#include "runtime/engine/EdgeLanes.h"
+#include "runtime/engine/Router.h"
+#include "runtime/engine/WaitGraph.h"
 #include "runtime/observe/Observer.h"
 #include "runtime/wavelet/Agenda.h"
 #include "runtime/wavelet/Buffer.h"

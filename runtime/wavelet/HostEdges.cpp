@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/wavelet/HostEdges.h"
 
-#include "runtime/emulator/Code.h"
+#include "runtime/engine/Code.h"
 
 #include <utility>
 

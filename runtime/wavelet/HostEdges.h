@@ -5,7 +5,7 @@
 #ifndef RUNTIME_WAVELET_HOSTEDGES_H
 #define RUNTIME_WAVELET_HOSTEDGES_H
 
-#include "runtime/emulator/EdgeLanes.h"
+#include "runtime/engine/EdgeLanes.h"
 #include "runtime/wavelet/Fabric.h"
 
 #include <vector>

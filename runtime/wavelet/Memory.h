@@ -2,7 +2,7 @@
 #ifndef RUNTIME_WAVELET_MEMORY_H
 #define RUNTIME_WAVELET_MEMORY_H
 
-#include "runtime/emulator/Code.h"
+#include "runtime/engine/Code.h"
 
 #include <cstdint>
 #include <vector>

@@ -17,7 +17,7 @@ static constexpr Cycle never = std::numeric_limits<Cycle>::max();
 
 // ---------------------------------------------------------------- ledger
 
-Ledger::Ledger(const program::Program &program, const EmulatorOptions &options)
+Ledger::Ledger(const program::Program &program, const EngineOptions &options)
     : program(program), options(options),
       launches(program.launches()->size(), options.furthestLaunch) {}
 

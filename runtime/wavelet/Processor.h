@@ -4,8 +4,8 @@
 #ifndef RUNTIME_WAVELET_PROCESSOR_H
 #define RUNTIME_WAVELET_PROCESSOR_H
 
-#include "runtime/emulator/Launches.h"
-#include "runtime/emulator/MicrothreadUses.h"
+#include "runtime/engine/Launches.h"
+#include "runtime/engine/MicrothreadUses.h"
 #include "runtime/wavelet/VectorRun.h"
 
 #include <array>
@@ -17,13 +17,13 @@ namespace wsec::runtime::wavelet {
 
 /// What all PEs of a run count and record together.
 struct Ledger {
-  Ledger(const program::Program &program, const EmulatorOptions &options);
+  Ledger(const program::Program &program, const EngineOptions &options);
 
   /// Takes work off what the host allows.
   void spend(uint64_t work);
 
   const program::Program &program;
-  const EmulatorOptions &options;
+  const EngineOptions &options;
   LaunchLog launches;
   size_t currentLaunch = 0; ///< of remote calls
   uint64_t vectorInstructions = 0, operations = 0, spent = 0;

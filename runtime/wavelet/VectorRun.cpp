@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/wavelet/VectorRun.h"
 
-#include "runtime/emulator/VectorKernels.h"
+#include "runtime/engine/VectorKernels.h"
 
 #include <algorithm>
 #include <cmath>

@@ -5,7 +5,7 @@
 #ifndef RUNTIME_WAVELET_VECTORRUN_H
 #define RUNTIME_WAVELET_VECTORRUN_H
 
-#include "runtime/emulator/MicrothreadUses.h"
+#include "runtime/engine/MicrothreadUses.h"
 #include "runtime/wavelet/Cost.h"
 #include "runtime/wavelet/Fabric.h"
 #include "runtime/wavelet/Memory.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/wavelet/WaveletEngine.h"
 
-#include "runtime/emulator/HostCopies.h"
-#include "runtime/emulator/Rectangles.h"
-#include "runtime/emulator/VectorKernels.h"
+#include "runtime/engine/HostCopies.h"
+#include "runtime/engine/Rectangles.h"
+#include "runtime/engine/VectorKernels.h"
 #include "runtime/wavelet/HostEdges.h"
 #include "runtime/wavelet/Processor.h"
 
@@ -22,7 +22,7 @@ namespace {
 class Run : public Inspection {
 public:
   Run(const program::Program &program, const std::vector<ClassCode> &classes,
-      const EmulatorOptions &options, HostPort &host)
+      const EngineOptions &options, HostPort &host)
       : program(program), classes(classes), options(options), host(host),
         ledger(program, this->options),
         east(program, host, ledger.launches, options.observer),
@@ -229,7 +229,7 @@ private:
 
   const program::Program &program;
   const std::vector<ClassCode> &classes;
-  EmulatorOptions options;
+  EngineOptions options;
   HostPort &host;
   Agenda agenda;
   Ledger ledger;
@@ -243,7 +243,7 @@ private:
 } // namespace
 
 WaveletEngine::WaveletEngine(const program::Program &program,
-                             EmulatorOptions options)
+                             EngineOptions options)
     : program(program), options(options) {
   if (!processorSupported())
     throw Error(ErrorClass::BadProgram,

@@ -2,9 +2,13 @@
 #ifndef RUNTIME_WAVELET_WAVELETENGINE_H
 #define RUNTIME_WAVELET_WAVELETENGINE_H
 
-#include "runtime/emulator/Emulator.h"
+#include "runtime/engine/Engine.h"
 
 #include <vector>
+
+namespace wsec::program {
+struct Program;
+}
 
 namespace wsec::runtime {
 
@@ -20,7 +24,7 @@ class WaveletEngine {
 public:
   /// `program` must outlive the engine.
   explicit WaveletEngine(const program::Program &program,
-                         EmulatorOptions options = {});
+                         EngineOptions options = {});
   ~WaveletEngine();
 
   RunResult run(HostPort &host);
@@ -30,7 +34,7 @@ public:
 
 private:
   const program::Program &program;
-  EmulatorOptions options;
+  EngineOptions options;
   std::vector<ClassCode> classes;
   uint64_t lastHops = 0;
 };

@@ -2,9 +2,9 @@
 //
 // How fast the emulator computes: the inner loop of matrix products, the
 // functions, and a whole weight-streamed matrix product on a mesh.
-#include "runtime/emulator/Emulator.h"
-#include "runtime/emulator/Execute.h"
-#include "runtime/emulator/VectorKernels.h"
+#include "runtime/engine/VectorKernels.h"
+#include "runtime/strips/Execute.h"
+#include "runtime/strips/StripsEngine.h"
 #include "test/runtime/ProgramBuilder.h"
 
 #include <benchmark/benchmark.h>
@@ -159,7 +159,7 @@ void streamedProduct(benchmark::State &state) {
     }
     builder.launch(0, {stream});
   }
-  Emulator emulator(builder.finish());
+  StripsEngine emulator(builder.finish());
   double cycles = 0;
   for (auto _ : state) {
     host.rewind();
@@ -247,7 +247,7 @@ void chainedProduct(benchmark::State &state) {
               size_t(tile));
   }
   builder.launch(0, {stream});
-  Emulator emulator(builder.finish());
+  StripsEngine emulator(builder.finish());
   for (auto _ : state) {
     host.rewind();
     emulator.run(host);

@@ -4,7 +4,7 @@
 #ifndef TEST_RUNTIME_PROGRAMBUILDER_H
 #define TEST_RUNTIME_PROGRAMBUILDER_H
 
-#include "runtime/emulator/HostPort.h"
+#include "runtime/engine/HostPort.h"
 #include "runtime/program/program_generated.h"
 
 #include <functional>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-run/Looking.h"
 
-#include "runtime/emulator/Code.h"
+#include "runtime/engine/Code.h"
 #include "runtime/observe/HeatMap.h"
 #include "runtime/program/NearestNames.h"
 

@@ -122,7 +122,7 @@ static std::vector<SessionRun> runSession(Session &session, const Flags &flags,
                                           Observer *observer) {
   Progress progress;
   ProgressLine line(session.program(), progress, !flags.quiet);
-  EmulatorOptions options;
+  EngineOptions options;
   options.threads = flags.threads;
   options.replay = flags.repeat > 1;
   options.observer = observer;

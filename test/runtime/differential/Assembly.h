@@ -4,7 +4,7 @@
 #ifndef TEST_RUNTIME_DIFFERENTIAL_ASSEMBLY_H
 #define TEST_RUNTIME_DIFFERENTIAL_ASSEMBLY_H
 
-#include "runtime/emulator/Router.h"
+#include "runtime/engine/Router.h"
 #include "test/runtime/TaskProgram.h"
 #include "test/runtime/differential/Choices.h"
 #include "test/runtime/differential/RandomProgram.h"

@@ -2,7 +2,7 @@
 #include "test/runtime/differential/Compare.h"
 
 #include "runtime/program/Checker.h"
-#include "runtime/tasks/TaskEmulator.h"
+#include "runtime/streams/StreamsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 
 #include <algorithm>
@@ -16,7 +16,7 @@ template <class Engine>
 static Outcome runOn(const program::Program &program, TensorHost host) {
   Outcome outcome;
   try {
-    EmulatorOptions options;
+    EngineOptions options;
     options.threads = 1;
     options.workLimit = 10000000;
     outcome.result = Engine(program, options).run(host);
@@ -73,8 +73,8 @@ Comparison compare(RandomProgram &random, bool strips) {
   }
   const TensorHost host = random.host();
   comparison.wavelet = runOn<WaveletEngine>(program, host);
-  comparison.burst = strips && commanded ? runOn<Emulator>(program, host)
-                                         : runOn<TaskEmulator>(program, host);
+  comparison.burst = strips && commanded ? runOn<StripsEngine>(program, host)
+                                         : runOn<StreamsEngine>(program, host);
   comparison.verdict = judge(comparison.burst, comparison.wavelet);
   return comparison;
 }

@@ -2,8 +2,8 @@
 #ifndef TEST_RUNTIME_DIFFERENTIAL_COMPARE_H
 #define TEST_RUNTIME_DIFFERENTIAL_COMPARE_H
 
-#include "runtime/emulator/Emulator.h"
 #include "runtime/program/Errors.h"
+#include "runtime/strips/StripsEngine.h"
 #include "test/runtime/differential/RandomProgram.h"
 
 #include <map>

@@ -163,7 +163,7 @@ std::string wsec::test::runProgram(Bytes file, const std::string &folder,
       return "too large to run here";
     Session session(loaded);
     bindInputs(session);
-    EmulatorOptions options;
+    EngineOptions options;
     options.threads = 1;
     options.channelWords = 1 << 12;
     options.channelBytes = 1 << 24;

@@ -67,7 +67,7 @@ TEST(SessionTest, BurstReplaysWithTheCyclesOfStreams) {
   const RunResult streams = session.run({}, nullptr, Engine::Streams).emulator;
   const RunResult strips = session.run({}, nullptr, Engine::Strips).emulator;
   EXPECT_NE(streams.cycles, strips.cycles);
-  EmulatorOptions options;
+  EngineOptions options;
   options.replay = true;
   for (float first : {1.f, 5.f}) {
     session.bind("x", floats({first, 2, 3, 4}));

@@ -5,8 +5,8 @@
 #ifndef TEST_RUNTIME_OBSERVE_COUNTERSAGREE_H
 #define TEST_RUNTIME_OBSERVE_COUNTERSAGREE_H
 
-#include "runtime/emulator/Emulator.h"
 #include "runtime/observe/Counters.h"
+#include "runtime/strips/StripsEngine.h"
 
 #include <gtest/gtest.h>
 #include <map>

@@ -2,7 +2,7 @@
 //
 // Numbers that can be told by hand. That engines agree on whole programs is
 // held by the tests that run them on both (CountersAgree.h).
-#include "runtime/tasks/TaskEmulator.h"
+#include "runtime/streams/StreamsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/TaskProgram.h"
 #include "test/runtime/observe/CountersAgree.h"
@@ -39,7 +39,7 @@ struct Pair {
   std::map<std::string, std::vector<double>> count() {
     const program::Program &finished = program.finish();
     Counters counters(finished);
-    EmulatorOptions options;
+    EngineOptions options;
     options.observer = &counters;
     TensorHost host;
     Engine(finished, options).run(host);
@@ -53,7 +53,7 @@ struct Pair {
 
 template <class Engine>
 class CountersTest : public testing::Test {};
-using Engines = testing::Types<TaskEmulator, WaveletEngine>;
+using Engines = testing::Types<StreamsEngine, WaveletEngine>;
 TYPED_TEST_SUITE(CountersTest, Engines);
 
 TYPED_TEST(CountersTest, WordsOfAPair) {

@@ -2,7 +2,7 @@
 //
 // The random programs of test/runtime/differential, watched: what the counters
 // of one engine say must balance, and be what those of the other say.
-#include "runtime/tasks/TaskEmulator.h"
+#include "runtime/streams/StreamsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/differential/RandomProgram.h"
 #include "test/runtime/observe/CountersAgree.h"
@@ -22,7 +22,7 @@ bool hasFilters(const program::Program &program) {
 template <class Engine>
 RunResult runWatched(const program::Program &program, TensorHost host,
                      Counters &counters) {
-  EmulatorOptions options;
+  EngineOptions options;
   options.observer = &counters;
   const RunResult result = Engine(program, options).run(host);
   expectBalanced(counters, result, hasFilters(program));
@@ -38,7 +38,7 @@ TEST(RandomCountersTest, EnginesCountTheSame) {
     const program::Program &program = random.finish();
     Counters onBurst(program), onWavelet(program);
     const RunResult burst =
-        runWatched<TaskEmulator>(program, random.host(), onBurst);
+        runWatched<StreamsEngine>(program, random.host(), onBurst);
     const RunResult wavelet =
         runWatched<WaveletEngine>(program, random.host(), onWavelet);
     EXPECT_EQ(burst.vectorInstructions, wavelet.vectorInstructions);

@@ -2,12 +2,12 @@
 //
 // Included before the tests of the emulator, this makes them run every program
 // on strips, streams and wavelet and hold the first two to the last: what
-// `Emulator` names in them then gives the results of strips.
+// `StripsEngine` names in them then gives the results of strips.
 #ifndef TEST_RUNTIME_WAVELET_ALLENGINES_H
 #define TEST_RUNTIME_WAVELET_ALLENGINES_H
 
-#include "runtime/emulator/Emulator.h"
-#include "runtime/tasks/TaskEmulator.h"
+#include "runtime/streams/StreamsEngine.h"
+#include "runtime/strips/StripsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 #include "test/runtime/ProgramBuilder.h"
 #include "test/runtime/observe/CountersAgree.h"
@@ -21,7 +21,7 @@ namespace wsec::runtime {
 class AllEngines {
 public:
   explicit AllEngines(const program::Program &program,
-                      EmulatorOptions options = {})
+                      EngineOptions options = {})
       : program(program), strips(program, options), streams(program, options),
         wavelet(program, options) {}
 
@@ -57,7 +57,7 @@ private:
   void checkCounters(const test::VectorHost &before, const Outputs &outputs,
                      const std::array<double, 3> &cycles) {
     Counters onStrips(program), onStreams(program), onWavelet(program);
-    EmulatorOptions options;
+    EngineOptions options;
     auto count = [&](auto &&engine, Counters &counters, double expected) {
       test::VectorHost host = before;
       RunResult result = engine.run(host);
@@ -66,9 +66,9 @@ private:
       test::expectBalanced(counters, result);
     };
     options.observer = &onStrips;
-    count(wsec::runtime::Emulator(program, options), onStrips, cycles[0]);
+    count(wsec::runtime::StripsEngine(program, options), onStrips, cycles[0]);
     options.observer = &onStreams;
-    count(TaskEmulator(program, options), onStreams, cycles[1]);
+    count(StreamsEngine(program, options), onStreams, cycles[1]);
     options.observer = &onWavelet;
     count(WaveletEngine(program, options), onWavelet, cycles[2]);
     test::expectAgreement(onStrips, onWavelet);
@@ -76,13 +76,13 @@ private:
   }
 
   const program::Program &program;
-  Emulator strips;
-  TaskEmulator streams;
+  StripsEngine strips;
+  StreamsEngine streams;
   WaveletEngine wavelet;
 };
 
 } // namespace wsec::runtime
 
-#define Emulator AllEngines
+#define StripsEngine AllEngines
 
 #endif // TEST_RUNTIME_WAVELET_ALLENGINES_H

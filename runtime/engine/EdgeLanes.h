@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the host streams over the edges of the mesh: who uses which lane, and
+// the words of a lane one by one. When they pass is the engines' business.
+#ifndef RUNTIME_ENGINE_EDGELANES_H
+#define RUNTIME_ENGINE_EDGELANES_H
+
+#include "runtime/engine/HostPort.h"
+#include "runtime/engine/Launches.h"
+#include "runtime/engine/WaitGraph.h"
+#include "runtime/observe/Observer.h"
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// A lane of one host stream.
+struct LaneUse {
+  size_t launch;
+  uint32_t stream, lane;
+  uint64_t words;
+};
+
+/// All uses of the lanes of one direction, by row and color, in the order of
+/// the launches that list them.
+using LaneUses = std::map<std::pair<int, int>, std::vector<LaneUse>>;
+/// Throws BadProgram if two launches list one stream.
+LaneUses laneUses(const program::Program &program, HostPort &host,
+                  program::Direction direction);
+/// "stream 'x' (color 3, row 0)".
+std::string describeLane(const program::Program &program, const LaneUse &use,
+                         int color, int row);
+
+/// What enters on one color at one row of the west edge.
+class WestLane {
+public:
+  /// Words of the host.
+  WestLane(const program::Program &program, int row, int color,
+           std::vector<LaneUse> uses);
+  /// The command wavelets, whose payload is the number of the launch.
+  explicit WestLane(const program::Program &program);
+
+  /// Whether there is a further word.
+  bool hasWord();
+  /// The next word, which enters at cycle `now`; there must be one. Throws
+  /// BadProgram if the host has another number of words than it announced.
+  uint32_t take(HostPort &host, Observer *observer, double now);
+
+  int color() const { return its; }
+  /// The cycle in which the first word is there.
+  int64_t from() const { return since; }
+  /// Words of the host that were taken.
+  uint64_t delivered() const { return words; }
+
+private:
+  void fetch(HostPort &host);
+
+  const program::Program &program;
+  int row, its;
+  int64_t since;
+  bool commands;
+  std::vector<LaneUse> uses;
+  size_t use = 0;
+  uint64_t sent = 0, words = 0; ///< of this use, or all commands; in sum
+  WordView view;
+  size_t next = 0; ///< of the view
+};
+
+/// Takes the data words that leave the mesh over its east edge.
+class EastEdge {
+public:
+  virtual ~EastEdge() = default;
+  /// A word of a lane, which has come at cycle `when`.
+  virtual void leave(int row, int color, uint32_t bits, double when) = 0;
+};
+
+/// Gathers what leaves over the east edge and hands it to the host.
+class EastLanes : public EastEdge {
+public:
+  EastLanes(const program::Program &program, HostPort &host, LaunchLog &log,
+            Observer *observer);
+
+  void leave(int row, int color, uint32_t bits, double when) override;
+  /// Hands over what is left.
+  void finish();
+  uint64_t stored() const { return words; }
+  /// Adds the lanes that lack words.
+  void addTo(WaitGraph &graph) const;
+  /// Lanes with words that nobody asked for, in words.
+  std::vector<std::string> surplus() const;
+
+private:
+  struct Lane {
+    std::vector<LaneUse> uses;
+    size_t use = 0;
+    uint64_t taken = 0; ///< of this use
+    uint64_t tooMany = 0;
+    std::vector<float> waiting;
+  };
+  void flush(Lane &lane);
+  void skipComplete(Lane &lane);
+
+  HostPort &host;
+  LaunchLog &log;
+  Observer *observer;
+  std::map<std::pair<int, int>, Lane> lanes; ///< by row and color
+  uint64_t words = 0;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_ENGINE_EDGELANES_H

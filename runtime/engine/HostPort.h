@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_ENGINE_HOSTPORT_H
+#define RUNTIME_ENGINE_HOSTPORT_H
+
+#include "runtime/engine/UnalignedFloat.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+namespace wsec::runtime {
+
+/// rows x length words: word w of row r lies at data + r * stride +
+/// w * wordStride. Their order on the wire is row after row. They are read as
+/// UnalignedFloat: `data` need not be a multiple of four. `owner` keeps `data`
+/// alive and unchanged.
+struct WordView {
+  const float *data = nullptr;
+  size_t rows = 0;
+  size_t length = 0;
+  size_t stride = 0;
+  std::shared_ptr<const void> owner;
+  size_t wordStride = 1;
+
+  size_t words() const { return rows * length; }
+  /// Word `i` on the wire.
+  float word(size_t i) const {
+    const UnalignedFloat *from = data;
+    return from[i / length * stride + i % length * wordStride];
+  }
+  bool empty() const { return words() == 0; }
+};
+
+/// The outside world as the emulator sees it: a host that streams words to the
+/// lanes of the west edge and takes words from the lanes of the east edge.
+/// `stream` indexes Program.streams, `lane` the lanes of that stream.
+///
+/// Calls for different (stream, lane) pairs may come from different threads at
+/// the same time; calls for one pair never overlap. What `next` returns must
+/// depend only on its arguments and on the earlier calls for the pair: the
+/// cycle count of a run follows from it.
+class HostPort {
+public:
+  virtual ~HostPort() = default;
+
+  /// All words `stream` moves through `lane` in one run.
+  virtual uint64_t words(uint32_t stream, uint32_t lane) = 0;
+
+  /// The next words of an In stream: at least one and at most `maxWords`; an
+  /// empty view once all are delivered. Views whose rows are whole lines let
+  /// the column heads cut out their windows without copying.
+  virtual WordView next(uint32_t stream, uint32_t lane, size_t maxWords) = 0;
+
+  /// The next words of an Out stream, in the order in which they leave. They
+  /// are valid during the call; those of a row lie side by side.
+  virtual void store(uint32_t stream, uint32_t lane, const WordView &words) = 0;
+
+  /// The elements of a tensor that host copies read, and of an output that
+  /// they write; null: the host has none. Only for programs with copies.
+  virtual const uint8_t *tensorElements(uint32_t tensor);
+  virtual uint8_t *outputElements(uint32_t tensor);
+};
+
+inline const uint8_t *HostPort::tensorElements(uint32_t) { return nullptr; }
+inline uint8_t *HostPort::outputElements(uint32_t) { return nullptr; }
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_ENGINE_HOSTPORT_H

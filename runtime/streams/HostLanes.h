@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_STREAMS_HOSTLANES_H
+#define RUNTIME_STREAMS_HOSTLANES_H
+
+#include "runtime/engine/EdgeLanes.h"
+#include "runtime/streams/Network.h"
+
+#include <deque>
+#include <map>
+#include <vector>
+
+namespace wsec::runtime::streams {
+
+/// The west edge: words of the host and command wavelets enter lane by lane.
+/// Lanes of one row share its link into the mesh, a word per cycle, in turns.
+class HostLanes {
+public:
+  HostLanes(const program::Program &program, Network &network, Agenda &agenda,
+            HostPort &host, Observer *observer);
+
+  /// Lets the first words in.
+  void start();
+  /// A row is due in the agenda.
+  void step(int row);
+
+  /// Words of the host that entered.
+  uint64_t delivered() const;
+
+private:
+  struct Row {
+    std::vector<WestLane> lanes;
+    size_t first = 0; ///< lane that is asked first
+    Cycle stepped = -1;
+  };
+
+  bool fill(Station &edge);
+  void push(Station &edge, WestLane &lane, Cycle when);
+
+  Network &network;
+  Agenda &agenda;
+  HostPort &host;
+  Observer *observer;
+  std::map<int, Row> rows;
+};
+
+} // namespace wsec::runtime::streams
+
+#endif // RUNTIME_STREAMS_HOSTLANES_H

@@ -1,0 +1,517 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Places, and the ways between them. How words move is in Moves.cpp.
+#include "runtime/streams/Network.h"
+
+#include "runtime/program/Errors.h"
+#include "runtime/program/Scalars.h"
+#include "runtime/streams/Ports.h"
+
+#include <algorithm>
+
+namespace wsec::runtime::streams {
+
+using program::Port;
+
+namespace {
+
+/// Calls `visit` with every statement of a body and of those inside.
+template <class Visit>
+void forEachStatement(const Body &body, const Visit &visit) {
+  for (const StatementCode &statement : body) {
+    visit(statement);
+    if (const auto *loop = std::get_if<LoopCode>(&statement))
+      forEachStatement(loop->body, visit);
+    if (const auto *branch = std::get_if<IfCode>(&statement)) {
+      forEachStatement(branch->then, visit);
+      forEachStatement(branch->otherwise, visit);
+    }
+  }
+}
+
+template <class Visit>
+void forEachStatement(const ClassCode &code, const Visit &visit) {
+  for (const auto &[id, body] : code.routines)
+    forEachStatement(body, visit);
+  for (const TaskCode &task : code.tasks)
+    forEachStatement(task.body, visit);
+}
+
+int queueWords(const ClassCode &code, int color, bool output,
+               const flatbuffers::Vector<int32_t> *depths) {
+  // What sustains a word per cycle, where the machine does not say.
+  constexpr int smallest = 2;
+  if (!depths || depths->size() == 0)
+    return smallest;
+  for (const QueueCode &queue : code.queues)
+    if (queue.color == color && queue.output == output)
+      return std::max(1, depths->Get(unsigned(queue.queue)));
+  return std::max(1, *std::min_element(depths->begin(), depths->end()));
+}
+
+} // namespace
+
+int inboxWords(const program::Machine &machine, const ClassCode &code,
+               int color) {
+  return queueWords(code, color, false, machine.input_queue_words()) +
+         machine.ramp_cycles();
+}
+
+int outboxWords(const program::Machine &machine, const ClassCode &code,
+                int color) {
+  return queueWords(code, color, true, machine.output_queue_words()) +
+         machine.ramp_cycles();
+}
+
+// ---------------------------------------------------------------- building
+
+/// PEs up to which colors that share a link always take turns, as exactly as
+/// on the machine; on larger meshes once they have met.
+static constexpr int mostTurns = 256;
+
+Network::Network(const program::Program &program,
+                 const std::vector<ClassCode> &classes,
+                 const std::vector<int> &classOf, Agenda &agenda,
+                 EastEdge &east)
+    : program(program), machine(*program.machine()), classes(classes),
+      classOf(classOf), agenda(agenda), east(east), meshWidth(machine.width()),
+      meshHeight(machine.height()), colors(machine.colors()),
+      hop(std::max(1, machine.hop_cycles())), ramp(machine.ramp_cycles()),
+      routerDepth(machine.router_buffer_words() > 0
+                      ? machine.router_buffer_words()
+                      : 2 * hop),
+      tornColors(256), rules(256), outboxes(256), inboxes(256),
+      alwaysTurns(meshWidth * meshHeight <= mostTurns) {
+  if (program.routes()->size() > UINT16_MAX - 1)
+    throw Error(ErrorClass::BadProgram, "too many routes");
+  const size_t links = size_t(meshWidth) * size_t(meshHeight) * 5;
+  linkUsers.assign(links, 0);
+  sharedOf.assign(links, -1);
+  turnsOf.assign(links / 5, -1);
+  for (unsigned i = 0; i < program.routes()->size(); ++i)
+    addRule(*program.routes()->Get(i), uint16_t(i + 1));
+  for (const ClassCode &code : classes) {
+    bool sets = false;
+    forEachStatement(code, [&](const StatementCode &statement) {
+      sets |= std::holds_alternative<SetRouteCode>(statement);
+      const auto *control = std::get_if<SendControlCode>(&statement);
+      if (!control ||
+          !std::count(control->commands.begin(), control->commands.end(),
+                      program::SwitchCommand::Teardown))
+        return;
+      if (control->color.terms.empty())
+        tornColors[size_t(control->color.constant & 255)] = true;
+      else
+        tornColors.assign(256, true);
+    });
+    routeSetters.push_back(sets);
+  }
+}
+
+std::string Network::place(int color, Coordinate pe) const {
+  return "color " + std::to_string(color) + " at PE " + toString(pe);
+}
+
+/// Ports that a rule sends to, in any of its positions.
+static unsigned everyPort(const program::RouteRule &rule) {
+  unsigned ports = rule.transmit();
+  if (rule.positions())
+    for (const program::SwitchPosition *position : *rule.positions())
+      ports |= position->transmit();
+  return ports;
+}
+
+void Network::addRule(const program::RouteRule &rule, uint16_t number) {
+  const program::Rect &rect = *rule.rect();
+  if (rect.xstep() < 1 || rect.ystep() < 1 || rect.x0() < 0 || rect.y0() < 0 ||
+      rect.x1() > meshWidth || rect.y1() > meshHeight || rule.transmit() > 31)
+    throw Error(ErrorClass::BadProgram,
+                "a route of color " + std::to_string(rule.color()) +
+                    " leaves the mesh or names a port that does not exist");
+  std::vector<uint16_t> &table = rules[rule.color()];
+  table.resize(size_t(meshWidth) * size_t(meshHeight));
+  const unsigned ports = everyPort(rule);
+  for (int y = rect.y0(); y < rect.y1(); y += rect.ystep())
+    for (int x = rect.x0(); x < rect.x1(); x += rect.xstep()) {
+      const auto pe = size_t(this->index({x, y}));
+      if (table[pe] != 0)
+        throw Error(ErrorClass::RouteConflict,
+                    place(rule.color(), {x, y}) + " has two rules: receives " +
+                        program::EnumNamePort(
+                            program.routes()->Get(table[pe] - 1u)->receive()) +
+                        " and " + program::EnumNamePort(rule.receive()));
+      table[pe] = number;
+      for (size_t port = 0; port < 5; ++port)
+        if (ports >> port & 1) {
+          uint8_t &user = linkUsers[pe * 5 + port];
+          user = user == 0 ? uint8_t(rule.color() + 1) : uint8_t(255);
+        }
+    }
+}
+
+const program::RouteRule *Network::rule(int pe, int color) const {
+  const std::vector<uint16_t> &table = rules[size_t(color)];
+  if (table.empty() || table[size_t(pe)] == 0)
+    return nullptr;
+  return program.routes()->Get(table[size_t(pe)] - 1u);
+}
+
+/// Whether command wavelets vanish at a PE: it has no routines to launch.
+bool Network::ignores(int pe, int color) const {
+  if (color != program.command_color() || launchedByRemoteCalls(program))
+    return false;
+  const int at = classOf[size_t(pe)];
+  return at < 0 || classes[size_t(at)].routines.empty();
+}
+
+/// Whether what the router does with the color may ever change.
+bool Network::isNode(int pe, int color) const {
+  const int at = classOf[size_t(pe)];
+  if (at >= 0 && routeSetters[size_t(at)])
+    return true;
+  const program::RouteRule *found = rule(pe, color);
+  return found && (tornColors[size_t(color)] ||
+                   (found->positions() && found->positions()->size() > 0));
+}
+
+// ---------------------------------------------------------------- places
+
+uint32_t Network::newStation(Station::Kind kind, int pe, int color, Port port,
+                             int depth) {
+  Station station;
+  station.kind = kind;
+  station.pe = pe;
+  station.color = uint8_t(color);
+  station.port = port;
+  station.depth = depth;
+  stations.push_back(std::move(station));
+  const auto made = uint32_t(stations.size() - 1);
+  if (kind != Station::Inbox && kind != Station::EastEdge &&
+      isNode(pe, color)) {
+    const uint32_t node = nodeAt(pe, color);
+    stations[made].node = int32_t(node);
+    nodes[node].stations.push_back(made);
+  }
+  return made;
+}
+
+uint32_t Network::nodeAt(int pe, int color) {
+  auto [found, fresh] = nodeOf.try_emplace(placeKey(pe, color, Port::Ramp), 0);
+  if (fresh) {
+    nodes.push_back({pe, uint8_t(color), Switch(rule(pe, color)), 0, {}, {}});
+    found->second = uint32_t(nodes.size() - 1);
+  }
+  return found->second;
+}
+
+Station &Network::outbox(int pe, int color) {
+  std::vector<uint32_t> &table = outboxes[size_t(color)];
+  table.resize(size_t(meshWidth) * size_t(meshHeight));
+  uint32_t &slot = table[size_t(pe)];
+  if (slot == 0) {
+    if (!isNode(pe, color) && !rule(pe, color))
+      noRule(pe, color, Port::Ramp);
+    const int depth =
+        outboxWords(machine, classes[size_t(classOf[size_t(pe)])], color);
+    slot = newStation(Station::Outbox, pe, color, Port::Ramp,
+                      depth + routerDepth) +
+           1;
+    stations[slot - 1].taken.keep(depth + routerDepth + 1);
+  }
+  return stations[slot - 1];
+}
+
+Station *Network::inbox(int pe, int color) {
+  const std::vector<uint32_t> &table = inboxes[size_t(color)];
+  if (table.empty() || table[size_t(pe)] == 0)
+    return nullptr;
+  return &stations[table[size_t(pe)] - 1];
+}
+
+uint32_t Network::inboxAt(int pe, int color) {
+  if (classOf[size_t(pe)] < 0)
+    throw Error(ErrorClass::UnreadTraffic,
+                "color " + std::to_string(color) + " delivers to PE " +
+                    toString(coordinate(pe)) + ", which has no code");
+  std::vector<uint32_t> &table = inboxes[size_t(color)];
+  table.resize(size_t(meshWidth) * size_t(meshHeight));
+  uint32_t &slot = table[size_t(pe)];
+  if (slot == 0) {
+    const ClassCode &code = classes[size_t(classOf[size_t(pe)])];
+    slot = newStation(Station::Inbox, pe, color, Port::Ramp,
+                      inboxWords(machine, code, color)) +
+           1;
+    stations[slot - 1].filter = makeFilter(pe, color);
+    // The PE may have gone to sleep before there was anything to listen to.
+    stations[slot - 1].listens = true;
+  }
+  return slot - 1;
+}
+
+Station &Network::westEdge(int row, int color) {
+  const int pe = index({0, row});
+  if (!isNode(pe, color) && !rule(pe, color))
+    noRule(pe, color, Port::West);
+  Station &made = stations[gateAt(pe, color, Port::West)];
+  made.kind = Station::WestEdge;
+  made.taken.keep(made.depth + 1);
+  return made;
+}
+
+Station *Network::knownGate(int pe, int color, Port port) {
+  auto found = gateOf.find(placeKey(pe, color, port));
+  return found == gateOf.end() ? nullptr : &stations[found->second];
+}
+
+/// The input of a router through one of its links.
+uint32_t Network::gateAt(int pe, int color, Port port) {
+  auto [found, fresh] = gateOf.try_emplace(placeKey(pe, color, port), 0);
+  if (fresh)
+    found->second =
+        newStation(Station::Gate, pe, color, port, routerDepth + hop - 1);
+  return found->second;
+}
+
+int32_t Network::makeFilter(int pe, int color) {
+  const ClassCode &code = classes[size_t(classOf[size_t(pe)])];
+  for (const FilterCode &filter : code.filters) {
+    if (filter.color != color)
+      continue;
+    std::vector<int64_t> scalars;
+    const Coordinate at = coordinate(pe);
+    evaluateScalars(code.source->scalars(), at.x, at.y, scalars);
+    const Bindings bindings{scalars.data(), nullptr, nullptr};
+    const int64_t min = filter.min.value(bindings);
+    filters.push_back({filter.kind,
+                       min,
+                       filter.max.value(bindings),
+                       filter.limited ? filter.limit.value(bindings)
+                                      : std::numeric_limits<int64_t>::max(),
+                       min,
+                       0,
+                       0,
+                       {}});
+    return int32_t(filters.size() - 1);
+  }
+  return -1;
+}
+
+bool Network::RampFilter::passes(uint32_t word) {
+  bool pass = min <= int64_t(word >> 16) && int64_t(word >> 16) <= max;
+  if (kind == program::FilterKind::Counter) {
+    pass = count <= max;
+    count = count >= limit ? 0 : count + 1;
+  }
+  kept += pass;
+  if (!keptUpTo.empty())
+    keptUpTo[size_t(arrived) % keptUpTo.size()] = kept;
+  ++arrived;
+  return pass;
+}
+
+void Network::RampFilter::remember(int64_t words) {
+  if (size_t(words) <= keptUpTo.size())
+    return;
+  std::vector<int64_t> longer(static_cast<size_t>(words), kept);
+  const auto known = std::min(arrived, int64_t(keptUpTo.size()));
+  for (int64_t i = arrived - known; i < arrived; ++i)
+    longer[size_t(i) % longer.size()] = keptUpTo[size_t(i) % keptUpTo.size()];
+  keptUpTo.swap(longer);
+}
+
+// ---------------------------------------------------------------- ways
+
+void Network::noRule(int pe, int color, Port entered) const {
+  throw Error(ErrorClass::MissingRoute, place(color, coordinate(pe)) +
+                                            ": a wavelet enters from " +
+                                            program::EnumNamePort(entered) +
+                                            " and there is no rule for it");
+}
+
+void Network::conflict(int pe, int color, Port entered, Port receive) const {
+  throw Error(ErrorClass::RouteConflict, place(color, coordinate(pe)) +
+                                             ": a wavelet enters from " +
+                                             program::EnumNamePort(entered) +
+                                             " where the router receives " +
+                                             program::EnumNamePort(receive));
+}
+
+/// Whether words that leave a router through some ports take turns with those
+/// of other colors. In a small mesh all words of a router do that has a shared
+/// link: whose turn it is depends on who moved last.
+bool Network::takesTurns(int pe, unsigned ports) const {
+  for (size_t port = 0; port < 5; ++port) {
+    const size_t link = size_t(pe) * 5 + port;
+    if (linkUsers[link] == 255 &&
+        (alwaysTurns || ((ports >> port & 1) && sharedOf[link] >= 0 &&
+                         shared[size_t(sharedOf[link])].contended)))
+      return true;
+  }
+  return false;
+}
+
+/// Whether a way ends at this input of a router. Refuses words that could
+/// never pass.
+bool Network::stops(int pe, int color, Port entered) {
+  const program::RouteRule *found = rule(pe, color);
+  const Station *gate = knownGate(pe, color, entered);
+  if (isNode(pe, color)) {
+    const Node &node = nodes[nodeAt(pe, color)];
+    const int at = classOf[size_t(pe)];
+    const bool moves =
+        (found && found->positions() && found->positions()->size() > 0) ||
+        (at >= 0 && routeSetters[size_t(at)]);
+    if (!moves && found->receive() != entered)
+      conflict(pe, color, entered, found->receive());
+    if (node.state.closed || node.state.receive != entered ||
+        (gate && !gate->queue.empty()))
+      return true;
+  } else if (!found) {
+    noRule(pe, color, entered);
+  } else if (found->receive() != entered) {
+    conflict(pe, color, entered, found->receive());
+  }
+  return (gate && gate->branch) || takesTurns(pe, transmits(pe, color));
+}
+
+/// Where words that enter a router go on.
+uint8_t Network::transmits(int pe, int color) const {
+  auto found = nodeOf.find(placeKey(pe, color, Port::Ramp));
+  return found == nodeOf.end() ? rule(pe, color)->transmit()
+                               : nodes[found->second].state.transmit;
+}
+
+/// A way that is being followed.
+struct Network::Tracing {
+  uint32_t station;
+  Way &way;
+  std::vector<Step> pending, routers;
+};
+
+int32_t Network::shareLink(uint32_t station, const Step &step, int pe,
+                           int port) {
+  const auto link = size_t(pe) * 5 + size_t(port);
+  if (linkUsers[link] != 255 || alwaysTurns)
+    return step.link;
+  if (sharedOf[link] < 0) {
+    sharedOf[link] = int32_t(shared.size());
+    shared.emplace_back();
+  }
+  SharedLink &its = shared[size_t(sharedOf[link])];
+  its.users.push_back(station);
+  Way &way = *stations[station].way;
+  way.links.push_back({sharedOf[link], step.hops * hop, step.link, 0});
+  return int32_t(way.links.size() - 1);
+}
+
+/// A word leaves the router of `step` through a port.
+void Network::leave(Tracing &tracing, const Step &step, Port port) {
+  Way &way = tracing.way;
+  const int pe = index(step.pe), color = stations[tracing.station].color;
+  if (observer)
+    way.passages.push_back({pe, port, step.hops * hop});
+  const int32_t link = shareLink(tracing.station, step, pe, int(port));
+  const int32_t wire = step.hops * (routerDepth + hop - 1);
+  auto end = [&](uint32_t to, int32_t depth, Cycle latency, int32_t stages) {
+    way.ends.push_back(
+        {to, wire + depth, latency, stages, link, step.notBefore, wire});
+  };
+  if (port == Port::Ramp && ignores(pe, color))
+    return;
+  if (port == Port::Ramp) {
+    const uint32_t to = inboxAt(pe, color);
+    return end(to, stations[to].depth, step.hops * hop + ramp, step.hops + 1);
+  }
+  const Coordinate next = neighbour(step.pe, port);
+  if (next.x < 0 || next.x >= meshWidth || next.y < 0 || next.y >= meshHeight) {
+    if (port != Port::East)
+      throw Error(ErrorClass::MissingRoute,
+                  place(color, step.pe) + " leads over the " +
+                      program::EnumNamePort(port) + " edge of the mesh");
+    const uint32_t to =
+        newStation(Station::EastEdge, pe, color, port, INT32_MAX / 2);
+    return end(to, INT32_MAX / 2, (step.hops + 1) * hop + ramp, 0);
+  }
+  const int at = index(next);
+  const Port entered = opposite(port);
+  Step after{next, entered, step.hops + 1, link, step.notBefore};
+  if (stops(at, color, entered)) {
+    const uint32_t to = gateAt(at, color, entered);
+    return end(to, stations[to].depth, after.hops * hop, after.hops);
+  }
+  if (isNode(at, color)) {
+    Node &node = nodes[nodeAt(at, color)];
+    node.dependents.push_back(tracing.station);
+    after.notBefore = std::max(after.notBefore, node.since - after.hops * hop);
+  }
+  tracing.pending.push_back(after);
+}
+
+void Network::follow(Tracing &tracing) {
+  const int color = stations[tracing.station].color;
+  while (!tracing.pending.empty()) {
+    const Step step = tracing.pending.back();
+    tracing.pending.pop_back();
+    tracing.routers.push_back(step);
+    if (tracing.routers.size() > linkUsers.size())
+      throw Error(ErrorClass::RouteConflict,
+                  place(color, step.pe) + ": the route runs in a circle");
+    const uint8_t ports = transmits(index(step.pe), color);
+    for (int port = 0; port < 5; ++port)
+      if (ports >> port & 1)
+        leave(tracing, step, Port(port));
+  }
+}
+
+/// What one branch holds up, the others have to wait for. So ways end at
+/// branches, unless there are so many that nobody would wait for the outcome.
+static constexpr size_t mostBranches = 64;
+
+bool Network::splitBranches(const Tracing &tracing) {
+  const size_t ends = tracing.way.ends.size();
+  if (ends < 2 || ends > mostBranches)
+    return false;
+  const int color = stations[tracing.station].color;
+  bool split = false;
+  for (const Step &step : tracing.routers) {
+    if (step.hops == 0 || std::popcount(transmits(index(step.pe), color)) < 2)
+      continue;
+    stations[gateAt(index(step.pe), color, step.entered)].branch = true;
+    split = true;
+  }
+  return split;
+}
+
+/// Finds out where words go from a station.
+void Network::trace(uint32_t index) {
+  Station &from = stations[index];
+  if (!from.way)
+    from.way = std::make_unique<Way>();
+  Way &way = *from.way;
+  do {
+    way.ends.clear();
+    way.links.clear();
+    way.passages.clear();
+    way.ports = transmits(from.pe, from.color);
+    way.timed = takesTurns(from.pe, way.ports);
+    Tracing tracing{
+        index, way, {{coordinate(from.pe), from.port, 0, -1, 0}}, {}};
+    if (from.node >= 0)
+      nodes[size_t(from.node)].dependents.push_back(index);
+    else if (rule(from.pe, from.color)->receive() != from.port)
+      conflict(from.pe, from.color, from.port,
+               rule(from.pe, from.color)->receive());
+    follow(tracing);
+    way.valid = true;
+    if (!splitBranches(tracing))
+      break;
+  } while (true);
+  for (const Way::End &end : way.ends) {
+    Station &to = stations[end.to];
+    to.taken.keep(end.depth + 1);
+    if (to.filter >= 0)
+      filters[size_t(to.filter)].remember(end.wire + 1);
+  }
+}
+
+} // namespace wsec::runtime::streams

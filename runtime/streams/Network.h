@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The fabric. A word does not go from router to router here: once it is known
+// when it leaves its source, it is known when it comes to the end of its way.
+// Ways end where something is decided: at ramps, at switches that are not open
+// for it, and where they branch.
+#ifndef RUNTIME_STREAMS_NETWORK_H
+#define RUNTIME_STREAMS_NETWORK_H
+
+#include "runtime/engine/Code.h"
+#include "runtime/engine/EdgeLanes.h"
+#include "runtime/engine/Router.h"
+#include "runtime/engine/WaitGraph.h"
+#include "runtime/observe/Observer.h"
+#include "runtime/streams/Station.h"
+#include "runtime/streams/Switch.h"
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <limits>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace wsec::runtime::streams {
+
+inline constexpr Cycle never = std::numeric_limits<Cycle>::max();
+
+/// Where words go from an input of a router.
+struct Way {
+  struct End {
+    uint32_t to;
+    int32_t depth;   ///< words that wait on the way and at its end
+    Cycle latency;   ///< cycles from the router to where the word is ready
+    int32_t stages;  ///< cycles until room at the end is seen at the router
+    int32_t link;    ///< the last of `links` on the way; -1: none
+    Cycle notBefore; ///< words that leave earlier wait for a switch
+    int32_t wire;    ///< part of `depth` before the last router
+  };
+  /// A link that several colors use.
+  struct Link {
+    int32_t link;
+    Cycle distance; ///< from the first router
+    int32_t before; ///< the last such link before it; -1: none
+    Cycle delay;    ///< of the current word
+  };
+  /// A port of a router on the way, for observers.
+  struct Passage {
+    int32_t pe;
+    program::Port port;
+    Cycle distance;
+  };
+  std::vector<End> ends;
+  std::vector<Link> links;
+  std::vector<Passage> passages;
+  bool valid = false;
+  bool timed = false; ///< its words take turns with those of other colors
+  uint8_t ports = 0;  ///< of the first router
+};
+
+/// One input of a router, or what has come up a ramp: a queue of finite depth.
+struct Station {
+  enum Kind : uint8_t { Outbox, Gate, Inbox, WestEdge, EastEdge };
+
+  Kind kind = Outbox;
+  program::Port port{}; ///< of the router; Ramp of an Outbox
+  uint8_t color = 0;
+  bool queued = false;      ///< to be looked at
+  bool listens = false;     ///< the PE waits for a word
+  bool senderWaits = false; ///< the PE waits for room
+  bool branch = false;      ///< every way ends here
+  int32_t turn = -1;        ///< among those of its router; -1: unknown to it
+  int32_t pe = 0;
+  int32_t depth = 0;
+  int32_t node = -1;   ///< of a switching router
+  int32_t filter = -1; ///< of an Inbox
+  WordQueue queue;     ///< what is there, or underway to it
+  int64_t delivered = 0, consumed = 0;
+  int64_t toDrop = 0;  ///< next words that are taken as they come
+  Cycle dropsFrom = 0; ///< when that may begin
+  Cycle lastReady = -1, lastTaken = -1;
+  TakeLog taken;
+  std::vector<uint32_t> waiters; ///< stations that wait for room here
+
+  std::unique_ptr<Way> way; ///< on from here
+};
+
+/// Fills the queue of a station at the west edge; false: there is no more.
+using WestSource = std::function<bool(Station &station)>;
+
+class Network {
+public:
+  Network(const program::Program &program,
+          const std::vector<ClassCode> &classes,
+          const std::vector<int> &classOf, Agenda &agenda, EastEdge &east);
+
+  WestSource west;
+
+  Coordinate coordinate(int pe) const {
+    return {pe % meshWidth, pe / meshWidth};
+  }
+  int index(Coordinate pe) const { return pe.y * meshWidth + pe.x; }
+
+  // ---- a PE and its ramp
+
+  /// What the PE sends on a color.
+  Station &outbox(int pe, int color);
+  /// When there is room for one more word than `further`; never: not known
+  /// yet.
+  Cycle roomAt(const Station &outbox, int64_t further = 0) const;
+  /// Puts a word into an outbox that has room. It starts with `settle`.
+  void send(Station &outbox, const Word &word);
+  /// What comes up the ramp on a color; null: nothing ever has.
+  Station *inbox(int pe, int color);
+  /// Where it is going to come.
+  Station &expect(int pe, int color) { return stations[inboxAt(pe, color)]; }
+  /// Takes the oldest word of an inbox. Who waits for its room goes on with
+  /// `settle`.
+  Word receive(Station &inbox, Cycle when);
+  /// The next `words` words are taken as they come, one per cycle from `since`
+  /// on; words before are all taken.
+  void drop(Station &inbox, int64_t words, Cycle since);
+  /// Moves all words that can move.
+  void settle();
+  void advanceSwitch(Station &outbox, Cycle when);
+  void setRoute(int pe, int color, program::Port receive, uint8_t transmit,
+                Cycle when);
+
+  /// Where words of the west edge of a row enter on a color.
+  Station &westEdge(int row, int color);
+  /// Words may have come to a station.
+  void start(Station &station);
+
+  /// A router whose colors take turns is due.
+  void stepRouter(int pe);
+
+  /// The last cycle in which a word moved.
+  Cycle latest() const { return lastMove; }
+  /// What a color does in a router now; nothing if it has no route there.
+  std::optional<RouteNow> routeNow(int pe, int color) const;
+  /// Adds the words that wait.
+  void addTo(WaitGraph &graph) const;
+  /// Stations with words that nobody has taken.
+  std::vector<const Station *> leftOver() const;
+  /// A line for each place of a PE at which words wait.
+  std::vector<std::string> describeQueues(int pe) const;
+
+  Observer *observer = nullptr;
+
+private:
+  struct Node {
+    int32_t pe;
+    uint8_t color;
+    Switch state;
+    Cycle since = 0; ///< from when on this is its position
+    std::vector<uint32_t> stations, dependents;
+  };
+  /// Lets some words up a ramp.
+  struct RampFilter {
+    program::FilterKind kind;
+    int64_t min, max, limit, count;
+    int64_t arrived = 0, kept = 0;
+    std::vector<int64_t> keptUpTo; ///< by word, of the last so many
+
+    bool passes(uint32_t word);
+    void remember(int64_t words);
+  };
+  /// A link, or ramp, that several colors use. While they do not meet, their
+  /// words take its cycles in advance; where they do, they take turns.
+  struct SharedLink {
+    Slots slots;
+    bool contended = false;
+    int16_t color = -1;          ///< of the last word
+    Cycle last = -1;             ///< when it passed
+    std::vector<uint32_t> users; ///< stations whose ways use it
+  };
+  /// A station of a router whose colors take turns.
+  struct Turn {
+    Station *station;
+    uint32_t index;
+    bool wanted; ///< its oldest word may be able to move
+  };
+  /// A router whose colors take turns.
+  struct Turns {
+    int first = 0; ///< color that is asked first
+    Cycle wakes = never;
+    Cycle stepped = -1;         ///< the last cycle in which it was asked
+    unsigned used = 0;          ///< ports, in the current cycle
+    std::vector<Turn> stations; ///< by color
+  };
+  struct Step {
+    Coordinate pe;
+    program::Port entered;
+    int32_t hops, link;
+    Cycle notBefore;
+  };
+  struct Tracing;
+
+  void addRule(const program::RouteRule &rule, uint16_t number);
+  bool ignores(int pe, int color) const;
+  bool isNode(int pe, int color) const;
+  const program::RouteRule *rule(int pe, int color) const;
+  uint32_t nodeAt(int pe, int color);
+  uint32_t newStation(Station::Kind kind, int pe, int color, program::Port port,
+                      int depth);
+  uint32_t inboxAt(int pe, int color);
+  Station *knownGate(int pe, int color, program::Port port);
+  uint32_t gateAt(int pe, int color, program::Port port);
+  bool stops(int pe, int color, program::Port entered);
+  uint8_t transmits(int pe, int color) const;
+  int32_t makeFilter(int pe, int color);
+
+  void trace(uint32_t station);
+  void follow(Tracing &tracing);
+  void leave(Tracing &tracing, const Step &step, program::Port port);
+  bool splitBranches(const Tracing &tracing);
+  int32_t shareLink(uint32_t station, const Step &step, int pe, int port);
+
+  void enqueue(uint32_t station);
+  void pass(uint32_t station);
+  bool streams(const Station &from) const;
+  void stream(uint32_t station);
+  void await(Station &to, uint32_t station);
+  void wakeSenders(Station &station, Cycle when);
+  bool passFront(uint32_t station);
+  bool credit(uint32_t station, Way &way, Cycle &when);
+  int64_t heldUpBy(const Station &to, int64_t wire) const;
+  Cycle takeSlots(Way &way, int color, Cycle when);
+  bool slotsFree(const Way &way, Cycle when) const;
+  bool meetsOthers(const Way &way, int color, Cycle when);
+  void contend(SharedLink &link);
+  bool takesTurns(int pe, unsigned ports) const;
+  bool takesTurn(uint32_t station, Cycle when);
+  void enlist(Turns &turns, uint32_t station);
+  Turns &turnsAt(int pe);
+  void schedule(Turns &turns, int pe, Cycle when);
+  void deliver(uint32_t to, Word word, Cycle ready);
+  void routeControl(int pe, int color, Word word, Cycle when);
+  void take(Station &station, Cycle when);
+  void dropArrived(Station &inbox);
+  void retrace(Node &node);
+  void moved(uint32_t node, Cycle since);
+  std::string place(int color, Coordinate pe) const;
+  [[noreturn]] void noRule(int pe, int color, program::Port entered) const;
+  [[noreturn]] void conflict(int pe, int color, program::Port entered,
+                             program::Port receive) const;
+
+  const program::Program &program;
+  const program::Machine &machine;
+  const std::vector<ClassCode> &classes;
+  const std::vector<int> &classOf;
+  Agenda &agenda;
+  EastEdge &east;
+  const int meshWidth, meshHeight, colors;
+  const int hop, ramp, routerDepth;
+  std::vector<bool> routeSetters; ///< by class
+  std::vector<bool> tornColors;   ///< some control wavelet tears routes down
+  /// Rules by color and PE; 0: none.
+  std::vector<std::vector<uint16_t>> rules;
+  /// Stations by color and PE, plus 1.
+  std::vector<std::vector<uint32_t>> outboxes, inboxes;
+  std::deque<Station> stations;
+  std::deque<Node> nodes;
+  std::unordered_map<uint64_t, uint32_t> gateOf, nodeOf;
+  std::vector<RampFilter> filters;
+  /// By PE and port: 0 no color uses it, 255 several do, else the color + 1.
+  std::vector<uint8_t> linkUsers;
+  std::vector<int32_t> sharedOf; ///< by PE and port; -1: none yet
+  std::deque<SharedLink> shared;
+  std::vector<int32_t> turnsOf; ///< by PE; -1: none yet
+  std::deque<Turns> turns;
+  const bool alwaysTurns;     ///< wherever colors share a link
+  int turning = -1;           ///< PE of the router that is due
+  std::vector<uint32_t> work; ///< stations to be looked at
+  bool working = false;
+  Cycle lastMove = -1;
+};
+
+/// Queue between a PE and its router, with what is on the ramp.
+int inboxWords(const program::Machine &machine, const ClassCode &code,
+               int color);
+int outboxWords(const program::Machine &machine, const ClassCode &code,
+                int color);
+
+} // namespace wsec::runtime::streams
+
+#endif // RUNTIME_STREAMS_NETWORK_H

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/streams/Switch.h"
+
+namespace wsec::runtime::streams {
+
+using program::PopMode;
+using program::SwitchCommand;
+
+Switch::Switch(const program::RouteRule *rule) : rule(rule) {
+  if (!rule)
+    return;
+  closed = false;
+  pop = rule->pop();
+  go(rule->initial());
+}
+
+void Switch::go(uint8_t to) {
+  position = to;
+  receive = rule->receive();
+  transmit = rule->transmit();
+  if (to == 0)
+    return;
+  const program::SwitchPosition &further = *rule->positions()->Get(to - 1u);
+  if (further.receive() >= 0)
+    receive = program::Port(further.receive());
+  if (further.transmit() != 0)
+    transmit = further.transmit();
+}
+
+bool Switch::advance() {
+  if (!rule || !rule->positions() || rule->positions()->size() == 0)
+    return false;
+  if (position < rule->positions()->size())
+    go(uint8_t(position + 1));
+  else if (rule->ring())
+    go(0);
+  else
+    return false;
+  return true;
+}
+
+uint32_t Switch::act(uint32_t commands) {
+  const auto command = SwitchCommand(commands & ((1u << commandBits) - 1));
+  const bool advanced = command == SwitchCommand::Advance && advance();
+  if (command == SwitchCommand::Reset && rule)
+    go(0);
+  if (command == SwitchCommand::Teardown)
+    closed = true;
+  const bool pops =
+      pop == PopMode::Always || (pop == PopMode::OnAdvance && advanced);
+  return pops ? commands >> commandBits : commands;
+}
+
+void Switch::set(program::Port newReceive, uint8_t newTransmit) {
+  rule = nullptr;
+  receive = newReceive;
+  transmit = newTransmit;
+  position = 0;
+  closed = false;
+}
+
+} // namespace wsec::runtime::streams

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Words on their way to the PEs of a strip on one color.
+#ifndef RUNTIME_STRIPS_CHANNEL_H
+#define RUNTIME_STRIPS_CHANNEL_H
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace wsec::runtime {
+
+class Actor;
+class Recording;
+class Scheduler;
+
+/// Words for one or more lanes (PEs): word `c` of row `r` for lane `l` lies at
+/// data + r * rowStride + c * wordStride + l * laneStride. They arrive evenly
+/// spaced between the times `first` and `last`. Copies share the data.
+struct Chunk {
+  const float *data = nullptr;
+  size_t rows = 0, length = 0;
+  ptrdiff_t rowStride = 0, wordStride = 1, laneStride = 0;
+  double first = 0, last = 0;
+  std::shared_ptr<const void> owner;
+  uint32_t buffer = 0; ///< of the recording, if there is one
+
+  size_t words() const { return rows * length; }
+  /// Whether word i lies at data + i * wordStride.
+  bool linear() const {
+    return rows == 1 || rowStride == ptrdiff_t(length) * wordStride;
+  }
+  /// When word `i` arrives.
+  double arrival(size_t i) const {
+    size_t n = words();
+    return n < 2 ? first : first + (last - first) * double(i) / double(n - 1);
+  }
+  /// The first part of at most `count` words that is a rectangle, starting at
+  /// word `from`.
+  Chunk part(size_t from, size_t count) const;
+  /// The same words for the lanes from `lane` on, or that lane's for all.
+  Chunk shifted(ptrdiff_t lane, bool broadcast) const;
+};
+
+/// First in, first out; hands out what is left of the oldest chunk.
+class Fifo {
+public:
+  bool empty() const { return oldest == chunks.size(); }
+  void push(Chunk chunk) { chunks.push_back(std::move(chunk)); }
+  /// The words of the oldest chunk that are left, as one rectangle.
+  Chunk front() const {
+    const Chunk &chunk = chunks[oldest];
+    return consumed ? chunk.part(consumed, chunk.words() - consumed) : chunk;
+  }
+  void pop(size_t words) {
+    consumed += words;
+    if (consumed == chunks[oldest].words()) {
+      chunks[oldest++].owner.reset();
+      consumed = 0;
+      if (oldest == chunks.size() || oldest == mostPopped)
+        forgetPopped();
+    }
+  }
+
+private:
+  static constexpr size_t mostPopped = 64;
+  void forgetPopped() {
+    chunks.erase(chunks.begin(), chunks.begin() + ptrdiff_t(oldest));
+    oldest = 0;
+  }
+
+  std::vector<Chunk> chunks; ///< the first `oldest` are gone
+  size_t oldest = 0;
+  size_t consumed = 0;
+};
+
+/// What waits for the lanes of one strip on one color. As long as all lanes
+/// get the same number of words they share one queue; a lane that gets or
+/// takes words of its own has a queue behind it. Which form is in use never
+/// changes what a reader sees: words, their chunk boundaries and times.
+class Channel {
+public:
+  Channel(Scheduler &scheduler, int lanes, size_t capacity,
+          Recording *recording, int reader)
+      : recording(recording), readerIndex(reader), scheduler(scheduler),
+        lanes(lanes), capacity(ptrdiff_t(capacity)) {}
+
+  Recording *const recording; ///< or null
+  const int readerIndex;      ///< who reads, in a recording
+
+  /// Adds words for lanes [from, from + count).
+  void push(Chunk chunk, int from, int count);
+
+  /// The next words for all lanes; false, and `reader` is woken later, if
+  /// some lane has none.
+  bool front(Chunk &chunk, Actor &reader);
+  void pop(size_t words);
+
+  /// The same for one lane.
+  bool front(Chunk &chunk, int lane, Actor &reader);
+  void pop(size_t words, int lane);
+
+  /// Whether a sender should wait; it is then woken when there is room.
+  bool full(Actor &writer);
+  /// More room; returns whether anybody waited for it.
+  bool grow();
+
+  /// Words left, for the check at the end: lanes with data.
+  std::vector<int> lanesWithWords();
+
+private:
+  struct Lane {
+    Fifo fifo;
+    Actor *reader = nullptr;
+  };
+  Lane &lane(int index);
+  void pushLane(Chunk chunk, int index);
+  void splitShared();
+  void gather();
+  void recordGather(const std::vector<Chunk> &fronts, Chunk &result);
+  void hold(ptrdiff_t words);
+  ptrdiff_t sharedWords(const Chunk &chunk, size_t words) const {
+    return ptrdiff_t(words) * (chunk.laneStride ? lanes : 1);
+  }
+  void wakeWriters();
+
+  Scheduler &scheduler;
+  std::mutex lock;
+  const int lanes;
+  Fifo shared;
+  std::vector<std::unique_ptr<Lane>> perLane; ///< behind `shared`
+  int busyLanes = 0;                          ///< with a non-empty queue
+  int laneReaders = 0;                        ///< waiting
+  Actor *reader = nullptr;
+  std::vector<Actor *> writers;
+  ptrdiff_t held = 0; ///< words waiting, per lane where lanes differ
+  ptrdiff_t capacity;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_CHANNEL_H

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The one datapath of each PE of a strip, which its main thread shares with its
+// microthreads.
+#ifndef RUNTIME_STRIPS_DATAPATH_H
+#define RUNTIME_STRIPS_DATAPATH_H
+
+#include <cstddef>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// Keeps what microthreads were given to do and have not been seen to do: owed
+/// work, in cycles, for each PE. It is served in the cycles that the main
+/// thread leaves free; beyond these, the main thread and the microthreads take
+/// turns, so that an instruction of the main thread takes at most twice its own
+/// work. All is known when instructions are issued: nothing depends on the
+/// order in which the host runs the threads.
+class Datapath {
+public:
+  explicit Datapath(int lanes) : lanes(size_t(lanes)) {}
+
+  /// Microthread `thread` gets `work` in a lane (-1: in all).
+  void owe(int thread, int lane, double work);
+  /// The main thread was `elapsed` cycles at an instruction, and took the
+  /// datapath for `work` of them: for each lane, or one number for all. Returns
+  /// the cycles by which microthreads make it longer in the slowest lane.
+  double share(double elapsed, const std::vector<double> &work);
+  /// Microthread `thread` is known to have done all it was given.
+  void settle(int thread);
+
+private:
+  struct Owed {
+    int thread;
+    std::vector<double> work; ///< of each lane
+  };
+
+  const size_t lanes;
+  std::vector<Owed> owed; ///< in the order in which threads were given work
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_DATAPATH_H

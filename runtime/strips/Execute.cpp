@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/Execute.h"
+
+#include "runtime/engine/UnalignedFloat.h"
+#include "runtime/engine/VectorKernels.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <utility>
+
+namespace wsec::runtime {
+
+using program::Opcode;
+
+namespace {
+
+using Dimension = PreparedNest::Dimension;
+using Dimensions = PreparedNest::Dimensions;
+
+/// Sorts by a key, smallest first, keeping the order of equals.
+template <class Key>
+void sortBy(Dimensions &dims, const Key &key) {
+  for (size_t i = 1; i < dims.size(); ++i)
+    for (size_t j = i; j > 0 && key(dims[j]) < key(dims[j - 1]); --j)
+      std::swap(dims[j], dims[j - 1]);
+}
+
+/// Joins neighbours that all operands walk through as one.
+void coalesce(Dimensions &dims) {
+  for (size_t i = dims.size(); i-- > 1;) {
+    Dimension &outer = dims[i - 1];
+    const Dimension &inner = dims[i];
+    ptrdiff_t n = ptrdiff_t(inner.extent);
+    if (outer.dst != inner.dst * n || outer.a != inner.a * n ||
+        outer.b != inner.b * n)
+      continue;
+    outer = {outer.extent * inner.extent, inner.dst, inner.a, inner.b};
+    dims.erase(dims.begin() + i);
+  }
+}
+
+/// Whether different indices of the non-reducing dimensions name different
+/// elements of the destination (sufficient condition).
+bool injective(const Dimensions &dims) {
+  Dimensions kept;
+  for (const Dimension &d : dims)
+    if (!d.reduces())
+      kept.push(d);
+  sortBy(kept, [](const Dimension &d) { return std::abs(d.dst); });
+  ptrdiff_t reach = 0;
+  for (const Dimension &d : kept) {
+    if (std::abs(d.dst) <= reach)
+      return false;
+    reach += std::abs(d.dst) * ptrdiff_t(d.extent - 1);
+  }
+  return true;
+}
+
+/// Runs `body(dst, a, b)` for each index of `dims` in lexicographic order.
+template <class Body>
+void forEach(const Dimension *dims, size_t count, float *dst, const float *a,
+             const float *b, const Body &body) {
+  if (count == 0)
+    return body(dst, a, b);
+  for (size_t i = 0; i < dims->extent; ++i) {
+    forEach(dims + 1, count - 1, dst, a, b, body);
+    dst += dims->dst;
+    a += dims->a;
+    b += dims->b;
+  }
+}
+
+/// A source of a vector along one dimension: in place if contiguous, else
+/// gathered into `buffer`.
+constexpr size_t bufferLength = 512;
+VectorSource fetch(const float *data, ptrdiff_t stride, size_t n,
+                   float *buffer) {
+  if (!data || stride == 0)
+    return {data, true};
+  if (stride == 1)
+    return {data, false};
+  const UnalignedFloat *from = data;
+  for (size_t i = 0; i < n; ++i)
+    buffer[i] = from[ptrdiff_t(i) * stride];
+  return {buffer, false};
+}
+
+/// One vector along `d`, whose destination elements all differ, with strides.
+void applyAlong(Opcode op, const Dimension &d, float *dst, const float *a,
+                const float *b) {
+  alignas(64) float aBuffer[bufferLength], bBuffer[bufferLength],
+      results[bufferLength];
+  for (size_t done = 0; done < d.extent; done += bufferLength) {
+    size_t n = std::min(bufferLength, d.extent - done);
+    ptrdiff_t at = ptrdiff_t(done);
+    float *target = dst + at * d.dst;
+    for (size_t i = 0; i < n; ++i)
+      results[i] = target[ptrdiff_t(i) * d.dst];
+    applyVector(op, n, results, fetch(a ? a + at * d.a : a, d.a, n, aBuffer),
+                fetch(b ? b + at * d.b : b, d.b, n, bBuffer));
+    for (size_t i = 0; i < n; ++i)
+      target[ptrdiff_t(i) * d.dst] = results[i];
+  }
+}
+
+/// Whether elements along `d` are vectors for each operand, or one element.
+bool isVector(const Dimension &d) {
+  auto contiguous = [](ptrdiff_t stride) { return stride == 0 || stride == 1; };
+  return d.extent == 1 || (d.dst == 1 && contiguous(d.a) && contiguous(d.b));
+}
+
+/// Runs `body` for each index of the outer dimensions.
+template <class Body>
+void forEach(const Dimensions &dims, float *dst, const float *a, const float *b,
+             const Body &body) {
+  forEach(dims.begin(), dims.size(), dst, a, b, body);
+}
+
+} // namespace
+
+PreparedNest::PreparedNest(const Nest &nest) : op(nest.op) {
+  Dimensions all, dims;
+  for (int d = 0; d < nest.dimensions; ++d) {
+    if (nest.extent[d] == 0)
+      return;
+    all.push({nest.extent[d], nest.dst.stride[d],
+              nest.a.data ? nest.a.stride[d] : 0,
+              nest.b.data ? nest.b.stride[d] : 0});
+    if (nest.extent[d] > 1)
+      dims.push(*(all.end() - 1));
+  }
+  coalesce(dims);
+  if (nest.ordered || !injective(dims)) {
+    // A vector only over the innermost dimension, the lanes.
+    inner = *(all.end() - 1);
+    all.erase(all.end() - 1);
+    form = isVector(inner) ? Form::Rows : Form::Strided;
+    outer = all;
+    return;
+  }
+  // A factor that is the accumulator itself changes from term to term.
+  bool usesOld = nest.a.data == nest.dst.data || nest.b.data == nest.dst.data;
+  if (op != Opcode::Fmac || usesOld || !prepareProducts(dims))
+    prepareVectors(dims);
+}
+
+/// dst = fma(a, b, dst) where one source is the same for a whole vector of
+/// destinations: rows x depth x columns. Returns false if it is not that.
+bool PreparedNest::prepareProducts(Dimensions dims) {
+  auto isColumns = [](const Dimension &d) {
+    return d.dst == 1 && d.b == 1 && d.a == 0;
+  };
+  auto found = std::find_if(dims.begin(), dims.end(), isColumns);
+  if (found == dims.end()) {
+    for (Dimension &d : dims)
+      std::swap(d.a, d.b);
+    found = std::find_if(dims.begin(), dims.end(), isColumns);
+    if (found == dims.end())
+      return false;
+    swapped = true;
+  }
+  form = Form::Products;
+  columns = found->extent;
+  dims.erase(found);
+
+  // Reductions keep their order; all else may be walked in any order. The
+  // innermost reduction is the depth, the longest dimension that `b` does not
+  // depend on the rows.
+  auto best = dims.end();
+  for (auto d = dims.begin(); d != dims.end(); ++d)
+    if (!d->reduces() && d->b == 0 &&
+        (best == dims.end() || d->extent > best->extent))
+      best = d;
+  if (best != dims.end()) {
+    row = *best;
+    dims.erase(best);
+  }
+  for (auto d = dims.end(); d != dims.begin();)
+    if ((--d)->reduces()) {
+      inner = *d;
+      dims.erase(d);
+      break;
+    }
+  sortBy(dims, [](const Dimension &d) { return d.reduces(); });
+  outer = dims;
+  return true;
+}
+
+/// The innermost dimension is the one to make vectors of, that with the
+/// shortest stride; the one before it, rows of vectors, is a reduction, if
+/// there are some, else the longest. Other reductions are outermost, in order.
+void PreparedNest::prepareVectors(Dimensions dims) {
+  sortBy(dims, [](const Dimension &d) {
+    return d.reduces() ? std::numeric_limits<ptrdiff_t>::min()
+                       : -std::abs(d.dst);
+  });
+  coalesce(dims);
+  if (dims.size() > 0 && !(dims.end() - 1)->reduces()) {
+    inner = *(dims.end() - 1);
+    dims.erase(dims.end() - 1);
+  }
+  form = isVector(inner)     ? Form::Rows
+         : op == Opcode::Mov ? Form::Copy
+                             : Form::Strided;
+  if (form != Form::Strided && dims.size() > 0) {
+    Dimension *best = dims.begin();
+    for (Dimension &d : dims)
+      if (best->reduces() ? d.reduces() : d.extent > best->extent)
+        best = &d;
+    row = *best;
+    dims.erase(best);
+    if (form == Form::Rows && row.reduces())
+      form = Form::Reduction;
+  }
+  outer = dims;
+}
+
+void PreparedNest::run(float *dst, const float *a, const float *b) const {
+  auto rows = [&](float *dst, const float *a, const float *b) -> RowsProblem {
+    return {op,    row.extent,        inner.extent,
+            dst,   row.dst,           {a, inner.a == 0},
+            row.a, {b, inner.b == 0}, row.b};
+  };
+  switch (form) {
+  case Form::Nothing:
+    return;
+  case Form::Rows:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *b) {
+                     applyRows(rows(dst, a, b));
+                   });
+  case Form::Reduction:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *b) {
+                     reduceRows(rows(dst, a, b));
+                   });
+  case Form::Copy:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *) {
+                     copyStrided({row.extent, inner.extent, dst, row.dst,
+                                  inner.dst, a, row.a, inner.a});
+                   });
+  case Form::Strided:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *b) {
+                     applyAlong(op, inner, dst, a, b);
+                   });
+  case Form::Products:
+    if (swapped)
+      std::swap(a, b);
+    return forEach(
+        outer, dst, a, b, [&](float *dst, const float *a, const float *b) {
+          accumulateProducts({row.extent, inner.extent, columns, dst, row.dst,
+                              a, row.a, inner.a, b, inner.b});
+        });
+  }
+}
+
+size_t PreparedNest::hash() const {
+  size_t result = size_t(op) * 8 + size_t(form);
+  auto mix = [&](size_t value) {
+    result = (result ^ value) * 0x9e3779b97f4a7c15;
+    result ^= result >> 29;
+  };
+  auto mixDimension = [&](const Dimension &d) {
+    mix(d.extent);
+    mix(size_t(d.dst));
+    mix(size_t(d.a));
+    mix(size_t(d.b));
+  };
+  for (const Dimension &d : outer)
+    mixDimension(d);
+  mixDimension(inner);
+  mixDimension(row);
+  mix(columns);
+  return result;
+}
+
+/// Of one element, on one core: what kernels reach on short vectors.
+static double nanosecondsPerElement(Opcode op) {
+  switch (op) {
+  case Opcode::Fmac:
+    return 0.03;
+  case Opcode::Pow:
+  case Opcode::Sin:
+  case Opcode::Cos:
+    return 5;
+  case Opcode::Exp:
+  case Opcode::Log:
+  case Opcode::Tanh:
+  case Opcode::Erf:
+  case Opcode::Sigmoid:
+    return 2;
+  default:
+    return 0.2;
+  }
+}
+
+double PreparedNest::estimateNanoseconds() const {
+  double vectors = 1;
+  for (const Dimension &d : outer)
+    vectors *= double(d.extent);
+  double elements = vectors * double(inner.extent * row.extent) *
+                    double(std::max<size_t>(columns, 1));
+  return 20 + 10 * vectors + elements * nanosecondsPerElement(op);
+}
+
+void execute(const Nest &nest) {
+  PreparedNest(nest).run(nest.dst.data, nest.a.data, nest.b.data);
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Meaning of a vector instruction: a loop nest over strided float32 operands.
+// Engines differ in where operands come from and when; all of them compute
+// through here.
+#ifndef RUNTIME_STRIPS_EXECUTE_H
+#define RUNTIME_STRIPS_EXECUTE_H
+
+#include "runtime/program/program_generated.h"
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace wsec::runtime {
+
+/// Four extents of an instruction and the lanes of a strip, innermost.
+inline constexpr int maxDimensions = 5;
+
+/// data + sum(index[d] * stride[d]); no data: the operand is absent.
+template <class Float>
+struct Strided {
+  Float *data = nullptr;
+  ptrdiff_t stride[maxDimensions] = {};
+};
+
+struct Nest {
+  program::Opcode op;
+  int dimensions = 0;
+  size_t extent[maxDimensions] = {};
+  Strided<float> dst;
+  Strided<const float> a, b;
+  /// A source may overlap the destination other than element by element, so
+  /// that the order of the elements matters across dimensions. The innermost
+  /// dimension (lanes) is always free of that.
+  bool ordered = false;
+};
+
+/// A nest made ready: how its loops are walked, without where its operands
+/// lie. Equal nests at different places share one.
+class PreparedNest {
+public:
+  /// Reads the data of `nest` only to see which operands it has, and whether
+  /// it accumulates.
+  explicit PreparedNest(const Nest &nest);
+
+  /// dst = op(a, b) for each index in lexicographic order, or in an order that
+  /// gives the same bits.
+  void run(float *dst, const float *a, const float *b) const;
+
+  /// Whether there are no elements.
+  bool empty() const { return form == Form::Nothing; }
+  bool operator==(const PreparedNest &) const = default;
+  size_t hash() const;
+  /// About how long it takes, for planning.
+  double estimateNanoseconds() const;
+
+  struct Dimension {
+    size_t extent = 1;
+    ptrdiff_t dst = 0, a = 0, b = 0;
+
+    bool reduces() const { return dst == 0; }
+    bool operator==(const Dimension &) const = default;
+  };
+  /// At most one for each dimension of a nest, outermost first.
+  class Dimensions {
+  public:
+    void push(const Dimension &dimension) { list[used++] = dimension; }
+    void erase(Dimension *at) {
+      for (--used; at != end(); ++at)
+        at[0] = at[1];
+      *at = {};
+    }
+    Dimension *begin() { return list.data(); }
+    Dimension *end() { return list.data() + used; }
+    const Dimension *begin() const { return list.data(); }
+    const Dimension *end() const { return list.data() + used; }
+    Dimension &operator[](size_t i) { return list[i]; }
+    size_t size() const { return used; }
+    bool operator==(const Dimensions &) const = default;
+
+  private:
+    std::array<Dimension, maxDimensions> list{};
+    size_t used = 0;
+  };
+
+private:
+  enum class Form : uint8_t {
+    Nothing,   ///< no elements
+    Products,  ///< rows x depth x columns; `inner` is the depth
+    Rows,      ///< rows of vectors along `inner`
+    Reduction, ///< the same, all rows into one vector
+    Copy,      ///< rows along `inner` with any strides
+    Strided    ///< vectors along `inner` with any strides
+  };
+  bool prepareProducts(Dimensions dims);
+  void prepareVectors(Dimensions dims);
+
+  program::Opcode op;
+  Form form = Form::Nothing;
+  bool swapped = false; ///< Products: `b` is the scalar
+  Dimensions outer;
+  Dimension inner, row;
+  size_t columns = 0;
+};
+
+/// Prepares and runs.
+void execute(const Nest &nest);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_EXECUTE_H

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/FabricSource.h"
+
+#include "runtime/engine/UnalignedFloat.h"
+#include "runtime/strips/Recording.h"
+
+#include <algorithm>
+
+namespace wsec::runtime {
+
+bool FabricSource::front(Chunk &words, Actor &reader) {
+  return lane < 0 ? channel->front(words, reader)
+                  : channel->front(words, lane, reader);
+}
+
+void FabricSource::take(size_t words) {
+  received += words;
+  if (lane < 0)
+    channel->pop(words);
+  else
+    channel->pop(words, lane);
+}
+
+void FabricSource::drop(const Chunk &words, size_t count) {
+  // A rectangle of several rows may be longer than what is dropped.
+  Chunk gone = words.part(0, std::min(count, words.words()));
+  droppedAt = std::max(droppedAt, gone.last);
+  take(gone.words());
+}
+
+/// `words` starts a period: all whole periods of it as rows, windows cut out.
+/// False if it holds none in a form that can be viewed so.
+static bool viewPeriods(Chunk &words, const Window &window, size_t left) {
+  size_t periods;
+  ptrdiff_t stride;
+  if (words.linear()) {
+    periods = words.words() / window.total;
+    stride = ptrdiff_t(window.total) * words.wordStride;
+  } else {
+    periods = words.length == window.total ? words.rows : 0;
+    stride = words.rowStride;
+  }
+  periods = std::min(periods, left);
+  if (periods == 0)
+    return false;
+  double first = words.arrival(window.offset);
+  double last = words.arrival((periods - 1) * window.total + window.offset +
+                              window.used - 1);
+  words.data += ptrdiff_t(window.offset) * words.wordStride;
+  words.rows = periods;
+  words.length = window.used;
+  words.rowStride = periods > 1 ? stride : 0;
+  words.first = first;
+  words.last = last;
+  return true;
+}
+
+bool FabricSource::peek(Chunk &words, Actor &reader) {
+  if (!windowed)
+    return front(words, reader);
+  return window.laneOffsets.empty() ? peekWindow(words, reader)
+                                    : peekLaneWindows(words, reader);
+}
+
+bool FabricSource::peekWindow(Chunk &words, Actor &reader) {
+  for (;;) {
+    if (!front(words, reader))
+      return false;
+    size_t at = phase(), end = window.offset + window.used;
+    size_t left = window.periods - received / window.total;
+    wholePeriods = at == 0 && viewPeriods(words, window, left);
+    if (wholePeriods)
+      return true;
+    if (at >= window.offset && at < end) {
+      words = words.part(0, std::min(words.words(), end - at));
+      return true;
+    }
+    drop(words, at < window.offset ? window.offset - at : window.total - at);
+  }
+}
+
+/// Cuts a different window for every lane out of words that are received by
+/// all of them, a whole period or several at a time.
+bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
+  while (cut.empty()) {
+    Chunk in;
+    if (!front(in, reader))
+      return false;
+    size_t at = phase();
+    size_t left = window.periods - received / window.total;
+    size_t periods = 1, have = std::min(in.words(), window.total - at);
+    if (at == 0 && in.words() >= window.total && in.linear()) {
+      periods = std::min(left, in.words() / window.total);
+      have = periods * window.total;
+    }
+    in = in.part(0, have);
+    have = in.words();
+    if (at == 0) {
+      std::shared_ptr<float[]> memory(
+          new float[std::max<size_t>(1, periods * window.used) * lanes]);
+      partial = Chunk{};
+      partial.data = memory.get();
+      partial.owner = memory;
+      partial.rows = 1;
+      partial.length = periods * window.used;
+      partial.wordStride = lanes;
+      partial.laneStride = 1;
+      partial.first = in.first;
+      target = memory.get();
+      if (channel->recording)
+        partial.buffer = channel->recording->addScratch(
+            target, partial.length * size_t(lanes));
+    }
+    const UnalignedFloat *data = in.data;
+    for (int l = 0; l < lanes; ++l) {
+      size_t from = std::max(at, window.laneOffsets[l]);
+      size_t to = window.laneOffsets[l] + window.used;
+      if (periods == 1)
+        to = std::min(at + have, to);
+      if (channel->recording && from < to)
+        recordCut(in, l, at, from, to, periods);
+      for (size_t p = 0; p < periods; ++p)
+        for (size_t i = from; i < to; ++i) {
+          size_t word = p * window.total + i - at;
+          size_t slot = p * window.used + i - window.laneOffsets[l];
+          target[slot * lanes + l] =
+              data[ptrdiff_t(word / in.length) * in.rowStride +
+                   ptrdiff_t(word % in.length) * in.wordStride +
+                   l * in.laneStride];
+        }
+    }
+    partial.last = in.last;
+    take(have);
+    if (phase() == 0 && window.used)
+      cut.push(std::move(partial));
+  }
+  words = cut.front();
+  return true;
+}
+
+/// Notes the copies of one lane's words [from, to) of each period, where `in`
+/// begins with word `at`; runs of a row where rows do not follow one another.
+void FabricSource::recordCut(const Chunk &in, int l, size_t at, size_t from,
+                             size_t to, size_t periods) const {
+  const size_t row = in.linear() ? to : in.length;
+  for (size_t i = from; i < to;) {
+    size_t word = i - at;
+    size_t count = std::min(to - i, row - (in.linear() ? 0 : word % row));
+    Chunk first = in.part(word, 1);
+    channel->recording->copy(
+        uint32_t(channel->readerIndex), periods, count,
+        {target + (i - window.laneOffsets[size_t(l)]) * size_t(lanes) + l,
+         {ptrdiff_t(window.used) * lanes, lanes}},
+        partial.buffer,
+        {first.data + l * in.laneStride,
+         {ptrdiff_t(window.total) * in.wordStride, in.wordStride}},
+        in.buffer);
+    i += count;
+  }
+}
+
+void FabricSource::pop(size_t words) {
+  if (!windowed)
+    return take(words);
+  if (!window.laneOffsets.empty())
+    return cut.pop(words);
+  if (!wholePeriods)
+    return take(words);
+  size_t rest = words % window.used;
+  take(words / window.used * window.total + (rest ? window.offset + rest : 0));
+}
+
+bool FabricSource::finish(Actor &reader) {
+  if (!windowed)
+    return true;
+  while (received < window.periods * window.total) {
+    Chunk words;
+    if (!front(words, reader))
+      return false;
+    drop(words, window.periods * window.total - received);
+  }
+  return true;
+}
+
+} // namespace wsec::runtime

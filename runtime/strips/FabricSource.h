@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The receiving end of an instruction: words of a channel, with the window of
+// the instruction cut out.
+#ifndef RUNTIME_STRIPS_FABRICSOURCE_H
+#define RUNTIME_STRIPS_FABRICSOURCE_H
+
+#include "runtime/strips/Channel.h"
+
+#include <vector>
+
+namespace wsec::runtime {
+
+/// Each period of `total` words has `used` words from `offset` on; the others
+/// are dropped.
+struct Window {
+  size_t periods = 0, total = 0, offset = 0, used = 0;
+  /// One offset per lane where they differ; then `offset` does not count.
+  std::vector<size_t> laneOffsets;
+};
+
+class FabricSource {
+public:
+  /// lane -1: for all lanes together.
+  FabricSource(Channel &channel, int lanes, int lane)
+      : channel(&channel), lanes(lanes), lane(lane) {}
+  FabricSource(Channel &channel, int lanes, int lane, Window cut)
+      : channel(&channel), lanes(lanes), lane(lane), windowed(true),
+        window(std::move(cut)) {}
+
+  /// The next words that the instruction uses; false if it must wait.
+  bool peek(Chunk &words, Actor &reader);
+  /// Takes words of the last peek.
+  void pop(size_t words);
+  /// Drops what follows the last used word; false if it must wait.
+  bool finish(Actor &reader);
+
+  /// Arrival of the last word that was dropped.
+  double dropped() const { return droppedAt; }
+  size_t wordsReceived() const { return received; }
+  /// Words received for each word used.
+  double wordsPerUse() const {
+    return windowed && window.used ? double(window.total) / double(window.used)
+                                   : 1;
+  }
+
+private:
+  bool front(Chunk &words, Actor &reader);
+  void take(size_t words);
+  void drop(const Chunk &words, size_t count);
+  bool peekWindow(Chunk &words, Actor &reader);
+  bool peekLaneWindows(Chunk &words, Actor &reader);
+  void recordCut(const Chunk &in, int lane, size_t at, size_t from, size_t to,
+                 size_t periods) const;
+  /// What is left of the current period.
+  size_t phase() const { return received % window.total; }
+
+  Channel *channel;
+  int lanes, lane;
+  bool windowed = false;
+  Window window;
+  size_t received = 0;       ///< words taken from the channel
+  bool wholePeriods = false; ///< the last peek shows these
+  double droppedAt = 0;
+  // For windows that differ among lanes: periods cut, and the one in work.
+  Fifo cut;
+  Chunk partial;
+  float *target = nullptr;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_FABRICSOURCE_H

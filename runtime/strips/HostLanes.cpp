@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/HostLanes.h"
+
+#include "runtime/engine/Timing.h"
+#include "runtime/engine/UnalignedFloat.h"
+#include "runtime/program/Errors.h"
+#include "runtime/strips/Recording.h"
+
+#include <algorithm>
+
+namespace wsec::runtime {
+
+using program::Direction;
+
+/// Words asked for at a time.
+static constexpr size_t inputWords = 1 << 14;
+
+InputLane::InputLane(World &world, HostPort &host, int color, int row)
+    : world(world), host(host), color(color), row(row),
+      links(world.hostLinks(color, row)),
+      now(world.image.machine.store_latency_cycles()) {}
+
+void InputLane::run() {
+  while (next < uses.size()) {
+    if (links.full(*this))
+      return;
+    const LaneUse &use = uses[next];
+    if (deliveredOfUse == use.words) {
+      ++next;
+      deliveredOfUse = 0;
+      continue;
+    }
+    WordView view = host.next(use.stream, use.lane, inputWords);
+    size_t words = view.words();
+    if (words == 0 || words > use.words - deliveredOfUse)
+      throw Error(ErrorClass::BadProgram,
+                  describe() + " has " +
+                      std::to_string(deliveredOfUse + words) + " words, " +
+                      std::to_string(use.words) + " are announced");
+    Chunk chunk;
+    chunk.data = view.data;
+    chunk.rows = view.rows;
+    chunk.length = view.length;
+    chunk.rowStride = ptrdiff_t(view.stride);
+    chunk.wordStride = ptrdiff_t(view.wordStride);
+    chunk.first = now;
+    chunk.last = now + double(words - 1);
+    chunk.owner = std::move(view.owner);
+    if (world.recording)
+      chunk.buffer =
+          world.recording->addView(0, use.stream, use.lane, inputWords, view);
+    if (world.observer)
+      world.observer->hostWords(use.stream, use.lane, words, chunk.first,
+                                chunk.last);
+    now += double(words);
+    deliveredOfUse += words;
+    delivered += words;
+    links.push(chunk);
+  }
+}
+
+std::string InputLane::describe() const {
+  return describeLane(world.image.program,
+                      uses[std::min(next, uses.size() - 1)], color, row);
+}
+
+OutputLane::OutputLane(World &world, HostPort &host, int color, int row)
+    : world(world), host(host), color(color), row(row),
+      channel(world.exitChannel(color, row)) {}
+
+void OutputLane::run() {
+  while (next < uses.size()) {
+    const LaneUse &use = uses[next];
+    if (storedOfUse == use.words) {
+      ++next;
+      storedOfUse = 0;
+      continue;
+    }
+    Chunk chunk;
+    if (!channel.front(chunk, *this))
+      return;
+    chunk = chunk.part(
+        0, std::min<uint64_t>(chunk.words(), use.words - storedOfUse));
+    WordView view{chunk.data, chunk.rows, chunk.length, size_t(chunk.rowStride),
+                  chunk.owner};
+    if (chunk.wordStride != 1) {
+      std::shared_ptr<float[]> copy(new float[chunk.words()]);
+      const UnalignedFloat *data = chunk.data;
+      for (size_t i = 0; i < chunk.words(); ++i)
+        copy[i] = data[ptrdiff_t(i / chunk.length) * chunk.rowStride +
+                       ptrdiff_t(i % chunk.length) * chunk.wordStride];
+      view = {copy.get(), 1, chunk.words(), chunk.words(), copy};
+    }
+    if (world.recording)
+      record(use, chunk, view);
+    host.store(use.stream, use.lane, view);
+    if (world.observer)
+      world.observer->hostWords(use.stream, use.lane, chunk.words(),
+                                chunk.first, chunk.last);
+    storedOfUse += chunk.words();
+    stored += chunk.words();
+    world.recordLaunch(use.launch, chunk.last, chunk.last);
+    channel.pop(chunk.words());
+  }
+}
+
+void OutputLane::record(const LaneUse &use, const Chunk &from,
+                        const WordView &view) const {
+  Recording &recording = *world.recording;
+  const uint32_t actor = uint32_t(world.exitReader(row));
+  uint32_t buffer = from.buffer;
+  if (view.data != from.data) {
+    buffer = recording.addScratch(view.data, view.words());
+    recording.copy(
+        actor, from.rows, from.length,
+        {const_cast<float *>(view.data), {ptrdiff_t(from.length), 1}}, buffer,
+        {from.data, {from.rowStride, from.wordStride}}, from.buffer);
+  }
+  recording.store(actor, use.stream, use.lane, view, buffer);
+}
+
+void OutputLane::addTo(WaitGraph &graph) const {
+  if (done())
+    return;
+  const LaneUse &use = uses[next];
+  graph.addOutput(row, color, use.stream, storedOfUse, use.words);
+}
+
+HostLanes makeHostLanes(World &world, HostPort &host) {
+  const program::Program &program = world.image.program;
+  HostLanes result;
+  for (auto &[where, uses] : laneUses(program, host, Direction::In)) {
+    result.inputs.push_back(
+        std::make_unique<InputLane>(world, host, where.second, where.first));
+    result.inputs.back()->uses = std::move(uses);
+  }
+  for (auto &[where, uses] : laneUses(program, host, Direction::Out)) {
+    result.outputs.push_back(
+        std::make_unique<OutputLane>(world, host, where.second, where.first));
+    result.outputs.back()->uses = std::move(uses);
+  }
+  return result;
+}
+
+} // namespace wsec::runtime

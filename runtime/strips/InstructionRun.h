@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One execution of a vector instruction, by all PEs of a strip or by one of
+// them: computes as far as words have arrived, then waits for more.
+#ifndef RUNTIME_STRIPS_INSTRUCTIONRUN_H
+#define RUNTIME_STRIPS_INSTRUCTIONRUN_H
+
+#include "runtime/engine/Timing.h"
+#include "runtime/strips/Execute.h"
+#include "runtime/strips/FabricSource.h"
+#include "runtime/strips/World.h"
+
+#include "runtime/program/Errors.h"
+
+#include <array>
+#include <optional>
+#include <string>
+
+namespace wsec::runtime {
+
+/// Words of the SRAM that a memory operand touches.
+struct MemoryPattern {
+  int64_t first = 0; ///< word of the SRAM
+  int dimensions = 0;
+  int64_t extent[maxExtents] = {}, stride[maxExtents] = {};
+
+  int64_t low() const;
+  int64_t high() const;
+  bool empty() const;
+  bool operator==(const MemoryPattern &other) const;
+  bool overlaps(const MemoryPattern &other) const {
+    return low() <= other.high() && other.low() <= high();
+  }
+};
+
+/// Notes that the words of a pattern have been written.
+void markInitialised(Strip &strip, const MemoryPattern &pattern);
+
+/// Who executes what, in which launch.
+struct RunSite {
+  World &world;
+  Strip &strip;
+  const InstructionCode &code;
+  size_t launch;
+  int lane; ///< -1: all lanes
+};
+
+class InstructionRun {
+public:
+  /// Resolves and checks the operands; copies memory sources if the
+  /// instruction is asynchronous. Called by the main thread.
+  InstructionRun(const RunSite &site, Bindings bindings);
+
+  /// Sets when it starts.
+  void start(double time) {
+    began = time;
+    now = time + cost.setup;
+  }
+  /// True when it is complete; else `actor` is woken to go on.
+  bool advance(Actor &actor);
+  /// When it was complete.
+  double time() const { return now; }
+  /// Cycles that its steps take the datapath, known from the beginning. The
+  /// overhead of calls in a nest counts: words that others relay at the pace of
+  /// these steps come as a step begins, not in the gap behind it.
+  double work() const { return double(steps) * cost.perStep; }
+
+  const InstructionCode &code() const { return site.code; }
+  size_t launch() const { return site.launch; }
+  int lane() const { return site.lane; }
+  /// Destination in SRAM, if there is one and anything is written.
+  const std::optional<MemoryPattern> &destination() const { return written; }
+  /// Colors it receives (-1: none) and sends.
+  std::array<int, 2> receives() const {
+    return {sources[0].color, sources[1].color};
+  }
+  int sends() const { return sendColor; }
+  /// Whether it reads or writes words of `pattern`.
+  bool touches(const MemoryPattern &pattern) const;
+  /// The color it waits on, for room or for a word.
+  int waitsOn() const { return lacksRoom() ? sendColor : waitsForColor; }
+  bool lacksRoom() const { return waitsForColor < 0; }
+  /// "fmac waits for color 5".
+  std::string describeWait() const;
+
+private:
+  struct Source {
+    program::OperandKind kind = program::OperandKind::None;
+    // Memory: element (0, ..) and strides in floats.
+    const float *data = nullptr;
+    ptrdiff_t stride[maxExtents] = {};
+    ptrdiff_t laneStride = 0;
+    std::shared_ptr<float[]> snapshot;
+    uint32_t buffer = 0; ///< of the recording
+    // Fabric.
+    std::optional<FabricSource> fabric;
+    int depth = 0;
+    int color = -1;
+    size_t group = 1; ///< steps that share a word
+    Chunk chunk;      ///< of the last peek
+    float immediate = 0;
+  };
+  /// A rectangle of the steps: `count` indices of dimension `dimension`, all
+  /// of the inner ones.
+  struct Block {
+    int dimension = 0;
+    size_t count = 1;
+    size_t steps = 1;
+  };
+
+  void resolve(Bindings bindings);
+  void resolveSource(Source &source, const OperandCode &operand,
+                     Bindings bindings);
+  void resolveFabric(Source &source, const OperandCode &operand,
+                     Bindings bindings);
+  void resolveDestination(Bindings bindings);
+  MemoryPattern pattern(const OperandCode &operand, Bindings bindings) const;
+  void checkInitialised(const MemoryPattern &read,
+                        const OperandCode &operand) const;
+  void checkSender() const;
+  void findOverlap();
+  [[noreturn]] void fail(ErrorClass errorClass, const std::string &what) const;
+
+  bool step(Actor &actor);
+  size_t fit(Source &source, size_t available);
+  Block chooseBlock(size_t available) const;
+  bool forwards() const;
+  void forward(size_t available);
+  void compute(const Block &block);
+  void send(const Block &block, Nest &nest);
+  void place(const Block &block, Nest &nest) const;
+  void carryOut(const Nest &nest, uint32_t dstBuffer) const;
+  uint32_t recordedBuffer(const Source &source) const;
+  void recordSnapshot(Source &source, const float *from, size_t count) const;
+  void bind(const Source &source, const Block &block,
+            Strided<const float> &into) const;
+  void advanceTime(size_t steps, double &firstSent);
+  void popSources(size_t steps);
+  void report(Observer &observer) const;
+
+  RunSite site;
+  int dimensions = 0;
+  int64_t extent[maxExtents] = {};
+  size_t inner[maxExtents] = {}; ///< steps inside one index of a dimension
+  int stepDepth = 0;
+  size_t steps = 1, done = 0;
+  InstructionCost cost;
+  double began = 0, now = 0;
+  int lanes = 1;     ///< executed together
+  Source sources[2]; ///< a, b
+  std::optional<MemoryPattern> written, reads[2];
+  float *target = nullptr;
+  ptrdiff_t targetStride[maxExtents] = {};
+  ptrdiff_t targetLaneStride = 0;
+  const Links *links = nullptr;
+  int sendColor = -1;
+  bool ordered = false;
+  int waitsForColor = -1;
+  bool waitsForRoom = false;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_INSTRUCTIONRUN_H

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The main thread of the PEs of a strip: waits for command wavelets and runs
+// routines.
+#ifndef RUNTIME_STRIPS_MAINTHREAD_H
+#define RUNTIME_STRIPS_MAINTHREAD_H
+
+#include "runtime/strips/Datapath.h"
+#include "runtime/strips/Microthread.h"
+
+#include <array>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace wsec::runtime {
+
+class MainThread : public Actor {
+public:
+  MainThread(World &world, Strip &strip);
+
+  void run() override;
+  bool done() const { return finished; }
+  /// Instructions that wait.
+  std::vector<const InstructionRun *> waits() const;
+  /// Adds them for all their PEs.
+  void addTo(WaitGraph &graph) const;
+  const Strip &where() const { return strip; }
+
+private:
+  /// A body in execution; the outermost is the routine's.
+  struct Frame {
+    const Body *body;
+    size_t next;
+    int64_t iterations;
+  };
+  /// Words that a microthread may still write.
+  struct PendingWrite {
+    int thread;
+    MemoryPattern pattern;
+  };
+
+  /// A color that a microthread may still receive or send on.
+  struct PendingColor {
+    int thread, lane, color;
+    bool sent;
+    bool operator==(const PendingColor &) const = default;
+  };
+
+  bool nextLaunch();
+  void endLaunch();
+  bool finishPending();
+  void step();
+  void execute(const InstructionCode &code);
+  void executeLanes(const InstructionCode &code, int thread);
+  void enter(const LoopCode &loop);
+  void leaveBody();
+  void checkPending(const InstructionRun &run, int thread) const;
+  void checkPendingColor(const InstructionRun &run, int thread, int color,
+                         bool sent) const;
+  void notePending(const InstructionRun &run, int thread);
+  void notePendingColor(const InstructionRun &run, int thread, int color,
+                        bool sent);
+  [[noreturn]] void refuse(const InstructionRun &run,
+                           const std::string &what) const;
+  Microthread &microthread(int index);
+  void shareDatapath();
+  Bindings bindings(const std::vector<int64_t> &scalars) const {
+    return {scalars.data(), loops.data()};
+  }
+
+  /// Synchronous instructions whose colors differ among the lanes run as if
+  /// on this microthread, which is awaited at once.
+  static constexpr int laneThread = 8;
+
+  World &world;
+  Strip &strip;
+  size_t launch = 0;
+  bool running = false, finished = false;
+  double now = 0;
+  Datapath datapath;
+  double begun = 0;            ///< the synchronous instruction
+  std::vector<double> ownWork; ///< of it, in each lane or in all
+  std::vector<Frame> frames;
+  std::vector<int64_t> loops;
+  std::optional<InstructionRun> current;
+  unsigned awaited = 0; ///< microthreads, a bit set
+  std::array<std::unique_ptr<Microthread>, laneThread + 1> microthreads;
+  std::vector<PendingWrite> pendingWrites;
+  std::vector<PendingColor> pendingColors;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_MAINTHREAD_H

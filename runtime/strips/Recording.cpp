@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/Recording.h"
+
+#include <bit>
+
+namespace wsec::runtime {
+
+Recording::BufferId Recording::add(Buffer buffer) {
+  buffers.push_back(buffer);
+  return BufferId(buffers.size() - 1);
+}
+
+void Recording::add(Operation operation) {
+  if (overflown)
+    return;
+  operations.push_back(operation);
+  overflown =
+      operations.size() * sizeof(Operation) + buffers.size() * sizeof(Buffer) >
+      limitBytes;
+  if (overflown)
+    operations = {};
+}
+
+Recording::BufferId Recording::addSram(const float *base, size_t floats) {
+  return add({Buffer::Kind::Sram, base, floats});
+}
+
+Recording::BufferId Recording::addScratch(const float *base, size_t floats) {
+  return overflown ? nothing : add({Buffer::Kind::Scratch, base, floats});
+}
+
+Recording::BufferId Recording::addConstant(float value) {
+  auto [known, isNew] =
+      constantIndex.emplace(std::bit_cast<uint32_t>(value), nothing);
+  if (isNew) {
+    constants.push_back(value);
+    known->second = add({Buffer::Kind::Constant, &constants.back(), 1});
+  }
+  return known->second;
+}
+
+Recording::BufferId Recording::addView(uint32_t actor, uint32_t stream,
+                                       uint32_t lane, size_t maxWords,
+                                       const WordView &view) {
+  if (overflown)
+    return nothing;
+  uint32_t index = uint32_t(views.size());
+  views.push_back({stream, lane, maxWords, view.rows, view.length, view.stride,
+                   view.wordStride});
+  BufferId buffer = add({Buffer::Kind::View, view.data, 0, index});
+  add({Operation::Kind::Next, actor, index, {buffer, 0}, {}, {}});
+  return buffer;
+}
+
+uint32_t Recording::indexOf(const PreparedNest &nest) {
+  auto [known, isNew] = nestIndex.emplace(nest, uint32_t(nests.size()));
+  if (isNew)
+    nests.push_back(nest);
+  return known->second;
+}
+
+void Recording::note(uint32_t actor, const PreparedNest &prepared,
+                     const Nest &nest, BufferId dst, BufferId a, BufferId b) {
+  add({Operation::Kind::Compute, actor, indexOf(prepared),
+       operand(dst, nest.dst.data), operand(a, nest.a.data),
+       operand(b, nest.b.data)});
+}
+
+void Recording::compute(uint32_t actor, const Nest &nest, BufferId dst,
+                        BufferId a, BufferId b) {
+  PreparedNest prepared(nest);
+  prepared.run(nest.dst.data, nest.a.data, nest.b.data);
+  if (overflown || prepared.empty())
+    return;
+  // Immediates lie in the instruction, which does not last.
+  Nest lasting = nest;
+  if (buffers[a].kind == Buffer::Kind::Constant)
+    lasting.a.data = buffers[a].base;
+  if (buffers[b].kind == Buffer::Kind::Constant)
+    lasting.b.data = buffers[b].base;
+  note(actor, prepared, lasting, dst, a, b);
+}
+
+void Recording::copy(uint32_t actor, size_t rows, size_t length,
+                     Strided<float> dst, BufferId dstBuffer,
+                     Strided<const float> from, BufferId fromBuffer) {
+  if (overflown)
+    return;
+  Nest nest;
+  nest.op = program::Opcode::Mov;
+  nest.dimensions = 2;
+  nest.extent[0] = rows;
+  nest.extent[1] = length;
+  nest.dst = dst;
+  nest.a = from;
+  PreparedNest prepared(nest);
+  if (!prepared.empty())
+    note(actor, prepared, nest, dstBuffer, fromBuffer, nothing);
+}
+
+void Recording::store(uint32_t actor, uint32_t stream, uint32_t lane,
+                      const WordView &words, BufferId buffer) {
+  if (overflown)
+    return;
+  uint32_t index = uint32_t(views.size());
+  views.push_back({stream, lane, 0, words.rows, words.length, words.stride, 1});
+  add({Operation::Kind::Store,
+       actor,
+       index,
+       {},
+       operand(buffer, words.data),
+       {}});
+}
+
+void Recording::enterLaunch(uint32_t launch) {
+  add({Operation::Kind::Launch, 0, launch, {}, {}, {}});
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What one run computes, written down: every nest with the memory its operands
+// lie in, and what passes between wafer and host. Where that does not depend
+// on the data, later runs can replay it (see Replay.h).
+#ifndef RUNTIME_STRIPS_RECORDING_H
+#define RUNTIME_STRIPS_RECORDING_H
+
+#include "runtime/engine/HostPort.h"
+#include "runtime/strips/Execute.h"
+
+#include <cstdint>
+#include <deque>
+#include <unordered_map>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// Made by a run on one thread, so that its operations have an order.
+class Recording {
+public:
+  using BufferId = uint32_t;
+  static constexpr BufferId nothing = 0; ///< of an operand that is absent
+
+  /// Memory that operands lie in.
+  struct Buffer {
+    enum class Kind : uint8_t { Nothing, Constant, Sram, Scratch, View };
+    Kind kind = Kind::Nothing;
+    const float *base = nullptr;
+    size_t floats = 0; ///< of Sram and Scratch
+    uint32_t viewIndex = 0;
+  };
+
+  /// Words that the host gave: what was asked for, and their form.
+  struct View {
+    uint32_t stream, lane;
+    size_t maxWords, rows, length, stride, wordStride;
+  };
+
+  struct Operand {
+    BufferId buffer = nothing;
+    ptrdiff_t offset = 0; ///< in floats
+  };
+
+  struct Operation {
+    enum class Kind : uint8_t {
+      Compute, ///< nest `index`
+      Next,    ///< takes view `index` from the host
+      Store,   ///< gives view `index` of `a` to the host
+      Launch   ///< the first PE enters launch `index`
+    };
+    Kind kind;
+    uint32_t actor; ///< whose operations follow one another
+    uint32_t index;
+    Operand dst, a, b;
+  };
+
+  /// Holds at most about `limitBytes`; a longer run is not recorded.
+  explicit Recording(size_t limitBytes) : limitBytes(limitBytes) {}
+
+  BufferId addSram(const float *base, size_t floats);
+  BufferId addScratch(const float *base, size_t floats);
+  BufferId addConstant(float value);
+  BufferId addView(uint32_t actor, uint32_t stream, uint32_t lane,
+                   size_t maxWords, const WordView &view);
+
+  /// Executes a nest and notes it.
+  void compute(uint32_t actor, const Nest &nest, BufferId dst, BufferId a,
+               BufferId b);
+  /// Notes a copy, made elsewhere: `rows` x `length` words. Strides of rows
+  /// and words.
+  void copy(uint32_t actor, size_t rows, size_t length, Strided<float> dst,
+            BufferId dstBuffer, Strided<const float> from, BufferId fromBuffer);
+  void store(uint32_t actor, uint32_t stream, uint32_t lane,
+             const WordView &words, BufferId buffer);
+  void enterLaunch(uint32_t launch);
+
+  /// Whether all of the run is here.
+  bool complete() const { return !overflown; }
+
+  std::vector<Buffer> buffers{Buffer{}};
+  std::vector<View> views;
+  std::vector<PreparedNest> nests;
+  std::vector<Operation> operations;
+  std::deque<float> constants; ///< that buffers point to
+
+private:
+  Operand operand(BufferId buffer, const float *data) const {
+    return {buffer, buffer == nothing ? 0 : data - buffers[buffer].base};
+  }
+  BufferId add(Buffer buffer);
+  void add(Operation operation);
+  uint32_t indexOf(const PreparedNest &nest);
+  void note(uint32_t actor, const PreparedNest &prepared, const Nest &nest,
+            BufferId dst, BufferId a, BufferId b);
+
+  struct Hash {
+    size_t operator()(const PreparedNest &nest) const { return nest.hash(); }
+  };
+  const size_t limitBytes;
+  bool overflown = false;
+  std::unordered_map<PreparedNest, uint32_t, Hash> nestIndex;
+  std::unordered_map<uint32_t, BufferId> constantIndex; ///< by bits
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_RECORDING_H

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs of a program whose first run was recorded: the same operations on new
+// data, in an order fixed beforehand for each worker thread.
+#ifndef RUNTIME_STRIPS_REPLAY_H
+#define RUNTIME_STRIPS_REPLAY_H
+
+#include "runtime/engine/Engine.h"
+#include "runtime/strips/Recording.h"
+
+#include <memory>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// Some operations that one worker executes without a pause. They follow one
+/// another in the recording and belong to one actor.
+struct ReplayTask {
+  std::vector<uint32_t> operations;
+  std::vector<uint32_t> before; ///< tasks that must be complete
+  double cost = 0;              ///< estimated, in nanoseconds
+  uint32_t actor = 0;
+  unsigned worker = 0;
+  double start = 0, end = 0; ///< as planned
+};
+
+/// Cuts a recording into tasks; each depends on earlier ones only.
+std::vector<ReplayTask> makeTasks(const Recording &recording);
+
+/// Gives each task a worker and a time; returns the order in which they start.
+std::vector<uint32_t> scheduleTasks(std::vector<ReplayTask> &tasks,
+                                    unsigned workers);
+
+class Replay {
+public:
+  /// `result` is that of the recorded run, and of every replay.
+  Replay(const Recording &recording, RunResult result, unsigned workers);
+  ~Replay();
+
+  RunResult run(HostPort &host, std::atomic<uint64_t> *furthestLaunch);
+
+private:
+  class Builder;
+  class Execution;
+
+  /// A nest at its place or, without one, an event.
+  struct Step {
+    const PreparedNest *nest;
+    float *dst;
+    uintptr_t a, b;
+    uint32_t aView, bView; ///< that a, b are offsets into; 0: addresses
+  };
+  struct Event {
+    Recording::Operation::Kind kind;
+    uint32_t index; ///< of the view or launch
+    uintptr_t data;
+    uint32_t dataView;
+  };
+  /// A worker waits until another has completed `count` tasks.
+  struct Wait {
+    uint32_t worker, count;
+  };
+  struct Task {
+    uint32_t order; ///< in which tasks start as planned, over all workers
+    uint32_t stepEnd, waitEnd, viewEnd;
+    bool awaited; ///< by another worker
+  };
+  struct Worker {
+    std::vector<Task> tasks;
+    std::vector<Step> steps;
+    std::vector<Wait> waits;
+    std::vector<uint32_t> lastViews; ///< that tasks use
+  };
+
+  std::vector<PreparedNest> nests;
+  std::vector<Recording::View> views;
+  std::vector<uint32_t> viewUses; ///< tasks that use a view
+  std::vector<Event> events;
+  std::vector<Worker> workers;
+  std::vector<std::unique_ptr<float[]>> memory;
+  std::vector<float> constants;
+  RunResult result;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_REPLAY_H

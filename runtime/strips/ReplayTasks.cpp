@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The plan of a replay: tasks, what they wait for, and who executes them when.
+#include "runtime/strips/Replay.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace wsec::runtime {
+
+namespace {
+
+using Operation = Recording::Operation;
+using Kind = Recording::Operation::Kind;
+using Buffer = Recording::Buffer;
+
+/// Nanoseconds, roughly.
+double estimateCost(const Recording &recording, const Operation &operation) {
+  if (operation.kind != Kind::Compute)
+    return operation.kind == Kind::Launch ? 0 : 200;
+  return recording.nests[operation.index].estimateNanoseconds();
+}
+
+/// Cuts the operations into tasks, in the order of the recording except that
+/// words are taken from the host shortly before their use.
+class TaskMaker {
+public:
+  explicit TaskMaker(const Recording &recording)
+      : recording(recording), resources(recording.buffers.size()),
+        nextOf(recording.views.size()) {}
+
+  std::vector<ReplayTask> make() {
+    for (uint32_t i = 0; i < recording.operations.size(); ++i) {
+      const Operation &operation = recording.operations[i];
+      if (operation.kind == Kind::Next) {
+        nextOf[operation.index] = i;
+        lanes[laneOf(operation)].waiting.push_back(i);
+      }
+    }
+    for (uint32_t i = 0; i < recording.operations.size(); ++i) {
+      const Operation &operation = recording.operations[i];
+      if (operation.kind == Kind::Next)
+        continue;
+      startTask(operation);
+      takeView(operation.a);
+      takeView(operation.b);
+      add(i);
+    }
+    for (auto &[key, lane] : lanes)
+      if (lane.taken < lane.waiting.size())
+        takeUntil(lane, lane.waiting.back());
+    return std::move(tasks);
+  }
+
+private:
+  /// What tasks must use one after the other: a buffer, a lane of the host.
+  struct Resource {
+    int writer = -1;
+    std::vector<uint32_t> readers; ///< since it was written
+  };
+  struct Lane {
+    std::vector<uint32_t> waiting; ///< Next operations
+    size_t taken = 0;
+    Resource resource;
+  };
+
+  /// Long enough to be worth handing to another worker, short enough that
+  /// others do not wait for its end.
+  static constexpr double longest = 15e3;
+
+  std::pair<uint32_t, uint32_t> laneOf(const Operation &operation) const {
+    const Recording::View &view = recording.views[operation.index];
+    return {view.stream, view.lane};
+  }
+
+  void startTask(const Operation &operation) {
+    bool fits = !tasks.empty() && tasks.back().cost < longest &&
+                (tasks.back().actor == operation.actor ||
+                 operation.kind == Kind::Launch);
+    if (!fits)
+      tasks.push_back({{}, {}, 0, operation.actor});
+  }
+
+  void takeView(const Recording::Operand &operand) {
+    const Buffer &buffer = recording.buffers[operand.buffer];
+    if (buffer.kind != Buffer::Kind::View)
+      return;
+    uint32_t next = nextOf[buffer.viewIndex];
+    takeUntil(lanes[laneOf(recording.operations[next])], next);
+  }
+
+  /// Adds the operations of a lane up to `last`, if they are not yet there.
+  void takeUntil(Lane &lane, uint32_t last) {
+    while (lane.taken < lane.waiting.size() &&
+           lane.waiting[lane.taken] <= last) {
+      if (tasks.empty())
+        tasks.emplace_back();
+      add(lane.waiting[lane.taken++]);
+    }
+  }
+
+  void add(uint32_t index) {
+    const Operation &operation = recording.operations[index];
+    ReplayTask &task = tasks.back();
+    task.operations.push_back(index);
+    task.cost += estimateCost(recording, operation);
+    read(operation.a);
+    read(operation.b);
+    if (operation.dst.buffer != Recording::nothing)
+      write(resources[operation.dst.buffer]);
+    if (operation.kind == Kind::Next || operation.kind == Kind::Store)
+      write(lanes[laneOf(operation)].resource);
+  }
+
+  void after(uint32_t other) {
+    std::vector<uint32_t> &before = tasks.back().before;
+    if (other + 1 != tasks.size() &&
+        std::find(before.begin(), before.end(), other) == before.end())
+      before.push_back(other);
+  }
+
+  void read(const Recording::Operand &operand) {
+    if (recording.buffers[operand.buffer].kind < Buffer::Kind::Sram)
+      return;
+    Resource &resource = resources[operand.buffer];
+    uint32_t self = uint32_t(tasks.size() - 1);
+    if (resource.writer >= 0)
+      after(uint32_t(resource.writer));
+    if (resource.readers.empty() || resource.readers.back() != self)
+      resource.readers.push_back(self);
+  }
+
+  void write(Resource &resource) {
+    if (resource.writer >= 0)
+      after(uint32_t(resource.writer));
+    for (uint32_t reader : resource.readers)
+      after(reader);
+    resource.readers.clear();
+    resource.writer = int(tasks.size() - 1);
+  }
+
+  const Recording &recording;
+  std::vector<Resource> resources;
+  std::vector<uint32_t> nextOf; ///< the operation that takes a view
+  std::map<std::pair<uint32_t, uint32_t>, Lane> lanes;
+  std::vector<ReplayTask> tasks;
+};
+
+/// Each step starts the task that can start first; of several the one that
+/// came first in the recording.
+class TaskScheduler {
+public:
+  TaskScheduler(std::vector<ReplayTask> &tasks, unsigned workers)
+      : tasks(tasks), clocks(workers), missing(tasks.size()),
+        after(tasks.size()) {}
+
+  std::vector<uint32_t> schedule() {
+    for (uint32_t i = 0; i < tasks.size(); ++i) {
+      missing[i] = tasks[i].before.size();
+      for (uint32_t other : tasks[i].before)
+        after[other].push_back(i);
+      if (missing[i] == 0)
+        available.insert(i);
+    }
+    std::vector<uint32_t> order;
+    while (!available.empty())
+      order.push_back(startNext());
+    return order;
+  }
+
+private:
+  static constexpr int looksAt = 24;       ///< available tasks
+  static constexpr double handOver = 300;  ///< ns from worker to worker
+  static constexpr double coldCache = 2e3; ///< ns, for a strip that moves
+
+  double startOn(uint32_t index, unsigned worker) const {
+    double start = clocks[worker];
+    for (uint32_t other : tasks[index].before)
+      start =
+          std::max(start, tasks[other].end +
+                              (tasks[other].worker == worker ? 0 : handOver));
+    return start;
+  }
+
+  double penalty(uint32_t index, unsigned worker) const {
+    auto home = homes.find(tasks[index].actor);
+    return home == homes.end() || home->second == worker ? 0 : coldCache;
+  }
+
+  uint32_t startNext() {
+    uint32_t best = 0;
+    unsigned bestWorker = 0;
+    double bestStart = 0, bestKey = -1;
+    int looked = 0;
+    for (uint32_t index : available) {
+      if (looked++ == looksAt)
+        break;
+      for (unsigned worker = 0; worker < clocks.size(); ++worker) {
+        double start = startOn(index, worker);
+        double key = start + penalty(index, worker);
+        if (bestKey >= 0 && key >= bestKey)
+          continue;
+        best = index;
+        bestWorker = worker;
+        bestStart = start;
+        bestKey = key;
+      }
+    }
+    available.erase(best);
+    ReplayTask &task = tasks[best];
+    task.worker = bestWorker;
+    task.start = bestStart;
+    task.end = clocks[bestWorker] = bestStart + task.cost;
+    homes[task.actor] = bestWorker;
+    for (uint32_t later : after[best])
+      if (--missing[later] == 0)
+        available.insert(later);
+    return best;
+  }
+
+  std::vector<ReplayTask> &tasks;
+  std::vector<double> clocks;
+  std::vector<size_t> missing;
+  std::vector<std::vector<uint32_t>> after;
+  std::set<uint32_t> available;
+  std::map<uint32_t, unsigned> homes; ///< of actors
+};
+
+} // namespace
+
+std::vector<ReplayTask> makeTasks(const Recording &recording) {
+  return TaskMaker(recording).make();
+}
+
+std::vector<uint32_t> scheduleTasks(std::vector<ReplayTask> &tasks,
+                                    unsigned workers) {
+  if (workers > 1)
+    return TaskScheduler(tasks, workers).schedule();
+  std::vector<uint32_t> order(tasks.size());
+  double clock = 0;
+  for (uint32_t i = 0; i < tasks.size(); ++i) {
+    order[i] = i;
+    tasks[i].start = clock;
+    tasks[i].end = clock += tasks[i].cost;
+  }
+  return order;
+}
+
+} // namespace wsec::runtime

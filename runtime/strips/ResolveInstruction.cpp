@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operands of an instruction at one place and time, and what the machine
+// refuses about them.
+#include "runtime/strips/InstructionRun.h"
+
+#include "runtime/strips/Recording.h"
+
+#include "runtime/program/Errors.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wsec::runtime {
+
+using program::Opcode;
+using program::OperandKind;
+
+// ---------------------------------------------------------------- patterns
+
+int64_t MemoryPattern::low() const {
+  int64_t word = first;
+  for (int d = 0; d < dimensions; ++d)
+    word += std::min<int64_t>(0, stride[d]) * (extent[d] - 1);
+  return word;
+}
+
+int64_t MemoryPattern::high() const {
+  int64_t word = first;
+  for (int d = 0; d < dimensions; ++d)
+    word += std::max<int64_t>(0, stride[d]) * (extent[d] - 1);
+  return word;
+}
+
+bool MemoryPattern::empty() const {
+  return std::any_of(extent, extent + dimensions,
+                     [](int64_t n) { return n <= 0; });
+}
+
+bool MemoryPattern::operator==(const MemoryPattern &other) const {
+  return first == other.first && dimensions == other.dimensions &&
+         std::equal(extent, extent + dimensions, other.extent) &&
+         std::equal(stride, stride + dimensions, other.stride);
+}
+
+/// Calls `visit(first word, count)` for runs of consecutive words that cover a
+/// pattern.
+template <class Visit>
+static void forEachRun(const MemoryPattern &p, const Visit &visit) {
+  if (p.empty())
+    return;
+  // Dimensions that stay in place add nothing; those that continue their inner
+  // neighbour are joined with it.
+  int64_t n[maxExtents + 1] = {1, 1, 1, 1, 1}, s[maxExtents + 1] = {};
+  int used = maxExtents + 1;
+  int64_t last = 1;
+  for (int d = p.dimensions; d-- > 0;) {
+    if (p.stride[d] == 0 || p.extent[d] == 1)
+      continue;
+    if (p.stride[d] == last) {
+      last *= p.extent[d];
+      continue;
+    }
+    --used;
+    n[used] = p.extent[d];
+    s[used] = p.stride[d];
+    if (last == 1)
+      last = 0; // No run of more than one word.
+  }
+  const int64_t run = std::max<int64_t>(1, last);
+  for (int64_t h = 0; h < n[0]; ++h)
+    for (int64_t i = 0; i < n[1]; ++i)
+      for (int64_t j = 0; j < n[2]; ++j)
+        for (int64_t k = 0; k < n[3]; ++k)
+          for (int64_t l = 0; l < n[4]; ++l)
+            visit(p.first + h * s[0] + i * s[1] + j * s[2] + k * s[3] +
+                      l * s[4],
+                  run);
+}
+
+void markInitialised(Strip &strip, const MemoryPattern &pattern) {
+  forEachRun(pattern, [&](int64_t word, int64_t count) {
+    strip.markInitialised(word, count);
+  });
+}
+
+// ---------------------------------------------------------------- resolving
+
+void InstructionRun::fail(ErrorClass errorClass,
+                          const std::string &what) const {
+  Coordinate pe = site.strip.pe(std::max(0, site.lane));
+  throw Error(errorClass, site.world.describeLaunch(site.launch) + ", class '" +
+                              site.strip.code.name + "', PE " + toString(pe) +
+                              ": " + describe(site.code) + " " + what);
+}
+
+InstructionRun::InstructionRun(const RunSite &where, Bindings bindings)
+    : site(where), lanes(where.lane < 0 ? where.strip.lanes : 1) {
+  resolve(bindings);
+}
+
+void InstructionRun::resolve(Bindings bindings) {
+  const InstructionCode &code = site.code;
+  dimensions = int(code.extents.size());
+  for (int d = 0; d < dimensions; ++d) {
+    extent[d] = code.extents[d].value(bindings);
+    if (extent[d] < 0)
+      fail(ErrorClass::BadProgram,
+           "has a negative extent " + std::to_string(extent[d]));
+  }
+  for (const OperandCode *operand : {&code.dst, &code.a, &code.b})
+    if (operand->fabric())
+      stepDepth = std::max(stepDepth, operand->depth);
+  for (int d = stepDepth; d-- > 0;) {
+    inner[d] = steps;
+    steps *= size_t(extent[d]);
+  }
+  if (std::any_of(extent, extent + dimensions,
+                  [](int64_t n) { return n == 0; }))
+    steps = 0;
+  cost = instructionCost(site.world.image.machine, code, extent, stepDepth);
+  resolveSource(sources[0], code.a, bindings);
+  resolveSource(sources[1], code.b, bindings);
+  resolveDestination(bindings);
+  site.world.count(uint64_t(lanes), 0);
+}
+
+MemoryPattern InstructionRun::pattern(const OperandCode &operand,
+                                      Bindings bindings) const {
+  const BufferCode &buffer = site.strip.code.buffers[operand.buffer];
+  int64_t offset = operand.offset.value(bindings);
+  MemoryPattern result;
+  result.first = buffer.firstWord + offset;
+  result.dimensions = dimensions;
+  std::copy(extent, extent + dimensions, result.extent);
+  std::copy(operand.strides.begin(), operand.strides.begin() + dimensions,
+            result.stride);
+  if (!result.empty() && (result.low() < buffer.firstWord ||
+                          result.high() >= buffer.firstWord + buffer.words))
+    fail(ErrorClass::OutOfBounds,
+         "touches elements " + std::to_string(result.low() - buffer.firstWord) +
+             " to " + std::to_string(result.high() - buffer.firstWord) +
+             " of buffer '" + buffer.name + "', which has " +
+             std::to_string(buffer.words));
+  return result;
+}
+
+void InstructionRun::checkInitialised(const MemoryPattern &read,
+                                      const OperandCode &operand) const {
+  forEachRun(read, [&](int64_t word, int64_t count) {
+    const int64_t end = word + count;
+    while ((word = site.strip.firstUninitialised(word, end - word)) < end) {
+      // An instruction may read what it wrote itself, element by element.
+      bool own = ordered && written && word >= written->low() &&
+                 word <= written->high();
+      if (!own)
+        break;
+      ++word;
+    }
+    if (word == end)
+      return;
+    const BufferCode &buffer = site.strip.code.buffers[operand.buffer];
+    fail(ErrorClass::UninitializedRead,
+         "reads element " + std::to_string(word - buffer.firstWord) +
+             " of buffer '" + buffer.name + "', which nothing has written");
+  });
+}
+
+void InstructionRun::resolveSource(Source &source, const OperandCode &operand,
+                                   Bindings bindings) {
+  source.kind = operand.kind;
+  source.immediate = operand.immediate;
+  if (operand.fabric())
+    return resolveFabric(source, operand, bindings);
+  if (!operand.memory())
+    return;
+  MemoryPattern read = pattern(operand, bindings);
+  reads[&source - sources] = read;
+  const ptrdiff_t width = site.strip.lanes;
+  ptrdiff_t wordStride = width;
+  source.buffer = site.world.sramBuffer(site.strip);
+  source.laneStride = site.lane < 0 && lanes > 1 ? 1 : 0;
+  const float *first = site.strip.sram(read.first) + std::max(0, site.lane);
+  if (site.code.asynchronous() && !read.empty()) {
+    // Read when issued: what happens to the SRAM afterwards does not matter.
+    int64_t low = read.low(), count = read.high() - low + 1;
+    const float *from = site.strip.sram(low) + std::max(0, site.lane);
+    source.snapshot.reset(new float[size_t(count) * size_t(lanes)]);
+    wordStride = lanes;
+    if (site.lane < 0)
+      std::memcpy(source.snapshot.get(), from,
+                  size_t(count * width) * sizeof(float));
+    else
+      for (int64_t i = 0; i < count; ++i)
+        source.snapshot[size_t(i)] = from[i * width];
+    if (site.world.recording)
+      recordSnapshot(source, from, size_t(count));
+    first = source.snapshot.get() + (read.first - low) * wordStride;
+  }
+  source.data = first;
+  for (int d = 0; d < dimensions; ++d)
+    source.stride[d] = operand.strides[d] * wordStride;
+}
+
+void InstructionRun::recordSnapshot(Source &source, const float *from,
+                                    size_t count) const {
+  Recording &recording = *site.world.recording;
+  float *to = source.snapshot.get();
+  uint32_t made = recording.addScratch(to, count * size_t(lanes));
+  recording.copy(uint32_t(site.strip.index), count, size_t(lanes),
+                 {to, {lanes, 1}}, made, {from, {site.strip.lanes, 1}},
+                 source.buffer);
+  source.buffer = made;
+}
+
+void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
+                                   Bindings bindings) {
+  source.color = int(operand.color.value(bindings));
+  source.depth = operand.depth;
+  for (int d = operand.depth; d < stepDepth; ++d)
+    source.group *= size_t(extent[d]);
+  Channel &channel = site.world.channel(site.strip, source.color);
+  if (!operand.windowed) {
+    source.fabric.emplace(channel, lanes, site.lane);
+    return;
+  }
+  Window window;
+  int64_t total = operand.windowTotal.value(bindings);
+  window.periods = dimensions == 1 ? 1 : size_t(extent[0]);
+  window.used = dimensions == 1 ? size_t(extent[0]) : 1;
+  for (int d = 1; d < operand.depth; ++d)
+    window.used *= size_t(extent[d]);
+  auto offsetIn = [&](Bindings where) {
+    int64_t offset = operand.windowOffset.value(where);
+    if (offset < 0 || total < 0 || offset + int64_t(window.used) > total)
+      fail(ErrorClass::OutOfBounds,
+           "has a window of " + std::to_string(window.used) + " words at " +
+               std::to_string(offset) + " in " + std::to_string(total));
+    return size_t(offset);
+  };
+  window.total = size_t(total);
+  window.offset = window.used ? offsetIn(bindings) : 0;
+  bool varies = std::any_of(
+      operand.windowOffset.terms.begin(), operand.windowOffset.terms.end(),
+      [&](const AffineTerm &term) {
+        return !term.loop && site.strip.varying[term.index];
+      });
+  if (site.lane < 0 && lanes > 1 && varies && window.used)
+    for (int lane = 0; lane < lanes; ++lane) {
+      const std::vector<int64_t> &scalars = site.strip.laneScalars(lane);
+      window.laneOffsets.push_back(offsetIn({scalars.data(), bindings.loops}));
+    }
+  source.fabric.emplace(channel, lanes, site.lane, std::move(window));
+}
+
+void InstructionRun::checkSender() const {
+  const std::vector<int> &mute = links->mute;
+  bool silent = site.lane < 0
+                    ? !mute.empty()
+                    : std::binary_search(mute.begin(), mute.end(), site.lane);
+  if (silent) // Says what is wrong.
+    site.world.image.router.trace(
+        sendColor, site.strip.pe(site.lane < 0 ? mute.front() : site.lane),
+        program::Port::Ramp);
+}
+
+void InstructionRun::resolveDestination(Bindings bindings) {
+  const OperandCode &dst = site.code.dst;
+  if (dst.fabric()) {
+    sendColor = int(dst.color.value(bindings));
+    links = &site.world.links(site.strip, sendColor);
+    if (steps)
+      checkSender();
+  } else {
+    written = pattern(dst, bindings);
+    target = site.strip.sram(written->first) + std::max(0, site.lane);
+    for (int d = 0; d < dimensions; ++d)
+      targetStride[d] = dst.strides[d] * site.strip.lanes;
+    targetLaneStride = 1;
+    findOverlap();
+  }
+  if (reads[0])
+    checkInitialised(*reads[0], site.code.a);
+  if (reads[1])
+    checkInitialised(*reads[1], site.code.b);
+  if (written &&
+      (site.code.op == Opcode::Fmac || site.code.op == Opcode::Select))
+    checkInitialised(*written, dst);
+  if (written && !site.code.asynchronous())
+    markInitialised(site.strip, *written);
+  for (std::optional<MemoryPattern> *p : {&written, &reads[0], &reads[1]})
+    if (*p && (*p)->empty())
+      p->reset();
+}
+
+bool InstructionRun::touches(const MemoryPattern &pattern) const {
+  return (written && written->overlaps(pattern)) ||
+         (reads[0] && reads[0]->overlaps(pattern)) ||
+         (reads[1] && reads[1]->overlaps(pattern));
+}
+
+/// A source that shares words with the destination, but not the same ones at
+/// the same time, fixes the order of the elements.
+void InstructionRun::findOverlap() {
+  if (written->empty())
+    return;
+  for (int i = 0; i < 2; ++i)
+    if (reads[i] && !sources[i].snapshot && !(*reads[i] == *written) &&
+        reads[i]->overlaps(*written))
+      ordered = true;
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/Strip.h"
+
+#include "runtime/program/Errors.h"
+#include "runtime/program/Scalars.h"
+
+#include <algorithm>
+#include <bit>
+
+namespace wsec::runtime {
+
+using program::Port;
+
+Strip::Strip(int index, int classIndex, const ClassCode &code, int column,
+             std::vector<int> rowsOfLanes, std::vector<int64_t> values,
+             std::vector<bool> varying)
+    : index(index), classIndex(classIndex), code(code), column(column),
+      rows(std::move(rowsOfLanes)), lanes(int(rows.size())),
+      scalars(std::move(values)), varying(std::move(varying)),
+      active(code.instructions) {}
+
+int Strip::laneOf(Coordinate pe) const {
+  return int(std::lower_bound(rows.begin(), rows.end(), pe.y) - rows.begin());
+}
+
+const std::vector<int64_t> &Strip::laneScalars(int lane) {
+  if (scalarsOfLane.empty()) {
+    scalarsOfLane = scalars;
+    for (size_t i = 0; i < scalars.size(); ++i)
+      if (varying[i])
+        varyingIndices.push_back(i);
+    std::vector<int64_t> values;
+    for (int row : rows) {
+      evaluateScalars(code.source->scalars(), column, row, values);
+      for (size_t i : varyingIndices)
+        laneValues.push_back(values[i]);
+    }
+  }
+  const int64_t *value =
+      laneValues.data() + size_t(lane) * varyingIndices.size();
+  for (size_t i : varyingIndices)
+    scalarsOfLane[i] = *value++;
+  return scalarsOfLane;
+}
+
+bool Strip::uniform(const InstructionCode &instruction) const {
+  return std::none_of(instruction.looseScalars.begin(),
+                      instruction.looseScalars.end(),
+                      [&](uint16_t scalar) { return varying[scalar]; });
+}
+
+const std::vector<int> &Strip::activeLanes(const InstructionCode &instruction) {
+  std::unique_ptr<std::vector<int>> &lanesOf = active[instruction.index];
+  if (!lanesOf) {
+    lanesOf = std::make_unique<std::vector<int>>();
+    bool varies = instruction.guard >= 0 && varying[instruction.guard];
+    for (int lane = 0; lane < lanes; ++lane)
+      if (instruction.guard < 0 ||
+          (varies ? laneScalars(lane) : scalars)[instruction.guard] != 0)
+        lanesOf->push_back(lane);
+  }
+  return *lanesOf;
+}
+
+void Strip::reset() {
+  size_t words = size_t(code.endDataWord - code.firstDataWord);
+  memory.reset(new float[words * size_t(lanes)]);
+  written.assign((words + 63) / 64, 0);
+}
+
+/// Bits [from % 64, ...) of the word of 64 that holds bit `from`, at most
+/// `count`; returns how many.
+static int64_t bitRun(int64_t from, int64_t count, uint64_t &mask) {
+  int64_t shift = from % 64, bits = std::min<int64_t>(count, 64 - shift);
+  mask = (bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1) << shift;
+  return bits;
+}
+
+int64_t Strip::firstUninitialised(int64_t word, int64_t count) const {
+  int64_t at = word - code.firstDataWord, end = at + count;
+  while (at < end) {
+    uint64_t mask;
+    int64_t bits = bitRun(at, end - at, mask);
+    uint64_t missing = mask & ~written[size_t(at / 64)];
+    if (missing)
+      return code.firstDataWord + at / 64 * 64 + std::countr_zero(missing);
+    at += bits;
+  }
+  return word + count;
+}
+
+void Strip::markInitialised(int64_t word, int64_t count) {
+  int64_t at = word - code.firstDataWord, end = at + count;
+  while (at < end) {
+    uint64_t mask;
+    int64_t bits = bitRun(at, end - at, mask);
+    written[size_t(at / 64)] |= mask;
+    at += bits;
+  }
+}
+
+/// Whether PEs (x, y) and (x, y + 1) get one color from different senders
+/// along the column. A strip across them receives different words in one
+/// vector, which is slow.
+static bool differentCasts(const RouterTables &router, int colors, int x,
+                           int y) {
+  auto vertical = [](Port port) {
+    return port == Port::North || port == Port::South;
+  };
+  Coordinate upper{x, y}, lower{x, y + 1};
+  for (int color = 0; color < colors; ++color) {
+    if (!router.transmits(color, upper, Port::Ramp) ||
+        !router.transmits(color, lower, Port::Ramp))
+      continue;
+    Port up = router.receive(color, upper), low = router.receive(color, lower);
+    bool same =
+        (low == Port::North && router.transmits(color, upper, Port::South)) ||
+        (up == Port::South && router.transmits(color, lower, Port::North));
+    if (!same && (vertical(up) || vertical(low)))
+      return true;
+  }
+  return false;
+}
+
+namespace {
+
+/// PEs of a column that will be one strip.
+struct Segment {
+  std::vector<int> rows;
+  std::vector<int64_t> scalars; ///< of the first
+  std::vector<bool> varying;
+
+  void add(int row, const std::vector<int64_t> &values) {
+    rows.push_back(row);
+    for (size_t i = 0; i < values.size(); ++i)
+      if (values[i] != scalars[i])
+        varying[i] = true;
+  }
+  void join(const Segment &other) {
+    add(other.rows.front(), other.scalars);
+    rows.insert(rows.end(), other.rows.begin() + 1, other.rows.end());
+    for (size_t i = 0; i < varying.size(); ++i)
+      varying[i] = varying[i] || other.varying[i];
+  }
+};
+
+class StripMaker {
+public:
+  StripMaker(const program::Program &program,
+             const std::vector<ClassCode> &classes, const RouterTables &router)
+      : program(program), classes(classes), router(router) {}
+
+  std::vector<std::unique_ptr<Strip>> make() {
+    for (size_t c = 0; c < classes.size(); ++c)
+      for (const program::Rect *rect : *classes[c].source->rects()) {
+        if (rect->xstep() < 1 || rect->ystep() < 1 || rect->x0() < 0 ||
+            rect->y0() < 0 || rect->x1() > router.width() ||
+            rect->y1() > router.height())
+          throw Error(ErrorClass::BadProgram,
+                      "class '" + classes[c].name + "' leaves the mesh");
+        for (int x = rect->x0(); x < rect->x1(); x += rect->xstep())
+          makeColumn(int(c), *rect, x);
+      }
+    return std::move(strips);
+  }
+
+private:
+  void makeColumn(int c, const program::Rect &rect, int x) {
+    const ClassCode &code = classes[size_t(c)];
+    for (Segment &segment : joinNarrow(code, cut(code, rect, x)))
+      strips.push_back(std::make_unique<Strip>(
+          int(strips.size()), c, code, x, std::move(segment.rows),
+          std::move(segment.scalars), std::move(segment.varying)));
+  }
+
+  /// Neighbouring rows that can run together.
+  std::vector<Segment> cut(const ClassCode &code, const program::Rect &rect,
+                           int x) const {
+    std::vector<Segment> segments;
+    std::vector<int64_t> values;
+    for (int y = rect.y0(); y < rect.y1(); y += rect.ystep()) {
+      evaluateScalars(code.source->scalars(), x, y, values);
+      bool continues =
+          !segments.empty() &&
+          sameStrict(code, segments.back().scalars, values) &&
+          (rect.ystep() != 1 ||
+           !differentCasts(router, program.machine()->colors(), x, y - 1));
+      if (continues)
+        segments.back().add(y, values);
+      else
+        segments.push_back({{y}, values, std::vector<bool>(values.size())});
+    }
+    return segments;
+  }
+
+  /// Segments of few rows, one behind the other where the rows of batch
+  /// elements follow one another, make one strip: gathering words that
+  /// different senders cast costs less than running each alone.
+  static std::vector<Segment> joinNarrow(const ClassCode &code,
+                                         std::vector<Segment> segments) {
+    constexpr size_t narrow = 8;
+    std::vector<Segment> result;
+    std::vector<size_t> open; ///< of `result`, narrow to begin with
+    for (Segment &segment : segments) {
+      bool isNarrow = segment.rows.size() < narrow;
+      auto with = std::find_if(open.begin(), open.end(), [&](size_t i) {
+        return sameStrict(code, result[i].scalars, segment.scalars);
+      });
+      if (isNarrow && with != open.end()) {
+        result[*with].join(segment);
+        continue;
+      }
+      if (isNarrow)
+        open.push_back(result.size());
+      result.push_back(std::move(segment));
+    }
+    return result;
+  }
+
+  static bool sameStrict(const ClassCode &code, const std::vector<int64_t> &a,
+                         const std::vector<int64_t> &b) {
+    return std::all_of(code.strictScalars.begin(), code.strictScalars.end(),
+                       [&](uint16_t scalar) { return a[scalar] == b[scalar]; });
+  }
+
+  const program::Program &program;
+  const std::vector<ClassCode> &classes;
+  const RouterTables &router;
+  std::vector<std::unique_ptr<Strip>> strips;
+};
+
+} // namespace
+
+std::vector<std::unique_ptr<Strip>>
+makeStrips(const program::Program &program,
+           const std::vector<ClassCode> &classes, const RouterTables &router) {
+  return StripMaker(program, classes, router).make();
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A strip: PEs of one class and column that do the same at the same time. Word
+// w of lane l of its SRAM lies beside that of lane l + 1, so one instruction on
+// all PEs of a strip is one long vector operation.
+#ifndef RUNTIME_STRIPS_STRIP_H
+#define RUNTIME_STRIPS_STRIP_H
+
+#include "runtime/engine/Code.h"
+#include "runtime/engine/Router.h"
+
+#include <memory>
+#include <vector>
+
+namespace wsec::runtime {
+
+class Strip {
+public:
+  Strip(int index, int classIndex, const ClassCode &code, int column,
+        std::vector<int> rows, std::vector<int64_t> scalars,
+        std::vector<bool> varying);
+
+  const int index;
+  const int classIndex;
+  const ClassCode &code;
+  const int column;
+  const std::vector<int> rows; ///< of the lanes, from north to south
+  const int lanes;
+  const std::vector<int64_t> scalars; ///< of lane 0
+  const std::vector<bool> varying;    ///< scalars that differ among the lanes
+
+  Coordinate pe(int lane) const { return {column, rows[size_t(lane)]}; }
+  int laneOf(Coordinate pe) const;
+
+  /// Scalars of one lane, all of them, until the next call. For the strip's
+  /// main thread only.
+  const std::vector<int64_t> &laneScalars(int lane);
+  /// Whether all lanes do the same in `instruction`.
+  bool uniform(const InstructionCode &instruction) const;
+  /// Lanes in which the guard of `instruction` holds.
+  const std::vector<int> &activeLanes(const InstructionCode &instruction);
+
+  /// Forgets the contents of the SRAM.
+  void reset();
+  /// Of the SRAM of all lanes.
+  size_t floats() const {
+    return size_t(code.endDataWord - code.firstDataWord) * size_t(lanes);
+  }
+  float *sram(int64_t word) {
+    return memory.get() + (word - code.firstDataWord) * lanes;
+  }
+  /// The first of `count` words from `word` on that nothing has written, or
+  /// `word + count`.
+  int64_t firstUninitialised(int64_t word, int64_t count) const;
+  void markInitialised(int64_t word, int64_t count);
+
+private:
+  std::unique_ptr<float[]> memory;
+  std::vector<uint64_t> written; ///< a bit per word
+  std::vector<std::unique_ptr<std::vector<int>>> active;
+  /// Which scalars vary and their values, lane by lane, once somebody asked.
+  std::vector<size_t> varyingIndices;
+  std::vector<int64_t> laneValues;
+  std::vector<int64_t> scalarsOfLane; ///< of the last lane asked for
+};
+
+/// Cuts the rectangles of all classes into strips, in order of class,
+/// rectangle, column and row.
+std::vector<std::unique_ptr<Strip>>
+makeStrips(const program::Program &program,
+           const std::vector<ClassCode> &classes, const RouterTables &router);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_STRIP_H

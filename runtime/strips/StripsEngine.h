@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_STRIPS_STRIPSENGINE_H
+#define RUNTIME_STRIPS_STRIPSENGINE_H
+
+#include "runtime/engine/Engine.h"
+
+#include <memory>
+
+namespace wsec::program {
+struct Program;
+}
+
+namespace wsec::runtime {
+
+/// The `strips` engine: runs a compiled program by moving whole streams.
+/// Refuses what the machine would refuse by throwing `Error`.
+///
+/// A program may be run any number of times; every run starts with
+/// uninitialised SRAM.
+class StripsEngine {
+public:
+  /// `program` must outlive the engine.
+  explicit StripsEngine(const program::Program &program,
+                        EngineOptions options = {});
+  ~StripsEngine();
+  StripsEngine(const StripsEngine &) = delete;
+  StripsEngine &operator=(const StripsEngine &) = delete;
+
+  RunResult run(HostPort &host);
+
+private:
+  class Implementation;
+  std::unique_ptr<Implementation> implementation;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_STRIPSENGINE_H

@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/World.h"
+
+#include "runtime/engine/Rectangles.h"
+#include "runtime/engine/Timing.h"
+#include "runtime/program/Errors.h"
+#include "runtime/strips/Recording.h"
+
+#include <algorithm>
+
+namespace wsec::runtime {
+
+using program::Port;
+
+// ---------------------------------------------------------------- image
+
+static std::vector<ClassCode> decodeClasses(const program::Program &program) {
+  std::vector<ClassCode> classes;
+  for (uint32_t i = 0; i < program.classes()->size(); ++i)
+    classes.push_back(decodeClass(program, i));
+  return classes;
+}
+
+ProgramImage::ProgramImage(const program::Program &program)
+    : program(program), machine(*program.machine()), router(program),
+      classes(decodeClasses(program)),
+      strips(makeStrips(program, classes, router)) {
+  mapStrips();
+  followCommand();
+}
+
+void ProgramImage::mapStrips() {
+  stripOf.assign(size_t(router.width()) * router.height(), -1);
+  for (const auto &strip : strips)
+    for (int lane = 0; lane < strip->lanes; ++lane) {
+      Coordinate pe = strip->pe(lane);
+      int &slot = stripOf[size_t(pe.y) * router.width() + pe.x];
+      if (slot >= 0)
+        throw Error(ErrorClass::BadProgram,
+                    "PE " + toString(pe) + " belongs to two classes");
+      slot = strip->index;
+    }
+}
+
+void ProgramImage::followCommand() {
+  if (program.launches()->size() == 0)
+    return;
+  commandLatency.assign(strips.size(), -1);
+  Flow flow = router.trace(program.command_color(), {0, 0}, Port::West);
+  for (const Arrival &arrival : flow.delivered) {
+    int strip = stripOf[size_t(arrival.pe.y) * router.width() + arrival.pe.x];
+    if (strip < 0)
+      continue;
+    commandLatency[strip] = std::max(commandLatency[strip],
+                                     linkLatency(machine, arrival.hops, true));
+  }
+  requireCommands(program, router, flow, [&](int pe) {
+    const int strip = stripOf[size_t(pe)];
+    return strip >= 0 && !strips[size_t(strip)]->code.routines.empty();
+  });
+}
+
+// ---------------------------------------------------------------- links
+
+void Links::push(const Chunk &chunk) const {
+  for (const Link &link : links) {
+    Chunk sent = chunk.shifted(link.from, link.broadcast);
+    sent.first += link.latency;
+    sent.last += link.latency;
+    link.channel->push(std::move(sent), link.to, link.count);
+  }
+}
+
+/// Whether `link` carries words of `lane`.
+static bool carries(const Link &link, int lane) {
+  return lane >= link.from &&
+         lane < link.from + (link.broadcast ? 1 : link.count);
+}
+
+void Links::push(const Chunk &chunk, int lane) const {
+  for (const Link &link : links) {
+    if (!carries(link, lane))
+      continue;
+    Chunk sent = chunk;
+    sent.first += link.latency;
+    sent.last += link.latency;
+    if (link.broadcast)
+      link.channel->push(std::move(sent), link.to, link.count);
+    else
+      link.channel->push(std::move(sent), link.to + lane - link.from, 1);
+  }
+}
+
+bool Links::full(Actor &writer) const {
+  return std::any_of(links.begin(), links.end(), [&](const Link &link) {
+    return link.channel->full(writer);
+  });
+}
+
+bool Links::full(Actor &writer, int lane) const {
+  return std::any_of(links.begin(), links.end(), [&](const Link &link) {
+    return carries(link, lane) && link.channel->full(writer);
+  });
+}
+
+// ---------------------------------------------------------------- world
+
+World::World(ProgramImage &image, const EngineOptions &options,
+             Recording *recording)
+    : image(image), recording(recording), observer(options.observer),
+      launches(image.program.launches()->size(), options.furthestLaunch),
+      channelWords(options.channelWords), channelBytes(options.channelBytes),
+      workLimit(options.workLimit) {
+  for (const auto &strip : image.strips) {
+    strip->reset();
+    if (observer) {
+      std::vector<int> &pes = pesOfStrip.emplace_back();
+      for (int row : strip->rows)
+        pes.push_back(row * image.router.width() + strip->column);
+    }
+    wiring.push_back(std::make_unique<Wiring>(image.machine.colors()));
+    if (recording) {
+      uint32_t buffer = recording->addSram(
+          strip->sram(strip->code.firstDataWord), strip->floats());
+      firstSram = strip->index == 0 ? buffer : firstSram;
+    }
+  }
+}
+
+void World::checkColor(int color, const std::string &who) const {
+  if (color < 0 || color >= image.machine.colors())
+    throw Error(ErrorClass::BadProgram,
+                who + " uses color " + std::to_string(color) +
+                    ", the machine has " +
+                    std::to_string(image.machine.colors()));
+}
+
+Channel &World::channel(const Strip &strip, int color) {
+  if (color < 0 || color >= image.machine.colors())
+    checkColor(color, "class '" + strip.code.name + "'");
+  Wiring &w = *wiring[size_t(strip.index)];
+  std::atomic<Channel *> &known = w.channelOf[size_t(color)];
+  if (Channel *channel = known.load(std::memory_order_acquire))
+    return *channel;
+  std::lock_guard<std::mutex> guard(w.lock);
+  std::unique_ptr<Channel> &slot = w.channels[color];
+  if (!slot)
+    slot = std::make_unique<Channel>(scheduler, strip.lanes, channelWords,
+                                     recording, strip.index);
+  known.store(slot.get(), std::memory_order_release);
+  return *slot;
+}
+
+Channel &World::exitChannel(int color, int row) {
+  std::lock_guard<std::mutex> guard(exitLock);
+  std::unique_ptr<Channel> &slot = exits[{color, row}];
+  if (!slot)
+    slot = std::make_unique<Channel>(scheduler, 1, channelWords, recording,
+                                     exitReader(row));
+  return *slot;
+}
+
+/// Adds a lane's flow, joining it with the previous lane's where the targets
+/// are neighbours too.
+void World::connect(Links &result, int color, const Flow &flow, int fromLane,
+                    bool fromHost) {
+  struct Target {
+    int strip, lane, hops;
+  };
+  std::vector<Target> targets;
+  for (const Arrival &arrival : flow.delivered) {
+    int index = image.stripOf[size_t(arrival.pe.y) * image.router.width() +
+                              arrival.pe.x];
+    if (index < 0)
+      throw Error(ErrorClass::UnreadTraffic,
+                  "color " + std::to_string(color) + " delivers to PE " +
+                      toString(arrival.pe) + ", which has no code");
+    targets.push_back(
+        {index, image.strips[index]->laneOf(arrival.pe), arrival.hops});
+  }
+  std::sort(targets.begin(), targets.end(),
+            [](const Target &a, const Target &b) {
+              return std::pair(a.strip, a.lane) < std::pair(b.strip, b.lane);
+            });
+  for (size_t i = 0; i < targets.size();) {
+    size_t end = i + 1;
+    int hops = targets[i].hops;
+    for (; end < targets.size() && targets[end].strip == targets[i].strip &&
+           targets[end].lane == targets[end - 1].lane + 1;
+         ++end)
+      hops = std::max(hops, targets[end].hops);
+    Channel &to = channel(*image.strips[targets[i].strip], color);
+    double latency = linkLatency(image.machine, hops, fromHost);
+    int lane = targets[i].lane, count = int(end - i);
+    i = end;
+    auto joins = [&](const Link &link) {
+      return !link.broadcast && link.channel == &to &&
+             link.from + link.count == fromLane && link.to + link.count == lane;
+    };
+    auto before = std::find_if(result.links.begin(), result.links.end(), joins);
+    if (count == 1 && before != result.links.end()) {
+      ++before->count;
+      before->latency = std::max(before->latency, latency);
+    } else {
+      result.links.push_back({&to, fromLane, lane, count, count > 1, latency});
+    }
+  }
+  for (const Arrival &exit : flow.exits)
+    result.links.push_back({&exitChannel(color, exit.pe.y), fromLane, 0, 1,
+                            false,
+                            linkLatency(image.machine, exit.hops, fromHost)});
+}
+
+const Links &World::links(const Strip &strip, int color) {
+  if (color < 0 || color >= image.machine.colors())
+    checkColor(color, "class '" + strip.code.name + "'");
+  Wiring &w = *wiring[size_t(strip.index)];
+  std::atomic<const Links *> &known = w.linksOf[size_t(color)];
+  if (const Links *links = known.load(std::memory_order_acquire))
+    return *links;
+  // Traced without the lock: a flow may come back to its own strip.
+  auto result = std::make_unique<Links>();
+  for (int lane = 0; lane < strip.lanes; ++lane) {
+    // Lanes of a strip may play different roles; one that cannot send is not
+    // an error until it does.
+    Coordinate pe = strip.pe(lane);
+    bool sends = image.router.hasRule(color, pe) &&
+                 image.router.receive(color, pe) == Port::Ramp;
+    Flow flow;
+    try {
+      if (sends)
+        flow = image.router.trace(color, pe, Port::Ramp);
+    } catch (const Error &) {
+      sends = false;
+    }
+    if (sends)
+      connect(*result, color, flow, lane, false);
+    else
+      result->mute.push_back(lane);
+  }
+  std::lock_guard<std::mutex> guard(w.lock);
+  const Links &made = *w.links.emplace(color, std::move(result)).first->second;
+  known.store(&made, std::memory_order_release);
+  return made;
+}
+
+Links World::hostLinks(int color, int row) {
+  Links result;
+  connect(result, color, image.router.trace(color, {0, row}, Port::West), 0,
+          true);
+  return result;
+}
+
+bool World::growChannels() {
+  if (scheduler.waitingBytes() > channelBytes)
+    return false;
+  bool any = false;
+  for (const auto &w : wiring)
+    for (const auto &[color, channel] : w->channels)
+      any |= channel->grow();
+  for (const auto &[where, channel] : exits)
+    any |= channel->grow();
+  return any;
+}
+
+void World::refuseWork() const {
+  throw Error(ErrorClass::WorkLimit,
+              "the run takes more than the " + std::to_string(workLimit) +
+                  " elements and statements that are allowed");
+}
+
+void World::checkAllRead() {
+  std::map<int, std::vector<Coordinate>> unread;
+  for (size_t i = 0; i < wiring.size(); ++i)
+    for (const auto &[color, channel] : wiring[i]->channels)
+      for (int lane : channel->lanesWithWords())
+        unread[color].push_back(image.strips[i]->pe(lane));
+  std::string message;
+  for (const auto &[color, pes] : unread)
+    message +=
+        "\n  color " + std::to_string(color) + " at " + describeRectangles(pes);
+  for (const auto &[where, channel] : exits)
+    if (!channel->lanesWithWords().empty())
+      message += "\n  color " + std::to_string(where.first) +
+                 " beyond the east edge at row " + std::to_string(where.second);
+  if (!message.empty())
+    throw Error(ErrorClass::UnreadTraffic,
+                "words are left that nobody read:" + message);
+}
+
+void World::addTo(WaitGraph &graph) const {
+  for (size_t i = 0; i < wiring.size(); ++i)
+    for (const auto &[color, channel] : wiring[i]->channels)
+      for (int lane : channel->lanesWithWords())
+        graph.addDelivered(image.strips[i]->pe(lane), color, 1);
+}
+
+std::vector<std::string> World::describeQueues(const Strip &strip,
+                                               int lane) const {
+  std::vector<std::string> lines;
+  for (const auto &[color, channel] : wiring[size_t(strip.index)]->channels) {
+    const std::vector<int> lanes = channel->lanesWithWords();
+    if (std::find(lanes.begin(), lanes.end(), lane) != lanes.end())
+      lines.push_back("color " + std::to_string(color) +
+                      ": words wait for the PE");
+  }
+  return lines;
+}
+
+std::string World::describeLaunch(size_t launch) const {
+  return runtime::describeLaunch(image.program, launch);
+}
+
+void World::recordLaunch(size_t launch, double start, double end) {
+  std::lock_guard<std::mutex> guard(launchLock);
+  if (launches.note(launch, start, end) && recording)
+    recording->enterLaunch(uint32_t(launch));
+}
+
+} // namespace wsec::runtime

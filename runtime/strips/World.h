@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What all actors of a run share: strips, channels and where sent words go.
+#ifndef RUNTIME_STRIPS_WORLD_H
+#define RUNTIME_STRIPS_WORLD_H
+
+#include "runtime/engine/Launches.h"
+#include "runtime/engine/Router.h"
+#include "runtime/engine/WaitGraph.h"
+#include "runtime/observe/Observer.h"
+#include "runtime/strips/Channel.h"
+#include "runtime/strips/Scheduler.h"
+#include "runtime/strips/Strip.h"
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// What never changes from run to run.
+struct ProgramImage {
+  explicit ProgramImage(const program::Program &program);
+
+  const program::Program &program;
+  const program::Machine &machine;
+  RouterTables router;
+  std::vector<ClassCode> classes;
+  std::vector<std::unique_ptr<Strip>> strips;
+  /// Strip of each PE, row by row; -1: no code.
+  std::vector<int> stripOf;
+  /// Per strip, cycles until the command wavelet arrives.
+  std::vector<double> commandLatency;
+
+private:
+  void mapStrips();
+  void followCommand();
+};
+
+/// Where the words go that a strip, or a lane of the west edge, sends on one
+/// color: lanes [from, from + count) of the sender to lanes [to, to + count)
+/// of a channel, or lane `from` to all of these.
+struct Link {
+  Channel *channel;
+  int from, to, count;
+  bool broadcast;
+  double latency;
+};
+
+class Links {
+public:
+  /// Sends words of all lanes.
+  void push(const Chunk &chunk) const;
+  /// Sends words of one lane; the chunk holds only these.
+  void push(const Chunk &chunk, int lane) const;
+  /// Whether the sender should wait; it is then woken.
+  bool full(Actor &writer) const;
+  bool full(Actor &writer, int lane) const;
+
+  std::vector<Link> links;
+  /// Lanes whose PE has no valid route to send on.
+  std::vector<int> mute;
+};
+
+/// One run. Channels and links appear when first used.
+class World {
+public:
+  World(ProgramImage &image, const EngineOptions &options,
+        Recording *recording = nullptr);
+
+  ProgramImage &image;
+  Recording *const recording; ///< or null
+  Observer *const observer;   ///< or null
+  Scheduler scheduler;
+
+  /// The PEs of a strip, or that of one lane, for the observer.
+  ObservedPes observedPes(const Strip &strip, int lane = -1) const {
+    const ObservedPes all(pesOfStrip[size_t(strip.index)]);
+    return lane < 0 ? all : all.subspan(size_t(lane), 1);
+  }
+
+  /// The SRAM of a strip in the recording.
+  uint32_t sramBuffer(const Strip &strip) const {
+    return recording ? firstSram + uint32_t(strip.index) : 0;
+  }
+  /// Who reads exit channels at `row`, in the recording.
+  int exitReader(int row) const { return int(image.strips.size()) + row; }
+
+  Channel &channel(const Strip &strip, int color);
+  /// The channel behind the east edge at `row`.
+  Channel &exitChannel(int color, int row);
+  const Links &links(const Strip &strip, int color);
+  Links hostLinks(int color, int row);
+
+  /// Makes room in full channels, unless they hold too much; whether any
+  /// sender waited.
+  bool growChannels();
+  /// Throws UnreadTraffic if a channel holds words.
+  void checkAllRead();
+
+  /// Adds the words that wait for PEs.
+  void addTo(WaitGraph &graph) const;
+
+  /// "color 5: words wait", for each color on which some do.
+  std::vector<std::string> describeQueues(const Strip &strip, int lane) const;
+
+  std::string describeLaunch(size_t launch) const;
+  void recordLaunch(size_t launch, double start, double end);
+  void count(uint64_t instructions, uint64_t elements) {
+    spend(elements);
+    vectorInstructions.fetch_add(instructions, std::memory_order_relaxed);
+    operations.fetch_add(elements, std::memory_order_relaxed);
+  }
+
+  /// Takes work off what the host allows.
+  void spend(uint64_t work) {
+    if (workLimit != 0 && (work > workLimit || (spent += work) > workLimit))
+      refuseWork();
+  }
+
+  LaunchLog launches;
+  std::atomic<uint64_t> vectorInstructions{0}, operations{0};
+
+private:
+  /// Channels and links of one strip by color. Looked up without the lock.
+  struct Wiring {
+    explicit Wiring(int colors)
+        : channelOf(size_t(colors)), linksOf(size_t(colors)) {}
+    std::mutex lock;
+    std::vector<std::atomic<Channel *>> channelOf;
+    std::vector<std::atomic<const Links *>> linksOf;
+    std::map<int, std::unique_ptr<Channel>> channels;
+    std::map<int, std::unique_ptr<Links>> links;
+  };
+  void checkColor(int color, const std::string &who) const;
+  void connect(Links &links, int color, const Flow &flow, int fromLane,
+               bool fromHost);
+
+  [[noreturn]] void refuseWork() const;
+
+  const size_t channelWords, channelBytes;
+  std::vector<std::vector<int>> pesOfStrip; ///< if there is an observer
+  uint32_t firstSram = 0;
+  const uint64_t workLimit;
+  std::atomic<uint64_t> spent{0};
+  std::vector<std::unique_ptr<Wiring>> wiring;
+  std::mutex exitLock, launchLock;
+  std::map<std::pair<int, int>, std::unique_ptr<Channel>> exits;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_WORLD_H

@@ -1,0 +1,404 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What programs of remote calls can say, one thing at a time, on both engines.
+#include "runtime/program/Errors.h"
+#include "runtime/streams/StreamsEngine.h"
+#include "runtime/wavelet/WaveletEngine.h"
+#include "test/runtime/TaskProgram.h"
+
+#include <algorithm>
+#include <gtest/gtest.h>
+
+namespace wsec::runtime::test {
+namespace {
+
+using program::Direction;
+using program::ElementType;
+using program::FilterKind;
+using program::OnControl;
+using program::Opcode;
+using program::Port;
+using program::ScalarOp;
+using program::SwitchCommand;
+using program::TaskKind;
+
+/// A row of PEs whose color 0 runs from the first to the last.
+class Row : public TaskProgram {
+public:
+  explicit Row(int width, bool wire = true) : TaskProgram(width, 1) {
+    if (!wire)
+      return;
+    route(0, 0, 1, 0, 1, Port::Ramp, {Port::East});
+    if (width > 2)
+      route(0, 1, width - 1, 0, 1, Port::West, {Port::East});
+    route(0, width - 1, width, 0, 1, Port::West, {Port::Ramp});
+  }
+  TaskClass pe(int x) { return pes("pe" + std::to_string(x), x, x + 1, 0, 1); }
+  uint32_t result(const std::string &buffer, uint32_t elements, int x,
+                  uint32_t launches = 1) {
+    bytes = elements * 4;
+    return copy(Direction::Out, buffer, ElementType::I32, elements, x, x + 1, 0,
+                1, launches);
+  }
+  size_t bytes = 0;
+};
+
+/// The I32 result of both engines, which must be the same.
+std::vector<int32_t> run(Row &row, uint32_t tensor) {
+  const program::Program &program = row.finish();
+  TensorHost burst, stepped;
+  burst.room(tensor, row.bytes);
+  stepped.room(tensor, row.bytes);
+  double cycles = StreamsEngine(program).run(burst).cycles;
+  double reference = WaveletEngine(program).run(stepped).cycles;
+  EXPECT_EQ(burst.tensors, stepped.tensors);
+  EXPECT_NEAR(cycles, reference, 0.05 * reference + 2);
+  return burst.get<int32_t>(tensor);
+}
+
+/// The error of both engines, which must be of one class.
+ErrorClass refusal(Row &row) {
+  const program::Program &program = row.finish();
+  std::vector<ErrorClass> classes;
+  auto note = [&](auto engine) {
+    try {
+      TensorHost host;
+      engine.run(host);
+    } catch (const Error &error) {
+      classes.push_back(error.errorClass());
+    }
+  };
+  note(StreamsEngine(program));
+  note(WaveletEngine(program));
+  if (classes.size() != 2) {
+    ADD_FAILURE() << classes.size() << " of 2 engines refuse";
+    return ErrorClass::IoError;
+  }
+  EXPECT_EQ(classes[0], classes[1]);
+  return classes[0];
+}
+
+Operand ints(int color) {
+  Operand operand = fabric(color);
+  operand.type = ElementType::I32;
+  return operand;
+}
+
+using Ints = std::vector<int32_t>;
+
+TEST(TasksTest, ScalarCode) {
+  Row row(1, false);
+  TaskClass pe = row.pe(0);
+  const uint16_t v = pe.typed("v", ElementType::I32, 6);
+  TaskBody body = pe.body(0);
+  body.compute(0, ScalarOp::Constant, 5);
+  body.repeat(3, [&](TaskBody b) {
+    b.compute(1, ScalarOp::Mul, local(0), Value::loop(0));
+    b.store(v, Value::loop(0), local(1));
+  });
+  body.load(2, v, 2);
+  body.compute(3, ScalarOp::Less, local(2), 11);
+  body.branch(
+      local(3), [&](TaskBody b) { b.store(v, 3, 1); },
+      [&](TaskBody b) { b.store(v, 3, 2); });
+  body.clock(v, 4);
+  body.store(v, 5, local(2, 3) + Value(1));
+  row.launch(0);
+  const Ints result = run(row, row.result("v", 6, 0));
+  EXPECT_EQ(Ints(result.begin(), result.begin() + 4), (Ints{0, 5, 10, 1}));
+  EXPECT_GT(result[4], 20);
+  EXPECT_EQ(result[5], 31);
+}
+
+TEST(TasksTest, InstructionsOfNoElements) {
+  Row row(1, false);
+  TaskClass pe = row.pe(0);
+  const uint16_t v = pe.typed("v", ElementType::I32, 3);
+  TaskBody body = pe.body(0);
+  body.add(Opcode::Mov, {3}, memory(v, {1}), immediate(4));
+  body.add(Opcode::Mov, {0}, memory(v, {1}), immediate(5));
+  body.add(Opcode::Add, {3, 0}, memory(v, {1, 1}), memory(v, {1, 1}),
+           immediate(5));
+  body.add(Opcode::Mov, {0, 3}, memory(v, {1, 1}), immediate(5)).thread = 1;
+  body.await(2);
+  row.launch(0);
+  EXPECT_EQ(run(row, row.result("v", 3, 0)), (Ints{4, 4, 4}));
+}
+
+TEST(TasksTest, LocalTasksRunByIdWhenTheyAreNotBlocked) {
+  Row row(1, false);
+  TaskClass pe = row.pe(0);
+  const uint16_t v = pe.typed("v", ElementType::I32, 4);
+  const int late = pe.task("late", TaskKind::Local, 7);
+  const int early = pe.task("early", TaskKind::Local, 2);
+  const int blocked = pe.task("blocked", TaskKind::Local, 1, true);
+  auto append = [&](int task, int value) {
+    TaskBody b = pe.taskBody(task);
+    b.load(0, v, 0);
+    b.compute(1, ScalarOp::Add, local(0), 1);
+    b.store(v, 0, local(1));
+    b.store(v, local(1), value);
+  };
+  append(late, 70);
+  append(early, 20);
+  append(blocked, 10);
+  pe.taskBody(late).unblock(blocked);
+  TaskBody body = pe.body(0);
+  for (int i = 0; i < 4; ++i)
+    body.store(v, i, 0);
+  body.activate(late);
+  body.activate(blocked);
+  body.activate(early);
+  body.activate(early);
+  row.launch(0);
+  EXPECT_EQ(run(row, row.result("v", 4, 0)), (Ints{3, 20, 70, 10}));
+}
+
+/// PE 0 sends 0, 1, .. with their numbers as index; the last sums in a task.
+Row dataTask(int words, std::function<void(TaskClass &)> change = nullptr) {
+  Row row(3);
+  TaskClass first = row.pe(0);
+  const uint16_t source = first.typed("s", ElementType::I16, uint32_t(words));
+  TaskBody send = first.body(0);
+  send.repeat(words, [&](TaskBody b) {
+    b.store(source, Value::loop(0), Value::loop(0, 3));
+  });
+  Operand wire = fabric(0);
+  wire.type = ElementType::I16;
+  wire.indexed = true;
+  send.add(Opcode::Mov, {words}, wire, memory(source, {1}));
+  TaskClass last = row.pe(2);
+  const uint16_t v = last.typed("v", ElementType::I32, 3);
+  const uint16_t word = last.typed("word", ElementType::I16, 1);
+  const uint16_t index = last.typed("index", ElementType::I16, 1);
+  const int task = last.task("sum", TaskKind::Data, 0, false, word, index);
+  TaskBody body = last.body(0);
+  for (int i = 0; i < 3; ++i)
+    body.store(v, i, 0);
+  TaskBody b = last.taskBody(task);
+  for (int i = 0; i < 2; ++i) {
+    b.load(0, v, i);
+    b.load(1, i == 0 ? word : index, 0);
+    b.store(v, i, local(0) + local(1));
+  }
+  b.load(0, v, 2);
+  b.store(v, 2, local(0) + Value(1));
+  if (change)
+    change(last);
+  row.launch(0);
+  return row;
+}
+
+TEST(TasksTest, DataTaskPerWord) {
+  Row row = dataTask(20);
+  EXPECT_EQ(run(row, row.result("v", 3, 2)), (Ints{570, 190, 20}));
+}
+
+TEST(TasksTest, RangeFilter) {
+  Row row = dataTask(
+      20, [](TaskClass &pe) { pe.filter(0, FilterKind::Range, 5, 7); });
+  EXPECT_EQ(run(row, row.result("v", 3, 2)), (Ints{54, 18, 3}));
+}
+
+TEST(TasksTest, CounterFilter) {
+  Row row = dataTask(12, [](TaskClass &pe) {
+    pe.filter(0, FilterKind::Counter, 0, 1, Value(3));
+  });
+  // 0 and 1 of every four.
+  EXPECT_EQ(run(row, row.result("v", 3, 2)), (Ints{81, 27, 6}));
+}
+
+TEST(TasksTest, BlockedDataTaskLeavesItsWords) {
+  Row row =
+      dataTask(3, [](TaskClass &pe) { pe.source->tasks[0]->blocked = true; });
+  EXPECT_EQ(refusal(row), ErrorClass::UnreadTraffic);
+}
+
+TEST(TasksTest, ControlTaskGetsItsData) {
+  Row row(2);
+  TaskClass first = row.pe(0);
+  first.body(0).control(0, {SwitchCommand::Nop}, 9, 1234);
+  TaskClass last = row.pe(1);
+  const uint16_t v = last.typed("v", ElementType::I32, 1);
+  last.task("stop", TaskKind::Control, 9, false, v);
+  last.body(0).store(v, 0, 0);
+  row.launch(0);
+  EXPECT_EQ(run(row, row.result("v", 1, 1)), (Ints{1234}));
+}
+
+TEST(TasksTest, MissingControlTask) {
+  Row row(2);
+  row.pe(0).body(0).control(0, {}, 9);
+  TaskClass last = row.pe(1);
+  last.task("other", TaskKind::Control, 8);
+  last.body(0);
+  row.launch(0);
+  EXPECT_EQ(refusal(row), ErrorClass::MissingTask);
+}
+
+TEST(TasksTest, ControlEndsAnInstruction) {
+  Row row(2);
+  TaskClass first = row.pe(0);
+  TaskBody send = first.body(0);
+  send.add(Opcode::Mov, {3}, ints(0), immediate(4));
+  send.control(0, {}, 0);
+  send.add(Opcode::Mov, {1}, ints(0), immediate(6));
+  TaskClass last = row.pe(1);
+  const uint16_t v = last.typed("v", ElementType::I32, 8);
+  TaskBody body = last.body(0);
+  body.add(Opcode::Mov, {8}, memory(v, {1}), immediate(-1));
+  body.add(Opcode::Mov, {8}, memory(v, {1}), ints(0)).on_control =
+      OnControl::End;
+  body.add(Opcode::Mov, {1}, memory(v, {1}, 7), ints(0));
+  row.launch(0);
+  EXPECT_EQ(run(row, row.result("v", 8, 1)),
+            (Ints{4, 4, 4, -1, -1, -1, -1, 6}));
+}
+
+/// PE 0 and PE 2 send to PE 1 on one color; PE 1's switch lets one in first.
+TEST(TasksTest, SwitchTakesTurns) {
+  Row row(3, false);
+  row.route(0, 0, 1, 0, 1, Port::Ramp, {Port::East});
+  row.route(0, 1, 2, 0, 1, Port::East, {Port::Ramp});
+  row.switching({TaskProgram::from(Port::West)}, true);
+  row.route(0, 2, 3, 0, 1, Port::Ramp, {Port::West});
+  for (int x : {0, 2}) {
+    TaskBody send = row.pe(x).body(0);
+    send.add(Opcode::Mov, {30}, ints(0), immediate(float(x + 1)));
+    send.control(0, {SwitchCommand::Advance});
+  }
+  TaskClass middle = row.pe(1);
+  const uint16_t v = middle.typed("v", ElementType::I32, 60);
+  middle.body(0).add(Opcode::Mov, {60}, memory(v, {1}), ints(0));
+  row.launch(0);
+  Ints expected(60, 1);
+  std::fill_n(expected.begin(), 30, 3);
+  EXPECT_EQ(run(row, row.result("v", 60, 1)), expected);
+}
+
+TEST(TasksTest, TeardownUntilTheRouteIsSet) {
+  Row row(2);
+  // The sender's own router takes off the first command.
+  row.source.routes[0]->pop = program::PopMode::Always;
+  TaskBody send = row.pe(0).body(0);
+  send.add(Opcode::Mov, {2}, ints(0), immediate(1));
+  send.control(0, {SwitchCommand::Nop, SwitchCommand::Teardown}, 3);
+  send.add(Opcode::Mov, {2}, ints(0), immediate(2));
+  TaskClass last = row.pe(1);
+  const uint16_t v = last.typed("v", ElementType::I32, 4);
+  const int control = last.task("reopen", TaskKind::Control, 3);
+  const int rest = last.task("rest", TaskKind::Local, 1);
+  TaskBody body = last.body(0);
+  body.add(Opcode::Mov, {2}, memory(v, {1}), ints(0));
+  TaskBody reopen = last.taskBody(control);
+  reopen.setRoute(0, Port::West, {Port::Ramp});
+  reopen.activate(rest);
+  last.taskBody(rest).add(Opcode::Mov, {2}, memory(v, {1}, 2), ints(0));
+  row.launch(0);
+  EXPECT_EQ(run(row, row.result("v", 4, 1)), (Ints{1, 1, 2, 2}));
+}
+
+TEST(TasksTest, TornDownRouteHoldsTraffic) {
+  Row row(3);
+  TaskBody send = row.pe(0).body(0);
+  send.control(0, {SwitchCommand::Teardown}, -1);
+  send.add(Opcode::Mov, {2}, ints(0), immediate(1));
+  TaskClass last = row.pe(2);
+  const uint16_t v = last.typed("v", ElementType::I32, 2);
+  last.body(0).add(Opcode::Mov, {2}, memory(v, {1}), ints(0));
+  row.launch(0);
+  EXPECT_EQ(refusal(row), ErrorClass::Deadlock);
+}
+
+TEST(TasksTest, BothSendBeforeTheyReceive) {
+  for (int words : {4, 200}) {
+    Row row(2);
+    row.route(1, 1, 2, 0, 1, Port::Ramp, {Port::West});
+    row.route(1, 0, 1, 0, 1, Port::East, {Port::Ramp});
+    for (int x : {0, 1}) {
+      TaskClass pe = row.pe(x);
+      const uint16_t v = pe.typed("v", ElementType::I32, uint32_t(words));
+      TaskBody body = pe.body(0);
+      body.add(Opcode::Mov, {words}, ints(x), immediate(1));
+      body.add(Opcode::Mov, {words}, memory(v, {1}), ints(1 - x));
+    }
+    row.launch(0);
+    if (words == 4) // The queues hold them.
+      EXPECT_EQ(run(row, row.result("v", 4, 0)), Ints(4, 1));
+    else
+      EXPECT_EQ(refusal(row), ErrorClass::Deadlock);
+  }
+}
+
+TEST(TasksTest, DeadlockNamesWhoWaitsForWhat) {
+  Row row(4);
+  row.pe(0).body(0);
+  TaskClass last = row.pe(3);
+  const uint16_t v = last.typed("v", ElementType::I32, 1);
+  last.body(0).add(Opcode::Mov, {1}, memory(v, {1}), ints(0));
+  row.launch(0);
+  const program::Program &program = row.finish();
+  TensorHost host;
+  try {
+    StreamsEngine(program).run(host);
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_EQ(error.errorClass(), ErrorClass::Deadlock);
+    EXPECT_EQ(error.message(),
+              "nothing can go on:\n  kernel 'kernel', launch 0, class 'pe3': "
+              "mov waits for a word of color 0 at PE (3, 0) (statement 0 of "
+              "routine 0; its input queue is empty): the words come from PE "
+              "(0, 0) (at rest)");
+  }
+}
+
+TEST(TasksTest, MicrothreadBusyOrQueued) {
+  for (bool queues : {false, true}) {
+    Row row(2);
+    if (queues)
+      row.source.machine->microthreads_queue = true;
+    TaskBody send = row.pe(0).body(0);
+    send.add(Opcode::Mov, {20}, ints(0), immediate(1)).thread = 2;
+    send.add(Opcode::Mov, {20}, ints(0), immediate(2)).thread = 2;
+    TaskClass last = row.pe(1);
+    const uint16_t v = last.typed("v", ElementType::I32, 40);
+    last.body(0).add(Opcode::Mov, {40}, memory(v, {1}), ints(0));
+    row.launch(0);
+    if (!queues) {
+      EXPECT_EQ(refusal(row), ErrorClass::MicrothreadBusy);
+      continue;
+    }
+    Ints expected(40, 2);
+    std::fill_n(expected.begin(), 20, 1);
+    EXPECT_EQ(run(row, row.result("v", 40, 1)), expected);
+  }
+}
+
+TEST(TasksTest, TwoMicrothreadsSendOneColorInTurns) {
+  Row row(2);
+  TaskBody send = row.pe(0).body(0);
+  send.add(Opcode::Mov, {20}, ints(0), immediate(1)).thread = 2;
+  send.add(Opcode::Mov, {20}, ints(0), immediate(2)).thread = 3;
+  TaskClass last = row.pe(1);
+  const uint16_t v = last.typed("v", ElementType::I32, 40);
+  last.body(0).add(Opcode::Mov, {40}, memory(v, {1}), ints(0));
+  row.launch(0);
+  const Ints result = run(row, row.result("v", 40, 1));
+  EXPECT_EQ(std::count(result.begin(), result.end(), 1), 20);
+  EXPECT_NE(std::find(result.begin(), result.begin() + 20, 2),
+            result.begin() + 20);
+}
+
+TEST(TasksTest, UninitialisedRead) {
+  Row row(1, false);
+  TaskClass pe = row.pe(0);
+  const uint16_t v = pe.typed("v", ElementType::F16, 4);
+  TaskBody body = pe.body(0);
+  body.store(v, 0, 1);
+  body.add(Opcode::Neg, {2}, memory(v, {1}), memory(v, {1}));
+  row.launch(0);
+  EXPECT_EQ(refusal(row), ErrorClass::UninitializedRead);
+}
+
+} // namespace
+} // namespace wsec::runtime::test

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// How microthreads make instructions of the main thread longer.
+#include "runtime/strips/Datapath.h"
+
+#include <gtest/gtest.h>
+
+namespace wsec::runtime {
+namespace {
+
+TEST(DatapathTest, AloneNothingGetsLonger) {
+  Datapath datapath(2);
+  EXPECT_EQ(datapath.share(10, {10}), 0);
+}
+
+TEST(DatapathTest, FreeCyclesServeMicrothreadsFirst) {
+  Datapath datapath(1);
+  datapath.owe(0, -1, 8);
+  EXPECT_EQ(datapath.share(15, {10}), 3);
+  EXPECT_EQ(datapath.share(10, {10}), 0); // All was done.
+}
+
+TEST(DatapathTest, AnInstructionTakesAtMostTwiceItsWork) {
+  Datapath datapath(1);
+  datapath.owe(0, -1, 25);
+  EXPECT_EQ(datapath.share(10, {10}), 10);
+  EXPECT_EQ(datapath.share(10, {10}), 10);
+  EXPECT_EQ(datapath.share(10, {10}), 5);
+  EXPECT_EQ(datapath.share(10, {10}), 0);
+}
+
+TEST(DatapathTest, MicrothreadsAddUpInAPe) {
+  Datapath datapath(2);
+  datapath.owe(0, 0, 4);
+  datapath.owe(1, 0, 3);
+  EXPECT_EQ(datapath.share(20, {20}), 7);
+}
+
+TEST(DatapathTest, TheSlowestPeCounts) {
+  Datapath datapath(2);
+  datapath.owe(0, 0, 4);
+  datapath.owe(1, 1, 6);
+  EXPECT_EQ(datapath.share(20, {20}), 6);
+  EXPECT_EQ(datapath.share(20, {20}), 0); // Lane 0 had these six cycles, too.
+}
+
+TEST(DatapathTest, AMicrothreadAtWorkHoldsUpOnlyItsPe) {
+  Datapath datapath(2);
+  datapath.owe(0, 0, 4);
+  EXPECT_EQ(datapath.share(20, {0, 20}), 0);
+}
+
+TEST(DatapathTest, WhatIsAwaitedIsDone) {
+  Datapath datapath(1);
+  datapath.owe(0, -1, 4);
+  datapath.owe(3, -1, 2);
+  datapath.settle(0);
+  EXPECT_EQ(datapath.share(10, {10}), 2);
+}
+
+} // namespace
+} // namespace wsec::runtime

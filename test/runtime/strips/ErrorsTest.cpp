@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the machine would not do is refused, by name.
+#include "runtime/program/Errors.h"
+#include "runtime/strips/StripsEngine.h"
+#include "test/runtime/ProgramBuilder.h"
+
+#include <gtest/gtest.h>
+
+namespace wsec::runtime {
+namespace {
+
+using namespace test;
+using program::Direction;
+using program::Opcode;
+using program::Port;
+
+/// A 2 x 2 mesh of one class with two buffers; color 0 goes from column 0 to
+/// column 1.
+class ErrorsTest : public testing::Test {
+protected:
+  ErrorsTest()
+      : builder(2, 2), pes(builder.addClass("pe", 0, 2, 0, 2)),
+        isWest(pes.equal(pes.px(), 0)), isEast(pes.negate(isWest)),
+        a(pes.buffer("a", 8)), b(pes.buffer("b", 8)), body(pes.routine(0)) {
+    builder.route(0, 0, 1, 0, 2, Port::Ramp, {Port::East});
+    builder.route(0, 1, 2, 0, 2, Port::West, {Port::Ramp});
+  }
+
+  void expectError(ErrorClass expected, const std::string &message) {
+    try {
+      if (builder.source.launches.empty())
+        builder.launch(0, {}, "fc1");
+      StripsEngine(builder.finish(), options).run(host);
+      FAIL() << "no error";
+    } catch (const Error &error) {
+      EXPECT_EQ(error.errorClass(), expected) << error.what();
+      EXPECT_NE(error.message().find(message), std::string::npos)
+          << error.what();
+    }
+  }
+
+  EngineOptions options{2};
+  ProgramBuilder builder;
+  ClassBuilder pes;
+  Scalar isWest, isEast;
+  uint16_t a, b;
+  BodyBuilder body;
+  VectorHost host;
+};
+
+TEST_F(ErrorsTest, SramOverflow) {
+  pes.buffer("huge", 12000);
+  expectError(ErrorClass::SramOverflow,
+              "class 'pe' needs 52320 bytes of SRAM, a PE has 49152");
+}
+
+TEST_F(ErrorsTest, WorkLimit) {
+  body.loop(1 << 30, [&](BodyBuilder inner) {
+    inner.add(Opcode::Mov, {8}, memory(a, {1}), immediate(1));
+  });
+  options.workLimit = 1 << 16;
+  expectError(ErrorClass::WorkLimit,
+              "more than the 65536 elements and statements");
+}
+
+/// The sources of an asynchronous instruction are looked at when it is issued:
+/// not before their number is known to be allowed.
+TEST_F(ErrorsTest, WorkLimitOfAsynchronousSources) {
+  body.add(Opcode::Mov, {3}, memory(a, {2}), immediate(1));
+  body.add(Opcode::Mov, {1 << 20, 1 << 20, 3}, memory(b, {0, 0, 1}),
+           memory(a, {0, 0, 2}))
+      .thread = 1;
+  options.workLimit = 1 << 16;
+  expectError(ErrorClass::WorkLimit,
+              "more than the 65536 elements and statements");
+}
+
+TEST_F(ErrorsTest, BufferOverCode) {
+  pes.source->buffers[0]->address = 4200;
+  expectError(ErrorClass::SramOverflow, "overlaps the runtime and code");
+}
+
+TEST_F(ErrorsTest, OutOfBounds) {
+  body.add(Opcode::Mov, {5}, memory(a, {2}), immediate(0));
+  expectError(ErrorClass::OutOfBounds,
+              "mov touches elements 0 to 8 of buffer 'a', which has 8");
+}
+
+TEST_F(ErrorsTest, WindowOutOfBounds) {
+  body.add(Opcode::Mov, {4}, memory(a, {1}), fabric(0).window(3, 6)).guard =
+      int16_t(isEast.index);
+  expectError(ErrorClass::OutOfBounds, "a window of 4 words at 3 in 6");
+}
+
+TEST_F(ErrorsTest, UninitializedRead) {
+  body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(0));
+  body.add(Opcode::Mov, {8}, memory(b, {1}), memory(a, {1}));
+  expectError(ErrorClass::UninitializedRead,
+              "kernel 'fc1', launch 0, class 'pe', PE (0, 0): mov reads "
+              "element 4 of buffer 'a'");
+}
+
+TEST_F(ErrorsTest, OfSeveralTheSameEveryTime) {
+  body.loop(20000, [&](BodyBuilder inner) { // column 0 gets there last
+    inner.add(Opcode::Mov, {8}, memory(b, {1}), immediate(0)).guard =
+        int16_t(isWest.index);
+  });
+  body.add(Opcode::Mov, {8}, memory(b, {1}), memory(a, {1}));
+  builder.launch(0, {}, "fc1");
+  const program::Program &program = builder.finish();
+  auto message = [&](unsigned threads) -> std::string {
+    try {
+      options.threads = threads;
+      StripsEngine(program, options).run(host);
+    } catch (const Error &error) {
+      return error.what();
+    }
+    return "no error";
+  };
+  const std::string expected = message(1);
+  EXPECT_NE(expected.find("UninitializedRead"), std::string::npos) << expected;
+  for (int i = 0; i < 10; ++i)
+    EXPECT_EQ(message(4), expected);
+}
+
+TEST_F(ErrorsTest, AccumulatorMustBeInitialised) {
+  body.add(Opcode::Fmac, {4}, memory(a, {1}), immediate(1), immediate(2));
+  expectError(ErrorClass::UninitializedRead, "fmac reads element 0");
+}
+
+TEST_F(ErrorsTest, MissingRoute) {
+  body.add(Opcode::Mov, {4}, fabric(5), immediate(0));
+  expectError(ErrorClass::MissingRoute, "color 5 at PE (0, 0)");
+}
+
+TEST_F(ErrorsTest, RouteConflict) {
+  // East has the receive port of color 0 at its west side.
+  body.add(Opcode::Mov, {4}, fabric(0), immediate(0));
+  expectError(ErrorClass::RouteConflict, "color 0 at PE (1, 0)");
+}
+
+TEST_F(ErrorsTest, DeadlockNamesWhoWaits) {
+  body.add(Opcode::Mov, {4}, memory(a, {1}), fabric(0)).guard =
+      int16_t(isEast.index);
+  expectError(ErrorClass::Deadlock,
+              "kernel 'fc1', launch 0, class 'pe': mov waits for a word of "
+              "color 0 at PEs x 1, y 0..1");
+}
+
+TEST_F(ErrorsTest, DeadlockOfAMicrothread) {
+  auto &receive = body.add(Opcode::Mov, {4}, memory(a, {1}), fabric(0));
+  receive.guard = int16_t(isEast.index);
+  receive.thread = 3;
+  expectError(ErrorClass::Deadlock, "mov (microthread 3) waits for a word");
+}
+
+TEST_F(ErrorsTest, UnreadTraffic) {
+  body.add(Opcode::Mov, {4}, fabric(0), immediate(0)).guard =
+      int16_t(isWest.index);
+  body.add(Opcode::Mov, {3}, memory(a, {1}), fabric(0)).guard =
+      int16_t(isEast.index);
+  expectError(ErrorClass::UnreadTraffic, "color 0 at PEs x 1, y 0..1");
+}
+
+TEST_F(ErrorsTest, UnreadHostWords) {
+  builder.route(1, 0, 1, 0, 1, Port::West, {Port::Ramp});
+  uint32_t stream = builder.stream("in", Direction::In, 1, {0});
+  host.feed(stream, 0, {1, 2, 3});
+  builder.launch(0, {stream});
+  expectError(ErrorClass::UnreadTraffic, "color 1 at PE (0, 0)");
+}
+
+TEST_F(ErrorsTest, MissingOutput) {
+  builder.route(1, 1, 2, 0, 1, Port::Ramp, {Port::East});
+  uint32_t stream = builder.stream("logits", Direction::Out, 1, {0});
+  host.expect(stream, 0, 7);
+  builder.launch(0, {stream});
+  expectError(ErrorClass::Deadlock,
+              "output stream 'logits' (color 1, row 0) has 0 of 7 words");
+}
+
+TEST_F(ErrorsTest, StreamInTwoLaunches) {
+  builder.route(1, 0, 1, 0, 1, Port::West, {Port::Ramp});
+  uint32_t stream = builder.stream("in", Direction::In, 1, {0});
+  host.feed(stream, 0, {1});
+  builder.launch(0, {stream});
+  builder.launch(0, {stream});
+  expectError(ErrorClass::BadProgram, "stream 'in' is listed by two launches");
+}
+
+TEST_F(ErrorsTest, TouchesWhatAMicrothreadWrites) {
+  auto &write = body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(0));
+  write.thread = 1;
+  body.add(Opcode::Mov, {4}, memory(b, {1}), memory(a, {1}));
+  expectError(ErrorClass::UninitializedRead, "buffer 'a'");
+  pes.source->routines[0]->body.clear();
+  body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(0));
+  body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(1)).thread = 1;
+  body.add(Opcode::Mov, {4}, memory(b, {1}), memory(a, {1}));
+  expectError(ErrorClass::BadProgram,
+              "touches what microthread 1 writes, without an await between");
+}
+
+TEST_F(ErrorsTest, TwoThreadsOnOneColor) {
+  auto &relay = body.add(Opcode::Mov, {4}, fabric(0), immediate(0));
+  relay.guard = int16_t(isWest.index);
+  relay.thread = 2;
+  body.add(Opcode::Mov, {4}, fabric(0), immediate(1)).guard =
+      int16_t(isWest.index);
+  body.add(Opcode::Mov, {8}, memory(a, {1}), fabric(0)).guard =
+      int16_t(isEast.index);
+  expectError(ErrorClass::BadProgram,
+              "mov sends on color 0 as microthread 2 does, without an await");
+}
+
+TEST_F(ErrorsTest, CommandDoesNotReachAPE) {
+  builder.source.routes.erase(builder.source.routes.begin() + 1);
+  body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(0));
+  expectError(ErrorClass::MissingRoute, "color 20 at PE (1, 0)");
+}
+
+TEST_F(ErrorsTest, OverlappingClasses) {
+  builder.addClass("other", 1, 2, 1, 2);
+  expectError(ErrorClass::BadProgram, "PE (1, 1) belongs to two classes");
+}
+
+TEST_F(ErrorsTest, UnsupportedElementType) {
+  pes.source->buffers[0]->type = program::ElementType::F16;
+  expectError(ErrorClass::BadProgram, "buffer 'a': only f32 is emulated");
+}
+
+} // namespace
+} // namespace wsec::runtime

@@ -1,0 +1,222 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/engine/VectorKernels.h"
+
+#include "runtime/strips/Execute.h"
+
+#include "runtime/program/program_generated.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <gtest/gtest.h>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace wsec::runtime {
+namespace {
+
+using program::Opcode;
+
+std::vector<float> randomFloats(size_t n, unsigned seed, float low,
+                                float high) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> distribution(low, high);
+  std::vector<float> values(n);
+  for (float &value : values)
+    value = distribution(generator);
+  return values;
+}
+
+/// Distance in units in the last place of the expected value.
+double ulps(float got, double expected) {
+  float rounded = float(expected);
+  if (std::isnan(rounded) || std::isinf(rounded))
+    return (std::isnan(rounded) ? std::isnan(got) : got == rounded) ? 0 : 1e9;
+  float next = std::nextafter(std::fabs(rounded), INFINITY);
+  return std::fabs(double(got) - expected) /
+         (double(next) - std::fabs(double(rounded)));
+}
+
+struct FunctionCase {
+  Opcode op;
+  double (*reference)(double);
+  float low, high;
+};
+
+double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+
+TEST(KernelsTest, FunctionsAreWithinOneUlp) {
+  const FunctionCase cases[] = {{Opcode::Exp, std::exp, -104, 89},
+                                {Opcode::Log, std::log, 0, 1e6f},
+                                {Opcode::Tanh, std::tanh, -12, 12},
+                                {Opcode::Erf, std::erf, -5, 5},
+                                {Opcode::Sigmoid, sigmoid, -90, 90},
+                                {Opcode::Sin, std::sin, -1e5f, 1e5f},
+                                {Opcode::Cos, std::cos, -1e3f, 1e3f},
+                                {Opcode::Tanh, std::tanh, -1e-3f, 1e-3f},
+                                {Opcode::Erf, std::erf, -1e-3f, 1e-3f}};
+  for (const FunctionCase &c : cases) {
+    std::vector<float> x = randomFloats(20000, 7, c.low, c.high), y(x.size());
+    applyVector(c.op, x.size(), y.data(), {x.data(), false}, {});
+    double worst = 0;
+    for (size_t i = 0; i < x.size(); ++i)
+      worst = std::max(worst, ulps(y[i], c.reference(double(x[i]))));
+    EXPECT_LE(worst, 1.0) << program::EnumNameOpcode(c.op);
+  }
+}
+
+TEST(KernelsTest, FunctionsOfSpecialValues) {
+  const float inf = std::numeric_limits<float>::infinity();
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  auto one = [](Opcode op, float a, float b = 0) {
+    float result = 0;
+    applyVector(op, 1, &result, {&a, true}, {&b, true});
+    return result;
+  };
+  EXPECT_EQ(one(Opcode::Exp, -inf), 0);
+  EXPECT_EQ(one(Opcode::Exp, inf), inf);
+  EXPECT_TRUE(std::isnan(one(Opcode::Exp, nan)));
+  EXPECT_EQ(one(Opcode::Log, 0), -inf);
+  EXPECT_EQ(one(Opcode::Log, inf), inf);
+  EXPECT_TRUE(std::isnan(one(Opcode::Log, -1)));
+  EXPECT_EQ(one(Opcode::Tanh, inf), 1);
+  EXPECT_EQ(one(Opcode::Erf, -inf), -1);
+  EXPECT_TRUE(std::isnan(one(Opcode::Sin, inf)));
+  EXPECT_TRUE(std::isnan(one(Opcode::Max, 1, nan)));
+  EXPECT_TRUE(std::isnan(one(Opcode::Min, nan, 1)));
+  EXPECT_EQ(one(Opcode::Pow, -2, 3), -8);
+  EXPECT_EQ(one(Opcode::Pow, 2, 0.5f), float(std::sqrt(2.0)));
+  EXPECT_EQ(one(Opcode::Pow, 0, 0), 1);
+  EXPECT_EQ(one(Opcode::Round, 2.5f), 2);
+  EXPECT_EQ(one(Opcode::Sign, -3), -1);
+  EXPECT_EQ(one(Opcode::Sign, 0), 0);
+}
+
+TEST(KernelsTest, ResultsDoNotDependOnThePlaceInAVector) {
+  std::vector<float> a = randomFloats(67, 1, 0.1f, 3),
+                     b = randomFloats(67, 2, -3, 3);
+  for (int op = 0; op <= int(Opcode::Select); ++op) {
+    std::vector<float> whole(a.size(), 0.5f), single(a.size(), 0.5f);
+    applyVector(Opcode(op), a.size(), whole.data(), {a.data(), false},
+                {b.data(), false});
+    for (size_t i = 0; i < a.size(); ++i)
+      applyVector(Opcode(op), 1, &single[i], {&a[i], false}, {&b[i], false});
+    EXPECT_EQ(std::memcmp(whole.data(), single.data(), a.size() * 4), 0)
+        << program::EnumNameOpcode(Opcode(op));
+  }
+}
+
+TEST(KernelsTest, ProductsEqualThePlainLoopBitForBit) {
+  for (size_t rows : {1, 3, 7, 24})
+    for (size_t depth : {1, 5, 300})
+      for (size_t columns : {1, 4, 15, 16, 33, 128}) {
+        std::vector<float> a = randomFloats(rows * depth, 3, -1, 1);
+        std::vector<float> b = randomFloats(depth * columns, 4, -1, 1);
+        std::vector<float> c = randomFloats(rows * columns, 5, -1, 1);
+        std::vector<float> expected = c;
+        for (size_t i = 0; i < rows; ++i)
+          for (size_t m = 0; m < columns; ++m)
+            for (size_t k = 0; k < depth; ++k)
+              expected[i * columns + m] =
+                  std::fma(a[i * depth + k], b[k * columns + m],
+                           expected[i * columns + m]);
+        accumulateProducts({rows, depth, columns, c.data(), ptrdiff_t(columns),
+                            a.data(), ptrdiff_t(depth), 1, b.data(),
+                            ptrdiff_t(columns)});
+        EXPECT_EQ(std::memcmp(c.data(), expected.data(), c.size() * 4), 0)
+            << rows << " x " << depth << " x " << columns;
+      }
+}
+
+/// Operands in memory of their own, at addresses that are no multiple of four.
+class RandomNest {
+public:
+  explicit RandomNest(unsigned seed) : generator(seed) {
+    constexpr Opcode ops[] = {Opcode::Mov, Opcode::Add,  Opcode::Sub,
+                              Opcode::Max, Opcode::Fmac, Opcode::Select,
+                              Opcode::Mul, Opcode::Less, Opcode::Abs};
+    nest.op = ops[pick(std::size(ops))];
+    nest.dimensions = 1 + int(pick(4));
+    size_t size = 1;
+    for (int d = nest.dimensions - 1; d >= 0; --d) {
+      nest.extent[d] = pick(8) == 0 ? 1 + pick(40) : 1 + pick(5);
+      // Injective, or a reduction.
+      nest.dst.stride[d] = pick(4) == 0 ? 0 : ptrdiff_t(size);
+      if (nest.dst.stride[d])
+        size *= nest.extent[d] + pick(2);
+      for (ptrdiff_t *stride : {&nest.a.stride[d], &nest.b.stride[d]})
+        *stride = std::array<ptrdiff_t, 5>{0, 1, 1, 3, 50}[pick(5)];
+    }
+    dst = randomFloats(size, seed, -2, 2);
+    words = randomFloats(20000, seed + 1, -2, 2);
+    a = misaligned(aBytes);
+    b = misaligned(bBytes);
+    if (pick(4) == 0) {
+      aIsDst = true;
+      std::copy_n(nest.dst.stride, maxDimensions, nest.a.stride);
+    }
+  }
+
+  std::vector<float> executed() {
+    std::vector<float> result = dst;
+    nest.dst.data = result.data();
+    nest.a.data = aIsDst ? result.data() : a;
+    nest.b.data = takesTwo() ? b : nullptr;
+    execute(nest);
+    return result;
+  }
+
+  /// Element by element, in lexicographic order.
+  std::vector<float> expected() const {
+    std::vector<float> result = dst;
+    size_t index[maxDimensions] = {};
+    for (int d = 0; d >= 0;) {
+      ptrdiff_t at[3] = {};
+      for (int i = 0; i < nest.dimensions; ++i) {
+        at[0] += ptrdiff_t(index[i]) * nest.dst.stride[i];
+        at[1] += ptrdiff_t(index[i]) * nest.a.stride[i];
+        at[2] += ptrdiff_t(index[i]) * nest.b.stride[i];
+      }
+      float x = aIsDst ? result[size_t(at[0])] : words[size_t(at[1])];
+      float y = takesTwo() ? words[size_t(at[2])] : 0;
+      applyVector(nest.op, 1, &result[size_t(at[0])], {&x, true},
+                  {takesTwo() ? &y : nullptr, true});
+      for (d = nest.dimensions - 1; d >= 0 && ++index[d] == nest.extent[d]; --d)
+        index[d] = 0;
+    }
+    return result;
+  }
+
+private:
+  size_t pick(size_t n) { return generator() % n; }
+  bool takesTwo() const {
+    return nest.op != Opcode::Mov && nest.op != Opcode::Abs;
+  }
+  const float *misaligned(std::vector<uint8_t> &bytes) const {
+    bytes.resize(words.size() * sizeof(float) + 1);
+    std::memcpy(bytes.data() + 1, words.data(), words.size() * sizeof(float));
+    return reinterpret_cast<const float *>(bytes.data() + 1);
+  }
+
+  std::mt19937 generator;
+  Nest nest;
+  bool aIsDst = false;
+  std::vector<float> dst, words;
+  std::vector<uint8_t> aBytes, bBytes;
+  const float *a = nullptr, *b = nullptr;
+};
+
+TEST(KernelsTest, NestsEqualThePlainLoopBitForBit) {
+  for (unsigned seed = 0; seed < 3000; ++seed) {
+    RandomNest nest(seed);
+    std::vector<float> got = nest.executed(), expected = nest.expected();
+    EXPECT_EQ(std::memcmp(got.data(), expected.data(), got.size() * 4), 0)
+        << "seed " << seed;
+  }
+}
+
+} // namespace
+} // namespace wsec::runtime

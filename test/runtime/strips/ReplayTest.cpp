@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Runs that replay a recorded one: equal to runs that do not, on any data and
+// number of threads.
+#include "runtime/strips/Replay.h"
+#include "runtime/program/Errors.h"
+#include "runtime/strips/StripsEngine.h"
+#include "test/runtime/ProgramBuilder.h"
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+namespace wsec::runtime {
+namespace {
+
+using namespace test;
+using program::Direction;
+using program::Opcode;
+using program::Port;
+
+/// y = x W by columns: each PE takes its line of x from the west and keeps it,
+/// multiplies it with the weights its column is sent, and sends the sums west
+/// to east through a chain of adds, whose end is rooted and exponentiated.
+class Product {
+public:
+  static constexpr int width = 4, height = 6, depth = 5, outputs = 70;
+  static constexpr int x = 0, weights = 1, chain = 2, exit = 4;
+
+  Product() : builder(width, height) {
+    for (int y = 0; y < height; ++y) {
+      builder.route(x, 0, width - 1, y, y + 1, Port::West,
+                    {Port::East, Port::Ramp});
+      builder.route(x, width - 1, width, y, y + 1, Port::West, {Port::Ramp});
+    }
+    builder.route(weights, 0, width - 1, 0, height, Port::West,
+                  {Port::East, Port::Ramp});
+    builder.route(weights, width - 1, width, 0, height, Port::West,
+                  {Port::Ramp});
+    for (int parity = 0; parity < 2; ++parity) {
+      builder.route(chain + parity, parity, width - 1, 0, height, Port::Ramp,
+                    {Port::East}, 2);
+      builder.route(chain + parity, 1 - parity, width, 0, height, Port::West,
+                    {Port::Ramp}, 2);
+    }
+    builder.route(exit, width - 1, width, 0, height, Port::Ramp, {Port::East});
+    addCode();
+    xStream = builder.stream("x", Direction::In, x, {});
+    weightStream = builder.stream("w", Direction::In, weights, {});
+    outStream = builder.stream("y", Direction::Out, exit, {});
+    for (int row = 0; row < height; ++row)
+      for (uint32_t stream : {xStream, weightStream, outStream})
+        builder.source.streams[stream]->lanes.push_back({row, 0, width});
+    builder.launch(0, {xStream, weightStream, outStream});
+  }
+
+  /// New words, in views of `line` words.
+  void feed(unsigned seed, size_t line = 0) {
+    std::mt19937 random(seed);
+    std::uniform_real_distribution<float> values(-1, 1);
+    auto words = [&](size_t count) {
+      std::vector<float> result(count);
+      for (float &word : result)
+        word = values(random);
+      return result;
+    };
+    for (uint32_t row = 0; row < height; ++row) {
+      host.feed(xStream, row, words(width * depth), line);
+      host.feed(weightStream, row, words(width * depth * outputs), line);
+      host.expect(outStream, row, outputs);
+    }
+    host.rewind();
+  }
+
+  ProgramBuilder builder;
+  VectorHost host;
+  uint32_t xStream, weightStream, outStream;
+
+private:
+  void addCode() {
+    ClassBuilder pes = builder.addClass("pe", 0, width, 0, height);
+    Scalar px = pes.px();
+    Scalar sends = pes.parity(px), receives = pes.negate(sends);
+    Scalar first = pes.equal(px, 0), last = pes.equal(px, width - 1);
+    Scalar inner = pes.both(pes.negate(first), pes.negate(last));
+    uint16_t line = pes.buffer("line", depth);
+    uint16_t part = pes.buffer("part", outputs);
+    BodyBuilder body = pes.routine(0);
+    body.add(Opcode::Mov, {1, depth}, memory(line, {0, 1}),
+             fabric(x, 2).window(Value(px).times(depth), width * depth));
+    body.add(Opcode::Mov, {outputs}, memory(part, {1}), immediate(0.5f));
+    body.add(
+        Opcode::Fmac, {depth, outputs}, memory(part, {0, 1}),
+        fabric(weights, 2).window(Value(px).times(outputs), width * outputs),
+        memory(line, {1, 0}));
+    auto &send = body.add(Opcode::Mov, {outputs}, fabric(Value(sends) + chain),
+                          memory(part, {1}));
+    send.guard = int16_t(first.index);
+    send.thread = 1;
+    auto &relay = body.add(Opcode::Add, {outputs}, fabric(Value(sends) + chain),
+                           fabric(Value(receives) + chain), memory(part, {1}));
+    relay.guard = int16_t(inner.index);
+    relay.thread = 1;
+    body.add(Opcode::Add, {outputs}, memory(part, {1}),
+             fabric(Value(receives) + chain), memory(part, {1}))
+        .guard = int16_t(last.index);
+    body.await(2);
+    body.add(Opcode::Exp, {outputs}, memory(part, {1}), memory(part, {1}));
+    body.add(Opcode::Mov, {outputs}, fabric(exit), memory(part, {1})).guard =
+        int16_t(last.index);
+  }
+};
+
+TEST(ReplayTest, EqualsARunOnAnyDataAndThreads) {
+  Product product;
+  const program::Program &program = product.builder.finish();
+  for (unsigned threads : {1u, 2u, 3u}) {
+    StripsEngine replaying(program, {.threads = threads, .replay = true});
+    for (unsigned seed = 0; seed < 4; ++seed) {
+      product.feed(seed);
+      RunResult expected =
+          StripsEngine(program, {.threads = 1}).run(product.host);
+      auto values = product.host.outputs;
+      product.host.rewind();
+      RunResult result = replaying.run(product.host);
+      EXPECT_EQ(product.host.outputs, values);
+      EXPECT_EQ(result.replayed, seed > 0);
+      EXPECT_EQ(result.cycles, expected.cycles);
+      EXPECT_EQ(result.operations, expected.operations);
+      EXPECT_EQ(result.hostWordsIn, expected.hostWordsIn);
+    }
+  }
+}
+
+TEST(ReplayTest, NaNGoesWhereItGoesInARun) {
+  Product product;
+  const program::Program &program = product.builder.finish();
+  product.feed(1);
+  StripsEngine replaying(program, {.threads = 2, .replay = true});
+  replaying.run(product.host);
+  product.host.rewind();
+  product.host.inputs.at({product.xStream, 2}).words[7] = NAN;
+  replaying.run(product.host);
+  for (uint32_t row = 0; row < Product::height; ++row)
+    for (float value : product.host.outputs.at({product.outStream, row}))
+      EXPECT_EQ(std::isnan(value), row == 2);
+}
+
+/// The host may hand out the same words in other pieces.
+TEST(ReplayTest, WordsInOtherViewsAreTheSameWords) {
+  Product product;
+  const program::Program &program = product.builder.finish();
+  product.feed(3);
+  StripsEngine(program).run(product.host);
+  auto values = product.host.outputs;
+  for (size_t first : {size_t(0), size_t(1), size_t(10)})
+    for (size_t second : {size_t(0), size_t(1), size_t(5)}) {
+      StripsEngine replaying(program, {.threads = 2, .replay = true});
+      product.feed(3, first);
+      replaying.run(product.host);
+      product.feed(3, second);
+      EXPECT_TRUE(replaying.run(product.host).replayed);
+      EXPECT_EQ(product.host.outputs, values) << first << " " << second;
+    }
+}
+
+/// Fails on the lanes of `rows`.
+class FailingHost : public VectorHost {
+public:
+  WordView next(uint32_t stream, uint32_t lane, size_t maxWords) override {
+    if (lane >= failsFrom)
+      throw Error(ErrorClass::BadTensor, "lane " + std::to_string(lane));
+    return VectorHost::next(stream, lane, maxWords);
+  }
+  uint32_t failsFrom = UINT32_MAX;
+};
+
+TEST(ReplayTest, AnErrorOfTheHostEndsTheRunAndTheNextOneIsSound) {
+  Product product;
+  const program::Program &program = product.builder.finish();
+  product.feed(5);
+  FailingHost host;
+  static_cast<VectorHost &>(host) = product.host;
+  StripsEngine replaying(program, {.threads = 2, .replay = true});
+  replaying.run(host);
+  auto values = host.outputs;
+  host.rewind();
+  host.failsFrom = 3;
+  std::string message;
+  for (int i = 0; i < 3; ++i) {
+    host.rewind();
+    try {
+      replaying.run(host);
+      FAIL() << "no error";
+    } catch (const Error &error) {
+      EXPECT_TRUE(message.empty() || message == error.what());
+      message = error.what();
+    }
+  }
+  EXPECT_EQ(message, "BadTensor: lane 3");
+  host.failsFrom = UINT32_MAX;
+  host.rewind();
+  EXPECT_TRUE(replaying.run(host).replayed);
+  EXPECT_EQ(host.outputs, values);
+}
+
+TEST(ReplayTest, ARunThatFailsIsNotRecorded) {
+  Product product;
+  const program::Program &program = product.builder.finish();
+  product.feed(5);
+  FailingHost host;
+  static_cast<VectorHost &>(host) = product.host;
+  StripsEngine replaying(program, {.threads = 2, .replay = true});
+  host.failsFrom = 0;
+  EXPECT_THROW(replaying.run(host), Error);
+  host.failsFrom = UINT32_MAX;
+  for (int i = 0; i < 2; ++i) {
+    host.rewind();
+    EXPECT_FALSE(replaying.run(host).replayed);
+  }
+}
+
+TEST(ReplayTest, ARunTooLongToRecordRunsAsEver) {
+  Product product;
+  const program::Program &program = product.builder.finish();
+  product.feed(6);
+  StripsEngine(program).run(product.host);
+  auto values = product.host.outputs;
+  StripsEngine replaying(
+      program, {.threads = 2, .replay = true, .recordingBytes = 1 << 12});
+  for (int i = 0; i < 3; ++i) {
+    product.host.rewind();
+    EXPECT_FALSE(replaying.run(product.host).replayed);
+    EXPECT_EQ(product.host.outputs, values);
+  }
+}
+
+TEST(ReplayTest, TasksStartAfterWhatTheyWaitFor) {
+  std::mt19937 random(1);
+  for (unsigned workers : {1u, 2u, 5u}) {
+    std::vector<ReplayTask> tasks(200);
+    for (uint32_t i = 0; i < tasks.size(); ++i) {
+      tasks[i].cost = double(random() % 1000);
+      tasks[i].actor = random() % 7;
+      for (uint32_t other = 0; other < i; ++other)
+        if (random() % 40 == 0)
+          tasks[i].before.push_back(other);
+    }
+    std::vector<uint32_t> order = scheduleTasks(tasks, workers);
+    ASSERT_EQ(order.size(), tasks.size());
+    std::vector<bool> started(tasks.size());
+    std::vector<double> free(workers);
+    for (uint32_t index : order) {
+      const ReplayTask &task = tasks[index];
+      EXPECT_FALSE(started[index]);
+      started[index] = true;
+      EXPECT_GE(task.start, free[task.worker]);
+      free[task.worker] = task.end;
+      for (uint32_t other : task.before) {
+        EXPECT_TRUE(started[other]);
+        EXPECT_GE(task.start, tasks[other].end);
+      }
+    }
+  }
+}
+
+} // namespace
+} // namespace wsec::runtime
