@@ -95,13 +95,14 @@ private:
     return operand.kind == program::OperandKind::Immediate ||
            (operand.memory() && operand.strides[size_t(last)] == 0);
   }
-  /// Operands that are read: not what a reduction accumulates in.
+  /// Operands that elements are read from: constants are none, nor is the
+  /// register that a reduction adds to.
   int operandsIn() const {
     int count = 0;
     for (const OperandCode *operand : {&code.a, &code.b})
-      count += operand->kind != program::OperandKind::None &&
-               !(reduces() && operand->memory() &&
-                 operand->strides[size_t(last)] == 0);
+      count += operand->fabric() ||
+               (operand->memory() &&
+                !(reduces() && operand->strides[size_t(last)] == 0));
     return count;
   }
   /// Elements per cycle that the banks of the SRAM allow.
