@@ -96,7 +96,7 @@ def Wse_AliasOp : Wse_Op<"alias", [HasParent<"ProgramOp">]> {
 
     ```mlir
     alias "y" = @x : tensor<2x3xf32>
-    alias "c" = #wse.weight<"c" : tensor<2xf32> data dense<1.0> : tensor<2xf32>> : tensor<2xf32>
+    alias "c" = <"c" : tensor<2xf32> data dense<1.0> : tensor<2xf32>> : tensor<2xf32>
     ```
 
     - (C1) The source is a declared input or a constant.
