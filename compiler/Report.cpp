@@ -210,7 +210,10 @@ void Report::print(llvm::raw_ostream &os) const {
     os << "nothing: hand-written code has no cost model, a run counts\n";
   if (!deadlock.empty())
     os << "  deadlock       "
-       << (deadlock == "free" ? "proved impossible" : deadlock) << "\n";
+       << (deadlock == "free"       ? "proved impossible"
+           : deadlock == "deadlock" ? "certain in every run"
+                                    : deadlock)
+       << "\n";
   if (tokens)
     os << "  tokens         " << tokens << " per run, "
        << readable(tokensPerSecond(), "") << " per second" << "\n";

@@ -37,7 +37,7 @@ if [ "$quick" = 0 ]; then
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
     -DWSEC_MUTATIONS=100000 -DWSEC_RANDOM_PROGRAMS=5000
   cmake --build build/runtime-asan
-  ctest --test-dir build/runtime-asan --output-on-failure
+  ctest --test-dir build/runtime-asan --output-on-failure --parallel "$(nproc)"
 
   say "The emulator's threads, under the thread sanitizer"
   sanitized_runtime build/runtime-tsan -fsanitize=thread
@@ -47,9 +47,9 @@ fi
 
 say "All tests"
 if [ "$quick" = 1 ]; then
-  ctest --preset release -LE torch
+  ctest --preset release --parallel "$(nproc)" -LE torch
 else
-  ctest --preset release
+  ctest --preset release --parallel "$(nproc)"
 fi
 
 if [ "$quick" = 0 ]; then
