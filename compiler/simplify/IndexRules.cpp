@@ -48,15 +48,18 @@ static std::optional<Fact> gatherAsView(const Fact &table, int64_t axis,
   return Fact{table.type, result, Constant{table.constant->storage, *shaped}};
 }
 
+static bool areIndices(Node &node, const Fact &ids) {
+  return ids.type == ElementType::Int32 || ids.type == ElementType::Int64 ||
+         node.fail("indices are neither int32 nor int64");
+}
+
 static bool gather(Node &node) {
   if (!node.needs(2))
     return false;
   const Fact &table = node.input(0), &ids = node.input(1);
   std::optional<int64_t> axis = node.axisAttr(0, table.rank());
-  if (!axis)
+  if (!axis || !areIndices(node, ids))
     return false;
-  if (ids.type != ElementType::Int32 && ids.type != ElementType::Int64)
-    return node.fail("indices are neither int32 nor int64");
   Fact result{table.type,
               joined({front(table.shape, *axis), ids.shape,
                       behind(table.shape, *axis + 1)}),
@@ -100,9 +103,11 @@ static int64_t indexInto(int64_t extent, int64_t index) {
 }
 
 /// Whether there is at most one index for each element of the data, `axis`
-/// aside.
+/// aside, and they are integers.
 static bool indicesFit(Node &node, const Fact &data, const Fact &ids,
                        int64_t axis) {
+  if (!areIndices(node, ids))
+    return false;
   if (data.rank() != ids.rank())
     return node.fail("indices differ in rank from the data");
   for (int64_t d = 0; d < data.rank(); ++d)
@@ -152,10 +157,12 @@ static bool gatherElements(Node &node) {
   return true;
 }
 
-/// Whether the last dimension of the indices is a tuple that fits behind the
-/// `batch` dimensions which indices and data share.
+/// Whether the last dimension of the indices is a tuple of integers that fits
+/// behind the `batch` dimensions which indices and data share.
 static bool tuplesFit(Node &node, const Fact &data, const Fact &ids,
                       int64_t batch) {
+  if (!areIndices(node, ids))
+    return false;
   if (ids.rank() == 0 || batch < 0 || batch >= ids.rank() ||
       batch + ids.shape.back() > data.rank())
     return node.fail("indices are too long for rank " +

@@ -10,9 +10,9 @@ whole wse2 mesh against 32x32, emulation time of repeated runs of one session
 against onnxruntime's on the same number of threads (a single run, which shares
 nothing with others, is shown too), cycles against the report's lower bound. The
 one for the whole wafer is gpt2-layer: time and memory of its emulation on all
-PEs; the one for both engines is small-layer: PE instructions per second.
+PEs; the one for all engines is small-layer: PE instructions per second.
 
-products is the share of the host's peak that matrix products reach in the burst
+products is the share of the host's peak that matrix products reach in the strips
 engine, on one thread. The peak is measured in the same run: a bare loop over
 weights in stream order, f32, all in L1, the terms of every sum in the machine's
 order; of the form whose accumulators lie in memory and the one that keeps a tile
@@ -159,7 +159,7 @@ def bench(name, arguments):
 
 
 def bench_engines(name, arguments):
-    """Single runs of both engines on a mesh small enough for the stepping one."""
+    """Single runs of all engines on a mesh small enough for the stepping one."""
     print(f"{name} on 8x8 PEs")
     with tempfile.TemporaryDirectory() as folder:
         folder = Path(folder)
@@ -167,7 +167,7 @@ def bench_engines(name, arguments):
         np.savez(folder / "in.npz", **inputs)
         program, report = folder / "p.wafer", folder / "run.json"
         timed([wsec.tool("wsec"), path, "-o", program, "--mesh=8x8", "--quiet"])
-        for engine in ("burst", "wavelet"):
+        for engine in ("strips", "streams", "wavelet"):
             runs = []
             for _ in range(arguments.repeat):
                 timed([wsec.tool("wse-run"), program, "--inputs", folder / "in.npz", "--outputs",

@@ -11,7 +11,8 @@ func.func @main(%x: tensor<2x3xf32>, %cube: tensor<2x3x4xf32>, %condition: tenso
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
-      !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
+      !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
+      !onnx.unknown) {
   %zero = onnx.constant dense<0> : tensor<i64>
   %one = onnx.constant dense<1> : tensor<i64>
   %nine = onnx.constant dense<9> : tensor<i64>
@@ -44,6 +45,10 @@ func.func @main(%x: tensor<2x3xf32>, %cube: tensor<2x3x4xf32>, %condition: tenso
   %g5 = onnx.node "GatherND"(%matrix, %far) {node = "gnd far"} : (tensor<2x2xi64>, tensor<2x2xi64>) -> !onnx.unknown
   // CHECK-DAG: GatherND x1: indices 1x1 and data 2x2 differ in their first 1 dimensions, the batch
   %g6 = onnx.node "GatherND"(%matrix, %short) with {batch_dims = 1 : i64} {node = "gnd batch"} : (tensor<2x2xi64>, tensor<1x1xi64>) -> !onnx.unknown
+  // CHECK-DAG: GatherElements x1: indices are neither int32 nor int64
+  %g7 = onnx.node "GatherElements"(%matrix, %floats) {node = "ge floats"} : (tensor<2x2xi64>, tensor<1x2xf32>) -> !onnx.unknown
+  // CHECK-DAG: GatherND x1: indices are neither int32 nor int64
+  %g8 = onnx.node "GatherND"(%matrix, %floats) {node = "gnd floats"} : (tensor<2x2xi64>, tensor<1x2xf32>) -> !onnx.unknown
   // CHECK-DAG: ScatterND x1: indices are too long for rank 2
   %s0 = onnx.node "ScatterND"(%matrix, %triple, %ones) {node = "snd long"} : (tensor<2x2xi64>, tensor<1x3xi64>, tensor<1xi64>) -> !onnx.unknown
   // CHECK-DAG: ScatterND x1: an index is outside the data
@@ -132,10 +137,10 @@ func.func @main(%x: tensor<2x3xf32>, %cube: tensor<2x3x4xf32>, %condition: tenso
   %a5 = onnx.node "MultiHeadAttention" of "com.microsoft"(%x, %x, %x) {node = "mha rank"} : (tensor<2x3xf32>, tensor<2x3xf32>, tensor<2x3xf32>) -> !onnx.unknown
   // CHECK-DAG: Attention of com.microsoft x1: rotary embedding
   %a6 = onnx.node "Attention" of "com.microsoft"(%cube, %x) with {do_rotary = 1 : i64} {node = "rotary"} : (tensor<2x3x4xf32>, tensor<2x3xf32>) -> !onnx.unknown
-  return %g0, %g1, %g2, %g3, %g4, %g5, %g6, %s0, %s1, %s2, %s6, %s3, %s4, %s5, %r0, %r1, %t0, %t1,
+  return %g0, %g1, %g2, %g3, %g4, %g5, %g6, %g7, %g8, %s0, %s1, %s2, %s6, %s3, %s4, %s5, %r0, %r1, %t0, %t1,
       %c0, %c1, %n0, %k0, %v0, %h0, %h1, %h15, %h16#0, %h2, %h3, %h4, %h6, %h7, %h8, %p0, %p4, %p1,
       %p2, %p3, %e0, %e1, %m0, %m1, %a0#0, %a2, %a4#0, %a5, %a6
-      : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
+      : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,
       !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown,

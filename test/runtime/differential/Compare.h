@@ -27,7 +27,6 @@ enum class Verdict {
   Same,
   Refused,   ///< by both, for the same reason
   Invalid,   ///< refused before it runs
-  Undecided, ///< the burst engine leaves it to the other one
   CyclesDiffer,
   WorkDiffers, ///< instructions or elements
   ValuesDiffer,

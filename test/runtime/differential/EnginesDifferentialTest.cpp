@@ -31,7 +31,6 @@ TEST_P(DifferentialTest, EnginesAgree) {
   std::fputs(tally.describe().c_str(), stdout);
   for (const Tally::Disagreement &its : tally.disagreements)
     ADD_FAILURE() << its.text;
-  EXPECT_EQ(tally.count(Verdict::Undecided), 0);
   ASSERT_FALSE(tally.offBy.empty());
   auto at = [&](double part) {
     return tally.offBy[size_t(part * double(tally.offBy.size() - 1))].first;
@@ -48,10 +47,11 @@ TEST_P(DifferentialTest, EnginesAgree) {
 // full queues.
 INSTANTIATE_TEST_SUITE_P(
     RandomPrograms, DifferentialTest,
-    testing::Values(Band{"well-formed", 3000, 0.003, -0.15, 0.05, -0.02, 0.01},
-                    Band{"broken", 3200, 0.003, -0.15, 0.05, -0.02, 0.01},
-                    Band{"commands", 800, 0, -0.02, 0.02, -0.005, 0.005},
-                    Band{"broken-commands", 800, 0, -0.02, 0.02, -0.005, 0.005},
+    testing::Values(Band{"well-formed", 3000, 0, -0.01, 0.03, -0.001, 0.001},
+                    Band{"broken", 3200, 0, -0.01, 0.03, -0.001, 0.001},
+                    Band{"commands", 800, 0, -0.001, 0.001, -0.0001, 0.0001},
+                    Band{"broken-commands", 800, 0, -0.001, 0.001, -0.0001,
+                         0.0001},
                     Band{"strips", 1500, 0.22, -0.3, 0.2, -0.13, 0.05},
                     Band{"broken-strips", 1500, 0.22, -0.3, 0.2, -0.13, 0.05}),
     [](const testing::TestParamInfo<Band> &info) {

@@ -43,7 +43,7 @@ public:
     };
     const RunResult moved = hold(streams, "streams");
     EXPECT_NEAR(moved.cycles, stepped.cycles,
-                std::max(5.0, 0.05 * stepped.cycles));
+                std::max(1.0, 0.005 * stepped.cycles));
     const RunResult result = hold(strips, "strips");
     checkCounters(before, host.outputs,
                   {result.cycles, moved.cycles, stepped.cycles});
