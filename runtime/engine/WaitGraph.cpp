@@ -122,79 +122,151 @@ WaitGraph::Cause WaitGraph::hostFor(int row, int color) const {
 }
 
 /// Goes against the route, from router to router, to the PE that sends or to
-/// where words are stuck.
+/// where words are stuck. A loop: routes may be as long as the mesh has PEs.
 WaitGraph::Cause WaitGraph::senderFor(Coordinate pe, int color) const {
-  const auto at = std::tuple(pe.y, pe.x, color);
-  if (auto found = senders.find(at); found != senders.end())
-    return found->second;
-  // A route in a circle comes back here.
-  senders[at] = {"the route of " + colorName(color) + " runs in a circle", {}};
-  return senders[at] = findSender(pe, color);
+  std::vector<Place> passed;
+  Cause cause;
+  for (std::optional<Coordinate> at = pe; at;) {
+    const Place place(at->y, at->x, color);
+    // A route in a circle comes back to a place that was passed.
+    auto [found, isNew] = senders.try_emplace(
+        place,
+        Cause{"the route of " + colorName(color) + " runs in a circle", {}});
+    if (!isNew) {
+      cause = found->second;
+      break;
+    }
+    passed.push_back(place);
+    at = towardsSender(*at, color, cause);
+  }
+  for (const Place &place : passed)
+    senders[place] = cause;
+  return cause;
 }
 
-WaitGraph::Cause WaitGraph::findSender(Coordinate pe, int color) const {
+/// The router that words of `pe` come from; nothing if they come from no other,
+/// and why.
+std::optional<Coordinate> WaitGraph::towardsSender(Coordinate pe, int color,
+                                                   Cause &cause) const {
+  auto endsWith = [&](Cause found) {
+    cause = std::move(found);
+    return std::nullopt;
+  };
   const std::optional<RouteNow> route = routeOf(pe, color);
   if (!route)
-    return {"no rule of " + colorName(color) + " holds in the router of", pe};
+    return endsWith(
+        {"no rule of " + colorName(color) + " holds in the router of", pe});
   if (route->tornDown)
-    return {colorName(color) + " is torn down in the router of", pe};
+    return endsWith({colorName(color) + " is torn down in the router of", pe});
   for (Port port :
        {Port::North, Port::South, Port::East, Port::West, Port::Ramp})
     if (words.count({pe.y, pe.x, color, port}))
-      return port == route->receive
-                 ? takerOf(pe, color)
-                 : Cause{"the switch does not listen to the " + lower(port) +
-                             ", where words wait, in the router of",
-                         pe};
+      return endsWith(port == route->receive ? takerOf(pe, color)
+                                             : deafTo(port, pe));
   if (route->receive == Port::Ramp)
-    return {"the words come from", pe, true};
+    return endsWith({"the words come from", pe, true});
   const Coordinate next = neighbourOf(pe, route->receive);
   if (!inMesh(next))
-    return hostFor(pe.y, color);
+    return endsWith(hostFor(pe.y, color));
   const std::optional<RouteNow> from = routeOf(next, color);
   const Port out = opposite(route->receive);
   if (!from || !(from->transmit >> unsigned(out) & 1))
-    return {"no " + colorName(color) + " goes " + lower(out) +
-                " from the router of",
-            next};
-  return senderFor(next, color);
+    return endsWith({"no " + colorName(color) + " goes " + lower(out) +
+                         " from the router of",
+                     next});
+  return next;
+}
+
+WaitGraph::Cause WaitGraph::deafTo(Port port, Coordinate pe) {
+  return {"the switch does not listen to the " + lower(port) +
+              ", where words wait, in the router of",
+          pe};
 }
 
 /// Goes with the route from the router of `pe` to the PE that does not take
 /// what has come, or to where words cannot pass.
 WaitGraph::Cause WaitGraph::takerOf(Coordinate pe, int color) const {
-  std::vector<std::pair<Coordinate, Port>> open{{pe, Port::Ramp}};
-  std::set<std::tuple<int, int>> seen;
-  std::optional<Coordinate> taker;
-  size_t most = 0;
-  std::optional<Cause> closed;
-  for (size_t i = 0; i < open.size(); ++i) {
-    const auto [at, entered] = open[i];
-    const std::optional<RouteNow> route = routeOf(at, color);
-    if (!route || !seen.insert(key(at)).second)
-      continue;
-    if (!closed && route->tornDown)
-      closed = Cause{colorName(color) + " is torn down in the router of", at};
-    else if (!closed && i > 0 && route->receive != entered)
-      closed = Cause{"the switch does not listen to the " + lower(entered) +
-                         ", where words wait, in the router of",
-                     at};
-    if (route->tornDown || (i > 0 && route->receive != entered))
-      continue;
-    const auto there = delivered.find({at.y, at.x, color});
-    if ((route->transmit >> unsigned(Port::Ramp) & 1) &&
-        there != delivered.end() && there->second > most) {
-      most = there->second;
-      taker = at;
-    }
-    for (Port port : {Port::North, Port::South, Port::East, Port::West})
-      if (route->transmit >> unsigned(port) & 1)
-        if (Coordinate next = neighbourOf(at, port); inMesh(next))
-          open.push_back({next, opposite(port)});
+  const Taking &taking = takingFrom(pe, color);
+  if (taking.most)
+    return {"words that have come are not taken by", taking.taker, true};
+  if (!taking.closed)
+    return {"nobody takes the words before", {}};
+  return taking.cameIn
+             ? deafTo(*taking.cameIn, *taking.closed)
+             : Cause{colorName(color) + " is torn down in the router of",
+                     taking.closed};
+}
+
+/// What becomes of words that the router of `pe` has let in.
+const WaitGraph::Taking &WaitGraph::takingFrom(Coordinate pe, int color) const {
+  const Place start(pe.y, pe.x, color);
+  std::vector<Coordinate> open;
+  if (takings.try_emplace(start).second)
+    open.push_back(pe);
+  for (size_t i = 0; i < open.size(); ++i)
+    for (const auto &[next, entered] : nextOf(open[i], color))
+      if (const std::optional<RouteNow> route = routeOf(next, color);
+          route && (route->tornDown || route->receive == entered) &&
+          takings.try_emplace({next.y, next.x, color}).second)
+        open.push_back(next);
+  // A router comes after the one that sends to it: the last is known first.
+  for (; !open.empty(); open.pop_back())
+    takings[{open.back().y, open.back().x, color}] =
+        takingAt(open.back(), color);
+  return takings[start];
+}
+
+/// From what is known of the routers that the one of `pe` sends to. The PE with
+/// most words is the taker, the nearest of equals.
+WaitGraph::Taking WaitGraph::takingAt(Coordinate pe, int color) const {
+  Taking here;
+  const std::optional<RouteNow> route = routeOf(pe, color);
+  if (!route)
+    return here;
+  if (route->tornDown) {
+    here.closed = pe;
+    return here;
   }
-  if (taker)
-    return {"words that have come are not taken by", taker, true};
-  return closed ? *closed : Cause{"nobody takes the words before", {}};
+  const auto there = delivered.find({pe.y, pe.x, color});
+  if ((route->transmit >> unsigned(Port::Ramp) & 1) && there != delivered.end())
+    here.most = there->second, here.taker = pe;
+  for (const auto &[next, entered] : nextOf(pe, color)) {
+    const std::optional<RouteNow> onward = routeOf(next, color);
+    if (!onward)
+      continue;
+    Taking behind;
+    if (onward->tornDown || onward->receive == entered)
+      behind = takings[{next.y, next.x, color}];
+    else
+      behind.closed = next, behind.cameIn = entered;
+    if (behind.most > here.most ||
+        (behind.most == here.most && behind.toTaker + 1 < here.toTaker)) {
+      here.most = behind.most;
+      here.taker = behind.taker;
+      here.toTaker = behind.toTaker + 1;
+    }
+    if (behind.closed &&
+        (!here.closed || behind.toClosed + 1 < here.toClosed)) {
+      here.closed = behind.closed;
+      here.cameIn = behind.cameIn;
+      here.toClosed = behind.toClosed + 1;
+    }
+  }
+  return here;
+}
+
+/// The routers that the one of `pe` sends a color to, and where words come in.
+std::vector<std::pair<Coordinate, Port>> WaitGraph::nextOf(Coordinate pe,
+                                                           int color) const {
+  std::vector<std::pair<Coordinate, Port>> next;
+  const std::optional<RouteNow> route = routeOf(pe, color);
+  if (!route || route->tornDown)
+    return next;
+  for (Port port : {Port::North, Port::South, Port::East, Port::West})
+    if (route->transmit >> unsigned(port) & 1)
+      if (const Coordinate at = neighbourOf(pe, port); inMesh(at))
+        next.push_back({at, opposite(port)});
+  return next;
 }
 
 WaitGraph::Cause WaitGraph::causeOf(const PeWait &wait) const {
@@ -282,8 +354,12 @@ std::string WaitGraph::describeWait(const PeWait &wait) const {
 
 std::string WaitGraph::describePlace(const PeWait &wait) const {
   std::string text;
-  if (wait.instruction)
-    text = locate(*wait.code, *wait.instruction);
+  if (wait.instruction) {
+    auto [found, isNew] = located.try_emplace(wait.instruction);
+    if (isNew)
+      found->second = locate(*wait.code, *wait.instruction);
+    text = found->second;
+  }
   const bool any =
       delivered.count({wait.pe.y, wait.pe.x, wait.color}) && !wait.room;
   text += (text.empty() ? "" : "; ") +

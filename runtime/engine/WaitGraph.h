@@ -14,6 +14,7 @@
 #include <set>
 #include <string>
 #include <tuple>
+#include <unordered_map>
 #include <vector>
 
 namespace wsec::runtime {
@@ -67,6 +68,16 @@ private:
     std::optional<Coordinate> who; ///< follows the text
     bool acts = false;             ///< it has to; else its router is at fault
   };
+  /// How words that a router has let in end; distances in hops.
+  struct Taking {
+    size_t most = 0; ///< words that `taker` has and does not take; 0: nobody
+    Coordinate taker;
+    size_t toTaker = 0;
+    std::optional<Coordinate> closed; ///< the nearest router they cannot pass
+    std::optional<program::Port> cameIn; ///< where it is deaf; else torn down
+    size_t toClosed = 0;
+  };
+  using Place = std::tuple<int, int, int>; ///< y, x, color
   struct Output {
     int row, color;
     uint32_t stream;
@@ -75,9 +86,15 @@ private:
 
   Cause causeOf(const PeWait &wait) const;
   Cause senderFor(Coordinate pe, int color) const;
-  Cause findSender(Coordinate pe, int color) const;
+  std::optional<Coordinate> towardsSender(Coordinate pe, int color,
+                                          Cause &cause) const;
+  static Cause deafTo(program::Port port, Coordinate pe);
   Cause hostFor(int row, int color) const;
   Cause takerOf(Coordinate pe, int color) const;
+  const Taking &takingFrom(Coordinate pe, int color) const;
+  Taking takingAt(Coordinate pe, int color) const;
+  std::vector<std::pair<Coordinate, program::Port>> nextOf(Coordinate pe,
+                                                           int color) const;
   std::string stateOf(Coordinate pe) const;
   std::string describeWait(const PeWait &wait) const;
   std::string describePlace(const PeWait &wait) const;
@@ -93,9 +110,12 @@ private:
   std::map<std::tuple<int, int>, std::vector<PeWait>> waits; ///< by PE
   std::vector<Output> outputs;
   std::set<std::tuple<int, int, int, program::Port>> words; ///< in routers
-  std::map<std::tuple<int, int, int>, size_t> delivered;
+  std::map<Place, size_t> delivered;
   std::map<std::tuple<int, int>, std::vector<const TaskCode *>> blocked;
-  mutable std::map<std::tuple<int, int, int>, Cause> senders; ///< found so far
+  // Found so far: words of many waits go the same ways.
+  mutable std::map<Place, Cause> senders;
+  mutable std::map<Place, Taking> takings;
+  mutable std::unordered_map<const InstructionCode *, std::string> located;
 };
 
 /// "statement 3 of routine 0", "statement 1 of task 'done'"; empty if the class

@@ -188,10 +188,6 @@ Engine resolveEngine(Engine engine, const program::Program &program) {
 }
 
 RunResult Session::emulateStrips(const EngineOptions &options, HostPort &port) {
-  if (launchedByRemoteCalls(program()))
-    throw Error(ErrorClass::BadProgram,
-                "the strips engine runs no programs that are launched by "
-                "remote calls; take --engine=streams or --engine=wavelet");
   if (!emulator || !(options == emulatorOptions)) {
     emulator = std::make_unique<StripsEngine>(program(), options);
     emulatorOptions = options;

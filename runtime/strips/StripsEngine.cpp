@@ -180,6 +180,10 @@ private:
 
 StripsEngine::StripsEngine(const program::Program &program,
                            EngineOptions options) {
+  if (launchedByRemoteCalls(program))
+    throw Error(ErrorClass::BadProgram,
+                "the strips engine runs no programs that are launched by "
+                "remote calls; take --engine=streams or --engine=wavelet");
   if (!processorSupported())
     throw Error(ErrorClass::BadProgram,
                 "the emulator needs a processor with AVX2 and FMA");

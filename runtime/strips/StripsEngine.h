@@ -19,7 +19,8 @@ namespace wsec::runtime {
 /// uninitialised SRAM.
 class StripsEngine {
 public:
-  /// `program` must outlive the engine.
+  /// `program` must outlive the engine. One that is launched by remote calls
+  /// is refused: `BadProgram`.
   explicit StripsEngine(const program::Program &program,
                         EngineOptions options = {});
   ~StripsEngine();

@@ -154,13 +154,14 @@ std::vector<wsec::test::Example> wsec::test::runExamples() {
           {"switched row", makeFile(row)}};
 }
 
-std::string wsec::test::runProgram(Bytes file, const std::string &folder,
-                                   RunEngine engine) {
-  std::shared_ptr<const LoadedProgram> loaded;
+static std::string refused(const char *what, const Error &error) {
+  return std::string("refused to ") + what + ": " +
+         std::string(errorClassName(error.errorClass()));
+}
+
+static std::string runOn(const std::shared_ptr<const LoadedProgram> &loaded,
+                         Engine engine) {
   try {
-    loaded = LoadedProgram::fromBytes(std::move(file), folder);
-    if (!isSmall(loaded->program()))
-      return "too large to run here";
     Session session(loaded);
     bindInputs(session);
     EngineOptions options;
@@ -168,16 +169,33 @@ std::string wsec::test::runProgram(Bytes file, const std::string &folder,
     options.channelWords = 1 << 12;
     options.channelBytes = 1 << 24;
     options.workLimit = 1 << 20;
-    const bool burst = engine == RunEngine::Burst;
-    session.run(options, nullptr, burst ? Engine::Streams : Engine::Wavelet);
-    // Strips is what burst means for larger programs than these.
-    if (burst && loaded->program().command_color() != noCommandColor)
-      session.run(options, nullptr, Engine::Strips);
+    session.run(options, nullptr, engine);
     for (const std::string &name : session.outputs())
       session.output(name);
     return "ran";
   } catch (const Error &error) {
-    return (loaded ? "refused to run: " : "refused to load: ") +
-           std::string(errorClassName(error.errorClass()));
+    return refused("run", error);
   }
+}
+
+std::string wsec::test::runProgram(Bytes file, const std::string &folder,
+                                   RunEngine engine) {
+  std::shared_ptr<const LoadedProgram> loaded;
+  try {
+    loaded = LoadedProgram::fromBytes(std::move(file), folder);
+  } catch (const Error &error) {
+    return refused("load", error);
+  }
+  if (!isSmall(loaded->program()))
+    return "too large to run here";
+  if (engine == RunEngine::Wavelet)
+    return runOn(loaded, Engine::Wavelet);
+  std::string ended = runOn(loaded, Engine::Streams);
+  // Strips is what burst means for larger programs than these. It need not end
+  // alike: it knows no full queues, and counts work in its own way.
+  if (loaded->program().command_color() != noCommandColor)
+    if (const std::string strips = runOn(loaded, Engine::Strips);
+        strips != ended)
+      ended += "; strips: " + strips;
+  return ended;
 }

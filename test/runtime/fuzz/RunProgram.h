@@ -10,10 +10,10 @@ namespace wsec::test {
 
 enum class RunEngine { Burst, Wavelet };
 
-/// Loads a file and runs it on inputs of zeros, with little work and memory
-/// allowed; returns how that ended. Burst is the engine that `wse-run` takes
-/// for such a program: there is one for compiled programs and one for programs
-/// of remote calls.
+/// Loads a file and runs it on inputs of small numbers, with little work and
+/// memory allowed; returns how that ended. Burst is each engine that `wse-run`
+/// may take for such a program: streams, and strips for compiled programs,
+/// whatever streams says of them.
 std::string runProgram(Bytes file, const std::string &folder, RunEngine engine);
 
 /// Small programs that run: of commands and streams, and of remote calls.

@@ -2,6 +2,7 @@
 //
 // What the machine would not do is refused, by name.
 #include "runtime/program/Errors.h"
+#include "runtime/program/Checker.h"
 #include "runtime/strips/StripsEngine.h"
 #include "test/runtime/ProgramBuilder.h"
 
@@ -228,6 +229,12 @@ TEST_F(ErrorsTest, OverlappingClasses) {
 TEST_F(ErrorsTest, UnsupportedElementType) {
   pes.source->buffers[0]->type = program::ElementType::F16;
   expectError(ErrorClass::BadProgram, "buffer 'a': only f32 is emulated");
+}
+
+TEST_F(ErrorsTest, RemoteCalls) {
+  builder.source.command_color = noCommandColor;
+  expectError(ErrorClass::BadProgram,
+              "launched by remote calls; take --engine=streams");
 }
 
 } // namespace
