@@ -41,19 +41,37 @@ def tool(name):
 
 
 def _run(command, show):
+    """Runs a tool; returns what it printed, nothing with `show`."""
     result = subprocess.run([str(word) for word in command], text=True, check=False,
                             stdout=None if show else subprocess.PIPE,
                             stderr=subprocess.PIPE)
     if result.returncode:
         raise Error(result.stderr.strip() or f"{command[0]} failed")
+    return result.stdout or ""
+
+
+def _given(options, *flags):
+    """Those of the flags that are among the options, as --flag or --flag=value."""
+    names = {str(option).split("=")[0] for option in options}
+    return [flag for flag in flags if flag in names]
+
+
+def _refuse(options, *flags):
+    """Refuses flags that this module sets itself, and those that only print."""
+    for flag in _given(options, *flags):
+        raise Error(f"options: leave out {flag}, which does not go with a call from Python; outputs "
+                    "and reports are in what it returns")
 
 
 @dataclass(frozen=True)
 class Result:
-    """What a run gave: `outputs` by name, `report` as wse-run writes it."""
+    """What a run gave: `outputs` by name, `report` as wse-run writes it (both
+    empty when it was to stop early), `text` that it printed: where it stopped,
+    values of --peek, heat maps of --counters=-."""
 
     outputs: dict
     report: dict
+    text: str
 
 
 @dataclass(frozen=True)
@@ -69,21 +87,29 @@ class Program:
         inputs: name -> numpy array, shapes and types as compiled.
         show: print the run's report. engine: "burst", or "streams", "strips", "wavelet"
         (see wse-run --help).
-        options: further wse-run flags, as "--trace=t.json" or "--counters=c.json".
+        options: further wse-run flags, as "--trace=t.json" or "--counters=c.json", but
+        not --outputs and --report: those are the result. With --until or --break
+        there are neither; the result's text says where the run stopped.
         Raises Error with the tool's message.
         """
+        _refuse(options, "--outputs", "--report", "--help", "--version")
+        stops = _given(options, "--until", "--break")
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
             np.savez(folder / "in.npz", **inputs)
             command = [tool("wse-run"), self.path, "--inputs", folder / "in.npz",
-                       "--outputs", folder / "out.npz", f"--report={folder / 'run.json'}",
                        f"--engine={engine}"]
+            if not stops:
+                command += ["--outputs", folder / "out.npz",
+                            f"--report={folder / 'run.json'}"]
             if threads:
                 command.append(f"--threads={threads}")
-            _run(command + list(options) + ([] if show else ["--quiet"]), show)
+            text = _run(command + list(options) + ([] if show else ["--quiet"]), show)
+            if stops:
+                return Result({}, {}, text)
             report = json.loads((folder / "run.json").read_text())
             with np.load(folder / "out.npz") as outputs:
-                return Result(dict(outputs), report)
+                return Result(dict(outputs), report, text)
 
 
 def compile(model, output, mesh=None, machine=None, shapes=None, dims=None, show=False,
@@ -91,9 +117,11 @@ def compile(model, output, mesh=None, machine=None, shapes=None, dims=None, show
     """Compiles an .onnx or .mlir file to a .wafer file.
 
     mesh: "WxH" PEs; machine: preset or JSON file; shapes: input name -> shape;
-    dims: symbolic dimension -> size; options: further wsec flags.
+    dims: symbolic dimension -> size; options: further wsec flags,
+    but not -o and --report.
     show: print the compile report. Raises Error with the compiler's message.
     """
+    _refuse(options, "-o", "--report", "--help", "--version")
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "compile.json"
         command = [tool("wsec"), model, "-o", output, f"--report={report}"]

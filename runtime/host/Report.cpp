@@ -155,19 +155,19 @@ RunReport makeReport(const program::Program &program,
   report.width = machine.width();
   report.height = machine.height();
   report.clockGhz = machine.clock_ghz();
-  report.cycles = run.emulator.cycles;
+  report.cycles = run.result.cycles;
   report.sramLimitBytes = uint64_t(machine.sram_bytes());
   report.streamedBytes = run.streamedWeightBytes;
-  report.instructions = run.emulator.vectorInstructions;
-  report.elements = run.emulator.operations;
+  report.instructions = run.result.vectorInstructions;
+  report.elements = run.result.operations;
   report.firstSeconds = report.seconds = runs.front().seconds;
   for (const SessionRun &each : runs)
     report.seconds = std::min(report.seconds, each.seconds);
   report.runs = runs.size();
-  report.replayed = run.emulator.replayed;
+  report.replayed = run.result.replayed;
   report.tokens = tokensPerRun(program);
   addMemory(program, report);
-  addKernels(program, run.emulator, report);
+  addKernels(program, run.result, report);
   return report;
 }
 

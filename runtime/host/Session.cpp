@@ -188,12 +188,12 @@ Engine resolveEngine(Engine engine, const program::Program &program) {
 }
 
 RunResult Session::emulateStrips(const EngineOptions &options, HostPort &port) {
-  if (!emulator || !(options == emulatorOptions)) {
-    emulator = std::make_unique<StripsEngine>(program(), options);
-    emulatorOptions = options;
+  if (!strips || !(options == stripsOptions)) {
+    strips = std::make_unique<StripsEngine>(program(), options);
+    stripsOptions = options;
     timed.reset();
   }
-  return emulator->run(port);
+  return strips->run(port);
 }
 
 /// Values, and operations to replay, are those of strips; cycles, which depend
@@ -234,20 +234,20 @@ SessionRun Session::run(EngineOptions options, Progress *progress,
   store.clearOutputs();
   if (progress)
     options.furthestLaunch = &progress->launch;
-  SessionRun result;
+  SessionRun run;
   auto start = std::chrono::steady_clock::now();
   MemoryX memory(store);
   if (progress)
     progress->total = memory.wordsIn();
   CountingPort port(memory, progress);
-  result.emulator = emulate(options, engine, port);
-  if (!result.emulator.stopped)
+  run.result = emulate(options, engine, port);
+  if (!run.result.stopped)
     memory.finish();
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-  result.seconds = took.count();
-  result.streamedWeightBytes = memory.weightWordsIn() * sizeof(float);
-  ran = !result.emulator.stopped;
-  return result;
+  run.seconds = took.count();
+  run.streamedWeightBytes = memory.weightWordsIn() * sizeof(float);
+  ran = !run.result.stopped;
+  return run;
 }
 
 HostTensor Session::output(const std::string &name) const {

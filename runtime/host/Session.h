@@ -16,15 +16,16 @@ namespace wsec::runtime {
 
 /// What a run gave besides tensors.
 struct SessionRun {
-  RunResult emulator;
+  RunResult result;
   double seconds = 0;               ///< of the host, for this run
   uint64_t streamedWeightBytes = 0; ///< f32 words of weights and constants
 };
 
 /// What runs the wafer. Streams moves words as far as nothing can hold them up
-/// (runtime/tasks), Strips whole streams of all equal PEs of a column at once
-/// (runtime/emulator; only programs launched by command wavelets), Wavelet
-/// steps every router and PE: the reference for cycles, for small meshes.
+/// (runtime/streams), Strips whole streams of all equal PEs of a column at once
+/// (runtime/strips; only programs launched by command wavelets), Wavelet steps
+/// every router and PE (runtime/wavelet): the reference for cycles, for small
+/// meshes.
 /// Burst is Streams, or Strips for compiled programs on more than 256 PEs or
 /// of which the compiler expects more than 2^25 cycles times PEs.
 enum class Engine { Burst, Streams, Strips, Wavelet };
@@ -86,8 +87,8 @@ private:
 
   std::shared_ptr<const LoadedProgram> loaded;
   TensorStore store;
-  std::unique_ptr<StripsEngine> emulator; ///< of the last run
-  EngineOptions emulatorOptions;
+  std::unique_ptr<StripsEngine> strips; ///< of the last run
+  EngineOptions stripsOptions;
   std::optional<RunResult> timed; ///< by streams, for cycles of its replays
   bool ran = false;
 };

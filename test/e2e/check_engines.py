@@ -72,18 +72,18 @@ def check(model, mesh, engine, reference, within, observed, work):
     ]
     program = work / "program.wafer"
     run(["wsec", path, "-o", program, f"--mesh={mesh}", "--quiet", *shapes])
-    burst, burst_outputs = run_engine(engine, program, work, observed)
-    wavelet, wavelet_outputs = run_engine(reference, program, work, observed)
+    found, found_outputs = run_engine(engine, program, work, observed)
+    expected, expected_outputs = run_engine(reference, program, work, observed)
     if observed:
         run([sys.executable, CHECK_COUNTERS, work / f"{engine}-counters.json",
              work / f"{reference}-counters.json"])
-    same = burst_outputs == wavelet_outputs and burst["work"] == wavelet["work"]
-    cycles = [report["cycles"]["total"] for report in (burst, wavelet)]
+    same = found_outputs == expected_outputs and found["work"] == expected["work"]
+    cycles = [report["cycles"]["total"] for report in (found, expected)]
     off = 100 * (cycles[0] / cycles[1] - 1)
     inside = within[0] <= off <= within[1]
     print(f"{Path(model).stem} {mesh}: {'equal' if same else 'DIFFERENT'}, "
-          f"{reference} {cycles[1]:.0f} cycles ({speed(wavelet)}), "
-          f"{engine} {cycles[0]:.0f} ({speed(burst)}), {off:+.1f} %"
+          f"{reference} {cycles[1]:.0f} cycles ({speed(expected)}), "
+          f"{engine} {cycles[0]:.0f} ({speed(found)}), {off:+.1f} %"
           f"{'' if inside else f' OUTSIDE {within[0]:g} to {within[1]:g} %'}", flush=True)
     return same and inside
 

@@ -56,6 +56,23 @@ class PackageTest(unittest.TestCase):
         with self.assertRaisesRegex(wsec.Error, "there is no flag --count; nearest: '--counters'"):
             self.program.run(self.inputs, options=["--count=3"])
 
+    def test_stops(self):
+        for options in (["--until=launch:1", "--peek=0,0"], ["--until", "launch:1", "--peek", "0,0"]):
+            result = self.program.run(self.inputs, options=options)
+            self.assertEqual((result.outputs, result.report), ({}, {}))
+            self.assertRegex(result.text, "stopped before launch 1 (.|\n)*PE \\(0, 0\\)")
+        whole = self.program.run(self.inputs, options=["--peek=0,0"])
+        self.assertTrue(whole.outputs)
+        self.assertIn("PE (0, 0)", whole.text)
+
+    def test_own_flags(self):
+        with self.assertRaisesRegex(wsec.Error, "options: leave out -o,"):
+            wsec.compile(self.model, FOLDER / "q.wafer", options=["-o", "mine.wafer"])
+        for flag in ("--outputs=mine.npz", "--report=mine.json", "--report", "--help"):
+            with self.assertRaisesRegex(wsec.Error, f"options: leave out {flag.split('=')[0]},"):
+                self.program.run(self.inputs, options=[flag])
+        self.assertFalse(Path("mine.json").exists())
+
     def test_no_outputs(self):
         source = FOLDER / "idle.mlir"
         source.write_text(NO_OUTPUTS)

@@ -28,8 +28,9 @@ tensors, bound by name
 
 the run
   --engine=burst         the engine. streams moves words, stopping them where
-                         they meet, cycles as wavelet's within 5 %; strips
-                         moves whole streams, for large meshes and compiled
+                         they meet, cycles as wavelet's within 5 % on up to
+                         256 PEs, beyond they may differ more; strips moves
+                         whole streams, for large meshes and compiled
                          programs, cycles short where streams share links;
                          wavelet steps every router and PE, for small meshes;
                          burst is streams, or strips for compiled programs on
@@ -129,93 +130,119 @@ static void checkLooking(const Flags &flags) {
                      "out --output, --outputs, --compare and --report");
 }
 
+// The tables refer to the flags that they set.
+using Switches = std::map<std::string, bool *>;
+using Setter = std::function<void(const std::string &)>;
+using Setters = std::map<std::string, Setter>;
+
+static Switches switchesOf(Flags &flags) {
+  return {{"--quiet", &flags.quiet},
+          {"--help", &flags.help},
+          {"--version", &flags.version}};
+}
+
+static Setter setWord(std::string &target) {
+  return [&target](const std::string &value) { target = value; };
+}
+
+static Setter addWord(std::vector<std::string> &target) {
+  return [&target](const std::string &value) { target.push_back(value); };
+}
+
+static Setter addFile(NamedFiles &files, const char *flag) {
+  return [&files, flag](const std::string &value) {
+    files.push_back(namedFile(flag, value));
+  };
+}
+
+static Setter setTolerance(double &target, const char *flag) {
+  return [&target, flag](const std::string &value) {
+    target = tolerance(flag, value);
+  };
+}
+
+static Setter setCount(unsigned &target, const char *flag, unsigned long most) {
+  return [&target, flag, most](const std::string &value) {
+    target = count(flag, value, most);
+  };
+}
+
+static Setters settersOf(Flags &flags) {
+  return {
+      {"--input", addFile(flags.inputs, "--input")},
+      {"--output", addFile(flags.outputs, "--output")},
+      {"--compare", addFile(flags.references, "--compare")},
+      {"--inputs", addWord(flags.inputArchives)},
+      {"--outputs", setWord(flags.outputArchive)},
+      {"--test-data", setWord(flags.testData)},
+      {"--report", setWord(flags.report)},
+      {"--engine",
+       [&flags](const std::string &value) { flags.engine = engine(value); }},
+      {"--trace", setWord(flags.trace)},
+      {"--metric", setWord(flags.metric)},
+      {"--until", setWord(flags.until)},
+      {"--counters", addWord(flags.counters)},
+      {"--break", addWord(flags.breaks)},
+      {"--peek", addWord(flags.peeks)},
+      {"--atol", setTolerance(flags.tolerance.absolute, "--atol")},
+      {"--rtol", setTolerance(flags.tolerance.relative, "--rtol")},
+      {"--threads", setCount(flags.threads, "--threads", 1024)},
+      {"--repeat", setCount(flags.repeat, "--repeat", 1000000)}};
+}
+
+static void setProgram(Flags &flags, const std::string &path) {
+  if (!flags.program.empty())
+    throw UsageError("one program at a time: '" + flags.program + "' and '" +
+                     path + "'");
+  flags.program = path;
+}
+
+static UsageError unknownFlag(const std::string &name, const Switches &switches,
+                              const Setters &setters) {
+  std::vector<std::string> names;
+  for (const auto &[flag, target] : switches)
+    names.push_back(flag);
+  for (const auto &[flag, setter] : setters)
+    names.push_back(flag);
+  return UsageError("there is no flag " + name +
+                    runtime::nearestNames(name, names));
+}
+
+/// The value of the flag at `i`, --flag=value or --flag value; `i` is then at
+/// its last word.
+static std::string takeValue(int argc, char **argv, int &i) {
+  const std::string argument = argv[i];
+  const size_t equals = argument.find('=');
+  const std::string name = argument.substr(0, equals);
+  std::string value;
+  if (equals != argument.npos)
+    value = argument.substr(equals + 1);
+  else if (i + 1 < argc)
+    value = argv[++i];
+  if (value.empty())
+    throw UsageError(name + " wants a value");
+  // --peek X,Y BUFFER, too.
+  if (name == "--peek" && value.find_first_of(": ") == value.npos &&
+      i + 1 < argc && namesBuffer(argv[i + 1]))
+    value += std::string(":") + argv[++i];
+  return value;
+}
+
 Flags parseFlags(int argc, char **argv) {
   Flags flags;
-  std::map<std::string, bool *> switches = {{"--quiet", &flags.quiet},
-                                            {"--help", &flags.help},
-                                            {"--version", &flags.version}};
-  using Setter = std::function<void(const std::string &)>;
-  auto file = [](NamedFiles &files, const char *flag) -> Setter {
-    return [&files, flag](const std::string &value) {
-      files.push_back(namedFile(flag, value));
-    };
-  };
-  auto word = [](std::string &target) -> Setter {
-    return [&target](const std::string &value) { target = value; };
-  };
-  auto list = [](std::vector<std::string> &target) -> Setter {
-    return [&target](const std::string &value) { target.push_back(value); };
-  };
-  std::map<std::string, Setter> values = {
-      {"--input", file(flags.inputs, "--input")},
-      {"--output", file(flags.outputs, "--output")},
-      {"--compare", file(flags.references, "--compare")},
-      {"--inputs",
-       [&](const std::string &value) { flags.inputArchives.push_back(value); }},
-      {"--outputs", word(flags.outputArchive)},
-      {"--test-data", word(flags.testData)},
-      {"--report", word(flags.report)},
-      {"--engine",
-       [&](const std::string &value) { flags.engine = engine(value); }},
-      {"--trace", word(flags.trace)},
-      {"--metric", word(flags.metric)},
-      {"--until", word(flags.until)},
-      {"--counters", list(flags.counters)},
-      {"--break", list(flags.breaks)},
-      {"--peek", list(flags.peeks)},
-      {"--atol",
-       [&](const std::string &value) {
-         flags.tolerance.absolute = tolerance("--atol", value);
-       }},
-      {"--rtol",
-       [&](const std::string &value) {
-         flags.tolerance.relative = tolerance("--rtol", value);
-       }},
-      {"--threads",
-       [&](const std::string &value) {
-         flags.threads = count("--threads", value, 1024);
-       }},
-      {"--repeat", [&](const std::string &value) {
-         flags.repeat = count("--repeat", value, 1000000);
-       }}};
-
+  const Switches switches = switchesOf(flags);
+  const Setters setters = settersOf(flags);
   for (int i = 1; i < argc; ++i) {
-    std::string argument = argv[i];
-    if (!argument.starts_with("--")) {
-      if (!flags.program.empty())
-        throw UsageError("one program at a time: '" + flags.program +
-                         "' and '" + argument + "'");
-      flags.program = argument;
-      continue;
-    }
-    if (auto known = switches.find(argument); known != switches.end()) {
+    const std::string argument = argv[i];
+    const std::string name = argument.substr(0, argument.find('='));
+    if (!argument.starts_with("--"))
+      setProgram(flags, argument);
+    else if (auto known = switches.find(argument); known != switches.end())
       *known->second = true;
-      continue;
-    }
-    // --flag=value, or --flag value.
-    size_t equals = argument.find('=');
-    std::string name = argument.substr(0, equals);
-    auto known = values.find(name);
-    if (known == values.end()) {
-      std::vector<std::string> names;
-      for (const auto &[flag, target] : switches)
-        names.push_back(flag);
-      for (const auto &[flag, setter] : values)
-        names.push_back(flag);
-      throw UsageError("there is no flag " + name +
-                       runtime::nearestNames(name, names));
-    }
-    if (equals == argument.npos && i + 1 == argc)
-      throw UsageError(name + " wants a value");
-    std::string value =
-        equals == argument.npos ? argv[++i] : argument.substr(equals + 1);
-    if (value.empty())
-      throw UsageError(name + " wants a value");
-    // --peek X,Y BUFFER, too.
-    if (name == "--peek" && value.find_first_of(": ") == value.npos &&
-        i + 1 < argc && namesBuffer(argv[i + 1]))
-      value += std::string(":") + argv[++i];
-    known->second(value);
+    else if (auto taking = setters.find(name); taking != setters.end())
+      taking->second(takeValue(argc, argv, i));
+    else
+      throw unknownFlag(name, switches, setters);
   }
   if (flags.help || flags.version)
     return flags;

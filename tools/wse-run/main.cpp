@@ -153,7 +153,7 @@ static int runProgram(const Flags &flags) {
     throw;
   }
   looking.show();
-  if (runs.back().emulator.stopped)
+  if (runs.back().result.stopped)
     return 0;
   RunReport report = makeReport(session.program(), runs);
   if (!flags.quiet)

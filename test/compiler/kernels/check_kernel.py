@@ -98,14 +98,14 @@ class Program:
     def run_engines(self, folder):
         """Returns by how much the cycles are off those of wavelet."""
         self.compile(folder)
-        burst, burst_report = self.execute(folder, self.engine)
+        found, report = self.execute(folder, self.engine)
         wavelet, wavelet_report = self.execute(folder, "wavelet")
         for name in self.expected:
-            if burst[name].tobytes() != wavelet[name].tobytes():
+            if found[name].tobytes() != wavelet[name].tobytes():
                 raise RuntimeError(f"the engines differ in '{name}'")
-        if burst_report["work"] != wavelet_report["work"]:
-            raise RuntimeError(f"{self.engine}: {burst_report['work']}, wavelet: {wavelet_report['work']}")
-        return burst_report["cycles"]["total"] / wavelet_report["cycles"]["total"] - 1
+        if report["work"] != wavelet_report["work"]:
+            raise RuntimeError(f"{self.engine}: {report['work']}, wavelet: {wavelet_report['work']}")
+        return report["cycles"]["total"] / wavelet_report["cycles"]["total"] - 1
 
     def compile(self, folder):
         os.makedirs(folder, exist_ok=True)

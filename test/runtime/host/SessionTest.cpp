@@ -40,7 +40,7 @@ TEST(SessionTest, RunsAndRunsAgain) {
   for (float first : {1.f, 5.f}) {
     session.bind("x", floats({first, 2, 3, 4}));
     SessionRun run = session.run();
-    EXPECT_GT(run.emulator.cycles, 0);
+    EXPECT_GT(run.result.cycles, 0);
     EXPECT_EQ(run.streamedWeightBytes, 16u);
     HostTensor y = session.output("y");
     EXPECT_EQ(y.number(0), -first);
@@ -54,7 +54,7 @@ TEST(SessionTest, EnginesGiveTheSame) {
   session.bind("x", floats({1, 2, 3, 4}));
   for (const char *name : {"burst", "streams", "strips", "wavelet"}) {
     SessionRun run = session.run({}, nullptr, engineNamed(name).value());
-    EXPECT_GT(run.emulator.cycles, 0) << name;
+    EXPECT_GT(run.result.cycles, 0) << name;
     EXPECT_EQ(session.output("y").number(1), -3) << name;
   }
   EXPECT_FALSE(engineNamed("bursts"));
@@ -64,21 +64,20 @@ TEST(SessionTest, EnginesGiveTheSame) {
 TEST(SessionTest, BurstReplaysWithTheCyclesOfStreams) {
   Session session(negation());
   session.bind("x", floats({1, 2, 3, 4}));
-  const RunResult streams = session.run({}, nullptr, Engine::Streams).emulator;
-  const RunResult strips = session.run({}, nullptr, Engine::Strips).emulator;
+  const RunResult streams = session.run({}, nullptr, Engine::Streams).result;
+  const RunResult strips = session.run({}, nullptr, Engine::Strips).result;
   EXPECT_NE(streams.cycles, strips.cycles);
   EngineOptions options;
   options.replay = true;
   for (float first : {1.f, 5.f}) {
     session.bind("x", floats({first, 2, 3, 4}));
-    const RunResult run = session.run(options).emulator;
+    const RunResult run = session.run(options).result;
     EXPECT_EQ(run.replayed, first > 1);
     EXPECT_EQ(run.cycles, streams.cycles);
     EXPECT_EQ(run.launches.at(0).end, streams.launches.at(0).end);
     EXPECT_EQ(session.output("y").number(0), -first);
   }
-  const RunResult again =
-      session.run(options, nullptr, Engine::Strips).emulator;
+  const RunResult again = session.run(options, nullptr, Engine::Strips).result;
   EXPECT_EQ(again.cycles, strips.cycles);
 }
 

@@ -36,13 +36,13 @@ TEST(RandomCountersTest, EnginesCountTheSame) {
     Choices choices(seed);
     RandomProgram random = randomProgram(choices);
     const program::Program &program = random.finish();
-    Counters onBurst(program), onWavelet(program);
-    const RunResult burst =
-        runWatched<StreamsEngine>(program, random.host(), onBurst);
+    Counters onStreams(program), onWavelet(program);
+    const RunResult streams =
+        runWatched<StreamsEngine>(program, random.host(), onStreams);
     const RunResult wavelet =
         runWatched<WaveletEngine>(program, random.host(), onWavelet);
-    EXPECT_EQ(burst.vectorInstructions, wavelet.vectorInstructions);
-    expectAgreement(onBurst, onWavelet);
+    EXPECT_EQ(streams.vectorInstructions, wavelet.vectorInstructions);
+    expectAgreement(onStreams, onWavelet);
     if (HasFailure())
       return;
   }

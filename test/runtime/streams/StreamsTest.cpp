@@ -48,12 +48,12 @@ public:
     const uint32_t out = copy(Direction::Out, "v", ElementType::I32,
                               uint32_t(words), 0, width, 0, 1, 1);
     const program::Program &program = finish();
-    TensorHost burst, stepped;
-    burst.room(out, size_t(width) * size_t(words) * 4);
+    TensorHost streamed, stepped;
+    streamed.room(out, size_t(width) * size_t(words) * 4);
     stepped.room(out, size_t(width) * size_t(words) * 4);
-    const double cycles = StreamsEngine(program).run(burst).cycles;
+    const double cycles = StreamsEngine(program).run(streamed).cycles;
     const double reference = WaveletEngine(program).run(stepped).cycles;
-    EXPECT_EQ(burst.tensors, stepped.tensors);
+    EXPECT_EQ(streamed.tensors, stepped.tensors);
     return {cycles, reference};
   }
 

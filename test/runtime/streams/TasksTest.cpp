@@ -46,14 +46,14 @@ public:
 /// The I32 result of both engines, which must be the same.
 std::vector<int32_t> run(Row &row, uint32_t tensor) {
   const program::Program &program = row.finish();
-  TensorHost burst, stepped;
-  burst.room(tensor, row.bytes);
+  TensorHost streamed, stepped;
+  streamed.room(tensor, row.bytes);
   stepped.room(tensor, row.bytes);
-  double cycles = StreamsEngine(program).run(burst).cycles;
+  double cycles = StreamsEngine(program).run(streamed).cycles;
   double reference = WaveletEngine(program).run(stepped).cycles;
-  EXPECT_EQ(burst.tensors, stepped.tensors);
+  EXPECT_EQ(streamed.tensors, stepped.tensors);
   EXPECT_NEAR(cycles, reference, 0.05 * reference + 2);
-  return burst.get<int32_t>(tensor);
+  return streamed.get<int32_t>(tensor);
 }
 
 /// The error of both engines, which must be of one class.

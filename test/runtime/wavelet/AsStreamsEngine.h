@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Included before the tests of the burst engine for remote calls, this makes
-// them run their programs, and expect their cycles, on the stepping engine.
+// Included before the tests of the streams engine, this makes them run their
+// programs, and expect their cycles, on the stepping engine.
 #ifndef TEST_RUNTIME_WAVELET_ASSTREAMSENGINE_H
 #define TEST_RUNTIME_WAVELET_ASSTREAMSENGINE_H
 
