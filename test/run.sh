@@ -35,7 +35,7 @@ if [ "$quick" = 0 ]; then
   say "The runtime alone, under sanitizers, with damaged programs"
   sanitized_runtime build/runtime-asan \
     "-fsanitize=address,undefined -fno-sanitize-recover=undefined" \
-    -DWSEC_MUTATIONS=100000 -DWSEC_RANDOM_PROGRAMS=5000
+    -DWSEC_MUTATIONS=100000 -DWSEC_RANDOM_PROGRAMS=2000
   cmake --build build/runtime-asan
   ctest --test-dir build/runtime-asan --output-on-failure --parallel "$(nproc)"
 
