@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/FabricUse.h"
 
+#include "runtime/program/ScalarChecker.h"
+
 #include <algorithm>
 
 namespace wsec::runtime {
@@ -175,24 +177,6 @@ private:
   std::vector<int> guards;
 };
 
-/// Operands of a scalar node.
-int arity(ScalarOp op) {
-  switch (op) {
-  case ScalarOp::Constant:
-  case ScalarOp::Px:
-  case ScalarOp::Py:
-    return 0;
-  case ScalarOp::Not:
-    return 1;
-  case ScalarOp::TileStart:
-  case ScalarOp::TileSize:
-  case ScalarOp::TileIndex:
-    return 3;
-  default:
-    return 2;
-  }
-}
-
 int operandOf(const program::ScalarNode &node, int i) {
   return i == 0 ? node.a() : i == 1 ? node.b() : node.c();
 }
@@ -277,7 +261,7 @@ AxisScalars::AxisScalars(const ScalarList *nodes,
     int axes = node.op() == ScalarOp::Px   ? X
                : node.op() == ScalarOp::Py ? Y
                                            : 0;
-    for (int k = 0; k < arity(node.op()); ++k)
+    for (int k = 0; k < operandCount(node.op()); ++k)
       axes |= nodeAxes[size_t(operandOf(node, k))];
     nodeAxes.push_back(axes);
     constants.push_back(axes == 0 ? evaluateNode(node, constants.data(), 0, 0)
@@ -307,7 +291,7 @@ const AxisScalars::Values &AxisScalars::evaluateAlong(int node,
   const std::vector<bool> &where = known(axis);
   const Values *sources[3] = {};
   int64_t operands[3] = {};
-  for (int k = 0; k < arity(source.op()); ++k)
+  for (int k = 0; k < operandCount(source.op()); ++k)
     if (int operand = operandOf(source, k); axes(operand) != 0)
       sources[k] = &valuesAlong(operand, axis);
     else
@@ -348,7 +332,7 @@ int64_t AxisScalars::value(int node, int64_t x, int64_t y) const {
   // Mixed nodes are few and shallow: conditions and products of both axes.
   const program::ScalarNode &mixed = *nodes->Get(unsigned(node));
   int64_t operands[3] = {};
-  for (int k = 0; k < arity(mixed.op()); ++k)
+  for (int k = 0; k < operandCount(mixed.op()); ++k)
     operands[k] = value(operandOf(mixed, k), x, y);
   return evaluateNode(program::ScalarNode(mixed.op(), 0, 1, 2), operands, x, y);
 }
@@ -375,7 +359,7 @@ void AxisScalars::atoms(int node, std::set<int> &result) const {
     return;
   }
   const program::ScalarNode &mixed = *nodes->Get(unsigned(node));
-  for (int k = 0; k < arity(mixed.op()); ++k)
+  for (int k = 0; k < operandCount(mixed.op()); ++k)
     atoms(operandOf(mixed, k), result);
 }
 
