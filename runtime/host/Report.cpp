@@ -156,6 +156,7 @@ RunReport makeReport(const program::Program &program,
   report.height = machine.height();
   report.clockGhz = machine.clock_ghz();
   report.cycles = run.result.cycles;
+  report.engine = nameOf(run.countedBy);
   report.sramLimitBytes = uint64_t(machine.sram_bytes());
   report.streamedBytes = run.streamedWeightBytes;
   report.instructions = run.result.vectorInstructions;
@@ -191,7 +192,7 @@ std::string RunReport::text() const {
   if (!sramOwner.empty())
     out += " ('" + sramOwner + "')";
   out += "\n  cycles         " + format("%.0f", cycles) + ", " +
-         readable(wallClock(), "s") + "\n";
+         readable(wallClock(), "s") + ", counted by " + engine + "\n";
   if (tokens > 0)
     out += "  tokens         " + std::to_string(tokens) + " per run, " +
            readable(tokensPerSecond(), "") + " per second\n";
@@ -227,7 +228,8 @@ std::string RunReport::json() const {
   json["machine"] = {{"name", machine},
                      {"mesh", Json::array({width, height})},
                      {"clock_ghz", clockGhz}};
-  json["cycles"] = {{"total", whole(cycles)}, {"per_kernel", perKernel}};
+  json["cycles"] = {
+      {"total", whole(cycles)}, {"engine", engine}, {"per_kernel", perKernel}};
   json["pes"] = {{"used", pesUsed},
                  {"available", int64_t(width) * int64_t(height)}};
   json["sram"] = {{"peak_bytes", sramPeakBytes},

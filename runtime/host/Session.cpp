@@ -151,15 +151,25 @@ void Session::requireInputs() const {
 
 const char *const engineNames = "burst, streams, strips or wavelet";
 
+const char *nameOf(Engine engine) {
+  switch (engine) {
+  case Engine::Streams:
+    return "streams";
+  case Engine::Strips:
+    return "strips";
+  case Engine::Wavelet:
+    return "wavelet";
+  case Engine::Burst:
+    break;
+  }
+  return "burst";
+}
+
 std::optional<Engine> engineNamed(const std::string &name) {
-  if (name == "burst")
-    return Engine::Burst;
-  if (name == "streams")
-    return Engine::Streams;
-  if (name == "strips")
-    return Engine::Strips;
-  if (name == "wavelet")
-    return Engine::Wavelet;
+  for (Engine engine :
+       {Engine::Burst, Engine::Streams, Engine::Strips, Engine::Wavelet})
+    if (name == nameOf(engine))
+      return engine;
   return std::nullopt;
 }
 
@@ -241,6 +251,7 @@ SessionRun Session::run(EngineOptions options, Progress *progress,
     progress->total = memory.wordsIn();
   CountingPort port(memory, progress);
   run.result = emulate(options, engine, port);
+  run.countedBy = resolveEngine(engine, program());
   if (!run.result.stopped)
     memory.finish();
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;

@@ -14,13 +14,6 @@
 
 namespace wsec::runtime {
 
-/// What a run gave besides tensors.
-struct SessionRun {
-  RunResult result;
-  double seconds = 0;               ///< of the host, for this run
-  uint64_t streamedWeightBytes = 0; ///< f32 words of weights and constants
-};
-
 /// What runs the wafer. Streams moves words as far as nothing can hold them up
 /// (runtime/streams), Strips whole streams of all equal PEs of a column at once
 /// (runtime/strips; only programs launched by command wavelets), Wavelet steps
@@ -31,11 +24,20 @@ struct SessionRun {
 enum class Engine { Burst, Streams, Strips, Wavelet };
 
 /// By its name in small letters; nothing: there is none.
+const char *nameOf(Engine engine);
 std::optional<Engine> engineNamed(const std::string &name);
 /// "burst, streams, strips or wavelet".
 extern const char *const engineNames;
 /// What Burst is for a program; others are themselves.
 Engine resolveEngine(Engine engine, const program::Program &program);
+
+/// What a run gave besides tensors.
+struct SessionRun {
+  RunResult result;
+  Engine countedBy = Engine::Burst; ///< the cycles; not Burst after a run
+  double seconds = 0;               ///< of the host, for this run
+  uint64_t streamedWeightBytes = 0; ///< f32 words of weights and constants
+};
 
 /// How far a run has come; read from another thread.
 struct Progress {

@@ -240,9 +240,18 @@ class WseRunTest(unittest.TestCase):
         self.run_tool("--input", "x=x.npy", "--output", "y=burst.npy", "--quiet")
         out, _ = self.run_tool("--input", "x=x.npy", "--output", "y=y.npy",
                                "--engine=wavelet")
-        self.assertIn("cycles", out)
+        self.assertIn(", counted by wavelet\n", out)
         self.assertEqual((self.folder / "y.npy").read_bytes(),
                          (self.folder / "burst.npy").read_bytes())
+
+    def test_report_names_the_engine(self):
+        """burst is never what counted: streams on small meshes, replayed or not."""
+        for flags, engine in (([], "streams"), (["--repeat=2"], "streams"),
+                              (["--engine=strips"], "strips")):
+            out, _ = self.run_tool("--input", "x=x.npy", "--report=r.json", *flags)
+            self.assertIn(f", counted by {engine}\n", out)
+            report = json.loads((self.folder / "r.json").read_text())
+            self.assertEqual(report["cycles"]["engine"], engine)
 
 
 if __name__ == "__main__":
