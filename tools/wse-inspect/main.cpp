@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // wse-inspect: looks into .wafer files.
-#include "runtime/program/Errors.h"
+#include "absl/flags/flag.h"
 #include "runtime/program/Loader.h"
 #include "runtime/program/NearestNames.h"
+#include "tools/flags/CommandLine.h"
 #include "tools/wse-inspect/Difference.h"
 #include "tools/wse-inspect/Places.h"
 #include "tools/wse-inspect/Show.h"
 #include "tools/wse-inspect/Sram.h"
 
-#include <algorithm>
 #include <cstdio>
-#include <new>
 #include <string>
 #include <vector>
 
 using namespace wsec;
 using namespace wsec::inspect;
 
-static const char *const helpText =
+ABSL_FLAG(bool, json, false, "as JSON, for other programs");
+ABSL_FLAG(std::string, pe, "", "X,Y  with sram: of this PE alone");
+
+static const char *const usageText =
     R"(usage: wse-inspect show PROGRAM.wafer [--json]
        wse-inspect sram PROGRAM.wafer [--pe X,Y] [--json]
        wse-inspect where PROGRAM.wafer NODE [--json]
@@ -37,10 +39,10 @@ Looks into compiled programs without running them.
           rectangles and buffers
   at      from a PE back: class, buffers, kernels and ONNX nodes, tasks, routes
   diff    what differs, a line each, by name: classes, buffers, routes, code
+)";
 
-  --help, --version
-
-Exit code: 0 done, for diff: no difference; 1 a file is at fault, for diff: or
+static const char *const exitCodesText =
+    R"(Exit code: 0 done, for diff: no difference; 1 a file is at fault, for diff: or
 the programs differ; 2 wrong usage.
 )";
 
@@ -84,73 +86,42 @@ static int diffPrograms(const std::string &first, const std::string &second) {
   return lines.empty() ? 0 : 1;
 }
 
-static int wrongUsage(const std::string &what) {
-  std::fprintf(stderr, "wse-inspect: error: %s; see wse-inspect --help\n",
-               what.c_str());
-  return 2;
+static void require(bool right, const std::string &what) {
+  if (!right)
+    throw tools::UsageError(what);
 }
 
-static int inspectFiles(std::vector<std::string> words) {
-  auto take = [&](const char *flag) {
-    auto end = std::remove(words.begin(), words.end(), flag);
-    bool found = end != words.end();
-    words.erase(end, words.end());
-    return found;
-  };
-  if (take("--help")) {
-    print(helpText);
-    return 0;
+static int inspectFiles(const std::vector<std::string> &words) {
+  const bool json = absl::GetFlag(FLAGS_json);
+  const std::string pe = absl::GetFlag(FLAGS_pe);
+  require(!words.empty(), "say what to do: show, sram, where, at or diff");
+  const std::string &command = words[0];
+  require(pe.empty() || command == "sram", "--pe goes with sram");
+  if (command == "show" || command == "sram") {
+    require(words.size() == 2, command + " wants one program");
+    return command == "show" ? print(read(words[1]), json, show)
+                             : showSramOf(words[1], pe, json);
   }
-  if (take("--version")) {
-    print("wse-inspect " WSEC_VERSION "\n");
-    return 0;
+  if (command == "where" || command == "at") {
+    require(words.size() == 3, command == "at"
+                                   ? "at wants a program and a PE, x,y"
+                                   : "where wants a program and a node");
+    return showPlace(command, words[1], words[2], json);
   }
-  bool json = take("--json");
-  std::string pe;
-  for (size_t i = 0; i < words.size(); ++i) {
-    const bool joined = words[i].starts_with("--pe=");
-    if (!joined && (words[i] != "--pe" || i + 1 == words.size()))
-      continue;
-    pe = joined ? words[i].substr(5) : words[i + 1];
-    words.erase(words.begin() + ptrdiff_t(i),
-                words.begin() + ptrdiff_t(i) + (joined ? 1 : 2));
-  }
-  for (const std::string &word : words)
-    if (word.starts_with("--"))
-      return wrongUsage("there is no flag " + word);
-  if (words.empty())
-    return wrongUsage("say what to do: show, sram, where, at or diff");
-  if (!pe.empty() && words[0] != "sram")
-    return wrongUsage("--pe goes with sram");
-  if (words[0] == "show")
-    return words.size() == 2 ? print(read(words[1]), json, show)
-                             : wrongUsage("show wants one program");
-  if (words[0] == "sram")
-    return words.size() == 2 ? showSramOf(words[1], pe, json)
-                             : wrongUsage("sram wants one program");
-  if (words[0] == "where" || words[0] == "at")
-    return words.size() == 3
-               ? showPlace(words[0], words[1], words[2], json)
-               : wrongUsage(words[0] == "at"
-                                ? "at wants a program and a PE, x,y"
-                                : "where wants a program and a node");
-  if (words[0] != "diff")
-    return wrongUsage("there is no command '" + words[0] + "'" +
-                      runtime::nearestNames(
-                          words[0], {"show", "sram", "where", "at", "diff"}));
-  if (json)
-    return wrongUsage("--json goes with show, sram, where and at");
-  return words.size() == 3 ? diffPrograms(words[1], words[2])
-                           : wrongUsage("diff wants two programs");
+  require(command == "diff",
+          "there is no command '" + command + "'" +
+              runtime::nearestNames(command,
+                                    {"show", "sram", "where", "at", "diff"}));
+  require(!json, "--json goes with show, sram, where and at");
+  require(words.size() == 3, "diff wants two programs");
+  return diffPrograms(words[1], words[2]);
 }
 
 int main(int argc, char **argv) {
-  try {
-    return inspectFiles({argv + 1, argv + argc});
-  } catch (const std::bad_alloc &) {
-    std::fputs("wse-inspect: error: out of memory\n", stderr);
-  } catch (const std::exception &error) {
-    std::fprintf(stderr, "wse-inspect: error: %s\n", error.what());
-  }
-  return 1;
+  return tools::runTool({"wse-inspect",
+                         usageText,
+                         {{"flags", {"json", "pe", "help", "version"}}},
+                         exitCodesText,
+                         inspectFiles},
+                        argc, argv);
 }

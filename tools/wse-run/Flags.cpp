@@ -1,117 +1,155 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-run/Flags.h"
 
-#include "runtime/program/NearestNames.h"
+#include "absl/flags/flag.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 
 #include <cmath>
-#include <cstdlib>
-#include <functional>
-#include <map>
+
+namespace wsec::runtime {
+
+// Abseil looks for these beside the type.
+static bool AbslParseFlag(absl::string_view text, Engine *engine,
+                          std::string *error) {
+  const auto named = engineNamed(std::string(text));
+  if (named)
+    *engine = *named;
+  else
+    *error = absl::StrCat("wants ", engineNames, ", found '", text, "'");
+  return named.has_value();
+}
+
+static std::string AbslUnparseFlag(Engine engine) { return nameOf(engine); }
+
+} // namespace wsec::runtime
 
 namespace wsec::run {
-
-const char *const helpText =
-    R"(usage: wse-run PROGRAM.wafer [flags]
-
-Runs a compiled program on the emulated wafer.
-
-tensors, bound by name
-  --input NAME=FILE      an input, from .npy (or ONNX's .pb)
-  --inputs FILE.npz      inputs, many at once
-  --output NAME=FILE     write an output to .npy
-  --outputs FILE.npz     write all outputs
-  --compare NAME=FILE    compare an output with a reference (.npy or .pb)
-  --test-data DIR        ONNX's test data: feed input_N.pb, compare output_N.pb
-  --atol X, --rtol X     a comparison fails where
-                         |actual - expected| > atol + rtol * |expected|
-                         (default 1e-4 and 1e-3)
-
-the run
-  --engine=burst         the engine. streams moves words, stopping them where
-                         they meet, cycles as wavelet's within 5 % on up to
-                         256 PEs, beyond they may differ more; strips moves
-                         whole streams, for large meshes and compiled
-                         programs, cycles short where streams share links;
-                         wavelet steps every router and PE, for small meshes;
-                         burst is streams, or strips for compiled programs on
-                         more than 256 PEs or that would take it long
-  --threads=N            worker threads (default: one per core); changes
-                         neither values nor cycles
-  --repeat=N             run N times in one session and report the shortest
-                         run, and the first: that one is recorded, the others
-                         execute the same operations on the inputs anew
-                         (default 1)
-  --report=FILE.json     write what the report prints
-  --quiet                print nothing but errors
-
-looking inside (of one run; the strips engine then takes one thread)
-  --trace=FILE.json      a timeline for ui.perfetto.dev: kernels with their
-                         ONNX nodes, PE classes, streams, colors, links, single
-                         PEs; a microsecond there is a cycle
-  --counters=FILE        per PE and link: busy cycles, instructions, words,
-                         waits, SRAM. FILE.json (runtime/observe/
-                         counters.schema.json), FILE.txt and FILE.png: heat
-                         maps; -: on the terminal. May be repeated
-  --metric=NAME          the one number that heat maps show (default: .txt
-                         all, .png busy_cycles)
-  --until=WHEN           stop there and say who waits for what: a cycle,
-                         launch:N or kernel:NAME (both: before it begins; the
-                         name of an ONNX node will do)
-  --break=X,Y:NAME       stop as PE (X, Y) enters a task, a kernel or an ONNX
-                         node
-  --peek=X,Y:BUFFER      print a buffer of a PE, where the run stops or ends,
-                         in an error, too: BUFFER, BUFFER[i], BUFFER[from:to];
-                         X,Y alone: all of its buffers
-
-  --help, --version
-
-Exit code: 0 done; 1 the input, the program or the run is at fault, or a
-comparison failed; 2 wrong usage.
-)";
-
 namespace {
 
-std::pair<std::string, std::string> namedFile(const std::string &flag,
-                                              const std::string &value) {
-  size_t equals = value.find('=');
-  if (equals == 0 || equals == value.npos || equals + 1 == value.size())
-    throw UsageError(flag + " wants NAME=FILE, found '" + value + "'");
-  return {value.substr(0, equals), value.substr(equals + 1)};
+struct ToleranceNumber {
+  double value;
+};
+
+bool AbslParseFlag(absl::string_view text, ToleranceNumber *number,
+                   std::string *error) {
+  if (absl::SimpleAtod(text, &number->value) && number->value >= 0 &&
+      std::isfinite(number->value))
+    return true;
+  *error = absl::StrCat("wants a number of at least 0, found '", text, "'");
+  return false;
 }
 
-double tolerance(const std::string &flag, const std::string &value) {
-  char *end = nullptr;
-  double number = std::strtod(value.c_str(), &end);
-  if (value.empty() || *end != 0 || !std::isfinite(number) || number < 0)
-    throw UsageError(flag + " wants a number of at least 0, found '" + value +
-                     "'");
-  return number;
+std::string AbslUnparseFlag(ToleranceNumber number) {
+  return absl::StrCat(number.value);
 }
 
-runtime::Engine engine(const std::string &value) {
-  const auto engine = runtime::engineNamed(value);
-  if (!engine)
-    throw UsageError(std::string("--engine wants ") + runtime::engineNames +
-                     ", found '" + value + "'");
-  return *engine;
+/// From 1 to `Most`; 0 until it is given.
+template <unsigned Most>
+struct Count {
+  unsigned value;
+};
+
+template <unsigned Most>
+bool AbslParseFlag(absl::string_view text, Count<Most> *count,
+                   std::string *error) {
+  if (absl::SimpleAtoi(text, &count->value) && count->value >= 1 &&
+      count->value <= Most)
+    return true;
+  *error =
+      absl::StrCat("wants a number from 1 to ", Most, ", found '", text, "'");
+  return false;
 }
 
-unsigned count(const std::string &flag, const std::string &value,
-               unsigned long most) {
-  char *end = nullptr;
-  unsigned long number = std::strtoul(value.c_str(), &end, 10);
-  if (value.empty() || value[0] < '0' || value[0] > '9' || *end != 0 ||
-      number < 1 || number > most)
-    throw UsageError(flag + " wants a number from 1 to " +
-                     std::to_string(most) + ", found '" + value + "'");
-  return unsigned(number);
+template <unsigned Most>
+std::string AbslUnparseFlag(Count<Most> count) {
+  return count.value ? absl::StrCat(count.value) : "";
 }
 
 } // namespace
+} // namespace wsec::run
 
-/// Whether a word after --peek X,Y goes with it.
-static bool namesBuffer(const std::string &word) {
-  return !word.starts_with("--") && !word.ends_with(".wafer");
+using wsec::runtime::Engine;
+using wsec::tools::Words;
+using Threads = wsec::run::Count<1024>;
+using Repeats = wsec::run::Count<1000000>;
+using wsec::run::ToleranceNumber;
+
+ABSL_FLAG(Words, input, {}, "NAME=FILE  an input, from .npy or ONNX's .pb");
+ABSL_FLAG(Words, inputs, {}, "FILE.npz  inputs, many at once");
+ABSL_FLAG(Words, output, {}, "NAME=FILE  write an output to .npy");
+ABSL_FLAG(std::string, outputs, "", "FILE.npz  write all outputs");
+ABSL_FLAG(Words, compare, {},
+          "NAME=FILE  compare an output with a reference, .npy or .pb");
+ABSL_FLAG(std::string, test_data, "",
+          "DIR  ONNX's test data: feed input_N.pb, compare output_N.pb");
+ABSL_FLAG(ToleranceNumber, atol, {1e-4},
+          "X  compared elements may differ by atol + rtol * |expected|");
+ABSL_FLAG(ToleranceNumber, rtol, {1e-3}, "X  see --atol");
+
+ABSL_FLAG(Engine, engine, Engine::Burst,
+          "NAME  burst, streams, strips or wavelet, as runtime/README.md says");
+ABSL_FLAG(Threads, threads, {0},
+          "N  worker threads, one per core if not given; change neither values "
+          "nor cycles");
+ABSL_FLAG(Repeats, repeat, {1},
+          "N  run N times in one session, replaying the first, and report the "
+          "shortest run");
+ABSL_FLAG(std::string, report, "", "FILE.json  write what the report prints");
+ABSL_FLAG(bool, quiet, false, "print nothing but errors");
+
+ABSL_FLAG(std::string, trace, "",
+          "FILE.json  a timeline for ui.perfetto.dev; a microsecond there is a "
+          "cycle");
+ABSL_FLAG(Words, counters, {},
+          "FILE  busy cycles, instructions, words, waits and SRAM per PE and "
+          "link: .json, heat maps as .txt or .png, - for the terminal");
+ABSL_FLAG(
+    std::string, metric, "",
+    "NAME  the number that heat maps show; else all, in .png busy_cycles");
+ABSL_FLAG(std::string, until, "",
+          "WHEN  stop and say who waits for what: at a cycle, or before "
+          "launch:N or kernel:NAME, a kernel's or an ONNX node's");
+ABSL_FLAG(
+    Words, break, {},
+    "X,Y:NAME  stop as PE (X, Y) enters a task, a kernel or an ONNX node");
+ABSL_FLAG(
+    Words, peek, {},
+    "X,Y:BUFFER  print BUFFER, BUFFER[i] or BUFFER[from:to] of a PE where "
+    "the run ends, in an error, too; X,Y alone: all its buffers");
+
+namespace wsec::run {
+
+const char *const usageText =
+    R"(usage: wse-run PROGRAM.wafer [flags]
+
+Runs a compiled program on the emulated wafer.
+)";
+
+const char *const exitCodesText =
+    R"(Exit code: 0 done; 1 the input, the program or the run is at fault, or a
+comparison failed; 2 wrong usage.
+)";
+
+const std::vector<tools::FlagGroup> flagGroups = {
+    {"tensors, bound by name",
+     {"input", "inputs", "output", "outputs", "compare", "test-data", "atol",
+      "rtol"}},
+    {"the run", {"engine", "threads", "repeat", "report", "quiet"}},
+    {"looking inside (of one run; the strips engine then takes one thread)",
+     {"trace", "counters", "metric", "until", "break", "peek"}},
+    {"this tool", {"help", "version"}}};
+
+static NamedFiles namedFiles(const char *flag, const Words &words) {
+  NamedFiles files;
+  for (const std::string &value : words.values) {
+    const size_t equals = value.find('=');
+    if (equals == 0 || equals == value.npos || equals + 1 == value.size())
+      throw UsageError(
+          absl::StrCat(flag, " wants NAME=FILE, found '", value, "'"));
+    files.emplace_back(value.substr(0, equals), value.substr(equals + 1));
+  }
+  return files;
 }
 
 /// What looks at one run, or ends it early, does not go with everything.
@@ -130,124 +168,37 @@ static void checkLooking(const Flags &flags) {
                      "out --output, --outputs, --compare and --report");
 }
 
-// The tables refer to the flags that they set.
-using Switches = std::map<std::string, bool *>;
-using Setter = std::function<void(const std::string &)>;
-using Setters = std::map<std::string, Setter>;
-
-static Switches switchesOf(Flags &flags) {
-  return {{"--quiet", &flags.quiet},
-          {"--help", &flags.help},
-          {"--version", &flags.version}};
-}
-
-static Setter setWord(std::string &target) {
-  return [&target](const std::string &value) { target = value; };
-}
-
-static Setter addWord(std::vector<std::string> &target) {
-  return [&target](const std::string &value) { target.push_back(value); };
-}
-
-static Setter addFile(NamedFiles &files, const char *flag) {
-  return [&files, flag](const std::string &value) {
-    files.push_back(namedFile(flag, value));
-  };
-}
-
-static Setter setTolerance(double &target, const char *flag) {
-  return [&target, flag](const std::string &value) {
-    target = tolerance(flag, value);
-  };
-}
-
-static Setter setCount(unsigned &target, const char *flag, unsigned long most) {
-  return [&target, flag, most](const std::string &value) {
-    target = count(flag, value, most);
-  };
-}
-
-static Setters settersOf(Flags &flags) {
-  return {
-      {"--input", addFile(flags.inputs, "--input")},
-      {"--output", addFile(flags.outputs, "--output")},
-      {"--compare", addFile(flags.references, "--compare")},
-      {"--inputs", addWord(flags.inputArchives)},
-      {"--outputs", setWord(flags.outputArchive)},
-      {"--test-data", setWord(flags.testData)},
-      {"--report", setWord(flags.report)},
-      {"--engine",
-       [&flags](const std::string &value) { flags.engine = engine(value); }},
-      {"--trace", setWord(flags.trace)},
-      {"--metric", setWord(flags.metric)},
-      {"--until", setWord(flags.until)},
-      {"--counters", addWord(flags.counters)},
-      {"--break", addWord(flags.breaks)},
-      {"--peek", addWord(flags.peeks)},
-      {"--atol", setTolerance(flags.tolerance.absolute, "--atol")},
-      {"--rtol", setTolerance(flags.tolerance.relative, "--rtol")},
-      {"--threads", setCount(flags.threads, "--threads", 1024)},
-      {"--repeat", setCount(flags.repeat, "--repeat", 1000000)}};
-}
-
-static void setProgram(Flags &flags, const std::string &path) {
-  if (!flags.program.empty())
-    throw UsageError("one program at a time: '" + flags.program + "' and '" +
-                     path + "'");
-  flags.program = path;
-}
-
-static UsageError unknownFlag(const std::string &name, const Switches &switches,
-                              const Setters &setters) {
-  std::vector<std::string> names;
-  for (const auto &[flag, target] : switches)
-    names.push_back(flag);
-  for (const auto &[flag, setter] : setters)
-    names.push_back(flag);
-  return UsageError("there is no flag " + name +
-                    runtime::nearestNames(name, names));
-}
-
-/// The value of the flag at `i`, --flag=value or --flag value; `i` is then at
-/// its last word.
-static std::string takeValue(int argc, char **argv, int &i) {
-  const std::string argument = argv[i];
-  const size_t equals = argument.find('=');
-  const std::string name = argument.substr(0, equals);
-  std::string value;
-  if (equals != argument.npos)
-    value = argument.substr(equals + 1);
-  else if (i + 1 < argc)
-    value = argv[++i];
-  if (value.empty())
-    throw UsageError(name + " wants a value");
-  // --peek X,Y BUFFER, too.
-  if (name == "--peek" && value.find_first_of(": ") == value.npos &&
-      i + 1 < argc && namesBuffer(argv[i + 1]))
-    value += std::string(":") + argv[++i];
-  return value;
-}
-
-Flags parseFlags(int argc, char **argv) {
-  Flags flags;
-  const Switches switches = switchesOf(flags);
-  const Setters setters = settersOf(flags);
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
-    const std::string name = argument.substr(0, argument.find('='));
-    if (!argument.starts_with("--"))
-      setProgram(flags, argument);
-    else if (auto known = switches.find(argument); known != switches.end())
-      *known->second = true;
-    else if (auto taking = setters.find(name); taking != setters.end())
-      taking->second(takeValue(argc, argv, i));
-    else
-      throw unknownFlag(name, switches, setters);
-  }
-  if (flags.help || flags.version)
-    return flags;
-  if (flags.program.empty())
+static std::string programOf(const std::vector<std::string> &words) {
+  if (words.empty())
     throw UsageError("no program is given");
+  if (words.size() > 1)
+    throw UsageError(absl::StrCat("one program at a time: '", words[0],
+                                  "' and '", words[1], "'"));
+  return words[0];
+}
+
+Flags givenFlags(const std::vector<std::string> &words) {
+  Flags flags;
+  flags.program = programOf(words);
+  flags.inputs = namedFiles("--input", absl::GetFlag(FLAGS_input));
+  flags.outputs = namedFiles("--output", absl::GetFlag(FLAGS_output));
+  flags.references = namedFiles("--compare", absl::GetFlag(FLAGS_compare));
+  flags.inputArchives = absl::GetFlag(FLAGS_inputs).values;
+  flags.outputArchive = absl::GetFlag(FLAGS_outputs);
+  flags.testData = absl::GetFlag(FLAGS_test_data);
+  flags.report = absl::GetFlag(FLAGS_report);
+  flags.trace = absl::GetFlag(FLAGS_trace);
+  flags.metric = absl::GetFlag(FLAGS_metric);
+  flags.until = absl::GetFlag(FLAGS_until);
+  flags.counters = absl::GetFlag(FLAGS_counters).values;
+  flags.breaks = absl::GetFlag(FLAGS_break).values;
+  flags.peeks = absl::GetFlag(FLAGS_peek).values;
+  flags.tolerance = {absl::GetFlag(FLAGS_atol).value,
+                     absl::GetFlag(FLAGS_rtol).value};
+  flags.engine = absl::GetFlag(FLAGS_engine);
+  flags.threads = absl::GetFlag(FLAGS_threads).value;
+  flags.repeat = absl::GetFlag(FLAGS_repeat).value;
+  flags.quiet = absl::GetFlag(FLAGS_quiet);
   checkLooking(flags);
   return flags;
 }

@@ -4,18 +4,15 @@
 
 #include "runtime/host/Compare.h"
 #include "runtime/host/Session.h"
+#include "tools/flags/CommandLine.h"
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace wsec::run {
 
-/// What is wrong with the command line.
-struct UsageError : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
+using tools::UsageError;
 
 /// NAME=FILE on the command line.
 using NamedFiles = std::vector<std::pair<std::string, std::string>>;
@@ -34,14 +31,14 @@ struct Flags {
   unsigned threads = 0;
   unsigned repeat = 1;
   bool quiet = false;
-  bool help = false;
-  bool version = false;
 };
 
-/// Throws UsageError.
-Flags parseFlags(int argc, char **argv);
+/// As the command line says, whose other words are given. Throws UsageError.
+Flags givenFlags(const std::vector<std::string> &words);
 
-extern const char *const helpText;
+// Parts of --help.
+extern const char *const usageText, *const exitCodesText;
+extern const std::vector<tools::FlagGroup> flagGroups;
 
 } // namespace wsec::run
 

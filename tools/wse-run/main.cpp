@@ -11,9 +11,7 @@
 #include "tools/wse-run/Progress.h"
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
-#include <new>
 #include <set>
 
 using namespace wsec;
@@ -171,28 +169,9 @@ static int runProgram(const Flags &flags) {
 }
 
 int main(int argc, char **argv) {
-  // A file that grows beyond its limit is an error like a full disk.
-  std::signal(SIGXFSZ, SIG_IGN);
-  try {
-    Flags flags = parseFlags(argc, argv);
-    if (flags.help) {
-      std::fputs(helpText, stdout);
-      return 0;
-    }
-    if (flags.version) {
-      std::puts("wse-run " WSEC_VERSION);
-      return 0;
-    }
-    return runProgram(flags);
-  } catch (const UsageError &error) {
-    std::fprintf(stderr, "wse-run: error: %s; see wse-run --help\n",
-                 error.what());
-    return 2;
-  } catch (const std::bad_alloc &) {
-    std::fputs("wse-run: error: out of memory\n", stderr);
-    return 1;
-  } catch (const std::exception &error) {
-    std::fprintf(stderr, "wse-run: error: %s\n", error.what());
-    return 1;
-  }
+  return tools::runTool({"wse-run", usageText, flagGroups, exitCodesText,
+                         [](const std::vector<std::string> &words) {
+                           return runProgram(givenFlags(words));
+                         }},
+                        argc, argv);
 }

@@ -83,8 +83,17 @@ class WseInspectTest(unittest.TestCase):
         self.assertIn("usage: wse-inspect", self.run_tool("--help"))
         self.assertRegex(self.run_tool("--version"), r"^wse-inspect \d")
         for words in ([], ["show"], ["draw", "x"], ["diff", "x"], ["show", "x", "--nope"],
-                      ["diff", "x", "y", "--json"]):
+                      ["diff", "x", "y", "--json"], ["show", "x", "--pe=0,0"], ["sram", "x", "--pe"],
+                      ["where", "x"], ["at", "x"]):
             self.assertIn("wse-inspect --help", self.run_tool(*words, code=2))
+        self.assertIn("there is no flag --jsno; there is '--json', '--help', '--pe', '--version'",
+                      self.run_tool("show", "x", "--jsno", code=2))
+        with open("/dev/full", "w") as full:
+            result = subprocess.run([WSE_INSPECT, "show", self.program], stdout=full,
+                                    stderr=subprocess.PIPE, text=True, check=False)
+        self.assertEqual((result.returncode, result.stderr),
+                         (1, "wse-inspect: error: cannot write to standard output: No space left on "
+                             "device\n"))
         self.program.write_bytes(b"WAFER")
         self.assertIn("BadProgram: ", self.run_tool("show", self.program, code=1))
         self.assertIn("IoError: ", self.run_tool("show", "/missing.wafer", code=1))

@@ -229,12 +229,38 @@ class WseRunTest(unittest.TestCase):
                 (["--threads=0"], "--threads wants a number from 1 to 1024, found '0'"),
                 (["--repeat=0"], "--repeat wants a number from 1 to 1000000, found '0'"),
                 (["--atol=x"], "--atol wants a number of at least 0, found 'x'"),
+                (["--quiet=maybe"], "--quiet does not take the value 'maybe'"),
+                (["--atol", "-1"], "--atol wants a number of at least 0, found '-1'"),
+                (["--threads=1025"], "--threads wants a number from 1 to 1024, found '1025'"),
                 (["--engine=steam"], "--engine wants burst, streams, strips or wavelet, found 'steam'"),
                 (["second.wafer"], "one program at a time: '")):
             self.assertIn(message, self.run_tool(*flags, code=2)[1])
         self.assertIn("no program is given", self.run_tool(code=2, program=False)[1])
-        self.assertIn("usage: wse-run", self.run_tool("--help", program=False)[0])
+        self.run_tool("--input=x=x.npy", "--threads", "2", "--quiet=false", "--repeat", "2")
         self.assertRegex(self.run_tool("--version", program=False)[0], r"^wse-run \d")
+
+    def test_help(self):
+        text = self.run_tool("--help", program=False)[0]
+        self.assertTrue(text.startswith("usage: wse-run PROGRAM.wafer [flags]\n"))
+        self.assertLessEqual(max(map(len, text.split("\n"))), 80)
+        for flag in ("input", "inputs", "output", "outputs", "compare", "test-data", "atol", "rtol",
+                     "engine", "threads", "repeat", "report", "quiet", "trace", "counters",
+                     "metric", "until", "break", "peek", "help", "version"):
+            self.assertRegex(text, f"\n  --{flag} ")
+        for default in ("0.0001", "0.001", "burst", "1"):
+            self.assertRegex(text, rf"\(default:\s+{default}\)")
+        self.assertNotIn("(default: )", text)
+
+    @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
+    def test_full_standard_output(self):
+        for flags in (["--help"], ["--version"], [self.program, "--input", "x=x.npy"],
+                      [self.program, "--input", "x=x.npy", "--counters=-", "--quiet"]):
+            with open("/dev/full", "w") as full:
+                result = subprocess.run([WSE_RUN, *flags], cwd=self.folder, stdout=full,
+                                        stderr=subprocess.PIPE, text=True, check=False)
+            self.assertEqual((result.returncode, result.stderr),
+                             (1, "wse-run: error: cannot write to standard output: No space left "
+                                 "on device\n"))
 
     def test_wavelet_engine(self):
         self.run_tool("--input", "x=x.npy", "--output", "y=burst.npy", "--quiet")
