@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/host/Compare.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 
 #include <cmath>
 #include <limits>
@@ -18,10 +19,11 @@ static double distance(double actual, double expected) {
 Comparison compareTensors(const std::string &name, const HostTensor &actual,
                           const HostTensor &expected, Tolerance tolerance) {
   if (actual.shape != expected.shape)
-    throw Error(
-        ErrorClass::BadTensor,
-        "output '" + name + "' is " + describe(actual.type, actual.shape) +
-            ", the reference is " + describe(expected.type, expected.shape));
+    throw Error(ErrorClass::BadTensor,
+                "output " + inQuotes(name) + " is " +
+                    describe(actual.type, actual.shape) +
+                    ", the reference is " +
+                    describe(expected.type, expected.shape));
   Comparison result;
   result.elements = actual.elements();
   for (uint64_t i = 0; i < result.elements; ++i) {

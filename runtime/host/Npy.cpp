@@ -2,6 +2,7 @@
 #include "runtime/host/Npy.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/MappedFile.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 #include <cstring>
@@ -28,7 +29,7 @@ constexpr TypeCode typeCodes[] = {
     {"u8", DataType::UInt64}};
 
 Error badArray(const std::string &name, const std::string &what) {
-  return Error(ErrorClass::BadTensor, "'" + name + "': " + what);
+  return Error(ErrorClass::BadTensor, inQuotes(name) + ": " + what);
 }
 
 /// The header of a .npy file: a Python dictionary of three known keys.
@@ -65,8 +66,8 @@ struct Header {
             (code[0] == '|' && known.type == DataType::BFloat16))
           return known.type;
       }
-    throw badArray(name, "element type '" + std::string(code) +
-                             "' is not supported; expected a little-endian "
+    throw badArray(name, "element type " + inQuotes(code) +
+                             " is not supported; expected a little-endian "
                              "number or boolean such as '<f4'");
   }
 

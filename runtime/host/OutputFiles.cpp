@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/host/OutputFiles.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -17,7 +18,7 @@ namespace wsec::runtime {
 
 static Error cannotWrite(const std::string &path, int reason) {
   return Error(ErrorClass::IoError,
-               "cannot write '" + path + "': " + std::strerror(reason));
+               "cannot write " + inQuotes(path) + ": " + std::strerror(reason));
 }
 
 /// Writes everything and closes; returns 0 or the reason in terms of errno.
@@ -68,8 +69,8 @@ void checkOutputPaths(const std::vector<std::string> &written,
     for (const std::string &source : read)
       if (sameFile(path, source))
         throw Error(ErrorClass::IoError,
-                    "'" + path +
-                        "' is read by this run and would be overwritten; "
+                    inQuotes(path) +
+                        " is read by this run and would be overwritten; "
                         "write to another file");
     struct stat status;
     bool device =
@@ -77,7 +78,7 @@ void checkOutputPaths(const std::vector<std::string> &written,
     for (size_t j = 0; j < i && !device; ++j)
       if (path == written[j] || sameFile(path, written[j]))
         throw Error(ErrorClass::IoError,
-                    "'" + path + "' is to be written twice");
+                    inQuotes(path) + " is to be written twice");
   }
 }
 

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/host/Report.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "runtime/program/Facts.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/Residency.h"
 
 #include <algorithm>
@@ -51,12 +55,6 @@ void addKernels(const program::Program &program, const RunResult &run,
         run.launches[i].end - run.launches[i].start;
 }
 
-std::string format(const char *pattern, double value) {
-  char buffer[64];
-  std::snprintf(buffer, sizeof(buffer), pattern, value);
-  return buffer;
-}
-
 /// Three digits and a prefix: "124 M", "1.45 ms".
 std::string readable(double value, const std::string &unit) {
   static const char *const prefixes[] = {"n", "u", "m", "", "k",
@@ -70,7 +68,8 @@ std::string readable(double value, const std::string &unit) {
     value *= 1000;
     --prefix;
   }
-  std::string result = format("%.3g", value) + " " + prefixes[prefix] + unit;
+  std::string result =
+      absl::StrFormat("%.3g %s%s", value, prefixes[prefix], unit);
   while (result.back() == ' ')
     result.pop_back();
   return result;
@@ -125,18 +124,16 @@ std::string kindTable(const RunReport &report) {
   std::string table = "  kernel            count       cycles   share   vs "
                       "bound  limited by\n";
   for (const Kind &kind : groupKinds(report.kernels)) {
-    char line[160];
     double share = report.cycles > 0 ? 100 * kind.cycles / report.cycles : 0;
     // Of the kernel's share of the run, as in the columns before: the spans
     // of launches overlap and hold much waiting.
-    std::string ratio = kind.lowerBound > 0
-                            ? format("%.2f x", kind.cycles / kind.lowerBound)
-                            : "-";
-    std::snprintf(line, sizeof(line),
-                  "  %-16.24s %6u %12.0f  %5.1f %%  %9s  %.24s\n",
-                  kind.name.c_str(), kind.count, kind.cycles, share,
-                  ratio.c_str(), kind.limitedBy().c_str());
-    table += line;
+    std::string ratio =
+        kind.lowerBound > 0
+            ? absl::StrFormat("%.2f x", kind.cycles / kind.lowerBound)
+            : "-";
+    absl::StrAppendFormat(
+        &table, "  %-16.24s %6u %12.0f  %5.1f %%  %9s  %.24s\n", kind.name,
+        kind.count, kind.cycles, share, ratio, kind.limitedBy());
   }
   return table;
 }
@@ -173,10 +170,9 @@ RunReport makeReport(const program::Program &program,
 }
 
 std::string RunReport::text() const {
-  std::string out = (model.empty() ? "program" : model) + " on " + machine +
-                    ", " + std::to_string(width) + "x" +
-                    std::to_string(height) + " PEs at " +
-                    format("%.3g", clockGhz) + " GHz\n";
+  std::string out = absl::StrFormat("%s on %s, %dx%d PEs at %.3g GHz\n",
+                                    model.empty() ? "program" : model, machine,
+                                    width, height, clockGhz);
   if (parameters > 0)
     out += "  parameters     " + readable(double(parameters), "") + ", " +
            readable(double(weightBytes), "B") + "\n";
@@ -185,25 +181,26 @@ std::string RunReport::text() const {
            " of weights per run, " + readable(double(residentBytes), "B") +
            " stay on the wafer\n" + "  buffered       at most " +
            readable(double(bufferedBytes), "B") + " of weights at a time\n";
-  out += "  PEs used       " + std::to_string(pesUsed) + " of " +
-         std::to_string(int64_t(width) * height) + "\n";
-  out += "  SRAM peak      " + std::to_string(sramPeakBytes) + " of " +
-         std::to_string(sramLimitBytes) + " bytes";
+  absl::StrAppendFormat(&out, "  PEs used       %d of %d\n", pesUsed,
+                        int64_t(width) * height);
+  absl::StrAppendFormat(&out, "  SRAM peak      %d of %d bytes", sramPeakBytes,
+                        sramLimitBytes);
   if (!sramOwner.empty())
-    out += " ('" + sramOwner + "')";
-  out += "\n  cycles         " + format("%.0f", cycles) + ", " +
-         readable(wallClock(), "s") + ", counted by " + engine + "\n";
+    absl::StrAppend(&out, " (", inQuotes(sramOwner), ")");
+  absl::StrAppendFormat(&out, "\n  cycles         %.0f, %s, counted by %s\n",
+                        cycles, readable(wallClock(), "s"), engine);
   if (tokens > 0)
     out += "  tokens         " + std::to_string(tokens) + " per run, " +
            readable(tokensPerSecond(), "") + " per second\n";
   if (!kernels.empty())
     out += kindTable(*this);
   if (runs == 1)
-    return out + "emulated in " + format("%.2f", seconds) + " s\n";
-  return out + "emulated in " + format("%.4f", seconds) +
-         " s, the shortest of " + std::to_string(runs) +
-         " runs; the first took " + format("%.4f", firstSeconds) + " s" +
-         (replayed ? ", later ones replay its operations\n" : "\n");
+    return out + absl::StrFormat("emulated in %.2f s\n", seconds);
+  return out +
+         absl::StrFormat("emulated in %.4f s, the shortest of %d runs; "
+                         "the first took %.4f s%s\n",
+                         seconds, runs, firstSeconds,
+                         replayed ? ", later ones replay its operations" : "");
 }
 
 std::string RunReport::json() const {

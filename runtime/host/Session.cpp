@@ -110,8 +110,8 @@ uint32_t Session::find(const std::string &name,
       return i;
   bool input = role == program::TensorRole::Input;
   throw Error(ErrorClass::BadTensor, std::string("the program has no ") +
-                                         (input ? "input" : "output") + " '" +
-                                         name + "'" +
+                                         (input ? "input" : "output") + " " +
+                                         inQuotes(name) +
                                          nearestNames(name, names(role)));
 }
 
@@ -122,7 +122,8 @@ void Session::bind(const std::string &name, HostTensor tensor) {
   std::vector<int64_t> shape = shapeOf(input);
   if (tensor.type != type || tensor.shape != shape ||
       tensor.bytes.size() != elementCount(input) * elementBytes(input.type()))
-    throw Error(ErrorClass::BadTensor, "input '" + name + "': expected " +
+    throw Error(ErrorClass::BadTensor, "input " + inQuotes(name) +
+                                           ": expected " +
                                            describe(type, shape) + ", found " +
                                            describe(tensor.type, tensor.shape) +
                                            remedy(tensor, type, shape));
@@ -140,8 +141,9 @@ void Session::requireInputs() const {
     const program::Tensor &tensor = *tensors.Get(i);
     if (tensor.role() != program::TensorRole::Input || store.owner(i))
       continue;
-    missing += (missing.empty() ? "" : ", ") + ("'" + tensor.name()->str()) +
-               "' (" + describe(dataType(tensor.type()), shapeOf(tensor)) + ")";
+    missing += (missing.empty() ? "" : ", ") +
+               inQuotes(tensor.name()->string_view()) + " (" +
+               describe(dataType(tensor.type()), shapeOf(tensor)) + ")";
   }
   if (!missing.empty())
     throw Error(ErrorClass::BadTensor, "no tensor is given for " + missing);
@@ -265,7 +267,7 @@ HostTensor Session::output(const std::string &name) const {
   uint32_t index = find(name, program::TensorRole::Output);
   if (!ran)
     throw Error(ErrorClass::BadTensor,
-                "output '" + name + "' is known after a run only");
+                "output " + inQuotes(name) + " is known after a run only");
   const program::Tensor &output = store.tensor(index);
   HostTensor tensor{dataType(output.type()), shapeOf(output), {}};
   uint64_t bytes = elementCount(output) * elementBytes(output.type());

@@ -2,6 +2,7 @@
 #include "runtime/host/TestData.h"
 #include "runtime/host/TensorProto.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -21,8 +22,8 @@ static NamedTensors readNumbered(const std::string &folder,
     NamedTensor read = readTensorProto(path.string());
     if (std::find(names.begin(), names.end(), read.name) == names.end()) {
       if (number >= names.size())
-        throw Error(ErrorClass::BadTensor, "'" + path.string() +
-                                               "': the program has no " + stem +
+        throw Error(ErrorClass::BadTensor, inQuotes(path.string()) +
+                                               ": the program has no " + stem +
                                                " " + std::to_string(number));
       read.name = names[number];
     }
@@ -34,12 +35,12 @@ TestData readTestData(const std::string &folder,
                       const std::vector<std::string> &inputNames,
                       const std::vector<std::string> &outputNames) {
   if (std::error_code missing; !std::filesystem::is_directory(folder, missing))
-    throw Error(ErrorClass::IoError, "'" + folder + "' is not a folder");
+    throw Error(ErrorClass::IoError, inQuotes(folder) + " is not a folder");
   TestData data{readNumbered(folder, "input", inputNames),
                 readNumbered(folder, "output", outputNames)};
   if (data.inputs.empty() && data.outputs.empty())
     throw Error(ErrorClass::IoError,
-                "'" + folder + "' has neither input_0.pb nor output_0.pb");
+                inQuotes(folder) + " has neither input_0.pb nor output_0.pb");
   return data;
 }
 

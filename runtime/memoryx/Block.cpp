@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/Block.h"
+
+#include "absl/numeric/int128.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/Scalars.h"
 
 namespace wsec::runtime {
@@ -67,9 +70,9 @@ void checkBounds(const Block &block, const program::HostStream &stream,
                  int64_t lineStride, int64_t rows, int64_t rowStride) {
   if (block.words == 0 || lines <= 0)
     return;
-  __int128 low = block.offset, high = block.offset;
+  absl::int128 low = block.offset, high = block.offset;
   auto extend = [&](int64_t extent, int64_t stride) {
-    __int128 reach = __int128(extent - 1) * stride;
+    absl::int128 reach = absl::int128(extent - 1) * stride;
     (reach < 0 ? low : high) += reach;
   };
   for (uint32_t d = 0; d < block.rank; ++d)
@@ -77,15 +80,16 @@ void checkBounds(const Block &block, const program::HostStream &stream,
   extend(lines, lineStride);
   extend(rows, rowStride);
   uint64_t count = elementCount(tensor);
-  if (low >= 0 && high < __int128(count))
+  if (low >= 0 && high < absl::int128(count))
     return;
-  __int128 wrong = low < 0 ? low : high;
+  absl::int128 wrong = low < 0 ? low : high;
   std::string element = wrong > INT64_MAX || wrong < INT64_MIN
                             ? "an element far away"
                             : "element " + std::to_string(int64_t(wrong));
   throw Error(ErrorClass::OutOfBounds,
-              "stream '" + stream.name()->str() + "' touches " + element +
-                  " of tensor '" + tensor.name()->str() + "', which has " +
+              "stream " + inQuotes(stream.name()->string_view()) + " touches " +
+                  element + " of tensor " +
+                  inQuotes(tensor.name()->string_view()) + ", which has " +
                   std::to_string(count));
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/memoryx/InLane.h"
 #include "runtime/memoryx/Elements.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/Scalars.h"
 
 #include <algorithm>
@@ -24,7 +25,8 @@ InLane::InLane(const TensorStore &store, const program::HostStream &stream,
     if (__builtin_mul_overflow(part.lineWords, uint64_t(part.lines), &words) ||
         words + total > largestStreamWords)
       throw Error(ErrorClass::BadProgram,
-                  "stream '" + stream.name()->str() + "' is too long");
+                  "stream " + inQuotes(stream.name()->string_view()) +
+                      " is too long");
     total += words;
     if (store.tensor(segment->tensor()).role() != program::TensorRole::Input)
       weights += words;
@@ -47,8 +49,8 @@ InLane::makePart(const program::Segment &segment,
       continue;
     if (!part.blocks.empty() && part.lines != lines)
       throw Error(ErrorClass::BadProgram,
-                  "stream '" + stream.name()->str() +
-                      "' has columns of one lane with " +
+                  "stream " + inQuotes(stream.name()->string_view()) +
+                      " has columns of one lane with " +
                       std::to_string(part.lines) + " and " +
                       std::to_string(lines) + " lines");
     part.lines = lines;
@@ -60,7 +62,8 @@ InLane::makePart(const program::Segment &segment,
       part.blocks.push_back(block);
     if (part.lineWords > largestStreamWords)
       throw Error(ErrorClass::BadProgram,
-                  "stream '" + stream.name()->str() + "' is too long");
+                  "stream " + inQuotes(stream.name()->string_view()) +
+                      " is too long");
   }
   return part;
 }
@@ -194,9 +197,10 @@ int64_t InLane::lineOffset(const program::Segment &segment,
   int64_t rows = segment.index_count();
   if (row < -rows || row >= rows)
     throw Error(ErrorClass::BadTensor,
-                "'" + store.tensor(ids).name()->str() + "' asks for row " +
-                    std::to_string(row) + " (element " + std::to_string(line) +
-                    ") of '" + store.tensor(segment.tensor()).name()->str() +
+                inQuotes(store.tensor(ids).name()->string_view()) +
+                    " asks for row " + std::to_string(row) + " (element " +
+                    std::to_string(line) + ") of '" +
+                    store.tensor(segment.tensor()).name()->str() +
                     "', which has " + std::to_string(rows) + " rows");
   return offset + (row < 0 ? row + rows : row) * segment.index_stride();
 }

@@ -3,6 +3,7 @@
 #include "runtime/memoryx/InLane.h"
 #include "runtime/memoryx/OutLane.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 
 namespace wsec::runtime {
 
@@ -97,8 +98,8 @@ void MemoryX::finish() {
       return;
     const program::HostStream &host = *program.streams()->Get(stream);
     throw Error(ErrorClass::UnreadTraffic,
-                "stream '" + host.name()->str() + "' " + verb + " " +
-                    std::to_string(moved) + " of its " +
+                "stream " + inQuotes(host.name()->string_view()) + " " + verb +
+                    " " + std::to_string(moved) + " of its " +
                     std::to_string(expected) + " words on one lane");
   };
   for (uint32_t stream : launched()) {

@@ -2,6 +2,7 @@
 #include "runtime/memoryx/OutLane.h"
 #include "runtime/memoryx/Elements.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/Scalars.h"
 
 #include <algorithm>
@@ -30,7 +31,8 @@ uint64_t OutLane::words() {
         total += blockAt(*segment, column, row).words;
         if (total > largestStreamWords)
           throw Error(ErrorClass::BadProgram,
-                      "stream '" + stream.name()->str() + "' is too long");
+                      "stream " + inQuotes(stream.name()->string_view()) +
+                          " is too long");
       }
   return total;
 }
@@ -59,9 +61,8 @@ void OutLane::storeRow(const float *words, size_t count) {
   while (count > 0) {
     if (filled == block.words && !nextBlock())
       throw Error(ErrorClass::UnreadTraffic,
-                  "stream '" + stream.name()->str() +
-                      "' brings more than the " +
-                      std::to_string(this->words()) +
+                  "stream " + inQuotes(stream.name()->string_view()) +
+                      " brings more than the " + std::to_string(this->words()) +
                       " words expected on the lane of row " +
                       std::to_string(lane.row()));
     uint64_t length = block.runLength();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 
 namespace wsec::runtime {
 
@@ -46,7 +47,7 @@ Error::Error(ErrorClass errorClass, const std::string &message)
 
 std::string toString(const PlaceStep &step) {
   if (!step.name.empty())
-    return step.what + " '" + step.name + "'";
+    return step.what + " " + inQuotes(step.name);
   return step.index >= 0 ? step.what + " " + std::to_string(step.index)
                          : step.what;
 }

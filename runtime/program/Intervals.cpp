@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Intervals.h"
 
+#include "absl/numeric/int128.h"
+
 #include <algorithm>
 
 namespace wsec::runtime {
@@ -8,9 +10,9 @@ namespace wsec::runtime {
 namespace {
 
 /// Hull of values computed with 128 bits, if it is within the limit.
-std::optional<Interval> hull(std::initializer_list<__int128> values) {
-  __int128 low = *values.begin(), high = low;
-  for (__int128 value : values) {
+std::optional<Interval> hull(std::initializer_list<absl::int128> values) {
+  absl::int128 low = *values.begin(), high = low;
+  for (absl::int128 value : values) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
@@ -50,9 +52,10 @@ Interval remainder(Interval a, Interval b) {
 std::optional<Interval> tileStartInterval(Interval n, Interval p, Interval i) {
   if (n.exact() && p.exact() && n.low >= 0 && p.low >= 1)
     return hull(
-        {__int128(i.low) * (n.low / p.low) + std::min(i.low, n.low % p.low),
-         __int128(i.high) * (n.low / p.low) + std::min(i.high, n.low % p.low)});
-  __int128 largest =
+        {absl::int128(i.low) * (n.low / p.low) + std::min(i.low, n.low % p.low),
+         absl::int128(i.high) * (n.low / p.low) +
+             std::min(i.high, n.low % p.low)});
+  absl::int128 largest =
       std::max<int64_t>(0, n.high) / std::max<int64_t>(1, p.low) + 1;
   return hull({0, i.low * largest, i.high * largest});
 }
@@ -74,12 +77,12 @@ Interval tileIndexInterval(Interval n, Interval p, Interval e) {
 } // namespace
 
 std::optional<Interval> addIntervals(Interval a, Interval b) {
-  return hull({__int128(a.low) + b.low, __int128(a.high) + b.high});
+  return hull({absl::int128(a.low) + b.low, absl::int128(a.high) + b.high});
 }
 
 std::optional<Interval> multiplyIntervals(Interval a, Interval b) {
-  return hull({__int128(a.low) * b.low, __int128(a.low) * b.high,
-               __int128(a.high) * b.low, __int128(a.high) * b.high});
+  return hull({absl::int128(a.low) * b.low, absl::int128(a.low) * b.high,
+               absl::int128(a.high) * b.low, absl::int128(a.high) * b.high});
 }
 
 std::optional<Interval> nodeInterval(const program::ScalarNode &node,
@@ -137,7 +140,7 @@ std::optional<Interval> affineInterval(const program::Affine &affine,
                                        const std::vector<Interval> &loops,
                                        const LocalIntervals &locals) {
   std::optional<Interval> sum =
-      hull({__int128(affine.constant()), __int128(affine.constant())});
+      hull({absl::int128(affine.constant()), absl::int128(affine.constant())});
   if (!affine.terms())
     return sum;
   for (const program::Term *term : *affine.terms()) {

@@ -1,10 +1,55 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/NearestNames.h"
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+
 #include <algorithm>
 #include <tuple>
 
 namespace wsec::runtime {
+
+/// Bytes from `at` on that control a terminal: of ASCII one, of Latin 1's
+/// controls (U+0080 to U+009F) both of their UTF-8.
+static size_t controlBytes(std::string_view text, size_t at) {
+  if (absl::ascii_iscntrl(uint8_t(text[at])))
+    return 1;
+  const bool pair = text[at] == '\xc2' && at + 1 < text.size();
+  return pair && uint8_t(text[at + 1]) < 0xa0 ? 2 : 0;
+}
+
+std::string printable(std::string_view text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    const size_t control = text[at] == '\n' ? 0 : controlBytes(text, at);
+    if (control > 0)
+      result += absl::CEscape({text.data() + at, control});
+    else
+      result += text[at];
+    at += std::max<size_t>(control, 1);
+  }
+  return result;
+}
+
+std::string inQuotes(std::string_view name) {
+  constexpr size_t longest = 200, start = 120, end = 40;
+  const auto inside = [&](size_t at) { return (name[at] & 0xc0) == 0x80; };
+  std::string shortened(name);
+  if (name.size() > longest) {
+    // Not within a character of several bytes.
+    size_t from = start, to = name.size() - end;
+    while (from > 0 && inside(from))
+      --from;
+    while (to < name.size() && inside(to))
+      ++to;
+    shortened =
+        absl::StrCat(shortened.substr(0, from), " ... ", shortened.substr(to));
+  }
+  return absl::StrCat(
+      "'", absl::StrReplaceAll(printable(shortened), {{"\n", "\\n"}}), "'");
+}
 
 /// Insertions, removals and replacements from one word to another.
 static size_t distance(const std::string &a, const std::string &b) {
@@ -40,7 +85,7 @@ std::string nearestNames(const std::string &wanted,
   constexpr size_t most = 5;
   std::string text = names.size() > most ? "; nearest:" : "; there is";
   for (size_t i = 0; i < std::min(most, names.size()); ++i)
-    text += (i ? ", '" : " '") + names[i] + "'";
+    absl::StrAppend(&text, i ? ", " : " ", inQuotes(names[i]));
   return text;
 }
 

@@ -168,7 +168,8 @@ int runTool(const Tool &tool, int argc, char **argv) {
     code = 1;
     message = error.what();
   }
-  std::fprintf(stderr, "%s: error: %s\n", tool.name, message.c_str());
+  std::fprintf(stderr, "%s: error: %s\n", tool.name,
+               runtime::printable(message).c_str());
   return code;
 }
 

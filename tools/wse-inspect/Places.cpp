@@ -104,8 +104,8 @@ Json whereIs(const program::Program &program, const std::string &node) {
       }
     }
   if (kernels.empty() && buffers.empty())
-    throw PlaceError("nothing in the program belongs to a node '" + node + "'" +
-                     nearestNames(node, names));
+    throw PlaceError("nothing in the program belongs to a node " +
+                     inQuotes(node) + nearestNames(node, names));
   return {{"node", node}, {"kernels", kernels}, {"buffers", buffers}};
 }
 
@@ -153,7 +153,7 @@ static std::pair<int, int> parsePe(const program::Program &program,
   int x = 0, y = 0, end = 0;
   if (std::sscanf(text.c_str(), "%d,%d%n", &x, &y, &end) != 2 ||
       size_t(end) != text.size())
-    throw PlaceError("expected a PE as x,y, found '" + text + "'");
+    throw PlaceError("expected a PE as x,y, found " + inQuotes(text));
   const int width = program.machine()->width(),
             height = program.machine()->height();
   if (x < 0 || y < 0 || x >= width || y >= height)

@@ -51,7 +51,8 @@ static Json read(const std::string &path) {
 }
 
 static void print(const std::string &text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
+  const std::string shown = runtime::printable(text);
+  std::fwrite(shown.data(), 1, shown.size(), stdout);
 }
 
 /// As JSON, or as `show` says it.
@@ -109,7 +110,7 @@ static int inspectFiles(const std::vector<std::string> &words) {
     return showPlace(command, words[1], words[2], json);
   }
   require(command == "diff",
-          "there is no command '" + command + "'" +
+          "there is no command " + runtime::inQuotes(command) +
               runtime::nearestNames(command,
                                     {"show", "sram", "where", "at", "diff"}));
   require(!json, "--json goes with show, sram, where and at");

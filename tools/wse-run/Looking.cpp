@@ -26,16 +26,16 @@ static void checkCounters(const Counters &counters, const Flags &flags) {
     if (file != "-" && !file.ends_with(".json") && !file.ends_with(".txt") &&
         !file.ends_with(".png"))
       throw UsageError("--counters wants a file that ends in .json, .txt or "
-                       ".png, or - for the terminal, found '" +
-                       file + "'");
+                       ".png, or - for the terminal, found " +
+                       inQuotes(file));
   std::vector<std::string> names = metrics(counters);
   // Peaks are known once an engine has reported links.
   for (const char *port : {"north", "south", "east", "west", "ramp"})
     names.push_back(std::string("link_peak_") + port);
   if (!flags.metric.empty() &&
       std::find(names.begin(), names.end(), flags.metric) == names.end())
-    throw UsageError("--metric: nothing of the name '" + flags.metric +
-                     "' is counted" + nearestNames(flags.metric, names));
+    throw UsageError("--metric: nothing of the name " + inQuotes(flags.metric) +
+                     " is counted" + nearestNames(flags.metric, names));
 }
 
 Looking::Looking(const program::Program &program, const Flags &flags)
@@ -107,13 +107,13 @@ void Looking::show() const {
   if (!all.informed())
     return;
   if (probe)
-    std::fputs(probe->text().c_str(), stdout);
+    std::fputs(printable(probe->text()).c_str(), stdout);
   OutputFiles files;
   if (trace)
     files.add(flags.trace, trace->json());
   for (const std::string &file : flags.counters) {
     if (file == "-")
-      std::fputs(drawing(file).c_str(), stdout);
+      std::fputs(printable(drawing(file)).c_str(), stdout);
     else
       files.add(file, drawing(file));
   }

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-run/Progress.h"
 
-#include <chrono>
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/time.h"
+#include "runtime/program/NearestNames.h"
+
 #include <cstdio>
 #include <unistd.h>
 
 namespace wsec::run {
+
+using runtime::inQuotes, runtime::printable;
 
 ProgressLine::ProgressLine(const program::Program &program,
                            const runtime::Progress &progress, bool wanted)
@@ -17,19 +23,15 @@ ProgressLine::ProgressLine(const program::Program &program,
 ProgressLine::~ProgressLine() {
   if (!thread.joinable())
     return;
-  {
-    std::lock_guard lock(mutex);
-    stop = true;
-  }
-  wake.notify_one();
+  stop.Notify();
   thread.join();
 }
 
 std::string ProgressLine::line() const {
   auto index = flatbuffers::uoffset_t(progress.launch);
   const auto &launches = *program.launches();
-  std::string text = "launch " + std::to_string(index + 1) + " of " +
-                     std::to_string(launches.size());
+  std::string text =
+      absl::StrCat("launch ", index + 1, " of ", launches.size());
   const auto *kernels = program.kernels();
   if (index < launches.size() && kernels &&
       launches.Get(index)->kernel() < kernels->size()) {
@@ -39,25 +41,21 @@ std::string ProgressLine::line() const {
     if (name.size() > longest)
       name = "..." + name.substr(name.size() - longest);
     if (kernel.kind())
-      text += ", " + kernel.kind()->str();
-    text += " '" + name + "'";
+      absl::StrAppend(&text, ", ", printable(kernel.kind()->string_view()));
+    absl::StrAppend(&text, " ", inQuotes(name));
   }
   uint64_t total = progress.total;
-  char streamed[64];
-  std::snprintf(streamed, sizeof(streamed),
-                ": %.0f %% of %.1f M words streamed",
-                total ? 100.0 * double(progress.words) / double(total) : 0.0,
-                double(total) * 1e-6);
-  return text + streamed;
+  return absl::StrFormat("%s: %.0f %% of %.1f M words streamed", text,
+                         total ? 100.0 * double(progress.words) / double(total)
+                               : 0.0,
+                         double(total) * 1e-6);
 }
 
 void ProgressLine::show() {
-  using namespace std::chrono_literals;
   bool shown = false;
-  auto pause = 1000ms;
-  std::unique_lock lock(mutex);
-  while (!wake.wait_for(lock, pause, [&] { return stop; })) {
-    pause = 200ms;
+  absl::Duration pause = absl::Seconds(1);
+  while (!stop.WaitForNotificationWithTimeout(pause)) {
+    pause = absl::Milliseconds(200);
     shown = true;
     std::fprintf(stderr, "\r%s\033[K", line().c_str());
   }

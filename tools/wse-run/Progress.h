@@ -2,10 +2,9 @@
 #ifndef TOOLS_WSE_RUN_PROGRESS_H
 #define TOOLS_WSE_RUN_PROGRESS_H
 
+#include "absl/synchronization/notification.h"
 #include "runtime/host/Session.h"
 
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 
@@ -27,9 +26,7 @@ private:
 
   const program::Program &program;
   const runtime::Progress &progress;
-  std::mutex mutex;
-  std::condition_variable wake;
-  bool stop = false;
+  absl::Notification stop;
   std::thread thread;
 };
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "absl/strings/str_format.h"
 #include "runtime/host/Npy.h"
 #include "runtime/host/OutputFiles.h"
 #include "runtime/host/Report.h"
@@ -36,7 +37,8 @@ static void bindInputs(Session &session, const Flags &flags,
   std::set<std::string> bound;
   for (auto &[name, tensor] : tensors) {
     if (!bound.insert(name).second)
-      throw Error(ErrorClass::BadTensor, "input '" + name + "' is given twice");
+      throw Error(ErrorClass::BadTensor,
+                  "input " + inQuotes(name) + " is given twice");
     session.bind(name, std::move(tensor));
   }
 }
@@ -59,20 +61,20 @@ static bool compareOutput(const Session &session, const std::string &name,
   HostTensor actual = session.output(name);
   Comparison result = compareTensors(name, actual, expected, flags.tolerance);
   if (!flags.quiet)
-    std::printf("%s: max abs error %.3g, largest value %.3g, ratio %.3g\n",
-                name.c_str(), result.maxError, result.largest, result.ratio());
+    absl::PrintF("%s: max abs error %.3g, largest value %.3g, ratio %.3g\n",
+                 printable(name), result.maxError, result.largest,
+                 result.ratio());
   if (result.passes())
     return true;
   std::fflush(stdout);
-  std::fprintf(stderr,
-               "wse-run: error: output '%s' differs: %llu of %llu elements "
-               "beyond atol %g + rtol %g; the worst, element %llu, is %.9g, "
-               "expected %.9g\n",
-               name.c_str(), static_cast<unsigned long long>(result.beyond),
-               static_cast<unsigned long long>(result.elements),
-               flags.tolerance.absolute, flags.tolerance.relative,
-               static_cast<unsigned long long>(result.worst),
-               actual.number(result.worst), expected.number(result.worst));
+  absl::FPrintF(stderr,
+                "wse-run: error: output %s differs: %d of %d elements beyond "
+                "atol %g + rtol %g; the worst, element %d, is %.9g, expected "
+                "%.9g\n",
+                inQuotes(name), result.beyond, result.elements,
+                flags.tolerance.absolute, flags.tolerance.relative,
+                result.worst, actual.number(result.worst),
+                expected.number(result.worst));
   return false;
 }
 
@@ -85,8 +87,9 @@ static NamedTensors readReferences(const Session &session, const Flags &flags,
   std::vector<std::string> known = session.outputs();
   auto require = [&](const std::string &name) {
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw Error(ErrorClass::BadTensor, "the program has no output '" + name +
-                                             "'" + nearestNames(name, known));
+      throw Error(ErrorClass::BadTensor, "the program has no output " +
+                                             inQuotes(name) +
+                                             nearestNames(name, known));
   };
   for (const auto &[name, tensor] : references)
     require(name);
@@ -155,7 +158,7 @@ static int runProgram(const Flags &flags) {
     return 0;
   RunReport report = makeReport(session.program(), runs);
   if (!flags.quiet)
-    std::fputs(report.text().c_str(), stdout);
+    std::fputs(printable(report.text()).c_str(), stdout);
   OutputFiles files;
   addOutputs(session, flags, files);
   if (!flags.report.empty())

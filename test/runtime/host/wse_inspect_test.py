@@ -79,6 +79,11 @@ class WseInspectTest(unittest.TestCase):
         self.assertIn("classes 'all', buffers 'sum': only in the first\n", lines)
         self.assertIn("classes 'all', buffers 'acc': only in the second\n", lines)
 
+    def test_names_cannot_steer_a_terminal(self):
+        escaped = self.changed(b"negation", b"neg\x1b[7m.")
+        self.assertIn(r"program 'neg\033[7m.'", self.run_tool("show", escaped))
+        self.assertIn(r'"neg\u001b[7m."', self.run_tool("show", escaped, "--json"))
+
     def test_what_is_wrong(self):
         self.assertIn("usage: wse-inspect", self.run_tool("--help"))
         self.assertRegex(self.run_tool("--version"), r"^wse-inspect \d")

@@ -239,6 +239,16 @@ class WseRunTest(unittest.TestCase):
         self.run_tool("--input=x=x.npy", "--threads", "2", "--quiet=false", "--repeat", "2")
         self.assertRegex(self.run_tool("--version", program=False)[0], r"^wse-run \d")
 
+    def test_names_cannot_steer_a_terminal(self):
+        _, error = self.run_tool("--input", "\x1b[31m\n\u009b=x.npy", code=1)
+        self.assertIn(r"the program has no input '\033[31m\n\302\233'; there is 'x'", error)
+        _, error = self.run_tool("--input", "long" * 5000 + "=x.npy", code=1)
+        self.assertIn("longlong ... longlong", error)
+        self.assertLess(len(error), 400)
+        self.program.write_bytes(self.program.read_bytes().replace(b"negation\0", b"neg\x1b[7m.\0"))
+        out, _ = self.run_tool("--input", "x=x.npy")
+        self.assertIn(r"neg\033[7m. on test", out)
+
     def test_help(self):
         text = self.run_tool("--help", program=False)[0]
         self.assertTrue(text.startswith("usage: wse-run PROGRAM.wafer [flags]\n"))
