@@ -385,6 +385,7 @@ private:
   IfCode decodeIf(const program::If &branch, int loops) {
     IfCode decoded;
     decoded.condition = decodeAffine(branch.condition(), loops);
+    collect(decoded.condition, strict);
     if (branch.then())
       decoded.then = decodeBody(*branch.then(), loops);
     if (branch.otherwise())

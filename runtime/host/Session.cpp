@@ -151,54 +151,6 @@ void Session::requireInputs() const {
 
 // ---------------------------------------------------------------- engines
 
-const char *const engineNames = "burst, streams, strips or wavelet";
-
-const char *nameOf(Engine engine) {
-  switch (engine) {
-  case Engine::Streams:
-    return "streams";
-  case Engine::Strips:
-    return "strips";
-  case Engine::Wavelet:
-    return "wavelet";
-  case Engine::Burst:
-    break;
-  }
-  return "burst";
-}
-
-std::optional<Engine> engineNamed(const std::string &name) {
-  for (Engine engine :
-       {Engine::Burst, Engine::Streams, Engine::Strips, Engine::Wavelet})
-    if (name == nameOf(engine))
-      return engine;
-  return std::nullopt;
-}
-
-/// What the compiler expects a run to take, in cycles times PEs.
-static double expectedWork(const program::Program &program) {
-  double cycles = 0;
-  if (program.kernels())
-    for (const program::Kernel *kernel : *program.kernels())
-      cycles += kernel->predicted_cycles();
-  const program::Machine &machine = *program.machine();
-  return cycles * machine.width() * machine.height();
-}
-
-Engine resolveEngine(Engine engine, const program::Program &program) {
-  if (engine != Engine::Burst)
-    return engine;
-  // On larger meshes streams leaves something out; with more work it takes
-  // more than seconds.
-  constexpr int mostPes = 256;
-  constexpr double mostWork = 1 << 25;
-  const program::Machine &machine = *program.machine();
-  const bool small = machine.width() * machine.height() <= mostPes &&
-                     expectedWork(program) <= mostWork;
-  return launchedByRemoteCalls(program) || small ? Engine::Streams
-                                                 : Engine::Strips;
-}
-
 RunResult Session::emulateStrips(const EngineOptions &options, HostPort &port) {
   if (!strips || !(options == stripsOptions)) {
     strips = std::make_unique<StripsEngine>(program(), options);
@@ -227,7 +179,8 @@ RunResult Session::emulate(const EngineOptions &options, Engine engine,
                            HostPort &port) {
   const Engine resolved = resolveEngine(engine, program());
   if (engine == Engine::Burst && resolved == Engine::Streams &&
-      options.replay && !options.observer && !launchedByRemoteCalls(program()))
+      options.replay && !options.observer &&
+      StripsEngine::unsupported(program()).empty())
     return emulateReplayed(options, port);
   switch (resolved) {
   case Engine::Wavelet:

@@ -2,6 +2,7 @@
 #ifndef RUNTIME_HOST_SESSION_H
 #define RUNTIME_HOST_SESSION_H
 
+#include "runtime/host/EngineChoice.h"
 #include "runtime/host/HostTensor.h"
 #include "runtime/memoryx/TensorStore.h"
 #include "runtime/strips/StripsEngine.h"
@@ -13,23 +14,6 @@
 #include <vector>
 
 namespace wsec::runtime {
-
-/// What runs the wafer. Streams moves words as far as nothing can hold them up
-/// (runtime/streams), Strips whole streams of all equal PEs of a column at once
-/// (runtime/strips; only programs launched by command wavelets), Wavelet steps
-/// every router and PE (runtime/wavelet): the reference for cycles, for small
-/// meshes.
-/// Burst is Streams, or Strips for compiled programs on more than 256 PEs or
-/// of which the compiler expects more than 2^25 cycles times PEs.
-enum class Engine { Burst, Streams, Strips, Wavelet };
-
-/// By its name in small letters; nothing: there is none.
-const char *nameOf(Engine engine);
-std::optional<Engine> engineNamed(const std::string &name);
-/// "burst, streams, strips or wavelet".
-extern const char *const engineNames;
-/// What Burst is for a program; others are themselves.
-Engine resolveEngine(Engine engine, const program::Program &program);
 
 /// What a run gave besides tensors.
 struct SessionRun {

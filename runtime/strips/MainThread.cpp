@@ -42,7 +42,7 @@ bool MainThread::nextLaunch() {
     world.recordLaunch(launch, now, now);
     if (world.observer)
       world.observer->enter(world.observedPes(strip), launch, -1, now);
-    frames.push_back({body, 0, 1});
+    frames.push_back({body});
     running = true;
     return true;
   }
@@ -97,6 +97,8 @@ void MainThread::step() {
     execute(*instruction);
   else if (const auto *loop = std::get_if<LoopCode>(&statement))
     enter(*loop);
+  else if (const auto *branch = std::get_if<IfCode>(&statement))
+    enter(*branch);
   else
     awaited |= std::get<AwaitCode>(statement).threads;
 }
@@ -107,19 +109,28 @@ void MainThread::enter(const LoopCode &loop) {
   int64_t count = loop.count.value(bindings(strip.scalars));
   if (count <= 0)
     return;
-  loops[frames.size() - 1] = 0;
-  frames.push_back({&loop.body, 0, count});
+  loops[loopDepth++] = 0;
+  frames.push_back({&loop.body, 0, true, count});
+}
+
+void MainThread::enter(const IfCode &branch) {
+  const program::Machine &machine = world.image.machine;
+  const bool holds = branch.condition.value(bindings(strip.scalars)) != 0;
+  now += holds ? machine.branch_not_taken() : machine.branch_taken();
+  frames.push_back({holds ? &branch.then : &branch.otherwise});
 }
 
 void MainThread::leaveBody() {
   Frame &frame = frames.back();
-  bool loop = frames.size() > 1;
-  if (loop)
+  if (frame.loop) {
     now += world.image.machine.loop_overhead();
-  if (loop && ++loops[frames.size() - 2] < frame.iterations)
-    frame.next = 0;
-  else
-    frames.pop_back();
+    if (++loops[loopDepth - 1] < frame.iterations) {
+      frame.next = 0;
+      return;
+    }
+    --loopDepth;
+  }
+  frames.pop_back();
 }
 
 /// Completes a synchronous instruction, which microthreads may have held up.

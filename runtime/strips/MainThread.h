@@ -31,8 +31,9 @@ private:
   /// A body in execution; the outermost is the routine's.
   struct Frame {
     const Body *body;
-    size_t next;
-    int64_t iterations;
+    size_t next = 0;
+    bool loop = false;
+    int64_t iterations = 1;
   };
   /// Words that a microthread may still write.
   struct PendingWrite {
@@ -54,6 +55,7 @@ private:
   void execute(const InstructionCode &code);
   void executeLanes(const InstructionCode &code, int thread);
   void enter(const LoopCode &loop);
+  void enter(const IfCode &branch);
   void leaveBody();
   void checkPending(const InstructionRun &run, int thread) const;
   void checkPendingColor(const InstructionRun &run, int thread, int color,
@@ -83,6 +85,7 @@ private:
   std::vector<double> ownWork; ///< of it, in each lane or in all
   std::vector<Frame> frames;
   std::vector<int64_t> loops;
+  size_t loopDepth = 0;
   std::optional<InstructionRun> current;
   unsigned awaited = 0; ///< microthreads, a bit set
   std::array<std::unique_ptr<Microthread>, laneThread + 1> microthreads;

@@ -154,8 +154,7 @@ class StripsEngine::Implementation {
 public:
   Implementation(const program::Program &program, EngineOptions options)
       : image(program), options(options),
-        records(options.replay && !options.observer &&
-                !launchedByRemoteCalls(program)) {}
+        records(options.replay && !options.observer) {}
 
   RunResult run(HostPort &host) {
     if (replay)
@@ -180,10 +179,10 @@ private:
 
 StripsEngine::StripsEngine(const program::Program &program,
                            EngineOptions options) {
-  if (launchedByRemoteCalls(program))
+  if (const std::string what = unsupported(program); !what.empty())
     throw Error(ErrorClass::BadProgram,
-                "the strips engine runs no programs that are launched by "
-                "remote calls; take --engine=streams or --engine=wavelet");
+                "the strips engine runs no programs with " + what +
+                    "; take --engine=streams or --engine=wavelet");
   if (!processorSupported())
     throw Error(ErrorClass::BadProgram,
                 "the emulator needs a processor with AVX2 and FMA");

@@ -5,6 +5,7 @@
 #include "runtime/engine/Engine.h"
 
 #include <memory>
+#include <string>
 
 namespace wsec::program {
 struct Program;
@@ -19,8 +20,11 @@ namespace wsec::runtime {
 /// uninitialised SRAM.
 class StripsEngine {
 public:
-  /// `program` must outlive the engine. One that is launched by remote calls
-  /// is refused: `BadProgram`.
+  /// What of the program it cannot run, such as "tasks"; empty: nothing.
+  static std::string unsupported(const program::Program &program);
+
+  /// `program` must outlive the engine. One with something unsupported is
+  /// refused: `BadProgram`.
   explicit StripsEngine(const program::Program &program,
                         EngineOptions options = {});
   ~StripsEngine();

@@ -231,10 +231,17 @@ TEST_F(ErrorsTest, UnsupportedElementType) {
   expectError(ErrorClass::BadProgram, "buffer 'a': only f32 is emulated");
 }
 
-TEST_F(ErrorsTest, RemoteCalls) {
+TEST_F(ErrorsTest, Unsupported) {
   builder.source.command_color = noCommandColor;
   expectError(ErrorClass::BadProgram,
-              "launched by remote calls; take --engine=streams");
+              "runs no programs with launches by calls of the host; take "
+              "--engine=streams or --engine=wavelet");
+}
+
+TEST_F(ErrorsTest, UnsupportedSwitches) {
+  builder.source.routes[0]->positions.push_back({int8_t(Port::North), 0});
+  expectError(ErrorClass::BadProgram,
+              "runs no programs with switches and control wavelets");
 }
 
 } // namespace

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/host/EngineChoice.h"
+
+#include "runtime/engine/Code.h"
+#include "runtime/program/Scalars.h"
+#include "runtime/strips/StripsEngine.h"
+
+#include <algorithm>
+#include <map>
+
+namespace wsec::runtime {
+
+const char *const engineNames = "burst, streams, strips or wavelet";
+
+const char *nameOf(Engine engine) {
+  switch (engine) {
+  case Engine::Streams:
+    return "streams";
+  case Engine::Strips:
+    return "strips";
+  case Engine::Wavelet:
+    return "wavelet";
+  case Engine::Burst:
+    break;
+  }
+  return "burst";
+}
+
+std::optional<Engine> engineNamed(const std::string &name) {
+  for (Engine engine :
+       {Engine::Burst, Engine::Streams, Engine::Strips, Engine::Wavelet})
+    if (name == nameOf(engine))
+      return engine;
+  return std::nullopt;
+}
+
+// ---------------------------------------------------------------- steps
+
+namespace {
+
+/// The steps of one PE of a class.
+class StepCounter {
+public:
+  StepCounter(const ClassCode &code, int x, int y)
+      : loops(size_t(code.loopDepth) + 1), locals(size_t(code.locals)) {
+    evaluateScalars(code.source->scalars(), x, y, scalars);
+  }
+
+  double count(const Body &body) {
+    double steps = 0;
+    for (const StatementCode &statement : body)
+      steps +=
+          std::visit([&](const auto &what) { return count(what); }, statement);
+    return steps;
+  }
+
+private:
+  double count(const InstructionCode &code) {
+    if (!runs(code.guard))
+      return 0;
+    int depth = 0;
+    for (const OperandCode *operand : {&code.dst, &code.a, &code.b})
+      if (operand->fabric())
+        depth = std::max(depth, operand->depth);
+    double steps = 1;
+    for (int d = 0; d < depth; ++d)
+      steps *= double(std::max<int64_t>(0, value(code.extents[size_t(d)])));
+    return steps;
+  }
+  double count(const LoopCode &loop) {
+    return runs(loop.guard) ? double(std::max<int64_t>(0, value(loop.count))) *
+                                  count(loop.body)
+                            : 0;
+  }
+  double count(const IfCode &branch) {
+    return 1 + std::max(count(branch.then), count(branch.otherwise));
+  }
+  template <class Statement>
+  double count(const Statement &) {
+    return 1;
+  }
+
+  bool runs(int guard) const {
+    return guard < 0 || scalars[size_t(guard)] != 0;
+  }
+  int64_t value(const AffineFunction &function) const {
+    return function.value({scalars.data(), loops.data(), locals.data()});
+  }
+
+  std::vector<int64_t> scalars, loops;
+  std::vector<int32_t> locals;
+};
+
+} // namespace
+
+double countSteps(const program::Program &program) {
+  std::map<uint32_t, double> launched; ///< how often each routine is
+  for (const program::Launch *launch : *program.launches())
+    ++launched[launch->routine()];
+  double total = 0;
+  for (uint32_t i = 0; i < program.classes()->size(); ++i) {
+    const ClassCode code = decodeClass(program, i);
+    double pes = 0;
+    for (const program::Rect *rect : *code.source->rects())
+      pes += double((rect->x1() - rect->x0() + rect->xstep() - 1) /
+                    rect->xstep()) *
+             ((rect->y1() - rect->y0() + rect->ystep() - 1) / rect->ystep());
+    const program::Rect &first = *code.source->rects()->Get(0);
+    StepCounter counter(code, first.x0(), first.y0());
+    for (const auto &[routine, times] : launched)
+      if (const Body *body = code.routine(routine))
+        total += pes * times * counter.count(*body);
+    for (const TaskCode &task : code.tasks)
+      total += pes * counter.count(task.body);
+  }
+  return total;
+}
+
+Engine resolveEngine(Engine engine, const program::Program &program) {
+  if (engine != Engine::Burst)
+    return engine;
+  // On larger meshes streams leaves something out; more steps take it more
+  // than seconds.
+  constexpr int mostPes = 256;
+  constexpr double mostSteps = 1 << 22;
+  const program::Machine &machine = *program.machine();
+  if (!StripsEngine::unsupported(program).empty())
+    return Engine::Streams;
+  return machine.width() * machine.height() <= mostPes &&
+                 countSteps(program) <= mostSteps
+             ? Engine::Streams
+             : Engine::Strips;
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_HOST_ENGINECHOICE_H
+#define RUNTIME_HOST_ENGINECHOICE_H
+
+#include "runtime/program/program_generated.h"
+
+#include <optional>
+#include <string>
+
+namespace wsec::runtime {
+
+/// What runs the wafer. Streams moves words as far as nothing can hold them up
+/// (runtime/streams), Strips whole streams of all equal PEs of a column at once
+/// (runtime/strips; not all programs), Wavelet steps every router and PE
+/// (runtime/wavelet): the reference for cycles, for small meshes.
+/// Burst is Streams, or Strips for programs that it can run, on more than 256
+/// PEs or with more steps to take than Streams takes in seconds.
+enum class Engine { Burst, Streams, Strips, Wavelet };
+
+/// By its name in small letters; nothing: there is none.
+const char *nameOf(Engine engine);
+std::optional<Engine> engineNamed(const std::string &name);
+/// "burst, streams, strips or wavelet".
+extern const char *const engineNames;
+
+/// What Burst is for a program; others are themselves. Depends on the code of
+/// the program alone.
+Engine resolveEngine(Engine engine, const program::Program &program);
+
+/// About how many steps (words of the fabric, or instructions that use none)
+/// all PEs of the program take together: those of one PE of each class, and of
+/// the first iteration of each loop, times their number.
+double countSteps(const program::Program &program);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_HOST_ENGINECHOICE_H
