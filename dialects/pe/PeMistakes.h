@@ -56,8 +56,8 @@ inline constexpr llvm::StringLiteral kControl =
     "a control wavelet is written 'control fabric(color) [advance, nop]', and "
     "may end in 'task 5 data %x'";
 inline constexpr llvm::StringLiteral kSwitch =
-    "positions of a switch are written [from east, to [west]]; each changes "
-    "either where wavelets come from or where they go";
+    "positions of a switch are written [from east, to [west]]; each changes, "
+    "of the one before it, where wavelets come from or where they go";
 } // namespace form
 
 /// Success where an optional method of the parser found its token. Else the

@@ -163,16 +163,19 @@ LogicalResult RouteOp::verify() {
   if (failed(verifyPorts(*this, getReceive(), getTransmit())))
     return failure();
   int64_t positions = 1;
+  Port receive = getReceive();
+  Ports transmit = getTransmit();
   if (ArrayAttr further = getPositionsAttr())
     for (Attribute attribute : further) {
       auto position = dyn_cast<PositionAttr>(attribute);
       if (!position)
         return emitOpError("has ")
                << attribute << " where a position is expected";
-      bool receives = position.getReceive().has_value();
-      if (failed(
-              verifyPorts(*this, position.getReceive().value_or(getReceive()),
-                          receives ? getTransmit() : position.getTransmit())))
+      if (position.getReceive())
+        receive = *position.getReceive();
+      else
+        transmit = position.getTransmit();
+      if (failed(verifyPorts(*this, receive, transmit)))
         return failure();
       ++positions;
     }

@@ -3,6 +3,7 @@
 #include "runtime/program/CodeChecker.h"
 #include "runtime/program/HostChecker.h"
 #include "runtime/program/MachineChecker.h"
+#include "runtime/program/Ports.h"
 #include "runtime/program/RectSet.h"
 #include "runtime/program/StatementChecker.h"
 #include "runtime/program/Where.h"
@@ -30,8 +31,7 @@ void checkRect(const program::Rect &rect, const program::Machine &machine,
 void checkSwitch(const program::RouteRule &rule,
                  const program::Machine &machine, bool remoteCalls,
                  const Where &where) {
-  size_t positions =
-      1 + (rule.positions() ? size_t(rule.positions()->size()) : 0);
+  const size_t positions = 1 + furtherPositions(rule);
   if (rule.pop() > program::PopMode::MAX)
     throw badProgram(where, "pops commands in an unknown way");
   if (rule.initial() >= positions)
@@ -46,16 +46,14 @@ void checkSwitch(const program::RouteRule &rule,
     throw badProgram(where, "has " + std::to_string(positions) +
                                 " positions, a switch has at most " +
                                 std::to_string(machine.switch_positions()));
-  for (size_t i = 1; i < positions; ++i) {
-    const program::SwitchPosition &position =
-        *rule.positions()->Get(flatbuffers::uoffset_t(i - 1));
+  for (unsigned i = 1; i < positions; ++i) {
+    const program::SwitchPosition &position = *rule.positions()->Get(i - 1);
     Where here{&where, "position", int64_t(i)};
-    bool receives = position.receive() >= 0;
-    if (receives == (position.transmit() != 0))
+    if ((position.receive() >= 0) == (position.transmit() != 0))
       throw badProgram(here, "replaces not exactly one of the receive port and "
                              "the transmit ports");
-    checkPorts(receives ? program::Port(position.receive()) : rule.receive(),
-               receives ? rule.transmit() : position.transmit(), here);
+    const RoutePorts ports = portsAt(rule, i);
+    checkPorts(ports.receive, ports.transmit, here);
   }
 }
 

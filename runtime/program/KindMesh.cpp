@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/KindMesh.h"
 
+#include "runtime/program/Ports.h"
+
 #include <array>
 
 namespace wsec::runtime {
@@ -15,14 +17,9 @@ bool hasLinks(const program::Program &program, Axis axis) {
   Port one = axis == Axis::X ? Port::East : Port::North;
   Port other = axis == Axis::X ? Port::West : Port::South;
   unsigned ports = 1u << unsigned(one) | 1u << unsigned(other);
-  for (const program::RouteRule *rule : *program.routes()) {
-    unsigned all = rule->transmit();
-    if (rule->positions())
-      for (const program::SwitchPosition *position : *rule->positions())
-        all |= position->transmit();
-    if (all & ports)
+  for (const program::RouteRule *rule : *program.routes())
+    if (everTransmits(*rule) & ports)
       return true;
-  }
   return false;
 }
 

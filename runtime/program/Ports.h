@@ -25,6 +25,39 @@ constexpr program::Port opposite(program::Port port) {
   return Port::Ramp;
 }
 
+/// Where a router receives a color, and the bit set of where it sends it.
+struct RoutePorts {
+  program::Port receive;
+  unsigned transmit;
+};
+
+/// The ports of position `position` of a rule: each changes what the one before
+/// it left.
+inline RoutePorts portsAt(const program::RouteRule &rule, unsigned position) {
+  RoutePorts ports{rule.receive(), rule.transmit()};
+  for (unsigned i = 0; i < position; ++i) {
+    const program::SwitchPosition &next = *rule.positions()->Get(i);
+    if (next.receive() >= 0)
+      ports.receive = program::Port(next.receive());
+    else
+      ports.transmit = next.transmit();
+  }
+  return ports;
+}
+
+/// How many positions a rule has besides the first.
+inline unsigned furtherPositions(const program::RouteRule &rule) {
+  return rule.positions() ? rule.positions()->size() : 0;
+}
+
+/// All ports that some position transmits to.
+inline unsigned everTransmits(const program::RouteRule &rule) {
+  unsigned all = rule.transmit();
+  for (unsigned i = 0; i < furtherPositions(rule); ++i)
+    all |= rule.positions()->Get(i)->transmit();
+  return all;
+}
+
 } // namespace wsec::runtime
 
 #endif // RUNTIME_PROGRAM_PORTS_H

@@ -114,19 +114,13 @@ struct Route {
 
   void go(unsigned to) {
     position = to;
-    receive = rule->receive();
-    transmit = rule->transmit();
-    if (to == 0)
-      return;
-    const program::SwitchPosition &at = *rule->positions()->Get(to - 1);
-    if (at.receive() >= 0)
-      receive = Port(at.receive());
-    else
-      transmit = at.transmit();
+    const RoutePorts ports = portsAt(*rule, to);
+    receive = ports.receive;
+    transmit = ports.transmit;
   }
   /// Whether there was a position to go to.
   bool advance() {
-    const unsigned last = rule->positions() ? rule->positions()->size() : 0;
+    const unsigned last = furtherPositions(*rule);
     if (last == 0 || (position == last && !rule->ring()))
       return false;
     go(position == last ? 0 : position + 1);
@@ -156,18 +150,9 @@ struct Route {
   /// Whether some position receives from the port.
   bool mayReceive(Port port) const {
     bool found = rule->receive() == port;
-    for (unsigned i = 0; rule->positions() && i < rule->positions()->size();
-         ++i)
+    for (unsigned i = 0; i < furtherPositions(*rule); ++i)
       found |= rule->positions()->Get(i)->receive() == int(port);
     return found;
-  }
-  /// All ports that some position transmits to.
-  unsigned mayTransmit() const {
-    unsigned all = rule->transmit();
-    for (unsigned i = 0; rule->positions() && i < rule->positions()->size();
-         ++i)
-      all |= rule->positions()->Get(i)->transmit();
-    return all;
   }
 };
 
@@ -452,7 +437,7 @@ void TokenRun::buildRoutes() {
 void TokenRun::connect(size_t index) {
   const Cell &cell = cells[routes[index].cell];
   const program::Machine &machine = *program.machine();
-  const unsigned transmit = routes[index].mayTransmit();
+  const unsigned transmit = everTransmits(*routes[index].rule);
   for (Port port : {Port::North, Port::South, Port::East, Port::West}) {
     if (!(transmit >> unsigned(port) & 1))
       continue;

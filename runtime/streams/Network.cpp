@@ -112,15 +112,6 @@ std::string Network::place(int color, Coordinate pe) const {
   return "color " + std::to_string(color) + " at PE " + toString(pe);
 }
 
-/// Ports that a rule sends to, in any of its positions.
-static unsigned everyPort(const program::RouteRule &rule) {
-  unsigned ports = rule.transmit();
-  if (rule.positions())
-    for (const program::SwitchPosition *position : *rule.positions())
-      ports |= position->transmit();
-  return ports;
-}
-
 void Network::addRule(const program::RouteRule &rule, uint16_t number) {
   const program::Rect &rect = *rule.rect();
   if (rect.xstep() < 1 || rect.ystep() < 1 || rect.x0() < 0 || rect.y0() < 0 ||
@@ -130,7 +121,7 @@ void Network::addRule(const program::RouteRule &rule, uint16_t number) {
                     " leaves the mesh or names a port that does not exist");
   std::vector<uint16_t> &table = rules[rule.color()];
   table.resize(size_t(meshWidth) * size_t(meshHeight));
-  const unsigned ports = everyPort(rule);
+  const unsigned ports = everTransmits(rule);
   for (int y = rect.y0(); y < rect.y1(); y += rect.ystep())
     for (int x = rect.x0(); x < rect.x1(); x += rect.xstep()) {
       const auto pe = size_t(this->index({x, y}));
@@ -171,7 +162,7 @@ bool Network::isNode(int pe, int color) const {
     return true;
   const program::RouteRule *found = rule(pe, color);
   return found && (tornColors[size_t(color)] ||
-                   (found->positions() && found->positions()->size() > 0));
+                   furtherPositions(*found) > 0);
 }
 
 // ---------------------------------------------------------------- places

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/streams/Switch.h"
+#include "runtime/program/Ports.h"
 
 namespace wsec::runtime::streams {
 
@@ -16,21 +17,15 @@ Switch::Switch(const program::RouteRule *rule) : rule(rule) {
 
 void Switch::go(uint8_t to) {
   position = to;
-  receive = rule->receive();
-  transmit = rule->transmit();
-  if (to == 0)
-    return;
-  const program::SwitchPosition &further = *rule->positions()->Get(to - 1u);
-  if (further.receive() >= 0)
-    receive = program::Port(further.receive());
-  if (further.transmit() != 0)
-    transmit = further.transmit();
+  const RoutePorts ports = portsAt(*rule, to);
+  receive = ports.receive;
+  transmit = uint8_t(ports.transmit);
 }
 
 bool Switch::advance() {
-  if (!rule || !rule->positions() || rule->positions()->size() == 0)
+  if (!rule || furtherPositions(*rule) == 0)
     return false;
-  if (position < rule->positions()->size())
+  if (position < furtherPositions(*rule))
     go(uint8_t(position + 1));
   else if (rule->ring())
     go(0);

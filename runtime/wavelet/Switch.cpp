@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/wavelet/Switch.h"
+#include "runtime/program/Ports.h"
 
 namespace wsec::runtime::wavelet {
 
@@ -22,15 +23,9 @@ Switch Switch::closed() {
 
 void Switch::goTo(size_t to) {
   position = uint8_t(to);
-  receivePort = rule->receive();
-  transmitPorts = rule->transmit();
-  if (to == 0)
-    return;
-  const program::SwitchPosition &at = *rule->positions()->Get(unsigned(to - 1));
-  if (at.receive() >= 0)
-    receivePort = program::Port(at.receive());
-  if (at.transmit() != 0)
-    transmitPorts = at.transmit();
+  const RoutePorts ports = portsAt(*rule, position);
+  receivePort = ports.receive;
+  transmitPorts = uint8_t(ports.transmit);
 }
 
 bool Switch::advance() {

@@ -36,6 +36,7 @@ Emit counterFilter(Assembly &a);
 // SwitchPatterns.cpp: routes that change.
 Emit gather(Assembly &a);
 Emit distribute(Assembly &a);
+Emit takeTurns(Assembly &a);
 Emit teardown(Assembly &a);
 
 /// Memory that an operand may lie in.

@@ -9,9 +9,10 @@ RandomProgram randomProgram(Choices &choices, Break broken,
                             Launching launching) {
   using Make = Emit (*)(Assembly &);
   static constexpr Make makers[] = {
-      vectors,     stream,        chain,    exchange,    merge,
-      scalarCode,  localTasks,    dataTask, controlTask, endAtControl,
-      rangeFilter, counterFilter, gather,   distribute,  teardown};
+      vectors,     stream,       chain,       exchange,
+      merge,       scalarCode,   localTasks,  dataTask,
+      controlTask, endAtControl, rangeFilter, counterFilter,
+      gather,      distribute,   takeTurns,   teardown};
   // Without tasks, switches and scalar code there are the first five.
   const uint32_t kinds =
       launching == Launching::Commands ? 5 : uint32_t(std::size(makers));

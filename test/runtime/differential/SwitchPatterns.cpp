@@ -157,6 +157,69 @@ Emit distribute(Assembly &a) {
   };
 }
 
+/// Each PE of a path but the last sends to all behind it, in turns. Before its
+/// own a router delivers what comes and passes it on; two commands, one for the
+/// receive port and one for the transmit ports, make it the sender, and a third
+/// brings it back. A router that hears its PE is commanded by it.
+Emit takeTurns(Assembly &a) {
+  const std::vector<Coordinate> path = a.path();
+  const std::vector<int> colors = a.takeColors(path.size() < 2 ? 0 : 1);
+  if (colors.empty())
+    return nullptr;
+  const int color = colors[0], last = int(path.size()) - 1;
+  const bool ring = a.choices.draw(2), receivesFirst = a.choices.draw(2);
+  const Form form = a.form();
+  const int words = a.length();
+  std::vector<Space> from(path.size()), into(path.size());
+  for (int i = 0; i <= last; ++i) {
+    const Coordinate at = path[size_t(i)];
+    Setting setting;
+    setting.receive =
+        i == 0 ? Port::Ramp : portTowards(at, path[size_t(i) - 1]);
+    setting.transmit = i == 0 ? 0 : portBit(Port::Ramp);
+    setting.pop = PopMode::Always;
+    if (i < last) {
+      const uint8_t on = portBit(portTowards(at, path[size_t(i) + 1]));
+      setting.transmit |= on;
+      from[size_t(i)] = endOfStream(a, a.at(at), form, words);
+      if (i > 0) {
+        setting.positions = {{int8_t(Port::Ramp), 0}, {-1, on}};
+        if (!receivesFirst)
+          std::swap(setting.positions[0], setting.positions[1]);
+        setting.ring = ring;
+      }
+    }
+    if (i > 0)
+      into[size_t(i)] = endOfStream(a, a.at(at), form, words * i);
+    a.set(color, at, setting);
+  }
+  return [=, &a](int routine) {
+    for (int i = 0; i <= last; ++i) {
+      PE &pe = a.at(path[size_t(i)]);
+      TaskBody body = pe.routine(routine);
+      if (i > 0 && (form.pairs() || a.choices.draw(2)))
+        for (int sender = 0; sender < i; ++sender)
+          receive(a, pe, body, routine, color, form, words, into[size_t(i)],
+                  false);
+      else if (i > 0)
+        receive(a, pe, body, routine, color, form, words * i, into[size_t(i)],
+                true);
+      if (i == last)
+        return;
+      if (i > 0 && receivesFirst)
+        body.control(color, {SwitchCommand::Advance});
+      send(a, pe, body, routine, color, form, words, from[size_t(i)], false);
+      if (i + 1 < last && !receivesFirst)
+        body.control(color, {SwitchCommand::Nop, SwitchCommand::Advance});
+      const SwitchCommand back = i == 0 ? SwitchCommand::Nop
+                                 : ring ? SwitchCommand::Advance
+                                        : SwitchCommand::Reset;
+      if (!a.breaksHere(Break::NoAdvance))
+        body.control(color, {back, SwitchCommand::Advance});
+    }
+  };
+}
+
 /// The second PE of a path takes some words, then a control wavelet tears its
 /// route down and tells it so. It opens the route again, for itself or for the
 /// PE behind it.

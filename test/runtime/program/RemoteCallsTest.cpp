@@ -206,7 +206,9 @@ TEST_F(RemoteCallsTest, PositionOfNeitherKind) {
 }
 
 TEST_F(RemoteCallsTest, PositionSendsBack) {
-  rule().positions[1] = SwitchPosition(-1, 1 << int(Port::West));
+  // Position 1 sends to the east, so position 2 does, too.
+  rule().positions[0] = SwitchPosition(-1, 1 << int(Port::East));
+  rule().positions[1] = SwitchPosition(int8_t(Port::East), 0);
   expectRefused("BadProgram: route rule 0, position 2: sends back where it "
                 "receives from");
 }

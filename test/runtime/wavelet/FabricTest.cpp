@@ -282,6 +282,26 @@ TEST(SwitchTest, TheLastPositionStaysUnlessTheyAreARing) {
   }
 }
 
+/// PE 1 first takes words from PE 0; two advances make it send to PE 2.
+TEST(SwitchTest, APositionChangesWhatTheOneBeforeItLeft) {
+  Row row(3);
+  row.program.route(red, 0, 1, 0, 1, Port::Ramp, {Port::East});
+  row.program.route(red, 1, 2, 0, 1, Port::West, {Port::Ramp});
+  row.program.switching(
+      {TaskProgram::from(Port::Ramp), TaskProgram::to({Port::East})});
+  row.program.route(red, 2, 3, 0, 1, Port::West, {Port::Ramp});
+  row.receive(1, red);
+  row.receive(2, red);
+  row.send(0, red, 2);
+  row.control(0, red, {SwitchCommand::Advance});
+  row.control(1, red, {SwitchCommand::Advance});
+  row.send(1, red, 3);
+  row.start();
+  row.run();
+  EXPECT_EQ(row.got(1, red), row.numbers(2));
+  EXPECT_EQ(row.got(2, red), row.numbers(3));
+}
+
 TEST(SwitchTest, TeardownHoldsTraffic) {
   SwitchRow row(PopMode::Never);
   // The sender's router takes the first command, or it would close, too.

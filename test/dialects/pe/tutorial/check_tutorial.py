@@ -56,6 +56,17 @@ def stencil():
     return {"x": v}, {"y": v + np.float32(0.1) * (around - 4 * v)}
 
 
+def wide_stencil():
+    arm, up = [0.5, 0.25, 0.125, -0.0625], [-2.0, 0.5, 0.25, 0.125, -0.0625]
+    v = np.pad(whole(10, 10, 32), ((0, 0), (0, 0), (4, 4)))
+    y = sum(up[abs(d)] * v[:, :, 4 + d:36 + d] for d in range(-4, 5))
+    wide = np.pad(v[:, :, 4:36], ((4, 4), (4, 4), (0, 0)))
+    for d, c in enumerate(arm, 1):
+        y += c * (wide[4 - d:14 - d, 4:14] + wide[4 + d:14 + d, 4:14]
+                  + wide[4:14, 4 - d:14 - d] + wide[4:14, 4 + d:14 + d])
+    return {"x": v}, {"y": y}
+
+
 def gemv():
     a = RNG.standard_normal((128, 128)).astype(np.float16)
     x = RNG.standard_normal(128).astype(np.float16)
