@@ -18,6 +18,15 @@ target_compile_options(WsecCompilerOptions INTERFACE
   -Wall -Wextra -Wno-unused-parameter -Werror)
 target_link_libraries(WsecCompilerOptions INTERFACE MLIR LLVM)
 
+# What the sources of the dialects and the compiler include most.
+wsec_precompiled_headers(WsecCompilerHeaders
+  HEADERS dialects/onnx/Onnx.h dialects/wse/Wse.h dialects/pe/Pe.h
+    mlir/Dialect/Arith/IR/Arith.h mlir/Dialect/Func/IR/FuncOps.h
+    mlir/Dialect/Math/IR/Math.h mlir/IR/DialectImplementation.h
+    mlir/Pass/PassManager.h
+  LINK WsecCompilerOptions)
+add_dependencies(WsecCompilerHeaders wsec-generated)
+
 # Runs TableGen on FILE of this folder and adds the result to wsec-generated.
 function(wsec_tablegen file output)
   get_filename_component(stem ${file} NAME_WE)
@@ -33,6 +42,7 @@ function(wsec_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   add_library(Wsec${name} STATIC ${arg_SOURCES})
   target_link_libraries(Wsec${name} PUBLIC WsecCompilerOptions ${arg_LINK})
+  target_precompile_headers(Wsec${name} REUSE_FROM WsecCompilerHeaders)
   add_dependencies(Wsec${name} wsec-generated)
 endfunction()
 
@@ -88,6 +98,7 @@ function(wsec_tool name)
   cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE WsecCompilerOptions ${arg_LINK})
+  target_precompile_headers(${name} REUSE_FROM WsecCompilerHeaders)
   add_dependencies(${name} wsec-generated)
   set_target_properties(${name} PROPERTIES
     INSTALL_RPATH "${LLVM_LIBRARY_DIR}" BUILD_RPATH "${LLVM_LIBRARY_DIR}")

@@ -6,5 +6,5 @@
 # Arguments are sentences; without any, four examples are used.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-tools/setup.sh
+tools/setup.sh --for=quickstart
 PYTHONPATH=python .venv/bin/python -m wsec.sentences "$@"

