@@ -5,6 +5,7 @@
 #define RUNTIME_ENGINE_ENGINE_H
 
 #include "runtime/engine/HostPort.h"
+#include "runtime/pe/Launches.h"
 
 #include <atomic>
 #include <cstddef>
@@ -43,12 +44,6 @@ struct EngineOptions {
   Observer *observer = nullptr;
 
   bool operator==(const EngineOptions &) const = default;
-};
-
-/// When a launch ran, in cycles since the start of the run.
-struct LaunchTime {
-  double start = 0; ///< the first PE enters the routine
-  double end = 0;   ///< the last PE, or a microthread of it, is done
 };
 
 struct ClassMemory {

@@ -4,9 +4,9 @@
 #ifndef RUNTIME_ENGINE_HOSTCOPIES_H
 #define RUNTIME_ENGINE_HOSTCOPIES_H
 
-#include "runtime/engine/Code.h"
 #include "runtime/engine/HostPort.h"
 #include "runtime/engine/Router.h"
+#include "runtime/pe/Code.h"
 
 #include <functional>
 

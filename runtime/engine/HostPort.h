@@ -2,7 +2,7 @@
 #ifndef RUNTIME_ENGINE_HOSTPORT_H
 #define RUNTIME_ENGINE_HOSTPORT_H
 
-#include "runtime/engine/UnalignedFloat.h"
+#include "runtime/pe/UnalignedFloat.h"
 
 #include <cstddef>
 #include <cstdint>

@@ -7,10 +7,6 @@ namespace wsec::runtime {
 
 using program::Port;
 
-std::string toString(Coordinate pe) {
-  return "(" + std::to_string(pe.x) + ", " + std::to_string(pe.y) + ")";
-}
-
 static const char *portName(Port port) { return program::EnumNamePort(port); }
 
 static std::string place(int color, Coordinate pe) {

@@ -5,18 +5,13 @@
 #ifndef RUNTIME_ENGINE_ROUTER_H
 #define RUNTIME_ENGINE_ROUTER_H
 
+#include "runtime/pe/Coordinate.h"
 #include "runtime/program/program_generated.h"
 
 #include <cstdint>
 #include <vector>
 
 namespace wsec::runtime {
-
-struct Coordinate {
-  int x = 0;
-  int y = 0;
-  bool operator==(const Coordinate &) const = default;
-};
 
 /// One PE, or lane outside the wafer, that a flow reaches.
 struct Arrival {
@@ -71,9 +66,6 @@ private:
   int meshWidth, meshHeight;
   std::vector<std::vector<uint8_t>> tables;
 };
-
-/// "(x, y)".
-std::string toString(Coordinate pe);
 
 } // namespace wsec::runtime
 

@@ -5,8 +5,8 @@
 #ifndef RUNTIME_ENGINE_WAITGRAPH_H
 #define RUNTIME_ENGINE_WAITGRAPH_H
 
-#include "runtime/engine/Code.h"
 #include "runtime/engine/Router.h"
+#include "runtime/pe/Wait.h"
 
 #include <functional>
 #include <map>
@@ -18,17 +18,6 @@
 #include <vector>
 
 namespace wsec::runtime {
-
-/// What a thread of a PE waits for: a word, or room to send one.
-struct PeWait {
-  Coordinate pe;
-  const ClassCode *code = nullptr;
-  const InstructionCode *instruction = nullptr; ///< null: a control wavelet
-  size_t launch = 0;
-  int color = 0;
-  bool room = false;
-  bool awaited = false; ///< a microthread that the main thread awaits
-};
 
 /// A color in a router, now.
 struct RouteNow {

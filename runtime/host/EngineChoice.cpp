@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/host/EngineChoice.h"
 
-#include "runtime/engine/Code.h"
+#include "runtime/pe/Code.h"
 #include "runtime/program/Scalars.h"
 #include "runtime/strips/StripsEngine.h"
 

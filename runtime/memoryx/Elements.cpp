@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/Elements.h"
 
-#include "runtime/engine/UnalignedFloat.h"
+#include "runtime/pe/UnalignedFloat.h"
 
 #include <cmath>
 #include <cstring>

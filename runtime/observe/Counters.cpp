@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/observe/Counters.h"
 
-#include "runtime/engine/Code.h"
 #include "runtime/engine/Router.h"
+#include "runtime/pe/Code.h"
 
 #include <nlohmann/json.hpp>
 

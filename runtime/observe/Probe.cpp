@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/observe/Probe.h"
 
-#include "runtime/engine/Arithmetic.h"
-#include "runtime/engine/Code.h"
 #include "runtime/engine/Rectangles.h"
+#include "runtime/pe/Arithmetic.h"
+#include "runtime/pe/Code.h"
 #include "runtime/program/NearestNames.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/observe/Trace.h"
 
-#include "runtime/engine/Code.h"
+#include "runtime/pe/Code.h"
 
 #include <nlohmann/json.hpp>
 

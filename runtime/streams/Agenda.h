@@ -2,6 +2,8 @@
 #ifndef RUNTIME_STREAMS_AGENDA_H
 #define RUNTIME_STREAMS_AGENDA_H
 
+#include "runtime/pe/Word.h"
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
@@ -12,10 +14,7 @@
 
 namespace wsec::runtime::streams {
 
-/// Cycles since the start of the run: those in which something happens, and
-/// those that instructions take.
-using Cycle = int64_t;
-using Time = double;
+using pe::Cycle;
 
 /// PEs and rows of the west edge by the cycle in which they are looked at
 /// again, and after all of them routers; of one cycle, in the order in which

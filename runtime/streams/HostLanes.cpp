@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/streams/HostLanes.h"
 
-#include "runtime/engine/Code.h"
+#include "runtime/pe/Code.h"
 
 #include <algorithm>
 #include <utility>
@@ -33,7 +33,7 @@ void HostLanes::start() {
 
 void HostLanes::push(Station &edge, WestLane &lane, Cycle when) {
   Word word;
-  word.form = wireForm(ElementType::F32, Packing::Single);
+  word.form = pe::wireForm(ElementType::F32, Packing::Single);
   word.ready = when;
   word.payload = lane.take(host, observer, double(when));
   edge.queue.push(word);
@@ -68,7 +68,7 @@ void HostLanes::step(int index) {
     if (now < lane.from() || !lane.hasWord())
       continue;
     Station &edge = network.westEdge(index, lane.color());
-    const Cycle room = network.roomAt(edge);
+    const Cycle room = network.roomAt(edge, 0);
     if (room <= now) {
       push(edge, lane, now);
       network.start(edge);

@@ -5,8 +5,8 @@
 // to the next station, whose words were taken at known times or are still
 // there.
 #include "runtime/program/Errors.h"
+#include "runtime/program/Ports.h"
 #include "runtime/streams/Network.h"
-#include "runtime/streams/Ports.h"
 
 #include <algorithm>
 
@@ -16,14 +16,16 @@ using program::Port;
 
 // ---------------------------------------------------------------- PEs
 
-Cycle Network::roomAt(const Station &outbox, int64_t further) const {
+Cycle Network::roomAt(const pe::Mailbox &box, int64_t further) const {
+  const auto &outbox = static_cast<const Station &>(box);
   const int64_t before = outbox.delivered + further - outbox.depth;
   if (before < 0)
     return 0;
   return before < outbox.consumed ? outbox.taken.at(before) + 1 : never;
 }
 
-void Network::send(Station &outbox, const Word &word) {
+void Network::send(pe::Mailbox &box, const Word &word) {
+  auto &outbox = static_cast<Station &>(box);
   outbox.queue.push(word);
   Word &sent = outbox.queue.back();
   // Nothing overtakes, even if it was underway for a shorter time.
@@ -33,13 +35,14 @@ void Network::send(Station &outbox, const Word &word) {
   enqueue(outboxes[outbox.color][size_t(outbox.pe)] - 1);
 }
 
-Word Network::receive(Station &inbox, Cycle when) {
+Word Network::receive(pe::Mailbox &inbox, Cycle when) {
   const Word word = inbox.queue.front();
-  take(inbox, when);
+  take(static_cast<Station &>(inbox), when);
   return word;
 }
 
-void Network::drop(Station &inbox, int64_t words, Cycle since) {
+void Network::drop(pe::Mailbox &box, int64_t words, Cycle since) {
+  auto &inbox = static_cast<Station &>(box);
   inbox.toDrop = words;
   inbox.dropsFrom = since;
   dropArrived(inbox);
@@ -48,8 +51,7 @@ void Network::drop(Station &inbox, int64_t words, Cycle since) {
 /// Takes what is to be dropped of the words that have come or are underway.
 void Network::dropArrived(Station &inbox) {
   for (; inbox.toDrop > 0 && !inbox.queue.empty(); --inbox.toDrop) {
-    take(inbox, std::max({inbox.queue.front().ready, inbox.lastTaken + 1,
-                          inbox.dropsFrom}));
+    take(inbox, std::max(inbox.takeable(), inbox.dropsFrom));
     if (observer)
       observer->received({&inbox.pe, 1}, inbox.color, 1);
   }
@@ -57,7 +59,8 @@ void Network::dropArrived(Station &inbox) {
     agenda.enter(inbox.lastTaken, uint32_t(inbox.pe));
 }
 
-void Network::advanceSwitch(Station &outbox, Cycle when) {
+void Network::advanceSwitch(int pe, int color, Cycle when) {
+  Station &outbox = this->outbox(pe, color);
   if (outbox.node < 0)
     return;
   if (!outbox.queue.empty()) {
@@ -361,13 +364,13 @@ void Network::routeControl(int pe, int color, Word word, Cycle when) {
   const uint8_t ports = transmits(pe, color);
   auto found = nodeOf.find(placeKey(pe, color, Port::Ramp));
   if (found != nodeOf.end()) {
-    Switch &state = nodes[found->second].state;
-    const Switch before = state;
+    pe::Switch &state = nodes[found->second].state;
+    const pe::Switch before = state;
     word.commands = state.act(word.commands);
     if (before.position != state.position || before.closed != state.closed)
       moved(found->second, when + 1);
   } else if (rule(pe, color)->pop() == program::PopMode::Always) {
-    word.commands >>= commandBits;
+    word.commands >>= pe::commandBits;
   }
   for (int i = 0; i < 5; ++i) {
     const auto port = Port(i);
@@ -378,9 +381,9 @@ void Network::routeControl(int pe, int color, Word word, Cycle when) {
       continue;
     }
     const Coordinate next = neighbour(coordinate(pe), port);
-    if (next.x < 0 || next.x >= meshWidth || next.y < 0 || next.y >= meshHeight)
+    if (!mesh.contains(next))
       continue; // It ends here: the host takes no control wavelets.
-    const int at = index(next);
+    const int at = mesh.index(next);
     const bool node = isNode(at, color);
     if (!node && !stops(at, color, opposite(port))) {
       routeControl(at, color, word, when + hop);
@@ -398,7 +401,7 @@ bool Network::passFront(uint32_t index) {
   Station &from = stations[index];
   if (from.queue.empty() && (from.kind != Station::WestEdge || !west(from)))
     return false;
-  Cycle when = std::max(from.queue.front().ready, from.lastTaken + 1);
+  Cycle when = from.takeable();
   if (from.node >= 0) {
     const Node &node = nodes[size_t(from.node)];
     if (node.state.closed || node.state.receive != from.port)
@@ -530,13 +533,13 @@ std::vector<std::string> Network::describeQueues(int pe) const {
 std::optional<RouteNow> Network::routeNow(int pe, int color) const {
   const auto node = nodeOf.find(placeKey(pe, color, Port::Ramp));
   if (node != nodeOf.end()) {
-    const Switch &state = nodes[node->second].state;
+    const pe::Switch &state = nodes[node->second].state;
     return RouteNow{state.receive, state.transmit, state.closed};
   }
   const program::RouteRule *found = rule(pe, color);
   if (!found)
     return {};
-  const Switch state(found);
+  const pe::Switch state(found);
   return RouteNow{state.receive, state.transmit, state.closed};
 }
 
@@ -554,11 +557,11 @@ void Network::addTo(WaitGraph &graph) const {
   }
 }
 
-std::vector<const Station *> Network::leftOver() const {
-  std::vector<const Station *> result;
+std::vector<std::pair<int, int>> Network::leftOver() const {
+  std::vector<std::pair<int, int>> result;
   for (const Station &station : stations)
     if (!station.queue.empty())
-      result.push_back(&station);
+      result.push_back({station.pe, station.color});
   return result;
 }
 

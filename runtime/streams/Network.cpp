@@ -4,8 +4,7 @@
 #include "runtime/streams/Network.h"
 
 #include "runtime/program/Errors.h"
-#include "runtime/program/Scalars.h"
-#include "runtime/streams/Ports.h"
+#include "runtime/program/Ports.h"
 
 #include <algorithm>
 
@@ -13,87 +12,29 @@ namespace wsec::runtime::streams {
 
 using program::Port;
 
-namespace {
-
-/// Calls `visit` with every statement of a body and of those inside.
-template <class Visit>
-void forEachStatement(const Body &body, const Visit &visit) {
-  for (const StatementCode &statement : body) {
-    visit(statement);
-    if (const auto *loop = std::get_if<LoopCode>(&statement))
-      forEachStatement(loop->body, visit);
-    if (const auto *branch = std::get_if<IfCode>(&statement)) {
-      forEachStatement(branch->then, visit);
-      forEachStatement(branch->otherwise, visit);
-    }
-  }
-}
-
-template <class Visit>
-void forEachStatement(const ClassCode &code, const Visit &visit) {
-  for (const auto &[id, body] : code.routines)
-    forEachStatement(body, visit);
-  for (const TaskCode &task : code.tasks)
-    forEachStatement(task.body, visit);
-}
-
-int queueWords(const ClassCode &code, int color, bool output,
-               const flatbuffers::Vector<int32_t> *depths) {
-  // What sustains a word per cycle, where the machine does not say.
-  constexpr int smallest = 2;
-  if (!depths || depths->size() == 0)
-    return smallest;
-  for (const QueueCode &queue : code.queues)
-    if (queue.color == color && queue.output == output)
-      return std::max(1, depths->Get(unsigned(queue.queue)));
-  return std::max(1, *std::min_element(depths->begin(), depths->end()));
-}
-
-} // namespace
-
-int inboxWords(const program::Machine &machine, const ClassCode &code,
-               int color) {
-  return queueWords(code, color, false, machine.input_queue_words()) +
-         machine.ramp_cycles();
-}
-
-int outboxWords(const program::Machine &machine, const ClassCode &code,
-                int color) {
-  return queueWords(code, color, true, machine.output_queue_words()) +
-         machine.ramp_cycles();
-}
-
 // ---------------------------------------------------------------- building
 
 /// PEs up to which colors that share a link always take turns, as exactly as
 /// on the machine; on larger meshes once they have met.
 static constexpr int mostTurns = 256;
 
-Network::Network(const program::Program &program,
-                 const std::vector<ClassCode> &classes,
-                 const std::vector<int> &classOf, Agenda &agenda,
-                 EastEdge &east)
-    : program(program), machine(*program.machine()), classes(classes),
-      classOf(classOf), agenda(agenda), east(east), meshWidth(machine.width()),
-      meshHeight(machine.height()), colors(machine.colors()),
-      hop(std::max(1, machine.hop_cycles())), ramp(machine.ramp_cycles()),
-      routerDepth(machine.router_buffer_words() > 0
-                      ? machine.router_buffer_words()
-                      : 2 * hop),
+Network::Network(const program::Program &program, const Mesh &mesh,
+                 Agenda &agenda, EastEdge &east)
+    : program(program), machine(*program.machine()), mesh(mesh), agenda(agenda),
+      east(east), colors(machine.colors()), hop(hopCycles(machine)),
+      ramp(machine.ramp_cycles()), routerDepth(routerWords(machine)),
       tornColors(256), rules(256), outboxes(256), inboxes(256),
-      alwaysTurns(meshWidth * meshHeight <= mostTurns) {
+      alwaysTurns(mesh.size() <= mostTurns) {
   if (program.routes()->size() > UINT16_MAX - 1)
     throw Error(ErrorClass::BadProgram, "too many routes");
-  const size_t links = size_t(meshWidth) * size_t(meshHeight) * 5;
+  const size_t links = size_t(mesh.size()) * 5;
   linkUsers.assign(links, 0);
   sharedOf.assign(links, -1);
   turnsOf.assign(links / 5, -1);
   for (unsigned i = 0; i < program.routes()->size(); ++i)
     addRule(*program.routes()->Get(i), uint16_t(i + 1));
-  for (const ClassCode &code : classes) {
-    bool sets = false;
+  for (const ClassCode &code : mesh.classes) {
     forEachStatement(code, [&](const StatementCode &statement) {
-      sets |= std::holds_alternative<SetRouteCode>(statement);
       const auto *control = std::get_if<SendControlCode>(&statement);
       if (!control ||
           !std::count(control->commands.begin(), control->commands.end(),
@@ -104,7 +45,7 @@ Network::Network(const program::Program &program,
       else
         tornColors.assign(256, true);
     });
-    routeSetters.push_back(sets);
+    routeSetters.push_back(setsRoutes(code));
   }
 }
 
@@ -115,16 +56,16 @@ std::string Network::place(int color, Coordinate pe) const {
 void Network::addRule(const program::RouteRule &rule, uint16_t number) {
   const program::Rect &rect = *rule.rect();
   if (rect.xstep() < 1 || rect.ystep() < 1 || rect.x0() < 0 || rect.y0() < 0 ||
-      rect.x1() > meshWidth || rect.y1() > meshHeight || rule.transmit() > 31)
+      rect.x1() > mesh.width || rect.y1() > mesh.height || rule.transmit() > 31)
     throw Error(ErrorClass::BadProgram,
                 "a route of color " + std::to_string(rule.color()) +
                     " leaves the mesh or names a port that does not exist");
   std::vector<uint16_t> &table = rules[rule.color()];
-  table.resize(size_t(meshWidth) * size_t(meshHeight));
+  table.resize(size_t(mesh.size()));
   const unsigned ports = everTransmits(rule);
   for (int y = rect.y0(); y < rect.y1(); y += rect.ystep())
     for (int x = rect.x0(); x < rect.x1(); x += rect.xstep()) {
-      const auto pe = size_t(this->index({x, y}));
+      const auto pe = size_t(mesh.index({x, y}));
       if (table[pe] != 0)
         throw Error(ErrorClass::RouteConflict,
                     place(rule.color(), {x, y}) + " has two rules: receives " +
@@ -151,18 +92,17 @@ const program::RouteRule *Network::rule(int pe, int color) const {
 bool Network::ignores(int pe, int color) const {
   if (color != program.command_color() || launchedByRemoteCalls(program))
     return false;
-  const int at = classOf[size_t(pe)];
-  return at < 0 || classes[size_t(at)].routines.empty();
+  const ClassCode *code = mesh.codeAt(pe);
+  return !code || code->routines.empty();
 }
 
 /// Whether what the router does with the color may ever change.
 bool Network::isNode(int pe, int color) const {
-  const int at = classOf[size_t(pe)];
+  const int at = mesh.classOf[size_t(pe)];
   if (at >= 0 && routeSetters[size_t(at)])
     return true;
   const program::RouteRule *found = rule(pe, color);
-  return found && (tornColors[size_t(color)] ||
-                   furtherPositions(*found) > 0);
+  return found && (tornColors[size_t(color)] || furtherPositions(*found) > 0);
 }
 
 // ---------------------------------------------------------------- places
@@ -189,7 +129,8 @@ uint32_t Network::newStation(Station::Kind kind, int pe, int color, Port port,
 uint32_t Network::nodeAt(int pe, int color) {
   auto [found, fresh] = nodeOf.try_emplace(placeKey(pe, color, Port::Ramp), 0);
   if (fresh) {
-    nodes.push_back({pe, uint8_t(color), Switch(rule(pe, color)), 0, {}, {}});
+    nodes.push_back(
+        {pe, uint8_t(color), pe::Switch(rule(pe, color)), 0, {}, {}});
     found->second = uint32_t(nodes.size() - 1);
   }
   return found->second;
@@ -197,22 +138,19 @@ uint32_t Network::nodeAt(int pe, int color) {
 
 Station &Network::outbox(int pe, int color) {
   std::vector<uint32_t> &table = outboxes[size_t(color)];
-  table.resize(size_t(meshWidth) * size_t(meshHeight));
+  table.resize(size_t(mesh.size()));
   uint32_t &slot = table[size_t(pe)];
   if (slot == 0) {
     if (!isNode(pe, color) && !rule(pe, color))
       noRule(pe, color, Port::Ramp);
-    const int depth =
-        outboxWords(machine, classes[size_t(classOf[size_t(pe)])], color);
-    slot = newStation(Station::Outbox, pe, color, Port::Ramp,
-                      depth + routerDepth) +
-           1;
-    stations[slot - 1].taken.keep(depth + routerDepth + 1);
+    const int depth = outboxWords(machine, *mesh.codeAt(pe), color);
+    slot = newStation(Station::Outbox, pe, color, Port::Ramp, depth) + 1;
+    stations[slot - 1].taken.keep(depth + 1);
   }
   return stations[slot - 1];
 }
 
-Station *Network::inbox(int pe, int color) {
+pe::Mailbox *Network::inbox(int pe, int color) {
   const std::vector<uint32_t> &table = inboxes[size_t(color)];
   if (table.empty() || table[size_t(pe)] == 0)
     return nullptr;
@@ -220,17 +158,17 @@ Station *Network::inbox(int pe, int color) {
 }
 
 uint32_t Network::inboxAt(int pe, int color) {
-  if (classOf[size_t(pe)] < 0)
+  const ClassCode *code = mesh.codeAt(pe);
+  if (!code)
     throw Error(ErrorClass::UnreadTraffic,
                 "color " + std::to_string(color) + " delivers to PE " +
                     toString(coordinate(pe)) + ", which has no code");
   std::vector<uint32_t> &table = inboxes[size_t(color)];
-  table.resize(size_t(meshWidth) * size_t(meshHeight));
+  table.resize(size_t(mesh.size()));
   uint32_t &slot = table[size_t(pe)];
   if (slot == 0) {
-    const ClassCode &code = classes[size_t(classOf[size_t(pe)])];
     slot = newStation(Station::Inbox, pe, color, Port::Ramp,
-                      inboxWords(machine, code, color)) +
+                      inboxWords(machine, *code, color)) +
            1;
     stations[slot - 1].filter = makeFilter(pe, color);
     // The PE may have gone to sleep before there was anything to listen to.
@@ -240,7 +178,7 @@ uint32_t Network::inboxAt(int pe, int color) {
 }
 
 Station &Network::westEdge(int row, int color) {
-  const int pe = index({0, row});
+  const int pe = mesh.index({0, row});
   if (!isNode(pe, color) && !rule(pe, color))
     noRule(pe, color, Port::West);
   Station &made = stations[gateAt(pe, color, Port::West)];
@@ -264,35 +202,16 @@ uint32_t Network::gateAt(int pe, int color, Port port) {
 }
 
 int32_t Network::makeFilter(int pe, int color) {
-  const ClassCode &code = classes[size_t(classOf[size_t(pe)])];
-  for (const FilterCode &filter : code.filters) {
-    if (filter.color != color)
-      continue;
-    std::vector<int64_t> scalars;
-    const Coordinate at = coordinate(pe);
-    evaluateScalars(code.source->scalars(), at.x, at.y, scalars);
-    const Bindings bindings{scalars.data(), nullptr, nullptr};
-    const int64_t min = filter.min.value(bindings);
-    filters.push_back({filter.kind,
-                       min,
-                       filter.max.value(bindings),
-                       filter.limited ? filter.limit.value(bindings)
-                                      : std::numeric_limits<int64_t>::max(),
-                       min,
-                       0,
-                       0,
-                       {}});
-    return int32_t(filters.size() - 1);
-  }
-  return -1;
+  const std::optional<pe::Filter> filter =
+      pe::filterOf(*mesh.codeAt(pe), color, coordinate(pe));
+  if (!filter)
+    return -1;
+  filters.push_back({*filter, 0, 0, {}});
+  return int32_t(filters.size() - 1);
 }
 
 bool Network::RampFilter::passes(uint32_t word) {
-  bool pass = min <= int64_t(word >> 16) && int64_t(word >> 16) <= max;
-  if (kind == program::FilterKind::Counter) {
-    pass = count <= max;
-    count = count >= limit ? 0 : count + 1;
-  }
+  const bool pass = filter.pass(word);
   kept += pass;
   if (!keptUpTo.empty())
     keptUpTo[size_t(arrived) % keptUpTo.size()] = kept;
@@ -348,7 +267,7 @@ bool Network::stops(int pe, int color, Port entered) {
   const Station *gate = knownGate(pe, color, entered);
   if (isNode(pe, color)) {
     const Node &node = nodes[nodeAt(pe, color)];
-    const int at = classOf[size_t(pe)];
+    const int at = mesh.classOf[size_t(pe)];
     const bool moves =
         (found && found->positions() && found->positions()->size() > 0) ||
         (at >= 0 && routeSetters[size_t(at)]);
@@ -398,7 +317,7 @@ int32_t Network::shareLink(uint32_t station, const Step &step, int pe,
 /// A word leaves the router of `step` through a port.
 void Network::leave(Tracing &tracing, const Step &step, Port port) {
   Way &way = tracing.way;
-  const int pe = index(step.pe), color = stations[tracing.station].color;
+  const int pe = mesh.index(step.pe), color = stations[tracing.station].color;
   if (observer)
     way.passages.push_back({pe, port, step.hops * hop});
   const int32_t link = shareLink(tracing.station, step, pe, int(port));
@@ -414,7 +333,7 @@ void Network::leave(Tracing &tracing, const Step &step, Port port) {
     return end(to, stations[to].depth, step.hops * hop + ramp, step.hops + 1);
   }
   const Coordinate next = neighbour(step.pe, port);
-  if (next.x < 0 || next.x >= meshWidth || next.y < 0 || next.y >= meshHeight) {
+  if (!mesh.contains(next)) {
     if (port != Port::East)
       throw Error(ErrorClass::MissingRoute,
                   place(color, step.pe) + " leads over the " +
@@ -423,7 +342,7 @@ void Network::leave(Tracing &tracing, const Step &step, Port port) {
         newStation(Station::EastEdge, pe, color, port, INT32_MAX / 2);
     return end(to, INT32_MAX / 2, (step.hops + 1) * hop + ramp, 0);
   }
-  const int at = index(next);
+  const int at = mesh.index(next);
   const Port entered = opposite(port);
   Step after{next, entered, step.hops + 1, link, step.notBefore};
   if (stops(at, color, entered)) {
@@ -447,7 +366,7 @@ void Network::follow(Tracing &tracing) {
     if (tracing.routers.size() > linkUsers.size())
       throw Error(ErrorClass::RouteConflict,
                   place(color, step.pe) + ": the route runs in a circle");
-    const uint8_t ports = transmits(index(step.pe), color);
+    const uint8_t ports = transmits(mesh.index(step.pe), color);
     for (int port = 0; port < 5; ++port)
       if (ports >> port & 1)
         leave(tracing, step, Port(port));
@@ -465,9 +384,10 @@ bool Network::splitBranches(const Tracing &tracing) {
   const int color = stations[tracing.station].color;
   bool split = false;
   for (const Step &step : tracing.routers) {
-    if (step.hops == 0 || std::popcount(transmits(index(step.pe), color)) < 2)
+    if (step.hops == 0 ||
+        std::popcount(transmits(mesh.index(step.pe), color)) < 2)
       continue;
-    stations[gateAt(index(step.pe), color, step.entered)].branch = true;
+    stations[gateAt(mesh.index(step.pe), color, step.entered)].branch = true;
     split = true;
   }
   return split;

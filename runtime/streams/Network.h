@@ -7,25 +7,25 @@
 #ifndef RUNTIME_STREAMS_NETWORK_H
 #define RUNTIME_STREAMS_NETWORK_H
 
-#include "runtime/engine/Code.h"
-#include "runtime/engine/EdgeLanes.h"
-#include "runtime/engine/Router.h"
-#include "runtime/engine/WaitGraph.h"
-#include "runtime/observe/Observer.h"
+#include "runtime/engine/SteppedRun.h"
+#include "runtime/pe/Filter.h"
+#include "runtime/pe/Switch.h"
+#include "runtime/streams/Agenda.h"
 #include "runtime/streams/Station.h"
-#include "runtime/streams/Switch.h"
 
 #include <array>
 #include <deque>
 #include <functional>
-#include <limits>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 namespace wsec::runtime::streams {
 
-inline constexpr Cycle never = std::numeric_limits<Cycle>::max();
+/// Of an input of a router, or of a router (Ramp), on a color.
+inline uint64_t placeKey(int pe, int color, program::Port port) {
+  return (uint64_t(pe) << 8 | uint64_t(color)) << 3 | uint64_t(port);
+}
 
 /// Where words go from an input of a router.
 struct Way {
@@ -60,26 +60,20 @@ struct Way {
 };
 
 /// One input of a router, or what has come up a ramp: a queue of finite depth.
-struct Station {
+struct Station : pe::Mailbox {
   enum Kind : uint8_t { Outbox, Gate, Inbox, WestEdge, EastEdge };
 
   Kind kind = Outbox;
   program::Port port{}; ///< of the router; Ramp of an Outbox
-  uint8_t color = 0;
-  bool queued = false;      ///< to be looked at
-  bool listens = false;     ///< the PE waits for a word
-  bool senderWaits = false; ///< the PE waits for room
-  bool branch = false;      ///< every way ends here
-  int32_t turn = -1;        ///< among those of its router; -1: unknown to it
-  int32_t pe = 0;
+  bool queued = false;  ///< to be looked at
+  bool branch = false;  ///< every way ends here
+  int32_t turn = -1;    ///< among those of its router; -1: unknown to it
   int32_t depth = 0;
   int32_t node = -1;   ///< of a switching router
   int32_t filter = -1; ///< of an Inbox
-  WordQueue queue;     ///< what is there, or underway to it
   int64_t delivered = 0, consumed = 0;
-  int64_t toDrop = 0;  ///< next words that are taken as they come
-  Cycle dropsFrom = 0; ///< when that may begin
-  Cycle lastReady = -1, lastTaken = -1;
+  Cycle dropsFrom = 0; ///< when `toDrop` may begin
+  Cycle lastReady = -1;
   TakeLog taken;
   std::vector<uint32_t> waiters; ///< stations that wait for room here
 
@@ -89,43 +83,32 @@ struct Station {
 /// Fills the queue of a station at the west edge; false: there is no more.
 using WestSource = std::function<bool(Station &station)>;
 
-class Network {
+class Network : public ReportingFabric {
 public:
-  Network(const program::Program &program,
-          const std::vector<ClassCode> &classes,
-          const std::vector<int> &classOf, Agenda &agenda, EastEdge &east);
+  Network(const program::Program &program, const Mesh &mesh, Agenda &agenda,
+          EastEdge &east);
 
   WestSource west;
 
-  Coordinate coordinate(int pe) const {
-    return {pe % meshWidth, pe / meshWidth};
-  }
-  int index(Coordinate pe) const { return pe.y * meshWidth + pe.x; }
+  Coordinate coordinate(int pe) const { return mesh.coordinate(pe); }
 
   // ---- a PE and its ramp
 
-  /// What the PE sends on a color.
-  Station &outbox(int pe, int color);
-  /// When there is room for one more word than `further`; never: not known
-  /// yet.
-  Cycle roomAt(const Station &outbox, int64_t further = 0) const;
-  /// Puts a word into an outbox that has room. It starts with `settle`.
-  void send(Station &outbox, const Word &word);
-  /// What comes up the ramp on a color; null: nothing ever has.
-  Station *inbox(int pe, int color);
-  /// Where it is going to come.
-  Station &expect(int pe, int color) { return stations[inboxAt(pe, color)]; }
-  /// Takes the oldest word of an inbox. Who waits for its room goes on with
-  /// `settle`.
-  Word receive(Station &inbox, Cycle when);
-  /// The next `words` words are taken as they come, one per cycle from `since`
-  /// on; words before are all taken.
-  void drop(Station &inbox, int64_t words, Cycle since);
-  /// Moves all words that can move.
-  void settle();
-  void advanceSwitch(Station &outbox, Cycle when);
+  bool looksAhead() const override { return true; }
+  void wake(int pe, Cycle when) override { agenda.enter(when, uint32_t(pe)); }
+  pe::Mailbox *inbox(int pe, int color) override;
+  pe::Mailbox &expect(int pe, int color) override {
+    return stations[inboxAt(pe, color)];
+  }
+  Word receive(pe::Mailbox &inbox, Cycle when) override;
+  void drop(pe::Mailbox &inbox, int64_t words, Cycle since) override;
+  Station &outbox(int pe, int color) override;
+  Cycle roomAt(const pe::Mailbox &outbox, int64_t further) const override;
+  void send(pe::Mailbox &outbox, const Word &word) override;
+  void settle() override;
+  void advanceSwitch(int pe, int color, Cycle when) override;
   void setRoute(int pe, int color, program::Port receive, uint8_t transmit,
-                Cycle when);
+                Cycle when) override;
 
   /// Where words of the west edge of a row enter on a color.
   Station &westEdge(int row, int color);
@@ -135,16 +118,13 @@ public:
   /// A router whose colors take turns is due.
   void stepRouter(int pe);
 
-  /// The last cycle in which a word moved.
-  Cycle latest() const { return lastMove; }
-  /// What a color does in a router now; nothing if it has no route there.
-  std::optional<RouteNow> routeNow(int pe, int color) const;
-  /// Adds the words that wait.
-  void addTo(WaitGraph &graph) const;
-  /// Stations with words that nobody has taken.
-  std::vector<const Station *> leftOver() const;
-  /// A line for each place of a PE at which words wait.
-  std::vector<std::string> describeQueues(int pe) const;
+  // ---- reports
+
+  Cycle latest() const override { return std::max(agenda.now(), lastMove); }
+  std::optional<RouteNow> routeNow(int pe, int color) const override;
+  void addTo(WaitGraph &graph) const override;
+  std::vector<std::pair<int, int>> leftOver() const override;
+  std::vector<std::string> describeQueues(int pe) const override;
 
   Observer *observer = nullptr;
 
@@ -152,14 +132,13 @@ private:
   struct Node {
     int32_t pe;
     uint8_t color;
-    Switch state;
+    pe::Switch state;
     Cycle since = 0; ///< from when on this is its position
     std::vector<uint32_t> stations, dependents;
   };
-  /// Lets some words up a ramp.
+  /// What passed a filter of late.
   struct RampFilter {
-    program::FilterKind kind;
-    int64_t min, max, limit, count;
+    pe::Filter filter;
     int64_t arrived = 0, kept = 0;
     std::vector<int64_t> keptUpTo; ///< by word, of the last so many
 
@@ -248,11 +227,10 @@ private:
 
   const program::Program &program;
   const program::Machine &machine;
-  const std::vector<ClassCode> &classes;
-  const std::vector<int> &classOf;
+  const Mesh &mesh;
   Agenda &agenda;
   EastEdge &east;
-  const int meshWidth, meshHeight, colors;
+  const int colors;
   const int hop, ramp, routerDepth;
   std::vector<bool> routeSetters; ///< by class
   std::vector<bool> tornColors;   ///< some control wavelet tears routes down
@@ -276,12 +254,6 @@ private:
   bool working = false;
   Cycle lastMove = -1;
 };
-
-/// Queue between a PE and its router, with what is on the ramp.
-int inboxWords(const program::Machine &machine, const ClassCode &code,
-               int color);
-int outboxWords(const program::Machine &machine, const ClassCode &code,
-                int color);
 
 } // namespace wsec::runtime::streams
 

@@ -2,10 +2,8 @@
 #ifndef RUNTIME_STREAMS_STREAMSENGINE_H
 #define RUNTIME_STREAMS_STREAMSENGINE_H
 
-#include "runtime/engine/Code.h"
 #include "runtime/engine/Engine.h"
-
-#include <vector>
+#include "runtime/engine/Mesh.h"
 
 namespace wsec::runtime {
 
@@ -27,8 +25,7 @@ public:
 private:
   const program::Program &program;
   EngineOptions options;
-  std::vector<ClassCode> classes;
-  std::vector<int> classOf; ///< by PE; -1: no code
+  Mesh mesh;
 };
 
 } // namespace wsec::runtime

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/Execute.h"
 
-#include "runtime/engine/UnalignedFloat.h"
-#include "runtime/engine/VectorKernels.h"
+#include "runtime/pe/UnalignedFloat.h"
+#include "runtime/pe/VectorKernels.h"
 
 #include <algorithm>
 #include <cstdlib>

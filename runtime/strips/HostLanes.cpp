@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/HostLanes.h"
 
-#include "runtime/engine/Timing.h"
-#include "runtime/engine/UnalignedFloat.h"
+#include "runtime/pe/Costs.h"
+#include "runtime/pe/UnalignedFloat.h"
 #include "runtime/program/Errors.h"
 #include "runtime/strips/Recording.h"
 

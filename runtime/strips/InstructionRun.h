@@ -5,7 +5,7 @@
 #ifndef RUNTIME_STRIPS_INSTRUCTIONRUN_H
 #define RUNTIME_STRIPS_INSTRUCTIONRUN_H
 
-#include "runtime/engine/Timing.h"
+#include "runtime/pe/Costs.h"
 #include "runtime/strips/Execute.h"
 #include "runtime/strips/FabricSource.h"
 #include "runtime/strips/World.h"

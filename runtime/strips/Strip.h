@@ -6,8 +6,8 @@
 #ifndef RUNTIME_STRIPS_STRIP_H
 #define RUNTIME_STRIPS_STRIP_H
 
-#include "runtime/engine/Code.h"
 #include "runtime/engine/Router.h"
+#include "runtime/pe/Code.h"
 
 #include <memory>
 #include <vector>

@@ -2,7 +2,7 @@
 #include "runtime/strips/StripsEngine.h"
 
 #include "runtime/engine/Rectangles.h"
-#include "runtime/engine/VectorKernels.h"
+#include "runtime/pe/VectorKernels.h"
 #include "runtime/program/Errors.h"
 #include "runtime/strips/HostLanes.h"
 #include "runtime/strips/MainThread.h"
@@ -128,7 +128,7 @@ private:
 
   RunResult result() const {
     RunResult result;
-    world.launches.report(world.image.program, result);
+    reportLaunches(world.image.program, world.launches, result);
     for (const ClassCode &code : world.image.classes)
       result.classes.push_back({code.name, 0, code.highWaterBytes});
     for (const auto &strip : world.image.strips)
@@ -183,9 +183,7 @@ StripsEngine::StripsEngine(const program::Program &program,
     throw Error(ErrorClass::BadProgram,
                 "the strips engine runs no programs with " + what +
                     "; take --engine=streams or --engine=wavelet");
-  if (!processorSupported())
-    throw Error(ErrorClass::BadProgram,
-                "the emulator needs a processor with AVX2 and FMA");
+  requireProcessor();
   if (options.threads == 0)
     options.threads = std::max(1u, std::thread::hardware_concurrency());
   implementation = std::make_unique<Implementation>(program, options);

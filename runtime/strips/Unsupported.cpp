@@ -3,7 +3,7 @@
 // What of the language strips does not run.
 #include "runtime/strips/StripsEngine.h"
 
-#include "runtime/engine/Code.h"
+#include "runtime/pe/Code.h"
 
 #include <algorithm>
 #include <string>

@@ -2,7 +2,7 @@
 #include "runtime/strips/World.h"
 
 #include "runtime/engine/Rectangles.h"
-#include "runtime/engine/Timing.h"
+#include "runtime/pe/Costs.h"
 #include "runtime/program/Errors.h"
 #include "runtime/strips/Recording.h"
 

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_WAVELET_AGENDA_H
 #define RUNTIME_WAVELET_AGENDA_H
 
-#include "runtime/wavelet/Wavelet.h"
+#include "runtime/pe/Word.h"
 
 #include <array>
 #include <functional>
@@ -10,6 +10,8 @@
 #include <vector>
 
 namespace wsec::runtime::wavelet {
+
+using pe::Cycle;
 
 /// Who is to be looked at in which cycle. Cycles in which nobody has anything
 /// to do are passed over.

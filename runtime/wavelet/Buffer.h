@@ -2,60 +2,55 @@
 #ifndef RUNTIME_WAVELET_BUFFER_H
 #define RUNTIME_WAVELET_BUFFER_H
 
-#include "runtime/wavelet/Wavelet.h"
-
-#include <algorithm>
-#include <cstddef>
-#include <vector>
+#include "runtime/pe/Fabric.h"
 
 namespace wsec::runtime::wavelet {
+
+using pe::Cycle;
+using pe::Word;
 
 /// Wavelets of one color that wait at one place, in order, as many as the
 /// machine has room for there. What lies in it is on its way until it is
 /// `ready`: the stages of a link or ramp belong to the buffer at its end.
 ///
-/// Room that a pop makes is seen from the next cycle on, so that it does not
+/// Room that a take makes is seen from the next cycle on, so that it does not
 /// matter in which order the places of the mesh are visited within a cycle.
-class Buffer {
+class Buffer : public pe::Mailbox {
 public:
   /// `sender`: entry of the agenda to wake when room is made.
-  Buffer(int capacity, uint32_t sender)
-      : sender(sender), slots(size_t(capacity)) {}
+  Buffer(int pe, int color, int capacity, uint32_t sender)
+      : sender(sender), capacity(size_t(capacity)) {
+    this->pe = pe;
+    this->color = uint8_t(color);
+  }
 
-  bool empty() const { return count == 0; }
-  int size() const { return int(count); }
+  bool empty() const { return queue.empty(); }
   bool hasRoom(Cycle now) const {
-    return count + (popped(now) ? poppedNow : 0) < slots.size();
+    return queue.size() + (popped(now) ? takenNow : 0) < capacity;
   }
   /// Whether there will be room in the next cycle that is not seen yet.
-  bool popped(Cycle now) const { return poppedAt == now; }
-  void push(Wavelet wavelet) {
+  bool popped(Cycle now) const { return lastTaken == now; }
+  void push(Word word) {
     // Nothing overtakes, even if it was underway for a shorter time.
-    if (count > 0)
-      wavelet.ready = std::max(wavelet.ready, back().ready + 1);
-    slots[(head + count++) % slots.size()] = wavelet;
+    if (!empty())
+      word.ready = std::max(word.ready, queue.back().ready + 1);
+    queue.push(word);
   }
-  const Wavelet &front() const { return slots[head]; }
-  Wavelet &back() { return slots[(head + count - 1) % slots.size()]; }
-  bool frontReady(Cycle now) const { return count > 0 && front().ready <= now; }
-  Wavelet take(Cycle now) {
-    Wavelet wavelet = slots[head];
-    if (++head == slots.size())
-      head = 0;
-    --count;
-    poppedNow = popped(now) ? poppedNow + 1 : 1;
-    poppedAt = now;
-    return wavelet;
+  bool frontReady(Cycle now) const {
+    return !empty() && queue.front().ready <= now;
+  }
+  Word take(Cycle now) {
+    const Word word = queue.front();
+    queue.pop();
+    takenNow = popped(now) ? takenNow + 1 : 1;
+    lastTaken = now;
+    return word;
   }
 
   uint32_t sender;
-  bool senderWaits = false; ///< for room
 
 private:
-  std::vector<Wavelet> slots;
-  size_t head = 0, count = 0;
-  Cycle poppedAt = -1;
-  size_t poppedNow = 0;
+  size_t capacity, takenNow = 0;
 };
 
 } // namespace wsec::runtime::wavelet

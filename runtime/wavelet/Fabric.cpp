@@ -3,7 +3,6 @@
 #include "runtime/program/Ports.h"
 
 #include "runtime/program/Errors.h"
-#include "runtime/wavelet/Depths.h"
 
 #include <algorithm>
 #include <utility>
@@ -18,134 +17,72 @@ static constexpr int mostColors = 64;
 static constexpr Port allPorts[] = {Port::North, Port::South, Port::East,
                                     Port::West, Port::Ramp};
 
-static Coordinate neighbour(Coordinate pe, Port port) {
-  switch (port) {
-  case Port::North:
-    return {pe.x, pe.y - 1};
-  case Port::South:
-    return {pe.x, pe.y + 1};
-  case Port::East:
-    return {pe.x + 1, pe.y};
-  case Port::West:
-    return {pe.x - 1, pe.y};
-  case Port::Ramp:
-    break;
-  }
-  return pe;
-}
-
 // ---------------------------------------------------------------- building
 
-Fabric::Fabric(const program::Program &program, Agenda &agenda, EastEdge &east)
-    : program(program), machine(*program.machine()), agenda(agenda), east(east),
-      meshWidth(machine.width()), meshHeight(machine.height()),
-      colors(machine.colors()), hop(hopCycles(machine)),
-      ramp(machine.ramp_cycles()) {
+Fabric::Fabric(const program::Program &program, const Mesh &mesh,
+               Agenda &agenda, EastEdge &east)
+    : program(program), machine(*program.machine()), mesh(mesh), agenda(agenda),
+      east(east), colors(machine.colors()), hop(hopCycles(machine)),
+      ramp(machine.ramp_cycles()), nowhere(0, 0, 0, 0) {
   if (colors > mostColors)
     throw Error(ErrorClass::BadProgram,
                 "a machine of " + std::to_string(colors) +
                     " colors; the wavelet engine steps up to " +
                     std::to_string(mostColors));
-  const size_t pes = size_t(meshWidth) * size_t(meshHeight);
-  routers.resize(pes);
-  routeOf.assign(pes * size_t(colors), none);
-  mapClasses();
+  routers.resize(size_t(mesh.size()));
+  routeOf.assign(size_t(mesh.size()) * size_t(colors), none);
+  for (const ClassCode &code : mesh.classes)
+    routeSetters.push_back(runtime::setsRoutes(code));
   for (const program::RouteRule *rule : *program.routes())
     addRule(*rule);
 }
 
-/// Whether a body, or one inside it, sets routes.
-static bool setsRoutes(
-    const flatbuffers::Vector<flatbuffers::Offset<program::Statement>> *body) {
-  if (!body)
+bool Fabric::setsRoutes(int pe) const {
+  const int at = mesh.classOf[size_t(pe)];
+  return at >= 0 && routeSetters[size_t(at)];
+}
+
+/// Whether command wavelets vanish at a PE: it has no routines to launch.
+bool Fabric::ignores(int pe, int color) const {
+  if (color != program.command_color() || launchedByRemoteCalls(program))
     return false;
-  return std::any_of(
-      body->begin(), body->end(), [](const program::Statement *statement) {
-        if (statement->kind_as_SetRoute())
-          return true;
-        if (const auto *loop = statement->kind_as_Loop())
-          return setsRoutes(loop->body());
-        const auto *branch = statement->kind_as_If();
-        return branch &&
-               (setsRoutes(branch->then()) || setsRoutes(branch->otherwise()));
-      });
-}
-
-static bool setsRoutes(const program::PEClass &peClass) {
-  bool any = false;
-  if (peClass.routines())
-    for (const program::Routine *routine : *peClass.routines())
-      any |= setsRoutes(routine->body());
-  if (peClass.tasks())
-    for (const program::Task *task : *peClass.tasks())
-      any |= setsRoutes(task->body());
-  return any;
-}
-
-void Fabric::mapClasses() {
-  classes.assign(routers.size(), -1);
-  for (unsigned c = 0; c < program.classes()->size(); ++c) {
-    const program::PEClass &peClass = *program.classes()->Get(c);
-    routeSetters.push_back(wavelet::setsRoutes(peClass));
-    for (const program::Rect *rect : *peClass.rects()) {
-      if (rect->xstep() < 1 || rect->ystep() < 1 || rect->x0() < 0 ||
-          rect->y0() < 0 || rect->x1() > meshWidth || rect->y1() > meshHeight)
-        throw Error(ErrorClass::BadProgram,
-                    "class '" + peClass.name()->str() + "' leaves the mesh");
-      for (int y = rect->y0(); y < rect->y1(); y += rect->ystep())
-        for (int x = rect->x0(); x < rect->x1(); x += rect->xstep()) {
-          int &slot = classes[size_t(index({x, y}))];
-          if (slot >= 0)
-            throw Error(ErrorClass::BadProgram,
-                        "PE " + toString({x, y}) + " belongs to two classes");
-          slot = int(c);
-        }
-    }
-  }
+  const ClassCode *code = mesh.codeAt(pe);
+  return !code || code->routines.empty();
 }
 
 std::string Fabric::place(int pe, int color) const {
   return "color " + std::to_string(color) + " at PE " +
-         toString(coordinate(pe));
+         toString(mesh.coordinate(pe));
 }
 
 void Fabric::addRule(const program::RouteRule &rule) {
   const program::Rect &rect = *rule.rect();
   if (rect.xstep() < 1 || rect.ystep() < 1 || rect.x0() < 0 || rect.y0() < 0 ||
-      rect.x1() > meshWidth || rect.y1() > meshHeight || rule.transmit() > 31 ||
-      rule.color() >= colors)
+      rect.x1() > mesh.width || rect.y1() > mesh.height ||
+      rule.transmit() > 31 || rule.color() >= colors)
     throw Error(ErrorClass::BadProgram,
                 "a route of color " + std::to_string(rule.color()) +
                     " leaves the mesh or names a port that does not exist");
-  const Switch state(rule);
+  const pe::Switch state(&rule);
   for (int y = rect.y0(); y < rect.y1(); y += rect.ystep())
     for (int x = rect.x0(); x < rect.x1(); x += rect.xstep()) {
-      const int pe = index({x, y});
+      const int pe = mesh.index({x, y});
       int &slot = routeOf[size_t(pe) * size_t(colors) + rule.color()];
       if (slot != none)
         throw Error(
             ErrorClass::RouteConflict,
             place(pe, rule.color()) + " has two rules: receives " +
-                program::EnumNamePort(routes[size_t(slot)].state.receive()) +
+                program::EnumNamePort(routes[size_t(slot)].state.receive) +
                 " and " + program::EnumNamePort(rule.receive()));
       slot = int(routes.size());
-      Route route;
-      route.pe = pe;
-      route.color = rule.color();
-      route.fixed = !state.switches() && !setsRoutes(pe);
-      route.state = state;
-      routes.push_back(route);
+      routes.push_back(
+          {pe, rule.color(), !state.switches() && !setsRoutes(pe), state});
     }
 }
 
 /// A route that lets nothing through until the PE sets it.
 int Fabric::closedRoute(int pe, int color) {
-  Route route;
-  route.pe = pe;
-  route.color = uint8_t(color);
-  route.fixed = false;
-  route.state = Switch::closed();
-  routes.push_back(route);
+  routes.push_back({pe, uint8_t(color), false, pe::Switch(nullptr)});
   int made = int(routes.size()) - 1;
   routeOf[size_t(pe) * size_t(colors) + size_t(color)] = made;
   return made;
@@ -159,19 +96,17 @@ int Fabric::inputBuffer(int index, Port port, uint32_t sender) {
   if (known != none)
     return known;
   const Route &route = routes[size_t(index)];
-  if (route.fixed && route.state.receive() != port)
+  if (route.fixed && route.state.receive != port)
     throw Error(ErrorClass::RouteConflict,
                 place(route.pe, route.color) + ": a wavelet enters from " +
                     program::EnumNamePort(port) +
                     " where the router receives " +
-                    program::EnumNamePort(route.state.receive()));
-  const program::PEClass *peClass =
-      classOf(route.pe) < 0
-          ? nullptr
-          : program.classes()->Get(unsigned(classOf(route.pe)));
-  int depth = port == Port::Ramp ? outboxDepth(program, *peClass, route.color)
-                                 : routerDepth(machine) + hop - 1;
-  buffers.emplace_back(depth, sender);
+                    program::EnumNamePort(route.state.receive));
+  const int depth =
+      port == Port::Ramp
+          ? outboxWords(machine, *mesh.codeAt(route.pe), route.color)
+          : routerWords(machine) + hop - 1;
+  buffers.emplace_back(route.pe, route.color, depth, sender);
   return routes[size_t(index)].in[size_t(port)] = int(buffers.size()) - 1;
 }
 
@@ -180,13 +115,22 @@ int Fabric::inboxBuffer(int index) {
   Route &route = routes[size_t(index)];
   if (route.inbox != none)
     return route.inbox;
-  if (classOf(route.pe) < 0)
+  const ClassCode *code = mesh.codeAt(route.pe);
+  if (!code)
     throw Error(ErrorClass::UnreadTraffic,
                 "color " + std::to_string(route.color) + " delivers to PE " +
-                    toString(coordinate(route.pe)) + ", which has no code");
-  const auto &peClass = *program.classes()->Get(unsigned(classOf(route.pe)));
-  buffers.emplace_back(inboxDepth(program, peClass, route.color),
+                    toString(mesh.coordinate(route.pe)) +
+                    ", which has no code");
+  buffers.emplace_back(route.pe, route.color,
+                       inboxWords(machine, *code, route.color),
                        agendaEntry(Party::Router, uint32_t(index)));
+  // The PE may have gone to sleep before there was anything to listen to.
+  buffers.back().listens = true;
+  if (const auto filter =
+          pe::filterOf(*code, route.color, mesh.coordinate(route.pe))) {
+    route.filter = int(filters.size());
+    filters.push_back(*filter);
+  }
   return route.inbox = int(buffers.size()) - 1;
 }
 
@@ -194,11 +138,11 @@ int Fabric::inboxBuffer(int index) {
 int Fabric::resolve(int index, Port port) {
   const Route route = routes[size_t(index)];
   int found;
-  const Coordinate from = coordinate(route.pe), to = neighbour(from, port);
+  const Coordinate from = mesh.coordinate(route.pe), to = neighbour(from, port);
   if (port == Port::Ramp) {
-    found = route.ignored ? sink : inboxBuffer(index);
-  } else if (to.x >= 0 && to.x < meshWidth && to.y >= 0 && to.y < meshHeight) {
-    const int pe = this->index(to);
+    found = ignores(route.pe, route.color) ? sink : inboxBuffer(index);
+  } else if (mesh.contains(to)) {
+    const int pe = mesh.index(to);
     int next = routeAt(pe, route.color);
     if (next == none && setsRoutes(pe))
       next = closedRoute(pe, route.color);
@@ -219,19 +163,19 @@ int Fabric::resolve(int index, Port port) {
   return routes[size_t(index)].out[size_t(port)] = found;
 }
 
-void Fabric::push(int route, int buffer, const Wavelet &wavelet) {
+void Fabric::push(int route, int buffer, const Word &word) {
   Buffer &into = buffers[size_t(buffer)];
   const bool first = into.empty();
-  into.push(wavelet);
+  into.push(word);
   if (!first)
     return;
-  if (wavelet.ready <= agenda.now())
+  if (word.ready <= agenda.now())
     queue(route);
   else
-    agenda.enter(wavelet.ready, agendaEntry(Party::Router, uint32_t(route)));
+    agenda.enter(word.ready, agendaEntry(Party::Router, uint32_t(route)));
 }
 
-Wavelet Fabric::pop(Buffer &buffer) {
+Word Fabric::pop(Buffer &buffer) {
   if (buffer.senderWaits) {
     buffer.senderWaits = false;
     agenda.enter(agenda.now() + 1, buffer.sender);
@@ -251,7 +195,7 @@ void Fabric::queue(int index) {
   active.push_back(route.pe);
 }
 
-void Fabric::wake(uint32_t route) { queue(int(route)); }
+void Fabric::wakeRoute(int route) { queue(route); }
 
 void Fabric::step() {
   for (int pe : active)
@@ -309,75 +253,100 @@ bool Fabric::tryMove(int index, unsigned &usedPorts) {
   Route &route = routes[size_t(index)];
   if (!(routers[size_t(route.pe)].candidates >> route.color & 1))
     return false;
-  Buffer &from = buffers[size_t(route.in[size_t(route.state.receive())])];
+  Buffer &from = buffers[size_t(route.in[size_t(route.state.receive)])];
   if (!from.frontReady(agenda.now()))
     return false;
-  const unsigned ports = route.state.transmit();
+  const unsigned ports = route.state.transmit;
   if ((ports & usedPorts) != 0 || !hasRoom(index, ports))
     return false;
   usedPorts |= ports;
   // Resolving may have made buffers and routes.
   Route &sender = routes[size_t(index)];
-  Wavelet wavelet =
-      pop(buffers[size_t(sender.in[size_t(sender.state.receive())])]);
-  if (wavelet.control)
-    sender.state.act(wavelet);
-  for (; wavelet.advances > 0; --wavelet.advances)
+  Word word = pop(buffers[size_t(sender.in[size_t(sender.state.receive)])]);
+  if (word.control)
+    word.commands = sender.state.act(word.commands);
+  for (; word.advances > 0; --word.advances)
     sender.state.advance();
-  pass(index, ports, wavelet);
+  pass(index, ports, word);
   refresh(index);
   return true;
 }
 
-void Fabric::pass(int index, unsigned ports, Wavelet wavelet) {
+void Fabric::pass(int index, unsigned ports, Word word) {
   const Cycle now = agenda.now();
   Route &route = routes[size_t(index)];
   for (Port port : allPorts) {
     if (!(ports >> unsigned(port) & 1))
       continue;
     ++moves;
-    if (observer && !wavelet.control)
+    if (observer && !word.control)
       observer->passed(route.pe, port, route.color, 1, double(now),
                        double(now));
     int target = route.out[size_t(port)];
-    wavelet.ready = now + (port == Port::Ramp ? ramp : hop);
+    word.ready = now + (port == Port::Ramp ? ramp : hop);
     if (target == overEdge) {
       // The end of a lane takes a word as a ramp does.
-      wavelet.ready += ramp;
-      if (!wavelet.control)
-        east.leave(coordinate(route.pe).y, route.color, wavelet.payload,
-                   double(wavelet.ready));
+      word.ready += ramp;
+      if (!word.control)
+        east.leave(mesh.coordinate(route.pe).y, route.color, word.payload,
+                   double(word.ready));
     } else if (port != Port::Ramp) {
-      int next = routeAt(this->index(neighbour(coordinate(route.pe), port)),
+      int next = routeAt(mesh.index(neighbour(mesh.coordinate(route.pe), port)),
                          route.color);
-      push(next, target, wavelet);
-    } else if (target != sink && delivers(route, wavelet)) {
-      buffers[size_t(target)].push(wavelet);
-      if (std::exchange(route.listens, false))
-        agenda.enter(wavelet.ready,
-                     agendaEntry(Party::Processor, uint32_t(route.pe)));
+      push(next, target, word);
+    } else if (target != sink) {
+      deliver(index, word);
     }
   }
 }
 
-/// Whether a wavelet that passes the ramp reaches the PE.
-bool Fabric::delivers(Route &route, const Wavelet &wavelet) {
-  if (wavelet.control)
-    return wavelet.task >= 0;
-  return route.filter == none || filters[size_t(route.filter)].pass(wavelet);
+/// A wavelet passes the ramp; it may not reach the PE.
+void Fabric::deliver(int index, const Word &word) {
+  const Route &route = routes[size_t(index)];
+  if (word.control ? word.task < 0
+                   : route.filter != none &&
+                         !filters[size_t(route.filter)].pass(word.payload))
+    return;
+  Buffer &inbox = buffers[size_t(route.inbox)];
+  inbox.push(word);
+  if (inbox.toDrop > 0) {
+    if (inbox.queue.size() == 1)
+      dropLater(index);
+  } else if (std::exchange(inbox.listens, false)) {
+    wake(route.pe, word.ready);
+  }
+}
+
+/// Words that are to be dropped go one by one, as they come.
+void Fabric::dropLater(int index) {
+  const Buffer &inbox = buffers[size_t(routes[size_t(index)].inbox)];
+  if (inbox.toDrop > 0 && !inbox.empty())
+    agenda.enter(inbox.takeable(), agendaEntry(Party::Ramp, uint32_t(index)));
+}
+
+bool Fabric::dropNow(int index) {
+  Buffer &inbox = buffers[size_t(routes[size_t(index)].inbox)];
+  if (inbox.toDrop == 0 || !inbox.has(agenda.now()))
+    return false;
+  pop(inbox);
+  --inbox.toDrop;
+  if (observer)
+    observer->received({&inbox.pe, 1}, inbox.color, 1);
+  dropLater(index);
+  return inbox.toDrop == 0 && std::exchange(inbox.listens, false);
 }
 
 /// Keeps a route among the candidates of its router if its oldest wavelet may
 /// move in this cycle or the next.
 void Fabric::refresh(int index) {
   const Route &route = routes[size_t(index)];
-  const int at = route.in[size_t(route.state.receive())];
+  const int at = route.in[size_t(route.state.receive)];
   uint64_t &candidates = routers[size_t(route.pe)].candidates;
   const uint64_t bit = uint64_t(1) << route.color;
   candidates &= ~bit;
-  if (at == none || route.state.suspended() || buffers[size_t(at)].empty())
+  if (at == none || route.state.closed || buffers[size_t(at)].empty())
     return;
-  const Cycle ready = buffers[size_t(at)].front().ready;
+  const Cycle ready = buffers[size_t(at)].queue.front().ready;
   if (ready <= agenda.now() + 1)
     candidates |= bit;
   else
@@ -386,18 +355,7 @@ void Fabric::refresh(int index) {
 
 // ---------------------------------------------------------------- PEs
 
-void Fabric::checkColor(int pe, int color) const {
-  if (color >= 0 && color < colors)
-    return;
-  const auto &peClass = *program.classes()->Get(unsigned(classOf(pe)));
-  throw Error(ErrorClass::BadProgram,
-              "class '" + peClass.name()->str() + "' uses color " +
-                  std::to_string(color) + ", the machine has " +
-                  std::to_string(colors));
-}
-
 int Fabric::sendingRoute(int pe, int color) {
-  checkColor(pe, color);
   int route = routeAt(pe, color);
   if (route == none && setsRoutes(pe))
     route = closedRoute(pe, color);
@@ -408,69 +366,66 @@ int Fabric::sendingRoute(int pe, int color) {
   return route;
 }
 
-bool Fabric::roomToSend(int pe, int color) {
-  int route = sendingRoute(pe, color);
-  Buffer &outbox = buffers[size_t(inputBuffer(
-      route, Port::Ramp, agendaEntry(Party::Processor, uint32_t(pe))))];
-  if (outbox.hasRoom(agenda.now()))
-    return true;
-  if (outbox.popped(agenda.now()))
-    agenda.enter(agenda.now() + 1, outbox.sender);
-  else
-    outbox.senderWaits = true;
-  return false;
+Buffer &Fabric::outbox(int pe, int color) {
+  return buffers[size_t(
+      inputBuffer(sendingRoute(pe, color), Port::Ramp,
+                  agendaEntry(Party::Processor, uint32_t(pe))))];
 }
 
-void Fabric::send(int pe, int color, const Wavelet &wavelet) {
-  int route = routeAt(pe, color);
+Cycle Fabric::roomAt(const pe::Mailbox &outbox, int64_t) const {
+  const auto &buffer = static_cast<const Buffer &>(outbox);
+  const Cycle now = agenda.now();
+  if (buffer.hasRoom(now))
+    return now;
+  return buffer.popped(now) ? now + 1 : pe::never;
+}
+
+void Fabric::send(pe::Mailbox &outbox, const Word &word) {
+  const int route = routeAt(outbox.pe, outbox.color);
   ++moves;
-  push(route, routes[size_t(route)].in[size_t(Port::Ramp)], wavelet);
+  push(route, routes[size_t(route)].in[size_t(Port::Ramp)], word);
 }
 
-const Buffer *Fabric::inbox(int pe, int color) const {
-  checkColor(pe, color);
+Buffer *Fabric::inbox(int pe, int color) {
   int route = routeAt(pe, color);
   if (route == none || routes[size_t(route)].inbox == none)
     return nullptr;
   return &buffers[size_t(routes[size_t(route)].inbox)];
 }
 
-Wavelet Fabric::receive(int pe, int color) {
-  return pop(buffers[size_t(routes[size_t(routeAt(pe, color))].inbox)]);
+Buffer &Fabric::expect(int pe, int color) {
+  int route = routeAt(pe, color);
+  return route == none ? nowhere : buffers[size_t(inboxBuffer(route))];
 }
 
-void Fabric::listen(int pe, int color) {
-  int route = routeAt(pe, color);
-  if (route != none)
-    routes[size_t(route)].listens = true;
+Word Fabric::receive(pe::Mailbox &inbox, Cycle) {
+  return pop(static_cast<Buffer &>(inbox));
 }
 
-void Fabric::setFilter(int pe, int color, const Filter &filter) {
-  int route = routeAt(pe, color);
-  if (route == none)
+void Fabric::drop(pe::Mailbox &inbox, int64_t words, Cycle) {
+  inbox.toDrop = words;
+  if (&inbox == &nowhere)
     return;
-  routes[size_t(route)].filter = int(filters.size());
-  filters.push_back(filter);
+  const int route = routeAt(inbox.pe, inbox.color);
+  if (inbox.has(agenda.now()))
+    dropNow(route);
+  else
+    dropLater(route);
 }
 
-void Fabric::ignore(int pe, int color) {
-  int route = routeAt(pe, color);
-  if (route != none)
-    routes[size_t(route)].ignored = true;
-}
-
-void Fabric::advanceSwitch(int pe, int color) {
+void Fabric::advanceSwitch(int pe, int color, Cycle) {
   int route = sendingRoute(pe, color);
   int outbox = routes[size_t(route)].in[size_t(Port::Ramp)];
   if (outbox != none && !buffers[size_t(outbox)].empty()) {
-    ++buffers[size_t(outbox)].back().advances;
+    ++buffers[size_t(outbox)].queue.back().advances;
     return;
   }
   routes[size_t(route)].state.advance();
   queue(route);
 }
 
-void Fabric::setRoute(int pe, int color, Port receive, uint8_t transmit) {
+void Fabric::setRoute(int pe, int color, Port receive, uint8_t transmit,
+                      Cycle) {
   int route = sendingRoute(pe, color);
   routes[size_t(route)].state.set(receive, transmit);
   queue(route);
@@ -479,7 +434,7 @@ void Fabric::setRoute(int pe, int color, Port receive, uint8_t transmit) {
 // ---------------------------------------------------------------- west edge
 
 bool Fabric::roomAtEdge(int row, int color) {
-  const int pe = index({0, row});
+  const int pe = mesh.index({0, row});
   int route = routeAt(pe, color);
   if (route == none)
     throw Error(ErrorClass::MissingRoute,
@@ -493,29 +448,19 @@ bool Fabric::roomAtEdge(int row, int color) {
   return false;
 }
 
-void Fabric::enter(int row, int color, const Wavelet &wavelet) {
-  int route = routeAt(index({0, row}), color);
+void Fabric::enter(int row, int color, const Word &word) {
+  int route = routeAt(mesh.index({0, row}), color);
   ++moves;
-  push(route, routes[size_t(route)].in[size_t(Port::West)], wavelet);
+  push(route, routes[size_t(route)].in[size_t(Port::West)], word);
 }
 
 // ---------------------------------------------------------------- reports
 
-std::vector<Fabric::Waiting> Fabric::undelivered() const {
-  std::vector<Waiting> result;
-  for (const Route &route : routes)
-    if (route.inbox != none && !buffers[size_t(route.inbox)].empty())
-      result.push_back({route.pe, route.color});
-  return result;
-}
-
-std::vector<Fabric::Waiting> Fabric::inTransit() const {
-  std::vector<Waiting> result;
-  for (const Route &route : routes)
-    if (std::any_of(route.in.begin(), route.in.end(), [&](int buffer) {
-          return buffer != none && !buffers[size_t(buffer)].empty();
-        }))
-      result.push_back({route.pe, route.color});
+std::vector<std::pair<int, int>> Fabric::leftOver() const {
+  std::vector<std::pair<int, int>> result;
+  for (const Buffer &buffer : buffers)
+    if (!buffer.empty())
+      result.push_back({buffer.pe, buffer.color});
   return result;
 }
 
@@ -523,19 +468,19 @@ std::optional<RouteNow> Fabric::routeNow(int pe, int color) const {
   const int at = routeAt(pe, color);
   if (at == none)
     return {};
-  const Switch &state = routes[size_t(at)].state;
-  return RouteNow{state.receive(), state.transmit(), state.suspended()};
+  const pe::Switch &state = routes[size_t(at)].state;
+  return RouteNow{state.receive, state.transmit, state.closed};
 }
 
 void Fabric::addTo(WaitGraph &graph) const {
   for (const Route &route : routes) {
-    const Coordinate pe = coordinate(route.pe);
+    const Coordinate pe = mesh.coordinate(route.pe);
     auto holds = [&](int buffer) {
       return buffer != none && !buffers[size_t(buffer)].empty();
     };
     if (holds(route.inbox))
       graph.addDelivered(pe, route.color,
-                         size_t(buffers[size_t(route.inbox)].size()));
+                         buffers[size_t(route.inbox)].queue.size());
     for (Port port : allPorts)
       if (holds(route.in[size_t(port)]))
         graph.addWords(pe, route.color, port);
@@ -551,8 +496,8 @@ std::vector<std::string> Fabric::describeQueues(int pe) const {
     auto add = [&](int buffer, const std::string &where) {
       if (buffer != none && !buffers[size_t(buffer)].empty())
         lines.push_back("color " + std::to_string(color) + ": " +
-                        std::to_string(buffers[size_t(buffer)].size()) + " " +
-                        where);
+                        std::to_string(buffers[size_t(buffer)].queue.size()) +
+                        " " + where);
     };
     const Route &route = routes[size_t(at)];
     add(route.inbox, "for the PE");

@@ -4,24 +4,22 @@
 #ifndef RUNTIME_WAVELET_FABRIC_H
 #define RUNTIME_WAVELET_FABRIC_H
 
-#include "runtime/engine/EdgeLanes.h"
-#include "runtime/engine/Router.h"
-#include "runtime/engine/WaitGraph.h"
-#include "runtime/observe/Observer.h"
+#include "runtime/engine/SteppedRun.h"
+#include "runtime/pe/Filter.h"
+#include "runtime/pe/Switch.h"
 #include "runtime/wavelet/Agenda.h"
 #include "runtime/wavelet/Buffer.h"
-#include "runtime/wavelet/Filter.h"
-#include "runtime/wavelet/Switch.h"
 
 #include <array>
+#include <deque>
 #include <string>
 #include <vector>
 
 namespace wsec::runtime::wavelet {
 
-/// An entry of the agenda: a color of a router, a PE, or a row's link into the
-/// west edge.
-enum class Party : uint32_t { Router = 0, Processor, Edge };
+/// An entry of the agenda: a color of a router, a PE, a row's link into the
+/// west edge, or words on a ramp that are to be dropped.
+enum class Party : uint32_t { Router = 0, Processor, Edge, Ramp };
 inline constexpr uint32_t agendaEntry(Party party, uint32_t index) {
   return uint32_t(party) << 30 | index;
 }
@@ -35,60 +33,50 @@ inline constexpr uint32_t indexOf(uint32_t entry) {
 /// the same output the one after the last that was served goes first. A
 /// wavelet leaves through all ports of its route in one cycle, or stays. A
 /// blocked color never stops another.
-class Fabric {
+class Fabric : public ReportingFabric {
 public:
-  Fabric(const program::Program &program, Agenda &agenda, EastEdge &east);
-
-  int width() const { return meshWidth; }
-  int height() const { return meshHeight; }
-  Coordinate coordinate(int pe) const {
-    return {pe % meshWidth, pe / meshWidth};
-  }
-  int index(Coordinate pe) const { return pe.y * meshWidth + pe.x; }
-  /// Class of the program that a PE belongs to; -1: no code.
-  int classOf(int pe) const { return classes[size_t(pe)]; }
+  Fabric(const program::Program &program, const Mesh &mesh, Agenda &agenda,
+         EastEdge &east);
 
   /// One cycle: moves what can move. `agenda.now()` is that cycle.
   void step();
   /// An entry of the agenda for a router is due.
-  void wake(uint32_t route);
+  void wakeRoute(int route);
+  int peOf(int route) const { return routes[size_t(route)].pe; }
 
   // ---- a PE and its ramp
 
-  /// Whether the PE can send a word now; if not it is woken when it can.
-  bool roomToSend(int pe, int color);
-  void send(int pe, int color, const Wavelet &wavelet);
-  /// What has come for the PE on a color, or is on its ramp.
-  const Buffer *inbox(int pe, int color) const;
-  Wavelet receive(int pe, int color);
-  /// Wakes the PE when the next word of the color comes.
-  void listen(int pe, int color);
-  void setFilter(int pe, int color, const Filter &filter);
-  /// Words of the color for the PE vanish.
-  void ignore(int pe, int color);
-  /// Advances the PE's switch once all that it has sent has passed.
-  void advanceSwitch(int pe, int color);
-  void setRoute(int pe, int color, program::Port receive, uint8_t transmit);
+  bool looksAhead() const override { return false; }
+  void wake(int pe, Cycle when) override {
+    agenda.enter(when, agendaEntry(Party::Processor, uint32_t(pe)));
+  }
+  Buffer *inbox(int pe, int color) override;
+  Buffer &expect(int pe, int color) override;
+  Word receive(pe::Mailbox &inbox, Cycle when) override;
+  void drop(pe::Mailbox &inbox, int64_t words, Cycle since) override;
+  /// An entry of the agenda for a ramp is due: takes a word that is to be
+  /// dropped. Whether the PE is due, too.
+  bool dropNow(int route);
+  Buffer &outbox(int pe, int color) override;
+  Cycle roomAt(const pe::Mailbox &outbox, int64_t further) const override;
+  void send(pe::Mailbox &outbox, const Word &word) override;
+  void settle() override {}
+  void advanceSwitch(int pe, int color, Cycle when) override;
+  void setRoute(int pe, int color, program::Port receive, uint8_t transmit,
+                Cycle when) override;
 
   // ---- the west edge
 
   bool roomAtEdge(int row, int color);
-  void enter(int row, int color, const Wavelet &wavelet);
+  void enter(int row, int color, const Word &word);
 
   // ---- reports
 
-  struct Waiting {
-    int pe, color;
-  };
-  /// Where wavelets are, at the end: at PEs, and in routers.
-  std::vector<Waiting> undelivered() const;
-  std::vector<Waiting> inTransit() const;
-  /// What a color does in a router now; nothing if it has no route there.
-  std::optional<RouteNow> routeNow(int pe, int color) const;
-  /// Adds the words that wait.
-  void addTo(WaitGraph &graph) const;
-  /// A line for each buffer of a PE and its router that holds words.
-  std::vector<std::string> describeQueues(int pe) const;
+  Cycle latest() const override { return agenda.now(); }
+  std::optional<RouteNow> routeNow(int pe, int color) const override;
+  void addTo(WaitGraph &graph) const override;
+  std::vector<std::pair<int, int>> leftOver() const override;
+  std::vector<std::string> describeQueues(int pe) const override;
   /// Links and ramps that wavelets passed.
   uint64_t hops() const { return moves; }
 
@@ -102,14 +90,12 @@ private:
     int pe;
     uint8_t color;
     bool fixed; ///< nothing changes its receive port
-    Switch state;
+    pe::Switch state;
     std::array<int, 5> in{none, none, none, none, none}; ///< buffers by port
     std::array<int, 5> out{unresolved, unresolved, unresolved, unresolved,
                            unresolved};
     int inbox = none; ///< buffer of the PE
     int filter = none;
-    bool listens = false; ///< the PE waits for a word
-    bool ignored = false;
   };
   struct Router {
     uint64_t candidates = 0; ///< colors whose oldest wavelet may move
@@ -118,10 +104,8 @@ private:
   };
 
   void addRule(const program::RouteRule &rule);
-  void mapClasses();
-  bool setsRoutes(int pe) const {
-    return classOf(pe) >= 0 && routeSetters[size_t(classOf(pe))];
-  }
+  bool setsRoutes(int pe) const;
+  bool ignores(int pe, int color) const;
   int routeAt(int pe, int color) const {
     return routeOf[size_t(pe) * size_t(colors) + size_t(color)];
   }
@@ -129,31 +113,32 @@ private:
   void stepRouter(int pe);
   bool tryMove(int route, unsigned &usedPorts);
   bool hasRoom(int route, unsigned ports);
-  void pass(int route, unsigned ports, Wavelet wavelet);
-  bool delivers(Route &route, const Wavelet &wavelet);
+  void pass(int route, unsigned ports, Word word);
+  void deliver(int route, const Word &word);
+  void dropLater(int route);
   void refresh(int route);
   int resolve(int route, program::Port port);
   int inputBuffer(int route, program::Port port, uint32_t sender);
   int inboxBuffer(int route);
   int closedRoute(int pe, int color);
-  void push(int route, int buffer, const Wavelet &wavelet);
-  Wavelet pop(Buffer &buffer);
+  void push(int route, int buffer, const Word &word);
+  Word pop(Buffer &buffer);
   void queue(int route);
-  void checkColor(int pe, int color) const;
   std::string place(int pe, int color) const;
 
   const program::Program &program;
   const program::Machine &machine;
+  const Mesh &mesh;
   Agenda &agenda;
   EastEdge &east;
-  const int meshWidth, meshHeight, colors, hop, ramp;
-  std::vector<int> classes;
+  const int colors, hop, ramp;
   std::vector<bool> routeSetters; ///< classes with code that sets routes
   std::vector<int> routeOf;       ///< by PE and color
   std::vector<Route> routes;
   std::vector<Router> routers;
-  std::vector<Buffer> buffers;
-  std::vector<Filter> filters;
+  std::deque<Buffer> buffers; ///< PEs know those of their ramps
+  Buffer nowhere;             ///< what never comes
+  std::vector<pe::Filter> filters;
   std::vector<int> active; ///< routers to visit in this cycle
   uint64_t moves = 0;
 };

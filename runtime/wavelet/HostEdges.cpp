@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/wavelet/HostEdges.h"
 
-#include "runtime/engine/Code.h"
-
 #include <utility>
 
 namespace wsec::runtime::wavelet {
@@ -10,7 +8,7 @@ namespace wsec::runtime::wavelet {
 WestEdge::WestEdge(const program::Program &program, HostPort &host,
                    Fabric &fabric, Agenda &agenda)
     : host(host), fabric(fabric), agenda(agenda),
-      rows(size_t(fabric.height())) {
+      rows(size_t(program.machine()->height())) {
   if (!launchedByRemoteCalls(program) && program.launches()->size() > 0)
     rows[0].lanes.emplace_back(program);
   for (auto &[where, uses] : laneUses(program, host, program::Direction::In))
@@ -41,7 +39,7 @@ void WestEdge::step(int index) {
     if (now < lane.from() || !lane.hasWord() ||
         !fabric.roomAtEdge(index, lane.color()))
       continue;
-    Wavelet word;
+    Word word;
     word.ready = now;
     word.payload = lane.take(host, fabric.observer, double(now));
     fabric.enter(index, lane.color(), word);

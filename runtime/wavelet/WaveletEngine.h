@@ -3,16 +3,9 @@
 #define RUNTIME_WAVELET_WAVELETENGINE_H
 
 #include "runtime/engine/Engine.h"
-
-#include <vector>
-
-namespace wsec::program {
-struct Program;
-}
+#include "runtime/engine/Mesh.h"
 
 namespace wsec::runtime {
-
-struct ClassCode;
 
 /// The `wavelet` engine: runs a lowered program by stepping every router, ramp
 /// and PE that has something to do, cycle by cycle, with queues as deep as the
@@ -25,7 +18,6 @@ public:
   /// `program` must outlive the engine.
   explicit WaveletEngine(const program::Program &program,
                          EngineOptions options = {});
-  ~WaveletEngine();
 
   RunResult run(HostPort &host);
 
@@ -35,7 +27,7 @@ public:
 private:
   const program::Program &program;
   EngineOptions options;
-  std::vector<ClassCode> classes;
+  Mesh mesh;
   uint64_t lastHops = 0;
 };
 

@@ -2,7 +2,7 @@
 //
 // How fast the emulator computes: the inner loop of matrix products, the
 // functions, and a whole weight-streamed matrix product on a mesh.
-#include "runtime/engine/VectorKernels.h"
+#include "runtime/pe/VectorKernels.h"
 #include "runtime/strips/Execute.h"
 #include "runtime/strips/StripsEngine.h"
 #include "test/runtime/ProgramBuilder.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-run/Looking.h"
 
-#include "runtime/engine/Code.h"
 #include "runtime/observe/HeatMap.h"
+#include "runtime/pe/Code.h"
 #include "runtime/program/NearestNames.h"
 
 #include <algorithm>

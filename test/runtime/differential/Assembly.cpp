@@ -2,7 +2,7 @@
 #include "test/runtime/differential/Assembly.h"
 #include "runtime/program/Ports.h"
 
-#include "runtime/engine/Arithmetic.h"
+#include "runtime/pe/Arithmetic.h"
 #include "runtime/program/Checker.h"
 
 namespace wsec::runtime::test {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/runtime/differential/Patterns.h"
 
-#include "runtime/engine/Arithmetic.h"
+#include "runtime/pe/Arithmetic.h"
 
 namespace wsec::runtime::test {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Arithmetic against oracles: F16 in integers, everything else by definition.
-#include "runtime/engine/Arithmetic.h"
-#include "runtime/engine/VectorKernels.h"
+#include "runtime/pe/Arithmetic.h"
+#include "runtime/pe/VectorKernels.h"
 
 #include <cmath>
 #include <cstring>

@@ -4,7 +4,7 @@
 // checked by test/check_trace.py.
 #include "runtime/observe/Trace.h"
 
-#include "runtime/engine/Code.h"
+#include "runtime/pe/Code.h"
 #include "test/runtime/ProgramBuilder.h"
 
 #include <gtest/gtest.h>

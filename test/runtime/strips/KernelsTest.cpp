@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/engine/VectorKernels.h"
+#include "runtime/pe/VectorKernels.h"
 
 #include "runtime/strips/Execute.h"
 

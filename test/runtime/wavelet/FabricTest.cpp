@@ -23,7 +23,9 @@ public:
 
   void start() {
     program.pes("pe", 0, width, 0, 1);
-    fabric = std::make_unique<Fabric>(program.finish(), agenda, *this);
+    const program::Program &finished = program.finish();
+    mesh = std::make_unique<Mesh>(finished);
+    fabric = std::make_unique<Fabric>(finished, *mesh, agenda, *this);
   }
   /// Hands `words` numbers from 0 on to PE `pe`'s ramp as room is made, and
   /// control wavelets after those that `controls` names.
@@ -32,11 +34,11 @@ public:
   }
   void control(int pe, int color, std::vector<SwitchCommand> commands,
                int task = -1) {
-    Wavelet wavelet;
+    Word wavelet;
     wavelet.control = true;
     wavelet.task = int16_t(task);
     for (size_t i = 0; i < commands.size(); ++i)
-      wavelet.commands |= packCommand(commands[i], int(i));
+      wavelet.commands |= pe::packCommand(commands[i], int(i));
     senders.push_back({pe, color, 0, 1, wavelet});
   }
   /// From now on PE `pe` takes what comes.
@@ -49,7 +51,7 @@ public:
     while (agenda.advance(due)) {
       for (uint32_t entry : due)
         if (partyOf(entry) == Party::Router)
-          fabric->wake(indexOf(entry));
+          fabric->wakeRoute(int(indexOf(entry)));
       act();
       fabric->step();
     }
@@ -58,7 +60,7 @@ public:
   /// Numbers, and the cycles in which they could be taken.
   std::vector<uint32_t> got(int pe, int color) {
     std::vector<uint32_t> numbers;
-    for (const Wavelet &wavelet : taken[{pe, color}])
+    for (const Word &wavelet : taken[{pe, color}])
       numbers.push_back(wavelet.payload);
     return numbers;
   }
@@ -69,7 +71,7 @@ public:
     return result;
   }
   void leave(int, int color, uint32_t bits, double when) override {
-    Wavelet word;
+    Word word;
     word.ready = Cycle(when);
     word.payload = bits;
     taken[{width, color}].push_back(word);
@@ -78,43 +80,53 @@ public:
   int width;
   TaskProgram program;
   Agenda agenda;
+  std::unique_ptr<Mesh> mesh;
   std::unique_ptr<Fabric> fabric;
-  std::map<std::pair<int, int>, std::vector<Wavelet>> taken;
+  std::map<std::pair<int, int>, std::vector<Word>> taken;
 
 private:
   struct Sender {
     int pe, color;
     uint32_t next, end;
-    std::optional<Wavelet> control;
+    std::optional<Word> control;
   };
   struct Receiver {
     int pe, color;
   };
 
+  bool roomToSend(const Sender &sender) {
+    Buffer &outbox = fabric->outbox(sender.pe, sender.color);
+    const Cycle room = fabric->roomAt(outbox, 0);
+    if (room == pe::never)
+      outbox.senderWaits = true;
+    else if (room > agenda.now())
+      wake(sender.pe);
+    return room <= agenda.now();
+  }
+
   void act() {
     const Cycle now = agenda.now();
     for (Receiver &receiver : receivers) {
-      const Buffer *inbox = fabric->inbox(receiver.pe, receiver.color);
-      if (inbox && inbox->frontReady(now) && !inbox->popped(now))
+      Buffer &inbox = fabric->expect(receiver.pe, receiver.color);
+      if (inbox.has(now))
         taken[{receiver.pe, receiver.color}].push_back(
-            fabric->receive(receiver.pe, receiver.color));
-      if (!inbox || inbox->empty())
-        fabric->listen(receiver.pe, receiver.color);
+            fabric->receive(inbox, now));
+      if (inbox.empty())
+        inbox.listens = true;
       else
         wake(receiver.pe);
     }
     std::set<std::pair<int, int>> sent;
     for (Sender &sender : senders) {
       if (sender.next == sender.end ||
-          !sent.insert({sender.pe, sender.color}).second ||
-          !fabric->roomToSend(sender.pe, sender.color))
+          !sent.insert({sender.pe, sender.color}).second || !roomToSend(sender))
         continue;
-      Wavelet wavelet = sender.control.value_or(Wavelet{});
+      Word wavelet = sender.control.value_or(Word{});
       if (!sender.control)
         wavelet.payload = sender.next;
       ++sender.next;
       wavelet.ready = now + 2;
-      fabric->send(sender.pe, sender.color, wavelet);
+      fabric->send(fabric->outbox(sender.pe, sender.color), wavelet);
       wake(sender.pe);
     }
   }
@@ -138,7 +150,7 @@ TEST(FabricTest, AWordPerCycleOverHopsAndRamps) {
   row.receive(3, red);
   row.run();
   ASSERT_EQ(row.got(3, red), row.numbers(50));
-  const std::vector<Wavelet> &words = row.taken[{3, red}];
+  const std::vector<Word> &words = row.taken[{3, red}];
   // Pushed at -1: ramp, three hops, ramp. Then one in every cycle.
   EXPECT_EQ(words.front().ready, -1 + 2 + 3 + 2);
   EXPECT_EQ(words.back().ready - words.front().ready, 49);
@@ -158,7 +170,7 @@ TEST(FabricTest, ColorsTakeTurnsOnALink) {
   row.run();
   for (int color : {red, blue}) {
     EXPECT_EQ(row.got(1, color), row.numbers(40));
-    const std::vector<Wavelet> &words = row.taken[{1, color}];
+    const std::vector<Word> &words = row.taken[{1, color}];
     // Half of the link each.
     EXPECT_NEAR(double(words.back().ready - words.front().ready), 2 * 39, 2);
   }
@@ -179,8 +191,8 @@ TEST(FabricTest, ABlockedColorDoesNotStopAnother) {
   EXPECT_EQ(row.got(2, red).size(), 0u);
   // Red fills what there is room for, back to the sender: the inbox (queue 2,
   // ramp 2), two routers (2 each) and the outbox (queue 2, ramp 2, router 2).
-  EXPECT_EQ(row.fabric->inbox(2, red)->size(), 4);
-  EXPECT_EQ(row.fabric->inTransit().size(), 3u);
+  EXPECT_EQ(row.fabric->inbox(2, red)->queue.size(), 4u);
+  EXPECT_EQ(row.fabric->leftOver().size(), 1u + 3u);
 }
 
 TEST(FabricTest, AMulticastLeavesThroughAllPortsOrThroughNone) {
@@ -192,7 +204,7 @@ TEST(FabricTest, AMulticastLeavesThroughAllPortsOrThroughNone) {
   row.start();
   row.receive(2, red); // PE 1 takes nothing
   row.run();
-  const size_t room = size_t(row.fabric->inbox(1, red)->size());
+  const size_t room = row.fabric->inbox(1, red)->queue.size();
   EXPECT_EQ(room, 4u);
   EXPECT_EQ(row.got(2, red), row.numbers(uint32_t(room)));
   row.receive(1, red);
@@ -308,8 +320,9 @@ TEST(SwitchTest, TeardownHoldsTraffic) {
   row.program.source.routes[0]->pop = PopMode::Always;
   row.around({SwitchCommand::Nop, SwitchCommand::Teardown});
   EXPECT_EQ(row.got(1, red).size(), 2u);
-  EXPECT_EQ(row.fabric->inTransit().size(), 1u);
-  row.fabric->setRoute(1, red, Port::West, 1 << int(Port::East));
+  EXPECT_EQ(row.fabric->leftOver().size(), 1u);
+  row.fabric->setRoute(1, red, Port::West, 1 << int(Port::East),
+                       row.agenda.now());
   row.fabric->step();
   row.run();
   EXPECT_EQ(row.got(2, red), row.numbers(2));
@@ -327,27 +340,26 @@ static uint32_t left(PopMode pop, bool moves,
     made.positions.push_back({-1, 1 << int(Port::East)});
   flatbuffers::FlatBufferBuilder builder;
   builder.Finish(program::RouteRule::Pack(builder, &made));
-  Switch state(
-      *flatbuffers::GetRoot<program::RouteRule>(builder.GetBufferPointer()));
-  Wavelet wavelet;
+  pe::Switch state(
+      flatbuffers::GetRoot<program::RouteRule>(builder.GetBufferPointer()));
+  uint32_t packed = 0;
   for (size_t i = 0; i < commands.size(); ++i)
-    wavelet.commands |= packCommand(commands[i], int(i));
-  state.act(wavelet);
-  return wavelet.commands;
+    packed |= pe::packCommand(commands[i], int(i));
+  return state.act(packed);
 }
 
 TEST(SwitchTest, PopModes) {
   const auto advance = SwitchCommand::Advance, nop = SwitchCommand::Nop,
              reset = SwitchCommand::Reset;
-  const uint32_t both = packCommand(advance, 0) | packCommand(reset, 1);
-  const uint32_t second = packCommand(reset, 0);
+  const uint32_t both = pe::packCommand(advance, 0) | pe::packCommand(reset, 1);
+  const uint32_t second = pe::packCommand(reset, 0);
   EXPECT_EQ(left(PopMode::Never, true, {advance, reset}), both);
   EXPECT_EQ(left(PopMode::Always, true, {advance, reset}), second);
   EXPECT_EQ(left(PopMode::Always, false, {advance, reset}), second);
   EXPECT_EQ(left(PopMode::OnAdvance, true, {advance, reset}), second);
   EXPECT_EQ(left(PopMode::OnAdvance, false, {advance, reset}), both);
   EXPECT_EQ(left(PopMode::OnAdvance, true, {nop, reset}),
-            packCommand(reset, 1));
+            pe::packCommand(reset, 1));
 }
 
 TEST(SwitchTest, AnAdvanceOfTheSenderWaitsForItsWords) {
@@ -359,36 +371,34 @@ TEST(SwitchTest, AnAdvanceOfTheSenderWaitsForItsWords) {
   row.start();
   row.receive(0, red);
   row.receive(2, red);
-  ASSERT_TRUE(row.fabric->roomToSend(1, red));
-  Wavelet word;
+  Buffer &outbox = row.fabric->outbox(1, red);
+  ASSERT_LE(row.fabric->roomAt(outbox, 0), 0);
+  Word word;
   word.ready = 1;
-  row.fabric->send(1, red, word);
-  row.fabric->advanceSwitch(1, red);
+  row.fabric->send(outbox, word);
+  row.fabric->advanceSwitch(1, red, 0);
   word.ready = 2;
-  row.fabric->send(1, red, word);
+  row.fabric->send(outbox, word);
   row.run();
   EXPECT_EQ(row.got(2, red).size(), 1u);
   EXPECT_EQ(row.got(0, red).size(), 1u);
 }
 
 TEST(FilterTest, RangeLooksAtTheIndex) {
-  Filter filter(program::FilterKind::Range, 2, 3, 0);
+  pe::Filter filter(program::FilterKind::Range, 2, 3, 0);
   std::vector<bool> passes;
-  for (uint32_t index = 0; index < 6; ++index) {
-    Wavelet wavelet;
-    wavelet.payload = index << 16 | 5;
-    passes.push_back(filter.pass(wavelet));
-  }
+  for (uint32_t index = 0; index < 6; ++index)
+    passes.push_back(filter.pass(index << 16 | 5));
   EXPECT_EQ(passes,
             (std::vector<bool>{false, false, true, true, false, false}));
 }
 
 TEST(FilterTest, CounterKeepsSomeOfEach) {
   // Starts at 1; passes while at most 1; returns to 0 after 2.
-  Filter filter(program::FilterKind::Counter, 1, 1, 2);
+  pe::Filter filter(program::FilterKind::Counter, 1, 1, 2);
   std::vector<bool> passes;
   for (int i = 0; i < 8; ++i)
-    passes.push_back(filter.pass(Wavelet{}));
+    passes.push_back(filter.pass(0));
   EXPECT_EQ(passes, (std::vector<bool>{true, false, true, true, false, true,
                                        true, false}));
 }

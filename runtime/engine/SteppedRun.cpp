@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/engine/SteppedRun.h"
+
+#include "runtime/engine/HostCopies.h"
+#include "runtime/engine/Launches.h"
+#include "runtime/engine/Rectangles.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+namespace wsec::runtime {
+
+using pe::Cycle;
+using pe::Processor;
+using pe::Time;
+
+SteppedRun::SteppedRun(const program::Program &program, const Mesh &mesh,
+                       const EngineOptions &options, HostPort &host,
+                       LaunchLog &launches, EastLanes &east,
+                       ReportingFabric &fabric)
+    : program(program), mesh(mesh), host(host), observer(options.observer),
+      launches(launches), east(east), fabric(fabric),
+      wafer(program, fabric, launches, options.observer, options.workLimit),
+      processors(size_t(mesh.size())) {
+  for (int pe = 0; pe < mesh.size(); ++pe)
+    if (const ClassCode *code = mesh.codeAt(pe))
+      processors[size_t(pe)].create(wafer, *code, pe);
+}
+
+RunResult SteppedRun::run(const std::function<void()> &settle) {
+  const bool stopped = observeRun(observer, *this, [&] {
+    if (wafer.remoteCalls)
+      runCalls(settle);
+    else
+      runCommands(settle);
+    east.finish();
+    checkAllRead();
+  });
+  RunResult result = this->result();
+  result.stopped = stopped;
+  return result;
+}
+
+void SteppedRun::beginCycle(Cycle now) {
+  wafer.now = now;
+  if (observer && Time(now) > observer->untilCycle)
+    throw StopRun{};
+}
+
+// ---------------------------------------------------------------- launches
+
+static bool isCommanded(const Processor &processor) {
+  return processor.exists() && !processor.classCode().routines.empty();
+}
+
+/// PEs begin a launch when its command wavelet has come to them.
+void SteppedRun::runCommands(const std::function<void()> &settle) {
+  const size_t count = program.launches()->size();
+  size_t wanted = count;
+  if (observer)
+    wanted = std::min(wanted, observer->untilLaunch);
+  if (count > 0) {
+    const RouterTables router(program);
+    const int color = program.command_color();
+    requireCommands(
+        program, router, router.trace(color, {0, 0}, program::Port::West),
+        [&](int pe) { return isCommanded(processors[size_t(pe)]); });
+  }
+  for (Processor &processor : processors)
+    if (isCommanded(processor))
+      processor.expectCommands(wanted);
+  settle();
+  if (wanted < count)
+    throw StopRun{};
+  checkAtRest(true);
+}
+
+void SteppedRun::runCalls(const std::function<void()> &settle) {
+  const uint32_t count = program.launches()->size();
+  Cycle when = 0;
+  for (uint32_t l = 0; l < count; ++l) {
+    if (observer && observer->untilLaunch <= l)
+      throw StopRun{};
+    copy(l);
+    when = launch(l, when, settle);
+  }
+  copy(count);
+}
+
+/// Runs one launch to its end and returns when the next may begin.
+Cycle SteppedRun::launch(uint32_t l, Cycle when,
+                         const std::function<void()> &settle) {
+  wafer.currentLaunch = l;
+  const uint32_t routine = program.launches()->Get(l)->routine();
+  for (Processor &processor : processors)
+    if (processor.exists())
+      if (const Body *body = processor.classCode().routine(routine))
+        processor.call(wafer, *body, when);
+  settle();
+  checkAtRest(l + 1 == program.launches()->size());
+  Cycle end = fabric.latest();
+  Time rested = 0;
+  for (const Processor &processor : processors) {
+    end = std::max(end, Cycle(std::ceil(processor.actedAt())));
+    rested = std::max(rested, processor.restedAt());
+  }
+  return std::max(end + 1, Cycle(std::ceil(rested)));
+}
+
+void SteppedRun::copy(uint32_t before) {
+  auto classAt = [&](Coordinate at) { return mesh.codeAt(mesh.index(at)); };
+  auto sram = [&](Coordinate at, int64_t address, int64_t bytes, bool in) {
+    pe::Memory &memory = processors[size_t(mesh.index(at))].memory;
+    if (in)
+      memory.markWritten(address, bytes);
+    else if (!memory.written(address, bytes))
+      return static_cast<uint8_t *>(nullptr);
+    return memory.at(address);
+  };
+  copyBeforeLaunch(program, before, host, classAt, sram);
+}
+
+// ---------------------------------------------------------------- at the end
+
+void SteppedRun::checkAtRest(bool last) const {
+  WaitGraph graph(program, [&](Coordinate pe, int color) {
+    return fabric.routeNow(mesh.index(pe), color);
+  });
+  for (int pe = 0; pe < mesh.size(); ++pe) {
+    const Processor &processor = processors[size_t(pe)];
+    if (!processor.exists())
+      continue;
+    for (const PeWait &wait : processor.waits(wafer))
+      graph.add(wait);
+    for (const auto &[task, pending] : processor.blockedTasks())
+      graph.addBlocked(mesh.coordinate(pe), task, pending);
+  }
+  if (!graph.empty() || last)
+    east.addTo(graph);
+  if (graph.empty())
+    return;
+  fabric.addTo(graph);
+  throw Error(ErrorClass::Deadlock, "nothing can go on:" + graph.describe());
+}
+
+void SteppedRun::checkAllRead() const {
+  std::map<int, std::vector<Coordinate>> unread;
+  for (const auto &[pe, color] : fabric.leftOver()) {
+    std::vector<Coordinate> &pes = unread[color];
+    const Coordinate at = mesh.coordinate(pe);
+    if (std::find(pes.begin(), pes.end(), at) == pes.end())
+      pes.push_back(at);
+  }
+  std::string message;
+  for (auto &[color, pes] : unread)
+    message += "\n  color " + std::to_string(color) + " at " +
+               describeRectangles(std::move(pes));
+  for (const std::string &text : east.surplus())
+    message += "\n  " + text;
+  if (!message.empty())
+    throw Error(ErrorClass::UnreadTraffic,
+                "words are left that nobody read:" + message);
+}
+
+RunResult SteppedRun::result() const {
+  RunResult result;
+  reportLaunches(program, launches, result);
+  for (const ClassCode &code : mesh.classes)
+    result.classes.push_back({code.name, 0, code.highWaterBytes});
+  for (int index : mesh.classOf)
+    if (index >= 0)
+      ++result.classes[size_t(index)].pes;
+  result.hostWordsOut = east.stored();
+  result.vectorInstructions = wafer.vectorInstructions;
+  result.operations = wafer.operations;
+  return result;
+}
+
+// ---------------------------------------------------------------- observers
+
+double SteppedRun::cycle() const { return std::max(0.0, Time(wafer.now)); }
+
+bool SteppedRun::read(int pe, int64_t address, size_t bytes, void *into) const {
+  // Looking may allocate what was never touched.
+  auto &memory = const_cast<pe::Memory &>(processors[size_t(pe)].memory);
+  if (!memory.written(address, int64_t(bytes)))
+    return false;
+  std::memcpy(into, memory.at(address), bytes);
+  return true;
+}
+
+std::vector<std::string> SteppedRun::threads(int pe) const {
+  return processors[size_t(pe)].describeThreads(wafer);
+}
+
+std::vector<std::string> SteppedRun::tasks(int pe) const {
+  return processors[size_t(pe)].describeTasks();
+}
+
+std::vector<std::string> SteppedRun::queues(int pe) const {
+  return fabric.describeQueues(pe);
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A run by an engine that looks at PEs one by one: its launches and copies,
+// and what is said of it at the end.
+#ifndef RUNTIME_ENGINE_STEPPEDRUN_H
+#define RUNTIME_ENGINE_STEPPEDRUN_H
+
+#include "runtime/engine/EdgeLanes.h"
+#include "runtime/engine/Mesh.h"
+#include "runtime/engine/WaitGraph.h"
+#include "runtime/pe/Processor.h"
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// A fabric that says what is on it.
+class ReportingFabric : public pe::Fabric {
+public:
+  /// The last cycle in which anything happened.
+  virtual pe::Cycle latest() const = 0;
+  /// What a color does in a router now; nothing if it has no route there.
+  virtual std::optional<RouteNow> routeNow(int pe, int color) const = 0;
+  /// Adds the words that wait.
+  virtual void addTo(WaitGraph &graph) const = 0;
+  /// PEs and colors of words that nobody has taken.
+  virtual std::vector<std::pair<int, int>> leftOver() const = 0;
+  /// A line for each place of a PE and its router at which words wait.
+  virtual std::vector<std::string> describeQueues(int pe) const = 0;
+};
+
+class SteppedRun : public Inspection {
+public:
+  SteppedRun(const program::Program &program, const Mesh &mesh,
+             const EngineOptions &options, HostPort &host, LaunchLog &launches,
+             EastLanes &east, ReportingFabric &fabric);
+
+  /// `settle` steps whoever is due, cycle by cycle, until nobody is.
+  RunResult run(const std::function<void()> &settle);
+
+  /// A cycle begins. Throws StopRun if the observer wants none after it.
+  void beginCycle(pe::Cycle now);
+  /// A PE is due in the current cycle.
+  void step(int pe) {
+    if (processors[size_t(pe)].exists())
+      processors[size_t(pe)].step(wafer);
+  }
+
+private:
+  void runCommands(const std::function<void()> &settle);
+  void runCalls(const std::function<void()> &settle);
+  pe::Cycle launch(uint32_t launch, pe::Cycle when,
+                   const std::function<void()> &settle);
+  void copy(uint32_t before);
+  void checkAtRest(bool last) const;
+  void checkAllRead() const;
+  RunResult result() const;
+
+  // For observers:
+  double cycle() const override;
+  const ClassCode *code(int pe) const override { return mesh.codeAt(pe); }
+  bool read(int pe, int64_t address, size_t bytes, void *into) const override;
+  std::vector<std::string> threads(int pe) const override;
+  std::vector<std::string> tasks(int pe) const override;
+  std::vector<std::string> queues(int pe) const override;
+
+  const program::Program &program;
+  const Mesh &mesh;
+  HostPort &host;
+  Observer *const observer;
+  LaunchLog &launches;
+  EastLanes &east;
+  ReportingFabric &fabric;
+  pe::Wafer wafer;
+  std::vector<pe::Processor> processors; ///< by PE
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_ENGINE_STEPPEDRUN_H

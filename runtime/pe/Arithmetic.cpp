@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/pe/Arithmetic.h"
+
+#include "runtime/pe/HalfKernels.h"
+#include "runtime/pe/VectorKernels.h"
+#include "runtime/program/Errors.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace wsec::runtime {
+
+using program::ElementType;
+using program::Opcode;
+
+namespace {
+
+uint32_t bitsOf(float value) {
+  uint32_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
+float floatOf(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
+/// Towards zero, saturating.
+int32_t integerFrom(float value) {
+  if (std::isnan(value))
+    return 0;
+  if (value >= 2147483648.0f)
+    return INT32_MAX;
+  return value <= -2147483648.0f ? INT32_MIN : int32_t(value);
+}
+
+float fromInteger(NumberKind kind, int32_t value) {
+  return kind == NumberKind::Half ? floatFromHalf(halfFromDouble(value))
+                                  : float(value);
+}
+
+/// `value` with its last bit set where the conversion loses anything, so that
+/// it can be rounded again.
+float roundedToOdd(double value) {
+  float nearest = float(value);
+  if (double(nearest) == value || !std::isfinite(nearest) ||
+      (bitsOf(nearest) & 1))
+    return nearest;
+  bool outward = std::fabs(value) > std::fabs(double(nearest));
+  return floatOf(bitsOf(nearest) + (outward ? 1 : -1));
+}
+
+} // namespace
+
+float floatFromHalf(uint16_t half) {
+  const uint32_t sign = uint32_t(half & 0x8000) << 16;
+  const uint32_t exponent = half >> 10 & 31, mantissa = half & 0x3ff;
+  if (exponent == 31)
+    return floatOf(sign | 0x7f800000 | mantissa << 13);
+  if (exponent != 0)
+    return floatOf(sign | (exponent + 112) << 23 | mantissa << 13);
+  float value = float(mantissa) * 0x1p-24f;
+  return floatOf(sign | bitsOf(value));
+}
+
+uint16_t halfFromFloat(float value) {
+  const uint32_t bits = bitsOf(value), magnitude = bits & 0x7fffffff;
+  const auto sign = uint16_t(bits >> 16 & 0x8000);
+  if (magnitude > 0x7f800000) {
+    uint32_t payload = magnitude >> 13 & 0x3ff;
+    return uint16_t(sign | 0x7c00 | (payload ? payload : 0x200));
+  }
+  if (magnitude >= 0x477ff000) // 65520: half way to 65536
+    return sign | 0x7c00;
+  if (magnitude < 0x38800000) // 2^-14: adding 2^-1 leaves units of 2^-24
+    return uint16_t(sign | (bitsOf(floatOf(magnitude) + 0.5f) - bitsOf(0.5f)));
+  uint32_t shifted = magnitude - (112u << 23);
+  return uint16_t(sign | (shifted + 0xfff + (shifted >> 13 & 1)) >> 13);
+}
+
+uint16_t halfFromDouble(double value) {
+  return halfFromFloat(roundedToOdd(value));
+}
+
+uint16_t bfloatFromFloat(float value) {
+  const uint32_t bits = bitsOf(value);
+  if ((bits & 0x7fffffff) > 0x7f800000)
+    return uint16_t(bits >> 16 | (bits >> 16 & 0x7f ? 0 : 0x40));
+  return uint16_t((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
+
+NumberKind numberKind(ElementType dst,
+                      std::initializer_list<ElementType> sources) {
+  bool integers = isInteger(dst);
+  bool halves = isInteger(dst) || dst == ElementType::F16;
+  for (ElementType type : sources) {
+    integers &= isInteger(type);
+    halves &= isInteger(type) || type == ElementType::F16;
+  }
+  if (integers)
+    return NumberKind::Integer;
+  return halves ? NumberKind::Half : NumberKind::Single;
+}
+
+bool computes(Opcode op, NumberKind kind) {
+  switch (op) {
+  case Opcode::BitAnd:
+  case Opcode::BitOr:
+  case Opcode::BitXor:
+    return kind == NumberKind::Integer;
+  case Opcode::Div:
+  case Opcode::Pow:
+  case Opcode::Exp:
+  case Opcode::Log:
+  case Opcode::Sqrt:
+  case Opcode::Reciprocal:
+  case Opcode::Rsqrt:
+  case Opcode::Tanh:
+  case Opcode::Erf:
+  case Opcode::Sigmoid:
+  case Opcode::Sin:
+  case Opcode::Cos:
+    return kind != NumberKind::Integer;
+  default:
+    return true;
+  }
+}
+
+Number decodeElement(ElementType type, NumberKind kind, uint32_t bits) {
+  Number number;
+  if (isInteger(type)) {
+    int32_t value =
+        type == ElementType::I16 ? int16_t(uint16_t(bits)) : int32_t(bits);
+    if (kind == NumberKind::Integer)
+      number.integer = value;
+    else
+      number.real = fromInteger(kind, value);
+    return number;
+  }
+  if (type == ElementType::F16)
+    number.real = floatFromHalf(uint16_t(bits));
+  else
+    number.real = floatOf(type == ElementType::BF16 ? bits << 16 : bits);
+  return number;
+}
+
+uint32_t encodeElement(ElementType type, NumberKind kind, Number number) {
+  if (isInteger(type)) {
+    int32_t value =
+        kind == NumberKind::Integer ? number.integer : integerFrom(number.real);
+    return type == ElementType::I16 ? uint16_t(value) : uint32_t(value);
+  }
+  if (type == ElementType::F16)
+    return halfFromFloat(number.real);
+  return type == ElementType::BF16 ? bfloatFromFloat(number.real)
+                                   : bitsOf(number.real);
+}
+
+Number immediateNumber(NumberKind kind, float value) {
+  Number number;
+  if (kind == NumberKind::Integer)
+    number.integer = integerFrom(value);
+  else
+    number.real =
+        kind == NumberKind::Half ? floatFromHalf(halfFromFloat(value)) : value;
+  return number;
+}
+
+namespace {
+
+int32_t evaluateInteger(Opcode op, int32_t a, int32_t b, int32_t old) {
+  const auto x = uint32_t(a), y = uint32_t(b);
+  switch (op) {
+  case Opcode::Add:
+    return int32_t(x + y);
+  case Opcode::Sub:
+    return int32_t(x - y);
+  case Opcode::Mul:
+    return int32_t(x * y);
+  case Opcode::Min:
+    return std::min(a, b);
+  case Opcode::Max:
+    return std::max(a, b);
+  case Opcode::Fmac:
+    return int32_t(x * y + uint32_t(old));
+  case Opcode::Neg:
+    return int32_t(-x);
+  case Opcode::Abs:
+    return int32_t(a < 0 ? -x : x);
+  case Opcode::Sign:
+    return (a > 0) - (a < 0);
+  case Opcode::Equal:
+    return a == b;
+  case Opcode::Less:
+    return a < b;
+  case Opcode::LessOrEqual:
+    return a <= b;
+  case Opcode::And:
+    return a && b;
+  case Opcode::Or:
+    return a || b;
+  case Opcode::Not:
+    return !a;
+  case Opcode::Select:
+    return a ? b : old;
+  case Opcode::BitAnd:
+    return a & b;
+  case Opcode::BitOr:
+    return a | b;
+  case Opcode::BitXor:
+    return a ^ b;
+  default: // Mov, and what leaves integers as they are
+    return a;
+  }
+}
+
+void evaluateIntegers(Opcode op, size_t n, Number *dst, NumberSource a,
+                      NumberSource b) {
+  static constexpr Number zero{.integer = 0};
+  if (!b.data)
+    b = {&zero, true};
+  for (size_t i = 0; i < n; ++i)
+    dst[i].integer =
+        evaluateInteger(op, a.data[a.scalar ? 0 : i].integer,
+                        b.data[b.scalar ? 0 : i].integer, dst[i].integer);
+}
+
+VectorSource reals(NumberSource source) {
+  return {source.data ? &source.data->real : nullptr, source.scalar};
+}
+
+/// Half: what float32 gives is one of F16 already, is rounded again without
+/// harm (24 bits are enough for sums, products, quotients and roots of 11), or
+/// needs a way of its own.
+void evaluateHalves(Opcode op, size_t n, Number *dst, NumberSource a,
+                    NumberSource b) {
+  switch (op) {
+  case Opcode::Fmac:
+    return fmacHalf(n, &dst->real, reals(a), reals(b));
+  case Opcode::Rsqrt:
+    for (size_t i = 0; i < n; ++i) {
+      double x = a.data[a.scalar ? 0 : i].real;
+      dst[i].real = floatFromHalf(halfFromDouble(1 / std::sqrt(x)));
+    }
+    return;
+  case Opcode::Add:
+  case Opcode::Sub:
+  case Opcode::Mul:
+  case Opcode::Div:
+  case Opcode::Pow:
+  case Opcode::Exp:
+  case Opcode::Log:
+  case Opcode::Sqrt:
+  case Opcode::Reciprocal:
+  case Opcode::Tanh:
+  case Opcode::Erf:
+  case Opcode::Sigmoid:
+  case Opcode::Sin:
+  case Opcode::Cos:
+    applyVector(op, n, &dst->real, reals(a), reals(b));
+    return roundToHalf(n, &dst->real);
+  default:
+    return applyVector(op, n, &dst->real, reals(a), reals(b));
+  }
+}
+
+} // namespace
+
+void evaluateElements(Opcode op, NumberKind kind, size_t n, Number *dst,
+                      NumberSource a, NumberSource b) {
+  if (n == 0)
+    return;
+  if (kind == NumberKind::Integer)
+    return evaluateIntegers(op, n, dst, a, b);
+  if (kind == NumberKind::Half)
+    return evaluateHalves(op, n, dst, a, b);
+  applyVector(op, n, &dst->real, reals(a), reals(b));
+}
+
+Number evaluate(Opcode op, NumberKind kind, Number a, Number b, Number old) {
+  evaluateElements(op, kind, 1, &old, {&a, true}, {&b, true});
+  return old;
+}
+
+void decodeElements(ElementType type, NumberKind kind, size_t n,
+                    const void *elements, ptrdiff_t stride, Number *numbers) {
+  const auto *at = static_cast<const uint8_t *>(elements);
+  if (n == 0)
+    return;
+  if (elementSize(type) == 4) {
+    if (stride == 4 && isInteger(type) == (kind == NumberKind::Integer)) {
+      std::memcpy(numbers, at, n * 4);
+      return;
+    }
+    for (size_t i = 0; i < n; ++i, at += stride) {
+      uint32_t bits;
+      std::memcpy(&bits, at, 4);
+      numbers[i] = decodeElement(type, kind, bits);
+    }
+    return;
+  }
+  if (type == ElementType::F16 && stride == 2)
+    return widenHalf(n, reinterpret_cast<const uint16_t *>(at), &numbers->real);
+  for (size_t i = 0; i < n; ++i, at += stride) {
+    uint16_t bits;
+    std::memcpy(&bits, at, 2);
+    numbers[i] = decodeElement(type, kind, bits);
+  }
+}
+
+void encodeElements(ElementType type, NumberKind kind, size_t n,
+                    const Number *numbers, void *elements, ptrdiff_t stride) {
+  auto *at = static_cast<uint8_t *>(elements);
+  if (n == 0)
+    return;
+  if (elementSize(type) == 4) {
+    if (stride == 4 && isInteger(type) == (kind == NumberKind::Integer)) {
+      std::memcpy(at, numbers, n * 4);
+      return;
+    }
+    for (size_t i = 0; i < n; ++i, at += stride) {
+      uint32_t bits = encodeElement(type, kind, numbers[i]);
+      std::memcpy(at, &bits, 4);
+    }
+    return;
+  }
+  if (type == ElementType::F16 && stride == 2)
+    return narrowToHalf(n, &numbers->real, reinterpret_cast<uint16_t *>(at));
+  for (size_t i = 0; i < n; ++i, at += stride) {
+    auto bits = uint16_t(encodeElement(type, kind, numbers[i]));
+    std::memcpy(at, &bits, 2);
+  }
+}
+
+void requireProcessor() {
+  if (!processorSupported())
+    throw Error(ErrorClass::BadProgram,
+                "the emulator needs a processor with AVX2 and FMA");
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Numbers of a PE: how elements of every type are read, computed with and
+// written. Engines that differ in everything else share this, so that their
+// values have the same bits.
+//
+// A vector instruction is computed in one of three ways. Each source is
+// converted to it, and its result to the type of the destination:
+//   Integer  destination and sources are integers: 32 bits that wrap.
+//   Half     every floating-point operand is F16: the exact result rounded
+//            once to F16, also of a multiply-add. (Of functions such as exp:
+//            the float32 function, rounded.)
+//   Single   everything else: float32, multiply-adds fused.
+// Immediates have no type of their own. Conversions round to nearest even,
+// those to integers towards zero; beyond 32 bits they saturate, a NaN gives 0,
+// and I16 keeps the lower half. Moving a NaN keeps its bits where they fit.
+#ifndef RUNTIME_PE_ARITHMETIC_H
+#define RUNTIME_PE_ARITHMETIC_H
+
+#include "runtime/program/program_generated.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+
+namespace wsec::runtime {
+
+/// Whether SRAM and wavelets hold elements of this type.
+inline bool wireType(program::ElementType type) {
+  using program::ElementType;
+  return type == ElementType::F32 || type == ElementType::F16 ||
+         type == ElementType::BF16 || type == ElementType::I32 ||
+         type == ElementType::I16;
+}
+
+inline bool isInteger(program::ElementType type) {
+  return type == program::ElementType::I32 || type == program::ElementType::I16;
+}
+
+/// Bytes of an element of a wire type.
+inline uint32_t elementSize(program::ElementType type) {
+  return type == program::ElementType::F32 || type == program::ElementType::I32
+             ? 4
+             : 2;
+}
+
+enum class NumberKind : uint8_t { Single, Half, Integer };
+
+/// How an instruction with these operands, immediates left out, is computed.
+NumberKind numberKind(program::ElementType dst,
+                      std::initializer_list<program::ElementType> sources);
+
+/// Whether the operation has a meaning for the kind.
+bool computes(program::Opcode op, NumberKind kind);
+
+/// What is computed with: `integer` of kind Integer, else `real`, which holds
+/// a value of F16 in kind Half.
+union Number {
+  float real;
+  int32_t integer;
+};
+
+/// An element, in the lower bits, to a number and back.
+Number decodeElement(program::ElementType type, NumberKind kind, uint32_t bits);
+uint32_t encodeElement(program::ElementType type, NumberKind kind,
+                       Number number);
+Number immediateNumber(NumberKind kind, float value);
+
+/// op(a, b), where `old` is what the destination holds.
+Number evaluate(program::Opcode op, NumberKind kind, Number a, Number b,
+                Number old);
+
+/// The same for `n` elements at a time; `stride` in bytes.
+void decodeElements(program::ElementType type, NumberKind kind, size_t n,
+                    const void *elements, ptrdiff_t stride, Number *numbers);
+void encodeElements(program::ElementType type, NumberKind kind, size_t n,
+                    const Number *numbers, void *elements, ptrdiff_t stride);
+
+/// A source: a number per result, or one number for all.
+struct NumberSource {
+  const Number *data = nullptr;
+  bool scalar = false;
+};
+
+/// dst[i] = op(a[i], b[i]) for i < n. `dst` may equal a source but not overlap
+/// one otherwise.
+void evaluateElements(program::Opcode op, NumberKind kind, size_t n,
+                      Number *dst, NumberSource a, NumberSource b);
+
+/// IEEE binary16. `halfFromDouble` rounds once.
+float floatFromHalf(uint16_t half);
+uint16_t halfFromFloat(float value);
+uint16_t halfFromDouble(double value);
+/// The upper half of a float32, rounded.
+uint16_t bfloatFromFloat(float value);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PE_ARITHMETIC_H

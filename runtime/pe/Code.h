@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The code of a program's PE classes in the form the engines execute, and what
+// can be said about it before it runs.
+#ifndef RUNTIME_PE_CODE_H
+#define RUNTIME_PE_CODE_H
+
+#include "runtime/pe/Arithmetic.h"
+#include "runtime/program/program_generated.h"
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <variant>
+#include <vector>
+
+namespace wsec::runtime {
+
+inline constexpr int maxExtents = 4;
+
+/// Values a routine's affine functions refer to.
+struct Bindings {
+  const int64_t *scalars = nullptr;
+  const int64_t *loops = nullptr;
+  const int32_t *locals = nullptr;
+};
+
+struct AffineTerm {
+  bool loop;
+  uint16_t index;
+  int64_t scale;
+  bool local = false; ///< and not `loop`
+
+  int64_t variable(Bindings bindings) const {
+    if (local)
+      return bindings.locals[index];
+    return loop ? bindings.loops[index] : bindings.scalars[index];
+  }
+};
+
+struct AffineFunction {
+  int64_t constant = 0;
+  std::vector<AffineTerm> terms;
+
+  int64_t value(Bindings bindings) const {
+    int64_t result = constant;
+    for (const AffineTerm &term : terms)
+      result += term.scale * term.variable(bindings);
+    return result;
+  }
+};
+
+struct OperandCode {
+  program::OperandKind kind = program::OperandKind::None;
+  uint16_t buffer = 0;
+  AffineFunction offset;
+  std::array<int64_t, maxExtents> strides{};
+  AffineFunction color;
+  int depth = 0;
+  bool windowed = false;
+  AffineFunction windowOffset, windowTotal;
+  float immediate = 0;
+  /// Of the buffer, or of the elements on the wire.
+  program::ElementType type = program::ElementType::F32;
+  program::Packing packing = program::Packing::Single;
+  bool indexed = false; ///< sent with `wireIndex` + i in the upper half
+  AffineFunction wireIndex;
+
+  bool fabric() const { return kind == program::OperandKind::Fabric; }
+  bool memory() const { return kind == program::OperandKind::Memory; }
+};
+
+struct InstructionCode {
+  program::Opcode op{};
+  NumberKind numbers = NumberKind::Single;
+  std::vector<AffineFunction> extents;
+  OperandCode dst, a, b;
+  int guard = -1;
+  int thread = -1;
+  bool lineBuffer = false;
+  int activate = -1, unblock = -1; ///< tasks of the class, on completion
+  bool advanceSwitch = false;
+  program::OnControl onControl = program::OnControl::Task;
+  int index = 0; ///< in the class, for tables
+  uint32_t routine = 0;
+  /// Scalars whose values may differ among the PEs of a strip, and that decide
+  /// what the instruction does.
+  std::vector<uint16_t> looseScalars;
+
+  bool asynchronous() const { return thread >= 0; }
+  bool usesFabric() const { return dst.fabric() || a.fabric() || b.fabric(); }
+};
+
+struct LoopCode;
+struct AwaitCode {
+  uint8_t threads = 0;
+};
+// Only in programs that are launched by remote calls:
+struct ComputeCode {
+  uint16_t local = 0;
+  program::ScalarOp op{};
+  AffineFunction a, b, c;
+};
+struct LoadCode {
+  uint16_t local = 0;
+  uint16_t buffer = 0;
+  AffineFunction offset;
+};
+struct StoreCode {
+  uint16_t buffer = 0;
+  AffineFunction offset, value;
+};
+struct IfCode;
+struct SetTaskCode {
+  program::TaskAction action{};
+  uint16_t task = 0; ///< of the class
+};
+struct SendControlCode {
+  AffineFunction color;
+  std::vector<program::SwitchCommand> commands;
+  int task = -1; ///< control task id; < 0: not delivered
+  AffineFunction data;
+};
+struct ReadClockCode {
+  uint16_t buffer = 0;
+  AffineFunction offset;
+};
+struct SetRouteCode {
+  AffineFunction color;
+  program::Port receive{};
+  uint8_t transmit = 0;
+};
+using StatementCode =
+    std::variant<InstructionCode, LoopCode, AwaitCode, ComputeCode, LoadCode,
+                 StoreCode, IfCode, SetTaskCode, SendControlCode, ReadClockCode,
+                 SetRouteCode>;
+using Body = std::vector<StatementCode>;
+struct LoopCode {
+  AffineFunction count;
+  Body body;
+  int guard = -1;
+};
+struct IfCode {
+  AffineFunction condition;
+  Body then, otherwise;
+};
+
+struct TaskCode {
+  std::string name;
+  program::TaskKind kind{};
+  int id = 0;
+  bool blocked = false; ///< at load
+  int wordBuffer = -1, indexBuffer = -1;
+  Body body;
+};
+
+struct FilterCode {
+  int color = 0;
+  program::FilterKind kind{};
+  AffineFunction min, max;
+  bool limited = false;
+  AffineFunction limit;
+};
+
+struct QueueCode {
+  int color = 0;
+  bool output = false;
+  int queue = 0;
+};
+
+struct BufferCode {
+  std::string name;
+  int64_t firstWord = 0; ///< in the SRAM of the PE
+  int64_t words = 0;
+  program::ElementType type = program::ElementType::F32;
+  int64_t address = 0; ///< in bytes
+  int64_t elements = 0;
+};
+
+struct ClassCode {
+  const program::PEClass *source = nullptr;
+  std::string name;
+  std::vector<BufferCode> buffers;
+  std::map<uint32_t, Body> routines;
+  std::vector<TaskCode> tasks;
+  std::vector<FilterCode> filters;
+  std::vector<QueueCode> queues;
+  /// Scalars that must be equal in all PEs of a strip.
+  std::vector<uint16_t> strictScalars;
+  int instructions = 0;
+  int loopDepth = 0;
+  int locals = 0;            ///< that a body may use at a time
+  int64_t firstDataWord = 0; ///< of the SRAM; code lies before
+  int64_t endDataWord = 0;
+  uint64_t highWaterBytes = 0;
+
+  const Body *routine(uint32_t id) const {
+    auto found = routines.find(id);
+    return found == routines.end() ? nullptr : &found->second;
+  }
+};
+
+/// Whether launches are remote calls instead of command wavelets.
+bool launchedByRemoteCalls(const program::Program &program);
+
+/// Decodes a class; throws BadProgram or SramOverflow.
+ClassCode decodeClass(const program::Program &program, uint32_t index);
+
+/// Calls `visit` with every statement of a body and of those inside.
+template <class Visit>
+void forEachStatement(const Body &body, const Visit &visit) {
+  for (const StatementCode &statement : body) {
+    visit(statement);
+    if (const auto *loop = std::get_if<LoopCode>(&statement))
+      forEachStatement(loop->body, visit);
+    if (const auto *branch = std::get_if<IfCode>(&statement)) {
+      forEachStatement(branch->then, visit);
+      forEachStatement(branch->otherwise, visit);
+    }
+  }
+}
+
+/// The same for all code of a class.
+template <class Visit>
+void forEachStatement(const ClassCode &code, const Visit &visit) {
+  for (const auto &[id, body] : code.routines)
+    forEachStatement(body, visit);
+  for (const TaskCode &task : code.tasks)
+    forEachStatement(task.body, visit);
+}
+
+/// Whether a class has code that sets routes.
+bool setsRoutes(const ClassCode &code);
+
+/// For messages: "fmac", or "fmac (microthread 2)".
+std::string describe(const InstructionCode &instruction);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PE_CODE_H

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// F16 arithmetic on vectors of float32 that hold F16 values.
+#ifndef RUNTIME_PE_HALFKERNELS_H
+#define RUNTIME_PE_HALFKERNELS_H
+
+#include "runtime/pe/VectorKernels.h"
+
+#include <cstdint>
+
+namespace wsec::runtime {
+
+/// values[i] rounded to F16.
+void roundToHalf(size_t n, float *values);
+
+/// dst[i] = a[i] * b[i] + dst[i], rounded once to F16.
+void fmacHalf(size_t n, float *dst, VectorSource a, VectorSource b);
+
+/// Contiguous conversions; NaNs keep the bits that fit.
+void widenHalf(size_t n, const uint16_t *halves, float *values);
+void narrowToHalf(size_t n, const float *values, uint16_t *halves);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PE_HALFKERNELS_H

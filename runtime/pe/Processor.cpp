@@ -1,0 +1,389 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a PE does when. Statements are in Statements.cpp, instructions in
+// Threads.cpp.
+#include "runtime/pe/Processor.h"
+
+#include "runtime/program/Scalars.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+
+namespace wsec::runtime::pe {
+
+using program::TaskKind;
+
+// ---------------------------------------------------------------- the wafer
+
+Wafer::Wafer(const program::Program &program, Fabric &fabric,
+             LaunchLog &launches, Observer *observer, uint64_t workLimit)
+    : program(program), machine(*program.machine()),
+      remoteCalls(launchedByRemoteCalls(program)), fabric(fabric),
+      launches(launches), observer(observer),
+      limit(workLimit ? workLimit : UINT64_MAX) {}
+
+void Wafer::failWorkLimit() const {
+  throw Error(ErrorClass::WorkLimit,
+              "the run takes more than the " + std::to_string(limit) +
+                  " elements and statements that are allowed");
+}
+
+// ---------------------------------------------------------------- a PE
+
+void Processor::create(Wafer &wafer, const ClassCode &its, int index) {
+  code = &its;
+  pe = index;
+  memory.setRange(code->firstDataWord * 4, code->endDataWord * 4);
+  const Coordinate at = wafer.coordinate(pe);
+  evaluateScalars(code->source->scalars(), at.x, at.y, scalars);
+  for (const TaskCode &task : code->tasks) {
+    tasks.push_back({false, task.blocked, 0});
+    hearsWords |= task.kind != TaskKind::Local;
+  }
+  hearsWords |= !wafer.remoteCalls;
+}
+
+Processor::Thread &Processor::thread(int index) {
+  if (index == mainThread)
+    return main;
+  if (!micro)
+    micro = std::make_unique<std::array<Thread, threadCount - 1>>();
+  return (*micro)[size_t(index - 1)];
+}
+
+std::string Processor::where(const Wafer &wafer, size_t launch) const {
+  return describeLaunch(wafer.program, launch) + ", class '" + code->name + "'";
+}
+
+void Processor::fail(const Wafer &wafer, ErrorClass errorClass,
+                     const std::string &what) const {
+  throw Error(errorClass, where(wafer, launch) + ", PE " +
+                              toString(wafer.coordinate(pe)) + ": " + what);
+}
+
+// ---------------------------------------------------------------- one cycle
+
+void Processor::step(Wafer &wafer) {
+  const Cycle now = wafer.now;
+  if (std::exchange(stepped, now) == now)
+    return;
+  if (wakes <= now)
+    wakes = never;
+  bool again;
+  do {
+    again = false;
+    for (unsigned left = running; left != 0; left &= left - 1)
+      again |= complete(wafer, std::countr_zero(left), now);
+    again |= runMain(wafer, now);
+    again |= stepThreads(wafer, now);
+  } while (again);
+  sleep(wafer, now);
+}
+
+void Processor::wakeAt(Wafer &wafer, Cycle when) {
+  if (when >= wakes)
+    return;
+  wakes = when;
+  wafer.fabric.wake(pe, when);
+}
+
+void Processor::wakeAt(Wafer &wafer, Time when) {
+  wakeAt(wafer, Cycle(std::ceil(when)));
+}
+
+/// Sees to it that the PE is due when there is something to do again.
+void Processor::sleep(Wafer &wafer, Cycle now) {
+  for (unsigned left = running; left != 0; left &= left - 1)
+    sleepOn(wafer, thread(std::countr_zero(left)), now);
+  if (main.run || awaited)
+    return;
+  if (frames.empty() && !control) {
+    if (time > Time(now) && hasWork(wafer, now))
+      wakeAt(wafer, time);
+    else
+      awaitWork(wafer, now);
+  } else if (time > Time(now)) {
+    wakeAt(wafer, time);
+  }
+}
+
+void Processor::sleepOn(Wafer &wafer, Thread &its, Cycle now) {
+  const bool finished = its.finished();
+  if (finished || its.ready > Time(now))
+    wakeAt(wafer, its.ready);
+  if (finished)
+    return;
+  switch (its.wait.kind) {
+  case Wait::Nothing:
+    break;
+  case Wait::Until:
+    wakeAt(wafer, its.wait.until);
+    break;
+  case Wait::Word:
+    wafer.fabric.expect(pe, its.wait.color).listens = true;
+    break;
+  case Wait::Room:
+    its.out->senderWaits = true;
+    break;
+  }
+}
+
+// ---------------------------------------------------------------- what is next
+
+void Processor::call(Wafer &wafer, const Body &routine, Cycle when) {
+  launch = wafer.currentLaunch;
+  enter(wafer, routine, Time(when), -1);
+  wakeAt(wafer, when);
+}
+
+/// Begins a routine or task that could begin at `since`.
+void Processor::enter(Wafer &wafer, const Body &body, Time since, int task) {
+  time = std::max(time, since) + wafer.machine.task_overhead();
+  wafer.noteActive(launch, time);
+  if (Observer *observer = wafer.observer)
+    observer->enter(observed(), launch, task, time);
+  loops.resize(size_t(code->loopDepth) + 1);
+  locals.resize(size_t(code->locals));
+  frames.push_back({&body, 0, false, 1});
+}
+
+void Processor::activate(int task, Time when) {
+  TaskState &state = tasks[size_t(task)];
+  if (!state.pending)
+    state.activated = when;
+  state.pending = true;
+}
+
+bool Processor::receivedByInstruction(int color) const {
+  auto receives = [&](const VectorRun &run) {
+    return run.sources[0].color == color || run.sources[1].color == color;
+  };
+  auto takes = [&](const Thread &its) {
+    return (its.run && receives(*its.run)) ||
+           std::any_of(
+               its.queue.begin(), its.queue.end(),
+               [&](const Issued &issued) { return receives(*issued.run); });
+  };
+  return takes(main) ||
+         (micro && std::any_of(micro->begin(), micro->end(), takes));
+}
+
+/// Whether an instruction waits for the color that a control wavelet ends.
+bool Processor::endedByControl(int color) const {
+  auto ends = [&](const Thread &its) {
+    return its.run && its.run->code().onControl == program::OnControl::End &&
+           (its.run->sources[0].color == color ||
+            its.run->sources[1].color == color);
+  };
+  return ends(main) ||
+         (micro && std::any_of(micro->begin(), micro->end(), ends));
+}
+
+int Processor::controlTask(const Wafer &wafer, int id) const {
+  for (size_t i = 0; i < code->tasks.size(); ++i)
+    if (code->tasks[i].kind == TaskKind::Control && code->tasks[i].id == id)
+      return int(i);
+  fail(wafer, ErrorClass::MissingTask,
+       "control task " + std::to_string(id) +
+           " is started, which it does not have");
+}
+
+/// The first in order of the tasks that can start by `now`.
+Processor::Candidate Processor::nextTask(Wafer &wafer, Cycle now) const {
+  Candidate best;
+  auto offer = [&](int task, Time since, Mailbox *inbox) {
+    auto rank = [&](int one) {
+      const TaskCode &its = code->tasks[size_t(one)];
+      return std::pair(its.kind, its.id);
+    };
+    if (!tasks[size_t(task)].blocked &&
+        (best.task < 0 || rank(task) < rank(best.task)))
+      best = {task, since, inbox};
+  };
+  for (size_t i = 0; i < tasks.size(); ++i) {
+    const TaskCode &task = code->tasks[i];
+    if (task.kind == TaskKind::Local && tasks[i].pending)
+      offer(int(i), tasks[i].activated, nullptr);
+    if (task.kind != TaskKind::Data || receivedByInstruction(task.id))
+      continue;
+    Mailbox *inbox = wafer.fabric.inbox(pe, task.id);
+    if (inbox && !inbox->queue.empty() && !inbox->queue.front().control &&
+        inbox->queue.front().ready <= now)
+      offer(int(i), Time(inbox->queue.front().ready), inbox);
+  }
+  for (int color = 0; color < wafer.machine.colors(); ++color) {
+    Mailbox *inbox = wafer.fabric.inbox(pe, color);
+    if (!inbox || inbox->queue.empty() || !inbox->queue.front().control ||
+        inbox->queue.front().ready > now || endedByControl(color))
+      continue;
+    const Word &front = inbox->queue.front();
+    offer(controlTask(wafer, front.task), Time(front.ready), inbox);
+  }
+  return best;
+}
+
+/// Starts what is next, if there is anything.
+bool Processor::startWork(Wafer &wafer, Cycle now) {
+  return wafer.remoteCalls ? startTask(wafer, now) : startCommand(wafer, now);
+}
+
+/// Where command wavelets come; null: none has yet, or none is left.
+Mailbox *Processor::commandInbox(Wafer &wafer) const {
+  return commandsLeft > 0
+             ? wafer.fabric.inbox(pe, wafer.program.command_color())
+             : nullptr;
+}
+
+/// Whether something could start, but for the time.
+bool Processor::hasWork(Wafer &wafer, Cycle now) const {
+  if (wafer.remoteCalls)
+    return nextTask(wafer, now).task >= 0;
+  const Mailbox *inbox = commandInbox(wafer);
+  return inbox && !inbox->queue.empty() && inbox->queue.front().ready <= now;
+}
+
+/// Takes the next command wavelet, and starts its routine if the PE has it.
+bool Processor::startCommand(Wafer &wafer, Cycle now) {
+  if (!hasWork(wafer, now))
+    return false;
+  const Word command = wafer.fabric.receive(*commandInbox(wafer), now);
+  wafer.fabric.settle();
+  --commandsLeft;
+  const program::Launch &called =
+      *wafer.program.launches()->Get(command.payload);
+  if (const Body *body = code->routine(called.routine())) {
+    launch = command.payload;
+    enter(wafer, *body, Time(command.ready), -1);
+  }
+  return true;
+}
+
+bool Processor::startTask(Wafer &wafer, Cycle now) {
+  const Candidate next = nextTask(wafer, now);
+  if (next.task < 0)
+    return false;
+  const TaskCode &task = code->tasks[size_t(next.task)];
+  if (task.kind == TaskKind::Local) {
+    tasks[size_t(next.task)].pending = false;
+  } else {
+    const Word word = wafer.fabric.receive(*next.inbox, now);
+    wafer.fabric.settle();
+    if (wafer.observer && !word.control)
+      wafer.observer->received(observed(), next.inbox->color, 1);
+    storeWord(task.wordBuffer, word.payload);
+    storeWord(task.indexBuffer, word.payload >> 16);
+  }
+  wafer.spend(1);
+  launch = wafer.currentLaunch;
+  enter(wafer, task.body, next.since, next.task);
+  return true;
+}
+
+/// Sees to it that the PE is due when a wavelet comes that starts something.
+void Processor::awaitWork(Wafer &wafer, Cycle now) {
+  if (!wafer.remoteCalls) {
+    if (commandsLeft > 0)
+      awaitWord(wafer, wafer.program.command_color(), now);
+    return;
+  }
+  // Without tasks, too: a control wavelet that starts one is an error.
+  for (int color = 0; color < wafer.machine.colors(); ++color)
+    awaitWord(wafer, color, now);
+}
+
+/// Inboxes listen when they come to be.
+void Processor::awaitWord(Wafer &wafer, int color, Cycle now) {
+  Mailbox *inbox = wafer.fabric.inbox(pe, color);
+  if (!inbox)
+    return;
+  if (inbox->queue.empty())
+    inbox->listens = true;
+  else if (inbox->queue.front().ready > now)
+    wakeAt(wafer, inbox->queue.front().ready);
+}
+
+void Processor::storeWord(int buffer, uint32_t bits) {
+  if (buffer < 0)
+    return;
+  const BufferCode &into = code->buffers[size_t(buffer)];
+  if (into.elements < 1)
+    return;
+  std::memcpy(memory.at(into.address), &bits, elementSize(into.type));
+  memory.markWritten(into.address, elementSize(into.type));
+}
+
+// ---------------------------------------------------------------- reports
+
+std::vector<std::string> Processor::describeThreads(const Wafer &wafer) const {
+  std::vector<std::string> lines;
+  // Descriptions of instructions name their microthread.
+  auto add = [&](const Thread &thread, const std::string &prefix) {
+    if (!thread.run)
+      return;
+    const VectorRun &run = *thread.run;
+    std::string text = prefix + "launch " + std::to_string(thread.launch) +
+                       ": " + describe(run.code()) + ", step " +
+                       std::to_string(run.done()) + " of " +
+                       std::to_string(run.steps());
+    // Steps that are taken may still lie ahead.
+    if (thread.ready <= Time(wafer.now)) {
+      if (thread.wait.kind == Wait::Room)
+        text += ", waits to send on color " + std::to_string(run.sendColor);
+      else if (thread.wait.kind == Wait::Word)
+        text +=
+            ", waits for a word of color " + std::to_string(thread.wait.color);
+    }
+    if (!thread.queue.empty())
+      text += ", " + std::to_string(thread.queue.size()) + " queued";
+    lines.push_back(text);
+  };
+  add(main, "main thread, ");
+  for (size_t i = 0; micro && i < micro->size(); ++i)
+    add((*micro)[i], "");
+  if (control)
+    lines.push_back("main thread: a control wavelet for color " +
+                    std::to_string(controlColor) + " waits for room");
+  else if (!frames.empty() && !main.run)
+    lines.push_back(
+        "main thread, launch " + std::to_string(launch) +
+        (awaited ? ": awaits microthreads" : ": between instructions"));
+  return lines;
+}
+
+std::vector<std::string> Processor::describeTasks() const {
+  std::vector<std::string> lines;
+  for (size_t i = 0; i < tasks.size(); ++i)
+    if (tasks[i].pending || tasks[i].blocked)
+      lines.push_back("task '" + code->tasks[i].name + "'" +
+                      (tasks[i].pending ? " pending" : "") +
+                      (tasks[i].blocked ? " blocked" : ""));
+  return lines;
+}
+
+std::vector<PeWait> Processor::waits(const Wafer &wafer) const {
+  std::vector<PeWait> result;
+  const Coordinate at = wafer.coordinate(pe);
+  auto add = [&](const Thread &its, bool isAwaited) {
+    if (its.run)
+      result.push_back({at, code, &its.run->code(), its.launch, its.wait.color,
+                        its.wait.kind == Wait::Room, isAwaited});
+  };
+  add(main, false);
+  if (control)
+    result.push_back({at, code, nullptr, launch, controlColor, true, false});
+  for (size_t i = 0; micro && i < micro->size(); ++i)
+    add((*micro)[i], awaited >> i & 1);
+  return result;
+}
+
+std::vector<Processor::BlockedTask> Processor::blockedTasks() const {
+  std::vector<BlockedTask> result;
+  for (size_t i = 0; i < tasks.size(); ++i)
+    if (tasks[i].blocked)
+      result.push_back({code->tasks[i], tasks[i].pending});
+  return result;
+}
+
+} // namespace wsec::runtime::pe

@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The main thread of a PE: statement after statement.
+#include "runtime/pe/Processor.h"
+#include "runtime/pe/Switch.h"
+
+#include "runtime/program/Scalars.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace wsec::runtime::pe {
+
+using program::ScalarOp;
+
+/// Goes on as far as it can by `now`; whether it did anything.
+bool Processor::runMain(Wafer &wafer, Cycle now) {
+  for (bool progress = false;; progress = true) {
+    if (main.run || awaits())
+      return progress;
+    const bool present = time <= Time(now);
+    if (control) {
+      if (!present || !sendPendingControl(wafer, now))
+        return progress;
+    } else if (frames.empty()) {
+      if (!present || !startWork(wafer, now))
+        return progress;
+    } else {
+      if (!present && !canRunAhead(wafer))
+        return progress;
+      statement(wafer);
+    }
+  }
+}
+
+/// Whether only the PE itself can notice the next statement, and nothing else
+/// goes on in it.
+bool Processor::canRunAhead(const Wafer &wafer) const {
+  if (!wafer.fabric.looksAhead() || !aloneOnDatapath())
+    return false;
+  const Frame &frame = frames.back();
+  if (frame.next == frame.body->size())
+    return true;
+  const StatementCode &next = (*frame.body)[frame.next];
+  if (const auto *instruction = std::get_if<InstructionCode>(&next))
+    return !instruction->asynchronous() && !instruction->usesFabric();
+  return !std::holds_alternative<SendControlCode>(next) &&
+         !std::holds_alternative<SetRouteCode>(next);
+}
+
+void Processor::statement(Wafer &wafer) {
+  wafer.spend(1);
+  Frame &frame = frames.back();
+  if (frame.next == frame.body->size())
+    return leaveBody(wafer);
+  const StatementCode &next = (*frame.body)[frame.next++];
+  std::visit([&](const auto &what) { execute(wafer, what); }, next);
+}
+
+void Processor::leaveBody(Wafer &wafer) {
+  Frame &frame = frames.back();
+  if (frame.loop) {
+    time += wafer.machine.loop_overhead();
+    if (++loops[loopDepth - 1] < frame.iterations) {
+      frame.next = 0;
+      return;
+    }
+    --loopDepth;
+  }
+  frames.pop_back();
+  if (!frames.empty())
+    return;
+  const Time end = std::max(time, results);
+  wafer.noteActive(launch, end);
+  acted = std::max(acted, time);
+  rest = std::max(rest, end);
+  if (Observer *observer = wafer.observer)
+    observer->leave(observed(), launch, time);
+}
+
+/// Whether an await holds it up.
+bool Processor::awaits() {
+  if (awaited == 0)
+    return false;
+  if (running >> 1 & awaited)
+    return true;
+  for (size_t i = 0; micro && i < micro->size(); ++i)
+    if (awaited >> i & 1)
+      time = std::max(time, (*micro)[i].free);
+  uses.forget(awaited);
+  awaited = 0;
+  return false;
+}
+
+// ---------------------------------------------------------------- statements
+
+void Processor::execute(Wafer &, const LoopCode &loop) {
+  if (loop.guard >= 0 && scalars[size_t(loop.guard)] == 0)
+    return;
+  const int64_t count = loop.count.value(bindings());
+  if (count <= 0)
+    return;
+  loops[loopDepth++] = 0;
+  frames.push_back({&loop.body, 0, true, count});
+}
+
+void Processor::execute(Wafer &wafer, const IfCode &branch) {
+  const bool holds = branch.condition.value(bindings()) != 0;
+  time +=
+      holds ? wafer.machine.branch_not_taken() : wafer.machine.branch_taken();
+  const Body &body = holds ? branch.then : branch.otherwise;
+  if (!body.empty())
+    frames.push_back({&body, 0, false, 1});
+}
+
+void Processor::execute(Wafer &, const AwaitCode &await) {
+  awaited |= await.threads;
+}
+
+void Processor::execute(Wafer &, const SetTaskCode &set) {
+  time += 1;
+  if (set.action == program::TaskAction::Activate)
+    activate(set.task, time);
+  else
+    tasks[set.task].blocked = set.action == program::TaskAction::Block;
+}
+
+void Processor::execute(Wafer &wafer, const ComputeCode &compute) {
+  time += wafer.machine.scalar_cycles();
+  const int64_t values[] = {compute.a.value(bindings()),
+                            compute.b.value(bindings()),
+                            compute.c.value(bindings())};
+  if (compute.op == ScalarOp::Constant) {
+    locals[compute.local] = int32_t(values[0]);
+    return;
+  }
+  const bool divides =
+      compute.op == ScalarOp::Div || compute.op == ScalarOp::Mod;
+  const bool tiles = compute.op == ScalarOp::TileStart ||
+                     compute.op == ScalarOp::TileSize ||
+                     compute.op == ScalarOp::TileIndex;
+  if ((divides && values[1] == 0) || (tiles && values[1] < 1))
+    fail(wafer, ErrorClass::BadProgram,
+         "a scalar computation divides by " + std::to_string(values[1]));
+  const Coordinate at = wafer.coordinate(pe);
+  locals[compute.local] =
+      int32_t(evaluateNode({compute.op, 0, 1, 2}, values, at.x, at.y));
+}
+
+int64_t Processor::elementAddress(Wafer &wafer, int index,
+                                  int64_t offset) const {
+  const BufferCode &buffer = code->buffers[size_t(index)];
+  if (offset < 0 || offset >= buffer.elements)
+    fail(wafer, ErrorClass::OutOfBounds,
+         "element " + std::to_string(offset) + " of buffer '" + buffer.name +
+             "', which has " + std::to_string(buffer.elements));
+  return buffer.address + offset * elementSize(buffer.type);
+}
+
+/// Locals are read and written as I32, floating-point elements rounded towards
+/// zero.
+static NumberKind localKind(const BufferCode &buffer) {
+  return isInteger(buffer.type) ? NumberKind::Integer : NumberKind::Single;
+}
+
+void Processor::execute(Wafer &wafer, const LoadCode &load) {
+  time += wafer.machine.load_cycles();
+  const BufferCode &buffer = code->buffers[load.buffer];
+  const int64_t offset = load.offset.value(bindings());
+  const int64_t address = elementAddress(wafer, load.buffer, offset);
+  const uint32_t size = elementSize(buffer.type);
+  if (!memory.written(address, size))
+    fail(wafer, ErrorClass::UninitializedRead,
+         "load reads element " + std::to_string(offset) + " of buffer '" +
+             buffer.name + "', which nothing has written");
+  uint32_t bits = 0;
+  std::memcpy(&bits, memory.at(address), size);
+  const NumberKind kind = localKind(buffer);
+  locals[load.local] = int32_t(encodeElement(
+      program::ElementType::I32, kind, decodeElement(buffer.type, kind, bits)));
+}
+
+void Processor::execute(Wafer &wafer, const StoreCode &store) {
+  time += wafer.machine.store_cycles();
+  const BufferCode &buffer = code->buffers[store.buffer];
+  const int64_t address =
+      elementAddress(wafer, store.buffer, store.offset.value(bindings()));
+  const NumberKind kind = localKind(buffer);
+  const Number number =
+      decodeElement(program::ElementType::I32, kind,
+                    uint32_t(int32_t(store.value.value(bindings()))));
+  const uint32_t bits = encodeElement(buffer.type, kind, number);
+  std::memcpy(memory.at(address), &bits, elementSize(buffer.type));
+  memory.markWritten(address, elementSize(buffer.type));
+}
+
+void Processor::execute(Wafer &wafer, const ReadClockCode &clock) {
+  const int64_t address =
+      elementAddress(wafer, clock.buffer, clock.offset.value(bindings()));
+  const auto now = uint32_t(int64_t(time));
+  std::memcpy(memory.at(address), &now, sizeof now);
+  memory.markWritten(address, sizeof now);
+  time += wafer.machine.clock_cycles();
+}
+
+void Processor::execute(Wafer &wafer, const SetRouteCode &route) {
+  wafer.fabric.setRoute(pe, int(route.color.value(bindings())), route.receive,
+                        route.transmit, wafer.now);
+  time += 1;
+}
+
+void Processor::execute(Wafer &wafer, const SendControlCode &send) {
+  controlColor = int(send.color.value(bindings()));
+  if (controlColor < 0 || controlColor >= wafer.machine.colors())
+    fail(wafer, ErrorClass::BadProgram,
+         "sends a control wavelet on color " + std::to_string(controlColor));
+  control = std::make_unique<Word>();
+  control->control = true;
+  control->task = int16_t(send.task);
+  control->payload = uint16_t(send.data.value(bindings()));
+  for (size_t i = 0; i < send.commands.size() && i < 8; ++i)
+    control->commands |= packCommand(send.commands[i], int(i));
+}
+
+/// False if there is no room yet.
+bool Processor::sendPendingControl(Wafer &wafer, Cycle now) {
+  Mailbox &outbox = wafer.fabric.outbox(pe, controlColor);
+  const Cycle room = wafer.fabric.roomAt(outbox, 0);
+  if (room > now) {
+    if (room == never)
+      outbox.senderWaits = true;
+    else
+      wakeAt(wafer, room);
+    return false;
+  }
+  control->ready = now + wafer.machine.ramp_cycles();
+  const Word word = *control;
+  control.reset();
+  time = std::max(time, Time(now)) + 1;
+  wafer.fabric.send(outbox, word);
+  wafer.fabric.settle();
+  return true;
+}
+
+} // namespace wsec::runtime::pe

@@ -1,0 +1,489 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Instructions on the threads of a PE, step by step. While nothing else can
+// happen in the PE, an instruction takes all the steps for which its words and
+// its room are known, and computes them together.
+#include "runtime/pe/Processor.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wsec::runtime::pe {
+
+using program::Packing;
+
+static std::string describeForm(uint8_t form) {
+  std::string text = program::EnumNameElementType(
+      program::ElementType((form & ~halfFilled) / 2));
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
+  if (form & 1)
+    text += form & halfFilled ? ", half a pair" : " in pairs";
+  return text;
+}
+
+/// Of the third generation they queue what they are given.
+static bool queuesMicrothreads(const program::Machine &machine) {
+  return machine.microthreads_queue();
+}
+
+// ---------------------------------------------------------------- issue
+
+void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
+  if (instruction.guard >= 0 && scalars[size_t(instruction.guard)] == 0)
+    return;
+  if (wafer.spare.empty())
+    wafer.spare.push_back(std::make_unique<VectorRun>());
+  try {
+    VectorRun &run = *wafer.spare.back();
+    run.begin(wafer.machine, *code, instruction, bindings());
+    wafer.spend(run.elementCount());
+    ++wafer.vectorInstructions;
+    wafer.operations += run.elementCount();
+    if (!wafer.remoteCalls)
+      checkPending(wafer, run);
+    if (!instruction.asynchronous() && !instruction.usesFabric() &&
+        aloneOnDatapath() && wafer.fabric.looksAhead())
+      return runAtOnce(wafer, run);
+  } catch (const VectorRun::Fault &fault) {
+    fail(wafer, fault.errorClass, fault.what);
+  }
+  std::unique_ptr<VectorRun> run = std::move(wafer.spare.back());
+  wafer.spare.pop_back();
+  issue(wafer, instruction, std::move(run));
+}
+
+/// An instruction in memory that nobody else on the datapath interferes with.
+void Processor::runAtOnce(Wafer &wafer, VectorRun &run) {
+  const Time begun = time;
+  time = std::max(time, main.free) + run.cost().setup;
+  if (run.steps() > 0) {
+    time = std::max(time, datapath.until);
+    datapath.holder = datapath.last = mainThread;
+    datapath.until = time + run.cost().compute;
+    datapath.nextSteal = time + 1;
+    time += run.cost().perStep;
+    settled(wafer, run.code(), time);
+    run.run(memory, run.steps(), wafer.sent);
+  }
+  main.free = time;
+  if (Observer *observer = wafer.observer)
+    observer->instruction(observed(), {run.code(), launch, begun, time,
+                                       time - begun, 0, 0, run.elementCount()});
+}
+
+void Processor::issue(Wafer &wafer, const InstructionCode &instruction,
+                      std::unique_ptr<VectorRun> run) {
+  if (instruction.asynchronous())
+    time += wafer.machine.async_issue() > 0 ? wafer.machine.async_issue() : 1;
+  if (instruction.asynchronous() && !wafer.remoteCalls)
+    uses.note(run->use());
+  Thread &its = thread(instruction.thread + 1);
+  Issued issued{std::move(run), time, launch};
+  if (!its.run)
+    return begin(wafer, instruction.thread + 1, std::move(issued));
+  if (wafer.remoteCalls && !queuesMicrothreads(wafer.machine))
+    fail(wafer, ErrorClass::MicrothreadBusy,
+         describe(instruction) + " is given to a microthread that is at work");
+  its.queue.push_back(std::move(issued));
+}
+
+/// With a command color asynchronous instructions read memory when they are
+/// issued. What they share with others that are at work would depend on who is
+/// faster. Throws VectorRun::Fault.
+void Processor::checkPending(Wafer &wafer, VectorRun &run) {
+  if (run.code().asynchronous())
+    run.takeSnapshot(memory);
+  const auto [what, inMemory] = uses.conflict(run.use());
+  if (inMemory)
+    run.checkSources(memory);
+  if (!what.empty())
+    fail(wafer, ErrorClass::BadProgram, describe(run.code()) + " " + what);
+}
+
+void Processor::begin(Wafer &wafer, int index, Issued issued) {
+  Thread &its = thread(index);
+  running |= uint16_t(1u << index);
+  its.run = std::move(issued.run);
+  its.launch = issued.launch;
+  its.begun = std::max(issued.when, its.free);
+  its.waitsToSend = 0;
+  its.ready = its.begun + its.run->cost().setup;
+  its.held = false;
+  its.wait = {};
+  its.closed = its.run->steps() == 0;
+  for (size_t i = 0; i < 2; ++i) {
+    const VectorRun::Source &source = its.run->sources[i];
+    its.closed &= !source.windowed;
+    its.in[i] =
+        source.receives() ? &wafer.fabric.expect(pe, source.color) : nullptr;
+  }
+  its.out = nullptr;
+  for (int i = 0; i < 2; ++i)
+    if (its.run->sources[size_t(i)].windowed)
+      drop(wafer, its, i, wafer.now);
+  wafer.fabric.settle();
+}
+
+/// When an instruction that ended at `when` has its last result in memory.
+Time Processor::settled(Wafer &wafer, const InstructionCode &code, Time when) {
+  if (!wafer.remoteCalls || !code.dst.memory())
+    return when;
+  const Time last = when + wafer.machine.result_latency();
+  results = std::max(results, last);
+  return last;
+}
+
+/// Ends a thread's instruction if it is done.
+bool Processor::complete(Wafer &wafer, int index, Cycle now) {
+  Thread &its = thread(index);
+  if (its.ready > Time(now) || !its.finished())
+    return false;
+  const InstructionCode &done = its.run->code();
+  its.free = its.ready;
+  if (done.advanceSwitch)
+    wafer.fabric.advanceSwitch(pe, its.run->sendColor, now);
+  if (wafer.observer)
+    observe(wafer, its);
+  wafer.spare.push_back(std::move(its.run));
+  running &= uint16_t(~(1u << index));
+  const Time last = settled(wafer, done, its.free);
+  if (index == mainThread) {
+    time = std::max(time, its.free);
+  } else {
+    wafer.noteActive(its.launch, last);
+    acted = std::max(acted, its.free);
+    rest = std::max(rest, last);
+    if (done.activate >= 0)
+      activate(done.activate, its.free);
+    if (done.unblock >= 0)
+      tasks[size_t(done.unblock)].blocked = false;
+  }
+  if (!its.queue.empty()) {
+    Issued next = std::move(its.queue.front());
+    its.queue.erase(its.queue.begin());
+    begin(wafer, index, std::move(next));
+  }
+  return true;
+}
+
+void Processor::observe(Wafer &wafer, const Thread &its) const {
+  const VectorRun &run = *its.run;
+  const Time busy = run.cost().setup + Time(run.done()) * run.cost().perStep;
+  const Time waits = its.free - its.begun - busy - its.waitsToSend;
+  wafer.observer->instruction(
+      observed(), {run.code(), its.launch, its.begun, its.free, busy,
+                   std::max(0.0, waits), its.waitsToSend, run.elementCount()});
+}
+
+// ---------------------------------------------------------------- waiting
+
+/// The ramp drops the words up to the next that is used, whatever the thread
+/// is at.
+void Processor::drop(Wafer &wafer, Thread &its, int source, Cycle since) {
+  const int64_t words = its.run->sources[size_t(source)].skip();
+  if (words > 0)
+    wafer.fabric.drop(*its.in[size_t(source)], words, since);
+}
+
+/// Whether no word is left to drop. They may have been dropped in cycles to
+/// come.
+bool Processor::dropped(Thread &its, Cycle now) {
+  its.wait = {};
+  for (size_t i = 0; i < 2; ++i) {
+    const VectorRun::Source &source = its.run->sources[i];
+    if (!source.windowed)
+      continue;
+    if (its.in[i]->toDrop > 0)
+      its.wait = {Wait::Word, source.color, 0};
+    else if (its.in[i]->lastTaken > now)
+      its.wait = {Wait::Until, source.color, its.in[i]->lastTaken};
+    if (its.wait.kind != Wait::Nothing)
+      return false;
+  }
+  return true;
+}
+
+/// Whether the oldest word of a source is there at `now`; one that follows a
+/// word of the same cycle is there in the next.
+bool Processor::awaitWord(Wafer &, Thread &its, int source, Cycle now) {
+  const Mailbox &inbox = *its.in[size_t(source)];
+  const int color = its.run->sources[size_t(source)].color;
+  if (inbox.queue.empty()) {
+    its.wait = {Wait::Word, color, 0};
+    return false;
+  }
+  const Cycle ready = inbox.takeable();
+  if (ready > now)
+    its.wait = {Wait::Until, color, ready};
+  return ready <= now;
+}
+
+/// Whether the next step can be taken at `now`, or there is none.
+bool Processor::prepare(Wafer &wafer, Thread &its, Cycle now) {
+  VectorRun &run = *its.run;
+  if (!dropped(its, now))
+    return false;
+  if (run.done() == run.steps()) {
+    its.closed = true;
+    return true;
+  }
+  for (size_t i = 0; i < 2; ++i) {
+    if (!run.sources[i].needsWord(run.done()))
+      continue;
+    if (!awaitWord(wafer, its, int(i), now))
+      return false;
+    if (!its.in[i]->queue.front().control)
+      continue;
+    if (run.code().onControl == program::OnControl::Task) {
+      its.wait = {Wait::Word, run.sources[i].color, 0};
+      return false;
+    }
+    wafer.fabric.receive(*its.in[i], now);
+    wafer.fabric.settle();
+    run.end();
+    its.closed = true;
+    return true;
+  }
+  if (run.sendColor < 0)
+    return true;
+  if (!its.out)
+    its.out = &wafer.fabric.outbox(pe, run.sendColor);
+  const Cycle room = wafer.fabric.roomAt(*its.out, 0);
+  if (room == never)
+    its.wait = {Wait::Room, run.sendColor, 0};
+  else if (room > now)
+    its.wait = {Wait::Until, run.sendColor, room};
+  return room <= now;
+}
+
+// ---------------------------------------------------------------- steps
+
+/// Threads take turns; but one whose step could have begun within the cycle
+/// that ends now comes before those that were let on just now.
+bool Processor::stepThreads(Wafer &wafer, Cycle now) {
+  if (aloneOnDatapath()) {
+    const bool stepped = main.run && stepThread(wafer, mainThread, now);
+    datapath.last = stepped ? mainThread : datapath.last;
+    return stepped;
+  }
+  for (bool earlier : {true, false})
+    for (int i = 1; i <= threadCount; ++i) {
+      const int index = (datapath.last + i) % threadCount;
+      if (!(running >> index & 1))
+        continue;
+      const Thread &its = thread(index);
+      const bool could =
+          !its.held && std::max(its.ready, datapath.until) < Time(now);
+      if (could != earlier || !stepThread(wafer, index, now))
+        continue;
+      datapath.last = int8_t(index);
+      return true;
+    }
+  return false;
+}
+
+/// Takes a step of a thread's instruction if its words, its room and the
+/// datapath are there.
+bool Processor::stepThread(Wafer &wafer, int index, Cycle now) {
+  Thread &its = thread(index);
+  if (its.finished())
+    return false;
+  if (its.ready > Time(now)) {
+    its.wait = {};
+    return false;
+  }
+  const bool lacksRoom = its.wait.kind == Wait::Room;
+  if (!prepare(wafer, its, now)) {
+    its.held = true;
+    return false;
+  }
+  if (lacksRoom)
+    its.waitsToSend += Time(now) - its.ready;
+  if (its.finished()) {
+    its.ready = std::max(its.ready, Time(now));
+    return true;
+  }
+  if (!grant(index, now))
+    return false;
+  takeSteps(wafer, index, now);
+  return true;
+}
+
+/// Gives a thread the datapath for a step that it takes at `now`.
+bool Processor::grant(int index, Cycle now) {
+  Thread &its = thread(index);
+  const double work = its.run->cost().compute;
+  auto start = Time(now);
+  if (datapath.until <= start) {
+    if (!its.held)
+      start = std::max(its.ready, datapath.until);
+    datapath.holder = int8_t(index);
+    datapath.until = start + work;
+    datapath.nextSteal = start + 1;
+  } else if (datapath.nextSteal <= start) {
+    thread(datapath.holder).ready += work;
+    datapath.until += work;
+    datapath.nextSteal = start + 2 * work;
+  } else {
+    // From now on only the datapath holds it up, to fractions of a cycle.
+    if (std::exchange(its.held, false))
+      its.ready = start;
+    const Time next = std::min(datapath.until, datapath.nextSteal);
+    its.wait = {Wait::Until, 0, Cycle(std::ceil(next))};
+    return false;
+  }
+  its.held = false;
+  its.ready = start + its.run->cost().perStep;
+  return true;
+}
+
+/// Takes the step that was granted for `now`, and those after it that nothing
+/// can interfere with. What it sends and takes may let more words come.
+void Processor::takeSteps(Wafer &wafer, int index, Cycle now) {
+  Thread &its = thread(index);
+  const Cycle until = horizon(wafer, index, now);
+  Cycle at = now;
+  do {
+    const int64_t first = its.run->done();
+    int64_t taken = 0;
+    wafer.sentCycles.clear();
+    do {
+      takeWords(wafer, its, first + taken, at);
+      ++taken;
+    } while (moreSteps(wafer, its, taken, until, at) && grant(index, at));
+    compute(wafer, its, taken);
+    wafer.fabric.settle();
+    wafer.sentCycles.clear();
+  } while (moreSteps(wafer, its, 0, until, at) && grant(index, at));
+}
+
+/// Whether the next step will be taken before the horizon, and when.
+bool Processor::moreSteps(Wafer &wafer, Thread &its, int64_t taken,
+                          Cycle horizon, Cycle &at) {
+  const VectorRun &run = *its.run;
+  const int64_t step = run.done() + taken;
+  const Cycle next = std::max(at, Cycle(std::ceil(its.ready)));
+  if (step == run.steps() || next >= horizon)
+    return false;
+  Cycle possible = next;
+  for (size_t i = 0; i < 2; ++i) {
+    if (!run.sources[i].needsWord(step))
+      continue;
+    const Mailbox &inbox = *its.in[i];
+    if (inbox.queue.empty() || inbox.queue.front().control)
+      return false;
+    possible = std::max(possible, inbox.takeable());
+  }
+  for (size_t i = 0; i < 2; ++i)
+    if (run.sources[i].windowed) {
+      if (its.in[i]->toDrop > 0)
+        return false;
+      possible = std::max(possible, its.in[i]->lastTaken);
+    }
+  if (its.out) {
+    const Cycle room =
+        wafer.fabric.roomAt(*its.out, int64_t(wafer.sentCycles.size()));
+    if (room == never)
+      return false;
+    its.waitsToSend += std::max(0.0, Time(room - possible));
+    possible = std::max(possible, room);
+  }
+  if (possible >= horizon)
+    return false;
+  its.held = possible > next;
+  at = possible;
+  return true;
+}
+
+/// Until when nothing but this thread can do anything in the PE.
+Cycle Processor::horizon(Wafer &wafer, int index, Cycle now) const {
+  if (!wafer.fabric.looksAhead())
+    return now;
+  const Thread &its = index == mainThread ? main : (*micro)[size_t(index - 1)];
+  if (index == mainThread)
+    return aloneOnDatapath() ? never : now;
+  if (running != 1u << index || control)
+    return now;
+  if (awaited)
+    return never;
+  if (!frames.empty() || time > Time(now))
+    return Cycle(std::ceil(time));
+  if (!hearsWords)
+    return never;
+  // What is on its way to the PE is at least a ramp away.
+  Cycle until = now + 1 + wafer.machine.ramp_cycles();
+  for (int color = 0; color < wafer.machine.colors(); ++color) {
+    const Mailbox *inbox = wafer.fabric.inbox(pe, color);
+    if (inbox && !inbox->queue.empty() && inbox->queue.front().ready > now &&
+        inbox != its.in[0] && inbox != its.in[1])
+      until = std::min(until, inbox->queue.front().ready);
+  }
+  return until;
+}
+
+/// Receives the words of a step.
+void Processor::takeWords(Wafer &wafer, Thread &its, int64_t step, Cycle now) {
+  VectorRun &run = *its.run;
+  for (size_t i = 0; i < 2; ++i) {
+    VectorRun::Source &source = run.sources[i];
+    if (!source.needsWord(step))
+      continue;
+    const Word word = wafer.fabric.receive(*its.in[i], now);
+    if (wafer.observer)
+      wafer.observer->received(observed(), source.color, 1);
+    const OperandCode &operand = i == 0 ? run.code().a : run.code().b;
+    const bool half = source.paired && step + 1 == run.steps();
+    const auto expected = uint8_t(wireForm(operand.type, operand.packing) |
+                                  (half ? halfFilled : 0));
+    if (word.form != expected)
+      fail(wafer, ErrorClass::PackingMismatch,
+           describe(run.code()) + " receives " + describeForm(word.form) +
+               " on color " + std::to_string(source.color) +
+               " where it expects " + describeForm(expected));
+    source.accept(word.payload, half);
+    if (source.windowed)
+      drop(wafer, its, int(i), now);
+  }
+  // A pair leaves with its second element.
+  const bool pairs = run.code().dst.packing == Packing::Pair;
+  if (its.out && (!pairs || step % 2 == 1 || step + 1 == run.steps()))
+    wafer.sentCycles.push_back(now);
+}
+
+/// Computes steps that were taken, and sends what they give.
+void Processor::compute(Wafer &wafer, Thread &its, int64_t count) {
+  VectorRun &run = *its.run;
+  wafer.sent.clear();
+  try {
+    run.run(memory, count, wafer.sent);
+  } catch (const VectorRun::Fault &fault) {
+    fail(wafer, fault.errorClass, fault.what);
+  }
+  its.closed = run.done() == run.steps() && !run.sources[0].windowed &&
+               !run.sources[1].windowed;
+  if (!its.out)
+    return;
+  // What comes from memory is at hand when its step begins; a word of the
+  // fabric takes the step to come in.
+  const Cycle delay = wafer.machine.ramp_cycles() +
+                      Cycle(std::ceil(run.cost().compute)) -
+                      (run.relays() ? 0 : 1);
+  const OperandCode &dst = run.code().dst;
+  Word word;
+  word.form = wireForm(dst.type, dst.packing);
+  const bool odd = dst.packing == Packing::Pair && run.steps() % 2 == 1 &&
+                   run.done() == run.steps();
+  for (size_t i = 0; i < wafer.sent.size(); ++i) {
+    word.payload = wafer.sent[i];
+    word.ready = wafer.sentCycles[i] + delay;
+    if (odd && i + 1 == wafer.sent.size())
+      word.form |= halfFilled;
+    if (Observer *observer = wafer.observer)
+      observer->sent(observed(), its.launch, run.sendColor, 1,
+                     Time(wafer.sentCycles[i]), Time(wafer.sentCycles[i]));
+    wafer.fabric.send(*its.out, word);
+  }
+}
+
+} // namespace wsec::runtime::pe

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The arithmetic of vector instructions on contiguous float32 data. Every
+// function gives the same bits on every instruction set and for every split of
+// a vector: an element's result depends on its inputs only.
+#ifndef RUNTIME_PE_VECTORKERNELS_H
+#define RUNTIME_PE_VECTORKERNELS_H
+
+#include <cstddef>
+
+namespace wsec::program {
+enum class Opcode : unsigned char;
+}
+
+namespace wsec::runtime {
+
+/// A source of an element-wise operation: one element per result, or one
+/// element for all of them.
+struct VectorSource {
+  const float *data = nullptr;
+  bool scalar = false;
+};
+
+/// dst[i] = op(a[i], b[i]) for i < n. `dst` may equal a source but not overlap
+/// one otherwise.
+void applyVector(program::Opcode op, size_t n, float *dst, VectorSource a,
+                 VectorSource b);
+
+/// The same for rows of vectors, one after the other: dst[r][i] = op(a[r][i],
+/// b[r][i]).
+struct RowsProblem {
+  program::Opcode op;
+  size_t rows, columns;
+  float *dst;
+  ptrdiff_t dstRow;
+  VectorSource a;
+  ptrdiff_t aRow;
+  VectorSource b;
+  ptrdiff_t bRow;
+};
+void applyRows(const RowsProblem &problem);
+
+/// The same where all rows go into one vector, which stays in registers
+/// meanwhile: `dstRow` is 0. A source may be that vector, too: its pointer
+/// equals `dst` and its row is 0.
+void reduceRows(const RowsProblem &problem);
+
+/// dst[r][i] = a[r][i] with any strides.
+struct CopyProblem {
+  size_t rows, columns;
+  float *dst;
+  ptrdiff_t dstRow, dstColumn;
+  const float *a;
+  ptrdiff_t aRow, aColumn;
+};
+void copyStrided(const CopyProblem &problem);
+
+/// c[i][m] = fma(a[i][k], b[k][m], c[i][m]) for k = 0, 1, ... in this order,
+/// for each i < rows, m < columns.
+struct FmacProblem {
+  size_t rows, depth, columns;
+  float *c;
+  ptrdiff_t cRow;
+  const float *a;
+  ptrdiff_t aRow, aDepth;
+  const float *b;
+  ptrdiff_t bDepth;
+};
+void accumulateProducts(const FmacProblem &problem);
+
+/// Whether this processor has what the kernels are compiled for.
+bool processorSupported();
+/// Throws BadProgram if not.
+void requireProcessor();
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PE_VECTORKERNELS_H
