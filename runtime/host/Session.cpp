@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/host/Session.h"
+
+#include "absl/strings/str_cat.h"
 #include "runtime/memoryx/MemoryX.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
@@ -8,8 +10,6 @@
 #include "runtime/wavelet/WaveletEngine.h"
 
 #include <chrono>
-#include <functional>
-#include <numeric>
 
 namespace wsec::runtime {
 
@@ -53,15 +53,13 @@ std::vector<int64_t> shapeOf(const program::Tensor &tensor) {
 
 /// What the person who made the tensor can do about it; nothing if the shapes
 /// differ in elements.
-std::string remedy(const HostTensor &found, DataType type,
-                   const std::vector<int64_t> &shape) {
-  if (found.shape == shape && found.type != type)
-    return "; convert it to " + std::string(dataTypeName(type));
-  auto count = [](const std::vector<int64_t> &dimensions) {
-    return std::accumulate(dimensions.begin(), dimensions.end(), int64_t(1),
-                           std::multiplies<>());
-  };
-  if (found.type == type && count(found.shape) == count(shape))
+std::string remedy(DataType foundType, const std::vector<int64_t> &found,
+                   DataType type, const std::vector<int64_t> &shape) {
+  if (found == shape && foundType != type)
+    return absl::StrCat("; convert it to ", dataTypeName(type));
+  const uint32_t bytes = dataTypeBytes(type);
+  if (foundType == type &&
+      countElements(found, bytes) == countElements(shape, bytes))
     return "; reshape it";
   return "; the shape is fixed when the model is compiled";
 }
@@ -115,23 +113,43 @@ uint32_t Session::find(const std::string &name,
                                          nearestNames(name, names(role)));
 }
 
-void Session::bind(const std::string &name, HostTensor tensor) {
-  uint32_t index = find(name, program::TensorRole::Input);
+void Session::requireFit(uint32_t input, DataType type,
+                         const std::vector<int64_t> &shape) const {
+  const program::Tensor &tensor = store.tensor(input);
+  const DataType expected = dataType(tensor.type());
+  if (type != expected || shape != shapeOf(tensor))
+    throw Error(ErrorClass::BadTensor,
+                absl::StrCat("input ", inQuotes(tensor.name()->string_view()),
+                             ": expected ", describe(expected, shapeOf(tensor)),
+                             ", found ", describe(type, shape),
+                             remedy(type, shape, expected, shapeOf(tensor))));
+}
+
+absl::Status Session::accepts(const std::string &name, DataType type,
+                              const std::vector<int64_t> &shape) const {
+  return asStatus(
+      [&] { requireFit(find(name, program::TensorRole::Input), type, shape); });
+}
+
+void Session::bindTensor(const std::string &name, HostTensor tensor) {
+  const uint32_t index = find(name, program::TensorRole::Input);
+  requireFit(index, tensor.type, tensor.shape);
   const program::Tensor &input = store.tensor(index);
-  DataType type = dataType(input.type());
-  std::vector<int64_t> shape = shapeOf(input);
-  if (tensor.type != type || tensor.shape != shape ||
-      tensor.bytes.size() != elementCount(input) * elementBytes(input.type()))
-    throw Error(ErrorClass::BadTensor, "input " + inQuotes(name) +
-                                           ": expected " +
-                                           describe(type, shape) + ", found " +
-                                           describe(tensor.type, tensor.shape) +
-                                           remedy(tensor, type, shape));
+  const uint64_t bytes = elementCount(input) * elementBytes(input.type());
+  if (tensor.bytes.size() != bytes)
+    throw Error(ErrorClass::BadTensor,
+                absl::StrCat("input ", inQuotes(name), ": ",
+                             describe(tensor.type, tensor.shape), " takes ",
+                             bytes, " bytes, found ", tensor.bytes.size()));
   auto held = std::make_shared<const HostTensor>(std::move(tensor));
   // An empty tensor needs an address, too.
   static const uint8_t nothing = 0;
   const uint8_t *data = held->bytes.empty() ? &nothing : held->bytes.data();
   store.bindInput(index, data, held);
+}
+
+absl::Status Session::bind(const std::string &name, HostTensor tensor) {
+  return asStatus([&] { bindTensor(name, std::move(tensor)); });
 }
 
 void Session::requireInputs() const {
@@ -192,8 +210,13 @@ RunResult Session::emulate(const EngineOptions &options, Engine engine,
   }
 }
 
-SessionRun Session::run(EngineOptions options, Progress *progress,
-                        Engine engine) {
+absl::StatusOr<SessionRun> Session::run(EngineOptions options,
+                                        Progress *progress, Engine engine) {
+  return asStatusOr([&] { return runProgram(options, progress, engine); });
+}
+
+SessionRun Session::runProgram(EngineOptions options, Progress *progress,
+                               Engine engine) {
   requireInputs();
   ran = false;
   store.clearOutputs();
@@ -216,7 +239,11 @@ SessionRun Session::run(EngineOptions options, Progress *progress,
   return run;
 }
 
-HostTensor Session::output(const std::string &name) const {
+absl::StatusOr<HostTensor> Session::output(const std::string &name) const {
+  return asStatusOr([&] { return readOutput(name); });
+}
+
+HostTensor Session::readOutput(const std::string &name) const {
   uint32_t index = find(name, program::TensorRole::Output);
   if (!ran)
     throw Error(ErrorClass::BadTensor,

@@ -4,6 +4,7 @@
 
 #include "runtime/host/EngineChoice.h"
 #include "runtime/host/HostTensor.h"
+#include "runtime/host/Status.h"
 #include "runtime/memoryx/TensorStore.h"
 #include "runtime/strips/StripsEngine.h"
 
@@ -30,17 +31,26 @@ struct Progress {
   std::atomic<uint64_t> launch{0}; ///< the furthest that a PE has entered
 };
 
-/// One program on one emulated wafer: load, bind, run, fetch.
+/// One program on one emulated wafer: load, bind, run, fetch. Throws nothing:
+/// what is wrong is a status, of which `errorClassOf` tells the class.
 ///
-///   Session session("model.wafer");
-///   session.bind("input_ids", readNpy("ids.npy"));
-///   session.run();
-///   HostTensor logits = session.output("logits");
+///   auto session = Session::open("model.wafer");
+///   if (!session.ok())
+///     return session.status();
+///   absl::Status status = (*session)->bind("input_ids", ids);
+///   if (status.ok())
+///     status = (*session)->run().status();
+///   absl::StatusOr<HostTensor> logits = (*session)->output("logits");
 class Session {
 public:
-  /// Loads and checks the program and maps its weight files.
-  explicit Session(const std::string &path);
-  explicit Session(std::shared_ptr<const LoadedProgram> program);
+  /// Loads and checks a program, a .wafer file or a LoadedProgram, and maps
+  /// its weight files.
+  template <class... Arguments>
+  static absl::StatusOr<std::unique_ptr<Session>>
+  open(const Arguments &...arguments) {
+    return asStatusOr(
+        [&] { return std::unique_ptr<Session>(new Session(arguments...)); });
+  }
   ~Session();
 
   const program::Program &program() const { return loaded->program(); }
@@ -50,19 +60,33 @@ public:
   /// The files that the program's weights lie in, outside of its own.
   std::vector<std::string> weightFiles() const;
 
-  /// Gives an input. Throws BadTensor when there is no such input, or its
-  /// type or shape is another.
-  void bind(const std::string &name, HostTensor tensor);
+  /// Whether a tensor can be bound: BadTensor when there is no such input, or
+  /// its type or shape is another.
+  absl::Status accepts(const std::string &name, DataType type,
+                       const std::vector<int64_t> &shape) const;
+  /// Gives an input.
+  absl::Status bind(const std::string &name, HostTensor tensor);
 
   /// Runs the program. Every input must be bound. Runs with equal options
   /// share what one has prepared for the next.
-  SessionRun run(EngineOptions options = {}, Progress *progress = nullptr,
-                 Engine engine = Engine::Burst);
+  absl::StatusOr<SessionRun> run(EngineOptions options = {},
+                                 Progress *progress = nullptr,
+                                 Engine engine = Engine::Burst);
 
   /// An output of the last run.
-  HostTensor output(const std::string &name) const;
+  absl::StatusOr<HostTensor> output(const std::string &name) const;
 
 private:
+  explicit Session(const std::string &path);
+  explicit Session(std::shared_ptr<const LoadedProgram> program);
+
+  // These throw Error.
+  void requireFit(uint32_t input, DataType type,
+                  const std::vector<int64_t> &shape) const;
+  void bindTensor(const std::string &name, HostTensor tensor);
+  SessionRun runProgram(EngineOptions options, Progress *progress,
+                        Engine engine);
+  HostTensor readOutput(const std::string &name) const;
   std::vector<std::string> names(program::TensorRole role) const;
   uint32_t find(const std::string &name, program::TensorRole role) const;
   void requireInputs() const;

@@ -19,6 +19,18 @@ using namespace wsec;
 using namespace wsec::run;
 using namespace wsec::runtime;
 
+/// What went wrong ends the tool, which prints the message.
+static void require(const absl::Status &status) {
+  if (!status.ok())
+    throw std::runtime_error(std::string(status.message()));
+}
+
+template <class Value>
+static Value require(absl::StatusOr<Value> value) {
+  require(value.status());
+  return *std::move(value);
+}
+
 static HostTensor readTensor(const std::string &path) {
   if (path.ends_with(".pb"))
     return readTensorProto(path).tensor;
@@ -39,26 +51,26 @@ static void bindInputs(Session &session, const Flags &flags,
     if (!bound.insert(name).second)
       throw Error(ErrorClass::BadTensor,
                   "input " + inQuotes(name) + " is given twice");
-    session.bind(name, std::move(tensor));
+    require(session.bind(name, std::move(tensor)));
   }
 }
 
 static void addOutputs(const Session &session, const Flags &flags,
                        OutputFiles &files) {
   for (const auto &[name, path] : flags.outputs)
-    files.add(path, formatNpy(session.output(name)));
+    files.add(path, formatNpy(require(session.output(name))));
   if (flags.outputArchive.empty())
     return;
   NamedTensors tensors;
   for (const std::string &name : session.outputs())
-    tensors.emplace_back(name, session.output(name));
+    tensors.emplace_back(name, require(session.output(name)));
   files.add(flags.outputArchive, formatNpz(tensors));
 }
 
 /// Compares one output and says how far it is off; false beyond the tolerance.
 static bool compareOutput(const Session &session, const std::string &name,
                           const HostTensor &expected, const Flags &flags) {
-  HostTensor actual = session.output(name);
+  HostTensor actual = require(session.output(name));
   Comparison result = compareTensors(name, actual, expected, flags.tolerance);
   if (!flags.quiet)
     absl::PrintF("%s: max abs error %.3g, largest value %.3g, ratio %.3g\n",
@@ -119,8 +131,8 @@ static void checkOutputs(const Session &session, const Flags &flags) {
   checkOutputPaths(written, read);
 }
 
-static std::vector<SessionRun> runSession(Session &session, const Flags &flags,
-                                          Observer *observer) {
+static absl::StatusOr<std::vector<SessionRun>>
+runSession(Session &session, const Flags &flags, Observer *observer) {
   Progress progress;
   ProgressLine line(session.program(), progress, !flags.quiet);
   EngineOptions options;
@@ -128,13 +140,19 @@ static std::vector<SessionRun> runSession(Session &session, const Flags &flags,
   options.replay = flags.repeat > 1;
   options.observer = observer;
   std::vector<SessionRun> runs;
-  for (unsigned i = 0; i < flags.repeat; ++i)
-    runs.push_back(session.run(options, &progress, flags.engine));
+  for (unsigned i = 0; i < flags.repeat; ++i) {
+    absl::StatusOr<SessionRun> run =
+        session.run(options, &progress, flags.engine);
+    if (!run.ok())
+      return run.status();
+    runs.push_back(*std::move(run));
+  }
   return runs;
 }
 
 static int runProgram(const Flags &flags) {
-  Session session(flags.program);
+  const std::unique_ptr<Session> opened = require(Session::open(flags.program));
+  Session &session = *opened;
   TestData testData;
   if (!flags.testData.empty())
     testData =
@@ -145,15 +163,11 @@ static int runProgram(const Flags &flags) {
   checkOutputs(session, flags);
 
   Looking looking(session.program(), flags);
-  std::vector<SessionRun> runs;
-  try {
-    runs = runSession(session, flags, looking.observer());
-  } catch (const Error &) {
-    looking.show();
-    std::fflush(stdout);
-    throw;
-  }
+  const absl::StatusOr<std::vector<SessionRun>> ran =
+      runSession(session, flags, looking.observer());
   looking.show();
+  std::fflush(stdout);
+  const std::vector<SessionRun> runs = require(ran);
   if (runs.back().result.stopped)
     return 0;
   RunReport report = makeReport(session.program(), runs);

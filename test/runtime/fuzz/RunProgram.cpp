@@ -33,7 +33,7 @@ bool isSmall(const program::Program &program) {
 }
 
 /// Inputs of small numbers, so that they may be row numbers, too.
-void bindInputs(Session &session) {
+absl::Status bindInputs(Session &session) {
   for (const program::Tensor *tensor : *session.program().tensors()) {
     if (tensor->role() != program::TensorRole::Input)
       continue;
@@ -41,8 +41,12 @@ void bindInputs(Session &session) {
     if (tensor->shape())
       input.shape.assign(tensor->shape()->begin(), tensor->shape()->end());
     input.bytes.resize(elementCount(*tensor) * elementBytes(tensor->type()));
-    session.bind(tensor->name()->str(), std::move(input));
+    if (absl::Status status =
+            session.bind(tensor->name()->str(), std::move(input));
+        !status.ok())
+      return status;
   }
+  return absl::OkStatus();
 }
 
 // --------------------------------------------------------- an example of tasks
@@ -154,28 +158,34 @@ std::vector<wsec::test::Example> wsec::test::runExamples() {
           {"switched row", makeFile(row)}};
 }
 
-static std::string refused(const char *what, const Error &error) {
+static std::string refused(const char *what, ErrorClass errorClass) {
   return std::string("refused to ") + what + ": " +
-         std::string(errorClassName(error.errorClass()));
+         std::string(errorClassName(errorClass));
+}
+
+static absl::Status
+runSession(const std::shared_ptr<const LoadedProgram> &loaded, Engine engine) {
+  auto session = Session::open(loaded);
+  if (!session.ok())
+    return session.status();
+  if (absl::Status status = bindInputs(**session); !status.ok())
+    return status;
+  EngineOptions options;
+  options.threads = 1;
+  options.channelWords = 1 << 12;
+  options.channelBytes = 1 << 24;
+  options.workLimit = 1 << 20;
+  absl::Status status = (*session)->run(options, nullptr, engine).status();
+  for (const std::string &name : (*session)->outputs())
+    if (status.ok())
+      status = (*session)->output(name).status();
+  return status;
 }
 
 static std::string runOn(const std::shared_ptr<const LoadedProgram> &loaded,
                          Engine engine) {
-  try {
-    Session session(loaded);
-    bindInputs(session);
-    EngineOptions options;
-    options.threads = 1;
-    options.channelWords = 1 << 12;
-    options.channelBytes = 1 << 24;
-    options.workLimit = 1 << 20;
-    session.run(options, nullptr, engine);
-    for (const std::string &name : session.outputs())
-      session.output(name);
-    return "ran";
-  } catch (const Error &error) {
-    return refused("run", error);
-  }
+  const absl::Status status = runSession(loaded, engine);
+  return status.ok() ? "ran" : refused("run", errorClassOf(status).value());
 }
 
 std::string wsec::test::runProgram(Bytes file, const std::string &folder,
@@ -184,7 +194,7 @@ std::string wsec::test::runProgram(Bytes file, const std::string &folder,
   try {
     loaded = LoadedProgram::fromBytes(std::move(file), folder);
   } catch (const Error &error) {
-    return refused("load", error);
+    return refused("load", error.errorClass());
   }
   if (!isSmall(loaded->program()))
     return "too large to run here";

@@ -25,59 +25,68 @@ HostTensor floats(std::vector<float> values) {
   return tensor;
 }
 
-template <typename Call>
-std::string refusal(Call call) {
-  try {
-    call();
-    return "";
-  } catch (const Error &error) {
-    return error.what();
-  }
+std::unique_ptr<Session> open() { return Session::open(negation()).value(); }
+
+/// The message of a BadTensor.
+template <typename Result>
+std::string refusal(const Result &result) {
+  absl::Status status;
+  if constexpr (std::is_same_v<Result, absl::Status>)
+    status = result;
+  else
+    status = result.status();
+  EXPECT_EQ(errorClassOf(status), ErrorClass::BadTensor);
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  return std::string(status.message());
 }
 
 TEST(SessionTest, RunsAndRunsAgain) {
-  Session session(negation());
+  const auto session = open();
   for (float first : {1.f, 5.f}) {
-    session.bind("x", floats({first, 2, 3, 4}));
-    SessionRun run = session.run();
+    ASSERT_TRUE(session->bind("x", floats({first, 2, 3, 4})).ok());
+    SessionRun run = session->run().value();
     EXPECT_GT(run.result.cycles, 0);
     EXPECT_EQ(run.streamedWeightBytes, 16u);
-    HostTensor y = session.output("y");
+    HostTensor y = session->output("y").value();
     EXPECT_EQ(y.number(0), -first);
     EXPECT_EQ(y.number(3), -7);
-    EXPECT_EQ(session.output("same").number(0), first);
+    EXPECT_EQ(session->output("same")->number(0), first);
   }
 }
 
 TEST(SessionTest, EnginesGiveTheSame) {
-  Session session(negation());
-  session.bind("x", floats({1, 2, 3, 4}));
+  const auto session = open();
+  ASSERT_TRUE(session->bind("x", floats({1, 2, 3, 4})).ok());
   for (const char *name : {"burst", "streams", "strips", "wavelet"}) {
-    SessionRun run = session.run({}, nullptr, engineNamed(name).value());
+    SessionRun run =
+        session->run({}, nullptr, engineNamed(name).value()).value();
     EXPECT_GT(run.result.cycles, 0) << name;
-    EXPECT_EQ(session.output("y").number(1), -3) << name;
+    EXPECT_EQ(session->output("y")->number(1), -3) << name;
   }
   EXPECT_FALSE(engineNamed("bursts"));
 }
 
 /// Values are replayed, and cycles are those of streams.
 TEST(SessionTest, BurstReplaysWithTheCyclesOfStreams) {
-  Session session(negation());
-  session.bind("x", floats({1, 2, 3, 4}));
-  const RunResult streams = session.run({}, nullptr, Engine::Streams).result;
-  const RunResult strips = session.run({}, nullptr, Engine::Strips).result;
+  const auto session = open();
+  ASSERT_TRUE(session->bind("x", floats({1, 2, 3, 4})).ok());
+  const RunResult streams =
+      session->run({}, nullptr, Engine::Streams).value().result;
+  const RunResult strips =
+      session->run({}, nullptr, Engine::Strips).value().result;
   EXPECT_NE(streams.cycles, strips.cycles);
   EngineOptions options;
   options.replay = true;
   for (float first : {1.f, 5.f}) {
-    session.bind("x", floats({first, 2, 3, 4}));
-    const RunResult run = session.run(options).result;
+    ASSERT_TRUE(session->bind("x", floats({first, 2, 3, 4})).ok());
+    const RunResult run = session->run(options).value().result;
     EXPECT_EQ(run.replayed, first > 1);
     EXPECT_EQ(run.cycles, streams.cycles);
     EXPECT_EQ(run.launches.at(0).end, streams.launches.at(0).end);
-    EXPECT_EQ(session.output("y").number(0), -first);
+    EXPECT_EQ(session->output("y")->number(0), -first);
   }
-  const RunResult again = session.run(options, nullptr, Engine::Strips).result;
+  const RunResult again =
+      session->run(options, nullptr, Engine::Strips).value().result;
   EXPECT_EQ(again.cycles, strips.cycles);
 }
 
@@ -101,33 +110,64 @@ TEST(SessionTest, BurstIsChosenByTheProgram) {
 }
 
 TEST(SessionTest, NamesWhatDoesNotFit) {
-  Session session(negation());
-  EXPECT_EQ(refusal([&] { session.bind("z", floats({1})); }),
+  const auto session = open();
+  EXPECT_EQ(refusal(session->bind("z", floats({1}))),
             "BadTensor: the program has no input 'z'; there is 'x'");
-  EXPECT_EQ(refusal([&] { session.bind("x", floats({1})); }),
+  EXPECT_EQ(refusal(session->bind("x", floats({1}))),
             "BadTensor: input 'x': expected float32[4], found float32[1]; the "
             "shape is fixed when the model is compiled");
   HostTensor square{DataType::Float32, {2, 2}, std::vector<uint8_t>(16)};
-  EXPECT_EQ(refusal([&] { session.bind("x", square); }),
+  EXPECT_EQ(refusal(session->bind("x", square)),
             "BadTensor: input 'x': expected float32[4], found float32[2, 2]; "
             "reshape it");
   HostTensor whole{DataType::Int64, {4}, std::vector<uint8_t>(32)};
   EXPECT_EQ(
-      refusal([&] { session.bind("x", whole); }),
+      refusal(session->bind("x", whole)),
       "BadTensor: input 'x': expected float32[4], found int64[4]; convert "
       "it to float32");
-  EXPECT_EQ(refusal([&] { session.run(); }),
+  EXPECT_EQ(refusal(session->run()),
             "BadTensor: no tensor is given for 'x' (float32[4])");
-  EXPECT_EQ(refusal([&] { session.output("y"); }),
+  EXPECT_EQ(refusal(session->output("y")),
             "BadTensor: output 'y' is known after a run only");
-  EXPECT_EQ(refusal([&] { session.output("q"); }),
+  EXPECT_EQ(refusal(session->output("q")),
             "BadTensor: the program has no output 'q'; there is 'y', 'same'");
 }
 
+TEST(SessionTest, StatusesNameTheClass) {
+  const absl::Status missing = Session::open("missing.wafer").status();
+  EXPECT_EQ(errorClassOf(missing), ErrorClass::IoError);
+  EXPECT_EQ(missing.code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(missing.message().substr(0, 9), "IoError: ");
+  EXPECT_EQ(errorClassOf(absl::OkStatus()), std::nullopt);
+
+  const auto session = open();
+  ASSERT_TRUE(session->bind("x", floats({1, 2, 3, 4})).ok());
+  EngineOptions options;
+  options.workLimit = 1;
+  const absl::Status limited = session->run(options).status();
+  EXPECT_EQ(errorClassOf(limited), ErrorClass::WorkLimit);
+  EXPECT_TRUE(absl::IsResourceExhausted(limited));
+
+  const absl::Status memory = asStatus([] { throw std::bad_alloc(); });
+  EXPECT_EQ(memory.message(), "out of memory");
+  EXPECT_EQ(errorClassOf(memory), std::nullopt);
+}
+
+TEST(SessionTest, AcceptsWhatCanBeBound) {
+  const auto session = open();
+  EXPECT_TRUE(session->accepts("x", DataType::Float32, {4}).ok());
+  EXPECT_EQ(refusal(session->accepts("x", DataType::Float32, {1 << 30})),
+            "BadTensor: input 'x': expected float32[4], found "
+            "float32[1073741824]; the shape is fixed when the model is "
+            "compiled");
+  EXPECT_EQ(refusal(session->bind("x", {DataType::Float32, {4}, {1, 2}})),
+            "BadTensor: input 'x': float32[4] takes 16 bytes, found 2");
+}
+
 TEST(ReportTest, HasTheSchema) {
-  Session session(negation());
-  session.bind("x", floats({1, 2, 3, 4}));
-  RunReport report = makeReport(session.program(), {session.run()});
+  const auto session = open();
+  ASSERT_TRUE(session->bind("x", floats({1, 2, 3, 4})).ok());
+  RunReport report = makeReport(session->program(), {session->run().value()});
   auto json = nlohmann::json::parse(report.json());
   EXPECT_EQ(json["model"]["name"], "negation");
   EXPECT_EQ(json["machine"]["clock_ghz"], 0.85);
