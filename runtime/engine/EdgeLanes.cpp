@@ -48,13 +48,17 @@ std::string describeLane(const program::Program &program, const LaneUse &use,
 
 WestLane::WestLane(const program::Program &program, int row, int color,
                    std::vector<LaneUse> uses)
-    : program(program), row(row), its(color),
-      since(program.machine()->store_latency_cycles()), commands(false),
+    : program(program), row(row), its(color), commands(false),
       uses(std::move(uses)) {}
 
 WestLane::WestLane(const program::Program &program)
-    : program(program), row(0), its(program.command_color()), since(0),
-      commands(true) {}
+    : program(program), row(0), its(program.command_color()), commands(true) {}
+
+void WestLane::open(size_t launches, int64_t when) {
+  opened = launches;
+  if (!commands)
+    since = when + program.machine()->store_latency_cycles();
+}
 
 /// Words asked for at a time.
 static constexpr size_t viewWords = 1 << 14;
@@ -75,7 +79,7 @@ bool WestLane::hasWord() {
     return sent < program.launches()->size();
   for (; use < uses.size() && sent == uses[use].words; ++use)
     sent = 0;
-  return use < uses.size();
+  return use < uses.size() && uses[use].launch < opened;
 }
 
 uint32_t WestLane::take(HostPort &host, Observer *observer, double now) {
@@ -145,9 +149,9 @@ void EastLanes::finish() {
     flush(lane);
 }
 
-void EastLanes::addTo(WaitGraph &graph) const {
+void EastLanes::addTo(WaitGraph &graph, size_t launches) const {
   for (const auto &[where, lane] : lanes)
-    if (lane.use < lane.uses.size()) {
+    if (lane.use < lane.uses.size() && lane.uses[lane.use].launch < launches) {
       const LaneUse &use = lane.uses[lane.use];
       graph.addOutput(where.first, where.second, use.stream, lane.taken,
                       use.words);

@@ -50,7 +50,9 @@ public:
   uint32_t take(HostPort &host, Observer *observer, double now);
 
   int color() const { return its; }
-  /// The cycle in which the first word is there.
+  /// From cycle `when` on the streams of launches below `launches` flow.
+  void open(size_t launches, int64_t when);
+  /// The cycle in which the first word that is still to come is there.
   int64_t from() const { return since; }
   /// Words of the host that were taken.
   uint64_t delivered() const { return words; }
@@ -60,13 +62,25 @@ private:
 
   const program::Program &program;
   int row, its;
-  int64_t since;
+  int64_t since = 0;
+  size_t opened = 0; ///< launches whose streams flow
   bool commands;
   std::vector<LaneUse> uses;
   size_t use = 0;
   uint64_t sent = 0, words = 0; ///< of this use, or all commands; in sum
   WordView view;
   size_t next = 0; ///< of the view
+};
+
+/// The lanes of the west edge.
+class WestEdge {
+public:
+  virtual ~WestEdge() = default;
+  /// From cycle `when` on the streams of launches below `launches` flow, and
+  /// command wavelets.
+  virtual void open(size_t launches, int64_t when) = 0;
+  /// Words of the host that entered.
+  virtual uint64_t delivered() const = 0;
 };
 
 /// Takes the data words that leave the mesh over its east edge.
@@ -87,8 +101,8 @@ public:
   /// Hands over what is left.
   void finish();
   uint64_t stored() const { return words; }
-  /// Adds the lanes that lack words.
-  void addTo(WaitGraph &graph) const;
+  /// Adds the lanes that lack words of launches below `launches`.
+  void addTo(WaitGraph &graph, size_t launches) const;
   /// Lanes with words that nobody asked for, in words.
   std::vector<std::string> surplus() const;
 

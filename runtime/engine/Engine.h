@@ -34,7 +34,7 @@ struct EngineOptions {
   uint64_t workLimit = 0;
   /// Whether the first run is recorded, on one thread, and later ones replay
   /// it: for a program that runs more than once. Programs whose control can
-  /// depend on data (remote calls) always run as the first time.
+  /// depend on data always run as the first time.
   bool replay = false;
   /// Memory a recording may take; a run that needs more is not recorded, and
   /// all runs are like the first.

@@ -18,10 +18,10 @@ using pe::Time;
 
 SteppedRun::SteppedRun(const program::Program &program, const Mesh &mesh,
                        const EngineOptions &options, HostPort &host,
-                       LaunchLog &launches, EastLanes &east,
+                       LaunchLog &launches, WestEdge &west, EastLanes &east,
                        ReportingFabric &fabric)
     : program(program), mesh(mesh), host(host), observer(options.observer),
-      launches(launches), east(east), fabric(fabric),
+      launches(launches), west(west), east(east), fabric(fabric),
       wafer(program, fabric, launches, options.observer, options.workLimit),
       processors(size_t(mesh.size())) {
   for (int pe = 0; pe < mesh.size(); ++pe)
@@ -31,7 +31,7 @@ SteppedRun::SteppedRun(const program::Program &program, const Mesh &mesh,
 
 RunResult SteppedRun::run(const std::function<void()> &settle) {
   const bool stopped = observeRun(observer, *this, [&] {
-    if (wafer.remoteCalls)
+    if (calledByHost(program))
       runCalls(settle);
     else
       runCommands(settle);
@@ -55,10 +55,27 @@ static bool isCommanded(const Processor &processor) {
   return processor.exists() && !processor.classCode().routines.empty();
 }
 
+/// What command wavelets start one after the other leaves the host no moment
+/// in between.
+void SteppedRun::requireNoCopies() const {
+  const uint32_t count = program.launches()->size();
+  if (program.copies())
+    for (const program::HostCopy *copy : *program.copies())
+      if (copy->launch() > 0 && copy->launch() < count)
+        throw Error(ErrorClass::BadProgram,
+                    "the host copies buffer '" + copy->buffer()->str() +
+                        "' before " + describeLaunch(program, copy->launch()) +
+                        ", which a command wavelet starts: it can before the "
+                        "first launch and after the last; let the host call "
+                        "the launches");
+}
+
 /// PEs begin a launch when its command wavelet has come to them.
 void SteppedRun::runCommands(const std::function<void()> &settle) {
-  const size_t count = program.launches()->size();
+  const uint32_t count = program.launches()->size();
   size_t wanted = count;
+  requireNoCopies();
+  copy(0);
   if (observer)
     wanted = std::min(wanted, observer->untilLaunch);
   if (count > 0) {
@@ -71,10 +88,13 @@ void SteppedRun::runCommands(const std::function<void()> &settle) {
   for (Processor &processor : processors)
     if (isCommanded(processor))
       processor.expectCommands(wanted);
+  west.open(count, 0);
   settle();
   if (wanted < count)
     throw StopRun{};
-  checkAtRest(true);
+  checkAtRest(count);
+  if (count > 0)
+    copy(count);
 }
 
 void SteppedRun::runCalls(const std::function<void()> &settle) {
@@ -92,16 +112,14 @@ void SteppedRun::runCalls(const std::function<void()> &settle) {
 /// Runs one launch to its end and returns when the next may begin.
 Cycle SteppedRun::launch(uint32_t l, Cycle when,
                          const std::function<void()> &settle) {
-  wafer.currentLaunch = l;
-  const uint32_t routine = program.launches()->Get(l)->routine();
+  west.open(l + 1, when);
   for (Processor &processor : processors)
     if (processor.exists())
-      if (const Body *body = processor.classCode().routine(routine))
-        processor.call(wafer, *body, when);
+      processor.call(wafer, l, when);
   settle();
-  checkAtRest(l + 1 == program.launches()->size());
+  checkAtRest(l + 1);
   Cycle end = fabric.latest();
-  Time rested = 0;
+  Time rested = launches.end(); // That of outputs, too.
   for (const Processor &processor : processors) {
     end = std::max(end, Cycle(std::ceil(processor.actedAt())));
     rested = std::max(rested, processor.restedAt());
@@ -124,7 +142,8 @@ void SteppedRun::copy(uint32_t before) {
 
 // ---------------------------------------------------------------- at the end
 
-void SteppedRun::checkAtRest(bool last) const {
+/// After so many launches.
+void SteppedRun::checkAtRest(size_t launches) const {
   WaitGraph graph(program, [&](Coordinate pe, int color) {
     return fabric.routeNow(mesh.index(pe), color);
   });
@@ -137,8 +156,7 @@ void SteppedRun::checkAtRest(bool last) const {
     for (const auto &[task, pending] : processor.blockedTasks())
       graph.addBlocked(mesh.coordinate(pe), task, pending);
   }
-  if (!graph.empty() || last)
-    east.addTo(graph);
+  east.addTo(graph, launches);
   if (graph.empty())
     return;
   fabric.addTo(graph);
@@ -172,6 +190,7 @@ RunResult SteppedRun::result() const {
   for (int index : mesh.classOf)
     if (index >= 0)
       ++result.classes[size_t(index)].pes;
+  result.hostWordsIn = west.delivered();
   result.hostWordsOut = east.stored();
   result.vectorInstructions = wafer.vectorInstructions;
   result.operations = wafer.operations;

@@ -37,7 +37,7 @@ class SteppedRun : public Inspection {
 public:
   SteppedRun(const program::Program &program, const Mesh &mesh,
              const EngineOptions &options, HostPort &host, LaunchLog &launches,
-             EastLanes &east, ReportingFabric &fabric);
+             WestEdge &west, EastLanes &east, ReportingFabric &fabric);
 
   /// `settle` steps whoever is due, cycle by cycle, until nobody is.
   RunResult run(const std::function<void()> &settle);
@@ -56,7 +56,8 @@ private:
   pe::Cycle launch(uint32_t launch, pe::Cycle when,
                    const std::function<void()> &settle);
   void copy(uint32_t before);
-  void checkAtRest(bool last) const;
+  void requireNoCopies() const;
+  void checkAtRest(size_t launches) const;
   void checkAllRead() const;
   RunResult result() const;
 
@@ -73,6 +74,7 @@ private:
   HostPort &host;
   Observer *const observer;
   LaunchLog &launches;
+  WestEdge &west;
   EastLanes &east;
   ReportingFabric &fabric;
   pe::Wafer wafer;

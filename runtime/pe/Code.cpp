@@ -17,8 +17,7 @@ namespace {
 class Decoder {
 public:
   Decoder(const program::Program &program, uint32_t index)
-      : program(program), source(*program.classes()->Get(index)),
-        remoteCalls(launchedByRemoteCalls(program)) {}
+      : program(program), source(*program.classes()->Get(index)) {}
 
   ClassCode decode() {
     code.source = &source;
@@ -89,11 +88,9 @@ private:
   }
 
   void checkBuffer(const program::Buffer &buffer, const std::string &name) {
-    if (!remoteCalls && buffer.type() != program::ElementType::F32)
-      fail("buffer '" + name + "': only f32 is emulated");
     if (!wireType(buffer.type()))
       fail("buffer '" + name + "' has elements that a PE does not hold");
-    uint32_t size = remoteCalls ? elementSize(buffer.type()) : 4;
+    uint32_t size = elementSize(buffer.type());
     if (buffer.address() % size || buffer.bytes() % size)
       fail("buffer '" + name + "' is not aligned to " + std::to_string(size) +
            " bytes");
@@ -179,8 +176,6 @@ private:
       fail("packs, or gives an index to, elements of 32 bits");
     if (operand.packing == program::Packing::Pair && operand.indexed)
       fail("gives an index to packed elements");
-    if (!remoteCalls && operand.type != program::ElementType::F32)
-      fail("has a fabric operand that is not f32");
   }
 
   InstructionCode decodeInstruction(const program::Instruction &from,
@@ -220,9 +215,6 @@ private:
   /// What an instruction does at its end.
   void checkCompletion(const InstructionCode &instruction) const {
     bool tasks = instruction.activate >= 0 || instruction.unblock >= 0;
-    bool end = instruction.onControl != program::OnControl::Task;
-    if (!remoteCalls && (tasks || end || instruction.advanceSwitch))
-      fail("uses tasks or switches, which need remote calls");
     if (tasks && !instruction.asynchronous())
       fail("activates or unblocks a task on completion of an instruction that "
            "is not asynchronous");
@@ -318,9 +310,6 @@ private:
       } else if (const auto *await = statement->kind_as_Await()) {
         body.push_back(AwaitCode{await->threads()});
       } else {
-        if (!remoteCalls)
-          fail("has a statement of an unknown kind, or one that needs remote "
-               "calls");
         body.push_back(decodeScalarCode(*statement, loops));
       }
     }
@@ -334,7 +323,6 @@ private:
     code.locals = std::max(code.locals, int(local) + 1);
   }
 
-  /// The statements of remote calls.
   StatementCode decodeScalarCode(const program::Statement &statement,
                                  int loops) {
     if (const auto *compute = statement.kind_as_Compute()) {
@@ -410,8 +398,6 @@ private:
   }
 
   TaskCode decodeTask(const program::Task &task) {
-    if (!remoteCalls)
-      fail("has tasks, which need remote calls");
     TaskCode decoded;
     decoded.name = task.name()->str();
     decoded.kind = task.kind();
@@ -431,8 +417,6 @@ private:
   }
 
   FilterCode decodeFilter(const program::Filter &filter) {
-    if (!remoteCalls)
-      fail("has filters, which need remote calls");
     for (const FilterCode &other : code.filters)
       if (other.color == filter.color())
         fail("has two filters of color " + std::to_string(filter.color()));
@@ -445,8 +429,6 @@ private:
   }
 
   QueueCode decodeQueue(const program::QueueBinding &queue) const {
-    if (!remoteCalls)
-      fail("has queues, which need remote calls");
     const auto *depths = queue.output()
                              ? program.machine()->output_queue_words()
                              : program.machine()->input_queue_words();
@@ -462,14 +444,13 @@ private:
   size_t scalarCount = 0;
   uint32_t routineId = 0;
   std::set<uint16_t> strict;
-  const bool remoteCalls;
   /// Locals that are set where the decoder is.
   std::vector<uint16_t> visible;
 };
 
 } // namespace
 
-bool launchedByRemoteCalls(const program::Program &program) {
+bool calledByHost(const program::Program &program) {
   return program.command_color() == 255;
 }
 

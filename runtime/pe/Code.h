@@ -96,7 +96,6 @@ struct LoopCode;
 struct AwaitCode {
   uint8_t threads = 0;
 };
-// Only in programs that are launched by remote calls:
 struct ComputeCode {
   uint16_t local = 0;
   program::ScalarOp op{};
@@ -201,8 +200,9 @@ struct ClassCode {
   }
 };
 
-/// Whether launches are remote calls instead of command wavelets.
-bool launchedByRemoteCalls(const program::Program &program);
+/// Whether the host calls the launches of a program; else command wavelets
+/// start them.
+bool calledByHost(const program::Program &program);
 
 /// Decodes a class; throws BadProgram or SramOverflow.
 ClassCode decodeClass(const program::Program &program, uint32_t index);

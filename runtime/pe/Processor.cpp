@@ -20,9 +20,8 @@ using program::TaskKind;
 Wafer::Wafer(const program::Program &program, Fabric &fabric,
              LaunchLog &launches, Observer *observer, uint64_t workLimit)
     : program(program), machine(*program.machine()),
-      remoteCalls(launchedByRemoteCalls(program)), fabric(fabric),
-      launches(launches), observer(observer),
-      limit(workLimit ? workLimit : UINT64_MAX) {}
+      snapshots(!calledByHost(program)), fabric(fabric), launches(launches),
+      observer(observer), limit(workLimit ? workLimit : UINT64_MAX) {}
 
 void Wafer::failWorkLimit() const {
   throw Error(ErrorClass::WorkLimit,
@@ -42,7 +41,6 @@ void Processor::create(Wafer &wafer, const ClassCode &its, int index) {
     tasks.push_back({false, task.blocked, 0});
     hearsWords |= task.kind != TaskKind::Local;
   }
-  hearsWords |= !wafer.remoteCalls;
 }
 
 Processor::Thread &Processor::thread(int index) {
@@ -100,7 +98,7 @@ void Processor::sleep(Wafer &wafer, Cycle now) {
   if (main.run || awaited)
     return;
   if (frames.empty() && !control) {
-    if (time > Time(now) && hasWork(wafer, now))
+    if (time > Time(now) && nextWork(wafer, now))
       wakeAt(wafer, time);
     else
       awaitWork(wafer, now);
@@ -132,10 +130,24 @@ void Processor::sleepOn(Wafer &wafer, Thread &its, Cycle now) {
 
 // ---------------------------------------------------------------- what is next
 
-void Processor::call(Wafer &wafer, const Body &routine, Cycle when) {
-  launch = wafer.currentLaunch;
-  enter(wafer, routine, Time(when), -1);
+void Processor::call(Wafer &wafer, size_t called, Cycle when) {
+  launch = called;
+  const Body *body = routine(wafer, called);
+  if (!body)
+    return;
+  enter(wafer, *body, Time(when), -1);
   wakeAt(wafer, when);
+}
+
+void Processor::expectCommands(size_t launches) {
+  commandsLeft = launches;
+  hearsWords |= launches > 0;
+}
+
+/// What a launch starts here; null: nothing.
+const Body *Processor::routine(const Wafer &wafer, size_t called) const {
+  return code->routine(
+      wafer.program.launches()->Get(unsigned(called))->routine());
 }
 
 /// Begins a routine or task that could begin at `since`.
@@ -190,8 +202,8 @@ int Processor::controlTask(const Wafer &wafer, int id) const {
            " is started, which it does not have");
 }
 
-/// The first in order of the tasks that can start by `now`.
-Processor::Candidate Processor::nextTask(Wafer &wafer, Cycle now) const {
+/// The first in order of what can start by `now`: tasks, then the next launch.
+Processor::Candidate Processor::nextWork(Wafer &wafer, Cycle now) const {
   Candidate best;
   auto offer = [&](int task, Time since, Mailbox *inbox) {
     auto rank = [&](int one) {
@@ -221,49 +233,23 @@ Processor::Candidate Processor::nextTask(Wafer &wafer, Cycle now) const {
     const Word &front = inbox->queue.front();
     offer(controlTask(wafer, front.task), Time(front.ready), inbox);
   }
+  if (best.task >= 0 || commandsLeft == 0)
+    return best;
+  Mailbox *inbox = wafer.fabric.inbox(pe, wafer.program.command_color());
+  if (inbox && !inbox->queue.empty() && inbox->queue.front().ready <= now)
+    return {-1, Time(inbox->queue.front().ready), inbox};
   return best;
 }
 
 /// Starts what is next, if there is anything.
 bool Processor::startWork(Wafer &wafer, Cycle now) {
-  return wafer.remoteCalls ? startTask(wafer, now) : startCommand(wafer, now);
-}
-
-/// Where command wavelets come; null: none has yet, or none is left.
-Mailbox *Processor::commandInbox(Wafer &wafer) const {
-  return commandsLeft > 0
-             ? wafer.fabric.inbox(pe, wafer.program.command_color())
-             : nullptr;
-}
-
-/// Whether something could start, but for the time.
-bool Processor::hasWork(Wafer &wafer, Cycle now) const {
-  if (wafer.remoteCalls)
-    return nextTask(wafer, now).task >= 0;
-  const Mailbox *inbox = commandInbox(wafer);
-  return inbox && !inbox->queue.empty() && inbox->queue.front().ready <= now;
-}
-
-/// Takes the next command wavelet, and starts its routine if the PE has it.
-bool Processor::startCommand(Wafer &wafer, Cycle now) {
-  if (!hasWork(wafer, now))
+  const Candidate next = nextWork(wafer, now);
+  if (!next)
     return false;
-  const Word command = wafer.fabric.receive(*commandInbox(wafer), now);
-  wafer.fabric.settle();
-  --commandsLeft;
-  const program::Launch &called =
-      *wafer.program.launches()->Get(command.payload);
-  if (const Body *body = code->routine(called.routine())) {
-    launch = command.payload;
-    enter(wafer, *body, Time(command.ready), -1);
+  if (next.task < 0) {
+    startCommand(wafer, next, now);
+    return true;
   }
-  return true;
-}
-
-bool Processor::startTask(Wafer &wafer, Cycle now) {
-  const Candidate next = nextTask(wafer, now);
-  if (next.task < 0)
-    return false;
   const TaskCode &task = code->tasks[size_t(next.task)];
   if (task.kind == TaskKind::Local) {
     tasks[size_t(next.task)].pending = false;
@@ -276,19 +262,25 @@ bool Processor::startTask(Wafer &wafer, Cycle now) {
     storeWord(task.indexBuffer, word.payload >> 16);
   }
   wafer.spend(1);
-  launch = wafer.currentLaunch;
   enter(wafer, task.body, next.since, next.task);
   return true;
 }
 
-/// Sees to it that the PE is due when a wavelet comes that starts something.
-void Processor::awaitWork(Wafer &wafer, Cycle now) {
-  if (!wafer.remoteCalls) {
-    if (commandsLeft > 0)
-      awaitWord(wafer, wafer.program.command_color(), now);
+/// Takes a command wavelet, and starts its routine if the PE has it.
+void Processor::startCommand(Wafer &wafer, const Candidate &next, Cycle now) {
+  const Word command = wafer.fabric.receive(*next.inbox, now);
+  wafer.fabric.settle();
+  --commandsLeft;
+  const Body *body = routine(wafer, command.payload);
+  if (!body)
     return;
-  }
-  // Without tasks, too: a control wavelet that starts one is an error.
+  launch = command.payload;
+  enter(wafer, *body, next.since, -1);
+}
+
+/// Sees to it that the PE is due when a wavelet comes that starts something,
+/// or must not: a control wavelet whose task it does not have.
+void Processor::awaitWork(Wafer &wafer, Cycle now) {
   for (int color = 0; color < wafer.machine.colors(); ++color)
     awaitWord(wafer, color, now);
 }

@@ -23,10 +23,10 @@ public:
   bool exists() const { return code != nullptr; }
   const ClassCode &classCode() const { return *code; }
 
-  /// A remote call, of the current launch.
-  void call(Wafer &wafer, const Body &routine, Cycle when);
+  /// The host calls a launch.
+  void call(Wafer &wafer, size_t called, Cycle when);
   /// So many command wavelets are going to come.
-  void expectCommands(size_t launches) { commandsLeft = launches; }
+  void expectCommands(size_t launches);
   /// The PE is due in the current cycle.
   void step(Wafer &wafer);
 
@@ -97,9 +97,10 @@ private:
   };
   /// What could start, since when, and the queue with the word that starts it.
   struct Candidate {
-    int task = -1;
+    int task = -1; ///< with a queue: a launch; without: nothing
     Time since = 0;
     Mailbox *inbox = nullptr;
+    explicit operator bool() const { return task >= 0 || inbox; }
   };
 
   Bindings bindings() const {
@@ -116,12 +117,10 @@ private:
   void wakeAt(Wafer &wafer, Time when);
   void enter(Wafer &wafer, const Body &body, Time since, int task);
   bool startWork(Wafer &wafer, Cycle now);
-  bool startTask(Wafer &wafer, Cycle now);
-  bool startCommand(Wafer &wafer, Cycle now);
-  Mailbox *commandInbox(Wafer &wafer) const;
-  bool hasWork(Wafer &wafer, Cycle now) const;
+  void startCommand(Wafer &wafer, const Candidate &next, Cycle now);
+  const Body *routine(const Wafer &wafer, size_t called) const;
   void awaitWord(Wafer &wafer, int color, Cycle now);
-  Candidate nextTask(Wafer &wafer, Cycle now) const;
+  Candidate nextWork(Wafer &wafer, Cycle now) const;
   void activate(int task, Time when);
   int controlTask(const Wafer &wafer, int task) const;
   bool receivedByInstruction(int color) const;
@@ -190,7 +189,7 @@ private:
   uint16_t running = 0;          ///< threads that run an instruction, a bit set
   std::unique_ptr<Word> control; ///< waits to be sent
   int controlColor = 0;
-  bool hearsWords = false; ///< has data or control tasks
+  bool hearsWords = false; ///< may start something
   uint32_t loopDepth = 0;
   Datapath datapath;
   MicrothreadUses uses; ///< in programs with a command color

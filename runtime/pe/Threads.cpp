@@ -40,7 +40,7 @@ void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
     wafer.spend(run.elementCount());
     ++wafer.vectorInstructions;
     wafer.operations += run.elementCount();
-    if (!wafer.remoteCalls)
+    if (wafer.snapshots)
       checkPending(wafer, run);
     if (!instruction.asynchronous() && !instruction.usesFabric() &&
         aloneOnDatapath() && wafer.fabric.looksAhead())
@@ -76,13 +76,13 @@ void Processor::issue(Wafer &wafer, const InstructionCode &instruction,
                       std::unique_ptr<VectorRun> run) {
   if (instruction.asynchronous())
     time += wafer.machine.async_issue() > 0 ? wafer.machine.async_issue() : 1;
-  if (instruction.asynchronous() && !wafer.remoteCalls)
+  if (instruction.asynchronous() && wafer.snapshots)
     uses.note(run->use());
   Thread &its = thread(instruction.thread + 1);
   Issued issued{std::move(run), time, launch};
   if (!its.run)
     return begin(wafer, instruction.thread + 1, std::move(issued));
-  if (wafer.remoteCalls && !queuesMicrothreads(wafer.machine))
+  if (!wafer.snapshots && !queuesMicrothreads(wafer.machine))
     fail(wafer, ErrorClass::MicrothreadBusy,
          describe(instruction) + " is given to a microthread that is at work");
   its.queue.push_back(std::move(issued));
@@ -127,7 +127,7 @@ void Processor::begin(Wafer &wafer, int index, Issued issued) {
 
 /// When an instruction that ended at `when` has its last result in memory.
 Time Processor::settled(Wafer &wafer, const InstructionCode &code, Time when) {
-  if (!wafer.remoteCalls || !code.dst.memory())
+  if (!code.dst.memory())
     return when;
   const Time last = when + wafer.machine.result_latency();
   results = std::max(results, last);

@@ -35,12 +35,12 @@ struct Wafer {
 
   const program::Program &program;
   const program::Machine &machine;
-  const bool remoteCalls; ///< else command wavelets launch
+  /// Whether asynchronous instructions read memory when they are issued.
+  const bool snapshots;
   Fabric &fabric;
   LaunchLog &launches;
   Observer *const observer;
-  Cycle now = -1;           ///< the current cycle
-  size_t currentLaunch = 0; ///< of remote calls
+  Cycle now = -1; ///< the current cycle
   uint64_t vectorInstructions = 0, operations = 0, spent = 0;
   const uint64_t limit;
   std::vector<uint32_t> sent;    ///< scratch: words, and

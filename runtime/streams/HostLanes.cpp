@@ -14,7 +14,7 @@ using program::Packing;
 HostLanes::HostLanes(const program::Program &program, Network &network,
                      Agenda &agenda, HostPort &host, Observer *observer)
     : network(network), agenda(agenda), host(host), observer(observer) {
-  if (!launchedByRemoteCalls(program) && program.launches()->size() > 0)
+  if (!calledByHost(program) && program.launches()->size() > 0)
     rows[0].lanes.emplace_back(program);
   for (auto &[place, uses] : laneUses(program, host, program::Direction::In))
     rows[place.first].lanes.emplace_back(program, place.first, place.second,
@@ -22,13 +22,16 @@ HostLanes::HostLanes(const program::Program &program, Network &network,
   network.west = [this](Station &edge) { return fill(edge); };
 }
 
-void HostLanes::start() {
-  for (auto &[row, its] : rows)
+void HostLanes::open(size_t launches, int64_t when) {
+  for (auto &[row, its] : rows) {
+    for (WestLane &lane : its.lanes) {
+      lane.open(launches, when);
+      if (its.lanes.size() > 1)
+        agenda.enterEdge(lane.from(), uint32_t(row));
+    }
     if (its.lanes.size() == 1)
       network.start(network.westEdge(row, its.lanes[0].color()));
-    else
-      for (const WestLane &lane : its.lanes)
-        agenda.enterEdge(lane.from(), uint32_t(row));
+  }
 }
 
 void HostLanes::push(Station &edge, WestLane &lane, Cycle when) {

@@ -13,18 +13,15 @@ namespace wsec::runtime::streams {
 
 /// The west edge: words of the host and command wavelets enter lane by lane.
 /// Lanes of one row share its link into the mesh, a word per cycle, in turns.
-class HostLanes {
+class HostLanes : public WestEdge {
 public:
   HostLanes(const program::Program &program, Network &network, Agenda &agenda,
             HostPort &host, Observer *observer);
 
-  /// Lets the first words in.
-  void start();
+  void open(size_t launches, int64_t when) override;
+  uint64_t delivered() const override;
   /// A row is due in the agenda.
   void step(int row);
-
-  /// Words of the host that entered.
-  uint64_t delivered() const;
 
 private:
   struct Row {

@@ -90,7 +90,7 @@ const program::RouteRule *Network::rule(int pe, int color) const {
 
 /// Whether command wavelets vanish at a PE: it has no routines to launch.
 bool Network::ignores(int pe, int color) const {
-  if (color != program.command_color() || launchedByRemoteCalls(program))
+  if (color != program.command_color())
     return false;
   const ClassCode *code = mesh.codeAt(pe);
   return !code || code->routines.empty();

@@ -22,11 +22,9 @@ RunResult StreamsEngine::run(HostPort &host) {
   Network network(program, mesh, agenda, east);
   network.observer = options.observer;
   HostLanes west(program, network, agenda, host, options.observer);
-  SteppedRun run(program, mesh, options, host, launches, east, network);
+  SteppedRun run(program, mesh, options, host, launches, west, east, network);
   // The west edge, PEs, then routers.
-  RunResult result = run.run([&, started = false]() mutable {
-    if (!std::exchange(started, true))
-      west.start();
+  return run.run([&] {
     std::vector<uint32_t> due, late;
     while (agenda.advance(due)) {
       run.beginCycle(agenda.now());
@@ -44,8 +42,6 @@ RunResult StreamsEngine::run(HostPort &host) {
           network.stepRouter(int(Agenda::indexOf(entry)));
     }
   });
-  result.hostWordsIn = west.delivered();
-  return result;
 }
 
 } // namespace wsec::runtime

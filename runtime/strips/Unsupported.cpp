@@ -76,7 +76,7 @@ const char *unsupported(const ClassCode &code) {
 } // namespace
 
 std::string StripsEngine::unsupported(const program::Program &program) {
-  if (launchedByRemoteCalls(program))
+  if (calledByHost(program))
     return "launches by calls of the host";
   if (program.copies() && program.copies()->size() > 0)
     return "copies of the host";

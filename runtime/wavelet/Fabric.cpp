@@ -44,7 +44,7 @@ bool Fabric::setsRoutes(int pe) const {
 
 /// Whether command wavelets vanish at a PE: it has no routines to launch.
 bool Fabric::ignores(int pe, int color) const {
-  if (color != program.command_color() || launchedByRemoteCalls(program))
+  if (color != program.command_color())
     return false;
   const ClassCode *code = mesh.codeAt(pe);
   return !code || code->routines.empty();

@@ -2,7 +2,7 @@
 #include "runtime/wavelet/WaveletEngine.h"
 
 #include "runtime/pe/VectorKernels.h"
-#include "runtime/wavelet/HostEdges.h"
+#include "runtime/wavelet/HostLanes.h"
 
 namespace wsec::runtime {
 
@@ -20,8 +20,8 @@ RunResult WaveletEngine::run(HostPort &host) {
   Agenda agenda;
   Fabric fabric(program, mesh, agenda, east);
   fabric.observer = options.observer;
-  WestEdge west(program, host, fabric, agenda);
-  SteppedRun run(program, mesh, options, host, launches, east, fabric);
+  HostLanes west(program, host, fabric, agenda);
+  SteppedRun run(program, mesh, options, host, launches, west, east, fabric);
   RunResult result = run.run([&] {
     std::vector<uint32_t> due, dropped;
     while (agenda.advance(due)) {
@@ -52,7 +52,6 @@ RunResult WaveletEngine::run(HostPort &host) {
       fabric.step();
     }
   });
-  result.hostWordsIn = west.delivered();
   lastHops = fabric.hops();
   return result;
 }

@@ -47,8 +47,8 @@ TEST_P(DifferentialTest, EnginesAgree) {
 // full queues.
 INSTANTIATE_TEST_SUITE_P(
     RandomPrograms, DifferentialTest,
-    testing::Values(Band{"well-formed", 3000, 0, -0.01, 0.03, -0.001, 0.001},
-                    Band{"broken", 3200, 0, -0.01, 0.03, -0.001, 0.001},
+    testing::Values(Band{"well-formed", 3000, 0, -0.02, 0.03, -0.001, 0.001},
+                    Band{"broken", 3200, 0, -0.02, 0.03, -0.001, 0.001},
                     Band{"commands", 800, 0, -0.001, 0.001, -0.0001, 0.0001},
                     Band{"broken-commands", 800, 0, -0.001, 0.001, -0.0001,
                          0.0001},

@@ -228,7 +228,9 @@ TEST_F(ErrorsTest, OverlappingClasses) {
 
 TEST_F(ErrorsTest, UnsupportedElementType) {
   pes.source->buffers[0]->type = program::ElementType::F16;
-  expectError(ErrorClass::BadProgram, "buffer 'a': only f32 is emulated");
+  body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(0));
+  expectError(ErrorClass::BadProgram,
+              "runs no programs with elements that are not f32");
 }
 
 TEST_F(ErrorsTest, Unsupported) {

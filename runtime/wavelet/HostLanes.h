@@ -2,8 +2,8 @@
 //
 // The west edge of the mesh: lanes that bring command wavelets and the host's
 // words in.
-#ifndef RUNTIME_WAVELET_HOSTEDGES_H
-#define RUNTIME_WAVELET_HOSTEDGES_H
+#ifndef RUNTIME_WAVELET_HOSTLANES_H
+#define RUNTIME_WAVELET_HOSTLANES_H
 
 #include "runtime/engine/EdgeLanes.h"
 #include "runtime/wavelet/Fabric.h"
@@ -14,15 +14,15 @@ namespace wsec::runtime::wavelet {
 
 /// Every row has one link into the mesh: a word per cycle, the colors that
 /// have one taking turns.
-class WestEdge {
+class HostLanes : public WestEdge {
 public:
-  WestEdge(const program::Program &program, HostPort &host, Fabric &fabric,
-           Agenda &agenda);
+  HostLanes(const program::Program &program, HostPort &host, Fabric &fabric,
+            Agenda &agenda);
 
+  void open(size_t launches, int64_t when) override;
+  uint64_t delivered() const override;
   /// A row is due in the agenda.
   void step(int row);
-  /// Words of the host that entered.
-  uint64_t delivered() const;
 
 private:
   struct Row {
@@ -39,4 +39,4 @@ private:
 
 } // namespace wsec::runtime::wavelet
 
-#endif // RUNTIME_WAVELET_HOSTEDGES_H
+#endif // RUNTIME_WAVELET_HOSTLANES_H

@@ -1,25 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/wavelet/HostEdges.h"
+#include "runtime/wavelet/HostLanes.h"
 
 #include <utility>
 
 namespace wsec::runtime::wavelet {
 
-WestEdge::WestEdge(const program::Program &program, HostPort &host,
-                   Fabric &fabric, Agenda &agenda)
+HostLanes::HostLanes(const program::Program &program, HostPort &host,
+                     Fabric &fabric, Agenda &agenda)
     : host(host), fabric(fabric), agenda(agenda),
       rows(size_t(program.machine()->height())) {
-  if (!launchedByRemoteCalls(program) && program.launches()->size() > 0)
+  if (!calledByHost(program) && program.launches()->size() > 0)
     rows[0].lanes.emplace_back(program);
   for (auto &[where, uses] : laneUses(program, host, program::Direction::In))
     rows[size_t(where.first)].lanes.emplace_back(program, where.first,
                                                  where.second, std::move(uses));
-  for (size_t row = 0; row < rows.size(); ++row)
-    for (const WestLane &lane : rows[row].lanes)
-      agenda.enter(lane.from(), agendaEntry(Party::Edge, uint32_t(row)));
 }
 
-uint64_t WestEdge::delivered() const {
+void HostLanes::open(size_t launches, int64_t when) {
+  for (size_t row = 0; row < rows.size(); ++row)
+    for (WestLane &lane : rows[row].lanes) {
+      lane.open(launches, when);
+      agenda.enter(lane.from(), agendaEntry(Party::Edge, uint32_t(row)));
+    }
+}
+
+uint64_t HostLanes::delivered() const {
   uint64_t words = 0;
   for (const Row &row : rows)
     for (const WestLane &lane : row.lanes)
@@ -27,7 +32,7 @@ uint64_t WestEdge::delivered() const {
   return words;
 }
 
-void WestEdge::step(int index) {
+void HostLanes::step(int index) {
   Row &row = rows[size_t(index)];
   const Cycle now = agenda.now();
   if (std::exchange(row.stepped, now) == now)
