@@ -24,6 +24,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include <chrono>
+#include <filesystem>
 
 using namespace mlir;
 using namespace wsec;
@@ -59,7 +60,9 @@ private:
   void addPhase(Phase phase, OpPassManager &manager) const;
   void addPlacementDump(OpPassManager &manager) const;
   LogicalResult runPhases(Phase first, Phase last);
-  LogicalResult writeIR();
+  std::string weightFolder(Phase first) const;
+  void moveWeightPaths(Phase first);
+  LogicalResult writeIR(Phase first);
   LogicalResult emit(Phase first);
   LogicalResult report();
 
@@ -212,7 +215,34 @@ LogicalResult Compilation::checkOptions(Phase first) {
   return success();
 }
 
-LogicalResult Compilation::writeIR() {
+/// Where relative paths of the weights of a pe.program start: a text says them
+/// as they are seen from its own folder.
+std::string Compilation::weightFolder(Phase first) const {
+  if (first < Phase::Emit)
+    return "";
+  return llvm::sys::path::parent_path(options.input).str();
+}
+
+void Compilation::moveWeightPaths(Phase first) {
+  namespace fs = std::filesystem;
+  const fs::path from = weightFolder(first);
+  fs::path to = fs::path(options.output).parent_path();
+  if (to.empty())
+    to = ".";
+  module->walk([&](pe::TensorOp tensor) {
+    if (!tensor.getSource())
+      return;
+    const fs::path path = tensor.getSource()->getPath().str();
+    std::error_code error;
+    fs::path moved = fs::proximate(from / path, to, error);
+    if (path.is_relative() && !error)
+      tensor.setSourceAttr(pe::FileAttr::get(&context, moved.string(),
+                                             tensor.getSource()->getOffset()));
+  });
+}
+
+LogicalResult Compilation::writeIR(Phase first) {
+  moveWeightPaths(first);
   std::string text;
   llvm::raw_string_ostream os(text);
   module->print(os);
@@ -225,6 +255,7 @@ LogicalResult Compilation::writeIR() {
 LogicalResult Compilation::emit(Phase first) {
   EmitOptions emission;
   emission.outputPath = options.output;
+  emission.weightFolder = weightFolder(first);
   emission.bundle = options.bundle;
   emission.allowAbsentWeights = options.import.allowAbsentWeights;
   emission.mustBeFree = first <= Phase::Lower;
@@ -265,7 +296,7 @@ LogicalResult Compilation::run() {
   if (*first <= last && failed(runPhases(*first, last)))
     return failure();
   if (options.stopAfter != Phase::Emit)
-    return options.printsIR ? writeIR() : success();
+    return options.printsIR ? writeIR(*first) : success();
   if (failed(emit(*first)))
     return failure();
   if (succeeded(report()))

@@ -6,13 +6,35 @@
 
 #include "mlir/IR/BuiltinAttributeInterfaces.h"
 #include "mlir/IR/BuiltinAttributes.h"
+#include "mlir/IR/DialectResourceBlobManager.h"
 
 using namespace mlir;
 
 namespace wsec::emit {
 
+// The bytes of a constant that the text keeps behind the program.
+static LogicalResult copyResource(pe::TensorOp op,
+                                  DenseResourceElementsAttr value,
+                                  std::vector<uint8_t> &data) {
+  AsmResourceBlob *blob = value.getRawHandle().getBlob();
+  StringRef key = value.getRawHandle().getKey();
+  if (!blob)
+    return op.emitOpError("has its value in resource '")
+           << key << "', which does not exist";
+  const size_t bytes = value.getNumElements() *
+                       pe::elementBytes(value.getType().getElementType());
+  if (blob->getData().size() != bytes)
+    return op.emitOpError("has its value in resource '")
+           << key << "' of " << blob->getData().size() << " bytes, expected "
+           << bytes;
+  data.assign(blob->getData().begin(), blob->getData().end());
+  return success();
+}
+
 // Little endian, row major, one byte for a bool.
 static LogicalResult copyConstant(pe::TensorOp op, std::vector<uint8_t> &data) {
+  if (auto resource = dyn_cast<DenseResourceElementsAttr>(*op.getValue()))
+    return copyResource(op, resource, data);
   auto value = dyn_cast<DenseElementsAttr>(*op.getValue());
   if (!value)
     return op.emitOpError("has a value that is not dense");

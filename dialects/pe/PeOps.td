@@ -390,9 +390,11 @@ def Pe_AwaitOp : Pe_Op<"await", [Pe_InCode]> {
 def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
   let summary = "Declares a tensor of the host.";
   let description = [{
-    Inputs and outputs are bound by name. A weight's bytes stay in a file, a
-    constant's are part of the program. `alias` marks an output that equals
-    another tensor unchanged.
+    Inputs and outputs are bound by name. A weight's bytes stay in a file,
+    whose path starts from the folder of the program's text; a constant's are
+    part of the program, and a long one may stand behind it, as a
+    `dense_resource`. `alias` marks an output that equals another tensor
+    unchanged.
 
     (C1) A static shape of f32, f16, bf16, i32, i16, i64 or i1. (C2) A weight has a
     source, nothing else does. (C3) A constant has a value of the tensor's type,

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles an ONNX model, runs it on the emulated wafer and compares every
-output with onnxruntime.
+output with onnxruntime. The program, printed as text, must compile to the same
+bytes.
 
   check_model.py MODEL --mesh 8x8 [--mesh 32x32] [--work DIR]
 
@@ -28,6 +29,8 @@ import onnx
 from onnx import helper
 
 sys.path.insert(0, str(Path(__file__).parent / "models"))
+sys.path.insert(0, str(Path(__file__).parent))
+import round_trip  # noqa: E402
 import small_models  # noqa: E402
 
 
@@ -112,6 +115,9 @@ def main():
         outputs = work / f"{mesh}.npz"
         report = work / f"{mesh}.json"
         run(["wsec", model, "-o", program, f"--mesh={mesh}", "--quiet", *shapes])
+        if problem := round_trip.difference(program):
+            print(f"{mesh}: {problem}")
+            failed = True
         run(["wse-run", program, "--inputs", work / "inputs.npz", "--outputs", outputs,
              f"--report={report}", "--quiet"])
         actual = load(outputs)

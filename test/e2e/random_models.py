@@ -24,6 +24,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parent / "models"))
 import check_model  # noqa: E402
+import round_trip  # noqa: E402
 from random_graphs import FAMILIES, RandomModel  # noqa: E402
 
 TOLERANCE = 1e-4
@@ -74,6 +75,8 @@ def run_one(seed, index, only, work):
         return "refused", where, compiled.stderr
     if compiled.returncode:
         return "crashed", where, f"wsec exit {compiled.returncode}\n{compiled.stderr[-2000:]}"
+    if problem := round_trip.difference(program):
+        return "wrong", where, problem
     ran = subprocess.run(["wse-run", program, "--inputs", inputs, "--outputs", outputs,
                           "--quiet", "--threads=1"], capture_output=True, text=True, check=False)
     if ran.returncode:

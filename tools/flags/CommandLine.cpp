@@ -36,12 +36,15 @@ std::string AbslUnparseFlag(const Words &words) {
   return absl::StrJoin(words.values, absl::string_view(&separator, 1));
 }
 
+/// -o, --output
 static std::string shown(absl::string_view name) {
-  return absl::StrCat("--", absl::StrReplaceAll(name, {{"_", "-"}}));
+  return absl::StrCat(name.size() == 1 ? "-" : "--",
+                      absl::StrReplaceAll(name, {{"_", "-"}}));
 }
 
 static absl::CommandLineFlag &findFlag(const std::string &name) {
-  std::string key = absl::StrReplaceAll(name.substr(2), {{"-", "_"}});
+  std::string key = absl::StrReplaceAll(
+      absl::StripPrefix(absl::StripPrefix(name, "-"), "-"), {{"-", "_"}});
   if (auto *flag = absl::FindCommandLineFlag(key))
     return *flag;
   std::vector<std::string> names;
@@ -68,12 +71,14 @@ static void setFlag(absl::CommandLineFlag &flag, std::string value) {
                                       "'"));
 }
 
-/// Sets flags, --name=value and --name value, and returns the other words.
+/// Sets flags, --name=value and --name value, -n value where the name is a
+/// letter, and returns the other words.
 static std::vector<std::string> parse(int argc, char **argv) {
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (!absl::StartsWith(word, "--")) {
+    const bool isLetter = word.size() == 2 && word[0] == '-';
+    if (!isLetter && !absl::StartsWith(word, "--")) {
       words.push_back(word);
       continue;
     }

@@ -2,11 +2,13 @@
 //
 // wse-inspect: looks into .wafer files.
 #include "absl/flags/flag.h"
+#include "runtime/host/OutputFiles.h"
 #include "runtime/program/Loader.h"
 #include "runtime/program/NearestNames.h"
 #include "tools/flags/CommandLine.h"
 #include "tools/wse-inspect/Difference.h"
 #include "tools/wse-inspect/Places.h"
+#include "tools/wse-inspect/ProgramText.h"
 #include "tools/wse-inspect/Show.h"
 #include "tools/wse-inspect/Sram.h"
 
@@ -18,6 +20,7 @@ using namespace wsec;
 using namespace wsec::inspect;
 
 ABSL_FLAG(bool, json, false, "as JSON, for other programs");
+ABSL_FLAG(std::string, o, "", "FILE  with pe: where the text goes");
 ABSL_FLAG(std::string, pe, "", "X,Y  with sram: of this PE alone");
 
 static const char *const usageText =
@@ -25,6 +28,7 @@ static const char *const usageText =
        wse-inspect sram PROGRAM.wafer [--pe X,Y] [--json]
        wse-inspect where PROGRAM.wafer NODE [--json]
        wse-inspect at PROGRAM.wafer X,Y [--json]
+       wse-inspect pe PROGRAM.wafer [-o FILE.mlir]
        wse-inspect diff FIRST.wafer SECOND.wafer
 
 Looks into compiled programs without running them.
@@ -38,6 +42,8 @@ Looks into compiled programs without running them.
   where   from an ONNX node (or a kernel) to its launches, PE classes,
           rectangles and buffers
   at      from a PE back: class, buffers, kernels and ONNX nodes, tasks, routes
+  pe      the program as text of the pe dialect, which wsec compiles to the
+          same bytes; -o: to a file, from whose folder its paths start
   diff    what differs, a line each, by name: classes, buffers, routes, code
 )";
 
@@ -80,6 +86,19 @@ static int showPlace(const std::string &command, const std::string &path,
   return print(whatIsAt(loaded->program(), what), json, showAt);
 }
 
+static int printText(const std::string &path, const std::string &output) {
+  if (output.empty()) {
+    print(programText(path, output));
+    return 0;
+  }
+  runtime::checkOutputPaths({output}, {path});
+  const std::string text = programText(path, output);
+  runtime::OutputFiles files;
+  files.add(output, text);
+  files.commit();
+  return 0;
+}
+
 static int diffPrograms(const std::string &first, const std::string &second) {
   std::vector<std::string> lines = differences(read(first), read(second));
   for (const std::string &line : lines)
@@ -94,10 +113,12 @@ static void require(bool right, const std::string &what) {
 
 static int inspectFiles(const std::vector<std::string> &words) {
   const bool json = absl::GetFlag(FLAGS_json);
-  const std::string pe = absl::GetFlag(FLAGS_pe);
-  require(!words.empty(), "say what to do: show, sram, where, at or diff");
+  const std::string pe = absl::GetFlag(FLAGS_pe),
+                    output = absl::GetFlag(FLAGS_o);
+  require(!words.empty(), "say what to do: show, sram, where, at, pe or diff");
   const std::string &command = words[0];
   require(pe.empty() || command == "sram", "--pe goes with sram");
+  require(output.empty() || command == "pe", "-o goes with pe");
   if (command == "show" || command == "sram") {
     require(words.size() == 2, command + " wants one program");
     return command == "show" ? print(read(words[1]), json, show)
@@ -109,11 +130,15 @@ static int inspectFiles(const std::vector<std::string> &words) {
                                    : "where wants a program and a node");
     return showPlace(command, words[1], words[2], json);
   }
-  require(command == "diff",
+  require(command == "diff" || command == "pe",
           "there is no command " + runtime::inQuotes(command) +
-              runtime::nearestNames(command,
-                                    {"show", "sram", "where", "at", "diff"}));
+              runtime::nearestNames(
+                  command, {"show", "sram", "where", "at", "pe", "diff"}));
   require(!json, "--json goes with show, sram, where and at");
+  if (command == "pe") {
+    require(words.size() == 2, "pe wants one program");
+    return printText(words[1], output);
+  }
   require(words.size() == 3, "diff wants two programs");
   return diffPrograms(words[1], words[2]);
 }
@@ -121,7 +146,7 @@ static int inspectFiles(const std::vector<std::string> &words) {
 int main(int argc, char **argv) {
   return tools::runTool({"wse-inspect",
                          usageText,
-                         {{"flags", {"json", "pe", "help", "version"}}},
+                         {{"flags", {"json", "o", "pe", "help", "version"}}},
                          exitCodesText,
                          inspectFiles},
                         argc, argv);

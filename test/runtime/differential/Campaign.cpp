@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/runtime/differential/Campaign.h"
 
-#include "test/runtime/differential/Print.h"
 #include "test/runtime/differential/Shrink.h"
 
 #include <algorithm>
@@ -38,7 +37,7 @@ RandomProgram Campaign::program(Choices &choices, uint64_t seed) const {
 std::string Campaign::text(uint64_t seed) const {
   Choices choices(seed);
   return "// seed " + std::to_string(seed) + "\n" +
-         print(program(choices, seed).source);
+         program(choices, seed).text();
 }
 
 /// A small program with the same disagreement.
@@ -54,7 +53,7 @@ std::string Campaign::report(const Choices::Lists &lists, uint64_t seed,
   RandomProgram its = program(small, seed);
   const Comparison comparison = compare(its, strips);
   return "seed " + std::to_string(seed) + ", broken: " + breakName(its.broken) +
-         ": " + comparison.describe() + print(its.source);
+         ": " + comparison.describe() + its.text();
 }
 
 Tally Campaign::run() const {

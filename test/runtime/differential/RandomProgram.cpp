@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "test/runtime/differential/RandomProgram.h"
 
+#include "runtime/program/PeText.h"
 #include "test/runtime/differential/Patterns.h"
 
 namespace wsec::runtime::test {
+
+std::string RandomProgram::text() const {
+  TextOptions options;
+  options.machine = source.machine->name;
+  return peText(source, options);
+}
 
 RandomProgram randomProgram(Choices &choices, Break broken,
                             Launching launching) {

@@ -57,6 +57,8 @@ struct RandomProgram {
   const program::Program &finish();
   /// Inputs and room for outputs; the same numbers for everyone.
   TensorHost host() const;
+  /// In the pe dialect: for people, and for wsec.
+  std::string text() const;
 
 private:
   std::shared_ptr<flatbuffers::FlatBufferBuilder> builder;

@@ -5,7 +5,6 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/wavelet/WaveletEngine.h"
-#include "test/runtime/differential/Print.h"
 #include "test/runtime/differential/Shrink.h"
 
 #include <gtest/gtest.h>
@@ -80,9 +79,9 @@ TEST(RandomProgramTest, FaultsShow) {
 TEST(RandomProgramTest, ChoicesGivenAgainMakeTheSameProgram) {
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     Choices drawn(seed);
-    const std::string first = print(randomProgram(drawn).source);
+    const std::string first = randomProgram(drawn).text();
     Choices given(drawn.lists());
-    EXPECT_EQ(print(randomProgram(given).source), first);
+    EXPECT_EQ(randomProgram(given).text(), first);
     EXPECT_EQ(given.lists(), drawn.lists());
   }
 }

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Runs a program of the tutorial on two engines, burst and wavelet, and holds
 its outputs against numpy and its cycles against the table of the README.md
-beside it.
+beside it. The program, printed as text, must compile to the same bytes.
 
 Usage: check_tutorial.py PROGRAM.mlir WORK [TOLERANCE]. One line per engine:
 its name, the cycles, and ok or what differs. Exit code 1 when anything does.
@@ -14,6 +14,9 @@ import sys
 from pathlib import Path
 
 import numpy as np
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "e2e"))
+import round_trip  # noqa: E402
 
 RNG = np.random.default_rng(7)
 
@@ -129,7 +132,10 @@ def main():
     program = work / "program.wafer"
     subprocess.run(["wsec", source, "-o", program], check=True, stdout=subprocess.DEVNULL)
     inputs, expected = globals()[source.stem.replace("-", "_")]()
-    wrong = False
+    problem = round_trip.difference(program)
+    wrong = problem is not None
+    if wrong:
+        print(f"{source.stem}: {problem}")
     for engine, documented in documented_cycles(source).items():
         found, cycles = run(program, engine, inputs, work)
         problem = difference(found, expected, tolerance)

@@ -1,0 +1,441 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/PeText.h"
+#include "runtime/program/PeTextParts.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <cstring>
+#include <set>
+
+namespace wsec::runtime {
+
+using namespace program;
+
+namespace {
+
+/// Stands where a program has no command color.
+constexpr int remoteCalls = 255;
+
+class ProgramPrinter {
+public:
+  ProgramPrinter(const ProgramT &program, const TextOptions &options)
+      : program(program), options(options) {}
+
+  std::string run();
+
+private:
+  void nameKernels();
+  void nameRoutines();
+  void findKernelsOfRoutines();
+  bool isKernelOfRoutine(uint32_t kernel, uint32_t routine) const;
+  std::map<uint32_t, std::string> describeLaunches() const;
+  std::string headline() const;
+  Rect mesh() const {
+    return {0, program.machine->width, 1, 0, program.machine->height, 1};
+  }
+  std::string tensor(size_t index) const {
+    return symbolText(program.tensors[index]->name);
+  }
+  void print(const TensorT &tensor);
+  void print(const RouteRuleT &route);
+  void print(const HostStreamT &stream);
+  void print(const SegmentT &segment, const ValueNames &values);
+  void print(const KernelT &kernel, const std::string &name);
+  void print(const LaunchT &launch);
+  void print(const HostCopyT &copy);
+  static std::string resourceName(size_t number) {
+    return "constant_" + std::to_string(number);
+  }
+  void printResources();
+
+  const ProgramT &program;
+  const TextOptions &options;
+  RoutineNames routines;
+  std::vector<std::string> kernels;
+  /// Kernels from here on are those that launches without one get.
+  size_t writtenKernels = 0;
+  /// Constants that are too long for a line, in the order of their names.
+  std::vector<const TensorT *> resources;
+  TextLines out;
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Kernels and routines
+//===----------------------------------------------------------------------===//
+
+// What emission makes for the launches of a routine that name no kernel.
+bool ProgramPrinter::isKernelOfRoutine(uint32_t number,
+                                       uint32_t routine) const {
+  const KernelT &kernel = *program.kernels[number];
+  Rect around(INT_MAX, 0, 1, INT_MAX, 0, 1);
+  for (const auto &peClass : program.classes)
+    for (const auto &its : peClass->routines)
+      if (its->id == routine)
+        for (const Rect &rect : peClass->rects)
+          around = Rect(std::min(around.x0(), rect.x0()),
+                        std::max(around.x1(), rect.x1()), 1,
+                        std::min(around.y0(), rect.y0()),
+                        std::max(around.y1(), rect.y1()), 1);
+  return kernel.kind == "routine" && kernel.onnx_nodes.empty() &&
+         kernel.bound.empty() && kernel.predicted_cycles == 0 &&
+         kernel.lower_bound_cycles == 0 && kernel.region &&
+         std::memcmp(kernel.region.get(), &around, sizeof around) == 0;
+}
+
+// They are the last ones, in the order of their first launches.
+void ProgramPrinter::findKernelsOfRoutines() {
+  std::map<uint32_t, uint32_t> kernelOf;
+  std::set<std::string> names;
+  size_t first = program.kernels.size();
+  for (const auto &launch : program.launches)
+    if (launch->kernel < program.kernels.size() &&
+        program.kernels[launch->kernel]->kind == "routine")
+      first = std::min(first, size_t(launch->kernel));
+  writtenKernels = first;
+  for (const auto &launch : program.launches) {
+    if (launch->kernel < first)
+      continue;
+    auto [known, isNew] = kernelOf.emplace(launch->routine, launch->kernel);
+    const bool inOrder = launch->kernel == first + kernelOf.size() - 1;
+    if (known->second != launch->kernel || (isNew && !inOrder) ||
+        !isKernelOfRoutine(launch->kernel, launch->routine) ||
+        (isNew && !names.insert(program.kernels[launch->kernel]->name).second))
+      writtenKernels = program.kernels.size();
+  }
+  if (first + kernelOf.size() != program.kernels.size())
+    writtenKernels = program.kernels.size();
+}
+
+/// `name`, or as much more of it as nobody has taken.
+static std::string unique(std::string name, std::set<std::string> &taken) {
+  while (!taken.insert(name).second)
+    name += "_";
+  return name;
+}
+
+// Other writers than wsec may have given a kernel the name of something else.
+void ProgramPrinter::nameKernels() {
+  std::set<std::string> taken;
+  for (const auto &tensor : program.tensors)
+    taken.insert(tensor->name);
+  for (const auto &stream : program.streams)
+    taken.insert(stream->name);
+  for (const auto &peClass : program.classes)
+    taken.insert(peClass->name);
+  for (size_t kernel = 0; kernel < writtenKernels; ++kernel)
+    kernels.push_back(unique(program.kernels[kernel]->name, taken));
+}
+
+void ProgramPrinter::nameRoutines() {
+  std::set<std::string> taken;
+  for (const auto &peClass : program.classes) {
+    for (const auto &buffer : peClass->buffers)
+      taken.insert(buffer->name);
+    for (const auto &task : peClass->tasks)
+      taken.insert(task->name);
+  }
+  auto add = [&](uint32_t routine, const std::string &name) {
+    routines.emplace(routine, unique(name, taken));
+  };
+  for (const auto &launch : program.launches) {
+    if (routines.count(launch->routine))
+      continue;
+    const KernelT &kernel = *program.kernels[launch->kernel];
+    add(launch->routine, launch->kernel >= writtenKernels
+                             ? kernel.name
+                             : (kernel.kind.empty() ? "routine" : kernel.kind) +
+                                   "_" + std::to_string(launch->routine));
+  }
+  for (const auto &peClass : program.classes)
+    for (const auto &routine : peClass->routines)
+      if (!routines.count(routine->id))
+        add(routine->id, "routine_" + std::to_string(routine->id));
+}
+
+std::map<uint32_t, std::string> ProgramPrinter::describeLaunches() const {
+  std::map<uint32_t, std::pair<size_t, std::string>> launches;
+  for (const auto &launch : program.launches)
+    if (launch->kernel < writtenKernels &&
+        launches[launch->routine].first++ == 0)
+      launches[launch->routine].second =
+          quotedText(program.kernels[launch->kernel]->name);
+  std::map<uint32_t, std::string> notes;
+  for (const auto &[routine, its] : launches)
+    notes[routine] =
+        "for " + its.second +
+        (its.first == 1 ? ""
+                        : " and " + std::to_string(its.first - 1) + " more");
+  return notes;
+}
+
+void ProgramPrinter::print(const KernelT &kernel, const std::string &name) {
+  std::string nodes;
+  for (const std::string &node : kernel.onnx_nodes)
+    nodes += (nodes.empty() ? "" : ", ") + quotedText(node);
+  out.line("kernel " + symbolText(name) + " kind " + quotedText(kernel.kind) +
+           " nodes [" + nodes + "] region " +
+           rectText(kernel.region ? *kernel.region : mesh()) + " cycles " +
+           realText(kernel.predicted_cycles) + " of " +
+           realText(kernel.lower_bound_cycles) + " bound " +
+           quotedText(kernel.bound));
+}
+
+void ProgramPrinter::print(const LaunchT &launch) {
+  std::string text = "launch " + symbolText(routines.at(launch.routine));
+  if (launch.kernel < writtenKernels)
+    text += " for " + symbolText(kernels[launch.kernel]);
+  std::string streams;
+  for (uint32_t stream : launch.streams)
+    streams += (streams.empty() ? "" : ", ") +
+               symbolText(program.streams[stream]->name);
+  out.line(text + (streams.empty() ? "" : " streams [" + streams + "]"));
+}
+
+//===----------------------------------------------------------------------===//
+// Routes and the host
+//===----------------------------------------------------------------------===//
+
+void ProgramPrinter::print(const RouteRuleT &route) {
+  std::string positions;
+  for (const SwitchPosition &position : route.positions)
+    positions +=
+        (positions.empty() ? "" : ", ") +
+        (position.receive() >= 0
+             ? "from " + snakeCase(EnumNamePort(Port(position.receive())))
+             : "to " + portsText(position.transmit()));
+  std::string text = "route " + std::to_string(route.color) + " " +
+                     rectText(*route.rect) + " from " +
+                     snakeCase(EnumNamePort(route.receive)) + " to " +
+                     portsText(route.transmit);
+  if (!positions.empty())
+    text += " switch [" + positions + "]";
+  if (route.ring)
+    text += " ring";
+  if (route.pop != PopMode::Never)
+    text += " pop " + snakeCase(EnumNamePopMode(route.pop));
+  if (route.initial)
+    text += " initial " + std::to_string(route.initial);
+  out.line(text);
+}
+
+static std::string shapedText(const TensorT &tensor) {
+  std::string text = "tensor<";
+  for (int64_t extent : tensor.shape)
+    text += std::to_string(extent) + "x";
+  return text + typeText(tensor.type) + ">";
+}
+
+namespace {
+
+/// The value of a constant in few numbers, "dense<[1.0, 2.0]>".
+class ConstantText {
+public:
+  explicit ConstantText(const TensorT &tensor) : tensor(tensor) {
+    for (int64_t extent : tensor.shape)
+      count *= size_t(extent);
+  }
+
+  bool isShort() const { return count <= 8; }
+  std::string run() const {
+    return "dense<" + (count ? nested(0, 0, count) : "") + ">";
+  }
+
+private:
+  // The elements from `first` on, in brackets for each dimension from `depth`.
+  std::string nested(size_t depth, size_t first, size_t elements) const {
+    if (depth == tensor.shape.size())
+      return element(first);
+    const auto extent = size_t(tensor.shape[depth]);
+    std::string text = "[";
+    for (size_t i = 0; i < extent; ++i)
+      text +=
+          (i ? ", " : "") +
+          nested(depth + 1, first + i * (elements / extent), elements / extent);
+    return text + "]";
+  }
+
+  template <typename Number>
+  Number read(size_t index) const {
+    Number number;
+    std::memcpy(&number, tensor.data.data() + index * sizeof(Number),
+                sizeof(Number));
+    return number;
+  }
+
+  std::string element(size_t index) const {
+    switch (tensor.type) {
+    case ElementType::F32:
+      return realText(read<float>(index));
+    case ElementType::I64:
+      return std::to_string(read<int64_t>(index));
+    case ElementType::I32:
+      return std::to_string(read<int32_t>(index));
+    case ElementType::I16:
+      return std::to_string(read<int16_t>(index));
+    case ElementType::Bool:
+      return read<uint8_t>(index) ? "true" : "false";
+    case ElementType::F16:
+    case ElementType::BF16:
+      break;
+    }
+    char bits[8];
+    std::snprintf(bits, sizeof bits, "0x%04X", unsigned(read<uint16_t>(index)));
+    return bits;
+  }
+
+  const TensorT &tensor;
+  size_t count = 1;
+};
+
+} // namespace
+
+void ProgramPrinter::print(const TensorT &tensor) {
+  std::string text = "tensor " + snakeCase(EnumNameTensorRole(tensor.role)) +
+                     " " + symbolText(tensor.name);
+  const std::string type = shapedText(tensor);
+  if (tensor.role == TensorRole::Weight) {
+    const TextFile &file = options.files.at(size_t(tensor.file));
+    text += " from <" + quotedText(file.path) + " at " +
+            std::to_string(file.start + tensor.offset) + ">";
+  }
+  if (tensor.role == TensorRole::Constant) {
+    const ConstantText value(tensor);
+    text += " = " +
+            (value.isShort()
+                 ? value.run()
+                 : "dense_resource<" + resourceName(resources.size()) + ">") +
+            " : " + type;
+    if (!value.isShort())
+      resources.push_back(&tensor);
+  }
+  if (tensor.alias >= 0)
+    text += " alias " + this->tensor(size_t(tensor.alias));
+  out.line(text + " : " + type);
+}
+
+void ProgramPrinter::print(const SegmentT &segment, const ValueNames &values) {
+  std::string strides;
+  for (int64_t stride : segment.strides)
+    strides += (strides.empty() ? "" : ", ") + std::to_string(stride);
+  std::string text = "segment " + tensor(segment.tensor) + "[" +
+                     values.sum(*segment.offset) + ", strides = [" + strides +
+                     "]] over " + values.list(segment.extents);
+  const bool oneLine = segment.lines->terms.empty() &&
+                       segment.lines->constant == 1 && segment.line_stride == 0;
+  if (!oneLine)
+    text += " lines " + values.sum(*segment.lines) + " step " +
+            std::to_string(segment.line_stride);
+  if (segment.index_tensor >= 0)
+    text += " indexed " + tensor(size_t(segment.index_tensor)) + " step " +
+            std::to_string(segment.index_stride) + " rows " +
+            std::to_string(segment.index_count);
+  out.line(text);
+}
+
+void ProgramPrinter::print(const HostStreamT &stream) {
+  std::string lanes;
+  for (const Lane &lane : stream.lanes)
+    lanes += (lanes.empty() ? "" : ", ") + std::to_string(lane.row()) + " -> " +
+             std::to_string(lane.begin()) + ":" + std::to_string(lane.end());
+  out.open("stream " + snakeCase(EnumNameDirection(stream.direction)) + " " +
+           symbolText(stream.name) + " color " + std::to_string(stream.color) +
+           " lanes [" + lanes + "]");
+  const ValueNames values(stream.scalars);
+  printScalars(stream.scalars, values, out);
+  for (const auto &segment : stream.segments)
+    print(*segment, values);
+  out.close();
+}
+
+void ProgramPrinter::print(const HostCopyT &copy) {
+  const bool in = copy.direction == Direction::In;
+  out.line(std::string(in ? "copy in " : "copy out ") + tensor(copy.tensor) +
+           (in ? " to " : " from ") + symbolText(copy.buffer) + " " +
+           rectText(*copy.rect) +
+           (copy.order == CopyOrder::Row ? "" : " order column"));
+}
+
+// Behind the program, where nobody has to read past them: the alignment in
+// four bytes, then the elements.
+void ProgramPrinter::printResources() {
+  if (resources.empty())
+    return;
+  constexpr const char *digits = "0123456789ABCDEF";
+  out.open("{-# dialect_resources:");
+  out.open("builtin:");
+  for (size_t number = 0; number < resources.size(); ++number) {
+    const std::vector<uint8_t> &data = resources[number]->data;
+    std::string text = resourceName(number) + ": \"0x20000000";
+    text.reserve(text.size() + 2 * data.size() + 2);
+    for (uint8_t byte : data)
+      text.append({digits[byte >> 4], digits[byte & 15]});
+    out.line(text + (number + 1 < resources.size() ? "\"," : "\""));
+  }
+  out.close();
+  out.close(" #-}");
+}
+
+//===----------------------------------------------------------------------===//
+// The whole
+//===----------------------------------------------------------------------===//
+
+std::string ProgramPrinter::headline() const {
+  const bool named = symbolText(program.model).find('"') == std::string::npos;
+  std::string text = "pe.program " +
+                     (named ? symbolText(program.model) : "@main") + " mesh [" +
+                     std::to_string(program.machine->width) + ", " +
+                     std::to_string(program.machine->height) + "] machine " +
+                     quotedText(options.machine);
+  if (program.command_color != remoteCalls)
+    text += " command " + std::to_string(program.command_color);
+  if (!named)
+    text += " model " + quotedText(program.model);
+  // Absent ones are counted, but a model may have more than a program streams.
+  if (program.parameters || program.weight_bytes)
+    text += " attributes {parameters = " + std::to_string(program.parameters) +
+            " : i64, weight_bytes = " + std::to_string(program.weight_bytes) +
+            " : i64}";
+  return text;
+}
+
+std::string ProgramPrinter::run() {
+  findKernelsOfRoutines();
+  nameKernels();
+  nameRoutines();
+  for (const std::string &comment : options.head)
+    out.line("// " + comment);
+  out.open(headline());
+  for (const auto &tensor : program.tensors)
+    print(*tensor);
+  for (const auto &route : program.routes)
+    print(*route);
+  const std::map<uint32_t, std::string> notes = describeLaunches();
+  for (const auto &peClass : program.classes)
+    printClass(*peClass, routines, notes, out);
+  for (const auto &stream : program.streams)
+    print(*stream);
+  for (size_t kernel = 0; kernel < writtenKernels; ++kernel)
+    print(*program.kernels[kernel], kernels[kernel]);
+  std::multimap<size_t, const HostCopyT *> copies;
+  for (const auto &copy : program.copies)
+    copies.emplace(copy->launch, copy.get());
+  for (size_t number = 0; number <= program.launches.size(); ++number) {
+    auto [copy, end] = copies.equal_range(number);
+    for (; copy != end; ++copy)
+      print(*copy->second);
+    if (number < program.launches.size())
+      print(*program.launches[number]);
+  }
+  out.close();
+  printResources();
+  return out.take();
+}
+
+std::string peText(const ProgramT &program, const TextOptions &options) {
+  return ProgramPrinter(program, options).run();
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/wse-inspect/ProgramText.h"
+#include "runtime/program/Facts.h"
+#include "runtime/program/Loader.h"
+#include "runtime/program/NearestNames.h"
+#include "runtime/program/PeText.h"
+#include "tools/wse-inspect/MachineText.h"
+
+#include <filesystem>
+
+namespace wsec::inspect {
+
+namespace fs = std::filesystem;
+
+static fs::path folderOf(const std::string &file) {
+  return fs::weakly_canonical(fs::absolute(file).parent_path());
+}
+
+/// `path`, which is seen from `folder`, as it is seen from `other`.
+static std::string rebase(const fs::path &path, const fs::path &folder,
+                          const fs::path &other) {
+  if (path.is_absolute() || folder == other)
+    return path.string();
+  const fs::path relative =
+      fs::weakly_canonical(folder / path).lexically_relative(other);
+  return relative.empty() ? (folder / path).string() : relative.string();
+}
+
+static std::string plural(uint64_t count, const std::string &noun,
+                          const char *ending = "s") {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : ending);
+}
+
+static std::vector<std::string> head(const program::ProgramT &program,
+                                     uint64_t pes, bool bundled) {
+  const program::MachineT &machine = *program.machine;
+  std::vector<std::string> lines = {
+      runtime::inQuotes(program.model) + " on " +
+          std::to_string(machine.width) + "x" + std::to_string(machine.height) +
+          " PEs of " + runtime::inQuotes(machine.name) + ", " +
+          plural(pes, "PE") + " with code",
+      plural(program.classes.size(), "class", "es") + ", " +
+          plural(program.streams.size(), "host stream") + ", " +
+          plural(program.launches.size(), "launch", "es") + "; compiled by " +
+          runtime::inQuotes(program.compiler)};
+  if (bundled)
+    lines.push_back("Its weights are in the file: compile with --bundle, to "
+                    "another file.");
+  return lines;
+}
+
+std::string programText(const std::string &path, const std::string &output) {
+  const auto loaded = runtime::LoadedProgram::open(path);
+  std::unique_ptr<program::ProgramT> program(loaded->program().UnPack());
+  const fs::path from = folderOf(path),
+                 to = output.empty() ? from : folderOf(output);
+  runtime::TextOptions options;
+  options.machine = machineText(*loaded->program().machine());
+  bool bundled = false;
+  for (const auto &file : program->files) {
+    bundled |= file->path.empty();
+    // The bundle is the end of the program's own file.
+    if (file->path.empty())
+      options.files.push_back({rebase(fs::path(path).filename(), from, to),
+                               fs::file_size(path) - loaded->bundleBytes()});
+    else
+      options.files.push_back({rebase(file->path, from, to)});
+  }
+  options.head = head(*program, runtime::countPes(loaded->program()), bundled);
+  return runtime::peText(*program, options);
+}
+
+} // namespace wsec::inspect
