@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/host/Npy.h"
+
+#include "absl/strings/str_cat.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/MappedFile.h"
 #include "runtime/program/NearestNames.h"
@@ -99,10 +101,10 @@ struct Header {
 };
 
 /// Elements of column-major `from` in row-major order.
-std::vector<uint8_t> rowMajor(const uint8_t *from, uint64_t elements,
+std::vector<uint8_t> rowMajor(const std::vector<uint8_t> &from,
                               const std::vector<int64_t> &shape,
                               uint32_t bytes) {
-  std::vector<uint8_t> to(elements * bytes);
+  std::vector<uint8_t> to(from.size());
   std::vector<int64_t> index(shape.size());
   std::vector<uint64_t> strides(shape.size());
   uint64_t stride = 1;
@@ -110,11 +112,11 @@ std::vector<uint8_t> rowMajor(const uint8_t *from, uint64_t elements,
     strides[d] = stride;
     stride *= uint64_t(shape[d]);
   }
-  for (uint64_t i = 0; i < elements; ++i) {
+  for (uint64_t i = 0; i < from.size() / bytes; ++i) {
     uint64_t source = 0;
     for (size_t d = 0; d < shape.size(); ++d)
       source += uint64_t(index[d]) * strides[d];
-    std::memcpy(to.data() + i * bytes, from + source * bytes, bytes);
+    std::memcpy(to.data() + i * bytes, from.data() + source * bytes, bytes);
     for (size_t d = shape.size(); d-- > 0;) {
       if (++index[d] < shape[d])
         break;
@@ -126,40 +128,54 @@ std::vector<uint8_t> rowMajor(const uint8_t *from, uint64_t elements,
 
 } // namespace
 
-HostTensor parseNpy(const uint8_t *data, uint64_t size,
-                    const std::string &name) {
+NpyHeader parseNpyHeader(const uint8_t *data, uint64_t size,
+                         const std::string &name) {
   if (size < 10 || std::memcmp(data, magic.data(), magic.size()) != 0)
     throw badArray(name, "not a .npy file; an archive of several tensors, "
                          ".npz, is given whole with --inputs");
   uint8_t version = data[6];
   if (version < 1 || version > 3)
-    throw badArray(name, "version " + std::to_string(version) +
-                             " of .npy is not supported");
+    throw badArray(
+        name, absl::StrCat("version ", version, " of .npy is not supported"));
   uint64_t start = version == 1 ? 10 : 12;
   uint64_t length = data[8] | data[9] << 8;
   if (version > 1 && size >= start)
     length |= uint64_t(data[10]) << 16 | uint64_t(data[11]) << 24;
+  if (start + length > longestNpyHeader)
+    throw badArray(name, absl::StrCat("the header takes ", start + length,
+                                      " bytes, more than ", longestNpyHeader));
   if (size < start || length > size - start)
     throw badArray(name, "the header is cut off");
-  Header header{{reinterpret_cast<const char *>(data) + start, length}, name};
-  HostTensor tensor;
-  tensor.type = header.type();
-  tensor.shape = header.shape();
-  uint32_t bytes = dataTypeBytes(tensor.type);
-  auto elements = countElements(tensor.shape, bytes);
+  Header text{{reinterpret_cast<const char *>(data) + start, length}, name};
+  NpyHeader header{text.type(), text.shape(), text.fortran(), start + length,
+                   0};
+  const uint32_t bytes = dataTypeBytes(header.type);
+  const auto elements = countElements(header.shape, bytes);
   if (!elements)
     throw badArray(name, "the shape is too large");
-  uint64_t expected = *elements * bytes, found = size - start - length;
-  if (found != expected)
-    throw badArray(name, describe(tensor.type, tensor.shape) + " takes " +
-                             std::to_string(expected) + " bytes, found " +
-                             std::to_string(found));
-  const uint8_t *elementData = data + start + length;
-  if (header.fortran() && tensor.shape.size() > 1)
-    tensor.bytes = rowMajor(elementData, *elements, tensor.shape, bytes);
-  else
-    tensor.bytes.assign(elementData, elementData + expected);
-  return tensor;
+  header.bytes = *elements * bytes;
+  return header;
+}
+
+void requireElements(const NpyHeader &header, uint64_t found,
+                     const std::string &name) {
+  if (found != header.bytes)
+    throw badArray(name,
+                   absl::StrCat(describe(header.type, header.shape), " takes ",
+                                header.bytes, " bytes, found ", found));
+}
+
+HostTensor makeTensor(const NpyHeader &header, std::vector<uint8_t> elements) {
+  if (header.fortran && header.shape.size() > 1)
+    elements = rowMajor(elements, header.shape, dataTypeBytes(header.type));
+  return {header.type, header.shape, std::move(elements)};
+}
+
+HostTensor parseNpy(const uint8_t *data, uint64_t size,
+                    const std::string &name) {
+  const NpyHeader header = parseNpyHeader(data, size, name);
+  requireElements(header, size - header.start, name);
+  return makeTensor(header, {data + header.start, data + size});
 }
 
 std::string formatNpy(const HostTensor &tensor) {
@@ -196,9 +212,9 @@ HostTensor readNpy(const std::string &path) {
   return parseNpy(file->data(), file->size(), path);
 }
 
-NamedTensors readNpz(const std::string &path) {
+NamedTensors readNpz(const std::string &path, const AcceptTensor &accept) {
   auto file = MappedFile::open(path);
-  return parseNpz(file->data(), file->size(), path);
+  return parseNpz(file->data(), file->size(), path, accept);
 }
 
 } // namespace wsec::runtime

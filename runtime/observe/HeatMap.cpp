@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/observe/HeatMap.h"
 
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "runtime/program/Errors.h"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
-#include <zlib.h>
+#include <png.h>
 
 namespace wsec::runtime {
 
@@ -15,12 +16,6 @@ static double largest(const PeMap &map) {
   return map.values.empty()
              ? 0
              : *std::max_element(map.values.begin(), map.values.end());
-}
-
-static std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof(text), "%.10g", value);
-  return text;
 }
 
 // ---------------------------------------------------------------- text
@@ -45,12 +40,10 @@ static std::string heading(const PeMap &map, int width) {
     most = map.values[i] > map.values[most] ? i : most;
   }
   const double count = std::max<double>(1, double(map.values.size()));
-  char mean[32];
-  std::snprintf(mean, sizeof(mean), "%.4g", sum / count);
-  return map.name + " (" + map.unit + "): total " + number(sum) + ", mean " +
-         mean + ", most " + number(map.values[most]) + " at " +
-         std::to_string(int(most) % width) + "," +
-         std::to_string(int(most) / width) + "\n";
+  return absl::StrFormat(
+      "%s (%s): total %.10g, mean %.4g, most %.10g at %d,%d\n", map.name,
+      map.unit, sum, sum / count, map.values[most], int(most) % width,
+      int(most) / width);
 }
 
 std::string drawText(const PeMap &map, int width, int height, int columns) {
@@ -83,25 +76,9 @@ std::string drawText(const PeMap &map, int width, int height, int columns) {
 
 // ---------------------------------------------------------------- PNG
 
-namespace {
-
-void appendBigEndian(std::string &to, uint32_t value) {
-  for (int shift = 24; shift >= 0; shift -= 8)
-    to += char(value >> shift & 255);
-}
-
-void appendChunk(std::string &file, const char *kind, const std::string &data) {
-  appendBigEndian(file, uint32_t(data.size()));
-  const std::string body = kind + data;
-  file += body;
-  appendBigEndian(
-      file, uint32_t(crc32(0, reinterpret_cast<const Bytef *>(body.data()),
-                           uInt(body.size()))));
-}
-
 /// Blue-black over violet and orange to pale yellow: ever brighter, so that it
 /// can be read without color, too.
-std::string palette() {
+static std::string palette() {
   constexpr std::array<std::array<double, 3>, 5> stops = {{{8, 8, 24},
                                                            {70, 24, 110},
                                                            {188, 52, 84},
@@ -119,26 +96,13 @@ std::string palette() {
   return colors;
 }
 
-std::string deflated(const std::string &data) {
-  uLongf size = compressBound(uLong(data.size()));
-  std::string result(size, 0);
-  if (compress2(reinterpret_cast<Bytef *>(result.data()), &size,
-                reinterpret_cast<const Bytef *>(data.data()),
-                uLong(data.size()), Z_BEST_COMPRESSION) != Z_OK)
-    throw Error(ErrorClass::IoError, "a heat map cannot be compressed");
-  result.resize(size);
-  return result;
-}
-
-} // namespace
-
 std::string drawPng(const PeMap &map, int width, int height) {
   constexpr int pleasant = 768; // pixels of the longer side
   const int scale = std::max(1, pleasant / std::max(width, height));
   const double most = largest(map);
   std::string pixels;
   for (int y = 0; y < height; ++y) {
-    std::string line(1, 0); // no filter
+    std::string line;
     for (int x = 0; x < width; ++x) {
       const double value = map.values[size_t(y) * size_t(width) + size_t(x)];
       const double share = most > 0 ? std::clamp(value / most, 0.0, 1.0) : 0;
@@ -147,19 +111,20 @@ std::string drawPng(const PeMap &map, int width, int height) {
     for (int i = 0; i < scale; ++i)
       pixels += line;
   }
-  std::string header;
-  appendBigEndian(header, uint32_t(width * scale));
-  appendBigEndian(header, uint32_t(height * scale));
-  header += {8, 3, 0, 0, 0}; // 8 bits into a palette, not interlaced
-  std::string file = "\x89PNG\r\n\x1a\n";
-  appendChunk(file, "IHDR", header);
-  appendChunk(file, "PLTE", palette());
-  std::string title = "Title";
-  title += '\0';
-  appendChunk(file, "tEXt",
-              title + map.name + ", 0 to " + number(most) + " " + map.unit);
-  appendChunk(file, "IDAT", deflated(pixels));
-  appendChunk(file, "IEND", "");
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = uint32_t(width * scale);
+  image.height = uint32_t(height * scale);
+  image.format = PNG_FORMAT_RGB_COLORMAP;
+  image.colormap_entries = 256;
+  std::string file(PNG_IMAGE_PNG_SIZE_MAX(image), 0);
+  png_alloc_size_t size = file.size();
+  if (!png_image_write_to_memory(&image, file.data(), &size, 0, pixels.data(),
+                                 0, palette().data()))
+    throw Error(ErrorClass::IoError,
+                absl::StrCat("a heat map of ", image.width, " x ", image.height,
+                             " pixels cannot be drawn: ", image.message));
+  file.resize(size);
   return file;
 }
 

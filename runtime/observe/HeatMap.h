@@ -17,7 +17,7 @@ std::string drawText(const PeMap &map, int width, int height, int columns);
 
 /// A PNG file: dark is 0, bright the largest number. A PE is a square of
 /// several pixels on small meshes and one pixel on large ones. Throws IoError
-/// if it cannot be compressed.
+/// for a mesh wider or higher than libpng draws, a million PEs.
 std::string drawPng(const PeMap &map, int width, int height);
 
 } // namespace wsec::runtime

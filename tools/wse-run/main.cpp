@@ -40,18 +40,28 @@ static HostTensor readTensor(const std::string &path) {
 /// All inputs the flags give, each once.
 static void bindInputs(Session &session, const Flags &flags,
                        NamedTensors testInputs) {
-  NamedTensors tensors = std::move(testInputs);
-  for (const std::string &archive : flags.inputArchives)
-    for (auto &entry : readNpz(archive))
-      tensors.push_back(std::move(entry));
-  for (const auto &[name, path] : flags.inputs)
-    tensors.emplace_back(name, readTensor(path));
   std::set<std::string> bound;
-  for (auto &[name, tensor] : tensors) {
+  const auto accept = [&](const std::string &name, DataType type,
+                          const std::vector<int64_t> &shape) {
+    require(session.accepts(name, type, shape));
     if (!bound.insert(name).second)
       throw Error(ErrorClass::BadTensor,
                   "input " + inQuotes(name) + " is given twice");
+  };
+  const auto bind = [&](const std::string &name, HostTensor tensor) {
     require(session.bind(name, std::move(tensor)));
+  };
+  for (const auto &[name, tensor] : testInputs)
+    accept(name, tensor.type, tensor.shape);
+  for (auto &[name, tensor] : testInputs)
+    bind(name, std::move(tensor));
+  for (const std::string &archive : flags.inputArchives)
+    for (auto &[name, tensor] : readNpz(archive, accept))
+      bind(name, std::move(tensor));
+  for (const auto &[name, path] : flags.inputs) {
+    HostTensor tensor = readTensor(path);
+    accept(name, tensor.type, tensor.shape);
+    bind(name, std::move(tensor));
   }
 }
 

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import zipfile
 from pathlib import Path
 
 WSE_RUN, WRITE_EXAMPLE = sys.argv[1:3]
@@ -139,6 +140,31 @@ class WseRunTest(unittest.TestCase):
         self.assertEqual((self.folder / "a.npz").read_bytes(),
                          (self.folder / "b.npz").read_bytes())
 
+    def test_archives_of_strangers(self):
+        def archive(data, *, damage=None, method=zipfile.ZIP_DEFLATED):
+            with zipfile.ZipFile(self.folder / "in.npz", "w", method) as file:
+                file.writestr("x.npy", data)
+            if damage is not None:
+                whole = bytearray((self.folder / "in.npz").read_bytes())
+                whole[damage] ^= 0xFF
+                (self.folder / "in.npz").write_bytes(whole)
+
+        archive(npy([1, 2, 3]))
+        self.run_tool("--inputs", "in.npz", "--compare", "y=good.npy", "--quiet")
+        # Refused before it is inflated: the damage behind the header is not noticed.
+        large = npy([0] * (1 << 20))
+        archive(large, damage=900)
+        _, error = self.run_tool("--inputs", "in.npz", code=1)
+        self.assertIn("input 'x': expected float32[3], found float32[1048576]", error)
+        # A header that says less than is there.
+        archive(large.replace(b"(1048576,), }", b"(3,), }      "))
+        _, error = self.run_tool("--inputs", "in.npz", code=1)
+        self.assertIn("'in.npz:x.npy': float32[3] takes 12 bytes, found 4194304", error)
+        archive(npy([1, 2, 3]), damage=45)
+        _, error = self.run_tool("--inputs", "in.npz", code=1)
+        self.assertRegex(error, "BadTensor: 'in.npz': 'x.npy' cannot be read: .*; write or copy the "
+                                "archive again")
+
     def test_comparison_fails(self):
         _, error = self.run_tool("--input", "x=x.npy", "--compare", "y=bad.npy", code=1)
         self.assertIn("output 'y' differs: 1 of 3 elements", error)
@@ -187,9 +213,27 @@ class WseRunTest(unittest.TestCase):
 
     @unittest.skipUnless(os.path.exists("/dev/full"), "needs /dev/full")
     def test_full_disk(self):
-        _, error = self.run_tool("--input", "x=x.npy", "--output", "y=/dev/full", "--quiet",
-                                 code=1)
-        self.assertIn("cannot write '/dev/full': No space left on device", error)
+        (self.folder / "full.npz").symlink_to("/dev/full")
+        (self.folder / "full.json").symlink_to("/dev/full")
+        (self.folder / "full.png").symlink_to("/dev/full")
+        for flags in ("--output=y=/dev/full", "--outputs=full.npz", "--report=full.json",
+                      "--trace=full.json", "--counters=full.json", "--counters=full.png"):
+            _, error = self.run_tool("--input", "x=x.npy", flags, "--quiet", code=1)
+            self.assertRegex(error, "IoError: cannot write '.*full.*': No space left on device")
+
+    def test_nothing_is_left_by_a_broken_pipe(self):
+        before = set(os.listdir(self.folder))
+        for _ in range(4):
+            reading, writing = os.pipe()
+            os.close(reading)
+            result = subprocess.run(
+                [WSE_RUN, self.program, "--input=x=x.npy", "--output=y=y.npy", "--trace=t.json",
+                 "--counters=-", "--counters=c.json"], cwd=self.folder, stdout=writing,
+                restore_signals=True, check=False)
+            os.close(writing)
+            self.assertNotEqual(result.returncode, 0)
+            self.assertLessEqual(set(os.listdir(self.folder)) - before,
+                                 {"y.npy", "t.json", "c.json"})
 
     def test_damaged_program(self):
         self.program.write_bytes(self.program.read_bytes()[:300])
