@@ -14,8 +14,7 @@ struct NamedTensor {
 };
 
 /// Reads an ONNX TensorProto message, the content of the .pb files of ONNX's
-/// test data. Reads the wire format itself: the runtime needs no protobuf.
-/// `file` is for messages. Throws BadTensor.
+/// test data. `file` is for messages. Throws BadTensor.
 NamedTensor parseTensorProto(const uint8_t *data, uint64_t size,
                              const std::string &file);
 NamedTensor readTensorProto(const std::string &path);

@@ -42,6 +42,20 @@ TEST(TensorProtoTest, HalvesAsIntegersAndUnpackedFloats) {
             1);
 }
 
+TEST(TensorProtoTest, TypedDataOfEveryWidth) {
+  // double_data, uint64_data for uint32, int32_data for int8 and bool.
+  EXPECT_EQ(parse({0x08, 1, 0x10, 11, 0x52, 8, 0, 0, 0, 0, 0, 0, 0xf0, 0x3f})
+                .tensor.number(0),
+            1);
+  EXPECT_EQ(parse({0x08, 1, 0x10, 12, 0x5a, 2, 0x80, 0x01}).tensor.number(0),
+            128);
+  EXPECT_EQ(parse({0x08, 1, 0x10, 3, 0x2a, 10, 0xfe, 0xff, 0xff, 0xff, 0xff,
+                   0xff, 0xff, 0xff, 0xff, 0x01})
+                .tensor.number(0),
+            -2);
+  EXPECT_EQ(parse({0x08, 1, 0x10, 9, 0x2a, 1, 1}).tensor.number(0), 1);
+}
+
 TEST(TensorProtoTest, SkipsOtherFields) {
   EXPECT_EQ(
       parse({0x62, 3, 'd', 'o', 'c', 0x10, 9, 0x4a, 1, 1}).tensor.number(0), 1);
@@ -57,7 +71,9 @@ TEST(TensorProtoTest, SaysWhatIsWrong) {
     }
   };
   EXPECT_EQ(refusal({0x10, 8}),
-            "'input_0.pb': element type 8 of ONNX is not supported");
+            "'input_0.pb': element type STRING of ONNX is not supported");
+  EXPECT_EQ(refusal({0x10, 99}),
+            "'input_0.pb': element type 99 of ONNX is not supported");
   EXPECT_EQ(refusal({0x08, 3, 0x10, 1}),
             "'input_0.pb': float32[3] does not fit the 0 bytes of data");
   EXPECT_EQ(refusal({0x08, 1}),
