@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/pe/VectorRun.h"
+#include "runtime/program/Extents.h"
 
 #include <algorithm>
 #include <cstring>
@@ -57,13 +58,13 @@ void VectorRun::begin(const program::Machine &machine, const ClassCode &code,
   for (const OperandCode *operand : {&what.dst, &what.a, &what.b})
     if (operand->fabric())
       stepDepth = std::max(stepDepth, operand->depth);
+  for (int d = 0; d < rank; ++d)
+    extent[d] = what.extents[size_t(d)].value(bindings);
+  if (!usableExtents(extent, rank))
+    fail(ErrorClass::BadProgram, extentsProblem(extent, rank));
   total = 1;
   stepCount = 1;
   for (int d = 0; d < rank; ++d) {
-    extent[d] = what.extents[size_t(d)].value(bindings);
-    if (extent[d] < 0)
-      fail(ErrorClass::BadProgram,
-           "has a negative extent " + std::to_string(extent[d]));
     total *= uint64_t(extent[d]);
     (d < stepDepth ? stepCount : inner) *= extent[d];
   }
@@ -133,9 +134,10 @@ void VectorRun::resolveSource(const program::Machine &machine, int index,
     source.used *= extent[d];
   source.total = code.windowTotal.value(bindings);
   source.offset = source.used > 0 ? code.windowOffset.value(bindings) : 0;
-  source.words = periods * source.total;
+  source.words = periods * std::min(source.total, largestInstruction);
   source.windowed = source.words > 0;
   if (source.offset < 0 || source.total < 0 ||
+      source.total > largestInstruction ||
       source.offset + source.used > source.total)
     fail(ErrorClass::OutOfBounds,
          "has a window of " + std::to_string(source.used) + " words at " +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/StatementChecker.h"
 #include "runtime/program/Checker.h"
+#include "runtime/program/Extents.h"
 #include "runtime/program/ScalarChecker.h"
 
 #include <algorithm>
@@ -366,6 +367,12 @@ void StatementChecker::checkInstruction(const Instruction &instruction,
     extents.push_back(affine(extent, here));
     runs &= extents.back().low > 0;
   }
+  // What no PE could run; others find out when they get there.
+  int64_t least[largestOperandRank] = {};
+  for (size_t i = 0; i < rank; ++i)
+    least[i] = std::max<int64_t>(0, extents[i].low);
+  if (!usableExtents(least, int(rank)))
+    throw badProgram(where, extentsProblem(least, int(rank)));
   OperandKind dst = instruction.dst()->kind();
   if (dst != OperandKind::Memory && dst != OperandKind::Fabric)
     throw badProgram(where, "writes neither memory nor the fabric");

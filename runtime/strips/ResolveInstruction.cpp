@@ -7,6 +7,7 @@
 #include "runtime/strips/Recording.h"
 
 #include "runtime/program/Errors.h"
+#include "runtime/program/Extents.h"
 
 #include <algorithm>
 #include <cstring>
@@ -102,12 +103,10 @@ InstructionRun::InstructionRun(const RunSite &where, Bindings bindings)
 void InstructionRun::resolve(Bindings bindings) {
   const InstructionCode &code = site.code;
   dimensions = int(code.extents.size());
-  for (int d = 0; d < dimensions; ++d) {
+  for (int d = 0; d < dimensions; ++d)
     extent[d] = code.extents[d].value(bindings);
-    if (extent[d] < 0)
-      fail(ErrorClass::BadProgram,
-           "has a negative extent " + std::to_string(extent[d]));
-  }
+  if (!usableExtents(extent, dimensions))
+    fail(ErrorClass::BadProgram, extentsProblem(extent, dimensions));
   for (const OperandCode *operand : {&code.dst, &code.a, &code.b})
     if (operand->fabric())
       stepDepth = std::max(stepDepth, operand->depth);
@@ -232,7 +231,8 @@ void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
     window.used *= size_t(extent[d]);
   auto offsetIn = [&](Bindings where) {
     int64_t offset = operand.windowOffset.value(where);
-    if (offset < 0 || total < 0 || offset + int64_t(window.used) > total)
+    if (offset < 0 || total < 0 || total > largestInstruction ||
+        offset + int64_t(window.used) > total)
       fail(ErrorClass::OutOfBounds,
            "has a window of " + std::to_string(window.used) + " words at " +
                std::to_string(offset) + " in " + std::to_string(total));

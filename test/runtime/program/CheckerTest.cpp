@@ -68,6 +68,14 @@ TEST_F(CheckerTest, CodeSize) {
 
 // ------------------------------------------------------------------ machine
 
+TEST_F(CheckerTest, MoreElementsThanCanBeCounted) {
+  for (auto &extent : multiply().extents)
+    extent->constant = int64_t(1) << 32;
+  expectRefused("BadProgram: class 'west', routine 0, statement 1, statement 0: "
+                "has 4294967296 x 4294967296 elements, an instruction has at "
+                "most 2147483648; put it into a loop");
+}
+
 TEST_F(CheckerTest, MeshLargerThanFabric) {
   source().machine->fabric_width = 5;
   expectRefused(

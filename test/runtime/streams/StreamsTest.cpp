@@ -2,6 +2,7 @@
 //
 // Streams that hold each other up, on both engines: values and cycles must be
 // the same.
+#include "runtime/program/Errors.h"
 #include "runtime/streams/Station.h"
 #include "runtime/streams/StreamsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
@@ -67,6 +68,31 @@ void expectEqual(std::pair<double, double> cycles) {
 /// Where meshes are too large to be exact.
 void expectNear(std::pair<double, double> cycles) {
   EXPECT_NEAR(cycles.first, cycles.second, 0.05 * cycles.second);
+}
+
+/// A product that is 0 in 64 bits, of numbers that are known when it runs.
+TEST(StreamsTest, MoreElementsThanCanBeCounted) {
+  Streams row(1, 1);
+  TaskBody body = row.pe(0);
+  body.compute(0, program::ScalarOp::Constant, 1 << 30);
+  body.add(Opcode::Mov, {local(0, 4), local(0, 4)}, memory(0, {0, 0}),
+           immediate(1));
+  row.launch(0);
+  const program::Program &program = row.finish();
+  for (bool stepped : {false, true})
+    try {
+      TensorHost host;
+      if (stepped)
+        WaveletEngine(program).run(host);
+      else
+        StreamsEngine(program).run(host);
+      FAIL();
+    } catch (const Error &error) {
+      EXPECT_NE(error.message().find("has 4294967296 x 4294967296 elements, an "
+                                     "instruction has at most 2147483648"),
+                std::string::npos)
+          << error.message();
+    }
 }
 
 /// Color 0 from the first PE to the last, color 1 from `middle` to the last:

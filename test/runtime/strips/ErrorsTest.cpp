@@ -69,12 +69,30 @@ TEST_F(ErrorsTest, WorkLimit) {
 /// not before their number is known to be allowed.
 TEST_F(ErrorsTest, WorkLimitOfAsynchronousSources) {
   body.add(Opcode::Mov, {3}, memory(a, {2}), immediate(1));
-  body.add(Opcode::Mov, {1 << 20, 1 << 20, 3}, memory(b, {0, 0, 1}),
+  body.add(Opcode::Mov, {1 << 14, 1 << 14, 3}, memory(b, {0, 0, 1}),
            memory(a, {0, 0, 2}))
       .thread = 1;
   options.workLimit = 1 << 16;
   expectError(ErrorClass::WorkLimit,
               "more than the 65536 elements and statements");
+}
+
+/// Their product in 64 bits is 0, or small.
+TEST_F(ErrorsTest, MoreElementsThanCanBeCounted) {
+  constexpr int64_t large = int64_t(1) << 32;
+  Scalar some = pes.scalar(program::ScalarOp::Mul, pes.constant(1 << 16).index,
+                           pes.constant(1 << 16).index);
+  body.add(Opcode::Mov, {Value(some) + Value(1), large}, memory(a, {0, 0}),
+           immediate(1));
+  expectError(ErrorClass::BadProgram,
+              "mov has 4294967297 x 4294967296 elements, an instruction has at "
+              "most 2147483648; put it into a loop");
+}
+
+TEST_F(ErrorsTest, MoreWindowWordsThanCanBeCounted) {
+  body.add(Opcode::Mov, {4, 2}, memory(a, {2, 1}),
+           fabric(0, 2).window(0, int64_t(1) << 62));
+  expectError(ErrorClass::OutOfBounds, "2 words at 0 in 4611686018427387904");
 }
 
 TEST_F(ErrorsTest, BufferOverCode) {
