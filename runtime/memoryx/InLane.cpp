@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/InLane.h"
 #include "runtime/memoryx/Elements.h"
-#include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/Scalars.h"
 
@@ -14,58 +13,66 @@ namespace wsec::runtime {
 static constexpr uint64_t writtenWords = 1 << 14;
 
 InLane::InLane(const TensorStore &store, const program::HostStream &stream,
-               const program::Lane &lane)
+               const program::Lane &lane, uint64_t &blocks)
     : store(store), stream(stream) {
-  std::vector<std::vector<int64_t>> columns(size_t(lane.end() - lane.begin()));
-  for (size_t i = 0; i < columns.size(); ++i)
-    evaluateScalars(stream.scalars(), lane.begin() + int64_t(i), 0, columns[i]);
-  for (const program::Segment *segment : *stream.segments()) {
-    Part part = makePart(*segment, columns);
+  for (const program::Segment *segment : *stream.segments())
+    parts.push_back({segment, 0, 0, {}});
+  std::vector<int64_t> scalars;
+  for (int64_t column = lane.begin(); column < lane.end(); ++column) {
+    evaluateScalars(stream.scalars(), column, 0, scalars);
+    for (Part &part : parts)
+      addColumn(part, scalars, blocks);
+  }
+  for (const Part &part : parts) {
     uint64_t words;
     if (__builtin_mul_overflow(part.lineWords, uint64_t(part.lines), &words) ||
         words + total > largestStreamWords)
-      throw Error(ErrorClass::BadProgram,
-                  "stream " + inQuotes(stream.name()->string_view()) +
-                      " is too long");
+      throw tooLong();
     total += words;
-    if (store.tensor(segment->tensor()).role() != program::TensorRole::Input)
+    if (store.tensor(part.segment->tensor()).role() !=
+        program::TensorRole::Input)
       weights += words;
-    if (words > 0)
-      parts.push_back(std::move(part));
   }
+  std::erase_if(parts, [](const Part &part) { return part.lineWords == 0; });
 }
 
-InLane::Part
-InLane::makePart(const program::Segment &segment,
-                 const std::vector<std::vector<int64_t>> &columns) const {
-  Part part;
-  part.segment = &segment;
-  const program::Tensor &tensor = store.tensor(segment.tensor());
+Error InLane::tooLong() const {
+  return Error(ErrorClass::BadProgram,
+               "stream " + inQuotes(stream.name()->string_view()) +
+                   " is too long");
+}
+
+void InLane::addColumn(Part &part, const std::vector<int64_t> &scalars,
+                       uint64_t &blocks) const {
+  const program::Segment &segment = *part.segment;
   bool gathers = segment.index_tensor() >= 0;
-  for (const std::vector<int64_t> &scalars : columns) {
-    Block block = makeBlock(segment, scalars);
-    int64_t lines = evaluateAffine(*segment.lines(), scalars);
-    if (block.words == 0 || lines <= 0)
-      continue;
-    if (!part.blocks.empty() && part.lines != lines)
-      throw Error(ErrorClass::BadProgram,
+  Block block = makeBlock(segment, scalars);
+  int64_t lines = evaluateAffine(*segment.lines(), scalars);
+  if (block.words == 0 || lines <= 0)
+    return;
+  if (!part.blocks.empty() && part.lines != lines)
+    throw Error(ErrorClass::BadProgram,
+                "stream " + inQuotes(stream.name()->string_view()) +
+                    " has columns of one lane with " +
+                    std::to_string(part.lines) + " and " +
+                    std::to_string(lines) + " lines");
+  part.lines = lines;
+  checkBounds(block, stream, store.tensor(segment.tensor()), lines,
+              segment.line_stride(), gathers ? segment.index_count() : 1,
+              gathers ? segment.index_stride() : 0);
+  part.lineWords += block.words;
+  if (part.blocks.empty() || !part.blocks.back().append(block)) {
+    part.blocks.push_back(block);
+    if (++blocks > mostBlocks)
+      throw Error(ErrorClass::WorkLimit,
                   "stream " + inQuotes(stream.name()->string_view()) +
-                      " has columns of one lane with " +
-                      std::to_string(part.lines) + " and " +
-                      std::to_string(lines) + " lines");
-    part.lines = lines;
-    checkBounds(block, stream, tensor, lines, segment.line_stride(),
-                gathers ? segment.index_count() : 1,
-                gathers ? segment.index_stride() : 0);
-    part.lineWords += block.words;
-    if (part.blocks.empty() || !part.blocks.back().append(block))
-      part.blocks.push_back(block);
-    if (part.lineWords > largestStreamWords)
-      throw Error(ErrorClass::BadProgram,
-                  "stream " + inQuotes(stream.name()->string_view()) +
-                      " is too long");
+                      " and those before it bring more than " +
+                      std::to_string(mostBlocks) +
+                      " blocks that do not lie side by side; let fewer columns "
+                      "or segments take part");
   }
-  return part;
+  if (part.lineWords > largestStreamWords)
+    throw tooLong();
 }
 
 WordView InLane::next(size_t maxWords) {

@@ -5,6 +5,7 @@
 #include "runtime/engine/HostPort.h"
 #include "runtime/memoryx/Block.h"
 #include "runtime/memoryx/TensorStore.h"
+#include "runtime/program/Errors.h"
 
 #include <vector>
 
@@ -17,8 +18,12 @@ namespace wsec::runtime {
 /// converted or put together is written out some lines at a time.
 class InLane {
 public:
+  /// Blocks of all lanes of a program that may be kept: some hundred megabytes.
+  static constexpr uint64_t mostBlocks = 1 << 22;
+
+  /// Adds those it keeps to `blocks`. Throws WorkLimit.
   InLane(const TensorStore &store, const program::HostStream &stream,
-         const program::Lane &lane);
+         const program::Lane &lane, uint64_t &blocks);
 
   uint64_t words() const { return total; }
   /// Those of them that come from weights and constants.
@@ -36,8 +41,10 @@ private:
     std::vector<Block> blocks; ///< of one line, in column order
   };
 
-  Part makePart(const program::Segment &segment,
-                const std::vector<std::vector<int64_t>> &columns) const;
+  /// Adds the block of a column where scalars have these values.
+  void addColumn(Part &part, const std::vector<int64_t> &scalars,
+                 uint64_t &blocks) const;
+  Error tooLong() const;
   /// Views the rest of a part in place; empty when it cannot be.
   WordView viewInPlace(const Part &part);
   /// Writes out the next lines of a part.

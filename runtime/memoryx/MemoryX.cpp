@@ -2,6 +2,7 @@
 #include "runtime/memoryx/MemoryX.h"
 #include "runtime/memoryx/InLane.h"
 #include "runtime/memoryx/OutLane.h"
+#include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 
@@ -11,11 +12,13 @@ MemoryX::MemoryX(TensorStore &store)
     : program(store.program()), tensors(store) {
   if (!program.streams())
     return;
+  uint64_t blocks = 0;
   for (const program::HostStream *stream : *program.streams()) {
     Stream made;
     for (const program::Lane *lane : *stream->lanes()) {
       if (stream->direction() == program::Direction::In)
-        made.in.push_back(std::make_unique<InLane>(store, *stream, *lane));
+        made.in.push_back(
+            std::make_unique<InLane>(store, *stream, *lane, blocks));
       else
         made.out.push_back(std::make_unique<OutLane>(store, *stream, *lane));
     }
@@ -91,6 +94,25 @@ uint64_t MemoryX::weightWordsIn() const {
   return words;
 }
 
+void MemoryX::checkWritten(std::map<uint32_t, uint64_t> written) const {
+  // A copy writes all of its tensor.
+  if (program.copies())
+    for (const program::HostCopy *copy : *program.copies())
+      if (copy->direction() == program::Direction::Out)
+        written[copy->tensor()] = UINT64_MAX;
+  for (uint32_t i = 0; i < program.tensors()->size(); ++i) {
+    const program::Tensor &tensor = tensors.tensor(i);
+    if (tensor.role() != program::TensorRole::Output || tensor.alias() >= 0 ||
+        written[i] >= elementCount(tensor))
+      continue;
+    throw Error(ErrorClass::BadProgram,
+                "output " + inQuotes(tensor.name()->string_view()) + " has " +
+                    std::to_string(elementCount(tensor)) +
+                    " elements, the program's streams write " +
+                    std::to_string(written[i]));
+  }
+}
+
 void MemoryX::finish() {
   auto compare = [&](uint32_t stream, uint64_t moved, uint64_t expected,
                      const char *verb) {
@@ -102,12 +124,17 @@ void MemoryX::finish() {
                     " " + std::to_string(moved) + " of its " +
                     std::to_string(expected) + " words on one lane");
   };
+  std::map<uint32_t, uint64_t> written; // words by tensor
   for (uint32_t stream : launched()) {
     for (auto &lane : streams[stream].in)
       compare(stream, lane->delivered(), lane->words(), "delivered");
-    for (auto &lane : streams[stream].out)
+    for (auto &lane : streams[stream].out) {
       compare(stream, lane->stored(), lane->words(), "brought");
+      for (auto [tensor, words] : lane->wordsOf())
+        written[tensor] += words;
+    }
   }
+  checkWritten(written);
 }
 
 } // namespace wsec::runtime

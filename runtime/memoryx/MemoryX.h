@@ -5,6 +5,7 @@
 #include "runtime/engine/HostPort.h"
 #include "runtime/memoryx/TensorStore.h"
 
+#include <map>
 #include <memory>
 #include <set>
 #include <vector>
@@ -30,7 +31,8 @@ public:
   uint8_t *outputElements(uint32_t tensor) override;
 
   /// Throws UnreadTraffic when words were not taken from an In stream, or did
-  /// not arrive on an Out stream, of those that launches feed on.
+  /// not arrive on an Out stream, of those that launches feed on; BadProgram
+  /// when an output is larger than what they bring.
   void finish();
 
   /// Words that launches take from the store, in all and from weights and
@@ -45,6 +47,8 @@ private:
   };
   InLane &inLane(uint32_t stream, uint32_t lane);
   OutLane &outLane(uint32_t stream, uint32_t lane);
+  /// Outputs of which something is never written would show zeros.
+  void checkWritten(std::map<uint32_t, uint64_t> written) const;
   /// The streams some launch feeds on, in order.
   std::set<uint32_t> launched() const;
 

@@ -14,26 +14,34 @@ OutLane::OutLane(TensorStore &store, const program::HostStream &stream,
     : tensors(store), stream(stream), lane(lane),
       width(store.program().machine()->width()), x(width), y(lane.begin()) {}
 
-Block OutLane::blockAt(const program::Segment &segment, int32_t x, int32_t y) {
-  evaluateScalars(stream.scalars(), x, y, scalars);
+Block OutLane::blockHere(const program::Segment &segment) const {
   Block block = makeBlock(segment, scalars);
   checkBounds(block, stream, tensors.tensor(segment.tensor()), 1, 0);
   return block;
+}
+
+Block OutLane::blockAt(const program::Segment &segment, int32_t x, int32_t y) {
+  evaluateScalars(stream.scalars(), x, y, scalars);
+  return blockHere(segment);
 }
 
 uint64_t OutLane::words() {
   if (counted)
     return total;
   counted = true;
-  for (const program::Segment *segment : *stream.segments())
-    for (int32_t row = lane.begin(); row < lane.end(); ++row)
-      for (int32_t column = 0; column < width; ++column) {
-        total += blockAt(*segment, column, row).words;
+  for (int32_t row = lane.begin(); row < lane.end(); ++row)
+    for (int32_t column = 0; column < width; ++column) {
+      evaluateScalars(stream.scalars(), column, row, scalars);
+      for (const program::Segment *segment : *stream.segments()) {
+        const uint64_t words = blockHere(*segment).words;
+        byTensor[segment->tensor()] += words;
+        total += words;
         if (total > largestStreamWords)
           throw Error(ErrorClass::BadProgram,
                       "stream " + inQuotes(stream.name()->string_view()) +
                           " is too long");
       }
+    }
   return total;
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/memoryx/Block.h"
 #include "runtime/memoryx/TensorStore.h"
 
+#include <map>
 #include <vector>
 
 namespace wsec::runtime {
@@ -17,8 +18,9 @@ public:
   OutLane(TensorStore &store, const program::HostStream &stream,
           const program::Lane &lane);
 
-  /// Words expected in all.
+  /// Words expected in all, and for each tensor.
   uint64_t words();
+  const std::map<uint32_t, uint64_t> &wordsOf() const { return byTensor; }
   uint64_t stored() const { return taken; }
   /// Stores the next words. Throws UnreadTraffic when there are too many.
   void store(const WordView &words);
@@ -28,6 +30,8 @@ private:
   bool nextBlock();
   /// The block of a segment in PE (x, y).
   Block blockAt(const program::Segment &segment, int32_t x, int32_t y);
+  /// The same, once the scalars are those of the PE.
+  Block blockHere(const program::Segment &segment) const;
   void storeRow(const float *words, size_t count);
 
   TensorStore &tensors;
@@ -36,6 +40,7 @@ private:
   int32_t width;
   std::vector<int64_t> scalars;
   uint64_t total = 0;
+  std::map<uint32_t, uint64_t> byTensor;
   bool counted = false;
   uint64_t taken = 0;
 

@@ -87,7 +87,8 @@ void checkRoutes(const program::Program &program, bool remoteCalls) {
   }
 }
 
-void checkClasses(const program::Program &program, bool remoteCalls) {
+void checkClasses(const program::Program &program, bool remoteCalls,
+                  CheckerWork &work) {
   const program::Machine &machine = *program.machine();
   RectSet taken(machine.width(), machine.height());
   for (const program::PEClass *peClass : *program.classes()) {
@@ -98,7 +99,7 @@ void checkClasses(const program::Program &program, bool remoteCalls) {
         throw badProgram(where, peName(*pe) + " is in two rectangles");
     }
     if (peClass->rects()->size() > 0)
-      checkCode(*peClass, machine, remoteCalls);
+      checkCode(*peClass, machine, remoteCalls, work);
     else
       throw badProgram(where, "has no PEs");
   }
@@ -114,7 +115,7 @@ void checkKernels(const program::Program &program) {
 }
 
 /// Every launch starts a routine that some class has.
-void checkLaunches(const program::Program &program) {
+void checkLaunches(const program::Program &program, CheckerWork &work) {
   std::vector<uint32_t> routines;
   for (const program::PEClass *peClass : *program.classes())
     if (peClass->routines())
@@ -136,6 +137,7 @@ void checkLaunches(const program::Program &program) {
                                   ", which does not exist");
     if (!launch->streams())
       continue;
+    work.add(1, launch->streams()->size(), "to check its streams", where);
     for (uint32_t stream : *launch->streams())
       if (stream >= streams)
         throw badProgram(where, "feeds on stream " + std::to_string(stream) +
@@ -153,12 +155,13 @@ void checkProgram(const program::Program &program) {
     checkUsableColor(machine, program.command_color(), {nullptr, "program"},
                      "command color");
   checkRoutes(program, remoteCalls);
-  checkClasses(program, remoteCalls);
+  CheckerWork work;
+  checkClasses(program, remoteCalls, work);
   checkTensors(program);
-  checkStreams(program);
-  checkCopies(program, remoteCalls);
+  checkStreams(program, work);
+  checkCopies(program, remoteCalls, work);
   checkKernels(program);
-  checkLaunches(program);
+  checkLaunches(program, work);
 }
 
 } // namespace wsec::runtime

@@ -2,7 +2,7 @@
 //
 // What is proved about a program before it runs, whoever wrote it. The work
 // does not grow with the PEs, except for rectangles (a bit per PE) and for
-// divisors that no interval proves to be non-zero.
+// divisors that no interval proves to be non-zero, whose number is limited.
 #ifndef RUNTIME_PROGRAM_CHECKER_H
 #define RUNTIME_PROGRAM_CHECKER_H
 
@@ -14,6 +14,8 @@ namespace wsec::runtime {
 inline constexpr int32_t largestMeshSide = 1 << 14;
 inline constexpr int64_t largestMeshPEs = 1 << 22;
 inline constexpr uint32_t largestScalarList = 1 << 15;
+inline constexpr uint32_t largestTermList = 1 << 8;
+inline constexpr uint32_t largestTensorRank = 1 << 6;
 inline constexpr uint32_t largestLoopDepth = 8;
 inline constexpr uint32_t largestOperandRank = 4;
 inline constexpr uint32_t largestSegmentRank = 8;

@@ -19,15 +19,16 @@ using program::TaskKind;
 class CodeChecker {
 public:
   CodeChecker(const program::PEClass &peClass, const program::Machine &machine,
-              bool remoteCalls, const Where &where)
+              bool remoteCalls, CheckerWork &work, const Where &where)
       : peClass(peClass), machine(machine), where(where),
-        scalars(classScalars(peClass, where)),
+        scalars(classScalars(peClass, work, where)),
         context{peClass, machine, remoteCalls, scalars} {}
 
   void check();
 
 private:
   static std::vector<Interval> classScalars(const program::PEClass &peClass,
+                                            CheckerWork &work,
                                             const Where &where);
   void checkCodeFits();
   void checkBuffers();
@@ -50,11 +51,12 @@ private:
 };
 
 std::vector<Interval> CodeChecker::classScalars(const program::PEClass &peClass,
+                                                CheckerWork &work,
                                                 const Where &where) {
   std::vector<program::Rect> rects;
   for (const program::Rect *rect : *peClass.rects())
     rects.push_back(*rect);
-  return checkScalars(peClass.scalars(), rects, where);
+  return checkScalars(peClass.scalars(), rects, work, where);
 }
 
 void CodeChecker::check() {
@@ -281,9 +283,9 @@ void CodeChecker::checkRoutines() {
 } // namespace
 
 void checkCode(const program::PEClass &peClass, const program::Machine &machine,
-               bool remoteCalls) {
+               bool remoteCalls, CheckerWork &work) {
   Where where{nullptr, "class", -1, peClass.name()};
-  CodeChecker(peClass, machine, remoteCalls, where).check();
+  CodeChecker(peClass, machine, remoteCalls, work, where).check();
 }
 
 } // namespace wsec::runtime

@@ -2,6 +2,7 @@
 #ifndef RUNTIME_PROGRAM_CODECHECKER_H
 #define RUNTIME_PROGRAM_CODECHECKER_H
 
+#include "runtime/program/CheckerWork.h"
 #include "runtime/program/program_generated.h"
 
 namespace wsec::runtime {
@@ -10,7 +11,7 @@ namespace wsec::runtime {
 /// SRAM, queues, filters, and every statement of every routine and task. Its
 /// rectangles must be valid. `remoteCalls`: the program has no command color.
 void checkCode(const program::PEClass &peClass, const program::Machine &machine,
-               bool remoteCalls);
+               bool remoteCalls, CheckerWork &work);
 
 } // namespace wsec::runtime
 

@@ -6,6 +6,10 @@
 #include "runtime/program/Where.h"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
+#include <string_view>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -14,17 +18,33 @@ namespace {
 using program::HostCopy;
 using program::Tensor;
 
-/// Coordinates that two strided ranges share.
-int64_t commonCount(int32_t a0, int32_t a1, int32_t astep, int32_t b0,
-                    int32_t b1, int32_t bstep) {
-  if (astep < bstep)
-    return commonCount(b0, b1, bstep, a0, a1, astep);
-  if (astep == 1)
-    return std::max(0, std::min(a1, b1) - std::max(a0, b0));
-  int64_t count = 0;
-  for (int32_t a = a0; a < a1; a += astep)
-    count += a >= b0 && a < b1 && (a - b0) % bstep == 0;
-  return count;
+/// The number below `modulus` that, times `a`, leaves 1; the two share no
+/// divisor.
+int64_t inverse(int64_t a, int64_t modulus) {
+  int64_t r = modulus, next = a % modulus, t = 0, inverse = 1;
+  while (next != 0) {
+    const int64_t quotient = r / next;
+    r = std::exchange(next, r - quotient * next);
+    t = std::exchange(inverse, t - quotient * inverse);
+  }
+  return (t % modulus + modulus) % modulus;
+}
+
+/// Coordinates that two strided ranges share: every lcm(astep, bstep) from the
+/// first one on, by the Chinese remainder theorem.
+int64_t commonCount(int64_t a0, int64_t a1, int64_t astep, int64_t b0,
+                    int64_t b1, int64_t bstep) {
+  const int64_t divisor = std::gcd(astep, bstep);
+  if ((b0 - a0) % divisor != 0)
+    return 0;
+  const int64_t modulus = bstep / divisor, period = astep * modulus;
+  const int64_t wanted = ((b0 - a0) / divisor % modulus + modulus) % modulus;
+  int64_t first =
+      a0 + wanted * inverse(astep / divisor, modulus) % modulus * astep;
+  const int64_t low = std::max(a0, b0), high = std::min(a1, b1);
+  if (first < low)
+    first += (low - first + period - 1) / period * period;
+  return first < high ? (high - 1 - first) / period + 1 : 0;
 }
 
 int64_t commonPes(const program::Rect &a, const program::Rect &b) {
@@ -32,13 +52,18 @@ int64_t commonPes(const program::Rect &a, const program::Rect &b) {
          commonCount(a.y0(), a.y1(), a.ystep(), b.y0(), b.y1(), b.ystep());
 }
 
-const program::Buffer *findBuffer(const program::PEClass &peClass,
-                                  const HostCopy &copy) {
-  if (peClass.buffers())
-    for (const program::Buffer *buffer : *peClass.buffers())
-      if (buffer->name()->string_view() == copy.buffer()->string_view())
-        return buffer;
-  return nullptr;
+/// Buffers by name, with their classes.
+using Buffers =
+    std::multimap<std::string_view,
+                  std::pair<const program::PEClass *, const program::Buffer *>>;
+
+Buffers buffersOf(const program::Program &program) {
+  Buffers buffers;
+  for (const program::PEClass *peClass : *program.classes())
+    if (peClass->buffers())
+      for (const program::Buffer *buffer : *peClass->buffers())
+        buffers.insert({buffer->name()->string_view(), {peClass, buffer}});
+  return buffers;
 }
 
 std::vector<std::string> bufferNames(const program::Program &program) {
@@ -92,7 +117,7 @@ void checkShare(const HostCopy &copy, const program::Buffer &buffer,
 }
 
 void checkCopy(const HostCopy &copy, const program::Program &program,
-               const Where &where) {
+               const Buffers &buffers, CheckerWork &work, const Where &where) {
   const program::Machine &machine = *program.machine();
   if (copy.direction() > program::Direction::MAX)
     throw badProgram(where, "has an unknown direction");
@@ -108,10 +133,10 @@ void checkCopy(const HostCopy &copy, const program::Program &program,
                                 ", which does not exist");
   const Tensor &tensor = checkTensor(copy, program, where);
   int64_t covered = 0;
-  for (const program::PEClass *peClass : *program.classes()) {
-    const program::Buffer *buffer = findBuffer(*peClass, copy);
-    if (!buffer)
-      continue;
+  auto [named, end] = buffers.equal_range(copy.buffer()->string_view());
+  for (; named != end; ++named) {
+    auto [peClass, buffer] = named->second;
+    work.add(1, peClass->rects()->size(), "to find who has its buffer", where);
     int64_t common = 0;
     for (const program::Rect *rect : *peClass->rects())
       common += commonPes(*rect, *copy.rect());
@@ -132,17 +157,19 @@ void checkCopy(const HostCopy &copy, const program::Program &program,
 
 } // namespace
 
-void checkCopies(const program::Program &program, bool remoteCalls) {
+void checkCopies(const program::Program &program, bool remoteCalls,
+                 CheckerWork &work) {
   if (!program.copies())
     return;
   if (program.copies()->size() > largestCopyList)
     throw badProgram({nullptr, "program"}, "has too many copies");
+  const Buffers buffers = buffersOf(program);
   int64_t index = 0;
   for (const HostCopy *copy : *program.copies()) {
     Where where{nullptr, "copy", index++};
     if (!remoteCalls)
       throw badProgram(where, "needs remote calls");
-    checkCopy(*copy, program, where);
+    checkCopy(*copy, program, buffers, work, where);
   }
 }
 

@@ -29,11 +29,12 @@ const program::PEClass &onlyClass(const program::Program &program) {
 /// A program that is launched by command wavelets, routine by routine.
 class CommandedProof {
 public:
-  CommandedProof(const program::Program &program, DeadlockProof &proof)
+  CommandedProof(const program::Program &program, DeadlockProof &proof,
+                 ProofSteps &steps)
       : program(program), proof(proof), peClass(onlyClass(program)),
         scalars(peClass.scalars(), {}, program.machine()->width(),
-                program.machine()->height(), proof.steps),
-        routes(program, proof.steps) {}
+                program.machine()->height(), steps),
+        routes(program, steps) {}
 
   void prove() {
     if (peClass.routines())
@@ -64,7 +65,8 @@ private:
   };
 
   void proveRoutine(const program::Routine &source) {
-    FabricRoutine routine = readRoutine(*source.body(), source.id(), scalars, false);
+    FabricRoutine routine =
+        readRoutine(*source.body(), source.id(), scalars, false);
     auto [at, isNew] = proven.try_emplace(signatureOf(routine));
     Proven &here = at->second;
     if (isNew) {
@@ -101,17 +103,19 @@ private:
 
 DeadlockProof proveDeadlockFree(const program::Program &program) {
   DeadlockProof proof;
+  ProofSteps steps;
   try {
     if (program.command_color() == noCommandColor) {
-      decideByTokens(program, proof);
-      return proof;
+      decideByTokens(program, proof, steps);
+    } else {
+      CommandedProof(program, proof, steps).prove();
+      proof.verdict = program::Verdict::Free;
     }
-    CommandedProof(program, proof).prove();
-    proof.verdict = program::Verdict::Free;
   } catch (const NotUnderstood &problem) {
     proof.ranks.clear();
     proof.reason = problem.reason;
   }
+  proof.steps = steps.taken();
   return proof;
 }
 

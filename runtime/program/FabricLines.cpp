@@ -133,7 +133,7 @@ private:
   const AxisScalars &scalars;
   ColorRules &routes;
   int64_t color;
-  int64_t &steps;
+  ProofSteps &steps;
   Handovers &result;
 
   Axis axis, cross;

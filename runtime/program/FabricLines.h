@@ -81,7 +81,7 @@ struct ColorRules {
 /// The rules of all colors, sorted once for all routines.
 class RouteTable {
 public:
-  RouteTable(const program::Program &program, int64_t &steps)
+  RouteTable(const program::Program &program, ProofSteps &steps)
       : program(program), steps(steps) {}
   ColorRules &of(int64_t color, AxisScalars::Axis axis);
 
@@ -90,7 +90,7 @@ private:
   AxisKinds kindsOf(const ColorRules &rules, AxisScalars::Axis which) const;
 
   const program::Program &program;
-  int64_t &steps;
+  ProofSteps &steps;
   std::map<std::pair<int64_t, int>, ColorRules> known;
 };
 

@@ -26,6 +26,7 @@ public:
   /// `first` is the number of the first statement; returns the next one's.
   size_t read(const StatementList &body, size_t first) {
     for (const program::Statement *statement : body) {
+      ++scalars.steps;
       size_t number = first++;
       if (const auto *instruction = statement->kind_as_Instruction())
         readInstruction(*instruction, number);
@@ -253,7 +254,7 @@ std::vector<int64_t> signatureOf(const FabricRoutine &routine) {
 
 AxisScalars::AxisScalars(const ScalarList *nodes,
                          const std::vector<program::Rect> &rects, int64_t width,
-                         int64_t height, int64_t &steps)
+                         int64_t height, ProofSteps &steps)
     : steps(steps), nodes(nodes), columns(size_t(width)), rows(size_t(height)) {
   size_t count = nodes ? nodes->size() : 0;
   for (size_t i = 0; i < count; ++i) {
@@ -285,15 +286,40 @@ AxisScalars::AxisScalars(const ScalarList *nodes,
   steps += int64_t(count);
 }
 
+// Lists of scalars may be long: operands are evaluated before a node, not by
+// recursion.
 const AxisScalars::Values &AxisScalars::evaluateAlong(int node,
                                                       Axis axis) const {
+  const std::vector<Values> &known = byNode[axis == X ? 0 : 1];
+  std::vector<int> stack{node};
+  while (!stack.empty()) {
+    const int at = stack.back();
+    const program::ScalarNode &source = *nodes->Get(unsigned(at));
+    bool ready = true;
+    for (int k = 0; k < operandCount(source.op()); ++k)
+      if (int operand = operandOf(source, k);
+          axes(operand) != 0 && known[size_t(operand)].empty()) {
+        stack.push_back(operand);
+        ready = false;
+      }
+    if (!ready)
+      continue;
+    stack.pop_back();
+    if (known[size_t(at)].empty())
+      evaluateOne(at, axis);
+  }
+  return known[size_t(node)];
+}
+
+void AxisScalars::evaluateOne(int node, Axis axis) const {
   const program::ScalarNode &source = *nodes->Get(unsigned(node));
   const std::vector<bool> &where = known(axis);
+  steps += int64_t(where.size());
   const Values *sources[3] = {};
   int64_t operands[3] = {};
   for (int k = 0; k < operandCount(source.op()); ++k)
     if (int operand = operandOf(source, k); axes(operand) != 0)
-      sources[k] = &valuesAlong(operand, axis);
+      sources[k] = &byNode[axis == X ? 0 : 1][size_t(operand)];
     else
       operands[k] = constants[size_t(operand)];
   Values values(where.size());
@@ -306,8 +332,7 @@ const AxisScalars::Values &AxisScalars::evaluateAlong(int node,
     values[i] = evaluateNode(program::ScalarNode(source.op(), 0, 1, 2),
                              operands, int64_t(i), int64_t(i));
   }
-  steps += int64_t(values.size());
-  return byNode[axis == X ? 0 : 1][size_t(node)] = std::move(values);
+  byNode[axis == X ? 0 : 1][size_t(node)] = std::move(values);
 }
 
 Span spanOf(const program::Rect &rect, AxisScalars::Axis axis) {
@@ -325,16 +350,47 @@ int AxisScalars::axes(const program::Affine &affine) const {
   return result;
 }
 
+const std::vector<int> &AxisScalars::mixedBelow(int node) const {
+  auto [at, isNew] = knownMixed.try_emplace(node);
+  if (!isNew)
+    return at->second;
+  std::set<int> found{node};
+  std::vector<int> stack{node};
+  while (!stack.empty()) {
+    const program::ScalarNode &mixed = *nodes->Get(unsigned(stack.back()));
+    stack.pop_back();
+    ++steps;
+    for (int k = 0; k < operandCount(mixed.op()); ++k)
+      if (int operand = operandOf(mixed, k);
+          axes(operand) == (X | Y) && found.insert(operand).second)
+        stack.push_back(operand);
+  }
+  at->second.assign(found.begin(), found.end());
+  return at->second;
+}
+
 int64_t AxisScalars::value(int node, int64_t x, int64_t y) const {
   ++steps;
+  auto single = [&](int of) {
+    return axes(of) == Y ? along(of, Y, y) : along(of, X, x);
+  };
   if (axes(node) != (X | Y))
-    return axes(node) == Y ? along(node, Y, y) : along(node, X, x);
-  // Mixed nodes are few and shallow: conditions and products of both axes.
-  const program::ScalarNode &mixed = *nodes->Get(unsigned(node));
-  int64_t operands[3] = {};
-  for (int k = 0; k < operandCount(mixed.op()); ++k)
-    operands[k] = value(operandOf(mixed, k), x, y);
-  return evaluateNode(program::ScalarNode(mixed.op(), 0, 1, 2), operands, x, y);
+    return single(node);
+  const std::vector<int> &below = mixedBelow(node);
+  steps += int64_t(below.size());
+  scratch.resize(nodes->size());
+  for (int each : below) {
+    const program::ScalarNode &mixed = *nodes->Get(unsigned(each));
+    int64_t operands[3] = {};
+    for (int k = 0; k < operandCount(mixed.op()); ++k) {
+      const int operand = operandOf(mixed, k);
+      operands[k] =
+          axes(operand) == (X | Y) ? scratch[size_t(operand)] : single(operand);
+    }
+    scratch[size_t(each)] =
+        evaluateNode(program::ScalarNode(mixed.op(), 0, 1, 2), operands, x, y);
+  }
+  return scratch[size_t(node)];
 }
 
 int64_t AxisScalars::value(const program::Affine &affine, int64_t x, int64_t y,
@@ -358,9 +414,12 @@ void AxisScalars::atoms(int node, std::set<int> &result) const {
     result.insert(node);
     return;
   }
-  const program::ScalarNode &mixed = *nodes->Get(unsigned(node));
-  for (int k = 0; k < operandCount(mixed.op()); ++k)
-    atoms(operandOf(mixed, k), result);
+  for (int each : mixedBelow(node)) {
+    const program::ScalarNode &mixed = *nodes->Get(unsigned(each));
+    for (int k = 0; k < operandCount(mixed.op()); ++k)
+      if (int operand = operandOf(mixed, k); axes(operand) != (X | Y))
+        atoms(operand, result);
+  }
 }
 
 void AxisScalars::atoms(const program::Affine &affine,
@@ -396,6 +455,7 @@ const AxisKinds &AxisScalars::kinds(const std::set<int> &of, Axis axis) const {
   auto [at, isNew] = knownKinds.try_emplace({axis, here});
   if (!isNew)
     return at->second;
+  steps += length(axis) + int64_t(here.size());
   if (here.size() > 1) {
     AxisKinds last = kinds({here.back()}, axis);
     here.pop_back();
@@ -406,7 +466,6 @@ const AxisKinds &AxisScalars::kinds(const std::set<int> &of, Axis axis) const {
       return here.empty() ? 0 : along(here[0], axis, int64_t(i));
     });
   }
-  steps += length(axis);
   return at->second;
 }
 
@@ -448,8 +507,7 @@ bool runsAt(const std::vector<int> &guards, const LoopTurns &turns,
              });
 }
 
-// Words are added up over ops and PEs: what no run could send is left alone.
-static int64_t countable(int64_t a, int64_t b) {
+int64_t countable(int64_t a, int64_t b) {
   constexpr int64_t most = int64_t(1) << 40;
   int64_t words;
   if (__builtin_mul_overflow(a, b, &words) || words > most)

@@ -20,6 +20,25 @@ struct NotUnderstood {
   std::string reason;
 };
 
+/// The work of a proof. One that takes too much is given up, so that no file
+/// keeps its reader busy.
+class ProofSteps {
+public:
+  static constexpr int64_t most = int64_t(1) << 25;
+
+  void operator+=(int64_t more) {
+    count += more;
+    if (count > most)
+      throw NotUnderstood{"a proof of more than " + std::to_string(most) +
+                          " steps"};
+  }
+  void operator++() { *this += 1; }
+  int64_t taken() const { return count; }
+
+private:
+  int64_t count = 0;
+};
+
 /// A loop around an instruction, and which of its turns this is.
 struct LoopTurn {
   const program::Affine *count = nullptr;
@@ -72,7 +91,7 @@ public:
 
   /// At the positions of the given rectangles; without any, of the whole mesh.
   AxisScalars(const ScalarList *nodes, const std::vector<program::Rect> &rects,
-              int64_t width, int64_t height, int64_t &steps);
+              int64_t width, int64_t height, ProofSteps &steps);
 
   /// The axes that a node depends on.
   int axes(int node) const { return nodeAxes[size_t(node)]; }
@@ -104,7 +123,7 @@ public:
   int pinnedRow(int node) const;
 
   int64_t length(Axis axis) const { return int64_t(known(axis).size()); }
-  int64_t &steps;
+  ProofSteps &steps;
 
 private:
   using Values = std::vector<int64_t>; ///< by position
@@ -117,12 +136,18 @@ private:
     return values.empty() ? evaluateAlong(node, axis) : values;
   }
   const Values &evaluateAlong(int node, Axis axis) const;
+  void evaluateOne(int node, Axis axis) const;
+  /// The nodes that a node depends on, and itself, as far as they depend on
+  /// both axes; operands first.
+  const std::vector<int> &mixedBelow(int node) const;
 
   const ScalarList *nodes;
   std::vector<int> nodeAxes;
   std::vector<bool> columns, rows; ///< whether the rectangles have them
   std::vector<int64_t> constants;
   mutable std::vector<Values> byNode[2]; ///< by axis and node; empty: not yet
+  mutable std::map<int, std::vector<int>> knownMixed;
+  mutable Values scratch; ///< by node
   mutable std::map<std::pair<int, std::vector<int>>, AxisKinds> knownKinds;
   mutable std::map<int, std::vector<bool>> knownHeads;
   mutable std::map<std::vector<int64_t>, std::set<int64_t>> knownValues;
@@ -157,6 +182,10 @@ FabricRoutine readRoutine(const StatementList &body, uint32_t id,
 std::vector<int64_t> signatureOf(const FabricRoutine &routine);
 /// Appends a function to a signature.
 void sign(const program::Affine *affine, std::vector<int64_t> &signature);
+
+/// a * b words, both at least 0. Words are added up over ops and PEs: what no
+/// run could send is not understood.
+int64_t countable(int64_t a, int64_t b);
 
 /// Whether guards hold and loops get so far in PE (x, y).
 bool runsAt(const std::vector<int> &guards, const LoopTurns &turns,

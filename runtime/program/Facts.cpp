@@ -4,6 +4,7 @@
 #include "runtime/program/Scalars.h"
 
 #include <algorithm>
+#include <map>
 #include <vector>
 
 namespace wsec::runtime {
@@ -64,11 +65,17 @@ static uint64_t weightWords(const program::Program &program,
 }
 
 uint64_t streamedWeightBytes(const program::Program &program) {
+  // A stream may feed many launches.
+  std::map<uint32_t, uint64_t> known;
   uint64_t words = 0;
   for (const program::Launch *launch : *program.launches())
     if (launch->streams())
-      for (uint32_t stream : *launch->streams())
-        words += weightWords(program, *program.streams()->Get(stream));
+      for (uint32_t stream : *launch->streams()) {
+        auto [at, isNew] = known.try_emplace(stream);
+        if (isNew)
+          at->second = weightWords(program, *program.streams()->Get(stream));
+        words += at->second;
+      }
   return words * sizeof(float);
 }
 

@@ -3,6 +3,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/MachineChecker.h"
 #include "runtime/program/ScalarChecker.h"
+#include "runtime/program/WeightFolders.h"
 
 #include <algorithm>
 #include <string_view>
@@ -28,6 +29,10 @@ void checkShape(const Tensor &tensor, const Where &where) {
   uint64_t count = 1;
   if (!tensor.shape())
     return;
+  if (tensor.shape()->size() > largestTensorRank)
+    throw badProgram(where, "has " + std::to_string(tensor.shape()->size()) +
+                                " dimensions, at most " +
+                                std::to_string(largestTensorRank));
   checkAligned(*tensor.shape(), where);
   for (int64_t dimension : *tensor.shape()) {
     if (dimension < 0)
@@ -101,11 +106,30 @@ void checkNames(const program::Program &program) {
                                                std::string(*twin) + "'");
 }
 
+/// Steps to plan the words of a stream: its scalars and blocks are evaluated in
+/// every column of an In stream, and in every PE of an Out stream.
+void addPlan(const program::HostStream &stream, const program::Machine &machine,
+             CheckerWork &work, const Where &where) {
+  const bool in = stream.direction() == program::Direction::In;
+  const uint64_t scalars = stream.scalars() ? stream.scalars()->size() : 0;
+  uint64_t blocks = 0;
+  for (const program::Segment *segment : *stream.segments())
+    blocks += 2 + segment->extents()->size();
+  for (const program::Lane *lane : *stream.lanes())
+    work.add(uint64_t(lane->end() - lane->begin()) *
+                 uint64_t(in ? 1 : machine.width()),
+             scalars + blocks, "to plan its words", where);
+}
+
 /// One direction of one stream: the lanes are disjoint and inside the mesh.
 void checkLanes(const program::HostStream &stream,
                 const program::Machine &machine, const Where &where) {
   bool in = stream.direction() == program::Direction::In;
   int32_t limit = in ? machine.width() : machine.height();
+  if (int64_t(stream.lanes()->size()) > machine.height())
+    throw badProgram(where, "has " + std::to_string(stream.lanes()->size()) +
+                                " lanes, the mesh has " +
+                                std::to_string(machine.height()) + " rows");
   std::vector<const program::Lane *> lanes;
   for (const program::Lane *lane : *stream.lanes()) {
     Where here{&where, "lane", int64_t(lanes.size())};
@@ -210,7 +234,25 @@ void checkSegment(const program::Segment &segment,
 
 } // namespace
 
+/// Without a path a file is the bundle, of which there is one.
+static void checkFiles(const program::Program &program) {
+  if (!program.files())
+    return;
+  int64_t index = 0, bundles = 0;
+  for (const program::File *file : *program.files()) {
+    Where where{nullptr, "weight file", index++, file->path()};
+    const bool named = file->path() && file->path()->size() > 0;
+    if (!named && ++bundles > 1)
+      throw badProgram(where, "is a second bundle");
+    auto problem =
+        named ? WeightFolders::problemOf(file->path()->str()) : std::nullopt;
+    if (problem)
+      throw badProgram(where, *problem);
+  }
+}
+
 void checkTensors(const program::Program &program) {
+  checkFiles(program);
   int64_t index = 0;
   for (const Tensor *tensor : *program.tensors()) {
     Where where{nullptr, "tensor", index++, tensor->name()};
@@ -231,7 +273,7 @@ void checkTensors(const program::Program &program) {
   checkNames(program);
 }
 
-void checkStreams(const program::Program &program) {
+void checkStreams(const program::Program &program, CheckerWork &work) {
   if (!program.streams())
     return;
   const program::Machine &machine = *program.machine();
@@ -243,13 +285,16 @@ void checkStreams(const program::Program &program) {
     if (stream->direction() > program::Direction::MAX)
       throw badProgram(where, "has an unknown direction");
     checkUsableColor(machine, stream->color(), where);
+    work.add(1, stream->lanes()->size(), "to check its lanes", where);
     checkLanes(*stream, machine, where);
     bool in = stream->direction() == program::Direction::In;
-    auto scalars = checkScalars(stream->scalars(), {in ? row : mesh}, where);
+    auto scalars =
+        checkScalars(stream->scalars(), {in ? row : mesh}, work, where);
     int64_t index = 0;
     for (const program::Segment *segment : *stream->segments())
       checkSegment(*segment, *stream, program, scalars,
                    {&where, "segment", index++});
+    addPlan(*stream, machine, work, where);
   }
 }
 

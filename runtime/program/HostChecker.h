@@ -2,6 +2,7 @@
 #ifndef RUNTIME_PROGRAM_HOSTCHECKER_H
 #define RUNTIME_PROGRAM_HOSTCHECKER_H
 
+#include "runtime/program/CheckerWork.h"
 #include "runtime/program/program_generated.h"
 
 namespace wsec::runtime {
@@ -10,8 +11,9 @@ namespace wsec::runtime {
 /// and the streams and copies that read and write them. The machine, and for
 /// copies the classes, must be checked.
 void checkTensors(const program::Program &program);
-void checkStreams(const program::Program &program);
-void checkCopies(const program::Program &program, bool remoteCalls);
+void checkStreams(const program::Program &program, CheckerWork &work);
+void checkCopies(const program::Program &program, bool remoteCalls,
+                 CheckerWork &work);
 
 } // namespace wsec::runtime
 

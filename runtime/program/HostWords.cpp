@@ -23,7 +23,8 @@ int64_t blockAt(const program::Segment &segment, const AxisScalars &scalars,
   int64_t words = 1;
   for (const program::Affine *extent : *segment.extents())
     if (counts(*extent))
-      words *= std::max<int64_t>(0, scalars.value(*extent, x, y));
+      words =
+          countable(words, std::max<int64_t>(0, scalars.value(*extent, x, y)));
   return words;
 }
 
@@ -153,7 +154,8 @@ void LaunchWords::checkInLane(const program::Lane &lane, size_t relay,
       continue;
     int64_t row = lane.row();
     if (headOf(op, x) != row || !runsAt(op.guards, op.turns, scalars, x, row) ||
-        wordsOf(op, *op.in, scalars, x, row) != lines * sum ||
+        wordsOf(op, *op.in, scalars, x, row) !=
+            countable(std::max<int64_t>(0, lines), sum) ||
         (sum > 0 && scalars.value(turns, x, row) != lines))
       throw NotUnderstood{"a lane brings other words than column " +
                           std::to_string(x) + " takes"};
@@ -212,7 +214,7 @@ void LaunchWords::checkOut(const program::HostStream &stream) const {
     int64_t row = sumsAlong(*segment, host, AxisScalars::X).back();
     std::vector<int64_t> rows = sumsAlong(*segment, host, AxisScalars::Y);
     for (size_t y = 0; y < before.size(); ++y)
-      before[y] += row * rows[y];
+      before[y] += countable(row, rows[y]);
   }
   std::set<int> atoms;
   for (const FabricOp &op : routine.ops)

@@ -38,13 +38,14 @@ void refine(AxisKinds &kinds) {
 
 KindMesh::Line lineOf(const program::Program &program,
                       const std::vector<std::set<int>> &atoms,
-                      const std::vector<AxisScalars> &scalars, Axis axis) {
+                      const std::vector<AxisScalars> &scalars, Axis axis,
+                      ProofSteps &steps) {
   const program::Machine &machine = *program.machine();
   std::vector<std::vector<int64_t>> keys(
       size_t(axis == Axis::X ? machine.width() : machine.height()));
   auto cover = [&](const program::Rect &rect, auto add) {
     Span span = spanOf(rect, axis);
-    for (int i = span.begin; i < span.end; i += span.step)
+    for (int i = span.begin; i < span.end; i += span.step, ++steps)
       add(keys[size_t(i)], i);
   };
   int64_t number = 0;
@@ -56,6 +57,7 @@ KindMesh::Line lineOf(const program::Program &program,
     for (const program::Rect *rect : *program.classes()->Get(c)->rects()) {
       cover(*rect, [&](auto &key, int position) {
         key.push_back(number);
+        steps += int64_t(atoms[c].size());
         for (int atom : atoms[c])
           if (scalars[c].axes(atom) == axis)
             key.push_back(scalars[c].along(atom, axis, position));
@@ -89,9 +91,10 @@ std::string KindMesh::Line::describe(size_t kind) const {
 
 KindMesh kindsOfPes(const program::Program &program,
                     const std::vector<std::set<int>> &atoms,
-                    const std::vector<AxisScalars> &scalars) {
-  return {lineOf(program, atoms, scalars, Axis::X),
-          lineOf(program, atoms, scalars, Axis::Y)};
+                    const std::vector<AxisScalars> &scalars,
+                    ProofSteps &steps) {
+  return {lineOf(program, atoms, scalars, Axis::X, steps),
+          lineOf(program, atoms, scalars, Axis::Y, steps)};
 }
 
 } // namespace wsec::runtime

@@ -27,7 +27,7 @@ struct KindMesh {
 /// `atoms`: by class, the scalars that its code depends on, each on one axis.
 KindMesh kindsOfPes(const program::Program &program,
                     const std::vector<std::set<int>> &atoms,
-                    const std::vector<AxisScalars> &scalars);
+                    const std::vector<AxisScalars> &scalars, ProofSteps &steps);
 
 } // namespace wsec::runtime
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Residency.h"
+#include "runtime/program/FabricUse.h"
 #include "runtime/program/RectSet.h"
-#include "runtime/program/Scalars.h"
 
 #include <algorithm>
 #include <bitset>
@@ -17,40 +17,33 @@ namespace {
 using program::OperandKind;
 using ColorSet = std::bitset<256>;
 
-/// Values of a class's scalars along both axes of the mesh, to tell which
-/// colors its affine functions of coordinates name.
+std::vector<program::Rect> rectsOf(const program::PEClass &peClass) {
+  std::vector<program::Rect> rects;
+  for (const program::Rect *rect : *peClass.rects())
+    rects.push_back(*rect);
+  return rects;
+}
+
+/// Which colors the affine functions of a class name.
 class ClassColors {
 public:
-  explicit ClassColors(const program::PEClass &peClass) {
-    std::set<int> xs, ys;
-    for (const program::Rect *rect : *peClass.rects()) {
-      for (int x = rect->x0(); x < rect->x1(); x += rect->xstep())
-        xs.insert(x);
-      for (int y = rect->y0(); y < rect->y1(); y += rect->ystep())
-        ys.insert(y);
+  ClassColors(const program::PEClass &peClass, const program::Machine &machine,
+              ProofSteps &steps)
+      : scalars(peClass.scalars(), rectsOf(peClass), machine.width(),
+                machine.height(), steps) {
+    for (const program::Rect *rect : *peClass.rects())
       pes += uint64_t(rectSize(*rect));
-    }
-    findAxes(peClass.scalars());
-    columns = valuesAlong(peClass.scalars(), xs, *ys.begin(), true);
-    rows = valuesAlong(peClass.scalars(), ys, *xs.begin(), false);
   }
 
+  /// All where it is not understood.
   ColorSet colors(const program::Affine &affine) const {
     ColorSet result;
-    int axes = 0;
-    if (affine.terms())
-      for (const program::Term *term : *affine.terms())
-        axes |= term->kind() == program::TermKind::Scalar
-                    ? nodeAxes[term->index()]
-                    : alongX | alongY;
-    if (axes == (alongX | alongY))
-      return result.set();
-    for (const auto &values : axes == alongY ? rows : columns) {
-      if (int64_t color = evaluateAffine(affine, values);
-          color >= 0 && color < int64_t(result.size()))
-        result.set(size_t(color));
-      if (axes == 0)
-        break;
+    try {
+      for (int64_t color : scalars.values(affine))
+        if (color >= 0 && color < int64_t(result.size()))
+          result.set(size_t(color));
+    } catch (const NotUnderstood &) {
+      result.set();
     }
     return result;
   }
@@ -58,43 +51,7 @@ public:
   uint64_t pes = 0;
 
 private:
-  static constexpr int alongX = 1, alongY = 2;
-
-  /// On which coordinates each scalar depends.
-  void findAxes(const ScalarList *nodes) {
-    using program::ScalarOp;
-    if (!nodes)
-      return;
-    for (const program::ScalarNode *node : *nodes) {
-      int axes = 0;
-      ScalarOp op = node->op();
-      if (op == ScalarOp::Px || op == ScalarOp::Py) {
-        axes = op == ScalarOp::Px ? alongX : alongY;
-      } else if (op != ScalarOp::Constant) {
-        bool tiling = op == ScalarOp::TileStart || op == ScalarOp::TileSize ||
-                      op == ScalarOp::TileIndex;
-        axes = nodeAxes[size_t(node->a())];
-        if (op != ScalarOp::Not)
-          axes |= nodeAxes[size_t(node->b())];
-        if (tiling)
-          axes |= nodeAxes[size_t(node->c())];
-      }
-      nodeAxes.push_back(axes);
-    }
-  }
-
-  static std::vector<std::vector<int64_t>> valuesAlong(const ScalarList *nodes,
-                                                       const std::set<int> &at,
-                                                       int other, bool isX) {
-    std::vector<std::vector<int64_t>> values;
-    for (int position : at)
-      evaluateScalars(nodes, isX ? position : other, isX ? other : position,
-                      values.emplace_back());
-    return values;
-  }
-
-  std::vector<int> nodeAxes;
-  std::vector<std::vector<int64_t>> columns, rows;
+  AxisScalars scalars;
 };
 
 /// Since when a buffer holds weights, and under which conditions it got them.
@@ -109,7 +66,7 @@ class Analysis {
 public:
   explicit Analysis(const program::Program &program) : program(program) {
     for (const program::PEClass *peClass : *program.classes())
-      classColors.emplace_back(*peClass);
+      classColors.emplace_back(*peClass, *program.machine(), steps);
   }
 
   WeightResidency run() {
@@ -335,6 +292,7 @@ private:
   }
 
   const program::Program &program;
+  ProofSteps steps;
   std::vector<ClassColors> classColors;
   std::vector<uint64_t> resident; ///< bytes held from launch i to i + 1
   std::map<std::pair<BufferId, size_t>, size_t> keptUntil;

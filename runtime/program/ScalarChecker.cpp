@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/ScalarChecker.h"
 #include "runtime/program/Checker.h"
+#include "runtime/program/RectSet.h"
 
 #include <algorithm>
+#include <set>
 
 namespace wsec::runtime {
 
@@ -40,30 +42,65 @@ void checkForm(const program::ScalarNode &node, size_t index,
                                   ", which is not an earlier one");
 }
 
-/// Visits every PE: only for lists that the intervals leave undecided.
-void checkEverywhere(const ScalarList &nodes, const program::Rect &rect,
-                     const Where &where) {
-  std::vector<int64_t> values(nodes.size());
-  for (int64_t y = rect.y0(); y < rect.y1(); y += rect.ystep())
-    for (int64_t x = rect.x0(); x < rect.x1(); x += rect.xstep())
-      for (size_t i = 0; i < values.size(); ++i) {
-        const program::ScalarNode &node = *nodes.Get(i);
-        if (divides(node.op()) || tiles(node.op())) {
-          int64_t a = values[node.a()], b = values[node.b()];
-          if (!legal(node.op(), {a, a}, {b, b}))
-            throw badProgram(where,
-                             nodeName(i) +
-                                 (divides(node.op())
-                                      ? " divides by zero"
-                                      : " tiles " + std::to_string(a) +
-                                            " elements over " +
-                                            std::to_string(b) + " parts") +
-                                 " in PE (" + std::to_string(x) + ", " +
-                                 std::to_string(y) + ")");
-        }
-        values[i] = evaluateNode(node, values.data(), x, y);
+/// Tries scalars that the intervals leave undecided in every PE, or along one
+/// axis if they depend on that alone; with them those they are computed from.
+class Trial {
+public:
+  Trial(const ScalarList &nodes, const std::set<size_t> &undecided)
+      : nodes(nodes), undecided(undecided) {
+    std::set<size_t> below(undecided);
+    for (auto node = below.rbegin(); node != below.rend(); ++node) {
+      const program::ScalarNode &each = *nodes.Get(unsigned(*node));
+      alongX |= each.op() == program::ScalarOp::Px;
+      alongY |= each.op() == program::ScalarOp::Py;
+      const int32_t operands[] = {each.a(), each.b(), each.c()};
+      // Operands come earlier, so this meets them, too.
+      for (int i = 0; i < operandCount(each.op()); ++i)
+        below.insert(size_t(operands[i]));
+    }
+    needed.assign(below.begin(), below.end());
+  }
+
+  void run(const program::Rect &rect, const Where &where, CheckerWork &work) {
+    const int32_t x1 = alongX ? rect.x1() : rect.x0() + 1;
+    const int32_t y1 = alongY ? rect.y1() : rect.y0() + 1;
+    const program::Rect tried(rect.x0(), x1, rect.xstep(), rect.y0(), y1,
+                              rect.ystep());
+    work.add(uint64_t(rectSize(tried)), needed.size(),
+             "to try whether a divisor is 0 in any PE", where);
+    values.resize(nodes.size());
+    for (int64_t y = tried.y0(); y < y1; y += tried.ystep())
+      for (int64_t x = tried.x0(); x < x1; x += tried.xstep())
+        runAt(x, y, where);
+  }
+
+private:
+  void runAt(int64_t x, int64_t y, const Where &where) {
+    for (size_t i : needed) {
+      const program::ScalarNode &node = *nodes.Get(unsigned(i));
+      if (undecided.count(i)) {
+        const int64_t a = values[size_t(node.a())];
+        const int64_t b = values[size_t(node.b())];
+        if (!legal(node.op(), {a, a}, {b, b}))
+          throw badProgram(where, nodeName(i) +
+                                      (divides(node.op())
+                                           ? " divides by zero"
+                                           : " tiles " + std::to_string(a) +
+                                                 " elements over " +
+                                                 std::to_string(b) + " parts") +
+                                      " in PE (" + std::to_string(x) + ", " +
+                                      std::to_string(y) + ")");
       }
-}
+      values[i] = evaluateNode(node, values.data(), x, y);
+    }
+  }
+
+  const ScalarList &nodes;
+  const std::set<size_t> &undecided;
+  std::vector<size_t> needed;
+  std::vector<int64_t> values;
+  bool alongX = false, alongY = false;
+};
 
 Interval unite(Interval a, Interval b) {
   return {std::min(a.low, b.low), std::max(a.high, b.high)};
@@ -91,7 +128,7 @@ int operandCount(program::ScalarOp op) {
 
 std::vector<Interval> checkScalars(const ScalarList *nodes,
                                    const std::vector<program::Rect> &rects,
-                                   const Where &where) {
+                                   CheckerWork &work, const Where &where) {
   std::vector<Interval> intervals;
   if (!nodes || rects.empty())
     return intervals;
@@ -99,26 +136,30 @@ std::vector<Interval> checkScalars(const ScalarList *nodes,
     throw badProgram(where, "has " + std::to_string(nodes->size()) +
                                 " scalars, at most " +
                                 std::to_string(largestScalarList));
+  work.add(1, nodes->size(), "to check scalars", where);
   Interval x{rects[0].x0(), rects[0].x1() - 1};
   Interval y{rects[0].y0(), rects[0].y1() - 1};
   for (const program::Rect &rect : rects) {
     x = unite(x, {rect.x0(), rect.x1() - 1});
     y = unite(y, {rect.y0(), rect.y1() - 1});
   }
-  bool decided = true;
+  std::set<size_t> undecided;
   for (size_t i = 0; i < nodes->size(); ++i) {
     const program::ScalarNode &node = *nodes->Get(i);
     checkForm(node, i, where);
-    if (divides(node.op()) || tiles(node.op()))
-      decided &= legal(node.op(), intervals[node.a()], intervals[node.b()]);
+    if ((divides(node.op()) || tiles(node.op())) &&
+        !legal(node.op(), intervals[node.a()], intervals[node.b()]))
+      undecided.insert(i);
     auto interval = nodeInterval(node, intervals, x, y);
     if (!interval)
       throw badProgram(where, nodeName(i) + " may overflow");
     intervals.push_back(*interval);
   }
-  if (!decided)
-    for (const program::Rect &rect : rects)
-      checkEverywhere(*nodes, rect, where);
+  if (undecided.empty())
+    return intervals;
+  Trial trial(*nodes, undecided);
+  for (const program::Rect &rect : rects)
+    trial.run(rect, where, work);
   return intervals;
 }
 
@@ -154,6 +195,10 @@ Interval checkAffine(const program::Affine *affine,
                      const LocalIntervals &locals) {
   if (!affine)
     throw badProgram(where, "is missing");
+  if (affine->terms() && affine->terms()->size() > largestTermList)
+    throw badProgram(where, "has " + std::to_string(affine->terms()->size()) +
+                                " terms, at most " +
+                                std::to_string(largestTermList));
   if (affine->terms())
     for (const program::Term *term : *affine->terms())
       checkTerm(*term, scalars.size(), loops.size(), locals, where);

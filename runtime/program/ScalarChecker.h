@@ -2,6 +2,7 @@
 #ifndef RUNTIME_PROGRAM_SCALARCHECKER_H
 #define RUNTIME_PROGRAM_SCALARCHECKER_H
 
+#include "runtime/program/CheckerWork.h"
 #include "runtime/program/Intervals.h"
 #include "runtime/program/Where.h"
 
@@ -14,7 +15,7 @@ namespace wsec::runtime {
 /// nodes over all of them.
 std::vector<Interval> checkScalars(const ScalarList *nodes,
                                    const std::vector<program::Rect> &rects,
-                                   const Where &where);
+                                   CheckerWork &work, const Where &where);
 
 /// Number of operands of an operation.
 int operandCount(program::ScalarOp op);

@@ -225,7 +225,7 @@ struct Cell {
 /// The code of all classes, and what tells PEs apart.
 class Code {
 public:
-  Code(const program::Program &program, int64_t &steps) : program(program) {
+  Code(const program::Program &program, ProofSteps &steps) : program(program) {
     if (program.streams() && program.streams()->size() > 0)
       throw NotUnderstood{"streams of the host"};
     for (const program::PEClass *peClass : *program.classes())
@@ -244,7 +244,7 @@ public:
   std::vector<std::set<int>> atoms;
 
 private:
-  void read(const program::PEClass &peClass, int64_t &steps) {
+  void read(const program::PEClass &peClass, ProofSteps &steps) {
     const program::Machine &machine = *program.machine();
     std::string of = " (class '" + peClass.name()->str() + "')";
     for (unsigned i = 0; peClass.tasks() && i < peClass.tasks()->size(); ++i)
@@ -312,7 +312,7 @@ private:
 class TokenRun {
 public:
   TokenRun(const Code &code, const KindMesh &mesh, Depths depths,
-           int64_t &steps)
+           ProofSteps &steps)
       : code(code), program(code.program), mesh(mesh), depths(depths),
         steps(steps) {
     buildCells();
@@ -364,7 +364,7 @@ private:
   const program::Program &program;
   const KindMesh &mesh;
   Depths depths;
-  int64_t &steps;
+  ProofSteps &steps;
   int64_t moves = 0;
   bool busy = false;
   std::vector<Cell> cells;
@@ -1006,19 +1006,20 @@ std::string TokenRun::describeStuck() const {
 
 } // namespace
 
-void decideByTokens(const program::Program &program, DeadlockProof &proof) {
-  Code code(program, proof.steps);
-  KindMesh mesh = kindsOfPes(program, code.atoms, code.scalars);
+void decideByTokens(const program::Program &program, DeadlockProof &proof,
+                    ProofSteps &steps) {
+  Code code(program, steps);
+  KindMesh mesh = kindsOfPes(program, code.atoms, code.scalars, steps);
   if (mesh.cells() > mostCells)
     throw NotUnderstood{std::to_string(mesh.cells()) +
                         " kinds of PEs, at most " + std::to_string(mostCells) +
                         " are followed"};
-  TokenRun least(code, mesh, leastDepths(*program.machine()), proof.steps);
+  TokenRun least(code, mesh, leastDepths(*program.machine()), steps);
   if (least.run().empty()) {
     proof.verdict = program::Verdict::Free;
     return;
   }
-  TokenRun most(code, mesh, mostDepths(*program.machine()), proof.steps);
+  TokenRun most(code, mesh, mostDepths(*program.machine()), steps);
   std::string stuck = most.run();
   if (stuck.empty())
     throw NotUnderstood{"whether it ends depends on how many words the queues "

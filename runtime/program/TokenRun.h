@@ -7,12 +7,14 @@
 #define RUNTIME_PROGRAM_TOKENRUN_H
 
 #include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/FabricUse.h"
 
 namespace wsec::runtime {
 
 /// Sets the verdict and, unless it is free, the reason. Throws NotUnderstood
 /// where the order of words may depend on data or on time.
-void decideByTokens(const program::Program &program, DeadlockProof &proof);
+void decideByTokens(const program::Program &program, DeadlockProof &proof,
+                    ProofSteps &steps);
 
 } // namespace wsec::runtime
 

@@ -93,7 +93,12 @@ TEST_F(DeadlockTest, MoreSentThanReceived) {
 // The product of its extents does not fit 64 bits.
 TEST_F(DeadlockTest, MoreWordsThanCanBeCounted) {
   InstructionT &send = instruction(P::AllReduce, 1);
-  send.extents[0]->constant = largestScalar;
+  // Of scalars whose range does not show what they are.
+  auto &scalars = program.source().classes[0]->scalars;
+  scalars.push_back({ScalarOp::Constant, 1 << 30, 0, 0});
+  const int constant = int(scalars.size()) - 1;
+  scalars.push_back({ScalarOp::BitOr, constant, constant, 0});
+  send.extents[0]->terms = {{TermKind::Scalar, uint16_t(constant + 1), 1}};
   send.extents.push_back(std::make_unique<AffineT>(*send.extents[0]));
   send.dst->depth = 2;
   send.a->strides = {0, 0};
