@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/OutputPaths.h"
+#include "runtime/program/Errors.h"
+#include "runtime/program/NewFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -51,24 +53,12 @@ Error wsec::writeText(StringRef path, StringRef text) {
       return cannotWrite("standard output", reason);
     return Error::success();
   }
-  sys::fs::file_status status;
-  if (!sys::fs::status(path, status) && sys::fs::is_other(status)) {
-    std::error_code reason;
-    raw_fd_ostream os(path, reason, sys::fs::CD_OpenExisting);
-    if (!reason)
-      reason = writeTo(os, text);
-    return reason ? cannotWrite(path, reason) : Error::success();
+  try {
+    runtime::NewFile file(path.str());
+    file.write(text.data(), text.size());
+    file.commit();
+  } catch (const runtime::Error &error) {
+    return createStringError(error.message());
   }
-  auto temporary = sys::fs::TempFile::create(
-      path + ".%%%%%%.part", sys::fs::all_read | sys::fs::all_write);
-  if (!temporary)
-    return cannotWrite(path, errorToErrorCode(temporary.takeError()));
-  raw_fd_ostream os(temporary->FD, /*shouldClose=*/false);
-  if (auto reason = writeTo(os, text)) {
-    consumeError(temporary->discard());
-    return cannotWrite(path, reason);
-  }
-  if (Error error = temporary->keep(path))
-    return cannotWrite(path, errorToErrorCode(std::move(error)));
   return Error::success();
 }

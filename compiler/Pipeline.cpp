@@ -24,7 +24,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
 #include <chrono>
-#include <filesystem>
 
 using namespace mlir;
 using namespace wsec;
@@ -53,6 +52,7 @@ public:
 
 private:
   LogicalResult checkOutputs();
+  runtime::WeightFolders weightFolders() const;
   LogicalResult readInput();
   LogicalResult checkOptions(Phase first);
   FailureOr<Phase> firstPhase();
@@ -60,9 +60,7 @@ private:
   void addPhase(Phase phase, OpPassManager &manager) const;
   void addPlacementDump(OpPassManager &manager) const;
   LogicalResult runPhases(Phase first, Phase last);
-  std::string weightFolder(Phase first) const;
-  void moveWeightPaths(Phase first);
-  LogicalResult writeIR(Phase first);
+  LogicalResult writeIR();
   LogicalResult emit(Phase first);
   LogicalResult report();
 
@@ -91,14 +89,27 @@ LogicalResult Compilation::checkOutputs() {
 }
 
 LogicalResult Compilation::readInput() {
+  runtime::WeightFolders folders = weightFolders();
+  context.getOrLoadDialect<onnx::OnnxDialect>()->weightFolders =
+      folders.names();
+  ImportOptions import = options.import;
+  import.weightFolders = folders;
   if (isModel())
-    module = importModel(options.input, options.import, &context);
+    module = importModel(options.input, import, &context);
   else if (!options.import.shapes.empty() || !options.import.dims.empty())
     return error() << "--shape and --dim bind the inputs of an .onnx file; '"
                    << options.input << "' has its shapes";
   else
     module = parseSourceFile<ModuleOp>(options.input, &context);
   return success(bool(module));
+}
+
+runtime::WeightFolders Compilation::weightFolders() const {
+  runtime::WeightFolders folders;
+  folders.addFolderOf(options.input);
+  for (const std::string &folder : options.weightFolders)
+    folders.add(folder);
+  return folders;
 }
 
 /// The first phase that the input has not been through.
@@ -215,34 +226,7 @@ LogicalResult Compilation::checkOptions(Phase first) {
   return success();
 }
 
-/// Where relative paths of the weights of a pe.program start: a text says them
-/// as they are seen from its own folder.
-std::string Compilation::weightFolder(Phase first) const {
-  if (first < Phase::Emit)
-    return "";
-  return llvm::sys::path::parent_path(options.input).str();
-}
-
-void Compilation::moveWeightPaths(Phase first) {
-  namespace fs = std::filesystem;
-  const fs::path from = weightFolder(first);
-  fs::path to = fs::path(options.output).parent_path();
-  if (to.empty())
-    to = ".";
-  module->walk([&](pe::TensorOp tensor) {
-    if (!tensor.getSource())
-      return;
-    const fs::path path = tensor.getSource()->getPath().str();
-    std::error_code error;
-    fs::path moved = fs::proximate(from / path, to, error);
-    if (path.is_relative() && !error)
-      tensor.setSourceAttr(pe::FileAttr::get(&context, moved.string(),
-                                             tensor.getSource()->getOffset()));
-  });
-}
-
-LogicalResult Compilation::writeIR(Phase first) {
-  moveWeightPaths(first);
+LogicalResult Compilation::writeIR() {
   std::string text;
   llvm::raw_string_ostream os(text);
   module->print(os);
@@ -255,7 +239,7 @@ LogicalResult Compilation::writeIR(Phase first) {
 LogicalResult Compilation::emit(Phase first) {
   EmitOptions emission;
   emission.outputPath = options.output;
-  emission.weightFolder = weightFolder(first);
+  emission.weightFolders = weightFolders();
   emission.bundle = options.bundle;
   emission.allowAbsentWeights = options.import.allowAbsentWeights;
   emission.mustBeFree = first <= Phase::Lower;
@@ -270,6 +254,7 @@ LogicalResult Compilation::report() {
   llvm::Expected<Report> report = readReport(options.output);
   if (!report)
     return fail(report.takeError());
+  report->findWeights(options.output, weightFolders());
   report->compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
@@ -296,7 +281,7 @@ LogicalResult Compilation::run() {
   if (*first <= last && failed(runPhases(*first, last)))
     return failure();
   if (options.stopAfter != Phase::Emit)
-    return options.printsIR ? writeIR(*first) : success();
+    return options.printsIR ? writeIR() : success();
   if (failed(emit(*first)))
     return failure();
   if (succeeded(report()))

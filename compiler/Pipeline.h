@@ -8,6 +8,8 @@
 #include "llvm/Support/LogicalResult.h"
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace llvm {
 class raw_ostream;
@@ -47,6 +49,8 @@ struct CompileOptions {
   /// A map of the placement: .txt, .json, .svg; made of the last state reached.
   std::string placementDump;
   bool bundle = false;
+  /// Where weight files may lie, besides the folder of the input.
+  std::vector<std::string> weightFolders;
   /// A pass that crashes or fails leaves the IR and its pipeline here.
   std::string reproducer;
   /// The compile report as JSON.

@@ -100,9 +100,24 @@ llvm::Expected<Report> wsec::readReport(StringRef path) {
         StringRef(program::EnumNameVerdict(proof->verdict())).lower();
     report.deadlockReason = text(proof->reason());
   }
+  if (program.files())
+    for (const program::File *file : *program.files())
+      if (std::string name = text(file->path()); !name.empty())
+        report.weightFiles.push_back(name);
   readMemory(program, report);
   readLaunches(program, report);
   return report;
+}
+
+void Report::findWeights(const std::string &path,
+                         const runtime::WeightFolders &folders) {
+  runtime::WeightFolders home;
+  home.addFolderOf(path);
+  for (const std::string &name : weightFiles) {
+    std::string folder = home.find(name) ? "" : folders.folderOf(name);
+    if (!folder.empty() && !llvm::is_contained(weightFolders, folder))
+      weightFolders.push_back(folder);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -197,6 +212,12 @@ void Report::print(llvm::raw_ostream &os) const {
        << " stay on the wafer\n"
        << "  buffered       at most " << readable(bufferedBytes, "B")
        << " of weights at a time\n";
+  if (!weightFolders.empty()) {
+    os << "  weight files   not beside the program: wse-run wants";
+    for (const std::string &folder : weightFolders)
+      os << " --weights=" << folder;
+    os << "\n";
+  }
   os << "  PEs used       " << pesUsed << " of " << pesAvailable << "\n"
      << "  SRAM peak      " << sramPeakBytes << " of " << sramLimitBytes
      << " bytes";

@@ -4,6 +4,7 @@
 #ifndef COMPILER_REPORT_H
 #define COMPILER_REPORT_H
 
+#include "runtime/program/WeightFolders.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <array>
@@ -36,13 +37,20 @@ struct Report {
   /// another, and is held in buffers while a launch runs
   /// (runtime/program/Residency.h).
   uint64_t streamedBytes = 0, residentBytes = 0, bufferedBytes = 0;
-  uint64_t tokens = 0;               // of a run; 0: the model knows no tokens
+  uint64_t tokens = 0; // of a run; 0: the model knows no tokens
   /// What is proved about deadlock: free, undecided or deadlock; and why not
   /// free.
   std::string deadlock, deadlockReason;
   std::vector<KernelReport> kernels; // in launch order
+  std::vector<std::string> weightFiles;
+  /// The folders a run has to name, since weight files do not lie below that of
+  /// the program.
+  std::vector<std::string> weightFolders;
   double compileSeconds = 0;
 
+  /// Finds `weightFolders` of a program at `path`.
+  void findWeights(const std::string &path,
+                   const runtime::WeightFolders &folders);
   /// On the wafer, at the clock of the machine.
   double seconds() const {
     return clockGhz > 0 ? cycles / (clockGhz * 1e9) : 0;

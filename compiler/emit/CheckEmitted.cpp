@@ -4,6 +4,8 @@
 
 #include "compiler/emit/CheckEmitted.h"
 #include "runtime/program/Checker.h"
+#include "runtime/program/Digest.h"
+#include "runtime/program/MappedFile.h"
 
 std::optional<wsec::emit::LoadError>
 wsec::emit::findLoadError(std::string_view flatbuffer) {
@@ -19,4 +21,17 @@ wsec::emit::findLoadError(std::string_view flatbuffer) {
 wsec::runtime::DeadlockProof
 wsec::emit::findDeadlock(std::string_view flatbuffer) {
   return runtime::proveDeadlockFree(*program::GetProgram(flatbuffer.data()));
+}
+
+wsec::emit::FileFacts wsec::emit::readFileFacts(const std::string &path,
+                                                bool hash) {
+  try {
+    auto file = runtime::MappedFile::open(path);
+    FileFacts facts{file->size(), hash ? runtime::digestOf(*file) : 0, ""};
+    if (file->damaged())
+      facts.problem = "'" + path + "' was written to while it was read";
+    return facts;
+  } catch (const runtime::Error &error) {
+    return {0, 0, error.message()};
+  }
 }

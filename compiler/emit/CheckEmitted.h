@@ -22,6 +22,13 @@ struct LoadError {
 /// Asks the loader's own checker about a flatbuffer.
 std::optional<LoadError> findLoadError(std::string_view flatbuffer);
 
+/// The size and digest of a weight file, or why it cannot be read.
+struct FileFacts {
+  uint64_t size = 0, digest = 0;
+  std::string problem;
+};
+FileFacts readFileFacts(const std::string &path, bool hash);
+
 /// What can be proved about deadlock in a flatbuffer that would load.
 runtime::DeadlockProof findDeadlock(std::string_view flatbuffer);
 

@@ -5,6 +5,7 @@
 #define COMPILER_EMIT_EMIT_H
 
 #include "mlir/Support/LLVM.h"
+#include "runtime/program/WeightFolders.h"
 
 #include <cstdint>
 #include <string>
@@ -18,8 +19,8 @@ namespace wsec {
 struct EmitOptions {
   /// The file to write. It appears complete or not at all.
   std::string outputPath;
-  /// Folder that relative paths of weights start from; empty: the current one.
-  std::string weightFolder;
+  /// Where the weight files lie that the program names.
+  runtime::WeightFolders weightFolders;
   /// Copies the weights into the file, so that it can travel alone.
   bool bundle = false;
   /// Compiles although weight files are absent: for sizing models nobody has

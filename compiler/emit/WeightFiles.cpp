@@ -1,12 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/emit/WeightFiles.h"
-#include "runtime/program/Digest.h"
+#include "compiler/emit/CheckEmitted.h"
 
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 
 #include <filesystem>
 #include <map>
@@ -29,10 +27,11 @@ public:
   WeightPlan takePlan() { return std::move(plan); }
 
 private:
-  /// A file that weights come from.
+  /// A file that weights come from. Where weights may be absent, none is read:
+  /// the digest is 0, which no runtime accepts.
   struct Source {
-    std::string path;
-    uint64_t size = 0;
+    std::string name, path;
+    uint64_t size = 0, digest = 0;
     bool absent = false;
     int32_t number = -1; // in program.files, unless bundled
   };
@@ -48,18 +47,17 @@ private:
 };
 } // namespace
 
-// Where the program finds the file, seen from its own folder. Paths without a
-// common folder stay absolute.
-static std::string pathFromOutput(const std::string &path,
+// The name by which a run finds a file: below the program's folder, or in a
+// folder that the run names.
+static std::string nameFromOutput(const std::string &path,
+                                  const std::string &name,
                                   const std::string &outputPath) {
   std::error_code error;
-  auto file = std::filesystem::weakly_canonical(path, error);
-  if (error)
-    return path;
   auto output = std::filesystem::absolute(outputPath, error);
   auto folder = std::filesystem::weakly_canonical(output.parent_path(), error);
-  auto relative = file.lexically_relative(folder);
-  return relative.empty() ? file.string() : relative.string();
+  std::string below =
+      std::filesystem::path(path).lexically_relative(folder).string();
+  return runtime::WeightFolders::problemOf(below) ? name : below;
 }
 
 FailureOr<WeightPlacer::Source *> WeightPlacer::open(pe::TensorOp op) {
@@ -68,42 +66,41 @@ FailureOr<WeightPlacer::Source *> WeightPlacer::open(pe::TensorOp op) {
   Source &source = entry->second;
   if (!isNew)
     return &source;
-  SmallString<128> path(name);
-  if (!options.weightFolder.empty())
-    llvm::sys::path::make_absolute(options.weightFolder, path);
-  source.path = path.str().str();
-  llvm::sys::fs::file_status status;
-  std::error_code error = llvm::sys::fs::status(source.path, status);
-  if (!error && status.type() == llvm::sys::fs::file_type::directory_file)
-    error = std::make_error_code(std::errc::is_a_directory);
-  if (!error && llvm::sys::fs::equivalent(source.path, options.outputPath))
-    return op.emitOpError("weights: '")
-           << source.path
-           << "' would be overwritten by the program; write it to another file";
-  if (!error) {
-    source.size = status.getSize();
+  source.name = name.str();
+  if (auto problem = runtime::WeightFolders::problemOf(source.name))
+    return op.emitOpError("weights: '") << name << "' " << *problem;
+  std::optional<std::string> path = options.weightFolders.find(source.name);
+  if (!path && !options.allowAbsentWeights)
+    return op.emitOpError("weights: there is no '")
+           << name << "' in " << options.weightFolders.describe()
+           << "; name the folder that has it with --weights=DIR";
+  source.absent = !path;
+  if (source.absent)
     return &source;
-  }
-  if (!options.allowAbsentWeights)
-    return op.emitOpError("weights: cannot read '")
-           << source.path << "': " << error.message();
-  source.absent = true;
+  source.path = *path;
+  if (llvm::sys::fs::equivalent(source.path, options.outputPath))
+    return op.emitOpError("weights: '")
+           << source.name
+           << "' would be overwritten by the program; write it to another file";
+  FileFacts facts = readFileFacts(source.path, !options.bundle &&
+                                                   !options.allowAbsentWeights);
+  if (!facts.problem.empty())
+    return op.emitOpError("weights: ") << facts.problem;
+  source.size = facts.size;
+  source.digest = facts.digest;
   return &source;
 }
 
-// Absent files get a digest of 0, which no runtime accepts.
 void WeightPlacer::refer(Source &source, uint64_t end) {
   if (source.number < 0) {
     source.number = program.files.size();
     auto &file =
         *program.files.emplace_back(std::make_unique<program::FileT>());
-    file.path = pathFromOutput(source.path, options.outputPath);
+    file.path = source.absent ? source.name
+                              : nameFromOutput(source.path, source.name,
+                                               options.outputPath);
     file.size = source.size;
-    if (!source.absent)
-      if (auto bytes = llvm::MemoryBuffer::getFile(
-              source.path, /*IsText=*/false, /*RequiresNullTerminator=*/false))
-        file.digest = runtime::fileDigest((*bytes)->getBufferStart(),
-                                          (*bytes)->getBufferSize());
+    file.digest = source.digest;
   }
   uint64_t &size = program.files[source.number]->size;
   if (source.absent)
@@ -136,7 +133,7 @@ LogicalResult WeightPlacer::place(pe::TensorOp op, program::TensorT &tensor) {
   if (options.bundle) {
     if ((*source)->absent)
       return op.emitOpError("weights: cannot bundle '")
-             << (*source)->path << "', which is absent";
+             << (*source)->name << "', which is absent";
     bundle(**source, offset, tensor);
     return success();
   }

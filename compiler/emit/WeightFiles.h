@@ -23,9 +23,9 @@ struct WeightPlan {
   uint64_t bundleBytes = 0;
 };
 
-/// Fills in `files` and the place of each weight. Files are stored relative to
-/// the folder of the output and must hold the bytes the program reads. A
-/// bundle's digest is left open: its bytes are not written yet.
+/// Fills in `files` and the place of each weight. Files lie in the folders of
+/// the options and must hold the bytes the program reads. A bundle's digest is
+/// left open: its bytes are not written yet.
 llvm::FailureOr<WeightPlan> placeWeights(pe::ProgramOp op,
                                          const EmitOptions &options,
                                          program::ProgramT &program);

@@ -23,7 +23,7 @@ public:
   ModuleBuilder(const OnnxModel &model, const ImportOptions &options,
                 MLIRContext *context)
       : model(model), graph(*model.graph), context(context), builder(context),
-        options(options), data(model, options.allowAbsentWeights, context),
+        options(options), data(model, options, context),
         tensorProblems(context, model.path + ": tensors cannot be imported"),
         nodeProblems(context, model.path + ": nodes cannot be imported") {}
 

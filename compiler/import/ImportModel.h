@@ -5,6 +5,7 @@
 #define COMPILER_IMPORT_IMPORTMODEL_H
 
 #include "mlir/IR/OwningOpRef.h"
+#include "runtime/program/WeightFolders.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include <string>
@@ -25,6 +26,8 @@ struct ImportOptions {
   /// Large tensors may lie in files that do not exist
   /// (`--allow-absent-weights`).
   bool allowAbsentWeights = false;
+  /// Where external data may lie: the model's folder, and those the user named.
+  runtime::WeightFolders weightFolders;
 };
 
 /// Reads a model. The module holds onnx.constant, onnx.none and onnx.node only;

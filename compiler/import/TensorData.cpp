@@ -2,8 +2,8 @@
 #include "compiler/import/TensorData.h"
 #include "compiler/import/ElementTypes.h"
 #include "dialects/onnx/Onnx.h"
+#include "runtime/program/Errors.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
 
@@ -48,51 +48,16 @@ Expected<RankedTensorType> TensorData::typeOf(const OnnxTensor &tensor) {
                                convertElementType(tensor.dataType, context));
 }
 
-/// The location names a file in the model's folder or below, and nothing else:
-/// a model from elsewhere must not be able to read our files.
-Expected<std::string> TensorData::resolveLocation(StringRef location) {
-  namespace path = llvm::sys::path;
-  if (location.empty())
-    return createStringError("its data lies in a file that is not named");
-  bool climbs = llvm::is_contained(
-      llvm::make_range(path::begin(location), path::end(location)), "..");
-  if (path::is_absolute(location) || climbs)
-    return createStringError("its data lies in '" + location +
-                             "', outside of the model's folder");
-  llvm::SmallString<128> folder(path::parent_path(model.path));
-  if (folder.empty())
-    folder = ".";
-  llvm::SmallString<128> file(folder);
-  path::append(file, location);
-  path::remove_dots(file);
-
-  if (allowAbsentWeights && !llvm::sys::fs::exists(file))
-    return file.str().str();
-  llvm::SmallString<128> realFolder, realFile;
-  if (std::error_code error = llvm::sys::fs::real_path(file, realFile))
-    return createStringError("cannot read its data from '" + file +
-                             "': " + error.message());
-  if (llvm::sys::fs::real_path(folder, realFolder))
-    return createStringError("cannot read the model's folder");
-  if (!path::parent_path(realFile).str().empty() && realFolder != "/")
-    realFolder += "/";
-  if (!realFile.str().starts_with(realFolder))
-    return createStringError("its data lies in '" + location +
-                             "', a link out of the model's folder");
-  return file.str().str();
-}
-
+/// Files of strangers: the runtime opens them, and throws where it refuses.
 Expected<StringRef> TensorData::mapFile(StringRef path) {
-  std::unique_ptr<llvm::MemoryBuffer> &file = files[path];
-  if (!file) {
-    auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                              /*RequiresNullTerminator=*/false);
-    if (!buffer)
-      return createStringError("cannot read its data from '" + path +
-                               "': " + buffer.getError().message());
-    file = std::move(*buffer);
+  std::shared_ptr<const runtime::MappedFile> &file = files[path];
+  try {
+    if (!file)
+      file = runtime::MappedFile::open(path.str());
+  } catch (const runtime::Error &error) {
+    return createStringError("its data: " + error.message());
   }
-  return file->getBuffer();
+  return StringRef(reinterpret_cast<const char *>(file->data()), file->size());
 }
 
 Expected<TensorData::Storage>
@@ -108,12 +73,18 @@ TensorData::externalStorage(const OnnxTensor &tensor, uint64_t bytes) {
     return createStringError(Twine(length) + " bytes are stored in '" +
                              tensor.location + "', its shape needs " +
                              Twine(bytes));
-  Expected<std::string> path = resolveLocation(tensor.location);
+  std::string name = tensor.location.str();
+  if (std::optional<std::string> problem =
+          runtime::WeightFolders::problemOf(name))
+    return createStringError("its data: '" + name + "' " + *problem);
+  std::optional<std::string> path = options.weightFolders.find(name);
+  if (!path && options.allowAbsentWeights && bytes > inlineBytes)
+    return Storage{name, offset, StringRef()};
   if (!path)
-    return path.takeError();
-  if (allowAbsentWeights && bytes > inlineBytes &&
-      !llvm::sys::fs::exists(*path))
-    return Storage{*path, offset, StringRef()};
+    return createStringError("its data: there is no '" + name + "' in " +
+                             options.weightFolders.describe() +
+                             "; name the folder that has it with "
+                             "--weights=DIR");
   Expected<StringRef> contents = mapFile(*path);
   if (!contents)
     return contents.takeError();
@@ -121,7 +92,7 @@ TensorData::externalStorage(const OnnxTensor &tensor, uint64_t bytes) {
     return createStringError(
         "'" + *path + "' is too short: it has " + Twine(contents->size()) +
         " bytes, " + Twine(bytes) + " are needed at byte " + Twine(offset));
-  return Storage{*path, offset, contents->substr(offset, bytes)};
+  return Storage{name, offset, contents->substr(offset, bytes)};
 }
 
 Expected<std::optional<TensorData::Storage>>
@@ -146,7 +117,8 @@ TensorData::storage(const OnnxTensor &tensor, uint64_t bytes) {
         shapeText(tensor.dims) + " of " + elementTypeName(tensor.dataType) +
         " needs " + Twine(bytes));
   uint64_t offset = stored.data() - model.file->getBufferStart();
-  return std::optional<Storage>(Storage{model.path, offset, stored});
+  std::string name = llvm::sys::path::filename(model.path).str();
+  return std::optional<Storage>(Storage{name, offset, stored});
 }
 
 //===----------------------------------------------------------------------===//

@@ -2,9 +2,11 @@
 #ifndef COMPILER_IMPORT_TENSORDATA_H
 #define COMPILER_IMPORT_TENSORDATA_H
 
+#include "compiler/import/ImportModel.h"
 #include "compiler/import/ModelFile.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "runtime/program/MappedFile.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace wsec {
@@ -22,10 +24,9 @@ class TensorData {
 public:
   static constexpr uint64_t inlineBytes = 64 * 1024;
 
-  TensorData(const OnnxModel &model, bool allowAbsentWeights,
+  TensorData(const OnnxModel &model, const ImportOptions &options,
              mlir::MLIRContext *context)
-      : model(model), allowAbsentWeights(allowAbsentWeights), context(context) {
-  }
+      : model(model), options(options), context(context) {}
 
   /// Errors are complete sentences without the tensor's name.
   llvm::Expected<TensorConstant> constant(const OnnxTensor &tensor);
@@ -33,8 +34,8 @@ public:
   llvm::Expected<mlir::DenseElementsAttr> elements(const OnnxTensor &tensor);
 
 private:
-  /// Contiguous little-endian elements, and where they lie. There are no bytes
-  /// when the file is absent and may be.
+  /// Contiguous little-endian elements, and where they lie: a name in one of
+  /// the weight folders. There are no bytes when the file is absent and may be.
   struct Storage {
     std::string file;
     uint64_t offset = 0;
@@ -44,16 +45,15 @@ private:
   llvm::Expected<mlir::RankedTensorType> typeOf(const OnnxTensor &tensor);
   llvm::Expected<Storage> externalStorage(const OnnxTensor &tensor,
                                           uint64_t bytes);
-  llvm::Expected<std::string> resolveLocation(llvm::StringRef location);
   llvm::Expected<llvm::StringRef> mapFile(llvm::StringRef path);
   /// None when the elements are numbers in a typed list.
   llvm::Expected<std::optional<Storage>> storage(const OnnxTensor &tensor,
                                                  uint64_t bytes);
 
   const OnnxModel &model;
-  bool allowAbsentWeights;
+  const ImportOptions &options;
   mlir::MLIRContext *context;
-  llvm::StringMap<std::unique_ptr<llvm::MemoryBuffer>> files;
+  llvm::StringMap<std::shared_ptr<const runtime::MappedFile>> files;
 };
 
 /// Bytes of a tensor, or nothing if an extent is negative or the bytes, an

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/simplify/Node.h"
 #include "mlir/IR/BuiltinTypes.h"
+#include "runtime/program/Errors.h"
+#include "runtime/program/InputFile.h"
+#include "runtime/program/WeightFolders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include <map>
 
 using namespace mlir;
@@ -37,6 +39,24 @@ const Tensor &Storage::inMemory() const {
   return *tensor;
 }
 
+/// Nothing where the file is absent, shorter, or out of reach.
+static std::optional<std::vector<char>>
+readPart(const Storage &storage, uint64_t offset, uint64_t bytes) {
+  wsec::runtime::WeightFolders folders(*storage.weightFolders);
+  if (storage.weightFolders->empty())
+    folders.add("");
+  std::optional<std::string> path = folders.find(storage.file);
+  if (!path)
+    return std::nullopt;
+  std::vector<char> data(bytes);
+  try {
+    wsec::runtime::InputFile(*path).read(offset, data.data(), bytes);
+  } catch (const wsec::runtime::Error &) {
+    return std::nullopt;
+  }
+  return data;
+}
+
 /// Reads the part of a file a view touches, and views that.
 static std::optional<Tensor> loadExternal(const Storage &storage,
                                           const StridedView &view) {
@@ -52,13 +72,11 @@ static std::optional<Tensor> loadExternal(const Storage &storage,
   int64_t limit = isFloat(storage.type) ? maxReadWeightBytes : maxFoldedBytes;
   if (count * width > limit || uint64_t((last + 1) * width) > storage.fileBytes)
     return std::nullopt;
-  auto buffer = llvm::MemoryBuffer::getFileSlice(
-      storage.file, count * width, storage.fileOffset + first * width);
-  if (!buffer)
+  std::optional<std::vector<char>> data =
+      readPart(storage, storage.fileOffset + first * width, count * width);
+  if (!data)
     return std::nullopt;
-  StringRef data = (*buffer)->getBuffer();
-  Tensor part = Tensor::fromBytes(storage.type, {count},
-                                  ArrayRef(data.data(), data.size()));
+  Tensor part = Tensor::fromBytes(storage.type, {count}, *data);
   return part
       .viewed(StridedView::strided(sizes, view.getOffset() - first, strides))
       .reshaped(view.shape());

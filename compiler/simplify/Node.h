@@ -8,13 +8,16 @@
 #include "compiler/simplify/Tensor.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include <memory>
+#include <string>
+#include <vector>
 
 namespace wsec::simplify {
 
 /// Where the elements of a constant are: in memory, or in a file.
 struct Storage {
   ElementType type;
-  std::string file; // empty: in memory.
+  std::string file; // in one of the folders; empty: in memory
+  const std::vector<std::string> *weightFolders = nullptr; // of the dialect
   uint64_t fileOffset = 0;
   uint64_t fileBytes = 0;
   mlir::DenseElementsAttr dense; // in memory, in the IR as well

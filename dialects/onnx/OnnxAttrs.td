@@ -15,8 +15,9 @@ def Onnx_ExternalAttr : Onnx_Attr<"External", "external"> {
   let description = [{
     The bytes `[offset, offset + bytes)` of `file`, little endian. Large
     initializers stay in the model's own file or in its external data, and are
-    read only when the program runs. Relative paths are relative to the working
-    directory of the compiler. A type is stated where stored elements are
+    read only when the program runs. `file` is a path without `..`, relative to
+    the folder of the model or of the IR, or to one that `--weights` names. A
+    type is stated where stored elements are
     converted as they are read: `f16` or `bf16`, read as f32.
 
     ```mlir

@@ -27,7 +27,13 @@ def Onnx_Dialect : Dialect {
     `onnx.model` (name), `onnx.parameters` (elements of all initializers) and
     `onnx.weight_bytes`.
   }];
-  let extraClassDeclaration = "void registerAttributes();";
+  let extraClassDeclaration = [{
+    void registerAttributes();
+
+    /// Where files of `external` lie, for what reads them. Set once, before
+    /// anything is parsed; none: the current folder.
+    std::vector<std::string> weightFolders;
+  }];
   let useDefaultTypePrinterParser = 1;
   let useDefaultAttributePrinterParser = 1;
 }

@@ -391,8 +391,8 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
   let summary = "Declares a tensor of the host.";
   let description = [{
     Inputs and outputs are bound by name. A weight's bytes stay in a file,
-    whose path starts from the folder of the program's text; a constant's are
-    part of the program, and a long one may stand behind it, as a
+    whose path, without `..`, starts from the folder of the program's text or
+    from one that `--weights` names; a constant's are part of the program, and a long one may stand behind it, as a
     `dense_resource`. `alias` marks an output that equals another tensor
     unchanged.
 

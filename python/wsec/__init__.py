@@ -76,10 +76,12 @@ class Result:
 
 @dataclass(frozen=True)
 class Program:
-    """A compiled program: `path` of the .wafer file and the compile report."""
+    """A compiled program: `path` of the .wafer file, the compile report, and the folders
+    that its weight files may lie in, besides its own."""
 
     path: Path
     report: dict
+    weights: tuple = ()
 
     def run(self, inputs, threads=None, show=False, engine="burst", options=()):
         """Runs on the emulated wafer.
@@ -102,6 +104,7 @@ class Program:
             if not stops:
                 command += ["--outputs", folder / "out.npz",
                             f"--report={folder / 'run.json'}"]
+            command += [f"--weights={weights}" for weights in self.weights]
             if threads:
                 command.append(f"--threads={threads}")
             text = _run(command + list(options) + ([] if show else ["--quiet"]), show)
@@ -113,12 +116,12 @@ class Program:
 
 
 def compile(model, output, mesh=None, machine=None, shapes=None, dims=None, show=False,
-            options=()):
+            weights=(), options=()):
     """Compiles an .onnx or .mlir file to a .wafer file.
 
     mesh: "WxH" PEs; machine: preset or JSON file; shapes: input name -> shape;
-    dims: symbolic dimension -> size; options: further wsec flags,
-    but not -o and --report.
+    dims: symbolic dimension -> size; weights: folders with weight files, besides that of
+    the model; options: further wsec flags, but not -o and --report.
     show: print the compile report. Raises Error with the compiler's message.
     """
     _refuse(options, "-o", "--report", "--help", "--version")
@@ -131,5 +134,7 @@ def compile(model, output, mesh=None, machine=None, shapes=None, dims=None, show
             command.append(f"--shape={name}={'x'.join(map(str, shape))}")
         for name, size in (dims or {}).items():
             command.append(f"--dim={name}={size}")
+        command += [f"--weights={folder}" for folder in weights]
         _run(command + list(options) + ([] if show else ["--quiet"]), show)
-        return Program(Path(output), json.loads(report.read_text()))
+        return Program(Path(output), json.loads(report.read_text()),
+                       (Path(model).parent.absolute(), *weights))

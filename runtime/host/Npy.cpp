@@ -3,7 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/MappedFile.h"
+#include "runtime/program/InputFile.h"
 #include "runtime/program/NearestNames.h"
 
 #include <algorithm>
@@ -208,13 +208,13 @@ std::string formatNpy(const HostTensor &tensor) {
 }
 
 HostTensor readNpy(const std::string &path) {
-  auto file = MappedFile::open(path);
-  return parseNpy(file->data(), file->size(), path);
+  const std::vector<uint8_t> file = readFile(path);
+  return parseNpy(file.data(), file.size(), path);
 }
 
 NamedTensors readNpz(const std::string &path, const AcceptTensor &accept) {
-  auto file = MappedFile::open(path);
-  return parseNpz(file->data(), file->size(), path, accept);
+  const std::vector<uint8_t> file = readFile(path);
+  return parseNpz(file.data(), file.size(), path, accept);
 }
 
 } // namespace wsec::runtime

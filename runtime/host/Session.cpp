@@ -66,11 +66,13 @@ std::string remedy(DataType foundType, const std::vector<int64_t> &found,
 
 } // namespace
 
-Session::Session(const std::string &path)
-    : Session(LoadedProgram::open(path)) {}
+Session::Session(const std::string &path,
+                 const std::vector<std::string> &weightFolders)
+    : Session(LoadedProgram::open(path), weightFolders) {}
 
-Session::Session(std::shared_ptr<const LoadedProgram> program)
-    : loaded(std::move(program)), store(loaded) {}
+Session::Session(std::shared_ptr<const LoadedProgram> program,
+                 const std::vector<std::string> &weightFolders)
+    : loaded(std::move(program)), store(loaded, weightFolders) {}
 
 Session::~Session() = default;
 
@@ -88,15 +90,6 @@ std::vector<std::string> Session::inputs() const {
 
 std::vector<std::string> Session::outputs() const {
   return names(program::TensorRole::Output);
-}
-
-std::vector<std::string> Session::weightFiles() const {
-  std::vector<std::string> paths;
-  if (const auto *files = program().files())
-    for (const program::File *file : *files)
-      if (file->path() && file->path()->size() > 0)
-        paths.push_back(loaded->resolve(file->path()->str()));
-  return paths;
 }
 
 uint32_t Session::find(const std::string &name,
@@ -232,6 +225,7 @@ SessionRun Session::runProgram(EngineOptions options, Progress *progress,
   run.countedBy = resolveEngine(engine, program());
   if (!run.result.stopped)
     memory.finish();
+  store.checkUnchanged();
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   run.seconds = took.count();
   run.streamedWeightBytes = memory.weightWordsIn() * sizeof(float);
@@ -259,6 +253,8 @@ HostTensor Session::readOutput(const std::string &name) const {
           : store.elements(source);
   if (bytes > 0)
     tensor.bytes.assign(data, data + bytes);
+  // An output may equal a weight, which is read only now.
+  store.checkUnchanged();
   return tensor;
 }
 

@@ -44,7 +44,8 @@ struct Progress {
 class Session {
 public:
   /// Loads and checks a program, a .wafer file or a LoadedProgram, and maps
-  /// its weight files.
+  /// its weight files, which lie in one of the folders that are named after it,
+  /// or in the program's own.
   template <class... Arguments>
   static absl::StatusOr<std::unique_ptr<Session>>
   open(const Arguments &...arguments) {
@@ -58,7 +59,7 @@ public:
   std::vector<std::string> inputs() const;
   std::vector<std::string> outputs() const;
   /// The files that the program's weights lie in, outside of its own.
-  std::vector<std::string> weightFiles() const;
+  std::vector<std::string> weightFiles() const { return store.weightFiles(); }
 
   /// Whether a tensor can be bound: BadTensor when there is no such input, or
   /// its type or shape is another.
@@ -77,8 +78,10 @@ public:
   absl::StatusOr<HostTensor> output(const std::string &name) const;
 
 private:
-  explicit Session(const std::string &path);
-  explicit Session(std::shared_ptr<const LoadedProgram> program);
+  explicit Session(const std::string &path,
+                   const std::vector<std::string> &weightFolders = {});
+  explicit Session(std::shared_ptr<const LoadedProgram> program,
+                   const std::vector<std::string> &weightFolders = {});
 
   // These throw Error.
   void requireFit(uint32_t input, DataType type,

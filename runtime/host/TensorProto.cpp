@@ -4,7 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "onnx-ml.pb.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/MappedFile.h"
+#include "runtime/program/InputFile.h"
 #include "runtime/program/NearestNames.h"
 
 #include <climits>
@@ -115,8 +115,8 @@ NamedTensor parseTensorProto(const uint8_t *data, uint64_t size,
 }
 
 NamedTensor readTensorProto(const std::string &path) {
-  auto file = MappedFile::open(path);
-  return parseTensorProto(file->data(), file->size(), path);
+  const std::vector<uint8_t> file = readFile(path);
+  return parseTensorProto(file.data(), file.size(), path);
 }
 
 } // namespace wsec::runtime

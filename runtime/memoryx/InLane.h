@@ -19,7 +19,7 @@ namespace wsec::runtime {
 class InLane {
 public:
   /// Blocks of all lanes of a program that may be kept: some hundred megabytes.
-  static constexpr uint64_t mostBlocks = 1 << 22;
+  static constexpr uint64_t mostBlocks = 1 << 21;
 
   /// Adds those it keeps to `blocks`. Throws WorkLimit.
   InLane(const TensorStore &store, const program::HostStream &stream,

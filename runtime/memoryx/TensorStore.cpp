@@ -3,47 +3,45 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/Digest.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/MappedFile.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
+#include <new>
 
 namespace wsec::runtime {
 
-static void checkFile(const program::File &file, const std::string &name,
-                      const uint8_t *data, uint64_t size) {
+static Error changed(const std::string &what) {
+  return Error(ErrorClass::WeightFileChanged, what);
+}
+
+static Error otherContents(const std::string &name) {
+  return changed(name + " is not the file the program was compiled for: its "
+                        "contents differ; compile the model again");
+}
+
+static void checkSize(const program::File &file, const std::string &name,
+                      uint64_t size) {
   if (size != file.size())
-    throw Error(ErrorClass::WeightFileChanged,
-                name + " has " + std::to_string(size) +
-                    " bytes, the program was compiled for " +
-                    std::to_string(file.size()) + "; compile the model again");
-  if (fileDigest(data, size) != file.digest())
-    throw Error(ErrorClass::WeightFileChanged,
-                name + " is not the file the program was compiled for: its "
-                       "contents differ; compile the model again");
+    throw changed(name + " has " + std::to_string(size) +
+                  " bytes, the program was compiled for " +
+                  std::to_string(file.size()) + "; compile the model again");
 }
 
-static std::shared_ptr<const MappedFile> openWeights(const std::string &path) {
-  try {
-    return MappedFile::open(path);
-  } catch (const Error &error) {
-    throw Error(error.errorClass(),
-                "weights: " + error.message() +
-                    "; a program finds its weight files by their place beside "
-                    "it, or has them within if compiled with --bundle");
-  }
-}
-
-TensorStore::TensorStore(std::shared_ptr<const LoadedProgram> loadedProgram)
+TensorStore::TensorStore(std::shared_ptr<const LoadedProgram> loadedProgram,
+                         const std::vector<std::string> &weightFolders)
     : loaded(std::move(loadedProgram)) {
-  mapFiles();
+  openFiles(weightFolders);
   const auto &tensors = *program().tensors();
   entries.resize(tensors.size());
   outputs.resize(tensors.size());
   for (uint32_t i = 0; i < tensors.size(); ++i) {
     const program::Tensor &tensor = *tensors.Get(i);
     if (tensor.role() == program::TensorRole::Weight) {
-      entries[i] = files[size_t(tensor.file())];
-      entries[i].data += tensor.offset();
+      const WeightFile &file = files[size_t(tensor.file())];
+      entries[i].data = file.data + tensor.offset();
+      entries[i].owner = loaded;
+      if (file.mapped)
+        entries[i].owner = file.mapped;
     } else if (tensor.role() == program::TensorRole::Constant) {
       static const uint8_t nothing = 0;
       entries[i] = {tensor.data() ? tensor.data()->data() : &nothing, loaded};
@@ -51,23 +49,71 @@ TensorStore::TensorStore(std::shared_ptr<const LoadedProgram> loadedProgram)
   }
 }
 
-void TensorStore::mapFiles() {
+void TensorStore::openFiles(const std::vector<std::string> &weightFolders) {
   if (!program().files())
     return;
-  for (const program::File *file : *program().files()) {
-    if (!file->path() || file->path()->size() == 0) {
-      // The file is padded, so the bundle may be longer than what it holds.
-      uint64_t size = std::min(loaded->bundleBytes(), file->size());
-      checkFile(*file, "the bundled weight data", loaded->bundle(), size);
-      files.push_back({loaded->bundle(), loaded});
+  // What is named for this run comes before what happens to lie beside it.
+  WeightFolders folders(weightFolders);
+  for (const std::string &folder : loaded->folders().names())
+    folders.add(folder);
+  for (const program::File *file : *program().files())
+    files.push_back(openFile(*file, folders));
+}
+
+TensorStore::WeightFile TensorStore::openFile(const program::File &file,
+                                              const WeightFolders &folders) {
+  if (!file.path() || file.path()->size() == 0) {
+    const std::string name = "the bundled weight data";
+    // The file is padded, so the bundle may be longer than what it holds.
+    checkSize(file, name, std::min(loaded->bundleBytes(), file.size()));
+    if (digestOf(loaded->bundle(), file.size()) != file.digest())
+      throw otherContents(name);
+    return {loaded->bundle(), loaded->bundleFile(), name};
+  }
+  const std::string given = file.path()->str();
+  const auto path = folders.find(given);
+  if (!path)
+    throw Error(ErrorClass::IoError,
+                "weights: there is no " + inQuotes(given) + " in " +
+                    folders.describe() +
+                    "; name the folder that has it with --weights=DIR, or "
+                    "compile with --bundle");
+  // A file may have many names; it is mapped and hashed once.
+  const std::string name = "weight file " + inQuotes(*path);
+  if (file.digest() == 0)
+    throw changed(name + ": the program was compiled with "
+                         "--allow-absent-weights, without a look at it; "
+                         "compile the model again without");
+  auto [known, isNew] = byPath.try_emplace(*path);
+  auto &[mapped, digest] = known->second;
+  if (isNew) {
+    mapped = MappedFile::open(*path);
+    checkSize(file, name, mapped->size());
+    digest = digestOf(*mapped);
+  }
+  checkSize(file, name, mapped->size());
+  if (digest != file.digest())
+    throw otherContents(name);
+  return {mapped->data(), mapped, name};
+}
+
+std::vector<std::string> TensorStore::weightFiles() const {
+  std::vector<std::string> paths;
+  for (const WeightFile &file : files)
+    if (file.mapped && file.mapped != loaded->bundleFile())
+      paths.push_back(file.mapped->path());
+  return paths;
+}
+
+void TensorStore::checkUnchanged() const {
+  for (uint32_t i = 0; i < files.size(); ++i) {
+    const auto &[data, mapped, name] = files[i];
+    if (!mapped || (!mapped->damaged() && mapped->untouched()))
       continue;
-    }
-    std::string path = loaded->resolve(file->path()->str());
-    auto mapped = openWeights(path);
-    checkFile(*file, "weight file '" + path + "'", mapped->data(),
-              mapped->size());
-    const uint8_t *data = mapped->data();
-    files.push_back({data, std::move(mapped)});
+    const program::File &file = *program().files()->Get(i);
+    if (mapped->damaged() || digestOf(data, file.size()) != file.digest())
+      throw changed(name + " was written to while the program ran; results of "
+                           "this run are void, run it again");
   }
 }
 
@@ -96,11 +142,17 @@ uint8_t *TensorStore::outputElements(uint32_t index) const {
 }
 
 void TensorStore::clearOutputs() {
-  for (uint32_t i = 0; i < outputs.size(); ++i)
-    if (tensor(i).role() == program::TensorRole::Output &&
-        tensor(i).alias() < 0)
-      outputs[i] = std::make_unique<uint8_t[]>(elementCount(tensor(i)) *
-                                               elementBytes(tensor(i).type()));
+  for (uint32_t i = 0; i < outputs.size(); ++i) {
+    if (tensor(i).role() != program::TensorRole::Output ||
+        tensor(i).alias() >= 0)
+      continue;
+    const uint64_t bytes =
+        elementCount(tensor(i)) * elementBytes(tensor(i).type());
+    outputs[i].reset(
+        static_cast<uint8_t *>(std::calloc(std::max<uint64_t>(bytes, 1), 1)));
+    if (!outputs[i])
+      throw std::bad_alloc();
+  }
 }
 
 } // namespace wsec::runtime

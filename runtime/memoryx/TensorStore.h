@@ -4,6 +4,8 @@
 
 #include "runtime/program/Loader.h"
 
+#include <cstdlib>
+#include <map>
 #include <memory>
 #include <vector>
 
@@ -14,9 +16,17 @@ namespace wsec::runtime {
 /// outputs in memory of the store. Weights and inputs are never copied.
 class TensorStore {
 public:
-  /// Maps the weight files. Throws WeightFileChanged when one of them is not
-  /// what the program was compiled against, IoError when it cannot be read.
-  explicit TensorStore(std::shared_ptr<const LoadedProgram> loaded);
+  /// Maps the weight files, which lie in one of `weightFolders` or beside the
+  /// program. Throws WeightFileChanged when one of them is not what the program
+  /// was compiled against, IoError when it cannot be read.
+  explicit TensorStore(std::shared_ptr<const LoadedProgram> loaded,
+                       const std::vector<std::string> &weightFolders = {});
+
+  /// The paths of the weight files, without the program's own.
+  std::vector<std::string> weightFiles() const;
+  /// After a run: throws WeightFileChanged when weights may have been written
+  /// while they were used.
+  void checkUnchanged() const;
 
   const program::Program &program() const { return loaded->program(); }
   const program::Tensor &tensor(uint32_t index) const;
@@ -41,12 +51,25 @@ private:
     const uint8_t *data = nullptr;
     std::shared_ptr<const void> owner;
   };
-  void mapFiles();
+  /// A file of the program. What is not mapped is in memory.
+  struct WeightFile {
+    const uint8_t *data = nullptr;
+    std::shared_ptr<const MappedFile> mapped;
+    std::string name;
+  };
+  void openFiles(const std::vector<std::string> &weightFolders);
+  WeightFile openFile(const program::File &file, const WeightFolders &folders);
 
   std::shared_ptr<const LoadedProgram> loaded;
-  std::vector<Entry> files;
+  std::vector<WeightFile> files;
+  std::map<std::string, std::pair<std::shared_ptr<const MappedFile>, uint64_t>>
+      byPath; ///< mapped files and their digests
   std::vector<Entry> entries;
-  std::vector<std::unique_ptr<uint8_t[]>> outputs;
+  /// Memory that costs nothing until it is written to.
+  struct Free {
+    void operator()(uint8_t *bytes) const { std::free(bytes); }
+  };
+  std::vector<std::unique_ptr<uint8_t[], Free>> outputs;
 };
 
 } // namespace wsec::runtime

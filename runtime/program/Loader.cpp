@@ -4,10 +4,8 @@
 #include "runtime/program/Container.h"
 #include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/MappedFile.h"
 
 #include <algorithm>
-#include <filesystem>
 
 namespace wsec::runtime {
 
@@ -20,8 +18,8 @@ Error badFile(const std::string &message) {
   return Error(ErrorClass::BadProgram, message);
 }
 
-/// Checks the container around the flatbuffer and returns its size.
-uint64_t readContainer(const uint8_t *data, uint64_t size) {
+/// Checks the header of a file of `size` bytes; returns the flatbuffer's size.
+uint64_t readHeader(const uint8_t *data, uint64_t size) {
   if (size < containerHeaderBytes)
     throw badFile("not a .wafer file: " + std::to_string(size) +
                   " bytes are less than a header");
@@ -67,43 +65,49 @@ const program::Program *readProgram(const uint8_t *data, uint64_t bytes) {
 
 } // namespace
 
-LoadedProgram::LoadedProgram(std::shared_ptr<const void> owner,
-                             const uint8_t *data, uint64_t size,
-                             std::string directory)
-    : owner(std::move(owner)), directory(std::move(directory)) {
-  uint64_t bytes = readContainer(data, size);
-  root = readProgram(data + containerHeaderBytes, bytes);
-  checkProgram(*root);
-  checkProof(*root);
-  if (uint64_t start = bundleStart(bytes); start < size) {
-    bundleData = data + start;
-    bundleLength = size - start;
-  }
-}
-
 std::shared_ptr<const LoadedProgram>
 LoadedProgram::open(const std::string &path) {
-  auto file = MappedFile::open(path);
-  const uint8_t *data = file->data();
-  uint64_t size = file->size();
-  auto directory = std::filesystem::path(path).parent_path().string();
+  std::shared_ptr<LoadedProgram> loaded(new LoadedProgram);
+  InputFile file(path);
   try {
-    return std::shared_ptr<const LoadedProgram>(
-        new LoadedProgram(std::move(file), data, size, std::move(directory)));
+    uint8_t header[containerHeaderBytes] = {};
+    file.read(0, header, std::min(file.size(), containerHeaderBytes));
+    const uint64_t size = readHeader(header, file.size());
+    loaded->bytes.resize(size);
+    file.read(containerHeaderBytes, loaded->bytes.data(), size);
+    loaded->root = readProgram(loaded->bytes.data(), size);
+    checkProgram(*loaded->root);
+    checkProof(*loaded->root);
+    if (uint64_t start = bundleStart(size); start < file.size()) {
+      loaded->mapped = MappedFile::open(path);
+      if (loaded->mapped->size() > start) {
+        loaded->bundleData = loaded->mapped->data() + start;
+        loaded->bundleLength = loaded->mapped->size() - start;
+      }
+    }
   } catch (const Error &error) {
     throw Error(error.errorClass(), "'" + path + "': " + error.message());
   }
+  loaded->home.addFolderOf(path);
+  return loaded;
 }
 
 std::shared_ptr<const LoadedProgram>
-LoadedProgram::fromBytes(std::vector<uint8_t> bytes, std::string directory) {
-  auto held = std::make_shared<const std::vector<uint8_t>>(std::move(bytes));
-  return std::shared_ptr<const LoadedProgram>(new LoadedProgram(
-      held, held->data(), held->size(), std::move(directory)));
-}
-
-std::string LoadedProgram::resolve(const std::string &path) const {
-  return (std::filesystem::path(directory) / path).string();
+LoadedProgram::fromBytes(std::vector<uint8_t> bytes,
+                         const std::string &directory) {
+  std::shared_ptr<LoadedProgram> loaded(new LoadedProgram);
+  loaded->bytes = std::move(bytes);
+  const uint8_t *data = loaded->bytes.data();
+  const uint64_t size = readHeader(data, loaded->bytes.size());
+  loaded->root = readProgram(data + containerHeaderBytes, size);
+  checkProgram(*loaded->root);
+  checkProof(*loaded->root);
+  if (uint64_t start = bundleStart(size); start < loaded->bytes.size()) {
+    loaded->bundleData = data + start;
+    loaded->bundleLength = loaded->bytes.size() - start;
+  }
+  loaded->home.add(directory);
+  return loaded;
 }
 
 } // namespace wsec::runtime

@@ -2,6 +2,8 @@
 #ifndef RUNTIME_PROGRAM_LOADER_H
 #define RUNTIME_PROGRAM_LOADER_H
 
+#include "runtime/program/MappedFile.h"
+#include "runtime/program/WeightFolders.h"
 #include "runtime/program/program_generated.h"
 
 #include <cstdint>
@@ -14,14 +16,14 @@ namespace wsec::runtime {
 /// A program that has passed the checker, and the bytes it lives in.
 class LoadedProgram {
 public:
-  /// Maps and checks a .wafer file. Throws IoError, BadProgram, or the class
-  /// of what the checker finds.
+  /// Reads and checks a .wafer file. Throws IoError, BadProgram, or the class
+  /// of what the checker finds. Nobody can change the program after it has been
+  /// checked: it is copied, and only bundled weights stay in the file.
   static std::shared_ptr<const LoadedProgram> open(const std::string &path);
 
-  /// The same for a file held in memory; `directory` resolves the relative
-  /// paths of its weight files.
+  /// The same for a file held in memory, as if it lay in `directory`.
   static std::shared_ptr<const LoadedProgram>
-  fromBytes(std::vector<uint8_t> bytes, std::string directory = "");
+  fromBytes(std::vector<uint8_t> bytes, const std::string &directory = "");
 
   const program::Program &program() const { return *root; }
 
@@ -29,19 +31,21 @@ public:
   const uint8_t *bundle() const { return bundleData; }
   uint64_t bundleBytes() const { return bundleLength; }
 
-  /// The place of a weight file: `path` itself if absolute, otherwise
-  /// relative to the folder of the program.
-  std::string resolve(const std::string &path) const;
+  /// The file that the bundle is mapped from, if it is not in memory.
+  const std::shared_ptr<const MappedFile> &bundleFile() const { return mapped; }
+
+  /// Where the program lies, for weights beside it.
+  const WeightFolders &folders() const { return home; }
 
 private:
-  LoadedProgram(std::shared_ptr<const void> owner, const uint8_t *data,
-                uint64_t size, std::string directory);
+  LoadedProgram() = default;
 
-  std::shared_ptr<const void> owner;
+  std::vector<uint8_t> bytes; ///< of the flatbuffer, or of a whole file
   const program::Program *root = nullptr;
+  std::shared_ptr<const MappedFile> mapped;
   const uint8_t *bundleData = nullptr;
   uint64_t bundleLength = 0;
-  std::string directory;
+  WeightFolders home;
 };
 
 } // namespace wsec::runtime

@@ -1,45 +1,127 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/MappedFile.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 
+#include <atomic>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
-#include <fcntl.h>
+#include <mutex>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 namespace wsec::runtime {
 
-std::shared_ptr<const MappedFile> MappedFile::open(const std::string &path) {
-  auto fail = [&](const std::string &reason) {
-    return Error(ErrorClass::IoError, "cannot read '" + path + "': " + reason);
-  };
-  int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (descriptor < 0)
-    throw fail(std::strerror(errno));
-  struct stat status;
-  bool known = ::fstat(descriptor, &status) == 0;
-  if (!known || !S_ISREG(status.st_mode)) {
-    std::string reason = known ? "not a regular file" : std::strerror(errno);
-    ::close(descriptor);
-    throw fail(reason);
+/// Where a file is mapped. Regions are read by a signal handler: they are
+/// linked for ever, and used again once empty.
+struct MappedRegion {
+  std::atomic<uintptr_t> begin{0}, end{0};
+  std::atomic<bool> used{false}, lost{false};
+  MappedRegion *next = nullptr;
+};
+
+namespace {
+
+std::atomic<MappedRegion *> regions{nullptr};
+struct sigaction previousAction;
+
+/// Puts zeros in place of the missing page, and of all behind it: what a file
+/// has lost, it has lost up to its end.
+bool replaceMissing(uintptr_t address) {
+  for (MappedRegion *region = regions; region; region = region->next) {
+    const uintptr_t end = region->end;
+    if (address < region->begin || address >= end)
+      continue;
+    region->lost = true;
+    const uintptr_t page = address & ~(uintptr_t(::sysconf(_SC_PAGESIZE)) - 1);
+    return ::mmap(reinterpret_cast<void *>(page), end - page, PROT_READ,
+                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
+                  0) != MAP_FAILED;
   }
-  uint64_t size = uint64_t(status.st_size);
-  void *data = nullptr;
-  if (size > 0)
-    data = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  int reason = errno;
-  ::close(descriptor);
+  return false;
+}
+
+void onBusError(int signal, siginfo_t *info, void *) {
+  const int error = errno;
+  const bool fault = info->si_code > 0; // else somebody sent the signal
+  if (!fault || !replaceMissing(reinterpret_cast<uintptr_t>(info->si_addr))) {
+    // As if this handler were not here: the access faults again.
+    ::sigaction(signal, &previousAction, nullptr);
+    if (!fault)
+      ::raise(signal);
+  }
+  errno = error;
+}
+
+void installHandler() {
+  struct sigaction action = {};
+  action.sa_sigaction = onBusError;
+  action.sa_flags = SA_SIGINFO | SA_NODEFER;
+  ::sigemptyset(&action.sa_mask);
+  ::sigaction(SIGBUS, &action, &previousAction);
+}
+
+MappedRegion *addRegion(uintptr_t begin, uint64_t size) {
+  static std::once_flag installed;
+  std::call_once(installed, installHandler);
+  MappedRegion *region = regions;
+  while (region && region->used.exchange(true))
+    region = region->next;
+  if (!region) {
+    region = new MappedRegion;
+    region->used = true;
+    region->next = regions;
+    while (!regions.compare_exchange_weak(region->next, region))
+      ;
+  }
+  region->lost = false;
+  region->end = begin + size;
+  region->begin = begin;
+  return region;
+}
+
+} // namespace
+
+std::shared_ptr<const MappedFile> MappedFile::open(const std::string &path) {
+  return std::shared_ptr<const MappedFile>(new MappedFile(path));
+}
+
+MappedFile::MappedFile(const std::string &path) : name(path) {
+  InputFile file(path);
+  opened = file.state();
+  wasRecent = opened.recent();
+  if (size() == 0)
+    return;
+  void *data =
+      ::mmap(nullptr, size(), PROT_READ, MAP_PRIVATE, file.descriptor(), 0);
   if (data == MAP_FAILED)
-    throw fail(std::strerror(reason));
-  return std::shared_ptr<const MappedFile>(
-      new MappedFile(static_cast<const uint8_t *>(data), size));
+    throw Error(ErrorClass::IoError,
+                "cannot read " + inQuotes(path) + ": " + std::strerror(errno));
+  bytes = static_cast<const uint8_t *>(data);
+  region = addRegion(reinterpret_cast<uintptr_t>(data), size());
 }
 
 MappedFile::~MappedFile() {
-  if (length > 0)
-    ::munmap(const_cast<uint8_t *>(bytes), length);
+  if (!region)
+    return;
+  region->end = 0;
+  region->begin = 0;
+  ::munmap(const_cast<uint8_t *>(bytes), size());
+  region->used = false;
+}
+
+bool MappedFile::damaged() const {
+  if (region && region->lost)
+    return true;
+  // Another file may have taken the name; this one is as it was, then.
+  const FileState now = stateOf(name);
+  return now.device == opened.device && now.number == opened.number &&
+         (now.size != opened.size || now.written != opened.written);
+}
+
+bool MappedFile::untouched() const {
+  return !wasRecent && stateOf(name) == opened;
 }
 
 } // namespace wsec::runtime

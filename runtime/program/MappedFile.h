@@ -2,13 +2,20 @@
 #ifndef RUNTIME_PROGRAM_MAPPEDFILE_H
 #define RUNTIME_PROGRAM_MAPPEDFILE_H
 
-#include <cstdint>
+#include "runtime/program/InputFile.h"
+
 #include <memory>
-#include <string>
 
 namespace wsec::runtime {
 
+struct MappedRegion;
+
 /// A file mapped read-only: nothing is copied, pages come in when touched.
+///
+/// Somebody else may write to the file meanwhile. Where it has become shorter,
+/// or cannot be read, the system would end the process at the first touch;
+/// zeros are put there instead, and `damaged` tells. So whoever uses the data
+/// asks, at the end, whether it was good.
 class MappedFile {
 public:
   /// Throws IoError when `path` is not a readable regular file.
@@ -19,14 +26,25 @@ public:
   ~MappedFile();
 
   const uint8_t *data() const { return bytes; }
-  uint64_t size() const { return length; }
+  uint64_t size() const { return opened.size; }
+  const std::string &path() const { return name; }
+  const FileState &state() const { return opened; }
+
+  /// Whether pages were missing, or the file was written to since it was
+  /// mapped.
+  bool damaged() const;
+  /// Whether nothing can have been written to it. If neither this holds nor
+  /// `damaged`, the digest decides.
+  bool untouched() const;
 
 private:
-  MappedFile(const uint8_t *bytes, uint64_t length)
-      : bytes(bytes), length(length) {}
+  explicit MappedFile(const std::string &path);
 
-  const uint8_t *bytes;
-  uint64_t length;
+  std::string name;
+  FileState opened;
+  bool wasRecent = false;
+  const uint8_t *bytes = nullptr;
+  MappedRegion *region = nullptr;
 };
 
 } // namespace wsec::runtime

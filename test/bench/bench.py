@@ -97,7 +97,7 @@ def bench_wafer(name, arguments):
         compiling, _ = best(arguments.repeat, [wsec.tool("wsec"), path, "-o", program,
                                                "--mesh=750x994", "--quiet"])
         seconds, memory = best(arguments.repeat,
-                               [wsec.tool("wse-run"), program, "--inputs", folder / "in.npz",
+                               [wsec.tool("wse-run"), program, f"--weights={path.parent}", "--inputs", folder / "in.npz",
                                 "--outputs", folder / "out.npz", f"--report={report}", "--quiet",
                                 f"--threads={arguments.threads}"])
         run = json.loads(report.read_text())
@@ -130,7 +130,7 @@ def bench(name, arguments):
         line("compile, 750x994 against 32x32", f"{whole / seconds:.2f} x", "< 1.5 x",
              whole < 1.5 * seconds)
         report = folder / "run.json"
-        run = [wsec.tool("wse-run"), program, "--inputs", folder / "in.npz", "--outputs",
+        run = [wsec.tool("wse-run"), program, f"--weights={path.parent}", "--inputs", folder / "in.npz", "--outputs",
                folder / "out.npz", f"--report={report}", "--quiet",
                f"--threads={arguments.threads}"]
 
@@ -170,7 +170,7 @@ def bench_engines(name, arguments):
         for engine in ("strips", "streams", "wavelet"):
             runs = []
             for _ in range(arguments.repeat):
-                timed([wsec.tool("wse-run"), program, "--inputs", folder / "in.npz", "--outputs",
+                timed([wsec.tool("wse-run"), program, f"--weights={path.parent}", "--inputs", folder / "in.npz", "--outputs",
                        folder / "out.npz", f"--report={report}", "--quiet",
                        f"--engine={engine}", f"--threads={arguments.threads}"])
                 runs.append(json.loads(report.read_text()))
@@ -212,7 +212,7 @@ def bench_products(name, arguments):
             np.savez(folder / "in.npz", **inputs)
             program, report = folder / "p.wafer", folder / "run.json"
             timed([wsec.tool("wsec"), path, "-o", program, "--mesh=32x32", "--quiet"])
-            timed([wsec.tool("wse-run"), program, "--inputs", folder / "in.npz", "--outputs",
+            timed([wsec.tool("wse-run"), program, f"--weights={path.parent}", "--inputs", folder / "in.npz", "--outputs",
                    folder / "out.npz", f"--report={report}", "--quiet", "--threads=1",
                    f"--repeat={100 * arguments.repeat}"])
             seconds = json.loads(report.read_text())["time"]["emulate_s"]

@@ -40,10 +40,10 @@ def obtain(name, work):
         return name, {key: file[key] for key in file if key in names}
 
 
-def run_engine(engine, program, work, observed):
+def run_engine(engine, program, weights, work, observed):
     """Report and output bytes of one run."""
     npz, report = work / f"{engine}.npz", work / f"{engine}.json"
-    command = ["wse-run", program, "--inputs", work / "inputs.npz", f"--engine={engine}",
+    command = ["wse-run", program, f"--weights={weights}", "--inputs", work / "inputs.npz", f"--engine={engine}",
                "--outputs", npz, f"--report={report}", "--quiet"]
     if observed:
         trace = work / f"{engine}-trace.json"
@@ -72,8 +72,8 @@ def check(model, mesh, engine, reference, within, observed, work):
     ]
     program = work / "program.wafer"
     run(["wsec", path, "-o", program, f"--mesh={mesh}", "--quiet", *shapes])
-    found, found_outputs = run_engine(engine, program, work, observed)
-    expected, expected_outputs = run_engine(reference, program, work, observed)
+    found, found_outputs = run_engine(engine, program, Path(path).parent, work, observed)
+    expected, expected_outputs = run_engine(reference, program, Path(path).parent, work, observed)
     if observed:
         run([sys.executable, CHECK_COUNTERS, work / f"{engine}-counters.json",
              work / f"{reference}-counters.json"])

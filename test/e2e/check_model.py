@@ -115,10 +115,11 @@ def main():
         outputs = work / f"{mesh}.npz"
         report = work / f"{mesh}.json"
         run(["wsec", model, "-o", program, f"--mesh={mesh}", "--quiet", *shapes])
-        if problem := round_trip.difference(program):
+        if problem := round_trip.difference(program, Path(model).parent):
             print(f"{mesh}: {problem}")
             failed = True
-        run(["wse-run", program, "--inputs", work / "inputs.npz", "--outputs", outputs,
+        run(["wse-run", program, f"--weights={Path(model).parent}", "--inputs",
+             work / "inputs.npz", "--outputs", outputs,
              f"--report={report}", "--quiet"])
         actual = load(outputs)
         cycles = json.loads(report.read_text())["cycles"]["total"]

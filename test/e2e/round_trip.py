@@ -15,13 +15,13 @@ import sys
 from pathlib import Path
 
 
-def difference(program):
+def difference(program, weights="."):
     """What is wrong with the text of a program, or None. The text lies beside
-    the program, whose paths it has."""
+    the program; its weight files there or in a folder."""
     program = Path(program)
     text, again = program.with_suffix(".pe.mlir"), program.with_suffix(".pe.wafer")
     for command in (["wse-inspect", "pe", program, "-o", text],
-                    ["wsec", text, "-o", again, "--quiet"]):
+                    ["wsec", text, "-o", again, f"--weights={weights}", "--quiet"]):
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode:
             return f"{command[0]}: {result.stderr}"

@@ -83,7 +83,7 @@ inline void addBundle(ProgramBuilder &builder,
                       const std::vector<float> &bundle) {
   auto file = std::make_unique<program::FileT>();
   file->size = bundle.size() * sizeof(float);
-  file->digest = fileDigest(bundle.data(), file->size);
+  file->digest = digestOf(bundle.data(), file->size);
   builder.source.files.push_back(std::move(file));
 }
 

@@ -12,20 +12,6 @@ namespace wsec::inspect {
 
 namespace fs = std::filesystem;
 
-static fs::path folderOf(const std::string &file) {
-  return fs::weakly_canonical(fs::absolute(file).parent_path());
-}
-
-/// `path`, which is seen from `folder`, as it is seen from `other`.
-static std::string rebase(const fs::path &path, const fs::path &folder,
-                          const fs::path &other) {
-  if (path.is_absolute() || folder == other)
-    return path.string();
-  const fs::path relative =
-      fs::weakly_canonical(folder / path).lexically_relative(other);
-  return relative.empty() ? (folder / path).string() : relative.string();
-}
-
 static std::string plural(uint64_t count, const std::string &noun,
                           const char *ending = "s") {
   return std::to_string(count) + " " + noun + (count == 1 ? "" : ending);
@@ -49,11 +35,9 @@ static std::vector<std::string> head(const program::ProgramT &program,
   return lines;
 }
 
-std::string programText(const std::string &path, const std::string &output) {
+std::string programText(const std::string &path) {
   const auto loaded = runtime::LoadedProgram::open(path);
   std::unique_ptr<program::ProgramT> program(loaded->program().UnPack());
-  const fs::path from = folderOf(path),
-                 to = output.empty() ? from : folderOf(output);
   runtime::TextOptions options;
   options.machine = machineText(*loaded->program().machine());
   bool bundled = false;
@@ -61,10 +45,10 @@ std::string programText(const std::string &path, const std::string &output) {
     bundled |= file->path.empty();
     // The bundle is the end of the program's own file.
     if (file->path.empty())
-      options.files.push_back({rebase(fs::path(path).filename(), from, to),
+      options.files.push_back({fs::path(path).filename().string(),
                                fs::file_size(path) - loaded->bundleBytes()});
     else
-      options.files.push_back({rebase(file->path, from, to)});
+      options.files.push_back({file->path});
   }
   options.head = head(*program, runtime::countPes(loaded->program()), bundled);
   return runtime::peText(*program, options);

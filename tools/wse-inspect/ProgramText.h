@@ -6,9 +6,9 @@
 
 namespace wsec::inspect {
 
-/// The .wafer file at `path` as text of the pe dialect. Paths in it start from
-/// the folder of `output`, if there is one, else from the program's.
-std::string programText(const std::string &path, const std::string &output);
+/// The .wafer file at `path` as text of the pe dialect. It names weight files
+/// as the program does.
+std::string programText(const std::string &path);
 
 } // namespace wsec::inspect
 

@@ -43,7 +43,8 @@ Looks into compiled programs without running them.
           rectangles and buffers
   at      from a PE back: class, buffers, kernels and ONNX nodes, tasks, routes
   pe      the program as text of the pe dialect, which wsec compiles to the
-          same bytes; -o: to a file, from whose folder its paths start
+          same bytes; -o: to a file, which wants --weights=DIR if that
+          lies elsewhere
   diff    what differs, a line each, by name: classes, buffers, routes, code
 )";
 
@@ -88,11 +89,11 @@ static int showPlace(const std::string &command, const std::string &path,
 
 static int printText(const std::string &path, const std::string &output) {
   if (output.empty()) {
-    print(programText(path, output));
+    print(programText(path));
     return 0;
   }
   runtime::checkOutputPaths({output}, {path});
-  const std::string text = programText(path, output);
+  const std::string text = programText(path);
   runtime::OutputFiles files;
   files.add(output, text);
   files.commit();

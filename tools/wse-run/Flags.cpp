@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 
 #include <cmath>
+#include <filesystem>
 
 namespace wsec::runtime {
 
@@ -87,6 +88,9 @@ ABSL_FLAG(ToleranceNumber, atol, {1e-4},
           "X  compared elements may differ by atol + rtol * |expected|");
 ABSL_FLAG(ToleranceNumber, rtol, {1e-3}, "X  see --atol");
 
+ABSL_FLAG(Words, weights, {},
+          "DIR  a folder with the program's weight files, if they do not lie "
+          "beside it; may be repeated");
 ABSL_FLAG(Engine, engine, Engine::Burst,
           "NAME  burst, streams, strips or wavelet, as runtime/README.md says");
 ABSL_FLAG(Threads, threads, {0},
@@ -135,7 +139,7 @@ const std::vector<tools::FlagGroup> flagGroups = {
     {"tensors, bound by name",
      {"input", "inputs", "output", "outputs", "compare", "test-data", "atol",
       "rtol"}},
-    {"the run", {"engine", "threads", "repeat", "report", "quiet"}},
+    {"the run", {"weights", "engine", "threads", "repeat", "report", "quiet"}},
     {"looking inside (of one run; the strips engine then takes one thread)",
      {"trace", "counters", "metric", "until", "break", "peek"}},
     {"this tool", {"help", "version"}}};
@@ -199,6 +203,10 @@ Flags givenFlags(const std::vector<std::string> &words) {
   flags.threads = absl::GetFlag(FLAGS_threads).value;
   flags.repeat = absl::GetFlag(FLAGS_repeat).value;
   flags.quiet = absl::GetFlag(FLAGS_quiet);
+  flags.weightFolders = absl::GetFlag(FLAGS_weights).values;
+  for (const std::string &folder : flags.weightFolders)
+    if (std::error_code none; !std::filesystem::is_directory(folder, none))
+      throw UsageError(absl::StrCat("--weights=", folder, " is not a folder"));
   checkLooking(flags);
   return flags;
 }

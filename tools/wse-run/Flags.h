@@ -25,7 +25,7 @@ struct Flags {
   std::string testData;
   std::string report;
   std::string trace, metric, until;
-  std::vector<std::string> counters, breaks, peeks;
+  std::vector<std::string> counters, breaks, peeks, weightFolders;
   runtime::Tolerance tolerance;
   runtime::Engine engine = runtime::Engine::Burst;
   unsigned threads = 0;

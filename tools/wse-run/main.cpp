@@ -161,7 +161,8 @@ runSession(Session &session, const Flags &flags, Observer *observer) {
 }
 
 static int runProgram(const Flags &flags) {
-  const std::unique_ptr<Session> opened = require(Session::open(flags.program));
+  const std::unique_ptr<Session> opened =
+      require(Session::open(flags.program, flags.weightFolders));
   Session &session = *opened;
   TestData testData;
   if (!flags.testData.empty())

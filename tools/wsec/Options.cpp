@@ -51,6 +51,11 @@ struct Flags {
       cl::value_desc("FILE"), cl::cat(category)};
   cl::opt<bool> bundle{"bundle", cl::desc("Copy the weights into the program"),
                        cl::cat(category)};
+  cl::list<std::string> weightFolders{
+      "weights",
+      cl::desc("A folder with weight files of the model, besides its own; may "
+               "be repeated"),
+      cl::value_desc("DIR"), cl::cat(category)};
   cl::opt<bool> allowAbsentWeights{
       "allow-absent-weights",
       cl::desc("Compile though weight files are missing, to see the report"),
@@ -181,6 +186,11 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
                       ": not supported, f32 is");
   options.input = flags.input;
   options.bundle = flags.bundle;
+  for (const std::string &folder : flags.weightFolders) {
+    if (!llvm::sys::fs::is_directory(folder))
+      return usageError("--weights=" + folder + " is not a folder");
+    options.weightFolders.push_back(folder);
+  }
   options.import.allowAbsentWeights = flags.allowAbsentWeights;
   options.report = flags.report;
   options.reproducer = flags.reproducer;

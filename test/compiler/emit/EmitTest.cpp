@@ -17,6 +17,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
+#include <sys/stat.h>
 
 using namespace mlir;
 using namespace wsec;
@@ -115,7 +116,7 @@ protected:
              ("wsec-emit-" + std::to_string(::getpid()));
     std::filesystem::create_directories(folder);
     options.outputPath = (folder / "program.wafer").string();
-    options.weightFolder = folder.string();
+    options.weightFolders.add(folder.string());
     writeWeights(48);
   }
   ~EmitTest() override { std::filesystem::remove_all(folder); }
@@ -315,10 +316,30 @@ TEST_F(EmitTest, RefersToWeightsInPlace) {
   ASSERT_TRUE(emit(kAdd)) << messages;
   auto loaded = runtime::LoadedProgram::open(options.outputPath);
   const program::File &file = *loaded->program().files()->Get(0);
-  EXPECT_EQ(file.path()->str(), "../w.bin");
+  EXPECT_EQ(file.path()->str(), "w.bin") << "found with --weights only";
   EXPECT_EQ(file.size(), weights.size());
-  EXPECT_EQ(file.digest(), runtime::fileDigest(weights.data(), weights.size()));
+  EXPECT_EQ(file.digest(), runtime::digestOf(weights.data(), weights.size()));
   EXPECT_EQ(loaded->program().tensors()->Get(1)->offset(), 16u);
+}
+
+TEST_F(EmitTest, FindsWeightsBelowTheProgram) {
+  std::filesystem::create_directories(folder / "data");
+  std::filesystem::rename(folder / "w.bin", folder / "data" / "w.bin");
+  options.weightFolders.add((folder / "data").string());
+  ASSERT_TRUE(emit(kAdd)) << messages;
+  auto loaded = runtime::LoadedProgram::open(options.outputPath);
+  EXPECT_EQ(loaded->program().files()->Get(0)->path()->str(), "data/w.bin");
+}
+
+TEST_F(EmitTest, WeightsOutOfReach) {
+  EXPECT_FALSE(emit(replaced(kAdd, "\"w.bin\"", "\"/etc/passwd\"")));
+  EXPECT_TRUE(reported("'/etc/passwd' leads out of the folder")) << messages;
+  EXPECT_FALSE(emit(replaced(kAdd, "\"w.bin\"", "\"../w.bin\"")));
+  EXPECT_TRUE(reported("'../w.bin' leads out of the folder")) << messages;
+  std::filesystem::remove(folder / "w.bin");
+  ASSERT_EQ(::mkfifo((folder / "w.bin").c_str(), 0600), 0);
+  EXPECT_FALSE(emit(kAdd));
+  EXPECT_TRUE(reported("w.bin': not a regular file")) << messages;
 }
 
 TEST_F(EmitTest, SameInputSameBytes) {
@@ -338,16 +359,28 @@ TEST_F(EmitTest, BundlesWeights) {
   ASSERT_EQ(loaded->bundleBytes(), 32u);
   std::string bundled(reinterpret_cast<const char *>(loaded->bundle()), 32);
   EXPECT_EQ(bundled, weights.substr(16, 32));
-  EXPECT_EQ(file.digest(), runtime::fileDigest(bundled.data(), 32));
+  EXPECT_EQ(file.digest(), runtime::digestOf(bundled.data(), 32));
 }
 
 TEST_F(EmitTest, MissingWeights) {
   std::filesystem::remove(folder / "w.bin");
   EXPECT_FALSE(emit(kAdd));
-  EXPECT_TRUE(reported("cannot read")) << messages;
+  EXPECT_TRUE(reported("weights: there is no 'w.bin' in '" + folder.string() +
+                       "'; name the folder that has it with --weights=DIR"))
+      << messages;
   EXPECT_FALSE(std::filesystem::exists(options.outputPath));
   options.allowAbsentWeights = true;
   EXPECT_TRUE(emit(kAdd)) << messages;
+  writeWeights(48);
+  EXPECT_TRUE(emit(kAdd)) << messages;
+  EXPECT_EQ(runtime::LoadedProgram::open(options.outputPath)
+                ->program()
+                .files()
+                ->Get(0)
+                ->digest(),
+            0u)
+      << "not read, though there";
+  std::filesystem::remove(folder / "w.bin");
   options.bundle = true;
   EXPECT_FALSE(emit(kAdd));
   EXPECT_TRUE(reported("cannot bundle")) << messages;

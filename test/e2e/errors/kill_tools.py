@@ -4,6 +4,7 @@
 run and looks at what they leave."""
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -24,7 +25,7 @@ def kill_often(name, command, output):
     for number in range(TRIES):
         process = subprocess.Popen(command, cwd=folder, stderr=subprocess.DEVNULL)
         time.sleep(took * (number + 0.5) / TRIES)
-        process.terminate()
+        process.send_signal(signal.SIGKILL if number % 2 else signal.SIGTERM)
         killed += process.wait() != 0
         for left in set(os.listdir(folder)) - before:
             if left != output or (folder / left).read_bytes() != whole:

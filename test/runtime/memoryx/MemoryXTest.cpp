@@ -3,6 +3,7 @@
 #include "runtime/program/Errors.h"
 #include "test/runtime/ExampleFile.h"
 
+#include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 
@@ -312,20 +313,31 @@ TEST(OutStreamTest, ScattersBlocksFromEastToWest) {
 class WeightFileTest : public testing::Test {
 protected:
   void SetUp() override {
-    folder = testing::TempDir() + "wsec-weights";
-    std::ofstream(folder).write(reinterpret_cast<const char *>(words.data()),
-                                std::streamsize(words.size() * 4));
+    folder = std::filesystem::canonical(testing::TempDir()).string() +
+             "/wsec-weights";
+    std::filesystem::create_directory(folder);
+    path = folder + "/w.bin";
+    std::ofstream(path).write(reinterpret_cast<const char *>(words.data()),
+                              std::streamsize(words.size() * 4));
   }
-  void TearDown() override { std::remove(folder.c_str()); }
+  void TearDown() override { std::filesystem::remove_all(folder); }
 
-  std::shared_ptr<const LoadedProgram> load() {
+  std::shared_ptr<const LoadedProgram> load(const std::string &name = "w.bin") {
     ProgramBuilder builder = makeNegation(3, words);
-    builder.source.files[0]->path = folder;
-    return LoadedProgram::fromBytes(makeFile(builder));
+    builder.source.files[0]->path = name;
+    return LoadedProgram::fromBytes(makeFile(builder), folder);
+  }
+  static std::string refusal(std::shared_ptr<const LoadedProgram> program) {
+    try {
+      TensorStore store(program);
+      return "";
+    } catch (const Error &error) {
+      return error.what();
+    }
   }
 
   Words words = countUp(3);
-  std::string folder;
+  std::string folder, path;
 };
 
 TEST_F(WeightFileTest, IsUsedWhereItLies) {
@@ -333,52 +345,109 @@ TEST_F(WeightFileTest, IsUsedWhereItLies) {
   float last;
   std::memcpy(&last, store.elements(1) + 8, 4);
   EXPECT_EQ(last, 2.f);
+  EXPECT_EQ(store.weightFiles(), std::vector<std::string>{path});
+  store.checkUnchanged();
+}
+
+TEST_F(WeightFileTest, IsSoughtInNamedFoldersFirst) {
+  auto program = load();
+  const std::string other = folder + "/other";
+  std::filesystem::create_directory(other);
+  EXPECT_EQ(TensorStore(program, {other}).weightFiles().front(), path);
+  std::filesystem::copy(path, other + "/w.bin");
+  EXPECT_EQ(TensorStore(program, {other}).weightFiles().front(),
+            other + "/w.bin");
+}
+
+TEST_F(WeightFileTest, RefusesNamesThatLeadOut) {
+  for (const std::string &name : {path, std::string("../w.bin")})
+    try {
+      load(name);
+      FAIL();
+    } catch (const Error &error) {
+      EXPECT_EQ(error.errorClass(), ErrorClass::BadProgram);
+      EXPECT_NE(error.message().find(
+                    "weight file '" + name +
+                    "': leads out of the folder of the weights; weight files "
+                    "have relative names without '..', and --weights=DIR names "
+                    "their folder"),
+                std::string::npos)
+          << error.message();
+    }
+}
+
+TEST_F(WeightFileTest, RefusesASecondBundle) {
+  ProgramBuilder builder = makeNegation(3, words);
+  addBundle(builder, words);
+  try {
+    LoadedProgram::fromBytes(makeFile(builder, words));
+    FAIL();
+  } catch (const Error &error) {
+    EXPECT_NE(error.message().find("is a second bundle"), std::string::npos);
+  }
 }
 
 TEST_F(WeightFileTest, RefusesChangedContents) {
   auto program = load();
   words[1] = 7;
   SetUp();
-  try {
-    TensorStore store(program);
-    FAIL();
-  } catch (const Error &error) {
-    EXPECT_EQ(error.errorClass(), ErrorClass::WeightFileChanged);
-    EXPECT_EQ(error.message(), "weight file '" + folder +
-                                   "' is not the file the program was compiled "
-                                   "for: its contents differ; compile the "
-                                   "model again");
-  }
+  EXPECT_EQ(refusal(program),
+            "WeightFileChanged: weight file '" + path +
+                "' is not the file the program was compiled for: its contents "
+                "differ; compile the model again");
 }
 
 TEST_F(WeightFileTest, RefusesChangedSize) {
   auto program = load();
   words.push_back(7);
   SetUp();
-  try {
-    TensorStore store(program);
-    FAIL();
-  } catch (const Error &error) {
-    EXPECT_EQ(error.message(), "weight file '" + folder +
-                                   "' has 16 bytes, the program was compiled "
-                                   "for 12; compile the model again");
-  }
+  EXPECT_EQ(refusal(program), "WeightFileChanged: weight file '" + path +
+                                  "' has 16 bytes, the program was compiled "
+                                  "for 12; compile the model again");
 }
 
 TEST_F(WeightFileTest, RefusesMissingFile) {
   auto program = load();
-  TearDown();
+  std::filesystem::remove(path);
+  EXPECT_EQ(refusal(program),
+            "IoError: weights: there is no 'w.bin' in '" + folder +
+                "'; name the folder that has it with --weights=DIR, or compile "
+                "with --bundle");
+}
+
+/// The message, if a store finds its file changed behind its back by `change`.
+template <class Change>
+std::string noticed(std::shared_ptr<const LoadedProgram> program,
+                    Change change) {
+  TensorStore store(program);
+  change();
   try {
-    TensorStore store(program);
-    FAIL();
+    store.checkUnchanged();
+    return "";
   } catch (const Error &error) {
-    EXPECT_EQ(error.errorClass(), ErrorClass::IoError);
-    EXPECT_EQ(error.message(),
-              "weights: cannot read '" + folder +
-                  "': No such file or directory; a program finds its weight "
-                  "files by their place beside it, or has them within if "
-                  "compiled with --bundle");
+    return error.what();
   }
+}
+
+TEST_F(WeightFileTest, NoticesWritesWhileItIsUsed) {
+  const std::string expected =
+      "WeightFileChanged: weight file '" + path +
+      "' was written to while the program ran; results of this run are void, "
+      "run it again";
+  EXPECT_EQ(noticed(load(), [] {}), "");
+  EXPECT_EQ(noticed(load(), [&] { std::fstream(path).write("x", 1); }),
+            expected);
+  SetUp();
+  EXPECT_EQ(noticed(load(), [&] { std::filesystem::resize_file(path, 0); }),
+            expected);
+  SetUp();
+  // A new file of that name does not touch the one that is mapped.
+  EXPECT_EQ(noticed(load(),
+                    [&] {
+                      std::ofstream(folder + "/new") << "other";
+                      std::filesystem::rename(folder + "/new", path);
+                    }),
+            "");
 }
 
 } // namespace
