@@ -258,8 +258,8 @@ bool Processor::startWork(Wafer &wafer, Cycle now) {
     wafer.fabric.settle();
     if (wafer.observer && !word.control)
       wafer.observer->received(observed(), next.inbox->color, 1);
-    storeWord(task.wordBuffer, word.payload);
-    storeWord(task.indexBuffer, word.payload >> 16);
+    storeWord(wafer, task.wordBuffer, word.payload);
+    storeWord(wafer, task.indexBuffer, word.payload >> 16);
   }
   wafer.spend(1);
   enter(wafer, task.body, next.since, next.task);
@@ -296,12 +296,14 @@ void Processor::awaitWord(Wafer &wafer, int color, Cycle now) {
     wakeAt(wafer, inbox->queue.front().ready);
 }
 
-void Processor::storeWord(int buffer, uint32_t bits) {
+void Processor::storeWord(const Wafer &wafer, int buffer, uint32_t bits) {
   if (buffer < 0)
     return;
   const BufferCode &into = code->buffers[size_t(buffer)];
   if (into.elements < 1)
     return;
+  requireNoRace(wafer, {into.address, elementSize(into.type)}, true, buffer,
+                nullptr, "a task");
   std::memcpy(memory.at(into.address), &bits, elementSize(into.type));
   memory.markWritten(into.address, elementSize(into.type));
 }

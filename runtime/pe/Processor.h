@@ -126,7 +126,7 @@ private:
   bool receivedByInstruction(int color) const;
   bool endedByControl(int color) const;
   void awaitWork(Wafer &wafer, Cycle now);
-  void storeWord(int buffer, uint32_t bits);
+  void storeWord(const Wafer &wafer, int buffer, uint32_t bits);
 
   // The main thread (Statements.cpp).
   bool runMain(Wafer &wafer, Cycle now);
@@ -146,7 +146,8 @@ private:
   void execute(Wafer &wafer, const ReadClockCode &clock);
   void execute(Wafer &wafer, const SetRouteCode &route);
   bool sendPendingControl(Wafer &wafer, Cycle now);
-  int64_t elementAddress(Wafer &wafer, int buffer, int64_t offset) const;
+  int64_t elementAddress(Wafer &wafer, int buffer, int64_t offset, bool writes,
+                         const char *who) const;
 
   // Instructions (Threads.cpp).
   void issue(Wafer &wafer, const InstructionCode &instruction,
@@ -154,6 +155,13 @@ private:
   void runAtOnce(Wafer &wafer, VectorRun &run);
   void begin(Wafer &wafer, int index, Issued issued);
   void checkPending(Wafer &wafer, VectorRun &run);
+  bool awaitsFree(const Wafer &wafer, const InstructionCode &instruction);
+  void requireNoRace(const Wafer &wafer, const Elements &touched, bool writes,
+                     int buffer, const InstructionCode *instruction,
+                     const char *who = "") const;
+  void requireNoRace(const Wafer &wafer, int color, bool sends,
+                     const std::string &who) const;
+  void requireNoRace(const Wafer &wafer, const VectorRun &run) const;
   Time settled(Wafer &wafer, const InstructionCode &code, Time when);
   bool complete(Wafer &wafer, int index, Cycle now);
   bool stepThreads(Wafer &wafer, Cycle now);

@@ -147,14 +147,18 @@ void Processor::execute(Wafer &wafer, const ComputeCode &compute) {
       int32_t(evaluateNode({compute.op, 0, 1, 2}, values, at.x, at.y));
 }
 
-int64_t Processor::elementAddress(Wafer &wafer, int index,
-                                  int64_t offset) const {
+/// Of an element that `who` reads or writes.
+int64_t Processor::elementAddress(Wafer &wafer, int index, int64_t offset,
+                                  bool writes, const char *who) const {
   const BufferCode &buffer = code->buffers[size_t(index)];
   if (offset < 0 || offset >= buffer.elements)
     fail(wafer, ErrorClass::OutOfBounds,
          "element " + std::to_string(offset) + " of buffer '" + buffer.name +
              "', which has " + std::to_string(buffer.elements));
-  return buffer.address + offset * elementSize(buffer.type);
+  const int64_t size = elementSize(buffer.type);
+  const int64_t address = buffer.address + offset * size;
+  requireNoRace(wafer, {address, size}, writes, index, nullptr, who);
+  return address;
 }
 
 /// Locals are read and written as I32, floating-point elements rounded towards
@@ -167,7 +171,8 @@ void Processor::execute(Wafer &wafer, const LoadCode &load) {
   time += wafer.machine.load_cycles();
   const BufferCode &buffer = code->buffers[load.buffer];
   const int64_t offset = load.offset.value(bindings());
-  const int64_t address = elementAddress(wafer, load.buffer, offset);
+  const int64_t address =
+      elementAddress(wafer, load.buffer, offset, false, "load");
   const uint32_t size = elementSize(buffer.type);
   if (!memory.written(address, size))
     fail(wafer, ErrorClass::UninitializedRead,
@@ -183,8 +188,8 @@ void Processor::execute(Wafer &wafer, const LoadCode &load) {
 void Processor::execute(Wafer &wafer, const StoreCode &store) {
   time += wafer.machine.store_cycles();
   const BufferCode &buffer = code->buffers[store.buffer];
-  const int64_t address =
-      elementAddress(wafer, store.buffer, store.offset.value(bindings()));
+  const int64_t address = elementAddress(
+      wafer, store.buffer, store.offset.value(bindings()), true, "store");
   const NumberKind kind = localKind(buffer);
   const Number number =
       decodeElement(program::ElementType::I32, kind,
@@ -195,8 +200,8 @@ void Processor::execute(Wafer &wafer, const StoreCode &store) {
 }
 
 void Processor::execute(Wafer &wafer, const ReadClockCode &clock) {
-  const int64_t address =
-      elementAddress(wafer, clock.buffer, clock.offset.value(bindings()));
+  const int64_t address = elementAddress(
+      wafer, clock.buffer, clock.offset.value(bindings()), true, "read_clock");
   const auto now = uint32_t(int64_t(time));
   std::memcpy(memory.at(address), &now, sizeof now);
   memory.markWritten(address, sizeof now);
@@ -214,6 +219,7 @@ void Processor::execute(Wafer &wafer, const SendControlCode &send) {
   if (controlColor < 0 || controlColor >= wafer.machine.colors())
     fail(wafer, ErrorClass::BadProgram,
          "sends a control wavelet on color " + std::to_string(controlColor));
+  requireNoRace(wafer, controlColor, true, "send_control");
   control = std::make_unique<Word>();
   control->control = true;
   control->task = int16_t(send.task);

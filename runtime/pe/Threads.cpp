@@ -6,6 +6,7 @@
 #include "runtime/pe/Processor.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 namespace wsec::runtime::pe {
@@ -22,15 +23,15 @@ static std::string describeForm(uint8_t form) {
   return text;
 }
 
-/// Of the third generation they queue what they are given.
-static bool queuesMicrothreads(const program::Machine &machine) {
-  return machine.microthreads_queue();
-}
-
 // ---------------------------------------------------------------- issue
 
 void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
-  if (instruction.guard >= 0 && scalars[size_t(instruction.guard)] == 0)
+  const bool runs =
+      instruction.guard < 0 || scalars[size_t(instruction.guard)] != 0;
+  if (runs && instruction.asynchronous() && !wafer.snapshots &&
+      awaitsFree(wafer, instruction))
+    return;
+  if (!runs)
     return;
   if (wafer.spare.empty())
     wafer.spare.push_back(std::make_unique<VectorRun>());
@@ -42,6 +43,8 @@ void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
     wafer.operations += run.elementCount();
     if (wafer.snapshots)
       checkPending(wafer, run);
+    else
+      requireNoRace(wafer, run);
     if (!instruction.asynchronous() && !instruction.usesFabric() &&
         aloneOnDatapath() && wafer.fabric.looksAhead())
       return runAtOnce(wafer, run);
@@ -51,6 +54,21 @@ void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
   std::unique_ptr<VectorRun> run = std::move(wafer.spare.back());
   wafer.spare.pop_back();
   issue(wafer, instruction, std::move(run));
+}
+
+/// Whether an asynchronous instruction has to wait until its microthread has
+/// done what it is at. Of some machines nobody waits: that is an error.
+bool Processor::awaitsFree(const Wafer &wafer,
+                           const InstructionCode &instruction) {
+  if (!(running >> (instruction.thread + 1) & 1))
+    return false;
+  if (!wafer.machine.microthreads_queue())
+    fail(wafer, ErrorClass::MicrothreadBusy,
+         describe(instruction) +
+             " is given to a microthread that may be at work: await it before");
+  awaited |= uint16_t(1u << instruction.thread);
+  --frames.back().next;
+  return true;
 }
 
 /// An instruction in memory that nobody else on the datapath interferes with.
@@ -74,18 +92,17 @@ void Processor::runAtOnce(Wafer &wafer, VectorRun &run) {
 
 void Processor::issue(Wafer &wafer, const InstructionCode &instruction,
                       std::unique_ptr<VectorRun> run) {
-  if (instruction.asynchronous())
+  if (instruction.asynchronous()) {
     time += wafer.machine.async_issue() > 0 ? wafer.machine.async_issue() : 1;
-  if (instruction.asynchronous() && wafer.snapshots)
-    uses.note(run->use());
+    if (wafer.snapshots)
+      uses.note(run->use());
+  }
   Thread &its = thread(instruction.thread + 1);
   Issued issued{std::move(run), time, launch};
-  if (!its.run)
-    return begin(wafer, instruction.thread + 1, std::move(issued));
-  if (!wafer.snapshots && !queuesMicrothreads(wafer.machine))
-    fail(wafer, ErrorClass::MicrothreadBusy,
-         describe(instruction) + " is given to a microthread that is at work");
-  its.queue.push_back(std::move(issued));
+  if (its.run)
+    its.queue.push_back(std::move(issued));
+  else
+    begin(wafer, instruction.thread + 1, std::move(issued));
 }
 
 /// With a command color asynchronous instructions read memory when they are
@@ -100,6 +117,74 @@ void Processor::checkPending(Wafer &wafer, VectorRun &run) {
   if (!what.empty())
     fail(wafer, ErrorClass::BadProgram, describe(run.code()) + " " + what);
 }
+
+// ---------------------------------------------------------------- races
+
+static std::string nameOf(const VectorRun &live) {
+  return "microthread " + std::to_string(live.code().thread);
+}
+
+static constexpr const char *remedy =
+    ": await it before, or go on in a task that it activates";
+
+/// What touches elements that a microthread still writes, or writes elements
+/// that it still reads, would depend on who is faster. `who` does, or else
+/// `instruction`.
+void Processor::requireNoRace(const Wafer &wafer, const Elements &touched,
+                              bool writes, int buffer,
+                              const InstructionCode *instruction,
+                              const char *who) const {
+  if (wafer.snapshots)
+    return;
+  for (unsigned left = running >> 1; left != 0; left &= left - 1) {
+    const VectorRun &live = *(*micro)[size_t(std::countr_zero(left))].run;
+    const bool written = touched.overlaps(live.writes());
+    if (!written && !(writes && (touched.overlaps(live.reads(0)) ||
+                                 touched.overlaps(live.reads(1)))))
+      continue;
+    fail(wafer, ErrorClass::DataRace,
+         (instruction ? describe(*instruction) : who) +
+             (written ? " touches what " + nameOf(live) + " writes"
+                      : " writes what " + nameOf(live) + " reads") +
+             ", without an await between, in buffer '" +
+             code->buffers[size_t(buffer)].name + "'" + remedy);
+  }
+}
+
+/// Words of a color that two threads receive, or send, come in an order that
+/// depends on who is faster.
+void Processor::requireNoRace(const Wafer &wafer, int color, bool sends,
+                              const std::string &who) const {
+  if (wafer.snapshots)
+    return;
+  for (unsigned left = running >> 1; left != 0; left &= left - 1) {
+    const VectorRun &live = *(*micro)[size_t(std::countr_zero(left))].run;
+    if (sends
+            ? live.sendColor == color
+            : live.sources[0].color == color || live.sources[1].color == color)
+      fail(wafer, ErrorClass::DataRace,
+           who + (sends ? " sends on color " : " receives color ") +
+               std::to_string(color) + " as " + nameOf(live) +
+               " does, without an await between" + remedy);
+  }
+}
+
+void Processor::requireNoRace(const Wafer &wafer, const VectorRun &run) const {
+  if (aloneOnDatapath())
+    return;
+  const InstructionCode &instruction = run.code();
+  requireNoRace(wafer, run.reads(0), false, instruction.a.buffer, &instruction);
+  requireNoRace(wafer, run.reads(1), false, instruction.b.buffer, &instruction);
+  requireNoRace(wafer, run.writes(), true, instruction.dst.buffer,
+                &instruction);
+  for (const VectorRun::Source &source : run.sources)
+    if (source.receives())
+      requireNoRace(wafer, source.color, false, describe(instruction));
+  if (run.sendColor >= 0)
+    requireNoRace(wafer, run.sendColor, true, describe(instruction));
+}
+
+// ---------------------------------------------------------------- threads
 
 void Processor::begin(Wafer &wafer, int index, Issued issued) {
   Thread &its = thread(index);

@@ -145,6 +145,12 @@ void VectorRun::resolveSource(const program::Machine &machine, int index,
              std::to_string(source.total));
 }
 
+Elements VectorRun::elements(const Operand &operand) const {
+  if (!operand.code->memory() || total == 0)
+    return {};
+  return {operand.address, operand.size, rank, extent, operand.stride};
+}
+
 InstructionUse VectorRun::use() const {
   return {instruction->thread,
           dst.span,

@@ -6,6 +6,7 @@
 #define RUNTIME_PE_VECTORRUN_H
 
 #include "runtime/pe/Costs.h"
+#include "runtime/pe/Elements.h"
 #include "runtime/pe/Memory.h"
 #include "runtime/pe/MicrothreadUses.h"
 #include "runtime/program/Errors.h"
@@ -82,6 +83,9 @@ public:
   /// Throws Fault if a memory source has elements that nothing has written.
   void checkSources(Memory &memory);
   InstructionUse use() const;
+  /// What it reads and writes of the SRAM.
+  Elements reads(int source) const { return elements(from[source]); }
+  Elements writes() const { return elements(dst); }
 
   const InstructionCost &cost() const { return price; }
   std::array<Source, 2> sources;
@@ -106,6 +110,7 @@ private:
   void resolveSource(const program::Machine &machine, int index,
                      const OperandCode &from, Bindings bindings);
   int64_t address(const Operand &operand, const int64_t *index) const;
+  Elements elements(const Operand &operand) const;
   const uint8_t *bytes(Memory &memory, const Operand &operand,
                        int64_t at) const;
   void requireWritten(Memory &memory, const Operand &operand, int64_t at,

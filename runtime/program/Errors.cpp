@@ -26,6 +26,8 @@ std::string_view errorClassName(ErrorClass errorClass) {
     return "MicrothreadBusy";
   case ErrorClass::MissingTask:
     return "MissingTask";
+  case ErrorClass::DataRace:
+    return "DataRace";
   case ErrorClass::BadProgram:
     return "BadProgram";
   case ErrorClass::WeightFileChanged:

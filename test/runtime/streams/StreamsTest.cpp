@@ -159,7 +159,7 @@ TEST(StreamsTest, ALateReceiverHoldsUpALargeMulticast) {
 }
 
 TEST(StreamsTest, ThreadsShareTheDatapath) {
-  Streams row(3, 120);
+  Streams row(3, 180);
   row.route(0, 0, 1, 0, 1, Port::Ramp, {Port::East});
   row.route(0, 1, 2, 0, 1, Port::West, {Port::Ramp});
   row.route(1, 1, 2, 0, 1, Port::Ramp, {Port::East});
@@ -169,7 +169,7 @@ TEST(StreamsTest, ThreadsShareTheDatapath) {
   middle.add(Opcode::Mov, {50}, Streams::v(), ints(0)).thread = 2;
   middle.add(Opcode::Mov, {50}, ints(1), Streams::v(60)).thread = 3;
   middle.add(Opcode::Mul, {10}, Streams::v(50), Streams::v(50), Streams::v(50));
-  middle.add(Opcode::Add, {60}, Streams::v(60), Streams::v(60), immediate(0));
+  middle.add(Opcode::Add, {60}, Streams::v(120), Streams::v(120), immediate(0));
   row.pe(2).add(Opcode::Mov, {50}, Streams::v(), ints(1));
   expectEqual(row.run());
 }

@@ -374,19 +374,109 @@ TEST(TasksTest, MicrothreadBusyOrQueued) {
   }
 }
 
-TEST(TasksTest, TwoMicrothreadsSendOneColorInTurns) {
+/// Eight elements in v, and microthread 2 that adds to every other of them.
+struct Race {
+  Race() : row(2), pe(row.pe(0)), v(pe.typed("v", ElementType::I32, 8)) {
+    w = pe.typed("w", ElementType::I32, 8);
+    TaskBody body = start();
+    body.add(Opcode::Mov, {8}, memory(v, {1}), immediate(1));
+    body.add(Opcode::Mov, {8}, memory(w, {1}), immediate(2));
+    body.add(Opcode::Add, {4}, memory(v, {2}), memory(v, {2}), memory(w, {1}))
+        .thread = 2;
+    row.launch(0);
+  }
+  TaskBody start() {
+    return pe.source->routines.empty() ? pe.body(0)
+                                       : TaskBody(pe.source->routines[0]->body);
+  }
+  /// Refused, unless the microthread is awaited before.
+  void expectRace(const std::function<void(TaskBody)> &touch,
+                  const std::string &message) {
+    touch(start());
+    EXPECT_EQ(refusal(row), ErrorClass::DataRace);
+    try {
+      TensorHost host;
+      StreamsEngine(row.finish()).run(host);
+    } catch (const Error &error) {
+      EXPECT_NE(error.message().find(message), std::string::npos)
+          << error.message();
+      EXPECT_NE(error.message().find(
+                    ": await it before, or go on in a task that it activates"),
+                std::string::npos)
+          << error.message();
+    }
+    Race awaited;
+    awaited.start().await(4);
+    touch(awaited.start());
+    run(awaited.row, awaited.row.result("w", 8, 0));
+  }
+
+  Row row;
+  TaskClass pe;
+  uint16_t v, w;
+};
+
+TEST(TasksTest, WhatAMicrothreadWritesIsNotTouched) {
+  Race().expectRace(
+      [](TaskBody b) {
+        b.add(Opcode::Neg, {1}, memory(1, {1}, 7), memory(0, {1}, 6));
+      },
+      "PE (0, 0): neg touches what microthread 2 writes, without an await "
+      "between, in buffer 'v'");
+  Race().expectRace(
+      [](TaskBody b) { b.add(Opcode::Mov, {8}, memory(0, {1}), immediate(0)); },
+      "mov touches what microthread 2 writes");
+  Race().expectRace([](TaskBody b) { b.load(0, 0, 4); },
+                    "load touches what microthread 2 writes");
+  Race().expectRace([](TaskBody b) { b.clock(0, 2); },
+                    "read_clock touches what microthread 2 writes");
+}
+
+TEST(TasksTest, WhatAMicrothreadReadsIsNotWritten) {
+  Race().expectRace(
+      [](TaskBody b) { b.store(1, 3, 0); },
+      "store writes what microthread 2 reads, without an await between, in "
+      "buffer 'w'");
+  Race().expectRace(
+      [](TaskBody b) {
+        b.add(Opcode::Mov, {2}, memory(1, {-1}, 4), immediate(0)).thread = 1;
+        b.await(2);
+      },
+      "mov (microthread 1) writes what microthread 2 reads");
+}
+
+TEST(TasksTest, ElementsBetweenThoseOfAMicrothreadAreFree) {
+  Race race;
+  TaskBody body = race.start();
+  body.add(Opcode::Mov, {4}, memory(race.v, {2}, 1), immediate(5));
+  body.add(Opcode::Mov, {4}, memory(race.v, {-2}, 7), immediate(6));
+  body.store(race.v, 3, 7);
+  body.load(0, race.w, 0);
+  body.store(race.w, 4, local(0));
+  EXPECT_EQ(run(race.row, race.row.result("v", 8, 0)),
+            (Ints{3, 6, 3, 7, 3, 6, 3, 6}));
+}
+
+TEST(TasksTest, OneThreadAtATimeUsesAColor) {
+  for (bool control : {false, true}) {
+    Row row(2);
+    TaskBody send = row.pe(0).body(0);
+    send.add(Opcode::Mov, {20}, ints(0), immediate(1)).thread = 2;
+    if (control)
+      send.control(0, {SwitchCommand::Nop});
+    else
+      send.add(Opcode::Mov, {20}, ints(0), immediate(2)).thread = 3;
+    row.launch(0);
+    EXPECT_EQ(refusal(row), ErrorClass::DataRace);
+  }
   Row row(2);
-  TaskBody send = row.pe(0).body(0);
-  send.add(Opcode::Mov, {20}, ints(0), immediate(1)).thread = 2;
-  send.add(Opcode::Mov, {20}, ints(0), immediate(2)).thread = 3;
   TaskClass last = row.pe(1);
-  const uint16_t v = last.typed("v", ElementType::I32, 40);
-  last.body(0).add(Opcode::Mov, {40}, memory(v, {1}), ints(0));
+  const uint16_t v = last.typed("v", ElementType::I32, 4);
+  TaskBody body = last.body(0);
+  body.add(Opcode::Mov, {2}, memory(v, {1}), ints(0)).thread = 0;
+  body.add(Opcode::Mov, {2}, memory(v, {1}, 2), ints(0));
   row.launch(0);
-  const Ints result = run(row, row.result("v", 40, 1));
-  EXPECT_EQ(std::count(result.begin(), result.end(), 1), 20);
-  EXPECT_NE(std::find(result.begin(), result.begin() + 20, 2),
-            result.begin() + 20);
+  EXPECT_EQ(refusal(row), ErrorClass::DataRace);
 }
 
 TEST(TasksTest, UninitialisedRead) {

@@ -34,6 +34,8 @@ public:
         pe.source->code_bytes = 2048;
         pe.nextAddress = 8192;
         pe.buffer("v", words);
+        for (int color = 0; color < 8; ++color)
+          pe.buffer("got" + std::to_string(color), words);
         pe.routine(0).add(Opcode::Mov, {words}, memory(0, {1}), immediate(1));
         pes.push_back(pe);
       }
@@ -47,7 +49,8 @@ public:
     return body(pe).add(Opcode::Mov, {words}, fabric(color), memory(0, {1}));
   }
   InstructionT &receive(size_t pe, int color, int64_t words) {
-    return body(pe).add(Opcode::Mov, {words}, memory(0, {1}), fabric(color));
+    return body(pe).add(Opcode::Mov, {words}, memory(uint16_t(1 + color), {1}),
+                        fabric(color));
   }
   InstructionT &relay(size_t pe, int from, int to, int64_t words) {
     return body(pe).add(Opcode::Mov, {words}, fabric(to), fabric(from));
