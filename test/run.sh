@@ -25,9 +25,7 @@ cmake --build --preset release --target wsec-docs
 sanitized_runtime() {
   cmake -S runtime -B "$1" -G Ninja \
     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -g" \
-    -DCMAKE_CXX_FLAGS="$2" \
-    -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
-    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld \
+    -DCMAKE_CXX_FLAGS="$2" -DCMAKE_TOOLCHAIN_FILE="$PWD/tools/Toolchain.cmake" \
     "${@:3}" > "$1.log" 2>&1 || { cat "$1.log"; exit 1; }
 }
 

@@ -4,7 +4,7 @@
 # Fuzzes what reads files of strangers, led by coverage, under the address and
 # undefined-behaviour sanitizers. Usage: tools/fuzz.sh [SECONDS [TARGET ...]]
 #   SECONDS  for each target, 60 by default
-#   TARGET   LoaderFuzz EmulatorFuzz WaveletFuzz (the runtime; four minutes of
+#   TARGET   LoaderFuzz EmulatorFuzz WaveletFuzz (the runtime; two minutes of
 #            processor time to build), ImportFuzz PipelineFuzz (the compiler;
 #            eight). Default: all.
 # Seeds are programs of the tests, made with build/release. Finds are left in
@@ -27,9 +27,7 @@ configure() {
   cmake -S "$1" -B "$2" -G Ninja -DWSEC_FUZZ=ON \
     -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_CXX_FLAGS_RELWITHDEBINFO="-O1 -gline-tables-only" \
     -DCMAKE_CXX_FLAGS="-fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined -fno-sanitize=vptr" \
-    -DCMAKE_C_COMPILER=clang-22 -DCMAKE_CXX_COMPILER=clang++-22 \
-    -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_EXE_LINKER_FLAGS=-fuse-ld=lld \
-    -DPython3_EXECUTABLE="$PWD/.venv/bin/python" > "$2.log" 2>&1 || { cat "$2.log"; exit 1; }
+    -DCMAKE_TOOLCHAIN_FILE="$PWD/tools/Toolchain.cmake" > "$2.log" 2>&1 || { cat "$2.log"; exit 1; }
 }
 
 # seed_corpus FOLDER KIND: models and programs that the tests know. Kind: onnx,
