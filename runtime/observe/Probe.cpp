@@ -4,6 +4,7 @@
 #include "runtime/engine/Rectangles.h"
 #include "runtime/pe/Arithmetic.h"
 #include "runtime/pe/Code.h"
+#include "runtime/program/Holdings.h"
 #include "runtime/program/NearestNames.h"
 
 #include <algorithm>
@@ -207,6 +208,9 @@ bool Probe::stopsAtCycle() const { return std::isfinite(untilCycle); }
 // ---------------------------------------------------------------- the run
 
 void Probe::enter(ObservedPes pes, size_t launch, int task, double time) {
+  for (const Peek &peek : peeks)
+    if (task < 0 && std::find(pes.begin(), pes.end(), peek.pe) != pes.end())
+      entered[peek.pe] = int(launch);
   for (const Break &point : breaks) {
     if (point.task != task ||
         std::find(pes.begin(), pes.end(), point.pe) == pes.end())
@@ -320,6 +324,49 @@ static std::string valueOf(program::ElementType type, uint32_t bits) {
   return text;
 }
 
+std::string Probe::describeOwner(int pe, int index, bool &lost) const {
+  const auto launch = entered.find(pe);
+  if (launch == entered.end())
+    return ""; // it has run nothing
+  const int width = program.machine()->width();
+  const std::pair<int, int> at(pe % width, pe / width);
+  const std::vector<Holdings> all = bufferHoldings(program, classOf(pe), &at);
+  auto latest = [&](size_t buffer) {
+    const Holding *found = nullptr;
+    for (const Holding &holding : all[buffer])
+      if (holding.first <= launch->second)
+        found = &holding;
+    return found;
+  };
+  const auto &buffers = *classOf(pe).buffers();
+  const program::Buffer &its = *buffers.Get(unsigned(index));
+  const Holding *holding = latest(size_t(index));
+  for (unsigned b = 0; b < buffers.size(); ++b) {
+    const program::Buffer &other = *buffers.Get(b);
+    const Holding *after = int(b) == index ? nullptr : latest(b);
+    if (!after || (holding && after->first <= holding->first) ||
+        other.address() >= its.address() + its.bytes() ||
+        its.address() >= other.address() + other.bytes())
+      continue;
+    lost = true;
+    return ", its bytes are those of '" + other.name()->str() +
+           "' since launch " + std::to_string(after->first);
+  }
+  if (!holding)
+    return ", not written yet";
+  if (program.launches()->size() == 1)
+    return "";
+  const std::string owner = ownerOf(program, *holding);
+  std::string text = owner.empty() ? ""
+                     : holding->kernel == Holding::host
+                         ? ", of the host"
+                         : ", of kernel '" + owner + "'";
+  text += ", since launch " + std::to_string(holding->first);
+  if (holding->last < launch->second)
+    text += ", read last in launch " + std::to_string(holding->last);
+  return text;
+}
+
 std::string Probe::describeBuffer(const Inspection &state, const Peek &peek,
                                   int index) const {
   const program::Buffer &buffer =
@@ -333,8 +380,10 @@ std::string Probe::describeBuffer(const Inspection &state, const Peek &peek,
                      std::to_string(elements) + " x " +
                      program::EnumNameElementType(buffer.type()) + " at " +
                      std::to_string(buffer.address());
-  if (buffer.onnx_node() && buffer.onnx_node()->size() > 0)
-    text += ", of node '" + buffer.onnx_node()->str() + "'";
+  bool lost = false;
+  text += describeOwner(peek.pe, index, lost);
+  if (lost) // only who asked for it by name hears of it
+    return peek.buffer < 0 ? "" : text + "\n";
   constexpr int64_t perLine = 8;
   for (int64_t i = peek.from; i < to; ++i) {
     if ((i - peek.from) % perLine == 0)

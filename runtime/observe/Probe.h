@@ -4,6 +4,7 @@
 
 #include "runtime/observe/Observer.h"
 
+#include <map>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -67,6 +68,9 @@ private:
   std::string describeLaunch(size_t launch) const;
   std::string describePe(const Inspection &state, int pe) const;
   std::string describeBuffers(const Inspection &state, const Peek &peek) const;
+  /// Whose value a buffer holds where the PE is; sets `lost` if its bytes are
+  /// another buffer's.
+  std::string describeOwner(int pe, int buffer, bool &lost) const;
   std::string describeBuffer(const Inspection &state, const Peek &peek,
                              int buffer) const;
   std::string describeAll(const Inspection &state) const;
@@ -75,8 +79,9 @@ private:
   std::vector<int> classes; ///< by PE; -1: no code
   std::vector<Break> breaks;
   std::vector<Peek> peeks;
-  std::string reason; ///< why it stopped
-  int stoppedAt = -1; ///< PE of a break
+  std::map<int, int> entered; ///< by PE that is peeked at, its last launch
+  std::string reason;         ///< why it stopped
+  int stoppedAt = -1;         ///< PE of a break
   double stoppedTime = 0;
   std::string report;
 };

@@ -77,6 +77,20 @@ Json kernelAndLaunches(const program::Program &program, unsigned index) {
   return json;
 }
 
+/// Leaves of a buffer the values that one of these kernels wrote.
+void keepValuesOf(const Json &kernels, Json &buffer) {
+  Json launches = Json::array(), names = Json::array();
+  for (size_t i = 0; i < buffer["launches"].size(); ++i)
+    if (std::any_of(kernels.begin(), kernels.end(), [&](const Json &kernel) {
+          return kernel["name"] == buffer["kernels"][i];
+        })) {
+      launches.push_back(buffer["launches"][i]);
+      names.push_back(buffer["kernels"][i]);
+    }
+  buffer["launches"] = launches;
+  buffer["kernels"] = names;
+}
+
 } // namespace
 
 // ---------------------------------------------------------------- where
@@ -95,32 +109,32 @@ Json whereIs(const program::Program &program, const std::string &node) {
   }
   const Json maps = sramMaps(program);
   for (const Json &map : maps["classes"])
-    for (const Json &buffer : map["buffers"]) {
-      if (buffer["onnx_node"] != "")
-        names.push_back(buffer["onnx_node"]);
-      if (buffer["onnx_node"] == node) {
-        buffers.push_back(buffer);
-        buffers.back()["class"] = map["name"];
-      }
+    for (Json buffer : map["buffers"]) {
+      keepValuesOf(kernels, buffer);
+      if (buffer["launches"].empty())
+        continue;
+      buffer["class"] = map["name"];
+      buffers.push_back(buffer);
     }
-  if (kernels.empty() && buffers.empty())
+  if (kernels.empty())
     throw PlaceError("nothing in the program belongs to a node " +
                      inQuotes(node) + nearestNames(node, names));
   return {{"node", node}, {"kernels", kernels}, {"buffers", buffers}};
 }
 
-/// Buffers as rows of a table; `last` is what stands in the last column.
-static std::string bufferTable(const Json &buffers, const char *title,
-                               const char *last) {
+static std::string bufferTable(const Json &buffers) {
   std::vector<std::vector<Json>> rows;
   for (const Json &buffer : buffers)
-    rows.push_back({buffer["address"], buffer["bytes"], buffer["type"],
-                    buffer["name"], describeLaunches(buffer["launches"]),
-                    buffer[last]});
-  return rows.empty()
-             ? ""
-             : table({"address", "bytes", "type", "buffer", "launches", title},
-                     rows);
+    for (std::vector<Json> &row : bufferRows(buffer)) {
+      if (buffer.contains("class"))
+        row.push_back(buffer["class"]);
+      rows.push_back(std::move(row));
+    }
+  std::vector<std::string> heads = {"address", "bytes",    "buffer",
+                                    "type",    "launches", "kernel"};
+  if (!rows.empty() && rows[0].size() > heads.size())
+    heads.push_back("class");
+  return rows.empty() ? "" : table(heads, rows);
 }
 
 std::string showWhere(const Json &where) {
@@ -143,13 +157,13 @@ std::string showWhere(const Json &where) {
       text += "  run by class '" + plain(peClass["name"]) +
               "': " + joined(peClass["rects"]) + "\n";
   }
-  return text + bufferTable(where["buffers"], "class", "class");
+  return text + bufferTable(where["buffers"]);
 }
 
 // ---------------------------------------------------------------- at
 
-static std::pair<int, int> parsePe(const program::Program &program,
-                                   const std::string &text) {
+std::pair<int, int> parsePe(const program::Program &program,
+                            const std::string &text) {
   int x = 0, y = 0, end = 0;
   if (std::sscanf(text.c_str(), "%d,%d%n", &x, &y, &end) != 2 ||
       size_t(end) != text.size())
@@ -221,7 +235,8 @@ Json whatIsAt(const program::Program &program, const std::string &pe) {
   if (index < 0)
     return at;
   const program::PEClass &peClass = *program.classes()->Get(unsigned(index));
-  at["class"] = sramMaps(program, index)["classes"][0];
+  const std::pair<int, int> here(x, y);
+  at["class"] = sramMaps(program, index, &here)["classes"][0];
   at["kernels"] = kernelsOf(program, peClass);
   Json tasks = Json::array();
   if (peClass.tasks())
@@ -250,7 +265,7 @@ std::string showAt(const Json &at) {
     const Json &its = at["class"];
     text += ": class '" + plain(its["name"]) + "', " + plain(its["code"][1]) +
             " bytes of code, " + plain(its["free_bytes"]) + " bytes free\n\n" +
-            bufferTable(its["buffers"], "ONNX node", "onnx_node");
+            bufferTable(its["buffers"]);
     std::vector<std::vector<Json>> kernels, tasks;
     for (const Json &kernel : at["kernels"])
       kernels.push_back({kernel["launch"], kernel["routine"], kernel["kernel"],

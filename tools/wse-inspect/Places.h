@@ -8,6 +8,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace wsec::inspect {
 
@@ -17,10 +18,13 @@ struct PlaceError : std::runtime_error {
 };
 
 /// Kernels of an ONNX node (or the kernel of that name), their launches, the
-/// classes that run them, buffers that belong to it.
+/// classes that run them, what they write to buffers.
 Json whereIs(const program::Program &program, const std::string &node);
 std::string showWhere(const Json &where);
 
+/// A PE of the mesh, "x,y".
+std::pair<int, int> parsePe(const program::Program &program,
+                            const std::string &text);
 /// The class of a PE, "x,y"; negative: it has no code.
 int classAt(const program::Program &program, const std::string &pe);
 

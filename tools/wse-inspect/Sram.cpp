@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-inspect/Sram.h"
 
+#include "runtime/program/Holdings.h"
 #include "runtime/program/RectSet.h"
 #include "tools/wse-inspect/Table.h"
 
@@ -12,113 +13,6 @@ namespace wsec::inspect {
 using namespace runtime;
 
 namespace {
-
-using Statements = flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
-
-/// Buffers that code touches, each with whether it reads it first.
-using Touches = std::map<int, bool>;
-
-void addInstruction(const program::Instruction &instruction, Touches &touches) {
-  auto add = [&](const program::Operand *operand, bool reads) {
-    if (operand && operand->kind() == program::OperandKind::Memory)
-      touches.emplace(operand->buffer(), reads);
-  };
-  add(instruction.a(), true);
-  add(instruction.b(), true);
-  add(instruction.dst(), instruction.op() == program::Opcode::Fmac ||
-                             instruction.op() == program::Opcode::Select);
-}
-
-/// Statement after statement, a loop as if it ran once.
-void addTouched(const Statements *body, Touches &touches) {
-  if (!body)
-    return;
-  for (const program::Statement *statement : *body) {
-    if (const auto *instruction = statement->kind_as_Instruction())
-      addInstruction(*instruction, touches);
-    if (const auto *load = statement->kind_as_Load())
-      touches.emplace(load->buffer(), true);
-    if (const auto *store = statement->kind_as_Store())
-      touches.emplace(store->buffer(), false);
-    if (const auto *clock = statement->kind_as_ReadClock())
-      touches.emplace(clock->buffer(), false);
-    if (const auto *loop = statement->kind_as_Loop())
-      addTouched(loop->body(), touches);
-    if (const auto *branch = statement->kind_as_If()) {
-      addTouched(branch->then(), touches);
-      addTouched(branch->otherwise(), touches);
-    }
-  }
-}
-
-/// Launches in which a buffer holds something, as [first, last].
-class Lifetime {
-public:
-  void touch(int launch, bool reads) {
-    if (spans.empty() || (!reads && spans.back()[1] < launch))
-      spans.push_back({launch, launch});
-    spans.back()[1] = launch;
-  }
-  Json spans = Json::array();
-};
-
-Touches touchesOf(const program::PEClass &peClass, uint32_t routine) {
-  Touches touches;
-  for (unsigned r = 0; peClass.routines() && r < peClass.routines()->size();
-       ++r)
-    if (peClass.routines()->Get(r)->id() == routine)
-      addTouched(peClass.routines()->Get(r)->body(), touches);
-  return touches;
-}
-
-/// Buffers that tasks touch.
-Touches touchedByTasks(const program::PEClass &peClass) {
-  Touches touches;
-  for (unsigned t = 0; peClass.tasks() && t < peClass.tasks()->size(); ++t) {
-    const program::Task &task = *peClass.tasks()->Get(t);
-    addTouched(task.body(), touches);
-    for (int given : {task.word_buffer(), task.index_buffer()})
-      if (given >= 0)
-        touches.emplace(given, false);
-  }
-  return touches;
-}
-
-/// The host's copies before a launch.
-void addCopies(const program::Program &program, const program::PEClass &peClass,
-               int launch, std::vector<Lifetime> &lives) {
-  const int launches = int(program.launches()->size());
-  for (unsigned c = 0; program.copies() && c < program.copies()->size(); ++c) {
-    const program::HostCopy &copy = *program.copies()->Get(c);
-    const bool in = copy.direction() == program::Direction::In;
-    for (size_t b = 0; int(copy.launch()) == launch && b < lives.size(); ++b)
-      if (peClass.buffers()->Get(unsigned(b))->name()->string_view() ==
-          copy.buffer()->string_view())
-        lives[b].touch(
-            in ? std::min(launch, launches - 1) : std::max(0, launch - 1), !in);
-  }
-}
-
-std::vector<Lifetime> lifetimes(const program::Program &program,
-                                const program::PEClass &peClass) {
-  const int launches = int(program.launches()->size());
-  std::vector<Lifetime> lives(peClass.buffers() ? peClass.buffers()->size()
-                                                : 0);
-  std::map<uint32_t, Touches> routines;
-  for (int l = 0; l < launches; ++l) {
-    addCopies(program, peClass, l, lives);
-    const uint32_t id = program.launches()->Get(unsigned(l))->routine();
-    auto [routine, fresh] = routines.try_emplace(id);
-    if (fresh)
-      routine->second = touchesOf(peClass, id);
-    for (const auto &[buffer, reads] : routine->second)
-      lives[size_t(buffer)].touch(l, reads);
-  }
-  addCopies(program, peClass, launches, lives);
-  for (const auto &[buffer, reads] : touchedByTasks(peClass))
-    lives[size_t(buffer)].spans = {{0, std::max(0, launches - 1)}};
-  return lives;
-}
 
 bool livesIn(const Json &buffer, int first, int last) {
   return std::any_of(
@@ -173,7 +67,23 @@ Json peakOf(const Json &map) {
   return {{"bytes", most}, {"launch", where}};
 }
 
-Json sramMap(const program::Program &program, const program::PEClass &peClass) {
+Json describeBuffer(const program::Program &program,
+                    const program::Buffer &buffer, const Holdings &holdings) {
+  Json launches = Json::array(), kernels = Json::array();
+  for (const Holding &holding : holdings) {
+    launches.push_back({holding.first, holding.last});
+    kernels.push_back(ownerOf(program, holding));
+  }
+  return {{"name", buffer.name()->str()},
+          {"address", buffer.address()},
+          {"bytes", buffer.bytes()},
+          {"type", program::EnumNameElementType(buffer.type())},
+          {"launches", launches},
+          {"kernels", kernels}};
+}
+
+Json sramMap(const program::Program &program, const program::PEClass &peClass,
+             const std::pair<int, int> *pe) {
   const program::Machine &machine = *program.machine();
   Json map = {{"name", peClass.name()->str()}};
   int64_t pes = 0;
@@ -188,24 +98,17 @@ Json sramMap(const program::Program &program, const program::PEClass &peClass) {
   map["launches"] = program.launches()->size();
   map["runtime"] = {0, machine.runtime_bytes()};
   map["code"] = {machine.runtime_bytes(), peClass.code_bytes()};
-  const std::vector<Lifetime> lives = lifetimes(program, peClass);
-  std::vector<unsigned> order(lives.size());
+  const std::vector<Holdings> holdings = bufferHoldings(program, peClass, pe);
+  std::vector<unsigned> order(holdings.size());
   for (unsigned b = 0; b < order.size(); ++b)
     order[b] = b;
   std::sort(order.begin(), order.end(), [&](unsigned a, unsigned b) {
     return std::pair(peClass.buffers()->Get(a)->address(), a) <
            std::pair(peClass.buffers()->Get(b)->address(), b);
   });
-  for (unsigned b : order) {
-    const program::Buffer &buffer = *peClass.buffers()->Get(b);
+  for (unsigned b : order)
     buffers.push_back(
-        {{"name", buffer.name()->str()},
-         {"address", buffer.address()},
-         {"bytes", buffer.bytes()},
-         {"type", program::EnumNameElementType(buffer.type())},
-         {"onnx_node", buffer.onnx_node() ? buffer.onnx_node()->str() : ""},
-         {"launches", lives[b].spans}});
-  }
+        describeBuffer(program, *peClass.buffers()->Get(b), holdings[b]));
   map["buffers"] = buffers;
   const int64_t end = machine.sram_bytes();
   map["free"] = gaps(rangesIn(map, -1), 0, end);
@@ -256,26 +159,30 @@ std::string drawing(const Json &map) {
 
 } // namespace
 
-Json sramMaps(const program::Program &program, int only) {
+Json sramMaps(const program::Program &program, int only,
+              const std::pair<int, int> *pe) {
   Json maps = Json::array();
   for (unsigned c = 0; c < program.classes()->size(); ++c)
     if (only < 0 || only == int(c))
-      maps.push_back(sramMap(program, *program.classes()->Get(c)));
+      maps.push_back(sramMap(program, *program.classes()->Get(c), pe));
   return {{"model", program.model() ? program.model()->str() : ""},
           {"classes", maps}};
 }
 
-std::string describeLaunches(const Json &spans) {
-  constexpr size_t most = 3;
-  std::string text;
-  for (size_t i = 0; i < std::min(most, spans.size()); ++i) {
-    text += (i ? ", " : "") + plain(spans[i][0]);
-    if (spans[i][0] != spans[i][1])
-      text += ".." + plain(spans[i][1]);
+std::vector<std::vector<Json>> bufferRows(const Json &buffer) {
+  std::vector<std::vector<Json>> rows;
+  auto add = [&](const Json &launches, const Json &kernel) {
+    rows.push_back({buffer["address"], buffer["bytes"], buffer["name"],
+                    buffer["type"], launches, kernel});
+  };
+  for (size_t i = 0; i < buffer["launches"].size(); ++i) {
+    const Json &span = buffer["launches"][i];
+    add(plain(span[0]) + (span[0] == span[1] ? "" : ".." + plain(span[1])),
+        buffer["kernels"][i]);
   }
-  if (spans.size() > most)
-    text += ", " + std::to_string(spans.size() - most) + " more";
-  return text.empty() ? "never" : text;
+  if (rows.empty())
+    add("never", "");
+  return rows;
 }
 
 std::string showSram(const Json &maps) {
@@ -287,23 +194,22 @@ std::string showSram(const Json &maps) {
             plain(map["sram_bytes"]) + " bytes in use in launch " +
             plain(map["peak"]["launch"]) + ", " + plain(map["free_bytes"]) +
             " always free\n";
-    std::vector<std::vector<Json>> rows = {
-        {0, map["runtime"][1], "(host runtime)", "", "", ""},
-        {map["code"][0], map["code"][1], "(code)", "", "", ""}};
-    for (const Json &buffer : map["buffers"]) {
-      rows.push_back({buffer["address"], buffer["bytes"], buffer["name"],
-                      buffer["type"], describeLaunches(buffer["launches"]),
-                      buffer["onnx_node"]});
-    }
-    for (const Json &gap : map["free"])
-      rows.push_back({gap[0], gap[1], "(free)", "", "", ""});
-    auto place = [](const std::vector<Json> &row) {
-      return std::pair(row[0].get<int64_t>(), plain(row[2]));
+    // By address and name; the values of a buffer stay in order.
+    std::multimap<std::pair<int64_t, std::string>, std::vector<Json>> sorted;
+    auto add = [&](const std::vector<Json> &row) {
+      sorted.insert({{row[0].get<int64_t>(), plain(row[2])}, row});
     };
-    std::sort(rows.begin(), rows.end(), [&](const auto &a, const auto &b) {
-      return place(a) < place(b);
-    });
-    text += table({"address", "bytes", "name", "type", "launches", "ONNX node"},
+    add({0, map["runtime"][1], "(host runtime)", "", "", ""});
+    add({map["code"][0], map["code"][1], "(code)", "", "", ""});
+    for (const Json &buffer : map["buffers"])
+      for (const std::vector<Json> &row : bufferRows(buffer))
+        add(row);
+    for (const Json &gap : map["free"])
+      add({gap[0], gap[1], "(free)", "", "", ""});
+    std::vector<std::vector<Json>> rows;
+    for (const auto &[place, row] : sorted)
+      rows.push_back(row);
+    text += table({"address", "bytes", "name", "type", "launches", "kernel"},
                   rows) +
             drawing(map);
   }

@@ -7,26 +7,28 @@
 #include "tools/wse-inspect/Summary.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace wsec::inspect {
 
 /// The map of every class, or of class `only` if that is not negative:
 ///   name, pes, rects, sram_bytes
 ///   runtime, code        [address, bytes]
-///   buffers              by address: name, address, bytes, type, onnx_node,
-///                        launches: those it holds something in, as [first,
-///                        last]; none: nothing touches it
+///   buffers              by address: name, address, bytes, type, launches:
+///                        those it holds something in, as [first, last] of
+///                        each value, and kernels: who wrote each; none:
+///                        nothing touches it
 ///   free                 [address, bytes] that no buffer ever covers
 ///   peak                 most bytes in use in a launch, and in which
-/// Buffers whose lives do not meet may share addresses. A life begins where a
-/// launch, or a copy of the host, writes a buffer first, and ends with the last
-/// launch that touches it before the next; statements are taken in the order
-/// of the code. A buffer that a task touches lives all along: when tasks run is
-/// known in a run only.
-Json sramMaps(const program::Program &program, int only = -1);
+/// Buffers whose lives do not meet may share addresses, and one buffer may
+/// belong to one kernel after the other (runtime/program/Holdings.h). With `pe`
+/// (x, y), which is of the class: what that PE holds.
+Json sramMaps(const program::Program &program, int only = -1,
+              const std::pair<int, int> *pe = nullptr);
 
-/// "0..3, 7, 9..12": the launches of a buffer; long lists are cut.
-std::string describeLaunches(const Json &spans);
+/// Rows of a table, one a value: address, bytes, name, type, launches, kernel.
+std::vector<std::vector<Json>> bufferRows(const Json &buffer);
 
 /// The maps as tables and drawings: addresses to the right, launches downwards.
 std::string showSram(const Json &maps);

@@ -73,10 +73,14 @@ static int print(const Json &value, bool json, const Show &show) {
 static int showSramOf(const std::string &path, const std::string &pe,
                       bool json) {
   const auto loaded = runtime::LoadedProgram::open(path);
-  int only = -1;
-  if (!pe.empty() && (only = classAt(loaded->program(), pe)) < 0)
+  const program::Program &program = loaded->program();
+  if (pe.empty())
+    return print(sramMaps(program), json, showSram);
+  const std::pair<int, int> at = parsePe(program, pe);
+  const int only = classAt(program, pe);
+  if (only < 0)
     throw PlaceError("PE " + pe + " has no code");
-  return print(sramMaps(loaded->program(), only), json, showSram);
+  return print(sramMaps(program, only, &at), json, showSram);
 }
 
 static int showPlace(const std::string &command, const std::string &path,
