@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rules of the tree that a compiler does not hold: which folder may include
-which, what the packaged MLIR lacks, and FileCheck lines that check nothing.
+which, what the packaged MLIR lacks, FileCheck lines that check nothing, and
+rules that no check or no test names.
 
 Usage: lint.py ROOT. Exit code 1 and one line per finding.
 """
@@ -16,6 +17,35 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DIRECTIVE = re.compile(
     r"^\s*(?://|#|;)\s*CHECK(?:-(?:NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\d+))?(?:\s+[^:]*)?$"
 )
+
+# "(S1) The program ...", "T1 each kernel ...", "| D1 | along ...": a rule of a
+# boundary. C1, C2, ... are rules of one operation, counted anew in each.
+RULE = re.compile(r"^\s*(?:///\s+|- \(|\| )([ABD-Z][1-9]\d?)(?:\)| \|)? [A-Za-z]")
+
+
+def rule_findings(root, files):
+    """Each rule is defined once, and its label stands in the code that checks it
+    and in a test of the same folder."""
+    texts = {path: (root / path).read_text(encoding="utf-8") for path in files
+             if path.suffix in (".h", ".cpp", ".td", ".md", ".mlir", ".py")
+             and path.parts[0] in ("compiler", "runtime", "dialects", "test")}
+    defined = {}
+    for path, text in texts.items():
+        if path.parts[0] != "test" and path.suffix in (".h", ".td", ".md"):
+            for number, line in enumerate(text.split("\n"), 1):
+                if match := RULE.match(line):
+                    defined.setdefault(match.group(1), []).append((path, number))
+    for label, places in sorted(defined.items()):
+        path, number = places[0]
+        for other, line in places[1:]:
+            yield f"{other}:{line}: rule {label} is defined in {path}, too"
+        # In names of tests, too: T1MissingKernel, @s2_stream.
+        label_in = re.compile(rf"(?i)(?<![a-z0-9]){label}(?![0-9])")
+        for folder, what in ((path.parent, "check"), ("test" / path.parent, "test")):
+            if not any(its.is_relative_to(folder) and label_in.search(text)
+                       for its, text in texts.items()
+                       if its.suffix == ".cpp" or folder != path.parent):
+                yield f"{path}:{number}: no {what} in {folder} names rule {label}"
 
 
 def forbidden(path, target):
@@ -77,6 +107,7 @@ def main():
             for number, line in enumerate(lines, 1):
                 if DIRECTIVE.match(line):
                     findings.append(f"{path}:{number}: directive without a colon checks nothing")
+    findings += rule_findings(root, files)
     print("\n".join(findings))
     print(f"lint: {sources} sources, {len(findings)} findings")
     return 1 if findings else 0

@@ -6,19 +6,19 @@
 // have one setting and one meaning. For every color, with S the sources and D
 // the destinations of its pattern:
 //
-//   C1  no PE has two settings                                           (R3)
-//   C2  in each pair of neighbours, one sends to the other exactly where the
+//   L1  no PE has two settings                                           (R3)
+//   L2  in each pair of neighbours, one sends to the other exactly where the
 //       other receives from it; over the edge of the mesh words only enter at
 //       sources and leave at exits                                   (R4, R6)
-//   C3  PEs that receive from their RAMP, or from off the mesh, are S (R5, R6)
-//   C4  PEs that transmit to their RAMP are D                            (R5)
-//   C5  words arrive by few ports: those of `arrivals`               (R5, R6)
+//   L3  PEs that receive from their RAMP, or from off the mesh, are S (R5, R6)
+//   L4  PEs that transmit to their RAMP are D                            (R5)
+//   L5  words arrive by few ports: those of `arrivals`               (R5, R6)
 //
-// C2 gives every setting one predecessor, or makes it a source (C3). With C5
+// L2 gives every setting one predecessor, or makes it a source (L3). With L5
 // the way back over predecessors never turns round, so it ends, and at a known
 // source: the first one met on a straight line, or the only one there is. Each
 // pattern is such that this is the source meant for the PE. So words reach D
-// and nothing else (C4), each PE from its own source.
+// and nothing else (L4), each PE from its own source.
 //
 //       a a b a a c     3 classes of columns, of which these are neighbours:
 //     d . . | . . |       aa ab ba ac, whatever the width
@@ -411,7 +411,7 @@ void CellTable::update(const RouteRect &rect, Change change) {
   steps += int64_t(across.size() * down.size());
 }
 
-/// C3 to C5, as far as a cell can tell. Words that enter off the mesh arrive
+/// L3 to L5, as far as a cell can tell. Words that enter off the mesh arrive
 /// by a port, too: edgesAgree() tells the sources among those that do.
 bool CellTable::agrees(const Cell &cell, uint8_t arrivals) const {
   if (cell.source && !cell.receives(meaning.entry))
@@ -431,7 +431,7 @@ static bool linked(const Cell &from, uint8_t port, const Cell &to,
   return bool(from.transmit & port) == to.receives(back);
 }
 
-/// C2 inside the mesh.
+/// L2 inside the mesh.
 bool CellTable::neighboursAgree() const {
   for (auto [left, right] : columns.neighbours())
     for (size_t row = 0; row < rows.count(); ++row) {
@@ -452,7 +452,7 @@ bool CellTable::neighboursAgree() const {
   return true;
 }
 
-/// C2 at the edges of the mesh: nothing passes but entries in the west and
+/// L2 at the edges of the mesh: nothing passes but entries in the west and
 /// exits in the east.
 bool CellTable::edgesAgree() const {
   bool entries = meaning.entry == RoutePort::West;
@@ -495,7 +495,7 @@ static std::vector<const RouteRule *> rulesOf(const RoutedStream &stream,
   return rules;
 }
 
-/// C1 where several streams have the color.
+/// L1 where several streams have the color.
 static bool sharesFairly(const RoutingProblem &problem, const Routing &routing,
                          int64_t color, int64_t &steps) {
   std::vector<const RouteRule *> all;

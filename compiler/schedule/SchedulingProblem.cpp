@@ -51,7 +51,7 @@ std::string text(const SchedulingProblem &problem, const LiveBuffer &buffer) {
 
 } // namespace
 
-/// S1; fills `order` with the kernels by slot.
+/// T1; fills `order` with the kernels by slot.
 static std::string checkSlots(const SchedulingProblem &problem,
                               const Schedule &schedule,
                               std::vector<size_t> &order) {
@@ -81,7 +81,7 @@ static std::string checkSlots(const SchedulingProblem &problem,
   return "";
 }
 
-/// S2.
+/// T2.
 static std::string checkRange(const SchedulingProblem &problem,
                               const LiveBuffer &buffer) {
   if (buffer.begin % SchedulingProblem::alignment)
@@ -94,7 +94,7 @@ static std::string checkRange(const SchedulingProblem &problem,
   return "";
 }
 
-/// The exception of S3: `result` takes over the place of `operand`.
+/// The exception of T3: `result` takes over the place of `operand`.
 static bool mayOverwrite(const SchedulingProblem &problem, int64_t slot,
                          const LiveBuffer &result, const LiveBuffer &operand) {
   if (result.isScratch || operand.isScratch || operand.lastSlot != slot ||
@@ -106,7 +106,7 @@ static bool mayOverwrite(const SchedulingProblem &problem, int64_t slot,
          allowed.end();
 }
 
-/// S2 and S3 for what is new in a slot, against all that is alive.
+/// T2 and T3 for what is new in a slot, against all that is alive.
 static std::string enter(const SchedulingProblem &problem, int64_t slot,
                          std::vector<LiveBuffer> &live,
                          const LiveBuffer &buffer) {
@@ -122,7 +122,7 @@ static std::string enter(const SchedulingProblem &problem, int64_t slot,
   return "";
 }
 
-/// S4.
+/// T4.
 static std::string checkHighWater(const SchedulingProblem &problem,
                                   const Schedule &schedule) {
   int64_t highest = 0, ofNamed = 0;

@@ -52,11 +52,11 @@ public:
   std::string check() const;
 
   /// Empty if `schedule` is legal, else the first rule it breaks:
-  ///   S1 each kernel has a slot of its own, 0 to n-1, after its operands'
-  ///   S2 buffers are aligned and lie in [firstAddress, endAddress)
-  ///   S3 buffers that live in one slot do not overlap, but for a result that
+  ///   T1 each kernel has a slot of its own, 0 to n-1, after its operands'
+  ///   T2 buffers are aligned and lie in [firstAddress, endAddress)
+  ///   T3 buffers that live in one slot do not overlap, but for a result that
   ///      overwrites, from the same address, an operand that allows it
-  ///   S4 the high-water mark and its kernel are right
+  ///   T4 the high-water mark and its kernel are right
   std::string verify(const Schedule &schedule) const;
 };
 

@@ -730,7 +730,7 @@ Pairing &ColorLines::pairing(const Cell &from, const Cell &to) {
   return at->second;
 }
 
-/// Both sides move the same words in the same order.
+/// D1: both sides move the same words in the same order.
 Pairing ColorLines::pair(const Uses &sends, const Uses &takes) {
   Pairing result;
   size_t s = 0, t = 0;

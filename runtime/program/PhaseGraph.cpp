@@ -176,7 +176,7 @@ std::string PhaseGraph::name(size_t i) const {
   return text + ")";
 }
 
-/// Joins what is one phase or one chain, and P2 for main threads.
+/// Joins what is one phase or one chain, and D2 for main threads.
 void PhaseGraph::form() {
   for (const Handover &handover : handovers.pairs) {
     const FabricOp &from = op(handover.sender), &to = op(handover.receiver);
@@ -218,7 +218,7 @@ void PhaseGraph::checkPace(size_t i) const {
     give(i, "does not send one word for each that it receives");
 }
 
-/// P2 to P4: who may hear whom.
+/// D2 to D4: who may hear whom.
 void PhaseGraph::note(const Handover &handover) {
   size_t sender = handover.sender, receiver = handover.receiver;
   const FabricOp &from = op(sender), &to = op(receiver);
@@ -248,7 +248,7 @@ void PhaseGraph::noteHost(size_t i) {
   checkPace(i);
 }
 
-/// P2 to P4: the links of a group.
+/// D2 to D4: the links of a group.
 void PhaseGraph::checkGroup(size_t first) {
   const Group &group = groups[first];
   auto count = [&](Port a, Port b) {
@@ -363,7 +363,7 @@ void Walk::run(size_t op, const Happening &here) {
   checkTree(op, here.out);
 }
 
-/// P5: one phase after the other.
+/// D5: one phase after the other.
 void Walk::runMain(size_t op) {
   size_t phase = graph.beginOf(op);
   for (size_t earlier : before)
@@ -371,7 +371,7 @@ void Walk::runMain(size_t op) {
   before = {phase};
 }
 
-/// P6: after what the main thread did, and after what the microthread did.
+/// D6: after what the main thread did, and after what the microthread did.
 void Walk::issue(size_t op) {
   for (size_t earlier : before)
     graph.before(earlier, graph.beginOf(op));
@@ -382,7 +382,7 @@ void Walk::issue(size_t op) {
   thread.issued.push_back(op);
 }
 
-/// P6: what comes next waits until they have ended.
+/// D6: what comes next waits until they have ended.
 void Walk::await(unsigned awaited) {
   for (size_t i = 0; i < threads.size(); ++i) {
     if (!(awaited >> i & 1))
@@ -399,7 +399,7 @@ void Walk::end() const {
       graph.give(thread.issued.front(), "is never awaited");
 }
 
-/// P7: a color is used by one thread at a time.
+/// D7: a color is used by one thread at a time.
 void Walk::useColor(size_t op, int64_t color,
                     std::map<int64_t, size_t> &users) {
   auto [at, isNew] = users.try_emplace(color, op);
@@ -410,7 +410,7 @@ void Walk::useColor(size_t op, int64_t color,
   at->second = op;
 }
 
-/// P3: all that a PE's part of a chain does is to send on one color, to
+/// D3: all that a PE's part of a chain does is to send on one color, to
 /// receivers of one kind; or to receive.
 void Walk::checkTree(size_t op, int64_t out) {
   auto [at, isNew] =

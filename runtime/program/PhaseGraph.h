@@ -11,7 +11,7 @@
 
 namespace wsec::runtime {
 
-/// Checks a routine against the conditions P2 to P7 of README.md, "Freedom from
+/// Checks a routine against the conditions D2 to D7 of README.md, "Freedom from
 /// deadlock". Returns the rank of each op of a main thread, in program order;
 /// throws NotUnderstood, with the cycle if there is one.
 std::vector<uint16_t> rankPhases(const FabricRoutine &routine,

@@ -173,27 +173,27 @@ std::string errorOf(std::function<void(Schedule &)> change) {
   return problem.verify(schedule);
 }
 
-TEST(BrokenSchedule, S1MissingKernel) {
+TEST(BrokenSchedule, T1MissingKernel) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.slots.pop_back(); }),
             "expected slots and addresses of 3 kernels");
 }
-TEST(BrokenSchedule, S1SlotOutOfRange) {
+TEST(BrokenSchedule, T1SlotOutOfRange) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.slots[2] = 3; }),
             "kernel 'c' has slot 3 of 3");
 }
-TEST(BrokenSchedule, S1TwoKernelsInOneSlot) {
+TEST(BrokenSchedule, T1TwoKernelsInOneSlot) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.slots[2] = 1; }),
             "kernels 'b' and 'c' both have slot 1");
 }
-TEST(BrokenSchedule, S1BeforeItsOperand) {
+TEST(BrokenSchedule, T1BeforeItsOperand) {
   EXPECT_EQ(errorOf([](Schedule &s) { std::swap(s.slots[1], s.slots[2]); }),
             "kernel 'c' runs in slot 1, before its operand 'b'");
 }
-TEST(BrokenSchedule, S2Unaligned) {
+TEST(BrokenSchedule, T2Unaligned) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.resultAddresses[2] = 194; }),
             "result of 'c' at [194,226) is not aligned to 4 bytes");
 }
-TEST(BrokenSchedule, S2OutsideTheSram) {
+TEST(BrokenSchedule, T2OutsideTheSram) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.scratchAddresses[1] = 1120; }),
             "scratch of 'b' at [1120,1184) leaves the SRAM for buffers, "
             "[128,1152)");
@@ -201,17 +201,17 @@ TEST(BrokenSchedule, S2OutsideTheSram) {
             "result of 'a' at [64,128) leaves the SRAM for buffers, "
             "[128,1152)");
 }
-TEST(BrokenSchedule, S3Overlap) {
+TEST(BrokenSchedule, T3Overlap) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.resultAddresses[2] = 160; }),
             "result of 'c' at [160,192) overlaps result of 'b' at [128,192) "
             "in slot 2");
 }
-TEST(BrokenSchedule, S3OverwritesFromAnotherAddress) {
+TEST(BrokenSchedule, T3OverwritesFromAnotherAddress) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.resultAddresses[1] = 132; }),
             "result of 'b' at [132,196) overlaps result of 'a' at [128,192) "
             "in slot 1");
 }
-TEST(BrokenSchedule, S3OverwritesALiveOperand) {
+TEST(BrokenSchedule, T3OverwritesALiveOperand) {
   SchedulingProblem problem = example();
   Schedule schedule = solve(problem);
   problem.kernels[2].operands.push_back(0);
@@ -219,7 +219,7 @@ TEST(BrokenSchedule, S3OverwritesALiveOperand) {
             "result of 'b' at [128,192) overlaps result of 'a' at [128,192) "
             "in slot 1");
 }
-TEST(BrokenSchedule, S4HighWater) {
+TEST(BrokenSchedule, T4HighWater) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.highWater = 192; }),
             "buffers end at byte 256, the high-water mark is given as 192");
   EXPECT_EQ(errorOf([](Schedule &s) { s.highWaterKernel = 0; }),

@@ -45,7 +45,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 #tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
 
-// S3. The other rules are tested in SchedulingProblemTest.cpp.
+// T3. The other rules are tested in SchedulingProblemTest.cpp.
 // expected-error @below {{result of 'b' at [8176,8208) overlaps result of 'a' at [8160,8192) in slot 1}}
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8208 : i64, sram_owner = "b"} {
   input @x : tensor<8x8xf32>
@@ -61,7 +61,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 #tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
 
-// S4: the peak has no owner.
+// T4: the peak has no owner.
 // expected-error @below {{the high-water mark is not that of the kernel it is given to}}
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8224 : i64, sram_owner = "a"} {
   input @x : tensor<8x8xf32>

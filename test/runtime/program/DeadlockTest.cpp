@@ -83,7 +83,7 @@ TEST_F(DeadlockTest, RanksFollowThePhases) {
   EXPECT_LT(ranks[2], ranks[3]);
 }
 
-// ------------------------------------------------------------------- P1: words
+// ------------------------------------------------------------------- D1: words
 
 TEST_F(DeadlockTest, MoreSentThanReceived) {
   instruction(P::AllReduce, 1).extents[0]->constant += 1;
@@ -131,7 +131,7 @@ TEST_F(DeadlockTest, Switches) {
   EXPECT_THAT(proof.reason, HasSubstr("color 3: has switch positions"));
 }
 
-// ---------------------------------------------------- P2: phases of main
+// ---------------------------------------------------- D2: phases of main
 // threads
 
 TEST_F(DeadlockTest, MainThreadsThatMulticast) {
@@ -157,7 +157,7 @@ TEST_F(DeadlockTest, SumsOutOfStep) {
   expectUndecided("routine 0");
 }
 
-// ------------------------------------------------------- P3, P4: microthreads
+// ------------------------------------------------------- D3, D4: microthreads
 
 TEST_F(DeadlockTest, ChainOnTwoMicrothreads) {
   instruction(P::Funnel, 1).thread = 3;
@@ -172,7 +172,7 @@ TEST_F(DeadlockTest, MicrothreadHearsMainThreadAndSends) {
   expectUndecided("routine 3");
 }
 
-// ------------------------------------------------------------- P5, P6: phases
+// ------------------------------------------------------------- D5, D6: phases
 
 TEST_F(DeadlockTest, CycleOfPhasesIsNamed) {
   // The sum comes after what becomes of it.
@@ -200,7 +200,7 @@ TEST_F(DeadlockTest, IssuedTooLate) {
   expectUndecided("phases wait for one another in a cycle: statement");
 }
 
-// ------------------------------------------------------------------ P7: colors
+// ------------------------------------------------------------------ D7: colors
 
 TEST_F(DeadlockTest, ColorOfTwoThreads) {
   // The second turn of the sum sends what the first left to a microthread.
