@@ -23,7 +23,8 @@ def ScheduleLaunchesPass
   }];
   let options = [
     Option<"codeReserve", "code-reserve", "int64_t", "10240",
-           "Bytes of every PE's SRAM that are kept for code.">
+           "Bytes of every PE's SRAM that are kept for code, or what "
+           "buffers leave if that is less.">
   ];
 }
 
@@ -32,7 +33,7 @@ def VerifyScheduledPass
   let summary = "Replays a scheduled program slot by slot.";
   let description = [{
     Every kernel has a slot and addresses for what it needs, and they keep the
-    rules S1 to S4 of compiler/schedule/SchedulingProblem.h.
+    rules T1 to T4 of compiler/schedule/SchedulingProblem.h.
   }];
 }
 

@@ -37,11 +37,11 @@ static bool mayOverwrite(wse::ElementwiseOp op, unsigned index) {
   return true;
 }
 
-FailureOr<SchedulingProblem> wsec::readSchedulingProblem(wse::ProgramOp program,
-                                                         int64_t codeReserve) {
+FailureOr<SchedulingProblem>
+wsec::readSchedulingProblem(wse::ProgramOp program) {
   Machine machine = program.targetMachine();
   SchedulingProblem problem;
-  problem.firstAddress = machine.runtimeBytes + codeReserve;
+  problem.firstAddress = machine.runtimeBytes;
   problem.endAddress = machine.sramBytes;
   llvm::DenseMap<Operation *, size_t> index;
   for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {

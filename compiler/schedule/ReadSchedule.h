@@ -9,10 +9,10 @@
 namespace wsec {
 
 /// What the kernels of a program need in the fullest PE, in the order of the
-/// text; buffers may begin after the runtime and `codeReserve` bytes of code.
+/// text; buffers may begin after the host runtime.
 /// Fails on kernels that the library does not know.
-mlir::FailureOr<SchedulingProblem> readSchedulingProblem(wse::ProgramOp program,
-                                                         int64_t codeReserve);
+mlir::FailureOr<SchedulingProblem>
+readSchedulingProblem(wse::ProgramOp program);
 
 } // namespace wsec
 

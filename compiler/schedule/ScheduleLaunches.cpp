@@ -32,6 +32,25 @@ static void writeSchedule(wse::ProgramOp program,
   program.setState(wse::State::Scheduled);
 }
 
+/// Keeps `codeReserve` bytes below the buffers; where these leave less, code
+/// gets what is left. Its size is known, and checked, where it is made
+/// (lower/CodeSpace.h).
+static bool fit(SchedulingProblem &problem, int64_t codeReserve,
+                Schedule &schedule, SramOverflow &overflow) {
+  constexpr int64_t alignment = 16;
+  const int64_t lowest = problem.firstAddress;
+  problem.firstAddress = lowest + codeReserve;
+  if (problem.firstAddress < problem.endAddress &&
+      scheduleByFirstFit(problem, schedule, overflow))
+    return true;
+  problem.firstAddress = lowest;
+  if (!scheduleByFirstFit(problem, schedule, overflow))
+    return false;
+  problem.firstAddress +=
+      (problem.endAddress - schedule.highWater) / alignment * alignment;
+  return scheduleByFirstFit(problem, schedule, overflow);
+}
+
 namespace {
 
 struct ScheduleLaunches final
@@ -48,8 +67,7 @@ struct ScheduleLaunches final
       return program.emitError("only a routed program can be scheduled, this "
                                "one is ")
              << wse::stringifyState(program.getState());
-    FailureOr<SchedulingProblem> problem =
-        readSchedulingProblem(program, codeReserve);
+    FailureOr<SchedulingProblem> problem = readSchedulingProblem(program);
     if (failed(problem))
       return failure();
     if (std::string error = problem->check(); !error.empty())
@@ -57,7 +75,7 @@ struct ScheduleLaunches final
     auto kernels = llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
     Schedule solution;
     SramOverflow overflow;
-    if (!scheduleByFirstFit(*problem, solution, overflow))
+    if (!fit(*problem, codeReserve, solution, overflow))
       return kernels[overflow.kernel].emitError(overflow.message);
     writeSchedule(program, kernels, *problem, solution);
     return success();

@@ -49,7 +49,7 @@ struct VerifyScheduled final
     if (!program.getSramPeak())
       return program.emitError("a scheduled program has sram_peak");
     // How much of the SRAM is code is for the emitter to check.
-    FailureOr<SchedulingProblem> problem = readSchedulingProblem(program, 0);
+    FailureOr<SchedulingProblem> problem = readSchedulingProblem(program);
     if (failed(problem))
       return failure();
     Schedule schedule;

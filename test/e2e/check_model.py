@@ -87,6 +87,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
     parser.add_argument("--mesh", action="append", required=True)
+    parser.add_argument("--machine", default="wse2")
     parser.add_argument("--work", default="work")
     parser.add_argument("--tolerance", type=float)
     parser.add_argument("--native", action="store_true")
@@ -114,7 +115,8 @@ def main():
         program = work / f"{mesh}.wafer"
         outputs = work / f"{mesh}.npz"
         report = work / f"{mesh}.json"
-        run(["wsec", model, "-o", program, f"--mesh={mesh}", "--quiet", *shapes])
+        run(["wsec", model, "-o", program, f"--mesh={mesh}",
+             f"--machine={arguments.machine}", "--quiet", *shapes])
         if problem := round_trip.difference(program, Path(model).parent):
             print(f"{mesh}: {problem}")
             failed = True
