@@ -199,7 +199,7 @@ def Pe_PositionAttr : Pe_Attr<"Position", "position"> {
   let summary = "Describes a further position of a switch.";
   let description = [{
     In this position the router receives from another port, or transmits to
-    another set of ports; the rest of the route stays. Ops print it as
+    another set of ports; the rest is as in the one before. Ops print it as
     `from east` or `to [west, ramp]`.
 
     (C1) Exactly one of the two is given.

@@ -96,25 +96,23 @@ static LogicalResult verifyLaunch(LaunchOp launch, ProgramOp program,
   return success();
 }
 
-// Whether an op needs launches by remote calls.
-static bool needsRemoteCalls(Operation *op) {
-  if (auto route = dyn_cast<RouteOp>(op))
-    return route.getPositionsAttr() || route.getPop() != PopMode::Never;
-  return isa<TaskOp, QueueOp, FilterOp, CopyOp, ComputeOp, LoadOp, StoreOp,
-             IfOp, ActivateOp, BlockOp, UnblockOp, ControlOp, ClockOp,
-             SetRouteOp>(op);
-}
-
-static LogicalResult verifyCommands(ProgramOp program) {
+// Launches that wavelets start overlap: the host has no time to copy between
+// them.
+static LogicalResult verifyCopies(ProgramOp program) {
   if (!program.getCommandColor())
     return success();
-  WalkResult result = program.walk([](Operation *op) {
-    if (!needsRemoteCalls(op))
-      return WalkResult::advance();
-    op->emitOpError("is only for programs without a command color"); // C3
-    return WalkResult::interrupt();
-  });
-  return failure(result.wasInterrupted());
+  auto launches = program.getOps<LaunchOp>();
+  if (launches.empty())
+    return success();
+  Operation *first = *launches.begin(), *last = first;
+  for (LaunchOp launch : launches)
+    last = launch;
+  for (auto copy : program.getOps<CopyOp>())
+    if (first->isBeforeInBlock(copy) && copy->isBeforeInBlock(last))
+      return copy.emitOpError(
+          "stands between launches that overlap; without a " // C3
+          "command color they do not");
+  return success();
 }
 
 LogicalResult ProgramOp::verifyRegions() {
@@ -130,7 +128,7 @@ LogicalResult ProgramOp::verifyRegions() {
     if (launch && failed(verifyLaunch(launch, *this, symbols, routines)))
       return failure();
   }
-  return verifyCommands(*this);
+  return verifyCopies(*this);
 }
 
 //===----------------------------------------------------------------------===//

@@ -18,13 +18,13 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
     JSON description, as `compiler/machine` reads them.
 
     With `command c` a launch is a wavelet on color c, and launches overlap as
-    far as their data allows. Without it a launch is a remote call: it waits
-    until all PEs are at rest, then all enter the routine in the same cycle.
+    far as their data allows. Without it a launch is a call of the host: when
+    all PEs are at rest, all enter the routine in the same cycle.
 
     (C1) The mesh's sides are from 1 to 2^31 - 1. (C2) Every rectangle and lane
     lies inside it.
-    (C3) Tasks, queues, filters, switches, copies and scalar code are for
-    programs without a command color.
+    (C3) With a command color, copies stand before the first launch or after
+    the last.
 
     ```mlir
     pe.program @main mesh [4, 2] machine "wse2" command 0 {
@@ -58,10 +58,10 @@ def Pe_RouteOp : Pe_Op<"route", [HasParent<"ProgramOp">]> {
     Wavelets of `color` that arrive at the `receive` port (ramp: from the PE
     itself) leave through every port of `transmit`.
 
-    `switch` lists further positions, each of which replaces the receive port
-    or the transmit ports. A control wavelet is routed as the position it meets
-    says, then moves the switch: only what follows sees the new position. After
-    the last position a `ring` goes on with the first; otherwise the last stays.
+    `switch` lists further positions; each replaces the receive port or the
+    transmit ports of the one before. A control wavelet goes as the position it
+    meets says, then moves the switch: only what follows sees the new one. After
+    the last position a `ring` returns to the first; otherwise the last stays.
     `initial` is the position at load. `pop` says which commands the router
     takes off a control wavelet it passes on: `never` (all switches on the path
     act on the same one), `always` the first, or the first `on_advance`, if it

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What programs launched by remote calls have besides vector instructions:
-// tasks, queues, filters, and the scalar code that ties them together.
+// What code has besides vector instructions: tasks, queues, filters, and the
+// scalar code that ties them together.
 #ifndef WSEC_DIALECTS_PE_PETASKOPS_TD
 #define WSEC_DIALECTS_PE_PETASKOPS_TD
 

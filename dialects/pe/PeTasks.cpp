@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tasks, filters, and the scalar code of programs launched by remote calls.
+// Tasks, filters, and scalar code.
 
 #include "dialects/pe/PeMistakes.h"
 #include "dialects/pe/PeSyntax.h"

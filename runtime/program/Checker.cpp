@@ -29,8 +29,7 @@ void checkRect(const program::Rect &rect, const program::Machine &machine,
 
 /// The further positions of a rule's switch.
 void checkSwitch(const program::RouteRule &rule,
-                 const program::Machine &machine, bool remoteCalls,
-                 const Where &where) {
+                 const program::Machine &machine, const Where &where) {
   const size_t positions = 1 + furtherPositions(rule);
   if (rule.pop() > program::PopMode::MAX)
     throw badProgram(where, "pops commands in an unknown way");
@@ -38,10 +37,6 @@ void checkSwitch(const program::RouteRule &rule,
     throw badProgram(where, "starts in position " +
                                 std::to_string(rule.initial()) + " of " +
                                 std::to_string(positions));
-  if (positions == 1 && rule.pop() == program::PopMode::Never)
-    return;
-  if (!remoteCalls)
-    throw badProgram(where, "has a switch, which needs remote calls");
   if (int64_t(positions) > machine.switch_positions())
     throw badProgram(where, "has " + std::to_string(positions) +
                                 " positions, a switch has at most " +
@@ -58,20 +53,20 @@ void checkSwitch(const program::RouteRule &rule,
 }
 
 void checkRule(const program::RouteRule &rule, const program::Machine &machine,
-               bool remoteCalls, const Where &where) {
+               const Where &where) {
   checkUsableColor(machine, rule.color(), where);
   checkRect(*rule.rect(), machine, where);
   checkPorts(rule.receive(), rule.transmit(), where);
-  checkSwitch(rule, machine, remoteCalls, where);
+  checkSwitch(rule, machine, where);
 }
 
 /// A color of a PE has one receive port.
-void checkRoutes(const program::Program &program, bool remoteCalls) {
+void checkRoutes(const program::Program &program) {
   const program::Machine &machine = *program.machine();
   std::vector<std::vector<const program::RouteRule *>> byColor(256);
   int64_t index = 0;
   for (const program::RouteRule *rule : *program.routes()) {
-    checkRule(*rule, machine, remoteCalls, {nullptr, "route rule", index++});
+    checkRule(*rule, machine, {nullptr, "route rule", index++});
     byColor[rule->color()].push_back(rule);
   }
   for (const auto &rules : byColor) {
@@ -87,8 +82,7 @@ void checkRoutes(const program::Program &program, bool remoteCalls) {
   }
 }
 
-void checkClasses(const program::Program &program, bool remoteCalls,
-                  CheckerWork &work) {
+void checkClasses(const program::Program &program, CheckerWork &work) {
   const program::Machine &machine = *program.machine();
   RectSet taken(machine.width(), machine.height());
   for (const program::PEClass *peClass : *program.classes()) {
@@ -99,7 +93,7 @@ void checkClasses(const program::Program &program, bool remoteCalls,
         throw badProgram(where, peName(*pe) + " is in two rectangles");
     }
     if (peClass->rects()->size() > 0)
-      checkCode(*peClass, machine, remoteCalls, work);
+      checkCode(*peClass, machine, program.command_color(), work);
     else
       throw badProgram(where, "has no PEs");
   }
@@ -150,16 +144,15 @@ void checkLaunches(const program::Program &program, CheckerWork &work) {
 void checkProgram(const program::Program &program) {
   checkMachine(*program.machine());
   const program::Machine &machine = *program.machine();
-  bool remoteCalls = program.command_color() == noCommandColor;
-  if (!remoteCalls)
+  if (program.command_color() != noCommandColor)
     checkUsableColor(machine, program.command_color(), {nullptr, "program"},
                      "command color");
-  checkRoutes(program, remoteCalls);
+  checkRoutes(program);
   CheckerWork work;
-  checkClasses(program, remoteCalls, work);
+  checkClasses(program, work);
   checkTensors(program);
   checkStreams(program, work);
-  checkCopies(program, remoteCalls, work);
+  checkCopies(program, work);
   checkKernels(program);
   checkLaunches(program, work);
 }

@@ -21,7 +21,7 @@ inline constexpr uint32_t largestOperandRank = 4;
 inline constexpr uint32_t largestSegmentRank = 8;
 inline constexpr uint32_t largestCopyList = 1 << 14;
 
-/// The command color of programs that are launched by remote calls.
+/// The command color of programs that calls of the host launch.
 inline constexpr uint8_t noCommandColor = 255;
 
 /// Throws an Error when the program, already verified as a flatbuffer, does

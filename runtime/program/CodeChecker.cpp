@@ -19,10 +19,10 @@ using program::TaskKind;
 class CodeChecker {
 public:
   CodeChecker(const program::PEClass &peClass, const program::Machine &machine,
-              bool remoteCalls, CheckerWork &work, const Where &where)
+              uint8_t commandColor, CheckerWork &work, const Where &where)
       : peClass(peClass), machine(machine), where(where),
         scalars(classScalars(peClass, work, where)),
-        context{peClass, machine, remoteCalls, scalars} {}
+        context{peClass, machine, commandColor, scalars} {}
 
   void check();
 
@@ -34,6 +34,7 @@ private:
   void checkBuffers();
   void checkBuffer(const program::Buffer &buffer, const Where &where);
   void checkInSram(const program::Buffer &buffer, const Where &where);
+  void checkNoCommands(int color, const Where &where) const;
   void checkQueues();
   void checkFilters();
   void checkFilter(const program::Filter &filter, const Where &where);
@@ -41,7 +42,6 @@ private:
   void checkTaskId(const program::Task &task, const Where &where);
   void checkTaskBuffers(const program::Task &task, const Where &where);
   void checkRoutines();
-  void requireRemoteCalls(bool present, const char *what);
 
   const program::PEClass &peClass;
   const program::Machine &machine;
@@ -60,23 +60,12 @@ std::vector<Interval> CodeChecker::classScalars(const program::PEClass &peClass,
 }
 
 void CodeChecker::check() {
-  requireRemoteCalls(peClass.tasks() && peClass.tasks()->size() > 0, "tasks");
-  requireRemoteCalls(peClass.filters() && peClass.filters()->size() > 0,
-                     "filters");
-  requireRemoteCalls(peClass.queues() && peClass.queues()->size() > 0,
-                     "queues");
   checkCodeFits();
   checkBuffers();
   checkQueues();
   checkFilters();
   checkTasks();
   checkRoutines();
-}
-
-void CodeChecker::requireRemoteCalls(bool present, const char *what) {
-  if (present && !context.remoteCalls)
-    throw badProgram(where,
-                     std::string("has ") + what + ", which need remote calls");
 }
 
 // -------------------------------------------------------------------- buffers
@@ -103,15 +92,10 @@ void CodeChecker::checkBuffers() {
     throw badProgram(where, "has " + std::to_string(peClass.buffers()->size()) +
                                 " buffers, at most " +
                                 std::to_string(UINT16_MAX));
-  std::set<std::string_view> names;
   for (const program::Buffer *buffer : *peClass.buffers()) {
     Where here{&where, "buffer", -1, buffer->name()};
     checkBuffer(*buffer, here);
     checkInSram(*buffer, here);
-    // Copies of the host name buffers.
-    if (context.remoteCalls &&
-        !names.insert(buffer->name()->string_view()).second)
-      throw badProgram(here, "another one has its name");
   }
 }
 
@@ -120,11 +104,9 @@ void CodeChecker::checkBuffer(const program::Buffer &buffer,
   if (buffer.type() > program::ElementType::MAX)
     throw badProgram(where, "has the unknown element type " +
                                 std::to_string(int(buffer.type())));
-  if (context.remoteCalls && !isArithmetic(buffer.type()))
+  if (!isArithmetic(buffer.type()))
     throw badProgram(where, "has elements of a type that is for tensors of the "
                             "host");
-  if (!context.remoteCalls && isHalfWord(buffer.type()))
-    throw badProgram(where, "has elements of 16 bits, which need remote calls");
   if (buffer.address() % std::min(elementBytes(buffer.type()), 4u) != 0)
     throw badProgram(where, "address " + std::to_string(buffer.address()) +
                                 " is not aligned to its elements");
@@ -177,6 +159,13 @@ void CodeChecker::checkQueues() {
   }
 }
 
+/// PEs take command wavelets to launch, and for nothing else.
+void CodeChecker::checkNoCommands(int color, const Where &where) const {
+  if (color == context.commandColor)
+    throw badProgram(where, "is of color " + std::to_string(color) +
+                                ", whose words are commands that launch");
+}
+
 void CodeChecker::checkFilters() {
   if (!peClass.filters())
     return;
@@ -194,6 +183,7 @@ void CodeChecker::checkFilters() {
 void CodeChecker::checkFilter(const program::Filter &filter,
                               const Where &where) {
   checkUsableColor(machine, filter.color(), where);
+  checkNoCommands(filter.color(), where);
   if (filter.kind() > program::FilterKind::MAX)
     throw badProgram(where, "is of unknown kind");
   checkAffine(filter.min(), scalars, {}, {&where, "minimum"});
@@ -235,7 +225,8 @@ void CodeChecker::checkTaskId(const program::Task &task, const Where &where) {
     limit = machine.control_tasks();
     break;
   case TaskKind::Data:
-    return checkUsableColor(machine, task.id(), where);
+    checkUsableColor(machine, task.id(), where);
+    return checkNoCommands(task.id(), where);
   default:
     throw badProgram(where, "is of unknown kind");
   }
@@ -283,9 +274,9 @@ void CodeChecker::checkRoutines() {
 } // namespace
 
 void checkCode(const program::PEClass &peClass, const program::Machine &machine,
-               bool remoteCalls, CheckerWork &work) {
+               uint8_t commandColor, CheckerWork &work) {
   Where where{nullptr, "class", -1, peClass.name()};
-  CodeChecker(peClass, machine, remoteCalls, work, where).check();
+  CodeChecker(peClass, machine, commandColor, work, where).check();
 }
 
 } // namespace wsec::runtime

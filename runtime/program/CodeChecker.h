@@ -9,9 +9,9 @@ namespace wsec::runtime {
 
 /// Checks what the PEs of a class hold and do: scalars, buffers against the
 /// SRAM, queues, filters, and every statement of every routine and task. Its
-/// rectangles must be valid. `remoteCalls`: the program has no command color.
+/// rectangles must be valid.
 void checkCode(const program::PEClass &peClass, const program::Machine &machine,
-               bool remoteCalls, CheckerWork &work);
+               uint8_t commandColor, CheckerWork &work);
 
 } // namespace wsec::runtime
 

@@ -131,11 +131,27 @@ void checkCopy(const HostCopy &copy, const program::Program &program,
     throw badProgram(where, "comes before launch " +
                                 std::to_string(copy.launch()) +
                                 ", which does not exist");
+  // Between launches that overlap there is no time at which to copy.
+  if (program.command_color() != noCommandColor && copy.launch() != 0 &&
+      copy.launch() != program.launches()->size())
+    throw badProgram(where,
+                     "comes before launch " + std::to_string(copy.launch()) +
+                         " of " + std::to_string(program.launches()->size()) +
+                         ", which wavelets of color " +
+                         std::to_string(program.command_color()) +
+                         " start: they overlap, so the host copies before the "
+                         "first and after the last only; launch by calls of "
+                         "the host to copy between them");
   const Tensor &tensor = checkTensor(copy, program, where);
   int64_t covered = 0;
   auto [named, end] = buffers.equal_range(copy.buffer()->string_view());
+  const program::PEClass *before = nullptr;
   for (; named != end; ++named) {
     auto [peClass, buffer] = named->second;
+    if (std::exchange(before, peClass) == peClass)
+      throw badProgram(where, "class '" + peClass->name()->str() +
+                                  "' has two buffers '" +
+                                  buffer->name()->str() + "'");
     work.add(1, peClass->rects()->size(), "to find who has its buffer", where);
     int64_t common = 0;
     for (const program::Rect *rect : *peClass->rects())
@@ -157,8 +173,7 @@ void checkCopy(const HostCopy &copy, const program::Program &program,
 
 } // namespace
 
-void checkCopies(const program::Program &program, bool remoteCalls,
-                 CheckerWork &work) {
+void checkCopies(const program::Program &program, CheckerWork &work) {
   if (!program.copies())
     return;
   if (program.copies()->size() > largestCopyList)
@@ -166,10 +181,7 @@ void checkCopies(const program::Program &program, bool remoteCalls,
   const Buffers buffers = buffersOf(program);
   int64_t index = 0;
   for (const HostCopy *copy : *program.copies()) {
-    Where where{nullptr, "copy", index++};
-    if (!remoteCalls)
-      throw badProgram(where, "needs remote calls");
-    checkCopy(*copy, program, buffers, work, where);
+    checkCopy(*copy, program, buffers, work, {nullptr, "copy", index++});
   }
 }
 

@@ -12,26 +12,29 @@ namespace wsec::runtime {
 
 namespace {
 
-/// The one class whose code all PEs run.
-const program::PEClass &onlyClass(const program::Program &program) {
+/// The one class whose code all PEs run, without tasks and filters; null if the
+/// program is another one.
+const program::PEClass *onlyClass(const program::Program &program) {
   const program::Machine &machine = *program.machine();
   if (program.classes()->size() != 1 ||
       program.classes()->Get(0)->rects()->size() != 1)
-    throw NotUnderstood{"PEs of several classes"};
+    return nullptr;
   const program::PEClass &found = *program.classes()->Get(0);
   const program::Rect &rect = *found.rects()->Get(0);
   if (rect.x0() != 0 || rect.y0() != 0 || rect.x1() != machine.width() ||
-      rect.y1() != machine.height() || rect.xstep() != 1 || rect.ystep() != 1)
-    throw NotUnderstood{"PEs without code"};
-  return found;
+      rect.y1() != machine.height() || rect.xstep() != 1 || rect.ystep() != 1 ||
+      (found.tasks() && found.tasks()->size() > 0) ||
+      (found.filters() && found.filters()->size() > 0))
+    return nullptr;
+  return &found;
 }
 
-/// A program that is launched by command wavelets, routine by routine.
-class CommandedProof {
+/// The phases of each routine.
+class PhasesProof {
 public:
-  CommandedProof(const program::Program &program, DeadlockProof &proof,
-                 ProofSteps &steps)
-      : program(program), proof(proof), peClass(onlyClass(program)),
+  PhasesProof(const program::Program &program, const program::PEClass &peClass,
+              DeadlockProof &proof, ProofSteps &steps)
+      : program(program), proof(proof), peClass(peClass),
         scalars(peClass.scalars(), {}, program.machine()->width(),
                 program.machine()->height(), steps),
         routes(program, steps) {}
@@ -101,14 +104,12 @@ private:
 
 } // namespace
 
-DeadlockProof proveDeadlockFree(const program::Program &program) {
+DeadlockProof provePhases(const program::Program &program) {
   DeadlockProof proof;
   ProofSteps steps;
   try {
-    if (program.command_color() == noCommandColor) {
-      decideByTokens(program, proof, steps);
-    } else {
-      CommandedProof(program, proof, steps).prove();
+    if (const program::PEClass *peClass = onlyClass(program)) {
+      PhasesProof(program, *peClass, proof, steps).prove();
       proof.verdict = program::Verdict::Free;
     }
   } catch (const NotUnderstood &problem) {
@@ -116,6 +117,21 @@ DeadlockProof proveDeadlockFree(const program::Program &program) {
     proof.reason = problem.reason;
   }
   proof.steps = steps.taken();
+  return proof;
+}
+
+DeadlockProof proveDeadlockFree(const program::Program &program) {
+  DeadlockProof proof = provePhases(program);
+  if (proof.verdict == program::Verdict::Free)
+    return proof;
+  ProofSteps steps;
+  try {
+    decideByTokens(program, proof, steps);
+  } catch (const NotUnderstood &problem) {
+    proof.reason += (proof.reason.empty() ? "" : "; word by word: ");
+    proof.reason += problem.reason;
+  }
+  proof.steps += steps.taken();
   return proof;
 }
 

@@ -22,8 +22,13 @@ struct DeadlockProof {
   int64_t steps = 0;           ///< for tests of its growth
 };
 
-/// The program must have passed the checker.
+/// The program must have passed the checker. By its phases, else word by word;
+/// how it is launched decides nothing.
 DeadlockProof proveDeadlockFree(const program::Program &program);
+
+/// By its phases alone: Free, or Undecided. Without a reason: it has another
+/// shape than one class of PEs without tasks and filters.
+DeadlockProof provePhases(const program::Program &program);
 
 /// Throws BadProgram where the program's proof claims what does not hold, or
 /// names other ranks. Programs without a proof, or with an undecided one, pass.

@@ -18,8 +18,8 @@ constexpr size_t mostOps = 1 << 14;
 /// Walks the statements of a routine in program order, turn after turn.
 class Reader {
 public:
-  Reader(const AxisScalars &scalars, bool remoteCalls)
-      : scalars(scalars), remoteCalls(remoteCalls) {}
+  Reader(const AxisScalars &scalars, bool everything)
+      : scalars(scalars), everything(everything) {}
 
   FabricRoutine result;
 
@@ -35,13 +35,13 @@ public:
       else if (const auto *await = statement->kind_as_Await())
         readAwait(*await);
       else if (const auto *set = statement->kind_as_SetTask();
-               set && remoteCalls)
+               set && everything)
         result.events.push_back({0, 0, turns, guards, set});
       else if (const auto *control = statement->kind_as_SendControl();
-               control && remoteCalls)
+               control && everything)
         readControl(*control, number);
       else if (const auto *branch = statement->kind_as_If();
-               branch && remoteCalls)
+               branch && everything)
         first = readBranch(*branch, first);
       else
         refuse(*statement);
@@ -143,7 +143,7 @@ private:
   void readInstruction(const program::Instruction &instruction,
                        size_t statement) {
     const bool acts = instruction.activate() >= 0 || instruction.unblock() >= 0;
-    if (((acts || instruction.advance_switch()) && !remoteCalls) ||
+    if (((acts || instruction.advance_switch()) && !everything) ||
         instruction.on_control() != program::OnControl::Task)
       throw NotUnderstood{"instructions that act on tasks or switches"};
     FabricOp op;
@@ -160,20 +160,24 @@ private:
       op.in = fabric(instruction.a()) ? instruction.a() : instruction.b();
     if (fabric(instruction.dst()))
       op.out = instruction.dst();
+    for (const program::Operand *operand : {op.in, op.out})
+      if (operand && operand->packing() != program::Packing::Single &&
+          !everything)
+        throw NotUnderstood{"wavelets of two elements"};
     if (!op.in && !op.out && !acts)
       return;
     if (instruction.guard() >= 0)
       op.guards.push_back(instruction.guard());
-    if (op.in && !remoteCalls)
+    if (op.in && !everything)
       op.inColors = scalars.values(*op.in->color());
-    if (op.out && !remoteCalls)
+    if (op.out && !everything)
       op.outColors = scalars.values(*op.out->color());
     result.events.push_back({result.ops.size()});
     result.ops.push_back(std::move(op));
   }
 
   const AxisScalars &scalars;
-  const bool remoteCalls;
+  const bool everything;
   LoopTurns turns;
   std::vector<int> guards;
 };
@@ -191,8 +195,8 @@ bool FabricOp::oneForOne() const {
 }
 
 FabricRoutine readRoutine(const StatementList &body, uint32_t id,
-                          const AxisScalars &scalars, bool remoteCalls) {
-  Reader reader(scalars, remoteCalls);
+                          const AxisScalars &scalars, bool everything) {
+  Reader reader(scalars, everything);
   reader.result.id = id;
   reader.read(body, 0);
   return std::move(reader.result);

@@ -63,7 +63,7 @@ struct FabricOp {
   const program::Instruction *instruction = nullptr;
   const program::SendControl *control = nullptr; ///< instead
   const program::Operand *in = nullptr, *out = nullptr;
-  /// Over all PEs; not of programs launched by remote calls.
+  /// Over all PEs; not if everything was read.
   std::set<int64_t> inColors, outColors;
   std::vector<int> guards;
 
@@ -173,10 +173,10 @@ struct FabricRoutine {
 };
 using StatementList =
     flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
-/// Of routine `id`, or of a task. Unless `remoteCalls`, what acts on tasks and
-/// switches is not understood.
+/// Of routine `id`, or of a task. Unless `everything`, what acts on tasks and
+/// switches, branches, and wavelets of two elements are not understood.
 FabricRoutine readRoutine(const StatementList &body, uint32_t id,
-                          const AxisScalars &scalars, bool remoteCalls);
+                          const AxisScalars &scalars, bool everything);
 /// All of a routine that a proof depends on. Routines of a class whose
 /// signatures are equal do the same to the fabric.
 std::vector<int64_t> signatureOf(const FabricRoutine &routine);

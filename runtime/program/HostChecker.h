@@ -12,8 +12,7 @@ namespace wsec::runtime {
 /// copies the classes, must be checked.
 void checkTensors(const program::Program &program);
 void checkStreams(const program::Program &program, CheckerWork &work);
-void checkCopies(const program::Program &program, bool remoteCalls,
-                 CheckerWork &work);
+void checkCopies(const program::Program &program, CheckerWork &work);
 
 } // namespace wsec::runtime
 

@@ -293,6 +293,23 @@ void checkLaunchWords(const program::Program &program,
       throw NotUnderstood{"words of the host that no stream brings"};
 }
 
+int64_t laneWords(const program::HostStream &stream, const program::Lane &lane,
+                  const AxisScalars &scalars) {
+  const bool in = stream.direction() == program::Direction::In;
+  auto all = [](auto &) { return true; };
+  int64_t words = 0;
+  for (const program::Segment *segment : *stream.segments())
+    for (int64_t i = lane.begin(); i < lane.end(); ++i) {
+      if (in)
+        words += scalars.value(*segment->lines(), i, 0) *
+                 blockAt(*segment, scalars, i, 0, all);
+      for (int64_t x = 0; !in && x < scalars.length(AxisScalars::X); ++x)
+        words += blockAt(*segment, scalars, x, i, all);
+      scalars.steps += in ? 1 : scalars.length(AxisScalars::X);
+    }
+  return words;
+}
+
 std::vector<int64_t> signatureOf(const program::Program &program,
                                  const program::Launch &launch) {
   std::vector<int64_t> signature;

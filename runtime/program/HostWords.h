@@ -22,6 +22,10 @@ void checkLaunchWords(const program::Program &program,
                       const FabricRoutine &routine, const Handovers &handovers,
                       const AxisScalars &scalars);
 
+/// The words that a lane of a stream brings, or takes.
+int64_t laneWords(const program::HostStream &stream, const program::Lane &lane,
+                  const AxisScalars &scalars);
+
 /// What checkLaunchWords depends on besides the program's code.
 std::vector<int64_t> signatureOf(const program::Program &program,
                                  const program::Launch &launch);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/KindMesh.h"
 
+#include "runtime/program/Checker.h"
 #include "runtime/program/Ports.h"
 
 #include <array>
@@ -49,6 +50,20 @@ KindMesh::Line lineOf(const program::Program &program,
       add(keys[size_t(i)], i);
   };
   int64_t number = 0;
+  // The host is met in the first and last column, and in the rows of lanes.
+  const bool commanded = program.command_color() != noCommandColor;
+  const bool streams = program.streams() && program.streams()->size() > 0;
+  if (axis == Axis::X && (commanded || streams)) {
+    keys.front().push_back(--number);
+    keys.back().push_back(--number);
+  } else if (commanded) {
+    keys.front().push_back(--number);
+  }
+  for (unsigned s = 0;
+       axis == Axis::Y && streams && s < program.streams()->size(); ++s)
+    for (const program::Lane *lane : *program.streams()->Get(s)->lanes())
+      keys[size_t(lane->row())].push_back(--number);
+  number = 0;
   for (const program::RouteRule *rule : *program.routes()) {
     cover(*rule->rect(), [&](auto &key, int) { key.push_back(number); });
     ++number;

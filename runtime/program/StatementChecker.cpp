@@ -112,11 +112,7 @@ void StatementChecker::checkBody(const CodeBody *body, const Where &where) {
 void StatementChecker::checkStatement(const program::Statement &statement,
                                       const Where &where) {
   using program::StatementKind;
-  StatementKind kind = statement.kind_type();
-  if (kind > StatementKind::Await && kind <= StatementKind::MAX &&
-      !context.remoteCalls)
-    throw badProgram(where, "is scalar code, which needs remote calls");
-  switch (kind) {
+  switch (statement.kind_type()) {
   case StatementKind::Instruction:
     return checkInstruction(*statement.kind_as_Instruction(), where);
   case StatementKind::Loop:
@@ -410,10 +406,6 @@ void StatementChecker::checkIntegers(const Instruction &instruction,
 void StatementChecker::checkCompletion(const Instruction &instruction,
                                        const Where &where) {
   bool notifies = instruction.activate() != -1 || instruction.unblock() != -1;
-  bool special = notifies || instruction.advance_switch() ||
-                 instruction.on_control() != program::OnControl::Task;
-  if (special && !context.remoteCalls)
-    throw badProgram(where, "uses tasks or switches, which need remote calls");
   if (instruction.on_control() > program::OnControl::MAX)
     throw badProgram(where, "does something unknown at a control wavelet");
   if (notifies && instruction.thread() < 0)
@@ -508,10 +500,6 @@ void StatementChecker::checkWavelet(const Operand &operand,
   if (operand.packing() > program::Packing::MAX)
     throw badProgram(where, "packs elements in an unknown way");
   bool pair = operand.packing() == program::Packing::Pair;
-  bool plain = operand.type() == ElementType::F32 && !pair && !operand.index();
-  if (!context.remoteCalls && !plain)
-    throw badProgram(where, "sends or receives other words than f32, which "
-                            "needs remote calls");
   if ((pair || operand.index()) && !isHalfWord(operand.type()))
     throw badProgram(where, "has a pair or an index in a wavelet whose "
                             "elements are not of 16 bits");
@@ -538,6 +526,9 @@ void checkColor(const program::Affine *color, const CodeContext &context,
                               : "may be " + std::to_string(range.low) + ".." +
                                     std::to_string(range.high)) +
                    ", usable colors are 0.." + std::to_string(usable - 1));
+  if (range.exact() && range.low == context.commandColor)
+    throw badProgram(where, "is " + std::to_string(range.low) +
+                                ", whose words are commands that launch");
 }
 
 void checkPorts(program::Port receive, unsigned transmit, const Where &where) {

@@ -14,8 +14,7 @@ namespace wsec::runtime {
 struct CodeContext {
   const program::PEClass &peClass;
   const program::Machine &machine;
-  /// Whether launches are remote calls, which tasks and scalar code need.
-  bool remoteCalls;
+  uint8_t commandColor; ///< noCommandColor: none
   /// Ranges of the scalars of the class.
   const std::vector<Interval> &scalars;
 };

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/TokenRun.h"
+#include "runtime/program/Checker.h"
+#include "runtime/program/HostWords.h"
 #include "runtime/program/KindMesh.h"
 #include "runtime/program/Ports.h"
 
@@ -213,6 +215,7 @@ struct Cell {
   size_t peClass = none;
   int64_t x = 0, y = 0;
   const FabricRoutine *routine = nullptr; ///< or task, that runs
+  size_t launches = 0;                    ///< that it has begun or passed over
   size_t next = 0;                        ///< event
   std::vector<TaskState> tasks;
   unsigned awaited = 0, issued = 0; ///< microthreads; since their await
@@ -226,8 +229,6 @@ struct Cell {
 class Code {
 public:
   Code(const program::Program &program, ProofSteps &steps) : program(program) {
-    if (program.streams() && program.streams()->size() > 0)
-      throw NotUnderstood{"streams of the host"};
     for (const program::PEClass *peClass : *program.classes())
       read(*peClass, steps);
   }
@@ -314,7 +315,9 @@ public:
   TokenRun(const Code &code, const KindMesh &mesh, Depths depths,
            ProofSteps &steps)
       : code(code), program(code.program), mesh(mesh), depths(depths),
-        steps(steps) {
+        steps(steps), commands(program.command_color() == noCommandColor
+                                   ? 0
+                                   : program.launches()->size()) {
     buildCells();
     buildRoutes();
   }
@@ -333,6 +336,11 @@ private:
   void buildRoutes();
   void connect(size_t route);
   size_t routeOf(Cell &cell, int64_t color);
+  void addLanes(const program::Launch &launch);
+  void enter(size_t route);
+  bool startLaunch(Cell &cell);
+  bool ignoresCommands(const Cell &cell) const;
+  std::string runLaunch(const std::string &name);
 
   void wakeRoute(size_t route);
   void wakeCell(size_t cell);
@@ -369,7 +377,11 @@ private:
   bool busy = false;
   std::vector<Cell> cells;
   std::vector<Route> routes;
-  std::vector<int64_t> colors;             ///< by route
+  std::vector<int64_t> colors; ///< by route
+  /// By route: words of the host that are left to enter over the west edge, and
+  /// that have yet to leave over the east edge.
+  std::map<size_t, int64_t> west, east;
+  const size_t commands;                   ///< launches that wavelets start
   std::deque<std::pair<bool, size_t>> due; ///< routes and cells
   std::vector<bool> routeDue, cellDue;
 };
@@ -463,6 +475,47 @@ size_t TokenRun::routeOf(Cell &cell, int64_t color) {
   return found->second;
 }
 
+/// The words of a launch's streams, behind those of the ones before.
+void TokenRun::addLanes(const program::Launch &launch) {
+  if (!launch.streams())
+    return;
+  const program::Machine &machine = *program.machine();
+  for (uint32_t index : *launch.streams()) {
+    const program::HostStream &stream = *program.streams()->Get(index);
+    const bool in = stream.direction() == program::Direction::In;
+    const AxisScalars scalars(stream.scalars(), {}, machine.width(),
+                              machine.height(), steps);
+    for (const program::Lane *lane : *stream.lanes()) {
+      spend((lane->end() - lane->begin()) * (in ? 1 : machine.width()));
+      const int64_t words = laneWords(stream, *lane, scalars);
+      if (words == 0)
+        continue;
+      Cell &cell = cells[cellAt(in ? 0 : machine.width() - 1, lane->row())];
+      const size_t route = routeOf(cell, stream.color());
+      (in ? west : east)[route] += words;
+      enter(route);
+    }
+  }
+}
+
+/// As many words of the host as there is room for.
+void TokenRun::enter(size_t route) {
+  auto lane = west.find(route);
+  if (lane == west.end())
+    return;
+  if (!routes[route].mayReceive(Port::West))
+    throw NotUnderstood{"words of the host that meet no route"};
+  Input &input = routes[route].in[size_t(Port::West)];
+  const int64_t words = std::min(lane->second, input.free());
+  if (words == 0)
+    return;
+  lane->second -= words;
+  Token token;
+  token.count = words;
+  input.push(token);
+  wakeRoute(route);
+}
+
 //===----------------------------------------------------------------------===//
 // Running
 //===----------------------------------------------------------------------===//
@@ -523,12 +576,18 @@ bool TokenRun::passFirst(size_t index) {
     passed.count = std::min(passed.count, queue.free());
   };
   const bool words = passed.kind == Token::Words;
-  if (route.transmits(Port::Ramp) && (words || depths.strict))
+  const bool delivers =
+      route.transmits(Port::Ramp) &&
+      !(commands && colors[index] == program.command_color() &&
+        ignoresCommands(cells[route.cell]));
+  if (delivers && (words || depths.strict))
     limit(route.inbox);
   for (Port port : {Port::North, Port::South, Port::East, Port::West}) {
     if (!route.transmits(port))
       continue;
     const size_t next = route.next[size_t(port)];
+    if (next == none && port == Port::East && words && east.count(index))
+      continue;
     if (next == none)
       throw NotUnderstood{"words of color " + std::to_string(colors[index]) +
                           " that leave the mesh or meet no route"};
@@ -540,9 +599,11 @@ bool TokenRun::passFirst(size_t index) {
   input.pop(passed.count);
   if (route.receive == Port::Ramp)
     wakeCell(route.cell);
-  else
+  else if (input.from != none)
     wakeRoute(input.from);
-  if (route.transmits(Port::Ramp) && words) {
+  else
+    enter(index);
+  if (delivers && words) {
     if (cells[route.cell].peClass == none)
       throw NotUnderstood{"words delivered to PEs without code"};
     route.inbox.count += passed.count;
@@ -556,6 +617,10 @@ bool TokenRun::passFirst(size_t index) {
     if (!(ways >> unsigned(port) & 1))
       continue;
     const size_t next = route.next[size_t(port)];
+    if (next == none) {
+      east.at(index) -= passed.count;
+      continue;
+    }
     routes[next].in[size_t(opposite(port))].push(passed);
     wakeRoute(next);
   }
@@ -757,11 +822,17 @@ bool TokenRun::startTask(Cell &cell) {
   for (size_t i = 0; i < cell.tasks.size(); ++i) {
     if (!mayStart(cell, cell.tasks[i]))
       continue;
+    if (cell.launches < commands)
+      throw NotUnderstood{nameOf(cell, i) +
+                          " and a launch that a wavelet starts, whose order "
+                          "may depend on time"};
     if (only != none)
       throw NotUnderstood{nameOf(cell, only) + " and " + nameOf(cell, i) +
                           ", whose order may depend on time"};
     only = i;
   }
+  if (cell.launches < commands)
+    return startLaunch(cell);
   if (only == none || cell.tasks[only].blocked)
     return false;
   TaskState &task = cell.tasks[only];
@@ -787,6 +858,31 @@ bool TokenRun::startTask(Cell &cell) {
   task.causes.clear();
   cell.routine = &code.task(cell.peClass, only);
   cell.next = 0;
+  spend(1);
+  return true;
+}
+
+/// PEs without routines drop command wavelets.
+bool TokenRun::ignoresCommands(const Cell &cell) const {
+  if (cell.peClass == none)
+    return true;
+  const auto *routines =
+      program.classes()->Get(unsigned(cell.peClass))->routines();
+  return !routines || routines->size() == 0;
+}
+
+/// Takes the next command wavelet, if it has come.
+bool TokenRun::startLaunch(Cell &cell) {
+  const auto found = cell.routes.find(program.command_color());
+  if (found == cell.routes.end() || routes[found->second].inbox.count == 0)
+    return false;
+  --routes[found->second].inbox.count;
+  wakeRoute(found->second);
+  const auto &launch = *program.launches()->Get(unsigned(cell.launches++));
+  if (const FabricRoutine *its = code.routine(cell.peClass, launch.routine())) {
+    cell.routine = its;
+    cell.next = 0;
+  }
   spend(1);
   return true;
 }
@@ -888,33 +984,74 @@ void TokenRun::work(size_t index) {
   }
 }
 
+/// Launches that wavelets start overlap; a call waits until the launch before
+/// has ended in all PEs.
 std::string TokenRun::run() {
-  for (unsigned l = 0; l < program.launches()->size(); ++l) {
-    uint32_t id = program.launches()->Get(l)->routine();
-    for (size_t i = 0; i < cells.size(); ++i) {
-      Cell &cell = cells[i];
+  static const FabricRoutine nothing;
+  const auto &launches = *program.launches();
+  if (commands > 0) {
+    const size_t first = routeOf(cells[cellAt(0, 0)], program.command_color());
+    west[first] = int64_t(commands);
+    enter(first);
+    for (const program::Launch *launch : launches)
+      addLanes(*launch);
+    for (Cell &cell : cells) {
+      cell.routine = cell.peClass == none ? nullptr : &nothing;
+      if (ignoresCommands(cell))
+        cell.launches = commands;
+    }
+    return runLaunch("");
+  }
+  for (unsigned l = 0; l < launches.size(); ++l) {
+    addLanes(*launches[l]);
+    for (Cell &cell : cells) {
       if (cell.peClass == none)
         continue;
       // Tasks may run in PEs that are not called.
-      static const FabricRoutine nothing;
-      const FabricRoutine *called = code.routine(cell.peClass, id);
+      const FabricRoutine *called =
+          code.routine(cell.peClass, launches[l]->routine());
       cell.routine = called ? called : &nothing;
       cell.next = 0;
       cell.users.clear();
       cell.issued = 0;
-      wakeCell(i);
     }
-    settle();
-    if (std::string stuck = describeStuck(); !stuck.empty())
-      return "launch " + std::to_string(l) + ": " + stuck;
-    for (size_t i = 0; i < routes.size(); ++i)
-      if (routes[i].inbox.count > 0 ||
-          std::any_of(routes[i].in.begin(), routes[i].in.end(),
-                      [](const Input &input) { return input.count > 0; }))
-        throw NotUnderstood{"words of color " + std::to_string(colors[i]) +
-                            " that launch " + std::to_string(l) +
-                            " leaves unread"};
+    if (std::string stuck = runLaunch("launch " + std::to_string(l));
+        !stuck.empty())
+      return stuck;
   }
+  return "";
+}
+
+/// Until nothing moves. Empty if all PEs have ended and the host has its words,
+/// else who waits.
+std::string TokenRun::runLaunch(const std::string &name) {
+  for (size_t i = 0; i < cells.size(); ++i)
+    wakeCell(i);
+  settle();
+  const std::string prefix = name.empty() ? "" : name + ": ";
+  if (std::string stuck = describeStuck(); !stuck.empty())
+    return prefix + stuck;
+  const std::string leaves =
+      name.empty() ? "the launches leave" : name + " leaves";
+  for (size_t i = 0; i < routes.size(); ++i)
+    if (routes[i].inbox.count > 0 ||
+        std::any_of(routes[i].in.begin(), routes[i].in.end(),
+                    [](const Input &input) { return input.count > 0; }))
+      throw NotUnderstood{"words of color " + std::to_string(colors[i]) +
+                          " that " + leaves + " unread"};
+  for (const auto &[route, words] : east)
+    if (words < 0)
+      throw NotUnderstood{"more words of color " +
+                          std::to_string(colors[route]) +
+                          " than the host takes"};
+    else if (words > 0)
+      return prefix + "the host waits in row " +
+             std::to_string(cells[routes[route].cell].y) + " for " +
+             std::to_string(words) + " more words of color " +
+             std::to_string(colors[route]) + ", which nobody sends";
+  for (const Cell &cell : cells)
+    if (cell.launches < commands)
+      throw NotUnderstood{"command wavelets that do not reach all PEs"};
   return "";
 }
 
@@ -1017,6 +1154,7 @@ void decideByTokens(const program::Program &program, DeadlockProof &proof,
   TokenRun least(code, mesh, leastDepths(*program.machine()), steps);
   if (least.run().empty()) {
     proof.verdict = program::Verdict::Free;
+    proof.reason.clear();
     return;
   }
   TokenRun most(code, mesh, mostDepths(*program.machine()), steps);

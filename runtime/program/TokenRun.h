@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Decides about deadlock in programs that are launched by remote calls, by
+// Decides about deadlock in programs of any shape, by
 // letting words without values flow. README.md, "Freedom from deadlock", says
 // why one run tells about all.
 #ifndef RUNTIME_PROGRAM_TOKENRUN_H

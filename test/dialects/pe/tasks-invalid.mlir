@@ -4,65 +4,18 @@
 // program, launched by commands
 //===----------------------------------------------------------------------===//
 
-pe.program @program_c3_task mesh [2, 1] machine "wse2" command 0 {
-  class @all [0:2, 0:1] {
-    // expected-error @below {{'pe.task' op is only for programs without a command color}}
-    task @t local 1 {
-    }
-  }
-}
-
-// -----
-
-pe.program @program_c3_queue mesh [2, 1] machine "wse2" command 0 {
-  class @all [0:2, 0:1] {
-    // expected-error @below {{'pe.queue' op is only for programs without a command color}}
-    queue input 0 color 1
-  }
-}
-
-// -----
-
-pe.program @program_c3_filter mesh [2, 1] machine "wse2" command 0 {
-  class @all [0:2, 0:1] {
-    // expected-error @below {{'pe.filter' op is only for programs without a command color}}
-    filter 1 range 0 to 1
-  }
-}
-
-// -----
-
-pe.program @program_c3_route mesh [2, 1] machine "wse2" command 0 {
-  // expected-error @below {{'pe.route' op is only for programs without a command color}}
-  route 1 [0:2, 0:1] from west to [ramp] switch [from ramp]
-}
-
-// -----
-
-pe.program @program_c3_pop mesh [2, 1] machine "wse2" command 0 {
-  // expected-error @below {{'pe.route' op is only for programs without a command color}}
-  route 1 [0:2, 0:1] from west to [ramp] pop always
-}
-
-// -----
-
-pe.program @program_c3_code mesh [2, 1] machine "wse2" command 0 {
-  class @all [0:2, 0:1] {
-    %px = scalar px
-    buffer @v 32 bytes of f32
-    routine @r {
-      // expected-error @below {{'pe.clock' op is only for programs without a command color}}
-      clock @v[0]
-    }
-  }
-}
-
-// -----
-
 pe.program @program_c3_copy mesh [2, 1] machine "wse2" command 0 {
   tensor input @x : tensor<2xf32>
-  // expected-error @below {{'pe.copy' op is only for programs without a command color}}
+  class @all [0:2, 0:1] {
+    buffer @v 4 bytes of f32
+    routine @r {
+    }
+  }
+  kernel @k kind "test" nodes [] region [0:2, 0:1] cycles 1.0 of 1.0 bound "stream"
+  launch @r for @k
+  // expected-error @below {{stands between launches that overlap; without a command color they do not}}
   copy in @x to @v [0:2, 0:1]
+  launch @r for @k
 }
 
 // -----

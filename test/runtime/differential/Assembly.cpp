@@ -32,7 +32,7 @@ Assembly::Assembly(Choices &choices, Launching launching, Break broken)
   width = choices.between(1, 6);
   height = choices.between(1, 4);
   setMachine(choices.between(0, 2));
-  routines = choices.between(1, 3);
+  routines = launching == Launching::OneCommand ? 1 : choices.between(1, 3);
   for (int y = 0; y < height; ++y)
     for (int x = 0; x < width; ++x) {
       classes.push_back(std::make_unique<program::PEClassT>());
@@ -49,7 +49,7 @@ void Assembly::setMachine(int generation) {
   program::MachineT &machine = *program.source.machine;
   machine.fabric_width = machine.width = width;
   machine.fabric_height = machine.height = height;
-  if (commanded()) {
+  if (byWavelets()) {
     // A color of the program, after those of the patterns.
     program.source.command_color = uint8_t(machine.colors - 4);
     routeCommands();
@@ -90,7 +90,7 @@ void Assembly::routeCommands() {
 
 std::vector<int> Assembly::takeColors(int count) {
   int usable = machine().colors - machine().reserved_colors;
-  if (commanded()) // One for commands, four for data of the host at the end.
+  if (byWavelets()) // One for commands, four for data of the host at the end.
     usable -= 1 + (filling ? 0 : 4);
   if (colors + count > usable)
     return {};
@@ -379,7 +379,8 @@ std::vector<int> Assembly::launchOrder() {
     order.push_back(routines);
   for (int r = 0; r < routines; ++r)
     order.push_back(r);
-  for (int extra = choices.between(0, 2); extra > 0; --extra) {
+  const int most = launching == Launching::OneCommand ? 0 : 2;
+  for (int extra = choices.between(0, most); extra > 0; --extra) {
     const int again = choices.between(0, routines - 1);
     if (!once.count(again))
       order.push_back(again);

@@ -88,6 +88,8 @@ public:
   /// Whether the program is one as the compiler emits them: command wavelets,
   /// only f32, no tasks.
   bool commanded() const { return launching == Launching::Commands; }
+  /// ... or one launch of all the language by a command wavelet.
+  bool byWavelets() const { return launching != Launching::RemoteCalls; }
   /// A lane of the west or east edge, fed or taken by the first launch of a
   /// routine.
   void lane(program::Direction direction, int color, int row, int words,

@@ -2,6 +2,7 @@
 //
 // Lanes of the host, and the code that spreads what comes in and sends out
 // what is left, as compiled programs do it.
+#include "test/runtime/ExampleFile.h"
 #include "test/runtime/differential/Assembly.h"
 
 namespace wsec::runtime::test {
@@ -18,12 +19,25 @@ void Assembly::lane(Direction direction, int color, int row, int words,
 void Assembly::addLanes(const std::vector<int> &order) {
   for (const Lane &lane : lanes) {
     const auto at = std::find(order.begin(), order.end(), lane.routine);
+    const std::string number = std::to_string(result.lanes.size());
     const uint32_t stream =
-        program.stream("s" + std::to_string(result.lanes.size()),
-                       lane.direction, lane.color, {lane.row});
+        program.stream("s" + number, lane.direction, lane.color, {lane.row});
+    // All of its words belong to PE (0, 0).
+    const bool in = lane.direction == Direction::In;
+    program::HostStreamT &its = *program.source.streams[stream];
+    const Scalar x = addScalar(its, program::ScalarOp::Px);
+    const Scalar zero = addScalar(its, program::ScalarOp::Constant, 0);
+    const Scalar first =
+        addScalar(its, program::ScalarOp::Equal, x.index, zero.index);
+    addTensor(program, "t" + number,
+              in ? program::TensorRole::Input : program::TensorRole::Output,
+              {lane.words});
+    its.segments.push_back(
+        makeSegment(uint32_t(program.source.tensors.size() - 1), 1, 0,
+                    {Value(first).times(lane.words)}, {1}, 0));
     program.source.launches[size_t(at - order.begin())]->streams.push_back(
         stream);
-    result.lanes.push_back({lane.direction == Direction::In, lane.words});
+    result.lanes.push_back({in, lane.words});
   }
 }
 

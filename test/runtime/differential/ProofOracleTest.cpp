@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Holds the proof about deadlock against the stepping engine on programs drawn
-// by lot, sound and broken, with switches and tasks: none that is proved free
-// may hang, and one that is said to deadlock must not end well.
+// by lot, sound and broken, launched by calls and by wavelets, with switches,
+// tasks and streams of the host: none that is proved free may hang, and one
+// that is said to deadlock must not end well.
 #include "runtime/program/Checker.h"
 #include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Errors.h"
@@ -28,15 +29,20 @@ std::optional<ErrorClass> outcome(RandomProgram &random) {
   return std::nullopt;
 }
 
-TEST(ProofOracle, VerdictsHoldOnRandomPrograms) {
+struct Counts {
   std::map<program::Verdict, int> verdicts;
   int switched = 0, tasked = 0;
-  for (uint64_t seed = 0; seed < 6000; ++seed) {
+};
+
+Counts holdVerdicts(Launching launching, uint64_t programs) {
+  Counts counts;
+  auto &[verdicts, switched, tasked] = counts;
+  for (uint64_t seed = 0; seed < programs; ++seed) {
     Choices choices(seed);
     // Half of them sound, the others broken in turns.
     const Break broken =
         seed % 2 ? Break(1 + seed / 2 % (breaks - 1)) : Break::Nothing;
-    RandomProgram random = randomProgram(choices, broken);
+    RandomProgram random = randomProgram(choices, broken, launching);
     const program::Program &finished = random.finish();
     try {
       checkProgram(finished);
@@ -62,10 +68,28 @@ TEST(ProofOracle, VerdictsHoldOnRandomPrograms) {
     else
       EXPECT_NE(error, std::nullopt) << "seed " << seed << ": " << proof.reason;
   }
-  EXPECT_GT(verdicts[program::Verdict::Free], 1200);
-  EXPECT_GT(verdicts[program::Verdict::Deadlock], 20);
-  EXPECT_GT(switched, 100);
-  EXPECT_GT(tasked, 400);
+  return counts;
+}
+
+TEST(ProofOracle, VerdictsHoldOfCalls) {
+  Counts counts = holdVerdicts(Launching::RemoteCalls, 6000);
+  EXPECT_GT(counts.verdicts[program::Verdict::Free], 1200);
+  EXPECT_GT(counts.verdicts[program::Verdict::Deadlock], 20);
+  EXPECT_GT(counts.switched, 100);
+  EXPECT_GT(counts.tasked, 400);
+}
+
+TEST(ProofOracle, VerdictsHoldOfCommands) {
+  Counts counts = holdVerdicts(Launching::Commands, 3000);
+  EXPECT_GT(counts.verdicts[program::Verdict::Free], 600);
+  EXPECT_GT(counts.verdicts[program::Verdict::Deadlock], 20);
+}
+
+/// Switches, pairs, copies and scalar code, started by a wavelet.
+TEST(ProofOracle, VerdictsHoldOfOneCommand) {
+  Counts counts = holdVerdicts(Launching::OneCommand, 3000);
+  EXPECT_GT(counts.verdicts[program::Verdict::Free], 300);
+  EXPECT_GT(counts.switched, 30);
 }
 
 } // namespace

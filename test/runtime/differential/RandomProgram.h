@@ -38,9 +38,10 @@ enum class Break {
 inline constexpr int breaks = int(Break::NoAdvance) + 1;
 const char *breakName(Break kind);
 
-/// How routines are started: by the host, with everything of the language; or
-/// by wavelets of a command color, with what the compiler emits.
-enum class Launching { RemoteCalls, Commands };
+/// How routines are started: by calls of the host, with everything of the
+/// language; by wavelets of a command color, with what the compiler emits; or
+/// one by a wavelet, with everything.
+enum class Launching { RemoteCalls, Commands, OneCommand };
 
 struct RandomProgram {
   program::ProgramT source;

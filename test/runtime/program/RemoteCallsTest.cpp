@@ -59,88 +59,45 @@ TEST_F(RemoteCallsTest, CodeSize) {
                   + 2 + (2 + 1) + (2 + 6)));                    // tasks
 }
 
-// ------------------------------------------------------ for remote calls only
+// ------------------------------------------------- launched by command
+// wavelets
 
 class CommandColorTest : public RemoteCallsTest {
 protected:
-  /// Only what a test adds needs remote calls.
-  CommandColorTest() {
-    source().command_color = 0;
-    source().copies.clear();
-    rule().positions.clear();
-    rule().initial = 0;
-    rule().pop = PopMode::Never;
-    for (auto &buffer : peClass().buffers)
-      buffer->type = ElementType::F32;
-    peClass().queues.clear();
-    peClass().filters.clear();
-    peClass().tasks.clear();
-    body().clear();
-    peClass().buffers.resize(1);
-  }
-  InstructionT &add() {
-    return BodyBuilder(body()).add(Opcode::Mov, {2}, fabric(1), memory(0, {1}));
-  }
+  CommandColorTest() { source().command_color = 0; }
 };
 
-TEST_F(CommandColorTest, AcceptsWhatIsLeft) {
-  add();
+/// All of the language is open to both ways of launching.
+TEST_F(CommandColorTest, AcceptsTheExample) {
   EXPECT_NO_THROW(checkProgram(builder.finish()));
 }
 
-TEST_F(CommandColorTest, Switch) {
-  rule().pop = PopMode::Always;
+TEST_F(CommandColorTest, CopyBetweenLaunches) {
+  builder.launch(0);
   expectRefused(
-      "BadProgram: route rule 0: has a switch, which needs remote calls");
+      "BadProgram: copy 1: comes before launch 1 of 2, which wavelets "
+      "of color 0 start: they overlap, so the host copies before the "
+      "first and after the last only; launch by calls of the host to "
+      "copy between them");
 }
 
-TEST_F(CommandColorTest, Tasks) {
-  addTask(peClass(), "done", TaskKind::Local, 3);
-  expectRefused("BadProgram: class 'pes': has tasks, which need remote calls");
+TEST_F(CommandColorTest, DataTaskOfCommands) {
+  addTask(peClass(), "word", TaskKind::Data, 0);
+  stateCodeBytes(builder);
+  expectRefusedIn("task 'word'",
+                  "is of color 0, whose words are commands that launch");
 }
 
-TEST_F(CommandColorTest, Queues) {
-  peClass().queues.push_back(std::make_unique<QueueBindingT>());
-  expectRefused("BadProgram: class 'pes': has queues, which need remote calls");
+TEST_F(CommandColorTest, FilterOfCommands) {
+  peClass().filters[0]->color = 0;
+  expectRefusedIn("filter 0",
+                  "is of color 0, whose words are commands that launch");
 }
 
-TEST_F(CommandColorTest, Filters) {
-  auto filter = std::make_unique<FilterT>();
-  filter->min = Value(0).build();
-  filter->max = Value(0).build();
-  peClass().filters.push_back(std::move(filter));
-  expectRefused(
-      "BadProgram: class 'pes': has filters, which need remote calls");
-}
-
-TEST_F(CommandColorTest, ScalarCode) {
-  addStatement(body(), SetTaskT());
-  expectRefusedAt(0, "is scalar code, which needs remote calls");
-}
-
-TEST_F(CommandColorTest, Completion) {
-  add().advance_switch = true;
-  expectRefusedAt(0, "uses tasks or switches, which need remote calls");
-}
-
-TEST_F(CommandColorTest, OtherWords) {
-  add().dst->type = ElementType::I32;
-  expectRefusedIn("routine 0, statement 0, destination",
-                  "sends or receives other words than f32, which needs remote "
-                  "calls");
-}
-
-TEST_F(CommandColorTest, HalfWords) {
-  peClass().buffers[0]->type = ElementType::F16;
-  expectRefusedIn("buffer 'counts'",
-                  "has elements of 16 bits, which need remote calls");
-}
-
-TEST_F(CommandColorTest, Copies) {
-  auto copy = std::make_unique<HostCopyT>();
-  copy->rect = std::make_unique<Rect>(0, 4, 1, 0, 2, 1);
-  source().copies.push_back(std::move(copy));
-  expectRefused("BadProgram: copy 0: needs remote calls");
+TEST_F(CommandColorTest, InstructionSendsCommands) {
+  send().dst->color = Value(0).build();
+  expectRefusedIn("routine 0, statement 0, destination, color",
+                  "is 0, whose words are commands that launch");
 }
 
 // --------------------------------------------------------- machine and routes
@@ -239,7 +196,8 @@ TEST_F(RemoteCallsTest, BufferForTheHost) {
 
 TEST_F(RemoteCallsTest, BuffersOfOneName) {
   peClass().buffers[1]->name = "counts";
-  expectRefusedIn("buffer 'counts'", "another one has its name");
+  copyIn().buffer = "counts";
+  expectRefused("BadProgram: copy 0: class 'pes' has two buffers 'counts'");
 }
 
 TEST_F(RemoteCallsTest, UnknownQueue) {
