@@ -2,10 +2,10 @@
 //
 // Attention, head by head. Queries stay where they are. Keys and values of a
 // batch element funnel north to the head row of its group, which multicasts
-// them south; every PE of the group sees all of them and keeps none. Where a
-// row holds whole batch elements, nothing moves at all.
+// them south; every PE of the group takes all of them into a buffer, some
+// features at a time. Where a row holds whole batch elements, nothing moves.
 //
-// Per head and sequence, `scores` holds a block of keys x own tokens:
+// Per head and sequence, `scores` holds keys x own tokens:
 //
 //   scores = scale * K Q^T (+ biases), masked
 //   largest', correction = exp(largest - largest')
@@ -13,7 +13,9 @@
 //   sum    = sum * correction + sum of scores
 //   result = result * correction + V^T scores
 //
-// and at the end result / sum. With one block the corrections fall away.
+// and at the end result / sum. Keys whose scores do not fit come in rounds; in
+// each every row brings as many tokens. With one round the corrections fall
+// away.
 
 #include "compiler/kernels/CausalMask.h"
 #include "compiler/kernels/KernelLibrary.h"
@@ -32,16 +34,19 @@ using pe::Opcode;
 using pe::Operand;
 using wse::StreamPattern;
 
-/// Words of SRAM that scores may take before keys come in blocks.
+/// Words of SRAM that scores may take before keys come in rounds, and those of
+/// keys or values that are multicast at a time.
 constexpr int64_t scoreWords = 2048;
+constexpr int64_t gatheredWords = 2048;
 constexpr float lowest = std::numeric_limits<float>::lowest();
 
 struct Shape {
   Layout query, key, value;
   int64_t queries, keys; // tokens of a sequence
   int64_t headSize, valueSize;
-  int64_t lanes; // most tokens of a sequence in one PE
-  int64_t block; // keys per block
+  int64_t lanes;  // most tokens of a sequence in one PE
+  int64_t tokens; // that a row brings in a round; the last brings the rest
+  int64_t rounds; // before the last
 
   Shape(wse::AttentionOp op, const Machine &machine)
       : query(Layout::of(op.getQuery())), key(Layout::of(op.getKey())),
@@ -49,13 +54,29 @@ struct Shape {
         keys(key.tokens), headSize(query.features.unitSize),
         valueSize(value.features.unitSize),
         lanes(query.group == 0 ? queries : tileSizeMax(queries, query.span)) {
-    block = std::min(keys, std::max<int64_t>(1, scoreWords / lanes));
+    tokens = std::max<int64_t>(1, scoreWords / lanes / rows());
+    rounds = keys * lanes <= scoreWords ? 0 : keys / rows() / tokens;
+    // The last round is never empty.
+    if (rounds > 0 && rounds * tokens * rows() == keys)
+      --rounds;
   }
 
+  /// Rows whose keys take part in a round.
+  int64_t rows() const { return local() ? 1 : key.span; }
   /// Rows that take part in the exchange of keys and values.
   int64_t span() const { return std::max(query.span, key.span); }
   bool local() const { return span() == 1; }
-  bool blocked() const { return block < keys; }
+  bool blocked() const { return rounds > 0; }
+  int64_t lastKeys() const { return keys - rounds * tokens * rows(); }
+  int64_t mostKeys() const {
+    return std::max(lastKeys(), rounds > 0 ? tokens * rows() : 0);
+  }
+  /// Features that are multicast at a time.
+  int64_t slice(int64_t size) const {
+    int64_t most = std::clamp<int64_t>(gatheredWords / mostKeys(), 1, size);
+    int64_t slices = (size + most - 1) / most;
+    return (size + slices - 1) / slices;
+  }
   RowSet castRows(int64_t height) const {
     RowSet rows = query.rows(height);
     rows.used = span();
@@ -81,13 +102,16 @@ class Attention final : public KernelFor<wse::AttentionOp> {
   }
 
   // Scores, and largest, sum, new largest and correction of each token; what
-  // rows without queries drop.
+  // is multicast.
   int64_t scratchWords(wse::AttentionOp op,
                        const Machine &machine) const final {
     Shape shape(op, machine);
-    int64_t words = (shape.block + 4) * shape.lanes + 1;
+    int64_t words = (shape.mostKeys() + 4) * shape.lanes;
+    if (!shape.local())
+      words += shape.mostKeys() * std::max(shape.slice(shape.headSize),
+                                           shape.slice(shape.valueSize));
     if (op.getCausal())
-      words += CausalMask::scratchWords(shape.block, shape.lanes);
+      words += CausalMask::scratchWords(shape.mostKeys(), shape.lanes);
     return words;
   }
 
@@ -102,24 +126,29 @@ KernelCost Attention::costOf(wse::AttentionOp op,
                          ? tileSizeMax(shape.query.batch, machine.height)
                          : 1;
   double scores = double(shape.keys) * shape.lanes;
-  auto products = [&](double size) {
-    return shape.local() && shape.lanes > 1
-               ? model.fmacs(shape.keys * size, shape.lanes)
-               : model.streamedFmacs(shape.keys, size, shape.lanes);
+  // A product, and the exchange before it, of which the head row relays most.
+  double exchanged = 0;
+  auto products = [&](double size, size_t summed) {
+    double sizes[] = {double(shape.keys), size, double(shape.lanes)};
+    double cycles =
+        model.product(sizes, summed, model.vectorAlong(sizes, summed));
+    if (shape.local())
+      return cycles;
+    double slices = std::ceil(size / shape.slice(size));
+    exchanged +=
+        2 * shape.keys * size + slices * (model.chain(shape.key.span, 0) +
+                                          model.multicast(shape.span(), 0));
+    return cycles;
   };
-  auto compute = [&](double heads) {
-    double head = products(shape.headSize) + products(shape.valueSize) +
-                  4 * model.adds(shape.keys, shape.lanes) +
-                  model.functions(scores);
-    return sequences * heads * head;
-  };
+  double head = products(shape.headSize, 1) + products(shape.valueSize, 0) +
+                4 * model.adds(shape.keys, shape.lanes) +
+                model.functions(scores);
   double heads = tileSizeMax(shape.query.features.units, machine.width);
   KernelCost cost;
-  cost.compute = compute(heads);
+  cost.compute = sequences * heads * (head + exchanged);
   if (!shape.local())
     cost.fabric =
-        heads * shape.keys * std::max(shape.headSize, shape.valueSize) +
-        2 * model.chain(shape.span(), 0);
+        heads * shape.keys * std::max(shape.headSize, shape.valueSize);
   cost.serial = model.launch(/*streams=*/false);
   // Two products, the largest and the sum of the scores, and one exponential;
   // of keys after its own a causal token needs none.
@@ -138,14 +167,18 @@ public:
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         query(b.tile(op.getQuery())), key(b.tile(op.getKey())),
         value(b.tile(op.getValue())), result(b.tile(op.getResult())),
-        scores(b.scratch("scores", shape.block * shape.lanes)),
+        scores(b.scratch("scores", shape.mostKeys() * shape.lanes)),
         largest(b.scratch("largest", shape.lanes)),
         sum(b.scratch("sum", shape.lanes)),
         next(b.scratch("next_largest", shape.lanes)),
-        correction(b.scratch("correction", shape.lanes)),
-        dropped(b.scratch("dropped", 1)) {
+        correction(b.scratch("correction", shape.lanes)) {
+    if (!shape.local())
+      gathered =
+          b.scratch("gathered",
+                    shape.mostKeys() * std::max(shape.slice(shape.headSize),
+                                                shape.slice(shape.valueSize)));
     if (op.getCausal())
-      mask.emplace(b, query, shape.block, shape.lanes);
+      mask.emplace(b, query, shape.mostKeys(), shape.lanes);
   }
 
   void write();
@@ -155,16 +188,38 @@ private:
   struct Place {
     Affine head, sequence;
   };
-  void sendNorth(Thread thread, const Tile &tile, StreamPattern north,
-                 StreamPattern cast, Affine head);
-  void dropAll();
+  /// Keys whose scores are there at a time: of each row the tokens from `first`
+  /// on, `tokens` or, in the last round, all.
+  struct Round {
+    Affine first;
+    int64_t keys;
+    bool last;
+  };
+  struct Exchange {
+    Thread thread;
+    const Tile &tile;
+    StreamPattern north, cast;
+  };
   void attend(Place place);
-  void attendBlock(Place place, Affine firstKey, int64_t keys);
-  void scoreBlock(Place place, Affine firstKey, int64_t keys);
-  void addBiases(Place place, Affine firstKey, int64_t keys);
+  void attendRound(Place place, Round round);
+  void inSlices(Place place, Round round, const Exchange &exchange,
+                function_ref<void(Affine, int64_t, Operand)> body);
+  void gather(Place place, Round round, const Exchange &exchange, Affine first,
+              int64_t features);
+  void send(const Exchange &exchange, const Operand &own, Value tokens,
+            Value tokensSouth, int64_t features);
+  void score(Place place, Round round);
+  void addBiases(Place place, Round round);
+  void addBias(Place place, Round round, const Tile &bias, bool perQuery);
   void correct(Place place, int64_t keys);
-  void multiply(int64_t keys, int64_t line, Operand sums, Operand lines,
-                Operand perLane);
+  void multiply(int64_t keys, int64_t features, size_t summed, Operand sums,
+                Operand lines, Operand perLane);
+
+  /// Rows without queries only take part in the exchange.
+  void compute(function_ref<void()> body) { b.where(query.active, body); }
+  /// Tokens of a row, and how many rows have one more.
+  int64_t leastTokens() const { return shape.keys / shape.rows(); }
+  int64_t largerRows() const { return shape.keys % shape.rows(); }
 
   Operand scoreRows() { return Operand::memory(scores, 0, {shape.lanes, 1}); }
   Operand perToken(const std::string &buffer) {
@@ -188,7 +243,7 @@ private:
   ScalarBuilder &s;
   Shape shape;
   Tile query, key, value, result;
-  std::string scores, largest, sum, next, correction, dropped;
+  std::string scores, largest, sum, next, correction, gathered;
   std::optional<CausalMask> mask;
 };
 
@@ -196,160 +251,243 @@ void AttentionWriter::write() {
   const FeatureTiling &heads = query.layout.features;
   Value count = s.spreadSize(heads.units, b.width(), s.px());
   if (mask)
-    b.where(query.active, [&] { mask->prepare(); });
-  b.loop(count, [&](Affine head) {
-    if (!shape.local()) {
-      b.where(key.active, [&] {
-        sendNorth(KeyThread, key, StreamPattern::KeyNorth,
-                  StreamPattern::KeyCast, head);
-        sendNorth(ValueThread, value, StreamPattern::ValueNorth,
-                  StreamPattern::ValueCast, head);
-      });
-      dropAll();
-    }
-    b.where(query.active, [&] {
-      if (query.layout.group == 0)
-        b.loop(query.sequences,
-               [&](Affine sequence) { attend({head, sequence}); });
-      else
-        attend({head, Affine(0)});
+    compute([&] {
+      mask->prepare();
+      if (!shape.blocked())
+        mask->numberKeys(1, 0, shape.keys, 0, shape.keys);
     });
+  b.loop(count, [&](Affine head) {
+    if (query.layout.group != 0)
+      return attend({head, Affine(0)});
+    b.loop(query.sequences, [&](Affine sequence) { attend({head, sequence}); });
   });
 }
 
-/// Own rows of a head, then those of the rows south: north, or from the head
-/// row of the group to all of it.
-void AttentionWriter::sendNorth(Thread thread, const Tile &tile,
-                                StreamPattern north, StreamPattern cast,
-                                Affine head) {
+//===----------------------------------------------------------------------===//
+// Exchange
+//===----------------------------------------------------------------------===//
+
+/// body(first, count, keys x features x tokens) for some features of a head at
+/// a time.
+void AttentionWriter::inSlices(
+    Place place, Round round, const Exchange &exchange,
+    function_ref<void(Affine, int64_t, Operand)> body) {
+  const Tile &tile = exchange.tile;
+  int64_t size = tile.layout.features.unitSize;
+  if (shape.local())
+    return compute([&] {
+      body(0, size,
+           Operand::memory(tile.buffer, start(tile, place) + round.first,
+                           {1, tile.pitch, 0}));
+    });
+  int64_t slice = shape.slice(size);
+  auto emit = [&](Affine first, int64_t features) {
+    gather(place, round, exchange, first, features);
+    compute([&] {
+      body(first, features, Operand::memory(gathered, 0, {features, 1, 0}));
+    });
+  };
+  b.loop(size / slice, [&](Affine i) { emit(i * slice, slice); });
+  if (size % slice)
+    emit(size / slice * slice, size % slice);
+}
+
+/// The keys of a round into `gathered`, some features of each.
+void AttentionWriter::gather(Place place, Round round, const Exchange &exchange,
+                             Affine first, int64_t features) {
+  const Tile &tile = exchange.tile;
   const Layout &layout = tile.layout;
-  int64_t size = layout.features.unitSize;
+  Value row = s.mod(s.py(), layout.group);
+  Value hears = tile.sequences;
+  if (shape.span() < layout.group)
+    hears = s.logicalAnd(hears, s.less(row, shape.span()));
+  b.where(hears, [&] {
+    b.start(GatherThread, Opcode::Mov, {round.keys, features},
+            Operand::memory(gathered, 0, {features, 1}),
+            {Operand::fabric(b.color(exchange.cast), 2)});
+  });
+  Value tokens = s.constant(shape.tokens);
+  Value south = s.mul(s.sub(layout.span - 1, row), shape.tokens);
+  if (round.last) {
+    int64_t before = shape.rounds * shape.tokens;
+    tokens = s.sub(tile.tokens, before);
+    Value behind = s.sub(
+        s.sub(layout.tokens, s.tileStart(layout.tokens, layout.span, row)),
+        tile.tokens);
+    south = s.sub(behind, s.mul(s.sub(layout.span - 1, row), before));
+  }
+  b.where(tile.active, [&] {
+    send(exchange,
+         Operand::memory(tile.buffer,
+                         start(tile, place) + round.first + first * tile.pitch,
+                         {1, tile.pitch}),
+         tokens, south, features);
+  });
+  b.await(GatherThread);
+}
+
+/// Own tokens, then those of the rows south: north, or from the head row of the
+/// group to all of it.
+void AttentionWriter::send(const Exchange &exchange, const Operand &own,
+                           Value tokens, Value tokensSouth, int64_t features) {
+  const Layout &layout = exchange.tile.layout;
   auto sendOwn = [&](Affine onward) {
-    b.start(thread, Opcode::Mov, {tile.tokens, size},
-            Operand::fabric(onward, 2),
-            {Operand::memory(tile.buffer, start(tile, {head, 0}),
-                             {1, tile.pitch})});
+    b.start(exchange.thread, Opcode::Mov, {tokens, features},
+            Operand::fabric(onward, 2), {own});
   };
   if (layout.span == 1)
-    return sendOwn(b.color(cast));
-  Value row = s.mod(s.py(), layout.group);
+    return sendOwn(b.color(exchange.cast));
   Value parity = s.mod(s.py(), 2);
-  Value isHead = s.equal(row, 0);
-  Affine incoming = b.parityColor(north, s.logicalNot(parity));
-  Value after =
-      s.sub(s.sub(layout.tokens, s.tileStart(layout.tokens, layout.span, row)),
-            tile.tokens);
-  auto send = [&](Affine onward) {
-    sendOwn(onward);
-    b.start(thread, Opcode::Mov, {Affine(after) * size},
-            Operand::fabric(onward), {Operand::fabric(incoming)},
-            s.less(0, after));
+  Value isHead = s.equal(s.mod(s.py(), layout.group), 0);
+  Affine incoming = b.parityColor(exchange.north, s.logicalNot(parity));
+  auto either = [&](auto part) {
+    b.where(isHead, [&] { part(b.color(exchange.cast)); });
+    b.where(s.logicalNot(isHead),
+            [&] { part(b.parityColor(exchange.north, parity)); });
   };
-  b.where(isHead, [&] { send(b.color(cast)); });
-  b.where(s.logicalNot(isHead), [&] { send(b.parityColor(north, parity)); });
-}
-
-/// Rows with keys but without queries hear the multicast as well.
-void AttentionWriter::dropAll() {
-  if (query.layout.span >= shape.span())
-    return;
-  b.where(s.logicalAnd(key.active, s.logicalNot(query.active)), [&] {
-    Operand nowhere = Operand::memory(dropped, 0, {0});
-    b.vector(Opcode::Mov, {shape.keys * shape.headSize}, nowhere,
-             {Operand::fabric(b.color(StreamPattern::KeyCast))});
-    b.vector(Opcode::Mov, {shape.keys * shape.valueSize}, nowhere,
-             {Operand::fabric(b.color(StreamPattern::ValueCast))});
+  either(sendOwn);
+  either([&](Affine onward) {
+    b.start(exchange.thread, Opcode::Mov, {Affine(tokensSouth) * features},
+            Operand::fabric(onward), {Operand::fabric(incoming)},
+            s.less(0, tokensSouth));
   });
 }
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
 
 void AttentionWriter::attend(Place place) {
-  b.vector(Opcode::Mov, {shape.valueSize, query.tokens}, resultRows(place),
-           {Operand::immediate(0)});
-  b.vector(Opcode::Mov, {query.tokens}, perToken(sum), {Operand::immediate(0)});
-  b.vector(Opcode::Mov, {query.tokens}, perToken(largest),
-           {Operand::immediate(lowest)});
-  int64_t whole = shape.keys / shape.block, rest = shape.keys % shape.block;
-  b.loop(whole, [&](Affine number) {
-    attendBlock(place, number * shape.block, shape.block);
+  compute([&] {
+    b.vector(Opcode::Mov, {shape.valueSize, query.tokens}, resultRows(place),
+             {Operand::immediate(0)});
+    b.vector(Opcode::Mov, {query.tokens}, perToken(sum),
+             {Operand::immediate(0)});
+    b.vector(Opcode::Mov, {query.tokens}, perToken(largest),
+             {Operand::immediate(lowest)});
+    if (mask && shape.blocked())
+      mask->numberKeys(shape.rows(), largerRows(), leastTokens(), shape.tokens,
+                       shape.tokens);
   });
-  if (rest)
-    attendBlock(place, whole * shape.block, rest);
+  b.loop(shape.rounds, [&](Affine number) {
+    attendRound(place, {number * shape.tokens, shape.tokens * shape.rows(),
+                        /*last=*/false});
+  });
+  int64_t before = shape.rounds * shape.tokens;
   if (mask && shape.blocked())
-    mask->advance(-shape.keys);
-  b.vector(Opcode::Reciprocal, {query.tokens}, perToken(sum), {perToken(sum)});
-  b.vector(Opcode::Mul, {shape.valueSize, query.tokens}, resultRows(place),
-           {resultRows(place), perScore(sum)});
+    compute([&] {
+      mask->numberKeys(shape.rows(), largerRows(), leastTokens(),
+                       leastTokens() + 1 - before, leastTokens() - before);
+    });
+  attendRound(place, {before, shape.lastKeys(), /*last=*/true});
+  compute([&] {
+    if (mask && shape.blocked())
+      mask->advance(-before);
+    b.vector(Opcode::Reciprocal, {query.tokens}, perToken(sum),
+             {perToken(sum)});
+    b.vector(Opcode::Mul, {shape.valueSize, query.tokens}, resultRows(place),
+             {resultRows(place), perScore(sum)});
+  });
 }
 
-void AttentionWriter::attendBlock(Place place, Affine firstKey, int64_t keys) {
-  scoreBlock(place, firstKey, keys);
-  correct(place, keys);
-  b.vector(Opcode::Sub, {keys, query.tokens}, scoreRows(),
-           {scoreRows(), perScore(largest)});
-  b.vector(Opcode::Exp, {keys, query.tokens}, scoreRows(), {scoreRows()});
-  b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
-           {perScore(sum), scoreRows()});
-  Operand values =
-      shape.local()
-          ? Operand::memory(value.buffer, start(value, place) + firstKey,
-                            {1, value.pitch, 0})
-          : Operand::fabric(b.color(StreamPattern::ValueCast), 2);
-  multiply(keys, shape.valueSize,
-           Operand::memory(result.buffer, start(result, place),
-                           {0, result.pitch, 1}),
-           values, Operand::memory(scores, 0, {shape.lanes, 0, 1}));
-  if (mask && shape.blocked())
-    mask->advance(keys);
+void AttentionWriter::attendRound(Place place, Round round) {
+  int64_t keys = round.keys;
+  score(place, round);
+  compute([&] {
+    correct(place, keys);
+    b.vector(Opcode::Sub, {keys, query.tokens}, scoreRows(),
+             {scoreRows(), perScore(largest)});
+    b.vector(Opcode::Exp, {keys, query.tokens}, scoreRows(), {scoreRows()});
+    b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
+             {perScore(sum), scoreRows()});
+  });
+  inSlices(
+      place, round,
+      {ValueThread, value, StreamPattern::ValueNorth, StreamPattern::ValueCast},
+      [&](Affine first, int64_t features, Operand values) {
+        multiply(keys, features, /*summed=*/0,
+                 Operand::memory(result.buffer,
+                                 start(result, place) + first * result.pitch,
+                                 {0, result.pitch, 1}),
+                 values, Operand::memory(scores, 0, {shape.lanes, 0, 1}));
+      });
+  if (mask && shape.blocked() && !round.last)
+    compute([&] { mask->advance(shape.tokens); });
 }
 
-/// sums += lines * perLane over keys, the line of each, and the own tokens: in
-/// the order CostModel::streamedFmacs counts on.
-void AttentionWriter::multiply(int64_t keys, int64_t line, Operand sums,
-                               Operand lines, Operand perLane) {
-  if (shape.lanes == 1) {
-    for (Operand *operand : {&sums, &lines, &perLane})
-      if (operand->kind == Operand::Kind::Memory)
-        operand->strides.pop_back();
-    b.vector(Opcode::Fmac, {keys, line}, sums, {lines, perLane});
-    return;
-  }
-  pe::Issue issue;
-  issue.lineBuffer =
-      !shape.local() && CostModel(b.machine()).keepsLine(line, shape.lanes);
-  b.vector(Opcode::Fmac, {keys, line, query.tokens}, sums, {lines, perLane},
-           issue);
+/// sums += lines * perLane over keys, the features of each, and own tokens.
+void AttentionWriter::multiply(int64_t keys, int64_t features, size_t summed,
+                               Operand sums, Operand lines, Operand perLane) {
+  double sizes[] = {double(keys), double(features), double(shape.lanes)};
+  b.multiplyAdd({keys, features, query.tokens},
+                CostModel(b.machine()).vectorAlong(sizes, summed), sums, lines,
+                perLane);
 }
 
-void AttentionWriter::scoreBlock(Place place, Affine firstKey, int64_t keys) {
-  b.vector(Opcode::Mov, {keys, query.tokens}, scoreRows(),
-           {Operand::immediate(0)});
-  Operand keyRows =
-      shape.local() ? Operand::memory(key.buffer, start(key, place) + firstKey,
-                                      {1, key.pitch, 0})
-                    : Operand::fabric(b.color(StreamPattern::KeyCast), 2);
-  multiply(
-      keys, shape.headSize, Operand::memory(scores, 0, {shape.lanes, 0, 1}),
-      keyRows,
-      Operand::memory(query.buffer, start(query, place), {0, query.pitch, 1}));
-  b.vector(Opcode::Mul, {keys, query.tokens}, scoreRows(),
-           {scoreRows(), Operand::immediate(op.getScale().convertToDouble())});
-  addBiases(place, firstKey, keys);
-  if (mask)
-    mask->apply(scores, keys);
+void AttentionWriter::score(Place place, Round round) {
+  compute([&] {
+    b.vector(Opcode::Mov, {round.keys, query.tokens}, scoreRows(),
+             {Operand::immediate(0)});
+  });
+  inSlices(place, round,
+           {KeyThread, key, StreamPattern::KeyNorth, StreamPattern::KeyCast},
+           [&](Affine first, int64_t features, Operand keys) {
+             multiply(round.keys, features, /*summed=*/1,
+                      Operand::memory(scores, 0, {shape.lanes, 0, 1}), keys,
+                      Operand::memory(query.buffer,
+                                      start(query, place) + first * query.pitch,
+                                      {0, query.pitch, 1}));
+           });
+  compute([&] {
+    b.vector(
+        Opcode::Mul, {round.keys, query.tokens}, scoreRows(),
+        {scoreRows(), Operand::immediate(op.getScale().convertToDouble())});
+    addBiases(place, round);
+    if (mask)
+      mask->apply(scores, round.keys);
+  });
 }
 
-void AttentionWriter::addBiases(Place place, Affine firstKey, int64_t keys) {
-  auto add = [&](Value bias, bool perQuery) {
-    Tile tile = b.tile(bias);
-    Affine first = firstKey * tile.pitch + place.sequence * tile.layout.tokens;
-    b.vector(Opcode::Add, {keys, query.tokens}, scoreRows(),
-             {scoreRows(), Operand::memory(tile.buffer, first,
-                                           {tile.pitch, perQuery ? 1 : 0})});
-  };
+void AttentionWriter::addBiases(Place place, Round round) {
   if (op.getKeyBias())
-    add(op.getKeyBias(), /*perQuery=*/false);
+    addBias(place, round, b.tile(op.getKeyBias()), /*perQuery=*/false);
   if (op.getScoreBias())
-    add(op.getScoreBias(), /*perQuery=*/true);
+    addBias(place, round, b.tile(op.getScoreBias()), /*perQuery=*/true);
+}
+
+/// Keys of a round are in order of rows. The first rows have one token more.
+void AttentionWriter::addBias(Place place, Round round, const Tile &bias,
+                              bool perQuery) {
+  int64_t token = perQuery ? 1 : 0, before = shape.rounds * shape.tokens;
+  Affine start = round.first * bias.pitch + place.sequence * bias.layout.tokens;
+  auto add = [&](int64_t rows, int64_t tokens, int64_t apart, int64_t firstKey,
+                 int64_t firstScore) {
+    if (rows == 0 || tokens == 0)
+      return;
+    SmallVector<Affine> extents = {rows, tokens, query.tokens};
+    Operand sums = Operand::memory(scores, firstScore * shape.lanes,
+                                   {tokens * shape.lanes, shape.lanes, 1});
+    Operand added =
+        Operand::memory(bias.buffer, start + Affine(firstKey * bias.pitch),
+                        {apart * bias.pitch, bias.pitch, token});
+    if (rows == 1) {
+      extents.erase(extents.begin());
+      sums.strides.erase(sums.strides.begin());
+      added.strides.erase(added.strides.begin());
+    }
+    b.vector(Opcode::Add, extents, sums, {sums, added});
+  };
+  if (!shape.blocked() || shape.local())
+    return add(1, round.keys, 0, 0, 0);
+  int64_t least = leastTokens(), larger = largerRows();
+  int64_t of[] = {shape.tokens, shape.tokens};
+  if (round.last) {
+    of[0] = least + 1 - before;
+    of[1] = least - before;
+  }
+  add(larger, of[0], least + 1, 0, 0);
+  add(shape.rows() - larger, of[1], least, larger * (least + 1),
+      larger * of[0]);
 }
 
 /// Brings what earlier blocks gave to the scale of the new maximum.

@@ -14,16 +14,35 @@ using pe::Operand;
 
 CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,
                        int64_t block, int64_t lanes)
-    : b(builder), queries(queries), block(block), lanes(lanes),
+    : b(builder), queries(queries), lanes(lanes),
       hidden(b.scratch("hidden", block * lanes)),
       number(b.scratch("number", block)), limit(b.scratch("limit", lanes)) {}
 
-/// buffer[i] = buffer[0] + i for i < count: what is known, doubled.
-void CausalMask::countUp(const std::string &buffer, int64_t count) {
-  for (int64_t known = 1; known < count; known *= 2)
-    b.vector(Opcode::Add, {std::min(known, count - known)},
-             Operand::memory(buffer, known, {1}),
-             {Operand::memory(buffer, 0, {1}), Operand::immediate(known)});
+/// Groups of `size` words from `first` on: each is the one before, `step` more.
+/// What is known, doubled.
+void CausalMask::countUp(const std::string &buffer, int64_t count,
+                         int64_t first, int64_t size, int64_t step) {
+  for (int64_t known = 1; known < count && size > 0; known *= 2)
+    b.vector(Opcode::Add, {std::min(known, count - known) * size},
+             Operand::memory(buffer, first + known * size, {1}),
+             {Operand::memory(buffer, first, {1}),
+              Operand::immediate(known * step)});
+}
+
+void CausalMask::numberKeys(int64_t rows, int64_t larger, int64_t least,
+                            int64_t tokensOfLarger, int64_t tokens) {
+  auto number = [&](int64_t count, int64_t first, int64_t size, int64_t apart,
+                    int64_t firstKey) {
+    if (count == 0 || size == 0)
+      return;
+    b.vector(Opcode::Mov, {1}, Operand::memory(this->number, first, {1}),
+             {Operand::immediate(firstKey)});
+    countUp(this->number, size, first);
+    countUp(this->number, count, first, size, apart);
+  };
+  number(larger, 0, tokensOfLarger, least + 1, 0);
+  number(rows - larger, larger * tokensOfLarger, tokens, least,
+         larger * (least + 1));
 }
 
 void CausalMask::prepare() {
@@ -48,9 +67,6 @@ void CausalMask::prepare() {
     b.await(RowThread);
   }
   countUp(limit, lanes);
-  b.vector(Opcode::Mov, {1}, Operand::memory(number, 0, {1}),
-           {Operand::immediate(0)});
-  countUp(number, block);
 }
 
 void CausalMask::apply(const std::string &scores, int64_t keys) {

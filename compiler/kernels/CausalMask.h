@@ -3,8 +3,8 @@
 // Hides keys behind each query, in blocks of keys. A PE knows the number of its
 // first token only as a scalar, so it counts up to it once per launch:
 //
-//   number[j] = j                      key of the block
-//   limit[v]  = first + v + 1 - (keys of earlier blocks)
+//   number[j] = key j of the block, less what blocks have advanced by
+//   limit[v]  = first + v + 1 - (what blocks have advanced by)
 //   scores[j, v] = limit[v] <= number[j] ? lowest : scores[j, v]
 
 #ifndef COMPILER_KERNELS_CAUSALMASK_H
@@ -24,19 +24,25 @@ public:
   CausalMask(RoutineBuilder &builder, const Tile &queries, int64_t block,
              int64_t lanes);
 
-  /// Counts, once per launch.
+  /// Sets the limits, once per launch.
   void prepare();
+  /// Numbers the keys of a block: `rows` rows of `tokens`, or `tokensOfLarger`
+  /// in the first `larger` rows, of tokens of which a row holds `least` or one
+  /// more.
+  void numberKeys(int64_t rows, int64_t larger, int64_t least,
+                  int64_t tokensOfLarger, int64_t tokens);
   /// Hides keys of the block at hand in `scores`, rows of `lanes` words.
   void apply(const std::string &scores, int64_t keys);
   /// Goes on to the next block, or with a negative number back.
   void advance(int64_t keys);
 
 private:
-  void countUp(const std::string &buffer, int64_t count);
+  void countUp(const std::string &buffer, int64_t count, int64_t first = 0,
+               int64_t size = 1, int64_t step = 1);
 
   RoutineBuilder &b;
   const Tile &queries;
-  int64_t block, lanes;
+  int64_t lanes;
   std::string hidden, number, limit;
 };
 

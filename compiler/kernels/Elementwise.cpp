@@ -112,9 +112,11 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
     return failure();
   Tile out = b.tile(op.getResult());
   const Layout &layout = out.layout;
+  SmallVector<wse::WeightAttr> vectors;
   for (unsigned vector : plan->vectorUses)
-    b.streamVector(cast<wse::WeightAttr>(op.getVectors()[vector]),
-                   layout.features);
+    vectors.push_back(cast<wse::WeightAttr>(op.getVectors()[vector]));
+  if (!vectors.empty())
+    b.streamVectors(vectors, layout.features);
 
   // Rows with whole batch elements tell sequences and tokens apart.
   bool bySequence = layout.group == 0;

@@ -59,20 +59,31 @@ public:
   double fmacs(double calls, double length) const {
     return nest(calls, length, machine.fmacRate);
   }
-  /// Multiply-adds of lines of streamed words with `lanes` lanes: over the
-  /// lanes for each word; over the line, which is kept until all lanes have
-  /// used it; or, for a single lane, as the words arrive.
-  double streamedFmacs(double lines, double line, double lanes) const {
-    if (lanes == 1)
-      return machine.vectorSetup + lines * line / machine.fmacRate;
-    if (keepsLine(line, lanes))
-      return fmacs(lines * lanes, line) + lines * line;
-    return fmacs(lines * line, lanes);
+  /// Multiply-adds of operands in memory over extents of these sizes, results
+  /// summed along `summed` of them: a call for each vector along `inner`.
+  double product(llvm::ArrayRef<double> sizes, size_t summed,
+                 size_t inner) const {
+    double all = 1;
+    for (double size : sizes)
+      all *= size;
+    double rate = inner == summed ? std::min(machine.fmacRate, machine.dotRate)
+                                  : machine.fmacRate;
+    return all == 0 ? 0 : all / sizes[inner] * machine.mapOverhead + all / rate;
   }
-  /// Whether vectors had better run along the line.
-  bool keepsLine(double line, double lanes) const {
-    return lanes > 1 &&
-           lanes * machine.mapOverhead + line < line * machine.mapOverhead;
+  /// The extent along which such vectors cost least.
+  size_t vectorAlong(llvm::ArrayRef<double> sizes, size_t summed) const {
+    size_t best = 0;
+    for (size_t inner = 1; inner < sizes.size(); ++inner)
+      if (product(sizes, summed, inner) < product(sizes, summed, best))
+        best = inner;
+    return best;
+  }
+  /// Multiply-adds with each of `words` of the fabric as they arrive, over the
+  /// lanes of a PE.
+  double streamedFmacs(double words, double lanes) const {
+    return machine.vectorSetup +
+           words * ((lanes > 1 ? machine.mapOverhead : 0) +
+                    lanes / machine.fmacRate);
   }
   double functions(double elements) const {
     return machine.vectorSetup + elements * machine.functionCycles;

@@ -3,14 +3,18 @@
 // Token times matrix, the matrix streaming past.
 //
 // broadcast (the result stays): the activations of a row funnel west and are
-// multicast along it, a block of features at a time; column n sees its columns
-// of the weights, k after k, and does one multiply-add per weight over its
-// lanes.
+// multicast along it; column n sees its columns of the weights, k after k, and
+// adds each weight times its activations to its results.
 //
 // reduce (the activations stay): column k sees row k of the weights, n after n,
 // and sums over its own k into partial results, a block of features at a time.
 // A block travels west along the row, each PE adding its own; the first column
 // multicasts the sums, of which every PE keeps the features it owns.
+//
+// Weights come in blocks of lines. Where a PE has several lanes, a microthread
+// takes a block into one of two buffers while the other is used: a word that
+// arrives would otherwise be a vector call of its own. With one lane words are
+// used as they arrive.
 
 #include "compiler/kernels/KernelLibrary.h"
 
@@ -26,34 +30,114 @@ using pe::Opcode;
 using pe::Operand;
 using wse::StreamPattern;
 
-/// Words of scratch memory that blocks of activations or partial results may
-/// take: long enough that loop overhead does not show, short enough to fit.
-constexpr int64_t blockWords = 512;
+/// Words of scratch memory that a block of partial results may take, and the
+/// two buffers of weights.
+constexpr int64_t partialWords = 512;
+constexpr int64_t bufferWords = 3072;
+
+/// How a product runs: its lines of weights, those of all n or all k, come in
+/// blocks.
+struct Plan {
+  bool buffered = false;
+  int64_t block = 1; ///< lines
+  size_t inner = 0;  ///< vectors run along lines, own features or lanes
+  double cycles = 0; ///< of the datapath of the busiest PE
+};
 
 struct Shape {
   Layout in, out;
   int64_t k, n, pitch;
-  bool reduce;
+  bool reduce, exchanges;
+  double own; ///< most features of a PE that words of a line are for
+  Plan plan;
 
   Shape(wse::MatmulOp op, const Machine &machine)
       : in(Layout::of(op.getInput())), out(Layout::of(op.getResult())),
         k(in.features.total()), n(out.features.total()),
         pitch(out.pitch(machine.height)),
-        reduce(op.getVariant() == wse::MatmulVariant::Reduce) {}
-
-  /// Features per block that fit `blockWords`.
-  int64_t block(int64_t features) const {
-    return std::max<int64_t>(1, std::min(features, blockWords / pitch));
+        reduce(op.getVariant() == wse::MatmulVariant::Reduce),
+        exchanges(machine.width > 1), own(tiling().largest(machine.width)) {
+    plan = bestPlan(machine);
   }
-  /// Lines that the columns see, how one is tiled, and its largest part.
+
+  /// Lines that the columns see, and how one is tiled.
   int64_t lines() const { return reduce ? n : k; }
   const FeatureTiling &tiling() const { return (reduce ? in : out).features; }
-  int64_t line(const Machine &machine) const {
-    return tiling().largest(machine.width);
-  }
   /// Whether every row with tokens has just one.
   bool oneLane() const { return pitch == 1 && out.group != 0; }
+  /// Whether a block of partial results is made and passed on.
+  bool partial() const { return reduce && exchanges; }
+  int64_t blocks() const { return (lines() + plan.block - 1) / plan.block; }
+
+private:
+  Plan bestPlan(const Machine &machine) const;
+  Plan direct(const Machine &machine) const;
+  Plan buffered(const Machine &machine, int64_t block) const;
+  double blockOverhead(const Machine &machine, double block) const;
 };
+
+/// Of the loop, and of passing partial results on.
+double Shape::blockOverhead(const Machine &machine, double block) const {
+  double cycles = machine.loopOverhead + machine.vectorSetup;
+  if (partial())
+    cycles += machine.vectorSetup + block * double(pitch);
+  return cycles;
+}
+
+Plan Shape::direct(const Machine &machine) const {
+  Plan plan;
+  plan.block = lines();
+  if (partial())
+    plan.block = std::max<int64_t>(1, std::min(n, partialWords / pitch));
+  CostModel model(machine);
+  double count = std::ceil(double(lines()) / plan.block);
+  plan.cycles = model.streamedFmacs(lines() * own, pitch) +
+                count * blockOverhead(machine, plan.block);
+  if (partial())
+    plan.cycles += lines() * pitch / machine.copyRate;
+  return plan;
+}
+
+Plan Shape::buffered(const Machine &machine, int64_t block) const {
+  CostModel model(machine);
+  Plan plan;
+  plan.buffered = true;
+  plan.block = block;
+  size_t summed = reduce ? 1 : 0;
+  double lanes = pitch, lines = this->lines();
+  // The first term of a partial result is a product.
+  double terms = partial() ? std::max(0.0, own - 1) : own;
+  double sizes[] = {double(block), std::max(terms, 1.0), lanes};
+  plan.inner = model.vectorAlong(sizes, summed);
+  double count = std::ceil(lines / block);
+  sizes[0] = lines / count;
+  sizes[1] = terms;
+  double each = blockOverhead(machine, lines / count) +
+                model.product(sizes, summed, plan.inner);
+  if (partial())
+    each += lanes * machine.mapOverhead + sizes[0] * lanes / machine.addRate;
+  // The head of a column relays what it keeps. Of the first block this is all
+  // it does.
+  plan.cycles = count * each + 2 * (lines + block) * own;
+  return plan;
+}
+
+Plan Shape::bestPlan(const Machine &machine) const {
+  Plan best = direct(machine);
+  if (oneLane())
+    return best;
+  int64_t most = bufferWords / 2 / std::max<int64_t>(1, own);
+  if (partial())
+    most = std::min(most, partialWords / pitch);
+  for (int64_t size = 1; size <= std::min(most, lines());
+       size += std::max<int64_t>(1, size / 4)) {
+    int64_t count = (lines() + size - 1) / size;
+    Plan plan = buffered(machine, (lines() + count - 1) / count);
+    if (plan.cycles < best.cycles)
+      best = plan;
+  }
+  return best;
+}
 
 class Matmul final : public KernelFor<wse::MatmulOp> {
   KernelCost costOf(wse::MatmulOp op, const Machine &machine) const final;
@@ -67,10 +151,14 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
   }
 
   int64_t scratchWords(wse::MatmulOp op, const Machine &machine) const final {
-    if (machine.width == 1)
-      return 0;
     Shape shape(op, machine);
-    return shape.block(shape.lines()) * shape.pitch;
+    int64_t words = 0;
+    if (shape.plan.buffered)
+      words += std::min<int64_t>(2, shape.blocks()) * shape.plan.block *
+               int64_t(shape.own);
+    if (shape.exchanges)
+      words += shape.pitch * (shape.reduce ? shape.plan.block : shape.k);
+    return words;
   }
 
   LogicalResult lowerOp(wse::MatmulOp op, RoutineBuilder &b) const final;
@@ -84,25 +172,19 @@ KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
   Shape shape(op, machine);
   CostModel model(machine);
   double width = machine.width, lanes = shape.pitch;
-  double lines = shape.lines(), line = shape.line(machine);
+  double lines = shape.lines();
   KernelCost cost;
-  cost.compute = model.streamedFmacs(lines, line, lanes);
+  cost.compute = shape.plan.cycles;
   cost.serial = model.launch(/*streams=*/true);
   if (width > 1) {
-    double blocks = std::ceil(lines / shape.block(lines));
     double words = lines * lanes;
-    cost.compute += blocks * (machine.loopOverhead + machine.vectorSetup) +
-                    model.copies(blocks, words / blocks);
     cost.fabric = words;
-    if (shape.reduce) {
-      cost.compute += model.adds(blocks, words / blocks);
-      cost.serial += model.chain(width, 0) + model.multicast(width, 0);
-    } else {
-      cost.fabric += model.chain(width, 0);
-    }
+    cost.serial += model.chain(width, 0) + model.multicast(width, 0);
+    if (!shape.reduce)
+      cost.serial += words;
   }
   cost.stream = model.laneWords(shape.tiling(), lines);
-  cost.fabric = std::max(cost.fabric, lines * line);
+  cost.fabric = std::max(cost.fabric, lines * shape.own);
   double weights = double(shape.k) * shape.n;
   cost.lowerBound = std::max(model.leastFmacs(weights / width * lanes),
                              weights / machine.lanesInUse());
@@ -125,9 +207,17 @@ public:
   void reduce();
 
 private:
+  /// `count` lines from `first` on, their words as an operand over lines, own
+  /// features and lanes.
+  using Body =
+      function_ref<void(Affine first, int64_t count, const Operand &words)>;
+
   void streamWeights(int64_t lineStep, int64_t featureStep);
-  void inBlocks(function_ref<void(int64_t)> body);
-  void multiply(int64_t lines, Value line, Operand sums, Operand kept);
+  void inBlocks(Value own, Body body);
+  void inBuffers(Value own, Body body);
+  void multiply(int64_t lines, Affine own, Operand sums, Operand words,
+                Operand kept);
+  void partialSums(int64_t features, const Operand &words);
   void passOn(int64_t features);
   void keepOwn();
 
@@ -144,7 +234,7 @@ private:
 void MatmulWriter::initialise() {
   Operand start = Operand::immediate(0);
   if (op.getBias()) {
-    b.streamVector(*op.getBias(), out.layout.features);
+    b.streamVectors({*op.getBias()}, out.layout.features);
     start = b.columnWords(1);
   }
   b.vector(Opcode::Mov, {out.features, out.lanes},
@@ -161,46 +251,82 @@ void MatmulWriter::streamWeights(int64_t lineStep, int64_t featureStep) {
   b.streamToColumns(words);
 }
 
-/// body(features) for all lines in blocks.
-void MatmulWriter::inBlocks(function_ref<void(int64_t)> body) {
-  int64_t lines = shape.lines(), block = shape.block(lines);
-  b.loop(lines / block, [&](Affine) { body(block); });
+/// body for all lines in blocks; `own`: features of this PE.
+void MatmulWriter::inBlocks(Value own, Body body) {
+  if (shape.plan.buffered)
+    return inBuffers(own, body);
+  int64_t lines = shape.lines(), block = shape.plan.block;
+  b.loop(lines / block,
+         [&](Affine i) { body(i * block, block, b.columnWords(2)); });
   if (lines % block)
-    body(lines % block);
+    body(lines / block * block, lines % block, b.columnWords(2));
 }
 
-/// sums += weight * kept for `lines` lines of weights, as
-/// CostModel::streamedFmacs counts on.
-void MatmulWriter::multiply(int64_t lines, Value line, Operand sums,
-                            Operand kept) {
-  if (shape.oneLane()) {
-    sums.strides.pop_back();
-    kept.strides.pop_back();
-    b.vector(Opcode::Fmac, {lines, line}, sums, {b.columnWords(2), kept});
-    return;
+/// The same with words in two buffers in turns. One is filled while the other
+/// is used.
+void MatmulWriter::inBuffers(Value own, Body body) {
+  const int64_t block = shape.plan.block, pitch = int64_t(shape.own);
+  const int64_t whole = shape.lines() / block, rest = shape.lines() % block;
+  std::string buffers[2];
+  for (int64_t i = 0; i < std::min<int64_t>(2, shape.blocks()); ++i)
+    buffers[i] = b.scratch("weights", block * pitch);
+  auto fill = [&](int64_t number, int64_t lines) {
+    b.start(FillThread, Opcode::Mov, {lines, own},
+            Operand::memory(buffers[number % 2], 0, {pitch, 1}),
+            {b.columnWords(2)});
+  };
+  auto use = [&](int64_t number, Affine first, int64_t lines) {
+    body(first, lines, Operand::memory(buffers[number % 2], 0, {pitch, 1, 0}));
+  };
+  auto sizeOf = [&](int64_t number) { return number < whole ? block : rest; };
+
+  fill(0, sizeOf(0));
+  const int64_t pairs = std::max<int64_t>(0, whole - 1) / 2;
+  b.loop(pairs, [&](Affine pair) {
+    for (int64_t half : {0, 1}) {
+      b.await(FillThread);
+      fill(half + 1, block);
+      use(half, pair * (2 * block) + Affine(half * block), block);
+    }
+  });
+  for (int64_t number = 2 * pairs; number < shape.blocks(); ++number) {
+    b.await(FillThread);
+    if (number + 1 < shape.blocks())
+      fill(number + 1, sizeOf(number + 1));
+    use(number, number * block, sizeOf(number));
   }
-  pe::Issue issue;
-  issue.lineBuffer =
-      CostModel(b.machine()).keepsLine(shape.line(b.machine()), shape.pitch);
-  b.vector(Opcode::Fmac, {lines, line, out.lanes}, sums,
-           {b.columnWords(2), kept}, issue);
+}
+
+/// sums += words * kept over lines, own features and lanes.
+void MatmulWriter::multiply(int64_t lines, Affine own, Operand sums,
+                            Operand words, Operand kept) {
+  if (shape.plan.buffered)
+    return b.multiplyAdd({lines, own, out.lanes}, shape.plan.inner, sums, words,
+                         kept);
+  if (!shape.oneLane())
+    return b.vector(Opcode::Fmac, {lines, own, out.lanes}, sums, {words, kept});
+  sums.strides.pop_back();
+  kept.strides.pop_back();
+  b.vector(Opcode::Fmac, {lines, own}, sums, {words, kept});
 }
 
 void MatmulWriter::broadcast() {
   streamWeights(weight.strides[0], weight.strides[1]);
   b.where(out.active, [&] {
-    Operand sums = Operand::memory(out.buffer, 0, {0, out.pitch, 1});
-    if (b.width() == 1)
-      return multiply(shape.k, out.features, sums,
-                      Operand::memory(in.buffer, 0, {in.pitch, 0, 1}));
-    multicastRow(b, in);
-    scratch = b.scratch("activations", shape.block(shape.k) * shape.pitch);
-    inBlocks([&](int64_t features) {
-      b.vector(Opcode::Mov, {features, out.lanes},
-               Operand::memory(scratch, 0, {out.pitch, 1}),
-               {Operand::fabric(b.color(StreamPattern::RowCast), 2)});
-      multiply(features, out.features, sums,
-               Operand::memory(scratch, 0, {out.pitch, 0, 1}));
+    std::string activations = in.buffer;
+    int64_t pitch = in.pitch;
+    if (shape.exchanges) {
+      activations = b.scratch("activations", shape.k * shape.pitch);
+      pitch = shape.pitch;
+      multicastRow(b, in, {shape.k, out.lanes},
+                   Operand::memory(activations, 0, {pitch, 1}),
+                   Operand::fabric(b.color(StreamPattern::RowCast), 2));
+    }
+    inBlocks(out.features, [&](Affine first, int64_t features,
+                               const Operand &words) {
+      multiply(features, out.features,
+               Operand::memory(out.buffer, 0, {0, out.pitch, 1}), words,
+               Operand::memory(activations, first * pitch, {pitch, 0, 1}));
     });
   });
 }
@@ -208,20 +334,57 @@ void MatmulWriter::broadcast() {
 void MatmulWriter::reduce() {
   streamWeights(weight.strides[1], weight.strides[0]);
   b.where(out.active, [&] {
-    Operand kept = Operand::memory(in.buffer, 0, {0, in.pitch, 1});
-    if (b.width() == 1)
-      return multiply(shape.n, in.features,
-                      Operand::memory(out.buffer, 0, {out.pitch, 0, 1}), kept);
-    keepOwn();
-    scratch = b.scratch("partial", shape.block(shape.n) * shape.pitch);
-    inBlocks([&](int64_t features) {
+    if (shape.exchanges) {
+      keepOwn();
+      scratch = b.scratch("partial", shape.plan.block * shape.pitch);
+    }
+    inBlocks(in.features,
+             [&](Affine first, int64_t features, const Operand &words) {
+               if (shape.exchanges) {
+                 partialSums(features, words);
+                 return passOn(features);
+               }
+               multiply(features, in.features,
+                        Operand::memory(out.buffer, first * out.pitch,
+                                        {out.pitch, 0, 1}),
+                        words, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
+             });
+  });
+}
+
+/// The sums over own features of a block of result features. In buffers the
+/// first term is a product; where there is none, the sums are 0.
+void MatmulWriter::partialSums(int64_t features, const Operand &words) {
+  Operand sums = Operand::memory(scratch, 0, {out.pitch, 0, 1});
+  Operand kept = Operand::memory(in.buffer, 0, {0, in.pitch, 1});
+  Value terms = in.features;
+  auto clear = [&](Value where) {
+    b.where(where, [&] {
       b.vector(Opcode::Mov, {features, out.lanes},
                Operand::memory(scratch, 0, {out.pitch, 1}),
                {Operand::immediate(0)});
-      multiply(features, in.features,
-               Operand::memory(scratch, 0, {out.pitch, 0, 1}), kept);
-      passOn(features);
     });
+  };
+  if (!shape.plan.buffered) {
+    clear({});
+    return multiply(features, terms, sums, words, kept);
+  }
+  Value hasTerms = s.constant(1);
+  if (shape.in.features.units < b.width()) {
+    hasTerms = s.less(0, terms);
+    terms = s.max(terms, 1);
+    clear(s.logicalNot(hasTerms));
+  }
+  b.where(hasTerms, [&] {
+    // Over lanes and features: a call for each lane.
+    b.vector(Opcode::Mul, {out.lanes, features},
+             Operand::memory(scratch, 0, {1, out.pitch}),
+             {Operand::memory(words.buffer, 0, {0, words.strides[0]}),
+              Operand::memory(in.buffer, 0, {1, 0})});
+    Operand others = words;
+    others.offset = 1;
+    kept.offset = in.pitch;
+    multiply(features, s.sub(terms, 1), sums, others, kept);
   });
 }
 

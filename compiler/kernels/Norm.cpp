@@ -47,15 +47,16 @@ class LayerNorm final : public KernelFor<wse::LayerNormOp> {
   }
   int64_t scratchWords(wse::LayerNormOp op,
                        const Machine &machine) const final {
-    return 2 * Layout::of(op.getInput()).pitch(machine.height);
+    return 2 * TokenValues::scratchWords(Layout::of(op.getInput()), machine);
   }
 
   LogicalResult lowerOp(wse::LayerNormOp op, RoutineBuilder &b) const final {
     Tile x = b.tile(op.getInput()), y = b.tile(op.getResult());
     float share = 1.0 / x.layout.features.total();
-    b.streamVector(op.getScale(), x.layout.features);
+    SmallVector<wse::WeightAttr, 2> vectors = {op.getScale()};
     if (op.getBias())
-      b.streamVector(*op.getBias(), x.layout.features);
+      vectors.push_back(*op.getBias());
+    b.streamVectors(vectors, x.layout.features);
     b.where(x.active, [&] {
       TokenValues mean(b, x, "mean"), deviation(b, x, "deviation");
       mean.fill(0);
@@ -90,12 +91,12 @@ class RMSNorm final : public KernelFor<wse::RMSNormOp> {
     return needs;
   }
   int64_t scratchWords(wse::RMSNormOp op, const Machine &machine) const final {
-    return Layout::of(op.getInput()).pitch(machine.height);
+    return TokenValues::scratchWords(Layout::of(op.getInput()), machine);
   }
 
   LogicalResult lowerOp(wse::RMSNormOp op, RoutineBuilder &b) const final {
     Tile x = b.tile(op.getInput()), y = b.tile(op.getResult());
-    b.streamVector(op.getScale(), x.layout.features);
+    b.streamVectors({op.getScale()}, x.layout.features);
     b.where(x.active, [&] {
       TokenValues size(b, x, "size");
       size.fill(0);

@@ -14,7 +14,15 @@ namespace wsec {
 class TokenValues {
 public:
   TokenValues(RoutineBuilder &builder, const Tile &tile, llvm::StringRef name)
-      : b(builder), tile(tile), buffer(builder.scratch(name, tile.pitch)) {}
+      : b(builder), tile(tile), buffer(builder.scratch(name, tile.pitch)),
+        combined(buffer) {
+    if (crossesRow(tile.layout, builder.machine()))
+      combined = builder.scratch(name, tile.pitch);
+  }
+  /// Words of scratch memory that the values of a tensor take.
+  static int64_t scratchWords(const Layout &layout, const Machine &machine) {
+    return (crossesRow(layout, machine) ? 2 : 1) * layout.pitch(machine.height);
+  }
 
   /// As an operand over (features, lanes), and over (lanes).
   pe::Operand perElement() const {
@@ -49,15 +57,20 @@ public:
   /// result goes back to them.
   void
   combineRow(pe::Opcode opcode, llvm::function_ref<void()> finish = [] {}) {
-    if (tile.layout.features.replicated)
+    if (!crossesRow(tile.layout, b.machine()))
       return finish();
-    allReduceRow(b, opcode, buffer, tile.lanes, finish);
+    allReduceRow(b, opcode, buffer, combined, tile.lanes, finish);
+    buffer = combined;
   }
 
 private:
+  static bool crossesRow(const Layout &layout, const Machine &machine) {
+    return machine.width > 1 && !layout.features.replicated;
+  }
+
   RoutineBuilder &b;
   const Tile &tile;
-  std::string buffer;
+  std::string buffer, combined; ///< own values, and those of the row
 };
 
 /// result = a opcode b over the elements of a tile.

@@ -46,12 +46,12 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
                  {Operand::memory(in.buffer, 0, {in.pitch, 1})});
         return;
       }
-      multicastRow(b, in);
       Operand row = Operand::fabric(b.color(StreamPattern::RowCast), 3);
-      b.vector(Opcode::Mov, {1, out.features, out.lanes},
-               Operand::memory(out.buffer, 0, {0, out.pitch, 1}),
-               {row.windowed(s.mul(out.firstFeature, out.lanes),
-                             Affine(out.lanes) * in.layout.features.total())});
+      multicastRow(
+          b, in, {1, out.features, out.lanes},
+          Operand::memory(out.buffer, 0, {0, out.pitch, 1}),
+          row.windowed(s.mul(out.firstFeature, out.lanes),
+                       Affine(out.lanes) * in.layout.features.total()));
     });
     return success();
   }

@@ -28,6 +28,7 @@ std::string ProgramBuilder::buffer(StringRef name, int64_t address,
   if (!symbol.empty())
     return symbol;
   symbol = freshSymbol(name);
+  ranges[symbol] = {address, address + bytes};
   OpBuilder builder(everyPE.getContext());
   if (lastBuffer)
     builder.setInsertionPointAfter(lastBuffer);
@@ -315,6 +316,23 @@ static std::optional<Value> combine(ScalarBuilder &scalars,
   return all;
 }
 
+InstructionUse RoutineBuilder::useOf(const Operand &dst,
+                                     ArrayRef<Operand> sources,
+                                     int thread) const {
+  InstructionUse use;
+  use.thread = thread;
+  if (dst.kind == Operand::Kind::Memory)
+    use.writes.push_back(shared.range(dst.buffer));
+  else
+    use.sends.push_back(dst.color);
+  for (const Operand &source : sources)
+    if (source.kind == Operand::Kind::Memory)
+      use.reads.push_back(shared.range(source.buffer));
+    else if (source.kind == Operand::Kind::Fabric)
+      use.receives.push_back(source.color);
+  return use;
+}
+
 void RoutineBuilder::vector(Opcode opcode, ArrayRef<Affine> extents,
                             const Operand &dst, ArrayRef<Operand> sources,
                             pe::Issue issue) {
@@ -323,8 +341,12 @@ void RoutineBuilder::vector(Opcode opcode, ArrayRef<Affine> extents,
     if (!guard)
       return;
     issue.guard = *guard;
-    if (issue.thread >= 0)
-      threadsInUse |= 1u << issue.thread;
+    InstructionUse use = useOf(dst, sources, issue.thread);
+    for (Value held : guards)
+      if (held)
+        use.guards.push_back(held);
+    awaitAll(discipline.threadsToAwait(use));
+    discipline.issue(use);
     pe::VectorOp::create(builder, loc, opcode, dst, sources, extents, issue);
   });
 }
@@ -338,11 +360,31 @@ void RoutineBuilder::start(Thread thread, Opcode opcode,
   vector(opcode, extents, dst, sources, issue);
 }
 
-void RoutineBuilder::await(Thread thread) {
-  if (!(threadsInUse & (1u << thread)))
+void RoutineBuilder::multiplyAdd(ArrayRef<Affine> extents, size_t inner,
+                                 Operand sums, Operand a, Operand b) {
+  SmallVector<Affine> ordered(extents);
+  std::rotate(ordered.begin() + inner, ordered.begin() + inner + 1,
+              ordered.end());
+  for (Operand *operand : {&sums, &a, &b})
+    std::rotate(operand->strides.begin() + inner,
+                operand->strides.begin() + inner + 1, operand->strides.end());
+  vector(Opcode::Fmac, ordered, sums, {a, b});
+}
+
+static SmallVector<int64_t> listThreads(unsigned threads) {
+  SmallVector<int64_t> list;
+  for (int64_t thread = 0; threads >> thread; ++thread)
+    if (threads >> thread & 1)
+      list.push_back(thread);
+  return list;
+}
+
+void RoutineBuilder::awaitAll(unsigned threads) {
+  threads &= discipline.threadsInUse();
+  if (!threads)
     return;
-  threadsInUse &= ~(1u << thread);
-  pe::AwaitOp::create(builder, loc, ArrayRef<int64_t>{thread});
+  discipline.await(threads);
+  pe::AwaitOp::create(builder, loc, listThreads(threads));
 }
 
 void RoutineBuilder::loop(Affine count, function_ref<void(Affine)> body) {
@@ -356,11 +398,17 @@ void RoutineBuilder::loop(Affine count, function_ref<void(Affine)> body) {
     return;
   auto loop = pe::ForOp::create(builder, loc, count, *guard);
   OpBuilder::InsertionGuard restore(builder);
-  builder.setInsertionPointToEnd(&loop.getBody().front());
+  Block &block = loop.getBody().front();
+  builder.setInsertionPointToEnd(&block);
   SmallVector<Value> outer;
   std::swap(outer, guards); // the loop holds them for its body
+  discipline.enterLoop();
   body(Affine(loop.getVariable()));
+  unsigned threads = discipline.leaveLoop(/*runs=*/times && !*guard);
   std::swap(outer, guards);
+  builder.setInsertionPointToStart(&block);
+  if (threads)
+    pe::AwaitOp::create(builder, loc, listThreads(threads));
 }
 
 void RoutineBuilder::where(Value guard, function_ref<void()> body) {
@@ -421,63 +469,74 @@ int64_t ColumnWords::innerSize() const {
   return size;
 }
 
-void RoutineBuilder::streamToColumns(const ColumnWords &words) {
+void RoutineBuilder::streamToColumns(ArrayRef<ColumnWords> all) {
   pe::StreamOp stream = hostStream(pe::Direction::In);
   ScalarBuilder &s = *inputScalars;
-  pe::Segment segment;
-  segment.tensor = words.tensor;
-  segment.lines = words.lines.size;
-  segment.lineStep = words.lines.step;
-  segment.offset = Affine(featureStart(s, words.features)) * words.featureStep +
-                   Affine(words.offset);
-  for (const HostDim &dim : words.inner) {
-    segment.extents.push_back(dim.size);
-    segment.strides.push_back(dim.step);
+  int64_t lines = 0;
+  for (const ColumnWords &words : all) {
+    assert(words.innerSize() == all[0].innerSize() &&
+           words.features == all[0].features && "one relay serves all");
+    pe::Segment segment;
+    segment.tensor = words.tensor;
+    segment.lines = words.lines.size;
+    segment.lineStep = words.lines.step;
+    segment.offset =
+        Affine(featureStart(s, words.features)) * words.featureStep +
+        Affine(words.offset);
+    for (const HostDim &dim : words.inner) {
+      segment.extents.push_back(dim.size);
+      segment.strides.push_back(dim.step);
+    }
+    segment.extents.push_back(featureCount(s, words.features));
+    segment.strides.push_back(words.featureStep);
+    segment.indexTensor = words.indexTensor;
+    segment.indexStep = words.indexStep;
+    segment.indexRows = words.indexRows;
+    OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
+    pe::SegmentOp::create(atEnd, loc, segment);
+    lines += words.lines.size;
   }
-  segment.extents.push_back(featureCount(s, words.features));
-  segment.strides.push_back(words.featureStep);
-  segment.indexTensor = words.indexTensor;
-  segment.indexStep = words.indexStep;
-  segment.indexRows = words.indexRows;
-  OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
-  pe::SegmentOp::create(atEnd, loc, segment);
-  relayAtHeads(words);
+  relayAtHeads(all[0].features, lines, all[0].innerSize());
 }
 
-void RoutineBuilder::streamVector(wse::WeightAttr vector,
-                                  const FeatureTiling &features) {
-  HostTensor tensor = source(vector);
-  ColumnWords words;
-  words.tensor = tensor.symbol;
-  words.offset = tensor.offset;
-  words.features = features;
-  words.featureStep = tensor.strides.back();
-  streamToColumns(words);
+void RoutineBuilder::streamVectors(ArrayRef<wse::WeightAttr> vectors,
+                                   const FeatureTiling &features) {
+  SmallVector<ColumnWords, 2> all;
+  for (wse::WeightAttr vector : vectors) {
+    HostTensor tensor = source(vector);
+    ColumnWords &words = all.emplace_back();
+    words.tensor = tensor.symbol;
+    words.offset = tensor.offset;
+    words.features = features;
+    words.featureStep = tensor.strides.back();
+  }
+  streamToColumns(all);
 }
 
 // A lane carries, for each line, one block per column it serves. The head of a
 // column keeps its own block and sends it up and down the column.
-void RoutineBuilder::relayAtHeads(const ColumnWords &words) {
+void RoutineBuilder::relayAtHeads(const FeatureTiling &features, int64_t lines,
+                                  int64_t wordsPerFeature) {
   ScalarBuilder &s = scalars();
   int64_t lanes = machine().lanesInUse();
   Value lane = s.tileIndex(width(), lanes, s.px());
   Value isHead = s.equal(s.py(), s.tileStart(height(), lanes, lane));
-  Affine block = Affine(featureCount(s, words.features)) * words.innerSize();
+  Affine block = Affine(featureCount(s, features)) * wordsPerFeature;
   Operand incoming = Operand::fabric(color(StreamPattern::Lane), 2);
   if (width() > lanes) {
     Value before =
-        featuresBefore(s, words.features, s.tileStart(width(), lanes, lane));
-    Value mine = featuresBefore(s, words.features, s.px());
-    Value after = featuresBefore(s, words.features,
+        featuresBefore(s, features, s.tileStart(width(), lanes, lane));
+    Value mine = featuresBefore(s, features, s.px());
+    Value after = featuresBefore(s, features,
                                  s.tileStart(width(), lanes, s.add(lane, 1)));
     incoming =
-        incoming.windowed(Affine(s.sub(mine, before)) * words.innerSize(),
-                          Affine(s.sub(after, before)) * words.innerSize());
+        incoming.windowed(Affine(s.sub(mine, before)) * wordsPerFeature,
+                          Affine(s.sub(after, before)) * wordsPerFeature);
   }
   // Heads relay whether or not their own row holds tokens.
   SmallVector<Value> outer;
   std::swap(outer, guards);
-  start(ColumnThread, Opcode::Mov, {words.lines.size, block},
+  start(ColumnThread, Opcode::Mov, {lines, block},
         Operand::fabric(color(StreamPattern::Column), 2), {incoming}, isHead);
   std::swap(outer, guards);
 }
@@ -496,12 +555,7 @@ void RoutineBuilder::streamToHost(
 }
 
 SmallVector<std::string> RoutineBuilder::finish() {
-  SmallVector<int64_t> threads;
-  for (int64_t thread = 0; thread < 8; ++thread)
-    if (threadsInUse & (1u << thread))
-      threads.push_back(thread);
-  if (!threads.empty())
-    pe::AwaitOp::create(builder, loc, threads);
+  awaitAll(discipline.threadsInUse());
   SmallVector<std::string> streams;
   for (pe::StreamOp stream : {input, output})
     if (stream)

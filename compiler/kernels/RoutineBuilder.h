@@ -11,11 +11,17 @@
 //   1  rows: words funnel to the end of the row and are multicast from there
 //   2  keys and sums of a batch group go north
 //   3  values of a batch group go north
+//   4  words of the column go into a buffer
+//   5  words of a row's or group's multicast go into a buffer
+//
+// The builder awaits a microthread before it gives it more work, and before it
+// touches what the microthread may still use.
 
 #ifndef COMPILER_KERNELS_ROUTINEBUILDER_H
 #define COMPILER_KERNELS_ROUTINEBUILDER_H
 
 #include "compiler/kernels/Layout.h"
+#include "compiler/kernels/MicrothreadDiscipline.h"
 #include "compiler/kernels/ScalarBuilder.h"
 #include "compiler/machine/Machine.h"
 #include "dialects/pe/Pe.h"
@@ -32,7 +38,14 @@
 
 namespace wsec {
 
-enum Thread : int { ColumnThread = 0, RowThread, KeyThread, ValueThread };
+enum Thread : int {
+  ColumnThread = 0,
+  RowThread,
+  KeyThread,
+  ValueThread,
+  FillThread,
+  GatherThread
+};
 
 /// A tensor of the host, as streams read it: element (i0, i1, ...) is element
 /// `offset + sum(i[d] * strides[d])` of the pe.tensor `symbol`.
@@ -57,6 +70,10 @@ public:
   /// equal address and size are one, so that equal routines look equal.
   std::string buffer(llvm::StringRef name, int64_t address, int64_t bytes,
                      llvm::StringRef node);
+  /// The bytes of such a buffer in SRAM.
+  InstructionUse::Range range(llvm::StringRef buffer) const {
+    return ranges.lookup(buffer);
+  }
   /// A symbol of the program that starts like `name` and is not taken yet.
   std::string freshSymbol(llvm::StringRef name);
 
@@ -79,6 +96,7 @@ private:
   llvm::DenseMap<mlir::Attribute, std::string> values;
   mlir::Operation *lastTensor = nullptr;
   std::map<std::pair<int64_t, int64_t>, std::string> buffers;
+  llvm::StringMap<InstructionUse::Range> ranges;
   llvm::StringMap<unsigned> symbols;
   mlir::Operation *lastBuffer = nullptr;
 };
@@ -166,12 +184,16 @@ public:
   void vector(pe::Opcode opcode, llvm::ArrayRef<Affine> extents,
               const Operand &dst, llvm::ArrayRef<Operand> sources,
               pe::Issue issue = {});
-  /// The same on a microthread.
+  /// sums += a * b over `extents`, operands in memory, with `inner` of the
+  /// extents as the innermost.
+  void multiplyAdd(llvm::ArrayRef<Affine> extents, size_t inner, Operand sums,
+                   Operand a, Operand b);
+  /// The same as `vector` on a microthread.
   void start(Thread thread, pe::Opcode opcode, llvm::ArrayRef<Affine> extents,
              const Operand &dst, llvm::ArrayRef<Operand> sources,
              Value guard = {});
   /// Waits until a microthread has done what it was given.
-  void await(Thread thread);
+  void await(Thread thread) { awaitAll(1u << thread); }
   /// body(variable), `count` times. Nothing is emitted for a count known to be
   /// 0, and no loop for a count of 1 (the variable is then the scalar 0).
   void loop(Affine count, llvm::function_ref<void(Affine)> body);
@@ -188,13 +210,15 @@ public:
   /// The color a PE of this parity (scalar 0 or 1) sends on.
   Affine parityColor(wse::StreamPattern pattern, Value parity);
 
-  /// Streams words from the host into all columns: makes the host's segment and
-  /// the heads' relay. Words arrive on columnWords() in the order of calls.
-  void streamToColumns(const ColumnWords &words);
+  /// Streams words from the host into all columns: makes the host's segments
+  /// and the heads' relay. Words arrive on columnWords() in this order. All
+  /// have as many for each line and feature.
+  void streamToColumns(llvm::ArrayRef<ColumnWords> words);
   /// The operand words of streamToColumns arrive on.
   Operand columnWords(unsigned depth);
-  /// The same for a vector with one element per feature, in one line.
-  void streamVector(wse::WeightAttr vector, const FeatureTiling &features);
+  /// The same for vectors with one element per feature, each in one line.
+  void streamVectors(llvm::ArrayRef<wse::WeightAttr> vectors,
+                     const FeatureTiling &features);
   /// Streams words to the host; `segment` says where they go, in the scalars
   /// of the stream.
   void streamToHost(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
@@ -205,8 +229,12 @@ public:
   pe::RoutineOp getRoutine() { return routine; }
 
 private:
+  void awaitAll(unsigned threads);
+  InstructionUse useOf(const Operand &dst, llvm::ArrayRef<Operand> sources,
+                       int thread) const;
   pe::StreamOp hostStream(pe::Direction direction);
-  void relayAtHeads(const ColumnWords &words);
+  void relayAtHeads(const FeatureTiling &features, int64_t lines,
+                    int64_t wordsPerFeature);
 
   ProgramBuilder &shared;
   mlir::Operation *op;
@@ -215,7 +243,7 @@ private:
   mlir::Location loc;
   llvm::SmallVector<Value> guards;
   int64_t scratchUsed = 0;
-  unsigned threadsInUse = 0;
+  MicrothreadDiscipline discipline;
   pe::StreamOp input, output;
   std::unique_ptr<ScalarBuilder> inputScalars, outputScalars;
 };

@@ -11,30 +11,37 @@ using pe::Opcode;
 using pe::Operand;
 using wse::StreamPattern;
 
-void multicastRow(RoutineBuilder &b, const Tile &tile) {
+void multicastRow(RoutineBuilder &b, const Tile &tile, ArrayRef<Affine> extents,
+                  const Operand &kept, const Operand &heard) {
   ScalarBuilder &s = b.scalars();
   Value parity = s.mod(s.px(), 2);
   Value isFirst = s.equal(s.px(), 0);
   Affine incoming = b.parityColor(StreamPattern::RowWest, s.logicalNot(parity));
   Value featuresEast = s.sub(tile.layout.features.total(),
                              s.add(tile.firstFeature, tile.features));
-  auto send = [&](Affine onward) {
+  // Everybody hears while he sends, so that the own block can be awaited before
+  // the others' are relayed.
+  b.start(GatherThread, Opcode::Mov, extents, kept, {heard});
+  auto send = [&](auto part) {
+    b.where(isFirst, [&] { part(b.color(StreamPattern::RowCast)); });
+    b.where(s.logicalNot(isFirst),
+            [&] { part(b.parityColor(StreamPattern::RowWest, parity)); });
+  };
+  send([&](Affine onward) {
     b.start(RowThread, Opcode::Mov, {tile.features, tile.lanes},
             Operand::fabric(onward, 2),
             {Operand::memory(tile.buffer, 0, {tile.pitch, 1})});
+  });
+  send([&](Affine onward) {
     b.start(RowThread, Opcode::Mov, {s.mul(featuresEast, tile.lanes)},
             Operand::fabric(onward), {Operand::fabric(incoming)},
             s.less(0, featuresEast));
-  };
-  b.where(isFirst, [&] { send(b.color(StreamPattern::RowCast)); });
-  b.where(s.logicalNot(isFirst),
-          [&] { send(b.parityColor(StreamPattern::RowWest, parity)); });
+  });
+  b.await(GatherThread);
 }
 
 void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
-                  Affine words, function_ref<void()> finish) {
-  if (b.width() == 1)
-    return finish();
+                  StringRef result, Affine words, function_ref<void()> finish) {
   ScalarBuilder &s = b.scalars();
   Value parity = s.mod(s.px(), 2);
   Value isFirst = s.equal(s.px(), 0);
@@ -57,7 +64,8 @@ void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
     // Column 0 hears its own multicast: it must not wait for itself.
     b.start(RowThread, Opcode::Mov, {words}, Operand::fabric(cast), {mine});
   });
-  b.vector(Opcode::Mov, {words}, mine, {Operand::fabric(cast)});
+  b.vector(Opcode::Mov, {words}, Operand::memory(result, 0, {1}),
+           {Operand::fabric(cast)});
 }
 
 SmallVector<StreamNeed> rowStreams(const Machine &machine) {

@@ -9,18 +9,20 @@
 
 namespace wsec {
 
-/// Starts the multicast of `tile` along its row: every PE sends its block west
-/// and then relays those of the columns east of it; column 0 puts all of them,
-/// in order of columns, on row_cast. A block lists its features, for each all
-/// lanes.
-void multicastRow(RoutineBuilder &builder, const Tile &tile);
+/// Multicasts `tile` along its row: every PE sends its block west and then
+/// relays those of the columns east of it; column 0 puts all of them, in order
+/// of columns, on row_cast. A block lists its features, for each all lanes.
+/// Every PE keeps what it hears: kept[..] = heard over `extents`.
+void multicastRow(RoutineBuilder &builder, const Tile &tile,
+                  llvm::ArrayRef<pe::Affine> extents, const pe::Operand &kept,
+                  const pe::Operand &heard);
 
 /// Combines `words` words at `buffer` over the PEs of a row with `opcode`: a
-/// chain west, at whose end `finish` runs, and a multicast back. Afterwards
-/// every PE has the result at `buffer`.
-void allReduceRow(
-    RoutineBuilder &builder, pe::Opcode opcode, llvm::StringRef buffer,
-    pe::Affine words, llvm::function_ref<void()> finish = [] {});
+/// chain west, at whose end `finish` runs, and a multicast back to `result` of
+/// every PE. Of a mesh with several columns.
+void allReduceRow(RoutineBuilder &builder, pe::Opcode opcode,
+                  llvm::StringRef buffer, llvm::StringRef result,
+                  pe::Affine words, llvm::function_ref<void()> finish);
 
 /// The streams these two need: none in a mesh of one column.
 llvm::SmallVector<StreamNeed> rowStreams(const Machine &machine);

@@ -110,6 +110,32 @@ Value ScalarBuilder::get(ScalarKind kind, ArrayRef<Value> inputs) {
   return result;
 }
 
+static pe::ScalarOp scalarOf(Value value, ScalarKind kind) {
+  auto op = value.getDefiningOp<pe::ScalarOp>();
+  return op && op.getKind() == kind ? op : pe::ScalarOp();
+}
+
+static bool isNotOf(Value value, Value other) {
+  auto negated = scalarOf(value, ScalarKind::Not);
+  if (!negated)
+    return false;
+  Value input = negated.getInputs()[0];
+  auto sum = scalarOf(input, ScalarKind::Add);
+  return input == other || (sum && llvm::is_contained(sum.getInputs(), other));
+}
+
+bool ScalarBuilder::excludes(Value a, Value b) {
+  if (isNotOf(a, b) || isNotOf(b, a))
+    return true;
+  auto one = scalarOf(a, ScalarKind::Equal),
+       two = scalarOf(b, ScalarKind::Equal);
+  if (!one || !two || one.getInputs()[0] != two.getInputs()[0])
+    return false;
+  std::optional<int64_t> some = known(one.getInputs()[1]);
+  std::optional<int64_t> other = known(two.getInputs()[1]);
+  return some && other && *some != *other;
+}
+
 Value ScalarBuilder::px() {
   return meshWidth == 1 ? constant(0) : get(ScalarKind::Px, {});
 }

@@ -64,6 +64,10 @@ public:
     return known(scalar) == std::optional<int64_t>(value);
   }
 
+  /// Whether in no PE both can be other than zero: one is the other's not, or
+  /// that of a sum with it, or they say that one scalar is two constants.
+  static bool excludes(Value a, Value b);
+
   int64_t width() const { return meshWidth; }
   int64_t height() const { return meshHeight; }
 

@@ -29,7 +29,7 @@ class Softmax final : public KernelFor<wse::SoftmaxOp> {
     return rowStreams(machine);
   }
   int64_t scratchWords(wse::SoftmaxOp op, const Machine &machine) const final {
-    return 2 * Layout::of(op.getInput()).pitch(machine.height);
+    return 2 * TokenValues::scratchWords(Layout::of(op.getInput()), machine);
   }
 
   LogicalResult lowerOp(wse::SoftmaxOp op, RoutineBuilder &b) const final {

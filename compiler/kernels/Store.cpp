@@ -56,12 +56,15 @@ Value featuresSent(ScalarBuilder &s, const Tile &tile) {
   return s.mul(s.equal(s.px(), s.width() - 1), tile.features);
 }
 
-/// The own words, then those of the columns west.
-void sendRow(RoutineBuilder &b, const Tile &in, Affine onward) {
-  ScalarBuilder &s = b.scalars();
-  b.start(RowThread, Opcode::Mov, {in.lanes, featuresSent(s, in)},
+void sendOwn(RoutineBuilder &b, const Tile &in, Affine onward) {
+  b.start(RowThread, Opcode::Mov, {in.lanes, featuresSent(b.scalars(), in)},
           Operand::fabric(onward, 2),
           {Operand::memory(in.buffer, 0, {1, in.pitch})});
+}
+
+/// The words of the columns west.
+void relayRow(RoutineBuilder &b, const Tile &in, Affine onward) {
+  ScalarBuilder &s = b.scalars();
   if (b.width() == 1)
     return;
   Affine incoming =
@@ -78,7 +81,10 @@ void sendLastColumn(RoutineBuilder &b, const Tile &in) {
   int64_t lanes = b.machine().lanesInUse();
   int64_t exit = b.color(StreamPattern::OutExit);
   if (lanes == b.height()) {
-    b.where(in.active, [&] { sendRow(b, in, exit); });
+    b.where(in.active, [&] {
+      sendOwn(b, in, exit);
+      relayRow(b, in, exit);
+    });
     return;
   }
   Value lane = s.tileIndex(b.height(), lanes, s.py());
@@ -91,16 +97,23 @@ void sendLastColumn(RoutineBuilder &b, const Tile &in) {
   Value tokensSouth =
       s.sub(RoutineBuilder::tokensBefore(s, in.layout, end),
             RoutineBuilder::tokensBefore(s, in.layout, s.add(s.py(), 1)));
-  auto send = [&](Affine onward) {
-    b.where(in.active, [&] { sendRow(b, in, onward); });
+  auto either = [&](auto part) {
+    b.where(isLaneRow, [&] { part(exit); });
+    b.where(s.logicalNot(isLaneRow),
+            [&] { part(b.parityColor(StreamPattern::OutNorth, parity)); });
+  };
+  either([&](Affine onward) {
+    b.where(in.active, [&] { sendOwn(b, in, onward); });
+  });
+  either([&](Affine onward) {
+    b.where(in.active, [&] { relayRow(b, in, onward); });
+  });
+  either([&](Affine onward) {
     b.start(RowThread, Opcode::Mov,
             {Affine(tokensSouth) * in.layout.features.total()},
             Operand::fabric(onward), {Operand::fabric(incoming)},
             s.less(0, tokensSouth));
-  };
-  b.where(isLaneRow, [&] { send(exit); });
-  b.where(s.logicalNot(isLaneRow),
-          [&] { send(b.parityColor(StreamPattern::OutNorth, parity)); });
+  });
 }
 
 LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
@@ -122,8 +135,12 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
 
   Value isLast = s.equal(s.px(), b.width() - 1);
   if (b.width() > 1)
-    b.where(s.logicalAnd(in.active, s.logicalNot(isLast)), [&] {
-      sendRow(b, in, b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2)));
+    b.where(s.logicalNot(isLast), [&] {
+      b.where(in.active, [&] {
+        Affine east = b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2));
+        sendOwn(b, in, east);
+        relayRow(b, in, east);
+      });
     });
   b.where(isLast, [&] { sendLastColumn(b, in); });
   return success();

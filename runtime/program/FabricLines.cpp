@@ -43,7 +43,7 @@ using Uses = std::vector<Use>;
 struct Pairing {
   std::vector<Portion> portions;
   bool fromMicrothreads = false; ///< some words
-  bool relays = false;           ///< some of those to main threads
+  bool relays = false;           ///< some of those to who sends nothing
   unsigned recorded = 0;         ///< ways, as bits
 };
 
@@ -740,7 +740,8 @@ Pairing ColorLines::pair(const Uses &sends, const Uses &takes) {
     result.portions.push_back({sends[s].op, sent, words, takes[t].op});
     bool micro = !routine.ops[sends[s].op].main();
     result.fromMicrothreads |= micro;
-    result.relays |= micro && routine.ops[takes[t].op].main();
+    const FabricOp &taker = routine.ops[takes[t].op];
+    result.relays |= micro && (taker.main() || !taker.out);
     sent += words;
     taken += words;
     if (sent == sends[s].words) {

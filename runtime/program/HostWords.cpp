@@ -64,8 +64,10 @@ private:
   void collectAtoms(const FabricOp &op, const program::Operand &operand,
                     std::set<int> &atoms) const;
   void checkHeard(int64_t color, const program::Lane &lane) const;
-  void checkInLane(const program::Lane &lane, size_t relay,
-                   const Blocks &blocks) const;
+  using Segments = std::vector<Blocks>::const_iterator;
+  /// Takes what one relay takes of the segments from `next` on.
+  void checkInLane(const program::Lane &lane, size_t relay, Segments &next,
+                   Segments end) const;
   int64_t headOf(const FabricOp &op, int64_t x) const;
   int64_t wordsOut(int64_t color, int64_t row) const;
 
@@ -85,25 +87,28 @@ int64_t LaunchWords::headOf(const FabricOp &op, int64_t x) const {
   return 0;
 }
 
-/// Segments and relays, in order.
+/// Segments and relays, in order: a relay takes one or more segments.
 void LaunchWords::checkIn(const program::HostStream &stream) const {
   auto found = handovers.fromHost.find(stream.color());
   std::vector<size_t> relays;
   if (found != handovers.fromHost.end())
     relays.assign(found->second.begin(), found->second.end());
-  if (relays.size() != stream.segments()->size())
-    throw NotUnderstood{"segments of the host and relays differ in number"};
+  AxisScalars host(stream.scalars(), {}, program.machine()->width(), 1,
+                   scalars.steps);
+  std::vector<Blocks> segments;
+  for (const program::Segment *segment : *stream.segments())
+    segments.push_back(blocksOf(*segment, host));
   int64_t columns = 0;
   for (const program::Lane *lane : *stream.lanes()) {
     checkHeard(stream.color(), *lane);
     columns += lane->end() - lane->begin();
-  }
-  AxisScalars host(stream.scalars(), {}, program.machine()->width(), 1,
-                   scalars.steps);
-  for (size_t s = 0; s < relays.size(); ++s) {
-    Blocks blocks = blocksOf(*stream.segments()->Get(unsigned(s)), host);
-    for (const program::Lane *lane : *stream.lanes())
-      checkInLane(*lane, relays[s], blocks);
+    if (lane->begin() == lane->end())
+      continue;
+    auto next = segments.cbegin();
+    for (size_t relay : relays)
+      checkInLane(*lane, relay, next, segments.cend());
+    if (next != segments.cend())
+      throw NotUnderstood{"segments of the host and relays differ in number"};
   }
   if (columns != program.machine()->width())
     throw NotUnderstood{"columns without a lane"};
@@ -133,18 +138,27 @@ void LaunchWords::checkHeard(int64_t color, const program::Lane &lane) const {
 }
 
 void LaunchWords::checkInLane(const program::Lane &lane, size_t relay,
-                              const Blocks &blocks) const {
-  if (lane.begin() == lane.end())
-    return;
-  auto first = blocks.lines.begin() + lane.begin();
-  int64_t lines = *first;
-  if (std::any_of(first, blocks.lines.begin() + lane.end(),
-                  [&](int64_t each) { return each != lines; }))
-    throw NotUnderstood{"columns of a lane have different lines"};
-  int64_t sum =
-      blocks.before[size_t(lane.end())] - blocks.before[size_t(lane.begin())];
+                              Segments &next, Segments end) const {
   const FabricOp &op = routine.ops[relay];
   const program::Affine &turns = *op.instruction->extents()->Get(0);
+  const int64_t row = lane.row();
+  const int64_t taken = scalars.value(turns, lane.begin(), row);
+  int64_t lines = 0, each = 0;
+  do {
+    if (next == end)
+      throw NotUnderstood{"segments of the host and relays differ in number"};
+    auto first = next->lines.begin() + lane.begin();
+    if (std::any_of(first, next->lines.begin() + lane.end(),
+                    [&](int64_t count) { return count != *first; }))
+      throw NotUnderstood{"columns of a lane have different lines"};
+    int64_t words =
+        next->before[size_t(lane.end())] - next->before[size_t(lane.begin())];
+    if (lines > 0 && words != each)
+      throw NotUnderstood{"a relay takes segments of different sizes"};
+    each = words;
+    lines += *first;
+    ++next;
+  } while (lines < taken);
   std::set<int> atoms;
   collectAtoms(op, *op.in, atoms);
   const AxisKinds &kinds = scalars.kinds(atoms, AxisScalars::X);
@@ -152,11 +166,10 @@ void LaunchWords::checkInLane(const program::Lane &lane, size_t relay,
     // Neighbours of a kind take the same.
     if (x > lane.begin() && kinds.of[size_t(x)] == kinds.of[size_t(x - 1)])
       continue;
-    int64_t row = lane.row();
     if (headOf(op, x) != row || !runsAt(op.guards, op.turns, scalars, x, row) ||
         wordsOf(op, *op.in, scalars, x, row) !=
-            countable(std::max<int64_t>(0, lines), sum) ||
-        (sum > 0 && scalars.value(turns, x, row) != lines))
+            countable(std::max<int64_t>(0, lines), each) ||
+        (each > 0 && scalars.value(turns, x, row) != lines))
       throw NotUnderstood{"a lane brings other words than column " +
                           std::to_string(x) + " takes"};
   }

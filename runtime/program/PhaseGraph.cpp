@@ -54,7 +54,7 @@ struct Happening {
 using Behaviour = std::vector<Happening>;
 
 /// What the ops of microthreads do with their words, in any PE.
-enum Receivers : unsigned { MainThreads = 1, Microthreads = 2 };
+enum Receivers : unsigned { Phases = 1, Microthreads = 2 };
 
 class PhaseGraph {
 public:
@@ -68,6 +68,7 @@ public:
   }
 
   std::vector<uint16_t> rank() {
+    findFills();
     form();
     for (const Handover &handover : handovers.pairs)
       note(handover);
@@ -87,6 +88,7 @@ private:
   size_t endOf(size_t op) { return routine.ops.size() + sets.find(op); }
   void before(size_t a, size_t b) { nodes[a].insert(b); }
 
+  void findFills();
   void form();
   void note(const Handover &handover);
   void checkPace(size_t op) const;
@@ -98,6 +100,8 @@ private:
   [[noreturn]] void nameCycle(const std::vector<size_t> &missing) const;
 
   const FabricOp &op(size_t i) const { return routine.ops[i]; }
+  /// Ops of main threads, and fills, are phases.
+  bool isPhase(size_t i) const { return op(i).main() || fills.count(i); }
   std::string name(size_t i) const;
   [[noreturn]] void give(size_t i, const std::string &what) const {
     throw NotUnderstood{name(i) + " " + what};
@@ -109,6 +113,7 @@ private:
   const AxisScalars &scalars;
   OpSets sets;
   std::set<size_t> hostRelays;
+  std::set<size_t> fills;    ///< microthreads that only hear others' multicasts
   std::vector<Group> groups; ///< by first op
   std::vector<unsigned> receivers;
   std::vector<std::set<size_t>> nodes; ///< and what comes after each
@@ -176,11 +181,21 @@ std::string PhaseGraph::name(size_t i) const {
   return text + ")";
 }
 
+/// A microthread that sends nothing and hears a multicast of microthreads, or
+/// words of the host, meets them like a main thread.
+void PhaseGraph::findFills() {
+  for (const Handover &handover : handovers.pairs)
+    if (!op(handover.sender).main() && !op(handover.receiver).main() &&
+        !op(handover.receiver).out &&
+        (!handover.link || hostRelays.count(handover.sender)))
+      fills.insert(handover.receiver);
+}
+
 /// Joins what is one phase or one chain, and D2 for main threads.
 void PhaseGraph::form() {
   for (const Handover &handover : handovers.pairs) {
     const FabricOp &from = op(handover.sender), &to = op(handover.receiver);
-    if (from.main() != to.main())
+    if (from.main() != to.main() || fills.count(handover.receiver))
       continue;
     if (!handover.link)
       give(handover.receiver, from.main()
@@ -200,7 +215,7 @@ void PhaseGraph::form() {
   std::map<std::pair<size_t, int>, size_t> feeders;
   for (const Handover &handover : handovers.pairs) {
     const FabricOp &from = op(handover.sender);
-    if (from.main() || !op(handover.receiver).main())
+    if (from.main() || !isPhase(handover.receiver))
       continue;
     auto [at, isNew] = feeders.try_emplace(
         {sets.find(handover.receiver), from.thread()}, handover.sender);
@@ -224,17 +239,17 @@ void PhaseGraph::note(const Handover &handover) {
   const FabricOp &from = op(sender), &to = op(receiver);
   checkPace(sender);
   checkPace(receiver);
-  if (from.main() == to.main())
+  if (from.main() == isPhase(receiver))
     groups[sets.find(receiver)].directions.insert(handover.direction);
   if (!from.main())
-    receivers[sender] |= to.main() ? MainThreads : Microthreads;
+    receivers[sender] |= isPhase(receiver) ? Phases : Microthreads;
   if (from.main() && !to.main()) {
     if (to.out)
       give(receiver, "is a microthread that hears a main thread and sends");
     groups[sets.find(receiver)].sink = true;
     groups[sets.find(receiver)].exchanges.insert(sets.find(sender));
   }
-  if (!from.main() && to.main()) {
+  if (!from.main() && isPhase(receiver)) {
     if (to.out)
       give(receiver, "is of a main thread, hears a microthread and sends");
     groups[sets.find(sender)].exchanges.insert(sets.find(receiver));
@@ -373,8 +388,10 @@ void Walk::runMain(size_t op) {
 
 /// D6: after what the main thread did, and after what the microthread did.
 void Walk::issue(size_t op) {
+  // Parts of a chain may be awaited one by one: their words are in order.
   for (size_t earlier : before)
-    graph.before(earlier, graph.beginOf(op));
+    if (earlier != graph.endOf(op))
+      graph.before(earlier, graph.beginOf(op));
   Thread &thread = threads[size_t(graph.op(op).thread())];
   if (thread.last != none && graph.beginOf(thread.last) != graph.beginOf(op))
     graph.before(graph.endOf(thread.last), graph.beginOf(op));
@@ -423,7 +440,7 @@ void Walk::checkTree(size_t op, int64_t out) {
   if (tree.out != out)
     graph.give(op, "and another part of its chain send on two colors");
   tree.receivers |= graph.receivers[op];
-  if (tree.receivers == (MainThreads | Microthreads))
+  if (tree.receivers == (Phases | Microthreads))
     graph.give(op, "is heard by main threads and by microthreads");
 }
 

@@ -9,7 +9,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   input @x : tensor<8x8xf32>
   %x = load @x {nodes = ["x"]} : tensor<8x8xf32, #tokens>
   // CHECK-LABEL: routine @elementwise {
-  // CHECK-COUNT-2: vector mov fabric([[COLUMN:[0-9]+]], depth = 2) = fabric({{.*}}) over (1, 2) where %{{.*}} thread 0
+  // CHECK-NEXT:    vector mov fabric([[COLUMN:[0-9]+]], depth = 2) = fabric({{.*}}) over (2, 2) where %{{.*}} thread 0
   // CHECK-NEXT:    vector add [[Y:@[a-z0-9_]+]][0, strides = [4, 1]] = [[X:@[a-z0-9_]+]][0, strides = [4, 1]], fabric([[COLUMN]]) over (2, 4)
   // CHECK-NEXT:    vector erf [[Y]][0, strides = [4, 1]] = [[Y]][0, strides = [4, 1]] over (2, 4)
   // CHECK-NEXT:    vector mul [[Y]][0, strides = [4, 1]] = [[Y]][0, strides = [4, 1]], fabric([[COLUMN]]) over (2, 4)

@@ -15,11 +15,12 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    vector add [[MEAN]][0, strides = [1]] = [[MEAN]][0, strides = [1]], fabric([[EAST]]) over (4) where %[[FIRST:.*]]
   // CHECK-NEXT:    vector mul [[MEAN]][0, strides = [1]] = [[MEAN]][0, strides = [1]], 1.250000e-01 over (4) where %[[FIRST]]
   // CHECK-NEXT:    vector mov fabric([[CAST:[0-9]+]]) = [[MEAN]][0, strides = [1]] over (4) where %[[FIRST]] thread 1
-  // CHECK-NEXT:    vector mov [[MEAN]][0, strides = [1]] = fabric([[CAST]]) over (4)
-  // CHECK-NEXT:    vector sub [[Y:@[a-z0-9_]+]][0, strides = [4, 1]] = [[X]][0, strides = [4, 1]], [[MEAN]][0, strides = [0, 1]] over (2, 4)
+  // CHECK-NEXT:    vector mov [[ALL:@[a-z0-9_]+]][0, strides = [1]] = fabric([[CAST]]) over (4)
+  // CHECK-NEXT:    vector sub [[Y:@[a-z0-9_]+]][0, strides = [4, 1]] = [[X]][0, strides = [4, 1]], [[ALL]][0, strides = [0, 1]] over (2, 4)
   // CHECK:         vector fmac [[DEVIATION:@[a-z0-9_]+]][0, strides = [0, 1]] = [[Y]][0, strides = [4, 1]], [[Y]][0, strides = [4, 1]] over (2, 4)
   // CHECK:         vector rsqrt [[DEVIATION]]
-  // CHECK:         vector mul [[Y]]{{.*}}, [[DEVIATION]][0, strides = [0, 1]] over (2, 4)
+  // CHECK:         vector mov [[SHARED:@[a-z0-9_]+]][0, strides = [1]] = fabric([[CAST]]) over (4)
+  // CHECK-NEXT:    vector mul [[Y]]{{.*}}, [[SHARED]][0, strides = [0, 1]] over (2, 4)
   // CHECK-NEXT:    vector mul [[Y]]{{.*}}, fabric({{[0-9]+}}) over (2, 4)
   // CHECK-NEXT:    vector add [[Y]]{{.*}}, fabric({{[0-9]+}}) over (2, 4)
   %y = layer_norm %x scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> bias #wse.weight<"b" : tensor<8xf32> data dense<0.5> : tensor<8xf32>> epsilon(1.0e-5) {nodes = ["ln"]} : tensor<8x8xf32, #tokens>
