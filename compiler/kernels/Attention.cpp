@@ -142,14 +142,13 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   };
   double head = products(shape.headSize, 1) + products(shape.valueSize, 0) +
                 4 * model.adds(shape.keys, shape.lanes) +
-                model.functions(scores);
+                model.functions(scores) + model.divides(shape.lanes);
   double heads = tileSizeMax(shape.query.features.units, machine.width);
   KernelCost cost;
   cost.compute = sequences * heads * (head + exchanged);
   if (!shape.local())
     cost.fabric =
         heads * shape.keys * std::max(shape.headSize, shape.valueSize);
-  cost.serial = model.launch(/*streams=*/false);
   // Two products, the largest and the sum of the scores, and one exponential;
   // of keys after its own a causal token needs none.
   if (op.getCausal())

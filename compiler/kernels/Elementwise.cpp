@@ -98,7 +98,6 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   double vectors = plan->vectorUses.size();
   cost.compute = plan->steps.size() * machine.vectorSetup + compute(features);
   cost.stream = model.laneWords(layout.features, vectors);
-  cost.serial = model.launch(vectors > 0);
   cost.lowerBound =
       std::max(compute(double(layout.features.total()) / machine.width),
                vectors * layout.features.total() / machine.lanesInUse());

@@ -17,4 +17,10 @@ const Kernel *findKernel(mlir::Operation *op) {
   return nullptr;
 }
 
+double startCycles(const Machine &machine, bool streams) {
+  double command = machine.hopCycles * (machine.width + machine.height) +
+                   2 * machine.rampCycles + machine.taskOverhead;
+  return command + (streams ? machine.storeLatencyCycles : 0);
+}
+
 } // namespace wsec

@@ -62,7 +62,8 @@ struct StreamNeed {
 };
 
 /// Cycles of one launch, seen by the busiest PE. What is counted by different
-/// members overlaps, except `serial`.
+/// members overlaps, except `serial`. Launches follow one another closely: what
+/// a run waits for once, startCycles, is in none of them.
 struct KernelCost {
   /// Vector instructions of the busiest PE.
   double compute = 0;
@@ -70,7 +71,7 @@ struct KernelCost {
   double stream = 0;
   /// Words the busiest link carries, and the latency of the longest chain.
   double fabric = 0;
-  /// What overlaps with nothing: latency of the store, launch, drain.
+  /// What overlaps with nothing: chains and multicasts at the end.
   double serial = 0;
   /// No program on this machine and distribution can be faster.
   double lowerBound = 0;
@@ -114,6 +115,10 @@ public:
   virtual llvm::LogicalResult lower(mlir::Operation *op,
                                     RoutineBuilder &builder) const = 0;
 };
+
+/// Until the first launch can begin: its command reaches the last PE, and if
+/// `streams` it uses words of the host, these come from the store.
+double startCycles(const Machine &machine, bool streams);
 
 /// The kernel that runs `op`, or null if `op` is no kernel of the wse dialect.
 const Kernel *findKernel(mlir::Operation *op);

@@ -115,12 +115,6 @@ public:
   double multicast(double pes, double words) const {
     return pes * machine.hopCycles + words + 2 * machine.rampCycles;
   }
-  /// From the command to the first words of the store.
-  double launch(bool streams) const {
-    double command = machine.hopCycles * (machine.width + machine.height) +
-                     2 * machine.rampCycles + machine.taskOverhead;
-    return command + (streams ? machine.storeLatencyCycles : 0);
-  }
 
 private:
   const Machine &machine;

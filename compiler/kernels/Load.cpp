@@ -23,7 +23,6 @@ KernelCost loadCost(Value result, const Machine &machine) {
   cost.compute = model.copies(1, layout.words(machine.width, machine.height));
   cost.fabric = words;
   cost.stream = model.laneWords(layout.features, layout.tokenCount());
-  cost.serial = model.launch(/*streams=*/true);
   cost.lowerBound = double(layout.tokenCount()) * layout.features.total() /
                     machine.lanesInUse();
   return cost;

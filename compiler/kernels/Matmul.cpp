@@ -175,7 +175,6 @@ KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
   double lines = shape.lines();
   KernelCost cost;
   cost.compute = shape.plan.cycles;
-  cost.serial = model.launch(/*streams=*/true);
   if (width > 1) {
     double words = lines * lanes;
     cost.fabric = words;

@@ -24,7 +24,8 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
     cost.serial = reductions * (model.chain(machine.width, lanes) +
                                 model.multicast(machine.width, lanes));
   cost.stream = model.laneWords(layout.features, streamedVectors);
-  cost.serial += model.launch(streamedVectors > 0);
+  // Each makes one reciprocal or root of its sums.
+  cost.serial += model.divides(lanes);
   double mean = double(layout.features.total()) / machine.width;
   cost.lowerBound = std::max(passes * model.leastAdds(mean * lanes),
                              streamedVectors * layout.features.total() /

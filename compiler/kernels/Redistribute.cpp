@@ -24,7 +24,6 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
     double words = layout.features.total() * lanes;
     KernelCost cost;
     cost.compute = model.copies(1, layout.words(machine.width, machine.height));
-    cost.serial = model.launch(/*streams=*/false);
     if (machine.width > 1) {
       cost.fabric = words + model.chain(machine.width, 0);
       cost.lowerBound = words;

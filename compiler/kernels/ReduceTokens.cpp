@@ -27,7 +27,6 @@ class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
     cost.lowerBound =
         model.leastAdds(double(layout.features.total()) / machine.width *
                         layout.pitch(machine.height));
-    cost.serial = model.launch(/*streams=*/false);
     if (layout.span > 1)
       cost.serial += model.chain(layout.span, features);
     return cost;

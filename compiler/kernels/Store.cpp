@@ -30,7 +30,6 @@ class Store final : public KernelFor<wse::StoreOp> {
     cost.stream = std::min(words, rowsOfLane * layout.pitch(machine.height) *
                                       layout.features.total());
     cost.fabric = cost.stream + model.chain(machine.width + rowsOfLane, 0);
-    cost.serial = model.launch(/*streams=*/false);
     cost.lowerBound = words / machine.lanesInUse();
     return cost;
   }

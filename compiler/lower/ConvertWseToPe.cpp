@@ -123,7 +123,8 @@ static SmallVector<std::string> nameKernels(ArrayRef<wse::KernelOp> kernels,
 }
 
 static void createKernel(wse::KernelOp source, StringRef name,
-                         const KernelCost &cost, OpBuilder &builder) {
+                         const KernelCost &cost, double start,
+                         OpBuilder &builder) {
   llvm::SmallSetVector<Attribute, 8> nodes;
   for (ArrayAttr names :
        {source.getNodeNames(),
@@ -134,7 +135,7 @@ static void createKernel(wse::KernelOp source, StringRef name,
                        builder.getStringAttr(kindOf(source)),
                        builder.getArrayAttr(nodes.getArrayRef()),
                        convertRect(source.getRect()),
-                       builder.getF64FloatAttr(cost.total()),
+                       builder.getF64FloatAttr(start + cost.total()),
                        builder.getF64FloatAttr(cost.lowerBound),
                        builder.getStringAttr(cost.bound()));
 }
@@ -205,7 +206,9 @@ struct ConvertWseToPe final
       if (routine != code.getRoutine())
         code.getRoutine().erase();
       auto builder = OpBuilder::atBlockEnd(&shared.program.getBody().front());
-      createKernel(op, names[index], kernel->cost(op, shared.machine), builder);
+      double start = index ? 0 : startCycles(shared.machine, !streams.empty());
+      createKernel(op, names[index], kernel->cost(op, shared.machine), start,
+                   builder);
       createLaunch(op.getLoc(), routine, names[index], streams, builder);
     }
     return success();
