@@ -16,6 +16,7 @@ wse.program @main state(selected) mesh(2x2) machine("wse2") {
   // CHECK-LABEL: routine @attention {
   // CHECK:         vector mov [[ALL:@[a-z0-9_]+]][0, strides = [4, 1]] = fabric([[KEYS:[0-9]+]], depth = 2) over (8, 4) thread 5
   // CHECK-NEXT:    vector mov fabric([[KEYS]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [1, 4]] over (4, 4) where %[[HEAD:.*]] thread 2
+  // CHECK-NEXT:    vector mov fabric({{.*}}, depth = 2) = [[X]][0, strides = [1, 4]] over (4, 4) where %{{.*}} thread 2
   // CHECK-NEXT:    await [2]
   // CHECK-NEXT:    vector mov fabric([[KEYS]]) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 2
   // CHECK:         await [5]

@@ -23,11 +23,9 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    vector mov fabric([[$COLUMN]], depth = 2) = fabric([[LANE]], depth = 2, window = {{.*}}) over (8, 3) where %{{.*}} thread 0
   // CHECK-NEXT:    vector mov [[ALL:@[a-z0-9_]+]][0, strides = [4, 1]] = fabric([[$CAST:[0-9]+]], depth = 2) over (8, 4) thread 5
   // CHECK-NEXT:    vector mov fabric([[$CAST]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [4, 1]] over (2, 4) where %{{.*}} thread 1
-  // CHECK-NEXT:    await [1]
-  // CHECK-NEXT:    vector mov fabric([[$CAST]]) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 1
-  // CHECK-NEXT:    await [1]
   // CHECK-NEXT:    vector mov fabric({{.*}}, depth = 2) = [[X]][0, strides = [4, 1]] over (2, 4) where %{{.*}} thread 1
   // CHECK-NEXT:    await [1]
+  // CHECK-NEXT:    vector mov fabric([[$CAST]]) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 1
   // CHECK-NEXT:    vector mov fabric({{.*}}) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 1
   // CHECK-NEXT:    await [5]
   // CHECK-NEXT:    vector fmac [[RESULT]][0, strides = [0, 4, 1]] = fabric([[$COLUMN]], depth = 2), [[ALL]][0, strides = [4, 0, 1]] over (8, 3, 4)

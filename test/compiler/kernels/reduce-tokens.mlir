@@ -11,7 +11,6 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-LABEL: routine @reduce_tokens {
   // CHECK:         vector add [[SUM:@[a-z0-9_]+]][0, strides = [1, 1, 0]] = [[SUM]][0, strides = [1, 1, 0]], @{{[a-z0-9_]+}}[0, strides = [4, 0, 1]] over (2, 1, 4)
   // CHECK-NEXT:    vector mov fabric({{.*}}) = [[SUM]][0, strides = [1]] over (2) where %{{.*}} thread 2
-  // CHECK-NEXT:    await [2]
   // CHECK-NEXT:    vector add [[SUM]][0, strides = [1]] = [[SUM]][0, strides = [1]], fabric({{.*}}) over (2) where %{{.*}} thread 2
   // CHECK-NEXT:    await [2]
   // CHECK-NEXT:    vector mul [[SUM]][0, strides = [1, 1]] = [[SUM]][0, strides = [1, 1]], 1.250000e-01 over (2, 1)

@@ -12,11 +12,10 @@ wse.program @main state(selected) mesh(4x2) machine("{\"base\": \"wse2\", \"lane
   // CHECK-NEXT:    vector mov fabric([[EAST:.*]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [1, 4]] over (4, 2) where %{{.*}} thread 1
   // CHECK-NEXT:    await [1]
   // CHECK-NEXT:    vector mov fabric([[EAST]]) = fabric([[FROM_WEST:.*]]) over (%{{.*}}) where %{{.*}} thread 1
-  // CHECK-NEXT:    await [1]
   // CHECK-NEXT:    vector mov fabric([[EXIT:[0-9]+]], depth = 2) = [[X]][0, strides = [1, 4]] over (4, 2) where %{{.*}} thread 1
-  // CHECK-NEXT:    await [1]
+  // CHECK:         await [1]
   // CHECK-NEXT:    vector mov fabric([[EXIT]]) = fabric([[FROM_WEST]]) over (%{{.*}}) where %{{.*}} thread 1
-  // CHECK-NEXT:    await [1]
+  // CHECK:         await [1]
   // CHECK-NEXT:    vector mov fabric([[EXIT]]) = fabric({{.*}}) over (%{{.*}} * 8) where %{{.*}} thread 1
   // CHECK:         await [1]
   // CHECK:       stream out @from_store color [[EXIT]] lanes [0 -> 0:2]
