@@ -214,7 +214,6 @@ LogicalResult CodeTranslator::translate(pe::VectorOp op,
   instruction.guard = scalars.guard(op.getGuard(), narrow);
   if (op.getThread())
     instruction.thread = narrow.to<int8_t>(*op.getThread(), "microthread");
-  instruction.line_buffer = op.getLineBuffer();
   if (op.getActivate())
     instruction.activate = tasks.lookup(*op.getActivate());
   if (op.getUnblock())

@@ -76,7 +76,6 @@ struct Operand {
 struct Issue {
   mlir::Value guard = {}; // only where this scalar is not zero
   int thread = -1;        // asynchronous on this microthread
-  bool lineBuffer = false;
   std::string activate = {}; // task, on completion
   std::string unblock = {};
   bool advance = false;      // the destination's switch, on completion

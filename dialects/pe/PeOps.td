@@ -247,9 +247,7 @@ def Pe_VectorOp : Pe_Op<"vector",
     `thread n` starts it on microthread n. In programs with a command color a
     thread runs what it is given in order and reads memory sources at once;
     in others it runs one instruction at a time and reads memory as it goes.
-    Memory destinations belong to the thread until an `await`. `line_buffer`
-    lets a vector run along the inner extent of a fabric source of depth 2:
-    values stay, cycles shrink.
+    Memory destinations belong to the thread until an `await`.
 
     On completion an asynchronous instruction may `activate` a local task and
     `unblock` a task: `thread 0 then activate @a unblock @b`. `advance` moves
@@ -257,7 +255,7 @@ def Pe_VectorOp : Pe_Op<"vector",
     `on_control end` a control wavelet in the queue of a fabric source ends the
     instruction, however much is missing; without it the wavelet is left to the
     task it names. These follow `over (..)` in this order: `where`, `thread`,
-    `then`, `advance`, `on_control end`, `line_buffer`.
+    `then`, `advance`, `on_control end`.
 
     Elements have the type of their buffer, on the fabric the one given there.
     Integers are computed in 32 bits, f16 alone in f16, all else in f32; every
@@ -268,12 +266,12 @@ def Pe_VectorOp : Pe_Op<"vector",
     (C3) Mov and functions take one source, all others two. (C4) A memory
     operand has one stride per extent. (C5) A fabric source's depth is between 1
     and the number of extents; a fabric destination's equals it and it has no
-    window. (C6) `line_buffer` needs a fabric source of depth 2. (C7) The thread
-    is between 0 and 7. (C8) Affine expressions number existing operands.
-    (C9) The guard is a scalar of the class. (C10) `activate` and `unblock` need
-    a thread. (C11) `advance` needs a fabric destination, `on_control end` a
-    fabric source. (C12) Wavelets hold f32, f16, bf16, i32 or i16; a pair is of
-    16-bit elements, an index beside a single one that is sent.
+    window. (C6) The thread is between 0 and 7. (C7) Affine expressions
+    number existing operands. (C8) The guard is a scalar of the class.
+    (C9) `activate` and `unblock` need a thread. (C10) `advance` needs a fabric
+    destination, `on_control end` a fabric source. (C11) Wavelets hold f32, f16,
+    bf16, i32 or i16; a pair is of 16-bit elements, an index beside a single one
+    that is sent.
 
     ```mlir
     pe.program @main mesh [4, 1] machine "wse2" command 0 {
@@ -298,7 +296,7 @@ def Pe_VectorOp : Pe_Op<"vector",
     Variadic<Pe_ScalarType>:$values, Optional<Pe_ScalarType>:$guard,
     ArrayAttr:$extents, Pe_OperandAttr:$dst, OptionalAttr<Pe_OperandAttr>:$a,
     OptionalAttr<Pe_OperandAttr>:$b, OptionalAttr<I64Attr>:$thread,
-    UnitAttr:$line_buffer, OptionalAttr<FlatSymbolRefAttr>:$activate,
+    OptionalAttr<FlatSymbolRefAttr>:$activate,
     OptionalAttr<FlatSymbolRefAttr>:$unblock, UnitAttr:$advance,
     UnitAttr:$end_on_control);
   let skipDefaultBuilders = 1;

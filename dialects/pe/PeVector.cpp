@@ -63,8 +63,6 @@ void VectorOp::build(OpBuilder &builder, OperationState &state, Opcode opcode,
   properties.extents = encoder.encode(extents);
   if (issue.thread >= 0)
     properties.thread = builder.getI64IntegerAttr(issue.thread);
-  if (issue.lineBuffer)
-    properties.line_buffer = builder.getUnitAttr();
   auto symbol = [&](const std::string &name) {
     return name.empty() ? FlatSymbolRefAttr()
                         : FlatSymbolRefAttr::get(builder.getContext(), name);
@@ -111,7 +109,6 @@ static ParseResult parseTask(OpAsmParser &parser, StringRef keyword,
 
 // What stands behind the extents:
 //   thread 1 then activate @done unblock @next advance on_control end
-//   line_buffer
 // `then` keeps the statements `activate` and `unblock` on the next line apart.
 static ParseResult parseIssue(OpAsmParser &parser,
                               VectorOp::Properties &properties) {
@@ -136,8 +133,6 @@ static ParseResult parseIssue(OpAsmParser &parser,
       return failure();
     properties.end_on_control = builder.getUnitAttr();
   }
-  if (succeeded(parser.parseOptionalKeyword("line_buffer")))
-    properties.line_buffer = builder.getUnitAttr();
   return refuseOnLine(parser,
                       {"where", "thread", "then", "activate", "unblock",
                        "advance", "on_control", "async"},
@@ -157,12 +152,10 @@ static void printIssue(OpAsmPrinter &printer, VectorOp op) {
     printer << " advance";
   if (op.getEndOnControl())
     printer << " on_control end";
-  if (op.getLineBuffer())
-    printer << " line_buffer";
 }
 
 // fmac @acc[0, strides = [1]] = fabric(2), @x[0, strides = [0]] over (16)
-//   where %guard thread 1 line_buffer
+//   where %guard thread 1
 ParseResult VectorOp::parse(OpAsmParser &parser, OperationState &state) {
   ExpressionParser expressions(parser);
   auto &properties = state.getOrAddProperties<Properties>();
@@ -223,20 +216,20 @@ static LogicalResult verifyMemory(VectorOp op, MemoryAttr memory) {
            << op.getExtents().size() << " extents, but "
            << memory.getStrides().size() << " strides for buffer "
            << memory.getBuffer();
-  return verifyAffine(op, memory.getOffset(), op.getValues()); // C8
+  return verifyAffine(op, memory.getOffset(), op.getValues()); // C7
 }
 
 static LogicalResult verifyPacking(VectorOp op, FabricAttr fabric,
                                    bool destination) {
   Type type = fabric.getType();
   bool half = type && (type.isF16() || type.isBF16() || type.isInteger(16));
-  if (type && !half && !type.isInteger(32)) // C12
+  if (type && !half && !type.isInteger(32)) // C11
     return op.emitOpError("sends or receives ")
            << type << ", expected f32, f16, bf16, i32 or i16";
-  if ((fabric.getPair() || fabric.getIndex()) && !half) // C12
+  if ((fabric.getPair() || fabric.getIndex()) && !half) // C11
     return op.emitOpError("has a pair or an index in a wavelet whose elements "
                           "are not of 16 bits");
-  if (fabric.getIndex() && (fabric.getPair() || !destination)) // C12
+  if (fabric.getIndex() && (fabric.getPair() || !destination)) // C11
     return op.emitOpError("has an index beside a ")
            << (destination ? "pair" : "received element");
   return success();
@@ -253,7 +246,7 @@ static LogicalResult verifyFabric(VectorOp op, FabricAttr fabric,
            << extents << " and no window";
   for (AffineAttr affine : {fabric.getColor(), fabric.getWindowOffset(),
                             fabric.getWindowTotal(), fabric.getIndex()})
-    if (affine && failed(verifyAffine(op, affine, op.getValues()))) // C8
+    if (affine && failed(verifyAffine(op, affine, op.getValues()))) // C7
       return failure();
   return verifyPacking(op, fabric, destination);
 }
@@ -278,28 +271,21 @@ static LogicalResult verifyGuard(Operation *op, Value guard) {
 
 static LogicalResult verifyCompletion(VectorOp op) {
   bool notifies = op.getActivateAttr() || op.getUnblockAttr();
-  if (notifies && !op.getThread()) // C10
+  if (notifies && !op.getThread()) // C9
     return op.emitOpError("activates or unblocks a task, but is not "
                           "asynchronous");
-  if (op.getAdvance() && !isa<FabricAttr>(op.getDst())) // C11
+  if (op.getAdvance() && !isa<FabricAttr>(op.getDst())) // C10
     return op.emitOpError("advances a switch, but sends nothing");
   if (op.getEndOnControl() && !isa_and_nonnull<FabricAttr>(op.getAAttr()) &&
-      !isa_and_nonnull<FabricAttr>(op.getBAttr())) // C11
+      !isa_and_nonnull<FabricAttr>(op.getBAttr())) // C10
     return op.emitOpError("ends at a control wavelet, but receives nothing");
-  return verifyGuard(op, op.getGuard()); // C9
+  return verifyGuard(op, op.getGuard()); // C8
 }
 
 static LogicalResult verifyIssue(VectorOp op) {
-  auto isLine = [](Attribute operand) {
-    auto fabric = llvm::dyn_cast_or_null<FabricAttr>(operand);
-    return fabric && fabric.getDepth() == 2;
-  };
-  if (op.getLineBuffer() && !isLine(op.getAAttr()) && !isLine(op.getBAttr()))
-    return op.emitOpError("keeps a line buffer, but no fabric source has "
-                          "depth 2"); // C6
   int64_t thread = op.getThread().value_or(0);
   if (thread < 0 || thread >= kMaxThreads)
-    return op.emitOpError("runs on microthread ") // C7
+    return op.emitOpError("runs on microthread ") // C6
            << thread << ", expected one below " << kMaxThreads;
   return verifyCompletion(op);
 }
@@ -312,7 +298,7 @@ LogicalResult VectorOp::verify() {
     auto affine = dyn_cast<AffineAttr>(extent);
     if (!affine)
       return emitOpError("has an extent that is not affine");
-    if (failed(verifyAffine(*this, affine, getValues()))) // C8
+    if (failed(verifyAffine(*this, affine, getValues()))) // C7
       return failure();
   }
   unsigned sources = (getAAttr() ? 1 : 0) + (getBAttr() ? 1 : 0);

@@ -184,7 +184,6 @@ private:
     result.op = from.op();
     result.guard = from.guard();
     result.thread = from.thread();
-    result.lineBuffer = from.line_buffer();
     result.activate = from.activate();
     result.unblock = from.unblock();
     result.advanceSwitch = from.advance_switch();

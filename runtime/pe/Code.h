@@ -78,7 +78,6 @@ struct InstructionCode {
   OperandCode dst, a, b;
   int guard = -1;
   int thread = -1;
-  bool lineBuffer = false;
   int activate = -1, unblock = -1; ///< tasks of the class, on completion
   bool advanceSwitch = false;
   program::OnControl onControl = program::OnControl::Task;

@@ -138,14 +138,8 @@ InstructionCost instructionCost(const Machine &machine,
 
   double overhead = 0;
   const bool nest = isNest(code, extents, stepDepth);
-  if (nest && code.lineBuffer && stepDepth == 2 && extents[1] > 0) {
-    // A line of words is copied, then a vector of its length runs for each of
-    // the elements inside; here spread over the words.
-    cost.compute += std::max(1.0, 1 / machine.copy_rate());
-    overhead = inner * machine.map_overhead() / double(extents[1]);
-  } else if (nest && extents[last] > 0) {
+  if (nest && extents[last] > 0)
     overhead = inner / double(extents[last]) * machine.map_overhead();
-  }
   // Where every call pays for itself, the first is not set up besides.
   if (nest && stepDepth == 0)
     cost.setup = 0;

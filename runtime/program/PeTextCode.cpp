@@ -253,8 +253,6 @@ void ClassPrinter::print(const InstructionT &instruction) {
     text += " advance";
   if (instruction.on_control == OnControl::End)
     text += " on_control end";
-  if (instruction.line_buffer)
-    text += " line_buffer";
   out.line(text);
 }
 

@@ -221,7 +221,7 @@ pe.program @guard_behind_thread mesh [4, 1] machine "wse2" {
     %px = scalar px
     buffer @v 32 bytes of f32
     routine @main {
-      // expected-error @below {{unexpected 'where': what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end line_buffer}}
+      // expected-error @below {{unexpected 'where': what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end}}
       vector add @v[0, strides = [1]] = @v[0, strides = [1]], 1.0 over (8) thread 1 where %px
     }
   }
@@ -235,7 +235,7 @@ pe.program @activate_without_then mesh [4, 1] machine "wse2" {
     task @done local 3 {
     }
     routine @main {
-      // expected-error @below {{unexpected 'activate': what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end line_buffer}}
+      // expected-error @below {{unexpected 'activate': what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end}}
       vector add @v[0, strides = [1]] = @v[0, strides = [1]], 1.0 over (8) thread 1 activate @done
     }
   }
@@ -249,7 +249,7 @@ pe.program @then_nothing mesh [4, 1] machine "wse2" {
     task @done local 3 {
     }
     routine @main {
-      // expected-error @below {{expected 'activate' or 'unblock': what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end line_buffer}}
+      // expected-error @below {{expected 'activate' or 'unblock': what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end}}
       vector add @v[0, strides = [1]] = @v[0, strides = [1]], 1.0 over (8) thread 1 then @done
     }
   }
@@ -261,7 +261,7 @@ pe.program @asynchronous mesh [4, 1] machine "wse2" {
   class @all [0:4, 0:1] {
     buffer @v 32 bytes of f32
     routine @main {
-      // expected-error @below {{unexpected 'async': what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end line_buffer}}
+      // expected-error @below {{unexpected 'async': what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end}}
       vector add @v[0, strides = [1]] = @v[0, strides = [1]], 1.0 over (8) async
     }
   }
@@ -275,7 +275,7 @@ pe.program @thread_without_number mesh [4, 1] machine "wse2" {
     task @done local 3 {
     }
     routine @main {
-      // expected-error @below {{expected a number: what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end line_buffer}}
+      // expected-error @below {{expected a number: what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end}}
       vector add @v[0, strides = [1]] = @v[0, strides = [1]], 1.0 over (8) thread @done
     }
   }
@@ -289,7 +289,7 @@ pe.program @on_control_without_end mesh [4, 1] machine "wse2" {
     task @done local 3 {
     }
     routine @main {
-      // expected-error @below {{expected 'end': what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end line_buffer}}
+      // expected-error @below {{expected 'end': what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end}}
       vector add @v[0, strides = [1]] = @v[0, strides = [1]], 1.0 over (8) on_control @done
     }
   }
@@ -303,7 +303,7 @@ pe.program @guard_of_statement mesh [4, 1] machine "wse2" {
     task @done local 3 {
     }
     routine @main {
-      // expected-error @below {{'where' is not a statement: what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end line_buffer}}
+      // expected-error @below {{'where' is not a statement: what follows the extents has an order: where %guard thread 1 then activate @a unblock @b advance on_control end}}
       activate @done where %px
     }
   }

@@ -284,18 +284,6 @@ pe.program @vector_c5_destination mesh [1, 1] machine "wse2" command 0 {
 
 pe.program @vector_c6 mesh [1, 1] machine "wse2" command 0 {
   class @all [0:1, 0:1] {
-    buffer @x at 8192, 16 bytes of f32
-    routine @r {
-      // expected-error @below {{keeps a line buffer, but no fabric source has depth 2}}
-      vector mov @x[0, strides = [1]] = fabric(1) over (4) line_buffer
-    }
-  }
-}
-
-// -----
-
-pe.program @vector_c7 mesh [1, 1] machine "wse2" command 0 {
-  class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{runs on microthread 8, expected one below 8}}
       vector mov fabric(1) = 0.0 over (4) thread 8
@@ -305,7 +293,7 @@ pe.program @vector_c7 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @vector_c8 mesh [1, 1] machine "wse2" command 0 {
+pe.program @vector_c7 mesh [1, 1] machine "wse2" command 0 {
   class @all [0:1, 0:1] {
     buffer @x at 8192, 16 bytes of f32
     routine @r {

@@ -42,8 +42,8 @@ pe.program @gather mesh [4, 2] machine "wse2" command 0 model "tiny.onnx" {
         vector mov @x[%i * 4 + %n + 2, strides = [1, 0]] = fabric(2) over (%n, 4)
         // CHECK: for %{{.*}} < 2 {
         for %j < 2 {
-          // CHECK: vector fmac @x[%{{.*}} * -1 - 2, strides = [0, 1]] = @x[0, strides = [1, 1]], fabric(%{{.*}} + 2, depth = 2, window = %[[SIZE]] of 64) over (%[[SIZE]] * 2, 4) line_buffer
-          vector fmac @x[%j * -1 + -2, strides = [0, 1]] = @x[0, strides = [1, 1]], fabric(%even + 2, depth = 2, window = %n of 64) over (%n * 2, 4) line_buffer
+          // CHECK: vector fmac @x[%{{.*}} * -1 - 2, strides = [0, 1]] = @x[0, strides = [1, 1]], fabric(%{{.*}} + 2, depth = 2, window = %[[SIZE]] of 64) over (%[[SIZE]] * 2, 4)
+          vector fmac @x[%j * -1 + -2, strides = [0, 1]] = @x[0, strides = [1, 1]], fabric(%even + 2, depth = 2, window = %n of 64) over (%n * 2, 4)
         }
       }
       // CHECK: vector add fabric(%{{.*}} + 4) = @x[0, strides = [1]], 1.500000e+00 over (16) where %{{.*}} thread 3

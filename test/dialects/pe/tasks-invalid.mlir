@@ -226,7 +226,7 @@ pe.program @filter_kind mesh [2, 1] machine "wse2" {
 // vector and for
 //===----------------------------------------------------------------------===//
 
-pe.program @vector_c9 mesh [2, 1] machine "wse2" {
+pe.program @vector_c8 mesh [2, 1] machine "wse2" {
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -255,7 +255,7 @@ pe.program @for_c3 mesh [2, 1] machine "wse2" {
 
 // -----
 
-pe.program @vector_c10 mesh [2, 1] machine "wse2" {
+pe.program @vector_c9 mesh [2, 1] machine "wse2" {
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -268,7 +268,7 @@ pe.program @vector_c10 mesh [2, 1] machine "wse2" {
 
 // -----
 
-pe.program @vector_c11_advance mesh [2, 1] machine "wse2" {
+pe.program @vector_c10_advance mesh [2, 1] machine "wse2" {
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -281,7 +281,7 @@ pe.program @vector_c11_advance mesh [2, 1] machine "wse2" {
 
 // -----
 
-pe.program @vector_c11_control mesh [2, 1] machine "wse2" {
+pe.program @vector_c10_control mesh [2, 1] machine "wse2" {
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -294,7 +294,7 @@ pe.program @vector_c11_control mesh [2, 1] machine "wse2" {
 
 // -----
 
-pe.program @vector_c12_type mesh [2, 1] machine "wse2" {
+pe.program @vector_c11_type mesh [2, 1] machine "wse2" {
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -307,7 +307,7 @@ pe.program @vector_c12_type mesh [2, 1] machine "wse2" {
 
 // -----
 
-pe.program @vector_c12_pair mesh [2, 1] machine "wse2" {
+pe.program @vector_c11_pair mesh [2, 1] machine "wse2" {
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -320,7 +320,7 @@ pe.program @vector_c12_pair mesh [2, 1] machine "wse2" {
 
 // -----
 
-pe.program @vector_c12_index mesh [2, 1] machine "wse2" {
+pe.program @vector_c11_index mesh [2, 1] machine "wse2" {
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
@@ -333,7 +333,7 @@ pe.program @vector_c12_index mesh [2, 1] machine "wse2" {
 
 // -----
 
-pe.program @vector_c12_received mesh [2, 1] machine "wse2" {
+pe.program @vector_c11_received mesh [2, 1] machine "wse2" {
   class @all [0:2, 0:1] {
     %px = scalar px
     buffer @v 32 bytes of f32
