@@ -36,6 +36,10 @@ def main():
             wrong = (check_report.findings(report, schema)
                      or check_report.inconsistencies(report))
             print(f"{name} {mesh} {file}: {'; '.join(wrong) or 'ok'}")
+        predicted, measured = (report["cycles"]["total"] for report in (compiled, ran))
+        off = predicted / measured - 1
+        verdict = "ok" if abs(off) <= 0.25 else "TOO FAR"
+        print(f"{name} {mesh} predicted {100 * off:+.0f} % off {verdict}")
         same &= all(compiled[key] == ran[key] for key in ("model", "machine", "pes", "sram",
                                                           "weights"))
     print(f"{'same' if same else 'DIFFERENT'} weights and SRAM in both reports")
