@@ -4,7 +4,7 @@
 
 #include "dialects/pe/Pe.h"
 
-#include <map>
+#include "llvm/ADT/DenseMap.h"
 
 namespace wsec::lower {
 
@@ -17,8 +17,8 @@ public:
   pe::RoutineOp findOrInsert(pe::RoutineOp routine);
 
 private:
-  /// By number of statements, so that few are compared.
-  std::map<unsigned, llvm::SmallVector<pe::RoutineOp>> routines;
+  /// By hash, so that few are compared. Looked up only.
+  llvm::DenseMap<llvm::hash_code, llvm::SmallVector<pe::RoutineOp, 1>> routines;
 };
 
 } // namespace wsec::lower

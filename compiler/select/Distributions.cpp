@@ -49,25 +49,45 @@ static int64_t lastExtent(Value value) {
   return shape.empty() ? 1 : shape.back();
 }
 
-int64_t select::headSizeWanted(Value value) {
-  SmallVector<Value> worklist = {value};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  for (size_t next = 0; next < worklist.size(); ++next)
-    for (OpOperand &use : worklist[next].getUses()) {
-      Operation *user = use.getOwner();
-      auto attention = dyn_cast<onnx::AttentionOp>(user);
-      if (attention && use.getOperandNumber() < 3)
-        return lastExtent(value) / attention.getNumHeads();
-      bool sameFeatures = (isElementwise(user) || isa<onnx::ReshapeOp>(user)) &&
-                          lastExtent(user->getResult(0)) == lastExtent(value);
-      if (sameFeatures && seen.insert(user).second)
-        worklist.push_back(user->getResult(0));
-    }
-  return 0;
+WantedHeads::WantedHeads(Block &main) {
+  for (Operation &op : llvm::reverse(main))
+    for (Value result : op.getResults())
+      visit(result);
+  for (Value input : main.getArguments())
+    visit(input);
 }
 
-wse::TiledAttr select::columnsFor(Value value, wse::TiledAttr rows) {
-  if (int64_t headSize = headSizeWanted(value))
+void WantedHeads::visit(Value value) {
+  std::optional<Attention> best;
+  auto offer = [&](Attention other) {
+    if (!best || other.distance < best->distance)
+      best = other;
+  };
+  for (OpOperand &use : value.getUses()) {
+    Operation *user = use.getOwner();
+    auto attention = dyn_cast<onnx::AttentionOp>(user);
+    if (attention && use.getOperandNumber() < 3) {
+      offer({0, lastExtent(value) / int64_t(attention.getNumHeads())});
+      continue;
+    }
+    bool sameFeatures = (isElementwise(user) || isa<onnx::ReshapeOp>(user)) &&
+                        lastExtent(user->getResult(0)) == lastExtent(value);
+    auto behind =
+        sameFeatures ? nearest.find(user->getResult(0)) : nearest.end();
+    if (behind != nearest.end())
+      offer({behind->second.distance + 1, behind->second.headSize});
+  }
+  if (best)
+    nearest[value] = *best;
+}
+
+int64_t WantedHeads::sizeFor(Value value) const {
+  auto found = nearest.find(value);
+  return found == nearest.end() ? 0 : found->second.headSize;
+}
+
+wse::TiledAttr WantedHeads::columnsFor(Value value, wse::TiledAttr rows) const {
+  if (int64_t headSize = sizeFor(value))
     return rows.withColumns(wse::ColumnPlacement::Heads, headSize);
   return rows.withColumns(wse::ColumnPlacement::Balanced);
 }

@@ -21,13 +21,27 @@ struct TokenShape {
 /// three or more is the batch, what is between are tokens.
 TokenShape tokenShape(llvm::ArrayRef<int64_t> shape);
 
-/// The size of heads if `value` ends up, element by element, as query, key or
-/// value of an attention; else 0.
-int64_t headSizeWanted(mlir::Value value);
+/// The size of heads that attentions ask values of @main for, found in one
+/// walk against the order of the operators.
+class WantedHeads {
+public:
+  explicit WantedHeads(mlir::Block &main);
 
-/// The rows of `rows`; balanced columns, or whole heads if an attention is
-/// going to ask `value` for them.
-wse::TiledAttr columnsFor(mlir::Value value, wse::TiledAttr rows);
+  /// If `value` ends up, element by element, as query, key or value of an
+  /// attention, the size of its heads; else 0. The nearest attention decides.
+  int64_t sizeFor(mlir::Value value) const;
+  /// The rows of `rows`; balanced columns, or whole heads if an attention is
+  /// going to ask `value` for them.
+  wse::TiledAttr columnsFor(mlir::Value value, wse::TiledAttr rows) const;
+
+private:
+  struct Attention {
+    int64_t distance, headSize;
+  };
+  void visit(mlir::Value value);
+
+  llvm::DenseMap<mlir::Value, Attention> nearest; // looked up only
+};
 
 inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();

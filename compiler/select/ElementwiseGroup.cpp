@@ -8,34 +8,20 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
 
-// Something besides constants that the value is computed from.
-static bool dependsOnInput(Value value) {
-  SmallVector<Value> worklist = {value};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!worklist.empty()) {
-    Operation *op = worklist.pop_back_val().getDefiningOp();
-    if (!op)
-      return true;
-    if (seen.insert(op).second)
-      llvm::append_range(worklist, op->getOperands());
-  }
-  return false;
-}
-
 ElementwiseGroup::ElementwiseGroup(Selector &selector, Value value,
                                    ArrayRef<int64_t> shape,
                                    wse::TiledAttr tiling, Operation *user)
     : selector(selector), value(value), shape(llvm::to_vector(shape)),
       tiling(tiling), features(shape.empty() ? 1 : shape.back()), user(user),
       body(value.getContext()), block(std::make_unique<Block>()),
-      vectorsAllowed(dependsOnInput(value)) {
+      vectorsAllowed(selector.host().dependsOnInput(value)) {
   body.setInsertionPointToStart(block.get());
 }
 
 Value ElementwiseGroup::build() {
-  Steps steps;
+  const Step *steps = nullptr;
   if (shapeOf(value) != ArrayRef<int64_t>(shape))
-    steps.push_back({nullptr, shape});
+    steps = before(nullptr, shape, nullptr);
   Value result = emit(value, steps);
   return result ? finish(result) : Value();
 }
@@ -49,62 +35,105 @@ Value ElementwiseGroup::refuse(const Twine &reason) {
 // The body, from the result to its leaves
 //===----------------------------------------------------------------------===//
 
-Value ElementwiseGroup::emit(Value current, const Steps &steps) {
-  for (auto &[seen, seenSteps, scalar] : emitted)
-    if (seen == current && seenSteps == steps)
-      return scalar;
-  Operation *op = current.getDefiningOp();
-  bool host = isHostValue(current);
-  Value scalar;
-  if (isElementwise(op) &&
-      (host || selector.isInGroup(op, value.getDefiningOp()))) {
-    scalar = emitOperator(op, steps);
-  } else if (!host) {
-    Value tensor = selector.alreadyOnWafer(current);
-    scalar = tensor ? emitWafer(current, tensor, steps) : Value();
-  } else if (isShapeOnly(op)) {
-    Steps inner = {{op, {}}};
-    inner.append(steps);
-    scalar = emit(op->getOperand(0), inner);
-  } else {
-    scalar = emitHost(current, steps);
-  }
-  if (scalar)
-    emitted.push_back({current, steps, scalar});
-  return scalar;
+const ElementwiseGroup::Step *
+ElementwiseGroup::before(Operation *op, ArrayRef<int64_t> broadcast,
+                         const Step *next) {
+  auto shape = op ? DenseI64ArrayAttr() : body.getDenseI64ArrayAttr(broadcast);
+  const Step *&known = knownSteps[{op, shape, next}];
+  if (!known)
+    known = &allSteps.emplace_back(Step{op, shape, next});
+  return known;
 }
 
-Value ElementwiseGroup::emitOperator(Operation *op, const Steps &steps) {
+/// What has to be emitted before `op` can be; nothing for leaves.
+SmallVector<ElementwiseGroup::Request>
+ElementwiseGroup::requestsOf(Operation *op, const Step *steps) {
+  bool host = op && selector.host().contains(op->getResult(0));
+  if (host && broughtBefore(op->getResult(0), steps))
+    return {};
+  if (host && isShapeOnly(op))
+    return {{op->getOperand(0), before(op, {}, steps)}};
+  if (!isElementwise(op) ||
+      !(host || selector.isInGroup(op, value.getDefiningOp())))
+    return {};
+  ArrayRef<int64_t> resultShape = shapeOf(op->getResult(0));
+  SmallVector<Request> operands;
+  for (Value operand : op->getOperands())
+    operands.push_back({operand, shapeOf(operand) == resultShape
+                                     ? steps
+                                     : before(nullptr, resultShape, steps)});
+  return operands;
+}
+
+/// A part of the chain that another group has computed, as this one needs it.
+/// Outputs that are computed of one another are each computed once.
+Value ElementwiseGroup::broughtBefore(Value current, const Step *steps) {
+  bool sameShape = !steps && shapeOf(current) == ArrayRef<int64_t>(shape);
+  return sameShape && current != value ? selector.brought(current, tiling)
+                                       : Value();
+}
+
+/// Operands before what is computed of them, from the left. A stack of our own:
+/// a chain may be longer than the program's stack is deep.
+Value ElementwiseGroup::emit(Value result, const Step *steps) {
+  SmallVector<Request> open = {{result, steps}};
+  while (!open.empty()) {
+    Request request = open.back();
+    Operation *op = request.first.getDefiningOp();
+    if (emitted.contains(request)) {
+      open.pop_back();
+      continue;
+    }
+    SmallVector<Request> operands = requestsOf(op, request.second);
+    size_t before = open.size();
+    for (const Request &operand : llvm::reverse(operands))
+      if (!emitted.contains(operand))
+        open.push_back(operand);
+    if (open.size() != before)
+      continue;
+    Value scalar = operands.empty()  ? emitLeaf(request.first, request.second)
+                   : isShapeOnly(op) ? emitted.lookup(operands.front())
+                                     : emitOperator(op, operands);
+    if (!scalar)
+      return {};
+    emitted[request] = scalar;
+  }
+  return emitted.lookup({result, steps});
+}
+
+Value ElementwiseGroup::emitOperator(Operation *op,
+                                     ArrayRef<Request> operands) {
   if (std::optional<std::string> problem = scalarProblem(op)) {
     selector.refuse(op, *problem);
     return {};
   }
-  ArrayRef<int64_t> resultShape = shapeOf(op->getResult(0));
-  SmallVector<Value> operands;
-  for (Value operand : op->getOperands()) {
-    Steps inner;
-    if (shapeOf(operand) != resultShape)
-      inner.push_back({nullptr, llvm::to_vector(resultShape)});
-    inner.append(steps);
-    operands.push_back(emit(operand, inner));
-    if (!operands.back())
-      return {};
-  }
+  SmallVector<Value> scalars;
+  for (const Request &operand : operands)
+    scalars.push_back(emitted.lookup(operand));
   operators.push_back(op);
-  return buildScalar(body, op, operands);
+  return buildScalar(body, op, scalars);
 }
 
-std::optional<View> ElementwiseGroup::applySteps(View view, const Steps &steps,
+Value ElementwiseGroup::emitLeaf(Value current, const Step *steps) {
+  if (Value tensor = broughtBefore(current, steps))
+    return leaf(tensor, {});
+  if (selector.host().contains(current))
+    return emitHost(current, steps);
+  Value tensor = selector.alreadyOnWafer(current);
+  return tensor ? emitWafer(current, tensor, steps) : Value();
+}
+
+std::optional<View> ElementwiseGroup::applySteps(View view, const Step *steps,
                                                  Operation *op) {
-  for (const Step &step : steps) {
-    if (!step.op) {
-      view = view.broadcast(step.broadcast);
+  for (const Step *step = steps; step; step = step->next) {
+    if (!step->op) {
+      view = view.broadcast(step->broadcast);
       continue;
     }
-    std::optional<View> next = applyShapeOp(step.op, view);
+    std::optional<View> next = applyShapeOp(step->op, view);
     if (!next) {
-      selector.refuse(step.op, "changes the shape of a broadcast tensor in a "
-                               "way that no strides describe");
+      selector.refuse(step->op, "changes the shape of a broadcast tensor in a "
+                                "way that no strides describe");
       return std::nullopt;
     }
     view = *next;
@@ -157,7 +186,7 @@ Value ElementwiseGroup::load(const HostView &host) {
                        operandTiling(perBatchElement, perToken), user);
 }
 
-Value ElementwiseGroup::emitHost(Value base, const Steps &steps) {
+Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
   std::optional<HostView> host = asHostView(base);
   std::optional<View> view =
       applySteps(host->view, steps, base.getDefiningOp());
@@ -183,7 +212,7 @@ Value ElementwiseGroup::emitHost(Value base, const Steps &steps) {
 //===----------------------------------------------------------------------===//
 
 Value ElementwiseGroup::emitWafer(Value onnxValue, Value tensor,
-                                  const Steps &steps) {
+                                  const Step *steps) {
   std::optional<View> view =
       applySteps(View::dense(shapeOf(onnxValue)), steps, user);
   if (!view)

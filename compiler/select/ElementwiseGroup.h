@@ -7,7 +7,9 @@
 
 #include "compiler/select/Selector.h"
 
+#include <deque>
 #include <memory>
+#include <tuple>
 
 namespace wsec::select {
 
@@ -33,16 +35,14 @@ public:
   mlir::Value build();
 
 private:
-  /// What turns the shape of a value into that of the group: first to last,
-  /// each either a shape-only operation or a broadcast.
+  /// What turns the shape of a value into that of the group, a list: each
+  /// either a shape-only operation or a broadcast. Equal lists are the same
+  /// list, and null is the empty one.
   struct Step {
-    mlir::Operation *op = nullptr;
-    llvm::SmallVector<int64_t> broadcast;
-    bool operator==(const Step &other) const {
-      return op == other.op && broadcast == other.broadcast;
-    }
+    mlir::Operation *op;
+    mlir::DenseI64ArrayAttr broadcast;
+    const Step *next;
   };
-  using Steps = llvm::SmallVector<Step>;
 
   /// An operand of the kernel: a tensor or a vector, and its scalar in the body
   /// while that is being built.
@@ -52,13 +52,22 @@ private:
     mlir::Value scalar;
   };
 
-  mlir::Value emit(mlir::Value value, const Steps &steps);
-  mlir::Value emitOperator(mlir::Operation *op, const Steps &steps);
-  mlir::Value emitHost(mlir::Value value, const Steps &steps);
+  /// A value to emit, seen through the steps to the group's shape.
+  using Request = std::pair<mlir::Value, const Step *>;
+
+  const Step *before(mlir::Operation *op, llvm::ArrayRef<int64_t> broadcast,
+                     const Step *next);
+  llvm::SmallVector<Request> requestsOf(mlir::Operation *op, const Step *steps);
+  mlir::Value broughtBefore(mlir::Value current, const Step *steps);
+  mlir::Value emit(mlir::Value value, const Step *steps);
+  mlir::Value emitOperator(mlir::Operation *op,
+                           llvm::ArrayRef<Request> operands);
+  mlir::Value emitLeaf(mlir::Value value, const Step *steps);
+  mlir::Value emitHost(mlir::Value value, const Step *steps);
   mlir::Value emitWafer(mlir::Value onnxValue, mlir::Value tensor,
-                        const Steps &steps);
+                        const Step *steps);
   mlir::Value leaf(mlir::Value tensor, wse::WeightAttr vector);
-  std::optional<View> applySteps(View view, const Steps &steps,
+  std::optional<View> applySteps(View view, const Step *steps,
                                  mlir::Operation *op);
   std::optional<View> asTokens(const View &view);
   mlir::Value load(const HostView &host);
@@ -76,7 +85,12 @@ private:
   std::unique_ptr<mlir::Block> block;
   llvm::SmallVector<Leaf> leaves;
   llvm::SmallVector<mlir::Operation *> operators;
-  llvm::SmallVector<std::tuple<mlir::Value, Steps, mlir::Value>> emitted;
+  std::deque<Step> allSteps;
+  // Looked up only, never walked.
+  llvm::DenseMap<std::tuple<mlir::Operation *, mlir::Attribute, const Step *>,
+                 const Step *>
+      knownSteps;
+  llvm::DenseMap<Request, mlir::Value> emitted;
   bool vectorsAllowed = false;
 };
 

@@ -23,7 +23,7 @@ using wse::TiledAttr;
 
 void Selector::select(Operation *op) {
   if (op->use_empty() || isa<onnx::ConstantOp, onnx::NoneOp>(op) ||
-      isHostValue(op->getResult(0)))
+      hostValues.contains(op->getResult(0)))
     return;
   // What needs a refused value was not looked at: one reason is enough.
   for (Value operand : op->getOperands())
@@ -152,7 +152,7 @@ Value Selector::select(onnx::MatMulOp op) {
   if (!input || storeInPieces(op, input, weight, bias))
     return {};
   return buildMatmul(op, input, weight, bias,
-                     columnsFor(op.getY(), tilingOf(input)));
+                     wantedHeads.columnsFor(op.getY(), tilingOf(input)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -180,7 +180,7 @@ Value Selector::attentionOperand(onnx::AttentionOp op, Value value) {
 Value Selector::attentionBias(onnx::AttentionOp op, TiledAttr query,
                               int64_t keys, bool &perKey) {
   Value bias = op.getBias();
-  if (!isHostValue(bias)) {
+  if (!hostValues.contains(bias)) {
     refuse(op, "its bias depends on activations; only inputs and constants "
                "make masks");
     return {};
@@ -301,7 +301,8 @@ Value Selector::select(onnx::GatherOp op) {
                "inputs and constants only");
     return {};
   }
-  TiledAttr tiling = columnsFor(op.getY(), defaultTiling(shapeOf(op.getY())));
+  TiledAttr tiling =
+      wantedHeads.columnsFor(op.getY(), defaultTiling(shapeOf(op.getY())));
   return create<wse::GatherOp>(
       op, nodesOf(op.getOperation()),
       Type(tensorType(tiling, shapeOf(op.getY()).back())), table, source);
@@ -325,7 +326,7 @@ Value Selector::selectElementwise(Operation *root) {
   group.insert(root);
   for (size_t next = 0; next < group.size(); ++next)
     for (Value operand : group[next]->getOperands()) {
-      if (isHostValue(operand))
+      if (hostValues.contains(operand))
         continue;
       if (isInGroup(operand.getDefiningOp(), root)) {
         group.insert(operand.getDefiningOp());
@@ -346,7 +347,7 @@ Value Selector::selectElementwise(Operation *root) {
     }
   if (!rows)
     rows = defaultTiling(shape);
-  TiledAttr tiling = columnsFor(root->getResult(0), rows);
+  TiledAttr tiling = wantedHeads.columnsFor(root->getResult(0), rows);
   if (tiling.getColumns() == ColumnPlacement::Balanced && heads && allHeads)
     tiling = rows.withColumns(ColumnPlacement::Heads, heads.getHeadSize());
   return ElementwiseGroup(*this, root->getResult(0), shape, tiling, root)
@@ -363,7 +364,7 @@ void Selector::storeOutput(OpOperand &output, StringRef name) {
   Operation *user = producer ? producer : output.getOwner();
   auto type = cast<RankedTensorType>(output.get().getType());
   std::optional<HostView> host;
-  if (isHostValue(value))
+  if (hostValues.contains(value))
     host = asHostView(value);
   // All elements of an input or a constant, in order: nothing has to move.
   if (host && host->isWhole() && storedType(*host) == type.getElementType()) {

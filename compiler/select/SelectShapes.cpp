@@ -174,7 +174,7 @@ Value Selector::takeFeatures(onnx::SliceOp op, Value input, int64_t first,
                                      vectorType(kernels, {features, count}),
                                      StringAttr(), 0, 0, data, offset, strides);
   return buildMatmul(op, input, weight, {},
-                     columnsFor(op.getY(), tilingOf(input)));
+                     wantedHeads.columnsFor(op.getY(), tilingOf(input)));
 }
 
 Value Selector::select(onnx::SliceOp op) {

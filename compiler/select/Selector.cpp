@@ -24,7 +24,8 @@ std::string select::describeNode(Operation *op) {
 }
 
 Selector::Selector(func::FuncOp main, wse::ProgramOp program)
-    : main(main), target(program),
+    : main(main), target(program), hostValues(main.front()),
+      wantedHeads(main.front()),
       kernels(OpBuilder::atBlockEnd(&program.bodyBlock())) {}
 
 //===----------------------------------------------------------------------===//
@@ -42,7 +43,7 @@ static bool onlyConvertsOutput(Operation *op) {
 // and compute tensors of the same shape: then nobody else needs its result.
 void Selector::findGroups() {
   for (Operation &op : llvm::reverse(main.front())) {
-    if (!isElementwise(&op) || isHostValue(op.getResult(0)) ||
+    if (!isElementwise(&op) || hostValues.contains(op.getResult(0)) ||
         onlyConvertsOutput(&op))
       continue;
     Operation *root = nullptr;
@@ -133,11 +134,11 @@ wse::TiledAttr Selector::defaultTiling(ArrayRef<int64_t> shape) {
 Value Selector::alreadyOnWafer(Value value) { return selected.lookup(value); }
 
 Value Selector::onWafer(Value value, Operation *user) {
-  if (!isHostValue(value))
+  if (!hostValues.contains(value))
     return alreadyOnWafer(value);
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   wse::TiledAttr tiling = defaultTiling(shape);
-  if (int64_t headSize = headSizeWanted(value))
+  if (int64_t headSize = wantedHeads.sizeFor(value))
     tiling = tiling.withColumns(wse::ColumnPlacement::Heads, headSize);
   return bring(value, shape, tiling, user);
 }
@@ -145,11 +146,15 @@ Value Selector::onWafer(Value value, Operation *user) {
 Value Selector::bring(Value value, ArrayRef<int64_t> shape,
                       wse::TiledAttr tiling, Operation *user) {
   RankedTensorType type = tensorType(shape, tiling);
-  auto [known, isNew] = brought.try_emplace({value, type});
+  auto [known, isNew] = onceBrought.try_emplace({value, type});
   if (!isNew)
     return known->second;
   Value result = ElementwiseGroup(*this, value, shape, tiling, user).build();
-  return brought[{value, type}] = result;
+  return onceBrought[{value, type}] = result;
+}
+
+Value Selector::brought(Value value, wse::TiledAttr tiling) {
+  return onceBrought.lookup({value, tensorType(shapeOf(value), tiling)});
 }
 
 Attribute Selector::inputSource(BlockArgument input) {

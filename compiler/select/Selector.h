@@ -16,7 +16,7 @@
 namespace wsec::select {
 
 /// Selects kernels for the operators of @main, in their order. Values that the
-/// host can provide (isHostValue) are brought onto the wafer when the first
+/// host can provide (HostValues) are brought onto the wafer when the first
 /// kernel asks for them, in the distribution that it asks for; every other
 /// value keeps the distribution of the kernel that produces it, and moves by an
 /// explicit wse.redistribute only.
@@ -31,6 +31,7 @@ public:
 
   wse::ProgramOp program() { return target; }
   mlir::OpBuilder &builder() { return kernels; }
+  const HostValues &host() const { return hostValues; }
   int64_t width() { return target.meshWidth(); }
   int64_t height() { return target.meshHeight(); }
 
@@ -60,6 +61,8 @@ public:
   /// `value` of the host, read as `shape`, in the given distribution.
   mlir::Value bring(mlir::Value value, llvm::ArrayRef<int64_t> shape,
                     wse::TiledAttr tiling, mlir::Operation *user);
+  /// What bring() gave for `value` in its own shape; null if it was not asked.
+  mlir::Value brought(mlir::Value value, wse::TiledAttr tiling);
   /// `value` with its features in other columns.
   mlir::Value redistribute(mlir::Value value, wse::ColumnPlacement columns,
                            int64_t headSize, mlir::Operation *user);
@@ -113,12 +116,14 @@ private:
 
   mlir::func::FuncOp main;
   wse::ProgramOp target;
+  HostValues hostValues;
+  WantedHeads wantedHeads;
   mlir::OpBuilder kernels;
   /// Root of the element-wise group of each operator in one.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> groupRoot;
   /// Kernel results; null for what was refused.
   llvm::DenseMap<mlir::Value, mlir::Value> selected;
-  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> brought;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> onceBrought;
   llvm::DenseMap<mlir::Attribute, mlir::Value> loaded;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> moved;
   /// Outputs that are stored already, piece by piece.

@@ -10,19 +10,27 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
 
-bool select::isHostValue(Value value) {
-  SmallVector<Value> worklist = {value};
-  llvm::SmallPtrSet<Operation *, 16> seen;
-  while (!worklist.empty()) {
-    Operation *op = worklist.pop_back_val().getDefiningOp();
-    if (!op || isa<onnx::ConstantOp>(op) || !seen.insert(op).second)
-      continue;
-    if (!isShapeOnly(op) &&
-        !isa<onnx::UnaryOp, onnx::BinaryOp, onnx::WhereOp, onnx::CastOp>(op))
-      return false;
-    llvm::append_range(worklist, op->getOperands());
+HostValues::HostValues(Block &main) {
+  auto isComputed = [&](Value value) { return contains(value); };
+  auto isConstant = [&](Value value) { return !dependsOnInput(value); };
+  for (Operation &op : main) {
+    bool elementwise = isShapeOnly(&op) || isElementwise(&op);
+    if (isa<onnx::ConstantOp>(op) ||
+        (elementwise && llvm::all_of(op.getOperands(), isComputed)))
+      computed.insert(&op);
+    if (llvm::all_of(op.getOperands(), isConstant))
+      constant.insert(&op);
   }
-  return true;
+}
+
+bool HostValues::contains(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return !op || computed.contains(op);
+}
+
+bool HostValues::dependsOnInput(Value value) const {
+  Operation *op = value.getDefiningOp();
+  return !op || !constant.contains(op);
 }
 
 bool HostView::isWhole() const {

@@ -9,6 +9,8 @@
 #include "dialects/onnx/Onnx.h"
 #include "dialects/wse/Wse.h"
 
+#include "llvm/ADT/SmallPtrSet.h"
+
 namespace wsec::select {
 
 /// A value of the host seen through shape-only operators: `base` is an input
@@ -26,9 +28,22 @@ struct HostView {
   bool isWhole() const;
 };
 
-/// Can `value` be computed from inputs and constants element by element, so
-/// that the wafer needs to hold no operand of another layout first?
-bool isHostValue(mlir::Value value);
+/// Which values of @main the host provides, found in one walk: each is asked
+/// for many times, and a chain of operators may be as long as the model.
+class HostValues {
+public:
+  explicit HostValues(mlir::Block &main);
+
+  /// Can `value` be computed from inputs and constants element by element, so
+  /// that the wafer needs to hold no operand of another layout first?
+  bool contains(mlir::Value value) const;
+  /// Is it computed from something besides constants?
+  bool dependsOnInput(mlir::Value value) const;
+
+private:
+  // Looked up only, never walked.
+  llvm::SmallPtrSet<mlir::Operation *, 16> computed, constant;
+};
 
 /// `value` as a view of an input or constant, or nothing if computing it takes
 /// more than changing shapes.

@@ -201,35 +201,47 @@ static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
 /// Skips `where(isnan(p), 0, p)`, a guard for rows without any key, and
 /// reshapes; the softmax below, or null.
 static onnx::SoftmaxOp peelProbabilities(Value value) {
-  if (auto softmax = value.getDefiningOp<onnx::SoftmaxOp>())
-    return softmax;
-  if (auto reshape = value.getDefiningOp<onnx::ReshapeOp>())
-    return keepsLastTwo(reshape) ? peelProbabilities(reshape.getX())
-                                 : onnx::SoftmaxOp();
-  auto where = value.getDefiningOp<onnx::WhereOp>();
-  if (!where || uniformValue(where.getA()) != 0.0)
-    return {};
-  auto isNaN = where.getCondition().getDefiningOp<onnx::UnaryOp>();
-  if (!isNaN || isNaN.getKind() != onnx::UnaryKind::Not)
-    return {};
-  auto equal = isNaN.getX().getDefiningOp<onnx::BinaryOp>();
-  if (!equal || equal.getKind() != BinaryKind::Equal ||
-      equal.getA() != where.getB() || equal.getB() != where.getB())
-    return {};
-  return peelProbabilities(where.getB());
+  while (!value.getDefiningOp<onnx::SoftmaxOp>()) {
+    if (auto reshape = value.getDefiningOp<onnx::ReshapeOp>()) {
+      if (!keepsLastTwo(reshape))
+        return {};
+      value = reshape.getX();
+      continue;
+    }
+    auto where = value.getDefiningOp<onnx::WhereOp>();
+    if (!where || uniformValue(where.getA()) != 0.0)
+      return {};
+    auto isNaN = where.getCondition().getDefiningOp<onnx::UnaryOp>();
+    if (!isNaN || isNaN.getKind() != onnx::UnaryKind::Not)
+      return {};
+    auto equal = isNaN.getX().getDefiningOp<onnx::BinaryOp>();
+    if (!equal || equal.getKind() != BinaryKind::Equal ||
+        equal.getA() != where.getB() || equal.getB() != where.getB())
+      return {};
+    value = where.getB();
+  }
+  return value.getDefiningOp<onnx::SoftmaxOp>();
 }
 
 //===----------------------------------------------------------------------===//
 // Causal masks
 //===----------------------------------------------------------------------===//
 
-/// The conditions that `value` is the conjunction of.
-static void collectConditions(Value value, SmallVectorImpl<Value> &all) {
-  auto both = value.getDefiningOp<onnx::BinaryOp>();
-  if (!both || both.getKind() != BinaryKind::And)
-    return all.push_back(value);
-  collectConditions(both.getA(), all);
-  collectConditions(both.getB(), all);
+/// The conditions that `value` is the conjunction of, from the left, each once.
+static SmallVector<Value> conditionsOf(Value value) {
+  SmallVector<Value> open = {value}, all;
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    auto both = next.getDefiningOp<onnx::BinaryOp>();
+    if (both && both.getKind() == BinaryKind::And)
+      open.append({both.getB(), both.getA()});
+    else
+      all.push_back(next);
+  }
+  return all;
 }
 
 namespace {
@@ -251,12 +263,10 @@ static std::optional<Bias> withoutConstantConditions(onnx::AttentionOp op) {
     return std::nullopt;
   OpBuilder builder(op);
   Location loc = op.getLoc();
-  SmallVector<Value> conditions;
-  collectConditions(where.getCondition(), conditions);
   int64_t queries = shapeOf(op.getQ())[1], keys = shapeOf(op.getK())[1];
   Bias bias;
   bool changed = false;
-  for (Value condition : conditions) {
+  for (Value condition : conditionsOf(where.getCondition())) {
     if (uniformValue(condition) == 1.0) {
       changed = true;
       continue;

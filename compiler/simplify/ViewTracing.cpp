@@ -45,29 +45,46 @@ static std::optional<std::pair<Value, double>> scaling(onnx::BinaryOp op) {
   return std::nullopt;
 }
 
-static TracedView trace(Value value, bool scaled) {
-  TracedView here{value, StridedView::whole(shapeOf(value))};
-  Operation *op = value.getDefiningOp();
-  if (!op)
-    return here;
-  if (Value operand = layoutOperand(op)) {
-    TracedView traced = trace(operand, scaled);
-    auto view = throughLayout(op, traced.view);
-    return view ? TracedView{traced.root, *view, traced.scale} : here;
-  }
+/// The operand that a chain goes on with, or null at its root.
+static Value operandOnChain(Operation *op, bool scaled) {
+  if (Value operand = layoutOperand(op))
+    return operand;
   if (!scaled)
-    return here;
-  if (auto slice = dyn_cast<onnx::SliceOp>(op)) {
-    TracedView traced = trace(slice.getX(), scaled);
-    auto view = throughSlice(slice, traced.view);
-    return view ? TracedView{traced.root, *view, traced.scale} : here;
+    return nullptr;
+  if (auto slice = dyn_cast<onnx::SliceOp>(op))
+    return slice.getX();
+  auto product = dyn_cast<onnx::BinaryOp>(op);
+  auto factor = product ? scaling(product) : std::nullopt;
+  return factor ? factor->first : Value();
+}
+
+/// Down to the root, then back over the operations. Where one breaks the
+/// view, its result is the root of what follows.
+static TracedView trace(Value value, bool scaled) {
+  SmallVector<Operation *> chain;
+  while (Operation *op = value.getDefiningOp()) {
+    Value operand = operandOnChain(op, scaled);
+    if (!operand)
+      break;
+    chain.push_back(op);
+    value = operand;
   }
-  if (auto product = dyn_cast<onnx::BinaryOp>(op))
-    if (auto factor = scaling(product)) {
-      TracedView traced = trace(factor->first, scaled);
-      return {traced.root, traced.view, traced.scale * factor->second};
+  TracedView traced{value, StridedView::whole(shapeOf(value))};
+  for (Operation *op : llvm::reverse(chain)) {
+    if (auto product = dyn_cast<onnx::BinaryOp>(op)) {
+      traced.scale *= scaling(product)->second;
+      continue;
     }
-  return here;
+    auto slice = dyn_cast<onnx::SliceOp>(op);
+    auto view = slice ? throughSlice(slice, traced.view)
+                      : throughLayout(op, traced.view);
+    if (view)
+      traced.view = *view;
+    else
+      traced = {op->getResult(0),
+                StridedView::whole(shapeOf(op->getResult(0)))};
+  }
+  return traced;
 }
 
 TracedView wsec::simplify::traceLayout(Value value) {
