@@ -3,6 +3,7 @@
 #include "compiler/route/RouteRules.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace wsec;
 
@@ -68,6 +69,13 @@ std::string wsec::checkRule(const RoutingProblem &problem,
            std::to_string(r.x0) + "," + std::to_string(r.x1) + ") and rows [" +
            std::to_string(r.y0) + "," + std::to_string(r.y1) +
            ") does not lie in the mesh";
+  // Sums of positions and steps are taken without asking.
+  constexpr int64_t maxStep = std::numeric_limits<int32_t>::max();
+  if (r.xstep > maxStep || r.ystep > maxStep)
+    return describeColor(request, rule.color) + "the rule at " +
+           describePE(r.x0, r.y0) + " has steps of " + std::to_string(r.xstep) +
+           " columns and " + std::to_string(r.ystep) +
+           " rows, the longest is " + std::to_string(maxStep);
   if (rule.transmit == 0 || rule.transmit > 31 || unsigned(rule.receive) > 4)
     return describeColor(request, rule.color) + "the rule at " +
            describePE(r.x0, r.y0) + " transmits to no port";

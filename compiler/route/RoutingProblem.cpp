@@ -103,7 +103,8 @@ std::string RoutingProblem::check() const {
       return "stream '" + stream.name + "' of pattern " + name(stream.pattern) +
              (given ? " takes no rows" : " needs rows");
     if (given && (rows.groups < 1 || rows.used < 1 || rows.pitch < rows.used ||
-                  (rows.groups - 1) * rows.pitch + rows.used > height))
+                  rows.used > height ||
+                  rows.groups - 1 > (height - rows.used) / rows.pitch))
       return "stream '" + stream.name + "': " + std::to_string(rows.groups) +
              " groups of " + std::to_string(rows.used) + " rows, one every " +
              std::to_string(rows.pitch) + ", do not fit the " +

@@ -11,6 +11,19 @@ using namespace wsec::onnx;
 #define GET_ATTRDEF_CLASSES
 #include "dialects/onnx/OnnxAttrs.cpp.inc"
 
+mlir::LogicalResult
+ExternalAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+                     llvm::StringRef file, uint64_t offset, uint64_t bytes,
+                     mlir::Type stored) {
+  if (offset > INT64_MAX || bytes > INT64_MAX - offset) // C1
+    return emitError() << "bytes " << offset << " to " << offset << " + "
+                       << bytes << " are in no file";
+  if (stored && !stored.isF16() && !stored.isBF16()) // C2
+    return emitError() << "stored elements are " << stored
+                       << ", expected f16 or bf16";
+  return mlir::success();
+}
+
 void OnnxDialect::registerAttributes() {
   addAttributes<
 #define GET_ATTRDEF_LIST

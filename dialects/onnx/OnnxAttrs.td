@@ -20,6 +20,9 @@ def Onnx_ExternalAttr : Onnx_Attr<"External", "external"> {
     type is stated where stored elements are
     converted as they are read: `f16` or `bf16`, read as f32.
 
+    - (C1) the bytes are counted in an int64.
+    - (C2) the type, if stated, is `f16` or `bf16`.
+
     ```mlir
     #onnx.external<"bert.onnx", 4096, 1536>
     #onnx.external<"half.onnx", 4096, 768, f16>
@@ -31,6 +34,7 @@ def Onnx_ExternalAttr : Onnx_Attr<"External", "external"> {
   let assemblyFormat = [{
     `<` $file `,` $offset `,` $bytes (`,` $stored^)? `>`
   }];
+  let genVerifyDecl = 1;
 }
 
 def Onnx_UnaryKindAttr : I32EnumAttr<"UnaryKind", "function of one element", [

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Verifiers of the operators, each rule with the label of its description.
+#include "dialects/StridedRange.h"
 #include "dialects/onnx/Onnx.h"
 #include "mlir/Dialect/Traits.h"
 #include "mlir/IR/Builders.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace mlir;
+using namespace wsec;
 using namespace wsec::onnx;
 
 //===----------------------------------------------------------------------===//
@@ -65,10 +67,12 @@ static LogicalResult verifyBroadcast(Operation *op, ValueRange operands,
 }
 
 /// A node's name as it can stand in an SSA name: its leading separators go,
-/// other characters that are none become underscores.
+/// other characters that are none become underscores. Of a very long name the
+/// start.
 static std::string asValueName(StringRef node) {
+  constexpr size_t longest = 100;
   std::string name;
-  for (char c : node) {
+  for (char c : node.take_front(longest)) {
     bool plain = llvm::isAlnum(c) || c == '.' || c == '_';
     if (plain || !name.empty())
       name.push_back(plain ? c : '_');
@@ -172,20 +176,7 @@ int64_t ConstantOp::getStoredElements() {
 SmallVector<int64_t> ConstantOp::getViewStrides() {
   if (std::optional<ArrayRef<int64_t>> strides = getStrides())
     return llvm::to_vector(*strides);
-  ArrayRef<int64_t> shape = getTensorType().getShape();
-  SmallVector<int64_t> strides(shape.size(), 1);
-  for (int64_t d = shape.size() - 2; d >= 0; --d)
-    strides[d] = strides[d + 1] * shape[d + 1];
-  return strides;
-}
-
-/// First and last stored element the view touches.
-static std::pair<int64_t, int64_t> touchedElements(ConstantOp op) {
-  int64_t first = op.getViewOffset(), last = first;
-  ArrayRef<int64_t> shape = op.getTensorType().getShape();
-  for (auto [extent, stride] : llvm::zip(shape, op.getViewStrides()))
-    (stride < 0 ? first : last) += (extent - 1) * stride;
-  return {first, last};
+  return denseStrides(getTensorType().getShape());
 }
 
 LogicalResult ConstantOp::verify() {
@@ -193,6 +184,9 @@ LogicalResult ConstantOp::verify() {
   auto dense = dyn_cast<DenseElementsAttr>(getValue());
   if (!dense && !isa<ExternalAttr>(getValue())) // C1
     return emitOpError("value is neither dense elements nor #onnx.external");
+  if (!type.getElementType().isIntOrFloat() || !countElements(type.getShape()))
+    return emitOpError() << "holds no tensor of countable numbers, but "
+                         << type; // C6
   Type stored = getStoredType(), read = type.getElementType();
   bool widened = (stored.isF16() || stored.isBF16()) && read.isF32();
   if (stored != read && !widened) // C2
@@ -212,7 +206,11 @@ LogicalResult ConstantOp::verify() {
                          << " strides for a result of rank " << type.getRank();
   if (type.getNumElements() == 0)
     return success();
-  auto [first, last] = touchedElements(*this);
+  auto touched =
+      touchedElements(type.getShape(), getViewOffset(), *getStrides());
+  if (!touched) // C5
+    return emitOpError("view touches elements that cannot be counted");
+  auto [first, last] = *touched;
   if (first < 0 || last >= getStoredElements()) // C5
     return emitOpError() << "view touches elements " << first << " to " << last
                          << " of " << getStoredElements() << " stored";

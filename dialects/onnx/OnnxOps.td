@@ -46,6 +46,7 @@ def Onnx_ConstantOp : Onnx_Op<"constant"> {
     - (C3) without a view, the stored data has as many elements as the result.
     - (C4) `strides` has one entry per dimension of the result.
     - (C5) a view stays inside the stored data.
+    - (C6) elements are numbers, and countable.
 
     ```mlir
     %shape = onnx.constant dense<[1, -1]> : tensor<2xi64>

@@ -5,10 +5,14 @@
 #include "dialects/wse/Wse.h"
 
 #include "compiler/machine/Tiling.h"
+#include "dialects/StridedRange.h"
 
 #include "mlir/IR/DialectImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <algorithm>
+#include <limits>
 
 using namespace mlir;
 using namespace wsec;
@@ -44,6 +48,12 @@ void WseDialect::registerAttributes() {
 }
 
 using EmitError = function_ref<InFlightDiagnostic()>;
+
+/// Numbers of a distribution, or of what lies where on the mesh: program files
+/// hold 32 bits, and products of two never overflow.
+static bool fitsProgram(std::initializer_list<int64_t> numbers) {
+  return std::max(numbers) <= std::numeric_limits<int32_t>::max();
+}
 
 //===----------------------------------------------------------------------===//
 // #wse.tiled: rows
@@ -175,6 +185,12 @@ LogicalResult TiledAttr::verify(EmitError emitError, int64_t batch,
                           "group or span, found batch = "
                        << batch << ", tokens = " << tokens
                        << ", group = " << group << ", span = " << span;
+  if (!fitsProgram({batch, tokens, group, span, headSize}))
+    return emitError() << "numbers of a distribution are below 2^31, found "
+                          "batch = "
+                       << batch << ", tokens = " << tokens
+                       << ", group = " << group << ", span = " << span
+                       << ", head_size = " << headSize;
   // (C2)
   bool heads = columns == ColumnPlacement::Heads;
   if (heads ? headSize < 1 : headSize != 0)
@@ -204,6 +220,12 @@ LogicalResult RectAttr::verify(EmitError emitError, int64_t x0, int64_t x1,
                           "found x = "
                        << x0 << " to " << x1 << " step " << xstep
                        << ", y = " << y0 << " to " << y1 << " step " << ystep;
+  // (C1)
+  if (!fitsProgram({x1, xstep, y1, ystep}))
+    return emitError() << "ends and steps of a rectangle are below 2^31, found "
+                          "x to "
+                       << x1 << " step " << xstep << ", y to " << y1 << " step "
+                       << ystep;
   return success();
 }
 
@@ -231,6 +253,9 @@ LogicalResult RowSetAttr::verify(EmitError emitError, int64_t groups,
                           "groups = "
                        << groups << ", pitch = " << pitch
                        << ", used = " << used;
+  if (!fitsProgram({groups, pitch}))
+    return emitError() << "numbers of rows are below 2^31, found groups = "
+                       << groups << ", pitch = " << pitch;
   return success();
 }
 
@@ -239,20 +264,16 @@ LogicalResult LaneAttr::verify(EmitError emitError, int64_t row, int64_t begin,
   // (C1)
   if (row < 0 || begin < 0 || begin > end)
     return emitError() << "expected a row and a range without negative numbers";
+  if (!fitsProgram({row, end}))
+    return emitError()
+           << "rows and columns of a lane are below 2^31, found row " << row
+           << " and end " << end;
   return success();
 }
 
 //===----------------------------------------------------------------------===//
 // #wse.weight
 //===----------------------------------------------------------------------===//
-
-static SmallVector<int64_t> denseStrides(ArrayRef<int64_t> shape) {
-  SmallVector<int64_t> strides(shape.size());
-  int64_t stride = 1;
-  for (size_t d = shape.size(); d-- > 0; stride *= shape[d])
-    strides[d] = stride;
-  return strides;
-}
 
 // Bytes of a stored element; booleans take one.
 static int64_t storedBytes(Type elementType) {
@@ -290,21 +311,28 @@ LogicalResult WeightAttr::verify(EmitError emitError, StringAttr name,
                        << " needs either a file or data, found "
                        << (file ? "both" : "neither");
   // (C2)
-  if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat())
+  if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat() ||
+      !countElements(type.getShape()))
     return emitError() << "weight " << name
-                       << " needs a static shape of numbers, found " << type;
+                       << " needs a static shape of countable numbers, found "
+                       << type;
   if (!strides.empty() && int64_t(strides.size()) != type.getRank())
     return emitError() << "weight " << name << " has " << strides.size()
                        << " strides for " << type.getRank() << " dimensions";
   // (C3)
   SmallVector<int64_t> steps = strides.empty() ? denseStrides(type.getShape())
                                                : llvm::to_vector(strides);
-  int64_t first = viewOffset, last = viewOffset;
-  for (auto [extent, step] : llvm::zip_equal(type.getShape(), steps))
-    (step < 0 ? first : last) += std::max<int64_t>(extent - 1, 0) * step;
+  auto touched = touchedElements(type.getShape(), viewOffset, steps);
+  if (!touched)
+    return emitError() << "weight " << name
+                       << " reads elements that cannot be counted";
+  auto [first, last] = *touched;
+  if (offset < 0 || bytes < 0)
+    return emitError() << "weight " << name << " has " << bytes
+                       << " bytes at byte " << offset << " of its file";
   int64_t stored =
       file ? bytes / storedBytes(type.getElementType()) : data.getNumElements();
-  if (type.getNumElements() && (offset < 0 || first < 0 || last >= stored))
+  if (type.getNumElements() && (first < 0 || last >= stored))
     return emitError() << "weight " << name << " reads elements " << first
                        << " to " << last << " of the " << stored << " stored";
   // (C4)

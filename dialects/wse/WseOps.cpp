@@ -3,6 +3,7 @@
 // Verifiers. Labels (C1, C2, ...) are those of the descriptions in WseOps.td;
 // C0 is the rule every encoding follows (C4 of #wse.tiled).
 
+#include "dialects/StridedRange.h"
 #include "dialects/wse/Wse.h"
 
 #include "mlir/IR/Builders.h"
@@ -178,9 +179,10 @@ LogicalResult LoadOp::verify() {
              << source->getNumElements();
     return success();
   }
-  int64_t first = getViewOffset(), last = first;
-  for (auto [extent, stride] : llvm::zip_equal(type.getShape(), *strides))
-    (stride < 0 ? first : last) += (extent - 1) * stride;
+  auto touched = touchedElements(type.getShape(), getViewOffset(), *strides);
+  if (!touched)
+    return emitOpError("reads elements that cannot be counted");
+  auto [first, last] = *touched;
   if (first < 0 || last >= source->getNumElements())
     return emitOpError("reads elements ")
            << first << " to " << last << " of a source of "

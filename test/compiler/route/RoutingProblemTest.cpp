@@ -168,6 +168,12 @@ TEST_F(BrokenRouting, R1SameColorTwice) {
   colors[1] = colors[0];
   expectError("'row_east' has color");
 }
+TEST_F(BrokenRouting, R2StepsThatOverflow) {
+  stream(RoutePattern::RowWest).rules[0].rect.xstep = INT64_MAX;
+  expectError(
+      "has steps of 9223372036854775807 columns and 1 rows, the longest "
+      "is 2147483647");
+}
 TEST_F(BrokenRouting, R2RuleOutsideTheMesh) {
   stream(RoutePattern::Command).rules[0].rect.x1 = 9;
   expectError("does not lie in the mesh");
@@ -263,6 +269,15 @@ TEST(CompressToRanges, FindsStrides) {
   EXPECT_EQ(text({1, 3, 5}), "[1,6)/2");
   EXPECT_EQ(text({0, 1, 2, 8, 9, 10, 16, 17, 18}), "[0,3)/1[8,11)/1[16,19)/1");
   EXPECT_EQ(text({0, 1, 9, 10, 18, 19, 27, 28}), "[0,28)/9[1,29)/9");
+}
+
+TEST(RoutingProblem, GroupsThatOverflow) {
+  RoutingProblem problem = transformerProblem(8, 8, 2, {2, 4, 3});
+  for (StreamRequest &stream : problem.streams)
+    if (stream.rows.groups)
+      stream.rows = {(int64_t(1) << 32) + 1, int64_t(1) << 32, 1};
+  EXPECT_NE(problem.check().find("do not fit the 8 rows of the mesh"),
+            std::string::npos);
 }
 
 } // namespace

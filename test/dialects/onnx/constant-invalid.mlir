@@ -19,7 +19,7 @@ func.func @constant_c2() {
 // -----
 
 func.func @constant_c2_narrowed() {
-  // expected-error @below {{stored elements are 'f32', those of the result 'f16'}}
+  // expected-error @below {{stored elements are 'f32', expected f16 or bf16}}
   %c = onnx.constant external<"w.bin", 0, 16, f32> : tensor<4xf16>
   return
 }
@@ -77,5 +77,45 @@ func.func @constant_offset_without_strides() {
 func.func @constant_untyped() {
   // expected-error @below {{expected a typed value}}
   %c = onnx.constant unit
+  return
+}
+
+// -----
+
+func.func @external_c1_before_the_file() {
+  // expected-error @below {{bytes 18446744073709551615 to 18446744073709551615 + 16 are in no file}}
+  %c = onnx.constant external<"w.bin", -1, 16> : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @external_c2() {
+  // expected-error @below {{stored elements are 'complex<f32>', expected f16 or bf16}}
+  %c = onnx.constant external<"w.bin", 0, 16, complex<f32>> : tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @constant_c5_uncountable() {
+  // expected-error @below {{view touches elements that cannot be counted}}
+  %c = onnx.constant external<"w.bin", 0, 16> view offset 1 strides [9223372036854775807, 9223372036854775807] : tensor<2x2xf32>
+  return
+}
+
+// -----
+
+func.func @constant_c6() {
+  // expected-error @below {{holds no tensor of countable numbers, but 'tensor<2xcomplex<f32>>'}}
+  %c = onnx.constant external<"w.bin", 0, 16> : tensor<2xcomplex<f32>>
+  return
+}
+
+// -----
+
+func.func @constant_c6_uncountable() {
+  // expected-error @below {{holds no tensor of countable numbers, but 'tensor<4294967296x4294967296xf32>'}}
+  %c = onnx.constant external<"w.bin", 0, 0> : tensor<4294967296x4294967296xf32>
   return
 }

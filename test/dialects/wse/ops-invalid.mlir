@@ -96,6 +96,41 @@ wse.program @tiled_c4_heads state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+// expected-error@below {{ends and steps of a rectangle are below 2^31, found x to 8 step 9223372036854775807, y to 1 step 1}}
+#rect_c1 = #wse.rect<x = 0 to 8 step 9223372036854775807, y = 0 to 1>
+
+// -----
+
+// expected-error@below {{ends and steps of a rectangle are below 2^31, found x to 8 step 1, y to 2147483648 step 1}}
+#rect_c1 = #wse.rect<x = 0 to 8, y = 0 to 2147483648>
+
+// -----
+
+// expected-error@below {{numbers of rows are below 2^31, found groups = 4294967297, pitch = 4294967296}}
+#rows_c1 = #wse.rows<groups = 4294967297, pitch = 4294967296, used = 1>
+
+// -----
+
+// expected-error@below {{rows and columns of a lane are below 2^31, found row 0 and end 2147483648}}
+#lane_c1 = #wse.lane<row 0, serves 3 to 2147483648>
+
+// -----
+
+// expected-error@below {{weight "w" needs a static shape of countable numbers, found 'tensor<4294967296x4294967296xf32>'}}
+#weight_c2 = #wse.weight<"w" : tensor<4294967296x4294967296xf32> file "f" offset 0 bytes 16>
+
+// -----
+
+// expected-error@below {{weight "w" reads elements that cannot be counted}}
+#weight_c3 = #wse.weight<"w" : tensor<4x4xf32> file "f" offset 0 bytes 64 view 0 strides [9223372036854775807, 1]>
+
+// -----
+
+// expected-error@below {{weight "w" has -4 bytes at byte 0 of its file}}
+#weight_c3 = #wse.weight<"w" : tensor<1xf32> file "f" offset 0 bytes -4>
+
+// -----
+
 // expected-error@below {{weight "w" needs either a file or data, found neither}}
 #weight_c1 = #wse.weight<"w" : tensor<2xf32>>
 
@@ -402,7 +437,7 @@ wse.program @stream_c2_rows state(routed) mesh(4x5) machine("wse2") {
 
 // -----
 
-// expected-error@below {{weight "w" needs a static shape of numbers, found 'tensor<?xf32>'}}
+// expected-error@below {{weight "w" needs a static shape of countable numbers, found 'tensor<?xf32>'}}
 #weight_c2 = #wse.weight<"w" : tensor<?xf32> file "f" offset 0 bytes 16>
 
 // -----
