@@ -23,7 +23,7 @@ static Fact unknown(ElementType type, ArrayRef<int64_t> shape) {
 /// The result has the type and shape of the first operand; values are not
 /// folded (operators that appear on activations only).
 static bool likeFirst(Node &node) {
-  if (!node.takes(1))
+  if (!node.needs(1))
     return false;
   node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
   return true;
@@ -32,7 +32,7 @@ static bool likeFirst(Node &node) {
 /// The same with a second operand, a slope or a bias, that repeats.
 template <size_t least>
 static bool likeFirstOfTwo(Node &node) {
-  if (!node.takes(least, 2) || !node.haveOneType() ||
+  if (!node.needs(least) || !node.haveOneType() ||
       !node.broadcasts(1, node.input(0).shape))
     return false;
   node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
@@ -138,7 +138,7 @@ static bool castFact(Node &node, ElementType to) {
 }
 
 static bool castRule(Node &node) {
-  if (!node.takes(1))
+  if (!node.needs(1))
     return false;
   int64_t number = node.intAttr("to", 0);
   std::optional<ElementType> to = elementTypeOfOnnx(number);
@@ -151,10 +151,9 @@ static bool castLike(Node &node) {
   return node.needs(2) && castFact(node, node.input(1).type);
 }
 
-/// Clip takes its bounds as inputs from opset 11 on; folded values are rare
-/// enough that only masks and counters matter.
+/// Folded values are rare enough that only masks and counters matter.
 static bool clip(Node &node) {
-  if (!node.takes(1, 3) || !node.haveOneType())
+  if (!node.needs(1) || !node.haveOneType())
     return false;
   for (size_t bound : {1, 2})
     if (node.has(bound) && numElements(node.input(bound).shape) != 1)
@@ -169,10 +168,8 @@ static bool clip(Node &node) {
   Tensor &x = tensors->front();
   for (int64_t i = 0; i < x.size(); ++i) {
     if (isFloat(x.type())) {
-      double low = node.has(1) ? (*tensors)[1].asFloat(0)
-                               : node.floatAttr("min", -INFINITY);
-      double high = node.has(2) ? (*tensors)[2].asFloat(0)
-                                : node.floatAttr("max", INFINITY);
+      double low = node.has(1) ? (*tensors)[1].asFloat(0) : -INFINITY;
+      double high = node.has(2) ? (*tensors)[2].asFloat(0) : INFINITY;
       x.setFloat(i, std::min(std::max(x.asFloat(i), low), high));
       continue;
     }
@@ -241,7 +238,7 @@ static bool accumulated(Node &node) {
 
 template <FloatFunction2 onFloat, IntFunction2 onInt>
 static bool arithmetic(Node &node) {
-  return node.takes(2) && accumulated<onFloat, onInt>(node);
+  return node.needs(2) && accumulated<onFloat, onInt>(node);
 }
 
 static double divFloat(double a, double b) { return a / b; }
@@ -287,7 +284,7 @@ static bool mod(Node &node) {
 
 /// The exponent may have a type of its own; the result has the base's.
 static bool pow(Node &node) {
-  if (!node.takes(2))
+  if (!node.needs(2))
     return false;
   if (node.input(0).type == node.input(1).type)
     return arithmetic<power, powerInt>(node);
@@ -313,7 +310,7 @@ using IntTest = bool (*)(int64_t, int64_t);
 
 template <FloatTest onFloat, IntTest onInt>
 static bool comparison(Node &node) {
-  if (!node.takes(2) || !node.haveOneType() ||
+  if (!node.needs(2) || !node.haveOneType() ||
       !broadcastAll(node, ElementType::Bool))
     return false;
   auto tensors = loadExpanded(node);
@@ -362,7 +359,7 @@ static bool differ(T a, T b) {
 }
 
 static bool where(Node &node) {
-  if (!node.takes(3) || !broadcastAll(node, node.input(1).type))
+  if (!node.needs(3) || !broadcastAll(node, node.input(1).type))
     return false;
   if (node.input(0).type != ElementType::Bool)
     return node.fail("its condition is not of booleans");
@@ -382,7 +379,7 @@ static bool where(Node &node) {
 llvm::ArrayRef<NamedRule> wsec::simplify::elementwiseRules() {
   static const NamedRule rules[] = {
       {"Identity", identity},
-      {"Dropout", dropout},
+      {"Dropout", dropout, "ratio seed"},
       {"Neg", unary<negated, negated>},
       {"Abs", unary<absFloat, absInt>},
       {"Sign", unary<signFloat, signInt>},
@@ -402,24 +399,24 @@ llvm::ArrayRef<NamedRule> wsec::simplify::elementwiseRules() {
       {"Softplus", unary<softplus, same>},
       {"Not", unary<notFloat, notInt>},
       {"IsNaN", isNaN},
-      {"Cast", castRule},
-      {"CastLike", castLike},
+      {"Cast", castRule, "to saturate round_mode"},
+      {"CastLike", castLike, "saturate round_mode"},
       {"Clip", clip},
-      {"LeakyRelu", likeFirst},
-      {"Elu", likeFirst},
+      {"LeakyRelu", likeFirst, "alpha"},
+      {"Elu", likeFirst, "alpha"},
       {"Selu", likeFirst},
       {"Celu", likeFirst},
-      {"HardSigmoid", likeFirst},
+      {"HardSigmoid", likeFirst, "alpha beta"},
       {"HardSwish", likeFirst},
       {"Mish", likeFirst},
       {"Softsign", likeFirst},
       {"PRelu", likeFirstOfTwo<2>},
-      {"Gelu", likeFirst},
-      {"Swish", likeFirst},
+      {"Gelu", likeFirst, "approximate"},
+      {"Swish", likeFirst, "alpha"},
       {"com.microsoft.Gelu", likeFirst},
       {"com.microsoft.FastGelu", likeFirstOfTwo<1>},
       {"com.microsoft.BiasGelu", likeFirstOfTwo<2>},
-      {"com.microsoft.QuickGelu", likeFirst},
+      {"com.microsoft.QuickGelu", likeFirst, "alpha"},
       {"Add", arithmetic<plus, plus>},
       {"Sub", arithmetic<minus, minus>},
       {"Mul", arithmetic<times, times>},
@@ -427,7 +424,7 @@ llvm::ArrayRef<NamedRule> wsec::simplify::elementwiseRules() {
       {"Min", accumulated<minFloat, minInt>},
       {"Max", accumulated<maxFloat, maxInt>},
       {"Sum", accumulated<plus, plus>},
-      {"Mod", mod},
+      {"Mod", mod, "fmod"},
       {"Pow", pow},
       {"Equal", comparison<equal<double>, equal<int64_t>>},
       {"Less", comparison<less<double>, less<int64_t>>},

@@ -333,7 +333,7 @@ static bool rangeOf(Node &node, const std::vector<Tensor> &bounds) {
 }
 
 static bool range(Node &node) {
-  if (!node.takes(3))
+  if (!node.needs(3))
     return false;
   std::vector<Tensor> bounds;
   for (size_t i = 0; i < 3; ++i) {
@@ -470,17 +470,17 @@ static bool nonZero(Node &node) {
 
 llvm::ArrayRef<NamedRule> wsec::simplify::indexRules() {
   static const NamedRule rules[] = {
-      {"Gather", gather},
-      {"GatherElements", gatherElements},
-      {"GatherND", gatherND},
-      {"ScatterND", scatterND},
-      {"ScatterElements", scatterElements},
+      {"Gather", gather, "axis"},
+      {"GatherElements", gatherElements, "axis"},
+      {"GatherND", gatherND, "batch_dims"},
+      {"ScatterND", scatterND, "reduction"},
+      {"ScatterElements", scatterElements, "axis reduction"},
       {"Range", range},
-      {"Trilu", trilu},
-      {"CumSum", cumSum},
-      {"ArgMax", argExtreme},
-      {"ArgMin", argExtreme},
-      {"TopK", topK},
+      {"Trilu", trilu, "upper"},
+      {"CumSum", cumSum, "exclusive reverse"},
+      {"ArgMax", argExtreme, "axis keepdims"},
+      {"ArgMin", argExtreme, "axis keepdims"},
+      {"TopK", topK, "axis"},
       {"NonZero", nonZero},
   };
   return rules;

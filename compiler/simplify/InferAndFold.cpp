@@ -4,6 +4,7 @@
 // each node's rule turns facts about operands into facts about results;
 // backwards, nodes whose results are all known become constants, which then
 // are made only where something that stays reads them.
+#include "compiler/simplify/Attributes.h"
 #include "compiler/simplify/OnnxValues.h"
 #include "compiler/simplify/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -54,12 +55,17 @@ private:
   /// Runs the rule of `op`; on success its results have types and facts.
   bool infer(onnx::NodeOp op, std::string &why) {
     // Said of an operator even where its operands are unknown.
-    std::string name = op.getDomain().empty()
-                           ? op.getOpType().str()
-                           : (op.getDomain() + "." + op.getOpType()).str();
-    Rule rule = findRule(name);
-    if (!rule) {
+    std::string name = qualifiedName(op);
+    const NamedRule *known = findRule(name);
+    if (!known) {
       why = "the operator is not known";
+      return false;
+    }
+    if (auto problem =
+            statementProblem({name, opset, op.getOnnxAttributes(),
+                              op.getInputs().size(), op.getNumResults()},
+                             known->understood)) {
+      why = *problem;
       return false;
     }
     SmallVector<const Fact *> inputs;
@@ -73,9 +79,9 @@ private:
       }
       inputs.push_back(fact);
     }
-    Node node(op.getOpType(), opset, op.getOnnxAttributes(), std::move(inputs),
-              op.getNumResults());
-    if (!apply(rule, node)) {
+    Node node(op.getOpType(), opset, op.getOnnxAttributes(), known->understood,
+              std::move(inputs), op.getNumResults());
+    if (!apply(known->rule, node)) {
       why = node.reason().empty() ? "its operands do not fit" : node.reason();
       return false;
     }

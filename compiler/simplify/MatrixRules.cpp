@@ -16,7 +16,7 @@ static Fact unknown(ElementType type, ArrayRef<int64_t> shape) {
 static constexpr int64_t maxFoldedProducts = 1 << 22;
 
 static bool matMul(Node &node) {
-  if (!node.takes(2) || !node.haveOneType())
+  if (!node.needs(2) || !node.haveOneType())
     return false;
   const Fact &a = node.input(0), &b = node.input(1);
   if (a.rank() == 0 || b.rank() == 0)
@@ -69,7 +69,7 @@ static bool matMul(Node &node) {
 }
 
 static bool gemm(Node &node) {
-  if (!node.takes(2, 3) || !node.haveOneType())
+  if (!node.needs(2) || !node.haveOneType())
     return false;
   const Fact &a = node.input(0), &b = node.input(1);
   if (a.rank() != 2 || b.rank() != 2)
@@ -151,6 +151,10 @@ static bool attention(Node &node) {
     return false;
   if (node.has(4) || node.has(5) || node.has(6) || node.outputs.size() > 1)
     return node.fail("Attention with a cache, or with more than one result");
+  // The wafer computes in f32, which is no less than what 16 bits ask for.
+  int64_t precision = node.intAttr("softmax_precision", 1);
+  if (precision != 1 && precision != 10 && precision != 16)
+    return node.fail("softmax in ONNX element type " + llvm::Twine(precision));
   const Fact &q = node.input(0), &k = node.input(1), &v = node.input(2);
   if (q.rank() != k.rank() || q.rank() != v.rank() ||
       (q.rank() != 3 && q.rank() != 4))
@@ -210,18 +214,21 @@ static bool packedAttention(Node &node) {
 llvm::ArrayRef<NamedRule> wsec::simplify::matrixRules() {
   static const NamedRule rules[] = {
       {"MatMul", matMul},
-      {"Gemm", gemm},
-      {"Softmax", softmax},
-      {"LogSoftmax", softmax},
-      {"LayerNormalization", norm},
-      {"RMSNormalization", norm},
-      {"SimplifiedLayerNormalization", norm},
-      {"com.microsoft.SimplifiedLayerNormalization", norm},
-      {"com.microsoft.SkipLayerNormalization", skipNorm},
-      {"com.microsoft.SkipSimplifiedLayerNormalization", skipNorm},
-      {"Attention", attention},
-      {"com.microsoft.Attention", packedAttention},
-      {"com.microsoft.MultiHeadAttention", multiHeadAttention},
+      {"Gemm", gemm, "alpha beta transA transB"},
+      {"Softmax", softmax, "axis"},
+      {"LogSoftmax", softmax, "axis"},
+      {"LayerNormalization", norm, "axis epsilon"},
+      {"RMSNormalization", norm, "axis epsilon"},
+      {"SimplifiedLayerNormalization", norm, "axis epsilon"},
+      {"com.microsoft.SkipLayerNormalization", skipNorm, "epsilon"},
+      {"com.microsoft.SkipSimplifiedLayerNormalization", skipNorm, "epsilon"},
+      {"Attention", attention,
+       "q_num_heads kv_num_heads is_causal scale softcap softmax_precision"},
+      {"com.microsoft.Attention", packedAttention,
+       "num_heads scale unidirectional mask_filter_value do_rotary "
+       "qkv_hidden_sizes"},
+      {"com.microsoft.MultiHeadAttention", multiHeadAttention,
+       "num_heads scale unidirectional mask_filter_value"},
   };
   return rules;
 }

@@ -105,17 +105,12 @@ static bool leakyRelu(Naming &n) {
       n.binary(BinaryKind::Mul, x, alpha), x, n.nameAttr())));
 }
 
-/// Bounds are inputs from opset 11 on, attributes before.
 static bool clip(Naming &n) {
   Value x = n.input(0);
   if (n.has(1))
     x = n.binary(BinaryKind::Max, x, n.input(1));
-  else if (n.node().hasAttr("min"))
-    x = n.binary(BinaryKind::Max, x, n.node().floatAttr("min", 0));
   if (n.has(2))
     x = n.binary(BinaryKind::Min, x, n.input(2));
-  else if (n.node().hasAttr("max"))
-    x = n.binary(BinaryKind::Min, x, n.node().floatAttr("max", 0));
   return n.replace(x);
 }
 
@@ -152,6 +147,8 @@ static bool gelu(Naming &n) {
   bool usesTanh = n.node().stringAttr("approximate", "none") == "tanh";
   return n.replace(usesTanh ? geluTanh(n, n.input(0)) : geluErf(n, n.input(0)));
 }
+
+static bool erfGelu(Naming &n) { return n.replace(geluErf(n, n.input(0))); }
 
 /// The second operand is a bias.
 static Value biased(Naming &n) {
@@ -265,7 +262,7 @@ ArrayRef<NamedNamingRule> wsec::simplify::elementwiseNaming() {
       {"HardSwish", hardSwish},
       {"Gelu", gelu},
       {"Swish", swish},
-      {"com.microsoft.Gelu", gelu},
+      {"com.microsoft.Gelu", erfGelu},
       {"com.microsoft.FastGelu", fastGelu},
       {"com.microsoft.BiasGelu", biasGelu},
       {"com.microsoft.QuickGelu", quickGelu},

@@ -34,10 +34,10 @@ static SmallVector<const Fact *> pointers(onnx::NodeOp op,
   return result;
 }
 
-Naming::Naming(onnx::NodeOp op, int64_t opset)
+Naming::Naming(onnx::NodeOp op, int64_t opset, StringRef understood)
     : nodeOp(op), inputs(inputFacts(op)),
-      facts(op.getOpType(), opset, op.getOnnxAttributes(), pointers(op, inputs),
-            op.getNumResults()),
+      facts(op.getOpType(), opset, op.getOnnxAttributes(), understood,
+            pointers(op, inputs), op.getNumResults()),
       build(op) {}
 
 Value Naming::transpose(Value x, ArrayRef<int64_t> perm) {
@@ -107,10 +107,7 @@ static NamingRule findNamingRule(onnx::NodeOp op) {
         rules[named.name] = named.rule;
     return rules;
   }();
-  std::string name = op.getDomain().empty()
-                         ? op.getOpType().str()
-                         : (op.getDomain() + "." + op.getOpType()).str();
-  auto found = table.find(name);
+  auto found = table.find(qualifiedName(op));
   return found == table.end() ? nullptr : found->second;
 }
 
@@ -138,10 +135,11 @@ struct NameNodesPass : wsec::simplify::impl::NameNodesBase<NameNodesPass> {
       op->setAttr(reasonAttrName, StringAttr::get(op.getContext(), why));
     };
     NamingRule rule = findNamingRule(op);
-    if (!rule)
+    const NamedRule *known = findRule(qualifiedName(op));
+    if (!rule || !known)
       return giveUp("the operator has no kernel");
-    Naming naming(op, opset);
-    if (!rule(naming) || naming.node().hasWrongAttribute())
+    Naming naming(op, opset, known->understood);
+    if (!rule(naming))
       return giveUp(naming.node().reason());
     for (auto [result, value] :
          llvm::zip(op.getResults(), naming.replacements()))

@@ -200,7 +200,6 @@ ArrayRef<NamedNamingRule> wsec::simplify::productNaming() {
       {"LayerNormalization", layerNorm},
       {"RMSNormalization", rmsNorm},
       {"SimplifiedLayerNormalization", rmsNorm},
-      {"com.microsoft.SimplifiedLayerNormalization", rmsNorm},
       {"com.microsoft.SkipLayerNormalization", skipLayerNorm},
       {"com.microsoft.SkipSimplifiedLayerNormalization", skipRmsNorm},
   };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/simplify/Node.h"
+#include "compiler/simplify/Attributes.h"
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/InputFile.h"
@@ -124,13 +125,6 @@ bool Node::needs(size_t count) {
   return true;
 }
 
-bool Node::takes(size_t least, size_t most) {
-  if (inputs.size() > most)
-    return fail(Twine(inputs.size()) + " inputs, the operator takes " +
-                Twine(most));
-  return needs(least);
-}
-
 bool Node::haveOneType() {
   const Fact *first = nullptr;
   for (const Fact *input : inputs) {
@@ -211,44 +205,41 @@ std::optional<Shape> Node::axes(size_t i, int64_t rank) {
   return result;
 }
 
-template <typename AttrT>
-AttrT Node::attribute(StringRef name, StringRef kind) {
-  Attribute value = attributes.get(name);
-  auto typed = dyn_cast_if_present<AttrT>(value);
-  if (value && !typed && !hasWrongAttribute())
-    wrongAttribute = ("attribute '" + name + "' is not " + kind).str();
-  return typed;
+Attribute Node::attribute(StringRef name) const {
+  assert(listsName(understood, name) && "asks for an undeclared attribute");
+  return attributes.get(name);
 }
 
-int64_t Node::intAttr(StringRef name, int64_t otherwise) {
-  auto value = attribute<IntegerAttr>(name, "an integer");
-  return value ? value.getValue().getSExtValue() : otherwise;
+int64_t Node::intAttr(StringRef name, int64_t otherwise) const {
+  Attribute value = attribute(name);
+  return value ? cast<IntegerAttr>(value).getValue().getSExtValue() : otherwise;
 }
 
-double Node::floatAttr(StringRef name, double otherwise) {
-  auto value = attribute<FloatAttr>(name, "a float");
-  return value ? value.getValueAsDouble() : otherwise;
+double Node::floatAttr(StringRef name, double otherwise) const {
+  Attribute value = attribute(name);
+  return value ? cast<FloatAttr>(value).getValueAsDouble() : otherwise;
 }
 
-StringRef Node::stringAttr(StringRef name, StringRef otherwise) {
-  auto value = attribute<StringAttr>(name, "a string");
-  return value ? value.getValue() : otherwise;
+StringRef Node::stringAttr(StringRef name, StringRef otherwise) const {
+  Attribute value = attribute(name);
+  return value ? cast<StringAttr>(value).getValue() : otherwise;
 }
 
-std::optional<Shape> Node::intsAttr(StringRef name) {
+std::optional<Shape> Node::intsAttr(StringRef name) const {
+  Attribute value = attribute(name);
+  if (!value)
+    return std::nullopt;
   // Written by hand, `[0, 1]` is an array of attributes.
-  if (auto array = attributes.getAs<ArrayAttr>(name))
-    if (llvm::all_of(array, llvm::IsaPred<IntegerAttr>))
-      return Shape(llvm::map_range(
-          array.getAsRange<IntegerAttr>(),
-          [](IntegerAttr element) { return element.getInt(); }));
-  auto array = attribute<DenseI64ArrayAttr>(name, "a list of integers");
-  return array ? std::optional(Shape(array.asArrayRef())) : std::nullopt;
+  if (auto array = dyn_cast<ArrayAttr>(value))
+    return Shape(
+        llvm::map_range(array.getAsRange<IntegerAttr>(),
+                        [](IntegerAttr element) { return element.getInt(); }));
+  return Shape(cast<DenseI64ArrayAttr>(value).asArrayRef());
 }
 
 std::optional<Tensor> Node::tensorAttr(StringRef name) const {
-  auto value = attributes.getAs<DenseElementsAttr>(name);
-  return value ? tensorOf(value) : std::nullopt;
+  Attribute value = attribute(name);
+  return value ? tensorOf(cast<DenseElementsAttr>(value)) : std::nullopt;
 }
 
 std::optional<int64_t> Node::axisAttr(int64_t otherwise, int64_t rank) {
@@ -417,22 +408,27 @@ DenseElementsAttr wsec::simplify::denseOf(MLIRContext *context,
 }
 
 bool wsec::simplify::apply(Rule rule, Node &node) {
-  if (!rule(node) || node.hasWrongAttribute())
-    return false;
-  return llvm::all_of(
-      node.outputs, [&](const Fact &fact) { return node.allows(fact.shape); });
+  return rule(node) && llvm::all_of(node.outputs, [&](const Fact &fact) {
+           return node.allows(fact.shape);
+         });
 }
 
-Rule wsec::simplify::findRule(StringRef qualifiedName) {
-  static const std::map<StringRef, Rule> table = [] {
-    std::map<StringRef, Rule> rules;
-    for (ArrayRef<NamedRule> family :
-         {elementwiseRules(), shapeRules(), indexRules(), reduceRules(),
-          matrixRules()})
-      for (const NamedRule &named : family)
-        rules[named.name] = named.rule;
+std::vector<NamedRule> wsec::simplify::allRules() {
+  std::vector<NamedRule> all;
+  for (ArrayRef<NamedRule> family :
+       {elementwiseRules(), shapeRules(), indexRules(), reduceRules(),
+        matrixRules()})
+    llvm::append_range(all, family);
+  return all;
+}
+
+const NamedRule *wsec::simplify::findRule(StringRef qualifiedName) {
+  static const std::map<StringRef, NamedRule> table = [] {
+    std::map<StringRef, NamedRule> rules;
+    for (const NamedRule &named : allRules())
+      rules.emplace(named.name, named);
     return rules;
   }();
   auto found = table.find(qualifiedName);
-  return found == table.end() ? nullptr : found->second;
+  return found == table.end() ? nullptr : &found->second;
 }

@@ -62,10 +62,13 @@ Fact reshapeFact(const Fact &fact, llvm::ArrayRef<int64_t> shape);
 
 class Node {
 public:
+  /// `understood`: the attributes that rules may ask for, with spaces between.
   Node(llvm::StringRef op, int64_t opset, mlir::DictionaryAttr attributes,
-       llvm::SmallVector<const Fact *> inputs, size_t numOutputs)
+       llvm::StringRef understood, llvm::SmallVector<const Fact *> inputs,
+       size_t numOutputs)
       : outputs(numOutputs), op(op), opsetVersion(opset),
-        attributes(attributes), inputs(std::move(inputs)) {}
+        attributes(attributes), understood(understood),
+        inputs(std::move(inputs)) {}
 
   llvm::StringRef opType() const { return op; }
   int64_t opset() const { return opsetVersion; }
@@ -75,9 +78,6 @@ public:
   const Fact &input(size_t i) const { return *inputs[i]; }
   /// Fails with a reason when the first `count` inputs are not all there.
   bool needs(size_t count);
-  /// The same, and when there are more than `most`.
-  bool takes(size_t least, size_t most);
-  bool takes(size_t count) { return takes(count, count); }
   /// Fails with a reason when present inputs differ in type.
   bool haveOneType();
   /// Fails with a reason unless input `i`, if present, can be broadcast to a
@@ -92,12 +92,14 @@ public:
   /// negative. Empty if absent; nothing if they are wrong (a reason is set).
   std::optional<Shape> axes(size_t i, int64_t rank);
 
-  bool hasAttr(llvm::StringRef name) const { return attributes.contains(name); }
-  // An attribute of another kind counts as absent, and as the node's fault.
-  int64_t intAttr(llvm::StringRef name, int64_t otherwise);
-  double floatAttr(llvm::StringRef name, double otherwise);
-  llvm::StringRef stringAttr(llvm::StringRef name, llvm::StringRef otherwise);
-  std::optional<Shape> intsAttr(llvm::StringRef name);
+  // Attributes are of the kind that their operator defines: `statementProblem`
+  // has held. Only those may be asked for that the rules declare.
+  bool hasAttr(llvm::StringRef name) const { return bool(attribute(name)); }
+  int64_t intAttr(llvm::StringRef name, int64_t otherwise) const;
+  double floatAttr(llvm::StringRef name, double otherwise) const;
+  llvm::StringRef stringAttr(llvm::StringRef name,
+                             llvm::StringRef otherwise) const;
+  std::optional<Shape> intsAttr(llvm::StringRef name) const;
   std::optional<Tensor> tensorAttr(llvm::StringRef name) const;
   /// An `axis` attribute, counted from the front; fails outside the rank.
   std::optional<int64_t> axisAttr(int64_t otherwise, int64_t rank);
@@ -108,40 +110,41 @@ public:
 
   /// Records why nothing is known of the outputs. Always false.
   bool fail(const llvm::Twine &why);
-  /// An attribute was asked for that is of another kind.
-  bool hasWrongAttribute() const { return !wrongAttribute.empty(); }
-  const std::string &reason() const {
-    return hasWrongAttribute() ? wrongAttribute : why;
-  }
+  const std::string &reason() const { return why; }
 
   std::vector<Fact> outputs;
 
 private:
-  template <typename AttrT>
-  AttrT attribute(llvm::StringRef name, llvm::StringRef kind);
+  mlir::Attribute attribute(llvm::StringRef name) const;
 
   llvm::StringRef op;
   int64_t opsetVersion;
   mlir::DictionaryAttr attributes;
+  llvm::StringRef understood;
   llvm::SmallVector<const Fact *> inputs; // null: left out
-  std::string why, wrongAttribute;
+  std::string why;
 };
 
 /// Finds facts about the outputs of a node; false with a reason if it cannot.
 using Rule = bool (*)(Node &node);
 
-/// Runs a rule and checks what rules leave to it: attributes are of the kind
-/// that was asked for, and results have shapes that tensors can have.
+/// Runs a rule and checks what rules leave to it: results have shapes that
+/// tensors can have.
 bool apply(Rule rule, Node &node);
 
-/// The rule of an operator, or null. Operators outside ONNX's own domain are
-/// called "domain.Name".
-Rule findRule(llvm::StringRef qualifiedName);
-
+/// What we know of an operator. All attributes that decide what its results
+/// are, and that rules of this phase honour, are `understood`.
 struct NamedRule {
   llvm::StringLiteral name;
   Rule rule;
+  llvm::StringLiteral understood = "";
 };
+/// Null for an operator that has no rule. Operators outside ONNX's own domain
+/// are called "domain.Name".
+const NamedRule *findRule(llvm::StringRef qualifiedName);
+/// All, family by family.
+std::vector<NamedRule> allRules();
+
 // The families of operators, one file each.
 llvm::ArrayRef<NamedRule> elementwiseRules();
 llvm::ArrayRef<NamedRule> shapeRules();

@@ -12,6 +12,12 @@ StringRef wsec::simplify::nodeName(Operation *op) {
   return name ? name.getValue() : StringRef();
 }
 
+std::string wsec::simplify::qualifiedName(onnx::NodeOp op) {
+  if (op.getDomain().empty())
+    return op.getOpType().str();
+  return (op.getDomain() + "." + op.getOpType()).str();
+}
+
 void wsec::simplify::absorb(Operation *op, ArrayRef<Operation *> others) {
   llvm::SmallSetVector<Attribute, 8> names;
   auto add = [&](Operation *from) {
@@ -34,24 +40,22 @@ void wsec::simplify::absorb(Operation *op, ArrayRef<Operation *> others) {
 }
 
 SmallVector<Operation *> wsec::simplify::neededOnlyBy(Operation *root) {
-  llvm::SmallSetVector<Operation *, 16> found;
-  found.insert(root);
-  // An operation may be met before its last user is: until nothing is new.
-  for (size_t before = 0; before != found.size();) {
-    before = found.size();
-    for (size_t i = 0; i < found.size(); ++i)
-      for (Value operand : found[i]->getOperands()) {
-        Operation *source = operand.getDefiningOp();
-        if (source && llvm::all_of(source->getUsers(), [&](Operation *user) {
-              return found.contains(user);
-            }))
-          found.insert(source);
-      }
-  }
-  SmallVector<Operation *> ops = found.takeVector();
-  llvm::sort(ops,
+  SmallVector<Operation *> found = {root};
+  llvm::DenseMap<Operation *, int64_t> otherUses; // looked up only
+  for (size_t i = 0; i < found.size(); ++i)
+    for (Value operand : found[i]->getOperands()) {
+      Operation *source = operand.getDefiningOp();
+      if (!source)
+        continue;
+      auto [uses, isNew] = otherUses.try_emplace(source, 0);
+      if (isNew)
+        uses->second = std::distance(source->use_begin(), source->use_end());
+      if (--uses->second == 0)
+        found.push_back(source);
+    }
+  llvm::sort(found,
              [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
-  return ops;
+  return found;
 }
 
 bool wsec::simplify::isConstant(Value value) {
@@ -191,5 +195,5 @@ int64_t wsec::simplify::opsetOf(Operation *op) {
   if (!module)
     module = op->getParentOfType<ModuleOp>();
   auto opset = module->getAttrOfType<IntegerAttr>(onnx::opsetAttrName);
-  return opset ? opset.getInt() : 21;
+  return opset ? opset.getInt() : 24;
 }

@@ -30,6 +30,9 @@ inline mlir::RankedTensorType withShape(mlir::Value value,
 /// Name of the ONNX node an operation stands for.
 llvm::StringRef nodeName(mlir::Operation *op);
 
+/// "Gemm", or "com.microsoft.FastGelu".
+std::string qualifiedName(onnx::NodeOp op);
+
 /// Notes that `op` does the work of `others`, and of all they have absorbed.
 void absorb(mlir::Operation *op, llvm::ArrayRef<mlir::Operation *> others);
 /// `root` and what nothing else needs, in the order of their block.
@@ -63,7 +66,7 @@ mlir::Value binary(mlir::OpBuilder &builder, mlir::Location loc,
 mlir::Value unary(mlir::OpBuilder &builder, mlir::Location loc,
                   onnx::UnaryKind kind, mlir::Value x, llvm::StringRef node);
 
-/// The version of ONNX's own operators that the module states.
+/// The version of ONNX's own operators that the module states, or the newest.
 int64_t opsetOf(mlir::Operation *op);
 
 } // namespace wsec::simplify

@@ -115,11 +115,17 @@ static bool reduce(Node &node) {
 }
 
 llvm::ArrayRef<NamedRule> wsec::simplify::reduceRules() {
+  static constexpr llvm::StringLiteral reduction =
+      "axes keepdims noop_with_empty_axes";
   static const NamedRule rules[] = {
-      {"ReduceSum", reduce<Sum>},      {"ReduceMean", reduce<Mean>},
-      {"ReduceMax", reduce<Largest>},  {"ReduceMin", reduce<Smallest>},
-      {"ReduceProd", reduce<Product>}, {"ReduceSumSquare", reduce<SumSquare>},
-      {"ReduceL2", reduce<Norm2>},     {"ReduceL1", reduce<Norm1>},
+      {"ReduceSum", reduce<Sum>, reduction},
+      {"ReduceMean", reduce<Mean>, reduction},
+      {"ReduceMax", reduce<Largest>, reduction},
+      {"ReduceMin", reduce<Smallest>, reduction},
+      {"ReduceProd", reduce<Product>, reduction},
+      {"ReduceSumSquare", reduce<SumSquare>, reduction},
+      {"ReduceL2", reduce<Norm2>, reduction},
+      {"ReduceL1", reduce<Norm1>, reduction},
   };
   return rules;
 }

@@ -103,13 +103,10 @@ static bool setReshaped(Node &node, ArrayRef<int64_t> to) {
   return true;
 }
 
-/// Up to opset 4 the shape was an attribute.
 static bool reshape(Node &node) {
   if (!node.needs(1))
     return false;
-  std::optional<Shape> to = node.intsAttr("shape");
-  if (!to)
-    to = node.ints(1, "shape");
+  std::optional<Shape> to = node.ints(1, "shape");
   if (!to)
     return false;
   const Fact &x = node.input(0);
@@ -249,21 +246,17 @@ struct SliceBounds {
 };
 } // namespace
 
-/// Inputs from opset 10 on, attributes before.
 static std::optional<SliceBounds> sliceBounds(Node &node) {
-  bool asAttributes = node.hasAttr("starts");
-  auto get = [&](size_t i, llvm::StringRef what) {
-    return asAttributes ? node.intsAttr(what) : node.ints(i, what);
-  };
-  std::optional<Shape> starts = get(1, "starts"), ends = get(2, "ends");
+  std::optional<Shape> starts = node.ints(1, "starts");
+  std::optional<Shape> ends = node.ints(2, "ends");
   if (!starts || !ends)
     return std::nullopt;
   std::optional<Shape> axes = Shape(), steps = Shape(starts->size(), 1);
   for (size_t i = 0; i < starts->size(); ++i)
     axes->push_back(i);
-  if (asAttributes ? node.hasAttr("axes") : node.has(3))
-    axes = get(3, "axes");
-  if (!asAttributes && node.has(4))
+  if (node.has(3))
+    axes = node.ints(3, "axes");
+  if (node.has(4))
     steps = node.ints(4, "steps");
   if (!axes || !steps)
     return std::nullopt;
@@ -343,6 +336,10 @@ static bool split(Node &node) {
   if (!axis)
     return false;
   int64_t extent = x.shape[*axis], parts = node.outputs.size();
+  if (node.intAttr("num_outputs", parts) != parts)
+    return node.fail("num_outputs is " +
+                     llvm::Twine(node.intAttr("num_outputs", parts)) +
+                     ", there are " + llvm::Twine(parts) + " outputs");
   Shape sizes;
   if (node.has(1)) {
     std::optional<Shape> stated = node.ints(1, "split");
@@ -449,8 +446,7 @@ static bool pad(Node &node) {
   if (!node.needs(1))
     return false;
   const Fact &x = node.input(0);
-  std::optional<Shape> stated =
-      node.hasAttr("pads") ? node.intsAttr("pads") : node.ints(1, "pads");
+  std::optional<Shape> stated = node.ints(1, "pads");
   if (!stated)
     return false;
   Shape axes;
@@ -485,10 +481,8 @@ static bool pad(Node &node) {
   if (!tensors)
     return true;
   Tensor padded(result.type, result.shape);
-  if (node.has(2) || node.hasAttr("value")) {
-    Tensor fill = node.has(2)
-                      ? (*tensors)[2]
-                      : Tensor::scalar(result.type, node.floatAttr("value", 0));
+  if (node.has(2)) {
+    const Tensor &fill = (*tensors)[2];
     if (fill.size() != 1 || fill.type() != result.type)
       return node.fail("the value to pad with is not one of the data's type");
     for (int64_t i = 0; i < padded.size(); ++i)
@@ -507,21 +501,21 @@ static bool pad(Node &node) {
 
 llvm::ArrayRef<NamedRule> wsec::simplify::shapeRules() {
   static const NamedRule rules[] = {
-      {"Shape", shape},
+      {"Shape", shape, "start end"},
       {"Size", size},
-      {"Constant", constant},
-      {"ConstantOfShape", constantOfShape},
-      {"Reshape", reshape},
-      {"Flatten", flatten},
-      {"Squeeze", squeeze},
-      {"Unsqueeze", unsqueeze},
-      {"Transpose", transpose},
+      {"Constant", constant, "value value_int value_float value_ints"},
+      {"ConstantOfShape", constantOfShape, "value"},
+      {"Reshape", reshape, "allowzero"},
+      {"Flatten", flatten, "axis"},
+      {"Squeeze", squeeze, "axes"},
+      {"Unsqueeze", unsqueeze, "axes"},
+      {"Transpose", transpose, "perm"},
       {"Expand", expand},
       {"Slice", slice},
-      {"Split", split},
-      {"Concat", concat},
+      {"Split", split, "axis split num_outputs"},
+      {"Concat", concat, "axis"},
       {"Tile", tile},
-      {"Pad", pad},
+      {"Pad", pad, "mode"},
   };
   return rules;
 }

@@ -1,6 +1,6 @@
 // Nodes whose rule fails keep their unknown type, and say why: no fault of a
 // model crashes the compiler or becomes a shape that no tensor has.
-// RUN: wse-opt %s --onnx-infer-and-fold | FileCheck %s
+// RUN: wse-opt %s --split-input-file --onnx-infer-and-fold | FileCheck %s
 
 module attributes {onnx.opset = 17 : i64} {
 
@@ -113,6 +113,13 @@ func.func @wrong_kinds(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !o
   return %a, %b, %c, %d, %e, %g, %h, %j : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 
+
+}
+
+// -----
+
+module attributes {onnx.opset = 24 : i64} {
+
 // What the operators' second and third operands have to be, naming relies on.
 // CHECK-LABEL: func.func @operands_that_do_not_fit
 // CHECK: "PRelu"{{.*}}onnx.reason = "input 1 is missing"
@@ -136,9 +143,19 @@ func.func @operands_that_do_not_fit(%x: tensor<1x8xf32>, %w: tensor<8x1xf32>, %f
   %g = onnx.node "LayerNormalization"(%x, %five) : (tensor<1x8xf32>, tensor<5xf32>) -> !onnx.unknown
   %h = onnx.node "SkipLayerNormalization" of "com.microsoft"(%s, %s, %s) : (tensor<f32>, tensor<f32>, tensor<f32>) -> !onnx.unknown
   %j = onnx.node "Attention"(%x, %x, %x) : (tensor<1x8xf32>, tensor<1x8xf32>, tensor<1x8xf32>) -> !onnx.unknown
-  %k = onnx.node "MultiHeadAttention" of "com.microsoft"(%q, %q, %q, %five) : (tensor<1x1x8xf32>, tensor<1x1x8xf32>, tensor<1x1x8xf32>, tensor<5xf32>) -> !onnx.unknown
-  %l = onnx.node "Attention" of "com.microsoft"(%q, %w) : (tensor<1x1x8xf32>, tensor<8x1xf32>) -> !onnx.unknown
+  %k = onnx.node "MultiHeadAttention" of "com.microsoft"(%q, %q, %q, %five) with {num_heads = 2 : i64} : (tensor<1x1x8xf32>, tensor<1x1x8xf32>, tensor<1x1x8xf32>, tensor<5xf32>) -> !onnx.unknown
+  %l = onnx.node "Attention" of "com.microsoft"(%q, %w) with {num_heads = 2 : i64} : (tensor<1x1x8xf32>, tensor<8x1xf32>) -> !onnx.unknown
   return %a, %b, %c, %d, %e, %f, %g, %h, %j, %k, %l : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
+}
+
+// Attributes that rules refuse, and values of them.
+// CHECK-LABEL: func.func @attributes_of_some_values
+// CHECK: "Split"{{.*}}onnx.reason = "num_outputs is 3, there are 2 outputs"
+// CHECK: "Attention"{{.*}}onnx.reason = "softmax in ONNX element type 11"
+func.func @attributes_of_some_values(%x: tensor<4xf32>, %q: tensor<1x2x3x4xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown) {
+  %p:2 = onnx.node "Split"(%x) with {num_outputs = 3 : i64} : (tensor<4xf32>) -> (!onnx.unknown, !onnx.unknown)
+  %a = onnx.node "Attention"(%q, %q, %q) with {softmax_precision = 11 : i64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> !onnx.unknown
+  return %p#0, %p#1, %a : !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 
 }

@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --onnx-infer-and-fold | FileCheck %s
+// RUN: wse-opt %s --split-input-file --onnx-infer-and-fold | FileCheck %s
 
 module attributes {onnx.opset = 17 : i64} {
 
@@ -63,15 +63,14 @@ func.func @causal_mask() -> !onnx.unknown {
   return %m : !onnx.unknown
 }
 
-// Squeeze with axes as attribute (before opset 13) and as input.
-// CHECK-LABEL: func.func @axes_of_both_ages
-// CHECK-SAME: -> (tensor<4x8xf32>, tensor<4x8xf32>, tensor<4x1xf32>)
-func.func @axes_of_both_ages(%x: tensor<4x1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown) {
+// Squeeze with axes as input (from opset 13 on); before, as attribute.
+// CHECK-LABEL: func.func @axes_of_new_age
+// CHECK-SAME: -> (tensor<4x8xf32>, tensor<4x1xf32>)
+func.func @axes_of_new_age(%x: tensor<4x1x8xf32>) -> (!onnx.unknown, !onnx.unknown) {
   %axes = onnx.constant dense<-2> : tensor<1xi64>
-  %a = onnx.node "Squeeze"(%x) with {axes = [1]} : (tensor<4x1x8xf32>) -> !onnx.unknown
   %b = onnx.node "Squeeze"(%x, %axes) : (tensor<4x1x8xf32>, tensor<1xi64>) -> !onnx.unknown
   %c = onnx.node "ReduceMean"(%x) with {axes = [-1], keepdims = 0 : i64} : (tensor<4x1x8xf32>) -> !onnx.unknown
-  return %a, %b, %c : !onnx.unknown, !onnx.unknown, !onnx.unknown
+  return %b, %c : !onnx.unknown, !onnx.unknown
 }
 
 // A backward slice to the very first element; a split with a smaller last part.
@@ -88,7 +87,7 @@ func.func @odd_bounds() -> (!onnx.unknown, !onnx.unknown, !onnx.unknown) {
   %axis = onnx.constant dense<0> : tensor<1xi64>
   %step = onnx.constant dense<-1> : tensor<1xi64>
   %r = onnx.node "Slice"(%x, %start, %end, %axis, %step) : (tensor<4xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> !onnx.unknown
-  %p:2 = onnx.node "Split"(%y) with {axis = 0 : i64, num_outputs = 2 : i64} : (tensor<3xi64>) -> (!onnx.unknown, !onnx.unknown)
+  %p:2 = onnx.node "Split"(%y) with {axis = 0 : i64} : (tensor<3xi64>) -> (!onnx.unknown, !onnx.unknown)
   return %r, %p#0, %p#1 : !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 
@@ -122,6 +121,32 @@ func.func @exact_integers() -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !on
   %power = onnx.node "Pow"(%base, %exponent) : (tensor<4xi64>, tensor<4xi64>) -> !onnx.unknown
   %range = onnx.node "Range"(%least, %most, %most) : (tensor<i64>, tensor<i64>, tensor<i64>) -> !onnx.unknown
   return %sum, %product, %max, %running, %sums, %power, %range : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
+}
+
+}
+
+// -----
+
+module attributes {onnx.opset = 12 : i64} {
+
+// CHECK-LABEL: func.func @axes_of_old_age
+// CHECK-SAME: -> tensor<4x8xf32>
+func.func @axes_of_old_age(%x: tensor<4x1x8xf32>) -> !onnx.unknown {
+  %a = onnx.node "Squeeze"(%x) with {axes = [1]} : (tensor<4x1x8xf32>) -> !onnx.unknown
+  return %a : !onnx.unknown
+}
+
+}
+
+// -----
+
+module attributes {onnx.opset = 18 : i64} {
+
+// CHECK-LABEL: func.func @stated_outputs
+// CHECK-SAME: -> (tensor<2xf32>, tensor<1xf32>)
+func.func @stated_outputs(%x: tensor<3xf32>) -> (!onnx.unknown, !onnx.unknown) {
+  %p:2 = onnx.node "Split"(%x) with {num_outputs = 2 : i64} : (tensor<3xf32>) -> (!onnx.unknown, !onnx.unknown)
+  return %p#0, %p#1 : !onnx.unknown, !onnx.unknown
 }
 
 }

@@ -62,7 +62,7 @@ func.func @main(%q: tensor<2x3x8xf32>, %m: tensor<1x2x3x3xf32>) -> !onnx.unknown
   return %pv : !onnx.unknown
 }
 
-// ATTRIBUTES: LeakyRelu (f32) x1: attribute 'alpha' is not a float
+// ATTRIBUTES: LeakyRelu x1: attribute 'alpha' is not a float
 
 //--- attributes.mlir
 func.func @main(%x: tensor<2x3xf32>) -> !onnx.unknown {
