@@ -3,9 +3,12 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 #include "mlir/IR/MLIRContext.h"
+#include "runtime/program/NearestNames.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/ConvertUTF.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -66,13 +69,66 @@ static StringRef severityName(DiagnosticSeverity severity) {
   return "";
 }
 
+/// Bytes that are no UTF-8 as \NNN, which is how control characters come.
+static std::string asUTF8(StringRef text) {
+  std::string result;
+  llvm::raw_string_ostream os(result);
+  while (!text.empty()) {
+    const auto *bytes = text.bytes_begin();
+    size_t size =
+        std::min<size_t>(llvm::getNumBytesForUTF8(*bytes), text.size());
+    if (llvm::isLegalUTF8Sequence(bytes, bytes + size)) {
+      os << text.take_front(size);
+    } else {
+      size = 1;
+      os << llvm::format("\\%03o", unsigned(*bytes));
+    }
+    text = text.drop_front(size);
+  }
+  return result;
+}
+
+/// The middle is left out of what is longer than `longest`; both ends and the
+/// number of bytes stay.
+static std::string shortened(StringRef text, size_t longest) {
+  if (text.size() <= longest)
+    return text.str();
+  return (text.take_front(longest / 2) + " ... (" + Twine(text.size()) +
+          " bytes) ... " + text.take_back(longest / 4))
+      .str();
+}
+
+/// A quote may end a name or begin one: both are tried.
+static std::string withShortNames(StringRef line) {
+  constexpr size_t longestName = 200, longestLine = 2000;
+  std::string result;
+  for (size_t at = 0; at < line.size();) {
+    size_t next = line.find_first_of("'\"", at + 1);
+    result += shortened(line.slice(at, next), longestName + 1);
+    at = std::min(next, line.size());
+  }
+  return shortened(result, longestLine);
+}
+
+std::string wsec::printableMessage(StringRef message) {
+  SmallVector<StringRef> pieces;
+  message.split(pieces, '\n');
+  std::string result;
+  for (auto [index, piece] : llvm::enumerate(pieces)) {
+    if (index > 0)
+      result += piece.starts_with("  ") ? "\n" : "\\n";
+    result += withShortNames(piece);
+  }
+  return runtime::printable(asUTF8(result));
+}
+
 void DiagnosticPrinter::print(Diagnostic &diagnostic) {
   errorCount += diagnostic.getSeverity() == DiagnosticSeverity::Error;
   std::string where = describeLocation(diagnostic.getLocation());
   os << severityName(diagnostic.getSeverity()) << ": ";
   if (!where.empty())
-    os << where << ": ";
-  os << diagnostic << "\n";
+    os << printableMessage(where) << ": ";
+  os << printableMessage(diagnostic.str()) << "\n";
   for (Diagnostic &note : diagnostic.getNotes())
     print(note);
 }

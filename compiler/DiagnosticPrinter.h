@@ -24,6 +24,12 @@ private:
   unsigned errorCount = 0;
 };
 
+/// A message as it is printed. Names in it come from files of strangers: what a
+/// terminal would obey and what is no UTF-8 is escaped, a line that our own
+/// lists would not begin is none, and of very long names and lines the middle
+/// is left out.
+std::string printableMessage(llvm::StringRef message);
+
 /// Where something is from: `'node'`, `file:line:column`, several of these
 /// joined by commas, or nothing.
 std::string describeLocation(mlir::Location location);

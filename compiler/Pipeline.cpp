@@ -3,6 +3,7 @@
 // The table of contents of the compiler.
 #include "compiler/Pipeline.h"
 #include "compiler/DiagnosticPrinter.h"
+#include "compiler/InputText.h"
 #include "compiler/OutputPaths.h"
 #include "compiler/Registration.h"
 #include "compiler/Report.h"
@@ -54,6 +55,7 @@ private:
   LogicalResult checkOutputs();
   runtime::WeightFolders weightFolders() const;
   LogicalResult readInput();
+  LogicalResult readText();
   LogicalResult checkOptions(Phase first);
   FailureOr<Phase> firstPhase();
   void addVerifiers(Phase first, OpPassManager &manager) const;
@@ -100,7 +102,17 @@ LogicalResult Compilation::readInput() {
     return error() << "--shape and --dim bind the inputs of an .onnx file; '"
                    << options.input << "' has its shapes";
   else
-    module = parseSourceFile<ModuleOp>(options.input, &context);
+    return readText();
+  return success(bool(module));
+}
+
+LogicalResult Compilation::readText() {
+  auto text = readIR(options.input);
+  if (!text)
+    return fail(text.takeError());
+  auto sources = std::make_shared<llvm::SourceMgr>();
+  sources->AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
+  module = parseSourceFile<ModuleOp>(sources, &context);
   return success(bool(module));
 }
 
@@ -226,10 +238,22 @@ LogicalResult Compilation::checkOptions(Phase first) {
   return success();
 }
 
+/// Elements of a constant that are always printed.
+static constexpr int64_t shortConstant = 64;
+
 LogicalResult Compilation::writeIR() {
   std::string text;
   llvm::raw_string_ostream os(text);
-  module->print(os);
+  OpPrintingFlags flags;
+  if (!options.printsConstants)
+    flags.elideLargeElementsAttrs(shortConstant);
+  module->print(os, flags);
+  if (size_t elided = StringRef(text).count(elidedConstant))
+    text = "// " + std::to_string(elided) + " constants of more than " +
+           std::to_string(shortConstant) +
+           " elements are left out; --print-constants prints all, to be read "
+           "back\n" +
+           text;
   StringRef path = options.output.empty() ? "-" : StringRef(options.output);
   if (llvm::Error problem = writeText(path, text))
     return fail(std::move(problem));

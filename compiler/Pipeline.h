@@ -46,6 +46,9 @@ struct CompileOptions {
   Phase stopAfter = Phase::Emit;
   /// Whether to write the IR when the compiler stops before `emit`.
   bool printsIR = true;
+  /// Whether IR has the elements of large constants, so that it can be read
+  /// back.
+  bool printsConstants = false;
   /// A map of the placement: .txt, .json, .svg; made of the last state reached.
   std::string placementDump;
   bool bundle = false;

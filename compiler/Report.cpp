@@ -2,6 +2,7 @@
 #include "compiler/Report.h"
 #include "runtime/program/Container.h"
 #include "runtime/program/Facts.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/Residency.h"
 #include "runtime/program/program_generated.h"
 #include "llvm/ADT/MapVector.h"
@@ -19,8 +20,9 @@ using llvm::StringRef;
 // Reading
 //===----------------------------------------------------------------------===//
 
+/// Names are those of the model, which may hold any bytes; reports are UTF-8.
 static std::string text(const flatbuffers::String *string) {
-  return string ? string->str() : std::string();
+  return string ? llvm::json::fixUTF8(string->str()) : std::string();
 }
 template <typename T>
 static size_t sizeOf(const flatbuffers::Vector<T> *vector) {
@@ -33,7 +35,7 @@ static KernelReport readKernel(const program::Kernel &kernel) {
   report.kind = text(kernel.kind());
   report.bound = text(kernel.bound());
   for (size_t i = 0; i < sizeOf(kernel.onnx_nodes()); ++i)
-    report.onnxNodes.push_back(kernel.onnx_nodes()->Get(i)->str());
+    report.onnxNodes.push_back(text(kernel.onnx_nodes()->Get(i)));
   if (const program::Rect *region = kernel.region())
     report.region = {region->x0(), region->y0(), region->x1(), region->y1()};
   report.cycles = kernel.predicted_cycles();
@@ -54,7 +56,7 @@ static void readMemory(const program::Program &program, Report &report) {
   report.pesUsed = runtime::countPes(program);
   runtime::SramPeak peak = runtime::sramPeak(program);
   report.sramPeakBytes = peak.bytes;
-  report.sramOwner = peak.owner;
+  report.sramOwner = llvm::json::fixUTF8(peak.owner);
   report.streamedBytes = runtime::streamedWeightBytes(program);
   runtime::WeightResidency residency = runtime::weightResidency(program);
   report.residentBytes = residency.residentBytes;
@@ -192,17 +194,18 @@ static void printKinds(const Report &report, llvm::raw_ostream &os) {
     const auto *limit = llvm::max_element(
         kind.bounds, [](auto &a, auto &b) { return a.second < b.second; });
     os << llvm::format("  %-16s %6u %12.0f  %5.1f %%  %9s  %s\n",
-                       name.str().c_str(), kind.count, kind.cycles,
+                       runtime::printable(name.str()).c_str(), kind.count,
+                       kind.cycles,
                        report.cycles ? 100 * kind.cycles / report.cycles : 0.0,
                        ratio(kind.cycles, kind.lowerBound).c_str(),
-                       limit->first.str().c_str());
+                       runtime::printable(limit->first.str()).c_str());
   }
 }
 
 void Report::print(llvm::raw_ostream &os) const {
-  os << (model.empty() ? "program" : model) << " on " << machine << ", "
-     << width << "x" << height << " PEs at " << llvm::format("%.3g", clockGhz)
-     << " GHz\n";
+  os << runtime::printable(model.empty() ? "program" : model) << " on "
+     << runtime::printable(machine) << ", " << width << "x" << height
+     << " PEs at " << llvm::format("%.3g", clockGhz) << " GHz\n";
   if (parameters)
     os << "  parameters     " << readable(parameters, "") << ", "
        << readable(weightBytes, "B") << "\n";
@@ -222,7 +225,7 @@ void Report::print(llvm::raw_ostream &os) const {
      << "  SRAM peak      " << sramPeakBytes << " of " << sramLimitBytes
      << " bytes";
   if (!sramOwner.empty())
-    os << " ('" << sramOwner << "')";
+    os << " (" << runtime::inQuotes(sramOwner) << ")";
   os << "\n  predicted      ";
   if (cycles > 0)
     os << llvm::format("%.0f", cycles) << " cycles, "

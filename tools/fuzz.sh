@@ -52,7 +52,7 @@ with tempfile.TemporaryDirectory() as folder:
             wsec(path, "--mesh=4x3", "--bundle", "-o", corpus / f"{name}.wafer")
         if kind == "mlir":
             for phase in ("simplify", "select", "schedule", "lower"):
-                wsec(path, "--mesh=4x3", f"--stop-after={phase}",
+                wsec(path, "--mesh=4x3", f"--stop-after={phase}", "--print-constants",
                      "-o", corpus / f"{name}-{phase}.mlir")
 for path in sorted(Path("dialects/pe/tutorial").glob("*.mlir")):
     if kind == "wafer":

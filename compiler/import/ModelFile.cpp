@@ -2,6 +2,7 @@
 //
 // One function per message of onnx.proto; the numbers are its field numbers.
 #include "compiler/import/ModelFile.h"
+#include "compiler/InputText.h"
 #include "compiler/import/WireReader.h"
 #include "llvm/ADT/Twine.h"
 
@@ -379,10 +380,9 @@ llvm::Expected<OnnxModel> wsec::readModelFile(StringRef path) {
   auto error = [&](const llvm::Twine &what) {
     return llvm::createStringError(path + ": " + what);
   };
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
+  auto buffer = readRegularFile(path, /*isText=*/false);
   if (!buffer)
-    return error("cannot read the file: " + buffer.getError().message());
+    return buffer.takeError();
 
   OnnxModel model;
   model.path = path.str();

@@ -2,12 +2,12 @@
 //
 // Machines as JSON: presets, files of users, descriptions in programs.
 
+#include "compiler/InputText.h"
 #include "compiler/machine/Machine.h"
 #include "compiler/machine/Presets.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
 #include <cmath>
@@ -183,6 +183,10 @@ overlay(Machine machine, llvm::json::Object &object, std::string &error) {
 static std::optional<Machine> parseMachine(std::string_view text,
                                            llvm::StringRef rootBase,
                                            std::string &error) {
+  if (auto problem = nestingProblem(text, maxNestingOfJson)) {
+    error = "not the JSON of a machine: " + *problem;
+    return std::nullopt;
+  }
   llvm::Expected<llvm::json::Value> parsed = llvm::json::parse(text);
   if (!parsed) {
     error = "not JSON: " + llvm::toString(parsed.takeError());
@@ -229,10 +233,11 @@ std::optional<Machine> wsec::readMachine(std::string_view nameOrPath,
                                          std::string &error) {
   if (std::optional<Machine> preset = machinePreset(nameOrPath))
     return preset;
-  auto buffer = llvm::MemoryBuffer::getFile(nameOrPath, /*IsText=*/true);
+  auto buffer = readRegularFile(nameOrPath);
   if (!buffer) {
     error = "machine '" + std::string(nameOrPath) + "' is neither " +
-            presetNames("nor") + " nor a readable JSON file";
+            presetNames("nor") +
+            " nor a JSON file: " + llvm::toString(buffer.takeError());
     return std::nullopt;
   }
   std::optional<Machine> machine =

@@ -5,6 +5,7 @@
 // on the mesh where its words go.
 
 #include "compiler/place/PlacementDump.h"
+#include "runtime/program/NearestNames.h"
 
 #include "llvm/Support/raw_ostream.h"
 
@@ -44,9 +45,10 @@ private:
   const PlacementView &view;
 };
 
-std::string escape(const std::string &text) {
-  std::string result;
-  for (char c : text)
+/// XML knows no way to write a control character.
+std::string escape(const std::string &name) {
+  std::string result, text = runtime::inQuotes(name);
+  for (char c : llvm::StringRef(text).drop_front().drop_back())
     result += c == '<'   ? "&lt;"
               : c == '>' ? "&gt;"
               : c == '&' ? "&amp;"

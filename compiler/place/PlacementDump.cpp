@@ -24,17 +24,20 @@ static std::vector<PlacedLane> viewLanes(ArrayAttr attrs) {
   return lanes;
 }
 
+/// Names are those of the model, which may hold any bytes; dumps are UTF-8.
+static std::string nameOf(StringRef name) { return llvm::json::fixUTF8(name); }
+
 static PlacementView::KernelView viewKernel(wse::KernelOp kernel,
                                             const Machine &machine) {
   PlacementView::KernelView view;
-  view.name = kernel.getReportName();
+  view.name = nameOf(kernel.getReportName());
   view.kind = kernel->getName().stripDialect();
   if (ArrayAttr nodes = kernel.getNodeNames())
     for (auto node : nodes.getAsRange<StringAttr>())
-      view.nodes.push_back(node.str());
+      view.nodes.push_back(nameOf(node.getValue()));
   if (ArrayAttr streams = kernel.getStreamRefs())
     for (auto stream : streams.getAsRange<FlatSymbolRefAttr>())
-      view.streams.push_back(stream.getValue().str());
+      view.streams.push_back(nameOf(stream.getValue()));
   if (wse::RectAttr r = kernel.getRect())
     view.region = {r.getX0(), r.getY0(), r.getX1() - r.getX0(),
                    r.getY1() - r.getY0()};
@@ -79,9 +82,10 @@ collectRegions(const std::vector<PlacementView::KernelView> &kernels) {
 
 PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   PlacementView view;
-  view.name = program.getSymName().str();
+  view.name = nameOf(program.getSymName());
   view.state = wse::stringifyState(program.getState()).str();
   view.machine = program.targetMachine();
+  view.machine.name = nameOf(view.machine.name);
   view.west = viewLanes(program.getWestLanesAttr());
   view.east = viewLanes(program.getEastLanesAttr());
   for (wse::KernelOp kernel : kernelsOf(program))
@@ -89,13 +93,13 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   view.regions = collectRegions(view.kernels);
   for (auto stream : program.bodyBlock().getOps<wse::StreamOp>())
     view.streams.push_back(
-        {stream.getSymName().str(),
+        {nameOf(stream.getSymName()),
          wse::stringifyStreamPattern(stream.getPattern()).str(),
          std::vector<int64_t>(stream.getColors()),
          int64_t(stream.getRules().size())});
   if (auto peak = program.getSramPeak())
     view.sramPeak = int64_t(*peak);
-  view.sramOwner = program.getSramOwner().value_or("").str();
+  view.sramOwner = nameOf(program.getSramOwner().value_or(""));
   return view;
 }
 

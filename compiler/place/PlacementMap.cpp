@@ -4,6 +4,7 @@
 // legend. A character shows the smallest region that has a PE under it.
 
 #include "compiler/place/PlacementDump.h"
+#include "runtime/program/NearestNames.h"
 
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -20,6 +21,12 @@ static std::string text(const PlacedRegion &region) {
   return std::to_string(region.columns) + "x" + std::to_string(region.rows) +
          " at (" + std::to_string(region.x) + "," + std::to_string(region.y) +
          ")";
+}
+
+/// A name without the quotes of messages.
+static std::string shown(const std::string &name) {
+  std::string quoted = runtime::inQuotes(name);
+  return quoted.substr(1, quoted.size() - 2);
 }
 
 static std::string join(const std::vector<int64_t> &values) {
@@ -83,7 +90,7 @@ static void listStreams(llvm::raw_ostream &os, const PlacementView &view) {
   os << "streams, " << colors << " of " << view.machine.usableColors()
      << " colors\n";
   for (const PlacementView::StreamView &stream : view.streams)
-    os << "  " << llvm::left_justify("@" + stream.name, 16)
+    os << "  " << llvm::left_justify("@" + shown(stream.name), 16)
        << llvm::left_justify(stream.pattern, 12)
        << (stream.colors.size() > 1 ? "colors " : "color ")
        << join(stream.colors) << ", " << stream.rules << " rules\n";
@@ -96,7 +103,7 @@ static void listSram(llvm::raw_ostream &os, const PlacementView &view) {
   int64_t filled = limit ? std::min<int64_t>(40, peak * 40 / limit) : 0;
   os << "SRAM of the fullest PE\n  [" << std::string(filled, '#')
      << std::string(40 - filled, '-') << "] " << peak << " of " << limit
-     << " bytes, by " << view.sramOwner << "\n";
+     << " bytes, by " << shown(view.sramOwner) << "\n";
 }
 
 static void listKernels(llvm::raw_ostream &os, const PlacementView &view) {
@@ -112,7 +119,7 @@ static void listKernels(llvm::raw_ostream &os, const PlacementView &view) {
     if (kernel.scratchAddress)
       os << ", scratch [" << *kernel.scratchAddress << ","
          << *kernel.scratchAddress + kernel.scratchBytes << ")";
-    os << "  " << kernel.name << "\n";
+    os << "  " << shown(kernel.name) << "\n";
   }
   if (count < view.kernels.size())
     os << "  ... " << view.kernels.size() - count
@@ -122,8 +129,9 @@ static void listKernels(llvm::raw_ostream &os, const PlacementView &view) {
 std::string wsec::placementAsText(const PlacementView &view) {
   std::string result;
   llvm::raw_string_ostream os(result);
-  os << "@" << view.name << " (" << view.state << ") on " << view.machine.width
-     << "x" << view.machine.height << " PEs of " << view.machine.name << "; ";
+  os << "@" << shown(view.name) << " (" << view.state << ") on "
+     << view.machine.width << "x" << view.machine.height << " PEs of "
+     << shown(view.machine.name) << "; ";
   drawMap(os, view);
   listRegions(os, view);
   listStreams(os, view);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // wse-opt: runs passes over IR of any level, for tests and for looking inside.
+#include "compiler/InputText.h"
 #include "compiler/Registration.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
 
 /// --help would list the options of LLVM's targets and optimizers, which the
 /// shared library brings along, before anything of ours. They are there when
@@ -19,6 +21,13 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   wsec::registerDialects(registry);
   wsec::registerPasses();
+  auto [input, output] = mlir::registerAndParseCLIOptions(
+      argc, argv, "wsec pass driver\n", registry);
+  if (input != "-")
+    if (auto text = wsec::readIR(input); !text) {
+      llvm::errs() << "error: " << llvm::toString(text.takeError()) << "\n";
+      return EXIT_FAILURE;
+    }
   return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "wsec pass driver\n", registry));
+      mlir::MlirOptMain(argc, argv, input, output, registry));
 }

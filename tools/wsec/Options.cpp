@@ -32,7 +32,8 @@ struct Flags {
                              cl::desc("Bind a symbolic dimension: batch=1"),
                              cl::value_desc("NAME=N"), cl::cat(category)};
   cl::opt<std::string> machine{
-      "machine", cl::desc("wse1, wse2 (default), wse3, wse3-silicon or a JSON file"),
+      "machine",
+      cl::desc("wse1, wse2 (default), wse3, wse3-silicon or a JSON file"),
       cl::value_desc("NAME|FILE"), cl::cat(category)};
   cl::opt<std::string> mesh{"mesh",
                             cl::desc("Use a sub-rectangle of the machine: 8x8"),
@@ -45,6 +46,10 @@ struct Flags {
   cl::opt<std::string> emit{"emit",
                             cl::desc("What to write: wafer (default) or mlir"),
                             cl::value_desc("KIND"), cl::cat(category)};
+  cl::opt<bool> printConstants{
+      "print-constants",
+      cl::desc("Print large constants in IR, so that wsec can read it back"),
+      cl::cat(category)};
   cl::opt<std::string> placementDump{
       "dump-placement",
       cl::desc("Draw the placement; the ending says how: .txt, .json, .svg"),
@@ -191,6 +196,7 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
       return usageError("--weights=" + folder + " is not a folder");
     options.weightFolders.push_back(folder);
   }
+  options.printsConstants = flags.printConstants;
   options.import.allowAbsentWeights = flags.allowAbsentWeights;
   options.report = flags.report;
   options.reproducer = flags.reproducer;
