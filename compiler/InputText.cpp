@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/InputText.h"
+#include "llvm/ADT/SmallVector.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
+#include <utility>
 
 using namespace llvm;
 
@@ -12,23 +15,70 @@ static size_t endOfString(StringRef text, size_t at) {
   return at;
 }
 
+namespace {
+/// Brackets that are open, and words and operators since the last separator in
+/// each of them: those a parser may all have on its stack.
+class Nesting {
+public:
+  /// Takes what begins at `at` and returns where that ends.
+  size_t take(StringRef text, size_t at);
+  size_t depth() const { return words.size() - 1; }
+  size_t terms() const { return allWords; }
+
+private:
+  void separate() { allWords -= std::exchange(words.back(), 0); }
+  void addWord() {
+    ++words.back();
+    ++allWords;
+  }
+
+  SmallVector<size_t> words = {0};
+  size_t allWords = 0;
+};
+} // namespace
+
+size_t Nesting::take(StringRef text, size_t at) {
+  StringRef rest = text.substr(at);
+  char c = rest.front();
+  if (c == '"')
+    return endOfString(text, at) + 1;
+  if (rest.starts_with("//"))
+    return std::min(text.find('\n', at), text.size());
+  if (rest.starts_with("->"))
+    return at + 2;
+  if (isAlnum(c) || c == '_') {
+    addWord();
+    return at + rest.take_while([](char c) { return isAlnum(c) || c == '_'; })
+                    .size();
+  }
+  if (StringRef("([{<").contains(c)) {
+    words.push_back(0);
+  } else if (StringRef(")]}>").contains(c) && depth() > 0) {
+    separate();
+    words.pop_back();
+  } else if (StringRef("+-*").contains(c)) {
+    addWord();
+  } else if (!isSpace(c)) {
+    separate();
+  }
+  return at + 1;
+}
+
 std::optional<std::string> wsec::nestingProblem(StringRef text, unsigned most) {
-  unsigned depth = 0;
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (text[at] == '"') {
-      at = endOfString(text, at);
-    } else if (text.substr(at).starts_with("//")) {
-      at = std::min(text.find('\n', at), text.size());
-    } else if (text.substr(at).starts_with("->")) {
-      ++at;
-    } else if (StringRef("([{<").contains(text[at])) {
-      if (++depth > most)
-        return ("line " + Twine(text.take_front(at).count('\n') + 1) +
-                " nests brackets more than " + Twine(most) + " deep")
-            .str();
-    } else if (depth > 0 && StringRef(")]}>").contains(text[at])) {
-      --depth;
-    }
+  // Expressions without brackets: affine maps, as people write them, have ten.
+  constexpr size_t mostTerms = 2000;
+  Nesting nesting;
+  for (size_t at = 0; at < text.size();) {
+    at = nesting.take(text, at);
+    auto problem = [&](const Twine &what, size_t limit) {
+      return ("line " + Twine(text.take_front(at).count('\n') + 1) + " " +
+              what + Twine(limit))
+          .str();
+    };
+    if (nesting.depth() > most)
+      return problem("nests brackets deeper than ", most);
+    if (nesting.terms() > mostTerms)
+      return problem("has an expression of more terms than ", mostTerms);
   }
   return std::nullopt;
 }

@@ -18,7 +18,8 @@ namespace wsec {
 inline constexpr unsigned maxNestingOfIR = 256, maxNestingOfJson = 64;
 
 /// Where brackets outside of strings and `//` comments nest deeper than `most`,
-/// in words; nothing if they never do.
+/// or an expression has more terms than a parser has room for on its stack, in
+/// words; nothing if they never do.
 std::optional<std::string> nestingProblem(llvm::StringRef text, unsigned most);
 
 /// The IR in a file, to be parsed: text that does not nest too deeply and has

@@ -4,6 +4,8 @@
 #include "compiler/simplify/OnnxValues.h"
 #include "compiler/simplify/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "llvm/ADT/StringExtras.h"
+#include <limits>
 #include <map>
 
 namespace wsec::simplify {
@@ -98,6 +100,41 @@ static Type unmappedElement(Operation *op) {
   return nullptr;
 }
 
+/// What distributions count with: tokens in all, and features.
+static bool isTiled(RankedTensorType type) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  int64_t tokens = 1;
+  for (int64_t extent : type.getShape())
+    if (extent < 1 || extent > most)
+      return false;
+  for (int64_t extent : type.getShape().drop_back(type.getRank() > 0)) {
+    tokens *= extent;
+    if (tokens > most)
+      return false;
+  }
+  return true;
+}
+
+static std::string shapeText(ArrayRef<int64_t> shape) {
+  return llvm::join(llvm::map_range(shape,
+                                    [](int64_t extent) {
+                                      return ShapedType::isDynamic(extent)
+                                                 ? std::string("?")
+                                                 : std::to_string(extent);
+                                    }),
+                    "x");
+}
+
+/// Why a value has no place on the wafer, whatever computes it; or nothing.
+static std::string sizeProblem(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor || isTiled(tensor))
+    return "";
+  return "is of shape " + shapeText(tensor.getShape()) +
+         ", expected extents from 1 to 2147483647, of tokens in all and of "
+         "features";
+}
+
 static std::string printed(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
@@ -118,9 +155,9 @@ public:
     add(operatorName(op), element, why, nodeName(op));
   }
 
-  void addInput(StringRef name, Type element) {
+  void addInput(StringRef name, Type element, std::string why) {
     tensors = true;
-    add("input", element, noElement(element), name);
+    add("input", element, std::move(why), name);
   }
 
   static std::string noElement(Type element) {
@@ -181,13 +218,16 @@ struct VerifySimplifiedPass
   void runOnOperation() override {
     Report report;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      for (BlockArgument input : function.getArguments())
-        if (Type element = elementOf(input.getType());
-            element && !isHostType(element)) {
-          auto name = function.getArgAttrOfType<StringAttr>(
-              input.getArgNumber(), onnx::nameAttrName);
-          report.addInput(name ? name.getValue() : StringRef(), element);
-        }
+      for (BlockArgument input : function.getArguments()) {
+        auto name = function.getArgAttrOfType<StringAttr>(input.getArgNumber(),
+                                                          onnx::nameAttrName);
+        Type element = elementOf(input.getType());
+        std::string why = element && !isHostType(element)
+                              ? Report::noElement(element)
+                              : sizeProblem(input.getType());
+        if (!why.empty())
+          report.addInput(name ? name.getValue() : StringRef(), element, why);
+      }
     getOperation().walk([&](Operation *op) {
       if (op->getDialect() != getContext().getLoadedDialect("onnx"))
         return;
@@ -195,6 +235,8 @@ struct VerifySimplifiedPass
       if (why.empty())
         if (Type element = unmappedElement(op))
           why = Report::noElement(element);
+      if (why.empty() && !isa<onnx::ConstantOp>(op) && op->getNumResults())
+        why = sizeProblem(op->getResult(0).getType());
       if (!why.empty())
         report.add(op, why);
     });

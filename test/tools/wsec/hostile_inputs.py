@@ -85,6 +85,13 @@ def large_constant():
                  [value("x", (4, 10))], [value("y", (4, 10))], [rows])
 
 
+SIZES = """func.func @main(%x: tensor<SIZEx16xf32> {onnx.name = "x"}) -> (tensor<SIZEx16xf32> {onnx.name = "y"}) {
+  %y = onnx.unary tanh %x {node = "t"} : tensor<SIZEx16xf32>
+  return %y : tensor<SIZEx16xf32>
+}
+"""
+
+
 def main():
     what, path = sys.argv[1], Path(sys.argv[2])
     count = int(sys.argv[3]) if len(sys.argv) > 3 else 0
@@ -96,6 +103,8 @@ def main():
         "attention_window": attention_window,
         "large_constant": large_constant,
         "modules": lambda: "module {\n" * count + "}\n" * count,
+        "signs": lambda: f"module attributes {{onnx.x = affine_map<(d0) -> ({'-' * count}d0)>}} {{}}\n",
+        "sizes": lambda: SIZES.replace("SIZE", str(count)),
         "machine": lambda: '{"base": ' + "[" * count + "]" * count + "}",
         "terminal": lambda: named(TERMINAL),
         "terminal_unknown": lambda: unknown(TERMINAL),
