@@ -229,7 +229,7 @@ std::string wsec::dumpPlacement(wse::ProgramOp program,
     stream.close();
     error = stream.error();
     stream.clear_error();
-    if (error)
+    if (error && llvm::sys::fs::is_regular_file(path))
       llvm::sys::fs::remove(path); // what a full disk left of it
   }
   return error ? "cannot write '" + path + "': " + error.message() : "";
