@@ -53,7 +53,7 @@ static void readLaunches(const program::Program &program, Report &report) {
 }
 
 static void readMemory(const program::Program &program, Report &report) {
-  report.pesUsed = runtime::countPes(program);
+  report.pesUsed = runtime::computingPes(program);
   runtime::SramPeak peak = runtime::sramPeak(program);
   report.sramPeakBytes = peak.bytes;
   report.sramOwner = llvm::json::fixUTF8(peak.owner);

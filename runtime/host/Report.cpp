@@ -21,7 +21,7 @@ std::string text(const flatbuffers::String *string) {
 }
 
 void addMemory(const program::Program &program, RunReport &report) {
-  report.pesUsed = countPes(program);
+  report.pesUsed = computingPes(program);
   SramPeak peak = sramPeak(program);
   report.sramPeakBytes = peak.bytes;
   report.sramOwner = peak.owner;

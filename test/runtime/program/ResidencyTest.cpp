@@ -276,5 +276,22 @@ TEST(FactsTest, PeakCountsRuntimeCodeAndBuffers) {
   EXPECT_EQ(peak.bytes, 4176u + program.pes.source->code_bytes);
 }
 
+/// The head of the column relays, as all PEs might: only what else it does, or
+/// does not, tells whether it computes.
+TEST(FactsTest, PesThatOnlyForwardDoNotCompute) {
+  Column program;
+  Scalar last = program.pes.equal(program.pes.py(), 1);
+  program.launch([&](BodyBuilder body) {
+    body.add(Opcode::Mov, {words}, memory(program.buffer, {1}), fabric(column))
+        .guard = int16_t(last.index);
+  });
+  EXPECT_EQ(countPes(program.program.finish()), 2u);
+  EXPECT_EQ(computingPes(program.program.finish()), 1u);
+  program.launch([&](BodyBuilder) {});
+  EXPECT_EQ(computingPes(program.program.finish()), 1u);
+  program.launch([&](BodyBuilder body) { keep(body, program.buffer); });
+  EXPECT_EQ(computingPes(program.program.finish()), 2u);
+}
+
 } // namespace
 } // namespace wsec::runtime
