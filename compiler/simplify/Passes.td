@@ -29,7 +29,7 @@ def InferAndFold : Pass<"onnx-infer-and-fold", "::mlir::ModuleOp"> {
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }
 
-def WidenFloats : Pass<"onnx-widen-floats", "::mlir::ModuleOp"> {
+def PromoteToF32 : Pass<"onnx-promote-to-f32", "::mlir::ModuleOp"> {
   let summary = "Computes what the model states in f16 and bf16 in f32.";
   let description = [{
     The wafer computes in f32. Every f16 or bf16 value inside @main becomes
@@ -128,7 +128,7 @@ def FuseMatMul : Pass<"onnx-fuse-matmul", "::mlir::ModuleOp"> {
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }
 
-def ShareEqual : Pass<"onnx-share-equal", "::mlir::ModuleOp"> {
+def CommonSubexpressions : Pass<"onnx-common-subexpressions", "::mlir::ModuleOp"> {
   let summary = "Computes equal values once, and removes what is not used.";
   let description = [{
     Like MLIR's CSE, but operators that differ in the name of their node only

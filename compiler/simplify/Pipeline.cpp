@@ -9,17 +9,17 @@
 
 void wsec::simplify::buildSimplifyPipeline(mlir::OpPassManager &pm) {
   pm.addPass(createInferAndFold());
-  pm.addPass(createWidenFloats());
+  pm.addPass(createPromoteToF32());
   pm.addPass(createNameNodes());
   // Exporters repeat subexpressions that patterns expect to be one value.
-  pm.addPass(createShareEqual());
+  pm.addPass(createCommonSubexpressions());
   pm.addPass(createFuseNorms());
   // Transposes around projections have to be out of attention's way, and
   // attention leaves some that cancel.
   pm.addPass(createFuseMatMul());
   pm.addPass(createFuseAttention());
   pm.addPass(createFuseMatMul());
-  pm.addPass(createShareEqual());
+  pm.addPass(createCommonSubexpressions());
   pm.addPass(createVerifySimplified());
 }
 

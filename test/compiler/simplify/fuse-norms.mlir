@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --onnx-fuse-norms --onnx-share-equal | FileCheck %s
+// RUN: wse-opt %s --onnx-fuse-norms --onnx-common-subexpressions | FileCheck %s
 
 // CHECK-LABEL: func.func @layer_norm
 // CHECK-SAME: %[[X:[a-z0-9]+]]: tensor<2x8xf32>, %[[G:[a-z0-9]+]]: tensor<8xf32>, %[[B:[a-z0-9]+]]: tensor<8xf32>)

@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --onnx-share-equal | FileCheck %s
+// RUN: wse-opt %s --onnx-common-subexpressions | FileCheck %s
 
 // Names of nodes do not make values different; attributes do.
 // CHECK-LABEL: func.func @names_do_not_matter

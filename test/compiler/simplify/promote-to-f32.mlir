@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --onnx-infer-and-fold --onnx-widen-floats | FileCheck %s
+// RUN: wse-opt %s --onnx-infer-and-fold --onnx-promote-to-f32 | FileCheck %s
 
 // Inside f32, outside what the model says; weights keep their bytes.
 // CHECK-LABEL: func.func @layer

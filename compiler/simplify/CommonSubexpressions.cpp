@@ -9,7 +9,7 @@
 #include "llvm/ADT/DenseMap.h"
 
 namespace wsec::simplify {
-#define GEN_PASS_DEF_SHAREEQUAL
+#define GEN_PASS_DEF_COMMONSUBEXPRESSIONS
 #include "compiler/simplify/Passes.h.inc"
 } // namespace wsec::simplify
 
@@ -51,7 +51,8 @@ struct Seen {
   }
 };
 
-struct ShareEqualPass : wsec::simplify::impl::ShareEqualBase<ShareEqualPass> {
+struct CommonSubexpressionsPass
+    : wsec::simplify::impl::CommonSubexpressionsBase<CommonSubexpressionsPass> {
   void runOnOperation() override {
     getOperation().walk([&](Block *block) { runOnBlock(*block); });
   }

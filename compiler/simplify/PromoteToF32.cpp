@@ -6,7 +6,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 namespace wsec::simplify {
-#define GEN_PASS_DEF_WIDENFLOATS
+#define GEN_PASS_DEF_PROMOTETOF32
 #include "compiler/simplify/Passes.h.inc"
 } // namespace wsec::simplify
 
@@ -49,8 +49,8 @@ static bool isEmptyCast(Operation &op) {
 }
 
 namespace {
-struct WidenFloatsPass
-    : wsec::simplify::impl::WidenFloatsBase<WidenFloatsPass> {
+struct PromoteToF32Pass
+    : wsec::simplify::impl::PromoteToF32Base<PromoteToF32Pass> {
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
