@@ -96,6 +96,8 @@ LogicalResult Compilation::readInput() {
       folders.names();
   ImportOptions import = options.import;
   import.weightFolders = folders;
+  context.getOrLoadDialect<pe::PeDialect>()->parameters.given =
+      options.parameters;
   if (isModel())
     module = importModel(options.input, import, &context);
   else if (!options.import.shapes.empty() || !options.import.dims.empty())
@@ -230,6 +232,9 @@ LogicalResult Compilation::checkOptions(Phase first) {
     return error() << "'" << options.input
                    << "' has chosen its machine and mesh; --machine and --mesh "
                       "come too late";
+  if (first < Phase::Emit && !options.parameters.empty())
+    return error() << "--param sets parameters of a pe.program; '"
+                   << options.input << "' holds none";
   bool placed = first <= Phase::Lower && options.stopAfter >= Phase::Place;
   if (!options.placementDump.empty() && !placed)
     return error() << "there is no placement to dump between "

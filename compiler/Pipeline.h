@@ -7,6 +7,7 @@
 #include "compiler/import/ImportModel.h"
 #include "llvm/Support/LogicalResult.h"
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -42,6 +43,8 @@ struct CompileOptions {
   /// A preset or a JSON file, and a sub-rectangle of its mesh "WxH". Empty:
   /// wse2, all of it. Must be empty for IR that has chosen its machine.
   std::string machine, mesh;
+  /// Parameters of a pe.program that are not to have their defaults.
+  std::map<std::string, int64_t> parameters;
   /// The last phase to run.
   Phase stopAfter = Phase::Emit;
   /// Whether to write the IR when the compiler stops before `emit`.

@@ -68,6 +68,7 @@ LogicalResult wsec::emitProgram(ModuleOp module, const EmitOptions &options) {
   FailureOr<pe::ProgramOp> op = findProgram(module);
   if (failed(op))
     return failure();
+  expandChains(*op);
   program::ProgramT program;
   if (failed(translateProgram(*op, program)) ||
       failed(checkSram(*op, program)) || failed(checkConstants(*op, program)))

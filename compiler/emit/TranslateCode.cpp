@@ -38,22 +38,14 @@ static_assert(int(pe::Direction::Out) == int(program::Direction::Out));
 
 LogicalResult ScalarTable::build(Block &block,
                                  std::vector<program::ScalarNode> &nodes) {
-  DenseSet<Operation *> used = pe::findUsedScalars(block);
-  for (Operation &op : block) {
-    if (!used.contains(&op))
-      continue;
-    numbers[op.getResult(0)] = nodes.size();
-    if (auto constant = dyn_cast<pe::ConstantOp>(op)) {
-      nodes.emplace_back(program::ScalarOp::Constant,
-                         static_cast<int32_t>(constant.getValue()), 0, 0);
-      continue;
-    }
-    auto scalar = cast<pe::ScalarOp>(op);
-    int32_t inputs[3] = {0, 0, 0};
-    for (auto [index, input] : llvm::enumerate(scalar.getInputs()))
-      inputs[index] = numbers.lookup(input);
-    nodes.emplace_back(static_cast<program::ScalarOp>(scalar.getKind()),
-                       inputs[0], inputs[1], inputs[2]);
+  for (const pe::ScalarNode &node : pe::scalarNodes(block)) {
+    if (node.result)
+      numbers[node.result] = nodes.size();
+    nodes.emplace_back(node.kind ? static_cast<program::ScalarOp>(*node.kind)
+                                 : program::ScalarOp::Constant,
+                       static_cast<int32_t>(node.operands[0]),
+                       static_cast<int32_t>(node.operands[1]),
+                       static_cast<int32_t>(node.operands[2]));
   }
   return success();
 }

@@ -83,6 +83,9 @@ llvm::LogicalResult translateStream(pe::StreamOp op,
 llvm::LogicalResult translateCopy(pe::CopyOp op, const SymbolNumbers &numbers,
                                   program::ProgramT &result);
 
+/// Writes the routes of chains, and colors in place of them in instructions.
+void expandChains(pe::ProgramOp op);
+
 /// Gives an address to each buffer that has none, behind the code and all that
 /// have one.
 llvm::LogicalResult placeBuffers(pe::ProgramOp op, program::ProgramT &result);

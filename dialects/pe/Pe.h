@@ -19,8 +19,12 @@
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
+#include <array>
 #include <optional>
 #include <string>
+#include <vector>
+
+#include "dialects/pe/PeParameters.h"
 
 #include "dialects/pe/PeDialect.h.inc"
 #include "dialects/pe/PeEnums.h.inc"
@@ -138,8 +142,16 @@ Operand decode(mlir::Attribute operand, mlir::ValueRange values);
 
 namespace wsec::pe {
 
-/// Scalars of a class or stream that code depends on.
-llvm::DenseSet<mlir::Operation *> findUsedScalars(mlir::Block &block);
+/// What a PE computes at load: a constant, whose value is the first operand, or
+/// a function of earlier nodes.
+struct ScalarNode {
+  std::optional<ScalarKind> kind; // none: a constant
+  std::array<int64_t, 3> operands;
+  mlir::Value result; // none: of a number in a function
+};
+
+/// The scalars of a class or stream that code depends on, in their order.
+std::vector<ScalarNode> scalarNodes(mlir::Block &block);
 
 /// Bytes of code in each PE of a class. Words of 4 bytes:
 ///   a used scalar 1, a routine or task 2, a loop 3, an await 1,

@@ -283,15 +283,27 @@ def Pe_FabricAttr : Pe_Attr<"Fabric", "fabric"> {
     upper half, for filters and data tasks. Instructions print it as
     `fabric(3, f16, pair, depth = 2, window = %first of %all)` or
     `fabric(3, i16, index = %i)` and leave out a depth of 1.
+
+    In place of a color may stand a chain, as in `fabric(@east)`: its color that
+    the PE sends on, or in a source the one it receives.
   }];
   let parameters = (ins "AffineAttr":$color, "unsigned":$depth,
                         OptionalParameter<"AffineAttr">:$windowOffset,
                         OptionalParameter<"AffineAttr">:$windowTotal,
                         OptionalParameter<"::mlir::Type">:$type,
                         OptionalParameter<"bool">:$pair,
-                        OptionalParameter<"AffineAttr">:$index);
+                        OptionalParameter<"AffineAttr">:$index,
+                        OptionalParameter<"::mlir::FlatSymbolRefAttr">:$chain);
+  let builders = [
+    AttrBuilder<(ins "AffineAttr":$color, "unsigned":$depth,
+                     "AffineAttr":$windowOffset, "AffineAttr":$windowTotal,
+                     "::mlir::Type":$type, "bool":$pair, "AffineAttr":$index), [{
+      return $_get($_ctxt, color, depth, windowOffset, windowTotal, type, pair,
+                   index, ::mlir::FlatSymbolRefAttr());
+    }]>
+  ];
   let assemblyFormat = [{
-    `<` $color `,` $depth (`window` `=` $windowOffset^ `of` $windowTotal)?
+    `<` $color `,` $depth (`chain` `=` $chain^)? (`window` `=` $windowOffset^ `of` $windowTotal)?
         (`type` `=` $type^)? (`pair` `=` $pair^)? (`index` `=` $index^)? `>`
   }];
 }

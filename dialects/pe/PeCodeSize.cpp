@@ -2,13 +2,15 @@
 
 #include "dialects/pe/Pe.h"
 
+#include <map>
+
 using namespace mlir;
 using namespace wsec::pe;
 
 static bool isScalar(Operation *op) { return isa<ConstantOp, ScalarOp>(op); }
 
 // From last to first, so that a scalar is met after all that use it.
-DenseSet<Operation *> wsec::pe::findUsedScalars(Block &block) {
+static DenseSet<Operation *> findUsedScalars(Block &block) {
   DenseSet<Operation *> used;
   for (Operation &op : llvm::reverse(block)) {
     if (!isScalar(&op))
@@ -20,6 +22,43 @@ DenseSet<Operation *> wsec::pe::findUsedScalars(Block &block) {
       used.insert(&op);
   }
   return used;
+}
+
+// Numbers are constants where none with their value stands before.
+std::vector<ScalarNode> wsec::pe::scalarNodes(Block &block) {
+  DenseSet<Operation *> used = findUsedScalars(block);
+  std::vector<ScalarNode> nodes;
+  DenseMap<Value, int64_t> numbers;
+  std::map<int64_t, int64_t> constants;
+  auto addConstant = [&](int64_t value, Value result) {
+    constants.try_emplace(value, nodes.size());
+    nodes.push_back({std::nullopt, {value, 0, 0}, result});
+  };
+  for (Operation &op : block) {
+    if (!used.contains(&op))
+      continue;
+    if (auto constant = dyn_cast<ConstantOp>(op)) {
+      numbers[constant] = nodes.size();
+      addConstant(constant.getValue(), constant);
+      continue;
+    }
+    auto scalar = cast<ScalarOp>(op);
+    ScalarNode node{scalar.getKind(), {0, 0, 0}, scalar};
+    for (auto [slot, input] :
+         llvm::zip(node.operands, scalar.getMixedInputs())) {
+      if (auto value = dyn_cast<Value>(input)) {
+        slot = numbers.lookup(value);
+        continue;
+      }
+      const int64_t number = cast<IntegerAttr>(cast<Attribute>(input)).getInt();
+      if (!constants.count(number))
+        addConstant(number, {});
+      slot = constants.at(number);
+    }
+    numbers[scalar] = nodes.size();
+    nodes.push_back(node);
+  }
+  return nodes;
 }
 
 static int64_t operandWords(Attribute operand) {
@@ -45,7 +84,7 @@ static int64_t codeWords(Operation *op) {
 }
 
 int64_t wsec::pe::codeBytes(ClassOp op) {
-  int64_t words = findUsedScalars(op.getBody().front()).size();
+  int64_t words = scalarNodes(op.getBody().front()).size();
   op.walk([&](Operation *inner) { words += codeWords(inner); });
   return 4 * words;
 }

@@ -34,6 +34,9 @@ def Pe_Dialect : Dialect {
   let extraClassDeclaration = [{
     void registerAttributes();
 
+    /// Of the program that is read next; see PeParameters.h.
+    Parameters parameters;
+
     /// Of words that name no op: what was probably meant.
     std::optional<ParseOpHook>
     getParseOperationHook(::llvm::StringRef opName) const override;

@@ -150,7 +150,7 @@ static ParseResult parseLines(OpAsmParser &parser,
   properties.lines = AffineAttr::get(parser.getContext(), 1, {}, {});
   if (succeeded(parser.parseOptionalKeyword("lines")))
     if (expressions.parse(properties.lines) || parser.parseKeyword("step") ||
-        parser.parseInteger(step))
+        expectInteger(parser, step, form::kNumber))
       return failure();
   properties.line_step = parser.getBuilder().getI64IntegerAttr(step);
   return success();
@@ -163,8 +163,9 @@ static ParseResult parseIndex(OpAsmParser &parser,
   if (succeeded(parser.parseOptionalKeyword("indexed"))) {
     StringAttr ids;
     if (parser.parseSymbolName(ids) || parser.parseKeyword("step") ||
-        parser.parseInteger(step) || parser.parseKeyword("rows") ||
-        parser.parseInteger(rows))
+        expectInteger(parser, step, form::kNumber) ||
+        parser.parseKeyword("rows") ||
+        expectInteger(parser, rows, form::kNumber))
       return failure();
     properties.index_tensor = FlatSymbolRefAttr::get(ids);
   }

@@ -32,13 +32,6 @@ ParseResult expect(AsmParser &parser, ParseResult found, StringRef token,
   return parser.emitError(next, "expected ") << token << ": " << form;
 }
 
-ParseResult expectInteger(AsmParser &parser, int64_t &value, StringRef form) {
-  OptionalParseResult found = parser.parseOptionalInteger(value);
-  if (found.has_value())
-    return *found;
-  return expect(parser, failure(), "a number", form);
-}
-
 ParseResult expectKeyword(AsmParser &parser, StringRef keyword,
                           StringRef form) {
   return expect(parser, parser.parseOptionalKeyword(keyword),

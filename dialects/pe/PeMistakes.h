@@ -27,7 +27,8 @@ inline constexpr llvm::StringLiteral kMemory =
 inline constexpr llvm::StringLiteral kElement =
     "an element of a buffer is written @buffer[index]";
 inline constexpr llvm::StringLiteral kFabric =
-    "an operand on the fabric is written fabric(color), with what it needs of "
+    "an operand on the fabric is written fabric(color) or fabric(@chain), with "
+    "what it needs of "
     "fabric(color, f16, pair, depth = 2, window = first of total, index = %i)";
 inline constexpr llvm::StringLiteral kWindow =
     "a window is written window = first of total: of every total words that "
@@ -40,9 +41,13 @@ inline constexpr llvm::StringLiteral kOperand =
     "operands are @buffer[offset, strides = [1]], fabric(color) or a number "
     "such as 0.0";
 inline constexpr llvm::StringLiteral kInputs =
-    "functions are written 'scalar add(%px, %c1)' in a class, where numbers "
-    "are constants such as '%c1 = constant 1', and 'compute add(%i, 1)' in "
-    "code";
+    "functions are written 'scalar add(%px, 1)' in a class, of scalars and "
+    "numbers, and 'compute add(%i * 2, 1)' in code, of expressions";
+inline constexpr llvm::StringLiteral kParameter =
+    "parameters are written (width = 4 from 2 to 750, words = 8)";
+inline constexpr llvm::StringLiteral kNumber =
+    "numbers are 4, a parameter, or computed from these, as in width * 2 - 1 "
+    "or div(width, 2)";
 inline constexpr llvm::StringLiteral kExtents =
     "extents follow the operands, as in 'over (8)' or 'over (%n, 16)'";
 inline constexpr llvm::StringLiteral kLoop =
@@ -65,8 +70,6 @@ inline constexpr llvm::StringLiteral kSwitch =
 /// next token is on a later line, at the end of what stands before it.
 mlir::ParseResult expect(mlir::AsmParser &parser, mlir::ParseResult found,
                          llvm::StringRef token, llvm::StringRef form);
-mlir::ParseResult expectInteger(mlir::AsmParser &parser, int64_t &value,
-                                llvm::StringRef form);
 mlir::ParseResult expectKeyword(mlir::AsmParser &parser,
                                 llvm::StringRef keyword, llvm::StringRef form);
 

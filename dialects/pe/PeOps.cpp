@@ -56,6 +56,8 @@ static LogicalResult verifyLanes(StreamOp stream, ProgramOp program) {
 static LogicalResult verifyPlace(Operation &op, ProgramOp program) {
   if (auto route = dyn_cast<RouteOp>(op))
     return verifyInside(route, route.getRect(), program);
+  if (auto chain = dyn_cast<ChainOp>(op))
+    return verifyInside(chain, chain.getRect(), program);
   if (auto copy = dyn_cast<CopyOp>(op))
     return verifyInside(copy, copy.getRect(), program);
   if (auto kernel = dyn_cast<KernelOp>(op))
@@ -115,8 +117,29 @@ static LogicalResult verifyCopies(ProgramOp program) {
   return success();
 }
 
+// Code names chains of the program: C4 of class.
+static LogicalResult verifyChains(ProgramOp program,
+                                  const mlir::SymbolTable &symbols) {
+  WalkResult result = program.walk([&](VectorOp op) {
+    for (Attribute operand : {op.getDst(), op.getAAttr(), op.getBAttr()}) {
+      auto fabric = llvm::dyn_cast_or_null<FabricAttr>(operand);
+      if (!fabric || !fabric.getChain() ||
+          symbols.lookup<ChainOp>(fabric.getChain().getValue()))
+        continue;
+      op.emitOpError("names chain ")
+          << fabric.getChain() << ", which does not exist"
+          << nearestSymbol<ChainOp>(fabric.getChain().getValue(), program);
+      return WalkResult::interrupt();
+    }
+    return WalkResult::advance();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult ProgramOp::verifyRegions() {
   mlir::SymbolTable symbols(*this);
+  if (failed(verifyChains(*this, symbols)))
+    return failure();
   RoutineNames routines;
   for (auto peClass : getOps<ClassOp>())
     for (auto routine : peClass.getOps<RoutineOp>())
@@ -184,6 +207,18 @@ LogicalResult RouteOp::verify() {
   return success();
 }
 
+LogicalResult ChainOp::verify() {
+  if (getDirection() == Port::Ramp) // C1
+    return emitOpError(
+        "leads to the ramp, expected north, south, east or west");
+  if (getEven() == getOdd()) // C2
+    return emitOpError("sends on color ")
+           << getEven() << " only, expected two colors";
+  if (getRect().getXstep() != 1 || getRect().getYstep() != 1) // C3
+    return emitOpError("leaves PEs out, expected a rectangle without steps");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Scalars
 //===----------------------------------------------------------------------===//
@@ -223,12 +258,38 @@ bool wsec::pe::isClassScalar(Value value) {
   return isa_and_nonnull<ConstantOp, ScalarOp>(value.getDefiningOp());
 }
 
+SmallVector<OpFoldResult, 3> ScalarOp::getMixedInputs() {
+  SmallVector<OpFoldResult, 3> mixed;
+  if (!getLiterals()) {
+    mixed.append(getInputs().begin(), getInputs().end());
+    return mixed;
+  }
+  Builder builder(getContext());
+  auto next = getInputs().begin();
+  for (int64_t number : getLiteralsAttr().asArrayRef())
+    if (!ShapedType::isDynamic(number))
+      mixed.push_back(builder.getI64IntegerAttr(number));
+    else if (next != getInputs().end())
+      mixed.push_back(*next++);
+  // Operands that have no place are one too many.
+  mixed.append(next, getInputs().end());
+  return mixed;
+}
+
 LogicalResult ScalarOp::verify() {
-  unsigned expected = inputCount(getKind());
-  if (getInputs().size() != expected) // C1
+  unsigned expected = inputCount(getKind()), found = getMixedInputs().size();
+  if (found != expected) // C1
     return emitOpError() << stringifyScalarKind(getKind()) << " takes "
-                         << expected << " operands, found "
-                         << getInputs().size();
+                         << expected << " operands, found " << found;
+  if (getLiterals() && getLiterals()->size() != found) // C1
+    return emitOpError("has numbers in ")
+           << getLiterals()->size() << " places of " << found;
+  for (OpFoldResult input : getMixedInputs())
+    if (auto number = dyn_cast<Attribute>(input))
+      if (int64_t value = cast<IntegerAttr>(number).getInt();
+          !llvm::isInt<32>(value)) // C3
+        return emitOpError("has operand ")
+               << value << ", more than 32 bits hold";
   for (Value input : getInputs())
     if (!isClassScalar(input)) // C2
       return emitOpError("depends on a ")

@@ -14,7 +14,11 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
   let summary = "Holds everything a run needs.";
   let description = [{
     Host tensors, routes, classes, streams and kernels in any order, and the
-    launches in the order they are made. `machine` is a preset's name or a
+    launches in the order they are made. Behind the name may stand parameters
+    with their defaults, `@main(width = 4 from 2 to 750, words = 8)`: a name in
+    place of a number, wherever one stands, in shapes `tensor<width x 8xf32>`.
+    Numbers may be computed, `width * 2 - 1` or `div(width, 2)`. A program that
+    has been read has numbers only. `machine` is a preset's name or a
     JSON description, as `compiler/machine` reads them.
 
     With `command c` a launch is a wavelet on color c, and launches overlap as
@@ -41,7 +45,8 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
     OptionalAttr<I64Attr>:$weight_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name `mesh` custom<Mesh>($mesh) `machine` $machine (`command` $command_color^)?
+    $sym_name `` custom<Parameters>(ref($sym_name)) `mesh` custom<Mesh>($mesh)
+    `machine` $machine (`command` custom<Number>($command_color)^)?
     (`model` $model^)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
@@ -90,9 +95,54 @@ def Pe_RouteOp : Pe_Op<"route", [HasParent<"ProgramOp">]> {
                    "Ports":$transmit)>
   ];
   let assemblyFormat = [{
-    $color custom<Rect>($rect) `from` $receive `to` custom<Ports>($transmit)
+    custom<Number>($color) custom<Rect>($rect) `from` $receive `to` custom<Ports>($transmit)
     (`switch` custom<Positions>($positions)^)? (`ring` $ring^)?
-    (`pop` $pop^)? (`initial` $initial^)? attr-dict
+    (`pop` $pop^)? (`initial` custom<Number>($initial)^)? attr-dict
+  }];
+  let hasVerifier = 1;
+}
+
+def Pe_ChainOp : Pe_Op<"chain", [HasParent<"ProgramOp">, Symbol]> {
+  let summary = "Connects each PE of a rectangle with the next one.";
+  let description = [{
+    Every PE sends to its neighbour in `direction`, where that one is in the
+    rectangle, too. A color has one rule in a router, so a PE cannot send on the
+    color it receives: PEs in even columns (for north and south: rows) send on
+    the color `even`, those in odd ones on `odd`.
+
+    An instruction names the chain instead of a color: `fabric(@right)` is, as a
+    destination, the color the PE sends on; as a source, the one it receives.
+    The chain of the example is written as these routes otherwise, and in a
+    class of several columns as `fabric(%odd + 1)` and `fabric(2 - %odd)`:
+
+    ```
+      route 1 [0:3:2, 0:1] from ramp to [east]
+      route 1 [1:4:2, 0:1] from west to [ramp]
+      route 2 [1:3:2, 0:1] from ramp to [east]
+      route 2 [2:4:2, 0:1] from west to [ramp]
+    ```
+
+    (C1) The direction is a neighbour's. (C2) The colors differ. (C3) The
+    rectangle has no steps.
+
+    ```mlir
+    pe.program @main mesh [4, 1] machine "wse2" {
+      chain @right even 1 odd 2 [0:4, 0:1] to east
+      class @inner [1:3, 0:1] {
+        routine @pass {
+          vector add fabric(@right) = fabric(@right), 1.0 over (8)
+        }
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$even,
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$odd,
+    Pe_RectAttr:$rect, Pe_Port:$direction);
+  let assemblyFormat = [{
+    $sym_name `even` custom<Number>($even) `odd` custom<Number>($odd)
+    custom<Rect>($rect) `to` $direction attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -113,7 +163,7 @@ def Pe_ConstantOp : Pe_Op<"constant", [Pure, ConstantLike,
   }];
   let arguments = (ins I64Attr:$value);
   let results = (outs Pe_ScalarType:$result);
-  let assemblyFormat = "$value attr-dict";
+  let assemblyFormat = "custom<Number>($value) attr-dict";
   let hasFolder = 1;
   let hasVerifier = 1;
 }
@@ -126,23 +176,36 @@ def Pe_ScalarOp : Pe_Op<"scalar", [Pure,
     i)` and `tile_index(n, p, e)` split n elements over p parts whose sizes
     differ by at most one, the larger parts first. `equal`, `less`, `and`, `or`,
     `not` give 0 or 1; `div` and `mod` round towards zero. `bit_and`, `bit_or`,
-    `bit_xor`, `shift_left` and `shift_right` (arithmetic) are of 32 bits.
+    `bit_xor`, `shift_left` and `shift_right` (arithmetic) are of 32 bits. Where
+    a scalar stands a number may stand: it is a constant, which the PE holds
+    once.
 
     (C1) As many operands as the function takes: none for px and py, one for
     not, three for the tiling functions, two for all others. (C2) What a PE
-    computes while it runs, loop variables too, is no operand of a scalar.
+    computes while it runs, loop variables too, is no operand of a scalar. (C3)
+    Numbers fit in 32 bits.
 
     ```mlir
     %px = pe.scalar px
-    %n = pe.constant 768
-    %p = pe.constant 8
-    %size = pe.scalar tile_size(%n, %p, %px)
+    %size = pe.scalar tile_size(768, 8, %px)
     ```
   }];
-  let arguments = (ins Pe_ScalarKind:$kind, Variadic<Pe_ScalarType>:$inputs);
+  let arguments = (ins Pe_ScalarKind:$kind, Variadic<Pe_ScalarType>:$inputs,
+    OptionalAttr<DenseI64ArrayAttr>:$literals);
   let results = (outs Pe_ScalarType:$result);
+  let builders = [
+    OpBuilder<(ins "::mlir::Type":$result, "ScalarKind":$kind,
+                   "::mlir::ValueRange":$inputs), [{
+      build($_builder, $_state, result, kind, inputs,
+            ::mlir::DenseI64ArrayAttr());
+    }]>
+  ];
+  let extraClassDeclaration = [{
+    /// Scalars and numbers, in order.
+    ::llvm::SmallVector<::mlir::OpFoldResult, 3> getMixedInputs();
+  }];
   let assemblyFormat = [{
-    $kind (`(` custom<Inputs>($inputs)^ `)`)? attr-dict
+    $kind `` custom<Inputs>($inputs, $literals) attr-dict
   }];
   let hasVerifier = 1;
 }
@@ -159,7 +222,8 @@ def Pe_ClassOp : Pe_RegionOp<"class",
     rectangles.
 
     (C1) At least one rectangle. (C2) Code names buffers of the class. (C3) Code
-    names tasks of the class; `activate` names local ones.
+    names tasks of the class; `activate` names local ones. (C4) Code names
+    chains of the program.
 
     ```mlir
     pe.program @main mesh [8, 8] machine "wse2" command 0 {
@@ -207,7 +271,8 @@ def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
     ConfinedAttr<I64Attr, [IntPositive]>:$bytes,
     TypeAttr:$type, OptionalAttr<StrAttr>:$node);
   let assemblyFormat = [{
-    $sym_name (`at` $address^ `,`)? $bytes `bytes` `of` $type
+    $sym_name (`at` custom<Number>($address)^ `,`)? custom<Number>($bytes)
+    `bytes` `of` $type
     (`node` $node^)? attr-dict
   }];
   let hasVerifier = 1;
@@ -413,7 +478,7 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
     OptionalAttr<FlatSymbolRefAttr>:$alias);
   let assemblyFormat = [{
     $role $sym_name (`from` $source^)? (`=` $value^)? (`alias` $alias^)?
-    `:` $type attr-dict
+    `:` custom<ShapedType>($type) attr-dict
   }];
   let extraClassDeclaration = [{
     ::mlir::RankedTensorType getTensorType() {
@@ -487,7 +552,7 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
     ConfinedAttr<I64Attr, [IntNonNegative]>:$color, ArrayAttr:$lanes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $direction $sym_name `color` $color `lanes` custom<Lanes>($lanes)
+    $direction $sym_name `color` custom<Number>($color) `lanes` custom<Lanes>($lanes)
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;

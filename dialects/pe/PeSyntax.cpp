@@ -157,20 +157,40 @@ void printMesh(AsmPrinter &printer, Operation *, DenseI64ArrayAttr mesh) {
   printer << '[' << mesh.asArrayRef() << ']';
 }
 
-ParseResult
-parseInputs(OpAsmParser &parser,
-            SmallVectorImpl<OpAsmParser::UnresolvedOperand> &inputs) {
-  return parser.parseCommaSeparatedList([&]() -> ParseResult {
-    OptionalParseResult found =
-        parser.parseOptionalOperand(inputs.emplace_back());
-    return found.has_value()
-               ? *found
-               : expect(parser, failure(), "a scalar", form::kInputs);
-  });
+ParseResult parseInputs(OpAsmParser &parser,
+                        SmallVectorImpl<OpAsmParser::UnresolvedOperand> &inputs,
+                        DenseI64ArrayAttr &literals) {
+  SmallVector<int64_t> numbers;
+  auto parseInput = [&]() -> ParseResult {
+    numbers.push_back(ShapedType::kDynamic);
+    OpAsmParser::UnresolvedOperand input;
+    OptionalParseResult found = parser.parseOptionalOperand(input);
+    if (!found.has_value())
+      return expectInteger(parser, numbers.back(), form::kInputs);
+    inputs.push_back(input);
+    return *found;
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalParen,
+                                     parseInput))
+    return failure();
+  if (numbers.size() > inputs.size())
+    literals = parser.getBuilder().getDenseI64ArrayAttr(numbers);
+  return success();
 }
 
-void printInputs(OpAsmPrinter &printer, Operation *, ValueRange inputs) {
-  printer << inputs;
+void printInputs(OpAsmPrinter &printer, Operation *op, ValueRange,
+                 DenseI64ArrayAttr) {
+  auto inputs = cast<ScalarOp>(op).getMixedInputs();
+  if (inputs.empty())
+    return;
+  printer << '(';
+  llvm::interleaveComma(inputs, printer, [&](OpFoldResult input) {
+    if (auto number = dyn_cast<Attribute>(input))
+      printer << cast<IntegerAttr>(number).getInt();
+    else
+      printer << cast<Value>(input);
+  });
+  printer << ')';
 }
 
 //===----------------------------------------------------------------------===//
@@ -265,7 +285,7 @@ numberOf(OpAsmParser::UnresolvedOperand operand,
 /// -value; the lowest number is its own negative.
 static int64_t negative(int64_t value) { return int64_t(-uint64_t(value)); }
 
-// 4, %i or %i * 4.
+// 4 * 2, %i or %i * 4.
 ParseResult ExpressionParser::parseTerm(bool subtracts, int64_t &constant,
                                         SmallVectorImpl<int64_t> &numbers,
                                         SmallVectorImpl<int64_t> &scales) {
@@ -273,7 +293,7 @@ ParseResult ExpressionParser::parseTerm(bool subtracts, int64_t &constant,
   OptionalParseResult isOperand = parser.parseOptionalOperand(operand);
   if (!isOperand.has_value()) {
     int64_t value;
-    if (expectInteger(parser, value, form::kExpression))
+    if (parseProduct(parser, value, form::kExpression))
       return failure();
     constant += subtracts ? negative(value) : value;
     return success();
@@ -282,7 +302,7 @@ ParseResult ExpressionParser::parseTerm(bool subtracts, int64_t &constant,
     return failure();
   int64_t scale = 1;
   if (succeeded(parser.parseOptionalStar()) &&
-      expectInteger(parser, scale, form::kExpression))
+      parseProduct(parser, scale, form::kExpression))
     return failure();
   numbers.push_back(numberOf(operand, values));
   scales.push_back(subtracts ? negative(scale) : scale);
@@ -347,6 +367,17 @@ ParseResult ExpressionParser::parseElement(AffineAttr &offset) {
       expect(parser, parser.parseOptionalRSquare(), "']'", form::kElement));
 }
 
+static ParseResult parseDepth(AsmParser &parser, unsigned &depth) {
+  int64_t value;
+  SMLoc location = parser.getCurrentLocation();
+  if (expectInteger(parser, value, form::kFabric))
+    return failure();
+  depth = static_cast<unsigned>(value);
+  if (depth != value)
+    return parser.emitError(location, "a fabric operand has depth ") << value;
+  return success();
+}
+
 ParseResult ExpressionParser::parseFabricOption(AffineAttr &offset,
                                                 AffineAttr &total,
                                                 unsigned &depth, bool &pair) {
@@ -358,7 +389,7 @@ ParseResult ExpressionParser::parseFabricOption(AffineAttr &offset,
     return expect(parser, parser.parseOptionalEqual(), "'='", form::kFabric);
   };
   if (succeeded(parser.parseOptionalKeyword("depth")))
-    return failure(equal() || parser.parseInteger(depth));
+    return failure(equal() || parseDepth(parser, depth));
   if (succeeded(parser.parseOptionalKeyword("window")))
     return failure(equal() || parse(offset) ||
                    expectKeyword(parser, "of", form::kWindow) || parse(total));
@@ -369,11 +400,15 @@ ParseResult ExpressionParser::parseFabricOption(AffineAttr &offset,
 // After `fabric`: (color, f16, pair, depth = 2, window = offset of total)
 ParseResult ExpressionParser::parseFabric(Attribute &operand) {
   AffineAttr color, offset, total, index;
+  StringAttr chain;
   unsigned depth = 1;
   bool pair = false;
   Type type;
-  if (expect(parser, parser.parseOptionalLParen(), "'('", form::kFabric) ||
-      parse(color))
+  if (expect(parser, parser.parseOptionalLParen(), "'('", form::kFabric))
+    return failure();
+  if (succeeded(parser.parseOptionalSymbolName(chain)))
+    color = AffineAttr::get(parser.getContext(), 0, {}, {});
+  else if (parse(color))
     return failure();
   while (succeeded(parser.parseOptionalComma())) {
     // `index` would also be a type.
@@ -391,8 +426,9 @@ ParseResult ExpressionParser::parseFabric(Attribute &operand) {
   // One way to write each type, so that equal code has equal attributes.
   if (type && type.isF32())
     type = {};
-  operand = FabricAttr::get(parser.getContext(), color, depth, offset, total,
-                            type, pair, index);
+  operand = FabricAttr::get(
+      parser.getContext(), color, depth, offset, total, type, pair, index,
+      chain ? FlatSymbolRefAttr::get(chain) : FlatSymbolRefAttr());
   return expect(parser, parser.parseOptionalRParen(), "')'", form::kFabric);
 }
 
@@ -401,9 +437,15 @@ ParseResult ExpressionParser::parse(Attribute &operand) {
     return parseFabric(operand);
   StringAttr buffer;
   if (failed(parser.parseOptionalSymbolName(buffer))) {
-    if (!startsWith(parser, "-0123456789"))
+    if (startsWith(parser, "-0123456789"))
+      return parser.parseAttribute(operand, parser.getBuilder().getF32Type());
+    int64_t number;
+    OptionalParseResult found =
+        parseOptionalFactor(parser, number, form::kOperand);
+    if (!found.has_value())
       return expect(parser, failure(), "an operand", form::kOperand);
-    return parser.parseAttribute(operand, parser.getBuilder().getF32Type());
+    operand = parser.getBuilder().getF32FloatAttr(static_cast<float>(number));
+    return *found;
   }
   AffineAttr offset;
   SmallVector<int64_t> strides;
@@ -490,7 +532,10 @@ void ExpressionPrinter::print(Attribute operand) {
   if (!fabric)
     return printer.printAttributeWithoutType(operand);
   printer << "fabric(";
-  print(fabric.getColor());
+  if (fabric.getChain())
+    printer << fabric.getChain();
+  else
+    print(fabric.getColor());
   if (fabric.getType())
     printer << ", " << fabric.getType();
   if (fabric.getPair())

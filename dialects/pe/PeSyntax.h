@@ -28,12 +28,14 @@ mlir::ParseResult parseMesh(mlir::AsmParser &parser,
 void printMesh(mlir::AsmPrinter &printer, mlir::Operation *,
                mlir::DenseI64ArrayAttr mesh);
 
-// %n, %px
-mlir::ParseResult parseInputs(
-    mlir::OpAsmParser &parser,
-    llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &inputs);
+// (%n, 8); nothing for a function without operands. `literals` holds the
+// numbers, and what no number is where an operand stands.
+mlir::ParseResult
+parseInputs(mlir::OpAsmParser &parser,
+            llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &inputs,
+            mlir::DenseI64ArrayAttr &literals);
 void printInputs(mlir::OpAsmPrinter &printer, mlir::Operation *,
-                 mlir::ValueRange inputs);
+                 mlir::ValueRange inputs, mlir::DenseI64ArrayAttr literals);
 
 // east
 mlir::ParseResult parsePort(mlir::AsmParser &parser, Port &port);

@@ -51,7 +51,7 @@ def Pe_TaskOp : Pe_RegionOp<"task", [HasParent<"ClassOp">, Symbol]> {
     OptionalAttr<FlatSymbolRefAttr>:$index);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $sym_name $kind $id (`blocked` $blocked^)? (`word` $word^)?
+    $sym_name $kind custom<Number>($id) (`blocked` $blocked^)? (`word` $word^)?
     (`index` $index^)? attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -76,7 +76,9 @@ def Pe_QueueOp : Pe_Op<"queue", [HasParent<"ClassOp">]> {
   let arguments = (ins Pe_QueueKind:$kind,
     ConfinedAttr<I64Attr, [IntNonNegative]>:$queue,
     ConfinedAttr<I64Attr, [IntNonNegative]>:$color);
-  let assemblyFormat = "$kind $queue `color` $color attr-dict";
+  let assemblyFormat = [{
+    $kind custom<Number>($queue) `color` custom<Number>($color) attr-dict
+  }];
 }
 
 def Pe_FilterOp : Pe_Op<"filter", [HasParent<"ClassOp">]> {

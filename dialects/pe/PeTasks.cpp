@@ -25,7 +25,7 @@ ParseResult FilterOp::parse(OpAsmParser &parser, OperationState &state) {
   auto &properties = state.getOrAddProperties<Properties>();
   int64_t color;
   FilterKind kind;
-  if (parser.parseInteger(color) ||
+  if (expectInteger(parser, color, form::kNumber) ||
       parseCase(parser, kind, getMaxEnumValForFilterKind(), "a filter"))
     return failure();
   properties.color = parser.getBuilder().getI64IntegerAttr(color);
@@ -256,7 +256,7 @@ ParseResult ControlOp::parse(OpAsmParser &parser, OperationState &state) {
     return failure();
   if (succeeded(parser.parseOptionalKeyword("task"))) {
     int64_t task;
-    if (parser.parseInteger(task))
+    if (expectInteger(parser, task, form::kControl))
       return failure();
     properties.task = parser.getBuilder().getI64IntegerAttr(task);
   }

@@ -40,7 +40,8 @@ private:
   void print(const TensorT &tensor);
   void print(const RouteRuleT &route);
   void print(const HostStreamT &stream);
-  void print(const SegmentT &segment, const ValueNames &values);
+  void print(const SegmentT &segment, const ValueNames &values,
+             TextLines &lines);
   void print(const KernelT &kernel, const std::string &name);
   void print(const LaunchT &launch);
   void print(const HostCopyT &copy);
@@ -316,7 +317,8 @@ void ProgramPrinter::print(const TensorT &tensor) {
   out.line(text + " : " + type);
 }
 
-void ProgramPrinter::print(const SegmentT &segment, const ValueNames &values) {
+void ProgramPrinter::print(const SegmentT &segment, const ValueNames &values,
+                           TextLines &lines) {
   std::string strides;
   for (int64_t stride : segment.strides)
     strides += (strides.empty() ? "" : ", ") + std::to_string(stride);
@@ -332,7 +334,7 @@ void ProgramPrinter::print(const SegmentT &segment, const ValueNames &values) {
     text += " indexed " + tensor(size_t(segment.index_tensor)) + " step " +
             std::to_string(segment.index_stride) + " rows " +
             std::to_string(segment.index_count);
-  out.line(text);
+  lines.line(text);
 }
 
 void ProgramPrinter::print(const HostStreamT &stream) {
@@ -344,9 +346,11 @@ void ProgramPrinter::print(const HostStreamT &stream) {
            symbolText(stream.name) + " color " + std::to_string(stream.color) +
            " lanes [" + lanes + "]");
   const ValueNames values(stream.scalars);
-  printScalars(stream.scalars, values, out);
+  TextLines segments = out.inner();
   for (const auto &segment : stream.segments)
-    print(*segment, values);
+    print(*segment, values, segments);
+  values.printScalars(out);
+  out.append(std::move(segments));
   out.close();
 }
 

@@ -12,9 +12,11 @@ namespace {
 
 class ClassPrinter {
 public:
-  ClassPrinter(const PEClassT &peClass, TextLines &out)
-      : peClass(peClass), values(peClass.scalars), out(out) {}
+  ClassPrinter(const PEClassT &peClass, TextLines out)
+      : peClass(peClass), values(peClass.scalars), out(std::move(out)) {}
 
+  void printScalars(TextLines &before) const { values.printScalars(before); }
+  TextLines take() { return std::move(out); }
   void printMembers();
   void printRoutine(const RoutineT &routine, const std::string &name,
                     const std::string &note);
@@ -48,13 +50,12 @@ private:
 
   const PEClassT &peClass;
   ValueNames values;
-  TextLines &out;
+  TextLines out;
 };
 
 } // namespace
 
 void ClassPrinter::printMembers() {
-  printScalars(peClass.scalars, values, out);
   for (const auto &buffer : peClass.buffers)
     out.line(
         "buffer " + symbolText(buffer->name) + " at " +
@@ -262,7 +263,7 @@ void printClass(const PEClassT &peClass, const RoutineNames &routines,
   for (const Rect &rect : peClass.rects)
     rects += (rects.empty() ? " " : ", ") + rectText(rect);
   out.open("class " + symbolText(peClass.name) + rects);
-  ClassPrinter printer(peClass, out);
+  ClassPrinter printer(peClass, out.inner());
   printer.printMembers();
   for (const auto &routine : peClass.routines) {
     auto note = notes.find(routine->id);
@@ -271,6 +272,8 @@ void printClass(const PEClassT &peClass, const RoutineNames &routines,
   }
   for (const auto &task : peClass.tasks)
     printer.printTask(*task);
+  printer.printScalars(out);
+  out.append(printer.take());
   out.close();
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/program/PeTextParts.h"
 #include "runtime/program/ScalarChecker.h"
 
+#include <algorithm>
 #include <bit>
 #include <cctype>
 #include <charconv>
@@ -115,7 +116,8 @@ static std::string nameOf(const ScalarNode &node, size_t index) {
   return name + std::to_string(index);
 }
 
-ValueNames::ValueNames(const std::vector<ScalarNode> &nodes) {
+ValueNames::ValueNames(const std::vector<ScalarNode> &nodes)
+    : nodes(nodes), needed(nodes.size()) {
   std::set<std::string> taken;
   for (const ScalarNode &node : nodes) {
     std::string name = nameOf(node, scalars.size());
@@ -185,19 +187,65 @@ ValueNames::list(const std::vector<std::unique_ptr<AffineT>> &values) const {
   return "(" + text + ")";
 }
 
-void printScalars(const std::vector<ScalarNode> &nodes, const ValueNames &names,
-                  TextLines &out) {
+// The dialect makes constants of an op's numbers before the op, in order, where
+// there is none with that value yet. So of the constants before an op those can
+// be numbers that come last, in the order in which the op names them.
+std::vector<bool> ValueNames::findNumbers() const {
+  std::vector<bool> numbers(nodes.size());
+  std::set<int32_t> seen;
+  std::vector<size_t> before; // constants since the last function
+  std::vector<bool> isFirst(nodes.size());
   for (size_t index = 0; index < nodes.size(); ++index) {
     const ScalarNode &node = nodes[index];
-    const std::string name = names.scalar(index) + " = ";
+    if (node.op() == ScalarOp::Constant) {
+      isFirst[index] = seen.insert(node.a()).second;
+      before.push_back(index);
+      continue;
+    }
+    const int operands[] = {node.a(), node.b(), node.c()};
+    for (size_t from = 0; from < before.size(); ++from) {
+      const std::vector<size_t> last(before.begin() + ptrdiff_t(from),
+                                     before.end());
+      std::vector<size_t> named;
+      for (int k = 0; k < operandCount(node.op()); ++k) {
+        const auto operand = size_t(operands[k]);
+        if (std::count(last.begin(), last.end(), operand) &&
+            !std::count(named.begin(), named.end(), operand))
+          named.push_back(operand);
+      }
+      if (named != last ||
+          !std::all_of(last.begin(), last.end(), [&](size_t constant) {
+            return isFirst[constant] && !needed[constant];
+          }))
+        continue;
+      for (size_t constant : last)
+        numbers[constant] = true;
+      break;
+    }
+    before.clear();
+  }
+  return numbers;
+}
+
+void ValueNames::printScalars(TextLines &out) const {
+  const std::vector<bool> numbers = findNumbers();
+  for (size_t index = 0; index < nodes.size(); ++index) {
+    const ScalarNode &node = nodes[index];
+    if (numbers[index])
+      continue;
+    const std::string name = scalars[index] + " = ";
     if (node.op() == ScalarOp::Constant) {
       out.line(name + "constant " + std::to_string(node.a()));
       continue;
     }
     const int inputs[] = {node.a(), node.b(), node.c()};
     std::string list;
-    for (int k = 0; k < operandCount(node.op()); ++k)
-      list += (k ? ", " : "") + names.scalar(size_t(inputs[k]));
+    for (int k = 0; k < operandCount(node.op()); ++k) {
+      const auto input = size_t(inputs[k]);
+      list +=
+          (k ? ", " : "") +
+          (numbers[input] ? std::to_string(nodes[input].a()) : scalars[input]);
+    }
     out.line(name + "scalar " + snakeCase(EnumNameScalarOp(node.op())) +
              (list.empty() ? "" : "(" + list + ")"));
   }

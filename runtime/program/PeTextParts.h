@@ -45,6 +45,14 @@ public:
   }
   std::string take() { return std::move(text); }
 
+  /// What stands within what is open now, to be put in its place later.
+  TextLines inner() const {
+    TextLines lines;
+    lines.depth = depth;
+    return lines;
+  }
+  void append(TextLines lines) { text += lines.text; }
+
 private:
   std::string text;
   size_t depth = 0;
@@ -56,7 +64,11 @@ public:
   /// Of a class or a stream: %px, %c4, %less7 by their functions.
   explicit ValueNames(const std::vector<program::ScalarNode> &nodes);
 
-  const std::string &scalar(size_t index) const { return scalars.at(index); }
+  /// For an expression or a guard: a constant there has a name.
+  const std::string &scalar(size_t index) const {
+    needed.at(index) = true;
+    return scalars.at(index);
+  }
   std::string term(const program::Term &term) const;
   /// 2 - %odd, %i * 4 + 1
   std::string sum(const program::AffineT &value) const;
@@ -71,14 +83,18 @@ public:
   std::string define(int local);
   std::map<int, std::string> locals;
 
+  /// Prints the scalars, after all that uses them. Constants are numbers in the
+  /// functions they are for, where the dialect puts them in the same order.
+  void printScalars(TextLines &out) const;
+
 private:
+  std::vector<bool> findNumbers() const;
+
+  const std::vector<program::ScalarNode> &nodes;
   std::vector<std::string> scalars;
+  mutable std::vector<bool> needed; // by name
   size_t loops = 0, defined = 0;
 };
-
-/// Prints the scalars of a class or a stream.
-void printScalars(const std::vector<program::ScalarNode> &nodes,
-                  const ValueNames &names, TextLines &out);
 
 /// The names of routines by number; the program does not keep them.
 using RoutineNames = std::map<uint32_t, std::string>;

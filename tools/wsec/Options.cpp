@@ -38,6 +38,10 @@ struct Flags {
   cl::opt<std::string> mesh{"mesh",
                             cl::desc("Use a sub-rectangle of the machine: 8x8"),
                             cl::value_desc("WxH"), cl::cat(category)};
+  cl::list<std::string> params{
+      "param", cl::CommaSeparated,
+      cl::desc("Set a parameter of a pe.program: width=16"),
+      cl::value_desc("NAME=N"), cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after",
       cl::desc("Stop after import, simplify, select, place, route, schedule or "
@@ -129,6 +133,20 @@ static bool readDims(const Flags &flags, ImportOptions &options) {
   return true;
 }
 
+static bool readParameters(const Flags &flags, CompileOptions &options) {
+  for (StringRef text : flags.params) {
+    StringRef name, rest;
+    int64_t value;
+    if (!splitBinding(text, name, rest))
+      return usageError("--param " + text + ": expected NAME=16");
+    if (rest.getAsInteger(10, value))
+      return usageError("--param " + text + ": '" + rest + "' is not a number");
+    if (!options.parameters.emplace(name.str(), value).second)
+      return usageError("--param " + name + " is given twice");
+  }
+  return true;
+}
+
 /// A bad machine is found here, not in the middle of the compilation.
 static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
   std::string problem;
@@ -206,7 +224,8 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
     return usageError("'" + options.input +
                       "' is neither an .onnx nor an .mlir file");
   return readShapes(flags, options.import) && readDims(flags, options.import) &&
-         readMachineFlags(flags, options) && readStages(flags, options);
+         readParameters(flags, options) && readMachineFlags(flags, options) &&
+         readStages(flags, options);
 }
 
 /// libLLVM brings the options of its code generators, among them a

@@ -21,24 +21,17 @@ pe.program @gemv mesh [4, 4] machine "wse2" {
   route 1 [0:4, 0:1] from ramp to [south, ramp]
   route 1 [0:4, 1:3] from north to [south, ramp]
   route 1 [0:4, 3:4] from north to [ramp]
-  // Sums along the rows, as in the chain.
-  route 2 [2:4:2, 0:4] from ramp to [west]
-  route 2 [1:3:2, 0:4] from east to [ramp]
-  route 3 [1:4:2, 0:4] from ramp to [west]
-  route 3 [0:3:2, 0:4] from east to [ramp]
+  // Sums along the rows.
+  chain @left even 2 odd 3 [0:4, 0:4] to west
 
   class @pes [0:4, 0:4] {
     %px = scalar px
     %py = scalar py
-    %c0 = constant 0
-    %c2 = constant 2
-    %c3 = constant 3
-    %top = scalar equal(%py, %c0)
-    %first = scalar equal(%px, %c0)
-    %last = scalar equal(%px, %c3)
+    %top = scalar equal(%py, 0)
+    %first = scalar equal(%px, 0)
+    %last = scalar equal(%px, 3)
     %edge = scalar or(%first, %last)
     %inner = scalar not(%edge)
-    %odd = scalar mod(%px, %c2)
     buffer @a 2048 bytes of f16
     buffer @b 64 bytes of f16
     buffer @sum 128 bytes of f32
@@ -50,9 +43,9 @@ pe.program @gemv mesh [4, 4] machine "wse2" {
       // Two extents: for each of 32 words, over 32 sums. The fabric operand
       // advances over the outer one only, the sums stay where they are there.
       vector fmac @sum[0, strides = [0, 1]] = fabric(1, f16, pair), @a[0, strides = [32, 1]] over (32, 32)
-      vector mov fabric(3) = @sum[0, strides = [1]] over (32) where %last
-      vector add fabric(%odd + 2) = @sum[0, strides = [1]], fabric(3 - %odd) over (32) where %inner
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(3) over (32) where %first
+      vector mov fabric(@left) = @sum[0, strides = [1]] over (32) where %last
+      vector add fabric(@left) = @sum[0, strides = [1]], fabric(@left) over (32) where %inner
+      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(@left) over (32) where %first
     }
   }
 

@@ -28,13 +28,11 @@ pe.program @ring_all_reduce mesh [2, 2] machine "wse2" {
     // remainder, is a scalar of its own: here rank = px + py * (3 - 2 px).
     %px = scalar px
     %py = scalar py
-    %c2 = constant 2
-    %c3 = constant 3
-    %twice = scalar mul(%px, %c2)
-    %rest = scalar sub(%c3, %twice)
+    %twice = scalar mul(%px, 2)
+    %rest = scalar sub(3, %twice)
     %below = scalar mul(%py, %rest)
     %rank = scalar add(%px, %below)
-    %odd = scalar mod(%rank, %c2)
+    %odd = scalar mod(%rank, 2)
     buffer @v 64 bytes of f32
 
     routine @main {

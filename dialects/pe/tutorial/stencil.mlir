@@ -4,62 +4,45 @@
 //
 // All PEs send in four directions while they receive from four: each send runs
 // on a microthread of its own, so that nobody waits for a neighbour who waits
-// for him. Links take turns with two colors in each direction: east 1 and 2,
-// west 3 and 4, south 5 and 6, north 7 and 8. A PE in an even column or row
-// sends on the first of them.
+// for him. Each direction has a chain, and so two colors.
 
-pe.program @stencil mesh [4, 4] machine "wse2" {
-  tensor input @x : tensor<4x4x32xf32>
-  tensor output @y : tensor<4x4x32xf32>
+pe.program @stencil(width = 4 from 2 to 750, height = 4 from 2 to 994)
+    mesh [width, height] machine "wse2" {
+  tensor input @x : tensor<height x width x 32xf32>
+  tensor output @y : tensor<height x width x 32xf32>
 
-  route 1 [0:3:2, 0:4] from ramp to [east]
-  route 1 [1:4:2, 0:4] from west to [ramp]
-  route 2 [1:3:2, 0:4] from ramp to [east]
-  route 2 [2:4:2, 0:4] from west to [ramp]
-  route 3 [2:4:2, 0:4] from ramp to [west]
-  route 3 [1:3:2, 0:4] from east to [ramp]
-  route 4 [1:4:2, 0:4] from ramp to [west]
-  route 4 [0:3:2, 0:4] from east to [ramp]
-  route 5 [0:4, 0:3:2] from ramp to [south]
-  route 5 [0:4, 1:4:2] from north to [ramp]
-  route 6 [0:4, 1:3:2] from ramp to [south]
-  route 6 [0:4, 2:4:2] from north to [ramp]
-  route 7 [0:4, 2:4:2] from ramp to [north]
-  route 7 [0:4, 1:3:2] from south to [ramp]
-  route 8 [0:4, 1:4:2] from ramp to [north]
-  route 8 [0:4, 0:3:2] from south to [ramp]
+  chain @east even 1 odd 2 [0:width, 0:height] to east
+  chain @west even 3 odd 4 [0:width, 0:height] to west
+  chain @south even 5 odd 6 [0:width, 0:height] to south
+  chain @north even 7 odd 8 [0:width, 0:height] to north
 
-  class @grid [0:4, 0:4] {
+  class @grid [0:width, 0:height] {
     %px = scalar px
     %py = scalar py
-    %c2 = constant 2
-    %c3 = constant 3
     // Which neighbours there are. Px and py say that of the west and north.
-    %east = scalar less(%px, %c3)
-    %south = scalar less(%py, %c3)
-    %x = scalar mod(%px, %c2)
-    %y = scalar mod(%py, %c2)
+    %east = scalar less(%px, width - 1)
+    %south = scalar less(%py, height - 1)
     buffer @v 128 bytes of f32
     buffer @sum 128 bytes of f32
 
     routine @main {
       // `where` leaves an instruction out where its scalar is zero.
-      vector mov fabric(%x + 1) = @v[0, strides = [1]] over (32) where %east thread 0
-      vector mov fabric(%x + 3) = @v[0, strides = [1]] over (32) where %px thread 1
-      vector mov fabric(%y + 5) = @v[0, strides = [1]] over (32) where %south thread 2
-      vector mov fabric(%y + 7) = @v[0, strides = [1]] over (32) where %py thread 3
+      vector mov fabric(@east) = @v[0, strides = [1]] over (32) where %east thread 0
+      vector mov fabric(@west) = @v[0, strides = [1]] over (32) where %px thread 1
+      vector mov fabric(@south) = @v[0, strides = [1]] over (32) where %south thread 2
+      vector mov fabric(@north) = @v[0, strides = [1]] over (32) where %py thread 3
       vector mul @sum[0, strides = [1]] = @v[0, strides = [1]], -4.0 over (32)
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(2 - %x) over (32) where %px
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(4 - %x) over (32) where %east
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(6 - %y) over (32) where %py
-      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(8 - %y) over (32) where %south
+      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(@east) over (32) where %px
+      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(@west) over (32) where %east
+      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(@south) over (32) where %py
+      vector add @sum[0, strides = [1]] = @sum[0, strides = [1]], fabric(@north) over (32) where %south
       // The sends read @v as they go: it changes when they are done.
       await [0, 1, 2, 3]
       vector fmac @v[0, strides = [1]] = @sum[0, strides = [1]], 0.1 over (32)
     }
   }
 
-  copy in @x to @v [0:4, 0:4]
+  copy in @x to @v [0:width, 0:height]
   launch @main
-  copy out @y from @v [0:4, 0:4]
+  copy out @y from @v [0:width, 0:height]
 }

@@ -51,10 +51,8 @@ pe.program @two_phase_reduce mesh [16, 1] machine "wse2" {
   }
   class @leaders [4:12:4, 0:1] {
     %px = scalar px
-    %c4 = constant 4
-    %c2 = constant 2
-    %group = scalar div(%px, %c4)
-    %odd = scalar mod(%group, %c2)
+    %group = scalar div(%px, 4)
+    %odd = scalar mod(%group, 2)
     buffer @v 1024 bytes of f32
     routine @main {
       vector add @v[0, strides = [1]] = @v[0, strides = [1]], fabric(%odd + 1) over (256)
@@ -70,10 +68,8 @@ pe.program @two_phase_reduce mesh [16, 1] machine "wse2" {
   }
   class @next [1:16:4, 0:1] {
     %px = scalar px
-    %c4 = constant 4
-    %c2 = constant 2
-    %group = scalar div(%px, %c4)
-    %odd = scalar mod(%group, %c2)
+    %group = scalar div(%px, 4)
+    %odd = scalar mod(%group, 2)
     buffer @v 1024 bytes of f32
     routine @main {
       // `advance` moves the switch of this PE alone, behind the last word.
@@ -82,10 +78,8 @@ pe.program @two_phase_reduce mesh [16, 1] machine "wse2" {
   }
   class @third [2:16:4, 0:1] {
     %px = scalar px
-    %c4 = constant 4
-    %c2 = constant 2
-    %group = scalar div(%px, %c4)
-    %odd = scalar mod(%group, %c2)
+    %group = scalar div(%px, 4)
+    %odd = scalar mod(%group, 2)
     buffer @v 1024 bytes of f32
     routine @main {
       vector add fabric(2 - %odd) = @v[0, strides = [1]], fabric(%odd + 1) over (256)
@@ -93,10 +87,8 @@ pe.program @two_phase_reduce mesh [16, 1] machine "wse2" {
   }
   class @last [3:16:4, 0:1] {
     %px = scalar px
-    %c4 = constant 4
-    %c2 = constant 2
-    %group = scalar div(%px, %c4)
-    %odd = scalar mod(%group, %c2)
+    %group = scalar div(%px, 4)
+    %odd = scalar mod(%group, 2)
     buffer @v 1024 bytes of f32
     routine @main {
       vector mov fabric(%odd + 1) = @v[0, strides = [1]] over (256)

@@ -75,23 +75,20 @@ pe.program @wide_stencil mesh [10, 10] machine "wse2" {
   class @grid [0:10, 0:10] {
     %px = scalar px
     %py = scalar py
-    %c4 = constant 4
-    %c5 = constant 5
-    %c9 = constant 9
     // How many PEs there are on each side, up to four, ...
-    %east = scalar sub(%c9, %px)
-    %south = scalar sub(%c9, %py)
-    %west_n = scalar min(%px, %c4)
-    %east_n = scalar min(%east, %c4)
-    %north_n = scalar min(%py, %c4)
-    %south_n = scalar min(%south, %c4)
+    %east = scalar sub(9, %px)
+    %south = scalar sub(9, %py)
+    %west_n = scalar min(%px, 4)
+    %east_n = scalar min(%east, 4)
+    %north_n = scalar min(%py, 4)
+    %south_n = scalar min(%south, 4)
     // ... and whose turn it is when: in turn t of x mod 5 the words come from
     // (x - t) mod 5 PEs away, so from x mod 5, one less each turn, down to 1, and
     // then from 4 on.
-    %x = scalar mod(%px, %c5)
-    %x_back = scalar mod(%east, %c5)
-    %y = scalar mod(%py, %c5)
-    %y_back = scalar mod(%south, %c5)
+    %x = scalar mod(%px, 5)
+    %x_back = scalar mod(%east, 5)
+    %y = scalar mod(%py, 5)
+    %y_back = scalar mod(%south, 5)
     buffer @v 160 bytes of f32
     buffer @c 32 bytes of f32                 // c(1), .. c(4), c(1), .. c(4)
     buffer @cz 36 bytes of f32                // cz(-4), .. cz(4)

@@ -136,11 +136,11 @@ pe.program @statement_unknown mesh [4, 1] machine "wse2" {
 
 // -----
 
-pe.program @scalar_of_numbers mesh [4, 1] machine "wse2" {
+pe.program @scalar_of_names mesh [4, 1] machine "wse2" {
   class @all [0:4, 0:1] {
     %px = scalar px
-    // expected-error @below {{expected a scalar: functions are written 'scalar add(%px, %c1)' in a class, where numbers are constants such as '%c1 = constant 1'}}
-    %c = scalar add(%px, 1)
+    // expected-error @below {{expected a number: functions are written 'scalar add(%px, 1)' in a class, of scalars and numbers}}
+    %c = scalar add(%px, width)
   }
 }
 
@@ -149,7 +149,7 @@ pe.program @scalar_of_numbers mesh [4, 1] machine "wse2" {
 pe.program @scalar_without_op mesh [4, 1] machine "wse2" {
   class @all [0:4, 0:1] {
     %px = scalar px
-    // expected-error @below {{'py' is not a statement: functions are written 'scalar add(%px, %c1)' in a class}}
+    // expected-error @below {{'py' is not a statement: functions are written 'scalar add(%px, 1)' in a class}}
     %c = py
   }
 }
@@ -472,7 +472,7 @@ pe.program @fabric_brackets mesh [4, 1] machine "wse2" {
   class @all [0:4, 0:1] {
     buffer @v 32 bytes of f32
     routine @main {
-      // expected-error @below {{expected '(': an operand on the fabric is written fabric(color), with what it needs of fabric(color, f16, pair, depth = 2}}
+      // expected-error @below {{expected '(': an operand on the fabric is written fabric(color) or fabric(@chain), with what it needs of fabric(color, f16, pair, depth = 2}}
       vector mov @v[0, strides = [1]] = fabric[1] over (8)
     }
   }
@@ -484,7 +484,7 @@ pe.program @fabric_option mesh [4, 1] machine "wse2" {
   class @all [0:4, 0:1] {
     buffer @v 32 bytes of f32
     routine @main {
-      // expected-error @below {{expected a type, pair, depth, window or index: an operand on the fabric is written fabric(color), with what it needs of fabric(color, f16, pair, depth = 2}}
+      // expected-error @below {{expected a type, pair, depth, window or index: an operand on the fabric is written fabric(color) or fabric(@chain), with what it needs of fabric(color, f16, pair, depth = 2}}
       vector mov @v[0, strides = [1]] = fabric(1, width = 4) over (8)
     }
   }
@@ -496,7 +496,7 @@ pe.program @fabric_option_value mesh [4, 1] machine "wse2" {
   class @all [0:4, 0:1] {
     buffer @v 32 bytes of f32
     routine @main {
-      // expected-error @below {{expected '=': an operand on the fabric is written fabric(color), with what it needs of fabric(color, f16, pair, depth = 2}}
+      // expected-error @below {{expected '=': an operand on the fabric is written fabric(color) or fabric(@chain), with what it needs of fabric(color, f16, pair, depth = 2}}
       vector mov @v[0, strides = [1]] = fabric(1, depth 2) over (8)
     }
   }
@@ -508,7 +508,7 @@ pe.program @fabric_not_closed mesh [4, 1] machine "wse2" {
   class @all [0:4, 0:1] {
     buffer @v 32 bytes of f32
     routine @main {
-      // expected-error @below {{expected ')': an operand on the fabric is written fabric(color), with what it needs of fabric(color, f16, pair, depth = 2}}
+      // expected-error @below {{expected ')': an operand on the fabric is written fabric(color) or fabric(@chain), with what it needs of fabric(color, f16, pair, depth = 2}}
       vector mov @v[0, strides = [1]] = fabric(1 over (8)
     }
   }
@@ -558,7 +558,7 @@ pe.program @scale_in_front mesh [4, 1] machine "wse2" {
     %px = scalar px
     buffer @v 32 bytes of f32
     routine @main {
-      // expected-error @below {{expected '+', '-' or the end: expressions are sums such as %i * 4 - 1; the scale is a number, and stands behind}}
+      // expected-error @below {{expected a number: expressions are sums such as %i * 4 - 1; the scale is a number, and stands behind}}
       vector mov @v[0, strides = [1]] = @v[4 * %px, strides = [1]] over (8)
     }
   }
@@ -620,7 +620,7 @@ pe.program @compute_without_parentheses mesh [4, 1] machine "wse2" {
   class @all [0:4, 0:1] {
     %px = scalar px
     routine @main {
-      // expected-error @below {{expected '(': functions are written 'scalar add(%px, %c1)' in a class}}
+      // expected-error @below {{expected '(': functions are written 'scalar add(%px, 1)' in a class}}
       %s = compute add %px, 1
     }
   }

@@ -166,6 +166,80 @@ pe.program @scalar_c2 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
+pe.program @scalar_c1_numbers mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    // expected-error @below {{mod takes 2 operands, found 3}}
+    %n = scalar mod(7, 2, 1)
+  }
+}
+
+// -----
+
+pe.program @scalar_c1_places mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    %px = scalar px
+    // expected-error @below {{has numbers in 1 places of 2}}
+    %n = "pe.scalar"(%px) <{kind = 8 : i32, literals = array<i64: 4>}> : (!pe.scalar) -> !pe.scalar
+  }
+}
+
+// -----
+
+pe.program @scalar_c3 mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    %px = scalar px
+    // expected-error @below {{has operand -2147483649, more than 32 bits hold}}
+    %n = scalar mod(%px, -2147483649)
+  }
+}
+
+// -----
+
+//===----------------------------------------------------------------------===//
+// chain
+//===----------------------------------------------------------------------===//
+
+pe.program @chain_c1 mesh [4, 1] machine "wse2" {
+  // expected-error @below {{leads to the ramp, expected north, south, east or west}}
+  chain @c even 1 odd 2 [0:4, 0:1] to ramp
+}
+
+// -----
+
+pe.program @chain_c2 mesh [4, 1] machine "wse2" {
+  // expected-error @below {{sends on color 1 only, expected two colors}}
+  chain @c even 1 odd 1 [0:4, 0:1] to east
+}
+
+// -----
+
+pe.program @chain_c3 mesh [4, 1] machine "wse2" {
+  // expected-error @below {{leaves PEs out, expected a rectangle without steps}}
+  chain @c even 1 odd 2 [0:4:2, 0:1] to east
+}
+
+// -----
+
+pe.program @chain_outside mesh [4, 1] machine "wse2" {
+  // expected-error @below {{has a rectangle that reaches to (4, 0), but the mesh is 4x1}}
+  chain @c even 1 odd 2 [0:5, 0:1] to east
+}
+
+// -----
+
+pe.program @class_c4 mesh [4, 1] machine "wse2" {
+  chain @right even 1 odd 2 [0:4, 0:1] to east
+  class @all [0:4, 0:1] {
+    buffer @v 32 bytes of f32
+    routine @main {
+      // expected-error @below {{names chain @left, which does not exist; there is: right}}
+      vector mov @v[0, strides = [1]] = fabric(@left) over (8)
+    }
+  }
+}
+
+// -----
+
 //===----------------------------------------------------------------------===//
 // class and buffer
 //===----------------------------------------------------------------------===//

@@ -30,6 +30,12 @@ pe.program @gather mesh [4, 2] machine "wse2" command 0 model "tiny.onnx" {
     %m3 = constant -3
     %n = scalar tile_size(%c16, %c4, %px)
     %even = scalar mod(%px, %c4)
+    // CHECK: %[[PLACE:.*]] = scalar tile_size(16, 4, %[[PX]])
+    // CHECK: %{{.*}} = scalar add(-3, %[[PLACE]])
+    // CHECK: %{{.*}} = scalar equal(1, 2)
+    %place = scalar tile_size(16, 4, %px)
+    %before = scalar add(-3, %place)
+    %never = scalar equal(1, 2)
     // CHECK: buffer @x at 8192, 64 bytes of f32 node "/embed"
     // CHECK: buffer @flags at 8256, 16 bytes of i1
     buffer @x at 8192, 64 bytes of f32 node "/embed"
