@@ -26,8 +26,8 @@ struct EngineOptions {
   size_t channelWords = size_t(1) << 18;
   /// Told the furthest launch that any PE has entered, for progress displays.
   std::atomic<uint64_t> *furthestLaunch = nullptr;
-  /// Bytes waiting in all channels beyond which they do not grow; who then
-  /// waits for room is reported as a Deadlock.
+  /// Bytes waiting in all channels beyond which none grows: the run ends with
+  /// HostLimit.
   size_t channelBytes = size_t(1) << 35;
   /// Elements to compute and statements to start, over all PEs, after which a
   /// run is refused with WorkLimit; 0: no limit. For programs nobody trusts.

@@ -38,6 +38,8 @@ std::string_view errorClassName(ErrorClass errorClass) {
     return "IoError";
   case ErrorClass::WorkLimit:
     return "WorkLimit";
+  case ErrorClass::HostLimit:
+    return "HostLimit";
   }
   return "Error";
 }

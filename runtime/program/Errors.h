@@ -31,6 +31,7 @@ enum class ErrorClass {
   BadTensor,         ///< a tensor does not fit name, type, shape or range
   IoError,           ///< a file cannot be read or written
   WorkLimit,         ///< the run takes more work than the host allowed
+  HostLimit,         ///< the run takes more memory than the host allowed
 };
 
 /// The name as printed, e.g. "SramOverflow".

@@ -28,13 +28,16 @@ struct MemoryPattern {
   int64_t high() const;
   bool empty() const;
   bool operator==(const MemoryPattern &other) const;
+  /// Whether the spans from lowest to highest word have words in common.
   bool overlaps(const MemoryPattern &other) const {
     return low() <= other.high() && other.low() <= high();
   }
+  /// Whether some word is in both.
+  bool sharesWords(const MemoryPattern &other) const;
 };
 
-/// Notes that the words of a pattern have been written.
-void markInitialised(Strip &strip, const MemoryPattern &pattern);
+/// Notes that PE `lane` (-1: all) has written the words of a pattern.
+void markInitialised(Strip &strip, const MemoryPattern &pattern, int lane);
 
 /// Who executes what, in which launch.
 struct RunSite {
@@ -47,8 +50,7 @@ struct RunSite {
 
 class InstructionRun {
 public:
-  /// Resolves and checks the operands; copies memory sources if the
-  /// instruction is asynchronous. Called by the main thread.
+  /// Resolves and checks the operands. Called by the main thread.
   InstructionRun(const RunSite &site, Bindings bindings);
 
   /// Sets when it starts.
@@ -70,6 +72,10 @@ public:
   int lane() const { return site.lane; }
   /// Destination in SRAM, if there is one and anything is written.
   const std::optional<MemoryPattern> &destination() const { return written; }
+  /// Sources in SRAM, likewise.
+  const std::optional<MemoryPattern> &source(int index) const {
+    return reads[index];
+  }
   /// Colors it receives (-1: none) and sends.
   std::array<int, 2> receives() const {
     return {sources[0].color, sources[1].color};
@@ -77,6 +83,9 @@ public:
   int sends() const { return sendColor; }
   /// Whether it reads or writes words of `pattern`.
   bool touches(const MemoryPattern &pattern) const;
+  bool writes(const MemoryPattern &pattern) const {
+    return written && written->sharesWords(pattern);
+  }
   /// The color it waits on, for room or for a word.
   int waitsOn() const { return lacksRoom() ? sendColor : waitsForColor; }
   bool lacksRoom() const { return waitsForColor < 0; }
@@ -90,7 +99,6 @@ private:
     const float *data = nullptr;
     ptrdiff_t stride[maxExtents] = {};
     ptrdiff_t laneStride = 0;
-    std::shared_ptr<float[]> snapshot;
     uint32_t buffer = 0; ///< of the recording
     // Fabric.
     std::optional<FabricSource> fabric;
@@ -119,7 +127,8 @@ private:
                         const OperandCode &operand) const;
   void checkSender() const;
   void findOverlap();
-  [[noreturn]] void fail(ErrorClass errorClass, const std::string &what) const;
+  [[noreturn]] void fail(ErrorClass errorClass, const std::string &what,
+                         int lane = 0) const;
 
   bool step(Actor &actor);
   size_t fit(Source &source, size_t available);
@@ -131,7 +140,6 @@ private:
   void place(const Block &block, Nest &nest) const;
   void carryOut(const Nest &nest, uint32_t dstBuffer) const;
   uint32_t recordedBuffer(const Source &source) const;
-  void recordSnapshot(Source &source, const float *from, size_t count) const;
   void bind(const Source &source, const Block &block,
             Strided<const float> &into) const;
   void advanceTime(size_t steps, double &firstSent);

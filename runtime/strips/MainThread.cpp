@@ -9,7 +9,7 @@ namespace wsec::runtime {
 
 MainThread::MainThread(World &world, Strip &strip)
     : world(world), strip(strip), datapath(strip.lanes),
-      loops(size_t(strip.code.loopDepth) + 1) {}
+      loops(size_t(strip.code.loopDepth) + 1), pending(strip.lanes) {}
 
 void MainThread::run() {
   while (!finished) {
@@ -75,13 +75,7 @@ bool MainThread::finishPending() {
     datapath.settle(i);
     if (i == laneThread)
       shareDatapath();
-    for (const PendingWrite &write : pendingWrites)
-      if (write.thread == i)
-        markInitialised(strip, write.pattern);
-    std::erase_if(pendingWrites,
-                  [&](const PendingWrite &w) { return w.thread == i; });
-    std::erase_if(pendingColors,
-                  [&](const PendingColor &c) { return c.thread == i; });
+    pending.settle(i, strip);
   }
   awaited = 0;
   return true;
@@ -146,11 +140,8 @@ Microthread &MainThread::microthread(int index) {
 }
 
 void MainThread::execute(const InstructionCode &code) {
-  bool uniform = strip.uniform(code);
-  if (!uniform) {
-    executeLanes(code, code.asynchronous() ? code.thread : laneThread);
-    if (!code.asynchronous())
-      awaited |= 1u << laneThread;
+  if (!strip.uniform(code)) {
+    executeLanes(code);
     return;
   }
   if (code.guard >= 0 && strip.scalars[code.guard] == 0)
@@ -158,96 +149,92 @@ void MainThread::execute(const InstructionCode &code) {
   const RunSite site{world, strip, code, launch, -1};
   if (!code.asynchronous()) {
     current.emplace(site, bindings(strip.scalars));
-    checkPending(*current, code.thread);
+    checkPending(*current);
     begun = now;
     ownWork.assign(1, current->work());
     current->start(now);
     return;
   }
+  if (!awaitMicrothread(code, {-1}))
+    return;
   auto run = std::make_unique<InstructionRun>(site, bindings(strip.scalars));
-  checkPending(*run, code.thread);
-  now += 1;
-  notePending(*run, code.thread);
+  checkPending(*run);
+  now += world.image.machine.async_issue();
+  pending.note(*run);
   datapath.owe(code.thread, -1, run->work());
   std::vector<std::unique_ptr<InstructionRun>> runs;
   runs.push_back(std::move(run));
   microthread(code.thread).issue(std::move(runs), now);
 }
 
-void MainThread::executeLanes(const InstructionCode &code, int thread) {
+/// Instructions that differ among the lanes, or run in some of them only.
+/// Synchronous ones are awaited at once.
+void MainThread::executeLanes(const InstructionCode &code) {
+  const std::vector<int> &active = strip.activeLanes(code);
+  if (code.asynchronous() && !awaitMicrothread(code, active))
+    return;
+  const int thread = code.asynchronous() ? code.thread : laneThread;
   std::vector<std::unique_ptr<InstructionRun>> runs;
-  for (int lane : strip.activeLanes(code)) {
-    world.spend(1);
-    const std::vector<int64_t> &scalars = strip.laneScalars(lane);
-    runs.push_back(std::make_unique<InstructionRun>(
-        RunSite{world, strip, code, launch, lane}, bindings(scalars)));
-    checkPending(*runs.back(), thread);
-  }
   begun = now;
   ownWork.assign(size_t(strip.lanes), 0);
-  for (const auto &run : runs)
+  for (int lane : active) {
+    world.spend(1);
+    runs.push_back(std::make_unique<InstructionRun>(
+        RunSite{world, strip, code, launch, lane},
+        bindings(strip.laneScalars(lane))));
+    const InstructionRun &run = *runs.back();
+    checkPending(run);
     if (code.asynchronous()) {
-      notePending(*run, thread);
-      datapath.owe(thread, run->lane(), run->work());
+      pending.note(run);
+      datapath.owe(thread, lane, run.work());
     } else {
-      ownWork[size_t(run->lane())] = run->work();
+      ownWork[size_t(lane)] = run.work();
     }
+  }
   if (code.asynchronous())
-    now += 1;
+    now += world.image.machine.async_issue();
+  else
+    awaited |= 1u << laneThread;
   microthread(thread).issue(std::move(runs), now);
 }
 
-void MainThread::refuse(const InstructionRun &run,
+// ---------------------------------------------------------------- microthreads
+
+void MainThread::refuse(ErrorClass errorClass, int lane,
                         const std::string &what) const {
-  throw Error(ErrorClass::BadProgram,
-              world.describeLaunch(launch) + ", class '" + strip.code.name +
-                  "', PE " + toString(strip.pe(std::max(0, run.lane()))) +
-                  ": " + describe(run.code()) + " " + what +
-                  ", without an await between");
+  throw Error(errorClass, world.describeLaunch(launch) + ", class '" +
+                              strip.code.name + "', PE " +
+                              toString(strip.pe(std::max(0, lane))) + ": " +
+                              what);
+}
+
+/// Whether the microthread of an instruction can take it: it was awaited since
+/// it was given work. If not, and the machine makes the issuing thread wait, it
+/// will be awaited, and the statement executed again.
+bool MainThread::awaitMicrothread(const InstructionCode &code,
+                                  const std::vector<int> &inLanes) {
+  for (int lane : inLanes) {
+    const std::optional<int> where = pending.busy(code.thread, lane);
+    if (!where)
+      continue;
+    if (!world.image.machine.microthreads_queue())
+      refuse(ErrorClass::MicrothreadBusy, std::max(*where, lane),
+             describe(code) + " is given to a microthread that may be at work: "
+                              "await it before");
+    awaited |= 1u << code.thread;
+    --frames.back().next;
+    return false;
+  }
+  return true;
 }
 
 /// What an instruction shares with a microthread that may still be at work
 /// would depend on who is faster.
-void MainThread::checkPending(const InstructionRun &run, int thread) const {
-  for (const PendingWrite &write : pendingWrites)
-    if (write.thread != thread && run.touches(write.pattern))
-      refuse(run, "touches what microthread " + std::to_string(write.thread) +
-                      " writes");
-  for (int color : run.receives())
-    checkPendingColor(run, thread, color, false);
-  checkPendingColor(run, thread, run.sends(), true);
-}
-
-void MainThread::checkPendingColor(const InstructionRun &run, int thread,
-                                   int color, bool sent) const {
-  for (const PendingColor &pending : pendingColors)
-    if (pending.thread != thread && pending.color == color &&
-        pending.sent == sent &&
-        (pending.lane < 0 || run.lane() < 0 || pending.lane == run.lane()))
-      refuse(run, (sent ? "sends on color " : "receives color ") +
-                      std::to_string(color) + " as microthread " +
-                      std::to_string(pending.thread) + " does");
-}
-
-void MainThread::notePending(const InstructionRun &run, int thread) {
-  for (int color : run.receives())
-    notePendingColor(run, thread, color, false);
-  notePendingColor(run, thread, run.sends(), true);
-  const std::optional<MemoryPattern> &pattern = run.destination();
-  if (!pattern)
-    return;
-  if (!pendingWrites.empty() && pendingWrites.back().thread == thread &&
-      pendingWrites.back().pattern == *pattern)
-    return;
-  pendingWrites.push_back({thread, *pattern});
-}
-
-void MainThread::notePendingColor(const InstructionRun &run, int thread,
-                                  int color, bool sent) {
-  PendingColor use{thread, run.lane(), color, sent};
-  if (color >= 0 && std::find(pendingColors.begin(), pendingColors.end(),
-                              use) == pendingColors.end())
-    pendingColors.push_back(use);
+void MainThread::checkPending(const InstructionRun &run) const {
+  const std::string what = pending.conflict(run);
+  if (!what.empty())
+    refuse(ErrorClass::DataRace, run.lane(),
+           describe(run.code()) + " " + what + ", without an await between");
 }
 
 std::vector<const InstructionRun *> MainThread::waits() const {

@@ -7,6 +7,7 @@
 
 #include "runtime/strips/Datapath.h"
 #include "runtime/strips/Microthread.h"
+#include "runtime/strips/PendingWork.h"
 
 #include <array>
 #include <memory>
@@ -35,35 +36,19 @@ private:
     bool loop = false;
     int64_t iterations = 1;
   };
-  /// Words that a microthread may still write.
-  struct PendingWrite {
-    int thread;
-    MemoryPattern pattern;
-  };
-
-  /// A color that a microthread may still receive or send on.
-  struct PendingColor {
-    int thread, lane, color;
-    bool sent;
-    bool operator==(const PendingColor &) const = default;
-  };
-
   bool nextLaunch();
   void endLaunch();
   bool finishPending();
   void step();
   void execute(const InstructionCode &code);
-  void executeLanes(const InstructionCode &code, int thread);
+  void executeLanes(const InstructionCode &code);
   void enter(const LoopCode &loop);
   void enter(const IfCode &branch);
   void leaveBody();
-  void checkPending(const InstructionRun &run, int thread) const;
-  void checkPendingColor(const InstructionRun &run, int thread, int color,
-                         bool sent) const;
-  void notePending(const InstructionRun &run, int thread);
-  void notePendingColor(const InstructionRun &run, int thread, int color,
-                        bool sent);
-  [[noreturn]] void refuse(const InstructionRun &run,
+  bool awaitMicrothread(const InstructionCode &code,
+                        const std::vector<int> &inLanes);
+  void checkPending(const InstructionRun &run) const;
+  [[noreturn]] void refuse(ErrorClass errorClass, int lane,
                            const std::string &what) const;
   Microthread &microthread(int index);
   void shareDatapath();
@@ -89,8 +74,7 @@ private:
   std::optional<InstructionRun> current;
   unsigned awaited = 0; ///< microthreads, a bit set
   std::array<std::unique_ptr<Microthread>, laneThread + 1> microthreads;
-  std::vector<PendingWrite> pendingWrites;
-  std::vector<PendingColor> pendingColors;
+  PendingWork pending;
 };
 
 } // namespace wsec::runtime

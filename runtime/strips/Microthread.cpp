@@ -5,35 +5,18 @@
 
 namespace wsec::runtime {
 
-/// Runs the instructions of the strip, or of one lane.
+/// Runs one instruction of the strip, or of one lane, after the other.
 class Microthread::Worker : public Actor {
 public:
   explicit Worker(Microthread &thread) : thread(thread) {}
 
   void run() override {
-    for (;;) {
-      {
-        std::lock_guard<std::mutex> guard(thread.lock);
-        if (queue.empty())
-          return;
-        if (!started) {
-          auto &[run, earliest] = queue.front();
-          run->start(std::max(earliest, free));
-          started = true;
-        }
-        current = queue.front().first.get();
-      }
-      if (!current->advance(*this))
-        return;
+    if (current && current->advance(*this))
       thread.complete(*this);
-    }
   }
 
   Microthread &thread;
-  std::deque<std::pair<std::unique_ptr<InstructionRun>, double>> queue;
-  InstructionRun *current = nullptr;
-  bool started = false;
-  double free = 0; ///< when the last one was complete
+  std::unique_ptr<InstructionRun> current;
 };
 
 Microthread::Microthread(World &world, Actor &owner)
@@ -42,49 +25,27 @@ Microthread::~Microthread() = default;
 
 void Microthread::issue(std::vector<std::unique_ptr<InstructionRun>> runs,
                         double time) {
-  if (runs.empty())
-    return;
   std::lock_guard<std::mutex> guard(lock);
-  Entry entry{time, std::move(runs)};
-  if (backlog.empty() && (inWork == 0 || stripMode == entry.wholeStrip()))
-    dispatch(std::move(entry));
-  else
-    backlog.push_back(std::move(entry));
-}
-
-void Microthread::dispatch(Entry entry) {
-  stripMode = entry.wholeStrip();
-  for (std::unique_ptr<InstructionRun> &run : entry.runs) {
-    std::unique_ptr<Worker> &slot = stripMode ? strip : lanes[run->lane()];
-    if (!slot) {
-      slot = std::make_unique<Worker>(*this);
-      slot->order = owner.order;
+  for (std::unique_ptr<InstructionRun> &run : runs) {
+    std::unique_ptr<Worker> &worker = workers[run->lane()];
+    if (!worker) {
+      worker = std::make_unique<Worker>(*this);
+      worker->order = owner.order;
     }
-    double earliest =
-        std::max(entry.issued, stripMode ? latest : stripFinished);
-    slot->queue.push_back({std::move(run), earliest});
+    run->start(time);
+    worker->current = std::move(run);
     ++inWork;
-    world.scheduler.wake(*slot);
+    world.scheduler.wake(*worker);
   }
 }
 
 void Microthread::complete(Worker &worker) {
   std::lock_guard<std::mutex> guard(lock);
-  InstructionRun &run = *worker.queue.front().first;
-  worker.free = run.time();
-  worker.started = false;
+  const InstructionRun &run = *worker.current;
   latest = std::max(latest, run.time());
-  if (run.lane() < 0)
-    stripFinished = run.time();
   world.recordLaunch(run.launch(), run.time(), run.time());
-  worker.queue.pop_front();
-  --inWork;
-  while (!backlog.empty() &&
-         (inWork == 0 || stripMode == backlog.front().wholeStrip())) {
-    dispatch(std::move(backlog.front()));
-    backlog.pop_front();
-  }
-  if (inWork == 0 && std::exchange(ownerWaits, false))
+  worker.current.reset();
+  if (--inWork == 0 && std::exchange(ownerWaits, false))
     world.scheduler.wake(owner);
 }
 
@@ -96,14 +57,9 @@ bool Microthread::idle() {
 
 std::vector<const InstructionRun *> Microthread::waiting() const {
   std::vector<const InstructionRun *> runs;
-  auto add = [&](const Worker &worker) {
-    if (!worker.queue.empty())
-      runs.push_back(worker.queue.front().first.get());
-  };
-  if (strip)
-    add(*strip);
-  for (const auto &[lane, worker] : lanes)
-    add(*worker);
+  for (const auto &[lane, worker] : workers)
+    if (worker->current)
+      runs.push_back(worker->current.get());
   return runs;
 }
 

@@ -4,13 +4,10 @@
 // refuses about them.
 #include "runtime/strips/InstructionRun.h"
 
-#include "runtime/strips/Recording.h"
-
 #include "runtime/program/Errors.h"
 #include "runtime/program/Extents.h"
 
 #include <algorithm>
-#include <cstring>
 
 namespace wsec::runtime {
 
@@ -79,17 +76,39 @@ static void forEachRun(const MemoryPattern &p, const Visit &visit) {
                   run);
 }
 
-void markInitialised(Strip &strip, const MemoryPattern &pattern) {
+bool MemoryPattern::sharesWords(const MemoryPattern &other) const {
+  if (empty() || other.empty() || !overlaps(other))
+    return false;
+  const int64_t from = std::max(low(), other.low());
+  const int64_t to = std::min(high(), other.high());
+  std::vector<bool> mine(size_t(to - from + 1));
+  forEachRun(*this, [&](int64_t word, int64_t count) {
+    for (int64_t end = std::min(word + count, to + 1),
+                 at = std::max(word, from);
+         at < end; ++at)
+      mine[size_t(at - from)] = true;
+  });
+  bool shared = false;
+  forEachRun(other, [&](int64_t word, int64_t count) {
+    for (int64_t end = std::min(word + count, to + 1),
+                 at = std::max(word, from);
+         at < end && !shared; ++at)
+      shared = mine[size_t(at - from)];
+  });
+  return shared;
+}
+
+void markInitialised(Strip &strip, const MemoryPattern &pattern, int lane) {
   forEachRun(pattern, [&](int64_t word, int64_t count) {
-    strip.markInitialised(word, count);
+    strip.markInitialised(word, count, lane);
   });
 }
 
 // ---------------------------------------------------------------- resolving
 
-void InstructionRun::fail(ErrorClass errorClass,
-                          const std::string &what) const {
-  Coordinate pe = site.strip.pe(std::max(0, site.lane));
+void InstructionRun::fail(ErrorClass errorClass, const std::string &what,
+                          int lane) const {
+  Coordinate pe = site.strip.pe(std::max(lane, site.lane));
   throw Error(errorClass, site.world.describeLaunch(site.launch) + ", class '" +
                               site.strip.code.name + "', PE " + toString(pe) +
                               ": " + describe(site.code) + " " + what);
@@ -148,7 +167,8 @@ void InstructionRun::checkInitialised(const MemoryPattern &read,
                                       const OperandCode &operand) const {
   forEachRun(read, [&](int64_t word, int64_t count) {
     const int64_t end = word + count;
-    while ((word = site.strip.firstUninitialised(word, end - word)) < end) {
+    while ((word = site.strip.firstUninitialised(word, end - word, site.lane)) <
+           end) {
       // An instruction may read what it wrote itself, element by element.
       bool own = ordered && written && word >= written->low() &&
                  word <= written->high();
@@ -158,10 +178,14 @@ void InstructionRun::checkInitialised(const MemoryPattern &read,
     }
     if (word == end)
       return;
+    int lane = std::max(0, site.lane);
+    while (site.strip.firstUninitialised(word, 1, lane) != word)
+      ++lane;
     const BufferCode &buffer = site.strip.code.buffers[operand.buffer];
     fail(ErrorClass::UninitializedRead,
          "reads element " + std::to_string(word - buffer.firstWord) +
-             " of buffer '" + buffer.name + "', which nothing has written");
+             " of buffer '" + buffer.name + "', which nothing has written",
+         lane);
   });
 }
 
@@ -176,40 +200,11 @@ void InstructionRun::resolveSource(Source &source, const OperandCode &operand,
   MemoryPattern read = pattern(operand, bindings);
   reads[&source - sources] = read;
   const ptrdiff_t width = site.strip.lanes;
-  ptrdiff_t wordStride = width;
   source.buffer = site.world.sramBuffer(site.strip);
   source.laneStride = site.lane < 0 && lanes > 1 ? 1 : 0;
-  const float *first = site.strip.sram(read.first) + std::max(0, site.lane);
-  if (site.code.asynchronous() && !read.empty()) {
-    // Read when issued: what happens to the SRAM afterwards does not matter.
-    int64_t low = read.low(), count = read.high() - low + 1;
-    const float *from = site.strip.sram(low) + std::max(0, site.lane);
-    source.snapshot.reset(new float[size_t(count) * size_t(lanes)]);
-    wordStride = lanes;
-    if (site.lane < 0)
-      std::memcpy(source.snapshot.get(), from,
-                  size_t(count * width) * sizeof(float));
-    else
-      for (int64_t i = 0; i < count; ++i)
-        source.snapshot[size_t(i)] = from[i * width];
-    if (site.world.recording)
-      recordSnapshot(source, from, size_t(count));
-    first = source.snapshot.get() + (read.first - low) * wordStride;
-  }
-  source.data = first;
+  source.data = site.strip.sram(read.first) + std::max(0, site.lane);
   for (int d = 0; d < dimensions; ++d)
-    source.stride[d] = operand.strides[d] * wordStride;
-}
-
-void InstructionRun::recordSnapshot(Source &source, const float *from,
-                                    size_t count) const {
-  Recording &recording = *site.world.recording;
-  float *to = source.snapshot.get();
-  uint32_t made = recording.addScratch(to, count * size_t(lanes));
-  recording.copy(uint32_t(site.strip.index), count, size_t(lanes),
-                 {to, {lanes, 1}}, made, {from, {site.strip.lanes, 1}},
-                 source.buffer);
-  source.buffer = made;
+    source.stride[d] = operand.strides[d] * width;
 }
 
 void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
@@ -287,16 +282,15 @@ void InstructionRun::resolveDestination(Bindings bindings) {
       (site.code.op == Opcode::Fmac || site.code.op == Opcode::Select))
     checkInitialised(*written, dst);
   if (written && !site.code.asynchronous())
-    markInitialised(site.strip, *written);
+    markInitialised(site.strip, *written, site.lane);
   for (std::optional<MemoryPattern> *p : {&written, &reads[0], &reads[1]})
     if (*p && (*p)->empty())
       p->reset();
 }
 
 bool InstructionRun::touches(const MemoryPattern &pattern) const {
-  return (written && written->overlaps(pattern)) ||
-         (reads[0] && reads[0]->overlaps(pattern)) ||
-         (reads[1] && reads[1]->overlaps(pattern));
+  return writes(pattern) || (reads[0] && reads[0]->sharesWords(pattern)) ||
+         (reads[1] && reads[1]->sharesWords(pattern));
 }
 
 /// A source that shares words with the destination, but not the same ones at
@@ -305,8 +299,7 @@ void InstructionRun::findOverlap() {
   if (written->empty())
     return;
   for (int i = 0; i < 2; ++i)
-    if (reads[i] && !sources[i].snapshot && !(*reads[i] == *written) &&
-        reads[i]->overlaps(*written))
+    if (reads[i] && !(*reads[i] == *written) && reads[i]->overlaps(*written))
       ordered = true;
 }
 

@@ -5,7 +5,6 @@
 #include "runtime/program/Scalars.h"
 
 #include <algorithm>
-#include <bit>
 
 namespace wsec::runtime {
 
@@ -65,38 +64,16 @@ const std::vector<int> &Strip::activeLanes(const InstructionCode &instruction) {
 void Strip::reset() {
   size_t words = size_t(code.endDataWord - code.firstDataWord);
   memory.reset(new float[words * size_t(lanes)]);
-  written.assign((words + 63) / 64, 0);
+  written.reset(int64_t(words), lanes);
 }
 
-/// Bits [from % 64, ...) of the word of 64 that holds bit `from`, at most
-/// `count`; returns how many.
-static int64_t bitRun(int64_t from, int64_t count, uint64_t &mask) {
-  int64_t shift = from % 64, bits = std::min<int64_t>(count, 64 - shift);
-  mask = (bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1) << shift;
-  return bits;
+int64_t Strip::firstUninitialised(int64_t word, int64_t count, int lane) {
+  return code.firstDataWord +
+         written.firstMissing(word - code.firstDataWord, count, lane);
 }
 
-int64_t Strip::firstUninitialised(int64_t word, int64_t count) const {
-  int64_t at = word - code.firstDataWord, end = at + count;
-  while (at < end) {
-    uint64_t mask;
-    int64_t bits = bitRun(at, end - at, mask);
-    uint64_t missing = mask & ~written[size_t(at / 64)];
-    if (missing)
-      return code.firstDataWord + at / 64 * 64 + std::countr_zero(missing);
-    at += bits;
-  }
-  return word + count;
-}
-
-void Strip::markInitialised(int64_t word, int64_t count) {
-  int64_t at = word - code.firstDataWord, end = at + count;
-  while (at < end) {
-    uint64_t mask;
-    int64_t bits = bitRun(at, end - at, mask);
-    written[size_t(at / 64)] |= mask;
-    at += bits;
-  }
+void Strip::markInitialised(int64_t word, int64_t count, int lane) {
+  written.mark(word - code.firstDataWord, count, lane);
 }
 
 /// Whether PEs (x, y) and (x, y + 1) get one color from different senders

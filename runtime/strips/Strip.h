@@ -8,6 +8,7 @@
 
 #include "runtime/engine/Router.h"
 #include "runtime/pe/Code.h"
+#include "runtime/strips/WrittenWords.h"
 
 #include <memory>
 #include <vector>
@@ -49,14 +50,14 @@ public:
   float *sram(int64_t word) {
     return memory.get() + (word - code.firstDataWord) * lanes;
   }
-  /// The first of `count` words from `word` on that nothing has written, or
-  /// `word + count`.
-  int64_t firstUninitialised(int64_t word, int64_t count) const;
-  void markInitialised(int64_t word, int64_t count);
+  /// The first of `count` words from `word` on that PE `lane` (-1: some PE) has
+  /// not written, or `word + count`.
+  int64_t firstUninitialised(int64_t word, int64_t count, int lane);
+  void markInitialised(int64_t word, int64_t count, int lane);
 
 private:
   std::unique_ptr<float[]> memory;
-  std::vector<uint64_t> written; ///< a bit per word
+  WrittenWords written;
   std::vector<std::unique_ptr<std::vector<int>>> active;
   /// Which scalars vary and their values, lane by lane, once somebody asked.
   std::vector<size_t> varyingIndices;

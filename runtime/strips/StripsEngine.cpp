@@ -82,7 +82,7 @@ private:
     const int lane = laneAt(pe);
     for (size_t i = 0; i < bytes; ++i) {
       const int64_t at = address + int64_t(i), word = at / 4;
-      if (strip.firstUninitialised(word, 1) == word)
+      if (strip.firstUninitialised(word, 1, lane) == word)
         return false;
       static_cast<uint8_t *>(into)[i] = reinterpret_cast<const uint8_t *>(
           strip.sram(word) + lane)[size_t(at % 4)];

@@ -252,14 +252,20 @@ Links World::hostLinks(int color, int row) {
 }
 
 bool World::growChannels() {
-  if (scheduler.waitingBytes() > channelBytes)
-    return false;
   bool any = false;
   for (const auto &w : wiring)
     for (const auto &[color, channel] : w->channels)
       any |= channel->grow();
   for (const auto &[where, channel] : exits)
     any |= channel->grow();
+  if (any && scheduler.waitingBytes() > channelBytes)
+    throw Error(ErrorClass::HostLimit,
+                "words that wait between PEs take " +
+                    std::to_string(scheduler.waitingBytes()) +
+                    " bytes of the host's memory, allowed are " +
+                    std::to_string(channelBytes) +
+                    " (EngineOptions::channelBytes); the streams and wavelet "
+                    "engines hold no more than the machine's queues");
   return any;
 }
 

@@ -185,8 +185,7 @@ TEST_P(FunnelTest, GathersAndCastsWithinGroups) {
   body.add(Opcode::Mov, {block}, fabric(Value(sendColor) + north),
            memory(own, {1}))
       .thread = 1;
-  // Overwriting what was sent must not matter.
-  body.add(Opcode::Mov, {block}, memory(own, {1}), immediate(-1));
+  body.await(2);
   body.add(Opcode::Mov, {Value(behind).times(block)},
            fabric(Value(sendColor) + north), fabric(Value(other) + north))
       .thread = 1;

@@ -120,6 +120,27 @@ TEST_F(ErrorsTest, UninitializedRead) {
               "element 4 of buffer 'a'");
 }
 
+/// What one PE of a column has written is not written in the others.
+TEST_F(ErrorsTest, UninitializedReadOfOneRow) {
+  const Scalar isNorth = pes.equal(pes.py(), 0);
+  body.add(Opcode::Mov, {8}, memory(a, {1}), immediate(0)).guard =
+      int16_t(isNorth.index);
+  body.add(Opcode::Mov, {8}, memory(b, {1}), memory(a, {1}));
+  expectError(ErrorClass::UninitializedRead,
+              "PE (0, 1): mov reads element 0 of buffer 'a'");
+}
+
+/// Rows that write one after the other have, in the end, all written.
+TEST_F(ErrorsTest, RowsWriteInTurns) {
+  const Scalar isNorth = pes.equal(pes.py(), 0);
+  for (Scalar row : {isNorth, pes.negate(isNorth)})
+    body.add(Opcode::Mov, {8}, memory(a, {1}), immediate(0)).guard =
+        int16_t(row.index);
+  body.add(Opcode::Mov, {8}, memory(b, {1}), memory(a, {1}));
+  builder.launch(0, {}, "fc1");
+  StripsEngine(builder.finish(), options).run(host);
+}
+
 TEST_F(ErrorsTest, OfSeveralTheSameEveryTime) {
   body.loop(20000, [&](BodyBuilder inner) { // column 0 gets there last
     inner.add(Opcode::Mov, {8}, memory(b, {1}), immediate(0)).guard =
@@ -217,8 +238,36 @@ TEST_F(ErrorsTest, TouchesWhatAMicrothreadWrites) {
   body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(0));
   body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(1)).thread = 1;
   body.add(Opcode::Mov, {4}, memory(b, {1}), memory(a, {1}));
-  expectError(ErrorClass::BadProgram,
+  expectError(ErrorClass::DataRace,
               "touches what microthread 1 writes, without an await between");
+}
+
+/// A microthread reads as it goes.
+TEST_F(ErrorsTest, WritesWhatAMicrothreadReads) {
+  body.add(Opcode::Mov, {8}, memory(a, {1}), immediate(0));
+  body.add(Opcode::Mov, {4}, memory(b, {1}), memory(a, {2})).thread = 1;
+  // Words between those that are read are nobody's.
+  body.add(Opcode::Mov, {4}, memory(a, {2}, 1), immediate(1));
+  body.await(2);
+  body.add(Opcode::Mov, {1}, memory(a, {1}), immediate(1));
+  builder.launch(0, {}, "fc1");
+  StripsEngine(builder.finish(), options).run(host);
+  body.add(Opcode::Mov, {4}, memory(b, {1}), memory(a, {2})).thread = 1;
+  body.add(Opcode::Mov, {1}, memory(a, {1}, 6), immediate(1));
+  expectError(ErrorClass::DataRace,
+              "mov writes what microthread 1 reads, without an await between");
+}
+
+/// Nothing keeps what a microthread has no time for.
+TEST_F(ErrorsTest, MicrothreadBusy) {
+  for (uint16_t buffer : {a, b})
+    body.add(Opcode::Mov, {4}, memory(buffer, {1}), immediate(0)).thread = 1;
+  expectError(ErrorClass::MicrothreadBusy,
+              "mov (microthread 1) is given to a microthread that may be at "
+              "work: await it before");
+  // The third generation makes the main thread wait.
+  builder.source.machine->microthreads_queue = true;
+  StripsEngine(builder.finish(), options).run(host);
 }
 
 TEST_F(ErrorsTest, TwoThreadsOnOneColor) {
@@ -229,7 +278,7 @@ TEST_F(ErrorsTest, TwoThreadsOnOneColor) {
       int16_t(isWest.index);
   body.add(Opcode::Mov, {8}, memory(a, {1}), fabric(0)).guard =
       int16_t(isEast.index);
-  expectError(ErrorClass::BadProgram,
+  expectError(ErrorClass::DataRace,
               "mov sends on color 0 as microthread 2 does, without an await");
 }
 
@@ -262,6 +311,27 @@ TEST_F(ErrorsTest, UnsupportedSwitches) {
   builder.source.routes[0]->positions.push_back({int8_t(Port::North), 0});
   expectError(ErrorClass::BadProgram,
               "runs no programs with switches and control wavelets");
+}
+
+/// East takes the words of color 0 after that of color 1, which west sends
+/// last.
+TEST_F(ErrorsTest, HostLimit) {
+  builder.route(1, 0, 1, 0, 2, Port::Ramp, {Port::East});
+  builder.route(1, 1, 2, 0, 2, Port::West, {Port::Ramp});
+  auto where = [](program::InstructionT &instruction, Scalar guard) {
+    instruction.guard = int16_t(guard.index);
+  };
+  for (int color : {0, 1})
+    body.loop(64, [&](BodyBuilder inner) {
+      where(inner.add(Opcode::Mov, {16}, fabric(color), immediate(1)), isWest);
+    });
+  for (int color : {1, 0})
+    where(body.add(Opcode::Mov, {1024}, memory(a, {0}), fabric(color)), isEast);
+  options.channelWords = 16;
+  builder.launch(0, {}, "fc1");
+  StripsEngine(builder.finish(), options).run(host);
+  options.channelBytes = 256;
+  expectError(ErrorClass::HostLimit, "allowed are 256");
 }
 
 } // namespace

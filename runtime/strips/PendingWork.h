@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the microthreads of a strip were given and have not been awaited since.
+#ifndef RUNTIME_STRIPS_PENDINGWORK_H
+#define RUNTIME_STRIPS_PENDINGWORK_H
+
+#include "runtime/strips/InstructionRun.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// Strips do not know which thread of a PE is faster, so they count a
+/// microthread as at work until it is awaited. What another instruction shares
+/// with it is a data race.
+class PendingWork {
+public:
+  explicit PendingWork(int lanes) : ofLane(size_t(lanes)) {}
+
+  void note(const InstructionRun &run);
+  /// A lane in which a microthread is at work; -1 is all lanes, for the
+  /// argument too.
+  std::optional<int> busy(int thread, int lane) const;
+  /// What is wrong about running `run` now; empty: nothing.
+  std::string conflict(const InstructionRun &run) const;
+  /// A microthread was awaited: what it wrote is there.
+  void settle(int thread, Strip &strip);
+
+private:
+  struct Use {
+    int thread;
+    std::optional<MemoryPattern> written, read[2];
+    std::array<int, 2> receives;
+    int sends;
+  };
+  static std::string conflict(const Use &use, const InstructionRun &run);
+  /// Calls `visit(lane, use)` for uses that concern a lane until it says true.
+  template <class Visit>
+  bool anyIn(int lane, const Visit &visit) const;
+
+  std::vector<Use> ofAll;
+  std::vector<std::vector<Use>> ofLane;
+  std::vector<int> lanesInUse; ///< in order of their first use
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_STRIPS_PENDINGWORK_H

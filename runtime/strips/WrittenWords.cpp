@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/strips/WrittenWords.h"
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace wsec::runtime {
+
+void WrittenWords::reset(int64_t words, int laneCount) {
+  lanes = laneCount;
+  together.assign(size_t((words + 63) / 64), 0);
+  alone.reset();
+}
+
+/// Bits [from % 64, ...) of the group that holds bit `from`, at most `count`;
+/// returns how many.
+static int64_t bitRun(int64_t from, int64_t count, uint64_t &mask) {
+  const int64_t shift = from % 64;
+  const int64_t bits = std::min<int64_t>(count, 64 - shift);
+  mask = (bits == 64 ? ~uint64_t(0) : (uint64_t(1) << bits) - 1) << shift;
+  return bits;
+}
+
+uint64_t WrittenWords::writtenBy(int64_t group, int lane) {
+  uint64_t &all = together[size_t(group)];
+  if (!alone)
+    return all;
+  const uint64_t *each = alone.get() + group * lanes;
+  if (lane != everyLane)
+    return all | each[lane];
+  uint64_t common = ~uint64_t(0);
+  for (int i = 0; i < lanes && common; ++i)
+    common &= each[i] | all;
+  return all |= common;
+}
+
+int64_t WrittenWords::firstMissing(int64_t word, int64_t count, int lane) {
+  for (int64_t at = word, end = word + count; at < end;) {
+    uint64_t mask;
+    const int64_t bits = bitRun(at, end - at, mask);
+    uint64_t missing = mask & ~together[size_t(at / 64)];
+    if (missing)
+      missing = mask & ~writtenBy(at / 64, lane);
+    if (missing)
+      return at / 64 * 64 + std::countr_zero(missing);
+    at += bits;
+  }
+  return word + count;
+}
+
+void WrittenWords::mark(int64_t word, int64_t count, int lane) {
+  const bool all = lane == everyLane || lanes == 1;
+  if (!all && !alone) {
+    alone.reset(static_cast<uint64_t *>(
+        std::calloc(together.size() * size_t(lanes), sizeof(uint64_t))));
+    if (!alone)
+      throw std::bad_alloc();
+  }
+  for (int64_t at = word, end = word + count; at < end;) {
+    uint64_t mask;
+    const int64_t bits = bitRun(at, end - at, mask);
+    if (all)
+      together[size_t(at / 64)] |= mask;
+    else
+      alone[size_t(at / 64 * lanes + lane)] |= mask;
+    at += bits;
+  }
+}
+
+} // namespace wsec::runtime
