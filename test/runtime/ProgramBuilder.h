@@ -5,6 +5,7 @@
 #define TEST_RUNTIME_PROGRAMBUILDER_H
 
 #include "runtime/engine/HostPort.h"
+#include "runtime/program/Container.h"
 #include "runtime/program/program_generated.h"
 
 #include <functional>
@@ -277,7 +278,7 @@ public:
     machine->local_tasks = 31;
     machine->control_tasks = 64;
     source.machine = std::move(machine);
-    source.version = 1;
+    source.version = programVersion;
     source.compiler = "test";
     source.command_color = commandColor;
     using program::Port;
