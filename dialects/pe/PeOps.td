@@ -309,10 +309,10 @@ def Pe_VectorOp : Pe_Op<"vector",
     0 reduces. `select` is dst = a ? b : dst. Comparisons give 1.0 or 0.0.
 
     `where %guard` runs the instruction only where the scalar is not zero.
-    `thread n` starts it on microthread n. In programs with a command color a
-    thread runs what it is given in order and reads memory sources at once;
-    in others it runs one instruction at a time and reads memory as it goes.
-    Memory destinations belong to the thread until an `await`.
+    `thread n` starts it on microthread n, which has to be idle; on wse3 the
+    issuing code waits until it is. It reads and writes memory as it goes: until
+    it is done, touching what it writes, writing what it reads, or using its
+    colors in the same direction is a `DataRace`. `await` waits.
 
     On completion an asynchronous instruction may `activate` a local task and
     `unblock` a task: `thread 0 then activate @a unblock @b`. `advance` moves

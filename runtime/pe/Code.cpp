@@ -203,7 +203,20 @@ private:
     checkCompletion(result);
     chooseNumbers(result);
     classifyScalars(result);
+    countRuntimeTerms(result);
     return result;
+  }
+
+  static void countRuntimeTerms(InstructionCode &instruction) {
+    int &count = instruction.runtimeTerms;
+    for (const AffineFunction &extent : instruction.extents)
+      count += extent.runtimeTerms();
+    for (const OperandCode *operand :
+         {&instruction.dst, &instruction.a, &instruction.b})
+      for (const AffineFunction *function :
+           {&operand->offset, &operand->color, &operand->windowOffset,
+            &operand->windowTotal, &operand->wireIndex})
+        count += function->runtimeTerms();
   }
 
   void checkTask(int task) const {

@@ -32,6 +32,8 @@ struct AffineTerm {
   int64_t scale;
   bool local = false; ///< and not `loop`
 
+  /// Whether it may change while a routine or task runs.
+  bool atRunTime() const { return loop || local; }
   int64_t variable(Bindings bindings) const {
     if (local)
       return bindings.locals[index];
@@ -43,6 +45,12 @@ struct AffineFunction {
   int64_t constant = 0;
   std::vector<AffineTerm> terms;
 
+  int runtimeTerms() const {
+    int count = 0;
+    for (const AffineTerm &term : terms)
+      count += term.atRunTime();
+    return count;
+  }
   int64_t value(Bindings bindings) const {
     int64_t result = constant;
     for (const AffineTerm &term : terms)
@@ -81,7 +89,8 @@ struct InstructionCode {
   int activate = -1, unblock = -1; ///< tasks of the class, on completion
   bool advanceSwitch = false;
   program::OnControl onControl = program::OnControl::Task;
-  int index = 0; ///< in the class, for tables
+  int runtimeTerms = 0; ///< of all extents, offsets, windows and colors
+  int index = 0;        ///< in the class, for tables
   uint32_t routine = 0;
   /// Scalars whose values may differ among the PEs of a strip, and that decide
   /// what the instruction does.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -146,6 +147,42 @@ InstructionCost instructionCost(const Machine &machine,
   cost.compute = std::max(cost.compute, wordCycles(code));
   cost.perStep = cost.compute + overhead;
   return cost;
+}
+
+double issueCycles(const Machine &machine) {
+  return machine.async_issue() > 0 ? machine.async_issue() : 1;
+}
+
+double addressCycles(const Machine &machine, const AffineFunction &function) {
+  return machine.scalar_cycles() * function.runtimeTerms();
+}
+
+double addressCycles(const Machine &machine, const InstructionCode &code) {
+  return machine.scalar_cycles() * code.runtimeTerms;
+}
+
+double valueCycles(const Machine &machine, const AffineFunction &function) {
+  if (function.terms.empty())
+    return 0;
+  int loads = 0, operations = 0;
+  bool first = true;
+  for (const AffineTerm &term : function.terms) {
+    if (!term.atRunTime()) {
+      ++loads;
+      continue;
+    }
+    operations += term.scale != 1;
+    operations += !std::exchange(first, false);
+  }
+  return loads * machine.load_cycles() + operations * machine.scalar_cycles();
+}
+
+double branchCycles(const Machine &machine, bool falls) {
+  return falls ? machine.branch_not_taken() : machine.branch_taken();
+}
+
+double guardCycles(const Machine &machine, bool runs) {
+  return machine.load_cycles() + branchCycles(machine, runs);
 }
 
 double linkLatency(const Machine &machine, int hops, bool fromHost) {

@@ -19,9 +19,9 @@ using program::TaskKind;
 
 Wafer::Wafer(const program::Program &program, Fabric &fabric,
              LaunchLog &launches, Observer *observer, uint64_t workLimit)
-    : program(program), machine(*program.machine()),
-      snapshots(!calledByHost(program)), fabric(fabric), launches(launches),
-      observer(observer), limit(workLimit ? workLimit : UINT64_MAX) {}
+    : program(program), machine(*program.machine()), fabric(fabric),
+      launches(launches), observer(observer),
+      limit(workLimit ? workLimit : UINT64_MAX) {}
 
 void Wafer::failWorkLimit() const {
   throw Error(ErrorClass::WorkLimit,
@@ -172,12 +172,7 @@ bool Processor::receivedByInstruction(int color) const {
   auto receives = [&](const VectorRun &run) {
     return run.sources[0].color == color || run.sources[1].color == color;
   };
-  auto takes = [&](const Thread &its) {
-    return (its.run && receives(*its.run)) ||
-           std::any_of(
-               its.queue.begin(), its.queue.end(),
-               [&](const Issued &issued) { return receives(*issued.run); });
-  };
+  auto takes = [&](const Thread &its) { return its.run && receives(*its.run); };
   return takes(main) ||
          (micro && std::any_of(micro->begin(), micro->end(), takes));
 }
@@ -329,8 +324,6 @@ std::vector<std::string> Processor::describeThreads(const Wafer &wafer) const {
         text +=
             ", waits for a word of color " + std::to_string(thread.wait.color);
     }
-    if (!thread.queue.empty())
-      text += ", " + std::to_string(thread.queue.size()) + " queued";
     lines.push_back(text);
   };
   add(main, "main thread, ");

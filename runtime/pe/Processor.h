@@ -54,12 +54,6 @@ private:
     int color = 0;
     Cycle until = 0;
   };
-  /// An instruction that was given to a thread, when, and by which launch.
-  struct Issued {
-    std::unique_ptr<VectorRun> run;
-    Time when;
-    size_t launch;
-  };
   /// The instruction a thread runs. Thread 0 is the main thread, microthread i
   /// is thread i + 1.
   struct Thread {
@@ -73,7 +67,6 @@ private:
     bool held = false;   ///< the fabric kept the next step from being taken
     bool closed = false; ///< no words of windows are left to drop
     Wait wait;
-    std::vector<Issued> queue;
 
     bool finished() const { return closed && run->done() == run->steps(); }
   };
@@ -150,12 +143,9 @@ private:
                          const char *who) const;
 
   // Instructions (Threads.cpp).
-  void issue(Wafer &wafer, const InstructionCode &instruction,
-             std::unique_ptr<VectorRun> run);
-  void runAtOnce(Wafer &wafer, VectorRun &run);
-  void begin(Wafer &wafer, int index, Issued issued);
-  void checkPending(Wafer &wafer, VectorRun &run);
   bool awaitsFree(const Wafer &wafer, const InstructionCode &instruction);
+  void runAtOnce(Wafer &wafer, VectorRun &run);
+  void begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run);
   void requireNoRace(const Wafer &wafer, const Elements &touched, bool writes,
                      int buffer, const InstructionCode *instruction,
                      const char *who = "") const;
@@ -200,7 +190,6 @@ private:
   bool hearsWords = false; ///< may start something
   uint32_t loopDepth = 0;
   Datapath datapath;
-  MicrothreadUses uses; ///< in programs with a command color
   std::vector<Frame> frames;
   std::vector<int64_t> scalars, loops;
   std::vector<int32_t> locals;

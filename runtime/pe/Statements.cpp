@@ -87,16 +87,20 @@ bool Processor::awaits() {
   for (size_t i = 0; micro && i < micro->size(); ++i)
     if (awaited >> i & 1)
       time = std::max(time, (*micro)[i].free);
-  uses.forget(awaited);
   awaited = 0;
   return false;
 }
 
 // ---------------------------------------------------------------- statements
 
-void Processor::execute(Wafer &, const LoopCode &loop) {
-  if (loop.guard >= 0 && scalars[size_t(loop.guard)] == 0)
-    return;
+void Processor::execute(Wafer &wafer, const LoopCode &loop) {
+  if (loop.guard >= 0) {
+    const bool runs = scalars[size_t(loop.guard)] != 0;
+    time += guardCycles(wafer.machine, runs);
+    if (!runs)
+      return;
+  }
+  time += valueCycles(wafer.machine, loop.count);
   const int64_t count = loop.count.value(bindings());
   if (count <= 0)
     return;
@@ -106,8 +110,8 @@ void Processor::execute(Wafer &, const LoopCode &loop) {
 
 void Processor::execute(Wafer &wafer, const IfCode &branch) {
   const bool holds = branch.condition.value(bindings()) != 0;
-  time +=
-      holds ? wafer.machine.branch_not_taken() : wafer.machine.branch_taken();
+  time += valueCycles(wafer.machine, branch.condition) +
+          branchCycles(wafer.machine, holds);
   const Body &body = holds ? branch.then : branch.otherwise;
   if (!body.empty())
     frames.push_back({&body, 0, false, 1});
@@ -127,6 +131,8 @@ void Processor::execute(Wafer &, const SetTaskCode &set) {
 
 void Processor::execute(Wafer &wafer, const ComputeCode &compute) {
   time += wafer.machine.scalar_cycles();
+  for (const AffineFunction *operand : {&compute.a, &compute.b, &compute.c})
+    time += valueCycles(wafer.machine, *operand);
   const int64_t values[] = {compute.a.value(bindings()),
                             compute.b.value(bindings()),
                             compute.c.value(bindings())};
@@ -168,7 +174,8 @@ static NumberKind localKind(const BufferCode &buffer) {
 }
 
 void Processor::execute(Wafer &wafer, const LoadCode &load) {
-  time += wafer.machine.load_cycles();
+  time +=
+      wafer.machine.load_cycles() + addressCycles(wafer.machine, load.offset);
   const BufferCode &buffer = code->buffers[load.buffer];
   const int64_t offset = load.offset.value(bindings());
   const int64_t address =
@@ -186,7 +193,9 @@ void Processor::execute(Wafer &wafer, const LoadCode &load) {
 }
 
 void Processor::execute(Wafer &wafer, const StoreCode &store) {
-  time += wafer.machine.store_cycles();
+  time += wafer.machine.store_cycles() +
+          addressCycles(wafer.machine, store.offset) +
+          valueCycles(wafer.machine, store.value);
   const BufferCode &buffer = code->buffers[store.buffer];
   const int64_t address = elementAddress(
       wafer, store.buffer, store.offset.value(bindings()), true, "store");
@@ -200,6 +209,7 @@ void Processor::execute(Wafer &wafer, const StoreCode &store) {
 }
 
 void Processor::execute(Wafer &wafer, const ReadClockCode &clock) {
+  time += addressCycles(wafer.machine, clock.offset);
   const int64_t address = elementAddress(
       wafer, clock.buffer, clock.offset.value(bindings()), true, "read_clock");
   const auto now = uint32_t(int64_t(time));
@@ -211,7 +221,7 @@ void Processor::execute(Wafer &wafer, const ReadClockCode &clock) {
 void Processor::execute(Wafer &wafer, const SetRouteCode &route) {
   wafer.fabric.setRoute(pe, int(route.color.value(bindings())), route.receive,
                         route.transmit, wafer.now);
-  time += 1;
+  time += 1 + addressCycles(wafer.machine, route.color);
 }
 
 void Processor::execute(Wafer &wafer, const SendControlCode &send) {
@@ -220,6 +230,8 @@ void Processor::execute(Wafer &wafer, const SendControlCode &send) {
     fail(wafer, ErrorClass::BadProgram,
          "sends a control wavelet on color " + std::to_string(controlColor));
   requireNoRace(wafer, controlColor, true, "send_control");
+  time += addressCycles(wafer.machine, send.color) +
+          valueCycles(wafer.machine, send.data);
   control = std::make_unique<Word>();
   control->control = true;
   control->task = int16_t(send.task);

@@ -26,13 +26,15 @@ static std::string describeForm(uint8_t form) {
 // ---------------------------------------------------------------- issue
 
 void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
-  const bool runs =
-      instruction.guard < 0 || scalars[size_t(instruction.guard)] != 0;
-  if (runs && instruction.asynchronous() && !wafer.snapshots &&
-      awaitsFree(wafer, instruction))
+  const bool guarded = instruction.guard >= 0;
+  const bool runs = !guarded || scalars[size_t(instruction.guard)] != 0;
+  if (runs && instruction.asynchronous() && awaitsFree(wafer, instruction))
     return;
+  if (guarded)
+    time += guardCycles(wafer.machine, runs);
   if (!runs)
     return;
+  time += addressCycles(wafer.machine, instruction);
   if (wafer.spare.empty())
     wafer.spare.push_back(std::make_unique<VectorRun>());
   try {
@@ -41,10 +43,7 @@ void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
     wafer.spend(run.elementCount());
     ++wafer.vectorInstructions;
     wafer.operations += run.elementCount();
-    if (wafer.snapshots)
-      checkPending(wafer, run);
-    else
-      requireNoRace(wafer, run);
+    requireNoRace(wafer, run);
     if (!instruction.asynchronous() && !instruction.usesFabric() &&
         aloneOnDatapath() && wafer.fabric.looksAhead())
       return runAtOnce(wafer, run);
@@ -53,7 +52,9 @@ void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
   }
   std::unique_ptr<VectorRun> run = std::move(wafer.spare.back());
   wafer.spare.pop_back();
-  issue(wafer, instruction, std::move(run));
+  if (instruction.asynchronous())
+    time += issueCycles(wafer.machine);
+  begin(wafer, instruction.thread + 1, std::move(run));
 }
 
 /// Whether an asynchronous instruction has to wait until its microthread has
@@ -90,34 +91,6 @@ void Processor::runAtOnce(Wafer &wafer, VectorRun &run) {
                                        time - begun, 0, 0, run.elementCount()});
 }
 
-void Processor::issue(Wafer &wafer, const InstructionCode &instruction,
-                      std::unique_ptr<VectorRun> run) {
-  if (instruction.asynchronous()) {
-    time += wafer.machine.async_issue() > 0 ? wafer.machine.async_issue() : 1;
-    if (wafer.snapshots)
-      uses.note(run->use());
-  }
-  Thread &its = thread(instruction.thread + 1);
-  Issued issued{std::move(run), time, launch};
-  if (its.run)
-    its.queue.push_back(std::move(issued));
-  else
-    begin(wafer, instruction.thread + 1, std::move(issued));
-}
-
-/// With a command color asynchronous instructions read memory when they are
-/// issued. What they share with others that are at work would depend on who is
-/// faster. Throws VectorRun::Fault.
-void Processor::checkPending(Wafer &wafer, VectorRun &run) {
-  if (run.code().asynchronous())
-    run.takeSnapshot(memory);
-  const auto [what, inMemory] = uses.conflict(run.use());
-  if (inMemory)
-    run.checkSources(memory);
-  if (!what.empty())
-    fail(wafer, ErrorClass::BadProgram, describe(run.code()) + " " + what);
-}
-
 // ---------------------------------------------------------------- races
 
 static std::string nameOf(const VectorRun &live) {
@@ -134,8 +107,6 @@ void Processor::requireNoRace(const Wafer &wafer, const Elements &touched,
                               bool writes, int buffer,
                               const InstructionCode *instruction,
                               const char *who) const {
-  if (wafer.snapshots)
-    return;
   for (unsigned left = running >> 1; left != 0; left &= left - 1) {
     const VectorRun &live = *(*micro)[size_t(std::countr_zero(left))].run;
     const bool written = touched.overlaps(live.writes());
@@ -155,8 +126,6 @@ void Processor::requireNoRace(const Wafer &wafer, const Elements &touched,
 /// depends on who is faster.
 void Processor::requireNoRace(const Wafer &wafer, int color, bool sends,
                               const std::string &who) const {
-  if (wafer.snapshots)
-    return;
   for (unsigned left = running >> 1; left != 0; left &= left - 1) {
     const VectorRun &live = *(*micro)[size_t(std::countr_zero(left))].run;
     if (sends
@@ -186,12 +155,12 @@ void Processor::requireNoRace(const Wafer &wafer, const VectorRun &run) const {
 
 // ---------------------------------------------------------------- threads
 
-void Processor::begin(Wafer &wafer, int index, Issued issued) {
+void Processor::begin(Wafer &wafer, int index, std::unique_ptr<VectorRun> run) {
   Thread &its = thread(index);
   running |= uint16_t(1u << index);
-  its.run = std::move(issued.run);
-  its.launch = issued.launch;
-  its.begun = std::max(issued.when, its.free);
+  its.run = std::move(run);
+  its.launch = launch;
+  its.begun = std::max(time, its.free);
   its.waitsToSend = 0;
   its.ready = its.begun + its.run->cost().setup;
   its.held = false;
@@ -243,11 +212,6 @@ bool Processor::complete(Wafer &wafer, int index, Cycle now) {
       activate(done.activate, its.free);
     if (done.unblock >= 0)
       tasks[size_t(done.unblock)].blocked = false;
-  }
-  if (!its.queue.empty()) {
-    Issued next = std::move(its.queue.front());
-    its.queue.erase(its.queue.begin());
-    begin(wafer, index, std::move(next));
   }
   return true;
 }

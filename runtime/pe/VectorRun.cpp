@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/pe/VectorRun.h"
+
 #include "runtime/program/Extents.h"
 
 #include <algorithm>
@@ -87,8 +88,6 @@ void VectorRun::resolve(Operand &operand, const OperandCode &code,
                         Bindings bindings) {
   operand.code = &code;
   operand.type = code.type;
-  operand.span = {};
-  operand.snapshot.clear();
   if (code.kind == OperandKind::Immediate)
     operand.constant = immediateNumber(instruction->numbers, code.immediate);
   if (!code.memory())
@@ -107,9 +106,6 @@ void VectorRun::resolve(Operand &operand, const OperandCode &code,
          "touches elements " + std::to_string(low) + " to " +
              std::to_string(high) + " of buffer '" + buffer.name +
              "', which has " + std::to_string(buffer.elements));
-  if (total > 0)
-    operand.span = {buffer.address + low * operand.size,
-                    buffer.address + (high + 1) * operand.size};
 }
 
 void VectorRun::resolveSource(const program::Machine &machine, int index,
@@ -149,38 +145,6 @@ Elements VectorRun::elements(const Operand &operand) const {
   if (!operand.code->memory() || total == 0)
     return {};
   return {operand.address, operand.size, rank, extent, operand.stride};
-}
-
-InstructionUse VectorRun::use() const {
-  return {instruction->thread,
-          dst.span,
-          {from[0].span, from[1].span},
-          {sources[0].color, sources[1].color},
-          sendColor};
-}
-
-void VectorRun::checkSources(Memory &memory) {
-  for (const Operand &operand : from) {
-    if (!operand.code->memory() || total == 0 || !operand.snapshot.empty())
-      continue;
-    const int last = rank - 1;
-    int64_t index[maxExtents] = {};
-    for (int d = last; d >= 0;) {
-      requireWritten(memory, operand, address(operand, index),
-                     operand.stride[last], extent[last]);
-      for (d = last - 1; d >= 0 && ++index[d] == extent[d]; --d)
-        index[d] = 0;
-    }
-  }
-}
-
-void VectorRun::takeSnapshot(Memory &memory) {
-  checkSources(memory);
-  for (Operand &operand : from)
-    if (operand.span.low < operand.span.high)
-      operand.snapshot.assign(memory.at(operand.span.low),
-                              memory.at(operand.span.low) +
-                                  (operand.span.high - operand.span.low));
 }
 
 // ---------------------------------------------------------------- running
@@ -227,18 +191,9 @@ int64_t VectorRun::address(const Operand &operand, const int64_t *index) const {
   return at;
 }
 
-const uint8_t *VectorRun::bytes(Memory &memory, const Operand &operand,
-                                int64_t at) const {
-  return operand.snapshot.empty()
-             ? memory.at(at)
-             : operand.snapshot.data() + (at - operand.span.low);
-}
-
 void VectorRun::requireWritten(Memory &memory, const Operand &operand,
                                int64_t at, int64_t stride,
                                int64_t count) const {
-  if (!operand.snapshot.empty())
-    return;
   if (stride == 0)
     count = 1;
   if (count == 1 || stride == operand.size) {
@@ -271,7 +226,7 @@ bool VectorRun::dependent(int64_t at, const int64_t *sourceAddress,
   };
   const auto written = span(at, step, dst.size);
   for (int i = 0; i < 2; ++i) {
-    if (!from[i].code->memory() || !from[i].snapshot.empty())
+    if (!from[i].code->memory())
       continue;
     const int64_t stride = from[i].stride[rank - 1];
     if (sourceAddress[i] == at && stride == step && from[i].size == dst.size)
@@ -287,7 +242,7 @@ Number VectorRun::element(Memory &memory, int i, int64_t at, int64_t step) {
   const Operand &operand = from[i];
   if (operand.code->memory()) {
     uint32_t word = 0;
-    std::memcpy(&word, bytes(memory, operand, at), size_t(operand.size));
+    std::memcpy(&word, memory.at(at), size_t(operand.size));
     return decodeElement(operand.type, instruction->numbers, word);
   }
   if (operand.code->fabric()) {
@@ -339,7 +294,7 @@ void VectorRun::fetch(Memory &memory, int i, int64_t at, int64_t stride,
   if (operand.code->memory() && stride != 0) {
     scalar = false;
     return decodeElements(operand.type, instruction->numbers, size_t(count),
-                          bytes(memory, operand, at), stride, numbers);
+                          memory.at(at), stride, numbers);
   }
   if (operand.code->fabric() && inner == 1 && sources[size_t(i)].group == 1) {
     const Source &source = sources[size_t(i)];

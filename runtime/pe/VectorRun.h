@@ -8,7 +8,6 @@
 #include "runtime/pe/Costs.h"
 #include "runtime/pe/Elements.h"
 #include "runtime/pe/Memory.h"
-#include "runtime/pe/MicrothreadUses.h"
 #include "runtime/program/Errors.h"
 
 #include <array>
@@ -77,12 +76,6 @@ public:
   void end() { stepCount = stepsDone; }
 
   const InstructionCode &code() const { return *instruction; }
-  /// Reads memory sources now: what happens to them afterwards does not
-  /// matter. Throws Fault.
-  void takeSnapshot(Memory &memory);
-  /// Throws Fault if a memory source has elements that nothing has written.
-  void checkSources(Memory &memory);
-  InstructionUse use() const;
   /// What it reads and writes of the SRAM.
   Elements reads(int source) const { return elements(from[source]); }
   Elements writes() const { return elements(dst); }
@@ -97,10 +90,8 @@ private:
   struct Operand {
     const OperandCode *code = nullptr;
     program::ElementType type{};
-    int size = 0;        ///< bytes of an element
-    int64_t address = 0; ///< of the first element
-    MemorySpan span;
-    std::vector<uint8_t> snapshot;   ///< of the span, if it was taken
+    int size = 0;                    ///< bytes of an element
+    int64_t address = 0;             ///< of the first element
     int64_t stride[maxExtents] = {}; ///< bytes
     Number constant{};
   };
@@ -111,8 +102,6 @@ private:
                      const OperandCode &from, Bindings bindings);
   int64_t address(const Operand &operand, const int64_t *index) const;
   Elements elements(const Operand &operand) const;
-  const uint8_t *bytes(Memory &memory, const Operand &operand,
-                       int64_t at) const;
   void requireWritten(Memory &memory, const Operand &operand, int64_t at,
                       int64_t stride, int64_t count) const;
   void runRow(Memory &memory, const int64_t *index, int64_t count,

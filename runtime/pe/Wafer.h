@@ -35,8 +35,6 @@ struct Wafer {
 
   const program::Program &program;
   const program::Machine &machine;
-  /// Whether asynchronous instructions read memory when they are issued.
-  const bool snapshots;
   Fabric &fabric;
   LaunchLog &launches;
   Observer *const observer;

@@ -52,6 +52,9 @@ class InstructionRun {
 public:
   /// Resolves and checks the operands. Called by the main thread.
   InstructionRun(const RunSite &site, Bindings bindings);
+  /// Throws UninitializedRead if it reads what nothing has written; notes what
+  /// it writes at once.
+  void touch();
 
   /// Sets when it starts.
   void start(double time) {

@@ -98,8 +98,10 @@ void MainThread::step() {
 }
 
 void MainThread::enter(const LoopCode &loop) {
-  if (loop.guard >= 0 && strip.scalars[loop.guard] == 0)
+  if (!entersGuarded(loop.guard,
+                     loop.guard < 0 || strip.scalars[loop.guard] != 0))
     return;
+  now += valueCycles(world.image.machine, loop.count);
   int64_t count = loop.count.value(bindings(strip.scalars));
   if (count <= 0)
     return;
@@ -110,7 +112,7 @@ void MainThread::enter(const LoopCode &loop) {
 void MainThread::enter(const IfCode &branch) {
   const program::Machine &machine = world.image.machine;
   const bool holds = branch.condition.value(bindings(strip.scalars)) != 0;
-  now += holds ? machine.branch_not_taken() : machine.branch_taken();
+  now += valueCycles(machine, branch.condition) + branchCycles(machine, holds);
   frames.push_back({holds ? &branch.then : &branch.otherwise});
 }
 
@@ -139,13 +141,24 @@ Microthread &MainThread::microthread(int index) {
   return *slot;
 }
 
+/// What a guard, if there is one, costs. Returns whether it lets through.
+bool MainThread::entersGuarded(int guard, bool runs) {
+  if (guard >= 0)
+    now += guardCycles(world.image.machine, runs);
+  return runs;
+}
+
 void MainThread::execute(const InstructionCode &code) {
   if (!strip.uniform(code)) {
     executeLanes(code);
     return;
   }
-  if (code.guard >= 0 && strip.scalars[code.guard] == 0)
+  const bool runs = code.guard < 0 || strip.scalars[code.guard] != 0;
+  if (runs && code.asynchronous() && !awaitMicrothread(code, {-1}))
     return;
+  if (!entersGuarded(code.guard, runs))
+    return;
+  now += addressCycles(world.image.machine, code);
   const RunSite site{world, strip, code, launch, -1};
   if (!code.asynchronous()) {
     current.emplace(site, bindings(strip.scalars));
@@ -155,16 +168,14 @@ void MainThread::execute(const InstructionCode &code) {
     current->start(now);
     return;
   }
-  if (!awaitMicrothread(code, {-1}))
-    return;
   auto run = std::make_unique<InstructionRun>(site, bindings(strip.scalars));
   checkPending(*run);
-  now += world.image.machine.async_issue();
+  now += issueCycles(world.image.machine);
   pending.note(*run);
   datapath.owe(code.thread, -1, run->work());
-  std::vector<std::unique_ptr<InstructionRun>> runs;
-  runs.push_back(std::move(run));
-  microthread(code.thread).issue(std::move(runs), now);
+  std::vector<std::unique_ptr<InstructionRun>> issued;
+  issued.push_back(std::move(run));
+  microthread(code.thread).issue(std::move(issued), now);
 }
 
 /// Instructions that differ among the lanes, or run in some of them only.
@@ -173,6 +184,8 @@ void MainThread::executeLanes(const InstructionCode &code) {
   const std::vector<int> &active = strip.activeLanes(code);
   if (code.asynchronous() && !awaitMicrothread(code, active))
     return;
+  if (entersGuarded(code.guard, !active.empty()))
+    now += addressCycles(world.image.machine, code);
   const int thread = code.asynchronous() ? code.thread : laneThread;
   std::vector<std::unique_ptr<InstructionRun>> runs;
   begun = now;
@@ -182,7 +195,7 @@ void MainThread::executeLanes(const InstructionCode &code) {
     runs.push_back(std::make_unique<InstructionRun>(
         RunSite{world, strip, code, launch, lane},
         bindings(strip.laneScalars(lane))));
-    const InstructionRun &run = *runs.back();
+    InstructionRun &run = *runs.back();
     checkPending(run);
     if (code.asynchronous()) {
       pending.note(run);
@@ -192,7 +205,7 @@ void MainThread::executeLanes(const InstructionCode &code) {
     }
   }
   if (code.asynchronous())
-    now += world.image.machine.async_issue();
+    now += issueCycles(world.image.machine);
   else
     awaited |= 1u << laneThread;
   microthread(thread).issue(std::move(runs), now);
@@ -230,11 +243,12 @@ bool MainThread::awaitMicrothread(const InstructionCode &code,
 
 /// What an instruction shares with a microthread that may still be at work
 /// would depend on who is faster.
-void MainThread::checkPending(const InstructionRun &run) const {
+void MainThread::checkPending(InstructionRun &run) const {
   const std::string what = pending.conflict(run);
   if (!what.empty())
     refuse(ErrorClass::DataRace, run.lane(),
            describe(run.code()) + " " + what + ", without an await between");
+  run.touch();
 }
 
 std::vector<const InstructionRun *> MainThread::waits() const {

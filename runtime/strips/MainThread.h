@@ -40,6 +40,7 @@ private:
   void endLaunch();
   bool finishPending();
   void step();
+  bool entersGuarded(int guard, bool runs);
   void execute(const InstructionCode &code);
   void executeLanes(const InstructionCode &code);
   void enter(const LoopCode &loop);
@@ -47,7 +48,7 @@ private:
   void leaveBody();
   bool awaitMicrothread(const InstructionCode &code,
                         const std::vector<int> &inLanes);
-  void checkPending(const InstructionRun &run) const;
+  void checkPending(InstructionRun &run) const;
   [[noreturn]] void refuse(ErrorClass errorClass, int lane,
                            const std::string &what) const;
   Microthread &microthread(int index);

@@ -274,18 +274,21 @@ void InstructionRun::resolveDestination(Bindings bindings) {
     targetLaneStride = 1;
     findOverlap();
   }
+  for (std::optional<MemoryPattern> *p : {&written, &reads[0], &reads[1]})
+    if (*p && (*p)->empty())
+      p->reset();
+}
+
+void InstructionRun::touch() {
   if (reads[0])
     checkInitialised(*reads[0], site.code.a);
   if (reads[1])
     checkInitialised(*reads[1], site.code.b);
   if (written &&
       (site.code.op == Opcode::Fmac || site.code.op == Opcode::Select))
-    checkInitialised(*written, dst);
+    checkInitialised(*written, site.code.dst);
   if (written && !site.code.asynchronous())
     markInitialised(site.strip, *written, site.lane);
-  for (std::optional<MemoryPattern> *p : {&written, &reads[0], &reads[1]})
-    if (*p && (*p)->empty())
-      p->reset();
 }
 
 bool InstructionRun::touches(const MemoryPattern &pattern) const {

@@ -479,6 +479,80 @@ TEST(TasksTest, OneThreadAtATimeUsesAColor) {
   EXPECT_EQ(refusal(row), ErrorClass::DataRace);
 }
 
+/// What reading the clock twice, with something in between, takes more than
+/// without.
+double cyclesOf(const std::function<void(TaskClass &, TaskBody)> &fill) {
+  Row row(1, false);
+  row.source.machine->scalar_cycles = 1;
+  row.source.machine->load_cycles = 40;
+  row.source.machine->branch_taken = 600;
+  row.source.machine->branch_not_taken = 300;
+  row.source.machine->store_cycles = 2000;
+  row.source.machine->loop_overhead = 10000;
+  TaskClass pe = row.pe(0);
+  pe.px();        // scalar 0 is 0,
+  pe.constant(1); // scalar 1 is 1
+  const uint16_t v = pe.typed("v", ElementType::I32, 8);
+  TaskBody body = pe.body(0);
+  body.compute(0, ScalarOp::Constant, 1);
+  body.clock(v, 0);
+  fill(pe, body);
+  body.clock(v, 1);
+  row.launch(0);
+  const Ints result = run(row, row.result("v", 2, 0));
+  return result[1] - result[0] - row.source.machine->clock_cycles;
+}
+
+TEST(TasksTest, WhatIsComputedAtRunTimeTakesCycles) {
+  const Value zero = Scalar{0}, one = Scalar{1};
+  auto add = [](const Value &offset, const Value &extent, int guard = -1) {
+    return [=](TaskClass &, TaskBody body) {
+      body.add(Opcode::Mov, {extent}, memory(0, {1}, offset), immediate(1))
+          .guard = int16_t(guard);
+    };
+  };
+  const double plain = cyclesOf(add(2, 1));
+  // Descriptors of constants and of scalars of the class are known at load;
+  EXPECT_EQ(cyclesOf(add(one + Value(1), one)), plain);
+  // what is added to them at run time is not.
+  EXPECT_EQ(cyclesOf(add(local(0), 1)), plain + 1);
+  EXPECT_EQ(cyclesOf(add(local(0) + local(0), local(0))), plain + 3);
+  // A guard is loaded and branched on.
+  EXPECT_EQ(cyclesOf(add(2, 1, 1)), plain + 40 + 300);
+  EXPECT_EQ(cyclesOf(add(2, 1, 0)), 40 + 600);
+}
+
+TEST(TasksTest, ValuesOfScalarCodeTakeCycles) {
+  auto cycles = [](const std::function<void(TaskBody)> &fill) {
+    return cyclesOf([&](TaskClass &, TaskBody body) { fill(body); });
+  };
+  const Value one = Scalar{1};
+  auto store = [&](const Value &value, const Value &offset = 3) {
+    return cycles([&](TaskBody b) { b.store(0, offset, value); });
+  };
+  EXPECT_EQ(store(7), 2000);
+  EXPECT_EQ(store(local(0)), 2000);            // a register,
+  EXPECT_EQ(store(local(0, 3)), 2001);         // scaled,
+  EXPECT_EQ(store(local(0) + local(0)), 2001); // the sum of two
+  EXPECT_EQ(store(one), 2040);                 // loaded
+  EXPECT_EQ(store(7, one), 2000);              // as an address it is known
+  EXPECT_EQ(store(7, local(0)), 2001);
+  auto branch = [&](const Value &condition) {
+    return cycles([&](TaskBody b) { b.branch(condition, [](TaskBody) {}); });
+  };
+  EXPECT_EQ(branch(local(0)), 300);
+  EXPECT_EQ(branch(local(0) + Value(-1)), 600);
+  EXPECT_EQ(branch(one), 340);
+  auto loop = [&](const Value &count) {
+    return cycles([&](TaskBody b) { b.repeat(count, [](TaskBody) {}); });
+  };
+  EXPECT_EQ(loop(1), 10000);
+  EXPECT_EQ(loop(one), 10040);
+  EXPECT_EQ(
+      cycles([&](TaskBody b) { b.compute(1, ScalarOp::Add, local(0), one); }),
+      41);
+}
+
 TEST(TasksTest, UninitialisedRead) {
   Row row(1, false);
   TaskClass pe = row.pe(0);
