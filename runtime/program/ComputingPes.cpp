@@ -4,7 +4,6 @@
 #include "runtime/program/Facts.h"
 #include "runtime/program/RectSet.h"
 
-#include <limits>
 #include <set>
 #include <vector>
 
@@ -83,7 +82,7 @@ uint64_t computingPes(const program::Program &program,
   std::vector<program::Rect> rects;
   for (const program::Rect *rect : *peClass.rects())
     rects.push_back(*rect);
-  int64_t steps = std::numeric_limits<int64_t>::max();
+  ProofSteps steps;
   const AxisScalars scalars(peClass.scalars(), rects,
                             program.machine()->width(),
                             program.machine()->height(), steps);
@@ -141,7 +140,12 @@ uint64_t computingPes(const program::Program &program,
 uint64_t computingPes(const program::Program &program) {
   uint64_t count = 0;
   for (const program::PEClass *peClass : *program.classes())
-    count += computingPes(program, *peClass);
+    try {
+      count += computingPes(program, *peClass);
+    } catch (const NotUnderstood &) { // Too many to tell apart: all may.
+      for (const program::Rect *rect : *peClass->rects())
+        count += uint64_t(rectSize(*rect));
+    }
   return count;
 }
 
