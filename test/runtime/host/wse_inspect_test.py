@@ -60,7 +60,7 @@ class WseInspectTest(unittest.TestCase):
 
     def test_places(self):
         text = self.run_tool("sram", self.program)
-        self.assertRegex(text, r"\n +\d+ +12  sum +F32   0\n")
+        self.assertRegex(text, r"\n +\d+ +12  sum +F32   0 +negate\n")
         its = json.loads(self.run_tool("sram", self.program, "--json"))["classes"][0]
         self.assertEqual([b["launches"] for b in its["buffers"]], [[[0, 0]]])
         self.assertIn("run by class 'all': x 0, y 0",
@@ -91,7 +91,7 @@ class WseInspectTest(unittest.TestCase):
                       ["diff", "x", "y", "--json"], ["show", "x", "--pe=0,0"], ["sram", "x", "--pe"],
                       ["where", "x"], ["at", "x"]):
             self.assertIn("wse-inspect --help", self.run_tool(*words, code=2))
-        self.assertIn("there is no flag --jsno; there is '--json', '--help', '--pe', '--version'",
+        self.assertIn("there is no flag --jsno; there is '--json', '--help', '--pe', '-o', '--version'",
                       self.run_tool("show", "x", "--jsno", code=2))
         with open("/dev/full", "w") as full:
             result = subprocess.run([WSE_INSPECT, "show", self.program], stdout=full,
