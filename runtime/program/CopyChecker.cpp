@@ -116,6 +116,19 @@ void checkShare(const HostCopy &copy, const program::Buffer &buffer,
                       std::to_string(elements));
 }
 
+/// A class has one buffer of a name that is copied.
+void requireOneEach(Buffers::const_iterator named, Buffers::const_iterator end,
+                    const Where &where) {
+  const program::PEClass *before = nullptr;
+  for (; named != end; ++named) {
+    auto [peClass, buffer] = named->second;
+    if (std::exchange(before, peClass) == peClass)
+      throw badProgram(where, "class '" + peClass->name()->str() +
+                                  "' has two buffers '" +
+                                  buffer->name()->str() + "'");
+  }
+}
+
 void checkCopy(const HostCopy &copy, const program::Program &program,
                const Buffers &buffers, CheckerWork &work, const Where &where) {
   const program::Machine &machine = *program.machine();
@@ -145,13 +158,9 @@ void checkCopy(const HostCopy &copy, const program::Program &program,
   const Tensor &tensor = checkTensor(copy, program, where);
   int64_t covered = 0;
   auto [named, end] = buffers.equal_range(copy.buffer()->string_view());
-  const program::PEClass *before = nullptr;
+  requireOneEach(named, end, where);
   for (; named != end; ++named) {
     auto [peClass, buffer] = named->second;
-    if (std::exchange(before, peClass) == peClass)
-      throw badProgram(where, "class '" + peClass->name()->str() +
-                                  "' has two buffers '" +
-                                  buffer->name()->str() + "'");
     work.add(1, peClass->rects()->size(), "to find who has its buffer", where);
     int64_t common = 0;
     for (const program::Rect *rect : *peClass->rects())

@@ -138,7 +138,7 @@ private:
     auto &cast = body.add(Opcode::Mov, {words}, fabric(Cast), own);
     cast.guard = isFirst.index;
     cast.thread = 0;
-    body.add(Opcode::Mov, {words}, own, fabric(Cast));
+    body.add(Opcode::Mov, {words}, memory(all, {1}), fabric(Cast));
     body.await(1);
   }
 
@@ -146,20 +146,20 @@ private:
     BodyBuilder body = pes.routine(Funnel);
     using program::Opcode;
     Value relayed = Value(words * (width - 1)) + Value(px).times(-words);
+    body.add(Opcode::Mov, {words * width}, memory(all, {1}), fabric(Cast))
+        .thread = 2;
     for (bool first : {true, false}) {
       Value to = first ? Value(Cast) : onward();
       auto &own = body.add(Opcode::Mov, {words}, fabric(to), memory(mine, {1}));
       own.guard = first ? isFirst.index : notFirst.index;
       own.thread = 0;
+      body.await(1);
       auto &relay =
           body.add(Opcode::Mov, {relayed}, fabric(to), fabric(incoming()));
       relay.guard = first ? isFirst.index : notFirst.index;
       relay.thread = 0;
     }
-    body.loop(width / 2, [&](BodyBuilder inner) {
-      inner.add(Opcode::Mov, {2 * words}, memory(all, {1}), fabric(Cast));
-    });
-    body.await(1);
+    body.await(1 | 4);
   }
 
   void addHost() {
@@ -247,6 +247,7 @@ private:
       auto &own = body.add(Opcode::Mov, {words}, fabric(to), memory(mine, {1}));
       own.guard = last ? isLast.index : notLast.index;
       own.thread = 2;
+      body.await(4);
       auto &relay = body.add(Opcode::Mov, {Value(px).times(words)}, fabric(to),
                              fabric(from));
       relay.guard = last ? isLast.index : notLast.index;
