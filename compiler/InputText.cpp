@@ -17,7 +17,8 @@ static size_t endOfString(StringRef text, size_t at) {
 
 namespace {
 /// Brackets that are open, and words and operators since the last separator in
-/// each of them: those a parser may all have on its stack.
+/// each of them: those a parser may all have on its stack. Between statements
+/// the end of a line is one.
 class Nesting {
 public:
   /// Takes what begins at `at` and returns where that ends.
@@ -32,7 +33,10 @@ private:
     ++allWords;
   }
 
+  bool amongStatements() const { return open.empty() || open.back() == '{'; }
+
   SmallVector<size_t> words = {0};
+  SmallVector<char> open;
   size_t allWords = 0;
 };
 } // namespace
@@ -53,12 +57,14 @@ size_t Nesting::take(StringRef text, size_t at) {
   }
   if (StringRef("([{<").contains(c)) {
     words.push_back(0);
+    open.push_back(c);
   } else if (StringRef(")]}>").contains(c) && depth() > 0) {
     separate();
     words.pop_back();
+    open.pop_back();
   } else if (StringRef("+-*").contains(c)) {
     addWord();
-  } else if (!isSpace(c)) {
+  } else if (!isSpace(c) || (c == '\n' && amongStatements())) {
     separate();
   }
   return at + 1;

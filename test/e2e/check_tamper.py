@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).parent / "models"))
 import small_models  # noqa: E402
 
 NAMED = re.compile(r"\b(SramOverflow|MissingRoute|RouteConflict|OutOfBounds|UninitializedRead|"
-                   r"Deadlock|UnreadTraffic|BadProgram|WeightFileChanged|BadTensor)\b")
+                   r"Deadlock|DataRace|MicrothreadBusy|UnreadTraffic|BadProgram|WeightFileChanged|BadTensor)\b")
 
 
 def execute(program, work):

@@ -163,7 +163,9 @@ TEST_F(DeadlockTest, SumsOutOfStep) {
 TEST_F(DeadlockTest, ChainOnTwoMicrothreads) {
   instruction(P::Funnel, 3).thread = 3;
   body(P::Funnel).back()->kind.AsAwait()->threads = 1 | 4 | 8;
-  expectUndecided("routine 1: statement 1 (from color 1/2 to color 3)");
+  expectUndecided(
+      "routine 1: phases wait for one another in a cycle: statement "
+      "1 (to color 3), before statement 3 (from color 1/2");
 }
 
 TEST_F(DeadlockTest, MicrothreadHearsMainThreadAndSends) {
