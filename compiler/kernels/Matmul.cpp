@@ -33,7 +33,7 @@ using wse::StreamPattern;
 /// Words of scratch memory that a block of partial results may take, and the
 /// two buffers of weights.
 constexpr int64_t partialWords = 512;
-constexpr int64_t bufferWords = 3072;
+constexpr int64_t bufferWords = 1536;
 
 /// How a product runs: its lines of weights, those of all n or all k, come in
 /// blocks.
