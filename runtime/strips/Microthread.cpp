@@ -11,7 +11,13 @@ public:
   explicit Worker(Microthread &thread) : thread(thread) {}
 
   void run() override {
-    if (current && current->advance(*this))
+    // A wake of what it waited for before may come as it gets new work.
+    InstructionRun *run;
+    {
+      std::lock_guard<std::mutex> guard(thread.lock);
+      run = current.get();
+    }
+    if (run && run->advance(*this))
       thread.complete(*this);
   }
 
