@@ -114,8 +114,9 @@ LogicalResult translateStream(pe::StreamOp op, const SymbolNumbers &numbers,
   result.name = op.getSymName().str();
   result.direction = static_cast<program::Direction>(op.getDirection());
   result.color = narrow.to<uint8_t>(op.getColor(), "color");
-  for (auto lane : op.getLanes().getAsRange<pe::LaneAttr>())
-    result.lanes.emplace_back(lane.getRow(), lane.getBegin(), lane.getEnd());
+  for (auto channel : op.getChannels().getAsRange<pe::ChannelAttr>())
+    result.channels.emplace_back(channel.getRow(), channel.getBegin(),
+                                 channel.getEnd());
   ScalarTable scalars;
   if (failed(scalars.build(op.getBody().front(), result.scalars)))
     return failure();

@@ -41,7 +41,7 @@ static void copyLimits(const Machine &machine, program::MachineT &result) {
   result.colors = machine.colors;
   result.reserved_colors = machine.reservedColors;
   result.microthreads = machine.microthreads;
-  result.lanes = machine.lanes;
+  result.channels = machine.channels;
   result.router_buffer_words = machine.routerBufferWords;
   result.input_queue_words = machine.inputQueueWords;
   result.output_queue_words = machine.outputQueueWords;
@@ -240,7 +240,7 @@ static LogicalResult translateOp(Operation &op, const SymbolNumbers &numbers,
   return op.emitOpError("does not belong in a pe.program");
 }
 
-/// Stands where a program has no command color.
+/// Stands where a program has no launch color.
 static constexpr uint64_t kRemoteCalls = 255;
 
 LogicalResult translateProgram(pe::ProgramOp op, program::ProgramT &result) {
@@ -251,8 +251,8 @@ LogicalResult translateProgram(pe::ProgramOp op, program::ProgramT &result) {
   if (failed(translateMachine(op, *result.machine)))
     return failure();
   Narrower narrow(op);
-  result.command_color = narrow.to<uint8_t>(
-      op.getCommandColor().value_or(kRemoteCalls), "command color");
+  result.launch_color = narrow.to<uint8_t>(
+      op.getLaunchColor().value_or(kRemoteCalls), "launch color");
   if (narrow.hasFailed())
     return failure();
   countWeights(op, result);

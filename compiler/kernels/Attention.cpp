@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Attention, head by head. Queries stay where they are. Keys and values of a
-// batch element funnel north to the head row of its group, which multicasts
+// batch element are gathered north to the root of its group, which multicasts
 // them south; every PE of the group takes all of them into a buffer, some
 // features at a time. Where a row holds whole batch elements, nothing moves.
 //
@@ -44,18 +44,19 @@ struct Shape {
   Layout query, key, value;
   int64_t queries, keys; // tokens of a sequence
   int64_t headSize, valueSize;
-  int64_t lanes;  // most tokens of a sequence in one PE
-  int64_t tokens; // that a row brings in a round; the last brings the rest
-  int64_t rounds; // before the last
+  int64_t channels; // most tokens of a sequence in one PE
+  int64_t tokens;   // that a row brings in a round; the last brings the rest
+  int64_t rounds;   // before the last
 
   Shape(wse::AttentionOp op, const Machine &machine)
       : query(Layout::of(op.getQuery())), key(Layout::of(op.getKey())),
         value(Layout::of(op.getValue())), queries(query.tokens),
         keys(key.tokens), headSize(query.features.unitSize),
         valueSize(value.features.unitSize),
-        lanes(query.group == 0 ? queries : tileSizeMax(queries, query.span)) {
-    tokens = std::max<int64_t>(1, scoreWords / lanes / rows());
-    rounds = keys * lanes <= scoreWords ? 0 : keys / rows() / tokens;
+        channels(query.group == 0 ? queries
+                                  : tileSizeMax(queries, query.span)) {
+    tokens = std::max<int64_t>(1, scoreWords / channels / rows());
+    rounds = keys * channels <= scoreWords ? 0 : keys / rows() / tokens;
     // The last round is never empty.
     if (rounds > 0 && rounds * tokens * rows() == keys)
       --rounds;
@@ -106,12 +107,12 @@ class Attention final : public KernelFor<wse::AttentionOp> {
   int64_t scratchWords(wse::AttentionOp op,
                        const Machine &machine) const final {
     Shape shape(op, machine);
-    int64_t words = (shape.mostKeys() + 4) * shape.lanes;
+    int64_t words = (shape.mostKeys() + 4) * shape.channels;
     if (!shape.local())
       words += shape.mostKeys() * std::max(shape.slice(shape.headSize),
                                            shape.slice(shape.valueSize));
     if (op.getCausal())
-      words += CausalMask::scratchWords(shape.mostKeys(), shape.lanes);
+      words += CausalMask::scratchWords(shape.mostKeys(), shape.channels);
     return words;
   }
 
@@ -125,11 +126,11 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   double sequences = shape.query.group == 0
                          ? tileSizeMax(shape.query.batch, machine.height)
                          : 1;
-  double scores = double(shape.keys) * shape.lanes;
-  // A product, and the exchange before it, of which the head row relays most.
+  double scores = double(shape.keys) * shape.channels;
+  // A product, and the exchange before it, of which the group root relays most.
   double exchanged = 0;
   auto products = [&](double size, size_t summed) {
-    double sizes[] = {double(shape.keys), size, double(shape.lanes)};
+    double sizes[] = {double(shape.keys), size, double(shape.channels)};
     double cycles =
         model.product(sizes, summed, model.vectorAlong(sizes, summed));
     if (shape.local())
@@ -141,8 +142,8 @@ KernelCost Attention::costOf(wse::AttentionOp op,
     return cycles;
   };
   double head = products(shape.headSize, 1) + products(shape.valueSize, 0) +
-                4 * model.adds(shape.keys, shape.lanes) +
-                model.functions(scores) + model.divides(shape.lanes);
+                4 * model.adds(shape.keys, shape.channels) +
+                model.functions(scores) + model.divides(shape.channels);
   double heads = tileSizeMax(shape.query.features.units, machine.width);
   KernelCost cost;
   cost.compute = sequences * heads * (head + exchanged);
@@ -152,7 +153,8 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   // Two products, the largest and the sum of the scores, and one exponential;
   // of keys after its own a causal token needs none.
   if (op.getCausal())
-    scores = std::max(0.0, scores - shape.lanes * (shape.lanes - 1) / 2.0);
+    scores =
+        std::max(0.0, scores - shape.channels * (shape.channels - 1) / 2.0);
   cost.lowerBound =
       sequences * shape.query.features.units / machine.width *
       (model.leastFmacs(scores * (shape.headSize + shape.valueSize)) +
@@ -166,18 +168,18 @@ public:
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         query(b.tile(op.getQuery())), key(b.tile(op.getKey())),
         value(b.tile(op.getValue())), result(b.tile(op.getResult())),
-        scores(b.scratch("scores", shape.mostKeys() * shape.lanes)),
-        largest(b.scratch("largest", shape.lanes)),
-        sum(b.scratch("sum", shape.lanes)),
-        next(b.scratch("next_largest", shape.lanes)),
-        correction(b.scratch("correction", shape.lanes)) {
+        scores(b.scratch("scores", shape.mostKeys() * shape.channels)),
+        largest(b.scratch("largest", shape.channels)),
+        sum(b.scratch("sum", shape.channels)),
+        next(b.scratch("next_largest", shape.channels)),
+        correction(b.scratch("correction", shape.channels)) {
     if (!shape.local())
       gathered =
           b.scratch("gathered",
                     shape.mostKeys() * std::max(shape.slice(shape.headSize),
                                                 shape.slice(shape.valueSize)));
     if (op.getCausal())
-      mask.emplace(b, query, shape.mostKeys(), shape.lanes);
+      mask.emplace(b, query, shape.mostKeys(), shape.channels);
   }
 
   void write();
@@ -212,7 +214,7 @@ private:
   void addBias(Place place, Round round, const Tile &bias, bool perQuery);
   void correct(Place place, int64_t keys);
   void multiply(int64_t keys, int64_t features, size_t summed, Operand sums,
-                Operand lines, Operand perLane);
+                Operand lines, Operand perChannel);
 
   /// Rows without queries only take part in the exchange.
   void compute(function_ref<void()> body) { b.where(query.active, body); }
@@ -220,7 +222,9 @@ private:
   int64_t leastTokens() const { return shape.keys / shape.rows(); }
   int64_t largerRows() const { return shape.keys % shape.rows(); }
 
-  Operand scoreRows() { return Operand::memory(scores, 0, {shape.lanes, 1}); }
+  Operand scoreRows() {
+    return Operand::memory(scores, 0, {shape.channels, 1});
+  }
   Operand perToken(const std::string &buffer) {
     return Operand::memory(buffer, 0, {1});
   }
@@ -325,8 +329,8 @@ void AttentionWriter::gather(Place place, Round round, const Exchange &exchange,
   b.await(GatherThread);
 }
 
-/// Own tokens, then those of the rows south: north, or from the head row of the
-/// group to all of it.
+/// Own tokens, then those of the rows south: north, or from the group root of
+/// the group to all of it.
 void AttentionWriter::send(const Exchange &exchange, const Operand &own,
                            Value tokens, Value tokensSouth, int64_t features) {
   const Layout &layout = exchange.tile.layout;
@@ -408,19 +412,20 @@ void AttentionWriter::attendRound(Place place, Round round) {
                  Operand::memory(result.buffer,
                                  start(result, place) + first * result.pitch,
                                  {0, result.pitch, 1}),
-                 values, Operand::memory(scores, 0, {shape.lanes, 0, 1}));
+                 values, Operand::memory(scores, 0, {shape.channels, 0, 1}));
       });
   if (mask && shape.blocked() && !round.last)
     compute([&] { mask->advance(shape.tokens); });
 }
 
-/// sums += lines * perLane over keys, the features of each, and own tokens.
+/// sums += lines * perChannel over keys, the features of each, and own tokens.
 void AttentionWriter::multiply(int64_t keys, int64_t features, size_t summed,
-                               Operand sums, Operand lines, Operand perLane) {
-  double sizes[] = {double(keys), double(features), double(shape.lanes)};
+                               Operand sums, Operand lines,
+                               Operand perChannel) {
+  double sizes[] = {double(keys), double(features), double(shape.channels)};
   b.multiplyAdd({keys, features, query.tokens},
                 CostModel(b.machine()).vectorAlong(sizes, summed), sums, lines,
-                perLane);
+                perChannel);
 }
 
 void AttentionWriter::score(Place place, Round round) {
@@ -432,7 +437,7 @@ void AttentionWriter::score(Place place, Round round) {
            {KeyThread, key, StreamPattern::KeyNorth, StreamPattern::KeyCast},
            [&](Affine first, int64_t features, Operand keys) {
              multiply(round.keys, features, /*summed=*/1,
-                      Operand::memory(scores, 0, {shape.lanes, 0, 1}), keys,
+                      Operand::memory(scores, 0, {shape.channels, 0, 1}), keys,
                       Operand::memory(query.buffer,
                                       start(query, place) + first * query.pitch,
                                       {0, query.pitch, 1}));
@@ -464,8 +469,9 @@ void AttentionWriter::addBias(Place place, Round round, const Tile &bias,
     if (rows == 0 || tokens == 0)
       return;
     SmallVector<Affine> extents = {rows, tokens, query.tokens};
-    Operand sums = Operand::memory(scores, firstScore * shape.lanes,
-                                   {tokens * shape.lanes, shape.lanes, 1});
+    Operand sums =
+        Operand::memory(scores, firstScore * shape.channels,
+                        {tokens * shape.channels, shape.channels, 1});
     Operand added =
         Operand::memory(bias.buffer, start + Affine(firstKey * bias.pitch),
                         {apart * bias.pitch, bias.pitch, token});

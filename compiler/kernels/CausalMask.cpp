@@ -13,10 +13,10 @@ using pe::Opcode;
 using pe::Operand;
 
 CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,
-                       int64_t block, int64_t lanes)
-    : b(builder), queries(queries), lanes(lanes),
-      hidden(b.scratch("hidden", block * lanes)),
-      number(b.scratch("number", block)), limit(b.scratch("limit", lanes)) {}
+                       int64_t block, int64_t channels)
+    : b(builder), queries(queries), channels(channels),
+      hidden(b.scratch("hidden", block * channels)),
+      number(b.scratch("number", block)), limit(b.scratch("limit", channels)) {}
 
 /// Groups of `size` words from `first` on: each is the one before, `step` more.
 /// What is known, doubled.
@@ -66,17 +66,17 @@ void CausalMask::prepare() {
     skip(s.sub(row, rowsLarger), size);
     b.await(RowThread);
   }
-  countUp(limit, lanes);
+  countUp(limit, channels);
 }
 
 void CausalMask::apply(const std::string &scores, int64_t keys) {
-  Operand hiddenRows = Operand::memory(hidden, 0, {lanes, 1});
+  Operand hiddenRows = Operand::memory(hidden, 0, {channels, 1});
   b.vector(
       Opcode::LessOrEqual, {keys, queries.tokens}, hiddenRows,
       {Operand::memory(limit, 0, {0, 1}), Operand::memory(number, 0, {1, 0})});
   b.vector(
       Opcode::Select, {keys, queries.tokens},
-      Operand::memory(scores, 0, {lanes, 1}),
+      Operand::memory(scores, 0, {channels, 1}),
       {hiddenRows, Operand::immediate(std::numeric_limits<float>::lowest())});
 }
 

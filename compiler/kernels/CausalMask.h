@@ -16,13 +16,13 @@ namespace wsec {
 
 class CausalMask {
 public:
-  /// Scratch words for `block` keys and at most `lanes` queries.
-  static int64_t scratchWords(int64_t block, int64_t lanes) {
-    return block * lanes + block + lanes;
+  /// Scratch words for `block` keys and at most `channels` queries.
+  static int64_t scratchWords(int64_t block, int64_t channels) {
+    return block * channels + block + channels;
   }
 
   CausalMask(RoutineBuilder &builder, const Tile &queries, int64_t block,
-             int64_t lanes);
+             int64_t channels);
 
   /// Sets the limits, once per launch.
   void prepare();
@@ -31,7 +31,7 @@ public:
   /// more.
   void numberKeys(int64_t rows, int64_t larger, int64_t least,
                   int64_t tokensOfLarger, int64_t tokens);
-  /// Hides keys of the block at hand in `scores`, rows of `lanes` words.
+  /// Hides keys of the block at hand in `scores`, rows of `channels` words.
   void apply(const std::string &scores, int64_t keys);
   /// Goes on to the next block, or with a negative number back.
   void advance(int64_t keys);
@@ -42,7 +42,7 @@ private:
 
   RoutineBuilder &b;
   const Tile &queries;
-  int64_t lanes;
+  int64_t channels;
   std::string hidden, number, limit;
 };
 

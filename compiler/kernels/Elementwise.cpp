@@ -84,9 +84,9 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
     return cost;
   Layout layout = Layout::of(op.getResult());
   CostModel model(machine);
-  double lanes = layout.pitch(machine.height);
+  double channels = layout.pitch(machine.height);
   auto compute = [&](double features) {
-    double elements = features * lanes, cycles = 0;
+    double elements = features * channels, cycles = 0;
     for (const ElementwiseStep &step : plan->steps)
       cycles += isFunction(step.opcode)      ? elements * machine.functionCycles
                 : isDivision(step.opcode)    ? elements * machine.divideCycles
@@ -97,10 +97,10 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   double features = layout.features.largest(machine.width);
   double vectors = plan->vectorUses.size();
   cost.compute = plan->steps.size() * machine.vectorSetup + compute(features);
-  cost.stream = model.laneWords(layout.features, vectors);
+  cost.stream = model.channelWords(layout.features, vectors);
   cost.lowerBound =
       std::max(compute(double(layout.features.total()) / machine.width),
-               vectors * layout.features.total() / machine.lanesInUse());
+               vectors * layout.features.total() / machine.channelsInUse());
   return cost;
 }
 

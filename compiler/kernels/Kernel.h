@@ -26,7 +26,8 @@ struct Machine;
 class RoutineBuilder;
 
 namespace wse {
-/// The enum attribute of the wse dialect: lane, command, column, row_west, ...
+/// The enum attribute of the wse dialect: channel, launch, column, row_west,
+/// ...
 enum class StreamPattern : uint32_t;
 } // namespace wse
 
@@ -67,7 +68,7 @@ struct StreamNeed {
 struct KernelCost {
   /// Vector instructions of the busiest PE.
   double compute = 0;
-  /// Words the busiest lane carries from or to the host.
+  /// Words the busiest channel carries from or to the host.
   double stream = 0;
   /// Words the busiest link carries, and the latency of the longest chain.
   double fabric = 0;
@@ -101,9 +102,9 @@ public:
   virtual KernelCost cost(mlir::Operation *op,
                           const Machine &machine) const = 0;
 
-  /// The route patterns it opens, in a fixed order without repetition. `lane`
-  /// and `column` are listed together wherever words come from the host;
-  /// `command` belongs to the program and is never listed.
+  /// The route patterns it opens, in a fixed order without repetition.
+  /// `channel` and `column` are listed together wherever words come from the
+  /// host; `launch` belongs to the program and is never listed.
   virtual llvm::SmallVector<StreamNeed>
   streams(mlir::Operation *op, const Machine &machine) const = 0;
 

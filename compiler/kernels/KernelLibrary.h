@@ -79,11 +79,11 @@ public:
     return best;
   }
   /// Multiply-adds with each of `words` of the fabric as they arrive, over the
-  /// lanes of a PE.
-  double streamedFmacs(double words, double lanes) const {
+  /// channels of a PE.
+  double streamedFmacs(double words, double channels) const {
     return machine.vectorSetup +
-           words * ((lanes > 1 ? machine.mapOverhead : 0) +
-                    lanes / machine.fmacRate);
+           words * ((channels > 1 ? machine.mapOverhead : 0) +
+                    channels / machine.fmacRate);
   }
   double functions(double elements) const {
     return machine.vectorSetup + elements * machine.functionCycles;
@@ -98,13 +98,13 @@ public:
     return elements / machine.fmacRate;
   }
 
-  /// Words of the busiest lane, if each column gets `words` per feature it
+  /// Words of the busiest channel, if each column gets `words` per feature it
   /// holds.
-  double laneWords(const FeatureTiling &tiling, double words) const {
+  double channelWords(const FeatureTiling &tiling, double words) const {
     int64_t most = 0;
-    for (LanePosition lane : machine.westLanes())
-      most = std::max(most, tiling.before(lane.end, machine.width) -
-                                tiling.before(lane.begin, machine.width));
+    for (ChannelPosition channel : machine.westChannels())
+      most = std::max(most, tiling.before(channel.end, machine.width) -
+                                tiling.before(channel.begin, machine.width));
     return double(most) * words;
   }
   /// Latency of a chain of receive-add-forward along `pes` PEs, and of a

@@ -33,7 +33,7 @@ struct FeatureTiling {
 };
 
 /// A tensor of batch x tokens x features on a mesh. Inside a PE, element
-/// (feature f, lane p) is word f * pitch + p; a lane is one token of one
+/// (feature f, channel p) is word f * pitch + p; a channel is one token of one
 /// sequence, p = sequence * tokens + token.
 struct Layout {
   int64_t batch = 1;
@@ -54,7 +54,7 @@ struct Layout {
   /// The same rows as a column stream sees them: without groups where groups
   /// touch one another.
   RowSet columnRows(int64_t height) const;
-  /// Most lanes in a PE: words between neighbouring features.
+  /// Most channels in a PE: words between neighbouring features.
   int64_t pitch(int64_t height) const;
   int64_t tokenCount() const { return batch * tokens; }
   /// Words of the tensor in the PE that holds most; no PE has fewer reserved.

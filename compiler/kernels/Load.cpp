@@ -22,9 +22,9 @@ KernelCost loadCost(Value result, const Machine &machine) {
   KernelCost cost;
   cost.compute = model.copies(1, layout.words(machine.width, machine.height));
   cost.fabric = words;
-  cost.stream = model.laneWords(layout.features, layout.tokenCount());
+  cost.stream = model.channelWords(layout.features, layout.tokenCount());
   cost.lowerBound = double(layout.tokenCount()) * layout.features.total() /
-                    machine.lanesInUse();
+                    machine.channelsInUse();
   return cost;
 }
 
@@ -34,7 +34,7 @@ void keepOwnTokens(RoutineBuilder &b, Value result) {
   Tile out = b.tile(result);
   Affine total = Affine(out.features) * out.layout.tokenCount();
   b.where(out.active, [&] {
-    b.vector(Opcode::Mov, {1, out.lanes, out.features},
+    b.vector(Opcode::Mov, {1, out.channels, out.features},
              Operand::memory(out.buffer, 0, {0, 1, out.pitch}),
              {b.columnWords(3).windowed(s.mul(out.firstToken, out.features),
                                         total)});

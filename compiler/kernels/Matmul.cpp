@@ -2,19 +2,19 @@
 //
 // Token times matrix, the matrix streaming past.
 //
-// broadcast (the result stays): the activations of a row funnel west and are
-// multicast along it; column n sees its columns of the weights, k after k, and
-// adds each weight times its activations to its results.
+// broadcast (the result stays): the activations of a row are gathered west and
+// are multicast along it; column n sees its columns of the weights, k after k,
+// and adds each weight times its activations to its results.
 //
 // reduce (the activations stay): column k sees row k of the weights, n after n,
 // and sums over its own k into partial results, a block of features at a time.
 // A block travels west along the row, each PE adding its own; the first column
 // multicasts the sums, of which every PE keeps the features it owns.
 //
-// Weights come in blocks of lines. Where a PE has several lanes, a microthread
-// takes a block into one of two buffers while the other is used: a word that
-// arrives would otherwise be a vector call of its own. With one lane words are
-// used as they arrive.
+// Weights come in blocks of lines. Where a PE has several channels, a
+// microthread takes a block into one of two buffers while the other is used: a
+// word that arrives would otherwise be a vector call of its own. With one
+// channel words are used as they arrive.
 
 #include "compiler/kernels/KernelLibrary.h"
 
@@ -40,7 +40,7 @@ constexpr int64_t bufferWords = 1536;
 struct Plan {
   bool buffered = false;
   int64_t block = 1; ///< lines
-  size_t inner = 0;  ///< vectors run along lines, own features or lanes
+  size_t inner = 0;  ///< vectors run along lines, own features or channels
   double cycles = 0; ///< of the datapath of the busiest PE
 };
 
@@ -64,7 +64,7 @@ struct Shape {
   int64_t lines() const { return reduce ? n : k; }
   const FeatureTiling &tiling() const { return (reduce ? in : out).features; }
   /// Whether every row with tokens has just one.
-  bool oneLane() const { return pitch == 1 && out.group != 0; }
+  bool oneChannel() const { return pitch == 1 && out.group != 0; }
   /// Whether a block of partial results is made and passed on.
   bool partial() const { return reduce && exchanges; }
   int64_t blocks() const { return (lines() + plan.block - 1) / plan.block; }
@@ -104,10 +104,10 @@ Plan Shape::buffered(const Machine &machine, int64_t block) const {
   plan.buffered = true;
   plan.block = block;
   size_t summed = reduce ? 1 : 0;
-  double lanes = pitch, lines = this->lines();
+  double channels = pitch, lines = this->lines();
   // The first term of a partial result is a product.
   double terms = partial() ? std::max(0.0, own - 1) : own;
-  double sizes[] = {double(block), std::max(terms, 1.0), lanes};
+  double sizes[] = {double(block), std::max(terms, 1.0), channels};
   plan.inner = model.vectorAlong(sizes, summed);
   double count = std::ceil(lines / block);
   sizes[0] = lines / count;
@@ -115,8 +115,9 @@ Plan Shape::buffered(const Machine &machine, int64_t block) const {
   double each = blockOverhead(machine, lines / count) +
                 model.product(sizes, summed, plan.inner);
   if (partial())
-    each += lanes * machine.mapOverhead + sizes[0] * lanes / machine.addRate;
-  // The head of a column relays what it keeps. Of the first block this is all
+    each +=
+        channels * machine.mapOverhead + sizes[0] * channels / machine.addRate;
+  // an injector relays what it keeps. Of the first block this is all
   // it does.
   plan.cycles = count * each + 2 * (lines + block) * own;
   return plan;
@@ -124,7 +125,7 @@ Plan Shape::buffered(const Machine &machine, int64_t block) const {
 
 Plan Shape::bestPlan(const Machine &machine) const {
   Plan best = direct(machine);
-  if (oneLane())
+  if (oneChannel())
     return best;
   int64_t most = bufferWords / 2 / std::max<int64_t>(1, own);
   if (partial())
@@ -171,22 +172,22 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
 KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
   Shape shape(op, machine);
   CostModel model(machine);
-  double width = machine.width, lanes = shape.pitch;
+  double width = machine.width, channels = shape.pitch;
   double lines = shape.lines();
   KernelCost cost;
   cost.compute = shape.plan.cycles;
   if (width > 1) {
-    double words = lines * lanes;
+    double words = lines * channels;
     cost.fabric = words;
     cost.serial += model.chain(width, 0) + model.multicast(width, 0);
     if (!shape.reduce)
       cost.serial += words;
   }
-  cost.stream = model.laneWords(shape.tiling(), lines);
+  cost.stream = model.channelWords(shape.tiling(), lines);
   cost.fabric = std::max(cost.fabric, lines * shape.own);
   double weights = double(shape.k) * shape.n;
-  cost.lowerBound = std::max(model.leastFmacs(weights / width * lanes),
-                             weights / machine.lanesInUse());
+  cost.lowerBound = std::max(model.leastFmacs(weights / width * channels),
+                             weights / machine.channelsInUse());
   return cost;
 }
 
@@ -207,7 +208,7 @@ public:
 
 private:
   /// `count` lines from `first` on, their words as an operand over lines, own
-  /// features and lanes.
+  /// features and channels.
   using Body =
       function_ref<void(Affine first, int64_t count, const Operand &words)>;
 
@@ -236,7 +237,7 @@ void MatmulWriter::initialise() {
     b.streamVectors({*op.getBias()}, out.layout.features);
     start = b.columnWords(1);
   }
-  b.vector(Opcode::Mov, {out.features, out.lanes},
+  b.vector(Opcode::Mov, {out.features, out.channels},
            Operand::memory(out.buffer, 0, {out.pitch, 1}), {start});
 }
 
@@ -296,14 +297,15 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   }
 }
 
-/// sums += words * kept over lines, own features and lanes.
+/// sums += words * kept over lines, own features and channels.
 void MatmulWriter::multiply(int64_t lines, Affine own, Operand sums,
                             Operand words, Operand kept) {
   if (shape.plan.buffered)
-    return b.multiplyAdd({lines, own, out.lanes}, shape.plan.inner, sums, words,
-                         kept);
-  if (!shape.oneLane())
-    return b.vector(Opcode::Fmac, {lines, own, out.lanes}, sums, {words, kept});
+    return b.multiplyAdd({lines, own, out.channels}, shape.plan.inner, sums,
+                         words, kept);
+  if (!shape.oneChannel())
+    return b.vector(Opcode::Fmac, {lines, own, out.channels}, sums,
+                    {words, kept});
   sums.strides.pop_back();
   kept.strides.pop_back();
   b.vector(Opcode::Fmac, {lines, own}, sums, {words, kept});
@@ -317,7 +319,7 @@ void MatmulWriter::broadcast() {
     if (shape.exchanges) {
       activations = b.scratch("activations", shape.k * shape.pitch);
       pitch = shape.pitch;
-      multicastRow(b, in, {shape.k, out.lanes},
+      multicastRow(b, in, {shape.k, out.channels},
                    Operand::memory(activations, 0, {pitch, 1}),
                    Operand::fabric(b.color(StreamPattern::RowCast), 2));
     }
@@ -359,7 +361,7 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
   Value terms = in.features;
   auto clear = [&](Value where) {
     b.where(where, [&] {
-      b.vector(Opcode::Mov, {features, out.lanes},
+      b.vector(Opcode::Mov, {features, out.channels},
                Operand::memory(scratch, 0, {out.pitch, 1}),
                {Operand::immediate(0)});
     });
@@ -375,8 +377,8 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
     clear(s.logicalNot(hasTerms));
   }
   b.where(hasTerms, [&] {
-    // Over lanes and features: a call for each lane.
-    b.vector(Opcode::Mul, {out.lanes, features},
+    // Over channels and features: a call for each channel.
+    b.vector(Opcode::Mul, {out.channels, features},
              Operand::memory(scratch, 0, {1, out.pitch}),
              {Operand::memory(words.buffer, 0, {0, words.strides[0]}),
               Operand::memory(in.buffer, 0, {1, 0})});
@@ -391,9 +393,9 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
 void MatmulWriter::keepOwn() {
   Operand row = Operand::fabric(b.color(StreamPattern::RowCast), 3);
   Operand result = Operand::memory(out.buffer, 0, {0, out.pitch, 1});
-  b.start(RowThread, Opcode::Add, {1, out.features, out.lanes}, result,
-          {result, row.windowed(s.mul(out.firstFeature, out.lanes),
-                                Affine(out.lanes) * shape.n)});
+  b.start(RowThread, Opcode::Add, {1, out.features, out.channels}, result,
+          {result, row.windowed(s.mul(out.firstFeature, out.channels),
+                                Affine(out.channels) * shape.n)});
 }
 
 /// Sends partial results west; all but the last column add what arrives.
@@ -409,8 +411,9 @@ void MatmulWriter::passOn(int64_t features) {
   Operand cast = Operand::fabric(b.color(StreamPattern::RowCast), 2);
   auto send = [&](Value guard, Opcode opcode, const Operand &onward,
                   ArrayRef<Operand> sources) {
-    b.where(guard,
-            [&] { b.vector(opcode, {features, out.lanes}, onward, sources); });
+    b.where(guard, [&] {
+      b.vector(opcode, {features, out.channels}, onward, sources);
+    });
   };
   send(isLast, Opcode::Mov, west, {mine});
   if (b.width() > 2)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layer and RMS normalisation: sums per token ripple west to the first column,
-// which multicasts what it makes of them back along the row.
+// Layer and RMS normalisation: sums per token are reduced in a chain west to
+// the first column, which multicasts what it makes of them back along the row.
 
 #include "compiler/kernels/Norm.h"
 
@@ -17,19 +17,19 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
                          double streamedVectors) {
   CostModel model(machine);
   double features = layout.features.largest(machine.width);
-  double lanes = layout.pitch(machine.height);
+  double channels = layout.pitch(machine.height);
   KernelCost cost;
-  cost.compute = passes * model.adds(1, features * lanes);
+  cost.compute = passes * model.adds(1, features * channels);
   if (machine.width > 1)
-    cost.serial = reductions * (model.chain(machine.width, lanes) +
-                                model.multicast(machine.width, lanes));
-  cost.stream = model.laneWords(layout.features, streamedVectors);
+    cost.serial = reductions * (model.chain(machine.width, channels) +
+                                model.multicast(machine.width, channels));
+  cost.stream = model.channelWords(layout.features, streamedVectors);
   // Each makes one reciprocal or root of its sums.
-  cost.serial += model.divides(lanes);
+  cost.serial += model.divides(channels);
   double mean = double(layout.features.total()) / machine.width;
-  cost.lowerBound = std::max(passes * model.leastAdds(mean * lanes),
+  cost.lowerBound = std::max(passes * model.leastAdds(mean * channels),
                              streamedVectors * layout.features.total() /
-                                 double(machine.lanesInUse()));
+                                 double(machine.channelsInUse()));
   return cost;
 }
 

@@ -24,33 +24,33 @@ public:
     return (crossesRow(layout, machine) ? 2 : 1) * layout.pitch(machine.height);
   }
 
-  /// As an operand over (features, lanes), and over (lanes).
+  /// As an operand over (features, channels), and over (channels).
   pe::Operand perElement() const {
     return pe::Operand::memory(buffer, 0, {0, 1});
   }
   pe::Operand perToken() const { return pe::Operand::memory(buffer, 0, {1}); }
 
   void fill(float value) {
-    b.vector(pe::Opcode::Mov, {tile.lanes}, perToken(),
+    b.vector(pe::Opcode::Mov, {tile.channels}, perToken(),
              {pe::Operand::immediate(value)});
   }
   /// value = value opcode operand, for each token.
   void apply(pe::Opcode opcode, float operand) {
-    b.vector(opcode, {tile.lanes}, perToken(),
+    b.vector(opcode, {tile.channels}, perToken(),
              {perToken(), pe::Operand::immediate(operand)});
   }
   void apply(pe::Opcode function) {
-    b.vector(function, {tile.lanes}, perToken(), {perToken()});
+    b.vector(function, {tile.channels}, perToken(), {perToken()});
   }
   /// value = value opcode every own feature of the token in `elements`.
   void combineOwn(pe::Opcode opcode, llvm::StringRef elements) {
-    b.vector(opcode, {tile.features, tile.lanes}, perElement(),
+    b.vector(opcode, {tile.features, tile.channels}, perElement(),
              {perElement(), pe::Operand::memory(elements, 0, {tile.pitch, 1})});
   }
   /// value += every own feature squared.
   void addSquares(llvm::StringRef elements) {
     pe::Operand operand = pe::Operand::memory(elements, 0, {tile.pitch, 1});
-    b.vector(pe::Opcode::Fmac, {tile.features, tile.lanes}, perElement(),
+    b.vector(pe::Opcode::Fmac, {tile.features, tile.channels}, perElement(),
              {operand, operand});
   }
   /// Combines the values of all columns; `finish` runs once, before the
@@ -59,7 +59,7 @@ public:
   combineRow(pe::Opcode opcode, llvm::function_ref<void()> finish = [] {}) {
     if (!crossesRow(tile.layout, b.machine()))
       return finish();
-    allReduceRow(b, opcode, buffer, combined, tile.lanes, finish);
+    allReduceRow(b, opcode, buffer, combined, tile.channels, finish);
     buffer = combined;
   }
 
@@ -76,7 +76,7 @@ private:
 /// result = a opcode b over the elements of a tile.
 inline void eachElement(RoutineBuilder &b, const Tile &tile, pe::Opcode opcode,
                         llvm::ArrayRef<pe::Operand> sources) {
-  b.vector(opcode, {tile.features, tile.lanes},
+  b.vector(opcode, {tile.features, tile.channels},
            pe::Operand::memory(tile.buffer, 0, {tile.pitch, 1}), sources);
 }
 inline pe::Operand elements(const Tile &tile) {

@@ -20,8 +20,8 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
                     const Machine &machine) const final {
     Layout layout = Layout::of(op.getResult());
     CostModel model(machine);
-    double lanes = layout.pitch(machine.height);
-    double words = layout.features.total() * lanes;
+    double channels = layout.pitch(machine.height);
+    double words = layout.features.total() * channels;
     KernelCost cost;
     cost.compute = model.copies(1, layout.words(machine.width, machine.height));
     if (machine.width > 1) {
@@ -40,17 +40,17 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
     Tile in = b.tile(op.getInput()), out = b.tile(op.getResult());
     b.where(out.active, [&] {
       if (b.width() == 1) {
-        b.vector(Opcode::Mov, {out.features, out.lanes},
+        b.vector(Opcode::Mov, {out.features, out.channels},
                  Operand::memory(out.buffer, 0, {out.pitch, 1}),
                  {Operand::memory(in.buffer, 0, {in.pitch, 1})});
         return;
       }
       Operand row = Operand::fabric(b.color(StreamPattern::RowCast), 3);
       multicastRow(
-          b, in, {1, out.features, out.lanes},
+          b, in, {1, out.features, out.channels},
           Operand::memory(out.buffer, 0, {0, out.pitch, 1}),
-          row.windowed(s.mul(out.firstFeature, out.lanes),
-                       Affine(out.lanes) * in.layout.features.total()));
+          row.windowed(s.mul(out.firstFeature, out.channels),
+                       Affine(out.channels) * in.layout.features.total()));
     });
     return success();
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Sum, mean or maximum over the tokens of each batch element: every PE combines
-// its own tokens, partial results ripple north to the head row of the group.
+// its own tokens, partial results are reduced in a chain north to the root of
+// the group.
 
 #include "compiler/kernels/KernelLibrary.h"
 
@@ -41,7 +42,7 @@ class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
   LogicalResult lowerOp(wse::ReduceTokensOp op, RoutineBuilder &b) const final;
 };
 
-/// Partial results, last row of the group to the head row.
+/// Partial results, last row of the group to the group root.
 void chainNorth(RoutineBuilder &b, const Tile &in, const Tile &out,
                 Opcode opcode) {
   ScalarBuilder &s = b.scalars();

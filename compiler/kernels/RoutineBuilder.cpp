@@ -232,7 +232,7 @@ Tile RoutineBuilder::describe(ScalarBuilder &s, const Layout &layout) {
                          ? s.tileSize(layout.batch, s.height(), s.py())
                          : s.constant(layout.batch / s.height());
     tile.tokens = s.constant(layout.tokens);
-    tile.lanes = s.mul(tile.sequences, layout.tokens);
+    tile.channels = s.mul(tile.sequences, layout.tokens);
     return tile;
   }
   tile.sequences = inSomeGroup(s, layout, s.py());
@@ -246,7 +246,7 @@ Tile RoutineBuilder::describe(ScalarBuilder &s, const Layout &layout) {
     tile.tokens = s.constant(layout.tokens / layout.span);
   else
     tile.tokens = s.tileSize(layout.tokens, layout.span, local);
-  tile.lanes = s.mul(tile.tokens, tile.sequences);
+  tile.channels = s.mul(tile.tokens, tile.sequences);
   return tile;
 }
 
@@ -443,19 +443,20 @@ pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
     return stream;
   OpBuilder atEnd(op->getContext());
   atEnd.setInsertionPointToEnd(&shared.program.getBody().front());
-  SmallVector<Attribute> lanes;
-  for (LanePosition lane : in ? machine().westLanes() : machine().eastLanes())
-    if (lane.begin < lane.end)
-      lanes.push_back(
-          pe::LaneAttr::get(op->getContext(), lane.row, lane.begin, lane.end));
+  SmallVector<Attribute> channels;
+  for (ChannelPosition channel :
+       in ? machine().westChannels() : machine().eastChannels())
+    if (channel.begin < channel.end)
+      channels.push_back(pe::ChannelAttr::get(op->getContext(), channel.row,
+                                              channel.begin, channel.end));
   std::string name =
       shared.freshSymbol((in ? "to_" : "from_") + routine.getSymName().str());
   stream = pe::StreamOp::create(
       atEnd, loc, atEnd.getStringAttr(name),
       pe::DirectionAttr::get(op->getContext(), direction),
       atEnd.getI64IntegerAttr(
-          color(in ? StreamPattern::Lane : StreamPattern::OutExit)),
-      atEnd.getArrayAttr(lanes));
+          color(in ? StreamPattern::Channel : StreamPattern::OutExit)),
+      atEnd.getArrayAttr(channels));
   Block *body = atEnd.createBlock(&stream.getBody());
   (in ? inputScalars : outputScalars) =
       std::make_unique<ScalarBuilder>(body, loc, width(), height());
@@ -513,22 +514,22 @@ void RoutineBuilder::streamVectors(ArrayRef<wse::WeightAttr> vectors,
   streamToColumns(all);
 }
 
-// A lane carries, for each line, one block per column it serves. The head of a
-// column keeps its own block and sends it up and down the column.
+// A channel carries, for each line, one block per column it serves. The head of
+// a column keeps its own block and sends it up and down the column.
 void RoutineBuilder::relayAtHeads(const FeatureTiling &features, int64_t lines,
                                   int64_t wordsPerFeature) {
   ScalarBuilder &s = scalars();
-  int64_t lanes = machine().lanesInUse();
-  Value lane = s.tileIndex(width(), lanes, s.px());
-  Value isHead = s.equal(s.py(), s.tileStart(height(), lanes, lane));
+  int64_t channels = machine().channelsInUse();
+  Value channel = s.tileIndex(width(), channels, s.px());
+  Value isHead = s.equal(s.py(), s.tileStart(height(), channels, channel));
   Affine block = Affine(featureCount(s, features)) * wordsPerFeature;
-  Operand incoming = Operand::fabric(color(StreamPattern::Lane), 2);
-  if (width() > lanes) {
+  Operand incoming = Operand::fabric(color(StreamPattern::Channel), 2);
+  if (width() > channels) {
     Value before =
-        featuresBefore(s, features, s.tileStart(width(), lanes, lane));
+        featuresBefore(s, features, s.tileStart(width(), channels, channel));
     Value mine = featuresBefore(s, features, s.px());
-    Value after = featuresBefore(s, features,
-                                 s.tileStart(width(), lanes, s.add(lane, 1)));
+    Value after = featuresBefore(
+        s, features, s.tileStart(width(), channels, s.add(channel, 1)));
     incoming =
         incoming.windowed(Affine(s.sub(mine, before)) * wordsPerFeature,
                           Affine(s.sub(after, before)) * wordsPerFeature);

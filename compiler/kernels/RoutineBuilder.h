@@ -5,14 +5,13 @@
 // host's tensors. A RoutineBuilder writes the routine of one operation.
 //
 // All PEs run the same routine; they differ by scalars (how many features and
-// lanes are mine) and by guards. Microthreads have fixed jobs:
+// channels are mine) and by guards. Microthreads have fixed jobs:
 //
-//   0  column heads relay the host's words from their lane to their column
-//   1  rows: words funnel to the end of the row and are multicast from there
-//   2  keys and sums of a batch group go north
-//   3  values of a batch group go north
-//   4  words of the column go into a buffer
-//   5  words of a row's or group's multicast go into a buffer
+//   0  injectors relay the host's words from their channel to their column
+//   1  rows: words are gathered in a chain to the end of the row and are
+//   multicast from there 2  keys and sums of a batch group go north 3  values
+//   of a batch group go north 4  words of the column go into a buffer 5  words
+//   of a row's or group's multicast go into a buffer
 //
 // The builder awaits a microthread before it gives it more work, and before it
 // touches what the microthread may still use.
@@ -109,7 +108,7 @@ struct Tile {
   mlir::Value active;       // whether this row holds tokens
   mlir::Value sequences;    // batch elements of this row
   mlir::Value tokens;       // tokens of each
-  mlir::Value lanes;        // tokens in all
+  mlir::Value channels;     // tokens in all
   mlir::Value firstToken;   // number of the first, counting all batch elements
   mlir::Value features;     // features of this column
   mlir::Value firstFeature; // number of the first

@@ -28,12 +28,12 @@ void multicastRow(RoutineBuilder &b, const Tile &tile, ArrayRef<Affine> extents,
             [&] { part(b.parityColor(StreamPattern::RowWest, parity)); });
   };
   send([&](Affine onward) {
-    b.start(RowThread, Opcode::Mov, {tile.features, tile.lanes},
+    b.start(RowThread, Opcode::Mov, {tile.features, tile.channels},
             Operand::fabric(onward, 2),
             {Operand::memory(tile.buffer, 0, {tile.pitch, 1})});
   });
   send([&](Affine onward) {
-    b.start(RowThread, Opcode::Mov, {s.mul(featuresEast, tile.lanes)},
+    b.start(RowThread, Opcode::Mov, {s.mul(featuresEast, tile.channels)},
             Operand::fabric(onward), {Operand::fabric(incoming)},
             s.less(0, featuresEast));
   });
@@ -76,7 +76,7 @@ SmallVector<StreamNeed> rowStreams(const Machine &machine) {
 
 SmallVector<StreamNeed> columnStreams(const Layout &layout,
                                       const Machine &machine) {
-  return {{StreamPattern::Lane, {}},
+  return {{StreamPattern::Channel, {}},
           {StreamPattern::Column, layout.columnRows(machine.height)}};
 }
 

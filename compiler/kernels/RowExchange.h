@@ -11,7 +11,7 @@ namespace wsec {
 
 /// Multicasts `tile` along its row: every PE sends its block west and then
 /// relays those of the columns east of it; column 0 puts all of them, in order
-/// of columns, on row_cast. A block lists its features, for each all lanes.
+/// of columns, on row_cast. A block lists its features, for each all channels.
 /// Every PE keeps what it hears: kept[..] = heard over `extents`.
 void multicastRow(RoutineBuilder &builder, const Tile &tile,
                   llvm::ArrayRef<pe::Affine> extents, const pe::Operand &kept,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Softmax over the features of each token: the maximum and the sum ripple west
-// and are multicast back.
+// Softmax over the features of each token: the maximum and the sum are reduced
+// in a chain west and are multicast back.
 
 #include "compiler/kernels/Norm.h"
 

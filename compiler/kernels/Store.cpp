@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tensor off the wafer: each row funnels east, the last column north to the
-// row of its lane, which sends the words over the edge. A lane so lists its
-// rows from north to south, in a row the columns from east to west, and of each
-// PE all features of a token, token by token.
+// A tensor off the wafer: each row is gathered east, the last column north to
+// the row of its channel, which sends the words over the edge. A channel so
+// lists its rows from north to south, in a row the columns from east to west,
+// and of each PE all features of a token, token by token.
 
 #include "compiler/kernels/KernelLibrary.h"
 
@@ -22,15 +22,15 @@ class Store final : public KernelFor<wse::StoreOp> {
     Layout layout = Layout::of(op.getValue());
     CostModel model(machine);
     double words = double(layout.tokenCount()) * layout.features.total();
-    double rowsOfLane =
-        std::ceil(double(machine.height) / machine.lanesInUse());
+    double rowsOfChannel =
+        std::ceil(double(machine.height) / machine.channelsInUse());
     KernelCost cost;
     cost.compute = model.copies(layout.pitch(machine.height),
                                 layout.features.largest(machine.width));
-    cost.stream = std::min(words, rowsOfLane * layout.pitch(machine.height) *
+    cost.stream = std::min(words, rowsOfChannel * layout.pitch(machine.height) *
                                       layout.features.total());
-    cost.fabric = cost.stream + model.chain(machine.width + rowsOfLane, 0);
-    cost.lowerBound = words / machine.lanesInUse();
+    cost.fabric = cost.stream + model.chain(machine.width + rowsOfChannel, 0);
+    cost.lowerBound = words / machine.channelsInUse();
     return cost;
   }
 
@@ -39,7 +39,7 @@ class Store final : public KernelFor<wse::StoreOp> {
     SmallVector<StreamNeed> needs;
     if (machine.width > 1)
       needs.push_back({StreamPattern::RowEast, {}});
-    if (machine.lanesInUse() < machine.height)
+    if (machine.channelsInUse() < machine.height)
       needs.push_back({StreamPattern::OutNorth, {}});
     needs.push_back({StreamPattern::OutExit, {}});
     return needs;
@@ -56,7 +56,7 @@ Value featuresSent(ScalarBuilder &s, const Tile &tile) {
 }
 
 void sendOwn(RoutineBuilder &b, const Tile &in, Affine onward) {
-  b.start(RowThread, Opcode::Mov, {in.lanes, featuresSent(b.scalars(), in)},
+  b.start(RowThread, Opcode::Mov, {in.channels, featuresSent(b.scalars(), in)},
           Operand::fabric(onward, 2),
           {Operand::memory(in.buffer, 0, {1, in.pitch})});
 }
@@ -68,37 +68,39 @@ void relayRow(RoutineBuilder &b, const Tile &in, Affine onward) {
     return;
   Affine incoming =
       b.parityColor(StreamPattern::RowEast, s.logicalNot(s.mod(s.px(), 2)));
-  b.start(RowThread, Opcode::Mov, {s.mul(in.firstFeature, in.lanes)},
+  b.start(RowThread, Opcode::Mov, {s.mul(in.firstFeature, in.channels)},
           Operand::fabric(onward), {Operand::fabric(incoming)},
           s.less(0, s.px()));
 }
 
 /// The last column: the words of the row, then those of the rows south that
-/// have the same lane. They go north, or in the row of the lane off the wafer.
+/// have the same channel. They go north, or in the row of the channel off the
+/// wafer.
 void sendLastColumn(RoutineBuilder &b, const Tile &in) {
   ScalarBuilder &s = b.scalars();
-  int64_t lanes = b.machine().lanesInUse();
+  int64_t channels = b.machine().channelsInUse();
   int64_t exit = b.color(StreamPattern::OutExit);
-  if (lanes == b.height()) {
+  if (channels == b.height()) {
     b.where(in.active, [&] {
       sendOwn(b, in, exit);
       relayRow(b, in, exit);
     });
     return;
   }
-  Value lane = s.tileIndex(b.height(), lanes, s.py());
-  Value isLaneRow = s.equal(s.py(), s.tileStart(b.height(), lanes, lane));
+  Value channel = s.tileIndex(b.height(), channels, s.py());
+  Value isChannelRow =
+      s.equal(s.py(), s.tileStart(b.height(), channels, channel));
   Value parity = s.mod(s.py(), 2);
   Affine incoming =
       b.parityColor(StreamPattern::OutNorth, s.logicalNot(parity));
   // Rows without tokens relay as well.
-  Value end = s.tileStart(b.height(), lanes, s.add(lane, 1));
+  Value end = s.tileStart(b.height(), channels, s.add(channel, 1));
   Value tokensSouth =
       s.sub(RoutineBuilder::tokensBefore(s, in.layout, end),
             RoutineBuilder::tokensBefore(s, in.layout, s.add(s.py(), 1)));
   auto either = [&](auto part) {
-    b.where(isLaneRow, [&] { part(exit); });
-    b.where(s.logicalNot(isLaneRow),
+    b.where(isChannelRow, [&] { part(exit); });
+    b.where(s.logicalNot(isChannelRow),
             [&] { part(b.parityColor(StreamPattern::OutNorth, parity)); });
   };
   either([&](Affine onward) {
@@ -125,7 +127,7 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
     pe::Segment segment;
     segment.tensor = output;
     Tile tile = RoutineBuilder::describe(host, layout);
-    segment.extents = {tile.lanes, featuresSent(host, tile)};
+    segment.extents = {tile.channels, featuresSent(host, tile)};
     segment.strides = {features, 1};
     segment.offset = Affine(tile.firstToken) * features +
                      Affine(tile.firstFeature) + Affine(op.getFeatureOffset());

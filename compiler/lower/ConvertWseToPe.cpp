@@ -42,20 +42,19 @@ static pe::RectAttr convertRect(wse::RectAttr rect) {
 // Program and routes
 //===----------------------------------------------------------------------===//
 
-static FailureOr<int64_t> findCommandColor(wse::ProgramOp source) {
+static FailureOr<int64_t> findLaunchColor(wse::ProgramOp source) {
   for (auto stream : source.getOps<wse::StreamOp>())
-    if (stream.getPattern() == wse::StreamPattern::Command)
+    if (stream.getPattern() == wse::StreamPattern::Launch)
       return stream.getColors().front();
-  return source.emitOpError("has no command stream to launch kernels with");
+  return source.emitOpError("has no launch stream to start kernels with");
 }
 
-static pe::ProgramOp createProgram(wse::ProgramOp source,
-                                   int64_t commandColor) {
+static pe::ProgramOp createProgram(wse::ProgramOp source, int64_t launchColor) {
   OpBuilder builder(source);
   auto module = source->getParentOfType<ModuleOp>();
   auto program = pe::ProgramOp::create(
       builder, source.getLoc(), source.getSymNameAttr(), source.getMeshAttr(),
-      source.getMachineAttr(), builder.getI64IntegerAttr(commandColor),
+      source.getMachineAttr(), builder.getI64IntegerAttr(launchColor),
       module.getSymNameAttr(),
       module->getAttrOfType<IntegerAttr>(onnx::parametersAttrName),
       module->getAttrOfType<IntegerAttr>(onnx::weightBytesAttrName));
@@ -168,13 +167,13 @@ struct ConvertWseToPe final
       return source.emitOpError("only a scheduled program can be lowered, "
                                 "this one is ")
              << wse::stringifyState(source.getState());
-    FailureOr<int64_t> commandColor = findCommandColor(source);
+    FailureOr<int64_t> launchColor = findLaunchColor(source);
     auto kernels = kernelsInOrder(source);
-    if (failed(commandColor) || failed(kernels))
+    if (failed(launchColor) || failed(kernels))
       return failure();
 
     Machine machine = source.targetMachine();
-    pe::ProgramOp program = createProgram(source, *commandColor);
+    pe::ProgramOp program = createProgram(source, *launchColor);
     auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
     convertRoutes(source, builder);
     pe::ClassOp everyPE = createClass(program, builder);

@@ -8,21 +8,22 @@
 
 using namespace wsec;
 
-static std::vector<LanePosition> spreadLanes(int lanes, int rows, int served) {
-  std::vector<LanePosition> positions;
-  for (int lane = 0; lane < lanes; ++lane)
-    positions.push_back({int(tileStart(rows, lanes, lane)),
-                         int(tileStart(served, lanes, lane)),
-                         int(tileStart(served, lanes, lane + 1))});
+static std::vector<ChannelPosition> spreadChannels(int channels, int rows,
+                                                   int served) {
+  std::vector<ChannelPosition> positions;
+  for (int channel = 0; channel < channels; ++channel)
+    positions.push_back({int(tileStart(rows, channels, channel)),
+                         int(tileStart(served, channels, channel)),
+                         int(tileStart(served, channels, channel + 1))});
   return positions;
 }
 
-std::vector<LanePosition> Machine::westLanes() const {
-  return spreadLanes(lanesInUse(), height, width);
+std::vector<ChannelPosition> Machine::westChannels() const {
+  return spreadChannels(channelsInUse(), height, width);
 }
 
-std::vector<LanePosition> Machine::eastLanes() const {
-  return spreadLanes(lanesInUse(), height, height);
+std::vector<ChannelPosition> Machine::eastChannels() const {
+  return spreadChannels(channelsInUse(), height, height);
 }
 
 std::optional<std::string> Machine::setMesh(int newWidth, int newHeight) {

@@ -15,13 +15,13 @@
 
 namespace wsec {
 
-/// An I/O lane. West edge: enters at `row` and serves columns [begin, end).
+/// An I/O channel. West edge: enters at `row` and serves columns [begin, end).
 /// East edge: leaves at `row` and carries rows [begin, end).
-struct LanePosition {
+struct ChannelPosition {
   int row = 0;
   int begin = 0;
   int end = 0;
-  bool operator==(const LanePosition &other) const {
+  bool operator==(const ChannelPosition &other) const {
     return row == other.row && begin == other.begin && end == other.end;
   }
 };
@@ -45,8 +45,8 @@ struct Machine {
   int colors = 0;
   int reservedColors = 0;
   int microthreads = 0;
-  /// I/O lanes per edge, one wavelet per cycle each.
-  int lanes = 0;
+  /// I/O channels per edge, one wavelet per cycle each.
+  int channels = 0;
   int hopCycles = 0;
   /// Between router and PE, each way.
   int rampCycles = 0;
@@ -116,13 +116,13 @@ struct Machine {
   int usableBytes() const { return sramBytes - runtimeBytes; }
   int64_t peCount() const { return int64_t(width) * height; }
 
-  /// Lanes that fit the mesh: at most one per row.
-  int lanesInUse() const { return lanes < height ? lanes : height; }
-  /// Lanes of the west edge in order. With fewer columns than lanes some serve
-  /// no column (begin == end).
-  std::vector<LanePosition> westLanes() const;
-  /// Lanes of the east edge in order.
-  std::vector<LanePosition> eastLanes() const;
+  /// Channels that fit the mesh: at most one per row.
+  int channelsInUse() const { return channels < height ? channels : height; }
+  /// Channels of the west edge in order. With fewer columns than channels some
+  /// serve no column (begin == end).
+  std::vector<ChannelPosition> westChannels() const;
+  /// Channels of the east edge in order.
+  std::vector<ChannelPosition> eastChannels() const;
 
   /// Takes a sub-rectangle of the mesh. Returns what is wrong, or nothing.
   std::optional<std::string> setMesh(int newWidth, int newHeight);

@@ -28,7 +28,7 @@ static void visitFields(MachineT &machine, Visit visit) {
   visit("colors", machine.colors, 1);
   visit("reserved_colors", machine.reservedColors, 0);
   visit("microthreads", machine.microthreads, 1);
-  visit("lanes", machine.lanes, 1);
+  visit("channels", machine.channels, 1);
   visit("hop_cycles", machine.hopCycles, 0);
   visit("ramp_cycles", machine.rampCycles, 0);
   visit("store_latency_cycles", machine.storeLatencyCycles, 0);

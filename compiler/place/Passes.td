@@ -6,7 +6,7 @@
 include "mlir/Pass/PassBase.td"
 
 def PlaceKernelsPass : Pass<"wse-place-kernels", "::wsec::wse::ProgramOp"> {
-  let summary = "Gives every kernel its region and the program its I/O lanes.";
+  let summary = "Gives every kernel its region and the program its I/O channels.";
   let description = [{
     selected -> placed. A kernel needs the whole width of the mesh and the rows
     that hold its tokens; kernels that share tensors share their origin.
@@ -23,7 +23,7 @@ def PlaceKernelsPass : Pass<"wse-place-kernels", "::wsec::wse::ProgramOp"> {
 def VerifyPlacedPass : Pass<"wse-verify-placed", "::wsec::wse::ProgramOp"> {
   let summary = "Checks a placed program against PlacementProblem.";
   let description = [{
-    Every kernel has a region, and regions and lanes keep the rules P1 to P5 of
+    Every kernel has a region, and regions and channels keep the rules P1 to P5 of
     compiler/place/PlacementProblem.h.
   }];
 }

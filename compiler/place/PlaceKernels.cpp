@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Programs stream their weights: kernels run one after the other, so that all
-// of them may lie at the lanes, on top of each other.
+// of them may lie at the channels, on top of each other.
 
 #include "compiler/place/Passes.h"
 #include "compiler/place/ReadPlacement.h"
@@ -16,12 +16,12 @@ namespace wsec::place {
 
 using namespace wsec;
 
-static ArrayAttr laneAttrs(MLIRContext *context,
-                           const std::vector<PlacedLane> &lanes) {
+static ArrayAttr channelAttrs(MLIRContext *context,
+                              const std::vector<PlacedChannel> &channels) {
   SmallVector<Attribute> attrs;
-  for (const PlacedLane &lane : lanes)
-    attrs.push_back(
-        wse::LaneAttr::get(context, lane.row, lane.begin, lane.end));
+  for (const PlacedChannel &channel : channels)
+    attrs.push_back(wse::ChannelAttr::get(context, channel.row, channel.begin,
+                                          channel.end));
   return ArrayAttr::get(context, attrs);
 }
 
@@ -49,8 +49,8 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
       kernel.setRect(wse::RectAttr::get(&getContext(), region.x,
                                         region.x + region.columns, 1, region.y,
                                         region.y + region.rows, 1));
-    program.setWestLanesAttr(laneAttrs(&getContext(), placement.west));
-    program.setEastLanesAttr(laneAttrs(&getContext(), placement.east));
+    program.setWestChannelsAttr(channelAttrs(&getContext(), placement.west));
+    program.setEastChannelsAttr(channelAttrs(&getContext(), placement.east));
     program.setState(wse::State::Placed);
   }
 };

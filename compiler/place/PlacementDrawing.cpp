@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The drawing: the mesh with its regions and lanes on the left; on the right
+// The drawing: the mesh with its regions and channels on the left; on the right
 // a bar of the SRAM, and each stream as an arrow of its own color, drawn again
 // on the mesh where its words go.
 
@@ -74,7 +74,7 @@ private:
   void text(Pixel at, const std::string &words, const std::string &more = "");
   void arrow(Pixel from, Pixel to, const std::string &color);
   void drawRegions();
-  void drawLanes();
+  void drawChannels();
   void drawSram();
   void drawStreams();
   void drawStream(const PlacementView::StreamView &stream,
@@ -122,13 +122,13 @@ void Drawing::drawRegions() {
   }
 }
 
-void Drawing::drawLanes() {
-  for (const PlacedLane &lane : view.west) {
-    Pixel p = page.middle(0, lane.row);
+void Drawing::drawChannels() {
+  for (const PlacedChannel &channel : view.west) {
+    Pixel p = page.middle(0, channel.row);
     arrow({left - 30, p.y}, {left - 4, p.y}, "#333");
   }
-  for (const PlacedLane &lane : view.east) {
-    Pixel p = page.middle(0, lane.row);
+  for (const PlacedChannel &channel : view.east) {
+    Pixel p = page.middle(0, channel.row);
     arrow({left + page.width + 4, p.y}, {left + page.width + 30, p.y}, "#333");
   }
   text({left - 30, top - 10}, "in");
@@ -153,7 +153,7 @@ void Drawing::drawSram() {
                               " of them the runtime's; " + view.sramOwner);
 }
 
-/// Where the words of a pattern go, for one lane, row or column of many.
+/// Where the words of a pattern go, for one channel, row or column of many.
 void Drawing::drawStream(const PlacementView::StreamView &stream,
                          const std::string &color) {
   int64_t right = view.machine.width - 1, bottom = view.machine.height - 1;
@@ -161,19 +161,19 @@ void Drawing::drawStream(const PlacementView::StreamView &stream,
   auto link = [&](int64_t x0, int64_t y0, int64_t x1, int64_t y1) {
     arrow(page.middle(x0, y0), page.middle(x1, y1), color);
   };
-  if (pattern == "lane" || pattern == "column") {
-    for (const PlacedLane &lane : view.west) {
-      if (lane.begin == lane.end)
+  if (pattern == "channel" || pattern == "column") {
+    for (const PlacedChannel &channel : view.west) {
+      if (channel.begin == channel.end)
         continue;
-      if (pattern == "lane") {
-        link(0, lane.row, lane.end - 1, lane.row);
+      if (pattern == "channel") {
+        link(0, channel.row, channel.end - 1, channel.row);
         continue;
       }
-      int64_t x = (lane.begin + lane.end) / 2;
-      link(x, lane.row, x, 0);
-      link(x, lane.row, x, bottom);
+      int64_t x = (channel.begin + channel.end) / 2;
+      link(x, channel.row, x, 0);
+      link(x, channel.row, x, bottom);
     }
-  } else if (pattern == "command") {
+  } else if (pattern == "launch") {
     link(0, 0, right, 0);
     link(right / 4, 0, right / 4, bottom);
   } else if (pattern == "row_west") {
@@ -189,12 +189,12 @@ void Drawing::drawStream(const PlacementView::StreamView &stream,
     int64_t x = pattern == "key_cast" ? 2 * right / 3 : 3 * right / 4;
     link(x, 0, x, bottom);
   } else if (pattern == "out_north") {
-    for (const PlacedLane &lane : view.east)
-      if (lane.row + 1 < lane.end)
-        link(right, lane.end - 1, right, lane.row);
+    for (const PlacedChannel &channel : view.east)
+      if (channel.row + 1 < channel.end)
+        link(right, channel.end - 1, right, channel.row);
   } else if (pattern == "out_exit") {
-    for (const PlacedLane &lane : view.east) {
-      Pixel p = page.middle(right, lane.row);
+    for (const PlacedChannel &channel : view.east) {
+      Pixel p = page.middle(right, channel.row);
       arrow(p, {left + page.width + 30, p.y}, color);
     }
   }
@@ -237,7 +237,7 @@ std::string Drawing::draw() {
            std::to_string(view.machine.height) + " PEs of " + view.machine.name,
        "font-size=\"16\"");
   drawRegions();
-  drawLanes();
+  drawChannels();
   drawSram();
   drawStreams();
   os << "</svg>\n";

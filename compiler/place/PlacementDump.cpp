@@ -16,12 +16,13 @@ using namespace wsec;
 // Reading the program
 //===----------------------------------------------------------------------===//
 
-static std::vector<PlacedLane> viewLanes(ArrayAttr attrs) {
-  std::vector<PlacedLane> lanes;
+static std::vector<PlacedChannel> viewChannels(ArrayAttr attrs) {
+  std::vector<PlacedChannel> channels;
   if (attrs)
-    for (auto lane : attrs.getAsRange<wse::LaneAttr>())
-      lanes.push_back({lane.getRow(), lane.getBegin(), lane.getEnd()});
-  return lanes;
+    for (auto channel : attrs.getAsRange<wse::ChannelAttr>())
+      channels.push_back(
+          {channel.getRow(), channel.getBegin(), channel.getEnd()});
+  return channels;
 }
 
 /// Names are those of the model, which may hold any bytes; dumps are UTF-8.
@@ -86,8 +87,8 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   view.state = wse::stringifyState(program.getState()).str();
   view.machine = program.targetMachine();
   view.machine.name = nameOf(view.machine.name);
-  view.west = viewLanes(program.getWestLanesAttr());
-  view.east = viewLanes(program.getEastLanesAttr());
+  view.west = viewChannels(program.getWestChannelsAttr());
+  view.east = viewChannels(program.getEastChannelsAttr());
   for (wse::KernelOp kernel : kernelsOf(program))
     view.kernels.push_back(viewKernel(kernel, view.machine));
   view.regions = collectRegions(view.kernels);
@@ -107,14 +108,14 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
 // JSON
 //===----------------------------------------------------------------------===//
 
-static void writeLanes(llvm::json::OStream &json, StringRef key,
-                       const std::vector<PlacedLane> &lanes) {
+static void writeChannels(llvm::json::OStream &json, StringRef key,
+                          const std::vector<PlacedChannel> &channels) {
   json.attributeArray(key, [&] {
-    for (const PlacedLane &lane : lanes)
+    for (const PlacedChannel &channel : channels)
       json.object([&] {
-        json.attribute("row", lane.row);
-        json.attribute("begin", lane.begin);
-        json.attribute("end", lane.end);
+        json.attribute("row", channel.row);
+        json.attribute("begin", channel.begin);
+        json.attribute("end", channel.end);
       });
   });
 }
@@ -177,9 +178,9 @@ std::string wsec::placementAsJson(const PlacementView &view) {
     json.attribute("program", view.name);
     json.attribute("state", view.state);
     writeMachine(json, view.machine);
-    json.attributeObject("lanes", [&] {
-      writeLanes(json, "west", view.west);
-      writeLanes(json, "east", view.east);
+    json.attributeObject("channels", [&] {
+      writeChannels(json, "west", view.west);
+      writeChannels(json, "east", view.east);
     });
     json.attributeArray("kernels", [&] {
       for (const PlacementView::KernelView &kernel : view.kernels)

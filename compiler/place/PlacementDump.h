@@ -42,7 +42,7 @@ struct PlacementView {
 
   std::string name, state;
   Machine machine;
-  std::vector<PlacedLane> west, east;
+  std::vector<PlacedChannel> west, east;
   std::vector<RegionView> regions; // the largest first
   std::vector<KernelView> kernels;
   std::vector<StreamView> streams;

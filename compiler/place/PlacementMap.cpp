@@ -44,21 +44,22 @@ static bool meets(const PlacedRegion &r, int64_t x0, int64_t x1, int64_t y0,
   return r.x < x1 && x0 < r.x + r.columns && r.y < y1 && y0 < r.y + r.rows;
 }
 
-static bool hasLane(const std::vector<PlacedLane> &lanes, int64_t y0,
-                    int64_t y1) {
-  return std::any_of(lanes.begin(), lanes.end(), [&](const PlacedLane &lane) {
-    return lane.row >= y0 && lane.row < y1;
-  });
+static bool hasChannel(const std::vector<PlacedChannel> &channels, int64_t y0,
+                       int64_t y1) {
+  return std::any_of(channels.begin(), channels.end(),
+                     [&](const PlacedChannel &channel) {
+                       return channel.row >= y0 && channel.row < y1;
+                     });
 }
 
 static void drawMap(llvm::raw_ostream &os, const PlacementView &view) {
   int64_t width = view.machine.width, height = view.machine.height;
   int64_t xs = (width + mapColumns - 1) / mapColumns;
   int64_t ys = (height + mapRows - 1) / mapRows;
-  os << "one character = " << xs << "x" << ys << " PEs, '>' an I/O lane\n\n";
+  os << "one character = " << xs << "x" << ys << " PEs, '>' an I/O channel\n\n";
   for (int64_t y = 0; y < height; y += ys) {
     os << llvm::format("%6lld ", (long long)y)
-       << (hasLane(view.west, y, y + ys) ? '>' : '|');
+       << (hasChannel(view.west, y, y + ys) ? '>' : '|');
     for (int64_t x = 0; x < width; x += xs) {
       char symbol = '.';
       for (size_t i = 0; i < view.regions.size(); ++i)
@@ -66,7 +67,7 @@ static void drawMap(llvm::raw_ostream &os, const PlacementView &view) {
           symbol = letterOf(i);
       os << symbol;
     }
-    os << (hasLane(view.east, y, y + ys) ? '>' : '|') << "\n";
+    os << (hasChannel(view.east, y, y + ys) ? '>' : '|') << "\n";
   }
   os << "\n";
 }
@@ -76,7 +77,7 @@ static void listRegions(llvm::raw_ostream &os, const PlacementView &view) {
   for (size_t i = 0; i < view.regions.size(); ++i)
     os << "  " << letterOf(i) << "  " << text(view.regions[i].region) << ", "
        << view.regions[i].kernels << " kernels\n";
-  os << "lanes\n  " << view.west.size() << " in at the west edge, "
+  os << "channels\n  " << view.west.size() << " in at the west edge, "
      << view.east.size() << " out at the east edge\n";
 }
 

@@ -21,8 +21,8 @@ static std::string quote(const std::string &name) { return "'" + name + "'"; }
 std::string PlacementProblem::check() const {
   if (width < 1 || height < 1)
     return "the mesh has " + size(width, height) + " PEs";
-  if (lanes < 1 || lanes > height)
-    return std::to_string(lanes) + " I/O lanes per edge on a mesh of " +
+  if (channels < 1 || channels > height)
+    return std::to_string(channels) + " I/O channels per edge on a mesh of " +
            std::to_string(height) + " rows: expected 1 to one per row";
   for (const KernelFootprint &kernel : kernels)
     if (kernel.columns < 1 || kernel.rows < 1)
@@ -90,26 +90,27 @@ static std::string checkDisjoint(const PlacementProblem &problem,
   return "";
 }
 
-/// P5 for one edge whose lanes share `extent` columns or rows.
-static std::string checkLanes(const std::string &edge,
-                              const std::vector<PlacedLane> &lanes,
-                              int64_t height, int64_t extent) {
+/// P5 for one edge whose channels share `extent` columns or rows.
+static std::string checkChannels(const std::string &edge,
+                                 const std::vector<PlacedChannel> &channels,
+                                 int64_t height, int64_t extent) {
   std::set<int64_t> rows;
   int64_t next = 0;
-  for (const PlacedLane &lane : lanes) {
-    if (lane.row < 0 || lane.row >= height)
-      return edge + " lane at row " + std::to_string(lane.row) +
+  for (const PlacedChannel &channel : channels) {
+    if (channel.row < 0 || channel.row >= height)
+      return edge + " channel at row " + std::to_string(channel.row) +
              " of a mesh with " + std::to_string(height) + " rows";
-    if (!rows.insert(lane.row).second)
-      return "two " + edge + " lanes at row " + std::to_string(lane.row);
-    if (lane.begin != next || lane.end < lane.begin)
-      return edge + " lane at row " + std::to_string(lane.row) + " serves [" +
-             std::to_string(lane.begin) + "," + std::to_string(lane.end) +
-             "), expected to begin at " + std::to_string(next);
-    next = lane.end;
+    if (!rows.insert(channel.row).second)
+      return "two " + edge + " channels at row " + std::to_string(channel.row);
+    if (channel.begin != next || channel.end < channel.begin)
+      return edge + " channel at row " + std::to_string(channel.row) +
+             " serves [" + std::to_string(channel.begin) + "," +
+             std::to_string(channel.end) + "), expected to begin at " +
+             std::to_string(next);
+    next = channel.end;
   }
   if (next != extent)
-    return edge + " lanes serve " + std::to_string(next) + " of " +
+    return edge + " channels serve " + std::to_string(next) + " of " +
            std::to_string(extent);
   return "";
 }
@@ -121,8 +122,8 @@ std::string PlacementProblem::verify(const Placement &placement) const {
   if (error.empty())
     error = checkDisjoint(*this, placement);
   if (error.empty())
-    error = checkLanes("west", placement.west, height, width);
+    error = checkChannels("west", placement.west, height, width);
   if (error.empty())
-    error = checkLanes("east", placement.east, height, height);
+    error = checkChannels("east", placement.east, height, height);
   return error;
 }

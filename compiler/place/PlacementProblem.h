@@ -25,16 +25,16 @@ struct KernelFootprint {
   int64_t group = 0;
 };
 
-/// One I/O lane. A west lane brings the words of columns [begin, end) in, an
-/// east lane takes the words of rows [begin, end) out; both sit at `row`.
-struct PlacedLane {
+/// One I/O channel. A west channel brings the words of columns [begin, end) in,
+/// an east channel takes the words of rows [begin, end) out; both sit at `row`.
+struct PlacedChannel {
   int64_t row = 0;
   int64_t begin = 0, end = 0;
 };
 
 struct Placement {
   std::vector<PlacedRegion> regions; // one per kernel
-  std::vector<PlacedLane> west, east;
+  std::vector<PlacedChannel> west, east;
 };
 
 /// A 32x32 mesh, two kernels that share a tensor and one that does not:
@@ -51,7 +51,7 @@ struct Placement {
 class PlacementProblem {
 public:
   int64_t width = 0, height = 0;
-  int64_t lanes = 0; // per edge, at most one per row
+  int64_t channels = 0; // per edge, at most one per row
   bool timeShared = true;
   std::vector<KernelFootprint> kernels;
 
@@ -63,8 +63,9 @@ public:
   ///   P2 every region lies inside the mesh
   ///   P3 kernels of one group share their origin
   ///   P4 unless time-shared, regions of different groups are disjoint
-  ///   P5 lanes lie on different rows of the mesh, and the west lanes serve
-  ///      every column, the east lanes every row, exactly once
+  ///   P5 channels lie on different rows of the mesh, and the west channels
+  ///   serve
+  ///      every column, the east channels every row, exactly once
   std::string verify(const Placement &placement) const;
 };
 

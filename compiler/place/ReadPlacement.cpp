@@ -35,7 +35,7 @@ PlacementProblem wsec::readPlacementProblem(wse::ProgramOp program) {
   PlacementProblem problem;
   problem.width = machine.width;
   problem.height = machine.height;
-  problem.lanes = machine.lanesInUse();
+  problem.channels = machine.channelsInUse();
 
   llvm::SmallVector<wse::KernelOp> kernels = kernelsOf(program);
   llvm::DenseMap<mlir::Operation *, int64_t> index;

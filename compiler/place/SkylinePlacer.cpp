@@ -43,12 +43,12 @@ static std::vector<Group> collectGroups(const PlacementProblem &problem) {
   return groups;
 }
 
-static int64_t rowsToNearestLane(const std::vector<PlacedLane> &lanes,
-                                 int64_t y, int64_t rows) {
+static int64_t rowsToNearestChannel(const std::vector<PlacedChannel> &channels,
+                                    int64_t y, int64_t rows) {
   int64_t nearest = INT64_MAX;
-  for (const PlacedLane &lane : lanes) {
+  for (const PlacedChannel &channel : channels) {
     int64_t distance =
-        std::max<int64_t>({0, y - lane.row, lane.row - (y + rows - 1)});
+        std::max<int64_t>({0, y - channel.row, channel.row - (y + rows - 1)});
     nearest = std::min(nearest, distance);
   }
   return nearest;
@@ -56,7 +56,7 @@ static int64_t rowsToNearestLane(const std::vector<PlacedLane> &lanes,
 
 /// The best place for `group` above `skyline`; false if there is none.
 static bool findSpot(const PlacementProblem &problem, const Group &group,
-                     const std::vector<PlacedLane> &lanes,
+                     const std::vector<PlacedChannel> &channels,
                      const std::vector<int64_t> &skyline, Spot &best) {
   auto bestCost = std::make_tuple(INT64_MAX, INT64_MAX, INT64_MAX);
   for (int64_t y = 0; y + group.rows <= problem.height; ++y) {
@@ -64,7 +64,8 @@ static bool findSpot(const PlacementProblem &problem, const Group &group,
                                   skyline.begin() + y + group.rows);
     if (x + group.columns > problem.width)
       continue;
-    auto cost = std::make_tuple(x, rowsToNearestLane(lanes, y, group.rows), y);
+    auto cost =
+        std::make_tuple(x, rowsToNearestChannel(channels, y, group.rows), y);
     if (cost < bestCost) {
       bestCost = cost;
       best = {x, y};
@@ -93,21 +94,22 @@ static std::string doesNotFit(const PlacementProblem &problem,
          "compile for a larger mesh";
 }
 
-/// Evenly spaced lanes; which columns or rows each serves is a balanced tiling.
-static std::vector<PlacedLane> spreadLanes(const PlacementProblem &problem,
-                                           int64_t extent) {
-  std::vector<PlacedLane> lanes;
-  for (int64_t l = 0; l < problem.lanes; ++l)
-    lanes.push_back({tileStart(problem.height, problem.lanes, l),
-                     tileStart(extent, problem.lanes, l),
-                     tileStart(extent, problem.lanes, l + 1)});
-  return lanes;
+/// Evenly spaced channels; which columns or rows each serves is a balanced
+/// tiling.
+static std::vector<PlacedChannel>
+spreadChannels(const PlacementProblem &problem, int64_t extent) {
+  std::vector<PlacedChannel> channels;
+  for (int64_t l = 0; l < problem.channels; ++l)
+    channels.push_back({tileStart(problem.height, problem.channels, l),
+                        tileStart(extent, problem.channels, l),
+                        tileStart(extent, problem.channels, l + 1)});
+  return channels;
 }
 
 std::string wsec::placeBySkyline(const PlacementProblem &problem,
                                  Placement &placement) {
-  placement.west = spreadLanes(problem, problem.width);
-  placement.east = spreadLanes(problem, problem.height);
+  placement.west = spreadChannels(problem, problem.width);
+  placement.east = spreadChannels(problem, problem.height);
   placement.regions.assign(problem.kernels.size(), {});
 
   std::vector<Group> groups = collectGroups(problem);

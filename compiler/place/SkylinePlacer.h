@@ -9,7 +9,7 @@ namespace wsec {
 
 /// Places the co-location groups, the largest first, each as far west (where
 /// the weights enter) as the ones before it allow; among equals next to an I/O
-/// lane, then north. Time-shared groups do not get in each other's way.
+/// channel, then north. Time-shared groups do not get in each other's way.
 /// Returns empty and fills `placement`, or why the groups do not fit.
 std::string placeBySkyline(const PlacementProblem &problem,
                            Placement &placement);

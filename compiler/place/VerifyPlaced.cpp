@@ -17,8 +17,9 @@ static LogicalResult checkPresent(wse::ProgramOp program) {
   if (program.getState() < wse::State::Placed)
     return program.emitError("expected a placed program, this one is ")
            << wse::stringifyState(program.getState());
-  if (!program.getWestLanes() || !program.getEastLanes())
-    return program.emitError("a placed program has west_lanes and east_lanes");
+  if (!program.getWestChannels() || !program.getEastChannels())
+    return program.emitError(
+        "a placed program has west_channels and east_channels");
   for (wse::KernelOp kernel : kernelsOf(program)) {
     wse::RectAttr rect = kernel.getRect();
     if (!rect)
@@ -29,11 +30,12 @@ static LogicalResult checkPresent(wse::ProgramOp program) {
   return success();
 }
 
-static std::vector<PlacedLane> readLanes(ArrayAttr attrs) {
-  std::vector<PlacedLane> lanes;
-  for (auto lane : attrs.getAsRange<wse::LaneAttr>())
-    lanes.push_back({lane.getRow(), lane.getBegin(), lane.getEnd()});
-  return lanes;
+static std::vector<PlacedChannel> readChannels(ArrayAttr attrs) {
+  std::vector<PlacedChannel> channels;
+  for (auto channel : attrs.getAsRange<wse::ChannelAttr>())
+    channels.push_back(
+        {channel.getRow(), channel.getBegin(), channel.getEnd()});
+  return channels;
 }
 
 namespace {
@@ -52,8 +54,8 @@ struct VerifyPlaced final : place::impl::VerifyPlacedPassBase<VerifyPlaced> {
                                    rect.getX1() - rect.getX0(),
                                    rect.getY1() - rect.getY0()});
     }
-    placement.west = readLanes(program.getWestLanesAttr());
-    placement.east = readLanes(program.getEastLanesAttr());
+    placement.west = readChannels(program.getWestChannelsAttr());
+    placement.east = readChannels(program.getEastChannelsAttr());
     std::string error = problem.check();
     if (error.empty())
       error = problem.verify(placement);

@@ -9,7 +9,7 @@ def RouteStreamsPass : Pass<"wse-route-streams", "::wsec::wse::ProgramOp"> {
   let summary = "Gives the streams of all kernels colors and routes.";
   let description = [{
     placed -> routed. Asks each kernel which patterns it opens, opens a stream
-    for each different one and `command`, and chooses colors so that no PE has
+    for each different one and `launch`, and chooses colors so that no PE has
     two settings of one color.
 
     ```mlir

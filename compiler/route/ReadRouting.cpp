@@ -11,7 +11,7 @@ using namespace wsec;
 static std::vector<std::pair<RoutePattern, RoutePattern>> kernelRelays() {
   using P = RoutePattern;
   return {
-      {P::Lane, P::Column}, // column heads
+      {P::Channel, P::Column}, // injectors
       {P::RowWest, P::RowWest},      {P::RowWest, P::RowCast},
       {P::RowEast, P::RowEast},      {P::RowEast, P::OutNorth},
       {P::RowEast, P::OutExit},      {P::OutNorth, P::OutNorth},
@@ -21,11 +21,12 @@ static std::vector<std::pair<RoutePattern, RoutePattern>> kernelRelays() {
   };
 }
 
-static std::vector<RouteLane> readLanes(mlir::ArrayAttr attrs) {
-  std::vector<RouteLane> lanes;
-  for (auto lane : attrs.getAsRange<wse::LaneAttr>())
-    lanes.push_back({lane.getRow(), lane.getBegin(), lane.getEnd()});
-  return lanes;
+static std::vector<RouteChannel> readChannels(mlir::ArrayAttr attrs) {
+  std::vector<RouteChannel> channels;
+  for (auto channel : attrs.getAsRange<wse::ChannelAttr>())
+    channels.push_back(
+        {channel.getRow(), channel.getBegin(), channel.getEnd()});
+  return channels;
 }
 
 RoutingProblem wsec::readMesh(wse::ProgramOp program) {
@@ -33,8 +34,8 @@ RoutingProblem wsec::readMesh(wse::ProgramOp program) {
   problem.width = program.meshWidth();
   problem.height = program.meshHeight();
   problem.colors = program.targetMachine().usableColors();
-  problem.west = readLanes(program.getWestLanesAttr());
-  problem.east = readLanes(program.getEastLanesAttr());
+  problem.west = readChannels(program.getWestChannelsAttr());
+  problem.east = readChannels(program.getEastChannelsAttr());
   problem.relays = kernelRelays();
   return problem;
 }

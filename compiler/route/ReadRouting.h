@@ -8,7 +8,7 @@
 
 namespace wsec {
 
-/// Mesh, lanes, colors and relays of a placed program; no streams yet.
+/// Mesh, channels, colors and relays of a placed program; no streams yet.
 RoutingProblem readMesh(wse::ProgramOp program);
 
 /// The streams that a kernel needs, without those that would connect nothing

@@ -32,21 +32,21 @@ static void addBand(RoutePlan &plan, StridedRange columns, int64_t height,
     plan.push_back(std::move(band));
 }
 
-/// In from the west edge, past columns of other lanes, into every head.
-static RoutePlan planLane(const RoutingProblem &problem) {
+/// In from the west edge, past columns of other channels, into every head.
+static RoutePlan planChannel(const RoutingProblem &problem) {
   RoutePlan plan;
-  for (const RouteLane &lane : problem.west) {
+  for (const RouteChannel &channel : problem.west) {
     auto add = [&](int64_t begin, int64_t end, uint8_t transmit) {
       addBand(plan, {begin, end, 1}, problem.height, [&](int64_t y) {
-        return y == lane.row ? RouteSetting{RoutePort::West, transmit}
-                             : RouteSetting{};
+        return y == channel.row ? RouteSetting{RoutePort::West, transmit}
+                                : RouteSetting{};
       });
     };
-    if (lane.begin == lane.end)
+    if (channel.begin == channel.end)
       continue;
-    add(0, lane.begin, toEast);
-    add(lane.begin, lane.end - 1, toEast | toRamp);
-    add(lane.end - 1, lane.end, toRamp);
+    add(0, channel.begin, toEast);
+    add(channel.begin, channel.end - 1, toEast | toRamp);
+    add(channel.end - 1, channel.end, toRamp);
   }
   return plan;
 }
@@ -78,23 +78,24 @@ static RoutePlan planColumn(const RoutingProblem &problem,
       last = y;
     }
   RoutePlan plan;
-  for (const RouteLane &lane : problem.west)
-    addBand(plan, {lane.begin, lane.end, 1}, problem.height, [&](int64_t y) {
-      int64_t head = lane.row;
-      RouteSetting setting;
-      if (y < std::min(first, head) || y > std::max(last, head))
-        return setting;
-      if (rows.contains(y))
-        setting.transmit |= toRamp;
-      if (y <= head && first < y)
-        setting.transmit |= toNorth;
-      if (y >= head && last > y)
-        setting.transmit |= toSouth;
-      setting.receive = y < head   ? RoutePort::South
-                        : y > head ? RoutePort::North
-                                   : RoutePort::Ramp;
-      return setting;
-    });
+  for (const RouteChannel &channel : problem.west)
+    addBand(plan, {channel.begin, channel.end, 1}, problem.height,
+            [&](int64_t y) {
+              int64_t head = channel.row;
+              RouteSetting setting;
+              if (y < std::min(first, head) || y > std::max(last, head))
+                return setting;
+              if (rows.contains(y))
+                setting.transmit |= toRamp;
+              if (y <= head && first < y)
+                setting.transmit |= toNorth;
+              if (y >= head && last > y)
+                setting.transmit |= toSouth;
+              setting.receive = y < head   ? RoutePort::South
+                                : y > head ? RoutePort::North
+                                           : RoutePort::Ramp;
+              return setting;
+            });
   return plan;
 }
 
@@ -166,26 +167,27 @@ static RoutePlan planGroupCast(const RoutingProblem &problem,
   return plan;
 }
 
-static const RouteLane *eastLaneOf(const RoutingProblem &problem, int64_t y) {
-  for (const RouteLane &lane : problem.east)
-    if (lane.begin <= y && y < lane.end)
-      return &lane;
+static const RouteChannel *eastChannelOf(const RoutingProblem &problem,
+                                         int64_t y) {
+  for (const RouteChannel &channel : problem.east)
+    if (channel.begin <= y && y < channel.end)
+      return &channel;
   return nullptr;
 }
 
-/// Links from y to y - 1 in the last column, down to the row of the lane.
+/// Links from y to y - 1 in the last column, down to the row of the channel.
 static RoutePlan planOutNorth(const RoutingProblem &problem, int64_t parity) {
   RoutePlan plan;
   addBand(plan, {problem.width - 1, problem.width, 1}, problem.height,
           [&](int64_t y) {
-            const RouteLane *lane = eastLaneOf(problem, y);
-            if (!lane || y < lane->row)
+            const RouteChannel *channel = eastChannelOf(problem, y);
+            if (!channel || y < channel->row)
               return RouteSetting{};
             if (y % 2 == parity)
-              return y > lane->row ? RouteSetting{RoutePort::Ramp, toNorth}
-                                   : RouteSetting{};
-            return y + 1 < lane->end ? RouteSetting{RoutePort::South, toRamp}
-                                     : RouteSetting{};
+              return y > channel->row ? RouteSetting{RoutePort::Ramp, toNorth}
+                                      : RouteSetting{};
+            return y + 1 < channel->end ? RouteSetting{RoutePort::South, toRamp}
+                                        : RouteSetting{};
           });
   return plan;
 }
@@ -194,8 +196,8 @@ static RoutePlan planOutExit(const RoutingProblem &problem) {
   RoutePlan plan;
   addBand(plan, {problem.width - 1, problem.width, 1}, problem.height,
           [&](int64_t y) {
-            const RouteLane *lane = eastLaneOf(problem, y);
-            return lane && lane->row == y
+            const RouteChannel *channel = eastChannelOf(problem, y);
+            return channel && channel->row == y
                        ? RouteSetting{RoutePort::Ramp, toEast}
                        : RouteSetting{};
           });
@@ -205,9 +207,9 @@ static RoutePlan planOutExit(const RoutingProblem &problem) {
 std::vector<RoutePlan> wsec::planStream(const RoutingProblem &problem,
                                         const StreamRequest &request) {
   switch (request.pattern) {
-  case RoutePattern::Lane:
-    return {planLane(problem)};
-  case RoutePattern::Command:
+  case RoutePattern::Channel:
+    return {planChannel(problem)};
+  case RoutePattern::Launch:
     return {planCommand(problem)};
   case RoutePattern::Column:
     return {planColumn(problem, request.rows)};

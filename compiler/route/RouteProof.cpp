@@ -148,11 +148,11 @@ private:
 /// source: then the PEs north of it hear the south, the others the north.
 static uint8_t arrivals(RoutePattern pattern) {
   switch (pattern) {
-  case RoutePattern::Lane:
+  case RoutePattern::Channel:
   case RoutePattern::RowEast:
   case RoutePattern::RowCast:
     return west;
-  case RoutePattern::Command: // has a single source
+  case RoutePattern::Launch: // has a single source
     return west | north;
   case RoutePattern::Column:
     return north | south;
@@ -210,11 +210,11 @@ static Meaning meaningOfLinks(RouteRect area, int64_t dx, int64_t dy,
 static Meaning meaningOfOutNorth(const RoutingProblem &problem, int64_t slot) {
   Meaning all;
   int64_t right = problem.width - 1;
-  for (const RouteLane &lane : problem.east) {
-    if (lane.begin == lane.end)
+  for (const RouteChannel &channel : problem.east) {
+    if (channel.begin == channel.end)
       continue;
-    Meaning one = meaningOfLinks({right, right + 1, 1, lane.row + 1, lane.end},
-                                 0, -1, slot);
+    Meaning one = meaningOfLinks(
+        {right, right + 1, 1, channel.row + 1, channel.end}, 0, -1, slot);
     all.sources.insert(all.sources.end(), one.sources.begin(),
                        one.sources.end());
     all.destinations.insert(all.destinations.end(), one.destinations.begin(),
@@ -223,15 +223,15 @@ static Meaning meaningOfOutNorth(const RoutingProblem &problem, int64_t slot) {
   return all;
 }
 
-static Meaning meaningOfLanes(const RoutingProblem &problem) {
+static Meaning meaningOfChannels(const RoutingProblem &problem) {
   Meaning meaning;
   meaning.entry = RoutePort::West;
-  for (const RouteLane &lane : problem.west) {
-    if (lane.begin == lane.end)
+  for (const RouteChannel &channel : problem.west) {
+    if (channel.begin == channel.end)
       continue;
-    append(meaning.sources, {0, 1, 1, lane.row, lane.row + 1, 1});
+    append(meaning.sources, {0, 1, 1, channel.row, channel.row + 1, 1});
     append(meaning.destinations,
-           {lane.begin, lane.end, 1, lane.row, lane.row + 1, 1});
+           {channel.begin, channel.end, 1, channel.row, channel.row + 1, 1});
   }
   return meaning;
 }
@@ -239,9 +239,9 @@ static Meaning meaningOfLanes(const RoutingProblem &problem) {
 static Meaning meaningOfColumns(const RoutingProblem &problem,
                                 const RouteRows &rows) {
   Meaning meaning;
-  for (const RouteLane &lane : problem.west)
+  for (const RouteChannel &channel : problem.west)
     append(meaning.sources,
-           {lane.begin, lane.end, 1, lane.row, lane.row + 1, 1});
+           {channel.begin, channel.end, 1, channel.row, channel.row + 1, 1});
   appendRows(meaning.destinations, rows, 0, problem.width);
   return meaning;
 }
@@ -257,10 +257,10 @@ static Meaning meaningOfGroupCast(const RoutingProblem &problem,
 static Meaning meaningOfExits(const RoutingProblem &problem) {
   Meaning meaning;
   meaning.exits = true;
-  for (const RouteLane &lane : problem.east)
-    if (lane.begin != lane.end)
-      append(meaning.sources,
-             {problem.width - 1, problem.width, 1, lane.row, lane.row + 1, 1});
+  for (const RouteChannel &channel : problem.east)
+    if (channel.begin != channel.end)
+      append(meaning.sources, {problem.width - 1, problem.width, 1, channel.row,
+                               channel.row + 1, 1});
   return meaning;
 }
 
@@ -269,9 +269,9 @@ static Meaning meaningOf(const RoutingProblem &problem,
   int64_t width = problem.width, height = problem.height;
   RouteRect mesh{0, width, 1, 0, height, 1};
   switch (request.pattern) {
-  case RoutePattern::Lane:
-    return meaningOfLanes(problem);
-  case RoutePattern::Command:
+  case RoutePattern::Channel:
+    return meaningOfChannels(problem);
+  case RoutePattern::Launch:
     return {RoutePort::West, {{0, 1, 1, 0, 1, 1}}, {mesh}, false};
   case RoutePattern::Column:
     return meaningOfColumns(problem, request.rows);

@@ -87,7 +87,7 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
                                wse::stringifyState(program.getState()));
     RoutingProblem problem = readMesh(program);
     Machine machine = program.targetMachine();
-    openStream(problem, {"", RoutePattern::Command, {}});
+    openStream(problem, {"", RoutePattern::Launch, {}});
     SmallVector<std::pair<wse::KernelOp, SmallVector<size_t>>> kernels;
     for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
       if (!findKernel(kernel))

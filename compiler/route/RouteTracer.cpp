@@ -148,18 +148,19 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
     return count;
   };
   switch (request.pattern) {
-  case RoutePattern::Lane:
-    for (const RouteLane &lane : problem.west)
-      if (lane.begin != lane.end && !visit(Expectation{{0, lane.row},
-                                                       RoutePort::West,
-                                                       {lane.begin, lane.row},
-                                                       {lane.end - 1, lane.row},
-                                                       lane.end - lane.begin,
-                                                       false,
-                                                       false}))
+  case RoutePattern::Channel:
+    for (const RouteChannel &channel : problem.west)
+      if (channel.begin != channel.end &&
+          !visit(Expectation{{0, channel.row},
+                             RoutePort::West,
+                             {channel.begin, channel.row},
+                             {channel.end - 1, channel.row},
+                             channel.end - channel.begin,
+                             false,
+                             false}))
         return false;
     return true;
-  case RoutePattern::Command:
+  case RoutePattern::Launch:
     return visit(Expectation{{0, 0},
                              RoutePort::West,
                              {0, 0},
@@ -169,9 +170,9 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
                              false});
   case RoutePattern::Column: {
     int64_t count = usedRows(0, problem.height);
-    for (const RouteLane &lane : problem.west)
-      for (int64_t x = lane.begin; x < lane.end; ++x)
-        if (!visit(Expectation{{x, lane.row},
+    for (const RouteChannel &channel : problem.west)
+      for (int64_t x = channel.begin; x < channel.end; ++x)
+        if (!visit(Expectation{{x, channel.row},
                                RoutePort::Ramp,
                                {x, 0},
                                {x, bottom},
@@ -227,21 +228,22 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
     }
     return true;
   case RoutePattern::OutNorth:
-    for (const RouteLane &lane : problem.east)
-      for (int64_t y = lane.row + 1; lane.begin != lane.end && y < lane.end;
-           ++y)
+    for (const RouteChannel &channel : problem.east)
+      for (int64_t y = channel.row + 1;
+           channel.begin != channel.end && y < channel.end; ++y)
         if (!link(right, y, right, y - 1, y))
           return false;
     return true;
   case RoutePattern::OutExit:
-    for (const RouteLane &lane : problem.east)
-      if (lane.begin != lane.end && !visit(Expectation{{right, lane.row},
-                                                       RoutePort::Ramp,
-                                                       {0, 0},
-                                                       {-1, -1},
-                                                       0,
-                                                       false,
-                                                       true}))
+    for (const RouteChannel &channel : problem.east)
+      if (channel.begin != channel.end &&
+          !visit(Expectation{{right, channel.row},
+                             RoutePort::Ramp,
+                             {0, 0},
+                             {-1, -1},
+                             0,
+                             false,
+                             true}))
         return false;
     return true;
   }

@@ -10,7 +10,7 @@ using namespace wsec;
 
 const char *wsec::name(RoutePattern pattern) {
   static const char *const names[numRoutePatterns] = {
-      "lane",     "command",    "column",    "row_west",
+      "channel",  "launch",     "column",    "row_west",
       "row_east", "row_cast",   "key_north", "value_north",
       "key_cast", "value_cast", "out_north", "out_exit"};
   return names[unsigned(pattern)];
@@ -34,32 +34,32 @@ static bool takesRows(RoutePattern pattern) {
          pattern == RoutePattern::ValueCast;
 }
 
-static std::string checkLanes(const char *edge,
-                              const std::vector<RouteLane> &lanes,
-                              int64_t height, int64_t extent) {
+static std::string checkChannels(const char *edge,
+                                 const std::vector<RouteChannel> &channels,
+                                 int64_t height, int64_t extent) {
   int64_t next = 0, lastRow = -1;
-  for (const RouteLane &lane : lanes) {
-    if (lane.row <= lastRow || lane.row >= height)
+  for (const RouteChannel &channel : channels) {
+    if (channel.row <= lastRow || channel.row >= height)
       return std::string(edge) +
-             " lanes must lie on ascending rows of the "
+             " channels must lie on ascending rows of the "
              "mesh, found row " +
-             std::to_string(lane.row);
-    if (lane.begin != next || lane.end < lane.begin)
-      return std::string(edge) + " lanes must share " + std::to_string(extent) +
-             " columns or rows without gap";
-    lastRow = lane.row;
-    next = lane.end;
+             std::to_string(channel.row);
+    if (channel.begin != next || channel.end < channel.begin)
+      return std::string(edge) + " channels must share " +
+             std::to_string(extent) + " columns or rows without gap";
+    lastRow = channel.row;
+    next = channel.end;
   }
   return next == extent
              ? ""
-             : std::string(edge) + " lanes serve " + std::to_string(next) +
+             : std::string(edge) + " channels serve " + std::to_string(next) +
                    " of " + std::to_string(extent);
 }
 
 bool RoutingProblem::connects(const StreamRequest &stream) const {
   switch (stream.pattern) {
-  case RoutePattern::Lane:
-  case RoutePattern::Command:
+  case RoutePattern::Channel:
+  case RoutePattern::Launch:
   case RoutePattern::Column:
   case RoutePattern::OutExit:
     return true;
@@ -74,9 +74,10 @@ bool RoutingProblem::connects(const StreamRequest &stream) const {
   case RoutePattern::ValueCast:
     return stream.rows.used > 1;
   case RoutePattern::OutNorth:
-    return std::any_of(east.begin(), east.end(), [](const RouteLane &lane) {
-      return lane.row + 1 < lane.end;
-    });
+    return std::any_of(east.begin(), east.end(),
+                       [](const RouteChannel &channel) {
+                         return channel.row + 1 < channel.end;
+                       });
   }
   return false;
 }
@@ -86,15 +87,15 @@ std::string RoutingProblem::check() const {
     return "the mesh has no PEs";
   if (colors < 1 || colors > 32)
     return std::to_string(colors) + " usable colors, expected 1 to 32";
-  std::string error = checkLanes("west", west, height, width);
+  std::string error = checkChannels("west", west, height, width);
   if (error.empty())
-    error = checkLanes("east", east, height, height);
+    error = checkChannels("east", east, height, height);
   if (!error.empty())
     return error;
-  for (const RouteLane &lane : east)
-    if (lane.begin != lane.end &&
-        (lane.row < lane.begin || lane.row >= lane.end))
-      return "the east lane at row " + std::to_string(lane.row) +
+  for (const RouteChannel &channel : east)
+    if (channel.begin != channel.end &&
+        (channel.row < channel.begin || channel.row >= channel.end))
+      return "the east channel at row " + std::to_string(channel.row) +
              " does not lie in the rows it carries";
   for (const StreamRequest &stream : streams) {
     const RouteRows &rows = stream.rows;

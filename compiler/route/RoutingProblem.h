@@ -34,9 +34,9 @@ struct RouteRule {
 /// first color is sent by even PEs and received by odd ones, the second the
 /// other way round, so that no PE holds two settings of one color.
 enum class RoutePattern : uint8_t {
-  Lane,       ///< west edge -> RAMP of the column heads of each lane
-  Command,    ///< west edge of (0,0) -> every PE
-  Column,     ///< column head -> `rows` of its column
+  Channel,    ///< west edge -> RAMP of the injectors of each channel
+  Launch,     ///< west edge of (0,0) -> every PE
+  Column,     ///< injector -> `rows` of its column
   RowWest,    ///< (x,y) -> (x-1,y), two colors by parity of x
   RowEast,    ///< (x,y) -> (x+1,y), two colors by parity of x
   RowCast,    ///< (0,y) -> every PE of row y, itself included
@@ -44,8 +44,8 @@ enum class RoutePattern : uint8_t {
   ValueNorth, ///< the same once more
   KeyCast,    ///< first row of each group -> `rows` of the group
   ValueCast,  ///< the same once more
-  OutNorth,   ///< last column, inside the rows of an east lane: y -> y-1
-  OutExit,    ///< last column, row of an east lane -> off the wafer
+  OutNorth,   ///< last column, inside the rows of an east channel: y -> y-1
+  OutExit,    ///< last column, row of an east channel -> off the wafer
 };
 constexpr unsigned numRoutePatterns = 12;
 const char *name(RoutePattern pattern);
@@ -63,13 +63,13 @@ struct RouteRows {
 /// One stream that kernels ask for.
 struct StreamRequest {
   std::string name;
-  RoutePattern pattern = RoutePattern::Lane;
+  RoutePattern pattern = RoutePattern::Channel;
   RouteRows rows;
 };
 
-/// A lane enters or leaves at `row`. West lanes serve the columns
-/// [begin, end), east lanes carry the rows [begin, end).
-struct RouteLane {
+/// A channel enters or leaves at `row`. West channels serve the columns
+/// [begin, end), east channels carry the rows [begin, end).
+struct RouteChannel {
   int64_t row = 0, begin = 0, end = 0;
 };
 
@@ -82,7 +82,7 @@ struct Routing {
   std::vector<RoutedStream> streams; // one per request
 };
 
-/// A 4x3 mesh, one lane at row 1, tokens in rows 0 and 1, stream `column`:
+/// A 4x3 mesh, one channel at row 1, tokens in rows 0 and 1, stream `column`:
 ///
 ///   row 0 (tokens)   S -> RAMP                   4 rules of full width in a
 ///   row 1 (head)     RAMP -> NORTH, RAMP         mesh of any width; row 2
@@ -94,7 +94,7 @@ class RoutingProblem {
 public:
   int64_t width = 0, height = 0;
   int64_t colors = 0; // that a program may use: 0 .. colors-1
-  std::vector<RouteLane> west, east;
+  std::vector<RouteChannel> west, east;
   std::vector<StreamRequest> streams;
   /// (a, b): some PE forwards what it receives on a stream of pattern a to one
   /// of pattern b and so stops taking a while b is blocked.
@@ -112,7 +112,7 @@ public:
   ///   R2 rules lie in the mesh, use the stream's colors, transmit somewhere
   ///   R3 no PE has two settings of one color
   ///   R4 every hop arrives where the neighbour receives from that side, and
-  ///      nothing leaves the mesh but on the exits of the east lanes
+  ///      nothing leaves the mesh but on the exits of the east channels
   ///   R5 the words of each source reach exactly the PEs the pattern means
   ///   R6 no setting is left over: all are fed by a source (so no loop)
   ///   R7 no cycle of links and relays, so that no set of full links can wait

@@ -77,9 +77,9 @@ struct VerifyRouted final : route::impl::VerifyRoutedPassBase<VerifyRouted> {
     if (program.getState() < wse::State::Routed)
       return program.emitError("expected a routed program, this one is ")
              << wse::stringifyState(program.getState());
-    if (!program.getWestLanes() || !program.getEastLanes())
-      return program.emitError("a routed program has west_lanes and "
-                               "east_lanes");
+    if (!program.getWestChannels() || !program.getEastChannels())
+      return program.emitError("a routed program has west_channels and "
+                               "east_channels");
     RoutingProblem problem = readMesh(program);
     Routing routing;
     llvm::StringMap<StreamRequest> streams;
@@ -88,10 +88,10 @@ struct VerifyRouted final : route::impl::VerifyRoutedPassBase<VerifyRouted> {
       problem.streams.push_back(readRequest(stream));
       routing.streams.push_back(readRoutes(stream));
       streams[stream.getSymName()] = problem.streams.back();
-      hasCommand |= stream.getPattern() == wse::StreamPattern::Command;
+      hasCommand |= stream.getPattern() == wse::StreamPattern::Launch;
     }
     if (!hasCommand)
-      return program.emitError("no stream carries the commands");
+      return program.emitError("no stream carries the launches");
     Machine machine = program.targetMachine();
     for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>())
       if (failed(checkKernel(kernel, machine, problem, streams)))

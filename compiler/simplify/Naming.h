@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What a rule of onnx-name-nodes works with: one node, a builder before it.
+// What a rule of onnx-legalize-nodes works with: one node, a builder before it.
 #ifndef COMPILER_SIMPLIFY_NAMING_H
 #define COMPILER_SIMPLIFY_NAMING_H
 

@@ -63,7 +63,7 @@ def PromoteToF32 : Pass<"onnx-promote-to-f32", "::mlir::ModuleOp"> {
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }
 
-def NameNodes : Pass<"onnx-name-nodes", "::mlir::ModuleOp"> {
+def LegalizeNodes : Pass<"onnx-legalize-nodes", "::mlir::ModuleOp"> {
   let summary = "Turns generic nodes into the named operators.";
   let description = [{
     One rule per ONNX operator hides what differs between opsets and

@@ -10,7 +10,7 @@
 void wsec::simplify::buildSimplifyPipeline(mlir::OpPassManager &pm) {
   pm.addPass(createInferAndFold());
   pm.addPass(createPromoteToF32());
-  pm.addPass(createNameNodes());
+  pm.addPass(createLegalizeNodes());
   // Exporters repeat subexpressions that patterns expect to be one value.
   pm.addPass(createCommonSubexpressions());
   pm.addPass(createFuseNorms());

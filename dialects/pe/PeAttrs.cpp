@@ -80,28 +80,28 @@ LogicalResult PositionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 }
 
 //===----------------------------------------------------------------------===//
-// #pe.lane
+// #pe.channel
 //===----------------------------------------------------------------------===//
 
-Attribute LaneAttr::parse(AsmParser &parser, Type) {
+Attribute ChannelAttr::parse(AsmParser &parser, Type) {
   SMLoc location = parser.getCurrentLocation();
   int64_t row, begin, end;
   if (parser.parseLess() || parser.parseInteger(row) || parser.parseArrow() ||
       parser.parseInteger(begin) || parser.parseColon() ||
       parser.parseInteger(end) || parser.parseGreater())
     return {};
-  return parser.getChecked<LaneAttr>(location, parser.getContext(), row, begin,
-                                     end);
+  return parser.getChecked<ChannelAttr>(location, parser.getContext(), row,
+                                        begin, end);
 }
 
-void LaneAttr::print(AsmPrinter &printer) const {
+void ChannelAttr::print(AsmPrinter &printer) const {
   printer << '<' << getRow() << " -> " << getBegin() << ':' << getEnd() << '>';
 }
 
-LogicalResult LaneAttr::verify(function_ref<InFlightDiagnostic()> emitError,
-                               int64_t row, int64_t begin, int64_t end) {
+LogicalResult ChannelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                  int64_t row, int64_t begin, int64_t end) {
   if (row < 0 || begin < 0 || end < begin) // C1
-    return emitError() << "lane " << row << " -> " << begin << ':' << end
+    return emitError() << "channel " << row << " -> " << begin << ':' << end
                        << " is empty or has negative coordinates";
   return success();
 }

@@ -209,15 +209,15 @@ def Pe_PositionAttr : Pe_Attr<"Position", "position"> {
   let genVerifyDecl = 1;
 }
 
-def Pe_LaneAttr : Pe_Attr<"Lane", "lane"> {
-  let summary = "Names a lane of the wafer's west or east edge.";
+def Pe_ChannelAttr : Pe_Attr<"Channel", "channel"> {
+  let summary = "Names a channel of the wafer's west or east edge.";
   let description = [{
     In a stream that goes in, words enter at the west edge of `row` and serve
     the columns [begin, end). In a stream that goes out, words leave at the east
     edge of `row` and come from the rows [begin, end). Ops print it as
     `row -> begin:end`.
 
-    (C1) 0 <= row and 0 <= begin <= end; a lane may serve nobody.
+    (C1) 0 <= row and 0 <= begin <= end; a channel may serve nobody.
   }];
   let parameters = (ins "int64_t":$row, "int64_t":$begin, "int64_t":$end);
   let hasCustomAssemblyFormat = 1;

@@ -91,11 +91,11 @@ LogicalResult CopyOp::verify() {
 //===----------------------------------------------------------------------===//
 
 LogicalResult StreamOp::verify() {
-  if (getLanes().empty()) // C1
-    return emitOpError("has no lane");
-  for (Attribute lane : getLanes())
-    if (!isa<LaneAttr>(lane)) // C1
-      return emitOpError("has ") << lane << " where a lane is expected";
+  if (getChannels().empty()) // C1
+    return emitOpError("has no channel");
+  for (Attribute channel : getChannels())
+    if (!isa<ChannelAttr>(channel)) // C1
+      return emitOpError("has ") << channel << " where a channel is expected";
   bool hasSegment = false;
   for (Operation &op : getBody().getOps()) {
     if (!isa<ConstantOp, ScalarOp, SegmentOp>(op)) // C2

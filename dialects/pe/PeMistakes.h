@@ -17,8 +17,8 @@ inline constexpr llvm::StringLiteral kMesh =
 inline constexpr llvm::StringLiteral kRect =
     "a rectangle of PEs is written [x0:x1, y0:y1], for columns x0 to x1 - 1 "
     "and rows y0 to y1 - 1, or with steps [x0:x1:2, y0:y1:2]";
-inline constexpr llvm::StringLiteral kLanes =
-    "lanes are written [row -> x0:x1], for PEs x0 to x1 - 1 of that row";
+inline constexpr llvm::StringLiteral kChannels =
+    "channels are written [row -> x0:x1], for PEs x0 to x1 - 1 of that row";
 inline constexpr llvm::StringLiteral kPorts =
     "ports are written as a list, such as [east] or [north, ramp]";
 inline constexpr llvm::StringLiteral kMemory =

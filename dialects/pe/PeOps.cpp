@@ -40,14 +40,14 @@ static LogicalResult verifyInside(Operation *op, RectAttr rect,
          << program.getHeight();
 }
 
-static LogicalResult verifyLanes(StreamOp stream, ProgramOp program) {
+static LogicalResult verifyChannels(StreamOp stream, ProgramOp program) {
   bool in = stream.getDirection() == Direction::In;
   int64_t span = in ? program.getWidth() : program.getHeight();
-  for (auto lane : stream.getLanesAttr().getAsRange<LaneAttr>())
-    if (lane.getRow() >= program.getHeight() || lane.getEnd() > span)
-      return stream.emitOpError("has lane ")
-             << lane.getRow() << " -> " << lane.getBegin() << ':'
-             << lane.getEnd() << " outside the mesh " << program.getWidth()
+  for (auto channel : stream.getChannelsAttr().getAsRange<ChannelAttr>())
+    if (channel.getRow() >= program.getHeight() || channel.getEnd() > span)
+      return stream.emitOpError("has channel ")
+             << channel.getRow() << " -> " << channel.getBegin() << ':'
+             << channel.getEnd() << " outside the mesh " << program.getWidth()
              << "x" << program.getHeight();
   return success();
 }
@@ -63,7 +63,7 @@ static LogicalResult verifyPlace(Operation &op, ProgramOp program) {
   if (auto kernel = dyn_cast<KernelOp>(op))
     return verifyInside(kernel, kernel.getRegion(), program);
   if (auto stream = dyn_cast<StreamOp>(op))
-    return verifyLanes(stream, program);
+    return verifyChannels(stream, program);
   if (auto peClass = dyn_cast<ClassOp>(op))
     for (auto rect : peClass.getRectsAttr().getAsRange<RectAttr>())
       if (failed(verifyInside(peClass, rect, program)))
@@ -101,7 +101,7 @@ static LogicalResult verifyLaunch(LaunchOp launch, ProgramOp program,
 // Launches that wavelets start overlap: the host has no time to copy between
 // them.
 static LogicalResult verifyCopies(ProgramOp program) {
-  if (!program.getCommandColor())
+  if (!program.getLaunchColor())
     return success();
   auto launches = program.getOps<LaunchOp>();
   if (launches.empty())
@@ -113,7 +113,7 @@ static LogicalResult verifyCopies(ProgramOp program) {
     if (first->isBeforeInBlock(copy) && copy->isBeforeInBlock(last))
       return copy.emitOpError(
           "stands between launches that overlap; without a " // C3
-          "command color they do not");
+          "launch color they do not");
   return success();
 }
 

@@ -21,17 +21,17 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
     has been read has numbers only. `machine` is a preset's name or a
     JSON description, as `compiler/machine` reads them.
 
-    With `command c` a launch is a wavelet on color c, and launches overlap as
+    With `launch_color c` a launch is a wavelet on color c, and launches overlap as
     far as their data allows. Without it a launch is a call of the host: when
     all PEs are at rest, all enter the routine in the same cycle.
 
-    (C1) The mesh's sides are from 1 to 2^31 - 1. (C2) Every rectangle and lane
+    (C1) The mesh's sides are from 1 to 2^31 - 1. (C2) Every rectangle and channel
     lies inside it.
-    (C3) With a command color, copies stand before the first launch or after
+    (C3) With a launch color, copies stand before the first launch or after
     the last.
 
     ```mlir
-    pe.program @main mesh [4, 2] machine "wse2" command 0 {
+    pe.program @main mesh [4, 2] machine "wse2" launch_color 0 {
       route 0 [0:4, 0:1] from west to [south, east, ramp]
     }
     ```
@@ -39,14 +39,14 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
   let arguments = (ins SymbolNameAttr:$sym_name,
     DenseI64ArrayAttr:$mesh,
     StrAttr:$machine,
-    OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$command_color,
+    OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$launch_color,
     OptionalAttr<StrAttr>:$model,
     OptionalAttr<I64Attr>:$parameters,
     OptionalAttr<I64Attr>:$weight_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $sym_name `` custom<Parameters>(ref($sym_name)) `mesh` custom<Mesh>($mesh)
-    `machine` $machine (`command` custom<Number>($command_color)^)?
+    `machine` $machine (`launch_color` custom<Number>($launch_color)^)?
     (`model` $model^)? attr-dict-with-keyword $body
   }];
   let extraClassDeclaration = [{
@@ -226,7 +226,7 @@ def Pe_ClassOp : Pe_RegionOp<"class",
     chains of the program.
 
     ```mlir
-    pe.program @main mesh [8, 8] machine "wse2" command 0 {
+    pe.program @main mesh [8, 8] machine "wse2" launch_color 0 {
       class @token_rows [0:8, 0:4], [0:8, 6:8] {
         %px = scalar px
         buffer @x at 8192, 512 bytes of f32
@@ -257,7 +257,7 @@ def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
     element type is f32, f16, bf16, i32, i16, i64 or i1.
 
     ```mlir
-    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+    pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
       class @all [0:1, 0:1] {
         buffer @x at 8192, 512 bytes of f32 node "/layer.0/Add"
         buffer @y at 8704, 512 bytes of f32 node "/layer.0/MatMul"
@@ -285,7 +285,7 @@ def Pe_RoutineOp : Pe_RegionOp<"routine", [HasParent<"ClassOp">, Symbol]> {
     started by the same launches.
 
     ```mlir
-    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+    pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
       class @all [0:1, 0:1] {
         buffer @x at 8192, 16 bytes of f32
         routine @clear {
@@ -339,7 +339,7 @@ def Pe_VectorOp : Pe_Op<"vector",
     that is sent.
 
     ```mlir
-    pe.program @main mesh [4, 1] machine "wse2" command 0 {
+    pe.program @main mesh [4, 1] machine "wse2" launch_color 0 {
       class @all [0:4, 0:1] {
         %px = scalar px
         %c4 = constant 4
@@ -395,7 +395,7 @@ def Pe_ForOp : Pe_Op<"for",
     (C4) A count known at compile time is not negative.
 
     ```mlir
-    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+    pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
       class @all [0:1, 0:1] {
         buffer @x at 8192, 256 bytes of f32
         routine @clear {
@@ -432,7 +432,7 @@ def Pe_AwaitOp : Pe_Op<"await", [Pe_InCode]> {
     (C1) At least one thread, each between 0 and 7, none twice.
 
     ```mlir
-    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+    pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
       class @all [0:1, 0:1] {
         routine @wait {
           await [0, 1]
@@ -465,7 +465,7 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
     tensor with as many elements of its type.
 
     ```mlir
-    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+    pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
       tensor input @input_ids : tensor<1x128xi64>
       tensor weight @table from <"model.onnx" at 4096> : tensor<30522x384xf32>
       tensor constant @half = dense<0.5> : tensor<1xf32> : tensor<1xf32>
@@ -530,18 +530,18 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
     [HasParent<"ProgramOp">, IsolatedFromAbove, Symbol]> {
   let summary = "Lists the words the host sends or takes on one color.";
   let description = [{
-    `in`: for each segment, for each of its lines, each lane sends one block for
-    each column it serves, west to east. `out`: each lane takes one block for
+    `in`: for each segment, for each of its lines, each channel sends one block for
+    each column it serves, west to east. `out`: each channel takes one block for
     each row it carries, and in a row for each column from east to west. The
     scalars of the body are evaluated at (column, 0) or (column, row).
 
-    (C1) At least one lane and one segment. (C2) The body holds scalars and
+    (C1) At least one channel and one segment. (C2) The body holds scalars and
     segments only.
 
     ```mlir
-    pe.program @main mesh [4, 4] machine "wse2" command 0 {
+    pe.program @main mesh [4, 4] machine "wse2" launch_color 0 {
       tensor weight @w from <"w.bin" at 0> : tensor<64x16xf32>
-      stream in @weights color 2 lanes [0 -> 0:4] {
+      stream in @weights color 2 channels [0 -> 0:4] {
         %px = scalar px
         segment @w[%px * 4, strides = [1]] over (4) lines 64 step 16
       }
@@ -549,10 +549,10 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Pe_Direction:$direction,
-    ConfinedAttr<I64Attr, [IntNonNegative]>:$color, ArrayAttr:$lanes);
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$color, ArrayAttr:$channels);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $direction $sym_name `color` custom<Number>($color) `lanes` custom<Lanes>($lanes)
+    $direction $sym_name `color` custom<Number>($color) `channels` custom<Channels>($channels)
     attr-dict-with-keyword $body
   }];
   let hasVerifier = 1;
@@ -571,10 +571,10 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">]> {
     one line and no index.
 
     ```mlir
-    pe.program @main mesh [4, 4] machine "wse2" command 0 {
+    pe.program @main mesh [4, 4] machine "wse2" launch_color 0 {
       tensor weight @table from <"w.bin" at 0> : tensor<100x16xf32>
       tensor input @ids : tensor<1x8xi64>
-      stream in @embeddings color 2 lanes [0 -> 0:4] {
+      stream in @embeddings color 2 channels [0 -> 0:4] {
         %px = scalar px
         segment @table[%px * 4, strides = [1]] over (4) lines 8 step 0
             indexed @ids step 16 rows 100
@@ -608,7 +608,7 @@ def Pe_KernelOp : Pe_Op<"kernel", [HasParent<"ProgramOp">, Symbol]> {
     fabric or memory.
 
     ```mlir
-    pe.program @main mesh [4, 4] machine "wse2" command 0 {
+    pe.program @main mesh [4, 4] machine "wse2" launch_color 0 {
       kernel @fc1 kind "matmul" nodes ["/fc1/MatMul", "/fc1/Add"]
           region [0:4, 0:4] cycles 5.120000e+03 of 4.608000e+03 bound "stream"
     }
@@ -633,7 +633,7 @@ def Pe_LaunchOp : Pe_Op<"launch", [HasParent<"ProgramOp">]> {
     (C1) Some class has the routine. (C2) The kernel and the streams exist.
 
     ```mlir
-    pe.program @main mesh [1, 1] machine "wse2" command 0 {
+    pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
       class @all [0:1, 0:1] {
         routine @idle {
         }

@@ -9,7 +9,7 @@ using namespace mlir;
 namespace wsec::pe {
 
 //===----------------------------------------------------------------------===//
-// Rectangles and lanes
+// Rectangles and channels
 //===----------------------------------------------------------------------===//
 
 static ParseResult parseSpan(AsmParser &parser, int64_t &begin, int64_t &end,
@@ -72,37 +72,38 @@ void printRects(AsmPrinter &printer, Operation *op, ArrayAttr rects) {
                         [&](RectAttr rect) { printRect(printer, op, rect); });
 }
 
-ParseResult parseLanes(AsmParser &parser, ArrayAttr &lanes) {
+ParseResult parseChannels(AsmParser &parser, ArrayAttr &channels) {
   SmallVector<Attribute> elements;
-  auto parseLane = [&]() -> ParseResult {
+  auto parseChannel = [&]() -> ParseResult {
     SMLoc location = parser.getCurrentLocation();
     int64_t row, begin, end, step;
-    if (expectInteger(parser, row, form::kLanes) ||
-        expect(parser, parser.parseOptionalArrow(), "'->'", form::kLanes) ||
-        parseSpan(parser, begin, end, step, form::kLanes))
+    if (expectInteger(parser, row, form::kChannels) ||
+        expect(parser, parser.parseOptionalArrow(), "'->'", form::kChannels) ||
+        parseSpan(parser, begin, end, step, form::kChannels))
       return failure();
     if (step != 1)
-      return parser.emitError(location, "the span of a lane has no step");
-    auto lane = parser.getChecked<LaneAttr>(location, parser.getContext(), row,
-                                            begin, end);
-    if (!lane)
+      return parser.emitError(location, "the span of a channel has no step");
+    auto channel = parser.getChecked<ChannelAttr>(location, parser.getContext(),
+                                                  row, begin, end);
+    if (!channel)
       return failure();
-    elements.push_back(lane);
+    elements.push_back(channel);
     return success();
   };
-  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, parseLane))
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::Square,
+                                     parseChannel))
     return failure();
-  lanes = ArrayAttr::get(parser.getContext(), elements);
+  channels = ArrayAttr::get(parser.getContext(), elements);
   return success();
 }
 
-void printLanes(AsmPrinter &printer, Operation *, ArrayAttr lanes) {
+void printChannels(AsmPrinter &printer, Operation *, ArrayAttr channels) {
   printer << '[';
-  llvm::interleaveComma(lanes.getAsRange<LaneAttr>(), printer,
-                        [&](LaneAttr lane) {
-                          printer << lane.getRow() << " -> ";
-                          printSpan(printer, lane.getBegin(), lane.getEnd(), 1);
-                        });
+  llvm::interleaveComma(
+      channels.getAsRange<ChannelAttr>(), printer, [&](ChannelAttr channel) {
+        printer << channel.getRow() << " -> ";
+        printSpan(printer, channel.getBegin(), channel.getEnd(), 1);
+      });
   printer << ']';
 }
 

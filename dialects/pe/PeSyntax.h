@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// How rectangles, lanes, affine expressions and operands are written.
+// How rectangles, channels, affine expressions and operands are written.
 #ifndef WSEC_DIALECTS_PE_PESYNTAX_H
 #define WSEC_DIALECTS_PE_PESYNTAX_H
 
@@ -18,9 +18,10 @@ void printRects(mlir::AsmPrinter &printer, mlir::Operation *,
                 mlir::ArrayAttr rects);
 
 // [2 -> 0:4, 6 -> 4:8]
-mlir::ParseResult parseLanes(mlir::AsmParser &parser, mlir::ArrayAttr &lanes);
-void printLanes(mlir::AsmPrinter &printer, mlir::Operation *,
-                mlir::ArrayAttr lanes);
+mlir::ParseResult parseChannels(mlir::AsmParser &parser,
+                                mlir::ArrayAttr &channels);
+void printChannels(mlir::AsmPrinter &printer, mlir::Operation *,
+                   mlir::ArrayAttr channels);
 
 // [4, 2]
 mlir::ParseResult parseMesh(mlir::AsmParser &parser,

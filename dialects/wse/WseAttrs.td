@@ -45,8 +45,8 @@ def Wse_ReduceKind : Wse_Enum<"ReduceKind", "how a reduction combines", [
 // One letter per arrow: where the words of a stream go. Patterns with parity
 // use two colors, the sender's choice alternating with its x (or y).
 def Wse_StreamPattern : Wse_Enum<"StreamPattern", "the shape of a stream's routes", [
-  I32EnumAttrCase<"Lane", 0, "lane">,
-  I32EnumAttrCase<"Command", 1, "command">,
+  I32EnumAttrCase<"Channel", 0, "channel">,
+  I32EnumAttrCase<"Launch", 1, "launch">,
   I32EnumAttrCase<"Column", 2, "column">,
   I32EnumAttrCase<"RowWest", 3, "row_west">,
   I32EnumAttrCase<"RowEast", 4, "row_east">,
@@ -107,7 +107,7 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
     replicated tensor always says it: the R of the tensors it is used with).
     With more batch elements than rows `group` is 0 and a row holds whole batch
     elements. `TileIndex` and `SpreadIndex` are the tilings of
-    compiler/machine/Tiling.h: columns that share a lane of the edge hold about
+    compiler/machine/Tiling.h: columns that share a channel of the edge hold about
     equally many features.
 
     Two batch elements of three tokens, six features, on a mesh of 4 x 5:
@@ -257,14 +257,14 @@ def Wse_RowSetAttr : Wse_Attr<"RowSet", "rows"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
-def Wse_LaneAttr : Wse_Attr<"Lane", "lane"> {
-  let summary = "Places an I/O lane of an edge.";
+def Wse_ChannelAttr : Wse_Attr<"Channel", "channel"> {
+  let summary = "Places an I/O channel of an edge.";
   let description = [{
     West edge: words enter at `row` and serve columns `begin` to `end`. East
     edge: words leave at `row` and come from rows `begin` to `end`.
 
     ```mlir
-    #wse.lane<row 0, serves 0 to 4>
+    #wse.channel<row 0, serves 0 to 4>
     ```
 
     - (C1) `row` and `begin` are not negative, `begin <= end`.

@@ -338,7 +338,7 @@ LogicalResult ReduceTokensOp::verify() {
       !result.sameColumns(input) ||
       featuresOf(getResult()) != featuresOf(getInput()))
     return emitOpError("needs a result of one token with the batch, features "
-                       "and columns of the input, in the head rows");
+                       "and columns of the input, in the group roots");
   // (C2)
   return verifySplitRows(*this, getInput());
 }

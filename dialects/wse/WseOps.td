@@ -27,7 +27,7 @@ def Wse_ProgramOp : Wse_Op<"program",
     kernel. Operations inside drop the prefix `wse.`.
 
     `machine` is a preset's name or the JSON text of a machine; `mesh` is the
-    sub-rectangle in use, columns x rows. A placed program knows its I/O lanes,
+    sub-rectangle in use, columns x rows. A placed program knows its I/O channels,
     a scheduled one the SRAM of its fullest PE and the kernel to blame for it.
 
     ```mlir
@@ -48,8 +48,8 @@ def Wse_ProgramOp : Wse_Op<"program",
     Wse_State:$state,
     DenseI64ArrayAttr:$mesh,
     StrAttr:$machine,
-    OptionalAttr<TypedArrayAttrBase<Wse_LaneAttr, "lanes">>:$west_lanes,
-    OptionalAttr<TypedArrayAttrBase<Wse_LaneAttr, "lanes">>:$east_lanes,
+    OptionalAttr<TypedArrayAttrBase<Wse_ChannelAttr, "channels">>:$west_channels,
+    OptionalAttr<TypedArrayAttrBase<Wse_ChannelAttr, "channels">>:$east_channels,
     OptionalAttr<I64Attr>:$sram_peak,
     OptionalAttr<StrAttr>:$sram_owner);
   let regions = (region SizedRegion<1>:$body);
@@ -114,7 +114,7 @@ def Wse_LoadOp : Wse_KernelOp<"load", (ins
     OptionalAttr<DenseI64ArrayAttr>:$strides)> {
   let summary = "Brings an input or a constant onto the wafer.";
   let description = [{
-    Words enter at the west lanes, travel down the columns, and every PE keeps
+    Words enter at the west channels, travel down the columns, and every PE keeps
     its own; they become f32 on the way. Element (i0, i1, ...) of the result
     is element `view_offset + i0 * strides[0] + ...` of the input; a stride of
     0 repeats it, which is how broadcasts and replicated tensors load. Without
@@ -164,8 +164,8 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
     TypeAttrOf<AnyRankedTensor>:$type)> {
   let summary = "Sends a tensor off the wafer as (part of) an output.";
   let description = [{
-    Words funnel east along the rows, then along the last column to the east
-    lanes. The output lists tokens in (b, s) order, features innermost; the
+    Words are gathered in a chain east along the rows, then along the last column to the east
+    channels. The output lists tokens in (b, s) order, features innermost; the
     value is features [feature_offset, feature_offset + F) of it, so that an
     output too large for the SRAM leaves in pieces.
 
@@ -200,9 +200,9 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     `result[p, n] = sum over k of input[p, k] * weight[k, n] (+ bias[n])`.
 
     - `reduce`: activations stay. The column that owns feature k sees row k of
-      the weights, feature n after feature n; partial sums ripple west along the
+      the weights, feature n after feature n; partial sums are reduced in a chain west along the
       row, and the first column multicasts the results to their owners.
-    - `broadcast`: results stay. Activations funnel west to the first column
+    - `broadcast`: results stay. Activations are gathered west to the first column
       and are multicast along the row; the column that owns n sees its columns
       of the weights, k after k.
 
@@ -231,7 +231,7 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
   let description = [{
     For each head: `softmax(scale * Q K^T + key_bias + score_bias) V`, the
     softmax over the keys. `causal` lets token s see keys 0 to s only. Heads
-    stay whole in their column; keys and values funnel north to the head row of
+    stay whole in their column; keys and values are gathered north to the group root of
     their batch element and are multicast south, block by block.
 
     ```mlir
@@ -269,7 +269,7 @@ def Wse_LayerNormOp : Wse_RowKernelOp<"layer_norm", (ins
     Wse_WeightAttr:$scale, OptionalAttr<Wse_WeightAttr>:$bias, F64Attr:$epsilon)> {
   let summary = "Normalises the features of each token to mean 0 and variance 1.";
   let description = [{
-    `(x - mean) / sqrt(variance + epsilon) * scale + bias`. Sums ripple west to
+    `(x - mean) / sqrt(variance + epsilon) * scale + bias`. Sums are reduced in a chain west to
     the first column, which multicasts the mean and the deviation back.
 
     ```mlir
@@ -309,7 +309,7 @@ def Wse_SoftmaxOp : Wse_RowKernelOp<"softmax", (ins)> {
   let summary = "Turns the features of each token into shares of 1.";
   let description = [{
     `exp(x - max) / sum of exp(x - max)` over the features; the maximum and the
-    sum ripple west and are multicast back.
+    sum are reduced in a chain west and are multicast back.
 
     ```mlir
     %y = softmax %x {nodes = ["probabilities"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
@@ -380,8 +380,8 @@ def Wse_ReduceTokensOp : Wse_KernelOp<"reduce_tokens", (ins
     Wse_Tiled:$input, Wse_ReduceKind:$kind)> {
   let summary = "Combines the tokens of each batch element.";
   let description = [{
-    Every PE combines its own tokens; partial results then ripple north to the
-    head row of the batch element, where the result lives.
+    Every PE combines its own tokens; partial results are then reduced in a chain north to the
+    root of the group of the batch element, where the result lives.
 
     ```mlir
     %y = reduce_tokens mean %x {nodes = ["pool"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
@@ -398,7 +398,7 @@ def Wse_ReduceTokensOp : Wse_KernelOp<"reduce_tokens", (ins
 def Wse_RedistributeOp : Wse_KernelOp<"redistribute", (ins Wse_Tiled:$input)> {
   let summary = "Moves features to other columns.";
   let description = [{
-    Each row funnels west to its first column, which multicasts the row's
+    Each row is gathered west to its first column, which multicasts the row's
     elements; every PE keeps the features it owns now. Never implied: a kernel
     that wants other columns gets them from this operation only.
 

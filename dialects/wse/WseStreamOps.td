@@ -56,9 +56,9 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     equal share one stream. Where words go (x grows east, y south):
 
     ```
-    lane         in at the west edge, east along the lane's row to the heads of the columns it serves
-    command      from PE (0,0) to all PEs: east along row 0, south down every column
-    column       from the lane's row up and down each column, into the PEs of `rows`
+    channel         in at the west edge, east along the channel's row to the heads of the columns it serves
+    launch       from PE (0,0) to all PEs: east along row 0, south down every column
+    column       from the channel's row up and down each column, into the PEs of `rows`
     row_west     from x to its neighbour x - 1; the color is that of the sender's x mod 2
     row_east     from x to its neighbour x + 1; likewise
     row_cast     from x = 0 along the row into every PE of it, the sender too
@@ -67,7 +67,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     key_cast     from the head of each group of `rows` south into every PE of it
     value_cast   the same on a color of its own
     out_north    in the last column from y to its neighbour y - 1; two colors by y mod 2
-    out_exit     from the last column of a lane's row out over the east edge
+    out_exit     from the last column of a channel's row out over the east edge
     ```
 
     ```mlir

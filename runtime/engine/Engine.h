@@ -21,14 +21,14 @@ struct EngineOptions {
   /// Worker threads; 0 takes one per core. Neither values nor cycles depend
   /// on it.
   unsigned threads = 0;
-  /// Words a channel may hold before its senders wait. A bound on memory, not
+  /// Words a queue may hold before its senders wait. A bound on memory, not
   /// on the machine: it grows when nothing else can run.
-  size_t channelWords = size_t(1) << 18;
+  size_t queueWords = size_t(1) << 18;
   /// Told the furthest launch that any PE has entered, for progress displays.
   std::atomic<uint64_t> *furthestLaunch = nullptr;
-  /// Bytes waiting in all channels beyond which none grows: the run ends with
+  /// Bytes waiting in all queues beyond which none grows: the run ends with
   /// HostLimit.
-  size_t channelBytes = size_t(1) << 35;
+  size_t queueBytes = size_t(1) << 35;
   /// Elements to compute and statements to start, over all PEs, after which a
   /// run is refused with WorkLimit; 0: no limit. For programs nobody trusts.
   uint64_t workLimit = 0;
@@ -63,9 +63,9 @@ struct RunResult {
   uint64_t hostWordsOut = 0;
   uint64_t vectorInstructions = 0; ///< executed, summed over all PEs
   uint64_t operations = 0;         ///< elements computed, summed over all PEs
-  /// Largest sum of bytes waiting in channels. The only number here that
+  /// Largest sum of bytes waiting in queues. The only number here that
   /// depends on scheduling.
-  uint64_t peakChannelBytes = 0;
+  uint64_t peakQueueBytes = 0;
   bool replayed = false; ///< the operations of the first run on new data
   bool stopped = false;  ///< by the observer; outputs are not complete
 };

@@ -32,28 +32,30 @@ struct WordView {
 };
 
 /// The outside world as the emulator sees it: a host that streams words to the
-/// lanes of the west edge and takes words from the lanes of the east edge.
-/// `stream` indexes Program.streams, `lane` the lanes of that stream.
+/// channels of the west edge and takes words from the channels of the east
+/// edge. `stream` indexes Program.streams, `channel` the channels of that
+/// stream.
 ///
-/// Calls for different (stream, lane) pairs may come from different threads at
-/// the same time; calls for one pair never overlap. What `next` returns must
+/// Calls for different (stream, channel) pairs may come from different threads
+/// at the same time; calls for one pair never overlap. What `next` returns must
 /// depend only on its arguments and on the earlier calls for the pair: the
 /// cycle count of a run follows from it.
 class HostPort {
 public:
   virtual ~HostPort() = default;
 
-  /// All words `stream` moves through `lane` in one run.
-  virtual uint64_t words(uint32_t stream, uint32_t lane) = 0;
+  /// All words `stream` moves through `channel` in one run.
+  virtual uint64_t words(uint32_t stream, uint32_t channel) = 0;
 
   /// The next words of an In stream: at least one and at most `maxWords`; an
   /// empty view once all are delivered. Views whose rows are whole lines let
-  /// the column heads cut out their windows without copying.
-  virtual WordView next(uint32_t stream, uint32_t lane, size_t maxWords) = 0;
+  /// the injectors cut out their windows without copying.
+  virtual WordView next(uint32_t stream, uint32_t channel, size_t maxWords) = 0;
 
   /// The next words of an Out stream, in the order in which they leave. They
   /// are valid during the call; those of a row lie side by side.
-  virtual void store(uint32_t stream, uint32_t lane, const WordView &words) = 0;
+  virtual void store(uint32_t stream, uint32_t channel,
+                     const WordView &words) = 0;
 
   /// The elements of a tensor that host copies read, and of an output that
   /// they write; null: the host has none. Only for programs with copies.

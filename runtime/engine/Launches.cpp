@@ -29,10 +29,10 @@ void requireCommands(const program::Program &program,
     reached[size_t(arrival.pe.y * width + arrival.pe.x)] = true;
   for (int pe = 0; pe < int(reached.size()); ++pe)
     if (!reached[size_t(pe)] && commanded(pe))
-      throw Error(
-          ErrorClass::MissingRoute,
-          "the command color " + std::to_string(program.command_color()) +
-              " does not reach PE " + toString({pe % width, pe / width}));
+      throw Error(ErrorClass::MissingRoute,
+                  "the launch color " + std::to_string(program.launch_color()) +
+                      " does not reach PE " +
+                      toString({pe % width, pe / width}));
 }
 
 } // namespace wsec::runtime

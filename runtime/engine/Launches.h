@@ -17,7 +17,7 @@ namespace wsec::runtime {
 void reportLaunches(const program::Program &program, const LaunchLog &log,
                     RunResult &result);
 
-/// Throws MissingRoute if the command color does not reach a PE that
+/// Throws MissingRoute if the launch color does not reach a PE that
 /// `commanded` names, of a program that launches anything.
 void requireCommands(const program::Program &program,
                      const RouterTables &router, const Flow &command,

@@ -13,7 +13,7 @@
 
 namespace wsec::runtime {
 
-/// One PE, or lane outside the wafer, that a flow reaches.
+/// One PE, or channel outside the wafer, that a flow reaches.
 struct Arrival {
   Coordinate pe; ///< where it leaves the mesh or goes up the ramp
   int hops = 0;  ///< links passed from the first router

@@ -18,7 +18,7 @@ using pe::Time;
 
 SteppedRun::SteppedRun(const program::Program &program, const Mesh &mesh,
                        const EngineOptions &options, HostPort &host,
-                       LaunchLog &launches, WestEdge &west, EastLanes &east,
+                       LaunchLog &launches, WestEdge &west, EastChannels &east,
                        ReportingFabric &fabric)
     : program(program), mesh(mesh), host(host), observer(options.observer),
       launches(launches), west(west), east(east), fabric(fabric),
@@ -55,7 +55,7 @@ static bool isCommanded(const Processor &processor) {
   return processor.exists() && !processor.classCode().routines.empty();
 }
 
-/// What command wavelets start one after the other leaves the host no moment
+/// What launch wavelets start one after the other leaves the host no moment
 /// in between.
 void SteppedRun::requireNoCopies() const {
   const uint32_t count = program.launches()->size();
@@ -65,12 +65,12 @@ void SteppedRun::requireNoCopies() const {
         throw Error(ErrorClass::BadProgram,
                     "the host copies buffer '" + copy->buffer()->str() +
                         "' before " + describeLaunch(program, copy->launch()) +
-                        ", which a command wavelet starts: it can before the "
+                        ", which a launch wavelet starts: it can before the "
                         "first launch and after the last; let the host call "
                         "the launches");
 }
 
-/// PEs begin a launch when its command wavelet has come to them.
+/// PEs begin a launch when its launch wavelet has come to them.
 void SteppedRun::runCommands(const std::function<void()> &settle) {
   const uint32_t count = program.launches()->size();
   size_t wanted = count;
@@ -80,7 +80,7 @@ void SteppedRun::runCommands(const std::function<void()> &settle) {
     wanted = std::min(wanted, observer->untilLaunch);
   if (count > 0) {
     const RouterTables router(program);
-    const int color = program.command_color();
+    const int color = program.launch_color();
     requireCommands(
         program, router, router.trace(color, {0, 0}, program::Port::West),
         [&](int pe) { return isCommanded(processors[size_t(pe)]); });

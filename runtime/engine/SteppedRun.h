@@ -5,7 +5,7 @@
 #ifndef RUNTIME_ENGINE_STEPPEDRUN_H
 #define RUNTIME_ENGINE_STEPPEDRUN_H
 
-#include "runtime/engine/EdgeLanes.h"
+#include "runtime/engine/EdgeChannels.h"
 #include "runtime/engine/Mesh.h"
 #include "runtime/engine/WaitGraph.h"
 #include "runtime/pe/Processor.h"
@@ -37,7 +37,7 @@ class SteppedRun : public Inspection {
 public:
   SteppedRun(const program::Program &program, const Mesh &mesh,
              const EngineOptions &options, HostPort &host, LaunchLog &launches,
-             WestEdge &west, EastLanes &east, ReportingFabric &fabric);
+             WestEdge &west, EastChannels &east, ReportingFabric &fabric);
 
   /// `settle` steps whoever is due, cycle by cycle, until nobody is.
   RunResult run(const std::function<void()> &settle);
@@ -75,7 +75,7 @@ private:
   Observer *const observer;
   LaunchLog &launches;
   WestEdge &west;
-  EastLanes &east;
+  EastChannels &east;
   ReportingFabric &fabric;
   pe::Wafer wafer;
   std::vector<pe::Processor> processors; ///< by PE

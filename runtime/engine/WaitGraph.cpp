@@ -111,8 +111,8 @@ WaitGraph::Cause WaitGraph::hostFor(int row, int color) const {
     for (const program::HostStream *stream : *program.streams())
       if (stream->direction() == program::Direction::In &&
           stream->color() == color)
-        for (const program::Lane *lane : *stream->lanes())
-          if (lane->row() == row)
+        for (const program::Channel *channel : *stream->channels())
+          if (channel->row() == row)
             return {"the words come from stream '" + stream->name()->str() +
                         "' of the host, which has brought all it has",
                     {}};

@@ -41,7 +41,7 @@ public:
   void addDelivered(Coordinate pe, int color, size_t words);
   /// A task of the PE that is blocked.
   void addBlocked(Coordinate pe, const TaskCode &task, bool activated);
-  /// A lane of an output, at the east edge, has not all its words.
+  /// A channel of an output, at the east edge, has not all its words.
   void addOutput(int row, int color, uint32_t stream, uint64_t has,
                  uint64_t words);
 

@@ -21,17 +21,18 @@ public:
   CountingPort(HostPort &port, Progress *progress)
       : port(port), progress(progress) {}
 
-  uint64_t words(uint32_t stream, uint32_t lane) override {
-    return port.words(stream, lane);
+  uint64_t words(uint32_t stream, uint32_t channel) override {
+    return port.words(stream, channel);
   }
-  WordView next(uint32_t stream, uint32_t lane, size_t maxWords) override {
-    WordView view = port.next(stream, lane, maxWords);
+  WordView next(uint32_t stream, uint32_t channel, size_t maxWords) override {
+    WordView view = port.next(stream, channel, maxWords);
     if (progress)
       progress->words.fetch_add(view.words(), std::memory_order_relaxed);
     return view;
   }
-  void store(uint32_t stream, uint32_t lane, const WordView &words) override {
-    port.store(stream, lane, words);
+  void store(uint32_t stream, uint32_t channel,
+             const WordView &words) override {
+    port.store(stream, channel, words);
   }
   const uint8_t *tensorElements(uint32_t tensor) override {
     return port.tensorElements(tensor);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/MemoryX.h"
-#include "runtime/memoryx/InLane.h"
-#include "runtime/memoryx/OutLane.h"
+#include "runtime/memoryx/InChannel.h"
+#include "runtime/memoryx/OutChannel.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
@@ -15,12 +15,13 @@ MemoryX::MemoryX(TensorStore &store)
   uint64_t blocks = 0;
   for (const program::HostStream *stream : *program.streams()) {
     Stream made;
-    for (const program::Lane *lane : *stream->lanes()) {
+    for (const program::Channel *channel : *stream->channels()) {
       if (stream->direction() == program::Direction::In)
         made.in.push_back(
-            std::make_unique<InLane>(store, *stream, *lane, blocks));
+            std::make_unique<InChannel>(store, *stream, *channel, blocks));
       else
-        made.out.push_back(std::make_unique<OutLane>(store, *stream, *lane));
+        made.out.push_back(
+            std::make_unique<OutChannel>(store, *stream, *channel));
     }
     streams.push_back(std::move(made));
   }
@@ -28,34 +29,34 @@ MemoryX::MemoryX(TensorStore &store)
 
 MemoryX::~MemoryX() = default;
 
-InLane &MemoryX::inLane(uint32_t stream, uint32_t lane) {
-  if (stream >= streams.size() || lane >= streams[stream].in.size())
+InChannel &MemoryX::inChannel(uint32_t stream, uint32_t channel) {
+  if (stream >= streams.size() || channel >= streams[stream].in.size())
     throw Error(ErrorClass::BadProgram,
-                "there is no lane " + std::to_string(lane) +
+                "there is no channel " + std::to_string(channel) +
                     " of an In stream " + std::to_string(stream));
-  return *streams[stream].in[lane];
+  return *streams[stream].in[channel];
 }
 
-OutLane &MemoryX::outLane(uint32_t stream, uint32_t lane) {
-  if (stream >= streams.size() || lane >= streams[stream].out.size())
+OutChannel &MemoryX::outChannel(uint32_t stream, uint32_t channel) {
+  if (stream >= streams.size() || channel >= streams[stream].out.size())
     throw Error(ErrorClass::BadProgram,
-                "there is no lane " + std::to_string(lane) +
+                "there is no channel " + std::to_string(channel) +
                     " of an Out stream " + std::to_string(stream));
-  return *streams[stream].out[lane];
+  return *streams[stream].out[channel];
 }
 
-uint64_t MemoryX::words(uint32_t stream, uint32_t lane) {
-  if (stream < streams.size() && lane < streams[stream].in.size())
-    return streams[stream].in[lane]->words();
-  return outLane(stream, lane).words();
+uint64_t MemoryX::words(uint32_t stream, uint32_t channel) {
+  if (stream < streams.size() && channel < streams[stream].in.size())
+    return streams[stream].in[channel]->words();
+  return outChannel(stream, channel).words();
 }
 
-WordView MemoryX::next(uint32_t stream, uint32_t lane, size_t maxWords) {
-  return inLane(stream, lane).next(maxWords);
+WordView MemoryX::next(uint32_t stream, uint32_t channel, size_t maxWords) {
+  return inChannel(stream, channel).next(maxWords);
 }
 
-void MemoryX::store(uint32_t stream, uint32_t lane, const WordView &words) {
-  outLane(stream, lane).store(words);
+void MemoryX::store(uint32_t stream, uint32_t channel, const WordView &words) {
+  outChannel(stream, channel).store(words);
 }
 
 const uint8_t *MemoryX::tensorElements(uint32_t tensor) {
@@ -81,16 +82,16 @@ std::set<uint32_t> MemoryX::launched() const {
 uint64_t MemoryX::wordsIn() const {
   uint64_t words = 0;
   for (uint32_t stream : launched())
-    for (const auto &lane : streams[stream].in)
-      words += lane->words();
+    for (const auto &channel : streams[stream].in)
+      words += channel->words();
   return words;
 }
 
 uint64_t MemoryX::weightWordsIn() const {
   uint64_t words = 0;
   for (uint32_t stream : launched())
-    for (const auto &lane : streams[stream].in)
-      words += lane->weightWords();
+    for (const auto &channel : streams[stream].in)
+      words += channel->weightWords();
   return words;
 }
 
@@ -122,15 +123,15 @@ void MemoryX::finish() {
     throw Error(ErrorClass::UnreadTraffic,
                 "stream " + inQuotes(host.name()->string_view()) + " " + verb +
                     " " + std::to_string(moved) + " of its " +
-                    std::to_string(expected) + " words on one lane");
+                    std::to_string(expected) + " words on one channel");
   };
   std::map<uint32_t, uint64_t> written; // words by tensor
   for (uint32_t stream : launched()) {
-    for (auto &lane : streams[stream].in)
-      compare(stream, lane->delivered(), lane->words(), "delivered");
-    for (auto &lane : streams[stream].out) {
-      compare(stream, lane->stored(), lane->words(), "brought");
-      for (auto [tensor, words] : lane->wordsOf())
+    for (auto &channel : streams[stream].in)
+      compare(stream, channel->delivered(), channel->words(), "delivered");
+    for (auto &channel : streams[stream].out) {
+      compare(stream, channel->stored(), channel->words(), "brought");
+      for (auto [tensor, words] : channel->wordsOf())
         written[tensor] += words;
     }
   }

@@ -12,8 +12,8 @@
 
 namespace wsec::runtime {
 
-class InLane;
-class OutLane;
+class InChannel;
+class OutChannel;
 
 /// The parameter store as the wafer sees it in one run: streams weights,
 /// constants and inputs in, takes outputs.
@@ -24,9 +24,9 @@ public:
   explicit MemoryX(TensorStore &store);
   ~MemoryX() override;
 
-  uint64_t words(uint32_t stream, uint32_t lane) override;
-  WordView next(uint32_t stream, uint32_t lane, size_t maxWords) override;
-  void store(uint32_t stream, uint32_t lane, const WordView &words) override;
+  uint64_t words(uint32_t stream, uint32_t channel) override;
+  WordView next(uint32_t stream, uint32_t channel, size_t maxWords) override;
+  void store(uint32_t stream, uint32_t channel, const WordView &words) override;
   const uint8_t *tensorElements(uint32_t tensor) override;
   uint8_t *outputElements(uint32_t tensor) override;
 
@@ -42,11 +42,11 @@ public:
 
 private:
   struct Stream {
-    std::vector<std::unique_ptr<InLane>> in;
-    std::vector<std::unique_ptr<OutLane>> out;
+    std::vector<std::unique_ptr<InChannel>> in;
+    std::vector<std::unique_ptr<OutChannel>> out;
   };
-  InLane &inLane(uint32_t stream, uint32_t lane);
-  OutLane &outLane(uint32_t stream, uint32_t lane);
+  InChannel &inChannel(uint32_t stream, uint32_t channel);
+  OutChannel &outChannel(uint32_t stream, uint32_t channel);
   /// Outputs of which something is never written would show zeros.
   void checkWritten(std::map<uint32_t, uint64_t> written) const;
   /// The streams some launch feeds on, in order.

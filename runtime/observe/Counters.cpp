@@ -56,7 +56,7 @@ void Counters::received(ObservedPes who, int, uint64_t words) {
 
 void Counters::passed(int pe, Port port, int color, uint64_t words,
                       double first, double last) {
-  if (color == program.command_color())
+  if (color == program.launch_color())
     return;
   linkWords(pe, port) += words;
   peaks.resize(links.size());
@@ -92,7 +92,7 @@ void Counters::notePeak(LinkPeak &peak, uint64_t words, double first,
   }
 }
 
-void Counters::hostWords(uint32_t stream, uint32_t lane, uint64_t words,
+void Counters::hostWords(uint32_t stream, uint32_t channel, uint64_t words,
                          double first, double last) {
   StreamCount &count = streams[stream];
   count.first = count.words ? std::min(count.first, first) : first;
@@ -103,7 +103,7 @@ void Counters::hostWords(uint32_t stream, uint32_t lane, uint64_t words,
     return;
   std::vector<uint64_t> &rows = entered[source.color()];
   rows.resize(size_t(meshHeight));
-  rows[size_t(source.lanes()->Get(lane)->row())] += words;
+  rows[size_t(source.channels()->Get(channel)->row())] += words;
 }
 
 void Counters::inspect(const Inspection &state, RunEnd) {

@@ -21,7 +21,7 @@ struct PeMap {
 ///
 /// Words over links come from the engine where it reports them. The strips
 /// engine does not; there they follow from what each PE
-/// and lane sent and from the routes, which never change. Peaks are known in
+/// and channel sent and from the routes, which never change. Peaks are known in
 /// the first case only.
 class Counters : public Observer {
 public:
@@ -38,8 +38,8 @@ public:
   void received(ObservedPes pes, int color, uint64_t words) override;
   void passed(int pe, program::Port port, int color, uint64_t words,
               double first, double last) override;
-  void hostWords(uint32_t stream, uint32_t lane, uint64_t words, double first,
-                 double last) override;
+  void hostWords(uint32_t stream, uint32_t channel, uint64_t words,
+                 double first, double last) override;
   void inspect(const Inspection &state, RunEnd end) override;
 
   int width() const { return meshWidth; }

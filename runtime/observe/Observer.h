@@ -87,8 +87,8 @@ public:
   /// report it; there routes never change.
   virtual void passed(int /*pe*/, program::Port, int /*color*/,
                       uint64_t /*words*/, double /*first*/, double /*last*/) {}
-  /// Words of a lane of a host stream enter or leave the mesh.
-  virtual void hostWords(uint32_t /*stream*/, uint32_t /*lane*/,
+  /// Words of a channel of a host stream enter or leave the mesh.
+  virtual void hostWords(uint32_t /*stream*/, uint32_t /*channel*/,
                          uint64_t /*words*/, double /*first*/,
                          double /*last*/) {}
   /// Once, when the run is over, was stopped, or ends in an error.

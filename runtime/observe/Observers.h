@@ -48,10 +48,10 @@ public:
     for (Observer *one : all)
       one->passed(pe, port, color, words, first, last);
   }
-  void hostWords(uint32_t stream, uint32_t lane, uint64_t words, double first,
-                 double last) override {
+  void hostWords(uint32_t stream, uint32_t channel, uint64_t words,
+                 double first, double last) override {
     for (Observer *one : all)
-      one->hostWords(stream, lane, words, first, last);
+      one->hostWords(stream, channel, words, first, last);
   }
   void inspect(const Inspection &state, RunEnd end) override {
     inspected = true;

@@ -156,7 +156,7 @@ void Trace::endBurst(const Burst &burst) {
 
 void Trace::passed(int pe, program::Port port, int color, uint64_t words,
                    double first, double last) {
-  if (!showsLinks || color == program.command_color())
+  if (!showsLinks || color == program.launch_color())
     return;
   auto [found, fresh] = running.try_emplace(
       {pe, int(port), color}, Burst{pe, int(port), color, 0, first, first});
@@ -345,7 +345,7 @@ void Trace::writeStreams(Writer &writer) const {
                     stream.name()->str(),
                     {{"words", streams[s].count},
                      {"color", stream.color()},
-                     {"lanes", stream.lanes()->size()}}}});
+                     {"channels", stream.channels()->size()}}}});
   }
 }
 

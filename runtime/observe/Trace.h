@@ -41,8 +41,8 @@ public:
             double first, double last) override;
   void passed(int pe, program::Port port, int color, uint64_t words,
               double first, double last) override;
-  void hostWords(uint32_t stream, uint32_t lane, uint64_t words, double first,
-                 double last) override;
+  void hostWords(uint32_t stream, uint32_t channel, uint64_t words,
+                 double first, double last) override;
 
   std::string json() const;
 

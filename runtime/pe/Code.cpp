@@ -463,7 +463,7 @@ private:
 } // namespace
 
 bool calledByHost(const program::Program &program) {
-  return program.command_color() == 255;
+  return program.launch_color() == 255;
 }
 
 ClassCode decodeClass(const program::Program &program, uint32_t index) {

@@ -208,7 +208,7 @@ struct ClassCode {
   }
 };
 
-/// Whether the host calls the launches of a program; else command wavelets
+/// Whether the host calls the launches of a program; else launch wavelets
 /// start them.
 bool calledByHost(const program::Program &program);
 

@@ -140,7 +140,7 @@ void Processor::call(Wafer &wafer, size_t called, Cycle when) {
 }
 
 void Processor::expectCommands(size_t launches) {
-  commandsLeft = launches;
+  launchesLeft = launches;
   hearsWords |= launches > 0;
 }
 
@@ -228,9 +228,9 @@ Processor::Candidate Processor::nextWork(Wafer &wafer, Cycle now) const {
     const Word &front = inbox->queue.front();
     offer(controlTask(wafer, front.task), Time(front.ready), inbox);
   }
-  if (best.task >= 0 || commandsLeft == 0)
+  if (best.task >= 0 || launchesLeft == 0)
     return best;
-  Mailbox *inbox = wafer.fabric.inbox(pe, wafer.program.command_color());
+  Mailbox *inbox = wafer.fabric.inbox(pe, wafer.program.launch_color());
   if (inbox && !inbox->queue.empty() && inbox->queue.front().ready <= now)
     return {-1, Time(inbox->queue.front().ready), inbox};
   return best;
@@ -261,11 +261,11 @@ bool Processor::startWork(Wafer &wafer, Cycle now) {
   return true;
 }
 
-/// Takes a command wavelet, and starts its routine if the PE has it.
+/// Takes a launch wavelet, and starts its routine if the PE has it.
 void Processor::startCommand(Wafer &wafer, const Candidate &next, Cycle now) {
   const Word command = wafer.fabric.receive(*next.inbox, now);
   wafer.fabric.settle();
-  --commandsLeft;
+  --launchesLeft;
   const Body *body = routine(wafer, command.payload);
   if (!body)
     return;

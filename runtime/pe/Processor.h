@@ -25,7 +25,7 @@ public:
 
   /// The host calls a launch.
   void call(Wafer &wafer, size_t called, Cycle when);
-  /// So many command wavelets are going to come.
+  /// So many launch wavelets are going to come.
   void expectCommands(size_t launches);
   /// The PE is due in the current cycle.
   void step(Wafer &wafer);
@@ -177,7 +177,7 @@ private:
 
   const ClassCode *code = nullptr;
   int pe = 0;
-  size_t launch = 0, commandsLeft = 0;
+  size_t launch = 0, launchesLeft = 0;
   Time time = 0; ///< of the main thread
   Time acted = 0, rest = 0;
   Time results = 0;    ///< when the last of them is in memory

@@ -93,7 +93,7 @@ void checkClasses(const program::Program &program, CheckerWork &work) {
         throw badProgram(where, peName(*pe) + " is in two rectangles");
     }
     if (peClass->rects()->size() > 0)
-      checkCode(*peClass, machine, program.command_color(), work);
+      checkCode(*peClass, machine, program.launch_color(), work);
     else
       throw badProgram(where, "has no PEs");
   }
@@ -144,9 +144,9 @@ void checkLaunches(const program::Program &program, CheckerWork &work) {
 void checkProgram(const program::Program &program) {
   checkMachine(*program.machine());
   const program::Machine &machine = *program.machine();
-  if (program.command_color() != noCommandColor)
-    checkUsableColor(machine, program.command_color(), {nullptr, "program"},
-                     "command color");
+  if (program.launch_color() != noLaunchColor)
+    checkUsableColor(machine, program.launch_color(), {nullptr, "program"},
+                     "launch color");
   checkRoutes(program);
   CheckerWork work;
   checkClasses(program, work);

@@ -21,8 +21,8 @@ inline constexpr uint32_t largestOperandRank = 4;
 inline constexpr uint32_t largestSegmentRank = 8;
 inline constexpr uint32_t largestCopyList = 1 << 14;
 
-/// The command color of programs that calls of the host launch.
-inline constexpr uint8_t noCommandColor = 255;
+/// The launch color of programs that calls of the host launch.
+inline constexpr uint8_t noLaunchColor = 255;
 
 /// Throws an Error when the program, already verified as a flatbuffer, does
 /// not make sense. Afterwards every index, enumeration and size in it is in

@@ -19,10 +19,10 @@ using program::TaskKind;
 class CodeChecker {
 public:
   CodeChecker(const program::PEClass &peClass, const program::Machine &machine,
-              uint8_t commandColor, CheckerWork &work, const Where &where)
+              uint8_t launchColor, CheckerWork &work, const Where &where)
       : peClass(peClass), machine(machine), where(where),
         scalars(classScalars(peClass, work, where)),
-        context{peClass, machine, commandColor, scalars} {}
+        context{peClass, machine, launchColor, scalars} {}
 
   void check();
 
@@ -159,11 +159,11 @@ void CodeChecker::checkQueues() {
   }
 }
 
-/// PEs take command wavelets to launch, and for nothing else.
+/// PEs take launch wavelets to launch, and for nothing else.
 void CodeChecker::checkNoCommands(int color, const Where &where) const {
-  if (color == context.commandColor)
+  if (color == context.launchColor)
     throw badProgram(where, "is of color " + std::to_string(color) +
-                                ", whose words are commands that launch");
+                                ", whose words are launches");
 }
 
 void CodeChecker::checkFilters() {
@@ -274,9 +274,9 @@ void CodeChecker::checkRoutines() {
 } // namespace
 
 void checkCode(const program::PEClass &peClass, const program::Machine &machine,
-               uint8_t commandColor, CheckerWork &work) {
+               uint8_t launchColor, CheckerWork &work) {
   Where where{nullptr, "class", -1, peClass.name()};
-  CodeChecker(peClass, machine, commandColor, work, where).check();
+  CodeChecker(peClass, machine, launchColor, work, where).check();
 }
 
 } // namespace wsec::runtime

@@ -11,7 +11,7 @@ namespace wsec::runtime {
 /// SRAM, queues, filters, and every statement of every routine and task. Its
 /// rectangles must be valid.
 void checkCode(const program::PEClass &peClass, const program::Machine &machine,
-               uint8_t commandColor, CheckerWork &work);
+               uint8_t launchColor, CheckerWork &work);
 
 } // namespace wsec::runtime
 

@@ -145,13 +145,13 @@ void checkCopy(const HostCopy &copy, const program::Program &program,
                                 std::to_string(copy.launch()) +
                                 ", which does not exist");
   // Between launches that overlap there is no time at which to copy.
-  if (program.command_color() != noCommandColor && copy.launch() != 0 &&
+  if (program.launch_color() != noLaunchColor && copy.launch() != 0 &&
       copy.launch() != program.launches()->size())
     throw badProgram(where,
                      "comes before launch " + std::to_string(copy.launch()) +
                          " of " + std::to_string(program.launches()->size()) +
                          ", which wavelets of color " +
-                         std::to_string(program.command_color()) +
+                         std::to_string(program.launch_color()) +
                          " start: they overlap, so the host copies before the "
                          "first and after the last only; launch by calls of "
                          "the host to copy between them");

@@ -807,7 +807,7 @@ Handovers findHandovers(const program::Program &program,
   for (int64_t color : colors) {
     ColorLines anywhere(program, routine, scalars, routes, color, Axis::X,
                         result);
-    if (color == program.command_color()) {
+    if (color == program.launch_color()) {
       for (const FabricOp &op : routine.ops)
         if ((op.inColors.count(color) && anywhere.mayUse(op, *op.in)) ||
             (op.outColors.count(color) && anywhere.mayUse(op, *op.out)))

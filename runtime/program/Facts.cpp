@@ -58,8 +58,8 @@ static uint64_t weightWords(const program::Program &program,
       words += block;
     }
   };
-  for (const program::Lane *lane : *stream.lanes())
-    for (int column = lane->begin(); column < lane->end(); ++column)
+  for (const program::Channel *channel : *stream.channels())
+    for (int column = channel->begin(); column < channel->end(); ++column)
       addColumn(column);
   return words;
 }

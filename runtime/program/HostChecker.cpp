@@ -115,49 +115,50 @@ void addPlan(const program::HostStream &stream, const program::Machine &machine,
   uint64_t blocks = 0;
   for (const program::Segment *segment : *stream.segments())
     blocks += 2 + segment->extents()->size();
-  for (const program::Lane *lane : *stream.lanes())
-    work.add(uint64_t(lane->end() - lane->begin()) *
+  for (const program::Channel *channel : *stream.channels())
+    work.add(uint64_t(channel->end() - channel->begin()) *
                  uint64_t(in ? 1 : machine.width()),
              scalars + blocks, "to plan its words", where);
 }
 
-/// One direction of one stream: the lanes are disjoint and inside the mesh.
-void checkLanes(const program::HostStream &stream,
-                const program::Machine &machine, const Where &where) {
+/// One direction of one stream: the channels are disjoint and inside the mesh.
+void checkChannels(const program::HostStream &stream,
+                   const program::Machine &machine, const Where &where) {
   bool in = stream.direction() == program::Direction::In;
   int32_t limit = in ? machine.width() : machine.height();
-  if (int64_t(stream.lanes()->size()) > machine.height())
-    throw badProgram(where, "has " + std::to_string(stream.lanes()->size()) +
-                                " lanes, the mesh has " +
+  if (int64_t(stream.channels()->size()) > machine.height())
+    throw badProgram(where, "has " + std::to_string(stream.channels()->size()) +
+                                " channels, the mesh has " +
                                 std::to_string(machine.height()) + " rows");
-  std::vector<const program::Lane *> lanes;
-  for (const program::Lane *lane : *stream.lanes()) {
-    Where here{&where, "lane", int64_t(lanes.size())};
-    if (lane->row() < 0 || lane->row() >= machine.height())
-      throw badProgram(here, "row " + std::to_string(lane->row()) +
+  std::vector<const program::Channel *> channels;
+  for (const program::Channel *channel : *stream.channels()) {
+    Where here{&where, "channel", int64_t(channels.size())};
+    if (channel->row() < 0 || channel->row() >= machine.height())
+      throw badProgram(here, "row " + std::to_string(channel->row()) +
                                  " is outside the mesh of " +
                                  std::to_string(machine.height()) + " rows");
-    if (lane->begin() < 0 || lane->begin() > lane->end() || lane->end() > limit)
-      throw badProgram(here, "serves [" + std::to_string(lane->begin()) + ", " +
-                                 std::to_string(lane->end()) + ") of " +
-                                 std::to_string(limit) +
+    if (channel->begin() < 0 || channel->begin() > channel->end() ||
+        channel->end() > limit)
+      throw badProgram(here, "serves [" + std::to_string(channel->begin()) +
+                                 ", " + std::to_string(channel->end()) +
+                                 ") of " + std::to_string(limit) +
                                  (in ? " columns" : " rows"));
-    lanes.push_back(lane);
+    channels.push_back(channel);
   }
-  std::sort(lanes.begin(), lanes.end(), [](auto *a, auto *b) {
+  std::sort(channels.begin(), channels.end(), [](auto *a, auto *b) {
     return std::pair(a->begin(), a->end()) < std::pair(b->begin(), b->end());
   });
-  for (size_t i = 1; i < lanes.size(); ++i)
-    if (lanes[i]->begin() < lanes[i - 1]->end())
-      throw badProgram(where, "two lanes serve " +
+  for (size_t i = 1; i < channels.size(); ++i)
+    if (channels[i]->begin() < channels[i - 1]->end())
+      throw badProgram(where, "two channels serve " +
                                   std::string(in ? "column " : "row ") +
-                                  std::to_string(lanes[i]->begin()));
-  std::sort(lanes.begin(), lanes.end(),
+                                  std::to_string(channels[i]->begin()));
+  std::sort(channels.begin(), channels.end(),
             [](auto *a, auto *b) { return a->row() < b->row(); });
-  for (size_t i = 1; i < lanes.size(); ++i)
-    if (lanes[i]->row() == lanes[i - 1]->row())
-      throw badProgram(where,
-                       "two lanes use row " + std::to_string(lanes[i]->row()));
+  for (size_t i = 1; i < channels.size(); ++i)
+    if (channels[i]->row() == channels[i - 1]->row())
+      throw badProgram(where, "two channels use row " +
+                                  std::to_string(channels[i]->row()));
 }
 
 void checkIndexTensor(const program::Segment &segment, const Interval &lines,
@@ -285,8 +286,8 @@ void checkStreams(const program::Program &program, CheckerWork &work) {
     if (stream->direction() > program::Direction::MAX)
       throw badProgram(where, "has an unknown direction");
     checkUsableColor(machine, stream->color(), where);
-    work.add(1, stream->lanes()->size(), "to check its lanes", where);
-    checkLanes(*stream, machine, where);
+    work.add(1, stream->channels()->size(), "to check its channels", where);
+    checkChannels(*stream, machine, where);
     bool in = stream->direction() == program::Direction::In;
     auto scalars =
         checkScalars(stream->scalars(), {in ? row : mesh}, work, where);

@@ -63,11 +63,11 @@ public:
 private:
   void collectAtoms(const FabricOp &op, const program::Operand &operand,
                     std::set<int> &atoms) const;
-  void checkHeard(int64_t color, const program::Lane &lane) const;
+  void checkHeard(int64_t color, const program::Channel &channel) const;
   using Segments = std::vector<Blocks>::const_iterator;
   /// Takes what one relay takes of the segments from `next` on.
-  void checkInLane(const program::Lane &lane, size_t relay, Segments &next,
-                   Segments end) const;
+  void checkInChannel(const program::Channel &channel, size_t relay,
+                      Segments &next, Segments end) const;
   int64_t headOf(const FabricOp &op, int64_t x) const;
   int64_t wordsOut(int64_t color, int64_t row) const;
 
@@ -99,19 +99,19 @@ void LaunchWords::checkIn(const program::HostStream &stream) const {
   for (const program::Segment *segment : *stream.segments())
     segments.push_back(blocksOf(*segment, host));
   int64_t columns = 0;
-  for (const program::Lane *lane : *stream.lanes()) {
-    checkHeard(stream.color(), *lane);
-    columns += lane->end() - lane->begin();
-    if (lane->begin() == lane->end())
+  for (const program::Channel *channel : *stream.channels()) {
+    checkHeard(stream.color(), *channel);
+    columns += channel->end() - channel->begin();
+    if (channel->begin() == channel->end())
       continue;
     auto next = segments.cbegin();
     for (size_t relay : relays)
-      checkInLane(*lane, relay, next, segments.cend());
+      checkInChannel(*channel, relay, next, segments.cend());
     if (next != segments.cend())
       throw NotUnderstood{"segments of the host and relays differ in number"};
   }
   if (columns != program.machine()->width())
-    throw NotUnderstood{"columns without a lane"};
+    throw NotUnderstood{"columns without a channel"};
 }
 
 /// The scalars that decide how many words an operand moves, and where.
@@ -127,32 +127,34 @@ void LaunchWords::collectAtoms(const FabricOp &op,
     scalars.atoms(*size, atoms);
 }
 
-void LaunchWords::checkHeard(int64_t color, const program::Lane &lane) const {
-  if (lane.begin() == lane.end())
+void LaunchWords::checkHeard(int64_t color,
+                             const program::Channel &channel) const {
+  if (channel.begin() == channel.end())
     return;
-  auto hear = handovers.hostColumns.find({color, lane.row()});
+  auto hear = handovers.hostColumns.find({color, channel.row()});
   if (hear == handovers.hostColumns.end() || hear->second.size() != 1 ||
-      hear->second[0] != std::pair<int64_t, int64_t>(lane.begin(), lane.end()))
-    throw NotUnderstood{"the lane of row " + std::to_string(lane.row()) +
+      hear->second[0] !=
+          std::pair<int64_t, int64_t>(channel.begin(), channel.end()))
+    throw NotUnderstood{"the channel of row " + std::to_string(channel.row()) +
                         " is heard by other columns than it serves"};
 }
 
-void LaunchWords::checkInLane(const program::Lane &lane, size_t relay,
-                              Segments &next, Segments end) const {
+void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
+                                 Segments &next, Segments end) const {
   const FabricOp &op = routine.ops[relay];
   const program::Affine &turns = *op.instruction->extents()->Get(0);
-  const int64_t row = lane.row();
-  const int64_t taken = scalars.value(turns, lane.begin(), row);
+  const int64_t row = channel.row();
+  const int64_t taken = scalars.value(turns, channel.begin(), row);
   int64_t lines = 0, each = 0;
   do {
     if (next == end)
       throw NotUnderstood{"segments of the host and relays differ in number"};
-    auto first = next->lines.begin() + lane.begin();
-    if (std::any_of(first, next->lines.begin() + lane.end(),
+    auto first = next->lines.begin() + channel.begin();
+    if (std::any_of(first, next->lines.begin() + channel.end(),
                     [&](int64_t count) { return count != *first; }))
-      throw NotUnderstood{"columns of a lane have different lines"};
-    int64_t words =
-        next->before[size_t(lane.end())] - next->before[size_t(lane.begin())];
+      throw NotUnderstood{"columns of a channel have different lines"};
+    int64_t words = next->before[size_t(channel.end())] -
+                    next->before[size_t(channel.begin())];
     if (lines > 0 && words != each)
       throw NotUnderstood{"a relay takes segments of different sizes"};
     each = words;
@@ -162,18 +164,18 @@ void LaunchWords::checkInLane(const program::Lane &lane, size_t relay,
   std::set<int> atoms;
   collectAtoms(op, *op.in, atoms);
   const AxisKinds &kinds = scalars.kinds(atoms, AxisScalars::X);
-  for (int64_t x = lane.begin(); x < lane.end(); ++x) {
+  for (int64_t x = channel.begin(); x < channel.end(); ++x) {
     // Neighbours of a kind take the same.
-    if (x > lane.begin() && kinds.of[size_t(x)] == kinds.of[size_t(x - 1)])
+    if (x > channel.begin() && kinds.of[size_t(x)] == kinds.of[size_t(x - 1)])
       continue;
     if (headOf(op, x) != row || !runsAt(op.guards, op.turns, scalars, x, row) ||
         wordsOf(op, *op.in, scalars, x, row) !=
             countable(std::max<int64_t>(0, lines), each) ||
         (each > 0 && scalars.value(turns, x, row) != lines))
-      throw NotUnderstood{"a lane brings other words than column " +
+      throw NotUnderstood{"a channel brings other words than column " +
                           std::to_string(x) + " takes"};
   }
-  scalars.steps += lane.end() - lane.begin();
+  scalars.steps += channel.end() - channel.begin();
 }
 
 /// What the last PE of a row sends off the mesh.
@@ -235,15 +237,15 @@ void LaunchWords::checkOut(const program::HostStream &stream) const {
       collectAtoms(op, *op.out, atoms);
   const AxisKinds &kinds = scalars.kinds(atoms, AxisScalars::Y);
   std::map<uint32_t, int64_t> sentBy; // kinds of rows
-  for (const program::Lane *lane : *stream.lanes()) {
+  for (const program::Channel *channel : *stream.channels()) {
     int64_t expected =
-        before[size_t(lane->end())] - before[size_t(lane->begin())];
-    auto [at, isNew] = sentBy.try_emplace(kinds.of[size_t(lane->row())]);
+        before[size_t(channel->end())] - before[size_t(channel->begin())];
+    auto [at, isNew] = sentBy.try_emplace(kinds.of[size_t(channel->row())]);
     if (isNew)
-      at->second = wordsOut(stream.color(), lane->row());
+      at->second = wordsOut(stream.color(), channel->row());
     int64_t sent = at->second;
     if (sent != expected)
-      throw NotUnderstood{"row " + std::to_string(lane->row()) + " sends " +
+      throw NotUnderstood{"row " + std::to_string(channel->row()) + " sends " +
                           std::to_string(sent) + " words to output '" +
                           stream.name()->str() + "', which takes " +
                           std::to_string(expected)};
@@ -306,13 +308,14 @@ void checkLaunchWords(const program::Program &program,
       throw NotUnderstood{"words of the host that no stream brings"};
 }
 
-int64_t laneWords(const program::HostStream &stream, const program::Lane &lane,
-                  const AxisScalars &scalars) {
+int64_t channelWords(const program::HostStream &stream,
+                     const program::Channel &channel,
+                     const AxisScalars &scalars) {
   const bool in = stream.direction() == program::Direction::In;
   auto all = [](auto &) { return true; };
   int64_t words = 0;
   for (const program::Segment *segment : *stream.segments())
-    for (int64_t i = lane.begin(); i < lane.end(); ++i) {
+    for (int64_t i = channel.begin(); i < channel.end(); ++i) {
       if (in)
         words += scalars.value(*segment->lines(), i, 0) *
                  blockAt(*segment, scalars, i, 0, all);
@@ -331,14 +334,14 @@ std::vector<int64_t> signatureOf(const program::Program &program,
   for (uint32_t index : *launch.streams()) {
     const program::HostStream &stream = *program.streams()->Get(index);
     const auto *nodes = stream.scalars();
-    for (int64_t value :
-         {int64_t(stream.direction()), int64_t(stream.color()),
-          int64_t(stream.lanes()->size()), int64_t(stream.segments()->size()),
-          int64_t(nodes ? nodes->size() : 0)})
+    for (int64_t value : {int64_t(stream.direction()), int64_t(stream.color()),
+                          int64_t(stream.channels()->size()),
+                          int64_t(stream.segments()->size()),
+                          int64_t(nodes ? nodes->size() : 0)})
       signature.push_back(value);
-    for (const program::Lane *lane : *stream.lanes())
+    for (const program::Channel *channel : *stream.channels())
       signature.insert(signature.end(),
-                       {lane->row(), lane->begin(), lane->end()});
+                       {channel->row(), channel->begin(), channel->end()});
     for (unsigned i = 0; nodes && i < nodes->size(); ++i) {
       const program::ScalarNode &node = *nodes->Get(i);
       signature.insert(signature.end(),

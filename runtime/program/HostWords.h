@@ -15,16 +15,17 @@ namespace wsec::runtime {
 void alignColumns(const FabricRoutine &routine, const AxisScalars &scalars,
                   Handovers &handovers);
 
-/// Throws NotUnderstood unless each lane of the launch's streams brings what
+/// Throws NotUnderstood unless each channel of the launch's streams brings what
 /// its columns take, or takes what its PE sends.
 void checkLaunchWords(const program::Program &program,
                       const program::Launch &launch,
                       const FabricRoutine &routine, const Handovers &handovers,
                       const AxisScalars &scalars);
 
-/// The words that a lane of a stream brings, or takes.
-int64_t laneWords(const program::HostStream &stream, const program::Lane &lane,
-                  const AxisScalars &scalars);
+/// The words that a channel of a stream brings, or takes.
+int64_t channelWords(const program::HostStream &stream,
+                     const program::Channel &channel,
+                     const AxisScalars &scalars);
 
 /// What checkLaunchWords depends on besides the program's code.
 std::vector<int64_t> signatureOf(const program::Program &program,

@@ -50,8 +50,8 @@ KindMesh::Line lineOf(const program::Program &program,
       add(keys[size_t(i)], i);
   };
   int64_t number = 0;
-  // The host is met in the first and last column, and in the rows of lanes.
-  const bool commanded = program.command_color() != noCommandColor;
+  // The host is met in the first and last column, and in the rows of channels.
+  const bool commanded = program.launch_color() != noLaunchColor;
   const bool streams = program.streams() && program.streams()->size() > 0;
   if (axis == Axis::X && (commanded || streams)) {
     keys.front().push_back(--number);
@@ -61,8 +61,9 @@ KindMesh::Line lineOf(const program::Program &program,
   }
   for (unsigned s = 0;
        axis == Axis::Y && streams && s < program.streams()->size(); ++s)
-    for (const program::Lane *lane : *program.streams()->Get(s)->lanes())
-      keys[size_t(lane->row())].push_back(--number);
+    for (const program::Channel *channel :
+         *program.streams()->Get(s)->channels())
+      keys[size_t(channel->row())].push_back(--number);
   number = 0;
   for (const program::RouteRule *rule : *program.routes()) {
     cover(*rule->rect(), [&](auto &key, int) { key.push_back(number); });

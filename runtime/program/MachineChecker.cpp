@@ -58,7 +58,7 @@ void checkSizes(const program::Machine &machine) {
       {"reserved_colors", machine.reserved_colors(), 0,
        int64_t(machine.colors()) - 1},
       {"microthreads", machine.microthreads(), 0, 8},
-      {"lanes", machine.lanes(), 1, most},
+      {"channels", machine.channels(), 1, most},
       {"router_buffer_words", machine.router_buffer_words(), 1, 1 << 16},
       {"switch_positions", machine.switch_positions(), 1, 256},
       {"control_commands", machine.control_commands(), 1, 1 << 16},

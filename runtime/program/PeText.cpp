@@ -14,7 +14,7 @@ using namespace program;
 
 namespace {
 
-/// Stands where a program has no command color.
+/// Stands where a program has no launch color.
 constexpr int remoteCalls = 255;
 
 class ProgramPrinter {
@@ -338,13 +338,14 @@ void ProgramPrinter::print(const SegmentT &segment, const ValueNames &values,
 }
 
 void ProgramPrinter::print(const HostStreamT &stream) {
-  std::string lanes;
-  for (const Lane &lane : stream.lanes)
-    lanes += (lanes.empty() ? "" : ", ") + std::to_string(lane.row()) + " -> " +
-             std::to_string(lane.begin()) + ":" + std::to_string(lane.end());
+  std::string channels;
+  for (const Channel &channel : stream.channels)
+    channels += (channels.empty() ? "" : ", ") + std::to_string(channel.row()) +
+                " -> " + std::to_string(channel.begin()) + ":" +
+                std::to_string(channel.end());
   out.open("stream " + snakeCase(EnumNameDirection(stream.direction)) + " " +
            symbolText(stream.name) + " color " + std::to_string(stream.color) +
-           " lanes [" + lanes + "]");
+           " channels [" + channels + "]");
   const ValueNames values(stream.scalars);
   TextLines segments = out.inner();
   for (const auto &segment : stream.segments)
@@ -393,8 +394,8 @@ std::string ProgramPrinter::headline() const {
                      std::to_string(program.machine->width) + ", " +
                      std::to_string(program.machine->height) + "] machine " +
                      quotedText(options.machine);
-  if (program.command_color != remoteCalls)
-    text += " command " + std::to_string(program.command_color);
+  if (program.launch_color != remoteCalls)
+    text += " command " + std::to_string(program.launch_color);
   if (!named)
     text += " model " + quotedText(program.model);
   // Absent ones are counted, but a model may have more than a program streams.

@@ -526,9 +526,9 @@ void checkColor(const program::Affine *color, const CodeContext &context,
                               : "may be " + std::to_string(range.low) + ".." +
                                     std::to_string(range.high)) +
                    ", usable colors are 0.." + std::to_string(usable - 1));
-  if (range.exact() && range.low == context.commandColor)
+  if (range.exact() && range.low == context.launchColor)
     throw badProgram(where, "is " + std::to_string(range.low) +
-                                ", whose words are commands that launch");
+                                ", whose words are launches");
 }
 
 void checkPorts(program::Port receive, unsigned transmit, const Where &where) {

@@ -14,7 +14,7 @@ namespace wsec::runtime {
 struct CodeContext {
   const program::PEClass &peClass;
   const program::Machine &machine;
-  uint8_t commandColor; ///< noCommandColor: none
+  uint8_t launchColor; ///< noLaunchColor: none
   /// Ranges of the scalars of the class.
   const std::vector<Interval> &scalars;
 };

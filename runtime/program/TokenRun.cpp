@@ -315,7 +315,7 @@ public:
   TokenRun(const Code &code, const KindMesh &mesh, Depths depths,
            ProofSteps &steps)
       : code(code), program(code.program), mesh(mesh), depths(depths),
-        steps(steps), commands(program.command_color() == noCommandColor
+        steps(steps), commands(program.launch_color() == noLaunchColor
                                    ? 0
                                    : program.launches()->size()) {
     buildCells();
@@ -336,7 +336,7 @@ private:
   void buildRoutes();
   void connect(size_t route);
   size_t routeOf(Cell &cell, int64_t color);
-  void addLanes(const program::Launch &launch);
+  void addChannels(const program::Launch &launch);
   void enter(size_t route);
   bool startLaunch(Cell &cell);
   bool ignoresCommands(const Cell &cell) const;
@@ -476,7 +476,7 @@ size_t TokenRun::routeOf(Cell &cell, int64_t color) {
 }
 
 /// The words of a launch's streams, behind those of the ones before.
-void TokenRun::addLanes(const program::Launch &launch) {
+void TokenRun::addChannels(const program::Launch &launch) {
   if (!launch.streams())
     return;
   const program::Machine &machine = *program.machine();
@@ -485,12 +485,12 @@ void TokenRun::addLanes(const program::Launch &launch) {
     const bool in = stream.direction() == program::Direction::In;
     const AxisScalars scalars(stream.scalars(), {}, machine.width(),
                               machine.height(), steps);
-    for (const program::Lane *lane : *stream.lanes()) {
-      spend((lane->end() - lane->begin()) * (in ? 1 : machine.width()));
-      const int64_t words = laneWords(stream, *lane, scalars);
+    for (const program::Channel *channel : *stream.channels()) {
+      spend((channel->end() - channel->begin()) * (in ? 1 : machine.width()));
+      const int64_t words = channelWords(stream, *channel, scalars);
       if (words == 0)
         continue;
-      Cell &cell = cells[cellAt(in ? 0 : machine.width() - 1, lane->row())];
+      Cell &cell = cells[cellAt(in ? 0 : machine.width() - 1, channel->row())];
       const size_t route = routeOf(cell, stream.color());
       (in ? west : east)[route] += words;
       enter(route);
@@ -500,16 +500,16 @@ void TokenRun::addLanes(const program::Launch &launch) {
 
 /// As many words of the host as there is room for.
 void TokenRun::enter(size_t route) {
-  auto lane = west.find(route);
-  if (lane == west.end())
+  auto channel = west.find(route);
+  if (channel == west.end())
     return;
   if (!routes[route].mayReceive(Port::West))
     throw NotUnderstood{"words of the host that meet no route"};
   Input &input = routes[route].in[size_t(Port::West)];
-  const int64_t words = std::min(lane->second, input.free());
+  const int64_t words = std::min(channel->second, input.free());
   if (words == 0)
     return;
-  lane->second -= words;
+  channel->second -= words;
   Token token;
   token.count = words;
   input.push(token);
@@ -576,10 +576,9 @@ bool TokenRun::passFirst(size_t index) {
     passed.count = std::min(passed.count, queue.free());
   };
   const bool words = passed.kind == Token::Words;
-  const bool delivers =
-      route.transmits(Port::Ramp) &&
-      !(commands && colors[index] == program.command_color() &&
-        ignoresCommands(cells[route.cell]));
+  const bool delivers = route.transmits(Port::Ramp) &&
+                        !(commands && colors[index] == program.launch_color() &&
+                          ignoresCommands(cells[route.cell]));
   if (delivers && (words || depths.strict))
     limit(route.inbox);
   for (Port port : {Port::North, Port::South, Port::East, Port::West}) {
@@ -862,7 +861,7 @@ bool TokenRun::startTask(Cell &cell) {
   return true;
 }
 
-/// PEs without routines drop command wavelets.
+/// PEs without routines drop launch wavelets.
 bool TokenRun::ignoresCommands(const Cell &cell) const {
   if (cell.peClass == none)
     return true;
@@ -871,9 +870,9 @@ bool TokenRun::ignoresCommands(const Cell &cell) const {
   return !routines || routines->size() == 0;
 }
 
-/// Takes the next command wavelet, if it has come.
+/// Takes the next launch wavelet, if it has come.
 bool TokenRun::startLaunch(Cell &cell) {
-  const auto found = cell.routes.find(program.command_color());
+  const auto found = cell.routes.find(program.launch_color());
   if (found == cell.routes.end() || routes[found->second].inbox.count == 0)
     return false;
   --routes[found->second].inbox.count;
@@ -990,11 +989,11 @@ std::string TokenRun::run() {
   static const FabricRoutine nothing;
   const auto &launches = *program.launches();
   if (commands > 0) {
-    const size_t first = routeOf(cells[cellAt(0, 0)], program.command_color());
+    const size_t first = routeOf(cells[cellAt(0, 0)], program.launch_color());
     west[first] = int64_t(commands);
     enter(first);
     for (const program::Launch *launch : launches)
-      addLanes(*launch);
+      addChannels(*launch);
     for (Cell &cell : cells) {
       cell.routine = cell.peClass == none ? nullptr : &nothing;
       if (ignoresCommands(cell))
@@ -1003,7 +1002,7 @@ std::string TokenRun::run() {
     return runLaunch("");
   }
   for (unsigned l = 0; l < launches.size(); ++l) {
-    addLanes(*launches[l]);
+    addChannels(*launches[l]);
     for (Cell &cell : cells) {
       if (cell.peClass == none)
         continue;
@@ -1051,7 +1050,7 @@ std::string TokenRun::runLaunch(const std::string &name) {
              std::to_string(colors[route]) + ", which nobody sends";
   for (const Cell &cell : cells)
     if (cell.launches < commands)
-      throw NotUnderstood{"command wavelets that do not reach all PEs"};
+      throw NotUnderstood{"launch wavelets that do not reach all PEs"};
   return "";
 }
 

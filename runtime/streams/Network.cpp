@@ -88,9 +88,9 @@ const program::RouteRule *Network::rule(int pe, int color) const {
   return program.routes()->Get(table[size_t(pe)] - 1u);
 }
 
-/// Whether command wavelets vanish at a PE: it has no routines to launch.
+/// Whether launch wavelets vanish at a PE: it has no routines to launch.
 bool Network::ignores(int pe, int color) const {
-  if (color != program.command_color())
+  if (color != program.launch_color())
     return false;
   const ClassCode *code = mesh.codeAt(pe);
   return !code || code->routines.empty();

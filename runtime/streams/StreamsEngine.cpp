@@ -3,7 +3,7 @@
 
 #include "runtime/pe/VectorKernels.h"
 #include "runtime/program/Errors.h"
-#include "runtime/streams/HostLanes.h"
+#include "runtime/streams/HostChannels.h"
 
 namespace wsec::runtime {
 
@@ -17,11 +17,11 @@ StreamsEngine::StreamsEngine(const program::Program &program,
 
 RunResult StreamsEngine::run(HostPort &host) {
   LaunchLog launches(program.launches()->size(), options.furthestLaunch);
-  EastLanes east(program, host, launches, options.observer);
+  EastChannels east(program, host, launches, options.observer);
   Agenda agenda;
   Network network(program, mesh, agenda, east);
   network.observer = options.observer;
-  HostLanes west(program, network, agenda, host, options.observer);
+  HostChannels west(program, network, agenda, host, options.observer);
   SteppedRun run(program, mesh, options, host, launches, west, east, network);
   // The west edge, PEs, then routers.
   return run.run([&] {

@@ -9,16 +9,16 @@
 namespace wsec::runtime {
 
 bool FabricSource::front(Chunk &words, Actor &reader) {
-  return lane < 0 ? channel->front(words, reader)
-                  : channel->front(words, lane, reader);
+  return lane < 0 ? queue->front(words, reader)
+                  : queue->front(words, lane, reader);
 }
 
 void FabricSource::take(size_t words) {
   received += words;
   if (lane < 0)
-    channel->pop(words);
+    queue->pop(words);
   else
-    channel->pop(words, lane);
+    queue->pop(words, lane);
 }
 
 void FabricSource::drop(const Chunk &words, size_t count) {
@@ -107,8 +107,8 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
       partial.laneStride = 1;
       partial.first = in.first;
       target = memory.get();
-      if (channel->recording)
-        partial.buffer = channel->recording->addScratch(
+      if (queue->recording)
+        partial.buffer = queue->recording->addScratch(
             target, partial.length * size_t(lanes));
     }
     const UnalignedFloat *data = in.data;
@@ -117,7 +117,7 @@ bool FabricSource::peekLaneWindows(Chunk &words, Actor &reader) {
       size_t to = window.laneOffsets[l] + window.used;
       if (periods == 1)
         to = std::min(at + have, to);
-      if (channel->recording && from < to)
+      if (queue->recording && from < to)
         recordCut(in, l, at, from, to, periods);
       for (size_t p = 0; p < periods; ++p)
         for (size_t i = from; i < to; ++i) {
@@ -147,8 +147,8 @@ void FabricSource::recordCut(const Chunk &in, int l, size_t at, size_t from,
     size_t word = i - at;
     size_t count = std::min(to - i, row - (in.linear() ? 0 : word % row));
     Chunk first = in.part(word, 1);
-    channel->recording->copy(
-        uint32_t(channel->readerIndex), periods, count,
+    queue->recording->copy(
+        uint32_t(queue->readerIndex), periods, count,
         {target + (i - window.laneOffsets[size_t(l)]) * size_t(lanes) + l,
          {ptrdiff_t(window.used) * lanes, lanes}},
         partial.buffer,

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The receiving end of an instruction: words of a channel, with the window of
+// The receiving end of an instruction: words of a queue, with the window of
 // the instruction cut out.
 #ifndef RUNTIME_STRIPS_FABRICSOURCE_H
 #define RUNTIME_STRIPS_FABRICSOURCE_H
 
-#include "runtime/strips/Channel.h"
+#include "runtime/strips/StripQueue.h"
 
 #include <vector>
 
@@ -22,10 +22,10 @@ struct Window {
 class FabricSource {
 public:
   /// lane -1: for all lanes together.
-  FabricSource(Channel &channel, int lanes, int lane)
-      : channel(&channel), lanes(lanes), lane(lane) {}
-  FabricSource(Channel &channel, int lanes, int lane, Window cut)
-      : channel(&channel), lanes(lanes), lane(lane), windowed(true),
+  FabricSource(StripQueue &queue, int lanes, int lane)
+      : queue(&queue), lanes(lanes), lane(lane) {}
+  FabricSource(StripQueue &queue, int lanes, int lane, Window cut)
+      : queue(&queue), lanes(lanes), lane(lane), windowed(true),
         window(std::move(cut)) {}
 
   /// The next words that the instruction uses; false if it must wait.
@@ -55,11 +55,11 @@ private:
   /// What is left of the current period.
   size_t phase() const { return received % window.total; }
 
-  Channel *channel;
+  StripQueue *queue;
   int lanes, lane;
   bool windowed = false;
   Window window;
-  size_t received = 0;       ///< words taken from the channel
+  size_t received = 0;       ///< words taken from the queue
   bool wholePeriods = false; ///< the last peek shows these
   double droppedAt = 0;
   // For windows that differ among lanes: periods cut, and the one in work.

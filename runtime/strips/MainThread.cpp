@@ -36,8 +36,8 @@ bool MainThread::nextLaunch() {
         strip.code.routine(launches[unsigned(launch)]->routine());
     if (!body)
       continue;
-    // Command wavelets follow one another, a cycle apart.
-    double command = double(launch) + world.image.commandLatency[strip.index];
+    // Launch wavelets follow one another, a cycle apart.
+    double command = double(launch) + world.image.launchLatency[strip.index];
     now = std::max(now, command) + world.image.machine.task_overhead();
     world.recordLaunch(launch, now, now);
     if (world.observer)

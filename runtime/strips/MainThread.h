@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The main thread of the PEs of a strip: waits for command wavelets and runs
+// The main thread of the PEs of a strip: waits for launch wavelets and runs
 // routines.
 #ifndef RUNTIME_STRIPS_MAINTHREAD_H
 #define RUNTIME_STRIPS_MAINTHREAD_H

@@ -40,13 +40,13 @@ Recording::BufferId Recording::addConstant(float value) {
 }
 
 Recording::BufferId Recording::addView(uint32_t actor, uint32_t stream,
-                                       uint32_t lane, size_t maxWords,
+                                       uint32_t channel, size_t maxWords,
                                        const WordView &view) {
   if (overflown)
     return nothing;
   uint32_t index = uint32_t(views.size());
-  views.push_back({stream, lane, maxWords, view.rows, view.length, view.stride,
-                   view.wordStride});
+  views.push_back({stream, channel, maxWords, view.rows, view.length,
+                   view.stride, view.wordStride});
   BufferId buffer = add({Buffer::Kind::View, view.data, 0, index});
   add({Operation::Kind::Next, actor, index, {buffer, 0}, {}, {}});
   return buffer;
@@ -98,12 +98,13 @@ void Recording::copy(uint32_t actor, size_t rows, size_t length,
     note(actor, prepared, nest, dstBuffer, fromBuffer, nothing);
 }
 
-void Recording::store(uint32_t actor, uint32_t stream, uint32_t lane,
+void Recording::store(uint32_t actor, uint32_t stream, uint32_t channel,
                       const WordView &words, BufferId buffer) {
   if (overflown)
     return;
   uint32_t index = uint32_t(views.size());
-  views.push_back({stream, lane, 0, words.rows, words.length, words.stride, 1});
+  views.push_back(
+      {stream, channel, 0, words.rows, words.length, words.stride, 1});
   add({Operation::Kind::Store,
        actor,
        index,

@@ -33,7 +33,7 @@ public:
 
   /// Words that the host gave: what was asked for, and their form.
   struct View {
-    uint32_t stream, lane;
+    uint32_t stream, channel;
     size_t maxWords, rows, length, stride, wordStride;
   };
 
@@ -61,7 +61,7 @@ public:
   BufferId addSram(const float *base, size_t floats);
   BufferId addScratch(const float *base, size_t floats);
   BufferId addConstant(float value);
-  BufferId addView(uint32_t actor, uint32_t stream, uint32_t lane,
+  BufferId addView(uint32_t actor, uint32_t stream, uint32_t channel,
                    size_t maxWords, const WordView &view);
 
   /// Executes a nest and notes it.
@@ -71,7 +71,7 @@ public:
   /// and words.
   void copy(uint32_t actor, size_t rows, size_t length, Strided<float> dst,
             BufferId dstBuffer, Strided<const float> from, BufferId fromBuffer);
-  void store(uint32_t actor, uint32_t stream, uint32_t lane,
+  void store(uint32_t actor, uint32_t stream, uint32_t channel,
              const WordView &words, BufferId buffer);
   void enterLaunch(uint32_t launch);
 

@@ -322,7 +322,7 @@ private:
       return take(event.index);
     if (event.kind == Kind::Store) {
       const Recording::View &view = replay.views[event.index];
-      return host.store(view.stream, view.lane,
+      return host.store(view.stream, view.channel,
                         {address(event.data, event.dataView), view.rows,
                          view.length, view.stride, nullptr});
     }
@@ -335,7 +335,7 @@ private:
 
   void take(uint32_t index) {
     const Recording::View &view = replay.views[index];
-    WordView words = host.next(view.stream, view.lane, view.maxWords);
+    WordView words = host.next(view.stream, view.channel, view.maxWords);
     bool same = words.rows == view.rows && words.length == view.length &&
                 (words.rows == 1 || words.stride == view.stride) &&
                 (words.length == 1 || words.wordStride == view.wordStride);
@@ -355,7 +355,7 @@ private:
     size_t used = 0;
     for (size_t i = 0; i < most; ++i, ++used) {
       if (used == words.words()) {
-        words = host.next(view.stream, view.lane, most - i);
+        words = host.next(view.stream, view.channel, most - i);
         used = 0;
         if (words.empty())
           throw Error(ErrorClass::BadProgram,

@@ -36,7 +36,7 @@ public:
       const Operation &operation = recording.operations[i];
       if (operation.kind == Kind::Next) {
         nextOf[operation.index] = i;
-        lanes[laneOf(operation)].waiting.push_back(i);
+        channels[channelOf(operation)].waiting.push_back(i);
       }
     }
     for (uint32_t i = 0; i < recording.operations.size(); ++i) {
@@ -48,19 +48,19 @@ public:
       takeView(operation.b);
       add(i);
     }
-    for (auto &[key, lane] : lanes)
-      if (lane.taken < lane.waiting.size())
-        takeUntil(lane, lane.waiting.back());
+    for (auto &[key, channel] : channels)
+      if (channel.taken < channel.waiting.size())
+        takeUntil(channel, channel.waiting.back());
     return std::move(tasks);
   }
 
 private:
-  /// What tasks must use one after the other: a buffer, a lane of the host.
+  /// What tasks must use one after the other: a buffer, a channel of the host.
   struct Resource {
     int writer = -1;
     std::vector<uint32_t> readers; ///< since it was written
   };
-  struct Lane {
+  struct Channel {
     std::vector<uint32_t> waiting; ///< Next operations
     size_t taken = 0;
     Resource resource;
@@ -70,9 +70,9 @@ private:
   /// others do not wait for its end.
   static constexpr double longest = 15e3;
 
-  std::pair<uint32_t, uint32_t> laneOf(const Operation &operation) const {
+  std::pair<uint32_t, uint32_t> channelOf(const Operation &operation) const {
     const Recording::View &view = recording.views[operation.index];
-    return {view.stream, view.lane};
+    return {view.stream, view.channel};
   }
 
   void startTask(const Operation &operation) {
@@ -88,16 +88,16 @@ private:
     if (buffer.kind != Buffer::Kind::View)
       return;
     uint32_t next = nextOf[buffer.viewIndex];
-    takeUntil(lanes[laneOf(recording.operations[next])], next);
+    takeUntil(channels[channelOf(recording.operations[next])], next);
   }
 
-  /// Adds the operations of a lane up to `last`, if they are not yet there.
-  void takeUntil(Lane &lane, uint32_t last) {
-    while (lane.taken < lane.waiting.size() &&
-           lane.waiting[lane.taken] <= last) {
+  /// Adds the operations of a channel up to `last`, if they are not yet there.
+  void takeUntil(Channel &channel, uint32_t last) {
+    while (channel.taken < channel.waiting.size() &&
+           channel.waiting[channel.taken] <= last) {
       if (tasks.empty())
         tasks.emplace_back();
-      add(lane.waiting[lane.taken++]);
+      add(channel.waiting[channel.taken++]);
     }
   }
 
@@ -111,7 +111,7 @@ private:
     if (operation.dst.buffer != Recording::nothing)
       write(resources[operation.dst.buffer]);
     if (operation.kind == Kind::Next || operation.kind == Kind::Store)
-      write(lanes[laneOf(operation)].resource);
+      write(channels[channelOf(operation)].resource);
   }
 
   void after(uint32_t other) {
@@ -144,7 +144,7 @@ private:
   const Recording &recording;
   std::vector<Resource> resources;
   std::vector<uint32_t> nextOf; ///< the operation that takes a view
-  std::map<std::pair<uint32_t, uint32_t>, Lane> lanes;
+  std::map<std::pair<uint32_t, uint32_t>, Channel> channels;
   std::vector<ReplayTask> tasks;
 };
 

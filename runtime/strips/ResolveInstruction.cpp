@@ -213,9 +213,9 @@ void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
   source.depth = operand.depth;
   for (int d = operand.depth; d < stepDepth; ++d)
     source.group *= size_t(extent[d]);
-  Channel &channel = site.world.channel(site.strip, source.color);
+  StripQueue &queue = site.world.queue(site.strip, source.color);
   if (!operand.windowed) {
-    source.fabric.emplace(channel, lanes, site.lane);
+    source.fabric.emplace(queue, lanes, site.lane);
     return;
   }
   Window window;
@@ -245,7 +245,7 @@ void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
       const std::vector<int64_t> &scalars = site.strip.laneScalars(lane);
       window.laneOffsets.push_back(offsetIn({scalars.data(), bindings.loops}));
     }
-  source.fabric.emplace(channel, lanes, site.lane, std::move(window));
+  source.fabric.emplace(queue, lanes, site.lane, std::move(window));
 }
 
 void InstructionRun::checkSender() const {

@@ -28,8 +28,8 @@ void Scheduler::wake(Actor &actor) {
   changed.notify_one();
 }
 
-void Scheduler::countChannelBytes(ptrdiff_t change) {
-  ptrdiff_t now = channelBytes.fetch_add(change) + change;
+void Scheduler::countStripQueueBytes(ptrdiff_t change) {
+  ptrdiff_t now = queueBytes.fetch_add(change) + change;
   ptrdiff_t seen = peak.load(std::memory_order_relaxed);
   while (now > seen && !peak.compare_exchange_weak(seen, now)) {
   }

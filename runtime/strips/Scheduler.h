@@ -46,10 +46,10 @@ public:
   /// once.
   void runUntilIdle(unsigned threads);
 
-  /// Bytes waiting in channels, and the largest value so far.
-  void countChannelBytes(ptrdiff_t change);
-  size_t waitingBytes() const { return size_t(channelBytes.load()); }
-  size_t peakChannelBytes() const { return peak; }
+  /// Bytes waiting in queues, and the largest value so far.
+  void countStripQueueBytes(ptrdiff_t change);
+  size_t waitingBytes() const { return size_t(queueBytes.load()); }
+  size_t peakQueueBytes() const { return peak; }
 
 private:
   /// What an actor threw.
@@ -69,7 +69,7 @@ private:
   unsigned running = 0;
   Failure failure; ///< the one to report
   bool stopped = false;
-  std::atomic<ptrdiff_t> channelBytes{0};
+  std::atomic<ptrdiff_t> queueBytes{0};
   std::atomic<ptrdiff_t> peak{0};
 };
 

@@ -4,7 +4,7 @@
 #include "runtime/engine/Rectangles.h"
 #include "runtime/pe/VectorKernels.h"
 #include "runtime/program/Errors.h"
-#include "runtime/strips/HostLanes.h"
+#include "runtime/strips/HostChannels.h"
 #include "runtime/strips/MainThread.h"
 #include "runtime/strips/Replay.h"
 
@@ -21,7 +21,8 @@ class Run : public Inspection {
 public:
   Run(ProgramImage &image, const EngineOptions &options, HostPort &host,
       Recording *recording = nullptr)
-      : world(image, options, recording), lanes(makeHostLanes(world, host)) {
+      : world(image, options, recording),
+        channels(makeHostChannels(world, host)) {
     for (const auto &strip : image.strips)
       if (!strip->code.routines.empty())
         mains.push_back(std::make_unique<MainThread>(world, *strip));
@@ -48,16 +49,16 @@ private:
       actor.order = order++;
       world.scheduler.wake(actor);
     };
-    for (const auto &lane : lanes.inputs)
-      start(*lane);
-    for (const auto &lane : lanes.outputs)
-      start(*lane);
+    for (const auto &channel : channels.inputs)
+      start(*channel);
+    for (const auto &channel : channels.outputs)
+      start(*channel);
     for (const auto &main : mains)
       start(*main);
     // Senders that wait for room while nothing else can run get it.
     do
       world.scheduler.runUntilIdle(threads);
-    while (world.growChannels());
+    while (world.growStripQueues());
   }
 
   // ---- for observers
@@ -118,8 +119,8 @@ private:
                     });
     for (const auto &main : mains)
       main->addTo(graph);
-    for (const auto &lane : lanes.outputs)
-      lane->addTo(graph);
+    for (const auto &channel : channels.outputs)
+      channel->addTo(graph);
     if (graph.empty())
       return;
     world.addTo(graph);
@@ -133,18 +134,18 @@ private:
       result.classes.push_back({code.name, 0, code.highWaterBytes});
     for (const auto &strip : world.image.strips)
       result.classes[size_t(strip->classIndex)].pes += uint64_t(strip->lanes);
-    for (const auto &lane : lanes.inputs)
-      result.hostWordsIn += lane->delivered;
-    for (const auto &lane : lanes.outputs)
-      result.hostWordsOut += lane->stored;
+    for (const auto &channel : channels.inputs)
+      result.hostWordsIn += channel->delivered;
+    for (const auto &channel : channels.outputs)
+      result.hostWordsOut += channel->stored;
     result.vectorInstructions = world.vectorInstructions;
     result.operations = world.operations;
-    result.peakChannelBytes = world.scheduler.peakChannelBytes();
+    result.peakQueueBytes = world.scheduler.peakQueueBytes();
     return result;
   }
 
   World world;
-  HostLanes lanes;
+  HostChannels channels;
   std::vector<std::unique_ptr<MainThread>> mains;
 };
 

@@ -45,14 +45,14 @@ void ProgramImage::mapStrips() {
 void ProgramImage::followCommand() {
   if (program.launches()->size() == 0)
     return;
-  commandLatency.assign(strips.size(), -1);
-  Flow flow = router.trace(program.command_color(), {0, 0}, Port::West);
+  launchLatency.assign(strips.size(), -1);
+  Flow flow = router.trace(program.launch_color(), {0, 0}, Port::West);
   for (const Arrival &arrival : flow.delivered) {
     int strip = stripOf[size_t(arrival.pe.y) * router.width() + arrival.pe.x];
     if (strip < 0)
       continue;
-    commandLatency[strip] = std::max(commandLatency[strip],
-                                     linkLatency(machine, arrival.hops, true));
+    launchLatency[strip] = std::max(launchLatency[strip],
+                                    linkLatency(machine, arrival.hops, true));
   }
   requireCommands(program, router, flow, [&](int pe) {
     const int strip = stripOf[size_t(pe)];
@@ -67,7 +67,7 @@ void Links::push(const Chunk &chunk) const {
     Chunk sent = chunk.shifted(link.from, link.broadcast);
     sent.first += link.latency;
     sent.last += link.latency;
-    link.channel->push(std::move(sent), link.to, link.count);
+    link.queue->push(std::move(sent), link.to, link.count);
   }
 }
 
@@ -85,21 +85,21 @@ void Links::push(const Chunk &chunk, int lane) const {
     sent.first += link.latency;
     sent.last += link.latency;
     if (link.broadcast)
-      link.channel->push(std::move(sent), link.to, link.count);
+      link.queue->push(std::move(sent), link.to, link.count);
     else
-      link.channel->push(std::move(sent), link.to + lane - link.from, 1);
+      link.queue->push(std::move(sent), link.to + lane - link.from, 1);
   }
 }
 
 bool Links::full(Actor &writer) const {
   return std::any_of(links.begin(), links.end(), [&](const Link &link) {
-    return link.channel->full(writer);
+    return link.queue->full(writer);
   });
 }
 
 bool Links::full(Actor &writer, int lane) const {
   return std::any_of(links.begin(), links.end(), [&](const Link &link) {
-    return carries(link, lane) && link.channel->full(writer);
+    return carries(link, lane) && link.queue->full(writer);
   });
 }
 
@@ -109,7 +109,7 @@ World::World(ProgramImage &image, const EngineOptions &options,
              Recording *recording)
     : image(image), recording(recording), observer(options.observer),
       launches(image.program.launches()->size(), options.furthestLaunch),
-      channelWords(options.channelWords), channelBytes(options.channelBytes),
+      queueWords(options.queueWords), queueBytes(options.queueBytes),
       workLimit(options.workLimit) {
   for (const auto &strip : image.strips) {
     strip->reset();
@@ -135,28 +135,28 @@ void World::checkColor(int color, const std::string &who) const {
                     std::to_string(image.machine.colors()));
 }
 
-Channel &World::channel(const Strip &strip, int color) {
+StripQueue &World::queue(const Strip &strip, int color) {
   if (color < 0 || color >= image.machine.colors())
     checkColor(color, "class '" + strip.code.name + "'");
   Wiring &w = *wiring[size_t(strip.index)];
-  std::atomic<Channel *> &known = w.channelOf[size_t(color)];
-  if (Channel *channel = known.load(std::memory_order_acquire))
-    return *channel;
+  std::atomic<StripQueue *> &known = w.queueOf[size_t(color)];
+  if (StripQueue *queue = known.load(std::memory_order_acquire))
+    return *queue;
   std::lock_guard<std::mutex> guard(w.lock);
-  std::unique_ptr<Channel> &slot = w.channels[color];
+  std::unique_ptr<StripQueue> &slot = w.queues[color];
   if (!slot)
-    slot = std::make_unique<Channel>(scheduler, strip.lanes, channelWords,
-                                     recording, strip.index);
+    slot = std::make_unique<StripQueue>(scheduler, strip.lanes, queueWords,
+                                        recording, strip.index);
   known.store(slot.get(), std::memory_order_release);
   return *slot;
 }
 
-Channel &World::exitChannel(int color, int row) {
+StripQueue &World::exitStripQueue(int color, int row) {
   std::lock_guard<std::mutex> guard(exitLock);
-  std::unique_ptr<Channel> &slot = exits[{color, row}];
+  std::unique_ptr<StripQueue> &slot = exits[{color, row}];
   if (!slot)
-    slot = std::make_unique<Channel>(scheduler, 1, channelWords, recording,
-                                     exitReader(row));
+    slot = std::make_unique<StripQueue>(scheduler, 1, queueWords, recording,
+                                        exitReader(row));
   return *slot;
 }
 
@@ -189,12 +189,12 @@ void World::connect(Links &result, int color, const Flow &flow, int fromLane,
            targets[end].lane == targets[end - 1].lane + 1;
          ++end)
       hops = std::max(hops, targets[end].hops);
-    Channel &to = channel(*image.strips[targets[i].strip], color);
+    StripQueue &to = queue(*image.strips[targets[i].strip], color);
     double latency = linkLatency(image.machine, hops, fromHost);
     int lane = targets[i].lane, count = int(end - i);
     i = end;
     auto joins = [&](const Link &link) {
-      return !link.broadcast && link.channel == &to &&
+      return !link.broadcast && link.queue == &to &&
              link.from + link.count == fromLane && link.to + link.count == lane;
     };
     auto before = std::find_if(result.links.begin(), result.links.end(), joins);
@@ -206,7 +206,7 @@ void World::connect(Links &result, int color, const Flow &flow, int fromLane,
     }
   }
   for (const Arrival &exit : flow.exits)
-    result.links.push_back({&exitChannel(color, exit.pe.y), fromLane, 0, 1,
+    result.links.push_back({&exitStripQueue(color, exit.pe.y), fromLane, 0, 1,
                             false,
                             linkLatency(image.machine, exit.hops, fromHost)});
 }
@@ -251,20 +251,20 @@ Links World::hostLinks(int color, int row) {
   return result;
 }
 
-bool World::growChannels() {
+bool World::growStripQueues() {
   bool any = false;
   for (const auto &w : wiring)
-    for (const auto &[color, channel] : w->channels)
-      any |= channel->grow();
-  for (const auto &[where, channel] : exits)
-    any |= channel->grow();
-  if (any && scheduler.waitingBytes() > channelBytes)
+    for (const auto &[color, queue] : w->queues)
+      any |= queue->grow();
+  for (const auto &[where, queue] : exits)
+    any |= queue->grow();
+  if (any && scheduler.waitingBytes() > queueBytes)
     throw Error(ErrorClass::HostLimit,
                 "words that wait between PEs take " +
                     std::to_string(scheduler.waitingBytes()) +
                     " bytes of the host's memory, allowed are " +
-                    std::to_string(channelBytes) +
-                    " (EngineOptions::channelBytes); the streams and wavelet "
+                    std::to_string(queueBytes) +
+                    " (EngineOptions::queueBytes); the streams and wavelet "
                     "engines hold no more than the machine's queues");
   return any;
 }
@@ -278,15 +278,15 @@ void World::refuseWork() const {
 void World::checkAllRead() {
   std::map<int, std::vector<Coordinate>> unread;
   for (size_t i = 0; i < wiring.size(); ++i)
-    for (const auto &[color, channel] : wiring[i]->channels)
-      for (int lane : channel->lanesWithWords())
+    for (const auto &[color, queue] : wiring[i]->queues)
+      for (int lane : queue->lanesWithWords())
         unread[color].push_back(image.strips[i]->pe(lane));
   std::string message;
   for (const auto &[color, pes] : unread)
     message +=
         "\n  color " + std::to_string(color) + " at " + describeRectangles(pes);
-  for (const auto &[where, channel] : exits)
-    if (!channel->lanesWithWords().empty())
+  for (const auto &[where, queue] : exits)
+    if (!queue->lanesWithWords().empty())
       message += "\n  color " + std::to_string(where.first) +
                  " beyond the east edge at row " + std::to_string(where.second);
   if (!message.empty())
@@ -296,16 +296,16 @@ void World::checkAllRead() {
 
 void World::addTo(WaitGraph &graph) const {
   for (size_t i = 0; i < wiring.size(); ++i)
-    for (const auto &[color, channel] : wiring[i]->channels)
-      for (int lane : channel->lanesWithWords())
+    for (const auto &[color, queue] : wiring[i]->queues)
+      for (int lane : queue->lanesWithWords())
         graph.addDelivered(image.strips[i]->pe(lane), color, 1);
 }
 
 std::vector<std::string> World::describeQueues(const Strip &strip,
                                                int lane) const {
   std::vector<std::string> lines;
-  for (const auto &[color, channel] : wiring[size_t(strip.index)]->channels) {
-    const std::vector<int> lanes = channel->lanesWithWords();
+  for (const auto &[color, queue] : wiring[size_t(strip.index)]->queues) {
+    const std::vector<int> lanes = queue->lanesWithWords();
     if (std::find(lanes.begin(), lanes.end(), lane) != lanes.end())
       lines.push_back("color " + std::to_string(color) +
                       ": words wait for the PE");

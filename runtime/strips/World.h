@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What all actors of a run share: strips, channels and where sent words go.
+// What all actors of a run share: strips, queues and where sent words go.
 #ifndef RUNTIME_STRIPS_WORLD_H
 #define RUNTIME_STRIPS_WORLD_H
 
@@ -8,9 +8,9 @@
 #include "runtime/engine/Router.h"
 #include "runtime/engine/WaitGraph.h"
 #include "runtime/observe/Observer.h"
-#include "runtime/strips/Channel.h"
 #include "runtime/strips/Scheduler.h"
 #include "runtime/strips/Strip.h"
+#include "runtime/strips/StripQueue.h"
 
 #include <atomic>
 #include <map>
@@ -31,8 +31,8 @@ struct ProgramImage {
   std::vector<std::unique_ptr<Strip>> strips;
   /// Strip of each PE, row by row; -1: no code.
   std::vector<int> stripOf;
-  /// Per strip, cycles until the command wavelet arrives.
-  std::vector<double> commandLatency;
+  /// Per strip, cycles until the launch wavelet arrives.
+  std::vector<double> launchLatency;
 
 private:
   void mapStrips();
@@ -41,9 +41,9 @@ private:
 
 /// Where the words go that a strip, or a lane of the west edge, sends on one
 /// color: lanes [from, from + count) of the sender to lanes [to, to + count)
-/// of a channel, or lane `from` to all of these.
+/// of a queue, or lane `from` to all of these.
 struct Link {
-  Channel *channel;
+  StripQueue *queue;
   int from, to, count;
   bool broadcast;
   double latency;
@@ -64,7 +64,7 @@ public:
   std::vector<int> mute;
 };
 
-/// One run. Channels and links appear when first used.
+/// One run. StripQueues and links appear when first used.
 class World {
 public:
   World(ProgramImage &image, const EngineOptions &options,
@@ -85,19 +85,19 @@ public:
   uint32_t sramBuffer(const Strip &strip) const {
     return recording ? firstSram + uint32_t(strip.index) : 0;
   }
-  /// Who reads exit channels at `row`, in the recording.
+  /// Who reads exit queues at `row`, in the recording.
   int exitReader(int row) const { return int(image.strips.size()) + row; }
 
-  Channel &channel(const Strip &strip, int color);
-  /// The channel behind the east edge at `row`.
-  Channel &exitChannel(int color, int row);
+  StripQueue &queue(const Strip &strip, int color);
+  /// The queue behind the east edge at `row`.
+  StripQueue &exitStripQueue(int color, int row);
   const Links &links(const Strip &strip, int color);
   Links hostLinks(int color, int row);
 
-  /// Makes room in full channels, unless they hold too much; whether any
+  /// Makes room in full queues, unless they hold too much; whether any
   /// sender waited.
-  bool growChannels();
-  /// Throws UnreadTraffic if a channel holds words.
+  bool growStripQueues();
+  /// Throws UnreadTraffic if a queue holds words.
   void checkAllRead();
 
   /// Adds the words that wait for PEs.
@@ -124,14 +124,14 @@ public:
   std::atomic<uint64_t> vectorInstructions{0}, operations{0};
 
 private:
-  /// Channels and links of one strip by color. Looked up without the lock.
+  /// StripQueues and links of one strip by color. Looked up without the lock.
   struct Wiring {
     explicit Wiring(int colors)
-        : channelOf(size_t(colors)), linksOf(size_t(colors)) {}
+        : queueOf(size_t(colors)), linksOf(size_t(colors)) {}
     std::mutex lock;
-    std::vector<std::atomic<Channel *>> channelOf;
+    std::vector<std::atomic<StripQueue *>> queueOf;
     std::vector<std::atomic<const Links *>> linksOf;
-    std::map<int, std::unique_ptr<Channel>> channels;
+    std::map<int, std::unique_ptr<StripQueue>> queues;
     std::map<int, std::unique_ptr<Links>> links;
   };
   void checkColor(int color, const std::string &who) const;
@@ -140,14 +140,14 @@ private:
 
   [[noreturn]] void refuseWork() const;
 
-  const size_t channelWords, channelBytes;
+  const size_t queueWords, queueBytes;
   std::vector<std::vector<int>> pesOfStrip; ///< if there is an observer
   uint32_t firstSram = 0;
   const uint64_t workLimit;
   std::atomic<uint64_t> spent{0};
   std::vector<std::unique_ptr<Wiring>> wiring;
   std::mutex exitLock, launchLock;
-  std::map<std::pair<int, int>, std::unique_ptr<Channel>> exits;
+  std::map<std::pair<int, int>, std::unique_ptr<StripQueue>> exits;
 };
 
 } // namespace wsec::runtime

@@ -42,9 +42,9 @@ bool Fabric::setsRoutes(int pe) const {
   return at >= 0 && routeSetters[size_t(at)];
 }
 
-/// Whether command wavelets vanish at a PE: it has no routines to launch.
+/// Whether launch wavelets vanish at a PE: it has no routines to launch.
 bool Fabric::ignores(int pe, int color) const {
-  if (color != program.command_color())
+  if (color != program.launch_color())
     return false;
   const ClassCode *code = mesh.codeAt(pe);
   return !code || code->routines.empty();
@@ -285,7 +285,7 @@ void Fabric::pass(int index, unsigned ports, Word word) {
     int target = route.out[size_t(port)];
     word.ready = now + (port == Port::Ramp ? ramp : hop);
     if (target == overEdge) {
-      // The end of a lane takes a word as a ramp does.
+      // The end of a channel takes a word as a ramp does.
       word.ready += ramp;
       if (!word.control)
         east.leave(mesh.coordinate(route.pe).y, route.color, word.payload,

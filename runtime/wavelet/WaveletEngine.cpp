@@ -2,7 +2,7 @@
 #include "runtime/wavelet/WaveletEngine.h"
 
 #include "runtime/pe/VectorKernels.h"
-#include "runtime/wavelet/HostLanes.h"
+#include "runtime/wavelet/HostChannels.h"
 
 namespace wsec::runtime {
 
@@ -16,11 +16,11 @@ WaveletEngine::WaveletEngine(const program::Program &program,
 
 RunResult WaveletEngine::run(HostPort &host) {
   LaunchLog launches(program.launches()->size(), options.furthestLaunch);
-  EastLanes east(program, host, launches, options.observer);
+  EastChannels east(program, host, launches, options.observer);
   Agenda agenda;
   Fabric fabric(program, mesh, agenda, east);
   fabric.observer = options.observer;
-  HostLanes west(program, host, fabric, agenda);
+  HostChannels west(program, host, fabric, agenda);
   SteppedRun run(program, mesh, options, host, launches, west, east, fabric);
   RunResult result = run.run([&] {
     std::vector<uint32_t> due, dropped;

@@ -210,7 +210,7 @@ inline ProgramBuilder makeEverything(const std::vector<float> &bundle) {
   };
   uint32_t in = builder.stream("rows", Direction::In, 0, {});
   program::HostStreamT &rows = *builder.source.streams[in];
-  rows.lanes = {{1, 0, 4}, {3, 4, 6}};
+  rows.channels = {{1, 0, 4}, {3, 4, 6}};
   auto [size, start] = tile(rows);
   rows.segments.push_back(makeSegment(1, 7, 10, {size}, {1}, start));
   auto gathered = makeSegment(1, 5, 0, {size}, {1}, start);
@@ -221,7 +221,7 @@ inline ProgramBuilder makeEverything(const std::vector<float> &bundle) {
   rows.segments.push_back(makeSegment(2, 1, 0, {2}, {1}, 0));
   uint32_t out = builder.stream("result", Direction::Out, 1, {});
   program::HostStreamT &result = *builder.source.streams[out];
-  result.lanes = {{0, 0, 2}, {2, 2, 4}};
+  result.channels = {{0, 0, 2}, {2, 2, 4}};
   auto [outSize, outStart] = tile(result);
   Scalar y = addScalar(result, ScalarOp::Py);
   Value offset = Value(outStart) + Value(y).times(10);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A program with the ways in which the compiler's programs move words: sums and
-// relays along rows, multicasts, lanes of the host and columns, on 4 x 2 PEs.
+// relays along rows, multicasts, channels of the host and columns, on 4 x 2
+// PEs.
 #ifndef TEST_RUNTIME_EXCHANGEPROGRAM_H
 #define TEST_RUNTIME_EXCHANGEPROGRAM_H
 
@@ -10,10 +11,10 @@
 namespace wsec::runtime::test {
 
 /// Routine 0: an all-reduce of `words` words in each row. Routine 1: each row's
-/// words funnel west and are multicast. Routine 2: the host's words, `lines`
-/// lines of `block` words for each column. Routine 3: partial sums in two
-/// blocks, of which each PE adds the own part to what it has. Routine 4: rows
-/// funnel east and leave.
+/// words are gathered in a chain west and are multicast. Routine 2: the host's
+/// words, `lines` lines of `block` words for each column. Routine 3: partial
+/// sums in two blocks, of which each PE adds the own part to what it has.
+/// Routine 4: rows funnel east and leave.
 class ExchangeProgram {
 public:
   static constexpr int width = 4, height = 2;
@@ -22,13 +23,13 @@ public:
     Even = 1,
     Odd = 2,
     Cast = 3,
-    Lane = 4,
+    Channel = 4,
     Column = 5,
     Exit = 6,
     EastEven = 7,
     EastOdd = 8
   };
-  enum Routine { AllReduce, Funnel, Host, Partial, Store };
+  enum Routine { AllReduce, ChainGather, Host, Partial, Store };
 
   ExchangeProgram()
       : builder(width, height),
@@ -40,11 +41,11 @@ public:
     mine = pes.buffer("mine", 256);
     all = pes.buffer("all", 256);
     addAllReduce();
-    addFunnel();
+    addChainGather();
     addHost();
     addPartial();
     addStore();
-    for (uint32_t routine : {AllReduce, Funnel, Partial})
+    for (uint32_t routine : {AllReduce, ChainGather, Partial})
       builder.launch(routine);
     builder.launch(Host, {in});
     builder.launch(Store, {out});
@@ -62,10 +63,10 @@ public:
   /// The words of the host, however many the code takes.
   VectorHost makeHost() const {
     VectorHost host;
-    for (uint32_t lane = 0; lane < 2; ++lane) {
-      host.feed(in, lane,
+    for (uint32_t channel = 0; channel < 2; ++channel) {
+      host.feed(in, channel,
                 std::vector<float>(size_t(lines * block * width / 2), 1));
-      host.expect(out, lane, uint64_t(words * width));
+      host.expect(out, channel, uint64_t(words * width));
     }
     return host;
   }
@@ -96,11 +97,11 @@ private:
     builder.route(Cast, 0, 1, 0, 2, Port::Ramp, {Port::Ramp, Port::East});
     builder.route(Cast, 1, 3, 0, 2, Port::West, {Port::Ramp, Port::East});
     builder.route(Cast, 3, 4, 0, 2, Port::West, {Port::Ramp});
-    builder.route(Lane, 0, 1, 0, 1, Port::West, {Port::Ramp, Port::East});
-    builder.route(Lane, 1, 2, 0, 1, Port::West, {Port::Ramp});
-    builder.route(Lane, 0, 2, 1, 2, Port::West, {Port::East});
-    builder.route(Lane, 2, 3, 1, 2, Port::West, {Port::Ramp, Port::East});
-    builder.route(Lane, 3, 4, 1, 2, Port::West, {Port::Ramp});
+    builder.route(Channel, 0, 1, 0, 1, Port::West, {Port::Ramp, Port::East});
+    builder.route(Channel, 1, 2, 0, 1, Port::West, {Port::Ramp});
+    builder.route(Channel, 0, 2, 1, 2, Port::West, {Port::East});
+    builder.route(Channel, 2, 3, 1, 2, Port::West, {Port::Ramp, Port::East});
+    builder.route(Channel, 3, 4, 1, 2, Port::West, {Port::Ramp});
     builder.route(Column, 0, 2, 0, 1, Port::Ramp, {Port::Ramp, Port::South});
     builder.route(Column, 0, 2, 1, 2, Port::North, {Port::Ramp});
     builder.route(Column, 2, 4, 1, 2, Port::Ramp, {Port::Ramp, Port::North});
@@ -118,8 +119,8 @@ private:
     notFirst = pes.negate(isFirst);
     notLast = pes.negate(isLast);
     isInner = pes.both(notFirst, notLast);
-    Scalar lane = pes.scalar(ScalarOp::Div, px.index, two.index);
-    isHead = pes.scalar(ScalarOp::Equal, py.index, lane.index);
+    Scalar channel = pes.scalar(ScalarOp::Div, px.index, two.index);
+    isHead = pes.scalar(ScalarOp::Equal, py.index, channel.index);
   }
 
   Value onward() const { return Value(Even) + Value(parity); }
@@ -142,8 +143,8 @@ private:
     body.await(1);
   }
 
-  void addFunnel() {
-    BodyBuilder body = pes.routine(Funnel);
+  void addChainGather() {
+    BodyBuilder body = pes.routine(ChainGather);
     using program::Opcode;
     Value relayed = Value(words * (width - 1)) + Value(px).times(-words);
     body.add(Opcode::Mov, {words * width}, memory(all, {1}), fabric(Cast))
@@ -169,8 +170,8 @@ private:
     source().tensors.push_back(std::move(tensor));
     auto stream = std::make_unique<program::HostStreamT>();
     stream->name = "in";
-    stream->color = Lane;
-    stream->lanes = {{0, 0, 2}, {1, 2, 4}};
+    stream->color = Channel;
+    stream->channels = {{0, 0, 2}, {1, 2, 4}};
     stream->scalars = {{program::ScalarOp::Px, 0, 0, 0}};
     auto segment = std::make_unique<program::SegmentT>();
     segment->lines = Value(lines).build();
@@ -184,9 +185,9 @@ private:
 
     BodyBuilder body = pes.routine(Host);
     using program::Opcode;
-    auto &relay =
-        body.add(Opcode::Mov, {lines, block}, fabric(Column, 2),
-                 fabric(Lane, 2).window(Value(parity).times(block), 2 * block));
+    auto &relay = body.add(
+        Opcode::Mov, {lines, block}, fabric(Column, 2),
+        fabric(Channel, 2).window(Value(parity).times(block), 2 * block));
     relay.guard = isHead.index;
     relay.thread = 1;
     body.add(Opcode::Mov, {2 * block}, memory(all, {1}), fabric(Column));
@@ -224,7 +225,7 @@ private:
     stream->name = "out";
     stream->direction = program::Direction::Out;
     stream->color = Exit;
-    stream->lanes = {{0, 0, 1}, {1, 1, 2}};
+    stream->channels = {{0, 0, 1}, {1, 1, 2}};
     stream->scalars = {{program::ScalarOp::Px, 0, 0, 0},
                        {program::ScalarOp::Py, 0, 0, 0}};
     auto segment = std::make_unique<program::SegmentT>();

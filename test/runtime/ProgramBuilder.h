@@ -227,11 +227,11 @@ public:
   uint32_t nextAddress;
 };
 
-/// A program for a mesh of a wse2-like machine, with a command color that
+/// A program for a mesh of a wse2-like machine, with a launch color that
 /// reaches all PEs.
 class ProgramBuilder {
 public:
-  static constexpr int commandColor = 20;
+  static constexpr int launchColor = 20;
 
   ProgramBuilder(int width, int height) {
     auto machine = std::make_unique<program::MachineT>();
@@ -244,7 +244,7 @@ public:
     machine->colors = 24;
     machine->reserved_colors = 3;
     machine->microthreads = 8;
-    machine->lanes = 44;
+    machine->channels = 44;
     machine->hop_cycles = 1;
     machine->ramp_cycles = 2;
     machine->store_latency_cycles = 1700;
@@ -280,7 +280,7 @@ public:
     source.machine = std::move(machine);
     source.version = programVersion;
     source.compiler = "test";
-    source.command_color = commandColor;
+    source.launch_color = launchColor;
     using program::Port;
     // East along row 0, south in every column.
     const bool east = width > 1, south = height > 1;
@@ -293,13 +293,13 @@ public:
       return ports;
     };
     if (east)
-      route(commandColor, 0, width - 1, 0, 1, Port::West, set(true, south));
-    route(commandColor, width - 1, width, 0, 1, Port::West, set(false, south));
+      route(launchColor, 0, width - 1, 0, 1, Port::West, set(true, south));
+    route(launchColor, width - 1, width, 0, 1, Port::West, set(false, south));
     if (height > 2)
-      route(commandColor, 0, width, 1, height - 1, Port::North,
+      route(launchColor, 0, width, 1, height - 1, Port::North,
             set(false, true));
     if (south)
-      route(commandColor, 0, width, height - 1, height, Port::North,
+      route(launchColor, 0, width, height - 1, height, Port::North,
             {Port::Ramp});
   }
 
@@ -327,7 +327,7 @@ public:
             uint32_t(source.machine->runtime_bytes) + 64 + 16};
   }
 
-  /// A stream with one lane for each of `rows`; what it moves is up to the
+  /// A stream with one channel for each of `rows`; what it moves is up to the
   /// host port of the test.
   uint32_t stream(const std::string &name, program::Direction direction,
                   int color, std::initializer_list<int> rows) {
@@ -336,7 +336,7 @@ public:
     stream->direction = direction;
     stream->color = uint8_t(color);
     for (int row : rows)
-      stream->lanes.push_back({row, 0, 1});
+      stream->channels.push_back({row, 0, 1});
     source.streams.push_back(std::move(stream));
     return uint32_t(source.streams.size() - 1);
   }
@@ -376,22 +376,22 @@ public:
     size_t next = 0;
   };
 
-  void feed(uint32_t stream, uint32_t lane, std::vector<float> words,
+  void feed(uint32_t stream, uint32_t channel, std::vector<float> words,
             size_t line = 0) {
-    inputs[{stream, lane}] = {std::move(words), line, 0};
+    inputs[{stream, channel}] = {std::move(words), line, 0};
   }
-  void expect(uint32_t stream, uint32_t lane, uint64_t count) {
-    counts[{stream, lane}] = count;
-    outputs[{stream, lane}];
+  void expect(uint32_t stream, uint32_t channel, uint64_t count) {
+    counts[{stream, channel}] = count;
+    outputs[{stream, channel}];
   }
 
-  uint64_t words(uint32_t stream, uint32_t lane) override {
-    auto found = inputs.find({stream, lane});
-    return found == inputs.end() ? counts[{stream, lane}]
+  uint64_t words(uint32_t stream, uint32_t channel) override {
+    auto found = inputs.find({stream, channel});
+    return found == inputs.end() ? counts[{stream, channel}]
                                  : found->second.words.size();
   }
-  WordView next(uint32_t stream, uint32_t lane, size_t maxWords) override {
-    Input &input = inputs.at({stream, lane});
+  WordView next(uint32_t stream, uint32_t channel, size_t maxWords) override {
+    Input &input = inputs.at({stream, channel});
     size_t count = std::min(maxWords, input.words.size() - input.next);
     WordView view;
     view.data = input.words.data() + input.next;
@@ -401,8 +401,8 @@ public:
     input.next += view.words();
     return view;
   }
-  void store(uint32_t stream, uint32_t lane, const WordView &view) override {
-    std::vector<float> &out = outputs.at({stream, lane});
+  void store(uint32_t stream, uint32_t channel, const WordView &view) override {
+    std::vector<float> &out = outputs.at({stream, channel});
     for (size_t r = 0; r < view.rows; ++r)
       out.insert(out.end(), view.data + r * view.stride,
                  view.data + r * view.stride + view.length);

@@ -101,7 +101,7 @@ inline void fillRemoteTasks(program::PEClassT &peClass) {
 inline ProgramBuilder makeRemoteCalls() {
   using namespace program;
   ProgramBuilder builder(4, 2);
-  builder.source.command_color = 255;
+  builder.source.launch_color = 255;
   builder.source.routes.clear();
   builder.route(1, 0, 4, 0, 2, Port::West, {Port::Ramp});
   RouteRuleT &rule = *builder.source.routes.back();

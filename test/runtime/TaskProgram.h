@@ -174,11 +174,11 @@ public:
   }
 };
 
-/// A program without a command color, and the tensors its copies move.
+/// A program without a launch color, and the tensors its copies move.
 class TaskProgram : public ProgramBuilder {
 public:
   TaskProgram(int width, int height) : ProgramBuilder(width, height) {
-    source.command_color = 255;
+    source.launch_color = 255;
     source.routes.clear();
     program::MachineT &machine = *source.machine;
     machine.result_latency = 3;

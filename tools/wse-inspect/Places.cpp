@@ -199,7 +199,7 @@ static Json routesAt(const program::Program &program, int x, int y) {
         if (stream->color() == rule->color())
           streams.push_back(stream->name()->str());
     routes.push_back({{"color", rule->color()},
-                      {"commands", rule->color() == program.command_color()},
+                      {"commands", rule->color() == program.launch_color()},
                       {"rule", describeRule(*rule)},
                       {"streams_of_color", streams}});
   }

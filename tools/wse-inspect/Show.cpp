@@ -29,13 +29,14 @@ std::string head(const Json &s) {
          ", " + mesh("mesh") + " of " + mesh("fabric") + " PEs, " +
          plain(machine["sram_bytes"]) + " bytes each (" +
          plain(machine["runtime_bytes"]) + " taken by the host runtime), " +
-         plain(machine["lanes"]) + " lanes, " + plain(machine["clock_ghz"]) +
-         " GHz\n" + "SRAM       " + plain(memory["sram_peak_bytes"]) +
-         " bytes in the fullest PE ('" + plain(memory["sram_owner"]) +
-         "')\nweights    " + plain(memory["streamed_weight_bytes"]) +
-         " bytes streamed, " + plain(memory["resident_weight_bytes"]) +
-         " stay between launches, " + plain(memory["buffered_weight_bytes"]) +
-         " at most at a time\n" + showVerdict(s);
+         plain(machine["channels"]) + " channels, " +
+         plain(machine["clock_ghz"]) + " GHz\n" + "SRAM       " +
+         plain(memory["sram_peak_bytes"]) + " bytes in the fullest PE ('" +
+         plain(memory["sram_owner"]) + "')\nweights    " +
+         plain(memory["streamed_weight_bytes"]) + " bytes streamed, " +
+         plain(memory["resident_weight_bytes"]) + " stay between launches, " +
+         plain(memory["buffered_weight_bytes"]) + " at most at a time\n" +
+         showVerdict(s);
 }
 
 std::string showClass(const Json &peClass) {
@@ -64,7 +65,7 @@ std::string showClass(const Json &peClass) {
 std::string showRoutes(const Json &summary) {
   std::string text = "\nroutes\n";
   for (const Json &route : summary["routes"]) {
-    bool command = route["color"] == summary["command_color"];
+    bool command = route["color"] == summary["launch_color"];
     text += "  color " + plain(route["color"]) +
             (command ? " (commands)" : "") + ", " + plain(route["pes"]) +
             " PEs\n";
@@ -88,14 +89,14 @@ std::string show(const Json &summary) {
                          "[" + joined(tensor["shape"]) + "]"});
   for (const Json &stream : summary["streams"])
     streams.push_back({stream["name"], stream["direction"], stream["color"],
-                       stream["lanes"], joined(stream["tensors"])});
+                       stream["channels"], joined(stream["tensors"])});
   size_t index = 0;
   for (const Json &launch : summary["launches"])
     launches.push_back({index++, launch["routine"], launch["kernel"],
                         joined(launch["streams"])});
   text += "\ntensors\n" + table({"role", "name", "type", "shape"}, tensors);
   text += "\nstreams\n" +
-          table({"name", "direction", "color", "lanes", "tensors"}, streams);
+          table({"name", "direction", "color", "channels", "tensors"}, streams);
   text += "\nlaunches\n" +
           table({"launch", "routine", "kernel", "streams"}, launches);
   std::vector<std::vector<Json>> copies;

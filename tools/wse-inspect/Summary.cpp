@@ -58,7 +58,7 @@ Json machineJson(const program::Machine &m) {
           {"runtime_bytes", m.runtime_bytes()},
           {"colors", m.colors()},
           {"reserved_colors", m.reserved_colors()},
-          {"lanes", m.lanes()},
+          {"channels", m.channels()},
           {"microthreads", m.microthreads()},
           {"digest", digest(m)}};
 }
@@ -209,7 +209,7 @@ Json streamJson(const program::Program &program,
   return {{"name", text(stream.name())},
           {"direction", program::EnumNameDirection(stream.direction())},
           {"color", stream.color()},
-          {"lanes", stream.lanes()->size()},
+          {"channels", stream.channels()->size()},
           {"tensors", tensors},
           {"digest", digest(stream)}};
 }
@@ -283,7 +283,7 @@ Json summarize(const program::Program &program) {
                     {"resident_weight_bytes", residency.residentBytes},
                     {"buffered_weight_bytes", residency.bufferedBytes},
                     {"streamed_weight_bytes", streamedWeightBytes(program)}};
-  json["command_color"] = program.command_color();
+  json["launch_color"] = program.launch_color();
   if (const program::Proof *proof = program.proof())
     json["deadlock"] = {{"verdict", program::EnumNameVerdict(proof->verdict())},
                         {"reason", text(proof->reason())},

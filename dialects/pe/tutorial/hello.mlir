@@ -29,7 +29,7 @@ pe.program @hello mesh [4, 1] machine "wse2" {
     }
   }
 
-  // Without a command color launches are calls: the host waits until all
+  // Without a launch color launches are calls: the host waits until all
   // PEs are at rest. Copies happen where they stand and take no cycles.
   copy in @x to @v [0:4, 0:1]
   launch @main

@@ -26,7 +26,7 @@ namespace {
 
 /// y = x + w, four elements in each of two PEs.
 constexpr const char *kAdd = R"(
-pe.program @add mesh [2, 1] machine "wse2" command 0 model "add.onnx" {
+pe.program @add mesh [2, 1] machine "wse2" launch_color 0 model "add.onnx" {
   tensor input @x : tensor<8xf32>
   tensor weight @w from <"w.bin" at 16> : tensor<8xf32>
   tensor output @y : tensor<8xf32>
@@ -55,7 +55,7 @@ pe.program @add mesh [2, 1] machine "wse2" command 0 model "add.onnx" {
       await [1]
     }
   }
-  stream in @operands color 1 lanes [0 -> 0:2] {
+  stream in @operands color 1 channels [0 -> 0:2] {
     %px = scalar px
     segment @x[%px * 4, strides = [1]] over (4)
     segment @w[%px * 4, strides = [1]] over (4)
@@ -180,7 +180,7 @@ TEST_F(EmitTest, WritesRoutersAndCopies) {
   ASSERT_TRUE(emit(kRemote)) << messages;
   auto loaded = runtime::LoadedProgram::open(options.outputPath);
   const program::Program &program = loaded->program();
-  EXPECT_EQ(program.command_color(), 255);
+  EXPECT_EQ(program.launch_color(), 255);
   EXPECT_EQ(program.machine()->turn_cycles(), 33);
   EXPECT_EQ(program.machine()->output_queue_words()->Get(7), 8);
   const program::RouteRule &rule = *program.routes()->Get(0);

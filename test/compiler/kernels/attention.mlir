@@ -5,7 +5,7 @@
 
 //--- group.mlir
 
-// Two rows share a batch element: keys and values go north to its head row and
+// Two rows share a batch element: keys and values go north to the root of its group and
 // come back south, on threads of their own, into a buffer.
 
 #heads = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = heads, head_size = 4>

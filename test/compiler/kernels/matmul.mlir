@@ -15,12 +15,12 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // The bias starts the result. Activations go west and come back as a
   // multicast, which a microthread takes into a buffer; own words are awaited
   // before those of the east are relayed. Every weight that arrives is used
-  // once, over four lanes.
+  // once, over four channels.
   // CHECK-LABEL: routine @matmul {
-  // CHECK-NEXT:    vector mov fabric([[$COLUMN:[0-9]+]], depth = 2) = fabric([[LANE:[0-9]+]], depth = 2, window = {{.*}}) over (1, 3) where %{{.*}} thread 0
+  // CHECK-NEXT:    vector mov fabric([[$COLUMN:[0-9]+]], depth = 2) = fabric([[CHANNEL:[0-9]+]], depth = 2, window = {{.*}}) over (1, 3) where %{{.*}} thread 0
   // CHECK-NEXT:    vector mov [[RESULT:@[a-z0-9_]+]][0, strides = [4, 1]] = fabric([[$COLUMN]]) over (3, 4)
   // CHECK-NEXT:    await [0]
-  // CHECK-NEXT:    vector mov fabric([[$COLUMN]], depth = 2) = fabric([[LANE]], depth = 2, window = {{.*}}) over (8, 3) where %{{.*}} thread 0
+  // CHECK-NEXT:    vector mov fabric([[$COLUMN]], depth = 2) = fabric([[CHANNEL]], depth = 2, window = {{.*}}) over (8, 3) where %{{.*}} thread 0
   // CHECK-NEXT:    vector mov [[ALL:@[a-z0-9_]+]][0, strides = [4, 1]] = fabric([[$CAST:[0-9]+]], depth = 2) over (8, 4) thread 5
   // CHECK-NEXT:    vector mov fabric([[$CAST]], depth = 2) = [[X:@[a-z0-9_]+]][0, strides = [4, 1]] over (2, 4) where %{{.*}} thread 1
   // CHECK-NEXT:    vector mov fabric({{.*}}, depth = 2) = [[X]][0, strides = [4, 1]] over (2, 4) where %{{.*}} thread 1

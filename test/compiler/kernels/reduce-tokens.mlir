@@ -1,6 +1,6 @@
 // RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %s
 
-// Own tokens first, then partial sums north to the head row of the group.
+// Own tokens first, then partial sums north to the root of the group.
 
 #tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
 #pooled = #wse.tiled<batch = 1, tokens = 1, rows = split, group = 2, columns = balanced>

@@ -1,11 +1,11 @@
 // RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %s
 
-// One lane for two rows: rows go east, the last column north, row 0 off the
-// wafer. The host takes the rows of the lane in order, columns from the east.
+// One channel for two rows: rows go east, the last column north, row 0 off the
+// wafer. The host takes the rows of the channel in order, columns from the east.
 
 #tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
 
-wse.program @main state(selected) mesh(4x2) machine("{\"base\": \"wse2\", \"lanes\": 1}") {
+wse.program @main state(selected) mesh(4x2) machine("{\"base\": \"wse2\", \"channels\": 1}") {
   input @x : tensor<8x8xf32>
   %x = load @x {nodes = ["x"]} : tensor<8x8xf32, #tokens>
   // CHECK-LABEL: routine @store {
@@ -18,7 +18,7 @@ wse.program @main state(selected) mesh(4x2) machine("{\"base\": \"wse2\", \"lane
   // CHECK:         await [1]
   // CHECK-NEXT:    vector mov fabric([[EXIT]]) = fabric({{.*}}) over (%{{.*}} * 8) where %{{.*}} thread 1
   // CHECK:         await [1]
-  // CHECK:       stream out @from_store color [[EXIT]] lanes [0 -> 0:2]
+  // CHECK:       stream out @from_store color [[EXIT]] channels [0 -> 0:2]
   // CHECK:         segment @y[{{.*}}, strides = [8, 1]] over (4, 2)
   store %x to "y" : tensor<8x8xf32, #tokens> to tensor<8x8xf32>
 }

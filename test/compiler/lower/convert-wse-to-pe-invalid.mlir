@@ -6,7 +6,7 @@ wse.program @too_early state(placed) mesh(4x1) machine("wse2") {
 
 // -----
 
-// expected-error @below {{has no command stream to launch kernels with}}
+// expected-error @below {{has no launch stream to start kernels with}}
 wse.program @no_command state(scheduled) mesh(4x1) machine("wse2") {
 }
 
@@ -15,7 +15,7 @@ wse.program @no_command state(scheduled) mesh(4x1) machine("wse2") {
 #tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 1, columns = balanced>
 
 wse.program @no_slot state(scheduled) mesh(4x1) machine("wse2") {
-  stream @command command colors [0] rules []
+  stream @launch launch colors [0] rules []
   input @x : tensor<6x8xf32>
   // expected-error @below {{lacks its slot, region or streams}}
   %x = load @x {region = #wse.rect<x = 0 to 4, y = 0 to 1>} : tensor<1x6x8xf32, #tokens>

@@ -5,7 +5,7 @@
 
 #tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 2, columns = balanced>
 
-// CHECK-LABEL: pe.program @main mesh [4, 2] machine "wse2" command
+// CHECK-LABEL: pe.program @main mesh [4, 2] machine "wse2" launch_color
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-DAG: tensor input @x : tensor<6x8xf32>
   // CHECK-DAG: tensor output @y : tensor<6x8xf32>

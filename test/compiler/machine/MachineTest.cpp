@@ -21,7 +21,7 @@ TEST(MachineTest, SecondGenerationHasItsPublishedNumbers) {
   EXPECT_EQ(machine->sramBytes, 49152);
   EXPECT_EQ(machine->usableBytes(), 44976);
   EXPECT_EQ(machine->usableColors(), 21);
-  EXPECT_EQ(machine->lanes, 44);
+  EXPECT_EQ(machine->channels, 44);
   EXPECT_EQ(machine->hopCycles, 1);
   EXPECT_EQ(machine->rampCycles, 2);
   EXPECT_DOUBLE_EQ(machine->fmacRate, 0.467);
@@ -112,23 +112,25 @@ TEST(MachineTest, ReadmeSaysWhatThePresetsSay) {
   EXPECT_EQ(rows, second.size() - 1); // all but the name
 }
 
-TEST(MachineTest, LanesAreSpreadOverRowsAndColumns) {
+TEST(MachineTest, ChannelsAreSpreadOverRowsAndColumns) {
   Machine machine = *machinePreset("wse2");
   ASSERT_FALSE(machine.setMesh(8, 4));
-  EXPECT_EQ(machine.lanesInUse(), 4);
-  std::vector<LanePosition> west = {{0, 0, 2}, {1, 2, 4}, {2, 4, 6}, {3, 6, 8}};
-  EXPECT_EQ(machine.westLanes(), west);
-  std::vector<LanePosition> east = {{0, 0, 1}, {1, 1, 2}, {2, 2, 3}, {3, 3, 4}};
-  EXPECT_EQ(machine.eastLanes(), east);
+  EXPECT_EQ(machine.channelsInUse(), 4);
+  std::vector<ChannelPosition> west = {
+      {0, 0, 2}, {1, 2, 4}, {2, 4, 6}, {3, 6, 8}};
+  EXPECT_EQ(machine.westChannels(), west);
+  std::vector<ChannelPosition> east = {
+      {0, 0, 1}, {1, 1, 2}, {2, 2, 3}, {3, 3, 4}};
+  EXPECT_EQ(machine.eastChannels(), east);
 }
 
-TEST(MachineTest, FullWaferUsesAllItsLanes) {
+TEST(MachineTest, FullWaferUsesAllItsChannels) {
   Machine machine = *machinePreset("wse2");
-  std::vector<LanePosition> lanes = machine.westLanes();
-  ASSERT_EQ(lanes.size(), 44u);
-  EXPECT_EQ(lanes.front().begin, 0);
-  EXPECT_EQ(lanes.back().end, 750);
-  EXPECT_EQ(lanes[1].row, 23);
+  std::vector<ChannelPosition> channels = machine.westChannels();
+  ASSERT_EQ(channels.size(), 44u);
+  EXPECT_EQ(channels.front().begin, 0);
+  EXPECT_EQ(channels.back().end, 750);
+  EXPECT_EQ(channels[1].row, 23);
 }
 
 TEST(MachineTest, MeshMustFitWhatAProgramMayUse) {
@@ -171,7 +173,8 @@ TEST(MachineTest, JsonMistakesAreNamed) {
   EXPECT_EQ(errorOf(R"({"reduce_rate": 0})"),
             "clock_ghz and the rates must be positive");
   EXPECT_EQ(errorOf(R"({"colors": 3})"), "all 3 colors are reserved");
-  EXPECT_EQ(errorOf(R"({"lanes": 0})"), "lanes is 0, expected at least 1");
+  EXPECT_EQ(errorOf(R"({"channels": 0})"),
+            "channels is 0, expected at least 1");
   EXPECT_EQ(errorOf(R"({"fabric_width": 10})"),
             "the mesh of 750x994 PEs is larger than the fabric of 10x996");
   EXPECT_EQ(errorOf(R"({"base": "wse9"})"),
@@ -185,13 +188,13 @@ TEST(MachineTest, DescriptionsReadBack) {
   EXPECT_EQ(describeMachine(preset), "wse3");
   std::string error;
   std::optional<Machine> custom = machineFromJson(
-      R"({"name": "mine", "lanes": 4, "clock_ghz": 1.5})", error);
+      R"({"name": "mine", "channels": 4, "clock_ghz": 1.5})", error);
   ASSERT_TRUE(custom) << error;
   std::string description = describeMachine(*custom);
-  EXPECT_EQ(description, R"({"clock_ghz":1.5,"lanes":4,"name":"mine"})");
+  EXPECT_EQ(description, R"({"clock_ghz":1.5,"channels":4,"name":"mine"})");
   std::optional<Machine> again = machineFromDescription(description, error);
   ASSERT_TRUE(again) << error;
-  EXPECT_EQ(again->lanes, 4);
+  EXPECT_EQ(again->channels, 4);
   EXPECT_DOUBLE_EQ(again->clockGhz, 1.5);
   EXPECT_EQ(again->name, "mine");
 }

@@ -15,7 +15,7 @@ namespace {
 PlacementProblem example(bool timeShared) {
   PlacementProblem problem;
   problem.width = problem.height = 32;
-  problem.lanes = 4;
+  problem.channels = 4;
   problem.timeShared = timeShared;
   problem.kernels = {
       {"qkv", 32, 16, 0}, {"softmax", 32, 16, 0}, {"pooler", 32, 4, 1}};
@@ -38,7 +38,7 @@ TEST(PlacementProblem, WorkedExample) {
   EXPECT_EQ(placement.regions[2].y, 16);
 }
 
-TEST(PlacementProblem, TimeSharedKernelsAllStartAtTheLanes) {
+TEST(PlacementProblem, TimeSharedKernelsAllStartAtTheChannels) {
   for (const PlacedRegion &region : solve(example(true)).regions) {
     EXPECT_EQ(region.x, 0);
     EXPECT_EQ(region.y, 0);
@@ -54,7 +54,7 @@ TEST(PlacementProblem, PacksResidentGroupsWithoutOverlap) {
   solve(problem);
 }
 
-TEST(PlacementProblem, LanesAreSpreadEvenly) {
+TEST(PlacementProblem, ChannelsAreSpreadEvenly) {
   PlacementProblem problem = example(true);
   problem.width = 10;
   problem.kernels.clear();
@@ -95,8 +95,8 @@ TEST(PlacementProblem, ChecksItsInput) {
   };
   EXPECT_EQ(errorOf([](PlacementProblem &p) { p.width = 0; }),
             "the mesh has 0x32 PEs");
-  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.lanes = 33; }),
-            "33 I/O lanes per edge on a mesh of 32 rows: expected 1 to one "
+  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.channels = 33; }),
+            "33 I/O channels per edge on a mesh of 32 rows: expected 1 to one "
             "per row");
   EXPECT_EQ(errorOf([](PlacementProblem &p) { p.kernels[0].columns = 0; }),
             "kernel 'qkv' asks for a region of 0x16 PEs");
@@ -133,19 +133,19 @@ TEST(BrokenPlacement, P4Overlap) {
             "the regions of kernels 'qkv' and 'pooler' overlap: 32x16 at "
             "(0,0) and 32x4 at (0,15)");
 }
-TEST(BrokenPlacement, P5LaneOffTheMesh) {
+TEST(BrokenPlacement, P5ChannelOffTheMesh) {
   EXPECT_EQ(errorOf([](Placement &p) { p.west[3].row = 32; }),
-            "west lane at row 32 of a mesh with 32 rows");
+            "west channel at row 32 of a mesh with 32 rows");
 }
-TEST(BrokenPlacement, P5TwoLanesInOneRow) {
+TEST(BrokenPlacement, P5TwoChannelsInOneRow) {
   EXPECT_EQ(errorOf([](Placement &p) { p.east[3].row = 0; }),
-            "two east lanes at row 0");
+            "two east channels at row 0");
 }
 TEST(BrokenPlacement, P5ColumnsNotServed) {
   EXPECT_EQ(errorOf([](Placement &p) { p.west[1].begin = 9; }),
-            "west lane at row 8 serves [9,16), expected to begin at 8");
+            "west channel at row 8 serves [9,16), expected to begin at 8");
   EXPECT_EQ(errorOf([](Placement &p) { p.west.pop_back(); }),
-            "west lanes serve 24 of 32");
+            "west channels serve 24 of 32");
 }
 
 } // namespace

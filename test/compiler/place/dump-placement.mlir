@@ -6,17 +6,17 @@
 // What is not decided yet is not shown.
 // RUN: wse-opt %s --wsec-place --wse-dump-placement -o /dev/null | FileCheck %s --check-prefix=PLACED
 
-// TEXT:      @main (scheduled) on 8x4 PEs of wse2; one character = 1x1 PEs, '>' an I/O lane
+// TEXT:      @main (scheduled) on 8x4 PEs of wse2; one character = 1x1 PEs, '>' an I/O channel
 // TEXT:           0 >AAAAAAAA>
 // TEXT-NEXT:      1 >AAAAAAAA>
 // TEXT-NEXT:      2 >AAAAAAAA>
 // TEXT-NEXT:      3 >........>
 // TEXT:      regions
 // TEXT-NEXT:   A  8x3 at (0,0), 3 kernels
-// TEXT-NEXT: lanes
+// TEXT-NEXT: channels
 // TEXT-NEXT:   4 in at the west edge, 4 out at the east edge
 // TEXT-NEXT: streams, {{[0-9]+}} of 21 colors
-// TEXT-NEXT:   @command        command     color {{[0-9]+}}, {{[0-9]+}} rules
+// TEXT-NEXT:   @launch         launch      color {{[0-9]+}}, {{[0-9]+}} rules
 // TEXT:        @row_west       row_west    colors {{[0-9]+,[0-9]+}}, 4 rules
 // TEXT:      SRAM of the fullest PE
 // TEXT-NEXT:   [###########{{-+}}] {{[0-9]+}} of 49152 bytes, by {{[a-z]+}}

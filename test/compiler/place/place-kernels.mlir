@@ -1,15 +1,15 @@
 // RUN: wse-opt %s --wsec-place | FileCheck %s
 
 // Regions are the whole width and the rows with tokens. The two halves of the
-// program share no tensor; weight streaming lets both lie at the lanes.
+// program share no tensor; weight streaming lets both lie at the channels.
 
 #split = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 5, columns = balanced>
 #pair = #wse.tiled<batch = 2, tokens = 4, rows = split, group = 2, columns = balanced>
 #many = #wse.tiled<batch = 6, tokens = 2, rows = split, group = 0, columns = balanced>
 
 // CHECK-LABEL: wse.program @main state(placed) mesh(4x5)
-// CHECK-SAME: east_lanes = [#wse.lane<row 0, serves 0 to 1>, #wse.lane<row 1, serves 1 to 2>
-// CHECK-SAME: west_lanes = [#wse.lane<row 0, serves 0 to 1>, #wse.lane<row 1, serves 1 to 2>, #wse.lane<row 2, serves 2 to 3>, #wse.lane<row 3, serves 3 to 4>, #wse.lane<row 4, serves 4 to 4>]
+// CHECK-SAME: east_channels = [#wse.channel<row 0, serves 0 to 1>, #wse.channel<row 1, serves 1 to 2>
+// CHECK-SAME: west_channels = [#wse.channel<row 0, serves 0 to 1>, #wse.channel<row 1, serves 1 to 2>, #wse.channel<row 2, serves 2 to 3>, #wse.channel<row 3, serves 3 to 4>, #wse.channel<row 4, serves 4 to 4>]
 wse.program @main state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<3x8xf32>
   input @y : tensor<2x4x8xf32>

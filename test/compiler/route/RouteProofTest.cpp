@@ -29,19 +29,19 @@ private:
   std::mt19937 engine;
 };
 
-/// Lanes with random rows and shares, some of them empty.
-void moveLanes(RoutingProblem &problem, Random &random) {
-  for (auto *lanes : {&problem.west, &problem.east}) {
-    int64_t extent = lanes->back().end, next = 0, row = 0;
-    for (size_t l = 0; l < lanes->size(); ++l) {
-      RouteLane &lane = (*lanes)[l];
-      bool last = l + 1 == lanes->size();
-      lane.begin = next;
-      lane.end = last ? extent : next + random.below(extent - next + 1);
-      next = lane.end;
-      int64_t spare = problem.height - row - int64_t(lanes->size() - l);
-      lane.row = row + random.below(spare + 1);
-      row = lane.row + 1;
+/// Channels with random rows and shares, some of them empty.
+void moveChannels(RoutingProblem &problem, Random &random) {
+  for (auto *channels : {&problem.west, &problem.east}) {
+    int64_t extent = channels->back().end, next = 0, row = 0;
+    for (size_t l = 0; l < channels->size(); ++l) {
+      RouteChannel &channel = (*channels)[l];
+      bool last = l + 1 == channels->size();
+      channel.begin = next;
+      channel.end = last ? extent : next + random.below(extent - next + 1);
+      next = channel.end;
+      int64_t spare = problem.height - row - int64_t(channels->size() - l);
+      channel.row = row + random.below(spare + 1);
+      row = channel.row + 1;
     }
   }
 }
@@ -60,7 +60,7 @@ RoutingProblem randomProblem(Random &random) {
     RoutingProblem problem = transformerProblem(
         width, height, 1 + random.below(height), randomRows(height, random));
     if (random.oneIn(2))
-      moveLanes(problem, random);
+      moveChannels(problem, random);
     std::vector<StreamRequest> streams;
     for (const StreamRequest &stream : problem.streams)
       if (problem.connects(stream) && !random.oneIn(4))

@@ -51,17 +51,17 @@ protected:
 TEST(RoutingProblem, SolvesMeshesOfManyShapes) {
   for (int64_t width : {1, 2, 3, 8, 33})
     for (int64_t height : {1, 2, 5, 32})
-      for (int64_t lanes : {1, 2, 3, 44}) {
+      for (int64_t channels : {1, 2, 3, 44}) {
         RouteRows all{1, height, height};
         RouteRows some{1, height, (height + 1) / 2};
         RouteRows groups{height / 2, 2, 1};
         for (RouteRows rows : {all, some, groups}) {
           if (rows.groups == 0)
             continue;
-          RoutingProblem problem =
-              transformerProblem(width, height, std::min(lanes, height), rows);
+          RoutingProblem problem = transformerProblem(
+              width, height, std::min(channels, height), rows);
           EXPECT_EQ(problem.verify(solve(problem)), "")
-              << width << "x" << height << ", " << lanes << " lanes";
+              << width << "x" << height << ", " << channels << " channels";
         }
       }
 }
@@ -88,7 +88,7 @@ TEST(RoutingProblem, TooManyStreamsListsThemWithColors) {
   problem.colors = 12;
   Routing routing;
   std::string error = routeByColoring(problem, routing);
-  EXPECT_NE(error.find("the machine has 12 for programs: lane command column "
+  EXPECT_NE(error.find("the machine has 12 for programs: channel launch column "
                        "row_west (2)"),
             std::string::npos)
       << error;
@@ -99,7 +99,7 @@ TEST(RoutingProblem, StreamsWithoutCommonPeShareAColor) {
   problem.streams = {
       {"key_cast", RoutePattern::KeyCast, {1, 4, 4}},
       {"exit", RoutePattern::OutExit, {}},
-      {"lane", RoutePattern::Lane, {}},
+      {"channel", RoutePattern::Channel, {}},
   };
   Routing routing = solve(problem);
   EXPECT_EQ(problem.verify(routing), "");
@@ -107,7 +107,8 @@ TEST(RoutingProblem, StreamsWithoutCommonPeShareAColor) {
   EXPECT_NE(routing.streams[0].colors, routing.streams[1].colors);
   EXPECT_NE(routing.streams[1].colors, routing.streams[2].colors);
 
-  // With the exit of a second lane only, the lane of row 0 is out of its way.
+  // With the exit of a second channel only, the channel of row 0 is out of its
+  // way.
   problem.west = {{0, 0, 8}};
   problem.east = {{4, 0, 8}};
   problem.streams = {problem.streams[1], problem.streams[2]};
@@ -126,21 +127,22 @@ TEST(RoutingProblem, ChecksItsInput) {
             "the mesh has no PEs");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.colors = 33; }),
             "33 usable colors, expected 1 to 32");
-  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.west[1].row = 0; }),
-            "west lanes must lie on ascending rows of the mesh, found row 0");
+  EXPECT_EQ(
+      errorOf([](RoutingProblem &p) { p.west[1].row = 0; }),
+      "west channels must lie on ascending rows of the mesh, found row 0");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.west.pop_back(); }),
-            "west lanes serve 2 of 4");
+            "west channels serve 2 of 4");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.west[1].begin = 3; }),
-            "west lanes must share 4 columns or rows without gap");
+            "west channels must share 4 columns or rows without gap");
   EXPECT_EQ(errorOf([](RoutingProblem &p) {
               p.east[0].row = 2;
               p.east[1].row = 3;
             }),
-            "the east lane at row 2 does not lie in the rows it carries");
+            "the east channel at row 2 does not lie in the rows it carries");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.streams[2].rows = {}; }),
             "stream 'column' of pattern column needs rows");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.streams[0].rows = {1, 1, 1}; }),
-            "stream 'lane' of pattern lane takes no rows");
+            "stream 'channel' of pattern channel takes no rows");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.streams[2].rows = {2, 4, 1}; }),
             "stream 'column': 2 groups of 1 rows, one every 4, do not fit "
             "the 4 rows of the mesh");
@@ -160,8 +162,8 @@ TEST_F(BrokenRouting, R1MissingColor) {
   expectError("'row_west' has 1 colors, pattern row_west needs 2");
 }
 TEST_F(BrokenRouting, R1ReservedColor) {
-  stream(RoutePattern::Lane).colors = {21};
-  expectError("'lane' has color 21, programs may use 0 to 20");
+  stream(RoutePattern::Channel).colors = {21};
+  expectError("'channel' has color 21, programs may use 0 to 20");
 }
 TEST_F(BrokenRouting, R1SameColorTwice) {
   auto &colors = stream(RoutePattern::RowEast).colors;
@@ -175,25 +177,25 @@ TEST_F(BrokenRouting, R2StepsThatOverflow) {
       "is 2147483647");
 }
 TEST_F(BrokenRouting, R2RuleOutsideTheMesh) {
-  stream(RoutePattern::Command).rules[0].rect.x1 = 9;
+  stream(RoutePattern::Launch).rules[0].rect.x1 = 9;
   expectError("does not lie in the mesh");
 }
 TEST_F(BrokenRouting, R2ColorOfAnotherStream) {
-  stream(RoutePattern::Command).rules[0].color =
-      stream(RoutePattern::Lane).colors[0];
+  stream(RoutePattern::Launch).rules[0].color =
+      stream(RoutePattern::Channel).colors[0];
   expectError("which is not its own");
 }
 TEST_F(BrokenRouting, R2NoTransmitPort) {
-  stream(RoutePattern::Lane).rules[0].transmit = 0;
+  stream(RoutePattern::Channel).rules[0].transmit = 0;
   expectError("transmits to no port");
 }
 TEST_F(BrokenRouting, R2BackToTheSender) {
-  stream(RoutePattern::Lane).rules[0].transmit |= portBit(RoutePort::West);
+  stream(RoutePattern::Channel).rules[0].transmit |= portBit(RoutePort::West);
   expectError("sends words back to WEST");
 }
 TEST_F(BrokenRouting, R3TwoSettings) {
-  RoutedStream &lane = stream(RoutePattern::Lane);
-  lane.rules.push_back(lane.rules.front());
+  RoutedStream &channel = stream(RoutePattern::Channel);
+  channel.rules.push_back(channel.rules.front());
   expectError("has two settings of this color");
 }
 TEST_F(BrokenRouting, R3StreamsShareAColorAndPe) {
@@ -204,15 +206,16 @@ TEST_F(BrokenRouting, R3StreamsShareAColorAndPe) {
   expectError("has two settings of this color");
 }
 TEST_F(BrokenRouting, R4NextPeReceivesFromElsewhere) {
-  stream(RoutePattern::Command).rules.back().receive = RoutePort::East;
+  stream(RoutePattern::Launch).rules.back().receive = RoutePort::East;
   expectError("receives from EAST");
 }
 TEST_F(BrokenRouting, R4NextPeHasNoSetting) {
-  stream(RoutePattern::Lane).rules.pop_back();
+  stream(RoutePattern::Channel).rules.pop_back();
   expectError("has no setting of this color");
 }
 TEST_F(BrokenRouting, R4OffTheMesh) {
-  stream(RoutePattern::Lane).rules.back().transmit |= portBit(RoutePort::East);
+  stream(RoutePattern::Channel).rules.back().transmit |=
+      portBit(RoutePort::East);
   expectError("sends words off the mesh to EAST");
 }
 TEST_F(BrokenRouting, R5SourceDoesNotInject) {
@@ -247,8 +250,8 @@ TEST_F(BrokenRouting, R6Loop) {
   expectError("2 settings are fed by no source");
 }
 TEST_F(BrokenRouting, R7RelaysBetweenStreams) {
-  problem.relays.push_back({RoutePattern::Column, RoutePattern::Lane});
-  expectError("streams of pattern lane wait for themselves through relays");
+  problem.relays.push_back({RoutePattern::Column, RoutePattern::Channel});
+  expectError("streams of pattern channel wait for themselves through relays");
 }
 TEST_F(BrokenRouting, R7RelaysWithinAStream) {
   problem.relays.push_back({RoutePattern::Column, RoutePattern::Column});

@@ -9,16 +9,16 @@ namespace wsec {
 
 /// All patterns a transformer opens, with tokens in `rows`.
 inline RoutingProblem transformerProblem(int64_t width, int64_t height,
-                                         int64_t lanes, RouteRows rows) {
+                                         int64_t channels, RouteRows rows) {
   RoutingProblem problem;
   problem.width = width;
   problem.height = height;
   problem.colors = 21;
-  for (int64_t l = 0; l < lanes; ++l) {
-    int64_t row = tileStart(height, lanes, l);
-    problem.west.push_back(
-        {row, tileStart(width, lanes, l), tileStart(width, lanes, l + 1)});
-    problem.east.push_back({row, row, tileStart(height, lanes, l + 1)});
+  for (int64_t l = 0; l < channels; ++l) {
+    int64_t row = tileStart(height, channels, l);
+    problem.west.push_back({row, tileStart(width, channels, l),
+                            tileStart(width, channels, l + 1)});
+    problem.east.push_back({row, row, tileStart(height, channels, l + 1)});
   }
   for (unsigned p = 0; p < numRoutePatterns; ++p) {
     RoutePattern pattern = RoutePattern(p);
@@ -30,7 +30,7 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
     if (problem.connects(request))
       problem.streams.push_back(request);
   }
-  problem.relays = {{RoutePattern::Lane, RoutePattern::Column},
+  problem.relays = {{RoutePattern::Channel, RoutePattern::Column},
                     {RoutePattern::RowWest, RoutePattern::RowWest},
                     {RoutePattern::RowWest, RoutePattern::RowCast},
                     {RoutePattern::KeyNorth, RoutePattern::KeyNorth},

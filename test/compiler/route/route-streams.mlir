@@ -1,19 +1,19 @@
 // RUN: wse-opt %s --wsec-place --wsec-route | FileCheck %s
 
-// Both norms share their streams; the input named @lane keeps its name. One
-// lane at row 0 serves columns 0 and 1, one at row 2 columns 2 and 3.
+// Both norms share their streams; the input named @channel keeps its name. One
+// channel at row 0 serves columns 0 and 1, one at row 2 columns 2 and 3.
 
 #tokens = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 4, columns = balanced>
 
 // CHECK-LABEL: wse.program @main state(routed)
-wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"lanes\": 2}") {
-  // Every PE hears the commands.
-  // CHECK: stream @command command colors [[COMMAND:\[[0-9]+\]]] rules
+wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"channels\": 2}") {
+  // Every PE hears the launches.
+  // CHECK: stream @launch launch colors [[LAUNCH:\[[0-9]+\]]] rules
   // CHECK-SAME: <x = 0 to 3, y = 0 to 1>, west to south|east|ramp>
   // CHECK-SAME: <x = 0 to 3, y = 1 to 3>, north to south|ramp>
   // CHECK-SAME: <x = 0 to 3, y = 3 to 4>, north to ramp>
 
-  // CHECK: stream @[[LANE:lane_[0-9]+]] lane colors [{{[0-9]+}}] rules
+  // CHECK: stream @[[CHANNEL:channel_[0-9]+]] channel colors [{{[0-9]+}}] rules
   // CHECK-SAME: <x = 0 to 1, y = 0 to 1>, west to east|ramp>
   // CHECK-SAME: <x = 1 to 2, y = 0 to 1>, west to ramp>
   // CHECK-SAME: <x = 0 to 2, y = 2 to 3>, west to east>
@@ -34,14 +34,14 @@ wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"lane
   // CHECK-SAME: <color [[ODD]], <x = 0 to 3 step 2, y = 0 to 4>, east to ramp>
   // CHECK: stream @row_cast row_cast
   // CHECK: stream @out_exit out_exit
-  // CHECK: input @lane
-  input @lane : tensor<3x8xf32>
+  // CHECK: input @channel
+  input @channel : tensor<3x8xf32>
 
-  // CHECK: load @lane {{.*}}streams = [@[[LANE]], @column]
-  %x = load @lane : tensor<1x3x8xf32, #tokens>
-  // CHECK: layer_norm {{.*}}streams = [@[[LANE]], @column, @row_west, @row_cast]
+  // CHECK: load @channel {{.*}}streams = [@[[CHANNEL]], @column]
+  %x = load @channel : tensor<1x3x8xf32, #tokens>
+  // CHECK: layer_norm {{.*}}streams = [@[[CHANNEL]], @column, @row_west, @row_cast]
   %a = layer_norm %x scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) {nodes = ["first"]} : tensor<1x3x8xf32, #tokens>
-  // CHECK: layer_norm {{.*}}streams = [@[[LANE]], @column, @row_west, @row_cast]
+  // CHECK: layer_norm {{.*}}streams = [@[[CHANNEL]], @column, @row_west, @row_cast]
   %b = layer_norm %a scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) {nodes = ["second"]} : tensor<1x3x8xf32, #tokens>
   // CHECK: store {{.*}}streams = [@row_east, @out_north, @out_exit]
   store %b to "y" : tensor<1x3x8xf32, #tokens> to tensor<3x8xf32>

@@ -109,7 +109,7 @@ func.func @main(%a: tensor<2x4x8xf32> {onnx.name = "a"}, %b: tensor<2x1x8xf32> {
 // -----
 
 // The mean over features is a product with a column of 1/n, and comes back to
-// all columns; the mean over tokens lives in the head row.
+// all columns; the mean over tokens lives in the group root.
 // CHECK-LABEL: wse.program @main
 // CHECK: %mean = matmul %x weight <"1/n" : tensor<8x1xf32> data dense<1.250000e-01> : tensor<8x1xf32>>
 // CHECK: %[[EVERYWHERE:.*]] = redistribute %mean

@@ -18,7 +18,7 @@ wse.program @s2_fact state(selected) mesh(4x5) machine("wse2") {
 
 wse.program @s2_stream state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{stands in a selected program, which has no streams}}
-  stream @lane lane colors [1] rules []
+  stream @channel channel colors [1] rules []
 }
 
 // -----

@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --onnx-name-nodes --onnx-common-subexpressions --onnx-fuse-norms --onnx-fuse-matmul --onnx-fuse-attention --onnx-common-subexpressions | FileCheck %s
+// RUN: wse-opt %s --onnx-legalize-nodes --onnx-common-subexpressions --onnx-fuse-norms --onnx-fuse-matmul --onnx-fuse-attention --onnx-common-subexpressions | FileCheck %s
 
 // What is fused keeps the names of all nodes whose work it does: a bias, the
 // parts a product is split into, the inside of a norm and of attention.

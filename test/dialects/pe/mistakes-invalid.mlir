@@ -70,17 +70,17 @@ pe.program @rectangle_step mesh [4, 1] machine "wse2" {
 
 // -----
 
-pe.program @lane_without_row mesh [4, 1] machine "wse2" {
-  // expected-error @below {{expected a number: lanes are written [row -> x0:x1], for PEs x0 to x1 - 1 of that row}}
-  stream in @s color 1 lanes [west -> 0:4] {
+pe.program @channel_without_row mesh [4, 1] machine "wse2" {
+  // expected-error @below {{expected a number: channels are written [row -> x0:x1], for PEs x0 to x1 - 1 of that row}}
+  stream in @s color 1 channels [west -> 0:4] {
   }
 }
 
 // -----
 
-pe.program @lane_without_arrow mesh [4, 1] machine "wse2" {
-  // expected-error @below {{expected '->': lanes are written [row -> x0:x1], for PEs x0 to x1 - 1 of that row}}
-  stream in @s color 1 lanes [0:4] {
+pe.program @channel_without_arrow mesh [4, 1] machine "wse2" {
+  // expected-error @below {{expected '->': channels are written [row -> x0:x1], for PEs x0 to x1 - 1 of that row}}
+  stream in @s color 1 channels [0:4] {
   }
 }
 

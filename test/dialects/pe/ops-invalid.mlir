@@ -5,19 +5,19 @@
 //===----------------------------------------------------------------------===//
 
 // expected-error @below {{mesh is [width, height], both positive}}
-pe.program @program_c1 mesh [4] machine "wse2" command 0 {
+pe.program @program_c1 mesh [4] machine "wse2" launch_color 0 {
 }
 
 // -----
 
-pe.program @program_c2_route mesh [4, 2] machine "wse2" command 0 {
+pe.program @program_c2_route mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{has a rectangle that reaches to (4, 1), but the mesh is 4x2}}
   route 1 [0:5, 0:2] from west to [ramp]
 }
 
 // -----
 
-pe.program @program_c2_class mesh [4, 2] machine "wse2" command 0 {
+pe.program @program_c2_class mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{has a rectangle that reaches to (3, 2), but the mesh is 4x2}}
   class @all [0:4, 0:3] {
   }
@@ -25,17 +25,17 @@ pe.program @program_c2_class mesh [4, 2] machine "wse2" command 0 {
 
 // -----
 
-pe.program @program_c2_kernel mesh [4, 2] machine "wse2" command 0 {
+pe.program @program_c2_kernel mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{has a rectangle that reaches to (8, 0), but the mesh is 4x2}}
   kernel @k kind "test" nodes [] region [0:9, 0:1] cycles 0.0 of 0.0 bound "compute"
 }
 
 // -----
 
-pe.program @program_c2_lane mesh [4, 2] machine "wse2" command 0 {
+pe.program @program_c2_channel mesh [4, 2] machine "wse2" launch_color 0 {
   tensor input @x : tensor<4xf32>
-  // expected-error @below {{has lane 2 -> 0:4 outside the mesh 4x2}}
-  stream in @s color 1 lanes [2 -> 0:4] {
+  // expected-error @below {{has channel 2 -> 0:4 outside the mesh 4x2}}
+  stream in @s color 1 channels [2 -> 0:4] {
     segment @x[0, strides = [1]] over (4)
   }
 }
@@ -43,59 +43,59 @@ pe.program @program_c2_lane mesh [4, 2] machine "wse2" command 0 {
 // -----
 
 //===----------------------------------------------------------------------===//
-// route, rectangles and lanes
+// route, rectangles and channels
 //===----------------------------------------------------------------------===//
 
-pe.program @route_c1 mesh [4, 2] machine "wse2" command 0 {
+pe.program @route_c1 mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{transmits through no port}}
   route 1 [0:4, 0:2] from west to []
 }
 
 // -----
 
-pe.program @route_c2 mesh [4, 2] machine "wse2" command 0 {
+pe.program @route_c2 mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{sends wavelets back through the port they came from: west}}
   route 1 [0:4, 0:2] from west to [ramp, west]
 }
 
 // -----
 
-pe.program @port mesh [4, 2] machine "wse2" command 0 {
+pe.program @port mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{'up' is not a port}}
   route 1 [0:4, 0:2] from west to [up]
 }
 
 // -----
 
-pe.program @rect_c1 mesh [4, 2] machine "wse2" command 0 {
+pe.program @rect_c1 mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{rectangle [3:3, 0:2] is empty or has negative coordinates}}
   route 1 [3:3, 0:2] from west to [ramp]
 }
 
 // -----
 
-pe.program @rect_c2 mesh [4, 2] machine "wse2" command 0 {
+pe.program @rect_c2 mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{rectangle has step 0, expected a positive one}}
   route 1 [0:4:0, 0:2] from west to [ramp]
 }
 
 // -----
 
-pe.program @rect_c3_step mesh [4, 2] machine "wse2" command 0 {
+pe.program @rect_c3_step mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{rectangle has step 2147483648, the largest is 2147483647}}
   route 1 [0:4:2147483648, 0:2] from west to [ramp]
 }
 
 // -----
 
-pe.program @rect_c3_step_y mesh [4, 2] machine "wse2" command 0 {
+pe.program @rect_c3_step_y mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{rectangle has step 5000000000, the largest is 2147483647}}
   route 1 [0:4, 0:2:5000000000] from west to [ramp]
 }
 
 // -----
 
-pe.program @rect_c3_bound mesh [4, 2] machine "wse2" command 0 {
+pe.program @rect_c3_bound mesh [4, 2] machine "wse2" launch_color 0 {
   // expected-error @below {{rectangle reaches to 4294967300, the largest bound is 2147483647}}
   route 1 [0:4294967300, 0:2] from west to [ramp]
 }
@@ -103,22 +103,22 @@ pe.program @rect_c3_bound mesh [4, 2] machine "wse2" command 0 {
 // -----
 
 // expected-error @below {{has a mesh of 4294967300 PEs along a side, the limit is 2147483647}}
-pe.program @program_c1_large mesh [4294967300, 2] machine "wse2" command 0 {
+pe.program @program_c1_large mesh [4294967300, 2] machine "wse2" launch_color 0 {
 }
 
 // -----
 
-pe.program @lane_c1 mesh [4, 2] machine "wse2" command 0 {
-  // expected-error @below {{lane 0 -> 3:2 is empty or has negative coordinates}}
-  stream in @s color 1 lanes [0 -> 3:2] {
+pe.program @channel_c1 mesh [4, 2] machine "wse2" launch_color 0 {
+  // expected-error @below {{channel 0 -> 3:2 is empty or has negative coordinates}}
+  stream in @s color 1 channels [0 -> 3:2] {
   }
 }
 
 // -----
 
-pe.program @lane_step mesh [4, 2] machine "wse2" command 0 {
-  // expected-error @below {{the span of a lane has no step}}
-  stream in @s color 1 lanes [0 -> 0:4:2] {
+pe.program @channel_step mesh [4, 2] machine "wse2" launch_color 0 {
+  // expected-error @below {{the span of a channel has no step}}
+  stream in @s color 1 channels [0 -> 0:4:2] {
   }
 }
 
@@ -133,7 +133,7 @@ pe.program @lane_step mesh [4, 2] machine "wse2" command 0 {
 // scalars
 //===----------------------------------------------------------------------===//
 
-pe.program @constant_c1 mesh [1, 1] machine "wse2" command 0 {
+pe.program @constant_c1 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     // expected-error @below {{has value 2147483648, more than 32 bits hold}}
     %c = constant 2147483648
@@ -142,7 +142,7 @@ pe.program @constant_c1 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @scalar_c1 mesh [1, 1] machine "wse2" command 0 {
+pe.program @scalar_c1 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     %px = scalar px
     // expected-error @below {{tile_size takes 3 operands, found 1}}
@@ -152,7 +152,7 @@ pe.program @scalar_c1 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @scalar_c2 mesh [1, 1] machine "wse2" command 0 {
+pe.program @scalar_c2 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     %px = scalar px
     routine @r {
@@ -244,7 +244,7 @@ pe.program @class_c4 mesh [4, 1] machine "wse2" {
 // class and buffer
 //===----------------------------------------------------------------------===//
 
-"pe.program"() <{sym_name = "class_c1", mesh = array<i64: 1, 1>, machine = "wse2", command_color = 0 : i64}> ({
+"pe.program"() <{sym_name = "class_c1", mesh = array<i64: 1, 1>, machine = "wse2", launch_color = 0 : i64}> ({
   // expected-error @below {{has no rectangle}}
   "pe.class"() <{sym_name = "all", rects = []}> ({
   ^bb0:
@@ -253,7 +253,7 @@ pe.program @class_c4 mesh [4, 1] machine "wse2" {
 
 // -----
 
-pe.program @class_c2 mesh [1, 1] machine "wse2" command 0 {
+pe.program @class_c2 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{uses buffer @x, which class @all does not have}}
@@ -264,7 +264,7 @@ pe.program @class_c2 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @buffer_c1 mesh [1, 1] machine "wse2" command 0 {
+pe.program @buffer_c1 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     // expected-error @below {{of 16 bytes at 8194 is not aligned to its elements of 4 bytes}}
     buffer @x at 8194, 16 bytes of f32
@@ -273,7 +273,7 @@ pe.program @buffer_c1 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @buffer_c2 mesh [1, 1] machine "wse2" command 0 {
+pe.program @buffer_c2 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     // expected-error @below {{has elements of 'f64', expected f32, f16, bf16, i32, i16, i64 or i1}}
     buffer @x at 8192, 16 bytes of f64
@@ -286,7 +286,7 @@ pe.program @buffer_c2 mesh [1, 1] machine "wse2" command 0 {
 // vector
 //===----------------------------------------------------------------------===//
 
-pe.program @vector_c1 mesh [1, 1] machine "wse2" command 0 {
+pe.program @vector_c1 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     buffer @x at 8192, 16 bytes of f32
     routine @r {
@@ -298,7 +298,7 @@ pe.program @vector_c1 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @vector_c2 mesh [1, 1] machine "wse2" command 0 {
+pe.program @vector_c2 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{writes to a constant}}
@@ -309,7 +309,7 @@ pe.program @vector_c2 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @vector_c3 mesh [1, 1] machine "wse2" command 0 {
+pe.program @vector_c3 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     buffer @x at 8192, 16 bytes of f32
     routine @r {
@@ -321,7 +321,7 @@ pe.program @vector_c3 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @vector_c4 mesh [1, 1] machine "wse2" command 0 {
+pe.program @vector_c4 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     buffer @x at 8192, 16 bytes of f32
     routine @r {
@@ -333,7 +333,7 @@ pe.program @vector_c4 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @vector_c5_source mesh [1, 1] machine "wse2" command 0 {
+pe.program @vector_c5_source mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     buffer @x at 8192, 16 bytes of f32
     routine @r {
@@ -345,7 +345,7 @@ pe.program @vector_c5_source mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @vector_c5_destination mesh [1, 1] machine "wse2" command 0 {
+pe.program @vector_c5_destination mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{sends to the fabric: expected depth 2 and no window}}
@@ -356,7 +356,7 @@ pe.program @vector_c5_destination mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @vector_c6 mesh [1, 1] machine "wse2" command 0 {
+pe.program @vector_c6 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{runs on microthread 8, expected one below 8}}
@@ -367,7 +367,7 @@ pe.program @vector_c6 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @vector_c7 mesh [1, 1] machine "wse2" command 0 {
+pe.program @vector_c7 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     buffer @x at 8192, 16 bytes of f32
     routine @r {
@@ -379,7 +379,7 @@ pe.program @vector_c7 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @opcode mesh [1, 1] machine "wse2" command 0 {
+pe.program @opcode mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{'fma' is not a vector instruction}}
@@ -390,7 +390,7 @@ pe.program @opcode mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @fabric_keyword mesh [1, 1] machine "wse2" command 0 {
+pe.program @fabric_keyword mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{expected a type, pair, depth, window or index}}
@@ -405,7 +405,7 @@ pe.program @fabric_keyword mesh [1, 1] machine "wse2" command 0 {
 // for and await
 //===----------------------------------------------------------------------===//
 
-pe.program @for_c1 mesh [1, 1] machine "wse2" command 0 {
+pe.program @for_c1 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{needs one loop variable}}
@@ -418,7 +418,7 @@ pe.program @for_c1 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @for_c2 mesh [1, 1] machine "wse2" command 0 {
+pe.program @for_c2 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{has an expression over operand 0, but only 0 scalars}}
@@ -431,7 +431,7 @@ pe.program @for_c2 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @for_c4 mesh [1, 1] machine "wse2" command 0 {
+pe.program @for_c4 mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{repeats its body -4 times}}
@@ -443,7 +443,7 @@ pe.program @for_c4 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @await_c1_none mesh [1, 1] machine "wse2" command 0 {
+pe.program @await_c1_none mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{waits for no microthread}}
@@ -454,7 +454,7 @@ pe.program @await_c1_none mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @await_c1_range mesh [1, 1] machine "wse2" command 0 {
+pe.program @await_c1_range mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{waits for microthread 9, expected one below 8}}
@@ -465,7 +465,7 @@ pe.program @await_c1_range mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @await_c1_twice mesh [1, 1] machine "wse2" command 0 {
+pe.program @await_c1_twice mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
       // expected-error @below {{waits for microthread 1 twice}}
@@ -480,49 +480,49 @@ pe.program @await_c1_twice mesh [1, 1] machine "wse2" command 0 {
 // tensor
 //===----------------------------------------------------------------------===//
 
-pe.program @tensor_c1 mesh [1, 1] machine "wse2" command 0 {
+pe.program @tensor_c1 mesh [1, 1] machine "wse2" launch_color 0 {
   // expected-error @below {{has type 'tensor<?xf32>', expected a static shape of f32, f16, bf16, i32, i16, i64 or i1}}
   tensor input @x : tensor<?xf32>
 }
 
 // -----
 
-pe.program @tensor_c2_weight mesh [1, 1] machine "wse2" command 0 {
+pe.program @tensor_c2_weight mesh [1, 1] machine "wse2" launch_color 0 {
   // expected-error @below {{is a weight without a source}}
   tensor weight @x : tensor<4xf32>
 }
 
 // -----
 
-pe.program @tensor_c2_input mesh [1, 1] machine "wse2" command 0 {
+pe.program @tensor_c2_input mesh [1, 1] machine "wse2" launch_color 0 {
   // expected-error @below {{has a source, but is no weight}}
   tensor input @x from <"w.bin" at 0> : tensor<4xf32>
 }
 
 // -----
 
-pe.program @tensor_c3_constant mesh [1, 1] machine "wse2" command 0 {
+pe.program @tensor_c3_constant mesh [1, 1] machine "wse2" launch_color 0 {
   // expected-error @below {{is a constant without a value}}
   tensor constant @x : tensor<4xf32>
 }
 
 // -----
 
-pe.program @tensor_c3_input mesh [1, 1] machine "wse2" command 0 {
+pe.program @tensor_c3_input mesh [1, 1] machine "wse2" launch_color 0 {
   // expected-error @below {{has a value, but is no constant}}
   tensor input @x = dense<0.0> : tensor<4xf32> : tensor<4xf32>
 }
 
 // -----
 
-pe.program @tensor_c3_type mesh [1, 1] machine "wse2" command 0 {
+pe.program @tensor_c3_type mesh [1, 1] machine "wse2" launch_color 0 {
   // expected-error @below {{has a value of type 'tensor<2xf32>'}}
   tensor constant @x = dense<0.0> : tensor<2xf32> : tensor<4xf32>
 }
 
 // -----
 
-pe.program @tensor_c4_role mesh [1, 1] machine "wse2" command 0 {
+pe.program @tensor_c4_role mesh [1, 1] machine "wse2" launch_color 0 {
   tensor input @x : tensor<4xf32>
   // expected-error @below {{is an alias, but no output}}
   tensor input @y alias @x : tensor<4xf32>
@@ -530,7 +530,7 @@ pe.program @tensor_c4_role mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @tensor_c4_type mesh [1, 1] machine "wse2" command 0 {
+pe.program @tensor_c4_type mesh [1, 1] machine "wse2" launch_color 0 {
   tensor input @x : tensor<4xf32>
   // expected-error @below {{is an alias of @x, which is not a tensor of its element type and size}}
   tensor output @y alias @x : tensor<8xf32>
@@ -542,28 +542,28 @@ pe.program @tensor_c4_type mesh [1, 1] machine "wse2" command 0 {
 // stream and segment
 //===----------------------------------------------------------------------===//
 
-pe.program @stream_c1_lane mesh [1, 1] machine "wse2" command 0 {
+pe.program @stream_c1_channel mesh [1, 1] machine "wse2" launch_color 0 {
   tensor input @x : tensor<4xf32>
-  // expected-error @below {{has no lane}}
-  stream in @s color 1 lanes [] {
+  // expected-error @below {{has no channel}}
+  stream in @s color 1 channels [] {
     segment @x[0, strides = [1]] over (4)
   }
 }
 
 // -----
 
-pe.program @stream_c1_segment mesh [1, 1] machine "wse2" command 0 {
+pe.program @stream_c1_segment mesh [1, 1] machine "wse2" launch_color 0 {
   // expected-error @below {{has no segment}}
-  stream in @s color 1 lanes [0 -> 0:1] {
+  stream in @s color 1 channels [0 -> 0:1] {
   }
 }
 
 // -----
 
-pe.program @stream_c2 mesh [1, 1] machine "wse2" command 0 {
+pe.program @stream_c2 mesh [1, 1] machine "wse2" launch_color 0 {
   tensor input @x : tensor<4xf32>
   // expected-error @below {{holds test.op, expected scalars and segments}}
-  stream in @s color 1 lanes [0 -> 0:1] {
+  stream in @s color 1 channels [0 -> 0:1] {
     segment @x[0, strides = [1]] over (4)
     "test.op"() : () -> ()
   }
@@ -571,8 +571,8 @@ pe.program @stream_c2 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @segment_c1_absent mesh [1, 1] machine "wse2" command 0 {
-  stream in @s color 1 lanes [0 -> 0:1] {
+pe.program @segment_c1_absent mesh [1, 1] machine "wse2" launch_color 0 {
+  stream in @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{streams @x, which is not a tensor}}
     segment @x[0, strides = [1]] over (4)
   }
@@ -580,9 +580,9 @@ pe.program @segment_c1_absent mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @segment_c1_reads mesh [1, 1] machine "wse2" command 0 {
+pe.program @segment_c1_reads mesh [1, 1] machine "wse2" launch_color 0 {
   tensor output @y : tensor<4xf32>
-  stream in @s color 1 lanes [0 -> 0:1] {
+  stream in @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{reads @y, which is an output}}
     segment @y[0, strides = [1]] over (4)
   }
@@ -590,9 +590,9 @@ pe.program @segment_c1_reads mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @segment_c1_writes mesh [1, 1] machine "wse2" command 0 {
+pe.program @segment_c1_writes mesh [1, 1] machine "wse2" launch_color 0 {
   tensor input @x : tensor<4xf32>
-  stream out @s color 1 lanes [0 -> 0:1] {
+  stream out @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{writes @x, which is not an output}}
     segment @x[0, strides = [1]] over (4)
   }
@@ -600,9 +600,9 @@ pe.program @segment_c1_writes mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @segment_c2 mesh [1, 1] machine "wse2" command 0 {
+pe.program @segment_c2 mesh [1, 1] machine "wse2" launch_color 0 {
   tensor input @x : tensor<4xf32>
-  stream in @s color 1 lanes [0 -> 0:1] {
+  stream in @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{has 2 extents and 1 strides, expected as many, at most eight}}
     segment @x[0, strides = [1]] over (2, 2)
   }
@@ -610,9 +610,9 @@ pe.program @segment_c2 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @segment_c3_type mesh [1, 1] machine "wse2" command 0 {
+pe.program @segment_c3_type mesh [1, 1] machine "wse2" launch_color 0 {
   tensor input @x : tensor<4xf32>
-  stream in @s color 1 lanes [0 -> 0:1] {
+  stream in @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{is indexed by @x, expected an integer input or constant}}
     segment @x[0, strides = [1]] over (1) lines 4 step 0 indexed @x step 1 rows 4
   }
@@ -620,9 +620,9 @@ pe.program @segment_c3_type mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @segment_c3_rows mesh [1, 1] machine "wse2" command 0 {
+pe.program @segment_c3_rows mesh [1, 1] machine "wse2" launch_color 0 {
   tensor input @ids : tensor<4xi64>
-  stream in @s color 1 lanes [0 -> 0:1] {
+  stream in @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{gathers from a table of 0 rows}}
     segment @ids[0, strides = [1]] over (1) lines 4 step 0 indexed @ids step 1 rows 0
   }
@@ -630,9 +630,9 @@ pe.program @segment_c3_rows mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @segment_c4 mesh [1, 1] machine "wse2" command 0 {
+pe.program @segment_c4 mesh [1, 1] machine "wse2" launch_color 0 {
   tensor output @y : tensor<4xf32>
-  stream out @s color 1 lanes [0 -> 0:1] {
+  stream out @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{leaves the wafer: expected one line and no index}}
     segment @y[0, strides = [1]] over (1) lines 4 step 1
   }
@@ -644,7 +644,7 @@ pe.program @segment_c4 mesh [1, 1] machine "wse2" command 0 {
 // launch
 //===----------------------------------------------------------------------===//
 
-pe.program @launch_c1 mesh [1, 1] machine "wse2" command 0 {
+pe.program @launch_c1 mesh [1, 1] machine "wse2" launch_color 0 {
   kernel @k kind "test" nodes [] region [0:1, 0:1] cycles 0.0 of 0.0 bound "compute"
   // expected-error @below {{starts routine @r, which no class has}}
   launch @r for @k
@@ -652,7 +652,7 @@ pe.program @launch_c1 mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @launch_c2_kernel mesh [1, 1] machine "wse2" command 0 {
+pe.program @launch_c2_kernel mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
     }
@@ -663,7 +663,7 @@ pe.program @launch_c2_kernel mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @launch_c2_stream mesh [1, 1] machine "wse2" command 0 {
+pe.program @launch_c2_stream mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     routine @r {
     }
@@ -688,9 +688,9 @@ pe.program @launch_c2_stream mesh [1, 1] machine "wse2" command 0 {
 
 // -----
 
-pe.program @stream_c1_kind mesh [1, 1] machine "wse2" command 0 {
-  // expected-error @below {{has 7 : i64 where a lane is expected}}
-  "pe.stream"() <{direction = 0 : i32, sym_name = "s", color = 1 : i64, lanes = [7]}> ({
+pe.program @stream_c1_kind mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-error @below {{has 7 : i64 where a channel is expected}}
+  "pe.stream"() <{direction = 0 : i32, sym_name = "s", color = 1 : i64, channels = [7]}> ({
   ^bb0:
   }) : () -> ()
 }

@@ -3,8 +3,8 @@
 
 // Everything a program may hold, in its own syntax.
 
-// CHECK-LABEL: pe.program @gather mesh [4, 2] machine "wse2" command 0 model "tiny.onnx"
-pe.program @gather mesh [4, 2] machine "wse2" command 0 model "tiny.onnx" {
+// CHECK-LABEL: pe.program @gather mesh [4, 2] machine "wse2" launch_color 0 model "tiny.onnx"
+pe.program @gather mesh [4, 2] machine "wse2" launch_color 0 model "tiny.onnx" {
   // CHECK: tensor input @ids : tensor<1x8xi64>
   // CHECK: tensor weight @table from <"w.bin" at 64> : tensor<100x16xf32>
   // CHECK: tensor constant @half = dense<5.000000e-01> : tensor<1xf32> : tensor<1xf32>
@@ -63,15 +63,15 @@ pe.program @gather mesh [4, 2] machine "wse2" command 0 model "tiny.onnx" {
       await [0, 3]
     }
   }
-  // CHECK: stream in @embeddings color 2 lanes [0 -> 0:2, 1 -> 2:4] {
-  stream in @embeddings color 2 lanes [0 -> 0:2, 1 -> 2:4] {
+  // CHECK: stream in @embeddings color 2 channels [0 -> 0:2, 1 -> 2:4] {
+  stream in @embeddings color 2 channels [0 -> 0:2, 1 -> 2:4] {
     %px = scalar px
     // CHECK: segment @table[%{{.*}} * 4, strides = [1]] over (4) lines 8 step 0 indexed @ids step 16 rows 100
     segment @table[%px * 4, strides = [1]] over (4) lines 8 step 0 indexed @ids step 16 rows 100
   }
-  // CHECK: stream out @result color 5 lanes [0 -> 0:2] {
+  // CHECK: stream out @result color 5 channels [0 -> 0:2] {
   // CHECK: segment @y[%{{.*}}, strides = [4, 1]] over (%{{.*}}, 4)
-  stream out @result color 5 lanes [0 -> 0:2] {
+  stream out @result color 5 channels [0 -> 0:2] {
     %py = scalar py
     segment @y[%py, strides = [4, 1]] over (%py, 4)
   }

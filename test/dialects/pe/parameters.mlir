@@ -52,9 +52,9 @@ pe.program @everywhere(width = 6 from 2 to 750, half = div(width, 2), words = 8,
     task @t control half {
     }
   }
-  // CHECK: stream in @in color 7 lanes [1 -> 0:6] {
+  // CHECK: stream in @in color 7 channels [1 -> 0:6] {
   // CHECK: segment @x[%{{.*}} * 8, strides = [1]] over (8) lines 3 step 8
-  stream in @in color color + 4 lanes [half - 2 -> 0:width] {
+  stream in @in color color + 4 channels [half - 2 -> 0:width] {
     %px = scalar px
     segment @x[%px * words, strides = [1]] over (words) lines half step words
   }
@@ -63,6 +63,6 @@ pe.program @everywhere(width = 6 from 2 to 750, half = div(width, 2), words = 8,
 }
 
 // A program without parameters does not see those of another one.
-// CHECK-LABEL: pe.program @other mesh [1, 1] machine "wse2" command 3 {
+// CHECK-LABEL: pe.program @other mesh [1, 1] machine "wse2" launch_color 3 {
 pe.program @other(width = 1, command = 3) mesh [width, width] machine "wse2" command command {
 }

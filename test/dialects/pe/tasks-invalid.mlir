@@ -4,7 +4,7 @@
 // program, launched by commands
 //===----------------------------------------------------------------------===//
 
-pe.program @program_c3_copy mesh [2, 1] machine "wse2" command 0 {
+pe.program @program_c3_copy mesh [2, 1] machine "wse2" launch_color 0 {
   tensor input @x : tensor<2xf32>
   class @all [0:2, 0:1] {
     buffer @v 4 bytes of f32
@@ -13,7 +13,7 @@ pe.program @program_c3_copy mesh [2, 1] machine "wse2" command 0 {
   }
   kernel @k kind "test" nodes [] region [0:2, 0:1] cycles 1.0 of 1.0 bound "stream"
   launch @r for @k
-  // expected-error @below {{stands between launches that overlap; without a command color they do not}}
+  // expected-error @below {{stands between launches that overlap; without a launch color they do not}}
   copy in @x to @v [0:2, 0:1]
   launch @r for @k
 }

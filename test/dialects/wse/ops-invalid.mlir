@@ -92,7 +92,7 @@ wse.program @tiled_c4_heads state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 // expected-error@below {{expected a row and a range without negative numbers}}
-#lane_c1 = #wse.lane<row 0, serves 3 to 2>
+#channel_c1 = #wse.channel<row 0, serves 3 to 2>
 
 // -----
 
@@ -111,8 +111,8 @@ wse.program @tiled_c4_heads state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-// expected-error@below {{rows and columns of a lane are below 2^31, found row 0 and end 2147483648}}
-#lane_c1 = #wse.lane<row 0, serves 3 to 2147483648>
+// expected-error@below {{rows and columns of a channel are below 2^31, found row 0 and end 2147483648}}
+#channel_c1 = #wse.channel<row 0, serves 3 to 2147483648>
 
 // -----
 
@@ -393,7 +393,7 @@ wse.program @elementwise_c4 state(selected) mesh(4x5) machine("wse2") {
 wse.program @reduce_tokens_c1 state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<6x6xf32>
   %x = load @x : tensor<1x6x6xf32, #split>
-  // expected-error@below {{needs a result of one token with the batch, features and columns of the input, in the head rows}}
+  // expected-error@below {{needs a result of one token with the batch, features and columns of the input, in the group roots}}
   %y = reduce_tokens sum %x : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
@@ -425,14 +425,14 @@ wse.program @stream_c2 state(routed) mesh(4x5) machine("wse2") {
 
 wse.program @stream_c3 state(routed) mesh(4x5) machine("wse2") {
   // expected-error@below {{has a rule for color 2, which is none of its own}}
-  stream @lane lane colors [1] rules [#wse.rule<color 2, <x = 0 to 4, y = 0 to 1>, west to east>]
+  stream @channel channel colors [1] rules [#wse.rule<color 2, <x = 0 to 4, y = 0 to 1>, west to east>]
 }
 
 // -----
 
 wse.program @stream_c2_rows state(routed) mesh(4x5) machine("wse2") {
-  // expected-error@below {{lane does not depend on rows}}
-  stream @lane lane rows <groups = 1, pitch = 4, used = 3> colors [1] rules []
+  // expected-error@below {{channel does not depend on rows}}
+  stream @channel channel rows <groups = 1, pitch = 4, used = 3> colors [1] rules []
 }
 
 // -----

@@ -58,8 +58,8 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
 }
 
 // CHECK-LABEL: wse.program @later_states state(scheduled)
-// CHECK-SAME: sram_owner = "x", sram_peak = 4992 : i64, west_lanes = [#wse.lane<row 0, serves 0 to 4>]
-wse.program @later_states state(scheduled) mesh(4x1) machine("wse2") attributes {sram_owner = "x", sram_peak = 4992 : i64, west_lanes = [#wse.lane<row 0, serves 0 to 4>]} {
+// CHECK-SAME: sram_owner = "x", sram_peak = 4992 : i64, west_channels = [#wse.channel<row 0, serves 0 to 4>]
+wse.program @later_states state(scheduled) mesh(4x1) machine("wse2") attributes {sram_owner = "x", sram_peak = 4992 : i64, west_channels = [#wse.channel<row 0, serves 0 to 4>]} {
   input @x : tensor<1x6xf32>
   // CHECK: stream @column column rows <groups = 1, pitch = 1, used = 1> colors [2] rules [#wse.rule<color 2, <x = 0 to 4, y = 0 to 1>, ramp to south|ramp>]
   stream @column column rows <groups = 1, pitch = 1, used = 1> colors [2] rules [#wse.rule<color 2, <x = 0 to 4, y = 0 to 1>, ramp to south|ramp>]

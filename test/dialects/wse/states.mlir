@@ -14,12 +14,12 @@
 // SELECTED: store %relu to "y" {nodes = ["relu"]} :
 
 // PLACED: state(placed)
-// PLACED-SAME: west_lanes = [#wse.lane<row 0, serves 0 to 1>, #wse.lane<row 1, serves 1 to 2>]
+// PLACED-SAME: west_channels = [#wse.channel<row 0, serves 0 to 1>, #wse.channel<row 1, serves 1 to 2>]
 // PLACED: load @x {nodes = ["relu"], region = #wse.rect<x = 0 to 2, y = 0 to 2>} :
 // PLACED: elementwise(%x) {nodes = ["relu"], region = #wse.rect<x = 0 to 2, y = 0 to 2>} :
 
 // ROUTED: state(routed)
-// ROUTED: stream @{{.*}} lane colors
+// ROUTED: stream @{{.*}} channel colors
 // ROUTED: stream @{{.*}} column rows <groups = 1, pitch = 2, used = 2> colors
 // ROUTED: load @x {nodes = ["relu"], region = {{.*}}, streams = [@{{.*}}]} :
 

@@ -51,7 +51,7 @@ void Assembly::setMachine(int generation) {
   machine.fabric_height = machine.height = height;
   if (byWavelets()) {
     // A color of the program, after those of the patterns.
-    program.source.command_color = uint8_t(machine.colors - 4);
+    program.source.launch_color = uint8_t(machine.colors - 4);
     routeCommands();
   }
   machine.name = generation == 0 ? "wse2" : generation == 1 ? "wse3" : "wse1";
@@ -84,7 +84,7 @@ void Assembly::routeCommands() {
         setting.transmit |= portBit(Port::East);
       if (y + 1 < height)
         setting.transmit |= portBit(Port::South);
-      set(program.source.command_color, {x, y}, setting);
+      set(program.source.launch_color, {x, y}, setting);
     }
 }
 
@@ -400,7 +400,7 @@ RandomProgram Assembly::finish() {
   const std::vector<int> order = launchOrder();
   for (int routine : order)
     program.launch(uint32_t(routine));
-  addLanes(order);
+  addChannels(order);
   if (!commanded())
     addCopies();
   addRoutes();
@@ -460,13 +460,13 @@ TensorHost RandomProgram::host() const {
     }
     host.give(index, bytes);
   }
-  for (uint32_t stream = 0; stream < lanes.size(); ++stream) {
-    if (!lanes[stream].in) {
-      host.expect(stream, 0, uint64_t(lanes[stream].words));
+  for (uint32_t stream = 0; stream < channels.size(); ++stream) {
+    if (!channels[stream].in) {
+      host.expect(stream, 0, uint64_t(channels[stream].words));
       continue;
     }
     std::vector<float> words;
-    for (int i = 0; i < lanes[stream].words; ++i)
+    for (int i = 0; i < channels[stream].words; ++i)
       words.push_back(float(numbers.between(-1000, 999)) / 64);
     host.feed(stream, 0, std::move(words));
   }

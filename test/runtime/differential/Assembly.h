@@ -85,15 +85,15 @@ public:
   int takeControlTask() { return controlTasks < 60 ? controlTasks++ : -1; }
   /// The routine is launched one time only.
   void runOnce(int routine) { once.insert(routine); }
-  /// Whether the program is one as the compiler emits them: command wavelets,
+  /// Whether the program is one as the compiler emits them: launch wavelets,
   /// only f32, no tasks.
   bool commanded() const { return launching == Launching::Commands; }
-  /// ... or one launch of all the language by a command wavelet.
+  /// ... or one launch of all the language by a launch wavelet.
   bool byWavelets() const { return launching != Launching::RemoteCalls; }
-  /// A lane of the west or east edge, fed or taken by the first launch of a
+  /// A channel of the west or east edge, fed or taken by the first launch of a
   /// routine.
-  void lane(program::Direction direction, int color, int row, int words,
-            int routine);
+  void channel(program::Direction direction, int color, int row, int words,
+               int routine);
   bool thirdGeneration() const { return machine().name == "wse3"; }
   /// Colors nobody else uses; none: there are not so many.
   std::vector<int> takeColors(int count);
@@ -138,7 +138,7 @@ private:
 
   int key(Coordinate pe) const { return pe.y * width + pe.x; }
   const program::MachineT &machine() const { return *program.source.machine; }
-  struct Lane {
+  struct Channel {
     program::Direction direction;
     int color, row, words, routine;
   };
@@ -147,7 +147,7 @@ private:
   void routeCommands();
   std::vector<int> launchOrder();
   /// Programs with commands get their data by streams, not copies.
-  void addLanes(const std::vector<int> &order);
+  void addChannels(const std::vector<int> &order);
   void fillBuffers(int routine);
   void sendBuffers(int routine);
   std::vector<uint16_t> streamed(Coordinate pe, Access access) const;
@@ -165,7 +165,7 @@ private:
   std::map<std::pair<int, int>, Setting> routes; ///< by color and PE
   std::map<std::string, Data> buffers;
   std::set<int> once;
-  std::vector<Lane> lanes;
+  std::vector<Channel> channels;
   std::vector<std::pair<Coordinate, size_t>> members; ///< of classes
   int colors = 0, names = 0, controlTasks = 0;
   Launching launching;

@@ -21,7 +21,7 @@ static Outcome runOn(const program::Program &program, TensorHost host) {
     options.workLimit = 10000000;
     outcome.result = Engine(program, options).run(host);
     outcome.tensors = host.tensors;
-    outcome.lanes = host.outputs;
+    outcome.channels = host.outputs;
   } catch (const Error &error) {
     outcome.error = error.errorClass();
     outcome.message = error.what();
@@ -30,7 +30,7 @@ static Outcome runOn(const program::Program &program, TensorHost host) {
 }
 
 /// NaN and zeros of either sign are compared, too.
-static bool sameBits(const Outcome::Lanes &a, const Outcome::Lanes &b) {
+static bool sameBits(const Outcome::Channels &a, const Outcome::Channels &b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](const auto &one, const auto &other) {
                       return one.second.size() == other.second.size() &&
@@ -44,7 +44,8 @@ static Verdict judge(const Outcome &burst, const Outcome &wavelet) {
     return Verdict::ErrorsDiffer;
   if (burst.error)
     return Verdict::Refused;
-  if (burst.tensors != wavelet.tensors || !sameBits(burst.lanes, wavelet.lanes))
+  if (burst.tensors != wavelet.tensors ||
+      !sameBits(burst.channels, wavelet.channels))
     return Verdict::ValuesDiffer;
   if (burst.result.vectorInstructions != wavelet.result.vectorInstructions ||
       burst.result.operations != wavelet.result.operations)
@@ -59,9 +60,9 @@ static Verdict judge(const Outcome &burst, const Outcome &wavelet) {
 Comparison compare(RandomProgram &random, bool strips) {
   Comparison comparison;
   const program::Program &program = random.finish();
-  const bool commanded = program.command_color() != noCommandColor;
+  const bool commanded = program.launch_color() != noLaunchColor;
   try {
-    // Lanes of programs with commands have no tensors behind them.
+    // Channels of programs with commands have no tensors behind them.
     if (!commanded)
       checkProgram(program);
   } catch (const Error &error) {
@@ -107,8 +108,8 @@ static std::string describeValues(const Outcome &burst,
                   byte, *at.first, *at.second);
     return text;
   }
-  for (const auto &[key, words] : burst.lanes) {
-    const std::vector<float> &other = wavelet.lanes.at(key);
+  for (const auto &[key, words] : burst.channels) {
+    const std::vector<float> &other = wavelet.channels.at(key);
     for (size_t i = 0; i < std::min(words.size(), other.size()); ++i)
       if (std::memcmp(&words[i], &other[i], 4) != 0) {
         char text[100];

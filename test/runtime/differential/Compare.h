@@ -14,10 +14,10 @@ namespace wsec::runtime::test {
 
 /// What came of a run.
 struct Outcome {
-  using Lanes = std::map<VectorHost::Key, std::vector<float>>;
+  using Channels = std::map<VectorHost::Key, std::vector<float>>;
 
   std::map<uint32_t, std::vector<uint8_t>> tensors;
-  Lanes lanes;
+  Channels channels;
   RunResult result;
   std::optional<ErrorClass> error;
   std::string message;
@@ -25,8 +25,8 @@ struct Outcome {
 
 enum class Verdict {
   Same,
-  Refused,   ///< by both, for the same reason
-  Invalid,   ///< refused before it runs
+  Refused, ///< by both, for the same reason
+  Invalid, ///< refused before it runs
   CyclesDiffer,
   WorkDiffers, ///< instructions or elements
   ValuesDiffer,
@@ -53,7 +53,7 @@ struct Comparison {
 /// programs a task that starts a few cycles later weighs more than that.
 inline constexpr double relativeTolerance = 0.05, absoluteTolerance = 5;
 
-/// Runs a program on both engines. `strips`: a program with command wavelets
+/// Runs a program on both engines. `strips`: a program with launch wavelets
 /// on the engine of large meshes.
 Comparison compare(RandomProgram &program, bool strips = false);
 

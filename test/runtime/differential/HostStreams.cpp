@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Lanes of the host, and the code that spreads what comes in and sends out
+// Channels of the host, and the code that spreads what comes in and sends out
 // what is left, as compiled programs do it.
 #include "test/runtime/ExampleFile.h"
 #include "test/runtime/differential/Assembly.h"
@@ -11,19 +11,19 @@ using program::Direction;
 using program::Opcode;
 using program::Port;
 
-void Assembly::lane(Direction direction, int color, int row, int words,
-                    int routine) {
-  lanes.push_back({direction, color, row, words, routine});
+void Assembly::channel(Direction direction, int color, int row, int words,
+                       int routine) {
+  channels.push_back({direction, color, row, words, routine});
 }
 
-void Assembly::addLanes(const std::vector<int> &order) {
-  for (const Lane &lane : lanes) {
-    const auto at = std::find(order.begin(), order.end(), lane.routine);
-    const std::string number = std::to_string(result.lanes.size());
-    const uint32_t stream =
-        program.stream("s" + number, lane.direction, lane.color, {lane.row});
+void Assembly::addChannels(const std::vector<int> &order) {
+  for (const Channel &channel : channels) {
+    const auto at = std::find(order.begin(), order.end(), channel.routine);
+    const std::string number = std::to_string(result.channels.size());
+    const uint32_t stream = program.stream("s" + number, channel.direction,
+                                           channel.color, {channel.row});
     // All of its words belong to PE (0, 0).
-    const bool in = lane.direction == Direction::In;
+    const bool in = channel.direction == Direction::In;
     program::HostStreamT &its = *program.source.streams[stream];
     const Scalar x = addScalar(its, program::ScalarOp::Px);
     const Scalar zero = addScalar(its, program::ScalarOp::Constant, 0);
@@ -31,13 +31,13 @@ void Assembly::addLanes(const std::vector<int> &order) {
         addScalar(its, program::ScalarOp::Equal, x.index, zero.index);
     addTensor(program, "t" + number,
               in ? program::TensorRole::Input : program::TensorRole::Output,
-              {lane.words});
+              {channel.words});
     its.segments.push_back(
         makeSegment(uint32_t(program.source.tensors.size() - 1), 1, 0,
-                    {Value(first).times(lane.words)}, {1}, 0));
+                    {Value(first).times(channel.words)}, {1}, 0));
     program.source.launches[size_t(at - order.begin())]->streams.push_back(
         stream);
-    result.lanes.push_back({in, lane.words});
+    result.channels.push_back({in, channel.words});
   }
 }
 
@@ -53,7 +53,7 @@ std::vector<uint16_t> Assembly::streamed(Coordinate pe, Access access) const {
   return result;
 }
 
-/// Each row gets its words on one lane; every PE keeps a window of each line
+/// Each row gets its words on one channel; every PE keeps a window of each line
 /// of them, one line for a buffer of each PE.
 void Assembly::fillBuffers(int routine) {
   const int color = takeColors(1)[0];
@@ -93,7 +93,7 @@ void Assembly::fillBuffers(int routine) {
       total += words;
     }
     if (total > 0)
-      lane(Direction::In, color, y, total, routine);
+      channel(Direction::In, color, y, total, routine);
   }
 }
 
@@ -122,7 +122,7 @@ void Assembly::sendBuffers(int routine) {
       before += own;
     }
     if (before > 0)
-      lane(Direction::Out, colors[2], y, before, routine);
+      channel(Direction::Out, colors[2], y, before, routine);
   }
 }
 

@@ -39,18 +39,18 @@ inline constexpr int breaks = int(Break::NoAdvance) + 1;
 const char *breakName(Break kind);
 
 /// How routines are started: by calls of the host, with everything of the
-/// language; by wavelets of a command color, with what the compiler emits; or
+/// language; by wavelets of a launch color, with what the compiler emits; or
 /// one by a wavelet, with everything.
 enum class Launching { RemoteCalls, Commands, OneCommand };
 
 struct RandomProgram {
   program::ProgramT source;
-  /// A lane of a stream, by the stream's index.
-  struct Lane {
+  /// A channel of a stream, by the stream's index.
+  struct Channel {
     bool in;
     int words;
   };
-  std::vector<Lane> lanes;
+  std::vector<Channel> channels;
   std::vector<uint32_t> inputs, outputs; ///< tensors
   Break broken = Break::Nothing;         ///< what is, in fact
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // EmulatorFuzz: runs what still loads on the streams engine and, launched by
-// command wavelets, on the strips engine, too.
+// launch wavelets, on the strips engine, too.
 #include "test/runtime/fuzz/RunTarget.h"
 
 wsec::test::FuzzTarget &wsec::test::fuzzTarget() {

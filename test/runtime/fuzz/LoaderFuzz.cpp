@@ -28,7 +28,7 @@ public:
       MemoryX memory(store);
       const auto *streams = loaded->program().streams();
       for (uint32_t s = 0; streams && s < streams->size(); ++s)
-        for (uint32_t l = 0; l < streams->Get(s)->lanes()->size(); ++l)
+        for (uint32_t l = 0; l < streams->Get(s)->channels()->size(); ++l)
           memory.words(s, l);
       return "loaded";
     } catch (const Error &error) {

@@ -172,8 +172,8 @@ runSession(const std::shared_ptr<const LoadedProgram> &loaded, Engine engine) {
     return status;
   EngineOptions options;
   options.threads = 1;
-  options.channelWords = 1 << 12;
-  options.channelBytes = 1 << 24;
+  options.queueWords = 1 << 12;
+  options.queueBytes = 1 << 24;
   options.workLimit = 1 << 20;
   absl::Status status = (*session)->run(options, nullptr, engine).status();
   for (const std::string &name : (*session)->outputs())
@@ -203,7 +203,7 @@ std::string wsec::test::runProgram(Bytes file, const std::string &folder,
   std::string ended = runOn(loaded, Engine::Streams);
   // Strips is what burst means for larger programs than these. It need not end
   // alike: it knows no full queues, and counts work in its own way.
-  if (loaded->program().command_color() != noCommandColor)
+  if (loaded->program().launch_color() != noLaunchColor)
     if (const std::string strips = runOn(loaded, Engine::Strips);
         strips != ended)
       ended += "; strips: " + strips;

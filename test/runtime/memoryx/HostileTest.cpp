@@ -111,7 +111,7 @@ TEST_F(HostileTest, StreamsThatAreEvaluatedEverywhere) {
   addTensor(builder, "y", program::TensorRole::Output, {4});
   uint32_t index = builder.stream("out", Direction::Out, 0, {});
   program::HostStreamT &out = *builder.source.streams[index];
-  out.lanes = {{0, 0, side}};
+  out.channels = {{0, 0, side}};
   for (uint32_t i = 0; i < 4000; ++i)
     addScalar(out, ScalarOp::Px);
   out.segments.push_back(makeSegment(0, 1, 0, {4}, {1}, 0));
@@ -124,7 +124,7 @@ TEST_F(HostileTest, BlocksOfManyColumns) {
   addTensor(builder, "x", program::TensorRole::Input, {1 << 20});
   uint32_t index = builder.stream("in", Direction::In, 0, {});
   program::HostStreamT &in = *builder.source.streams[index];
-  in.lanes = {{0, 0, side}};
+  in.channels = {{0, 0, side}};
   Scalar x = addScalar(in, ScalarOp::Px);
   for (int i = 0; i < 1100; ++i)
     in.segments.push_back(makeSegment(0, 1, 0, {2}, {2}, Value(x).times(3)));
@@ -144,8 +144,8 @@ TEST_F(HostileTest, LongListsInSmallPlaces) {
   expectRefused("tensor 'x': has 65 dimensions, at most 64");
   builder.source.tensors.clear();
   uint32_t index = builder.stream("in", Direction::In, 0, {});
-  builder.source.streams[index]->lanes.assign(side + 1, {0, 0, 0});
-  expectRefused("stream 'in': has 2049 lanes, the mesh has 2048 rows");
+  builder.source.streams[index]->channels.assign(side + 1, {0, 0, 0});
+  expectRefused("stream 'in': has 2049 channels, the mesh has 2048 rows");
 }
 
 /// 16,384 copies of a buffer that 1,000 classes have, in steps without a
@@ -153,7 +153,7 @@ TEST_F(HostileTest, LongListsInSmallPlaces) {
 TEST(HostileCopiesTest, AreNotHeldAgainstEveryPosition) {
   constexpr int size = 8192, classes = 500;
   ProgramBuilder builder(size, classes);
-  builder.source.command_color = noCommandColor;
+  builder.source.launch_color = noLaunchColor;
   builder.source.routes.clear();
   for (int c = 0; c < classes; ++c) {
     ClassBuilder pes =

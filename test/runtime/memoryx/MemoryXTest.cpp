@@ -14,8 +14,8 @@ using namespace test;
 using program::ScalarOp;
 using Words = std::vector<float>;
 
-/// One In stream with one lane over all columns of a `width` x 1 mesh, fed by
-/// a weight of shape rows x 10 whose element (r, c) is 10 * r + c. The
+/// One In stream with one channel over all columns of a `width` x 1 mesh, fed
+/// by a weight of shape rows x 10 whose element (r, c) is 10 * r + c. The
 /// features are tiled over the columns.
 class InStreamTest : public testing::Test {
 protected:
@@ -29,7 +29,7 @@ protected:
     addWeight(*builder, "w", {rows, features});
     builder->stream("feed", program::Direction::In, 0, {});
     builder->launch(0, {0});
-    stream().lanes = {{0, 0, width}};
+    stream().channels = {{0, 0, width}};
     Scalar x = addScalar(stream(), ScalarOp::Px);
     Scalar n = addScalar(stream(), ScalarOp::Constant, features);
     Scalar w = addScalar(stream(), ScalarOp::Constant, width);
@@ -48,7 +48,7 @@ protected:
     store = std::make_unique<TensorStore>(loaded);
     memory = std::make_unique<MemoryX>(*store);
   }
-  /// Everything the lane sends, taken in views of at most `most` words.
+  /// Everything the channel sends, taken in views of at most `most` words.
   Words take(size_t most) {
     Words words;
     for (;;) {
@@ -243,7 +243,7 @@ TEST_F(InStreamTest, SaysWhatWasNotTaken) {
     FAIL();
   } catch (const Error &error) {
     EXPECT_STREQ(error.what(), "UnreadTraffic: stream 'feed' delivered 20 of "
-                               "its 80 words on one lane");
+                               "its 80 words on one channel");
   }
 }
 
@@ -268,7 +268,7 @@ TEST(OutStreamTest, ScattersBlocksFromEastToWest) {
   builder.stream("drain", program::Direction::Out, 0, {});
   builder.launch(0, {0});
   program::HostStreamT &stream = *builder.source.streams[0];
-  stream.lanes = {{0, 0, 1}, {2, 1, 4}};
+  stream.channels = {{0, 0, 1}, {2, 1, 4}};
   Scalar x = addScalar(stream, ScalarOp::Px);
   Scalar y = addScalar(stream, ScalarOp::Py);
   Scalar n = addScalar(stream, ScalarOp::Constant, features);

@@ -71,9 +71,10 @@ TEST_F(CheckerTest, CodeSize) {
 TEST_F(CheckerTest, MoreElementsThanCanBeCounted) {
   for (auto &extent : multiply().extents)
     extent->constant = int64_t(1) << 32;
-  expectRefused("BadProgram: class 'west', routine 0, statement 1, statement 0: "
-                "has 4294967296 x 4294967296 elements, an instruction has at "
-                "most 2147483648; put it into a loop");
+  expectRefused(
+      "BadProgram: class 'west', routine 0, statement 1, statement 0: "
+      "has 4294967296 x 4294967296 elements, an instruction has at "
+      "most 2147483648; put it into a loop");
 }
 
 TEST_F(CheckerTest, MeshLargerThanFabric) {
@@ -464,25 +465,27 @@ TEST_F(CheckerTest, TwoInputsOfOneName) {
   expectRefused("BadProgram: program: two inputs or outputs are named 'ids'");
 }
 
-TEST_F(CheckerTest, LanesShareColumn) {
-  stream(0).lanes[1] = {3, 3, 6};
-  expectRefused("BadProgram: stream 'rows': two lanes serve column 3");
+TEST_F(CheckerTest, ChannelsShareColumn) {
+  stream(0).channels[1] = {3, 3, 6};
+  expectRefused("BadProgram: stream 'rows': two channels serve column 3");
 }
 
-TEST_F(CheckerTest, LanesShareRow) {
-  stream(0).lanes[1] = {1, 4, 6};
-  expectRefused("BadProgram: stream 'rows': two lanes use row 1");
+TEST_F(CheckerTest, ChannelsShareRow) {
+  stream(0).channels[1] = {1, 4, 6};
+  expectRefused("BadProgram: stream 'rows': two channels use row 1");
 }
 
-TEST_F(CheckerTest, LaneOutsideMesh) {
-  stream(1).lanes[1] = {2, 2, 5};
-  expectRefused("BadProgram: stream 'result', lane 1: serves [2, 5) of 4 rows");
+TEST_F(CheckerTest, ChannelOutsideMesh) {
+  stream(1).channels[1] = {2, 2, 5};
+  expectRefused(
+      "BadProgram: stream 'result', channel 1: serves [2, 5) of 4 rows");
 }
 
-TEST_F(CheckerTest, LaneInRowOutsideMesh) {
-  stream(0).lanes[1] = {4, 4, 6};
-  expectRefused("BadProgram: stream 'rows', lane 1: row 4 is outside the mesh "
-                "of 4 rows");
+TEST_F(CheckerTest, ChannelInRowOutsideMesh) {
+  stream(0).channels[1] = {4, 4, 6};
+  expectRefused(
+      "BadProgram: stream 'rows', channel 1: row 4 is outside the mesh "
+      "of 4 rows");
 }
 
 TEST_F(CheckerTest, RowsOfAnEmptyTable) {
@@ -546,9 +549,9 @@ TEST_F(CheckerTest, ReservedColorOfAStream) {
                 "exist, usable colors are 0..20");
 }
 
-TEST_F(CheckerTest, ReservedCommandColor) {
-  source().command_color = 23;
-  expectRefused("BadProgram: program: command color 23 is reserved or does not "
+TEST_F(CheckerTest, ReservedLaunchColor) {
+  source().launch_color = 23;
+  expectRefused("BadProgram: program: launch color 23 is reserved or does not "
                 "exist, usable colors are 0..20");
 }
 

@@ -161,8 +161,8 @@ TEST_F(DeadlockTest, SumsOutOfStep) {
 // ------------------------------------------------------- D3, D4: microthreads
 
 TEST_F(DeadlockTest, ChainOnTwoMicrothreads) {
-  instruction(P::Funnel, 3).thread = 3;
-  body(P::Funnel).back()->kind.AsAwait()->threads = 1 | 4 | 8;
+  instruction(P::ChainGather, 3).thread = 3;
+  body(P::ChainGather).back()->kind.AsAwait()->threads = 1 | 4 | 8;
   expectUndecided(
       "routine 1: phases wait for one another in a cycle: statement "
       "1 (to color 3), before statement 3 (from color 1/2");
@@ -196,8 +196,8 @@ TEST_F(DeadlockTest, NeverAwaited) {
 }
 
 TEST_F(DeadlockTest, IssuedTooLate) {
-  // The words of the funnel are sent after those that they become have come.
-  auto &statements = body(P::Funnel);
+  // The words of the gather are sent after those that they become have come.
+  auto &statements = body(P::ChainGather);
   statements.insert(statements.begin() + 1,
                     std::make_unique<StatementT>(*statements.back()));
   expectUndecided("phases wait for one another in a cycle: statement");
@@ -219,15 +219,17 @@ TEST_F(DeadlockTest, ColorOfTwoThreads) {
 
 // --------------------------------------------------------------- H: host words
 
-TEST_F(DeadlockTest, LaneBringsMore) {
+TEST_F(DeadlockTest, ChannelBringsMore) {
   program.source().streams[0]->segments[0]->lines->constant += 1;
   program.source().tensors[0]->shape[0] += 1;
-  expectUndecided("routine 2: a lane brings other words than column 0 takes");
+  expectUndecided(
+      "routine 2: a channel brings other words than column 0 takes");
 }
 
-TEST_F(DeadlockTest, LaneServesOtherColumns) {
-  program.source().streams[0]->lanes = {{0, 0, 3}, {1, 3, 4}};
-  expectUndecided("the lane of row 0 is heard by other columns than it serves");
+TEST_F(DeadlockTest, ChannelServesOtherColumns) {
+  program.source().streams[0]->channels = {{0, 0, 3}, {1, 3, 4}};
+  expectUndecided(
+      "the channel of row 0 is heard by other columns than it serves");
 }
 
 TEST_F(DeadlockTest, ColumnsStopAtDifferentLines) {

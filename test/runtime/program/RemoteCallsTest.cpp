@@ -62,17 +62,17 @@ TEST_F(RemoteCallsTest, CodeSize) {
 // ------------------------------------------------- launched by command
 // wavelets
 
-class CommandColorTest : public RemoteCallsTest {
+class LaunchColorTest : public RemoteCallsTest {
 protected:
-  CommandColorTest() { source().command_color = 0; }
+  LaunchColorTest() { source().launch_color = 0; }
 };
 
 /// All of the language is open to both ways of launching.
-TEST_F(CommandColorTest, AcceptsTheExample) {
+TEST_F(LaunchColorTest, AcceptsTheExample) {
   EXPECT_NO_THROW(checkProgram(builder.finish()));
 }
 
-TEST_F(CommandColorTest, CopyBetweenLaunches) {
+TEST_F(LaunchColorTest, CopyBetweenLaunches) {
   builder.launch(0);
   expectRefused(
       "BadProgram: copy 1: comes before launch 1 of 2, which wavelets "
@@ -81,23 +81,21 @@ TEST_F(CommandColorTest, CopyBetweenLaunches) {
       "copy between them");
 }
 
-TEST_F(CommandColorTest, DataTaskOfCommands) {
+TEST_F(LaunchColorTest, DataTaskOfCommands) {
   addTask(peClass(), "word", TaskKind::Data, 0);
   stateCodeBytes(builder);
-  expectRefusedIn("task 'word'",
-                  "is of color 0, whose words are commands that launch");
+  expectRefusedIn("task 'word'", "is of color 0, whose words are launches");
 }
 
-TEST_F(CommandColorTest, FilterOfCommands) {
+TEST_F(LaunchColorTest, FilterOfCommands) {
   peClass().filters[0]->color = 0;
-  expectRefusedIn("filter 0",
-                  "is of color 0, whose words are commands that launch");
+  expectRefusedIn("filter 0", "is of color 0, whose words are launches");
 }
 
-TEST_F(CommandColorTest, InstructionSendsCommands) {
+TEST_F(LaunchColorTest, InstructionSendsCommands) {
   send().dst->color = Value(0).build();
   expectRefusedIn("routine 0, statement 0, destination, color",
-                  "is 0, whose words are commands that launch");
+                  "is 0, whose words are launches");
 }
 
 // --------------------------------------------------------- machine and routes

@@ -13,13 +13,13 @@ using program::Direction;
 using program::Opcode;
 using program::Port;
 
-constexpr int lane = 0, column = 1;
+constexpr int channel = 0, column = 1;
 constexpr int words = 10;
 
-/// Two PEs: the head of a column relays weights to itself and its neighbour.
+/// Two PEs: an injector relays weights to itself and its neighbour.
 struct Column {
   Column() : program(1, 2), pes(program.addClass("pe", 0, 1, 0, 2)) {
-    program.route(lane, 0, 1, 0, 1, Port::West, {Port::Ramp});
+    program.route(channel, 0, 1, 0, 1, Port::West, {Port::Ramp});
     program.route(column, 0, 1, 0, 1, Port::Ramp, {Port::South, Port::Ramp});
     program.route(column, 0, 1, 1, 2, Port::North, {Port::Ramp});
     addBundle(program, countUp(words));
@@ -31,16 +31,17 @@ struct Column {
     pes.source->buffers[1]->onnx_node = "last";
   }
 
-  /// A launch with weights on the lane; `fill` writes what PEs do with them.
+  /// A launch with weights on the channel; `fill` writes what PEs do with them.
   void launch(const std::function<void(BodyBuilder)> &fill, bool streams = true,
               bool gathered = false) {
     BodyBuilder body = pes.routine(next);
     if (streams)
-      body.add(Opcode::Mov, {words}, fabric(column), fabric(lane)).thread = 0;
+      body.add(Opcode::Mov, {words}, fabric(column), fabric(channel)).thread =
+          0;
     fill(body);
     std::vector<uint32_t> used;
     if (streams) {
-      used.push_back(program.stream("weights", Direction::In, lane, {0}));
+      used.push_back(program.stream("weights", Direction::In, channel, {0}));
       auto segment = makeSegment(0, 1, 0, {words}, {1}, 0);
       if (gathered)
         segment->index_tensor = 1;
@@ -184,7 +185,7 @@ TEST(ResidencyTest, RelaysByColorsThatDependOnThePlace) {
 /// A launch by remote call whose weights the host copies to a buffer.
 struct Copied {
   Copied() : program(1, 1), pes(program.addClass("pe", 0, 1, 0, 1)) {
-    program.source.command_color = 255;
+    program.source.launch_color = 255;
     program.source.routes.clear();
     addBundle(program, countUp(words));
     addWeight(program, "w", {words});

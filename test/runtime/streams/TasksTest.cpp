@@ -566,12 +566,12 @@ TEST(TasksTest, UninitialisedRead) {
 
 // ---------------------------------------------------------------- launches
 
-/// A row of PEs with typed buffers and tasks, launched by command wavelets.
+/// A row of PEs with typed buffers and tasks, launched by launch wavelets.
 class CommandedRow : public Row {
 public:
   explicit CommandedRow(int width) : Row(width, false) {
     ProgramBuilder commanded(width, 1);
-    source.command_color = commanded.source.command_color;
+    source.launch_color = commanded.source.launch_color;
     source.routes = std::move(commanded.source.routes);
   }
 };
@@ -626,7 +626,7 @@ TEST(LaunchTest, CopiesBeforeTheFirstAndAfterTheLastCommand) {
         EXPECT_EQ(error.errorClass(), ErrorClass::BadProgram);
         EXPECT_EQ(error.message(),
                   "the host copies buffer 'v' before kernel 'kernel', launch "
-                  "1, which a command wavelet starts: it can before the first "
+                  "1, which a launch wavelet starts: it can before the first "
                   "launch and after the last; let the host call the launches");
       }
     };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The mechanisms that weight streaming is made of: lanes of the host, heads
-// that relay their share into their column, funnels and casts.
+// that relay their share into their column, chain gathers and casts.
 #include "runtime/strips/StripsEngine.h"
 #include "test/runtime/ProgramBuilder.h"
 
@@ -132,9 +132,9 @@ TEST(ColumnStreamTest, FirstWordWaitsForTheStore) {
 
 /// Rows send their block north, each relays what comes from behind, the first
 /// row multicasts everything to all: every PE ends with all blocks.
-class FunnelTest : public testing::TestWithParam<int> {};
+class ChainGatherTest : public testing::TestWithParam<int> {};
 
-TEST_P(FunnelTest, GathersAndCastsWithinGroups) {
+TEST_P(ChainGatherTest, GathersAndCastsWithinGroups) {
   const int group = GetParam(), height = 6, block = 2;
   const int north = 5, cast = 7;
   ProgramBuilder builder(1, height);
@@ -225,7 +225,7 @@ TEST_P(FunnelTest, GathersAndCastsWithinGroups) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Groups, FunnelTest, testing::Values(1, 2, 3, 6));
+INSTANTIATE_TEST_SUITE_P(Groups, ChainGatherTest, testing::Values(1, 2, 3, 6));
 
 /// Synchronous instructions whose colors differ from row to row.
 TEST(ColumnStreamTest, ChainNorthWithinAStrip) {

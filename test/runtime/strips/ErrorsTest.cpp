@@ -296,7 +296,7 @@ TEST_F(ErrorsTest, UnsupportedElementType) {
 }
 
 TEST_F(ErrorsTest, Unsupported) {
-  builder.source.command_color = noCommandColor;
+  builder.source.launch_color = noLaunchColor;
   expectError(ErrorClass::BadProgram,
               "runs no programs with launches by calls of the host; take "
               "--engine=streams or --engine=wavelet");
@@ -324,10 +324,10 @@ TEST_F(ErrorsTest, HostLimit) {
     });
   for (int color : {1, 0})
     where(body.add(Opcode::Mov, {1024}, memory(a, {0}), fabric(color)), isEast);
-  options.channelWords = 16;
+  options.queueWords = 16;
   builder.launch(0, {}, "fc1");
   StripsEngine(builder.finish(), options).run(host);
-  options.channelBytes = 256;
+  options.queueBytes = 256;
   expectError(ErrorClass::HostLimit, "allowed are 256");
 }
 #endif

@@ -90,7 +90,7 @@ TEST(RowChainTest, SumsOverFiveColumns) {
 TEST(RowChainTest, AStageCostsOneHopTwoRampsAndACycle) {
   // Luczynski 2024: chain of P PEs and B words takes B + (2 T_R + 2)(P - 1).
   // A stage that arrives at its add later than its predecessor's first word
-  // by the time of the command wavelet is the same in both.
+  // by the time of the launch wavelet is the same in both.
   RowReduce small(32, 1, 256), large(64, 1, 256);
   LaunchTime a = small.run({}).launches[0], b = large.run({}).launches[0];
   EXPECT_NEAR((b.end - a.end) / 32, 6 + 1, 0.2); // + command hop
@@ -101,9 +101,9 @@ TEST(RowChainTest, ThreadsChangeNeitherValuesNorCycles) {
   RunResult one = reduce.run({1});
   auto values = reduce.host.outputs;
   for (unsigned threads : {2u, 5u}) {
-    // Small channels make senders wait often.
-    for (size_t channelWords : {size_t(64), size_t(1) << 18}) {
-      RunResult other = reduce.run({threads, channelWords});
+    // Small queues make senders wait often.
+    for (size_t queueWords : {size_t(64), size_t(1) << 18}) {
+      RunResult other = reduce.run({threads, queueWords});
       EXPECT_EQ(reduce.host.outputs, values);
       EXPECT_EQ(other.cycles, one.cycles);
       EXPECT_EQ(other.vectorInstructions, one.vectorInstructions);

@@ -24,13 +24,13 @@ using namespace test;
 using namespace program;
 
 /// A mesh in which every PE is a class of its own. Launches are calls, or
-/// wavelets of the builder's command color.
+/// wavelets of the builder's launch color.
 class Calls {
 public:
   Calls(int width, int height, uint16_t words = 64, bool commands = false)
       : builder(width, height) {
     if (!commands) {
-      builder.source.command_color = noCommandColor;
+      builder.source.launch_color = noLaunchColor;
       builder.source.routes.clear();
     }
     for (int y = 0; y < height; ++y)
@@ -187,7 +187,7 @@ TEST(TokenRun, WordsThatAreLeft) {
 TEST(TokenRun, KindsNotPes) {
   constexpr int width = 64, height = 512;
   ProgramBuilder builder(width, height);
-  builder.source.command_color = noCommandColor;
+  builder.source.launch_color = noLaunchColor;
   builder.source.routes.clear();
   ClassBuilder first = builder.addClass("first", 0, 1, 0, height);
   ClassBuilder rest = builder.addClass("rest", 1, width, 0, height);

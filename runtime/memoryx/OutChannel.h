@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef RUNTIME_MEMORYX_OUTLANE_H
-#define RUNTIME_MEMORYX_OUTLANE_H
+#ifndef RUNTIME_MEMORYX_OUTCHANNEL_H
+#define RUNTIME_MEMORYX_OUTCHANNEL_H
 
 #include "runtime/engine/HostPort.h"
 #include "runtime/memoryx/Block.h"
@@ -11,12 +11,12 @@
 
 namespace wsec::runtime {
 
-/// The words that leave through one lane of the east edge for one Out stream:
-/// finds for each its place in an output tensor.
-class OutLane {
+/// The words that leave through one channel of the east edge for one Out
+/// stream: finds for each its place in an output tensor.
+class OutChannel {
 public:
-  OutLane(TensorStore &store, const program::HostStream &stream,
-          const program::Lane &lane);
+  OutChannel(TensorStore &store, const program::HostStream &stream,
+             const program::Channel &channel);
 
   /// Words expected in all, and for each tensor.
   uint64_t words();
@@ -36,7 +36,7 @@ private:
 
   TensorStore &tensors;
   const program::HostStream &stream;
-  const program::Lane &lane;
+  const program::Channel &channel;
   int32_t width;
   std::vector<int64_t> scalars;
   uint64_t total = 0;
@@ -53,4 +53,4 @@ private:
 
 } // namespace wsec::runtime
 
-#endif // RUNTIME_MEMORYX_OUTLANE_H
+#endif // RUNTIME_MEMORYX_OUTCHANNEL_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/memoryx/InLane.h"
+#include "runtime/memoryx/InChannel.h"
 #include "runtime/memoryx/Elements.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/Scalars.h"
@@ -12,13 +12,14 @@ namespace wsec::runtime {
 /// be read from the cache, in memory that the allocator keeps.
 static constexpr uint64_t writtenWords = 1 << 14;
 
-InLane::InLane(const TensorStore &store, const program::HostStream &stream,
-               const program::Lane &lane, uint64_t &blocks)
+InChannel::InChannel(const TensorStore &store,
+                     const program::HostStream &stream,
+                     const program::Channel &channel, uint64_t &blocks)
     : store(store), stream(stream) {
   for (const program::Segment *segment : *stream.segments())
     parts.push_back({segment, 0, 0, {}});
   std::vector<int64_t> scalars;
-  for (int64_t column = lane.begin(); column < lane.end(); ++column) {
+  for (int64_t column = channel.begin(); column < channel.end(); ++column) {
     evaluateScalars(stream.scalars(), column, 0, scalars);
     for (Part &part : parts)
       addColumn(part, scalars, blocks);
@@ -36,14 +37,14 @@ InLane::InLane(const TensorStore &store, const program::HostStream &stream,
   std::erase_if(parts, [](const Part &part) { return part.lineWords == 0; });
 }
 
-Error InLane::tooLong() const {
+Error InChannel::tooLong() const {
   return Error(ErrorClass::BadProgram,
                "stream " + inQuotes(stream.name()->string_view()) +
                    " is too long");
 }
 
-void InLane::addColumn(Part &part, const std::vector<int64_t> &scalars,
-                       uint64_t &blocks) const {
+void InChannel::addColumn(Part &part, const std::vector<int64_t> &scalars,
+                          uint64_t &blocks) const {
   const program::Segment &segment = *part.segment;
   bool gathers = segment.index_tensor() >= 0;
   Block block = makeBlock(segment, scalars);
@@ -53,7 +54,7 @@ void InLane::addColumn(Part &part, const std::vector<int64_t> &scalars,
   if (!part.blocks.empty() && part.lines != lines)
     throw Error(ErrorClass::BadProgram,
                 "stream " + inQuotes(stream.name()->string_view()) +
-                    " has columns of one lane with " +
+                    " has columns of one channel with " +
                     std::to_string(part.lines) + " and " +
                     std::to_string(lines) + " lines");
   part.lines = lines;
@@ -75,7 +76,7 @@ void InLane::addColumn(Part &part, const std::vector<int64_t> &scalars,
     throw tooLong();
 }
 
-WordView InLane::next(size_t maxWords) {
+WordView InChannel::next(size_t maxWords) {
   if (readyRow >= ready.rows) {
     if (part < parts.size() && line >= parts[part].lines) {
       ++part;
@@ -106,7 +107,7 @@ WordView InLane::next(size_t maxWords) {
   return view;
 }
 
-WordView InLane::viewInPlace(const Part &part) {
+WordView InChannel::viewInPlace(const Part &part) {
   const program::Segment &segment = *part.segment;
   const Block &block = part.blocks.front();
   const uint8_t *data = store.elements(segment.tensor());
@@ -139,7 +140,7 @@ WordView InLane::viewInPlace(const Part &part) {
   return view;
 }
 
-WordView InLane::writeLines(const Part &part) {
+WordView InChannel::writeLines(const Part &part) {
   uint64_t most = std::max<uint64_t>(1, writtenWords / part.lineWords);
   int64_t lines = int64_t(std::min<uint64_t>(most, part.lines - line));
   std::shared_ptr<float[]> words(
@@ -171,8 +172,8 @@ static void transpose(const uint8_t *from, int64_t fromStride, size_t count,
     }
 }
 
-void InLane::writeBlock(const Part &part, const Block &block, int64_t lines,
-                        float *words) const {
+void InChannel::writeBlock(const Part &part, const Block &block, int64_t lines,
+                           float *words) const {
   const program::Segment &segment = *part.segment;
   const uint8_t *data = store.elements(segment.tensor());
   program::ElementType type = store.tensor(segment.tensor()).type();
@@ -193,8 +194,8 @@ void InLane::writeBlock(const Part &part, const Block &block, int64_t lines,
   }
 }
 
-int64_t InLane::lineOffset(const program::Segment &segment,
-                           int64_t line) const {
+int64_t InChannel::lineOffset(const program::Segment &segment,
+                              int64_t line) const {
   int64_t offset = line * segment.line_stride();
   if (segment.index_tensor() < 0)
     return offset;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Words on their way to the PEs of a strip on one color.
-#ifndef RUNTIME_STRIPS_CHANNEL_H
-#define RUNTIME_STRIPS_CHANNEL_H
+#ifndef RUNTIME_STRIPS_STRIPQUEUE_H
+#define RUNTIME_STRIPS_STRIPQUEUE_H
 
 #include <cstddef>
 #include <cstdint>
@@ -80,10 +80,10 @@ private:
 /// get the same number of words they share one queue; a lane that gets or
 /// takes words of its own has a queue behind it. Which form is in use never
 /// changes what a reader sees: words, their chunk boundaries and times.
-class Channel {
+class StripQueue {
 public:
-  Channel(Scheduler &scheduler, int lanes, size_t capacity,
-          Recording *recording, int reader)
+  StripQueue(Scheduler &scheduler, int lanes, size_t capacity,
+             Recording *recording, int reader)
       : recording(recording), readerIndex(reader), scheduler(scheduler),
         lanes(lanes), capacity(ptrdiff_t(capacity)) {}
 
@@ -141,4 +141,4 @@ private:
 
 } // namespace wsec::runtime
 
-#endif // RUNTIME_STRIPS_CHANNEL_H
+#endif // RUNTIME_STRIPS_STRIPQUEUE_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/strips/HostLanes.h"
+#include "runtime/strips/HostChannels.h"
 
 #include "runtime/pe/Costs.h"
 #include "runtime/pe/UnalignedFloat.h"
@@ -15,22 +15,22 @@ using program::Direction;
 /// Words asked for at a time.
 static constexpr size_t inputWords = 1 << 14;
 
-InputLane::InputLane(World &world, HostPort &host, int color, int row)
+InputChannel::InputChannel(World &world, HostPort &host, int color, int row)
     : world(world), host(host), color(color), row(row),
       links(world.hostLinks(color, row)),
       now(world.image.machine.store_latency_cycles()) {}
 
-void InputLane::run() {
+void InputChannel::run() {
   while (next < uses.size()) {
     if (links.full(*this))
       return;
-    const LaneUse &use = uses[next];
+    const ChannelUse &use = uses[next];
     if (deliveredOfUse == use.words) {
       ++next;
       deliveredOfUse = 0;
       continue;
     }
-    WordView view = host.next(use.stream, use.lane, inputWords);
+    WordView view = host.next(use.stream, use.channel, inputWords);
     size_t words = view.words();
     if (words == 0 || words > use.words - deliveredOfUse)
       throw Error(ErrorClass::BadProgram,
@@ -47,10 +47,10 @@ void InputLane::run() {
     chunk.last = now + double(words - 1);
     chunk.owner = std::move(view.owner);
     if (world.recording)
-      chunk.buffer =
-          world.recording->addView(0, use.stream, use.lane, inputWords, view);
+      chunk.buffer = world.recording->addView(0, use.stream, use.channel,
+                                              inputWords, view);
     if (world.observer)
-      world.observer->hostWords(use.stream, use.lane, words, chunk.first,
+      world.observer->hostWords(use.stream, use.channel, words, chunk.first,
                                 chunk.last);
     now += double(words);
     deliveredOfUse += words;
@@ -59,25 +59,25 @@ void InputLane::run() {
   }
 }
 
-std::string InputLane::describe() const {
-  return describeLane(world.image.program,
-                      uses[std::min(next, uses.size() - 1)], color, row);
+std::string InputChannel::describe() const {
+  return describeChannel(world.image.program,
+                         uses[std::min(next, uses.size() - 1)], color, row);
 }
 
-OutputLane::OutputLane(World &world, HostPort &host, int color, int row)
+OutputChannel::OutputChannel(World &world, HostPort &host, int color, int row)
     : world(world), host(host), color(color), row(row),
-      channel(world.exitChannel(color, row)) {}
+      queue(world.exitStripQueue(color, row)) {}
 
-void OutputLane::run() {
+void OutputChannel::run() {
   while (next < uses.size()) {
-    const LaneUse &use = uses[next];
+    const ChannelUse &use = uses[next];
     if (storedOfUse == use.words) {
       ++next;
       storedOfUse = 0;
       continue;
     }
     Chunk chunk;
-    if (!channel.front(chunk, *this))
+    if (!queue.front(chunk, *this))
       return;
     chunk = chunk.part(
         0, std::min<uint64_t>(chunk.words(), use.words - storedOfUse));
@@ -93,19 +93,19 @@ void OutputLane::run() {
     }
     if (world.recording)
       record(use, chunk, view);
-    host.store(use.stream, use.lane, view);
+    host.store(use.stream, use.channel, view);
     if (world.observer)
-      world.observer->hostWords(use.stream, use.lane, chunk.words(),
+      world.observer->hostWords(use.stream, use.channel, chunk.words(),
                                 chunk.first, chunk.last);
     storedOfUse += chunk.words();
     stored += chunk.words();
     world.recordLaunch(use.launch, chunk.last, chunk.last);
-    channel.pop(chunk.words());
+    queue.pop(chunk.words());
   }
 }
 
-void OutputLane::record(const LaneUse &use, const Chunk &from,
-                        const WordView &view) const {
+void OutputChannel::record(const ChannelUse &use, const Chunk &from,
+                           const WordView &view) const {
   Recording &recording = *world.recording;
   const uint32_t actor = uint32_t(world.exitReader(row));
   uint32_t buffer = from.buffer;
@@ -116,27 +116,27 @@ void OutputLane::record(const LaneUse &use, const Chunk &from,
         {const_cast<float *>(view.data), {ptrdiff_t(from.length), 1}}, buffer,
         {from.data, {from.rowStride, from.wordStride}}, from.buffer);
   }
-  recording.store(actor, use.stream, use.lane, view, buffer);
+  recording.store(actor, use.stream, use.channel, view, buffer);
 }
 
-void OutputLane::addTo(WaitGraph &graph) const {
+void OutputChannel::addTo(WaitGraph &graph) const {
   if (done())
     return;
-  const LaneUse &use = uses[next];
+  const ChannelUse &use = uses[next];
   graph.addOutput(row, color, use.stream, storedOfUse, use.words);
 }
 
-HostLanes makeHostLanes(World &world, HostPort &host) {
+HostChannels makeHostChannels(World &world, HostPort &host) {
   const program::Program &program = world.image.program;
-  HostLanes result;
-  for (auto &[where, uses] : laneUses(program, host, Direction::In)) {
+  HostChannels result;
+  for (auto &[where, uses] : channelUses(program, host, Direction::In)) {
     result.inputs.push_back(
-        std::make_unique<InputLane>(world, host, where.second, where.first));
+        std::make_unique<InputChannel>(world, host, where.second, where.first));
     result.inputs.back()->uses = std::move(uses);
   }
-  for (auto &[where, uses] : laneUses(program, host, Direction::Out)) {
-    result.outputs.push_back(
-        std::make_unique<OutputLane>(world, host, where.second, where.first));
+  for (auto &[where, uses] : channelUses(program, host, Direction::Out)) {
+    result.outputs.push_back(std::make_unique<OutputChannel>(
+        world, host, where.second, where.first));
     result.outputs.back()->uses = std::move(uses);
   }
   return result;

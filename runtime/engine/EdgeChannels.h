@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What the host streams over the edges of the mesh: who uses which lane, and
-// the words of a lane one by one. When they pass is the engines' business.
-#ifndef RUNTIME_ENGINE_EDGELANES_H
-#define RUNTIME_ENGINE_EDGELANES_H
+// What the host streams over the edges of the mesh: who uses which channel, and
+// the words of a channel one by one. When they pass is the engines' business.
+#ifndef RUNTIME_ENGINE_EDGECHANNELS_H
+#define RUNTIME_ENGINE_EDGECHANNELS_H
 
 #include "runtime/engine/HostPort.h"
 #include "runtime/engine/Launches.h"
@@ -17,31 +17,31 @@
 
 namespace wsec::runtime {
 
-/// A lane of one host stream.
-struct LaneUse {
+/// A channel of one host stream.
+struct ChannelUse {
   size_t launch;
-  uint32_t stream, lane;
+  uint32_t stream, channel;
   uint64_t words;
 };
 
-/// All uses of the lanes of one direction, by row and color, in the order of
+/// All uses of the channels of one direction, by row and color, in the order of
 /// the launches that list them.
-using LaneUses = std::map<std::pair<int, int>, std::vector<LaneUse>>;
+using ChannelUses = std::map<std::pair<int, int>, std::vector<ChannelUse>>;
 /// Throws BadProgram if two launches list one stream.
-LaneUses laneUses(const program::Program &program, HostPort &host,
-                  program::Direction direction);
+ChannelUses channelUses(const program::Program &program, HostPort &host,
+                        program::Direction direction);
 /// "stream 'x' (color 3, row 0)".
-std::string describeLane(const program::Program &program, const LaneUse &use,
-                         int color, int row);
+std::string describeChannel(const program::Program &program,
+                            const ChannelUse &use, int color, int row);
 
 /// What enters on one color at one row of the west edge.
-class WestLane {
+class WestChannel {
 public:
   /// Words of the host.
-  WestLane(const program::Program &program, int row, int color,
-           std::vector<LaneUse> uses);
-  /// The command wavelets, whose payload is the number of the launch.
-  explicit WestLane(const program::Program &program);
+  WestChannel(const program::Program &program, int row, int color,
+              std::vector<ChannelUse> uses);
+  /// The launch wavelets, whose payload is the number of the launch.
+  explicit WestChannel(const program::Program &program);
 
   /// Whether there is a further word.
   bool hasWord();
@@ -65,19 +65,19 @@ private:
   int64_t since = 0;
   size_t opened = 0; ///< launches whose streams flow
   bool commands;
-  std::vector<LaneUse> uses;
+  std::vector<ChannelUse> uses;
   size_t use = 0;
   uint64_t sent = 0, words = 0; ///< of this use, or all commands; in sum
   WordView view;
   size_t next = 0; ///< of the view
 };
 
-/// The lanes of the west edge.
+/// The channels of the west edge.
 class WestEdge {
 public:
   virtual ~WestEdge() = default;
   /// From cycle `when` on the streams of launches below `launches` flow, and
-  /// command wavelets.
+  /// launch wavelets.
   virtual void open(size_t launches, int64_t when) = 0;
   /// Words of the host that entered.
   virtual uint64_t delivered() const = 0;
@@ -87,43 +87,43 @@ public:
 class EastEdge {
 public:
   virtual ~EastEdge() = default;
-  /// A word of a lane, which has come at cycle `when`.
+  /// A word of a channel, which has come at cycle `when`.
   virtual void leave(int row, int color, uint32_t bits, double when) = 0;
 };
 
 /// Gathers what leaves over the east edge and hands it to the host.
-class EastLanes : public EastEdge {
+class EastChannels : public EastEdge {
 public:
-  EastLanes(const program::Program &program, HostPort &host, LaunchLog &log,
-            Observer *observer);
+  EastChannels(const program::Program &program, HostPort &host, LaunchLog &log,
+               Observer *observer);
 
   void leave(int row, int color, uint32_t bits, double when) override;
   /// Hands over what is left.
   void finish();
   uint64_t stored() const { return words; }
-  /// Adds the lanes that lack words of launches below `launches`.
+  /// Adds the channels that lack words of launches below `launches`.
   void addTo(WaitGraph &graph, size_t launches) const;
-  /// Lanes with words that nobody asked for, in words.
+  /// Channels with words that nobody asked for, in words.
   std::vector<std::string> surplus() const;
 
 private:
-  struct Lane {
-    std::vector<LaneUse> uses;
+  struct Channel {
+    std::vector<ChannelUse> uses;
     size_t use = 0;
     uint64_t taken = 0; ///< of this use
     uint64_t tooMany = 0;
     std::vector<float> waiting;
   };
-  void flush(Lane &lane);
-  void skipComplete(Lane &lane);
+  void flush(Channel &channel);
+  void skipComplete(Channel &channel);
 
   HostPort &host;
   LaunchLog &log;
   Observer *observer;
-  std::map<std::pair<int, int>, Lane> lanes; ///< by row and color
+  std::map<std::pair<int, int>, Channel> channels; ///< by row and color
   uint64_t words = 0;
 };
 
 } // namespace wsec::runtime
 
-#endif // RUNTIME_ENGINE_EDGELANES_H
+#endif // RUNTIME_ENGINE_EDGECHANNELS_H

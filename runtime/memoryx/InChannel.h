@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#ifndef RUNTIME_MEMORYX_INLANE_H
-#define RUNTIME_MEMORYX_INLANE_H
+#ifndef RUNTIME_MEMORYX_INCHANNEL_H
+#define RUNTIME_MEMORYX_INCHANNEL_H
 
 #include "runtime/engine/HostPort.h"
 #include "runtime/memoryx/Block.h"
@@ -11,19 +11,20 @@
 
 namespace wsec::runtime {
 
-/// The words of one In stream for one lane of the west edge, in wire order.
+/// The words of one In stream for one channel of the west edge, in wire order.
 ///
 /// Lines of f32 words are handed out where they lie in their file: a weight
 /// matrix streamed by rows or by columns costs nothing. What is gathered,
 /// converted or put together is written out some lines at a time.
-class InLane {
+class InChannel {
 public:
-  /// Blocks of all lanes of a program that may be kept: some hundred megabytes.
+  /// Blocks of all channels of a program that may be kept: some hundred
+  /// megabytes.
   static constexpr uint64_t mostBlocks = 1 << 21;
 
   /// Adds those it keeps to `blocks`. Throws WorkLimit.
-  InLane(const TensorStore &store, const program::HostStream &stream,
-         const program::Lane &lane, uint64_t &blocks);
+  InChannel(const TensorStore &store, const program::HostStream &stream,
+            const program::Channel &channel, uint64_t &blocks);
 
   uint64_t words() const { return total; }
   /// Those of them that come from weights and constants.
@@ -33,7 +34,7 @@ public:
   WordView next(size_t maxWords);
 
 private:
-  /// What one segment sends to the columns of the lane.
+  /// What one segment sends to the columns of the channel.
   struct Part {
     const program::Segment *segment;
     int64_t lines = 0;
@@ -69,4 +70,4 @@ private:
 
 } // namespace wsec::runtime
 
-#endif // RUNTIME_MEMORYX_INLANE_H
+#endif // RUNTIME_MEMORYX_INCHANNEL_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/memoryx/OutLane.h"
+#include "runtime/memoryx/OutChannel.h"
 #include "runtime/memoryx/Elements.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
@@ -9,27 +9,28 @@
 
 namespace wsec::runtime {
 
-OutLane::OutLane(TensorStore &store, const program::HostStream &stream,
-                 const program::Lane &lane)
-    : tensors(store), stream(stream), lane(lane),
-      width(store.program().machine()->width()), x(width), y(lane.begin()) {}
+OutChannel::OutChannel(TensorStore &store, const program::HostStream &stream,
+                       const program::Channel &channel)
+    : tensors(store), stream(stream), channel(channel),
+      width(store.program().machine()->width()), x(width), y(channel.begin()) {}
 
-Block OutLane::blockHere(const program::Segment &segment) const {
+Block OutChannel::blockHere(const program::Segment &segment) const {
   Block block = makeBlock(segment, scalars);
   checkBounds(block, stream, tensors.tensor(segment.tensor()), 1, 0);
   return block;
 }
 
-Block OutLane::blockAt(const program::Segment &segment, int32_t x, int32_t y) {
+Block OutChannel::blockAt(const program::Segment &segment, int32_t x,
+                          int32_t y) {
   evaluateScalars(stream.scalars(), x, y, scalars);
   return blockHere(segment);
 }
 
-uint64_t OutLane::words() {
+uint64_t OutChannel::words() {
   if (counted)
     return total;
   counted = true;
-  for (int32_t row = lane.begin(); row < lane.end(); ++row)
+  for (int32_t row = channel.begin(); row < channel.end(); ++row)
     for (int32_t column = 0; column < width; ++column) {
       evaluateScalars(stream.scalars(), column, row, scalars);
       for (const program::Segment *segment : *stream.segments()) {
@@ -45,10 +46,10 @@ uint64_t OutLane::words() {
   return total;
 }
 
-bool OutLane::nextBlock() {
+bool OutChannel::nextBlock() {
   const auto &segments = *stream.segments();
-  for (; segment < segments.size(); ++segment, y = lane.begin()) {
-    for (; y < lane.end(); ++y, x = width)
+  for (; segment < segments.size(); ++segment, y = channel.begin()) {
+    for (; y < channel.end(); ++y, x = width)
       while (x > 0) {
         block = blockAt(*segments.Get(segment), --x, y);
         filled = 0;
@@ -59,20 +60,20 @@ bool OutLane::nextBlock() {
   return false;
 }
 
-void OutLane::store(const WordView &words) {
+void OutChannel::store(const WordView &words) {
   for (size_t row = 0; row < words.rows; ++row)
     storeRow(words.data + row * words.stride, words.length);
   taken += words.words();
 }
 
-void OutLane::storeRow(const float *words, size_t count) {
+void OutChannel::storeRow(const float *words, size_t count) {
   while (count > 0) {
     if (filled == block.words && !nextBlock())
       throw Error(ErrorClass::UnreadTraffic,
                   "stream " + inQuotes(stream.name()->string_view()) +
                       " brings more than the " + std::to_string(this->words()) +
-                      " words expected on the lane of row " +
-                      std::to_string(lane.row()));
+                      " words expected on the channel of row " +
+                      std::to_string(channel.row()));
     uint64_t length = block.runLength();
     uint64_t within = filled % length;
     size_t part = size_t(std::min<uint64_t>(count, length - within));

@@ -7,7 +7,7 @@
 #include <map>
 
 namespace wsec::simplify {
-#define GEN_PASS_DEF_NAMENODES
+#define GEN_PASS_DEF_LEGALIZENODES
 #include "compiler/simplify/Passes.h.inc"
 } // namespace wsec::simplify
 
@@ -120,7 +120,8 @@ static bool isTyped(onnx::NodeOp op) {
 }
 
 namespace {
-struct NameNodesPass : wsec::simplify::impl::NameNodesBase<NameNodesPass> {
+struct LegalizeNodesPass
+    : wsec::simplify::impl::LegalizeNodesBase<LegalizeNodesPass> {
   void runOnOperation() override {
     int64_t opset = opsetOf(getOperation());
     SmallVector<onnx::NodeOp> nodes;

@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --split-input-file --onnx-infer-and-fold --onnx-name-nodes --canonicalize | FileCheck %s
+// RUN: wse-opt %s --split-input-file --onnx-infer-and-fold --onnx-legalize-nodes --canonicalize | FileCheck %s
 
 module attributes {onnx.opset = 17 : i64} {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The west edge of the mesh: lanes that bring command wavelets and the host's
+// The west edge of the mesh: channels that bring launch wavelets and the host's
 // words in.
-#ifndef RUNTIME_WAVELET_HOSTLANES_H
-#define RUNTIME_WAVELET_HOSTLANES_H
+#ifndef RUNTIME_WAVELET_HOSTCHANNELS_H
+#define RUNTIME_WAVELET_HOSTCHANNELS_H
 
-#include "runtime/engine/EdgeLanes.h"
+#include "runtime/engine/EdgeChannels.h"
 #include "runtime/wavelet/Fabric.h"
 
 #include <vector>
@@ -14,10 +14,10 @@ namespace wsec::runtime::wavelet {
 
 /// Every row has one link into the mesh: a word per cycle, the colors that
 /// have one taking turns.
-class HostLanes : public WestEdge {
+class HostChannels : public WestEdge {
 public:
-  HostLanes(const program::Program &program, HostPort &host, Fabric &fabric,
-            Agenda &agenda);
+  HostChannels(const program::Program &program, HostPort &host, Fabric &fabric,
+               Agenda &agenda);
 
   void open(size_t launches, int64_t when) override;
   uint64_t delivered() const override;
@@ -26,8 +26,8 @@ public:
 
 private:
   struct Row {
-    std::vector<WestLane> lanes;
-    size_t first = 0; ///< lane that is asked first
+    std::vector<WestChannel> channels;
+    size_t first = 0; ///< channel that is asked first
     Cycle stepped = -1;
   };
 
@@ -39,4 +39,4 @@ private:
 
 } // namespace wsec::runtime::wavelet
 
-#endif // RUNTIME_WAVELET_HOSTLANES_H
+#endif // RUNTIME_WAVELET_HOSTCHANNELS_H

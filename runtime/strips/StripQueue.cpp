@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/strips/Channel.h"
+#include "runtime/strips/StripQueue.h"
 
 #include "runtime/pe/UnalignedFloat.h"
 #include "runtime/strips/Recording.h"
@@ -40,7 +40,7 @@ Chunk Chunk::shifted(ptrdiff_t lane, bool broadcast) const {
   return result;
 }
 
-Channel::Lane &Channel::lane(int index) {
+StripQueue::Lane &StripQueue::lane(int index) {
   if (perLane.empty())
     perLane.resize(lanes);
   if (!perLane[index])
@@ -48,12 +48,12 @@ Channel::Lane &Channel::lane(int index) {
   return *perLane[index];
 }
 
-void Channel::hold(ptrdiff_t words) {
+void StripQueue::hold(ptrdiff_t words) {
   held += words;
-  scheduler.countChannelBytes(words * ptrdiff_t(sizeof(float)));
+  scheduler.countStripQueueBytes(words * ptrdiff_t(sizeof(float)));
 }
 
-void Channel::pushLane(Chunk chunk, int index) {
+void StripQueue::pushLane(Chunk chunk, int index) {
   Lane &l = lane(index);
   busyLanes += l.fifo.empty();
   hold(ptrdiff_t(chunk.words()));
@@ -64,7 +64,7 @@ void Channel::pushLane(Chunk chunk, int index) {
   }
 }
 
-void Channel::push(Chunk chunk, int from, int count) {
+void StripQueue::push(Chunk chunk, int from, int count) {
   std::lock_guard<std::mutex> guard(lock);
   if (from == 0 && count == lanes && busyLanes == 0 && laneReaders == 0) {
     hold(sharedWords(chunk, chunk.words()));
@@ -78,7 +78,7 @@ void Channel::push(Chunk chunk, int from, int count) {
 }
 
 /// Moves the shared words in front of the lanes' own.
-void Channel::splitShared() {
+void StripQueue::splitShared() {
   if (shared.empty())
     return;
   std::vector<Chunk> chunks;
@@ -104,7 +104,7 @@ void Channel::splitShared() {
 }
 
 /// Makes one shared chunk of what every lane has next.
-void Channel::gather() {
+void StripQueue::gather() {
   std::vector<Chunk> fronts(lanes);
   size_t words = SIZE_MAX;
   for (int i = 0; i < lanes; ++i) {
@@ -157,7 +157,7 @@ void Channel::gather() {
   shared.push(std::move(result));
 }
 
-void Channel::recordGather(const std::vector<Chunk> &fronts, Chunk &result) {
+void StripQueue::recordGather(const std::vector<Chunk> &fronts, Chunk &result) {
   float *to = const_cast<float *>(result.data);
   result.buffer = recording->addScratch(to, result.length * size_t(lanes));
   for (const Chunk &c : fronts)
@@ -166,7 +166,7 @@ void Channel::recordGather(const std::vector<Chunk> &fronts, Chunk &result) {
                     {c.data, {c.rowStride, c.wordStride}}, c.buffer);
 }
 
-bool Channel::front(Chunk &chunk, Actor &actor) {
+bool StripQueue::front(Chunk &chunk, Actor &actor) {
   std::lock_guard<std::mutex> guard(lock);
   if (shared.empty() && busyLanes == lanes)
     gather();
@@ -178,14 +178,14 @@ bool Channel::front(Chunk &chunk, Actor &actor) {
   return true;
 }
 
-void Channel::pop(size_t words) {
+void StripQueue::pop(size_t words) {
   std::lock_guard<std::mutex> guard(lock);
   hold(-sharedWords(shared.front(), words));
   shared.pop(words);
   wakeWriters();
 }
 
-bool Channel::front(Chunk &chunk, int index, Actor &actor) {
+bool StripQueue::front(Chunk &chunk, int index, Actor &actor) {
   std::lock_guard<std::mutex> guard(lock);
   splitShared();
   Lane &l = lane(index);
@@ -198,7 +198,7 @@ bool Channel::front(Chunk &chunk, int index, Actor &actor) {
   return true;
 }
 
-void Channel::pop(size_t words, int index) {
+void StripQueue::pop(size_t words, int index) {
   std::lock_guard<std::mutex> guard(lock);
   Lane &l = lane(index);
   hold(-ptrdiff_t(words));
@@ -207,7 +207,7 @@ void Channel::pop(size_t words, int index) {
   wakeWriters();
 }
 
-void Channel::wakeWriters() {
+void StripQueue::wakeWriters() {
   if (held > capacity / 2 || writers.empty())
     return;
   for (Actor *writer : writers)
@@ -215,7 +215,7 @@ void Channel::wakeWriters() {
   writers.clear();
 }
 
-bool Channel::full(Actor &writer) {
+bool StripQueue::full(Actor &writer) {
   std::lock_guard<std::mutex> guard(lock);
   if (held < capacity)
     return false;
@@ -224,7 +224,7 @@ bool Channel::full(Actor &writer) {
   return true;
 }
 
-bool Channel::grow() {
+bool StripQueue::grow() {
   std::lock_guard<std::mutex> guard(lock);
   if (writers.empty())
     return false;
@@ -233,7 +233,7 @@ bool Channel::grow() {
   return true;
 }
 
-std::vector<int> Channel::lanesWithWords() {
+std::vector<int> StripQueue::lanesWithWords() {
   std::lock_guard<std::mutex> guard(lock);
   std::vector<int> result;
   for (int i = 0; i < lanes; ++i)

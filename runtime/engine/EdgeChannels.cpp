@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/engine/EdgeChannels.h"
+
+#include "runtime/program/Errors.h"
+
+#include <bit>
+#include <set>
+
+namespace wsec::runtime {
+
+using program::Direction;
+
+ChannelUses channelUses(const program::Program &program, HostPort &host,
+                        Direction direction) {
+  ChannelUses uses;
+  std::set<uint32_t> listed;
+  for (uint32_t l = 0; l < program.launches()->size(); ++l) {
+    const program::Launch &launch = *program.launches()->Get(l);
+    if (!launch.streams())
+      continue;
+    for (uint32_t s : *launch.streams()) {
+      if (!program.streams() || s >= program.streams()->size())
+        throw Error(ErrorClass::BadProgram,
+                    describeLaunch(program, l) +
+                        " lists a stream that does not exist");
+      const program::HostStream &stream = *program.streams()->Get(s);
+      if (!listed.insert(s).second)
+        throw Error(ErrorClass::BadProgram, "stream '" + stream.name()->str() +
+                                                "' is listed by two launches");
+      if (stream.direction() != direction)
+        continue;
+      for (uint32_t i = 0; i < stream.channels()->size(); ++i)
+        uses[{stream.channels()->Get(i)->row(), stream.color()}].push_back(
+            {l, s, i, host.words(s, i)});
+    }
+  }
+  return uses;
+}
+
+std::string describeChannel(const program::Program &program,
+                            const ChannelUse &use, int color, int row) {
+  return "stream '" + program.streams()->Get(use.stream)->name()->str() +
+         "' (color " + std::to_string(color) + ", row " + std::to_string(row) +
+         ")";
+}
+
+// ---------------------------------------------------------------- west
+
+WestChannel::WestChannel(const program::Program &program, int row, int color,
+                         std::vector<ChannelUse> uses)
+    : program(program), row(row), its(color), commands(false),
+      uses(std::move(uses)) {}
+
+WestChannel::WestChannel(const program::Program &program)
+    : program(program), row(0), its(program.launch_color()), commands(true) {}
+
+void WestChannel::open(size_t launches, int64_t when) {
+  opened = launches;
+  if (!commands)
+    since = when + program.machine()->store_latency_cycles();
+}
+
+/// Words asked for at a time.
+static constexpr size_t viewWords = 1 << 14;
+
+void WestChannel::fetch(HostPort &host) {
+  view = host.next(uses[use].stream, uses[use].channel, viewWords);
+  next = 0;
+  const size_t got = view.words();
+  if (got == 0 || got > uses[use].words - sent)
+    throw Error(ErrorClass::BadProgram,
+                describeChannel(program, uses[use], its, row) + " has " +
+                    std::to_string(sent + got) + " words, " +
+                    std::to_string(uses[use].words) + " are announced");
+}
+
+bool WestChannel::hasWord() {
+  if (commands)
+    return sent < program.launches()->size();
+  for (; use < uses.size() && sent == uses[use].words; ++use)
+    sent = 0;
+  return use < uses.size() && uses[use].launch < opened;
+}
+
+uint32_t WestChannel::take(HostPort &host, Observer *observer, double now) {
+  if (commands)
+    return uint32_t(sent++);
+  if (next == view.words())
+    fetch(host);
+  ++sent;
+  ++words;
+  if (observer)
+    observer->hostWords(uses[use].stream, uses[use].channel, 1, now, now);
+  return std::bit_cast<uint32_t>(view.word(next++));
+}
+
+// ---------------------------------------------------------------- east
+
+EastChannels::EastChannels(const program::Program &program, HostPort &host,
+                           LaunchLog &log, Observer *observer)
+    : host(host), log(log), observer(observer) {
+  for (auto &[where, uses] : channelUses(program, host, Direction::Out)) {
+    Channel &channel = channels[where];
+    channel.uses = std::move(uses);
+    skipComplete(channel);
+  }
+}
+
+void EastChannels::skipComplete(Channel &channel) {
+  while (channel.use < channel.uses.size() &&
+         channel.taken == channel.uses[channel.use].words) {
+    flush(channel);
+    ++channel.use;
+    channel.taken = 0;
+  }
+}
+
+void EastChannels::flush(Channel &channel) {
+  if (channel.waiting.empty())
+    return;
+  const ChannelUse &use = channel.uses[channel.use];
+  const size_t count = channel.waiting.size();
+  host.store(use.stream, use.channel,
+             {channel.waiting.data(), 1, count, count, nullptr});
+  channel.waiting.clear();
+}
+
+void EastChannels::leave(int row, int color, uint32_t bits, double when) {
+  Channel &channel = channels[{row, color}];
+  if (channel.use == channel.uses.size()) {
+    ++channel.tooMany;
+    return;
+  }
+  ++words;
+  ++channel.taken;
+  channel.waiting.push_back(std::bit_cast<float>(bits));
+  const ChannelUse &use = channel.uses[channel.use];
+  if (observer)
+    observer->hostWords(use.stream, use.channel, 1, when, when);
+  log.note(use.launch, when, when);
+  constexpr size_t most = 1 << 12;
+  if (channel.waiting.size() == most)
+    flush(channel);
+  skipComplete(channel);
+}
+
+void EastChannels::finish() {
+  for (auto &[where, channel] : channels)
+    flush(channel);
+}
+
+void EastChannels::addTo(WaitGraph &graph, size_t launches) const {
+  for (const auto &[where, channel] : channels)
+    if (channel.use < channel.uses.size() &&
+        channel.uses[channel.use].launch < launches) {
+      const ChannelUse &use = channel.uses[channel.use];
+      graph.addOutput(where.first, where.second, use.stream, channel.taken,
+                      use.words);
+    }
+}
+
+std::vector<std::string> EastChannels::surplus() const {
+  std::vector<std::string> result;
+  for (const auto &[where, channel] : channels)
+    if (channel.tooMany > 0)
+      result.push_back("color " + std::to_string(where.second) +
+                       " beyond the east edge at row " +
+                       std::to_string(where.first) + ", " +
+                       std::to_string(channel.tooMany) + " words");
+  return result;
+}
+
+} // namespace wsec::runtime

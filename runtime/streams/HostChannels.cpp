@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/streams/HostChannels.h"
+
+#include "runtime/pe/Code.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace wsec::runtime::streams {
+
+using program::ElementType;
+using program::Packing;
+
+HostChannels::HostChannels(const program::Program &program, Network &network,
+                           Agenda &agenda, HostPort &host, Observer *observer)
+    : network(network), agenda(agenda), host(host), observer(observer) {
+  if (!calledByHost(program) && program.launches()->size() > 0)
+    rows[0].channels.emplace_back(program);
+  for (auto &[place, uses] : channelUses(program, host, program::Direction::In))
+    rows[place.first].channels.emplace_back(program, place.first, place.second,
+                                            std::move(uses));
+  network.west = [this](Station &edge) { return fill(edge); };
+}
+
+void HostChannels::open(size_t launches, int64_t when) {
+  for (auto &[row, its] : rows) {
+    for (WestChannel &channel : its.channels) {
+      channel.open(launches, when);
+      if (its.channels.size() > 1)
+        agenda.enterEdge(channel.from(), uint32_t(row));
+    }
+    if (its.channels.size() == 1)
+      network.start(network.westEdge(row, its.channels[0].color()));
+  }
+}
+
+void HostChannels::push(Station &edge, WestChannel &channel, Cycle when) {
+  Word word;
+  word.form = pe::wireForm(ElementType::F32, Packing::Single);
+  word.ready = when;
+  word.payload = channel.take(host, observer, double(when));
+  edge.queue.push(word);
+  ++edge.delivered;
+}
+
+/// The next words of a channel that has its row for itself. They are there
+/// before the router can take them.
+bool HostChannels::fill(Station &edge) {
+  constexpr int most = 256;
+  Row &row = rows.at(network.coordinate(edge.pe).y);
+  WestChannel &channel = row.channels[0];
+  if (row.channels.size() > 1 || !channel.hasWord())
+    return false;
+  Cycle when = std::max<Cycle>(channel.from(), edge.lastTaken + 1);
+  for (int i = 0; i < most && channel.hasWord(); ++i)
+    push(edge, channel, when++);
+  return true;
+}
+
+/// Lets a word in, of the first channel in turn that has one and room for it.
+void HostChannels::step(int index) {
+  Row &row = rows.at(index);
+  const Cycle now = agenda.now();
+  if (std::exchange(row.stepped, now) == now)
+    return;
+  Cycle next = never;
+  const size_t count = row.channels.size();
+  for (size_t i = 0; i < count; ++i) {
+    const size_t at = (row.first + i) % count;
+    WestChannel &channel = row.channels[at];
+    if (now < channel.from() || !channel.hasWord())
+      continue;
+    Station &edge = network.westEdge(index, channel.color());
+    const Cycle room = network.roomAt(edge, 0);
+    if (room <= now) {
+      push(edge, channel, now);
+      network.start(edge);
+      row.first = at + 1;
+      return agenda.enterEdge(now + 1, uint32_t(index));
+    }
+    edge.senderWaits |= room == never;
+    next = std::min(next, room);
+  }
+  if (next != never)
+    agenda.enterEdge(next, uint32_t(index));
+}
+
+uint64_t HostChannels::delivered() const {
+  uint64_t words = 0;
+  for (const auto &[index, row] : rows)
+    for (const WestChannel &channel : row.channels)
+      words += channel.delivered();
+  return words;
+}
+
+} // namespace wsec::runtime::streams

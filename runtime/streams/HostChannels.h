@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_STREAMS_HOSTCHANNELS_H
+#define RUNTIME_STREAMS_HOSTCHANNELS_H
+
+#include "runtime/engine/EdgeChannels.h"
+#include "runtime/streams/Network.h"
+
+#include <deque>
+#include <map>
+#include <vector>
+
+namespace wsec::runtime::streams {
+
+/// The west edge: words of the host and launch wavelets enter channel by
+/// channel. Channels of one row share its link into the mesh, a word per cycle,
+/// in turns.
+class HostChannels : public WestEdge {
+public:
+  HostChannels(const program::Program &program, Network &network,
+               Agenda &agenda, HostPort &host, Observer *observer);
+
+  void open(size_t launches, int64_t when) override;
+  uint64_t delivered() const override;
+  /// A row is due in the agenda.
+  void step(int row);
+
+private:
+  struct Row {
+    std::vector<WestChannel> channels;
+    size_t first = 0; ///< channel that is asked first
+    Cycle stepped = -1;
+  };
+
+  bool fill(Station &edge);
+  void push(Station &edge, WestChannel &channel, Cycle when);
+
+  Network &network;
+  Agenda &agenda;
+  HostPort &host;
+  Observer *observer;
+  std::map<int, Row> rows;
+};
+
+} // namespace wsec::runtime::streams
+
+#endif // RUNTIME_STREAMS_HOSTCHANNELS_H
