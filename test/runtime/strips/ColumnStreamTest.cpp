@@ -196,8 +196,8 @@ TEST_P(ChainGatherTest, GathersAndCastsWithinGroups) {
   uint32_t outStream = builder.stream("out", Direction::Out, exit, {});
   VectorHost host;
   for (int row = 0; row < height; ++row) {
-    builder.source.streams[inStream]->lanes.push_back({row, 0, 1});
-    builder.source.streams[outStream]->lanes.push_back({row, 0, 1});
+    builder.source.streams[inStream]->channels.push_back({row, 0, 1});
+    builder.source.streams[outStream]->channels.push_back({row, 0, 1});
     host.feed(inStream, uint32_t(row), {float(10 * row), float(10 * row + 1)});
     host.expect(outStream, uint32_t(row), uint64_t(group * block));
   }

@@ -40,8 +40,8 @@ public:
     uint32_t inStream = builder.stream("in", Direction::In, in, {});
     uint32_t outStream = builder.stream("out", Direction::Out, out, {});
     for (int row = 0; row < rows; ++row) {
-      builder.source.streams[inStream]->lanes.push_back({row, 0, 1});
-      builder.source.streams[outStream]->lanes.push_back({row, 0, 1});
+      builder.source.streams[inStream]->channels.push_back({row, 0, 1});
+      builder.source.streams[outStream]->channels.push_back({row, 0, 1});
       host.feed(inStream, uint32_t(row), inputs[size_t(row)]);
       host.expect(outStream, uint32_t(row), uint64_t(outputWords));
     }

@@ -50,7 +50,7 @@ public:
     outStream = builder.stream("y", Direction::Out, exit, {});
     for (int row = 0; row < height; ++row)
       for (uint32_t stream : {xStream, weightStream, outStream})
-        builder.source.streams[stream]->lanes.push_back({row, 0, width});
+        builder.source.streams[stream]->channels.push_back({row, 0, width});
     builder.launch(0, {xStream, weightStream, outStream});
   }
 

@@ -58,7 +58,7 @@ public:
         int16_t(first.index);
     out = builder.stream("out", Direction::Out, exit, {});
     for (int row = 0; row < height; ++row) {
-      builder.source.streams[out]->lanes.push_back({row, 0, width});
+      builder.source.streams[out]->channels.push_back({row, 0, width});
       host.expect(out, uint32_t(row), uint64_t(words));
     }
     builder.launch(0);
