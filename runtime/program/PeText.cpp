@@ -395,7 +395,7 @@ std::string ProgramPrinter::headline() const {
                      std::to_string(program.machine->height) + "] machine " +
                      quotedText(options.machine);
   if (program.launch_color != remoteCalls)
-    text += " command " + std::to_string(program.launch_color);
+    text += " launch_color " + std::to_string(program.launch_color);
   if (!named)
     text += " model " + quotedText(program.model);
   // Absent ones are counted, but a model may have more than a program streams.

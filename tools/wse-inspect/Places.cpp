@@ -199,7 +199,7 @@ static Json routesAt(const program::Program &program, int x, int y) {
         if (stream->color() == rule->color())
           streams.push_back(stream->name()->str());
     routes.push_back({{"color", rule->color()},
-                      {"commands", rule->color() == program.launch_color()},
+                      {"launches", rule->color() == program.launch_color()},
                       {"rule", describeRule(*rule)},
                       {"streams_of_color", streams}});
   }
@@ -288,7 +288,7 @@ std::string showAt(const Json &at) {
          ++i)
       first.push_back(route["streams_of_color"][i]);
     std::string streams =
-        route["commands"] == true ? "(commands)" : joined(first);
+        route["launches"] == true ? "(launches)" : joined(first);
     if (route["streams_of_color"].size() > most)
       streams += ", and " +
                  std::to_string(route["streams_of_color"].size() - most) +

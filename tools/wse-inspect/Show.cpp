@@ -65,9 +65,9 @@ std::string showClass(const Json &peClass) {
 std::string showRoutes(const Json &summary) {
   std::string text = "\nroutes\n";
   for (const Json &route : summary["routes"]) {
-    bool command = route["color"] == summary["launch_color"];
+    bool launches = route["color"] == summary["launch_color"];
     text += "  color " + plain(route["color"]) +
-            (command ? " (commands)" : "") + ", " + plain(route["pes"]) +
+            (launches ? " (launches)" : "") + ", " + plain(route["pes"]) +
             " PEs\n";
     for (const Json &rule : route["rules"])
       text += "    " + plain(rule) + "\n";

@@ -191,7 +191,7 @@ TEST(MachineTest, DescriptionsReadBack) {
       R"({"name": "mine", "channels": 4, "clock_ghz": 1.5})", error);
   ASSERT_TRUE(custom) << error;
   std::string description = describeMachine(*custom);
-  EXPECT_EQ(description, R"({"clock_ghz":1.5,"channels":4,"name":"mine"})");
+  EXPECT_EQ(description, R"({"channels":4,"clock_ghz":1.5,"name":"mine"})");
   std::optional<Machine> again = machineFromDescription(description, error);
   ASSERT_TRUE(again) << error;
   EXPECT_EQ(again->channels, 4);

@@ -64,5 +64,5 @@ pe.program @everywhere(width = 6 from 2 to 750, half = div(width, 2), words = 8,
 
 // A program without parameters does not see those of another one.
 // CHECK-LABEL: pe.program @other mesh [1, 1] machine "wse2" launch_color 3 {
-pe.program @other(width = 1, command = 3) mesh [width, width] machine "wse2" command command {
+pe.program @other(width = 1, color = 3) mesh [width, width] machine "wse2" launch_color color {
 }

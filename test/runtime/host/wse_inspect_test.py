@@ -44,7 +44,7 @@ class WseInspectTest(unittest.TestCase):
                      "1x1 of 1x1 PEs, 49152 bytes each (4176 taken by the host runtime)",
                      "12 bytes streamed, 0 stay between launches, 12 at most at a time",
                      "class 'all': 1 PEs (x 0, y 0)",
-                     "  color 20 (commands), 1 PEs\n    x 0, y 0: West -> Ramp\n",
+                     "  color 20 (launches), 1 PEs\n    x 0, y 0: West -> Ramp\n",
                      "    x 0, y 0: Ramp -> East\n"):
             self.assertIn(line, text)
         self.assertRegex(text, r"\n +\d+ +12  sum\n")
