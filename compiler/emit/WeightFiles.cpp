@@ -3,6 +3,7 @@
 #include "compiler/emit/WeightFiles.h"
 #include "compiler/emit/CheckEmitted.h"
 
+#include "runtime/program/ProceduralFile.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/FileSystem.h"
 
@@ -32,6 +33,7 @@ private:
   struct Source {
     std::string name, path;
     uint64_t size = 0, digest = 0;
+    /// Not there, or computed: as long as what is asked of it.
     bool absent = false;
     int32_t number = -1; // in program.files, unless bundled
   };
@@ -67,6 +69,15 @@ FailureOr<WeightPlacer::Source *> WeightPlacer::open(pe::TensorOp op) {
   if (!isNew)
     return &source;
   source.name = name.str();
+  if (runtime::ProceduralFile::isNamedBy(source.name)) {
+    auto file = runtime::ProceduralFile::parse(source.name);
+    if (!file)
+      return op.emitOpError("weights: '") << name << "' is malformed; expected "
+                                          << "procedural:seed=N,range=X,mean=X";
+    source.absent = true;
+    source.digest = file->digest();
+    return &source;
+  }
   if (auto problem = runtime::WeightFolders::problemOf(source.name))
     return op.emitOpError("weights: '") << name << "' " << *problem;
   std::optional<std::string> path = options.weightFolders.find(source.name);
@@ -133,7 +144,8 @@ LogicalResult WeightPlacer::place(pe::TensorOp op, program::TensorT &tensor) {
   if (options.bundle) {
     if ((*source)->absent)
       return op.emitOpError("weights: cannot bundle '")
-             << (*source)->name << "', which is absent";
+             << (*source)->name << "', which is "
+             << ((*source)->digest ? "computed and needs no file" : "absent");
     bundle(**source, offset, tensor);
     return success();
   }

@@ -3,6 +3,7 @@
 #include "compiler/import/ElementTypes.h"
 #include "dialects/onnx/Onnx.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/ProceduralFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
@@ -48,6 +49,31 @@ Expected<RankedTensorType> TensorData::typeOf(const OnnxTensor &tensor) {
                                convertElementType(tensor.dataType, context));
 }
 
+/// Small tensors are computed now, as they would be read.
+Expected<TensorData::Storage>
+TensorData::computedStorage(const OnnxTensor &tensor, uint64_t offset,
+                            uint64_t bytes) {
+  std::string location = tensor.location.str();
+  auto file = runtime::ProceduralFile::parse(location);
+  if (!file)
+    return createStringError("its data: '" + location +
+                             "' is malformed; expected "
+                             "procedural:seed=N,range=X,mean=X");
+  if (offset % sizeof(float) != 0 ||
+      !convertElementType(tensor.dataType, context).isF32())
+    return createStringError(
+        "its data: '" + location +
+        "' has f32 at multiples of 4 bytes, asked for is " +
+        elementTypeName(tensor.dataType) + " at byte " + Twine(offset));
+  if (bytes > inlineBytes)
+    return Storage{location, offset, StringRef()};
+  auto &values = computed.emplace_back(bytes / sizeof(float));
+  file->read(offset / sizeof(float), 1, values.size(), values.data());
+  return Storage{
+      location, offset,
+      StringRef(reinterpret_cast<const char *>(values.data()), bytes)};
+}
+
 /// Files of strangers: the runtime opens them, and throws where it refuses.
 Expected<StringRef> TensorData::mapFile(StringRef path) {
   std::shared_ptr<const runtime::MappedFile> &file = files[path];
@@ -74,11 +100,13 @@ TensorData::externalStorage(const OnnxTensor &tensor, uint64_t bytes) {
                              tensor.location + "', its shape needs " +
                              Twine(bytes));
   std::string name = tensor.location.str();
+  if (runtime::ProceduralFile::isNamedBy(name))
+    return computedStorage(tensor, offset, bytes);
   if (std::optional<std::string> problem =
           runtime::WeightFolders::problemOf(name))
     return createStringError("its data: '" + name + "' " + *problem);
   std::optional<std::string> path = options.weightFolders.find(name);
-  if (!path && options.allowAbsentWeights && bytes > inlineBytes)
+  if (!path && options.allowAbsentWeights)
     return Storage{name, offset, StringRef()};
   if (!path)
     return createStringError("its data: there is no '" + name + "' in " +
@@ -202,7 +230,8 @@ Expected<TensorConstant> TensorData::constant(const OnnxTensor &tensor) {
   Expected<std::optional<Storage>> place = storage(tensor, bytes);
   if (!place)
     return place.takeError();
-  if (*place && bytes > inlineBytes)
+  // What is absent is looked for where it should be, if it is needed at all.
+  if (*place && (bytes > inlineBytes || (*place)->bytes.size() != bytes))
     return TensorConstant{onnx::ExternalAttr::get(context, (*place)->file,
                                                   (*place)->offset, bytes,
                                                   Type()),

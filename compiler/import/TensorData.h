@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/program/MappedFile.h"
 #include "llvm/ADT/StringMap.h"
+#include <deque>
 
 namespace wsec {
 
@@ -45,6 +46,8 @@ private:
   llvm::Expected<mlir::RankedTensorType> typeOf(const OnnxTensor &tensor);
   llvm::Expected<Storage> externalStorage(const OnnxTensor &tensor,
                                           uint64_t bytes);
+  llvm::Expected<Storage> computedStorage(const OnnxTensor &tensor,
+                                          uint64_t offset, uint64_t bytes);
   llvm::Expected<llvm::StringRef> mapFile(llvm::StringRef path);
   /// None when the elements are numbers in a typed list.
   llvm::Expected<std::optional<Storage>> storage(const OnnxTensor &tensor,
@@ -54,6 +57,7 @@ private:
   const ImportOptions &options;
   mlir::MLIRContext *context;
   llvm::StringMap<std::shared_ptr<const runtime::MappedFile>> files;
+  std::deque<std::vector<float>> computed;
 };
 
 /// Bytes of a tensor, or nothing if an extent is negative or the bytes, an

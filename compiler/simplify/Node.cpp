@@ -4,6 +4,7 @@
 #include "mlir/IR/BuiltinTypes.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/InputFile.h"
+#include "runtime/program/ProceduralFile.h"
 #include "runtime/program/WeightFolders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
@@ -43,6 +44,8 @@ const Tensor &Storage::inMemory() const {
 /// Nothing where the file is absent, shorter, or out of reach.
 static std::optional<std::vector<char>>
 readPart(const Storage &storage, uint64_t offset, uint64_t bytes) {
+  if (auto file = wsec::runtime::ProceduralFile::parse(storage.file))
+    return file->bytesAt(offset, bytes);
   wsec::runtime::WeightFolders folders(*storage.weightFolders);
   if (storage.weightFolders->empty())
     folders.add("");

@@ -109,6 +109,8 @@ WordView InChannel::next(size_t maxWords) {
 
 WordView InChannel::viewInPlace(const Part &part) {
   const program::Segment &segment = *part.segment;
+  if (store.computed(segment.tensor()))
+    return {};
   const Block &block = part.blocks.front();
   const uint8_t *data = store.elements(segment.tensor());
   bool words =
@@ -175,9 +177,19 @@ static void transpose(const uint8_t *from, int64_t fromStride, size_t count,
 void InChannel::writeBlock(const Part &part, const Block &block, int64_t lines,
                            float *words) const {
   const program::Segment &segment = *part.segment;
+  uint64_t length = block.runLength(), runs = block.words / length;
+  if (const TensorStore::Computed *source = store.computed(segment.tensor())) {
+    for (int64_t l = 0; l < lines; ++l)
+      for (uint64_t run = 0; run < runs; ++run)
+        source->file.read(
+            source->first +
+                uint64_t(block.runStart(run) + lineOffset(segment, line + l)),
+            block.runStride(), length,
+            words + size_t(l) * part.lineWords + run * length);
+    return;
+  }
   const uint8_t *data = store.elements(segment.tensor());
   program::ElementType type = store.tensor(segment.tensor()).type();
-  uint64_t length = block.runLength(), runs = block.words / length;
   if (type == program::ElementType::F32 && segment.line_stride() == 1 &&
       segment.index_tensor() < 0 && block.runStride() != 1) {
     for (uint64_t run = 0; run < runs; ++run)

@@ -38,13 +38,18 @@ TensorStore::TensorStore(std::shared_ptr<const LoadedProgram> loadedProgram,
     const program::Tensor &tensor = *tensors.Get(i);
     if (tensor.role() == program::TensorRole::Weight) {
       const WeightFile &file = files[size_t(tensor.file())];
+      if (file.computed) {
+        entries[i].computed = {*file.computed, tensor.offset() / sizeof(float)};
+        continue;
+      }
       entries[i].data = file.data + tensor.offset();
       entries[i].owner = loaded;
       if (file.mapped)
         entries[i].owner = file.mapped;
     } else if (tensor.role() == program::TensorRole::Constant) {
       static const uint8_t nothing = 0;
-      entries[i] = {tensor.data() ? tensor.data()->data() : &nothing, loaded};
+      entries[i] = {
+          tensor.data() ? tensor.data()->data() : &nothing, loaded, {}};
     }
   }
 }
@@ -68,9 +73,14 @@ TensorStore::WeightFile TensorStore::openFile(const program::File &file,
     checkSize(file, name, std::min(loaded->bundleBytes(), file.size()));
     if (digestOf(loaded->bundle(), file.size()) != file.digest())
       throw otherContents(name);
-    return {loaded->bundle(), loaded->bundleFile(), name};
+    return {loaded->bundle(), loaded->bundleFile(), name, {}};
   }
   const std::string given = file.path()->str();
+  if (auto computed = ProceduralFile::parse(given)) {
+    if (file.digest() != computed->digest())
+      throw otherContents("weights " + inQuotes(given));
+    return {nullptr, nullptr, given, computed};
+  }
   const auto path = folders.find(given);
   if (!path)
     throw Error(ErrorClass::IoError,
@@ -94,7 +104,7 @@ TensorStore::WeightFile TensorStore::openFile(const program::File &file,
   checkSize(file, name, mapped->size());
   if (digest != file.digest())
     throw otherContents(name);
-  return {mapped->data(), mapped, name};
+  return {mapped->data(), mapped, name, {}};
 }
 
 std::vector<std::string> TensorStore::weightFiles() const {
@@ -107,7 +117,7 @@ std::vector<std::string> TensorStore::weightFiles() const {
 
 void TensorStore::checkUnchanged() const {
   for (uint32_t i = 0; i < files.size(); ++i) {
-    const auto &[data, mapped, name] = files[i];
+    const auto &[data, mapped, name, computed] = files[i];
     if (!mapped || (!mapped->damaged() && mapped->untouched()))
       continue;
     const program::File &file = *program().files()->Get(i);
@@ -123,10 +133,26 @@ const program::Tensor &TensorStore::tensor(uint32_t index) const {
 
 void TensorStore::bindInput(uint32_t index, const uint8_t *data,
                             std::shared_ptr<const void> owner) {
-  entries[index] = {data, std::move(owner)};
+  entries[index] = {data, std::move(owner), {}};
+}
+
+const TensorStore::Computed *TensorStore::computed(uint32_t index) const {
+  return entries[index].computed ? &*entries[index].computed : nullptr;
 }
 
 const uint8_t *TensorStore::elements(uint32_t index) const {
+  if (const Computed *source = computed(index)) {
+    std::lock_guard lock(computing);
+    Entry &entry = entries[index];
+    if (!entry.data) {
+      auto all =
+          std::make_shared<std::vector<float>>(elementCount(tensor(index)));
+      source->file.read(source->first, 1, all->size(), all->data());
+      entry.data = reinterpret_cast<const uint8_t *>(all->data());
+      entry.owner = std::move(all);
+    }
+    return entry.data;
+  }
   if (!entries[index].data)
     throw Error(ErrorClass::BadTensor, "no tensor is given for input '" +
                                            tensor(index).name()->str() + "'");

@@ -3,10 +3,13 @@
 #define RUNTIME_MEMORYX_TENSORSTORE_H
 
 #include "runtime/program/Loader.h"
+#include "runtime/program/ProceduralFile.h"
 
 #include <cstdlib>
 #include <map>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <vector>
 
 namespace wsec::runtime {
@@ -35,8 +38,18 @@ public:
   void bindInput(uint32_t index, const uint8_t *data,
                  std::shared_ptr<const void> owner);
 
-  /// The elements of a weight, a constant or a bound input. Throws BadTensor
-  /// for an input without elements.
+  /// A weight that is computed as it streams: element i of it is element
+  /// `first` + i of the file.
+  struct Computed {
+    ProceduralFile file;
+    uint64_t first;
+  };
+  /// Null for a tensor with elements in memory.
+  const Computed *computed(uint32_t index) const;
+
+  /// The elements of a weight, a constant or a bound input; all of one that is
+  /// computed, from the first call on. Throws BadTensor for an input without
+  /// elements.
   const uint8_t *elements(uint32_t index) const;
   /// What keeps them alive.
   std::shared_ptr<const void> owner(uint32_t index) const;
@@ -50,12 +63,14 @@ private:
   struct Entry {
     const uint8_t *data = nullptr;
     std::shared_ptr<const void> owner;
+    std::optional<Computed> computed;
   };
-  /// A file of the program. What is not mapped is in memory.
+  /// A file of the program. What is not mapped is in memory, or computed.
   struct WeightFile {
     const uint8_t *data = nullptr;
     std::shared_ptr<const MappedFile> mapped;
     std::string name;
+    std::optional<ProceduralFile> computed;
   };
   void openFiles(const std::vector<std::string> &weightFolders);
   WeightFile openFile(const program::File &file, const WeightFolders &folders);
@@ -64,7 +79,9 @@ private:
   std::vector<WeightFile> files;
   std::map<std::string, std::pair<std::shared_ptr<const MappedFile>, uint64_t>>
       byPath; ///< mapped files and their digests
-  std::vector<Entry> entries;
+  /// Those that are computed as a whole become so late.
+  mutable std::vector<Entry> entries;
+  mutable std::mutex computing;
   /// Memory that costs nothing until it is written to.
   struct Free {
     void operator()(uint8_t *bytes) const { std::free(bytes); }

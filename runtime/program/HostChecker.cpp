@@ -2,6 +2,7 @@
 #include "runtime/program/HostChecker.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/MachineChecker.h"
+#include "runtime/program/ProceduralFile.h"
 #include "runtime/program/ScalarChecker.h"
 #include "runtime/program/WeightFolders.h"
 
@@ -58,8 +59,15 @@ void checkWeight(const Tensor &tensor, const program::Program &program,
   if (tensor.file() < 0 || size_t(tensor.file()) >= files)
     throw badProgram(where, "refers to file " + std::to_string(tensor.file()) +
                                 ", which does not exist");
-  uint64_t size =
-      program.files()->Get(flatbuffers::uoffset_t(tensor.file()))->size();
+  const program::File &file =
+      *program.files()->Get(flatbuffers::uoffset_t(tensor.file()));
+  const bool computed =
+      file.path() && ProceduralFile::isNamedBy(file.path()->str());
+  if (computed && (tensor.type() != program::ElementType::F32 ||
+                   tensor.offset() % sizeof(float) != 0))
+    throw badProgram(where, "is computed, and does not consist of f32 at a "
+                            "multiple of 4 bytes");
+  uint64_t size = file.size();
   if (tensor.offset() > size || bytes > size - tensor.offset())
     throw badProgram(where, "lies beyond the " + std::to_string(size) +
                                 " bytes of its file");
@@ -245,8 +253,13 @@ static void checkFiles(const program::Program &program) {
     const bool named = file->path() && file->path()->size() > 0;
     if (!named && ++bundles > 1)
       throw badProgram(where, "is a second bundle");
-    auto problem =
-        named ? WeightFolders::problemOf(file->path()->str()) : std::nullopt;
+    std::optional<std::string> problem;
+    if (named && ProceduralFile::isNamedBy(file->path()->str())) {
+      if (!ProceduralFile::parse(file->path()->str()))
+        problem = "names numbers to compute in a form that is not known";
+    } else if (named) {
+      problem = WeightFolders::problemOf(file->path()->str());
+    }
     if (problem)
       throw badProgram(where, *problem);
   }

@@ -376,6 +376,51 @@ TEST_F(WeightFileTest, RefusesNamesThatLeadOut) {
     }
 }
 
+/// The refusal of a program whose weights are computed, after `change`.
+static std::string computedWeights(const std::string &name,
+                                   void (*change)(program::ProgramT &)) {
+  ProgramBuilder builder = makeNegation(3, countUp(3));
+  builder.source.files[0]->path = name;
+  if (auto file = ProceduralFile::parse(name))
+    builder.source.files[0]->digest = file->digest();
+  change(builder.source);
+  try {
+    TensorStore store(LoadedProgram::fromBytes(makeFile(builder), "."));
+    const float *words = reinterpret_cast<const float *>(store.elements(1));
+    Words expected(3);
+    ProceduralFile::parse(name)->read(0, 1, 3, expected.data());
+    EXPECT_EQ(Words(words, words + 3), expected);
+    EXPECT_TRUE(store.weightFiles().empty());
+    store.checkUnchanged();
+    return "";
+  } catch (const Error &error) {
+    return error.what();
+  }
+}
+
+TEST_F(WeightFileTest, ComputesWhatIsInNoFile) {
+  const std::string name = "procedural:seed=1,range=1,mean=0";
+  EXPECT_EQ(computedWeights(name, [](program::ProgramT &) {}), "");
+  EXPECT_EQ(
+      computedWeights(
+          name, [](program::ProgramT &program) { ++program.files[0]->digest; }),
+      "WeightFileChanged: weights '" + name +
+          "' is not the file the program was compiled for: its contents "
+          "differ; compile the model again");
+  EXPECT_EQ(computedWeights("procedural:seed=1", [](program::ProgramT &) {}),
+            "BadProgram: weight file 'procedural:seed=1': names numbers to "
+            "compute in a form that is not known");
+  EXPECT_EQ(computedWeights(name,
+                            [](program::ProgramT &program) {
+                              program.tensors[1]->offset = 2;
+                              program.files[0]->size = 14;
+                            }),
+            "BadProgram: tensor '" +
+                makeNegation(3, countUp(3)).source.tensors[1]->name +
+                "': is computed, and does not consist of f32 at a multiple of "
+                "4 bytes");
+}
+
 TEST_F(WeightFileTest, RefusesASecondBundle) {
   ProgramBuilder builder = makeNegation(3, words);
   addBundle(builder, words);
