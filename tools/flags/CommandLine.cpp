@@ -42,16 +42,26 @@ static std::string shown(absl::string_view name) {
                       absl::StrReplaceAll(name, {{"_", "-"}}));
 }
 
-static absl::CommandLineFlag &findFlag(const std::string &name) {
-  std::string key = absl::StrReplaceAll(
-      absl::StripPrefix(absl::StripPrefix(name, "-"), "-"), {{"-", "_"}});
-  if (auto *flag = absl::FindCommandLineFlag(key))
-    return *flag;
+/// The flag of a --help; it is there.
+static absl::CommandLineFlag &flagNamed(absl::string_view name) {
+  return *absl::FindCommandLineFlag(absl::StrReplaceAll(name, {{"-", "_"}}));
+}
+
+/// A tool takes the flags of its --help, whatever else the program has.
+static absl::CommandLineFlag &findFlag(const Tool &tool,
+                                       const std::string &word) {
+  const absl::string_view name =
+      absl::StripPrefix(absl::StripPrefix(word, "-"), "-");
   std::vector<std::string> names;
-  for (const auto &[known, flag] : absl::GetAllFlags())
-    names.push_back(shown(known));
-  throw UsageError("there is no flag " + name +
-                   runtime::nearestNames(name, names));
+  for (const FlagGroup &group : tool.groups)
+    for (const char *known : group.flags) {
+      absl::CommandLineFlag &flag = flagNamed(known);
+      if (flag.Name() == absl::StrReplaceAll(name, {{"-", "_"}}))
+        return flag;
+      names.push_back(shown(known));
+    }
+  throw UsageError("there is no flag " + word +
+                   runtime::nearestNames(word, names));
 }
 
 static void setFlag(absl::CommandLineFlag &flag, std::string value) {
@@ -73,7 +83,7 @@ static void setFlag(absl::CommandLineFlag &flag, std::string value) {
 
 /// Sets flags, --name=value and --name value, -n value where the name is a
 /// letter, and returns the other words.
-static std::vector<std::string> parse(int argc, char **argv) {
+static std::vector<std::string> parse(const Tool &tool, int argc, char **argv) {
   std::vector<std::string> words;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
@@ -84,7 +94,7 @@ static std::vector<std::string> parse(int argc, char **argv) {
     }
     const size_t equals = word.find('=');
     const std::string name = word.substr(0, equals);
-    absl::CommandLineFlag &flag = findFlag(name);
+    absl::CommandLineFlag &flag = findFlag(tool, name);
     std::string value;
     if (equals != word.npos)
       value = word.substr(equals + 1);
@@ -131,13 +141,13 @@ static std::string helpText(const Tool &tool) {
   for (const FlagGroup &group : tool.groups) {
     absl::StrAppend(&text, "\n", group.heading, "\n");
     for (const char *name : group.flags)
-      addHelp(text, findFlag(absl::StrCat("--", name)));
+      addHelp(text, flagNamed(name));
   }
   return absl::StrCat(text, "\n", tool.exitCodes);
 }
 
 static int runParsed(const Tool &tool, int argc, char **argv) {
-  const std::vector<std::string> words = parse(argc, argv);
+  const std::vector<std::string> words = parse(tool, argc, argv);
   if (absl::GetFlag(FLAGS_help))
     std::fputs(helpText(tool).c_str(), stdout);
   else if (absl::GetFlag(FLAGS_version))

@@ -4,6 +4,7 @@
 #include "compiler/machine/Machine.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "tools/wsec/Subcommands.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -249,8 +250,10 @@ bool wsec::parseOptions(int argc, char **argv, CompileOptions &options) {
       [](llvm::raw_ostream &os) { os << "wsec " WSEC_VERSION "\n"; });
   if (!cl::ParseCommandLineOptions(
           argc, argv,
-          "compiles a transformer model to a program for the wafer\n\n"
-          "  wsec model.onnx -o model.wafer --shape input_ids=1x128\n",
+          std::string("compiles a transformer model to a program for the "
+                      "wafer\n\n  wsec model.onnx -o model.wafer --shape "
+                      "input_ids=1x128\n") +
+              tools::subcommandsText,
           &llvm::errs()))
     return false;
   return readFlags(flags, options);

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// wsec: compiles a model to a program for the wafer.
+// wsec: compiles a model to a program for the wafer; subcommands write models
+// and estimate what a cluster would do.
 #include "compiler/Pipeline.h"
 #include "tools/wsec/Options.h"
+#include "tools/wsec/Subcommands.h"
 #include "llvm/Support/InitLLVM.h"
 #include <csignal>
 
 int main(int argc, char **argv) {
+  if (const std::optional<int> code = wsec::tools::runSubcommand(argc, argv))
+    return *code;
   llvm::InitLLVM init(argc, argv);
 #ifdef SIGXFSZ
   // A file that grows beyond its limit is an error like a full disk.

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The wafers and what is around them, as numbers. README.md has the source of
+// each default.
+#ifndef COMPILER_ESTIMATE_CLUSTER_H
+#define COMPILER_ESTIMATE_CLUSTER_H
+
+#include <cstdint>
+
+namespace wsec::estimate {
+
+struct Cluster {
+  /// Of one wafer: 850,000 PEs x 4 multiply-adds x 1.1 GHz, 16-bit.
+  double peakFlops = 7.5e15;
+  /// Of one wafer, each direction: 12 x 100 Gb/s Ethernet.
+  double linkBytesPerSecond = 1.5e11;
+  /// SRAM of a wafer that may hold activations.
+  double activationBytes = 32e9;
+  /// Of the store, while it runs the optimizer.
+  double storeBytesPerSecond = 2.4e12;
+  /// Between levels of the tree of broadcast and reduction.
+  double hopSeconds = 5e-6;
+  /// Samples that the workers deliver, tokens per second; 0: as fast as asked.
+  double inputTokensPerSecond = 0;
+};
+
+/// Used fractions of the peak and of the link.
+struct Efficiency {
+  double eta, beta;
+};
+
+/// As measured on wafers by others, and the bounds of physics. A fraction of
+/// one is never shown without the measured one beside it.
+inline constexpr double measuredEta = 0.22;
+inline constexpr double idealEta = 1;
+inline constexpr double measuredBeta = 0.66;
+inline constexpr double idealBeta = 1;
+
+/// How a step runs.
+struct Step {
+  enum class Mode { Train, Eval };
+  Mode mode = Mode::Train;
+  int64_t systems = 1;
+  int64_t batch = 0;  ///< sequences per step, over all systems
+  double density = 1; ///< of product weights
+  /// Times that a layer's weights stream in a step beyond the forward pass.
+  int64_t backwardPasses = 1;
+  /// Forward passes that are recomputed. A measured eta has them in it, so
+  /// this counts where eta is ideal.
+  double recompute = 0;
+  bool offload = false; ///< layer inputs go to the store and come back
+};
+
+} // namespace wsec::estimate
+
+#endif // COMPILER_ESTIMATE_CLUSTER_H

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Each kind of decoder of `wsec model`, two layers of it, in onnxruntime on
+sequences of two lengths: finite logits of the right shape, and those of a
+token do not depend on the tokens after it.
+
+Usage: run_models.py FOLDER
+"""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import onnxruntime
+
+SMALL = "layers: 2, width: 64, heads: 4, vocabulary: 97"
+KINDS = {
+    "gpt2": "preset: gpt2-s",
+    "gptj": "preset: gptj-6b, rotary_features: 8",
+    "neox": "preset: neox-20b, rotary_features: 4",
+    "llama": "preset: llama-7b, feed_forward: 100",
+    "llama2": "preset: llama2-70b, kv_heads: 2, feed_forward: 100",
+}
+
+folder = Path(sys.argv[1])
+for name, kind in KINDS.items():
+    config, model = folder / f"{name}.yaml", folder / f"{name}.onnx"
+    config.write_text(f"model: {{{kind}, {SMALL}}}\n", encoding="utf-8")
+    subprocess.run(["wsec", "model", f"--config={config}", "-o", model, "--weights=seeded"],
+                   check=True, stdout=subprocess.DEVNULL)
+    session = onnxruntime.InferenceSession(model)
+    ids = np.random.default_rng(0).integers(0, 97, (2, 11))
+    (whole,) = session.run(None, {"input_ids": ids})
+    (part,) = session.run(None, {"input_ids": ids[:, :5]})
+    assert whole.shape == (2, 11, 97) and np.isfinite(whole).all(), name
+    assert np.abs(whole[:, :5] - part).max() < 1e-4, name
+    assert np.abs(whole[0] - whole[1]).max() > 1e-2, name

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef TOOLS_WSEC_CONFIGFILE_H
+#define TOOLS_WSEC_CONFIGFILE_H
+
+#include "compiler/estimate/Cluster.h"
+#include "compiler/presets/ModelShape.h"
+
+#include <optional>
+#include <string>
+
+namespace wsec::tools {
+
+/// A run as YAML (or JSON, which is YAML) describes it:
+///
+///   model: {preset: gpt3-xl, layers: 12}     # a preset, numbers of it changed
+///   cluster: {num_systems: 16}               # and rates of the hardware
+///   batch_size: 528
+///   sequence: 2048
+struct Config {
+  std::optional<presets::ModelShape> model;
+  estimate::Cluster cluster;
+  int64_t systems = 0, batch = 0, sequence = 0; ///< 0: not said
+};
+
+/// Throws std::runtime_error that names file, line and key.
+Config readConfig(const std::string &path);
+
+} // namespace wsec::tools
+
+#endif // TOOLS_WSEC_CONFIGFILE_H

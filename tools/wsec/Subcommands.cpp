@@ -1,0 +1,359 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/wsec/Subcommands.h"
+#include "compiler/estimate/Report.h"
+#include "compiler/presets/ReadModel.h"
+#include "compiler/presets/WriteModel.h"
+#include "tools/flags/CommandLine.h"
+#include "tools/wsec/ConfigFile.h"
+
+#include "absl/flags/flag.h"
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "runtime/program/NewFile.h"
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+
+using wsec::estimate::Efficiency;
+using wsec::estimate::Step;
+using wsec::presets::Weights;
+
+namespace wsec::tools {
+namespace {
+/// A whole number of at least 1; 0 until it is given.
+struct Count {
+  int64_t value;
+};
+
+bool AbslParseFlag(absl::string_view text, Count *count, std::string *error) {
+  if (absl::SimpleAtoi(text, &count->value) && count->value >= 1 &&
+      count->value <= int64_t(1) << 40)
+    return true;
+  *error = absl::StrCat("wants a number of at least 1, found '", text, "'");
+  return false;
+}
+
+std::string AbslUnparseFlag(Count count) {
+  return count.value ? absl::StrCat(count.value) : "";
+}
+
+/// Above 0, up to 1; 0 until it is given.
+struct Fraction {
+  double value;
+};
+
+bool AbslParseFlag(absl::string_view text, Fraction *fraction,
+                   std::string *error) {
+  if (absl::SimpleAtod(text, &fraction->value) && fraction->value > 0 &&
+      fraction->value <= 1)
+    return true;
+  *error = absl::StrCat("wants a number above 0, up to 1, found '", text, "'");
+  return false;
+}
+
+std::string AbslUnparseFlag(Fraction fraction) {
+  return fraction.value > 0 ? absl::StrCat(fraction.value) : "";
+}
+
+struct Counts {
+  std::vector<int64_t> values;
+};
+
+bool AbslParseFlag(absl::string_view text, Counts *counts, std::string *error) {
+  counts->values.clear();
+  for (absl::string_view word : absl::StrSplit(text, ',')) {
+    Count count{};
+    if (!AbslParseFlag(word, &count, error))
+      return false;
+    counts->values.push_back(count.value);
+  }
+  return true;
+}
+
+std::string AbslUnparseFlag(const Counts &counts) {
+  return absl::StrJoin(counts.values, ",");
+}
+
+Counts defaultSystems() { return {{1, 2, 4, 16, 192}}; }
+} // namespace
+} // namespace wsec::tools
+
+using wsec::tools::Count;
+using wsec::tools::Counts;
+using wsec::tools::Fraction;
+
+ABSL_FLAG(std::string, preset, "",
+          "NAME  one of the models that wsec knows; --list names them");
+ABSL_FLAG(std::string, config, "",
+          "FILE.yaml  model, cluster, batch_size and sequence");
+ABSL_FLAG(bool, list, false, "list the presets");
+ABSL_FLAG(std::string, o, "", "FILE.onnx  where to write the model");
+ABSL_FLAG(std::string, weights, "absent",
+          "KIND  absent: named, not there; seeded: random, in FILE.onnx.data; "
+          "procedural: the same numbers, computed by the store as it streams");
+ABSL_FLAG(uint64_t, seed, 0, "N  of the weights");
+ABSL_FLAG(Count, batch, {0},
+          "B  sequences, per step in an estimate (default: the published one), "
+          "of the input in a model (default: symbolic)");
+ABSL_FLAG(
+    Count, sequence, {0},
+    "S  tokens of a sequence (default: the model's, in a graph symbolic)");
+
+ABSL_FLAG(Count, num_systems, {1}, "N  wafers");
+ABSL_FLAG(Counts, systems, wsec::tools::defaultSystems(), "N,N,...  wafers");
+ABSL_FLAG(std::string, mode, "train", "MODE  train or eval");
+ABSL_FLAG(Fraction, density, {1}, "X  share of the weights that is not zero");
+ABSL_FLAG(Count, backward_passes, {1},
+          "K  times that weights stream in backward");
+ABSL_FLAG(Count, recompute, {0},
+          "R  forward passes that backward repeats; in a measured eta they are "
+          "contained");
+ABSL_FLAG(bool, offload, false, "keep layer inputs in the store");
+ABSL_FLAG(Fraction, eta, {0},
+          "X  used fraction of the peak, instead of 0.22 (measured) and 1");
+ABSL_FLAG(Fraction, beta, {0},
+          "X  used fraction of the link, instead of 1 and 0.66 (measured)");
+ABSL_FLAG(bool, json, false, "print JSON");
+ABSL_FLAG(std::string, svg, "", "FILE.svg  write a picture");
+
+namespace wsec::tools {
+
+const char *const subcommandsText =
+    "  wsec model --preset=gpt2-s -o gpt2.onnx       write a model\n"
+    "  wsec estimate gpt3-175b --num-systems=16      what a cluster would do\n"
+    "  wsec scale gpt3-175b --systems=1,16,192       the same over systems\n"
+    "  (each has a --help of its own)\n";
+
+static const char *const exitCodes =
+    "Exit code: 0 done; 1 the input is at fault; 2 wrong usage.\n";
+
+//===----------------------------------------------------------------------===//
+// What the command line says
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The model and the step that are asked for.
+struct Task {
+  estimate::Workload work;
+  estimate::Cluster cluster;
+  Step step;
+};
+} // namespace
+
+static Config configOf(const std::string &file) {
+  return file.empty() ? Config() : readConfig(file);
+}
+
+static std::string onlyWord(const std::vector<std::string> &words,
+                            const char *what) {
+  if (words.size() != 1)
+    throw UsageError(words.empty()
+                         ? absl::StrCat("no ", what, " is given")
+                         : absl::StrCat("one ", what, " at a time: '", words[0],
+                                        "' and '", words[1], "'"));
+  return words[0];
+}
+
+static bool isConfigFile(const std::string &word) {
+  return absl::EndsWith(word, ".yaml") || absl::EndsWith(word, ".yml") ||
+         absl::EndsWith(word, ".json");
+}
+
+static int64_t given(Count flag, int64_t otherwise) {
+  return flag.value ? flag.value : otherwise;
+}
+
+static Task taskOf(const std::vector<std::string> &words) {
+  const std::string word = onlyWord(words, "model");
+  Task task;
+  Config config;
+  if (isConfigFile(word))
+    config = readConfig(word);
+  const int64_t sequence =
+      given(absl::GetFlag(FLAGS_sequence), config.sequence);
+  if (absl::EndsWith(word, ".onnx")) {
+    task.work = presets::readWorkload(word, sequence);
+  } else {
+    if (!config.model && isConfigFile(word))
+      throw std::runtime_error(word + ": no model is named");
+    task.work = presets::workloadOf(
+        config.model ? *config.model : presets::presetNamed(word), sequence);
+  }
+  task.cluster = config.cluster;
+  Step &step = task.step;
+  step.systems = given(absl::GetFlag(FLAGS_num_systems),
+                       config.systems ? config.systems : 1);
+  step.batch = given(absl::GetFlag(FLAGS_batch),
+                     config.batch ? config.batch : task.work.batch);
+  if (step.batch == 0)
+    throw UsageError(absl::StrCat("no batch is published for ", task.work.name,
+                                  ": name one with --batch"));
+  const std::string mode = absl::GetFlag(FLAGS_mode);
+  if (mode != "train" && mode != "eval")
+    throw UsageError("--mode wants train or eval, found '" + mode + "'");
+  step.mode = mode == "eval" ? Step::Mode::Eval : Step::Mode::Train;
+  step.density = absl::GetFlag(FLAGS_density).value;
+  step.backwardPasses = absl::GetFlag(FLAGS_backward_passes).value;
+  step.recompute = double(absl::GetFlag(FLAGS_recompute).value);
+  step.offload = absl::GetFlag(FLAGS_offload);
+  return task;
+}
+
+/// Measured and ideal, side by side; the first is the one in front.
+static std::vector<Efficiency> efficiencies() {
+  std::vector<double> etas{estimate::measuredEta, estimate::idealEta};
+  std::vector<double> betas{estimate::idealBeta, estimate::measuredBeta};
+  if (const double eta = absl::GetFlag(FLAGS_eta).value)
+    etas = {eta};
+  if (const double beta = absl::GetFlag(FLAGS_beta).value)
+    betas = {beta};
+  std::vector<Efficiency> all;
+  for (double eta : etas)
+    for (double beta : betas)
+      all.push_back({eta, beta});
+  return all;
+}
+
+template <class Report>
+static void print(const Report &report, const std::string &picture) {
+  const std::string file = absl::GetFlag(FLAGS_svg);
+  if (!file.empty()) {
+    runtime::NewFile out(file);
+    out.write(picture.data(), picture.size());
+    out.commit();
+  }
+  std::fputs(
+      (absl::GetFlag(FLAGS_json) ? jsonOf(report) : textOf(report)).c_str(),
+      stdout);
+}
+
+//===----------------------------------------------------------------------===//
+// model
+//===----------------------------------------------------------------------===//
+
+static void listPresets() {
+  std::printf("%-20s%22s%8s%8s%8s%10s\n", "preset", "parameters", "layers",
+              "width", "heads", "sequence");
+  for (const presets::ModelShape &shape : presets::allPresets())
+    std::printf("%-20s%22lld%8lld%8lld%8lld%10lld\n", shape.name.c_str(),
+                (long long)presets::workloadOf(shape).parameters,
+                (long long)shape.layers, (long long)shape.width,
+                (long long)shape.heads, (long long)shape.sequence);
+}
+
+static Weights weightsNamed(const std::string &name) {
+  if (name == "absent")
+    return Weights::Absent;
+  if (name == "seeded")
+    return Weights::Seeded;
+  if (name == "procedural")
+    return Weights::Procedural;
+  throw UsageError("--weights wants absent, seeded or procedural, found '" +
+                   name + "'");
+}
+
+static int runModel(const std::vector<std::string> &words) {
+  if (!words.empty())
+    throw UsageError("no words but flags, found '" + words[0] + "'");
+  if (absl::GetFlag(FLAGS_list)) {
+    listPresets();
+    return 0;
+  }
+  const std::string preset = absl::GetFlag(FLAGS_preset);
+  const Config config = configOf(absl::GetFlag(FLAGS_config));
+  if (preset.empty() == !config.model)
+    throw UsageError(preset.empty() ? "no model is given: --preset=NAME, or "
+                                      "--config=FILE.yaml with one"
+                                    : "--preset and --config name a model "
+                                      "each; leave one out");
+  presets::WriteOptions options;
+  options.path = absl::GetFlag(FLAGS_o);
+  if (options.path.empty())
+    throw UsageError("say where to write the model: -o FILE.onnx");
+  options.weights = weightsNamed(absl::GetFlag(FLAGS_weights));
+  options.seed = absl::GetFlag(FLAGS_seed);
+  options.batch = absl::GetFlag(FLAGS_batch).value;
+  options.sequence = absl::GetFlag(FLAGS_sequence).value;
+  const presets::ModelShape shape =
+      config.model ? *config.model : presets::presetNamed(preset);
+  const presets::WrittenModel written = writeModel(shape, options);
+  std::printf(
+      "%s: %lld parameters, graph of %.1f kB, weights of %.4g GB %s\n",
+      shape.name.c_str(), (long long)presets::workloadOf(shape).parameters,
+      double(written.graphBytes) / 1e3, double(written.weightBytes) / 1e9,
+      absl::GetFlag(FLAGS_weights).c_str());
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// estimate, scale
+//===----------------------------------------------------------------------===//
+
+/// A step that cannot be is the input's fault.
+static int runEstimate(const std::vector<std::string> &words) {
+  const Task task = taskOf(words);
+  const auto report =
+      reportStep(task.work, task.cluster, task.step, efficiencies());
+  print(report, absl::GetFlag(FLAGS_svg).empty() ? "" : regimeMap(report));
+  return 0;
+}
+
+static int runScale(const std::vector<std::string> &words) {
+  const Task task = taskOf(words);
+  const auto report =
+      reportScale(task.work, task.cluster, task.step,
+                  absl::GetFlag(FLAGS_systems).values, efficiencies());
+  print(report, absl::GetFlag(FLAGS_svg).empty() ? "" : scaleChart(report));
+  return 0;
+}
+
+static const std::vector<Tool> &tools() {
+  static const FlagGroup step = {"the step",
+                                 {"batch", "sequence", "mode", "density",
+                                  "backward-passes", "recompute", "offload"}};
+  static const FlagGroup fractions = {
+      "used fractions; measured and ideal are shown side by side",
+      {"eta", "beta"}};
+  static const FlagGroup output = {"output", {"json", "svg"}};
+  static const FlagGroup own = {"this tool", {"help", "version"}};
+  static const std::vector<Tool> all = {
+      {"wsec model",
+       "usage: wsec model --preset=NAME -o FILE.onnx [flags]\n\n"
+       "Writes the forward graph of a transformer as ONNX.\n",
+       {{"the model", {"preset", "config", "list", "batch", "sequence"}},
+        {"the file", {"o", "weights", "seed"}},
+        own},
+       exitCodes,
+       runModel},
+      {"wsec estimate",
+       "usage: wsec estimate PRESET|MODEL.onnx|CONFIG.yaml [flags]\n\n"
+       "Says what a step takes on wafers that stream weights, and what limits "
+       "it: an\nestimate, never a measurement.\n",
+       {{"the cluster", {"num-systems"}}, step, fractions, output, own},
+       exitCodes,
+       runEstimate},
+      {"wsec scale",
+       "usage: wsec scale PRESET|MODEL.onnx|CONFIG.yaml [flags]\n\n"
+       "The estimate over numbers of wafers, of one batch.\n",
+       {{"the cluster", {"systems"}}, step, fractions, output, own},
+       exitCodes,
+       runScale}};
+  return all;
+}
+
+std::optional<int> runSubcommand(int argc, char **argv) {
+  if (argc < 2)
+    return std::nullopt;
+  const std::string word = argv[1];
+  for (const Tool &tool : tools())
+    if (tool.name == "wsec " + word &&
+        !std::filesystem::exists(std::filesystem::path(word)))
+      return runTool(tool, argc - 1, argv + 1);
+  return std::nullopt;
+}
+
+} // namespace wsec::tools
