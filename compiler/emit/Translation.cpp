@@ -49,6 +49,9 @@ static void copyLimits(const Machine &machine, program::MachineT &result) {
   result.control_commands = machine.controlCommands;
   result.local_tasks = machine.localTasks;
   result.control_tasks = machine.controlTasks;
+  result.descriptors = machine.descriptors;
+  result.reserved_input_queues = machine.reservedInputQueues;
+  result.reserved_tasks = machine.reservedTasks;
   result.microthreads_queue = machine.microthreadsQueue != 0;
 }
 

@@ -108,6 +108,12 @@ struct Machine {
   int controlCommands = 0;
   int localTasks = 0;
   int controlTasks = 0;
+  /// Ids of local tasks that belong to the host runtime, and how many of the
+  /// first input queues do.
+  std::vector<int> reservedTasks;
+  int reservedInputQueues = 0;
+  /// Registers that hold operands of vector instructions, per PE.
+  int descriptors = 0;
   /// Whether a busy microthread takes more work (1) or refuses it (0).
   int microthreadsQueue = 0;
 

@@ -65,13 +65,17 @@ static void visitFields(MachineT &machine, Visit visit) {
   visit("local_tasks", machine.localTasks, 1);
   visit("control_tasks", machine.controlTasks, 1);
   visit("microthreads_queue", machine.microthreadsQueue, 0);
+  visit("descriptors", machine.descriptors, 3);
+  visit("reserved_input_queues", machine.reservedInputQueues, 0);
 }
 
-// The same for the lists of the machine, whose elements are at least 1.
+// The same for the lists of the machine: at least `count` elements, each at
+// least `minimum`.
 template <typename MachineT, typename Visit>
 static void visitLists(MachineT &machine, Visit visit) {
-  visit("input_queue_words", machine.inputQueueWords);
-  visit("output_queue_words", machine.outputQueueWords);
+  visit("input_queue_words", machine.inputQueueWords, 1, 1);
+  visit("output_queue_words", machine.outputQueueWords, 1, 1);
+  visit("reserved_tasks", machine.reservedTasks, 0, 0);
 }
 
 static bool readNumber(const llvm::json::Value &value, int &field) {
@@ -108,10 +112,13 @@ std::optional<std::string> Machine::check() const {
       problem = std::string(field) + " is " + std::to_string(value) +
                 ", expected at least " + std::to_string(minimum);
   });
-  visitLists(*this, [&](const char *field, const std::vector<int> &list) {
-    if (!problem && (list.empty() || *llvm::min_element(list) < 1))
-      problem = std::string(field) + " needs at least one queue, each of at "
-                                     "least one word";
+  visitLists(*this, [&](const char *field, const std::vector<int> &list,
+                        size_t count, int minimum) {
+    if (!problem && (list.size() < count ||
+                     (!list.empty() && *llvm::min_element(list) < minimum)))
+      problem = std::string(field) + " needs at least " +
+                std::to_string(count) + " numbers, each at least " +
+                std::to_string(minimum);
   });
   if (problem)
     return problem;
@@ -157,14 +164,15 @@ overlay(Machine machine, llvm::json::Object &object, std::string &error) {
       object.erase(name);
     }
   });
-  visitLists(machine, [&](const char *name, std::vector<int> &field) {
-    if (const llvm::json::Value *value = object.get(name)) {
-      if (!readList(*value, field) && error.empty())
-        error = "machine parameter '" + std::string(name) +
-                "' is not a list of numbers";
-      object.erase(name);
-    }
-  });
+  visitLists(machine,
+             [&](const char *name, std::vector<int> &field, size_t, int) {
+               if (const llvm::json::Value *value = object.get(name)) {
+                 if (!readList(*value, field) && error.empty())
+                   error = "machine parameter '" + std::string(name) +
+                           "' is not a list of numbers";
+                 object.erase(name);
+               }
+             });
   std::string unknown;
   for (const auto &entry : object)
     if (unknown.empty() || std::string(entry.first.str()) < unknown)
@@ -269,16 +277,16 @@ std::string wsec::describeMachine(const Machine &machine) {
     differs |= field != "width" && field != "height";
   });
   std::vector<std::vector<int>> lists;
-  visitLists(base, [&](const char *, const std::vector<int> &list) {
-    lists.push_back(list);
-  });
+  visitLists(base, [&](const char *, const std::vector<int> &list, size_t,
+                       int) { lists.push_back(list); });
   next = 0;
-  visitLists(machine, [&](const char *name, const std::vector<int> &list) {
-    if (list == lists[next++])
-      return;
-    object[name] = llvm::json::Array(list);
-    differs = true;
-  });
+  visitLists(machine,
+             [&](const char *name, const std::vector<int> &list, size_t, int) {
+               if (list == lists[next++])
+                 return;
+               object[name] = llvm::json::Array(list);
+               differs = true;
+             });
   if (preset && !differs)
     return machine.name;
   std::string text;

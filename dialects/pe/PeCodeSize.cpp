@@ -3,6 +3,7 @@
 #include "dialects/pe/Pe.h"
 
 #include <map>
+#include <set>
 
 using namespace mlir;
 using namespace wsec::pe;
@@ -83,8 +84,52 @@ static int64_t codeWords(Operation *op) {
   return 0;
 }
 
+// Of the software function that an instruction calls, for elements of 32 bits;
+// runtime/program/CodeSize.cpp has the reasons.
+static int64_t functionWords(Opcode opcode) {
+  switch (opcode) {
+  case Opcode::Pow:
+    return 96;
+  case Opcode::Erf:
+    return 56;
+  case Opcode::Tanh:
+  case Opcode::Sigmoid:
+  case Opcode::Sin:
+  case Opcode::Cos:
+    return 48;
+  case Opcode::Exp:
+  case Opcode::Log:
+    return 40;
+  case Opcode::Div:
+  case Opcode::Sqrt:
+  case Opcode::Rsqrt:
+    return 32;
+  case Opcode::Reciprocal:
+    return 24;
+  default:
+    return 0;
+  }
+}
+
 int64_t wsec::pe::codeBytes(ClassOp op) {
+  mlir::SymbolTable symbols(op);
   int64_t words = scalarNodes(op.getBody().front()).size();
-  op.walk([&](Operation *inner) { words += codeWords(inner); });
+  std::set<std::pair<Opcode, bool>> calls;
+  op.walk([&](Operation *inner) {
+    words += codeWords(inner);
+    auto vector = dyn_cast<VectorOp>(inner);
+    if (!vector || functionWords(vector.getOpcode()) == 0)
+      return;
+    Type type;
+    if (auto fabric = dyn_cast<FabricAttr>(vector.getDst()))
+      type = fabric.getType();
+    else if (auto memory = dyn_cast<MemoryAttr>(vector.getDst()))
+      if (auto buffer = symbols.lookup<BufferOp>(memory.getBuffer().getValue()))
+        type = buffer.getType();
+    // One copy for elements of 32 bits, and one for those of 16.
+    const bool isHalf = type && type.getIntOrFloatBitWidth() == 16;
+    if (calls.insert({vector.getOpcode(), isHalf}).second)
+      words += functionWords(vector.getOpcode()) / (isHalf ? 2 : 1);
+  });
   return 4 * words;
 }

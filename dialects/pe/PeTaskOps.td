@@ -61,8 +61,9 @@ def Pe_QueueOp : Pe_Op<"queue", [HasParent<"ClassOp">]> {
   let summary = "Ties the words of a color to a queue between PE and router.";
   let description = [{
     The queue's depth, a number of the machine, says how many words may wait
-    there before the color's traffic stops. Colors without a queue get the
-    smallest one.
+    there before the color's traffic stops. The queue is the color's all the
+    time; colors without one share the others, while they are in use, and get
+    the room of the smallest.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" {

@@ -2,6 +2,8 @@
 #include "runtime/pe/Code.h"
 
 #include "runtime/program/Errors.h"
+#include "runtime/program/InFlight.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 #include <set>
@@ -41,12 +43,16 @@ public:
       for (const program::QueueBinding *queue : *source.queues())
         code.queues.push_back(decodeQueue(*queue));
     code.strictScalars.assign(strict.begin(), strict.end());
+    if (mayExceed(source, *program.machine(), program.launch_color()))
+      code.resources = std::make_shared<PeResources>(source, *program.machine(),
+                                                     program.launch_color());
     return std::move(code);
   }
 
 private:
   [[noreturn]] void fail(const std::string &what) const {
-    throw Error(ErrorClass::BadProgram, "class '" + code.name + "' " + what);
+    throw Error(ErrorClass::BadProgram,
+                "class " + inQuotes(code.name) + " " + what);
   }
 
   void decodeBuffers() {
@@ -61,8 +67,9 @@ private:
         checkBuffer(*buffer, name);
         if (buffer->address() < start)
           throw Error(ErrorClass::SramOverflow,
-                      "class '" + code.name + "' buffer '" + name +
-                          "' at address " + std::to_string(buffer->address()) +
+                      "class " + inQuotes(code.name) + " buffer " +
+                          inQuotes(name) + " at address " +
+                          std::to_string(buffer->address()) +
                           " overlaps the runtime and code below " +
                           std::to_string(start));
         BufferCode decoded{name,
@@ -82,18 +89,19 @@ private:
     code.highWaterBytes = uint64_t(end);
     if (end > machine.sram_bytes())
       throw Error(ErrorClass::SramOverflow,
-                  "class '" + code.name + "' needs " + std::to_string(end) +
-                      " bytes of SRAM, a PE has " +
+                  "class " + inQuotes(code.name) + " needs " +
+                      std::to_string(end) + " bytes of SRAM, a PE has " +
                       std::to_string(machine.sram_bytes()));
   }
 
   void checkBuffer(const program::Buffer &buffer, const std::string &name) {
     if (!wireType(buffer.type()))
-      fail("buffer '" + name + "' has elements that a PE does not hold");
+      fail("buffer " + inQuotes(name) +
+           " has elements that a PE does not hold");
     uint32_t size = elementSize(buffer.type());
     if (buffer.address() % size || buffer.bytes() % size)
-      fail("buffer '" + name + "' is not aligned to " + std::to_string(size) +
-           " bytes");
+      fail("buffer " + inQuotes(name) + " is not aligned to " +
+           std::to_string(size) + " bytes");
   }
 
   AffineFunction decodeAffine(const program::Affine *affine, int loops) {

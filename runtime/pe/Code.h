@@ -11,11 +11,14 @@
 #include <array>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
 
 namespace wsec::runtime {
+
+struct PeResources;
 
 inline constexpr int maxExtents = 4;
 
@@ -193,6 +196,8 @@ struct ClassCode {
   std::vector<TaskCode> tasks;
   std::vector<FilterCode> filters;
   std::vector<QueueCode> queues;
+  /// What there is for instructions in flight; null: its code never holds more.
+  std::shared_ptr<const PeResources> resources;
   /// Scalars that must be equal in all PEs of a strip.
   std::vector<uint16_t> strictScalars;
   int instructions = 0;

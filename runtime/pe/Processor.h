@@ -152,6 +152,8 @@ private:
   void requireNoRace(const Wafer &wafer, int color, bool sends,
                      const std::string &who) const;
   void requireNoRace(const Wafer &wafer, const VectorRun &run) const;
+  void requireResources(const Wafer &wafer, const VectorRun *next,
+                        int controlColor) const;
   Time settled(Wafer &wafer, const InstructionCode &code, Time when);
   bool complete(Wafer &wafer, int index, Cycle now);
   bool stepThreads(Wafer &wafer, Cycle now);

@@ -4,6 +4,7 @@
 #include "runtime/pe/Processor.h"
 #include "runtime/pe/Switch.h"
 
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/Scalars.h"
 
 #include <algorithm>
@@ -159,8 +160,9 @@ int64_t Processor::elementAddress(Wafer &wafer, int index, int64_t offset,
   const BufferCode &buffer = code->buffers[size_t(index)];
   if (offset < 0 || offset >= buffer.elements)
     fail(wafer, ErrorClass::OutOfBounds,
-         "element " + std::to_string(offset) + " of buffer '" + buffer.name +
-             "', which has " + std::to_string(buffer.elements));
+         "element " + std::to_string(offset) + " of buffer " +
+             inQuotes(buffer.name) + ", which has " +
+             std::to_string(buffer.elements));
   const int64_t size = elementSize(buffer.type);
   const int64_t address = buffer.address + offset * size;
   requireNoRace(wafer, {address, size}, writes, index, nullptr, who);
@@ -183,8 +185,8 @@ void Processor::execute(Wafer &wafer, const LoadCode &load) {
   const uint32_t size = elementSize(buffer.type);
   if (!memory.written(address, size))
     fail(wafer, ErrorClass::UninitializedRead,
-         "load reads element " + std::to_string(offset) + " of buffer '" +
-             buffer.name + "', which nothing has written");
+         "load reads element " + std::to_string(offset) + " of buffer " +
+             inQuotes(buffer.name) + ", which nothing has written");
   uint32_t bits = 0;
   std::memcpy(&bits, memory.at(address), size);
   const NumberKind kind = localKind(buffer);
@@ -230,6 +232,7 @@ void Processor::execute(Wafer &wafer, const SendControlCode &send) {
     fail(wafer, ErrorClass::BadProgram,
          "sends a control wavelet on color " + std::to_string(controlColor));
   requireNoRace(wafer, controlColor, true, "send_control");
+  requireResources(wafer, nullptr, controlColor);
   time += addressCycles(wafer.machine, send.color) +
           valueCycles(wafer.machine, send.data);
   control = std::make_unique<Word>();

@@ -5,6 +5,9 @@
 // its room are known, and computes them together.
 #include "runtime/pe/Processor.h"
 
+#include "runtime/program/InFlight.h"
+#include "runtime/program/NearestNames.h"
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -44,6 +47,7 @@ void Processor::execute(Wafer &wafer, const InstructionCode &instruction) {
     ++wafer.vectorInstructions;
     wafer.operations += run.elementCount();
     requireNoRace(wafer, run);
+    requireResources(wafer, &run, -1);
     if (!instruction.asynchronous() && !instruction.usesFabric() &&
         aloneOnDatapath() && wafer.fabric.looksAhead())
       return runAtOnce(wafer, run);
@@ -117,8 +121,8 @@ void Processor::requireNoRace(const Wafer &wafer, const Elements &touched,
          (instruction ? describe(*instruction) : who) +
              (written ? " touches what " + nameOf(live) + " writes"
                       : " writes what " + nameOf(live) + " reads") +
-             ", without an await between, in buffer '" +
-             code->buffers[size_t(buffer)].name + "'" + remedy);
+             ", without an await between, in buffer " +
+             inQuotes(code->buffers[size_t(buffer)].name) + remedy);
   }
 }
 
@@ -151,6 +155,37 @@ void Processor::requireNoRace(const Wafer &wafer, const VectorRun &run) const {
       requireNoRace(wafer, source.color, false, describe(instruction));
   if (run.sendColor >= 0)
     requireNoRace(wafer, run.sendColor, true, describe(instruction));
+}
+
+// ---------------------------------------------------------------- resources
+
+static void hold(const VectorRun &run, InFlight &held) {
+  for (const VectorRun::Source &source : run.sources)
+    if (source.receives())
+      held.inputs.set(size_t(source.color));
+  if (run.sendColor >= 0)
+    held.outputs.set(size_t(run.sendColor));
+  for (const OperandCode *operand :
+       {&run.code().dst, &run.code().a, &run.code().b})
+    held.descriptors += operand->memory() || operand->fabric();
+}
+
+/// Queues and descriptors for what is in flight and an instruction, or a
+/// control wavelet, that is next.
+void Processor::requireResources(const Wafer &wafer, const VectorRun *next,
+                                 int sent) const {
+  if (!code->resources)
+    return;
+  InFlight held{code->resources->heldInputs, code->resources->heldOutputs, 0};
+  for (unsigned left = running >> 1; left != 0; left &= left - 1)
+    hold(*(*micro)[size_t(std::countr_zero(left))].run, held);
+  if (next)
+    hold(*next, held);
+  if (sent >= 0)
+    held.outputs.set(size_t(sent));
+  if (const std::string excess = held.excess(*code->resources); !excess.empty())
+    fail(wafer, ErrorClass::MachineLimit,
+         (next ? describe(next->code()) : "send_control") + ": " + excess);
 }
 
 // ---------------------------------------------------------------- threads

@@ -5,6 +5,7 @@
 #include "runtime/program/MachineChecker.h"
 #include "runtime/program/Ports.h"
 #include "runtime/program/RectSet.h"
+#include "runtime/program/SendChecker.h"
 #include "runtime/program/StatementChecker.h"
 #include "runtime/program/Where.h"
 
@@ -155,6 +156,7 @@ void checkProgram(const program::Program &program) {
   checkCopies(program, work);
   checkKernels(program);
   checkLaunches(program, work);
+  checkSends(program);
 }
 
 } // namespace wsec::runtime

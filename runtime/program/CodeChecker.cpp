@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/CodeChecker.h"
 #include "runtime/program/Checker.h"
+#include "runtime/program/InFlight.h"
 #include "runtime/program/MachineChecker.h"
 #include "runtime/program/ScalarChecker.h"
 #include "runtime/program/StatementChecker.h"
@@ -22,7 +23,7 @@ public:
               uint8_t launchColor, CheckerWork &work, const Where &where)
       : peClass(peClass), machine(machine), where(where),
         scalars(classScalars(peClass, work, where)),
-        context{peClass, machine, launchColor, scalars} {}
+        context{peClass, machine, launchColor, scalars}, work(work) {}
 
   void check();
 
@@ -40,6 +41,7 @@ private:
   void checkFilter(const program::Filter &filter, const Where &where);
   void checkTasks();
   void checkTaskId(const program::Task &task, const Where &where);
+  void checkNotReserved(int id, const Where &where) const;
   void checkTaskBuffers(const program::Task &task, const Where &where);
   void checkRoutines();
 
@@ -48,6 +50,7 @@ private:
   const Where &where;
   std::vector<Interval> scalars;
   CodeContext context;
+  CheckerWork &work;
 };
 
 std::vector<Interval> CodeChecker::classScalars(const program::PEClass &peClass,
@@ -66,6 +69,7 @@ void CodeChecker::check() {
   checkFilters();
   checkTasks();
   checkRoutines();
+  checkInFlight(context, work, where);
 }
 
 // -------------------------------------------------------------------- buffers
@@ -136,7 +140,7 @@ void CodeChecker::checkInSram(const program::Buffer &buffer,
 
 // --------------------------------------------------------- queues and filters
 
-/// Each way, a color has one queue and a queue one color.
+/// Each way, a color is bound to one queue and a queue to one color.
 void CodeChecker::checkQueues() {
   if (!peClass.queues())
     return;
@@ -148,8 +152,16 @@ void CodeChecker::checkQueues() {
     const auto *words = queue->output() ? machine.output_queue_words()
                                         : machine.input_queue_words();
     if (queue->queue() >= words->size())
-      throw badProgram(here, "binds queue " + std::to_string(queue->queue()) +
-                                 ", a PE has " + std::to_string(words->size()));
+      throw errorAt(ErrorClass::MachineLimit, here,
+                    "binds queue " + std::to_string(queue->queue()) +
+                        ", a PE has " + std::to_string(words->size()) +
+                        ": use one below");
+    if (!queue->output() && queue->queue() < machine.reserved_input_queues())
+      throw errorAt(ErrorClass::MachineLimit, here,
+                    "binds input queue " + std::to_string(queue->queue()) +
+                        ", the first " +
+                        std::to_string(machine.reserved_input_queues()) +
+                        " belong to the host runtime: use one above");
     if (!colors.insert({queue->output(), queue->color()}).second)
       throw badProgram(here, "binds color " + std::to_string(queue->color()) +
                                  " a second time");
@@ -231,9 +243,31 @@ void CodeChecker::checkTaskId(const program::Task &task, const Where &where) {
     throw badProgram(where, "is of unknown kind");
   }
   if (task.id() >= limit)
-    throw badProgram(where, "has id " + std::to_string(task.id()) +
-                                ", a PE has " + std::to_string(limit) +
-                                " tasks of its kind");
+    throw errorAt(ErrorClass::MachineLimit, where,
+                  "has id " + std::to_string(task.id()) + ", a PE has " +
+                      std::to_string(limit) +
+                      " tasks of its kind: use an id below");
+  if (task.kind() == TaskKind::Local)
+    checkNotReserved(task.id(), where);
+}
+
+/// Some ids are those of the host runtime's own tasks.
+void CodeChecker::checkNotReserved(int id, const Where &where) const {
+  const auto *reserved = machine.reserved_tasks();
+  auto isReserved = [&](int task) {
+    return reserved && std::find(reserved->begin(), reserved->end(), task) !=
+                           reserved->end();
+  };
+  if (!isReserved(id))
+    return;
+  std::string usable;
+  for (int task = 0; task < machine.local_tasks(); ++task)
+    if (!isReserved(task))
+      usable += (usable.empty() ? "" : ", ") + std::to_string(task);
+  throw errorAt(ErrorClass::MachineLimit, where,
+                "has id " + std::to_string(id) +
+                    ", which belongs to the host runtime: local tasks may be " +
+                    (usable.empty() ? "none" : usable));
 }
 
 /// A wavelet's word goes to any buffer, its upper half to one of integers.

@@ -1,13 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Words of code that statements take; the compiler counts alike.
+// Words of code that statements take, and the functions they call; the compiler
+// counts alike (dialects/pe/PeCodeSize.cpp).
 #include "runtime/program/Checker.h"
+#include "runtime/program/StatementChecker.h"
+
+#include <set>
+#include <utility>
 
 namespace wsec::runtime {
 
 namespace {
 
 using Body = flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
+
+/// Software functions that vector instructions call. Nothing is published of
+/// their sizes; ours are estimates. A polynomial takes function_cycles (40), an
+/// instruction each, and some for its cases; Newton's method for divisions and
+/// roots is a short loop; pow is a log and an exp.
+struct Function {
+  program::Opcode op;
+  uint64_t words;
+};
+constexpr Function functions[] = {
+    {program::Opcode::Div, 32},   {program::Opcode::Pow, 96},
+    {program::Opcode::Exp, 40},   {program::Opcode::Log, 40},
+    {program::Opcode::Sqrt, 32},  {program::Opcode::Reciprocal, 24},
+    {program::Opcode::Rsqrt, 32}, {program::Opcode::Tanh, 48},
+    {program::Opcode::Erf, 56},   {program::Opcode::Sigmoid, 48},
+    {program::Opcode::Sin, 48},   {program::Opcode::Cos, 48},
+};
+
+/// Those that code of a class calls: one copy of each for elements of 32 bits,
+/// and one, of half the size, for elements of 16.
+using Calls = std::set<std::pair<program::Opcode, bool>>;
+
+uint64_t functionWords(const Calls &calls) {
+  uint64_t words = 0;
+  for (auto [op, isHalf] : calls)
+    for (const Function &function : functions)
+      if (function.op == op)
+        words += isHalf ? function.words / 2 : function.words;
+  return words;
+}
+
+void collectCalls(const Body *body, const program::PEClass &peClass,
+                  Calls &calls) {
+  if (!body)
+    return;
+  for (const program::Statement *statement : *body)
+    if (const auto *instruction = statement->kind_as_Instruction()) {
+      const program::Operand &dst = *instruction->dst();
+      const auto *buffers = peClass.buffers();
+      // The checker has yet to look at operands.
+      const bool inMemory = dst.kind() == program::OperandKind::Memory &&
+                            buffers && dst.buffer() < buffers->size();
+      calls.insert({instruction->op(),
+                    isHalfWord(inMemory ? buffers->Get(dst.buffer())->type()
+                                        : dst.type())});
+    } else if (const auto *loop = statement->kind_as_Loop()) {
+      collectCalls(loop->body(), peClass, calls);
+    } else if (const auto *branch = statement->kind_as_If()) {
+      collectCalls(branch->then(), peClass, calls);
+      collectCalls(branch->otherwise(), peClass, calls);
+    }
+}
 
 uint64_t operandWords(const program::Operand *operand) {
   if (!operand || (operand->kind() != program::OperandKind::Memory &&
@@ -57,13 +114,18 @@ uint64_t bodyWords(const Body *body) {
 
 uint64_t codeBytes(const program::PEClass &peClass) {
   uint64_t words = peClass.scalars() ? peClass.scalars()->size() : 0;
+  Calls calls;
+  auto add = [&](const Body *body) {
+    words += 2 + bodyWords(body);
+    collectCalls(body, peClass, calls);
+  };
   if (peClass.routines())
     for (const program::Routine *routine : *peClass.routines())
-      words += 2 + bodyWords(routine->body());
+      add(routine->body());
   if (peClass.tasks())
     for (const program::Task *task : *peClass.tasks())
-      words += 2 + bodyWords(task->body());
-  return 4 * words;
+      add(task->body());
+  return 4 * (words + functionWords(calls));
 }
 
 } // namespace wsec::runtime

@@ -28,6 +28,8 @@ std::string_view errorClassName(ErrorClass errorClass) {
     return "MissingTask";
   case ErrorClass::DataRace:
     return "DataRace";
+  case ErrorClass::MachineLimit:
+    return "MachineLimit";
   case ErrorClass::BadProgram:
     return "BadProgram";
   case ErrorClass::WeightFileChanged:

@@ -25,6 +25,7 @@ enum class ErrorClass {
   MicrothreadBusy,   ///< a microthread is given work while it has some
   MissingTask,       ///< a control wavelet names a task its PE does not have
   DataRace,          ///< a value would depend on how fast a microthread is
+  MachineLimit,      ///< more channels, queues, ids or registers than there are
   // The program or its surroundings are at fault.
   BadProgram,        ///< the file is not a program, or contradicts itself
   WeightFileChanged, ///< a weight file is not the one compiled against

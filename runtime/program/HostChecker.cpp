@@ -7,6 +7,7 @@
 #include "runtime/program/WeightFolders.h"
 
 #include <algorithm>
+#include <set>
 #include <string_view>
 
 namespace wsec::runtime {
@@ -169,6 +170,47 @@ void checkChannels(const program::HostStream &stream,
                                   std::to_string(channels[i]->row()));
 }
 
+/// The rows of one edge where words cross it: a channel each.
+class EdgeRows {
+public:
+  EdgeRows(const char *edge, int32_t channels)
+      : edge(edge), channels(size_t(channels)) {}
+
+  void add(int32_t row, const Where &where) {
+    if (!rows.insert(row).second || rows.size() <= channels)
+      return;
+    throw errorAt(ErrorClass::MachineLimit, where,
+                  "row " + std::to_string(row) +
+                      " is one more channel of the " + edge +
+                      " edge than the " + std::to_string(channels) +
+                      " of the machine: use rows that are in use, such as " +
+                      std::to_string(*rows.begin()) +
+                      ", and let their words go on inside the mesh");
+  }
+
+private:
+  const char *edge;
+  size_t channels;
+  std::set<int32_t> rows;
+};
+
+/// Streams of one edge may share rows, and take turns there. Launch wavelets
+/// enter in row 0.
+void checkEdges(const program::Program &program) {
+  const program::Machine &machine = *program.machine();
+  EdgeRows west("west", machine.channels()), east("east", machine.channels());
+  if (program.launch_color() != noLaunchColor)
+    west.add(0, {nullptr, "program"});
+  for (const program::HostStream *stream : *program.streams()) {
+    const Where where{nullptr, "stream", -1, stream->name()};
+    EdgeRows &edge =
+        stream->direction() == program::Direction::In ? west : east;
+    int64_t index = 0;
+    for (const program::Channel *channel : *stream->channels())
+      edge.add(channel->row(), {&where, "channel", index++});
+  }
+}
+
 void checkIndexTensor(const program::Segment &segment, const Interval &lines,
                       const program::Program &program, const Where &where) {
   if (segment.index_tensor() < 0)
@@ -310,6 +352,7 @@ void checkStreams(const program::Program &program, CheckerWork &work) {
                    {&where, "segment", index++});
     addPlan(*stream, machine, work, where);
   }
+  checkEdges(program);
 }
 
 uint64_t elementCount(const Tensor &tensor) {

@@ -64,6 +64,7 @@ void checkSizes(const program::Machine &machine) {
       {"control_commands", machine.control_commands(), 1, 1 << 16},
       {"local_tasks", machine.local_tasks(), 1, 256},
       {"control_tasks", machine.control_tasks(), 1, 256},
+      {"descriptors", machine.descriptors(), 3, most},
   };
   for (const Parameter &parameter : parameters)
     requireBetween(parameter.name, parameter.value, parameter.least,
@@ -82,6 +83,17 @@ void checkQueues(const std::string &name,
   for (flatbuffers::uoffset_t i = 0; i < queues; ++i)
     requireBetween<int64_t>(name + "[" + std::to_string(i) + "]", words->Get(i),
                             1, 1 << 16);
+}
+
+/// What belongs to the host runtime leaves something for programs.
+void checkReserved(const program::Machine &machine) {
+  requireBetween<int64_t>("reserved_input_queues",
+                          machine.reserved_input_queues(), 0,
+                          int64_t(machine.input_queue_words()->size()) - 1);
+  if (const auto *tasks = machine.reserved_tasks())
+    for (flatbuffers::uoffset_t i = 0; i < tasks->size(); ++i)
+      requireBetween<int64_t>("reserved_tasks[" + std::to_string(i) + "]",
+                              tasks->Get(i), 0, machine.local_tasks() - 1);
 }
 
 void checkRates(const program::Machine &machine) {
@@ -135,6 +147,7 @@ void checkMachine(const program::Machine &machine) {
   checkSizes(machine);
   checkQueues("input_queue_words", machine.input_queue_words());
   checkQueues("output_queue_words", machine.output_queue_words());
+  checkReserved(machine);
   checkRates(machine);
   checkCosts(machine);
 }

@@ -67,6 +67,9 @@ const char *unsupported(const ClassCode &code) {
     return "tasks";
   if (!code.filters.empty())
     return "filters";
+  if (code.resources)
+    return "instructions that may hold more queues or descriptors than there "
+           "are";
   for (const auto &[id, body] : code.routines)
     if (const char *what = unsupportedStatements(body))
       return what;

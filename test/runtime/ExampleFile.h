@@ -155,6 +155,8 @@ inline ProgramBuilder makeEverything(const std::vector<float> &bundle) {
   builder.route(0, 0, 6, 1, 2, Port::West, {Port::East, Port::Ramp});
   builder.route(1, 1, 6, 0, 4, Port::East, {Port::Ramp}, 2, 1);
   builder.route(1, 0, 6, 0, 4, Port::Ramp, {Port::West}, 2, 1);
+  for (int loop : {2, 3})
+    builder.route(loop, 0, 6, 0, 4, Port::Ramp, {Port::Ramp});
   for (int half = 0; half < 2; ++half) {
     ClassBuilder pes =
         builder.addClass(half ? "east" : "west", 3 * half, 3 * half + 3, 0, 4);
@@ -183,7 +185,7 @@ inline ProgramBuilder makeEverything(const std::vector<float> &bundle) {
       });
     });
     body.await(2);
-    pes.routine(1).add(Opcode::Mov, {8}, fabric(Value(parity) + Value(0)),
+    pes.routine(1).add(Opcode::Mov, {8}, fabric(Value(parity) + Value(2)),
                        memory(b, {1}));
   }
   addTensor(builder, "ids", program::TensorRole::Input, {1, 5},

@@ -277,6 +277,8 @@ public:
     machine->control_commands = 8;
     machine->local_tasks = 31;
     machine->control_tasks = 64;
+    machine->descriptors = 44;
+    machine->reserved_tasks = {21, 22, 23, 27, 28, 29, 30};
     source.machine = std::move(machine);
     source.version = programVersion;
     source.compiler = "test";

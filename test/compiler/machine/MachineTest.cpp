@@ -168,8 +168,9 @@ TEST(MachineTest, JsonMistakesAreNamed) {
   EXPECT_EQ(errorOf(R"({"output_queue_words": [2, "many"]})"),
             "machine parameter 'output_queue_words' is not a list of numbers");
   EXPECT_EQ(errorOf(R"({"output_queue_words": [2, 0]})"),
-            "output_queue_words needs at least one queue, each of at least one "
-            "word");
+            "output_queue_words needs at least 1 numbers, each at least 1");
+  EXPECT_EQ(errorOf(R"({"reserved_tasks": [-1]})"),
+            "reserved_tasks needs at least 0 numbers, each at least 0");
   EXPECT_EQ(errorOf(R"({"reduce_rate": 0})"),
             "clock_ghz and the rates must be positive");
   EXPECT_EQ(errorOf(R"({"colors": 3})"), "all 3 colors are reserved");

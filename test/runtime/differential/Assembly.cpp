@@ -69,6 +69,9 @@ void Assembly::setMachine(int generation) {
   machine.router_buffer_words = 4;
   machine.input_queue_words = {8, 8, 4, 4, 4, 4, 4, 4};
   machine.output_queue_words = {8, 8, 8, 8, 8, 8, 8, 8};
+  machine.reserved_input_queues = 2;
+  machine.reserved_tasks = {0, 1, 2, 3, 4, 5, 6, 7, 21, 22, 23, 27, 28, 29, 30};
+  machine.descriptors = 48;
 }
 
 /// East along the first row, south in every column.
@@ -208,9 +211,13 @@ uint16_t Assembly::buffer(PE &pe, const std::string &name, ElementType type,
 void Assembly::bindQueues(PE &pe, int color) {
   if (commanded())
     return;
+  if (breaksHere(Break::NoQueue))
+    for (bool output : {false, true})
+      bindAllQueues(pe, color, output);
   const bool output = choices.draw(2);
   int &next = output ? pe.outputQueues : pe.inputQueues;
-  const int skip = choices.between(0, 1);
+  const int first = output ? 0 : machine().reserved_input_queues;
+  const int skip = first + choices.between(0, 1);
   const size_t queues = output ? machine().output_queue_words.size()
                                : machine().input_queue_words.size();
   if (next + skip >= int(queues))
@@ -218,8 +225,23 @@ void Assembly::bindQueues(PE &pe, int color) {
   for (const auto &binding : pe.source.queues)
     if (binding->color == color && binding->output == output)
       return;
-  next += skip;
-  pe.code.queue(color, output, next++);
+  next += skip - first;
+  pe.code.queue(color, output, first + next++);
+}
+
+/// To other colors than one that needs a queue, too.
+void Assembly::bindAllQueues(PE &pe, int color, bool output) {
+  const int first = output ? 0 : machine().reserved_input_queues;
+  const size_t queues = output ? machine().output_queue_words.size()
+                               : machine().input_queue_words.size();
+  std::set<int> bound{color};
+  for (const auto &binding : pe.source.queues)
+    if (binding->output == output)
+      bound.insert(binding->color);
+  int &next = output ? pe.outputQueues : pe.inputQueues;
+  for (int other = 0; first + next < int(queues); ++other)
+    if (bound.insert(other).second)
+      pe.code.queue(other, output, first + next++);
 }
 
 bool Assembly::breaksHere(Break kind) {
@@ -420,7 +442,7 @@ const char *breakName(Break kind) {
       "cyclic-wait",     "wrong-type",         "wrong-packing",
       "out-of-bounds",   "uninitialized-read", "microthread-busy",
       "missing-task",    "blocked-task",       "division-by-zero",
-      "negative-extent", "no-advance"};
+      "negative-extent", "no-advance",         "no-queue"};
   static_assert(std::size(names) == size_t(breaks));
   return names[size_t(kind)];
 }

@@ -51,7 +51,7 @@ public:
   /// which microthreads of routines may be at work, get none.
   int takeThread(int routine);
   /// An id for a task; -1: there is none.
-  int takeLocalTask() { return localTasks < 24 ? localTasks++ : -1; }
+  int takeLocalTask() { return localTasks < 21 ? localTasks++ : -1; }
   TaskBody routine(int r) { return TaskBody(source.routines[size_t(r)]->body); }
 
   const Coordinate at;
@@ -61,7 +61,7 @@ public:
 private:
   friend class Assembly;
   std::map<int, int> threads; ///< used, by routine
-  int localTasks = 0;
+  int localTasks = 8; ///< those before are reserved on some machines
   int inputQueues = 0, outputQueues = 0;
 };
 
@@ -120,6 +120,7 @@ public:
   uint16_t buffer(PE &pe, const std::string &name, program::ElementType type,
                   int elements, Access access = InOut);
   /// With some luck a queue of its own, instead of the smallest.
+  void bindAllQueues(PE &pe, int color, bool output);
   void bindQueues(PE &pe, int color);
   /// A name nobody has.
   std::string name(const char *stem) { return stem + std::to_string(names++); }

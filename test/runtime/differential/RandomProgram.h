@@ -34,8 +34,9 @@ enum class Break {
   DivisionByZero,
   NegativeExtent,
   NoAdvance, ///< a switch stays where it is
+  NoQueue,   ///< all are bound to other colors
 };
-inline constexpr int breaks = int(Break::NoAdvance) + 1;
+inline constexpr int breaks = int(Break::NoQueue) + 1;
 const char *breakName(Break kind);
 
 /// How routines are started: by calls of the host, with everything of the

@@ -17,8 +17,8 @@ namespace {
 
 std::optional<ErrorClass> outcome(RandomProgram &random) {
   const program::Program &program = random.finish();
-  checkProgram(program);
   try {
+    checkProgram(program);
     TensorHost host = random.host();
     WaveletEngine(program, {}).run(host);
   } catch (const Error &error) {
@@ -57,6 +57,7 @@ TEST(RandomProgramTest, FaultsShow) {
       {Break::DivisionByZero, {Class::BadProgram}},
       {Break::NegativeExtent, {Class::BadProgram}},
       {Break::NoAdvance, {Class::Deadlock}},
+      {Break::NoQueue, {Class::MachineLimit}},
   };
   ASSERT_EQ(expected.size(), size_t(breaks - 1));
   for (const auto &[kind, classes] : expected) {

@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 
 namespace wsec::runtime {
@@ -66,6 +67,45 @@ TEST_F(CheckerTest, CodeSize) {
             4u * (1 + 2 + 7 + 3 + 6 + 1));
 }
 
+/// A zero of either sign is stored, not left out as if it were the default.
+TEST_F(CheckerTest, ImmediateZeros) {
+  multiply().b = immediate(-0.0f).build();
+  receive().b = immediate(0.0f).build();
+  const auto &body =
+      *builder.finish().classes()->Get(0)->routines()->Get(0)->body();
+  const float zero = body.Get(0)->kind_as_Instruction()->b()->immediate();
+  const float negative = body.Get(1)
+                             ->kind_as_Loop()
+                             ->body()
+                             ->Get(0)
+                             ->kind_as_Instruction()
+                             ->b()
+                             ->immediate();
+  EXPECT_TRUE(zero == 0 && !std::signbit(zero));
+  EXPECT_TRUE(negative == 0 && std::signbit(negative));
+}
+
+/// One copy of a software function for elements of 32 bits, one for those of
+/// 16. test/compiler/emit/functions.mlir has all of them.
+TEST_F(CheckerTest, CodeSizeOfFunctions) {
+  ProgramBuilder small(1, 1);
+  ClassBuilder pes = small.addClass("c", 0, 1, 0, 1);
+  const uint16_t words = pes.buffer("w", 4), halves = pes.buffer("h", 2);
+  pes.source->buffers[halves]->type = program::ElementType::F16;
+  BodyBuilder body = pes.routine(0); // 2
+  auto call = [&](BodyBuilder into, program::Opcode op, uint16_t buffer) {
+    into.add(op, {4}, memory(buffer, {1}), memory(buffer, {1})); // 6
+  };
+  call(body, program::Opcode::Exp, words); // 40
+  call(body, program::Opcode::Exp, words);
+  call(body, program::Opcode::Exp, halves);     // 20
+  body.loop(2, [&](BodyBuilder inner) {         // 3
+    call(inner, program::Opcode::Rsqrt, words); // 32
+  });
+  EXPECT_EQ(codeBytes(*small.finish().classes()->Get(0)),
+            4u * (2 + 4 * 6 + 3 + 40 + 20 + 32));
+}
+
 // ------------------------------------------------------------------ machine
 
 TEST_F(CheckerTest, MoreElementsThanCanBeCounted) {
@@ -120,38 +160,38 @@ TEST_F(CheckerTest, TwoRulesForOneColorAndPE) {
 
 TEST_F(CheckerTest, ReservedColor) {
   source().routes.back()->color = 21;
-  expectRefused("BadProgram: route rule 6: color 21 is reserved or does not "
+  expectRefused("BadProgram: route rule 8: color 21 is reserved or does not "
                 "exist, usable colors are 0..20");
 }
 
 TEST_F(CheckerTest, RouteBackWhereItCameFrom) {
   builder.route(2, 0, 1, 0, 1, program::Port::East, {program::Port::East});
-  expectRefused("BadProgram: route rule 7: sends back where it receives from");
+  expectRefused("BadProgram: route rule 9: sends back where it receives from");
 }
 
 TEST_F(CheckerTest, RouteOutsideMesh) {
   builder.route(2, 0, 7, 0, 1, program::Port::East, {program::Port::Ramp});
-  expectRefused("BadProgram: route rule 7: the rectangle x 0..6, y 0 is none: "
+  expectRefused("BadProgram: route rule 9: the rectangle x 0..6, y 0 is none: "
                 "expected PEs of the 6x4 mesh, in steps of 1 to 16384");
 }
 
 /// Coordinates would overflow.
 TEST_F(CheckerTest, RouteToNowhere) {
   builder.route(2, 0, 1, 0, 1, program::Port::East, {});
-  expectRefused("BadProgram: route rule 7: transmits on the set of ports 0, "
+  expectRefused("BadProgram: route rule 9: transmits on the set of ports 0, "
                 "expected a sum of 1 (north), 2 (south), 4 (east), 8 (west), "
                 "16 (ramp)");
 }
 
 TEST_F(CheckerTest, RouteFromUnknownPort) {
   builder.route(2, 0, 1, 0, 1, program::Port(9), {program::Port::Ramp});
-  expectRefused("BadProgram: route rule 7: receives on the unknown port 9");
+  expectRefused("BadProgram: route rule 9: receives on the unknown port 9");
 }
 
 TEST_F(CheckerTest, RouteInHugeSteps) {
   builder.route(2, 0, 1, 0, 1, program::Port::East, {program::Port::Ramp},
                 1 << 30);
-  expectRefused("BadProgram: route rule 7: the rectangle x [0, 1) step "
+  expectRefused("BadProgram: route rule 9: the rectangle x [0, 1) step "
                 "1073741824, y [0, 1) step 1 is none: expected PEs of the 6x4 "
                 "mesh, in steps of 1 to 16384");
 }

@@ -200,7 +200,8 @@ TEST_F(RemoteCallsTest, BuffersOfOneName) {
 
 TEST_F(RemoteCallsTest, UnknownQueue) {
   peClass().queues[0]->queue = 6;
-  expectRefusedIn("queue binding 0", "binds queue 6, a PE has 6");
+  expectRefused("MachineLimit: class 'pes', queue binding 0: binds queue 6, a "
+                "PE has 6: use one below");
 }
 
 TEST_F(RemoteCallsTest, QueueOfReservedColor) {
@@ -255,12 +256,15 @@ TEST_F(RemoteCallsTest, TwoFilters) {
 
 TEST_F(RemoteCallsTest, TaskIds) {
   peClass().tasks[0]->id = 31;
-  expectRefusedIn("task 'done'", "has id 31, a PE has 31 tasks of its kind");
+  expectRefused(
+      "MachineLimit: class 'pes', task 'done': has id 31, a PE has 31 "
+      "tasks of its kind: use an id below");
 }
 
 TEST_F(RemoteCallsTest, ControlTaskIds) {
   peClass().tasks[2]->id = 64;
-  expectRefusedIn("task 'end'", "has id 64, a PE has 64 tasks of its kind");
+  expectRefused("MachineLimit: class 'pes', task 'end': has id 64, a PE has 64 "
+                "tasks of its kind: use an id below");
 }
 
 TEST_F(RemoteCallsTest, DataTaskOfReservedColor) {

@@ -15,6 +15,7 @@ namespace {
 using program::Direction;
 using program::ElementType;
 using program::FilterKind;
+using program::InstructionT;
 using program::OnControl;
 using program::Opcode;
 using program::Port;
@@ -349,6 +350,34 @@ TEST(TasksTest, DeadlockNamesWhoWaitsForWhat) {
               "mov waits for a word of color 0 at PE (3, 0) (statement 0 of "
               "routine 0; its input queue is empty): the words come from PE "
               "(0, 0) (at rest)");
+  }
+}
+
+/// Which of two PEs sends on seven colors at a time, guards say.
+TEST(TasksTest, MoreQueuesThanThereAre) {
+  for (int colors : {6, 7}) {
+    Row row(2, false);
+    TaskClass pes = row.pes("pes", 0, 2, 0, 1);
+    const Scalar isSecond = pes.equal(pes.px(), 1);
+    constexpr int words = 20;
+    const uint16_t v = pes.typed("v", ElementType::I32, 7);
+    TaskBody body = pes.body(0);
+    for (int color = 0; color < colors; ++color) {
+      row.route(color, 0, 2, 0, 1, Port::Ramp, {Port::Ramp});
+      InstructionT &send =
+          body.add(Opcode::Mov, {words}, ints(color), immediate(float(color)));
+      send.thread = int8_t(color);
+      send.guard = int16_t(isSecond.index);
+    }
+    for (int color = 0; color < colors; ++color)
+      body.add(Opcode::Mov, {words}, memory(v, {0}, color), ints(color)).guard =
+          int16_t(isSecond.index);
+    row.launch(0);
+    if (colors == 6)
+      EXPECT_EQ(run(row, row.result("v", 6, 1)),
+                (std::vector<int32_t>{0, 1, 2, 3, 4, 5}));
+    else
+      EXPECT_EQ(refusal(row), ErrorClass::MachineLimit);
   }
 }
 
