@@ -2,11 +2,13 @@
 #include "runtime/program/DeadlockChecker.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/FusedClasses.h"
 #include "runtime/program/HostWords.h"
 #include "runtime/program/PhaseGraph.h"
 #include "runtime/program/TokenRun.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -53,7 +55,7 @@ public:
         std::vector<int64_t> signature = signatureOf(program, *launch);
         signature.push_back(proven.number);
         if (seen.insert(std::move(signature)).second)
-          checkLaunchWords(program, *launch, proven.routine, proven.handovers,
+          checkLaunchWords(program, {launch}, proven.routine, proven.handovers,
                            scalars);
       });
   }
@@ -102,6 +104,101 @@ private:
   std::map<uint32_t, const Proven *> routines;   ///< by id
 };
 
+/// Launches of several classes that are fused into one: in windows, each of as
+/// few launches in a row as send all that they receive.
+class WindowsProof {
+public:
+  WindowsProof(const program::Program &fused, DeadlockProof &proof,
+               ProofSteps &steps)
+      : program(fused), proof(proof), peClass(*fused.classes()->Get(0)),
+        scalars(peClass.scalars(), {}, fused.machine()->width(),
+                fused.machine()->height(), steps),
+        routes(fused, steps) {}
+
+  void prove() {
+    const size_t count = program.launches()->size();
+    for (size_t first = 0; first < count;)
+      first += proveFrom(first, count - first);
+  }
+
+private:
+  struct Proven {
+    FabricRoutine routine;
+    Handovers handovers;
+    std::vector<uint16_t> ranks;
+    bool stated = false; ///< the ranks, in the proof
+  };
+  /// More are not worth the time.
+  static constexpr size_t mostLaunches = 64;
+
+  /// The number of launches in the window that begins with `first`.
+  size_t proveFrom(size_t first, size_t left) {
+    // The host calls a launch when the one before has left nothing.
+    const size_t most = byWavelets() ? std::min(left, mostLaunches) : 1;
+    for (size_t length = 1;; ++length)
+      try {
+        proveWindow(first, length);
+        return length;
+      } catch (const NotUnderstood &problem) {
+        if (length == most)
+          throw NotUnderstood{"launches " + std::to_string(first) + " to " +
+                              std::to_string(first + length - 1) + ": " +
+                              problem.reason};
+      }
+  }
+
+  void proveWindow(size_t first, size_t length) {
+    std::vector<const program::Launch *> launches;
+    std::vector<uint32_t> ids;
+    for (size_t i = first; i < first + length; ++i) {
+      launches.push_back(program.launches()->Get(unsigned(i)));
+      ids.push_back(launches.back()->routine());
+    }
+    auto known = proven.find(ids);
+    if (known == proven.end())
+      known = proven.emplace(ids, proveRoutines(ids)).first;
+    Proven &here = known->second;
+    checkLaunchWords(program, launches, here.routine, here.handovers, scalars);
+    if (!std::exchange(here.stated, true))
+      proof.ranks.insert(proof.ranks.end(), here.ranks.begin(),
+                         here.ranks.end());
+  }
+
+  Proven proveRoutines(const std::vector<uint32_t> &ids) {
+    std::vector<const StatementList *> bodies;
+    for (uint32_t id : ids)
+      bodies.push_back(bodyOf(id));
+    Proven result;
+    result.routine = readLaunches(bodies, scalars);
+    result.handovers = findHandovers(program, result.routine, scalars, routes);
+    alignColumns(result.routine, scalars, result.handovers);
+    result.ranks =
+        rankPhases(result.routine, result.handovers, scalars, launchRoom());
+    return result;
+  }
+
+  const StatementList *bodyOf(uint32_t id) const {
+    for (const program::Routine *routine : *peClass.routines())
+      if (routine->id() == id)
+        return routine->body();
+    return nullptr;
+  }
+  bool byWavelets() const { return program.launch_color() != noLaunchColor; }
+  /// Of the queue in which launch wavelets wait.
+  size_t launchRoom() const {
+    const auto &words = *program.machine()->input_queue_words();
+    return byWavelets() ? size_t(*std::min_element(words.begin(), words.end()))
+                        : 0;
+  }
+
+  const program::Program &program;
+  DeadlockProof &proof;
+  const program::PEClass &peClass;
+  AxisScalars scalars;
+  RouteTable routes;
+  std::map<std::vector<uint32_t>, Proven> proven; ///< by their routines
+};
+
 } // namespace
 
 DeadlockProof provePhases(const program::Program &program) {
@@ -110,8 +207,11 @@ DeadlockProof provePhases(const program::Program &program) {
   try {
     if (const program::PEClass *peClass = onlyClass(program)) {
       PhasesProof(program, *peClass, proof, steps).prove();
-      proof.verdict = program::Verdict::Free;
+    } else {
+      const FusedClasses fused(program);
+      WindowsProof(fused.program(), proof, steps).prove();
     }
+    proof.verdict = program::Verdict::Free;
   } catch (const NotUnderstood &problem) {
     proof.ranks.clear();
     proof.reason = problem.reason;
@@ -124,6 +224,9 @@ DeadlockProof proveDeadlockFree(const program::Program &program) {
   DeadlockProof proof = provePhases(program);
   if (proof.verdict == program::Verdict::Free)
     return proof;
+  // The shape of most programs that people write.
+  if (!onlyClass(program))
+    proof.reason.clear();
   ProofSteps steps;
   try {
     decideByTokens(program, proof, steps);

@@ -26,8 +26,7 @@ struct DeadlockProof {
 /// how it is launched decides nothing.
 DeadlockProof proveDeadlockFree(const program::Program &program);
 
-/// By its phases alone: Free, or Undecided. Without a reason: it has another
-/// shape than one class of PEs without tasks and filters.
+/// By its phases alone: Free, or Undecided.
 DeadlockProof provePhases(const program::Program &program);
 
 /// Throws BadProgram where the program's proof claims what does not hold, or

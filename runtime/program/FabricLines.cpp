@@ -400,8 +400,7 @@ void ColorLines::collectOp(size_t index, const program::Operand &operand,
       pinned.insert(row);
     else
       scalars.atoms(guard, atoms);
-  for (const LoopTurn &loop : op.turns)
-    scalars.atoms(*loop.count, atoms);
+  scalars.atoms(op.turns, atoms);
   scalars.atoms(*operand.color(), atoms);
   for (const program::Affine *size : sizesOf(op, operand))
     scalars.atoms(*size, sizeAtoms);

@@ -40,8 +40,7 @@ public:
       else if (const auto *control = statement->kind_as_SendControl();
                control && everything)
         readControl(*control, number);
-      else if (const auto *branch = statement->kind_as_If();
-               branch && everything)
+      else if (const auto *branch = statement->kind_as_If())
         first = readBranch(*branch, first);
       else
         refuse(*statement);
@@ -55,8 +54,6 @@ private:
   /// Code that computes changes no order; what depends on it is refused where
   /// it is used.
   static void refuse(const program::Statement &statement) {
-    if (statement.kind_as_If())
-      throw NotUnderstood{"branches, which may depend on data"};
     if (statement.kind_as_SetTask())
       throw NotUnderstood{"tasks, whose order may depend on time"};
     if (statement.kind_as_SendControl())
@@ -102,19 +99,38 @@ private:
 
   size_t readBranch(const program::If &branch, size_t first) {
     const size_t eventsBefore = result.events.size();
-    for (bool then : {true, false})
-      if (const StatementList *body =
-              then ? branch.then() : branch.otherwise()) {
-        turns.arms.push_back({branch.condition(), then});
-        first = read(*body, first);
+    if (const StatementList *body = branch.then()) {
+      const int guard = guardOf(*branch.condition());
+      if (guard >= 0)
+        guards.push_back(guard);
+      else
+        turns.arms.push_back({branch.condition(), true});
+      first = read(*body, first);
+      if (guard >= 0)
+        guards.pop_back();
+      else
         turns.arms.pop_back();
-      }
+    }
+    if (const StatementList *body = branch.otherwise()) {
+      turns.arms.push_back({branch.condition(), false});
+      first = read(*body, first);
+      turns.arms.pop_back();
+    }
     // Arms that only compute may be chosen by data.
     for (const program::Term *term : termsOf(*branch.condition()))
       if (term->kind() == program::TermKind::Local &&
           result.events.size() != eventsBefore)
         throw NotUnderstood{"branches, which may depend on data"};
     return first;
+  }
+
+  /// The scalar that a condition is; -1: it is another function.
+  static int guardOf(const program::Affine &condition) {
+    const std::vector<const program::Term *> terms = termsOf(condition);
+    const bool isScalar = condition.constant() == 0 && terms.size() == 1 &&
+                          terms[0]->kind() == program::TermKind::Scalar &&
+                          terms[0]->scale() == 1;
+    return isScalar ? terms[0]->index() : -1;
   }
 
   void forget(size_t events) {
@@ -202,6 +218,18 @@ FabricRoutine readRoutine(const StatementList &body, uint32_t id,
   return std::move(reader.result);
 }
 
+FabricRoutine readLaunches(const std::vector<const StatementList *> &bodies,
+                           const AxisScalars &scalars) {
+  Reader reader(scalars, /*everything=*/false);
+  size_t statements = 0;
+  for (const StatementList *body : bodies) {
+    reader.result.launches.push_back(reader.result.events.size());
+    if (body)
+      statements = reader.read(*body, statements);
+  }
+  return std::move(reader.result);
+}
+
 void sign(const program::Affine *affine, std::vector<int64_t> &signature) {
   signature.push_back(affine && affine->terms() ? affine->terms()->size() : 0);
   signature.push_back(affine ? affine->constant() : 0);
@@ -233,6 +261,10 @@ static void sign(const std::vector<int> &guards, const LoopTurns &turns,
   for (const LoopTurn &loop : turns) {
     sign(loop.count, signature);
     signature.push_back(loop.turn);
+  }
+  for (const BranchArm &arm : turns.arms) {
+    signature.push_back(arm.then);
+    sign(arm.condition, signature);
   }
 }
 
@@ -432,6 +464,13 @@ void AxisScalars::atoms(const program::Affine &affine,
     for (const program::Term *term : *affine.terms())
       if (term->kind() == program::TermKind::Scalar)
         atoms(term->index(), result);
+}
+
+void AxisScalars::atoms(const LoopTurns &turns, std::set<int> &result) const {
+  for (const LoopTurn &loop : turns)
+    atoms(*loop.count, result);
+  for (const BranchArm &arm : turns.arms)
+    atoms(*arm.condition, result);
 }
 
 const std::set<int64_t> &

@@ -110,6 +110,8 @@ public:
   /// The largest nodes below `node` that depend on one axis only.
   void atoms(int node, std::set<int> &result) const;
   void atoms(const program::Affine &affine, std::set<int> &result) const;
+  /// Of all that decides whether a turn is run.
+  void atoms(const LoopTurns &turns, std::set<int> &result) const;
 
   /// Positions of an axis that agree in all those of the nodes that depend on
   /// this axis alone. Scalars are of the whole mesh.
@@ -170,13 +172,18 @@ struct FabricRoutine {
   bool isTask = false; ///< then `id` is its index in the class
   std::vector<FabricOp> ops;
   std::vector<FabricEvent> events;
+  /// Of several launches, one after the other: the first event of each.
+  std::vector<size_t> launches;
 };
 using StatementList =
     flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
 /// Of routine `id`, or of a task. Unless `everything`, what acts on tasks and
-/// switches, branches, and wavelets of two elements are not understood.
+/// switches, and wavelets of two elements are not understood.
 FabricRoutine readRoutine(const StatementList &body, uint32_t id,
                           const AxisScalars &scalars, bool everything);
+/// What each PE does in launches one after the other; null: nothing.
+FabricRoutine readLaunches(const std::vector<const StatementList *> &bodies,
+                           const AxisScalars &scalars);
 /// All of a routine that a proof depends on. Routines of a class whose
 /// signatures are equal do the same to the fabric.
 std::vector<int64_t> signatureOf(const FabricRoutine &routine);

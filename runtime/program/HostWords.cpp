@@ -120,8 +120,7 @@ void LaunchWords::collectAtoms(const FabricOp &op,
                                std::set<int> &atoms) const {
   for (int guard : op.guards)
     scalars.atoms(guard, atoms);
-  for (const LoopTurn &loop : op.turns)
-    scalars.atoms(*loop.count, atoms);
+  scalars.atoms(op.turns, atoms);
   scalars.atoms(*operand.color(), atoms);
   for (const program::Affine *size : sizesOf(op, operand))
     scalars.atoms(*size, atoms);
@@ -288,21 +287,24 @@ void alignColumns(const FabricRoutine &routine, const AxisScalars &scalars,
 }
 
 void checkLaunchWords(const program::Program &program,
-                      const program::Launch &launch,
+                      const std::vector<const program::Launch *> &launches,
                       const FabricRoutine &routine, const Handovers &handovers,
                       const AxisScalars &scalars) {
   LaunchWords words(program, routine, handovers, scalars);
   std::set<std::pair<program::Direction, int64_t>> colors;
-  if (launch.streams())
-    for (uint32_t index : *launch.streams()) {
-      const program::HostStream &stream = *program.streams()->Get(index);
-      if (!colors.insert({stream.direction(), stream.color()}).second)
-        throw NotUnderstood{"two streams of the host on one color"};
-      if (stream.direction() == program::Direction::In)
-        words.checkIn(stream);
-      else
-        words.checkOut(stream);
-    }
+  auto check = [&](uint32_t index) {
+    const program::HostStream &stream = *program.streams()->Get(index);
+    if (!colors.insert({stream.direction(), stream.color()}).second)
+      throw NotUnderstood{"two streams of the host on one color"};
+    if (stream.direction() == program::Direction::In)
+      words.checkIn(stream);
+    else
+      words.checkOut(stream);
+  };
+  for (const program::Launch *launch : launches)
+    if (launch->streams())
+      std::for_each(launch->streams()->begin(), launch->streams()->end(),
+                    check);
   for (const auto &[color, ops] : handovers.fromHost)
     if (!ops.empty() && !colors.count({program::Direction::In, color}))
       throw NotUnderstood{"words of the host that no stream brings"};

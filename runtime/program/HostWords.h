@@ -15,10 +15,10 @@ namespace wsec::runtime {
 void alignColumns(const FabricRoutine &routine, const AxisScalars &scalars,
                   Handovers &handovers);
 
-/// Throws NotUnderstood unless each channel of the launch's streams brings what
-/// its columns take, or takes what its PE sends.
+/// Throws NotUnderstood unless each channel of the launches' streams brings
+/// what its columns take, or takes what its PE sends.
 void checkLaunchWords(const program::Program &program,
-                      const program::Launch &launch,
+                      const std::vector<const program::Launch *> &launches,
                       const FabricRoutine &routine, const Handovers &handovers,
                       const AxisScalars &scalars);
 

@@ -59,10 +59,11 @@ enum Receivers : unsigned { Phases = 1, Microthreads = 2 };
 class PhaseGraph {
 public:
   PhaseGraph(const FabricRoutine &routine, const Handovers &handovers,
-             const AxisScalars &scalars)
+             const AxisScalars &scalars, size_t launchRoom)
       : routine(routine), handovers(handovers), scalars(scalars),
-        sets(routine.ops.size()), groups(routine.ops.size()),
-        receivers(routine.ops.size(), 0), nodes(2 * routine.ops.size()) {
+        launchRoom(launchRoom), sets(routine.ops.size()),
+        groups(routine.ops.size()), receivers(routine.ops.size(), 0),
+        nodes(2 * routine.ops.size() + launchCount()) {
     for (const auto &[color, ops] : handovers.fromHost)
       hostRelays.insert(ops.begin(), ops.end());
   }
@@ -83,9 +84,16 @@ public:
 
 private:
   // A phase of main threads is the node of its first op. A group of
-  // microthreads has a node where it begins and one where it has ended.
+  // microthreads has a node where it begins and one where it has ended. A
+  // launch has one, when its wavelet has come up all ramps.
   size_t beginOf(size_t op) { return sets.find(op); }
   size_t endOf(size_t op) { return routine.ops.size() + sets.find(op); }
+  size_t launchNode(size_t launch) const {
+    return 2 * routine.ops.size() + launch;
+  }
+  size_t launchCount() const {
+    return launchRoom > 0 ? routine.launches.size() : 0;
+  }
   void before(size_t a, size_t b) { nodes[a].insert(b); }
 
   void findFills();
@@ -97,6 +105,9 @@ private:
   void walkAll();
   std::set<Behaviour> behaviours() const;
   std::vector<uint16_t> sort();
+  /// In program order.
+  std::pair<size_t, size_t> orderOf(size_t node) const;
+  std::string nodeName(size_t node) const;
   [[noreturn]] void nameCycle(const std::vector<size_t> &missing) const;
 
   const FabricOp &op(size_t i) const { return routine.ops[i]; }
@@ -111,6 +122,7 @@ private:
   const FabricRoutine &routine;
   const Handovers &handovers;
   const AxisScalars &scalars;
+  const size_t launchRoom;
   OpSets sets;
   std::set<size_t> hostRelays;
   std::set<size_t> fills;    ///< microthreads that only hear others' multicasts
@@ -124,30 +136,24 @@ class Walk {
 public:
   Walk(PhaseGraph &graph) : graph(graph) {}
 
+  void take(size_t launch);
   void run(size_t op, const Happening &here);
   void await(unsigned threads);
   void end() const;
 
 private:
-  static constexpr size_t none = ~size_t(0);
-  struct Thread {
-    size_t last = none;         ///< op issued last
-    std::vector<size_t> issued; ///< since an await
-  };
-
   void runMain(size_t op);
   void issue(size_t op);
   void useColor(size_t op, int64_t color, std::map<int64_t, size_t> &users);
   void checkTree(size_t op, int64_t out);
   bool awaited(size_t op) const {
-    const std::vector<size_t> &open =
-        threads[size_t(graph.op(op).thread())].issued;
+    const std::vector<size_t> &open = issued[size_t(graph.op(op).thread())];
     return std::find(open.begin(), open.end(), op) == open.end();
   }
 
   PhaseGraph &graph;
   std::set<size_t> before; ///< nodes that come before what the main thread does
-  std::array<Thread, 8> threads;
+  std::array<std::vector<size_t>, 8> issued; ///< since an await, by thread
   std::map<int64_t, size_t> senders, hearers;
   struct Tree {
     size_t op;
@@ -303,8 +309,7 @@ std::set<Behaviour> PhaseGraph::behaviours() const {
         pinned.try_emplace(guard, pinned.size());
       else
         scalars.atoms(guard, atoms);
-    for (const LoopTurn &loop : turns)
-      scalars.atoms(*loop.count, atoms);
+    scalars.atoms(turns, atoms);
   };
   auto guardsOf = [&](const FabricEvent &event) -> const std::vector<int> & {
     return event.awaits ? event.guards : op(event.op).guards;
@@ -354,17 +359,33 @@ std::set<Behaviour> PhaseGraph::behaviours() const {
 }
 
 void PhaseGraph::walkAll() {
+  for (size_t launch = 1; launch < launchCount(); ++launch)
+    before(launchNode(launch - 1), launchNode(launch));
   for (const Behaviour &behaviour : behaviours()) {
     Walk walk(*this);
+    size_t launch = 0;
     for (size_t i = 0; i < behaviour.size(); ++i) {
+      for (; launch < launchCount() && routine.launches[launch] <= i; ++launch)
+        walk.take(launch);
       const FabricEvent &event = routine.events[i];
       if (behaviour[i].happens && event.awaits)
         walk.await(event.awaits);
       else if (behaviour[i].happens)
         walk.run(event.op, behaviour[i]);
     }
+    for (; launch < launchCount(); ++launch)
+      walk.take(launch);
     walk.end();
   }
+}
+
+/// L: the PE is idle, and takes a launch wavelet, which makes room for another.
+void Walk::take(size_t launch) {
+  const size_t next = launch + graph.launchRoom;
+  if (next < graph.launchCount())
+    for (size_t earlier : before)
+      graph.before(earlier, graph.launchNode(next));
+  before.insert(graph.launchNode(launch));
 }
 
 void Walk::run(size_t op, const Happening &here) {
@@ -386,34 +407,32 @@ void Walk::runMain(size_t op) {
   before = {phase};
 }
 
-/// D6: after what the main thread did, and after what the microthread did.
+/// D6: after what the main thread did, and after what the microthread did:
+/// until that has ended the main thread waits, or the run ends otherwise.
 void Walk::issue(size_t op) {
+  await(1u << graph.op(op).thread());
   // Parts of a chain may be awaited one by one: their words are in order.
   for (size_t earlier : before)
     if (earlier != graph.endOf(op))
       graph.before(earlier, graph.beginOf(op));
-  Thread &thread = threads[size_t(graph.op(op).thread())];
-  if (thread.last != none && graph.beginOf(thread.last) != graph.beginOf(op))
-    graph.before(graph.endOf(thread.last), graph.beginOf(op));
-  thread.last = op;
-  thread.issued.push_back(op);
+  issued[size_t(graph.op(op).thread())].push_back(op);
 }
 
 /// D6: what comes next waits until they have ended.
 void Walk::await(unsigned awaited) {
-  for (size_t i = 0; i < threads.size(); ++i) {
+  for (size_t i = 0; i < issued.size(); ++i) {
     if (!(awaited >> i & 1))
       continue;
-    for (size_t op : threads[i].issued)
+    for (size_t op : issued[i])
       before.insert(graph.endOf(op));
-    threads[i].issued.clear();
+    issued[i].clear();
   }
 }
 
 void Walk::end() const {
-  for (const Thread &thread : threads)
-    if (!thread.issued.empty())
-      graph.give(thread.issued.front(), "is never awaited");
+  for (const std::vector<size_t> &open : issued)
+    if (!open.empty())
+      graph.give(open.front(), "is never awaited");
 }
 
 /// D7: a color is used by one thread at a time.
@@ -448,9 +467,23 @@ void Walk::checkTree(size_t op, int64_t out) {
 // Order
 //===----------------------------------------------------------------------===//
 
+std::pair<size_t, size_t> PhaseGraph::orderOf(size_t node) const {
+  const size_t ops = routine.ops.size();
+  if (node < 2 * ops)
+    return {2 * (node % ops) + 1, node / ops};
+  // Before the first op of the launch.
+  const size_t launch = node - 2 * ops;
+  for (size_t i = routine.launches[launch]; i < routine.events.size(); ++i)
+    if (const FabricEvent &event = routine.events[i]; !event.awaits)
+      return {2 * event.op, launch};
+  return {2 * ops, launch};
+}
+
 std::vector<uint16_t> PhaseGraph::sort() {
   size_t ops = routine.ops.size();
   auto exists = [&](size_t node) {
+    if (node >= 2 * ops)
+      return true;
     size_t i = node % ops;
     return sets.find(i) == i && (node < ops || !op(i).main());
   };
@@ -459,8 +492,10 @@ std::vector<uint16_t> PhaseGraph::sort() {
     for (size_t node : after)
       ++left[node];
   // In program order where there is a choice.
-  auto key = [&](size_t node) { return std::pair(node % ops, node / ops); };
-  auto later = [&](size_t a, size_t b) { return key(a) > key(b); };
+  std::vector<std::pair<size_t, size_t>> order;
+  for (size_t node = 0; node < nodes.size(); ++node)
+    order.push_back(orderOf(node));
+  auto later = [&](size_t a, size_t b) { return order[a] > order[b]; };
   std::priority_queue<size_t, std::vector<size_t>, decltype(later)> ready(
       later);
   size_t count = 0;
@@ -489,6 +524,12 @@ std::vector<uint16_t> PhaseGraph::sort() {
   return result;
 }
 
+std::string PhaseGraph::nodeName(size_t node) const {
+  const size_t ops = routine.ops.size();
+  return node < 2 * ops ? name(node % ops)
+                        : "launch wavelet " + std::to_string(node - 2 * ops);
+}
+
 /// Some cycle of nodes that are `left`.
 void PhaseGraph::nameCycle(const std::vector<size_t> &left) const {
   // Every node that is left comes after one that is.
@@ -506,7 +547,7 @@ void PhaseGraph::nameCycle(const std::vector<size_t> &left) const {
   std::string text;
   size_t start = at;
   do {
-    text = name(at % routine.ops.size()) + ", before " + text;
+    text = nodeName(at) + ", before " + text;
     at = before[at];
   } while (at != start);
   throw NotUnderstood{"phases wait for one another in a cycle: " + text +
@@ -517,8 +558,9 @@ void PhaseGraph::nameCycle(const std::vector<size_t> &left) const {
 
 std::vector<uint16_t> rankPhases(const FabricRoutine &routine,
                                  const Handovers &handovers,
-                                 const AxisScalars &scalars) {
-  return PhaseGraph(routine, handovers, scalars).rank();
+                                 const AxisScalars &scalars,
+                                 size_t launchRoom) {
+  return PhaseGraph(routine, handovers, scalars, launchRoom).rank();
 }
 
 } // namespace wsec::runtime

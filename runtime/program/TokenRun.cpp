@@ -184,15 +184,8 @@ struct Progress {
   bool finished() const { return done == steps && !outside(); }
 };
 
-/// An op of the code that ran when it was issued.
-struct Issued {
-  const FabricRoutine *code = nullptr;
-  size_t op = 0;
-};
-
 struct Thread {
   std::optional<Progress> now;
-  std::deque<Issued> given; ///< of microthreads
   int64_t issues = 0;
 };
 
@@ -285,10 +278,7 @@ private:
     auto collect = [&](const std::vector<int> &guards, const LoopTurns &turns) {
       for (int guard : guards)
         scalars.back().atoms(guard, atoms.back());
-      for (const LoopTurn &loop : turns)
-        scalars.back().atoms(*loop.count, atoms.back());
-      for (const BranchArm &arm : turns.arms)
-        scalars.back().atoms(*arm.condition, atoms.back());
+      scalars.back().atoms(turns, atoms.back());
     };
     for (const FabricEvent &event : routine.events)
       collect(event.guards, event.turns);
@@ -324,8 +314,11 @@ public:
 
   /// Empty: all launches end. Otherwise who waits for whom.
   std::string run();
-  /// Whether a run may give work to a microthread that has some.
-  bool mayBeBusy() const { return busy; }
+  /// Whether a run may give work to a microthread that has some, which ends it
+  /// on machines whose microthreads do not queue.
+  bool mayBeBusy() const {
+    return busy && !program.machine()->microthreads_queue();
+  }
 
 private:
   size_t width() const { return mesh.columns.representative.size(); }
@@ -349,6 +342,7 @@ private:
   bool passFirst(size_t route);
   void work(size_t cell);
   bool runMain(Cell &cell);
+  void done(Cell &cell, unsigned threads);
   void useColors(Cell &cell, const FabricOp &op);
   void useColor(Cell &cell, const FabricOp &op, bool out, int64_t color);
   Progress begin(Cell &cell, const FabricRoutine &code, size_t op);
@@ -751,17 +745,10 @@ void TokenRun::useColors(Cell &cell, const FabricOp &op) {
 
 /// The next statement of the main thread; false: it waits or has ended.
 bool TokenRun::runMain(Cell &cell) {
-  auto idle = [&](size_t thread) {
-    return !cell.threads[thread + 1].now &&
-           cell.threads[thread + 1].given.empty();
-  };
   for (size_t thread = 0; thread < microthreads; ++thread)
-    if ((cell.awaited >> thread & 1) && !idle(thread))
+    if ((cell.awaited >> thread & 1) && cell.threads[thread + 1].now)
       return false;
-  std::erase_if(cell.users, [&](const auto &user) {
-    return cell.awaited >> user.second & 1;
-  });
-  cell.issued &= ~cell.awaited;
+  done(cell, cell.awaited);
   cell.awaited = 0;
   if (cell.threads[0].now || !cell.routine)
     return false;
@@ -783,16 +770,29 @@ bool TokenRun::runMain(Cell &cell) {
   const FabricOp &op = cell.routine->ops[event.op];
   if (!runsAt(op.guards, op.turns, scalars, cell.x, cell.y))
     return true;
-  useColors(cell, op);
-  if (op.main()) {
-    cell.threads[0].now = begin(cell, *cell.routine, event.op);
-    return true;
+  Thread &thread = cell.threads[size_t(op.thread() + 1)];
+  if (!op.main())
+    busy |= cell.issued >> op.thread() & 1;
+  // It takes no more work until it has done what it is at.
+  if (thread.now) {
+    --cell.next;
+    return false;
   }
-  issue(cell, op);
-  Thread &thread = cell.threads[size_t(op.thread()) + 1];
-  thread.given.push_back({cell.routine, event.op});
+  if (!op.main())
+    done(cell, 1u << op.thread());
+  useColors(cell, op);
+  if (!op.main())
+    issue(cell, op);
+  thread.now = begin(cell, *cell.routine, event.op);
   ++thread.issues;
   return true;
+}
+
+/// What microthreads were given has ended, and so they use no colors.
+void TokenRun::done(Cell &cell, unsigned threads) {
+  std::erase_if(cell.users,
+                [&](const auto &user) { return threads >> user.second & 1; });
+  cell.issued &= ~threads;
 }
 
 //===----------------------------------------------------------------------===//
@@ -849,11 +849,8 @@ bool TokenRun::startTask(Cell &cell) {
   }
   // What has acted on it is done, and so are the colors it used.
   for (auto [thread, issue] : task.causes)
-    if (cell.threads[size_t(thread) + 1].issues == issue) {
-      std::erase_if(cell.users,
-                    [&](const auto &user) { return user.second == thread; });
-      cell.issued &= ~(1u << thread);
-    }
+    if (cell.threads[size_t(thread) + 1].issues == issue)
+      done(cell, 1u << thread);
   task.causes.clear();
   cell.routine = &code.task(cell.peClass, only);
   cell.next = 0;
@@ -914,7 +911,6 @@ void TokenRun::setTask(Cell &cell, const program::SetTask &set) {
 
 /// A microthread is given work.
 void TokenRun::issue(Cell &cell, const FabricOp &op) {
-  busy |= cell.issued >> op.thread() & 1;
   cell.issued |= 1u << op.thread();
   if (const int task = op.instruction->activate(); task >= 0) {
     if (cell.tasks[size_t(task)].starts() > 0)
@@ -941,10 +937,8 @@ void TokenRun::complete(Cell &cell, size_t thread) {
       routes[progress.out].in[size_t(Port::Ramp)].push(mark);
       wakeRoute(progress.out);
     }
-    // Given to it so far, less what still waits.
-    const Thread &its = cell.threads[thread];
     const std::pair<int, int64_t> cause{int(thread) - 1,
-                                        its.issues - int64_t(its.given.size())};
+                                        cell.threads[thread].issues};
     if (const int index = instruction->activate(); index >= 0) {
       TaskState &task = cell.tasks[size_t(index)];
       --task.activating;
@@ -970,11 +964,6 @@ void TokenRun::work(size_t index) {
       progress = true;
     for (size_t i = 0; i < cell.threads.size(); ++i) {
       Thread &thread = cell.threads[i];
-      if (!thread.now && !thread.given.empty()) {
-        const Issued &first = thread.given.front();
-        thread.now = begin(cell, *first.code, first.op);
-        thread.given.pop_front();
-      }
       if (thread.now && advance(*thread.now)) {
         complete(cell, i);
         progress = true;

@@ -203,6 +203,99 @@ TEST_F(DeadlockTest, IssuedTooLate) {
   expectUndecided("phases wait for one another in a cycle: statement");
 }
 
+/// The main thread waits until a microthread can take more work.
+TEST_F(DeadlockTest, PartsOfAMulticastBeforeItsReceivers) {
+  auto &statements = body(P::AllReduce);
+  statements.insert(statements.begin() + 5,
+                    std::make_unique<StatementT>(*statements[4]));
+  instruction(P::AllReduce, 6).extents[0]->constant *= 2;
+  expectUndecided("phases wait for one another in a cycle: statement");
+}
+
+// -------------------------------------------------------------------- branches
+
+/// Puts statements into a branch on a scalar.
+class BranchTest : public DeadlockTest {
+protected:
+  IfT &wrap(ExchangeProgram::Routine routine, size_t first, size_t last,
+            const Value &condition, bool otherwise = false) {
+    IfT branch;
+    branch.condition = condition.build();
+    auto &list = body(routine);
+    for (size_t i = first; i < last; ++i)
+      (otherwise ? branch.otherwise : branch.then)
+          .push_back(std::move(list[i]));
+    list.erase(list.begin() + long(first) + 1, list.begin() + long(last));
+    list[first] = std::make_unique<StatementT>();
+    list[first]->kind.Set(std::move(branch));
+    return *list[first]->kind.AsIf();
+  }
+  /// The guard of a statement becomes the condition of a branch around it.
+  void branchOnGuard(ExchangeProgram::Routine routine, size_t index,
+                     int scale) {
+    const auto guard = uint16_t(instruction(routine, index).guard);
+    instruction(routine, index).guard = -1;
+    wrap(routine, index, index + 1, Value(Scalar{guard}).times(scale));
+  }
+  void expectBranchesLikeGuards(int scale) {
+    const std::vector<uint16_t> ranks = prove().ranks;
+    for (size_t i = 1; i < 5; ++i)
+      branchOnGuard(P::AllReduce, i, scale);
+    for (size_t i : {1, 3, 4, 6})
+      branchOnGuard(P::ChainGather, i, scale);
+    const DeadlockProof proof = prove();
+    EXPECT_EQ(proof.verdict, Verdict::Free) << proof.reason;
+    EXPECT_EQ(proof.ranks, ranks);
+  }
+};
+
+TEST_F(BranchTest, BranchesInsteadOfGuards) { expectBranchesLikeGuards(1); }
+
+/// 2 * scalar is no scalar.
+TEST_F(BranchTest, BranchesOnFunctions) { expectBranchesLikeGuards(2); }
+
+/// What one kind of PE does, and the others: a block for each.
+TEST_F(BranchTest, BothArms) {
+  const auto isFirst = uint16_t(instruction(P::AllReduce, 4).guard);
+  instruction(P::AllReduce, 4).guard = -1;
+  auto copy = std::make_unique<StatementT>(*body(P::AllReduce)[5]);
+  IfT &branch = wrap(P::AllReduce, 4, 6, Scalar{isFirst});
+  branch.otherwise.push_back(std::move(copy));
+  const DeadlockProof proof = prove();
+  EXPECT_EQ(proof.verdict, Verdict::Free) << proof.reason;
+  EXPECT_EQ(provePhases(program.finish()).verdict, Verdict::Free);
+  // Now nobody sends.
+  body(P::AllReduce)[4]->kind.AsIf()->then.erase(
+      body(P::AllReduce)[4]->kind.AsIf()->then.begin());
+  expectUndecided("routine 0: color 3: more words are received than sent");
+}
+
+TEST_F(BranchTest, BranchOnALoop) {
+  auto &list = body(P::Partial);
+  LoopT &loop = *list[1]->kind.AsLoop();
+  IfT branch;
+  branch.condition = Value::loop(0).build();
+  branch.then = std::move(loop.body);
+  loop.body.clear();
+  loop.body.push_back(std::make_unique<StatementT>());
+  loop.body[0]->kind.Set(std::move(branch));
+  expectUndecided("routine 3: color 3: more words are received than sent");
+  loop.count->constant = 3;
+  EXPECT_EQ(provePhases(program.finish()).verdict, Verdict::Free);
+}
+
+TEST_F(BranchTest, BranchOnData) {
+  LoadT load;
+  load.offset = Value(0).build();
+  IfT &branch = wrap(P::AllReduce, 4, 7, 1);
+  branch.condition->terms = {{TermKind::Local, 0, 1}};
+  auto statement = std::make_unique<StatementT>();
+  statement->kind.Set(std::move(load));
+  auto &list = body(P::AllReduce);
+  list.insert(list.begin() + 4, std::move(statement));
+  expectUndecided("routine 0: branches, which may depend on data");
+}
+
 // ------------------------------------------------------------------ D7: colors
 
 TEST_F(DeadlockTest, ColorOfTwoThreads) {

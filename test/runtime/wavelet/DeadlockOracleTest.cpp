@@ -96,10 +96,24 @@ TEST(DeadlockOracle, ExchangesRun) {
   EXPECT_EQ(runIt(program.finish(), program.makeHost()), "");
 }
 
+/// Issues the multicast of a sum in two parts. The second waits for the first,
+/// and that for who gets no further.
+TEST(DeadlockOracle, QueuedMicrothreadsHang) {
+  ExchangeProgram program;
+  program.source().machine->microthreads_queue = true;
+  auto &body = program.body(ExchangeProgram::AllReduce);
+  body.insert(body.begin() + 5, std::make_unique<StatementT>(*body[4]));
+  program.instruction(ExchangeProgram::AllReduce, 6).extents[0]->constant *= 2;
+  const Program &finished = program.finish();
+  EXPECT_NE(proveDeadlockFree(finished).verdict, Verdict::Free);
+  EXPECT_EQ(runIt(finished, program.makeHost()), "Deadlock");
+}
+
 TEST(DeadlockOracle, NoProgramThatIsFreeHangs) {
   int free = 0, hang = 0;
   for (uint32_t seed = 0; seed < 6000; ++seed) {
     ExchangeProgram program;
+    program.source().machine->microthreads_queue = seed / 2 % 2;
     Mutator(seed).mutate(program);
     const Program &finished = program.finish();
     try {

@@ -165,6 +165,35 @@ TEST(TokenRun, MicrothreadsExchange) {
   EXPECT_EQ(pair.run(), "");
 }
 
+/// The main thread waits until a microthread can take more work.
+TEST(TokenRun, MicrothreadThatGetsWorkTwice) {
+  for (bool queues : {false, true}) {
+    Pair pair;
+    pair.builder.source.machine->microthreads_queue = queues;
+    pair.send(0, 1, 60).thread = 0;
+    pair.send(0, 1, 1).thread = 0;
+    pair.receive(0, 2, 60);
+    pair.send(1, 2, 60);
+    pair.receive(1, 1, 61);
+    const DeadlockProof proof = pair.prove();
+    EXPECT_EQ(proof.verdict, queues ? Verdict::Deadlock : Verdict::Undecided);
+    EXPECT_THAT(proof.reason, testing::HasSubstr("waits to send on color 1"));
+    EXPECT_EQ(pair.run(), queues ? "Deadlock" : "MicrothreadBusy");
+  }
+}
+
+TEST(TokenRun, MicrothreadThatIsDoneGetsWorkAgain) {
+  Pair pair;
+  pair.builder.source.machine->microthreads_queue = true;
+  pair.send(0, 1, 60).thread = 0;
+  pair.send(0, 1, 1).thread = 0;
+  pair.receive(0, 2, 60);
+  pair.receive(1, 1, 61);
+  pair.send(1, 2, 60);
+  EXPECT_EQ(pair.prove().verdict, Verdict::Free) << pair.prove().reason;
+  EXPECT_EQ(pair.run(), "");
+}
+
 TEST(TokenRun, TwoThreadsOnAColor) {
   Pair pair;
   pair.send(0, 1, 4).thread = 0;
@@ -228,6 +257,8 @@ private:
         random(random) {
     if (commands)
       launches = 1 + below(6);
+    builder.source.machine->microthreads_queue = seed / 2 % 2;
+    microthreads = 1 + seed / 4 % 8;
     const int width = seed % 2 ? 4 : 2, height = seed % 2 ? 1 : 2;
     steps.resize(pes.size());
     for (int color = 1; color <= 5; ++color)
@@ -310,7 +341,7 @@ private:
                              : relay(pe, step.from, step.to, step.words);
       const int color = std::max(step.from, step.to);
       if (asynchronous >> color & 1)
-        op.thread = int8_t(color);
+        op.thread = int8_t(unsigned(color) % microthreads);
       if (below(12) == 0)
         body(pe).await(uint8_t(below(256)));
     }
@@ -319,6 +350,7 @@ private:
   std::mt19937 random;
   std::vector<std::vector<Step>> steps;
   int launches = 1;
+  unsigned microthreads = 8;   ///< few get work while they have some
   std::set<uint32_t> launched; ///< besides routine 0
 };
 
