@@ -2,6 +2,7 @@
 #include "runtime/engine/EdgeChannels.h"
 
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 
 #include <bit>
 #include <set>
@@ -25,8 +26,9 @@ ChannelUses channelUses(const program::Program &program, HostPort &host,
                         " lists a stream that does not exist");
       const program::HostStream &stream = *program.streams()->Get(s);
       if (!listed.insert(s).second)
-        throw Error(ErrorClass::BadProgram, "stream '" + stream.name()->str() +
-                                                "' is listed by two launches");
+        throw Error(ErrorClass::BadProgram, "stream " +
+                                                inQuotes(stream.name()->str()) +
+                                                " is listed by two launches");
       if (stream.direction() != direction)
         continue;
       for (uint32_t i = 0; i < stream.channels()->size(); ++i)
@@ -39,8 +41,9 @@ ChannelUses channelUses(const program::Program &program, HostPort &host,
 
 std::string describeChannel(const program::Program &program,
                             const ChannelUse &use, int color, int row) {
-  return "stream '" + program.streams()->Get(use.stream)->name()->str() +
-         "' (color " + std::to_string(color) + ", row " + std::to_string(row) +
+  return "stream " +
+         inQuotes(program.streams()->Get(use.stream)->name()->str()) +
+         " (color " + std::to_string(color) + ", row " + std::to_string(row) +
          ")";
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/engine/HostCopies.h"
 
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 #include <cstring>
@@ -47,8 +48,8 @@ public:
         uint8_t *at = sram(pe, buffer.address, bytes, in);
         if (!at)
           throw Error(ErrorClass::UninitializedRead,
-                      "the host copies from buffer '" + buffer.name +
-                          "' of PE " + toString(pe) +
+                      "the host copies from buffer " + inQuotes(buffer.name) +
+                          " of PE " + toString(pe) +
                           " what nothing has written");
         move(at, i, j);
       }
@@ -57,8 +58,9 @@ public:
 private:
   [[noreturn]] void fail(const std::string &what) const {
     throw Error(ErrorClass::BadProgram,
-                "copy between tensor '" + tensor.name()->str() +
-                    "' and buffer '" + copy.buffer()->str() + "': " + what);
+                "copy between tensor " + inQuotes(tensor.name()->str()) +
+                    " and buffer " + inQuotes(copy.buffer()->str()) + ": " +
+                    what);
   }
 
   const BufferCode &bufferOf(const ClassCode *code, Coordinate pe) const {
@@ -69,7 +71,7 @@ private:
                                 return b.name == copy.buffer()->string_view();
                               });
     if (found == code->buffers.end())
-      fail("class '" + code->name + "' has no such buffer");
+      fail("class " + inQuotes(code->name) + " has no such buffer");
     if (found->type != tensor.type())
       fail("their types differ");
     if (found->elements < int64_t(copy.elements()))

@@ -2,6 +2,7 @@
 #include "runtime/engine/Mesh.h"
 
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 
@@ -15,8 +16,9 @@ Mesh::Mesh(const program::Program &program)
     for (const program::Rect *rect : *program.classes()->Get(i)->rects()) {
       if (rect->xstep() < 1 || rect->ystep() < 1 || rect->x0() < 0 ||
           rect->y0() < 0 || rect->x1() > width || rect->y1() > height)
-        throw Error(ErrorClass::BadProgram,
-                    "class '" + classes.back().name + "' leaves the mesh");
+        throw Error(ErrorClass::BadProgram, "class " +
+                                                inQuotes(classes.back().name) +
+                                                " leaves the mesh");
       for (int y = rect->y0(); y < rect->y1(); y += rect->ystep())
         for (int x = rect->x0(); x < rect->x1(); x += rect->xstep()) {
           int &slot = classOf[size_t(index({x, y}))];

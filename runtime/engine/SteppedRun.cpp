@@ -4,6 +4,7 @@
 #include "runtime/engine/HostCopies.h"
 #include "runtime/engine/Launches.h"
 #include "runtime/engine/Rectangles.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 #include <cmath>
@@ -63,8 +64,9 @@ void SteppedRun::requireNoCopies() const {
     for (const program::HostCopy *copy : *program.copies())
       if (copy->launch() > 0 && copy->launch() < count)
         throw Error(ErrorClass::BadProgram,
-                    "the host copies buffer '" + copy->buffer()->str() +
-                        "' before " + describeLaunch(program, copy->launch()) +
+                    "the host copies buffer " +
+                        inQuotes(copy->buffer()->str()) + " before " +
+                        describeLaunch(program, copy->launch()) +
                         ", which a launch wavelet starts: it can before the "
                         "first launch and after the last; let the host call "
                         "the launches");

@@ -3,6 +3,7 @@
 
 #include "runtime/engine/Launches.h"
 #include "runtime/engine/Rectangles.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/Ports.h"
 
 #include <algorithm>
@@ -46,7 +47,7 @@ std::string locate(const ClassCode &code, const InstructionCode &instruction) {
         !text.empty())
       return text;
   for (const TaskCode &task : code.tasks)
-    if (std::string text = in(task.body, "task '" + task.name + "'");
+    if (std::string text = in(task.body, "task " + inQuotes(task.name));
         !text.empty())
       return text;
   return "";
@@ -113,8 +114,9 @@ WaitGraph::Cause WaitGraph::hostFor(int row, int color) const {
           stream->color() == color)
         for (const program::Channel *channel : *stream->channels())
           if (channel->row() == row)
-            return {"the words come from stream '" + stream->name()->str() +
-                        "' of the host, which has brought all it has",
+            return {"the words come from stream " +
+                        inQuotes(stream->name()->str()) +
+                        " of the host, which has brought all it has",
                     {}};
   return {"the words would come over the west edge, where no stream of the "
           "host brings any",
@@ -293,8 +295,8 @@ std::string WaitGraph::stateOf(Coordinate pe) const {
       // A data task would run if words had come.
       if (task->kind != program::TaskKind::Data ||
           delivered.count({pe.y, pe.x, task->id}))
-        text += (text.empty() ? ": task '" : ", task '") + task->name +
-                "' is blocked";
+        text += (text.empty() ? ": task " : ", task ") + inQuotes(task->name) +
+                " is blocked";
   return " (at rest" + text + ")";
 }
 
@@ -344,8 +346,8 @@ std::string describeGroup(const Group &group) {
 } // namespace
 
 std::string WaitGraph::describeWait(const PeWait &wait) const {
-  std::string text = describeLaunch(program, wait.launch) + ", class '" +
-                     wait.code->name + "': ";
+  std::string text = describeLaunch(program, wait.launch) + ", class " +
+                     inQuotes(wait.code->name) + ": ";
   text += wait.instruction ? runtime::describe(*wait.instruction) : "control";
   text += (wait.room ? " waits to send on " : " waits for a word of ") +
           colorName(wait.color);
@@ -405,11 +407,11 @@ std::string WaitGraph::describeGroups() const {
     const Output &output = outputs[i];
     const Coordinate last{program.machine()->width() - 1, output.row};
     const Cause cause = senderFor(last, output.color);
-    text += "\n  output stream '" +
-            program.streams()->Get(output.stream)->name()->str() + "' (" +
-            colorName(output.color) + ", row " + std::to_string(output.row) +
-            ") has " + std::to_string(output.has) + " of " +
-            std::to_string(output.words) + " words: " + cause.text;
+    text += "\n  output stream " +
+            inQuotes(program.streams()->Get(output.stream)->name()->str()) +
+            " (" + colorName(output.color) + ", row " +
+            std::to_string(output.row) + ") has " + std::to_string(output.has) +
+            " of " + std::to_string(output.words) + " words: " + cause.text;
     if (cause.who)
       text += " PE " + toString(*cause.who) +
               (cause.acts ? stateOf(*cause.who) : "");

@@ -47,7 +47,8 @@ int Probe::parsePe(const std::string &text, const std::string &flag) const {
   const long long y =
       comma == text.npos ? -1 : wholeNumber(text.substr(comma + 1));
   if (x < 0 || y < 0)
-    throw ProbeError(flag + " wants a PE as x,y first, found '" + text + "'");
+    throw ProbeError(flag + " wants a PE as x,y first, found " +
+                     inQuotes(text));
   const int width = program.machine()->width(),
             height = program.machine()->height();
   if (x >= width || y >= height)
@@ -90,11 +91,11 @@ void Probe::setUntil(const std::string &moment) {
           untilLaunch = std::min<size_t>(untilLaunch, l);
       }
     if (untilLaunch >= launches.size())
-      throw ProbeError("--until: there is no kernel '" + what + "'" +
+      throw ProbeError("--until: there is no kernel " + inQuotes(what) +
                        nearestNames(what, names));
   } else {
-    throw ProbeError("--until wants a cycle, launch:N or kernel:NAME, found '" +
-                     moment + "'");
+    throw ProbeError("--until wants a cycle, launch:N or kernel:NAME, found " +
+                     inQuotes(moment));
   }
   reason = "before " + describeLaunch(untilLaunch);
 }
@@ -115,7 +116,8 @@ std::string Probe::describeLaunch(size_t launch) const {
   std::string text = "launch " + std::to_string(launch);
   const uint32_t kernel = program.launches()->Get(unsigned(launch))->kernel();
   if (program.kernels() && kernel < program.kernels()->size())
-    text += " (kernel '" + program.kernels()->Get(kernel)->name()->str() + "')";
+    text += " (kernel " +
+            inQuotes(program.kernels()->Get(kernel)->name()->str()) + ")";
   return text;
 }
 
@@ -143,9 +145,9 @@ void Probe::addBreak(const std::string &where) {
         return breaks.push_back({pe, -1, name});
     }
   }
-  throw ProbeError("--break: " + namePe(pe) + ", class '" +
-                   peClass.name()->str() + "', runs no task or kernel '" +
-                   name + "'" + nearestNames(name, names));
+  throw ProbeError(
+      "--break: " + namePe(pe) + ", class " + inQuotes(peClass.name()->str()) +
+      ", runs no task or kernel " + inQuotes(name) + nearestNames(name, names));
 }
 
 int Probe::findBuffer(int pe, const std::string &name) const {
@@ -157,9 +159,9 @@ int Probe::findBuffer(int pe, const std::string &name) const {
     if (names.back() == name)
       return int(b);
   }
-  throw ProbeError("--peek: " + namePe(pe) + ", class '" +
-                   peClass.name()->str() + "', has no buffer '" + name + "'" +
-                   nearestNames(name, names));
+  throw ProbeError("--peek: " + namePe(pe) + ", class " +
+                   inQuotes(peClass.name()->str()) + ", has no buffer " +
+                   inQuotes(name) + nearestNames(name, names));
 }
 
 void Probe::parseRange(Peek &peek, const std::string &range,
@@ -170,15 +172,15 @@ void Probe::parseRange(Peek &peek, const std::string &range,
                                 : wholeNumber(range.substr(colon + 1));
   if (peek.from < 0 || peek.to < peek.from)
     throw ProbeError("--peek wants a range of elements as [i] or [from:to], "
-                     "found '" +
-                     what + "'");
+                     "found " +
+                     inQuotes(what));
   const program::Buffer &buffer =
       *classOf(peek.pe).buffers()->Get(unsigned(peek.buffer));
   const int64_t elements = buffer.bytes() / elementSize(buffer.type());
   if (peek.to > elements)
-    throw ProbeError("--peek: buffer '" + buffer.name()->str() + "' has " +
-                     std::to_string(elements) + " elements, '" + what +
-                     "' goes beyond");
+    throw ProbeError("--peek: buffer " + inQuotes(buffer.name()->str()) +
+                     " has " + std::to_string(elements) + " elements, " +
+                     inQuotes(what) + " goes beyond");
 }
 
 void Probe::addPeek(const std::string &what) {
@@ -223,13 +225,13 @@ void Probe::enter(ObservedPes pes, size_t launch, int task, double time) {
     stoppedTime = time;
     reason = "as " + namePe(point.pe) + " enters ";
     reason += task < 0 ? describeLaunch(launch)
-                       : "task '" +
-                             classOf(point.pe)
-                                 .tasks()
-                                 ->Get(unsigned(task))
-                                 ->name()
-                                 ->str() +
-                             "' in " + describeLaunch(launch);
+                       : "task " +
+                             inQuotes(classOf(point.pe)
+                                          .tasks()
+                                          ->Get(unsigned(task))
+                                          ->name()
+                                          ->str()) +
+                             " in " + describeLaunch(launch);
     throw StopRun{};
   }
 }
@@ -275,8 +277,8 @@ static std::string listed(const char *title,
 }
 
 std::string Probe::describePe(const Inspection &state, int pe) const {
-  std::string text = namePe(pe) + ", class '" + classOf(pe).name()->str() +
-                     "'" +
+  std::string text = namePe(pe) + ", class " +
+                     inQuotes(classOf(pe).name()->str()) +
                      (stoppedAt >= 0 && pe != stoppedAt && !state.simultaneous()
                           ? ", at another cycle (strips engine)\n"
                           : "\n");
@@ -349,8 +351,8 @@ std::string Probe::describeOwner(int pe, int index, bool &lost) const {
         its.address() >= other.address() + other.bytes())
       continue;
     lost = true;
-    return ", its bytes are those of '" + other.name()->str() +
-           "' since launch " + std::to_string(after->first);
+    return ", its bytes are those of " + inQuotes(other.name()->str()) +
+           " since launch " + std::to_string(after->first);
   }
   if (!holding)
     return ", not written yet";
@@ -360,7 +362,7 @@ std::string Probe::describeOwner(int pe, int index, bool &lost) const {
   std::string text = owner.empty() ? ""
                      : holding->kernel == Holding::host
                          ? ", of the host"
-                         : ", of kernel '" + owner + "'";
+                         : ", of kernel " + inQuotes(owner);
   text += ", since launch " + std::to_string(holding->first);
   if (holding->last < launch->second)
     text += ", read last in launch " + std::to_string(holding->last);
@@ -376,7 +378,7 @@ std::string Probe::describeBuffer(const Inspection &state, const Peek &peek,
   // Without a range as much as one looks through.
   const int64_t most = peek.buffer < 0 ? 8 : 64;
   const int64_t to = peek.to < 0 ? std::min(elements, most) : peek.to;
-  std::string text = "  buffer  '" + buffer.name()->str() + "', " +
+  std::string text = "  buffer  " + inQuotes(buffer.name()->str()) + ", " +
                      std::to_string(elements) + " x " +
                      program::EnumNameElementType(buffer.type()) + " at " +
                      std::to_string(buffer.address());

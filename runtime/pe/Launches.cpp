@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/pe/Launches.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 
@@ -10,7 +11,8 @@ std::string describeLaunch(const program::Program &program, size_t launch) {
   const auto *kernels = program.kernels();
   const uint32_t kernel = program.launches()->Get(unsigned(launch))->kernel();
   if (kernels && kernel < kernels->size())
-    text = "kernel '" + kernels->Get(kernel)->name()->str() + "', " + text;
+    text =
+        "kernel " + inQuotes(kernels->Get(kernel)->name()->str()) + ", " + text;
   return text;
 }
 

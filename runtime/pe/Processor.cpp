@@ -4,6 +4,7 @@
 // Threads.cpp.
 #include "runtime/pe/Processor.h"
 
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/Scalars.h"
 
 #include <algorithm>
@@ -52,7 +53,8 @@ Processor::Thread &Processor::thread(int index) {
 }
 
 std::string Processor::where(const Wafer &wafer, size_t launch) const {
-  return describeLaunch(wafer.program, launch) + ", class '" + code->name + "'";
+  return describeLaunch(wafer.program, launch) + ", class " +
+         inQuotes(code->name);
 }
 
 void Processor::fail(const Wafer &wafer, ErrorClass errorClass,
@@ -343,7 +345,7 @@ std::vector<std::string> Processor::describeTasks() const {
   std::vector<std::string> lines;
   for (size_t i = 0; i < tasks.size(); ++i)
     if (tasks[i].pending || tasks[i].blocked)
-      lines.push_back("task '" + code->tasks[i].name + "'" +
+      lines.push_back("task " + inQuotes(code->tasks[i].name) +
                       (tasks[i].pending ? " pending" : "") +
                       (tasks[i].blocked ? " blocked" : ""));
   return lines;

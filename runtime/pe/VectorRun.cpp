@@ -2,6 +2,7 @@
 #include "runtime/pe/VectorRun.h"
 
 #include "runtime/program/Extents.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 #include <cstring>
@@ -104,8 +105,8 @@ void VectorRun::resolve(Operand &operand, const OperandCode &code,
   if (total > 0 && (low < 0 || high >= buffer.elements))
     fail(ErrorClass::OutOfBounds,
          "touches elements " + std::to_string(low) + " to " +
-             std::to_string(high) + " of buffer '" + buffer.name +
-             "', which has " + std::to_string(buffer.elements));
+             std::to_string(high) + " of buffer " + inQuotes(buffer.name) +
+             ", which has " + std::to_string(buffer.elements));
 }
 
 void VectorRun::resolveSource(const program::Machine &machine, int index,
@@ -207,7 +208,8 @@ void VectorRun::requireWritten(Memory &memory, const Operand &operand,
       fail(ErrorClass::UninitializedRead,
            "reads element " +
                std::to_string((at - buffer.address) / operand.size) +
-               " of buffer '" + buffer.name + "', which nothing has written");
+               " of buffer " + inQuotes(buffer.name) +
+               ", which nothing has written");
     }
 }
 
