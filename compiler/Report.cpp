@@ -44,12 +44,14 @@ static KernelReport readKernel(const program::Kernel &kernel) {
 }
 
 static void readLaunches(const program::Program &program, Report &report) {
-  for (const program::Launch *launch : *program.launches())
-    if (launch->kernel() < sizeOf(program.kernels())) {
-      report.kernels.push_back(
-          readKernel(*program.kernels()->Get(launch->kernel())));
-      report.cycles += report.kernels.back().cycles;
-    }
+  // Of several entries, one call each.
+  for (const program::Entry *entry : *program.entries())
+    for (const program::Launch *launch : *entry->launches())
+      if (launch->kernel() < sizeOf(program.kernels())) {
+        report.kernels.push_back(
+            readKernel(*program.kernels()->Get(launch->kernel())));
+        report.cycles += report.kernels.back().cycles;
+      }
 }
 
 static void readMemory(const program::Program &program, Report &report) {

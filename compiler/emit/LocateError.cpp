@@ -61,6 +61,7 @@ private:
         .Case("filter", [&] { return numbered<pe::FilterOp>(step); })
         .Case("queue binding", [&] { return numbered<pe::QueueOp>(step); })
         .Case("copy", [&] { return numbered<pe::CopyOp>(step); })
+        .Case("entry", [&] { return named<pe::EntryOp>(step); })
         .Case("launch", [&] { return numbered<pe::LaunchOp>(step); })
         .Default([]() -> Operation * { return nullptr; })();
   }

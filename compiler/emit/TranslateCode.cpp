@@ -41,8 +41,9 @@ LogicalResult ScalarTable::build(Block &block,
   for (const pe::ScalarNode &node : pe::scalarNodes(block)) {
     if (node.result)
       numbers[node.result] = nodes.size();
-    nodes.emplace_back(node.kind ? static_cast<program::ScalarOp>(*node.kind)
-                                 : program::ScalarOp::Constant,
+    nodes.emplace_back(node.isArgument ? program::ScalarOp::Argument
+                       : node.kind ? static_cast<program::ScalarOp>(*node.kind)
+                                   : program::ScalarOp::Constant,
                        static_cast<int32_t>(node.operands[0]),
                        static_cast<int32_t>(node.operands[1]),
                        static_cast<int32_t>(node.operands[2]));
@@ -62,11 +63,12 @@ static int64_t loopDepth(BlockArgument variable) {
 program::Term ScalarTable::term(Value value, int64_t scale,
                                 Narrower &narrow) const {
   auto narrowScale = narrow.to<int32_t>(scale, "scale");
-  if (auto variable = dyn_cast<BlockArgument>(value))
-    return program::Term(program::TermKind::Loop, loopDepth(variable),
-                         narrowScale);
   if (auto local = locals.find(value); local != locals.end())
     return program::Term(program::TermKind::Local, local->second, narrowScale);
+  auto variable = dyn_cast<BlockArgument>(value);
+  if (variable && isa<pe::ForOp>(variable.getOwner()->getParentOp()))
+    return program::Term(program::TermKind::Loop, loopDepth(variable),
+                         narrowScale);
   return program::Term(
       program::TermKind::Scalar,
       narrow.to<uint16_t>(numbers.lookup(value), "number of a scalar"),
@@ -110,6 +112,9 @@ public:
 
   LogicalResult translateCode(Block &block, Body &body) {
     scalars.forgetLocals();
+    Narrower narrow(block.getParentOp());
+    for (BlockArgument argument : block.getArguments())
+      scalars.addLocal(argument, narrow);
     return translateBody(block, body);
   }
 
@@ -383,6 +388,7 @@ static LogicalResult translateBuffer(pe::BufferOp op,
   result.bytes = narrow.to<uint32_t>(op.getBytes(), "size");
   result.type = translateType(op.getType());
   result.onnx_node = op.getNode().value_or("").str();
+  result.persistent = op.getPersistent();
   return failure(narrow.hasFailed());
 }
 
@@ -469,6 +475,7 @@ LogicalResult translateClass(pe::ClassOp op, const SymbolNumbers &numbers,
   for (auto routine : op.getOps<pe::RoutineOp>()) {
     program::RoutineT &table = append(result.routines);
     table.id = numbers.routines.lookup(routine.getSymName());
+    table.arguments = routine.getBody().getNumArguments();
     if (failed(code.translateCode(routine.getBody().front(), table.body)))
       return failure();
   }

@@ -73,7 +73,7 @@ LogicalResult translateTensor(pe::TensorOp op, const SymbolNumbers &numbers,
 }
 
 LogicalResult translateCopy(pe::CopyOp op, const SymbolNumbers &numbers,
-                            program::ProgramT &result) {
+                            program::EntryT &result) {
   Narrower narrow(op);
   program::HostCopyT copy;
   copy.direction = static_cast<program::Direction>(op.getDirection());

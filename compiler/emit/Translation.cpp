@@ -2,6 +2,7 @@
 
 #include "compiler/emit/Translation.h"
 #include "compiler/machine/Machine.h"
+#include "runtime/program/Call.h"
 #include "runtime/program/Container.h"
 
 using namespace mlir;
@@ -158,13 +159,72 @@ static int64_t kernelNumber(pe::LaunchOp op, const SymbolNumbers &numbers) {
                         : numbers.routineKernels.lookup(op.getRoutine());
 }
 
-static void translateLaunch(pe::LaunchOp op, const SymbolNumbers &numbers,
-                            program::LaunchT &result) {
+static LogicalResult translateLaunch(pe::LaunchOp op,
+                                     const SymbolNumbers &numbers,
+                                     const ScalarTable &scalars,
+                                     program::LaunchT &result) {
+  Narrower narrow(op);
   result.routine = numbers.routines.lookup(op.getRoutine());
   result.kernel = kernelNumber(op, numbers);
   if (ArrayAttr streams = op.getStreamsAttr())
     for (auto stream : streams.getAsRange<FlatSymbolRefAttr>())
       result.streams.push_back(numbers.streams.lookup(stream.getValue()));
+  for (Value value : op.getCarried())
+    result.arguments.push_back(
+        narrow.to<uint16_t>(scalars.number(value), "number of a scalar"));
+  return failure(narrow.hasFailed());
+}
+
+// What is called: an entry, or the launches and copies of the program itself.
+static LogicalResult translateCalls(Block &block, const SymbolNumbers &numbers,
+                                    const ScalarTable &scalars,
+                                    program::EntryT &result) {
+  for (Operation &op : block) {
+    if (auto launch = dyn_cast<pe::LaunchOp>(op))
+      if (failed(translateLaunch(launch, numbers, scalars,
+                                 *result.launches.emplace_back(
+                                     std::make_unique<program::LaunchT>()))))
+        return failure();
+    if (auto copy = dyn_cast<pe::CopyOp>(op))
+      if (failed(translateCopy(copy, numbers, result)))
+        return failure();
+  }
+  return success();
+}
+
+static LogicalResult translateEntry(pe::EntryOp op,
+                                    const SymbolNumbers &numbers,
+                                    program::EntryT &result) {
+  result.name = op.getSymName().str();
+  for (auto [name, from, to] :
+       llvm::zip(op.getNames().getAsValueRange<StringAttr>(), op.getFrom(),
+                 op.getTo())) {
+    auto &argument =
+        *result.arguments.emplace_back(std::make_unique<program::ArgumentT>());
+    argument.name = name.str();
+    argument.from = static_cast<int32_t>(from);
+    argument.to = static_cast<int32_t>(to);
+  }
+  ScalarTable scalars;
+  Block &block = op.getBody().front();
+  return failure(failed(scalars.build(block, result.scalars)) ||
+                 failed(translateCalls(block, numbers, scalars, result)));
+}
+
+static LogicalResult translateEntries(pe::ProgramOp op,
+                                      const SymbolNumbers &numbers,
+                                      program::ProgramT &result) {
+  auto add = [&]() -> program::EntryT & {
+    return *result.entries.emplace_back(std::make_unique<program::EntryT>());
+  };
+  for (auto entry : op.getOps<pe::EntryOp>())
+    if (failed(translateEntry(entry, numbers, add())))
+      return failure();
+  if (!result.entries.empty())
+    return success();
+  program::EntryT &main = add();
+  main.name = runtime::mainEntry;
+  return translateCalls(op.getBody().front(), numbers, {}, main);
 }
 
 SymbolNumbers numberSymbols(pe::ProgramOp program) {
@@ -183,11 +243,12 @@ SymbolNumbers numberSymbols(pe::ProgramOp program) {
       for (auto routine : peClass.getOps<pe::RoutineOp>())
         add(numbers.routines, routine.getSymName());
   }
-  for (auto launch : program.getOps<pe::LaunchOp>())
+  program.walk([&](pe::LaunchOp launch) {
     if (!launch.getKernel())
       numbers.routineKernels.try_emplace(launch.getRoutine(),
                                          numbers.kernels.size() +
                                              numbers.routineKernels.size());
+  });
   return numbers;
 }
 
@@ -220,12 +281,6 @@ static LogicalResult translateOp(Operation &op, const SymbolNumbers &numbers,
     return translateStream(
         stream, numbers,
         *result.streams.emplace_back(std::make_unique<program::HostStreamT>()));
-  if (auto launch = dyn_cast<pe::LaunchOp>(op)) {
-    translateLaunch(
-        launch, numbers,
-        *result.launches.emplace_back(std::make_unique<program::LaunchT>()));
-    return success();
-  }
   if (auto kernel = dyn_cast<pe::KernelOp>(op)) {
     translateKernel(kernel, *result.kernels.emplace_back(
                                 std::make_unique<program::KernelT>()));
@@ -238,8 +293,8 @@ static LogicalResult translateOp(Operation &op, const SymbolNumbers &numbers,
       return failure();
     return success();
   }
-  if (auto copy = dyn_cast<pe::CopyOp>(op))
-    return translateCopy(copy, numbers, result);
+  if (isa<pe::EntryOp, pe::LaunchOp, pe::CopyOp>(op))
+    return success(); // see translateEntries
   return op.emitOpError("does not belong in a pe.program");
 }
 
@@ -263,9 +318,12 @@ LogicalResult translateProgram(pe::ProgramOp op, program::ProgramT &result) {
   for (Operation &inner : op.getBody().getOps())
     if (failed(translateOp(inner, numbers, result)))
       return failure();
-  for (auto launch : op.getOps<pe::LaunchOp>())
+  if (failed(translateEntries(op, numbers, result)))
+    return failure();
+  op.walk([&](pe::LaunchOp launch) {
     if (size_t(kernelNumber(launch, numbers)) == result.kernels.size())
       result.kernels.push_back(kernelOfRoutine(op, launch.getRoutine()));
+  });
   return placeBuffers(op, result);
 }
 

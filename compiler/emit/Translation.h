@@ -36,7 +36,7 @@ private:
   bool failed = false;
 };
 
-/// The scalars of a class or stream that code uses, numbered in their order,
+/// The scalars of a class, stream or entry that code uses, in their order,
 /// and the locals of the routine or task being translated.
 class ScalarTable {
 public:
@@ -46,6 +46,8 @@ public:
   program::Term term(mlir::Value value, int64_t scale, Narrower &narrow) const;
   std::unique_ptr<program::AffineT> affine(const pe::Affine &affine,
                                            Narrower &narrow) const;
+  /// Number of a scalar.
+  int64_t number(mlir::Value value) const { return numbers.lookup(value); }
   /// Number of a guard; -1 when there is none.
   int16_t guard(mlir::Value value, Narrower &narrow) const;
   /// Numbers a value that code computes. Code starts without any.
@@ -81,7 +83,7 @@ llvm::LogicalResult translateStream(pe::StreamOp op,
 
 /// Copies stand between the launches translated before and after them.
 llvm::LogicalResult translateCopy(pe::CopyOp op, const SymbolNumbers &numbers,
-                                  program::ProgramT &result);
+                                  program::EntryT &result);
 
 /// Writes the routes of chains, and colors in place of them in instructions.
 void expandChains(pe::ProgramOp op);

@@ -44,7 +44,7 @@ std::string ProgramBuilder::buffer(StringRef name, int64_t address,
   lastBuffer = pe::BufferOp::create(
       builder, everyPE.getLoc(), builder.getStringAttr(symbol),
       builder.getI64IntegerAttr(address), builder.getI64IntegerAttr(bytes),
-      TypeAttr::get(builder.getF32Type()),
+      TypeAttr::get(builder.getF32Type()), /*persistent=*/UnitAttr(),
       node.empty() ? StringAttr() : builder.getStringAttr(node));
   return symbol;
 }

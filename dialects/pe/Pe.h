@@ -78,8 +78,8 @@ struct Operand {
 
 /// How a vector instruction is issued.
 struct Issue {
-  mlir::Value guard = {}; // only where this scalar is not zero
-  int thread = -1;        // asynchronous on this microthread
+  mlir::Value guard = {};    // only where this scalar is not zero
+  int thread = -1;           // asynchronous on this microthread
   std::string activate = {}; // task, on completion
   std::string unblock = {};
   bool advance = false;      // the destination's switch, on completion
@@ -103,7 +103,8 @@ struct Segment {
 unsigned sourceCount(Opcode opcode);
 /// Number of operands a scalar function takes.
 unsigned inputCount(ScalarKind kind);
-/// Whether a value is a scalar of the class: every PE knows it at load.
+/// Whether a value is a scalar of a class, which every PE knows at load, of a
+/// stream or of an entry; arguments of the latter are.
 bool isClassScalar(mlir::Value value);
 /// An affine expression numbers values of its op.
 llvm::LogicalResult verifyAffine(mlir::Operation *op, AffineAttr affine,
@@ -142,19 +143,22 @@ Operand decode(mlir::Attribute operand, mlir::ValueRange values);
 
 namespace wsec::pe {
 
-/// What a PE computes at load: a constant, whose value is the first operand, or
-/// a function of earlier nodes.
+/// What a PE computes at load, or the host: a constant, whose value is the
+/// first operand, or a function of earlier nodes.
 struct ScalarNode {
   std::optional<ScalarKind> kind; // none: a constant
   std::array<int64_t, 3> operands;
-  mlir::Value result; // none: of a number in a function
+  mlir::Value result;      // none: of a number in a function
+  bool isArgument = false; // number `operands[0]`, of an entry or stream
 };
 
-/// The scalars of a class or stream that code depends on, in their order.
+/// The scalars of a class, stream or entry that code depends on, in their
+/// order; arguments go first.
 std::vector<ScalarNode> scalarNodes(mlir::Block &block);
 
 /// Bytes of code in each PE of a class. Words of 4 bytes:
-///   a used scalar 1, a routine or task 2, a loop 3, an await 1,
+///   a used scalar 1, a routine or task 2, each argument of a routine 1,
+///   a loop 3, an await 1,
 ///   an instruction 2, and 2 for each operand in memory or on the fabric,
 ///   3 for one with a window; a computation, activate, block, unblock 1, a
 ///   load, store, if, control, clock or set_route 2.

@@ -33,8 +33,18 @@ std::vector<ScalarNode> wsec::pe::scalarNodes(Block &block) {
   std::map<int64_t, int64_t> constants;
   auto addConstant = [&](int64_t value, Value result) {
     constants.try_emplace(value, nodes.size());
-    nodes.push_back({std::nullopt, {value, 0, 0}, result});
+    nodes.push_back({std::nullopt, {value, 0, 0}, result, false});
   };
+  for (BlockArgument argument : block.getArguments())
+    if (llvm::any_of(argument.getUsers(), [&](Operation *user) {
+          return !isScalar(user) || used.contains(user);
+        })) {
+      numbers[argument] = nodes.size();
+      nodes.push_back({std::nullopt,
+                       {int64_t(argument.getArgNumber()), 0, 0},
+                       argument,
+                       true});
+    }
   for (Operation &op : block) {
     if (!used.contains(&op))
       continue;
@@ -44,7 +54,7 @@ std::vector<ScalarNode> wsec::pe::scalarNodes(Block &block) {
       continue;
     }
     auto scalar = cast<ScalarOp>(op);
-    ScalarNode node{scalar.getKind(), {0, 0, 0}, scalar};
+    ScalarNode node{scalar.getKind(), {0, 0, 0}, scalar, false};
     for (auto [slot, input] :
          llvm::zip(node.operands, scalar.getMixedInputs())) {
       if (auto value = dyn_cast<Value>(input)) {
@@ -131,5 +141,7 @@ int64_t wsec::pe::codeBytes(ClassOp op) {
     if (calls.insert({vector.getOpcode(), isHalf}).second)
       words += functionWords(vector.getOpcode()) / (isHalf ? 2 : 1);
   });
+  for (auto routine : op.getOps<RoutineOp>())
+    words += routine.getBody().getNumArguments();
   return 4 * words;
 }

@@ -60,6 +60,8 @@ inline constexpr llvm::StringLiteral kIssue =
 inline constexpr llvm::StringLiteral kControl =
     "a control wavelet is written 'control fabric(color) [advance, nop]', and "
     "may end in 'task 5 data %x'";
+inline constexpr llvm::StringLiteral kArgument =
+    "an argument is written '%row from 0 to 255'";
 inline constexpr llvm::StringLiteral kSwitch =
     "positions of a switch are written [from east, to [west]]; each changes, "
     "of the one before it, where wavelets come from or where they go";

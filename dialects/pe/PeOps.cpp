@@ -6,7 +6,9 @@
 #include "dialects/pe/PeMistakes.h"
 #include "dialects/pe/PeSyntax.h"
 #include "mlir/IR/Builders.h"
-#include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 
 #include <limits>
 
@@ -60,6 +62,10 @@ static LogicalResult verifyPlace(Operation &op, ProgramOp program) {
     return verifyInside(chain, chain.getRect(), program);
   if (auto copy = dyn_cast<CopyOp>(op))
     return verifyInside(copy, copy.getRect(), program);
+  if (auto entry = dyn_cast<EntryOp>(op))
+    for (auto copy : entry.getOps<CopyOp>())
+      if (failed(verifyInside(copy, copy.getRect(), program)))
+        return failure();
   if (auto kernel = dyn_cast<KernelOp>(op))
     return verifyInside(kernel, kernel.getRegion(), program);
   if (auto stream = dyn_cast<StreamOp>(op))
@@ -71,16 +77,31 @@ static LogicalResult verifyPlace(Operation &op, ProgramOp program) {
   return success();
 }
 
-using RoutineNames = llvm::SetVector<StringRef>;
+/// By name, with the numbers of their arguments.
+using Routines = llvm::MapVector<StringRef, unsigned>;
+
+static SmallVector<StringRef> namesOf(const Routines &routines) {
+  SmallVector<StringRef> names;
+  for (const auto &[name, arguments] : routines)
+    names.push_back(name);
+  return names;
+}
 
 static LogicalResult verifyLaunch(LaunchOp launch, ProgramOp program,
                                   mlir::SymbolTable &symbols,
-                                  const RoutineNames &routines) {
-  if (!routines.contains(launch.getRoutine())) // C1
+                                  const Routines &routines) {
+  const auto *routine = routines.find(launch.getRoutine());
+  if (routine == routines.end()) // C1
     return launch.emitOpError("starts routine @")
            << launch.getRoutine() << ", which no class has"
-           << nearest(launch.getRoutine(),
-                      SmallVector<StringRef>(routines.getArrayRef()));
+           << nearest(launch.getRoutine(), namesOf(routines));
+  if (launch.getCarried().size() != routine->second) // C3
+    return launch.emitOpError("carries ")
+           << launch.getCarried().size() << " numbers, routine @"
+           << launch.getRoutine() << " takes " << routine->second;
+  for (Value value : launch.getCarried())
+    if (!isClassScalar(value)) // C4
+      return launch.emitOpError("carries what is no scalar of its entry");
   if (launch.getKernel() && !symbols.lookup<KernelOp>(*launch.getKernel()))
     return launch.emitOpError("is for kernel @") // C2
            << *launch.getKernel() << ", which does not exist"
@@ -100,16 +121,14 @@ static LogicalResult verifyLaunch(LaunchOp launch, ProgramOp program,
 
 // Launches that wavelets start overlap: the host has no time to copy between
 // them.
-static LogicalResult verifyCopies(ProgramOp program) {
-  if (!program.getLaunchColor())
-    return success();
-  auto launches = program.getOps<LaunchOp>();
+static LogicalResult verifyCopies(Block &block) {
+  auto launches = block.getOps<LaunchOp>();
   if (launches.empty())
     return success();
   Operation *first = *launches.begin(), *last = first;
   for (LaunchOp launch : launches)
     last = launch;
-  for (auto copy : program.getOps<CopyOp>())
+  for (auto copy : block.getOps<CopyOp>())
     if (first->isBeforeInBlock(copy) && copy->isBeforeInBlock(last))
       return copy.emitOpError(
           "stands between launches that overlap; without a " // C3
@@ -136,22 +155,91 @@ static LogicalResult verifyChains(ProgramOp program,
   return failure(result.wasInterrupted());
 }
 
+// Routines of one name take the same of their launches.
+static LogicalResult addRoutine(RoutineOp routine, Routines &routines) {
+  const unsigned arguments = routine.getBody().getNumArguments();
+  auto [known, isNew] = routines.insert({routine.getSymName(), arguments});
+  if (!isNew && known->second != arguments)
+    return routine.emitOpError("takes ")
+           << arguments << " arguments, in another class " << known->second;
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
   mlir::SymbolTable symbols(*this);
   if (failed(verifyChains(*this, symbols)))
     return failure();
-  RoutineNames routines;
+  Routines routines;
   for (auto peClass : getOps<ClassOp>())
     for (auto routine : peClass.getOps<RoutineOp>())
-      routines.insert(routine.getSymName());
+      if (failed(addRoutine(routine, routines)))
+        return failure();
+  auto entries = llvm::to_vector(getOps<EntryOp>());
   for (Operation &op : getBody().getOps()) {
     if (failed(verifyPlace(op, *this)))
       return failure();
-    auto launch = dyn_cast<LaunchOp>(op);
-    if (launch && failed(verifyLaunch(launch, *this, symbols, routines)))
+    if (!entries.empty() && isa<LaunchOp, CopyOp>(op)) // C1 of entry
+      return op.emitOpError(
+          "stands beside entries, expected it in one of them");
+  }
+  SmallVector<Block *> called{&getBody().front()};
+  for (EntryOp entry : entries)
+    called.push_back(&entry.getBody().front());
+  for (Block *block : called) {
+    for (auto launch : block->getOps<LaunchOp>())
+      if (failed(verifyLaunch(launch, *this, symbols, routines)))
+        return failure();
+    if (getLaunchColor() && failed(verifyCopies(*block)))
       return failure();
   }
-  return verifyCopies(*this);
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// pe.entry
+//===----------------------------------------------------------------------===//
+
+void EntryOp::getAsmBlockArgumentNames(Region &region,
+                                       OpAsmSetValueNameFn setName) {
+  for (auto [argument, name] : llvm::zip(
+           region.getArguments(), getNames().getAsValueRange<StringAttr>()))
+    setName(argument, name);
+}
+
+static bool isIdentifier(StringRef name) {
+  return !name.empty() && !llvm::isDigit(name.front()) &&
+         llvm::all_of(name,
+                      [](char c) { return llvm::isAlnum(c) || c == '_'; });
+}
+
+LogicalResult EntryOp::verify() {
+  Block &block = getBody().front();
+  if (getNames().size() != block.getNumArguments() ||
+      getFrom().size() != getNames().size() ||
+      getTo().size() != getNames().size())
+    return emitOpError("has other names or ranges than arguments");
+  llvm::StringSet<> taken;
+  for (auto [name, from, to] : llvm::zip(
+           getNames().getAsValueRange<StringAttr>(), getFrom(), getTo())) {
+    if (!isIdentifier(name) || !taken.insert(name).second) // C4
+      return emitOpError("has an argument '")
+             << name << "', expected letters, digits and _, and no name twice";
+    if (from > to || !llvm::isInt<32>(from) || !llvm::isInt<32>(to)) // C4
+      return emitOpError("has an argument '")
+             << name << "' from " << from << " to " << to
+             << ", expected a range of 32-bit numbers";
+  }
+  for (Operation &op : block) {
+    if (!isa<ConstantOp, ScalarOp, LaunchOp, CopyOp>(op)) // C2
+      return emitOpError("holds ")
+             << op.getName() << ", expected scalars, launches and copies";
+    auto scalar = dyn_cast<ScalarOp>(op);
+    if (scalar && (scalar.getKind() == ScalarKind::Px ||
+                   scalar.getKind() == ScalarKind::Py)) // C3
+      return scalar.emitOpError("is a coordinate of a PE, an entry is called "
+                                "for all of them");
+  }
+  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -255,6 +343,8 @@ unsigned wsec::pe::inputCount(ScalarKind kind) {
 }
 
 bool wsec::pe::isClassScalar(Value value) {
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    return isa<EntryOp, StreamOp>(argument.getOwner()->getParentOp());
   return isa_and_nonnull<ConstantOp, ScalarOp>(value.getDefiningOp());
 }
 
@@ -276,6 +366,11 @@ SmallVector<OpFoldResult, 3> ScalarOp::getMixedInputs() {
   return mixed;
 }
 
+static bool isLoopVariable(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && isa<ForOp>(argument.getOwner()->getParentOp());
+}
+
 LogicalResult ScalarOp::verify() {
   unsigned expected = inputCount(getKind()), found = getMixedInputs().size();
   if (found != expected) // C1
@@ -293,8 +388,8 @@ LogicalResult ScalarOp::verify() {
   for (Value input : getInputs())
     if (!isClassScalar(input)) // C2
       return emitOpError("depends on a ")
-             << (isa<BlockArgument>(input) ? "loop variable"
-                                           : "value computed at run time");
+             << (isLoopVariable(input) ? "loop variable"
+                                       : "value known at run time only");
   return success();
 }
 
@@ -388,6 +483,26 @@ static LogicalResult verifyTaskIds(ClassOp peClass) {
   return success();
 }
 
+// A persistent buffer shares no byte with another one: C3 of buffer. Those
+// without an address lie behind all others.
+static LogicalResult verifyPersistent(ClassOp peClass) {
+  for (auto kept : peClass.getOps<BufferOp>()) {
+    if (!kept.getPersistent() || !kept.getAddress())
+      continue;
+    const uint64_t begin = *kept.getAddress(), end = begin + kept.getBytes();
+    for (auto other : peClass.getOps<BufferOp>()) {
+      if (other == kept || !other.getAddress() || *other.getAddress() >= end ||
+          *other.getAddress() + other.getBytes() <= begin)
+        continue;
+      auto error = kept.emitOpError("is persistent, and shares bytes with @")
+                   << other.getSymName();
+      error.attachNote(other.getLoc()) << "the other buffer";
+      return failure();
+    }
+  }
+  return success();
+}
+
 LogicalResult ClassOp::verifyRegions() {
   mlir::SymbolTable symbols(*this);
   WalkResult result = walk([&](Operation *op) {
@@ -401,7 +516,8 @@ LogicalResult ClassOp::verifyRegions() {
     }
     return WalkResult(verifyTasks(op, *this, symbols));
   });
-  return failure(result.wasInterrupted() || failed(verifyTaskIds(*this)));
+  return failure(result.wasInterrupted() || failed(verifyTaskIds(*this)) ||
+                 failed(verifyPersistent(*this)));
 }
 
 LogicalResult BufferOp::verify() {

@@ -14,7 +14,7 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
   let summary = "Holds everything a run needs.";
   let description = [{
     Host tensors, routes, classes, streams and kernels in any order, and the
-    launches in the order they are made. Behind the name may stand parameters
+    launches in the order they are made, or entries that hold launches. Behind the name may stand parameters
     with their defaults, `@main(width = 4 from 2 to 750, words = 8)`: a name in
     place of a number, wherever one stands, in shapes `tensor<width x 8xf32>`.
     Numbers may be computed, `width * 2 - 1` or `div(width, 2)`. A program that
@@ -28,7 +28,7 @@ def Pe_ProgramOp : Pe_RegionOp<"program",
     (C1) The mesh's sides are from 1 to 2^31 - 1. (C2) Every rectangle and channel
     lies inside it.
     (C3) With a launch color, copies stand before the first launch or after
-    the last.
+    the last of their entry.
 
     ```mlir
     pe.program @main mesh [4, 2] machine "wse2" launch_color 0 {
@@ -251,10 +251,13 @@ def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
   let description = [{
     `node` is the ONNX node that needs the memory. Buffers may overlap: what is
     used at different times can share SRAM. Buffers without an address lie one
-    after the other, in order, behind the code and all that have one.
+    after the other, in order, behind the code and all that have one. A
+    `persistent` buffer keeps what is written to it from one call of the program
+    to the next; in all others nothing is written when a call begins.
 
     (C1) The address and the size are multiples of the element size. (C2) The
-    element type is f32, f16, bf16, i32, i16, i64 or i1.
+    element type is f32, f16, bf16, i32, i16, i64 or i1. (C3) A persistent
+    buffer shares no byte with another buffer of the class.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
@@ -262,6 +265,7 @@ def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
         buffer @x at 8192, 512 bytes of f32 node "/layer.0/Add"
         buffer @y at 8704, 512 bytes of f32 node "/layer.0/MatMul"
         buffer @z 64 bytes of f32
+        buffer @cache 4096 bytes of f32 persistent
       }
     }
     ```
@@ -269,10 +273,10 @@ def Pe_BufferOp : Pe_Op<"buffer", [HasParent<"ClassOp">, Symbol]> {
   let arguments = (ins SymbolNameAttr:$sym_name,
     OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$address,
     ConfinedAttr<I64Attr, [IntPositive]>:$bytes,
-    TypeAttr:$type, OptionalAttr<StrAttr>:$node);
+    TypeAttr:$type, UnitAttr:$persistent, OptionalAttr<StrAttr>:$node);
   let assemblyFormat = [{
     $sym_name (`at` custom<Number>($address)^ `,`)? custom<Number>($bytes)
-    `bytes` `of` $type
+    `bytes` `of` $type (`persistent` $persistent^)?
     (`node` $node^)? attr-dict
   }];
   let hasVerifier = 1;
@@ -282,14 +286,15 @@ def Pe_RoutineOp : Pe_RegionOp<"routine", [HasParent<"ClassOp">, Symbol]> {
   let summary = "Is what the PEs of a class do on one launch.";
   let description = [{
     Runs from top to bottom. Routines of several classes with one name are
-    started by the same launches.
+    started by the same launches. Arguments are what a launch carries: integers
+    of 32 bits, used like what code computes.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
       class @all [0:1, 0:1] {
-        buffer @x at 8192, 16 bytes of f32
-        routine @clear {
-          vector mov @x[0, strides = [1]] = 0.0 over (4)
+        buffer @x at 8192, 64 bytes of f32
+        routine @clear(%row) {
+          vector mov @x[%row * 4, strides = [1]] = 0.0 over (4)
         }
       }
     }
@@ -297,7 +302,9 @@ def Pe_RoutineOp : Pe_RegionOp<"routine", [HasParent<"ClassOp">, Symbol]> {
   }];
   let arguments = (ins SymbolNameAttr:$sym_name);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    $sym_name attr-dict-with-keyword `` custom<BodyOf>($body)
+  }];
 }
 
 def Pe_VectorOp : Pe_Op<"vector",
@@ -488,7 +495,7 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
   let hasVerifier = 1;
 }
 
-def Pe_CopyOp : Pe_Op<"copy", [HasParent<"ProgramOp">]> {
+def Pe_CopyOp : Pe_Op<"copy", [ParentOneOf<["ProgramOp", "EntryOp"]>]> {
   let summary = "Copies a tensor to or from a buffer of every PE of a rectangle.";
   let description = [{
     Happens between the launches it stands between, when all PEs are at rest,
@@ -533,7 +540,9 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
     `in`: for each segment, for each of its lines, each channel sends one block for
     each column it serves, west to east. `out`: each channel takes one block for
     each row it carries, and in a row for each column from east to west. The
-    scalars of the body are evaluated at (column, 0) or (column, row).
+    scalars of the body are evaluated at (column, 0) or (column, row). Arguments,
+    written before the body, are the first ones of the launch that the stream is
+    for.
 
     (C1) At least one channel and one segment. (C2) The body holds scalars and
     segments only.
@@ -545,6 +554,9 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
         %px = scalar px
         segment @w[%px * 4, strides = [1]] over (4) lines 64 step 16
       }
+      stream in @row_of_weights color 3 channels [1 -> 0:4] (%row) {
+        segment @w[%row * 16, strides = [1]] over (4)
+      }
     }
     ```
   }];
@@ -553,7 +565,7 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     $direction $sym_name `color` custom<Number>($color) `channels` custom<Channels>($channels)
-    attr-dict-with-keyword $body
+    attr-dict-with-keyword custom<BodyOf>($body)
   }];
   let hasVerifier = 1;
 }
@@ -623,14 +635,60 @@ def Pe_KernelOp : Pe_Op<"kernel", [HasParent<"ProgramOp">, Symbol]> {
   }];
 }
 
-def Pe_LaunchOp : Pe_Op<"launch", [HasParent<"ProgramOp">]> {
+def Pe_EntryOp : Pe_Op<"entry",
+    [NoTerminator, SingleBlock, HasParent<"ProgramOp">, IsolatedFromAbove,
+     Symbol, DeclareOpInterfaceMethods<OpAsmOpInterface,
+       ["getDefaultDialect", "getAsmBlockArgumentNames"]>]> {
+  let summary = "Is what the host may call, with arguments.";
+  let description = [{
+    Holds scalars of its arguments, launches and copies. Launches and copies that
+    stand in the program itself are its only entry, `main`. A call of the program
+    runs one entry; each argument is an integer in the range behind its name.
+
+    (C1) Without entries, launches and copies stand in the program; with entries
+    they do not. (C2) An entry holds constants, scalars, launches and copies
+    only. (C3) Its scalars are no coordinates of PEs. (C4) Arguments have names of
+    their own, and a range of 32-bit numbers.
+
+    ```mlir
+    pe.program @main mesh [1, 1] machine "wse2" {
+      class @all [0:1, 0:1] {
+        buffer @cache 4096 bytes of f32 persistent
+        routine @clear(%first) {
+          vector mov @cache[%first, strides = [1]] = 0.0 over (4)
+        }
+      }
+      entry @clear_row(%row from 0 to 255) {
+        %first = scalar mul(%row, 4)
+        launch @clear(%first)
+      }
+    }
+    ```
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$names,
+    DenseI64ArrayAttr:$from, DenseI64ArrayAttr:$to);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `` custom<Entry>($names, $from, $to, $body) attr-dict
+  }];
+  let extraClassDefinition = [{
+    ::llvm::StringRef $cppClass::getDefaultDialect() { return "pe"; }
+  }];
+  let hasVerifier = 1;
+}
+
+def Pe_LaunchOp : Pe_Op<"launch", [ParentOneOf<["ProgramOp", "EntryOp"]>]> {
   let summary = "Starts a routine.";
   let description = [{
     Every PE whose class has the routine runs it, launches in the order of their
     ops. `streams` are the host streams the launch feeds or drains. Without a
     kernel, reports use the name of the routine.
 
+    In an entry a launch may carry numbers to the routine: `launch @step(%row)`.
+
     (C1) Some class has the routine. (C2) The kernel and the streams exist.
+    (C3) It carries as many numbers as the routine takes. (C4) They are scalars
+    of the entry.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
@@ -645,9 +703,17 @@ def Pe_LaunchOp : Pe_Op<"launch", [HasParent<"ProgramOp">]> {
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$routine,
+    Variadic<Pe_ScalarType>:$carried,
     OptionalAttr<FlatSymbolRefAttr>:$kernel, OptionalAttr<ArrayAttr>:$streams);
+  let builders = [
+    OpBuilder<(ins "::mlir::FlatSymbolRefAttr":$routine,
+                   "::mlir::FlatSymbolRefAttr":$kernel,
+                   "::mlir::ArrayAttr":$streams), [{
+      build($_builder, $_state, routine, ::mlir::ValueRange(), kernel, streams);
+    }]>
+  ];
   let assemblyFormat = [{
-    $routine (`for` $kernel^)? (`streams` $streams^)? attr-dict
+    $routine `` custom<Carried>($carried) (`for` $kernel^)? (`streams` $streams^)? attr-dict
   }];
 }
 

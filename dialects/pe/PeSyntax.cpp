@@ -195,6 +195,105 @@ void printInputs(OpAsmPrinter &printer, Operation *op, ValueRange,
 }
 
 //===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+using Arguments = SmallVector<OpAsmParser::Argument>;
+
+static ParseResult parseArgument(OpAsmParser &parser, Arguments &arguments) {
+  OpAsmParser::Argument &argument = arguments.emplace_back();
+  if (parser.parseArgument(argument))
+    return failure();
+  argument.type = ScalarType::get(parser.getContext());
+  return success();
+}
+
+// One block, with these arguments.
+static ParseResult parseBlock(OpAsmParser &parser, const Arguments &arguments,
+                              Region &body) {
+  if (parser.parseRegion(body, arguments))
+    return failure();
+  if (!body.empty())
+    return success();
+  Block &block = body.emplaceBlock();
+  for (const OpAsmParser::Argument &argument : arguments)
+    block.addArgument(argument.type,
+                      parser.getEncodedSourceLoc(argument.ssaName.location));
+  return success();
+}
+
+ParseResult parseBodyOf(OpAsmParser &parser, Region &body) {
+  Arguments arguments;
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalParen, [&] {
+        return parseArgument(parser, arguments);
+      }))
+    return failure();
+  return parseBlock(parser, arguments, body);
+}
+
+void printBodyOf(OpAsmPrinter &printer, Operation *op, Region &body) {
+  if (body.getNumArguments() > 0) {
+    printer << '(';
+    llvm::interleaveComma(body.getArguments(), printer);
+    printer << ") ";
+  } else if (isa<RoutineOp>(op)) {
+    printer << ' ';
+  }
+  printer.printRegion(body, /*printEntryBlockArgs=*/false);
+}
+
+ParseResult parseEntry(OpAsmParser &parser, ArrayAttr &names,
+                       DenseI64ArrayAttr &from, DenseI64ArrayAttr &to,
+                       Region &body) {
+  Arguments arguments;
+  SmallVector<StringRef> words;
+  SmallVector<int64_t> lowest, highest;
+  if (parser.parseCommaSeparatedList(
+          AsmParser::Delimiter::OptionalParen, [&]() -> ParseResult {
+            if (parseArgument(parser, arguments) ||
+                expectKeyword(parser, "from", form::kArgument) ||
+                expectInteger(parser, lowest.emplace_back(), form::kArgument) ||
+                expectKeyword(parser, "to", form::kArgument) ||
+                expectInteger(parser, highest.emplace_back(), form::kArgument))
+              return failure();
+            words.push_back(arguments.back().ssaName.name.drop_front());
+            return success();
+          }))
+    return failure();
+  names = parser.getBuilder().getStrArrayAttr(words);
+  from = parser.getBuilder().getDenseI64ArrayAttr(lowest);
+  to = parser.getBuilder().getDenseI64ArrayAttr(highest);
+  return parseBlock(parser, arguments, body);
+}
+
+void printEntry(OpAsmPrinter &printer, Operation *, ArrayAttr names,
+                DenseI64ArrayAttr from, DenseI64ArrayAttr to, Region &body) {
+  if (!names.empty()) {
+    printer << '(';
+    llvm::interleaveComma(llvm::zip_equal(body.getArguments(),
+                                          from.asArrayRef(), to.asArrayRef()),
+                          printer, [&](auto argument) {
+                            auto [value, lowest, highest] = argument;
+                            printer << value << " from " << lowest << " to "
+                                    << highest;
+                          });
+    printer << ')';
+  }
+  printer << ' ';
+  printer.printRegion(body, /*printEntryBlockArgs=*/false);
+}
+
+ParseResult parseCarried(OpAsmParser &parser,
+                         SmallVectorImpl<OpAsmParser::UnresolvedOperand> &all) {
+  return parser.parseOperandList(all, AsmParser::Delimiter::OptionalParen);
+}
+
+void printCarried(OpAsmPrinter &printer, Operation *, ValueRange all) {
+  if (!all.empty())
+    printer << '(' << all << ')';
+}
+
+//===----------------------------------------------------------------------===//
 // Switches and copies
 //===----------------------------------------------------------------------===//
 

@@ -38,6 +38,26 @@ parseInputs(mlir::OpAsmParser &parser,
 void printInputs(mlir::OpAsmPrinter &printer, mlir::Operation *,
                  mlir::ValueRange inputs, mlir::DenseI64ArrayAttr literals);
 
+// (%row) { ... }: the arguments of a routine or stream, if any, and its body.
+mlir::ParseResult parseBodyOf(mlir::OpAsmParser &parser, mlir::Region &body);
+void printBodyOf(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                 mlir::Region &body);
+
+// (%row from 0 to 255) { ... }
+mlir::ParseResult parseEntry(mlir::OpAsmParser &parser, mlir::ArrayAttr &names,
+                             mlir::DenseI64ArrayAttr &from,
+                             mlir::DenseI64ArrayAttr &to, mlir::Region &body);
+void printEntry(mlir::OpAsmPrinter &printer, mlir::Operation *op,
+                mlir::ArrayAttr names, mlir::DenseI64ArrayAttr from,
+                mlir::DenseI64ArrayAttr to, mlir::Region &body);
+
+// (%row, %column), or nothing
+mlir::ParseResult
+parseCarried(mlir::OpAsmParser &parser,
+             llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand> &all);
+void printCarried(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                  mlir::ValueRange all);
+
 // east
 mlir::ParseResult parsePort(mlir::AsmParser &parser, Port &port);
 

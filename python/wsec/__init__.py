@@ -7,6 +7,10 @@
     result = program.run({"input_ids": ids})
     result.outputs["logits"], result.report["cycles"]["total"]
 
+    cache = wsec.compile("cache.mlir", "cache.wafer")
+    cache.run(entry="load", save_state="cache.state")
+    cache.run(entry="attend", arguments={"length": 2}, load_state="cache.state")
+
 The tools are looked for in $WSEC_BIN, then in build/release/bin beside this
 package, then on the PATH.
 """
@@ -83,10 +87,14 @@ class Program:
     report: dict
     weights: tuple = ()
 
-    def run(self, inputs, threads=None, show=False, engine="burst", options=()):
+    def run(self, inputs=None, threads=None, show=False, engine="burst", options=(),
+            entry=None, arguments=None, load_state=None, save_state=None):
         """Runs on the emulated wafer.
 
         inputs: name -> numpy array, shapes and types as compiled.
+        entry, arguments: what to call, and name -> integer, of a program with entries;
+        outputs are those that the call writes. load_state, save_state: files with what
+        persistent buffers hold before and after, which may be the same.
         show: print the run's report. engine: "burst", or "streams", "strips", "wavelet"
         (see wse-run --help).
         options: further wse-run flags, as "--trace=t.json" or "--counters=c.json", but
@@ -98,9 +106,15 @@ class Program:
         stops = _given(options, "--until", "--break")
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
-            np.savez(folder / "in.npz", **inputs)
-            command = [tool("wse-run"), self.path, "--inputs", folder / "in.npz",
-                       f"--engine={engine}"]
+            command = [tool("wse-run"), self.path, f"--engine={engine}"]
+            if inputs:
+                np.savez(folder / "in.npz", **inputs)
+                command += ["--inputs", folder / "in.npz"]
+            command += [f"--entry={entry}"] if entry else []
+            command += [f"--argument={name}={value}"
+                        for name, value in (arguments or {}).items()]
+            command += [f"--load-state={load_state}"] if load_state else []
+            command += [f"--save-state={save_state}"] if save_state else []
             if not stops:
                 command += ["--outputs", folder / "out.npz",
                             f"--report={folder / 'run.json'}"]

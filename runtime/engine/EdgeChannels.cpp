@@ -11,18 +11,18 @@ namespace wsec::runtime {
 
 using program::Direction;
 
-ChannelUses channelUses(const program::Program &program, HostPort &host,
-                        Direction direction) {
+ChannelUses channelUses(const Call &call, HostPort &host, Direction direction) {
+  const program::Program &program = call.program();
   ChannelUses uses;
   std::set<uint32_t> listed;
-  for (uint32_t l = 0; l < program.launches()->size(); ++l) {
-    const program::Launch &launch = *program.launches()->Get(l);
+  for (uint32_t l = 0; l < call.launches(); ++l) {
+    const program::Launch &launch = call.launch(l);
     if (!launch.streams())
       continue;
     for (uint32_t s : *launch.streams()) {
       if (!program.streams() || s >= program.streams()->size())
         throw Error(ErrorClass::BadProgram,
-                    describeLaunch(program, l) +
+                    describeLaunch(call, l) +
                         " lists a stream that does not exist");
       const program::HostStream &stream = *program.streams()->Get(s);
       if (!listed.insert(s).second)
@@ -54,8 +54,15 @@ WestChannel::WestChannel(const program::Program &program, int row, int color,
     : program(program), row(row), its(color), commands(false),
       uses(std::move(uses)) {}
 
-WestChannel::WestChannel(const program::Program &program)
-    : program(program), row(0), its(program.launch_color()), commands(true) {}
+WestChannel::WestChannel(const Call &call)
+    : program(call.program()), row(0), its(program.launch_color()),
+      commands(true) {
+  for (uint32_t l = 0; l < call.launches(); ++l) {
+    launches.push_back(l);
+    for (int64_t value : call.carried(call.launch(l)))
+      launches.push_back(uint32_t(value));
+  }
+}
 
 void WestChannel::open(size_t launches, int64_t when) {
   opened = launches;
@@ -79,7 +86,7 @@ void WestChannel::fetch(HostPort &host) {
 
 bool WestChannel::hasWord() {
   if (commands)
-    return sent < program.launches()->size();
+    return sent < launches.size();
   for (; use < uses.size() && sent == uses[use].words; ++use)
     sent = 0;
   return use < uses.size() && uses[use].launch < opened;
@@ -87,7 +94,7 @@ bool WestChannel::hasWord() {
 
 uint32_t WestChannel::take(HostPort &host, Observer *observer, double now) {
   if (commands)
-    return uint32_t(sent++);
+    return launches[sent++];
   if (next == view.words())
     fetch(host);
   ++sent;
@@ -99,10 +106,10 @@ uint32_t WestChannel::take(HostPort &host, Observer *observer, double now) {
 
 // ---------------------------------------------------------------- east
 
-EastChannels::EastChannels(const program::Program &program, HostPort &host,
-                           LaunchLog &log, Observer *observer)
+EastChannels::EastChannels(const Call &call, HostPort &host, LaunchLog &log,
+                           Observer *observer)
     : host(host), log(log), observer(observer) {
-  for (auto &[where, uses] : channelUses(program, host, Direction::Out)) {
+  for (auto &[where, uses] : channelUses(call, host, Direction::Out)) {
     Channel &channel = channels[where];
     channel.uses = std::move(uses);
     skipComplete(channel);

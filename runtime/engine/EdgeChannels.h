@@ -28,7 +28,7 @@ struct ChannelUse {
 /// the launches that list them.
 using ChannelUses = std::map<std::pair<int, int>, std::vector<ChannelUse>>;
 /// Throws BadProgram if two launches list one stream.
-ChannelUses channelUses(const program::Program &program, HostPort &host,
+ChannelUses channelUses(const Call &call, HostPort &host,
                         program::Direction direction);
 /// "stream 'x' (color 3, row 0)".
 std::string describeChannel(const program::Program &program,
@@ -40,8 +40,9 @@ public:
   /// Words of the host.
   WestChannel(const program::Program &program, int row, int color,
               std::vector<ChannelUse> uses);
-  /// The launch wavelets, whose payload is the number of the launch.
-  explicit WestChannel(const program::Program &program);
+  /// The launch wavelets, whose payload is the number of the launch; behind
+  /// each follows what the launch carries.
+  explicit WestChannel(const Call &call);
 
   /// Whether there is a further word.
   bool hasWord();
@@ -65,6 +66,7 @@ private:
   int64_t since = 0;
   size_t opened = 0; ///< launches whose streams flow
   bool commands;
+  std::vector<uint32_t> launches; ///< their words
   std::vector<ChannelUse> uses;
   size_t use = 0;
   uint64_t sent = 0, words = 0; ///< of this use, or all commands; in sum
@@ -94,7 +96,7 @@ public:
 /// Gathers what leaves over the east edge and hands it to the host.
 class EastChannels : public EastEdge {
 public:
-  EastChannels(const program::Program &program, HostPort &host, LaunchLog &log,
+  EastChannels(const Call &call, HostPort &host, LaunchLog &log,
                Observer *observer);
 
   void leave(int row, int color, uint32_t bits, double when) override;

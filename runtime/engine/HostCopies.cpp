@@ -116,14 +116,13 @@ private:
 
 } // namespace
 
-void copyBeforeLaunch(const program::Program &program, uint32_t launch,
-                      HostPort &host, const ClassOf &classOf,
-                      const SramWindow &sram) {
-  if (!program.copies())
+void copyBeforeLaunch(const Call &call, uint32_t launch, HostPort &host,
+                      const ClassOf &classOf, const SramWindow &sram) {
+  if (!call.copies())
     return;
-  for (const program::HostCopy *copy : *program.copies())
+  for (const program::HostCopy *copy : *call.copies())
     if (copy->launch() == launch)
-      Copy(program, *copy, host).run(classOf, sram);
+      Copy(call.program(), *copy, host).run(classOf, sram);
 }
 
 } // namespace wsec::runtime

@@ -7,6 +7,7 @@
 #include "runtime/engine/HostPort.h"
 #include "runtime/engine/Router.h"
 #include "runtime/pe/Code.h"
+#include "runtime/program/Call.h"
 
 #include <functional>
 
@@ -22,9 +23,8 @@ using ClassOf = std::function<const ClassCode *(Coordinate pe)>;
 /// Makes the copies that come before launch number `launch`, in order. Throws
 /// BadProgram where a PE has no such buffer, or its type or size is another,
 /// UninitializedRead for what nothing has written.
-void copyBeforeLaunch(const program::Program &program, uint32_t launch,
-                      HostPort &host, const ClassOf &classOf,
-                      const SramWindow &sram);
+void copyBeforeLaunch(const Call &call, uint32_t launch, HostPort &host,
+                      const ClassOf &classOf, const SramWindow &sram);
 
 } // namespace wsec::runtime
 

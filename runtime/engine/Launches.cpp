@@ -7,14 +7,14 @@
 
 namespace wsec::runtime {
 
-void reportLaunches(const program::Program &program, const LaunchLog &log,
-                    RunResult &result) {
+void reportLaunches(const Call &call, const LaunchLog &log, RunResult &result) {
+  const program::Program &program = call.program();
   result.launches = log.all();
   result.kernelCycles.resize(program.kernels() ? program.kernels()->size() : 0);
   for (size_t i = 0; i < result.launches.size(); ++i) {
     const double before = result.cycles;
     result.cycles = std::max(before, result.launches[i].end);
-    const uint32_t kernel = program.launches()->Get(unsigned(i))->kernel();
+    const uint32_t kernel = call.launch(i).kernel();
     if (kernel < result.kernelCycles.size())
       result.kernelCycles[kernel] += result.cycles - before;
   }

@@ -14,8 +14,7 @@ namespace wsec::runtime {
 
 /// Start and end of each launch, the cycles of the run and those of each
 /// kernel.
-void reportLaunches(const program::Program &program, const LaunchLog &log,
-                    RunResult &result);
+void reportLaunches(const Call &call, const LaunchLog &log, RunResult &result);
 
 /// Throws MissingRoute if the launch color does not reach a PE that
 /// `commanded` names, of a program that launches anything.

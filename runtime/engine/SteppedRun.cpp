@@ -17,17 +17,54 @@ using pe::Cycle;
 using pe::Processor;
 using pe::Time;
 
-SteppedRun::SteppedRun(const program::Program &program, const Mesh &mesh,
-                       const EngineOptions &options, HostPort &host,
-                       LaunchLog &launches, WestEdge &west, EastChannels &east,
-                       ReportingFabric &fabric)
-    : program(program), mesh(mesh), host(host), observer(options.observer),
-      launches(launches), west(west), east(east), fabric(fabric),
-      wafer(program, fabric, launches, options.observer, options.workLimit),
+SteppedRun::SteppedRun(const Call &call, PersistentState *state,
+                       const Mesh &mesh, const EngineOptions &options,
+                       HostPort &host, LaunchLog &launches, WestEdge &west,
+                       EastChannels &east, ReportingFabric &fabric)
+    : call(call), state(state), program(call.program()), mesh(mesh), host(host),
+      observer(options.observer), launches(launches), west(west), east(east),
+      fabric(fabric),
+      wafer(call, fabric, launches, options.observer, options.workLimit),
       processors(size_t(mesh.size())) {
   for (int pe = 0; pe < mesh.size(); ++pe)
     if (const ClassCode *code = mesh.codeAt(pe))
       processors[size_t(pe)].create(wafer, *code, pe);
+  loadState();
+}
+
+// ---------------------------------------------------------------- state
+
+void SteppedRun::loadState() {
+  if (!state)
+    return;
+  for (const auto &[pe, held] : state->pes()) {
+    pe::Memory &memory = processors[size_t(pe)].memory;
+    for (const PersistentState::Piece &piece :
+         state->pieces(mesh.classOf[size_t(pe)]))
+      for (int64_t at = 0; at < piece.bytes; at += 2)
+        if (held.isWritten(piece.offset + at)) {
+          std::memcpy(memory.at(piece.address + at),
+                      &held.bytes[size_t(piece.offset + at)], 2);
+          memory.markWritten(piece.address + at, 2);
+        }
+  }
+}
+
+void SteppedRun::saveState() {
+  if (!state)
+    return;
+  for (int pe = 0; pe < mesh.size(); ++pe) {
+    Processor &processor = processors[size_t(pe)];
+    if (!processor.exists() || !processor.memory.touched())
+      continue;
+    pe::Memory &memory = processor.memory;
+    for (const PersistentState::Piece &piece :
+         state->pieces(mesh.classOf[size_t(pe)]))
+      for (int64_t at = 0; at < piece.bytes; at += 2)
+        if (memory.written(piece.address + at, 2))
+          state->write(pe, mesh.classOf[size_t(pe)], piece.offset + at,
+                       memory.at(piece.address + at));
+  }
 }
 
 RunResult SteppedRun::run(const std::function<void()> &settle) {
@@ -39,6 +76,8 @@ RunResult SteppedRun::run(const std::function<void()> &settle) {
     east.finish();
     checkAllRead();
   });
+  if (!stopped)
+    saveState();
   RunResult result = this->result();
   result.stopped = stopped;
   return result;
@@ -59,14 +98,14 @@ static bool isCommanded(const Processor &processor) {
 /// What launch wavelets start one after the other leaves the host no moment
 /// in between.
 void SteppedRun::requireNoCopies() const {
-  const uint32_t count = program.launches()->size();
-  if (program.copies())
-    for (const program::HostCopy *copy : *program.copies())
+  const uint32_t count = call.launches();
+  if (call.copies())
+    for (const program::HostCopy *copy : *call.copies())
       if (copy->launch() > 0 && copy->launch() < count)
         throw Error(ErrorClass::BadProgram,
                     "the host copies buffer " +
                         inQuotes(copy->buffer()->str()) + " before " +
-                        describeLaunch(program, copy->launch()) +
+                        describeLaunch(call, copy->launch()) +
                         ", which a launch wavelet starts: it can before the "
                         "first launch and after the last; let the host call "
                         "the launches");
@@ -74,7 +113,7 @@ void SteppedRun::requireNoCopies() const {
 
 /// PEs begin a launch when its launch wavelet has come to them.
 void SteppedRun::runCommands(const std::function<void()> &settle) {
-  const uint32_t count = program.launches()->size();
+  const uint32_t count = call.launches();
   size_t wanted = count;
   requireNoCopies();
   copy(0);
@@ -100,7 +139,7 @@ void SteppedRun::runCommands(const std::function<void()> &settle) {
 }
 
 void SteppedRun::runCalls(const std::function<void()> &settle) {
-  const uint32_t count = program.launches()->size();
+  const uint32_t count = call.launches();
   Cycle when = 0;
   for (uint32_t l = 0; l < count; ++l) {
     if (observer && observer->untilLaunch <= l)
@@ -139,14 +178,14 @@ void SteppedRun::copy(uint32_t before) {
       return static_cast<uint8_t *>(nullptr);
     return memory.at(address);
   };
-  copyBeforeLaunch(program, before, host, classAt, sram);
+  copyBeforeLaunch(call, before, host, classAt, sram);
 }
 
 // ---------------------------------------------------------------- at the end
 
 /// After so many launches.
 void SteppedRun::checkAtRest(size_t launches) const {
-  WaitGraph graph(program, [&](Coordinate pe, int color) {
+  WaitGraph graph(call, [&](Coordinate pe, int color) {
     return fabric.routeNow(mesh.index(pe), color);
   });
   for (int pe = 0; pe < mesh.size(); ++pe) {
@@ -186,7 +225,7 @@ void SteppedRun::checkAllRead() const {
 
 RunResult SteppedRun::result() const {
   RunResult result;
-  reportLaunches(program, launches, result);
+  reportLaunches(call, launches, result);
   for (const ClassCode &code : mesh.classes)
     result.classes.push_back({code.name, 0, code.highWaterBytes});
   for (int index : mesh.classOf)

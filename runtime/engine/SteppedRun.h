@@ -7,6 +7,7 @@
 
 #include "runtime/engine/EdgeChannels.h"
 #include "runtime/engine/Mesh.h"
+#include "runtime/engine/PersistentState.h"
 #include "runtime/engine/WaitGraph.h"
 #include "runtime/pe/Processor.h"
 
@@ -35,7 +36,8 @@ public:
 
 class SteppedRun : public Inspection {
 public:
-  SteppedRun(const program::Program &program, const Mesh &mesh,
+  /// `state` may be null. It is left alone unless the run comes to its end.
+  SteppedRun(const Call &call, PersistentState *state, const Mesh &mesh,
              const EngineOptions &options, HostPort &host, LaunchLog &launches,
              WestEdge &west, EastChannels &east, ReportingFabric &fabric);
 
@@ -69,6 +71,11 @@ private:
   std::vector<std::string> tasks(int pe) const override;
   std::vector<std::string> queues(int pe) const override;
 
+  void loadState();
+  void saveState();
+
+  const Call &call;
+  PersistentState *const state;
   const program::Program &program;
   const Mesh &mesh;
   HostPort &host;

@@ -42,8 +42,8 @@ std::string locate(const ClassCode &code, const InstructionCode &instruction) {
                ? "statement " + std::to_string(statement) + " of " + where
                : "";
   };
-  for (const auto &[id, body] : code.routines)
-    if (std::string text = in(body, "routine " + std::to_string(id));
+  for (const auto &[id, routine] : code.routines)
+    if (std::string text = in(routine.body, "routine " + std::to_string(id));
         !text.empty())
       return text;
   for (const TaskCode &task : code.tasks)
@@ -346,7 +346,7 @@ std::string describeGroup(const Group &group) {
 } // namespace
 
 std::string WaitGraph::describeWait(const PeWait &wait) const {
-  std::string text = describeLaunch(program, wait.launch) + ", class " +
+  std::string text = describeLaunch(call, wait.launch) + ", class " +
                      inQuotes(wait.code->name) + ": ";
   text += wait.instruction ? runtime::describe(*wait.instruction) : "control";
   text += (wait.room ? " waits to send on " : " waits for a word of ") +

@@ -7,6 +7,7 @@
 
 #include "runtime/engine/Router.h"
 #include "runtime/pe/Wait.h"
+#include "runtime/program/Call.h"
 
 #include <functional>
 #include <map>
@@ -31,8 +32,8 @@ class WaitGraph {
 public:
   using RouteOf = std::function<std::optional<RouteNow>(Coordinate, int color)>;
 
-  WaitGraph(const program::Program &program, RouteOf routeOf)
-      : program(program), routeOf(std::move(routeOf)) {}
+  WaitGraph(const Call &call, RouteOf routeOf)
+      : call(call), program(call.program()), routeOf(std::move(routeOf)) {}
 
   void add(const PeWait &wait);
   /// Words wait in the router of a PE, where they came in.
@@ -94,6 +95,7 @@ private:
   static std::tuple<int, int> key(Coordinate pe) { return {pe.y, pe.x}; }
   bool inMesh(Coordinate pe) const;
 
+  const Call call;
   const program::Program &program;
   RouteOf routeOf;
   std::map<std::tuple<int, int>, std::vector<PeWait>> waits; ///< by PE

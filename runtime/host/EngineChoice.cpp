@@ -46,6 +46,11 @@ public:
     evaluateScalars(code.source->scalars(), x, y, scalars);
   }
 
+  double count(const RoutineCode &routine,
+               const std::vector<int64_t> &arguments) {
+    std::copy(arguments.begin(), arguments.end(), locals.begin());
+    return count(routine.body);
+  }
   double count(const Body &body) {
     double steps = 0;
     for (const StatementCode &statement : body)
@@ -93,10 +98,12 @@ private:
 
 } // namespace
 
-double countSteps(const program::Program &program) {
-  std::map<uint32_t, double> launched; ///< how often each routine is
-  for (const program::Launch *launch : *program.launches())
-    ++launched[launch->routine()];
+double countSteps(const Call &call) {
+  const program::Program &program = call.program();
+  /// How often each routine is, with what arguments.
+  std::map<std::pair<uint32_t, std::vector<int64_t>>, double> launched;
+  for (const program::Launch *launch : *call.entry().launches())
+    ++launched[{launch->routine(), call.carried(*launch)}];
   double total = 0;
   for (uint32_t i = 0; i < program.classes()->size(); ++i) {
     const ClassCode code = decodeClass(program, i);
@@ -107,16 +114,17 @@ double countSteps(const program::Program &program) {
              ((rect->y1() - rect->y0() + rect->ystep() - 1) / rect->ystep());
     const program::Rect &first = *code.source->rects()->Get(0);
     StepCounter counter(code, first.x0(), first.y0());
-    for (const auto &[routine, times] : launched)
-      if (const Body *body = code.routine(routine))
-        total += pes * times * counter.count(*body);
+    for (const auto &[launch, times] : launched)
+      if (const RoutineCode *routine = code.routine(launch.first))
+        total += pes * times * counter.count(*routine, launch.second);
     for (const TaskCode &task : code.tasks)
       total += pes * counter.count(task.body);
   }
   return total;
 }
 
-Engine resolveEngine(Engine engine, const program::Program &program) {
+Engine resolveEngine(Engine engine, const Call &call) {
+  const program::Program &program = call.program();
   if (engine != Engine::Burst)
     return engine;
   // On larger meshes streams leaves something out; more steps take it more
@@ -127,7 +135,7 @@ Engine resolveEngine(Engine engine, const program::Program &program) {
   if (!StripsEngine::unsupported(program).empty())
     return Engine::Streams;
   return machine.width() * machine.height() <= mostPes &&
-                 countSteps(program) <= mostSteps
+                 countSteps(call) <= mostSteps
              ? Engine::Streams
              : Engine::Strips;
 }

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_HOST_ENGINECHOICE_H
 #define RUNTIME_HOST_ENGINECHOICE_H
 
-#include "runtime/program/program_generated.h"
+#include "runtime/program/Call.h"
 
 #include <optional>
 #include <string>
@@ -25,12 +25,12 @@ extern const char *const engineNames;
 
 /// What Burst is for a program; others are themselves. Depends on the code of
 /// the program alone.
-Engine resolveEngine(Engine engine, const program::Program &program);
+Engine resolveEngine(Engine engine, const Call &call);
 
 /// About how many steps (words of the fabric, or instructions that use none)
 /// all PEs of the program take together: those of one PE of each class, and of
 /// the first iteration of each loop, times their number.
-double countSteps(const program::Program &program);
+double countSteps(const Call &call);
 
 } // namespace wsec::runtime
 

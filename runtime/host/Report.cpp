@@ -30,8 +30,8 @@ void addMemory(const program::Program &program, RunReport &report) {
   report.bufferedBytes = residency.bufferedBytes;
 }
 
-void addKernels(const program::Program &program, const RunResult &run,
-                RunReport &report) {
+void addKernels(const Call &call, const RunResult &run, RunReport &report) {
+  const program::Program &program = call.program();
   if (!program.kernels())
     return;
   for (flatbuffers::uoffset_t i = 0; i < program.kernels()->size(); ++i) {
@@ -51,7 +51,7 @@ void addKernels(const program::Program &program, const RunResult &run,
     report.kernels.push_back(std::move(entry));
   }
   for (size_t i = 0; i < run.launches.size(); ++i)
-    report.kernels[program.launches()->Get(unsigned(i))->kernel()].span +=
+    report.kernels[call.launch(i).kernel()].span +=
         run.launches[i].end - run.launches[i].start;
 }
 
@@ -140,9 +140,9 @@ std::string kindTable(const RunReport &report) {
 
 } // namespace
 
-RunReport makeReport(const program::Program &program,
-                     const std::vector<SessionRun> &runs) {
+RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs) {
   const SessionRun &run = runs.back();
+  const program::Program &program = call.program();
   const program::Machine &machine = *program.machine();
   RunReport report;
   report.model = text(program.model());
@@ -165,7 +165,7 @@ RunReport makeReport(const program::Program &program,
   report.replayed = run.result.replayed;
   report.tokens = tokensPerRun(program);
   addMemory(program, report);
-  addKernels(program, run.result, report);
+  addKernels(call, run.result, report);
   return report;
 }
 

@@ -53,8 +53,7 @@ struct RunReport {
   std::string json() const;
 };
 
-RunReport makeReport(const program::Program &program,
-                     const std::vector<SessionRun> &runs);
+RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs);
 
 } // namespace wsec::runtime
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/host/Session.h"
+#include "runtime/host/StateFile.h"
 
 #include "absl/strings/str_cat.h"
 #include "runtime/memoryx/MemoryX.h"
@@ -73,7 +74,8 @@ Session::Session(const std::string &path,
 
 Session::Session(std::shared_ptr<const LoadedProgram> program,
                  const std::vector<std::string> &weightFolders)
-    : loaded(std::move(program)), store(loaded, weightFolders) {}
+    : loaded(std::move(program)), store(loaded, weightFolders),
+      state(loaded->program()) {}
 
 Session::~Session() = default;
 
@@ -146,11 +148,37 @@ absl::Status Session::bind(const std::string &name, HostTensor tensor) {
   return asStatus([&] { bindTensor(name, std::move(tensor)); });
 }
 
-void Session::requireInputs() const {
+/// The tensors that a call reads.
+static std::set<uint32_t> readBy(const Call &call) {
+  std::set<uint32_t> read;
+  for (const program::Launch *launch : *call.entry().launches())
+    for (unsigned s = 0; launch->streams() && s < launch->streams()->size();
+         ++s)
+      for (const program::Segment *segment :
+           *call.program()
+                .streams()
+                ->Get(launch->streams()->Get(s))
+                ->segments()) {
+        read.insert(segment->tensor());
+        if (segment->index_tensor() >= 0)
+          read.insert(uint32_t(segment->index_tensor()));
+      }
+  if (call.copies())
+    for (const program::HostCopy *copy : *call.copies())
+      read.insert(copy->tensor());
+  return read;
+}
+
+/// Of the only entry, all.
+void Session::requireInputs(const Call &call) const {
   std::string missing;
   const auto &tensors = *program().tensors();
+  const bool alone = program().entries()->size() == 1;
+  const std::set<uint32_t> read = readBy(call);
   for (uint32_t i = 0; i < tensors.size(); ++i) {
     const program::Tensor &tensor = *tensors.Get(i);
+    if (!alone && !read.count(i))
+      continue;
     if (tensor.role() != program::TensorRole::Input || store.owner(i))
       continue;
     missing += (missing.empty() ? "" : ", ") +
@@ -163,86 +191,156 @@ void Session::requireInputs() const {
 
 // ---------------------------------------------------------------- engines
 
-RunResult Session::emulateStrips(const EngineOptions &options, HostPort &port) {
+RunResult Session::emulateStrips(const Call &call, PersistentState *held,
+                                 const EngineOptions &options, HostPort &port) {
   if (!strips || !(options == stripsOptions)) {
     strips = std::make_unique<StripsEngine>(program(), options);
     stripsOptions = options;
-    timed.reset();
+    timed.clear();
   }
-  return strips->run(port);
+  return strips->run(port, call, held);
 }
 
 /// Values, and operations to replay, are those of strips; cycles, which depend
 /// on no data, those of a run of streams.
-RunResult Session::emulateReplayed(const EngineOptions &options,
+RunResult Session::emulateReplayed(const Call &call, PersistentState *held,
+                                   const EngineOptions &options,
                                    HostPort &port) {
-  RunResult result = emulateStrips(options, port);
-  if (!timed) {
-    MemoryX memory(store);
-    timed = StreamsEngine(program(), options).run(memory);
+  PersistentState before = state;
+  RunResult result = emulateStrips(call, held, options, port);
+  auto [at, isNew] = timed.try_emplace(call);
+  if (isNew) {
+    MemoryX memory(store, call);
+    at->second = StreamsEngine(program(), options)
+                     .run(memory, call, held ? &before : nullptr);
   }
-  result.cycles = timed->cycles;
-  result.launches = timed->launches;
-  result.kernelCycles = timed->kernelCycles;
+  result.cycles = at->second.cycles;
+  result.launches = at->second.launches;
+  result.kernelCycles = at->second.kernelCycles;
   return result;
 }
 
-RunResult Session::emulate(const EngineOptions &options, Engine engine,
+RunResult Session::emulate(const Call &call, PersistentState *held,
+                           const EngineOptions &options, Engine engine,
                            HostPort &port) {
-  const Engine resolved = resolveEngine(engine, program());
+  const Engine resolved = resolveEngine(engine, call);
   if (engine == Engine::Burst && resolved == Engine::Streams &&
       options.replay && !options.observer &&
       StripsEngine::unsupported(program()).empty())
-    return emulateReplayed(options, port);
+    return emulateReplayed(call, held, options, port);
   switch (resolved) {
   case Engine::Wavelet:
-    return WaveletEngine(program(), options).run(port);
+    return WaveletEngine(program(), options).run(port, call, held);
   case Engine::Strips:
-    return emulateStrips(options, port);
+    return emulateStrips(call, held, options, port);
   default:
-    return StreamsEngine(program(), options).run(port);
+    return StreamsEngine(program(), options).run(port, call, held);
   }
+}
+
+// ---------------------------------------------------------------- calls
+
+absl::StatusOr<Call> Session::callOf(const std::string &entry,
+                                     const NamedValues &arguments) const {
+  return asStatusOr([&] {
+    const uint32_t index = findEntry(program(), entry);
+    return Call(program(), index,
+                argumentValues(*program().entries()->Get(index), arguments));
+  });
+}
+
+absl::StatusOr<SessionRun> Session::call(const Call &call,
+                                         EngineOptions options,
+                                         Progress *progress, Engine engine) {
+  return asStatusOr([&] { return runCall(call, options, progress, engine); });
+}
+
+absl::StatusOr<SessionRun> Session::call(const std::string &entry,
+                                         const NamedValues &arguments,
+                                         EngineOptions options,
+                                         Progress *progress, Engine engine) {
+  absl::StatusOr<Call> which = callOf(entry, arguments);
+  if (!which.ok())
+    return which.status();
+  return call(*which, options, progress, engine);
 }
 
 absl::StatusOr<SessionRun> Session::run(EngineOptions options,
                                         Progress *progress, Engine engine) {
-  return asStatusOr([&] { return runProgram(options, progress, engine); });
+  return call("", {}, options, progress, engine);
 }
 
-SessionRun Session::runProgram(EngineOptions options, Progress *progress,
-                               Engine engine) {
-  requireInputs();
-  ran = false;
-  store.clearOutputs();
+SessionRun Session::runCall(const Call &call, EngineOptions options,
+                            Progress *progress, Engine engine) {
+  requireInputs(call);
   if (progress)
     options.furthestLaunch = &progress->launch;
   SessionRun run;
   auto start = std::chrono::steady_clock::now();
-  MemoryX memory(store);
+  MemoryX memory(store, call);
+  const std::set<uint32_t> outputs = memory.outputs();
+  for (uint32_t output : outputs)
+    known.erase(output);
+  store.clearOutputs(outputs);
   if (progress)
     progress->total = memory.wordsIn();
   CountingPort port(memory, progress);
-  run.result = emulate(options, engine, port);
-  run.countedBy = resolveEngine(engine, program());
+  PersistentState after = state;
+  run.result =
+      emulate(call, hasState() ? &after : nullptr, options, engine, port);
+  run.countedBy = resolveEngine(engine, call);
   if (!run.result.stopped)
     memory.finish();
   store.checkUnchanged();
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   run.seconds = took.count();
   run.streamedWeightBytes = memory.weightWordsIn() * sizeof(float);
-  ran = !run.result.stopped;
+  if (run.result.stopped)
+    return run;
+  state = std::move(after);
+  known.insert(outputs.begin(), outputs.end());
+  ran = true;
   return run;
+}
+
+absl::Status Session::saveState(const std::string &path) const {
+  return asStatus([&] { writeState(path, state, *loaded); });
+}
+
+absl::Status Session::restoreState(const std::string &path) {
+  return asStatus([&] { state = readState(path, *loaded); });
 }
 
 absl::StatusOr<HostTensor> Session::output(const std::string &name) const {
   return asStatusOr([&] { return readOutput(name); });
 }
 
+/// Whether a call has given it its value. What equals no output has one then.
+bool Session::isKnown(uint32_t output) const {
+  const int alias = store.tensor(output).alias();
+  if (alias < 0)
+    return known.count(output) > 0;
+  return store.tensor(uint32_t(alias)).role() == program::TensorRole::Output
+             ? known.count(uint32_t(alias)) > 0
+             : ran;
+}
+
+std::vector<std::string> Session::written() const {
+  std::vector<std::string> names;
+  for (uint32_t i = 0; i < program().tensors()->size(); ++i)
+    if (store.tensor(i).role() == program::TensorRole::Output && isKnown(i))
+      names.push_back(store.tensor(i).name()->str());
+  return names;
+}
+
 HostTensor Session::readOutput(const std::string &name) const {
   uint32_t index = find(name, program::TensorRole::Output);
-  if (!ran)
-    throw Error(ErrorClass::BadTensor,
-                "output " + inQuotes(name) + " is known after a run only");
+  if (!isKnown(index))
+    throw Error(ErrorClass::BadTensor, "output " + inQuotes(name) +
+                                           " is known after a run only" +
+                                           (program().entries()->size() > 1
+                                                ? ", of an entry that writes it"
+                                                : ""));
   const program::Tensor &output = store.tensor(index);
   HostTensor tensor{dataType(output.type()), shapeOf(output), {}};
   uint64_t bytes = elementCount(output) * elementBytes(output.type());

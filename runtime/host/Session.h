@@ -9,8 +9,9 @@
 #include "runtime/strips/StripsEngine.h"
 
 #include <atomic>
+#include <map>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct SessionRun {
   uint64_t streamedWeightBytes = 0; ///< f32 words of weights and constants
 };
 
+/// Values of an entry's arguments, by name.
+using NamedValues = std::vector<std::pair<std::string, int64_t>>;
+
 /// How far a run has come; read from another thread.
 struct Progress {
   std::atomic<uint64_t> words{0}; ///< streamed to the wafer
@@ -31,7 +35,7 @@ struct Progress {
   std::atomic<uint64_t> launch{0}; ///< the furthest that a PE has entered
 };
 
-/// One program on one emulated wafer: load, bind, run, fetch. Throws nothing:
+/// One program on one emulated wafer: load, bind, call, fetch. Throws nothing:
 /// what is wrong is a status, of which `errorClassOf` tells the class.
 ///
 ///   auto session = Session::open("model.wafer");
@@ -39,7 +43,7 @@ struct Progress {
 ///     return session.status();
 ///   absl::Status status = (*session)->bind("input_ids", ids);
 ///   if (status.ok())
-///     status = (*session)->run().status();
+///     status = (*session)->run().status(); // or call("decode", {{"at", 7}})
 ///   absl::StatusOr<HostTensor> logits = (*session)->output("logits");
 class Session {
 public:
@@ -68,14 +72,42 @@ public:
   /// Gives an input.
   absl::Status bind(const std::string &name, HostTensor tensor);
 
-  /// Runs the program. Every input must be bound. Runs with equal options
-  /// share what one has prepared for the next.
+  /// A call of an entry with its arguments; without a name of the only one, or
+  /// of "main". BadCall when there is no such entry or argument, or a value is
+  /// missing or out of range.
+  absl::StatusOr<Call> callOf(const std::string &entry,
+                              const NamedValues &arguments) const;
+  /// Runs it. Every input that the entry reads must be bound; persistent
+  /// buffers hold what the calls before have left there. Calls with equal
+  /// options share what one has prepared for the next. One that fails, or is
+  /// stopped, changes no state.
+  absl::StatusOr<SessionRun> call(const Call &call, EngineOptions options = {},
+                                  Progress *progress = nullptr,
+                                  Engine engine = Engine::Burst);
+  /// Both in one.
+  absl::StatusOr<SessionRun> call(const std::string &entry,
+                                  const NamedValues &arguments,
+                                  EngineOptions options = {},
+                                  Progress *progress = nullptr,
+                                  Engine engine = Engine::Burst);
+  /// Runs a program that has nothing else to call, or "main".
   absl::StatusOr<SessionRun> run(EngineOptions options = {},
                                  Progress *progress = nullptr,
                                  Engine engine = Engine::Burst);
 
-  /// An output of the last run.
+  /// An output, of the last call that wrote it.
   absl::StatusOr<HostTensor> output(const std::string &name) const;
+  /// Outputs that some call has written, in the order of the model.
+  std::vector<std::string> written() const;
+
+  /// Whether the program has persistent buffers.
+  bool hasState() const { return state.any(); }
+  /// Writes what persistent buffers hold to a file, and takes it from there
+  /// (StateFile.h). BadState for a damaged file, or one of another program.
+  absl::Status saveState(const std::string &path) const;
+  absl::Status restoreState(const std::string &path);
+  /// As before the first call.
+  void clearState() { state.clear(); }
 
 private:
   explicit Session(const std::string &path,
@@ -87,22 +119,28 @@ private:
   void requireFit(uint32_t input, DataType type,
                   const std::vector<int64_t> &shape) const;
   void bindTensor(const std::string &name, HostTensor tensor);
-  SessionRun runProgram(EngineOptions options, Progress *progress,
-                        Engine engine);
+  SessionRun runCall(const Call &call, EngineOptions options,
+                     Progress *progress, Engine engine);
   HostTensor readOutput(const std::string &name) const;
   std::vector<std::string> names(program::TensorRole role) const;
   uint32_t find(const std::string &name, program::TensorRole role) const;
-  void requireInputs() const;
-  RunResult emulate(const EngineOptions &options, Engine engine,
+  void requireInputs(const Call &call) const;
+  bool isKnown(uint32_t output) const;
+  RunResult emulate(const Call &call, PersistentState *held,
+                    const EngineOptions &options, Engine engine,
                     HostPort &port);
-  RunResult emulateStrips(const EngineOptions &options, HostPort &port);
-  RunResult emulateReplayed(const EngineOptions &options, HostPort &port);
+  RunResult emulateStrips(const Call &call, PersistentState *held,
+                          const EngineOptions &options, HostPort &port);
+  RunResult emulateReplayed(const Call &call, PersistentState *held,
+                            const EngineOptions &options, HostPort &port);
 
   std::shared_ptr<const LoadedProgram> loaded;
   TensorStore store;
   std::unique_ptr<StripsEngine> strips; ///< of the last run
   EngineOptions stripsOptions;
-  std::optional<RunResult> timed; ///< by streams, for cycles of its replays
+  std::map<Call, RunResult> timed; ///< by streams, for cycles of its replays
+  PersistentState state;
+  std::set<uint32_t> known; ///< outputs that the last call of theirs wrote
   bool ran = false;
 };
 

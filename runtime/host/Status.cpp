@@ -12,8 +12,10 @@ static constexpr char errorClassKey[] = "wsec/error-class";
 static absl::StatusCode codeOf(ErrorClass errorClass) {
   switch (errorClass) {
   case ErrorClass::BadProgram:
+  case ErrorClass::BadCall:
   case ErrorClass::BadTensor:
     return absl::StatusCode::kInvalidArgument;
+  case ErrorClass::BadState:
   case ErrorClass::WeightFileChanged:
     return absl::StatusCode::kDataLoss;
   case ErrorClass::IoError:

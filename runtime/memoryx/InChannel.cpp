@@ -14,13 +14,14 @@ static constexpr uint64_t writtenWords = 1 << 14;
 
 InChannel::InChannel(const TensorStore &store,
                      const program::HostStream &stream,
-                     const program::Channel &channel, uint64_t &blocks)
+                     const program::Channel &channel,
+                     const std::vector<int64_t> &arguments, uint64_t &blocks)
     : store(store), stream(stream) {
   for (const program::Segment *segment : *stream.segments())
     parts.push_back({segment, 0, 0, {}});
   std::vector<int64_t> scalars;
   for (int64_t column = channel.begin(); column < channel.end(); ++column) {
-    evaluateScalars(stream.scalars(), column, 0, scalars);
+    evaluateScalars(stream.scalars(), column, 0, scalars, arguments.data());
     for (Part &part : parts)
       addColumn(part, scalars, blocks);
   }

@@ -22,9 +22,11 @@ public:
   /// megabytes.
   static constexpr uint64_t mostBlocks = 1 << 21;
 
-  /// Adds those it keeps to `blocks`. Throws WorkLimit.
+  /// `arguments` are those of the stream's launch. Adds the blocks it keeps to
+  /// `blocks`. Throws WorkLimit.
   InChannel(const TensorStore &store, const program::HostStream &stream,
-            const program::Channel &channel, uint64_t &blocks);
+            const program::Channel &channel,
+            const std::vector<int64_t> &arguments, uint64_t &blocks);
 
   uint64_t words() const { return total; }
   /// Those of them that come from weights and constants.

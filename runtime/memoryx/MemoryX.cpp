@@ -8,22 +8,24 @@
 
 namespace wsec::runtime {
 
-MemoryX::MemoryX(TensorStore &store)
-    : program(store.program()), tensors(store) {
+MemoryX::MemoryX(TensorStore &store) : MemoryX(store, Call(store.program())) {}
+
+MemoryX::MemoryX(TensorStore &store, const Call &which)
+    : call(which), program(store.program()), tensors(store) {
   if (!program.streams())
     return;
+  streams.resize(program.streams()->size());
   uint64_t blocks = 0;
-  for (const program::HostStream *stream : *program.streams()) {
-    Stream made;
-    for (const program::Channel *channel : *stream->channels()) {
-      if (stream->direction() == program::Direction::In)
-        made.in.push_back(
-            std::make_unique<InChannel>(store, *stream, *channel, blocks));
+  for (uint32_t index : launched()) {
+    const program::HostStream &stream = *program.streams()->Get(index);
+    const std::vector<int64_t> arguments = call.carriedBy(index);
+    for (const program::Channel *channel : *stream.channels())
+      if (stream.direction() == program::Direction::In)
+        streams[index].in.push_back(std::make_unique<InChannel>(
+            store, stream, *channel, arguments, blocks));
       else
-        made.out.push_back(
-            std::make_unique<OutChannel>(store, *stream, *channel));
-    }
-    streams.push_back(std::move(made));
+        streams[index].out.push_back(
+            std::make_unique<OutChannel>(store, stream, *channel, arguments));
   }
 }
 
@@ -73,7 +75,7 @@ uint8_t *MemoryX::outputElements(uint32_t tensor) {
 
 std::set<uint32_t> MemoryX::launched() const {
   std::set<uint32_t> used;
-  for (const program::Launch *launch : *program.launches())
+  for (const program::Launch *launch : *call.entry().launches())
     if (launch->streams())
       used.insert(launch->streams()->begin(), launch->streams()->end());
   return used;
@@ -95,14 +97,33 @@ uint64_t MemoryX::weightWordsIn() const {
   return words;
 }
 
+std::set<uint32_t> MemoryX::outputs() const {
+  std::set<uint32_t> written;
+  for (uint32_t stream : launched())
+    if (program.streams()->Get(stream)->direction() == program::Direction::Out)
+      for (const program::Segment *segment :
+           *program.streams()->Get(stream)->segments())
+        written.insert(segment->tensor());
+  if (call.copies())
+    for (const program::HostCopy *copy : *call.copies())
+      if (copy->direction() == program::Direction::Out)
+        written.insert(copy->tensor());
+  return written;
+}
+
 void MemoryX::checkWritten(std::map<uint32_t, uint64_t> written) const {
   // A copy writes all of its tensor.
-  if (program.copies())
-    for (const program::HostCopy *copy : *program.copies())
+  if (call.copies())
+    for (const program::HostCopy *copy : *call.copies())
       if (copy->direction() == program::Direction::Out)
         written[copy->tensor()] = UINT64_MAX;
+  // Other entries may write the others.
+  const bool alone = program.entries()->size() == 1;
+  const std::set<uint32_t> mine = outputs();
   for (uint32_t i = 0; i < program.tensors()->size(); ++i) {
     const program::Tensor &tensor = tensors.tensor(i);
+    if (!alone && !mine.count(i))
+      continue;
     if (tensor.role() != program::TensorRole::Output || tensor.alias() >= 0 ||
         written[i] >= elementCount(tensor))
       continue;

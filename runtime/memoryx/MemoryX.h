@@ -4,6 +4,7 @@
 
 #include "runtime/engine/HostPort.h"
 #include "runtime/memoryx/TensorStore.h"
+#include "runtime/program/Call.h"
 
 #include <map>
 #include <memory>
@@ -15,12 +16,14 @@ namespace wsec::runtime {
 class InChannel;
 class OutChannel;
 
-/// The parameter store as the wafer sees it in one run: streams weights,
+/// The parameter store as the wafer sees it in one call: streams weights,
 /// constants and inputs in, takes outputs.
 class MemoryX : public HostPort {
 public:
-  /// Every input must be bound. Throws OutOfBounds when a stream leaves its
-  /// tensor. `store` must outlive this.
+  /// Every input that the entry reads must be bound. Throws OutOfBounds when a
+  /// stream leaves its tensor. `store` must outlive this.
+  MemoryX(TensorStore &store, const Call &call);
+  /// The call of the only entry.
   explicit MemoryX(TensorStore &store);
   ~MemoryX() override;
 
@@ -32,8 +35,10 @@ public:
 
   /// Throws UnreadTraffic when words were not taken from an In stream, or did
   /// not arrive on an Out stream, of those that launches feed on; BadProgram
-  /// when an output is larger than what they bring.
+  /// when an output of the call is larger than what they bring.
   void finish();
+  /// Outputs that the call writes, in order.
+  std::set<uint32_t> outputs() const;
 
   /// Words that launches take from the store, in all and from weights and
   /// constants.
@@ -52,6 +57,7 @@ private:
   /// The streams some launch feeds on, in order.
   std::set<uint32_t> launched() const;
 
+  const Call call;
   const program::Program &program;
   TensorStore &tensors;
   std::vector<Stream> streams;

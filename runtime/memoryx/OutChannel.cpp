@@ -10,8 +10,10 @@
 namespace wsec::runtime {
 
 OutChannel::OutChannel(TensorStore &store, const program::HostStream &stream,
-                       const program::Channel &channel)
+                       const program::Channel &channel,
+                       std::vector<int64_t> arguments)
     : tensors(store), stream(stream), channel(channel),
+      arguments(std::move(arguments)),
       width(store.program().machine()->width()), x(width), y(channel.begin()) {}
 
 Block OutChannel::blockHere(const program::Segment &segment) const {
@@ -22,7 +24,7 @@ Block OutChannel::blockHere(const program::Segment &segment) const {
 
 Block OutChannel::blockAt(const program::Segment &segment, int32_t x,
                           int32_t y) {
-  evaluateScalars(stream.scalars(), x, y, scalars);
+  evaluateScalars(stream.scalars(), x, y, scalars, arguments.data());
   return blockHere(segment);
 }
 
@@ -32,7 +34,7 @@ uint64_t OutChannel::words() {
   counted = true;
   for (int32_t row = channel.begin(); row < channel.end(); ++row)
     for (int32_t column = 0; column < width; ++column) {
-      evaluateScalars(stream.scalars(), column, row, scalars);
+      evaluateScalars(stream.scalars(), column, row, scalars, arguments.data());
       for (const program::Segment *segment : *stream.segments()) {
         const uint64_t words = blockHere(*segment).words;
         byTensor[segment->tensor()] += words;

@@ -15,8 +15,9 @@ namespace wsec::runtime {
 /// stream: finds for each its place in an output tensor.
 class OutChannel {
 public:
+  /// `arguments` are those of the stream's launch.
   OutChannel(TensorStore &store, const program::HostStream &stream,
-             const program::Channel &channel);
+             const program::Channel &channel, std::vector<int64_t> arguments);
 
   /// Words expected in all, and for each tensor.
   uint64_t words();
@@ -37,6 +38,7 @@ private:
   TensorStore &tensors;
   const program::HostStream &stream;
   const program::Channel &channel;
+  const std::vector<int64_t> arguments;
   int32_t width;
   std::vector<int64_t> scalars;
   uint64_t total = 0;

@@ -168,9 +168,16 @@ uint8_t *TensorStore::outputElements(uint32_t index) const {
 }
 
 void TensorStore::clearOutputs() {
-  for (uint32_t i = 0; i < outputs.size(); ++i) {
-    if (tensor(i).role() != program::TensorRole::Output ||
-        tensor(i).alias() >= 0)
+  std::set<uint32_t> all;
+  for (uint32_t i = 0; i < outputs.size(); ++i)
+    if (tensor(i).role() == program::TensorRole::Output)
+      all.insert(i);
+  clearOutputs(all);
+}
+
+void TensorStore::clearOutputs(const std::set<uint32_t> &written) {
+  for (uint32_t i : written) {
+    if (tensor(i).alias() >= 0)
       continue;
     const uint64_t bytes =
         elementCount(tensor(i)) * elementBytes(tensor(i).type());

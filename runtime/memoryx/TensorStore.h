@@ -10,6 +10,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <vector>
 
 namespace wsec::runtime {
@@ -56,7 +57,9 @@ public:
 
   /// The elements of an output (zeros until a run writes them).
   uint8_t *outputElements(uint32_t index) const;
-  /// Fresh zeros for every output, before a run.
+  /// Fresh zeros for outputs that a run writes.
+  void clearOutputs(const std::set<uint32_t> &written);
+  /// For all of them.
   void clearOutputs();
 
 private:

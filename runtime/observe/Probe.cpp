@@ -18,7 +18,9 @@ namespace wsec::runtime {
 
 // ---------------------------------------------------------------- asking
 
-Probe::Probe(const program::Program &program) : program(program) {
+Probe::Probe(const program::Program &program) : Probe(Call(program)) {}
+
+Probe::Probe(const Call &which) : call(which), program(call.program()) {
   const int width = program.machine()->width();
   classes.assign(size_t(width) * size_t(program.machine()->height()), -1);
   for (unsigned c = 0; c < program.classes()->size(); ++c)
@@ -70,7 +72,7 @@ void Probe::setUntil(const std::string &moment) {
   const size_t colon = moment.find(':');
   const std::string kind = moment.substr(0, colon);
   const std::string what = colon == moment.npos ? "" : moment.substr(colon + 1);
-  const auto &launches = *program.launches();
+  const auto &launches = *call.entry().launches();
   if (colon == moment.npos && wholeNumber(moment) >= 0) {
     untilCycle = double(wholeNumber(moment));
     reason = "after cycle " + moment;
@@ -101,7 +103,7 @@ void Probe::setUntil(const std::string &moment) {
 }
 
 std::vector<std::string> Probe::namesOf(size_t launch) const {
-  const uint32_t index = program.launches()->Get(unsigned(launch))->kernel();
+  const uint32_t index = call.launch(launch).kernel();
   if (!program.kernels() || index >= program.kernels()->size())
     return {};
   const program::Kernel &kernel = *program.kernels()->Get(index);
@@ -114,7 +116,7 @@ std::vector<std::string> Probe::namesOf(size_t launch) const {
 
 std::string Probe::describeLaunch(size_t launch) const {
   std::string text = "launch " + std::to_string(launch);
-  const uint32_t kernel = program.launches()->Get(unsigned(launch))->kernel();
+  const uint32_t kernel = call.launch(launch).kernel();
   if (program.kernels() && kernel < program.kernels()->size())
     text += " (kernel " +
             inQuotes(program.kernels()->Get(kernel)->name()->str()) + ")";
@@ -136,8 +138,8 @@ void Probe::addBreak(const std::string &where) {
   if (peClass.routines())
     for (const program::Routine *routine : *peClass.routines())
       routines.insert(routine->id());
-  for (unsigned l = 0; l < program.launches()->size(); ++l) {
-    if (!routines.count(program.launches()->Get(l)->routine()))
+  for (unsigned l = 0; l < call.launches(); ++l) {
+    if (!routines.count(call.launch(l).routine()))
       continue;
     for (const std::string &known : namesOf(l)) {
       names.push_back(known);
@@ -201,8 +203,7 @@ void Probe::addPeek(const std::string &what) {
 }
 
 bool Probe::stops() const {
-  return !breaks.empty() || untilLaunch < program.launches()->size() ||
-         stopsAtCycle();
+  return !breaks.empty() || untilLaunch < call.launches() || stopsAtCycle();
 }
 
 bool Probe::stopsAtCycle() const { return std::isfinite(untilCycle); }
@@ -332,7 +333,8 @@ std::string Probe::describeOwner(int pe, int index, bool &lost) const {
     return ""; // it has run nothing
   const int width = program.machine()->width();
   const std::pair<int, int> at(pe % width, pe / width);
-  const std::vector<Holdings> all = bufferHoldings(program, classOf(pe), &at);
+  const std::vector<Holdings> all =
+      bufferHoldings(call.entry(), classOf(pe), &at);
   auto latest = [&](size_t buffer) {
     const Holding *found = nullptr;
     for (const Holding &holding : all[buffer])
@@ -356,7 +358,7 @@ std::string Probe::describeOwner(int pe, int index, bool &lost) const {
   }
   if (!holding)
     return ", not written yet";
-  if (program.launches()->size() == 1)
+  if (call.launches() == 1)
     return "";
   const std::string owner = ownerOf(program, *holding);
   std::string text = owner.empty() ? ""

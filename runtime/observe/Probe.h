@@ -3,6 +3,7 @@
 #define RUNTIME_OBSERVE_PROBE_H
 
 #include "runtime/observe/Observer.h"
+#include "runtime/program/Call.h"
 
 #include <map>
 #include <stdexcept>
@@ -22,6 +23,7 @@ class Probe : public Observer {
 public:
   /// `program` must outlive the probe.
   explicit Probe(const program::Program &program);
+  explicit Probe(const Call &call);
 
   // Each throws ProbeError where the program has no such thing.
 
@@ -75,6 +77,7 @@ private:
                              int buffer) const;
   std::string describeAll(const Inspection &state) const;
 
+  const Call call;
   const program::Program &program;
   std::vector<int> classes; ///< by PE; -1: no code
   std::vector<Break> breaks;

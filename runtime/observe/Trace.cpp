@@ -23,8 +23,10 @@ void Trace::Span::add(double from, double to, uint64_t n) {
   count += n;
 }
 
-Trace::Trace(const program::Program &program)
-    : program(program), width(program.machine()->width()) {
+Trace::Trace(const program::Program &program) : Trace(Call(program)) {}
+
+Trace::Trace(const Call &which)
+    : call(which), program(call.program()), width(program.machine()->width()) {
   const size_t pes = size_t(width) * size_t(program.machine()->height());
   classes.assign(pes, -1);
   shown.assign(pes, pes <= mostPes);
@@ -43,7 +45,7 @@ Trace::Trace(const program::Program &program)
   for (size_t pe = 0; pe < pes; ++pe)
     if (shown[pe] && classes[pe] >= 0)
       shownPes.push_back(int(pe));
-  launches.resize(program.launches()->size());
+  launches.resize(call.launches());
   streams.resize(program.streams() ? program.streams()->size() : 0);
 }
 
@@ -262,16 +264,16 @@ static Json nodesOf(const program::Kernel &kernel) {
   return nodes;
 }
 
-static const program::Kernel *kernelOf(const program::Program &program,
-                                       size_t launch) {
-  const uint32_t kernel = program.launches()->Get(unsigned(launch))->kernel();
+static const program::Kernel *kernelOf(const Call &call, size_t launch) {
+  const program::Program &program = call.program();
+  const uint32_t kernel = call.launch(launch).kernel();
   return program.kernels() && kernel < program.kernels()->size()
              ? program.kernels()->Get(kernel)
              : nullptr;
 }
 
 std::string Trace::kernelName(size_t launch) const {
-  const program::Kernel *kernel = kernelOf(program, launch);
+  const program::Kernel *kernel = kernelOf(call, launch);
   return kernel ? kernel->name()->str() : "launch " + std::to_string(launch);
 }
 
@@ -281,9 +283,8 @@ void Trace::writeKernels(Writer &writer) const {
   for (size_t l = 0; l < launches.size(); ++l) {
     if (launches[l].count == 0)
       continue;
-    Json args = {{"launch", l},
-                 {"routine", program.launches()->Get(unsigned(l))->routine()}};
-    if (const program::Kernel *kernel = kernelOf(program, l)) {
+    Json args = {{"launch", l}, {"routine", call.launch(l).routine()}};
+    if (const program::Kernel *kernel = kernelOf(call, l)) {
       args["kind"] = kernel->kind() ? kernel->kind()->str() : "";
       args["onnx_nodes"] = nodesOf(*kernel);
       args["predicted_cycles"] = kernel->predicted_cycles();

@@ -3,6 +3,7 @@
 #define RUNTIME_OBSERVE_TRACE_H
 
 #include "runtime/observe/Observer.h"
+#include "runtime/program/Call.h"
 
 #include <array>
 #include <map>
@@ -33,6 +34,7 @@ public:
 
   /// `program` must outlive the trace.
   explicit Trace(const program::Program &program);
+  explicit Trace(const Call &call);
 
   void enter(ObservedPes pes, size_t launch, int task, double time) override;
   void leave(ObservedPes pes, size_t launch, double time) override;
@@ -97,6 +99,7 @@ private:
   void writePes(Writer &writer) const;
   void writeLinks(Writer &writer) const;
 
+  const Call call;
   const program::Program &program;
   const int width;
   std::vector<int> classes;  ///< by PE; -1: no code

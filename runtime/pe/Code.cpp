@@ -29,8 +29,7 @@ public:
     if (source.routines())
       for (const program::Routine *routine : *source.routines()) {
         routineId = routine->id();
-        if (!code.routines.emplace(routineId, decodeBody(*routine->body(), 0))
-                 .second)
+        if (!code.routines.emplace(routineId, decodeRoutine(*routine)).second)
           fail("has two routines " + std::to_string(routineId));
       }
     if (source.tasks())
@@ -77,7 +76,8 @@ private:
                            buffer->bytes() / 4,
                            buffer->type(),
                            buffer->address(),
-                           buffer->bytes() / elementSize(buffer->type())};
+                           buffer->bytes() / elementSize(buffer->type()),
+                           buffer->persistent()};
         code.firstDataWord = std::min(code.firstDataWord, decoded.firstWord);
         code.endDataWord =
             std::max(code.endDataWord,
@@ -305,6 +305,14 @@ private:
         collect(operand->windowOffset, loose);
     }
     instruction.looseScalars.assign(loose.begin(), loose.end());
+  }
+
+  RoutineCode decodeRoutine(const program::Routine &routine) {
+    for (uint16_t i = 0; i < routine.arguments(); ++i)
+      setLocal(i);
+    RoutineCode decoded{decodeBody(*routine.body(), 0), routine.arguments()};
+    visible.clear();
+    return decoded;
   }
 
   Body

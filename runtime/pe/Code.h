@@ -156,6 +156,12 @@ struct IfCode {
   Body then, otherwise;
 };
 
+/// What a launch starts. Its first locals are arguments of the launch.
+struct RoutineCode {
+  Body body;
+  int arguments = 0;
+};
+
 struct TaskCode {
   std::string name;
   program::TaskKind kind{};
@@ -186,13 +192,14 @@ struct BufferCode {
   program::ElementType type = program::ElementType::F32;
   int64_t address = 0; ///< in bytes
   int64_t elements = 0;
+  bool persistent = false;
 };
 
 struct ClassCode {
   const program::PEClass *source = nullptr;
   std::string name;
   std::vector<BufferCode> buffers;
-  std::map<uint32_t, Body> routines;
+  std::map<uint32_t, RoutineCode> routines;
   std::vector<TaskCode> tasks;
   std::vector<FilterCode> filters;
   std::vector<QueueCode> queues;
@@ -207,7 +214,7 @@ struct ClassCode {
   int64_t endDataWord = 0;
   uint64_t highWaterBytes = 0;
 
-  const Body *routine(uint32_t id) const {
+  const RoutineCode *routine(uint32_t id) const {
     auto found = routines.find(id);
     return found == routines.end() ? nullptr : &found->second;
   }
@@ -237,8 +244,8 @@ void forEachStatement(const Body &body, const Visit &visit) {
 /// The same for all code of a class.
 template <class Visit>
 void forEachStatement(const ClassCode &code, const Visit &visit) {
-  for (const auto &[id, body] : code.routines)
-    forEachStatement(body, visit);
+  for (const auto &[id, routine] : code.routines)
+    forEachStatement(routine.body, visit);
   for (const TaskCode &task : code.tasks)
     forEachStatement(task.body, visit);
 }

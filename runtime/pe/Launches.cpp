@@ -6,14 +6,14 @@
 
 namespace wsec::runtime {
 
-std::string describeLaunch(const program::Program &program, size_t launch) {
+std::string describeLaunch(const Call &call, size_t launch) {
   std::string text = "launch " + std::to_string(launch);
-  const auto *kernels = program.kernels();
-  const uint32_t kernel = program.launches()->Get(unsigned(launch))->kernel();
+  const auto *kernels = call.program().kernels();
+  const uint32_t kernel = call.launch(launch).kernel();
   if (kernels && kernel < kernels->size())
     text =
         "kernel " + inQuotes(kernels->Get(kernel)->name()->str()) + ", " + text;
-  return text;
+  return call.prefix() + text;
 }
 
 bool LaunchLog::note(size_t launch, double start, double end) {

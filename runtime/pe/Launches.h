@@ -4,7 +4,7 @@
 #ifndef RUNTIME_PE_LAUNCHES_H
 #define RUNTIME_PE_LAUNCHES_H
 
-#include "runtime/program/program_generated.h"
+#include "runtime/program/Call.h"
 
 #include <atomic>
 #include <cstddef>
@@ -13,8 +13,9 @@
 
 namespace wsec::runtime {
 
-/// "kernel 'fc1', launch 3", for messages.
-std::string describeLaunch(const program::Program &program, size_t launch);
+/// "kernel 'fc1', launch 3", for messages; the entry goes before it where the
+/// program has several.
+std::string describeLaunch(const Call &call, size_t launch);
 
 /// When a launch ran, in cycles since the start of the run.
 struct LaunchTime {

@@ -22,6 +22,8 @@ public:
       allocate();
     return bytes.get() + (address - base);
   }
+  /// Whether it was ever accessed.
+  bool touched() const { return bytes != nullptr; }
   /// Whether bytes [address, address + count) have all been written.
   bool written(int64_t address, int64_t count);
   void markWritten(int64_t address, int64_t count);

@@ -18,10 +18,10 @@ using program::TaskKind;
 
 // ---------------------------------------------------------------- the wafer
 
-Wafer::Wafer(const program::Program &program, Fabric &fabric,
-             LaunchLog &launches, Observer *observer, uint64_t workLimit)
-    : program(program), machine(*program.machine()), fabric(fabric),
-      launches(launches), observer(observer),
+Wafer::Wafer(const Call &call, Fabric &fabric, LaunchLog &launches,
+             Observer *observer, uint64_t workLimit)
+    : call(call), program(call.program()), machine(*program.machine()),
+      fabric(fabric), launches(launches), observer(observer),
       limit(workLimit ? workLimit : UINT64_MAX) {}
 
 void Wafer::failWorkLimit() const {
@@ -53,7 +53,7 @@ Processor::Thread &Processor::thread(int index) {
 }
 
 std::string Processor::where(const Wafer &wafer, size_t launch) const {
-  return describeLaunch(wafer.program, launch) + ", class " +
+  return describeLaunch(wafer.call, launch) + ", class " +
          inQuotes(code->name);
 }
 
@@ -99,7 +99,12 @@ void Processor::sleep(Wafer &wafer, Cycle now) {
     sleepOn(wafer, thread(std::countr_zero(left)), now);
   if (main.run || awaited)
     return;
-  if (frames.empty() && !control) {
+  if (argumentsLeft > 0) {
+    if (time > Time(now))
+      wakeAt(wafer, time);
+    else
+      awaitWord(wafer, wafer.program.launch_color(), now);
+  } else if (frames.empty() && !control) {
     if (time > Time(now) && nextWork(wafer, now))
       wakeAt(wafer, time);
     else
@@ -134,10 +139,14 @@ void Processor::sleepOn(Wafer &wafer, Thread &its, Cycle now) {
 
 void Processor::call(Wafer &wafer, size_t called, Cycle when) {
   launch = called;
-  const Body *body = routine(wafer, called);
-  if (!body)
+  const RoutineCode *its = routine(wafer, called);
+  if (!its)
     return;
-  enter(wafer, *body, Time(when), -1);
+  enter(wafer, its->body, Time(when), -1);
+  const std::vector<int64_t> carried =
+      wafer.call.carried(wafer.call.launch(called));
+  std::copy(carried.begin(), carried.end(), locals.begin());
+  time += double(carried.size()) * wafer.machine.load_cycles();
   wakeAt(wafer, when);
 }
 
@@ -147,9 +156,8 @@ void Processor::expectCommands(size_t launches) {
 }
 
 /// What a launch starts here; null: nothing.
-const Body *Processor::routine(const Wafer &wafer, size_t called) const {
-  return code->routine(
-      wafer.program.launches()->Get(unsigned(called))->routine());
+const RoutineCode *Processor::routine(const Wafer &wafer, size_t called) const {
+  return code->routine(wafer.call.launch(called).routine());
 }
 
 /// Begins a routine or task that could begin at `since`.
@@ -263,16 +271,44 @@ bool Processor::startWork(Wafer &wafer, Cycle now) {
   return true;
 }
 
-/// Takes a launch wavelet, and starts its routine if the PE has it.
+/// Takes a launch wavelet, and starts its routine, if the PE has it, once it
+/// has all arguments.
 void Processor::startCommand(Wafer &wafer, const Candidate &next, Cycle now) {
   const Word command = wafer.fabric.receive(*next.inbox, now);
   wafer.fabric.settle();
   --launchesLeft;
-  const Body *body = routine(wafer, command.payload);
-  if (!body)
-    return;
-  launch = command.payload;
-  enter(wafer, *body, next.since, -1);
+  const auto *carried = wafer.call.launch(command.payload).arguments();
+  argumentsLeft = carried ? carried->size() : 0;
+  arguments.clear();
+  started = routine(wafer, command.payload);
+  if (started)
+    launch = command.payload;
+  if (argumentsLeft > 0)
+    time = std::max(time, next.since) + 1;
+  else if (started)
+    enter(wafer, started->body, next.since, -1);
+}
+
+/// The next word behind a launch wavelet, a cycle after the one before; false
+/// if it has not come.
+bool Processor::takeArgument(Wafer &wafer, Cycle now) {
+  Mailbox *inbox = wafer.fabric.inbox(pe, wafer.program.launch_color());
+  if (!inbox || inbox->queue.empty() || inbox->queue.front().ready > now)
+    return false;
+  const Word word = wafer.fabric.receive(*inbox, now);
+  wafer.fabric.settle();
+  arguments.push_back(int32_t(word.payload));
+  const Time taken = std::max(time, Time(word.ready));
+  if (--argumentsLeft > 0) {
+    time = taken + 1;
+    return true;
+  }
+  time = taken;
+  if (!started)
+    return true;
+  enter(wafer, started->body, taken, -1);
+  std::copy(arguments.begin(), arguments.end(), locals.begin());
+  return true;
 }
 
 /// Sees to it that the PE is due when a wavelet comes that starts something,

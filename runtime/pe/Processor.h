@@ -111,7 +111,8 @@ private:
   void enter(Wafer &wafer, const Body &body, Time since, int task);
   bool startWork(Wafer &wafer, Cycle now);
   void startCommand(Wafer &wafer, const Candidate &next, Cycle now);
-  const Body *routine(const Wafer &wafer, size_t called) const;
+  bool takeArgument(Wafer &wafer, Cycle now);
+  const RoutineCode *routine(const Wafer &wafer, size_t called) const;
   void awaitWord(Wafer &wafer, int color, Cycle now);
   Candidate nextWork(Wafer &wafer, Cycle now) const;
   void activate(int task, Time when);
@@ -180,6 +181,11 @@ private:
   const ClassCode *code = nullptr;
   int pe = 0;
   size_t launch = 0, launchesLeft = 0;
+  /// Of a launch wavelet that has been taken: words that follow it, and what
+  /// it starts here.
+  size_t argumentsLeft = 0;
+  const RoutineCode *started = nullptr;
+  std::vector<int32_t> arguments;
   Time time = 0; ///< of the main thread
   Time acted = 0, rest = 0;
   Time results = 0;    ///< when the last of them is in memory

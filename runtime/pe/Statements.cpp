@@ -23,6 +23,9 @@ bool Processor::runMain(Wafer &wafer, Cycle now) {
     if (control) {
       if (!present || !sendPendingControl(wafer, now))
         return progress;
+    } else if (argumentsLeft > 0) {
+      if (!present || !takeArgument(wafer, now))
+        return progress;
     } else if (frames.empty()) {
       if (!present || !startWork(wafer, now))
         return progress;

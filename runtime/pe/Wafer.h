@@ -16,7 +16,7 @@ namespace wsec::runtime::pe {
 /// What all PEs of a run share and count together.
 struct Wafer {
   /// `workLimit` as in EngineOptions; `observer` may be null.
-  Wafer(const program::Program &program, Fabric &fabric, LaunchLog &launches,
+  Wafer(const Call &call, Fabric &fabric, LaunchLog &launches,
         Observer *observer, uint64_t workLimit);
 
   /// Takes work off what the host allows.
@@ -33,6 +33,7 @@ struct Wafer {
     return {pe % machine.width(), pe / machine.width()};
   }
 
+  const Call &call;
   const program::Program &program;
   const program::Machine &machine;
   Fabric &fabric;

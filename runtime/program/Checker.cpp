@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Checker.h"
 #include "runtime/program/CodeChecker.h"
+#include "runtime/program/EntryChecker.h"
 #include "runtime/program/HostChecker.h"
 #include "runtime/program/MachineChecker.h"
 #include "runtime/program/Ports.h"
@@ -83,7 +84,8 @@ void checkRoutes(const program::Program &program) {
   }
 }
 
-void checkClasses(const program::Program &program, CheckerWork &work) {
+void checkClasses(const program::Program &program, const CarriedRanges &carried,
+                  CheckerWork &work) {
   const program::Machine &machine = *program.machine();
   RectSet taken(machine.width(), machine.height());
   for (const program::PEClass *peClass : *program.classes()) {
@@ -94,7 +96,7 @@ void checkClasses(const program::Program &program, CheckerWork &work) {
         throw badProgram(where, peName(*pe) + " is in two rectangles");
     }
     if (peClass->rects()->size() > 0)
-      checkCode(*peClass, machine, program.launch_color(), work);
+      checkCode(*peClass, machine, program.launch_color(), carried, work);
     else
       throw badProgram(where, "has no PEs");
   }
@@ -109,37 +111,6 @@ void checkKernels(const program::Program &program) {
                 {nullptr, "kernel", -1, kernel->name()});
 }
 
-/// Every launch starts a routine that some class has.
-void checkLaunches(const program::Program &program, CheckerWork &work) {
-  std::vector<uint32_t> routines;
-  for (const program::PEClass *peClass : *program.classes())
-    if (peClass->routines())
-      for (const program::Routine *routine : *peClass->routines())
-        routines.push_back(routine->id());
-  std::sort(routines.begin(), routines.end());
-  size_t kernels = program.kernels() ? program.kernels()->size() : 0;
-  size_t streams = program.streams() ? program.streams()->size() : 0;
-  int64_t index = 0;
-  for (const program::Launch *launch : *program.launches()) {
-    Where where{nullptr, "launch", index++};
-    if (!std::binary_search(routines.begin(), routines.end(),
-                            launch->routine()))
-      throw badProgram(where, "no class has routine " +
-                                  std::to_string(launch->routine()));
-    if (launch->kernel() >= kernels)
-      throw badProgram(where, "belongs to kernel " +
-                                  std::to_string(launch->kernel()) +
-                                  ", which does not exist");
-    if (!launch->streams())
-      continue;
-    work.add(1, launch->streams()->size(), "to check its streams", where);
-    for (uint32_t stream : *launch->streams())
-      if (stream >= streams)
-        throw badProgram(where, "feeds on stream " + std::to_string(stream) +
-                                    ", which does not exist");
-  }
-}
-
 } // namespace
 
 void checkProgram(const program::Program &program) {
@@ -150,12 +121,12 @@ void checkProgram(const program::Program &program) {
                      "launch color");
   checkRoutes(program);
   CheckerWork work;
-  checkClasses(program, work);
+  const CarriedRanges carried = checkEntries(program, work);
+  checkClasses(program, carried, work);
   checkTensors(program);
-  checkStreams(program, work);
+  checkStreams(program, carried, work);
   checkCopies(program, work);
   checkKernels(program);
-  checkLaunches(program, work);
   checkSends(program);
 }
 

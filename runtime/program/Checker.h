@@ -20,6 +20,8 @@ inline constexpr uint32_t largestLoopDepth = 8;
 inline constexpr uint32_t largestOperandRank = 4;
 inline constexpr uint32_t largestSegmentRank = 8;
 inline constexpr uint32_t largestCopyList = 1 << 14;
+inline constexpr uint32_t largestEntryList = 1 << 8;
+inline constexpr uint32_t largestArgumentList = 1 << 6;
 
 /// The launch color of programs that calls of the host launch.
 inline constexpr uint8_t noLaunchColor = 255;

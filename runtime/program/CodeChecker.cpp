@@ -3,6 +3,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/InFlight.h"
 #include "runtime/program/MachineChecker.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/ScalarChecker.h"
 #include "runtime/program/StatementChecker.h"
 
@@ -20,8 +21,9 @@ using program::TaskKind;
 class CodeChecker {
 public:
   CodeChecker(const program::PEClass &peClass, const program::Machine &machine,
-              uint8_t launchColor, CheckerWork &work, const Where &where)
-      : peClass(peClass), machine(machine), where(where),
+              uint8_t launchColor, const CarriedRanges &carried,
+              CheckerWork &work, const Where &where)
+      : peClass(peClass), machine(machine), carried(carried), where(where),
         scalars(classScalars(peClass, work, where)),
         context{peClass, machine, launchColor, scalars}, work(work) {}
 
@@ -33,6 +35,7 @@ private:
                                             const Where &where);
   void checkCodeFits();
   void checkBuffers();
+  void checkPersistent() const;
   void checkBuffer(const program::Buffer &buffer, const Where &where);
   void checkInSram(const program::Buffer &buffer, const Where &where);
   void checkNoCommands(int color, const Where &where) const;
@@ -47,6 +50,7 @@ private:
 
   const program::PEClass &peClass;
   const program::Machine &machine;
+  const CarriedRanges &carried;
   const Where &where;
   std::vector<Interval> scalars;
   CodeContext context;
@@ -59,7 +63,7 @@ std::vector<Interval> CodeChecker::classScalars(const program::PEClass &peClass,
   std::vector<program::Rect> rects;
   for (const program::Rect *rect : *peClass.rects())
     rects.push_back(*rect);
-  return checkScalars(peClass.scalars(), rects, work, where);
+  return checkScalars(peClass.scalars(), {rects}, work, where);
 }
 
 void CodeChecker::check() {
@@ -100,6 +104,39 @@ void CodeChecker::checkBuffers() {
     Where here{&where, "buffer", -1, buffer->name()};
     checkBuffer(*buffer, here);
     checkInSram(*buffer, here);
+  }
+  checkPersistent();
+}
+
+/// A persistent buffer shares no byte with another one.
+void CodeChecker::checkPersistent() const {
+  std::vector<const program::Buffer *> inOrder;
+  for (const program::Buffer *buffer : *peClass.buffers())
+    if (buffer->bytes() > 0)
+      inOrder.push_back(buffer);
+  std::sort(inOrder.begin(), inOrder.end(),
+            [](auto *a, auto *b) { return a->address() < b->address(); });
+  auto end = [](const program::Buffer &buffer) {
+    return uint64_t(buffer.address()) + buffer.bytes();
+  };
+  // Of those before, the ones that reach furthest.
+  const program::Buffer *any = nullptr, *kept = nullptr;
+  for (const program::Buffer *buffer : inOrder) {
+    const program::Buffer *before = buffer->persistent() ? any : kept;
+    if (before && buffer->address() < end(*before)) {
+      const bool first = before->persistent();
+      const program::Buffer &its = first ? *before : *buffer;
+      const program::Buffer &other = first ? *buffer : *before;
+      throw badProgram({&where, "buffer", -1, its.name()},
+                       "is persistent, and shares bytes with buffer " +
+                           inQuotes(other.name()->string_view()) + " at " +
+                           std::to_string(buffer->address()) +
+                           "; a persistent buffer has its own");
+    }
+    if (!any || end(*buffer) > end(*any))
+      any = buffer;
+    if (buffer->persistent() && (!kept || end(*buffer) > end(*kept)))
+      kept = buffer;
   }
 }
 
@@ -298,7 +335,12 @@ void CodeChecker::checkRoutines() {
   for (const program::Routine *routine : *peClass.routines()) {
     Where here{&where, "routine", routine->id()};
     ids.push_back(routine->id());
-    checkBody(*routine->body(), context, /*runs=*/true, here);
+    if (routine->arguments() > largestArgumentList)
+      throw badProgram(here, "takes " + std::to_string(routine->arguments()) +
+                                 " arguments, at most " +
+                                 std::to_string(largestArgumentList));
+    checkBody(*routine->body(), context, /*runs=*/true, here,
+              carried.ofRoutine(routine->id(), routine->arguments()));
   }
   std::sort(ids.begin(), ids.end());
   if (auto twin = std::adjacent_find(ids.begin(), ids.end()); twin != ids.end())
@@ -308,9 +350,10 @@ void CodeChecker::checkRoutines() {
 } // namespace
 
 void checkCode(const program::PEClass &peClass, const program::Machine &machine,
-               uint8_t launchColor, CheckerWork &work) {
+               uint8_t launchColor, const CarriedRanges &carried,
+               CheckerWork &work) {
   Where where{nullptr, "class", -1, peClass.name()};
-  CodeChecker(peClass, machine, launchColor, work, where).check();
+  CodeChecker(peClass, machine, launchColor, carried, work, where).check();
 }
 
 } // namespace wsec::runtime

@@ -2,16 +2,17 @@
 #ifndef RUNTIME_PROGRAM_CODECHECKER_H
 #define RUNTIME_PROGRAM_CODECHECKER_H
 
-#include "runtime/program/CheckerWork.h"
+#include "runtime/program/EntryChecker.h"
 #include "runtime/program/program_generated.h"
 
 namespace wsec::runtime {
 
 /// Checks what the PEs of a class hold and do: scalars, buffers against the
 /// SRAM, queues, filters, and every statement of every routine and task. Its
-/// rectangles must be valid.
+/// rectangles must be valid. Arguments of routines are as launches carry them.
 void checkCode(const program::PEClass &peClass, const program::Machine &machine,
-               uint8_t launchColor, CheckerWork &work);
+               uint8_t launchColor, const CarriedRanges &carried,
+               CheckerWork &work);
 
 } // namespace wsec::runtime
 

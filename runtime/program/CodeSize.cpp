@@ -120,8 +120,10 @@ uint64_t codeBytes(const program::PEClass &peClass) {
     collectCalls(body, peClass, calls);
   };
   if (peClass.routines())
-    for (const program::Routine *routine : *peClass.routines())
+    for (const program::Routine *routine : *peClass.routines()) {
+      words += routine->arguments();
       add(routine->body());
+    }
   if (peClass.tasks())
     for (const program::Task *task : *peClass.tasks())
       add(task->body());

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Checker.h"
+#include "runtime/program/EntryChecker.h"
 #include "runtime/program/HostChecker.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/RectSet.h"
@@ -130,7 +131,8 @@ void requireOneEach(Buffers::const_iterator named, Buffers::const_iterator end,
 }
 
 void checkCopy(const HostCopy &copy, const program::Program &program,
-               const Buffers &buffers, CheckerWork &work, const Where &where) {
+               const program::Entry &entry, const Buffers &buffers,
+               CheckerWork &work, const Where &where) {
   const program::Machine &machine = *program.machine();
   if (copy.direction() > program::Direction::MAX)
     throw badProgram(where, "has an unknown direction");
@@ -140,21 +142,21 @@ void checkCopy(const HostCopy &copy, const program::Program &program,
     throw badProgram(
         where, "the rectangle " + describeRect(*copy.rect()) +
                    " is none: " + rectRule(machine.width(), machine.height()));
-  if (copy.launch() > program.launches()->size())
+  const uint32_t launches = entry.launches()->size();
+  if (copy.launch() > launches)
     throw badProgram(where, "comes before launch " +
                                 std::to_string(copy.launch()) +
                                 ", which does not exist");
   // Between launches that overlap there is no time at which to copy.
   if (program.launch_color() != noLaunchColor && copy.launch() != 0 &&
-      copy.launch() != program.launches()->size())
-    throw badProgram(where,
-                     "comes before launch " + std::to_string(copy.launch()) +
-                         " of " + std::to_string(program.launches()->size()) +
-                         ", which wavelets of color " +
-                         std::to_string(program.launch_color()) +
-                         " start: they overlap, so the host copies before the "
-                         "first and after the last only; launch by calls of "
-                         "the host to copy between them");
+      copy.launch() != launches)
+    throw badProgram(
+        where, "comes before launch " + std::to_string(copy.launch()) + " of " +
+                   std::to_string(launches) + ", which wavelets of color " +
+                   std::to_string(program.launch_color()) +
+                   " start: they overlap, so the host copies before the "
+                   "first and after the last only; launch by calls of "
+                   "the host to copy between them");
   const Tensor &tensor = checkTensor(copy, program, where);
   int64_t covered = 0;
   auto [named, end] = buffers.equal_range(copy.buffer()->string_view());
@@ -183,14 +185,22 @@ void checkCopy(const HostCopy &copy, const program::Program &program,
 } // namespace
 
 void checkCopies(const program::Program &program, CheckerWork &work) {
-  if (!program.copies())
-    return;
-  if (program.copies()->size() > largestCopyList)
+  size_t copies = 0;
+  for (const program::Entry *entry : *program.entries())
+    copies += entry->copies() ? entry->copies()->size() : 0;
+  if (copies > largestCopyList)
     throw badProgram({nullptr, "program"}, "has too many copies");
+  if (copies == 0)
+    return;
   const Buffers buffers = buffersOf(program);
-  int64_t index = 0;
-  for (const HostCopy *copy : *program.copies()) {
-    checkCopy(*copy, program, buffers, work, {nullptr, "copy", index++});
+  for (const program::Entry *entry : *program.entries()) {
+    const Where whose{nullptr, "entry", -1, entry->name()};
+    const Where *outer = isPlain(program) ? nullptr : &whose;
+    int64_t index = 0;
+    if (entry->copies())
+      for (const HostCopy *copy : *entry->copies())
+        checkCopy(*copy, program, *entry, buffers, work,
+                  {outer, "copy", index++});
   }
 }
 

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/Call.h"
+#include "runtime/program/CallProofs.h"
 #include "runtime/program/Checker.h"
+#include "runtime/program/EntryChecker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/FusedClasses.h"
 #include "runtime/program/HostWords.h"
@@ -46,7 +49,7 @@ public:
       for (const program::Routine *routine : *peClass.routines())
         within(routine->id(), [&] { proveRoutine(*routine); });
     std::set<std::vector<int64_t>> seen;
-    for (const program::Launch *launch : *program.launches())
+    for (const program::Launch *launch : *onlyEntry(program).launches())
       within(launch->routine(), [&] {
         auto found = routines.find(launch->routine());
         if (found == routines.end())
@@ -116,7 +119,7 @@ public:
         routes(fused, steps) {}
 
   void prove() {
-    const size_t count = program.launches()->size();
+    const size_t count = onlyEntry(program).launches()->size();
     for (size_t first = 0; first < count;)
       first += proveFrom(first, count - first);
   }
@@ -151,7 +154,7 @@ private:
     std::vector<const program::Launch *> launches;
     std::vector<uint32_t> ids;
     for (size_t i = first; i < first + length; ++i) {
-      launches.push_back(program.launches()->Get(unsigned(i)));
+      launches.push_back(onlyEntry(program).launches()->Get(unsigned(i)));
       ids.push_back(launches.back()->routine());
     }
     auto known = proven.find(ids);
@@ -221,6 +224,10 @@ DeadlockProof provePhases(const program::Program &program) {
 }
 
 DeadlockProof proveDeadlockFree(const program::Program &program) {
+  return isPlain(program) ? proveOneCall(program) : proveAllCalls(program);
+}
+
+DeadlockProof proveOneCall(const program::Program &program) {
   DeadlockProof proof = provePhases(program);
   if (proof.verdict == program::Verdict::Free)
     return proof;

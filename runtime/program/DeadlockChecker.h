@@ -26,6 +26,10 @@ struct DeadlockProof {
 /// how it is launched decides nothing.
 DeadlockProof proveDeadlockFree(const program::Program &program);
 
+/// The same of a program with one entry, which has no arguments. What launches
+/// carry is not known.
+DeadlockProof proveOneCall(const program::Program &program);
+
 /// By its phases alone: Free, or Undecided.
 DeadlockProof provePhases(const program::Program &program);
 

@@ -34,6 +34,10 @@ std::string_view errorClassName(ErrorClass errorClass) {
     return "BadProgram";
   case ErrorClass::WeightFileChanged:
     return "WeightFileChanged";
+  case ErrorClass::BadCall:
+    return "BadCall";
+  case ErrorClass::BadState:
+    return "BadState";
   case ErrorClass::BadTensor:
     return "BadTensor";
   case ErrorClass::IoError:

@@ -29,6 +29,8 @@ enum class ErrorClass {
   // The program or its surroundings are at fault.
   BadProgram,        ///< the file is not a program, or contradicts itself
   WeightFileChanged, ///< a weight file is not the one compiled against
+  BadCall,           ///< no such entry or argument, or a value out of range
+  BadState,          ///< a file of a state is none, damaged or foreign
   BadTensor,         ///< a tensor does not fit name, type, shape or range
   IoError,           ///< a file cannot be read or written
   WorkLimit,         ///< the run takes more work than the host allowed

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Facts.h"
+#include "runtime/program/Call.h"
 #include "runtime/program/RectSet.h"
 #include "runtime/program/Scalars.h"
 
@@ -40,13 +41,14 @@ SramPeak sramPeak(const program::Program &program) {
 /// Words of weights that one run of a stream sends: for each column it serves,
 /// the blocks of all its segments.
 static uint64_t weightWords(const program::Program &program,
-                            const program::HostStream &stream) {
+                            const program::HostStream &stream,
+                            const std::vector<int64_t> &arguments) {
   if (stream.direction() != program::Direction::In)
     return 0;
   uint64_t words = 0;
   std::vector<int64_t> scalars;
   auto addColumn = [&](int column) {
-    evaluateScalars(stream.scalars(), column, 0, scalars);
+    evaluateScalars(stream.scalars(), column, 0, scalars, arguments.data());
     for (const program::Segment *segment : *stream.segments()) {
       auto role = program.tensors()->Get(segment->tensor())->role();
       if (role != program::TensorRole::Weight &&
@@ -65,18 +67,24 @@ static uint64_t weightWords(const program::Program &program,
 }
 
 uint64_t streamedWeightBytes(const program::Program &program) {
-  // A stream may feed many launches.
-  std::map<uint32_t, uint64_t> known;
-  uint64_t words = 0;
-  for (const program::Launch *launch : *program.launches())
-    if (launch->streams())
-      for (uint32_t stream : *launch->streams()) {
-        auto [at, isNew] = known.try_emplace(stream);
-        if (isNew)
-          at->second = weightWords(program, *program.streams()->Get(stream));
-        words += at->second;
-      }
-  return words * sizeof(float);
+  uint64_t most = 0;
+  for (uint32_t entry = 0; entry < program.entries()->size(); ++entry) {
+    const Call call = largestCall(program, entry);
+    // A stream may feed many launches.
+    std::map<uint32_t, uint64_t> known;
+    uint64_t words = 0;
+    for (const program::Launch *launch : *call.entry().launches())
+      if (launch->streams())
+        for (uint32_t stream : *launch->streams()) {
+          auto [at, isNew] = known.try_emplace(stream);
+          if (isNew)
+            at->second = weightWords(program, *program.streams()->Get(stream),
+                                     call.carried(*launch));
+          words += at->second;
+        }
+    most = std::max(most, words);
+  }
+  return most * sizeof(float);
 }
 
 uint64_t tokensPerRun(const program::Program &program) {

@@ -26,7 +26,8 @@ struct SramPeak {
 };
 SramPeak sramPeak(const program::Program &program);
 
-/// Bytes of weights and constants that all launches stream in, as f32 words.
+/// Bytes of weights and constants that the launches of a call stream in, as f32
+/// words: the most of all entries, with their largest arguments.
 uint64_t streamedWeightBytes(const program::Program &program);
 
 /// Tokens of a run: elements of the input that rows of a table are looked up

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/FusedClasses.h"
+#include "runtime/program/Call.h"
 #include "runtime/program/FabricUse.h"
 #include "runtime/program/Intervals.h"
 #include "runtime/program/ScalarChecker.h"
@@ -216,8 +217,7 @@ FusedClasses::FusedClasses(const program::Program &program) {
   fused.machine.reset(program.machine()->UnPack());
   for (const program::RouteRule *rule : *program.routes())
     fused.routes.emplace_back(rule->UnPack());
-  for (const program::Launch *launch : *program.launches())
-    fused.launches.emplace_back(launch->UnPack());
+  fused.entries.emplace_back(onlyEntry(program).UnPack());
   if (program.streams())
     for (const program::HostStream *stream : *program.streams())
       fused.streams.emplace_back(stream->UnPack());
@@ -227,6 +227,7 @@ FusedClasses::FusedClasses(const program::Program &program) {
   all->rects = {{0, machine.width(), 1, 0, machine.height(), 1}};
   Scalars scalars(*all, machine);
   std::map<uint32_t, Statements> routines;
+  std::map<uint32_t, uint16_t> arguments;
   for (const program::PEClass *peClass : *program.classes()) {
     requireFusable(*peClass);
     const int member = scalars.addMembership(*peClass);
@@ -236,12 +237,14 @@ FusedClasses::FusedClasses(const program::Program &program) {
     for (const program::Routine *routine : *peClass->routines()) {
       std::unique_ptr<program::RoutineT> copy(routine->UnPack());
       renumbering.apply(copy->body);
+      arguments[routine->id()] = routine->arguments();
       append(routines[routine->id()], std::move(copy->body), member);
     }
   }
   for (auto &[id, body] : routines) {
     auto routine = std::make_unique<program::RoutineT>();
     routine->id = id;
+    routine->arguments = arguments[id];
     routine->body = std::move(body);
     all->routines.push_back(std::move(routine));
   }

@@ -145,12 +145,12 @@ bool concerns(const program::Rect &rect, const program::PEClass &peClass,
 }
 
 /// The host's copies before a launch.
-void addCopies(const program::Program &program, const program::PEClass &peClass,
+void addCopies(const program::Entry &entry, const program::PEClass &peClass,
                const std::pair<int, int> *pe, int launch,
                std::vector<Holdings> &all) {
-  const int launches = int(program.launches()->size());
-  for (unsigned c = 0; program.copies() && c < program.copies()->size(); ++c) {
-    const program::HostCopy &copy = *program.copies()->Get(c);
+  const int launches = int(entry.launches()->size());
+  for (unsigned c = 0; entry.copies() && c < entry.copies()->size(); ++c) {
+    const program::HostCopy &copy = *entry.copies()->Get(c);
     if (int(copy.launch()) != launch || !concerns(*copy.rect(), peClass, pe))
       continue;
     const bool in = copy.direction() == program::Direction::In;
@@ -165,27 +165,34 @@ void addCopies(const program::Program &program, const program::PEClass &peClass,
 
 } // namespace
 
-std::vector<Holdings> bufferHoldings(const program::Program &program,
+std::vector<Holdings> bufferHoldings(const program::Entry &entry,
                                      const program::PEClass &peClass,
                                      const std::pair<int, int> *pe) {
-  const int launches = int(program.launches()->size());
+  const int launches = int(entry.launches()->size());
   std::vector<Holdings> all(peClass.buffers() ? peClass.buffers()->size() : 0);
   const CodeTouches code(peClass, pe);
   std::map<uint32_t, Touches> routines;
   for (int l = 0; l < launches; ++l) {
-    addCopies(program, peClass, pe, l, all);
-    const program::Launch &launch = *program.launches()->Get(unsigned(l));
+    addCopies(entry, peClass, pe, l, all);
+    const program::Launch &launch = *entry.launches()->Get(unsigned(l));
     auto [routine, fresh] = routines.try_emplace(launch.routine());
     if (fresh)
       routine->second = code.ofRoutine(launch.routine());
     for (const auto &[buffer, how] : routine->second)
       touch(all[size_t(buffer)], l, int(launch.kernel()), how);
   }
-  addCopies(program, peClass, pe, launches, all);
-  const int only = launches == 1 ? int(program.launches()->Get(0)->kernel())
+  addCopies(entry, peClass, pe, launches, all);
+  const int only = launches == 1 ? int(entry.launches()->Get(0)->kernel())
                                  : Holding::unknown;
   for (const auto &[buffer, how] : code.ofTasks())
     all[size_t(buffer)] = {{0, std::max(0, launches - 1), only}};
+  // What it holds came with the call, or goes on after it.
+  for (unsigned b = 0; b < all.size(); ++b)
+    if (peClass.buffers()->Get(b)->persistent() && launches > 0) {
+      if (all[b].empty() || all[b].front().first > 0)
+        all[b].insert(all[b].begin(), {0, 0, Holding::unknown});
+      all[b].back().last = launches - 1;
+    }
   return all;
 }
 

@@ -29,12 +29,13 @@ struct Holding {
 /// The values of one buffer, in order.
 using Holdings = std::vector<Holding>;
 
-/// By buffer, what a class of PEs holds. With `pe` (x, y) only what that PE
-/// does counts: code whose guard is zero there, and loops and instructions of
-/// no extent, touch nothing. Statements are taken in the order of the code. A
-/// buffer that a task touches holds one value all along: when tasks run is
-/// known in a run only.
-std::vector<Holdings> bufferHoldings(const program::Program &program,
+/// By buffer, what a class of PEs holds in a call of an entry. With `pe` (x, y)
+/// only what that PE does counts: code whose guard is zero there, and loops and
+/// instructions of no extent, touch nothing. Statements are taken in the order
+/// of the code. A buffer that a task touches holds one value all along: when
+/// tasks run is known in a run only. So does a persistent buffer before it is
+/// first written, and it keeps its last value to the end.
+std::vector<Holdings> bufferHoldings(const program::Entry &entry,
                                      const program::PEClass &peClass,
                                      const std::pair<int, int> *pe = nullptr);
 

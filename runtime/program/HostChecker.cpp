@@ -329,13 +329,15 @@ void checkTensors(const program::Program &program) {
   checkNames(program);
 }
 
-void checkStreams(const program::Program &program, CheckerWork &work) {
+void checkStreams(const program::Program &program, const CarriedRanges &carried,
+                  CheckerWork &work) {
   if (!program.streams())
     return;
   const program::Machine &machine = *program.machine();
   // Scalars are evaluated at (column, 0) going in and anywhere going out.
   program::Rect mesh(0, machine.width(), 1, 0, machine.height(), 1);
   program::Rect row(0, machine.width(), 1, 0, 1, 1);
+  uint32_t number = 0;
   for (const program::HostStream *stream : *program.streams()) {
     Where where{nullptr, "stream", -1, stream->name()};
     if (stream->direction() > program::Direction::MAX)
@@ -344,8 +346,9 @@ void checkStreams(const program::Program &program, CheckerWork &work) {
     work.add(1, stream->channels()->size(), "to check its channels", where);
     checkChannels(*stream, machine, where);
     bool in = stream->direction() == program::Direction::In;
-    auto scalars =
-        checkScalars(stream->scalars(), {in ? row : mesh}, work, where);
+    auto scalars = checkScalars(stream->scalars(),
+                                {{in ? row : mesh}, carried.ofStream(number++)},
+                                work, where);
     int64_t index = 0;
     for (const program::Segment *segment : *stream->segments())
       checkSegment(*segment, *stream, program, scalars,

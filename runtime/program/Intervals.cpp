@@ -95,6 +95,8 @@ std::optional<Interval> nodeInterval(const program::ScalarNode &node,
   switch (node.op()) {
   case ScalarOp::Constant:
     return Interval{node.a(), node.a()};
+  case ScalarOp::Argument:
+    return std::nullopt; // who has arguments knows their ranges
   case ScalarOp::Px:
     return x;
   case ScalarOp::Py:

@@ -3,6 +3,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/Container.h"
 #include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/Digest.h"
 #include "runtime/program/Errors.h"
 
 #include <algorithm>
@@ -65,6 +66,8 @@ const program::Program *readProgram(const uint8_t *data, uint64_t bytes) {
 
 } // namespace
 
+uint64_t LoadedProgram::digest() const { return digestOf(rootData, rootBytes); }
+
 std::shared_ptr<const LoadedProgram>
 LoadedProgram::open(const std::string &path) {
   std::shared_ptr<LoadedProgram> loaded(new LoadedProgram);
@@ -75,7 +78,9 @@ LoadedProgram::open(const std::string &path) {
     const uint64_t size = readHeader(header, file.size());
     loaded->bytes.resize(size);
     file.read(containerHeaderBytes, loaded->bytes.data(), size);
-    loaded->root = readProgram(loaded->bytes.data(), size);
+    loaded->rootData = loaded->bytes.data();
+    loaded->rootBytes = size;
+    loaded->root = readProgram(loaded->rootData, size);
     checkProgram(*loaded->root);
     checkProof(*loaded->root);
     if (uint64_t start = bundleStart(size); start < file.size()) {
@@ -99,7 +104,9 @@ LoadedProgram::fromBytes(std::vector<uint8_t> bytes,
   loaded->bytes = std::move(bytes);
   const uint8_t *data = loaded->bytes.data();
   const uint64_t size = readHeader(data, loaded->bytes.size());
-  loaded->root = readProgram(data + containerHeaderBytes, size);
+  loaded->rootData = data + containerHeaderBytes;
+  loaded->rootBytes = size;
+  loaded->root = readProgram(loaded->rootData, size);
   checkProgram(*loaded->root);
   checkProof(*loaded->root);
   if (uint64_t start = bundleStart(size); start < loaded->bytes.size()) {

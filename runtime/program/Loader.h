@@ -27,6 +27,9 @@ public:
 
   const program::Program &program() const { return *root; }
 
+  /// XXH3 of the flatbuffer: tells programs apart.
+  uint64_t digest() const;
+
   /// The weight data that travels inside the file.
   const uint8_t *bundle() const { return bundleData; }
   uint64_t bundleBytes() const { return bundleLength; }
@@ -42,6 +45,8 @@ private:
 
   std::vector<uint8_t> bytes; ///< of the flatbuffer, or of a whole file
   const program::Program *root = nullptr;
+  const uint8_t *rootData = nullptr;
+  uint64_t rootBytes = 0;
   std::shared_ptr<const MappedFile> mapped;
   const uint8_t *bundleData = nullptr;
   uint64_t bundleLength = 0;

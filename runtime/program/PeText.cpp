@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/PeText.h"
+#include "runtime/program/Call.h"
 #include "runtime/program/PeTextParts.h"
 
 #include <algorithm>
@@ -20,7 +21,11 @@ constexpr int remoteCalls = 255;
 class ProgramPrinter {
 public:
   ProgramPrinter(const ProgramT &program, const TextOptions &options)
-      : program(program), options(options) {}
+      : program(program), options(options) {
+    for (const auto &entry : program.entries)
+      for (const auto &launch : entry->launches)
+        launches.push_back(launch.get());
+  }
 
   std::string run();
 
@@ -43,8 +48,12 @@ private:
   void print(const SegmentT &segment, const ValueNames &values,
              TextLines &lines);
   void print(const KernelT &kernel, const std::string &name);
-  void print(const LaunchT &launch);
-  void print(const HostCopyT &copy);
+  bool isPlain() const;
+  void printEntry(const EntryT &entry);
+  void printLaunches(const EntryT &entry, const ValueNames &values,
+                     TextLines &lines);
+  void print(const LaunchT &launch, const ValueNames &values, TextLines &lines);
+  void print(const HostCopyT &copy, TextLines &lines);
   static std::string resourceName(size_t number) {
     return "constant_" + std::to_string(number);
   }
@@ -52,6 +61,7 @@ private:
 
   const ProgramT &program;
   const TextOptions &options;
+  std::vector<const LaunchT *> launches; ///< of all entries
   RoutineNames routines;
   std::vector<std::string> kernels;
   /// Kernels from here on are those that launches without one get.
@@ -91,12 +101,12 @@ void ProgramPrinter::findKernelsOfRoutines() {
   std::map<uint32_t, uint32_t> kernelOf;
   std::set<std::string> names;
   size_t first = program.kernels.size();
-  for (const auto &launch : program.launches)
+  for (const LaunchT *launch : launches)
     if (launch->kernel < program.kernels.size() &&
         program.kernels[launch->kernel]->kind == "routine")
       first = std::min(first, size_t(launch->kernel));
   writtenKernels = first;
-  for (const auto &launch : program.launches) {
+  for (const LaunchT *launch : launches) {
     if (launch->kernel < first)
       continue;
     auto [known, isNew] = kernelOf.emplace(launch->routine, launch->kernel);
@@ -141,7 +151,7 @@ void ProgramPrinter::nameRoutines() {
   auto add = [&](uint32_t routine, const std::string &name) {
     routines.emplace(routine, unique(name, taken));
   };
-  for (const auto &launch : program.launches) {
+  for (const LaunchT *launch : launches) {
     if (routines.count(launch->routine))
       continue;
     const KernelT &kernel = *program.kernels[launch->kernel];
@@ -158,7 +168,7 @@ void ProgramPrinter::nameRoutines() {
 
 std::map<uint32_t, std::string> ProgramPrinter::describeLaunches() const {
   std::map<uint32_t, std::pair<size_t, std::string>> launches;
-  for (const auto &launch : program.launches)
+  for (const LaunchT *launch : this->launches)
     if (launch->kernel < writtenKernels &&
         launches[launch->routine].first++ == 0)
       launches[launch->routine].second =
@@ -184,15 +194,61 @@ void ProgramPrinter::print(const KernelT &kernel, const std::string &name) {
            quotedText(kernel.bound));
 }
 
-void ProgramPrinter::print(const LaunchT &launch) {
+void ProgramPrinter::print(const LaunchT &launch, const ValueNames &values,
+                           TextLines &lines) {
   std::string text = "launch " + symbolText(routines.at(launch.routine));
+  std::string carried;
+  for (uint16_t scalar : launch.arguments)
+    carried += (carried.empty() ? "" : ", ") + values.scalar(scalar);
+  if (!carried.empty())
+    text += "(" + carried + ")";
   if (launch.kernel < writtenKernels)
     text += " for " + symbolText(kernels[launch.kernel]);
   std::string streams;
   for (uint32_t stream : launch.streams)
     streams += (streams.empty() ? "" : ", ") +
                symbolText(program.streams[stream]->name);
-  out.line(text + (streams.empty() ? "" : " streams [" + streams + "]"));
+  lines.line(text + (streams.empty() ? "" : " streams [" + streams + "]"));
+}
+
+// Then launches and copies stand in the program itself.
+bool ProgramPrinter::isPlain() const {
+  const EntryT &first = *program.entries[0];
+  return program.entries.size() == 1 && first.name == mainEntry &&
+         first.arguments.empty() && first.scalars.empty();
+}
+
+void ProgramPrinter::printLaunches(const EntryT &entry,
+                                   const ValueNames &values, TextLines &lines) {
+  std::multimap<size_t, const HostCopyT *> copies;
+  for (const auto &copy : entry.copies)
+    copies.emplace(copy->launch, copy.get());
+  for (size_t number = 0; number <= entry.launches.size(); ++number) {
+    auto [copy, end] = copies.equal_range(number);
+    for (; copy != end; ++copy)
+      print(*copy->second, lines);
+    if (number < entry.launches.size())
+      print(*entry.launches[number], values, lines);
+  }
+}
+
+void ProgramPrinter::printEntry(const EntryT &entry) {
+  std::vector<std::string> names;
+  std::string arguments;
+  for (const auto &argument : entry.arguments) {
+    names.push_back(argument->name);
+    arguments += (arguments.empty() ? "%" : ", %") + argument->name + " from " +
+                 std::to_string(argument->from) + " to " +
+                 std::to_string(argument->to);
+  }
+  out.open("entry " + symbolText(entry.name) +
+           (arguments.empty() ? "" : "(" + arguments + ")"));
+  const ValueNames values(entry.scalars, names);
+  TextLines lines = out.inner();
+  printLaunches(entry, values, lines);
+  values.printScalars(out);
+  out.append(std::move(lines));
+  out.close();
 }
 
 //===----------------------------------------------------------------------===//
@@ -337,6 +393,18 @@ void ProgramPrinter::print(const SegmentT &segment, const ValueNames &values,
   lines.line(text);
 }
 
+/// " (%a0, %a1)", as far as they are used.
+static std::string argumentsText(const std::vector<ScalarNode> &nodes) {
+  int32_t count = 0;
+  for (const ScalarNode &node : nodes)
+    if (node.op() == ScalarOp::Argument)
+      count = std::max(count, node.a() + 1);
+  std::string text;
+  for (int32_t i = 0; i < count; ++i)
+    text += (i ? ", %a" : " (%a") + std::to_string(i);
+  return text.empty() ? "" : text + ")";
+}
+
 void ProgramPrinter::print(const HostStreamT &stream) {
   std::string channels;
   for (const Channel &channel : stream.channels)
@@ -345,7 +413,7 @@ void ProgramPrinter::print(const HostStreamT &stream) {
                 std::to_string(channel.end());
   out.open("stream " + snakeCase(EnumNameDirection(stream.direction)) + " " +
            symbolText(stream.name) + " color " + std::to_string(stream.color) +
-           " channels [" + channels + "]");
+           " channels [" + channels + "]" + argumentsText(stream.scalars));
   const ValueNames values(stream.scalars);
   TextLines segments = out.inner();
   for (const auto &segment : stream.segments)
@@ -355,12 +423,12 @@ void ProgramPrinter::print(const HostStreamT &stream) {
   out.close();
 }
 
-void ProgramPrinter::print(const HostCopyT &copy) {
+void ProgramPrinter::print(const HostCopyT &copy, TextLines &lines) {
   const bool in = copy.direction == Direction::In;
-  out.line(std::string(in ? "copy in " : "copy out ") + tensor(copy.tensor) +
-           (in ? " to " : " from ") + symbolText(copy.buffer) + " " +
-           rectText(*copy.rect) +
-           (copy.order == CopyOrder::Row ? "" : " order column"));
+  lines.line(std::string(in ? "copy in " : "copy out ") + tensor(copy.tensor) +
+             (in ? " to " : " from ") + symbolText(copy.buffer) + " " +
+             rectText(*copy.rect) +
+             (copy.order == CopyOrder::Row ? "" : " order column"));
 }
 
 // Behind the program, where nobody has to read past them: the alignment in
@@ -424,16 +492,11 @@ std::string ProgramPrinter::run() {
     print(*stream);
   for (size_t kernel = 0; kernel < writtenKernels; ++kernel)
     print(*program.kernels[kernel], kernels[kernel]);
-  std::multimap<size_t, const HostCopyT *> copies;
-  for (const auto &copy : program.copies)
-    copies.emplace(copy->launch, copy.get());
-  for (size_t number = 0; number <= program.launches.size(); ++number) {
-    auto [copy, end] = copies.equal_range(number);
-    for (; copy != end; ++copy)
-      print(*copy->second);
-    if (number < program.launches.size())
-      print(*program.launches[number]);
-  }
+  if (isPlain())
+    printLaunches(*program.entries[0], ValueNames({}), out);
+  else
+    for (const auto &entry : program.entries)
+      printEntry(*entry);
   out.close();
   printResources();
   return out.take();

@@ -61,6 +61,7 @@ void ClassPrinter::printMembers() {
         "buffer " + symbolText(buffer->name) + " at " +
         std::to_string(buffer->address) + ", " + std::to_string(buffer->bytes) +
         " bytes of " + typeText(buffer->type) +
+        (buffer->persistent ? " persistent" : "") +
         (buffer->onnx_node.empty() ? ""
                                    : " node " + quotedText(buffer->onnx_node)));
   for (const auto &queue : peClass.queues)
@@ -79,7 +80,12 @@ void ClassPrinter::printRoutine(const RoutineT &routine,
                                 const std::string &note) {
   if (!note.empty())
     out.line("// " + note);
-  out.open("routine " + symbolText(name));
+  values.locals.clear();
+  std::string arguments;
+  for (int i = 0; i < routine.arguments; ++i)
+    arguments += (i ? ", " : "(") + values.define(i);
+  out.open("routine " + symbolText(name) +
+           (arguments.empty() ? "" : arguments + ")"));
   printBody(routine.body);
   out.close();
 }

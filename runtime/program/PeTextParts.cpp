@@ -104,7 +104,11 @@ std::string portsText(unsigned transmit) {
 // Values and expressions
 //===----------------------------------------------------------------------===//
 
-static std::string nameOf(const ScalarNode &node, size_t index) {
+static std::string nameOf(const ScalarNode &node, size_t index,
+                          const std::vector<std::string> &arguments) {
+  if (node.op() == ScalarOp::Argument)
+    return size_t(node.a()) < arguments.size() ? arguments[size_t(node.a())]
+                                               : "a" + std::to_string(node.a());
   if (node.op() == ScalarOp::Constant)
     return node.a() < 0 ? "m" + std::to_string(-int64_t(node.a()))
                         : "c" + std::to_string(node.a());
@@ -116,13 +120,14 @@ static std::string nameOf(const ScalarNode &node, size_t index) {
   return name + std::to_string(index);
 }
 
-ValueNames::ValueNames(const std::vector<ScalarNode> &nodes)
+ValueNames::ValueNames(const std::vector<ScalarNode> &nodes,
+                       const std::vector<std::string> &arguments)
     : nodes(nodes), needed(nodes.size()) {
-  std::set<std::string> taken;
+  std::set<std::string> taken(arguments.begin(), arguments.end());
   for (const ScalarNode &node : nodes) {
-    std::string name = nameOf(node, scalars.size());
+    std::string name = nameOf(node, scalars.size(), arguments);
     // Only constants and coordinates come twice.
-    if (!taken.insert(name).second)
+    if (!taken.insert(name).second && node.op() != ScalarOp::Argument)
       name += "_" + std::to_string(scalars.size());
     scalars.push_back("%" + name);
   }
@@ -202,6 +207,8 @@ std::vector<bool> ValueNames::findNumbers() const {
       before.push_back(index);
       continue;
     }
+    if (node.op() == ScalarOp::Argument)
+      continue;
     const int operands[] = {node.a(), node.b(), node.c()};
     for (size_t from = 0; from < before.size(); ++from) {
       const std::vector<size_t> last(before.begin() + ptrdiff_t(from),
@@ -231,7 +238,7 @@ void ValueNames::printScalars(TextLines &out) const {
   const std::vector<bool> numbers = findNumbers();
   for (size_t index = 0; index < nodes.size(); ++index) {
     const ScalarNode &node = nodes[index];
-    if (numbers[index])
+    if (numbers[index] || node.op() == ScalarOp::Argument)
       continue;
     const std::string name = scalars[index] + " = ";
     if (node.op() == ScalarOp::Constant) {

@@ -61,8 +61,10 @@ private:
 /// Names of the values that expressions add up.
 class ValueNames {
 public:
-  /// Of a class or a stream: %px, %c4, %less7 by their functions.
-  explicit ValueNames(const std::vector<program::ScalarNode> &nodes);
+  /// Of a class, stream or entry: %px, %c4, %less7 by their functions, %a0 or
+  /// its name for an argument. `nodes` outlive this.
+  explicit ValueNames(const std::vector<program::ScalarNode> &nodes,
+                      const std::vector<std::string> &arguments = {});
 
   /// For an expression or a guard: a constant there has a name.
   const std::string &scalar(size_t index) const {

@@ -70,10 +70,14 @@ public:
   }
 
   WeightResidency run() {
-    size_t launches = program.launches()->size();
-    resident.assign(launches, 0);
+    for (const program::Entry *entry : *program.entries())
+      for (unsigned l = 0; l < entry->launches()->size(); ++l)
+        calls.push_back({entry, l});
+    resident.assign(calls.size(), 0);
     WeightResidency result;
-    for (launch = 0; launch < launches; ++launch) {
+    for (launch = 0; launch < calls.size(); ++launch) {
+      if (calls[launch].second == 0)
+        forgetCall();
       followLaunch();
       uint64_t held = 0;
       for (const BufferId &buffer : touched)
@@ -109,14 +113,27 @@ private:
       extend(buffer, since);
   }
 
+  /// Persistent buffers alone hold what an entry left in them.
+  void forgetCall() {
+    std::erase_if(holdings, [&](const auto &held) {
+      const auto [index, buffer] = held.first;
+      return !program.classes()
+                  ->Get(index)
+                  ->buffers()
+                  ->Get(buffer)
+                  ->persistent();
+    });
+  }
+
   /// Copies of the host fill whole buffers, those of inputs too: where only
   /// some PEs of a class get other values, the rest may hold weights still.
   void followCopies() {
-    if (!program.copies())
+    const auto [entry, number] = calls[launch];
+    if (!entry->copies())
       return;
-    for (const program::HostCopy *copy : *program.copies()) {
+    for (const program::HostCopy *copy : *entry->copies()) {
       auto role = program.tensors()->Get(copy->tensor())->role();
-      if (copy->launch() != launch || (role != program::TensorRole::Weight &&
+      if (copy->launch() != number || (role != program::TensorRole::Weight &&
                                        role != program::TensorRole::Constant))
         continue;
       for (uint32_t c = 0; c < program.classes()->size(); ++c)
@@ -135,7 +152,7 @@ private:
 
   ColorSet streamedColors() const {
     ColorSet colors;
-    const auto *streams = program.launches()->Get(unsigned(launch))->streams();
+    const auto *streams = current().streams();
     if (!streams)
       return colors;
     for (uint32_t index : *streams) {
@@ -163,7 +180,7 @@ private:
   void followClass(uint32_t index) {
     currentClass = index;
     const program::PEClass &peClass = *program.classes()->Get(index);
-    uint32_t id = program.launches()->Get(unsigned(launch))->routine();
+    uint32_t id = current().routine();
     guards.clear();
     if (peClass.routines())
       for (const program::Routine *routine : *peClass.routines())
@@ -294,6 +311,13 @@ private:
   const program::Program &program;
   ProofSteps steps;
   std::vector<ClassColors> classColors;
+  const program::Launch &current() const {
+    const auto [entry, number] = calls[launch];
+    return *entry->launches()->Get(number);
+  }
+
+  /// The launches of all entries, called in order.
+  std::vector<std::pair<const program::Entry *, unsigned>> calls;
   std::vector<uint64_t> resident; ///< bytes held from launch i to i + 1
   std::map<std::pair<BufferId, size_t>, size_t> keptUntil;
   Holdings holdings;

@@ -20,7 +20,8 @@ struct WeightResidency {
   uint64_t bufferedBytes = 0;
 };
 
-/// Follows each launch's weight streams: from their color over every `mov` that
+/// Follows each launch's weight streams, entry after entry, as if each was
+/// called once: from their color over every `mov` that
 /// relays them to another color or copies them to memory. Where it cannot tell
 /// a color it assumes all. What arithmetic makes of a weight is an activation;
 /// so are the rows of a table that an input selects. A buffer stops to hold

@@ -42,6 +42,22 @@ void checkForm(const program::ScalarNode &node, size_t index,
                                   ", which is not an earlier one");
 }
 
+/// What the node stands for exists where it is evaluated.
+void checkMeaning(const program::ScalarNode &node, size_t index,
+                  const ScalarPlaces &places, const Where &where) {
+  const bool coordinate =
+      node.op() == program::ScalarOp::Px || node.op() == program::ScalarOp::Py;
+  if (coordinate && places.rects.empty())
+    throw badProgram(where, nodeName(index) + " is a coordinate of a PE; an "
+                                              "entry is called for all of "
+                                              "them");
+  if (node.op() == program::ScalarOp::Argument &&
+      (node.a() < 0 || size_t(node.a()) >= places.arguments.size()))
+    throw badProgram(where, nodeName(index) + " is argument " +
+                                std::to_string(node.a()) + " of " +
+                                std::to_string(places.arguments.size()));
+}
+
 /// Tries scalars that the intervals leave undecided in every PE, or along one
 /// axis if they depend on that alone; with them those they are computed from.
 class Trial {
@@ -51,6 +67,7 @@ public:
     std::set<size_t> below(undecided);
     for (auto node = below.rbegin(); node != below.rend(); ++node) {
       const program::ScalarNode &each = *nodes.Get(unsigned(*node));
+      arguments |= each.op() == program::ScalarOp::Argument;
       alongX |= each.op() == program::ScalarOp::Px;
       alongY |= each.op() == program::ScalarOp::Py;
       const int32_t operands[] = {each.a(), each.b(), each.c()};
@@ -60,6 +77,9 @@ public:
     }
     needed.assign(below.begin(), below.end());
   }
+
+  /// A divisor depends on more than the PE.
+  bool needsArguments() const { return arguments; }
 
   void run(const program::Rect &rect, const Where &where, CheckerWork &work) {
     const int32_t x1 = alongX ? rect.x1() : rect.x0() + 1;
@@ -99,7 +119,7 @@ private:
   const std::set<size_t> &undecided;
   std::vector<size_t> needed;
   std::vector<int64_t> values;
-  bool alongX = false, alongY = false;
+  bool alongX = false, alongY = false, arguments = false;
 };
 
 Interval unite(Interval a, Interval b) {
@@ -114,6 +134,7 @@ int operandCount(program::ScalarOp op) {
   case ScalarOp::Constant:
   case ScalarOp::Px:
   case ScalarOp::Py:
+  case ScalarOp::Argument:
     return 0;
   case ScalarOp::Not:
     return 1;
@@ -127,30 +148,35 @@ int operandCount(program::ScalarOp op) {
 }
 
 std::vector<Interval> checkScalars(const ScalarList *nodes,
-                                   const std::vector<program::Rect> &rects,
+                                   const ScalarPlaces &places,
                                    CheckerWork &work, const Where &where) {
   std::vector<Interval> intervals;
-  if (!nodes || rects.empty())
+  if (!nodes)
     return intervals;
   if (nodes->size() > largestScalarList)
     throw badProgram(where, "has " + std::to_string(nodes->size()) +
                                 " scalars, at most " +
                                 std::to_string(largestScalarList));
   work.add(1, nodes->size(), "to check scalars", where);
-  Interval x{rects[0].x0(), rects[0].x1() - 1};
-  Interval y{rects[0].y0(), rects[0].y1() - 1};
-  for (const program::Rect &rect : rects) {
-    x = unite(x, {rect.x0(), rect.x1() - 1});
-    y = unite(y, {rect.y0(), rect.y1() - 1});
+  Interval x, y;
+  for (const program::Rect &rect : places.rects) {
+    const Interval columns{rect.x0(), rect.x1() - 1};
+    const Interval rows{rect.y0(), rect.y1() - 1};
+    const bool first = &rect == &places.rects[0];
+    x = first ? columns : unite(x, columns);
+    y = first ? rows : unite(y, rows);
   }
   std::set<size_t> undecided;
   for (size_t i = 0; i < nodes->size(); ++i) {
     const program::ScalarNode &node = *nodes->Get(i);
     checkForm(node, i, where);
+    checkMeaning(node, i, places, where);
     if ((divides(node.op()) || tiles(node.op())) &&
         !legal(node.op(), intervals[node.a()], intervals[node.b()]))
       undecided.insert(i);
-    auto interval = nodeInterval(node, intervals, x, y);
+    auto interval = node.op() == program::ScalarOp::Argument
+                        ? places.arguments[size_t(node.a())]
+                        : nodeInterval(node, intervals, x, y);
     if (!interval)
       throw badProgram(where, nodeName(i) + " may overflow");
     intervals.push_back(*interval);
@@ -158,7 +184,11 @@ std::vector<Interval> checkScalars(const ScalarList *nodes,
   if (undecided.empty())
     return intervals;
   Trial trial(*nodes, undecided);
-  for (const program::Rect &rect : rects)
+  if (trial.needsArguments() || places.rects.empty())
+    throw badProgram(where, nodeName(*undecided.begin()) +
+                                " may divide by zero, or tile over no parts, "
+                                "for some arguments");
+  for (const program::Rect &rect : places.rects)
     trial.run(rect, where, work);
   return intervals;
 }

@@ -10,11 +10,17 @@
 
 namespace wsec::runtime {
 
+/// Where scalars are evaluated.
+struct ScalarPlaces {
+  std::vector<program::Rect> rects;     ///< none: there are no coordinates
+  std::vector<Interval> arguments = {}; ///< ranges
+};
+
 /// Proves that a scalar list (or null) is in SSA order, neither overflows nor
-/// divides by zero in any PE of the rectangles, and gives the intervals of its
-/// nodes over all of them.
+/// divides by zero anywhere, and gives the intervals of its nodes over all
+/// places.
 std::vector<Interval> checkScalars(const ScalarList *nodes,
-                                   const std::vector<program::Rect> &rects,
+                                   const ScalarPlaces &places,
                                    CheckerWork &work, const Where &where);
 
 /// Number of operands of an operation.

@@ -32,7 +32,7 @@ int64_t tileIndex(int64_t n, int64_t p, int64_t e) {
 }
 
 int64_t evaluateNode(const program::ScalarNode &node, const int64_t *earlier,
-                     int64_t x, int64_t y) {
+                     int64_t x, int64_t y, const int64_t *arguments) {
   using program::ScalarOp;
   auto a = [&] { return earlier[node.a()]; };
   auto b = [&] { return earlier[node.b()]; };
@@ -40,6 +40,8 @@ int64_t evaluateNode(const program::ScalarNode &node, const int64_t *earlier,
   switch (node.op()) {
   case ScalarOp::Constant:
     return node.a();
+  case ScalarOp::Argument:
+    return arguments[node.a()];
   case ScalarOp::Px:
     return x;
   case ScalarOp::Py:
@@ -89,10 +91,10 @@ int64_t evaluateNode(const program::ScalarNode &node, const int64_t *earlier,
 }
 
 void evaluateScalars(const ScalarList *nodes, int64_t x, int64_t y,
-                     std::vector<int64_t> &values) {
+                     std::vector<int64_t> &values, const int64_t *arguments) {
   values.resize(nodes ? nodes->size() : 0);
   for (size_t i = 0; i < values.size(); ++i)
-    values[i] = evaluateNode(*nodes->Get(i), values.data(), x, y);
+    values[i] = evaluateNode(*nodes->Get(i), values.data(), x, y, arguments);
 }
 
 int64_t evaluateAffine(const program::Affine &affine,

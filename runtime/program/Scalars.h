@@ -21,14 +21,16 @@ int64_t tileSize(int64_t n, int64_t p, int64_t i);
 int64_t tileIndex(int64_t n, int64_t p, int64_t e);
 
 /// The value of one node, given those of the earlier ones. Divisors and
-/// numbers of parts must be positive or, for Div and Mod, not zero.
+/// numbers of parts must be positive or, for Div and Mod, not zero. `arguments`
+/// are those of the entry, or of the launch of a stream.
 int64_t evaluateNode(const program::ScalarNode &node, const int64_t *earlier,
-                     int64_t x, int64_t y);
+                     int64_t x, int64_t y, const int64_t *arguments = nullptr);
 
 /// Values of a scalar list (or null) at PE (x, y). The list must have passed
 /// the checker.
 void evaluateScalars(const ScalarList *nodes, int64_t x, int64_t y,
-                     std::vector<int64_t> &values);
+                     std::vector<int64_t> &values,
+                     const int64_t *arguments = nullptr);
 
 /// Value of an affine function without loop terms.
 int64_t evaluateAffine(const program::Affine &affine,

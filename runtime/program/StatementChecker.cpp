@@ -36,8 +36,14 @@ bool isInteger(ElementType type) {
 /// Checks the statements of one routine or task.
 class StatementChecker {
 public:
-  StatementChecker(const CodeContext &context, bool runs)
-      : context(context), reached(runs) {}
+  StatementChecker(const CodeContext &context, bool runs,
+                   const std::vector<Interval> &arguments)
+      : context(context), reached(runs) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      locals[uint16_t(i)] = arguments[i];
+      depths[uint16_t(i)] = depthOfArguments;
+    }
+  }
 
   void checkBody(const CodeBody *body, const Where &where);
 
@@ -85,7 +91,8 @@ private:
   LocalIntervals locals;
   std::map<uint16_t, int> depths;
   std::vector<uint16_t> added;
-  int depth = 0;
+  static constexpr int depthOfArguments = 0;
+  int depth = depthOfArguments;
   /// Whether what is checked runs at least once in every PE.
   bool reached;
 };
@@ -192,6 +199,9 @@ void StatementChecker::addLocal(uint16_t local, Interval value,
     throw badProgram(where, "sets local " + std::to_string(local) +
                                 ", there are " + std::to_string(largestLocal));
   auto [known, isNew] = depths.emplace(local, depth);
+  if (!isNew && known->second == depthOfArguments)
+    throw badProgram(where, "sets local " + std::to_string(local) +
+                                ", which holds an argument");
   if (!isNew && known->second != depth)
     throw badProgram(where, "sets local " + std::to_string(local) +
                                 " of a body around it");
@@ -224,6 +234,9 @@ void StatementChecker::checkCompute(const program::Compute &compute,
   if (op > program::ScalarOp::MAX)
     throw badProgram(where,
                      "has the unknown operation " + std::to_string(int(op)));
+  if (op == program::ScalarOp::Argument)
+    throw badProgram(where, "computes an argument: those of a routine are its "
+                            "first locals");
   int count = op == program::ScalarOp::Constant ? 1 : operandCount(op);
   const program::Affine *sources[] = {compute.a(), compute.b(), compute.c()};
   std::vector<Interval> operands;
@@ -512,8 +525,8 @@ void StatementChecker::checkWavelet(const Operand &operand,
 } // namespace
 
 void checkBody(const CodeBody &body, const CodeContext &context, bool runs,
-               const Where &where) {
-  StatementChecker(context, runs).checkBody(&body, where);
+               const Where &where, const std::vector<Interval> &arguments) {
+  StatementChecker(context, runs, arguments).checkBody(&body, where);
 }
 
 void checkColor(const program::Affine *color, const CodeContext &context,

@@ -24,9 +24,10 @@ using CodeBody = flatbuffers::Vector<flatbuffers::Offset<program::Statement>>;
 /// Checks every statement of a routine or task. The buffers and tasks of the
 /// class must have been checked. `runs`: whether every PE of the class is known
 /// to run it; then what would be wrong in all of them is refused here, and not
-/// only when a PE gets there.
+/// only when a PE gets there. The first locals hold `arguments`, of these
+/// ranges.
 void checkBody(const CodeBody &body, const CodeContext &context, bool runs,
-               const Where &where);
+               const Where &where, const std::vector<Interval> &arguments = {});
 
 /// Colors that belong to the program: proves that the function, of scalars
 /// alone, gives one.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/TokenRun.h"
+#include "runtime/program/Call.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/HostWords.h"
 #include "runtime/program/KindMesh.h"
@@ -307,7 +308,7 @@ public:
       : code(code), program(code.program), mesh(mesh), depths(depths),
         steps(steps), commands(program.launch_color() == noLaunchColor
                                    ? 0
-                                   : program.launches()->size()) {
+                                   : onlyEntry(program).launches()->size()) {
     buildCells();
     buildRoutes();
   }
@@ -874,7 +875,8 @@ bool TokenRun::startLaunch(Cell &cell) {
     return false;
   --routes[found->second].inbox.count;
   wakeRoute(found->second);
-  const auto &launch = *program.launches()->Get(unsigned(cell.launches++));
+  const auto &launch =
+      *onlyEntry(program).launches()->Get(unsigned(cell.launches++));
   if (const FabricRoutine *its = code.routine(cell.peClass, launch.routine())) {
     cell.routine = its;
     cell.next = 0;
@@ -976,7 +978,7 @@ void TokenRun::work(size_t index) {
 /// has ended in all PEs.
 std::string TokenRun::run() {
   static const FabricRoutine nothing;
-  const auto &launches = *program.launches();
+  const auto &launches = *onlyEntry(program).launches();
   if (commands > 0) {
     const size_t first = routeOf(cells[cellAt(0, 0)], program.launch_color());
     west[first] = int64_t(commands);

@@ -11,14 +11,14 @@ namespace wsec::runtime::streams {
 using program::ElementType;
 using program::Packing;
 
-HostChannels::HostChannels(const program::Program &program, Network &network,
-                           Agenda &agenda, HostPort &host, Observer *observer)
+HostChannels::HostChannels(const Call &call, Network &network, Agenda &agenda,
+                           HostPort &host, Observer *observer)
     : network(network), agenda(agenda), host(host), observer(observer) {
-  if (!calledByHost(program) && program.launches()->size() > 0)
-    rows[0].channels.emplace_back(program);
-  for (auto &[place, uses] : channelUses(program, host, program::Direction::In))
-    rows[place.first].channels.emplace_back(program, place.first, place.second,
-                                            std::move(uses));
+  if (!calledByHost(call.program()) && call.launches() > 0)
+    rows[0].channels.emplace_back(call);
+  for (auto &[place, uses] : channelUses(call, host, program::Direction::In))
+    rows[place.first].channels.emplace_back(call.program(), place.first,
+                                            place.second, std::move(uses));
   network.west = [this](Station &edge) { return fill(edge); };
 }
 

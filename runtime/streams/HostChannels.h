@@ -16,8 +16,8 @@ namespace wsec::runtime::streams {
 /// in turns.
 class HostChannels : public WestEdge {
 public:
-  HostChannels(const program::Program &program, Network &network,
-               Agenda &agenda, HostPort &host, Observer *observer);
+  HostChannels(const Call &call, Network &network, Agenda &agenda,
+               HostPort &host, Observer *observer);
 
   void open(size_t launches, int64_t when) override;
   uint64_t delivered() const override;

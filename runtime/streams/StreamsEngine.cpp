@@ -16,13 +16,19 @@ StreamsEngine::StreamsEngine(const program::Program &program,
 }
 
 RunResult StreamsEngine::run(HostPort &host) {
-  LaunchLog launches(program.launches()->size(), options.furthestLaunch);
-  EastChannels east(program, host, launches, options.observer);
+  return run(host, Call(program));
+}
+
+RunResult StreamsEngine::run(HostPort &host, const Call &call,
+                             PersistentState *state) {
+  LaunchLog launches(call.launches(), options.furthestLaunch);
+  EastChannels east(call, host, launches, options.observer);
   Agenda agenda;
   Network network(program, mesh, agenda, east);
   network.observer = options.observer;
-  HostChannels west(program, network, agenda, host, options.observer);
-  SteppedRun run(program, mesh, options, host, launches, west, east, network);
+  HostChannels west(call, network, agenda, host, options.observer);
+  SteppedRun run(call, state, mesh, options, host, launches, west, east,
+                 network);
   // The west edge, PEs, then routers.
   return run.run([&] {
     std::vector<uint32_t> due, late;

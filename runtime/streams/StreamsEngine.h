@@ -4,6 +4,7 @@
 
 #include "runtime/engine/Engine.h"
 #include "runtime/engine/Mesh.h"
+#include "runtime/engine/PersistentState.h"
 
 namespace wsec::runtime {
 
@@ -13,14 +14,19 @@ namespace wsec::runtime {
 /// does not.
 ///
 /// Refuses what the machine would refuse by throwing `Error`. A program may be
-/// run any number of times; every run starts with uninitialised SRAM.
+/// run any number of times; every run starts with uninitialised SRAM, but for
+/// what persistent buffers hold.
 class StreamsEngine {
 public:
   /// `program` must outlive the engine.
   explicit StreamsEngine(const program::Program &program,
                          EngineOptions options = {});
 
+  /// A call; without arguments of the only entry. `state`, which may be null,
+  /// holds what persistent buffers keep; a run that fails leaves it alone.
   RunResult run(HostPort &host);
+  RunResult run(HostPort &host, const Call &call,
+                PersistentState *state = nullptr);
 
 private:
   const program::Program &program;

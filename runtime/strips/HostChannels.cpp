@@ -127,14 +127,13 @@ void OutputChannel::addTo(WaitGraph &graph) const {
 }
 
 HostChannels makeHostChannels(World &world, HostPort &host) {
-  const program::Program &program = world.image.program;
   HostChannels result;
-  for (auto &[where, uses] : channelUses(program, host, Direction::In)) {
+  for (auto &[where, uses] : channelUses(world.call, host, Direction::In)) {
     result.inputs.push_back(
         std::make_unique<InputChannel>(world, host, where.second, where.first));
     result.inputs.back()->uses = std::move(uses);
   }
-  for (auto &[where, uses] : channelUses(program, host, Direction::Out)) {
+  for (auto &[where, uses] : channelUses(world.call, host, Direction::Out)) {
     result.outputs.push_back(std::make_unique<OutputChannel>(
         world, host, where.second, where.first));
     result.outputs.back()->uses = std::move(uses);

@@ -26,23 +26,30 @@ void MainThread::run() {
 
 /// Starts the next launch that concerns this class; false after the last.
 bool MainThread::nextLaunch() {
-  const auto &launches = *world.image.program.launches();
-  const size_t end =
-      world.observer
-          ? std::min<size_t>(launches.size(), world.observer->untilLaunch)
-          : launches.size();
+  const size_t count = world.call.launches();
+  const size_t end = world.observer
+                         ? std::min<size_t>(count, world.observer->untilLaunch)
+                         : count;
   for (; launch < end; ++launch) {
-    const Body *body =
-        strip.code.routine(launches[unsigned(launch)]->routine());
-    if (!body)
+    const std::vector<int64_t> carried =
+        world.call.carried(world.call.launch(launch));
+    // Launch wavelets follow one another, a cycle apart, and so do the words
+    // behind them; a PE takes them as they come.
+    const double command =
+        double(launch + carriedBefore) + world.image.launchLatency[strip.index];
+    carriedBefore += carried.size();
+    const RoutineCode *routine =
+        strip.code.routine(world.call.launch(launch).routine());
+    if (!carried.empty() || routine)
+      now = std::max(now, command) + double(carried.size());
+    if (!routine)
       continue;
-    // Launch wavelets follow one another, a cycle apart.
-    double command = double(launch) + world.image.launchLatency[strip.index];
-    now = std::max(now, command) + world.image.machine.task_overhead();
+    locals.assign(carried.begin(), carried.end());
+    now += world.image.machine.task_overhead();
     world.recordLaunch(launch, now, now);
     if (world.observer)
       world.observer->enter(world.observedPes(strip), launch, -1, now);
-    frames.push_back({body});
+    frames.push_back({&routine->body});
     running = true;
     return true;
   }

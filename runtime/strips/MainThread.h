@@ -54,7 +54,7 @@ private:
   Microthread &microthread(int index);
   void shareDatapath();
   Bindings bindings(const std::vector<int64_t> &scalars) const {
-    return {scalars.data(), loops.data()};
+    return {scalars.data(), loops.data(), locals.data()};
   }
 
   /// Synchronous instructions whose colors differ among the lanes run as if
@@ -64,6 +64,7 @@ private:
   World &world;
   Strip &strip;
   size_t launch = 0;
+  size_t carriedBefore = 0; ///< words of arguments, of launches up to `launch`
   bool running = false, finished = false;
   double now = 0;
   Datapath datapath;
@@ -71,6 +72,7 @@ private:
   std::vector<double> ownWork; ///< of it, in each lane or in all
   std::vector<Frame> frames;
   std::vector<int64_t> loops;
+  std::vector<int32_t> locals; ///< arguments of the launch
   size_t loopDepth = 0;
   std::optional<InstructionRun> current;
   unsigned awaited = 0; ///< microthreads, a bit set

@@ -53,6 +53,7 @@ private:
   float *allocate(size_t floats) {
     constexpr size_t line = 64 / sizeof(float);
     replay.memory.emplace_back(new float[floats + line]());
+    replay.floats += floats + line;
     auto address = reinterpret_cast<uintptr_t>(replay.memory.back().get());
     return reinterpret_cast<float *>((address + 63) / 64 * 64);
   }
@@ -66,6 +67,7 @@ private:
         places[i].data = &replay.constants.back();
       } else if (buffer.kind == BufferKind::Sram) {
         places[i].data = allocate(buffer.floats);
+        replay.srams.push_back(places[i].data);
       }
     }
   }
@@ -226,6 +228,14 @@ Replay::Replay(const Recording &recording, RunResult result, unsigned workers)
 }
 
 Replay::~Replay() = default;
+
+size_t Replay::bytes() const {
+  size_t sum = floats * sizeof(float) + nests.size() * sizeof(PreparedNest);
+  for (const Worker &worker : workers)
+    sum +=
+        worker.steps.size() * sizeof(Step) + worker.tasks.size() * sizeof(Task);
+  return sum;
+}
 
 // ---------------------------------------------------------------- running
 

@@ -39,6 +39,11 @@ public:
 
   RunResult run(HostPort &host, std::atomic<uint64_t> *furthestLaunch);
 
+  /// The SRAM of a strip, of all lanes, word by word as in the strip.
+  float *sram(size_t strip) { return srams[strip]; }
+  /// Memory it takes, about.
+  size_t bytes() const;
+
 private:
   class Builder;
   class Execution;
@@ -78,6 +83,8 @@ private:
   std::vector<Event> events;
   std::vector<Worker> workers;
   std::vector<std::unique_ptr<float[]>> memory;
+  size_t floats = 0; ///< in `memory`
+  std::vector<float *> srams;
   std::vector<float> constants;
   RunResult result;
 };

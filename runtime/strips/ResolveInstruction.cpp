@@ -238,12 +238,13 @@ void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
   bool varies = std::any_of(
       operand.windowOffset.terms.begin(), operand.windowOffset.terms.end(),
       [&](const AffineTerm &term) {
-        return !term.loop && site.strip.varying[term.index];
+        return !term.atRunTime() && site.strip.varying[term.index];
       });
   if (site.lane < 0 && lanes > 1 && varies && window.used)
     for (int lane = 0; lane < lanes; ++lane) {
       const std::vector<int64_t> &scalars = site.strip.laneScalars(lane);
-      window.laneOffsets.push_back(offsetIn({scalars.data(), bindings.loops}));
+      window.laneOffsets.push_back(
+          offsetIn({scalars.data(), bindings.loops, bindings.locals}));
     }
   source.fabric.emplace(queue, lanes, site.lane, std::move(window));
 }

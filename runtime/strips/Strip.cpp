@@ -5,6 +5,7 @@
 #include "runtime/program/Scalars.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace wsec::runtime {
 
@@ -65,6 +66,47 @@ void Strip::reset() {
   size_t words = size_t(code.endDataWord - code.firstDataWord);
   memory.reset(new float[words * size_t(lanes)]);
   written.reset(int64_t(words), lanes);
+}
+
+void Strip::load(const PersistentState &state, int meshWidth) {
+  for (const PersistentState::Piece &piece : state.pieces(classIndex)) {
+    for (int64_t at = 0; piece.words && at < piece.bytes; at += 4) {
+      const int64_t word = (piece.address + at) / 4;
+      int have = 0;
+      for (int lane = 0; lane < lanes; ++lane) {
+        const auto *held = state.of(rows[size_t(lane)] * meshWidth + column);
+        if (!held || !held->isWritten(piece.offset + at))
+          continue;
+        std::memcpy(sram(word) + lane, &held->bytes[size_t(piece.offset + at)],
+                    4);
+        ++have;
+      }
+      if (have == lanes)
+        markInitialised(word, 1, -1);
+      else if (have > 0)
+        for (int lane = 0; lane < lanes; ++lane)
+          if (const auto *held =
+                  state.of(rows[size_t(lane)] * meshWidth + column);
+              held && held->isWritten(piece.offset + at))
+            markInitialised(word, 1, lane);
+    }
+  }
+}
+
+void Strip::save(PersistentState &state, int meshWidth) {
+  for (const PersistentState::Piece &piece : state.pieces(classIndex))
+    for (int64_t at = 0; piece.words && at < piece.bytes; at += 4) {
+      const int64_t word = (piece.address + at) / 4;
+      for (int lane = 0; lane < lanes; ++lane) {
+        if (firstUninitialised(word, 1, lane) == word)
+          continue;
+        const int pe = rows[size_t(lane)] * meshWidth + column;
+        uint8_t bytes[4];
+        std::memcpy(bytes, sram(word) + lane, 4);
+        state.write(pe, classIndex, piece.offset + at, bytes);
+        state.write(pe, classIndex, piece.offset + at + 2, bytes + 2);
+      }
+    }
 }
 
 int64_t Strip::firstUninitialised(int64_t word, int64_t count, int lane) {

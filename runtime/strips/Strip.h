@@ -6,6 +6,7 @@
 #ifndef RUNTIME_STRIPS_STRIP_H
 #define RUNTIME_STRIPS_STRIP_H
 
+#include "runtime/engine/PersistentState.h"
 #include "runtime/engine/Router.h"
 #include "runtime/pe/Code.h"
 #include "runtime/strips/WrittenWords.h"
@@ -43,6 +44,9 @@ public:
 
   /// Forgets the contents of the SRAM.
   void reset();
+  /// What persistent buffers hold goes to the SRAM, and back.
+  void load(const PersistentState &state, int meshWidth);
+  void save(PersistentState &state, int meshWidth);
   /// Of the SRAM of all lanes.
   size_t floats() const {
     return size_t(code.endDataWord - code.firstDataWord) * size_t(lanes);

@@ -9,6 +9,7 @@
 #include "runtime/strips/Replay.h"
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <thread>
 
@@ -19,9 +20,9 @@ namespace {
 /// One run of a program: all actors and what they share.
 class Run : public Inspection {
 public:
-  Run(ProgramImage &image, const EngineOptions &options, HostPort &host,
-      Recording *recording = nullptr)
-      : world(image, options, recording),
+  Run(ProgramImage &image, const Call &call, const EngineOptions &options,
+      HostPort &host, Recording *recording = nullptr)
+      : world(image, call, options, recording),
         channels(makeHostChannels(world, host)) {
     for (const auto &strip : image.strips)
       if (!strip->code.routines.empty())
@@ -31,8 +32,7 @@ public:
   RunResult run(unsigned threads) {
     const bool stopped = observeRun(world.observer, *this, [&] {
       runActors(world.observer ? 1 : threads);
-      if (world.observer &&
-          world.observer->untilLaunch < world.image.program.launches()->size())
+      if (world.observer && world.observer->untilLaunch < world.call.launches())
         throw StopRun{};
       checkDone();
       world.checkAllRead();
@@ -110,7 +110,7 @@ private:
 
   void checkDone() const {
     const RouterTables &router = world.image.router;
-    WaitGraph graph(world.image.program,
+    WaitGraph graph(world.call,
                     [&](Coordinate pe, int color) -> std::optional<RouteNow> {
                       if (!router.hasRule(color, pe))
                         return {};
@@ -129,7 +129,7 @@ private:
 
   RunResult result() const {
     RunResult result;
-    reportLaunches(world.image.program, world.launches, result);
+    reportLaunches(world.call, world.launches, result);
     for (const ClassCode &code : world.image.classes)
       result.classes.push_back({code.name, 0, code.highWaterBytes});
     for (const auto &strip : world.image.strips)
@@ -157,25 +157,109 @@ public:
       : image(program), options(options),
         records(options.replay && !options.observer) {}
 
-  RunResult run(HostPort &host) {
-    if (replay)
-      return replay->run(host, options.furthestLaunch);
+  RunResult run(HostPort &host, const Call &call, PersistentState *state) {
     if (!records)
-      return Run(image, options, host).run(options.threads);
-    records = false; // Once, whatever comes of it.
-    Recording recording(options.recordingBytes);
-    RunResult result = Run(image, options, host, &recording).run(1);
-    if (recording.complete())
-      replay = std::make_unique<Replay>(recording, result, options.threads);
+      return runOnce(host, call, state, nullptr);
+    Recorded &its = recorded.try_emplace(call).first->second;
+    // What a run reads must have been written in the recorded one, too.
+    if (its.replay && state &&
+        (!its.before || !its.before->sameWritten(*state)))
+      forget(its);
+    if (its.replay)
+      return runAgain(its, host, state);
+    if (its.given || recordedBytes >= options.recordingBytes)
+      return runOnce(host, call, state, nullptr);
+    return record(its, host, call, state);
+  }
+
+  const program::Program &program() const { return image.program; }
+
+private:
+  /// The first run of a call.
+  struct Recorded {
+    std::unique_ptr<Replay> replay;
+    /// What persistent buffers held before and after.
+    std::unique_ptr<PersistentState> before, after;
+    bool given = false; ///< up
+  };
+
+  RunResult runOnce(HostPort &host, const Call &call, PersistentState *state,
+                    Recording *recording) {
+    Run run(image, call, options, host, recording);
+    const int width = image.router.width();
+    if (state)
+      for (const auto &strip : image.strips)
+        strip->load(*state, width);
+    RunResult result = run.run(recording ? 1 : options.threads);
+    if (state && !result.stopped)
+      for (const auto &strip : image.strips)
+        strip->save(*state, width);
+    return result;
+  }
+
+  RunResult record(Recorded &its, HostPort &host, const Call &call,
+                   PersistentState *state) {
+    its.given = true; // Once, whatever comes of it.
+    Recording recording(options.recordingBytes - recordedBytes);
+    if (state)
+      its.before = std::make_unique<PersistentState>(*state);
+    RunResult result = runOnce(host, call, state, &recording);
+    if (state)
+      its.after = std::make_unique<PersistentState>(*state);
+    if (recording.complete()) {
+      its.replay = std::make_unique<Replay>(recording, result, options.threads);
+      recordedBytes += its.replay->bytes();
+    }
+    return result;
+  }
+
+  void forget(Recorded &its) {
+    recordedBytes -= its.replay->bytes();
+    its = {};
+  }
+
+  /// Calls `visit(pe, offset, word)` for the words of persistent buffers that
+  /// `written` has, with their places in the SRAM of the replay.
+  template <class Visit>
+  void forEachWord(Replay &replay, const PersistentState &written,
+                   const Visit &visit) {
+    for (const auto &[pe, held] : written.pes()) {
+      const int width = image.router.width();
+      const Strip &strip = *image.strips[size_t(image.stripOf[size_t(pe)])];
+      const int lane = strip.laneOf({pe % width, pe / width});
+      for (const auto &piece : written.pieces(strip.classIndex))
+        for (int64_t at = 0; piece.words && at < piece.bytes; at += 4)
+          if (held.isWritten(piece.offset + at))
+            visit(pe, piece.offset + at,
+                  replay.sram(size_t(strip.index)) +
+                      ((piece.address + at) / 4 - strip.code.firstDataWord) *
+                          strip.lanes +
+                      lane);
+    }
+  }
+
+  RunResult runAgain(Recorded &its, HostPort &host, PersistentState *state) {
+    if (!state)
+      return its.replay->run(host, options.furthestLaunch);
+    forEachWord(*its.replay, *state, [&](int pe, int64_t offset, float *word) {
+      std::memcpy(word, &state->of(pe)->bytes[size_t(offset)], 4);
+    });
+    RunResult result = its.replay->run(host, options.furthestLaunch);
+    *state = *its.after; // The same is written, with other values.
+    forEachWord(
+        *its.replay, *its.after, [&](int pe, int64_t offset, float *word) {
+          const int peClass =
+              image.strips[size_t(image.stripOf[size_t(pe)])]->classIndex;
+          std::memcpy(&state->at(pe, peClass).bytes[size_t(offset)], word, 4);
+        });
     return result;
   }
 
   ProgramImage image;
   EngineOptions options;
-
-private:
-  bool records;
-  std::unique_ptr<Replay> replay;
+  const bool records;
+  std::map<Call, Recorded> recorded;
+  size_t recordedBytes = 0;
 };
 
 StripsEngine::StripsEngine(const program::Program &program,
@@ -193,7 +277,12 @@ StripsEngine::StripsEngine(const program::Program &program,
 StripsEngine::~StripsEngine() = default;
 
 RunResult StripsEngine::run(HostPort &host) {
-  return implementation->run(host);
+  return run(host, Call(implementation->program()));
+}
+
+RunResult StripsEngine::run(HostPort &host, const Call &call,
+                            PersistentState *state) {
+  return implementation->run(host, call, state);
 }
 
 } // namespace wsec::runtime

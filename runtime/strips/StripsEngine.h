@@ -3,6 +3,7 @@
 #define RUNTIME_STRIPS_STRIPSENGINE_H
 
 #include "runtime/engine/Engine.h"
+#include "runtime/engine/PersistentState.h"
 
 #include <memory>
 #include <string>
@@ -17,7 +18,7 @@ namespace wsec::runtime {
 /// Refuses what the machine would refuse by throwing `Error`.
 ///
 /// A program may be run any number of times; every run starts with
-/// uninitialised SRAM.
+/// uninitialised SRAM, but for what persistent buffers hold.
 class StripsEngine {
 public:
   /// What of the program it cannot run, such as "tasks"; empty: nothing.
@@ -31,7 +32,14 @@ public:
   StripsEngine(const StripsEngine &) = delete;
   StripsEngine &operator=(const StripsEngine &) = delete;
 
+  /// A call; without arguments of the only entry. `state`, which may be null,
+  /// holds what persistent buffers keep; a run that fails leaves it alone. With
+  /// options.replay each entry is recorded once for each value of its
+  /// arguments, as far as options.recordingBytes go, and again when other words
+  /// of persistent buffers are written than before.
   RunResult run(HostPort &host);
+  RunResult run(HostPort &host, const Call &call,
+                PersistentState *state = nullptr);
 
 private:
   class Implementation;

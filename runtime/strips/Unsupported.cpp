@@ -12,10 +12,10 @@ namespace wsec::runtime {
 
 namespace {
 
-bool onlyScalars(const AffineFunction &function) {
-  return std::all_of(
-      function.terms.begin(), function.terms.end(),
-      [](const AffineTerm &term) { return !term.loop && !term.local; });
+/// Locals are arguments of a launch: nothing else that strips runs sets one.
+bool sameInAllTurns(const AffineFunction &function) {
+  return std::all_of(function.terms.begin(), function.terms.end(),
+                     [](const AffineTerm &term) { return !term.loop; });
 }
 
 const char *unsupportedOperand(const OperandCode &operand) {
@@ -44,8 +44,8 @@ const char *unsupported(const LoopCode &loop) {
 }
 const char *unsupported(const AwaitCode &) { return nullptr; }
 const char *unsupported(const IfCode &branch) {
-  if (!onlyScalars(branch.condition))
-    return "branches on loop variables and locals";
+  if (!sameInAllTurns(branch.condition))
+    return "branches on loop variables";
   const char *what = unsupportedStatements(branch.then);
   return what ? what : unsupportedStatements(branch.otherwise);
 }
@@ -70,8 +70,8 @@ const char *unsupported(const ClassCode &code) {
   if (code.resources)
     return "instructions that may hold more queues or descriptors than there "
            "are";
-  for (const auto &[id, body] : code.routines)
-    if (const char *what = unsupportedStatements(body))
+  for (const auto &[id, routine] : code.routines)
+    if (const char *what = unsupportedStatements(routine.body))
       return what;
   return nullptr;
 }
@@ -81,8 +81,9 @@ const char *unsupported(const ClassCode &code) {
 std::string StripsEngine::unsupported(const program::Program &program) {
   if (calledByHost(program))
     return "launches by calls of the host";
-  if (program.copies() && program.copies()->size() > 0)
-    return "copies of the host";
+  for (const program::Entry *entry : *program.entries())
+    if (entry->copies() && entry->copies()->size() > 0)
+      return "copies of the host";
   for (const program::RouteRule *rule : *program.routes())
     if (rule->positions() || rule->pop() != program::PopMode::Never)
       return "switches and control wavelets";

@@ -43,7 +43,10 @@ void ProgramImage::mapStrips() {
 }
 
 void ProgramImage::followCommand() {
-  if (program.launches()->size() == 0)
+  if (std::all_of(program.entries()->begin(), program.entries()->end(),
+                  [](const program::Entry *entry) {
+                    return entry->launches()->size() == 0;
+                  }))
     return;
   launchLatency.assign(strips.size(), -1);
   Flow flow = router.trace(program.launch_color(), {0, 0}, Port::West);
@@ -105,10 +108,11 @@ bool Links::full(Actor &writer, int lane) const {
 
 // ---------------------------------------------------------------- world
 
-World::World(ProgramImage &image, const EngineOptions &options,
-             Recording *recording)
-    : image(image), recording(recording), observer(options.observer),
-      launches(image.program.launches()->size(), options.furthestLaunch),
+World::World(ProgramImage &image, const Call &call,
+             const EngineOptions &options, Recording *recording)
+    : image(image), call(call), recording(recording),
+      observer(options.observer),
+      launches(call.launches(), options.furthestLaunch),
       queueWords(options.queueWords), queueBytes(options.queueBytes),
       workLimit(options.workLimit) {
   for (const auto &strip : image.strips) {
@@ -314,7 +318,7 @@ std::vector<std::string> World::describeQueues(const Strip &strip,
 }
 
 std::string World::describeLaunch(size_t launch) const {
-  return runtime::describeLaunch(image.program, launch);
+  return runtime::describeLaunch(call, launch);
 }
 
 void World::recordLaunch(size_t launch, double start, double end) {

@@ -67,10 +67,11 @@ public:
 /// One run. StripQueues and links appear when first used.
 class World {
 public:
-  World(ProgramImage &image, const EngineOptions &options,
+  World(ProgramImage &image, const Call &call, const EngineOptions &options,
         Recording *recording = nullptr);
 
   ProgramImage &image;
+  const Call call;
   Recording *const recording; ///< or null
   Observer *const observer;   ///< or null
   Scheduler scheduler;

@@ -5,15 +5,15 @@
 
 namespace wsec::runtime::wavelet {
 
-HostChannels::HostChannels(const program::Program &program, HostPort &host,
-                           Fabric &fabric, Agenda &agenda)
+HostChannels::HostChannels(const Call &call, HostPort &host, Fabric &fabric,
+                           Agenda &agenda)
     : host(host), fabric(fabric), agenda(agenda),
-      rows(size_t(program.machine()->height())) {
-  if (!calledByHost(program) && program.launches()->size() > 0)
-    rows[0].channels.emplace_back(program);
-  for (auto &[where, uses] : channelUses(program, host, program::Direction::In))
+      rows(size_t(call.program().machine()->height())) {
+  if (!calledByHost(call.program()) && call.launches() > 0)
+    rows[0].channels.emplace_back(call);
+  for (auto &[where, uses] : channelUses(call, host, program::Direction::In))
     rows[size_t(where.first)].channels.emplace_back(
-        program, where.first, where.second, std::move(uses));
+        call.program(), where.first, where.second, std::move(uses));
 }
 
 void HostChannels::open(size_t launches, int64_t when) {

@@ -16,7 +16,7 @@ namespace wsec::runtime::wavelet {
 /// have one taking turns.
 class HostChannels : public WestEdge {
 public:
-  HostChannels(const program::Program &program, HostPort &host, Fabric &fabric,
+  HostChannels(const Call &call, HostPort &host, Fabric &fabric,
                Agenda &agenda);
 
   void open(size_t launches, int64_t when) override;

@@ -15,13 +15,19 @@ WaveletEngine::WaveletEngine(const program::Program &program,
 }
 
 RunResult WaveletEngine::run(HostPort &host) {
-  LaunchLog launches(program.launches()->size(), options.furthestLaunch);
-  EastChannels east(program, host, launches, options.observer);
+  return run(host, Call(program));
+}
+
+RunResult WaveletEngine::run(HostPort &host, const Call &call,
+                             PersistentState *state) {
+  LaunchLog launches(call.launches(), options.furthestLaunch);
+  EastChannels east(call, host, launches, options.observer);
   Agenda agenda;
   Fabric fabric(program, mesh, agenda, east);
   fabric.observer = options.observer;
-  HostChannels west(program, host, fabric, agenda);
-  SteppedRun run(program, mesh, options, host, launches, west, east, fabric);
+  HostChannels west(call, host, fabric, agenda);
+  SteppedRun run(call, state, mesh, options, host, launches, west, east,
+                 fabric);
   RunResult result = run.run([&] {
     std::vector<uint32_t> due, dropped;
     while (agenda.advance(due)) {

@@ -4,6 +4,7 @@
 
 #include "runtime/engine/Engine.h"
 #include "runtime/engine/Mesh.h"
+#include "runtime/engine/PersistentState.h"
 
 namespace wsec::runtime {
 
@@ -12,14 +13,19 @@ namespace wsec::runtime {
 /// machine's. The reference for cycles and for deadlocks, for small meshes.
 ///
 /// Refuses what the machine would refuse by throwing `Error`. A program may be
-/// run any number of times; every run starts with uninitialised SRAM.
+/// run any number of times; every run starts with uninitialised SRAM, but for
+/// what persistent buffers hold.
 class WaveletEngine {
 public:
   /// `program` must outlive the engine.
   explicit WaveletEngine(const program::Program &program,
                          EngineOptions options = {});
 
+  /// A call; without arguments of the only entry. `state`, which may be null,
+  /// holds what persistent buffers keep; a run that fails leaves it alone.
   RunResult run(HostPort &host);
+  RunResult run(HostPort &host, const Call &call,
+                PersistentState *state = nullptr);
 
   /// Links and ramps that the wavelets of the last run passed, in sum.
   uint64_t hops() const { return lastHops; }

@@ -282,6 +282,8 @@ public:
     source.machine = std::move(machine);
     source.version = programVersion;
     source.compiler = "test";
+    source.entries.push_back(std::make_unique<program::EntryT>());
+    source.entries[0]->name = "main";
     source.launch_color = launchColor;
     using program::Port;
     // East along row 0, south in every column.
@@ -352,7 +354,7 @@ public:
     launch->routine = routine;
     launch->kernel = uint32_t(source.kernels.size() - 1);
     launch->streams = std::move(streams);
-    source.launches.push_back(std::move(launch));
+    source.entries[0]->launches.push_back(std::move(launch));
   }
 
   const program::Program &finish() {

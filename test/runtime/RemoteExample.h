@@ -143,7 +143,7 @@ inline ProgramBuilder makeRemoteCalls() {
     copy->elements = out ? 2 : 4;
     copy->order = out ? CopyOrder::Column : CopyOrder::Row;
     copy->launch = out;
-    builder.source.copies.push_back(std::move(copy));
+    builder.source.entries[0]->copies.push_back(std::move(copy));
   }
   builder.launch(0);
   stateCodeBytes(builder);

@@ -251,7 +251,7 @@ public:
     copy->elements = elements;
     copy->order = order;
     copy->launch = launch;
-    source.copies.push_back(std::move(copy));
+    source.entries[0]->copies.push_back(std::move(copy));
     return uint32_t(source.tensors.size() - 1);
   }
 };

@@ -42,6 +42,16 @@ bool concerns(const program::Kernel &kernel, const std::string &node) {
          std::find(nodes.begin(), nodes.end(), node) != nodes.end();
 }
 
+/// Of all entries, with their numbers.
+std::vector<std::pair<const program::Entry *, unsigned>>
+allLaunches(const program::Program &program) {
+  std::vector<std::pair<const program::Entry *, unsigned>> all;
+  for (const program::Entry *entry : *program.entries())
+    for (unsigned l = 0; l < entry->launches()->size(); ++l)
+      all.push_back({entry, l});
+  return all;
+}
+
 Json kernelAndLaunches(const program::Program &program, unsigned index) {
   const program::Kernel &kernel = *program.kernels()->Get(index);
   Json json = {
@@ -51,16 +61,18 @@ Json kernelAndLaunches(const program::Program &program, unsigned index) {
       {"region", kernel.region() ? describeRect(*kernel.region()) : ""}};
   Json launches = Json::array(), classes = Json::array();
   std::vector<bool> added(program.classes()->size());
-  for (unsigned l = 0; l < program.launches()->size(); ++l) {
-    const program::Launch &launch = *program.launches()->Get(l);
+  for (const auto &[entry, l] : allLaunches(program)) {
+    const program::Launch &launch = *entry->launches()->Get(l);
     if (launch.kernel() != index)
       continue;
     Json streams = Json::array();
     if (launch.streams())
       for (uint32_t stream : *launch.streams())
         streams.push_back(program.streams()->Get(stream)->name()->str());
-    launches.push_back(
-        {{"launch", l}, {"routine", launch.routine()}, {"streams", streams}});
+    launches.push_back({{"entry", entry->name()->str()},
+                        {"launch", l},
+                        {"routine", launch.routine()},
+                        {"streams", streams}});
     for (unsigned c = 0; c < added.size(); ++c) {
       const program::PEClass &peClass = *program.classes()->Get(c);
       if (added[c] || !runs(peClass, launch.routine()))
@@ -212,11 +224,13 @@ static Json routesAt(const program::Program &program, int x, int y) {
 static Json kernelsOf(const program::Program &program,
                       const program::PEClass &peClass) {
   Json kernels = Json::array();
-  for (unsigned l = 0; l < program.launches()->size(); ++l) {
-    const program::Launch &launch = *program.launches()->Get(l);
+  for (const auto &[whose, l] : allLaunches(program)) {
+    const program::Launch &launch = *whose->launches()->Get(l);
     if (!runs(peClass, launch.routine()))
       continue;
-    Json entry = {{"launch", l}, {"routine", launch.routine()}};
+    Json entry = {{"entry", whose->name()->str()},
+                  {"launch", l},
+                  {"routine", launch.routine()}};
     const bool known =
         program.kernels() && launch.kernel() < program.kernels()->size();
     const program::Kernel *kernel =
@@ -268,14 +282,15 @@ std::string showAt(const Json &at) {
             bufferTable(its["buffers"]);
     std::vector<std::vector<Json>> kernels, tasks;
     for (const Json &kernel : at["kernels"])
-      kernels.push_back({kernel["launch"], kernel["routine"], kernel["kernel"],
-                         briefly(kernel["onnx_nodes"])});
+      kernels.push_back({kernel["entry"], kernel["launch"], kernel["routine"],
+                         kernel["kernel"], briefly(kernel["onnx_nodes"])});
     for (const Json &task : at["tasks"])
       tasks.push_back(
           {task["id"], task["kind"], task["name"], task["blocked"]});
     if (!kernels.empty())
       text +=
-          "\n" + table({"launch", "routine", "kernel", "ONNX nodes"}, kernels);
+          "\n" + table({"entry", "launch", "routine", "kernel", "ONNX nodes"},
+                       kernels);
     if (!tasks.empty())
       text += "\n" + table({"id", "kind", "task", "blocked"}, tasks);
   }

@@ -20,6 +20,9 @@ static std::string plural(uint64_t count, const std::string &noun,
 static std::vector<std::string> head(const program::ProgramT &program,
                                      uint64_t pes, bool bundled) {
   const program::MachineT &machine = *program.machine;
+  size_t launches = 0;
+  for (const auto &entry : program.entries)
+    launches += entry->launches.size();
   std::vector<std::string> lines = {
       runtime::inQuotes(program.model) + " on " +
           std::to_string(machine.width) + "x" + std::to_string(machine.height) +
@@ -27,7 +30,7 @@ static std::vector<std::string> head(const program::ProgramT &program,
           plural(pes, "PE") + " with code",
       plural(program.classes.size(), "class", "es") + ", " +
           plural(program.streams.size(), "host stream") + ", " +
-          plural(program.launches.size(), "launch", "es") + "; compiled by " +
+          plural(launches, "launch", "es") + "; compiled by " +
           runtime::inQuotes(program.compiler)};
   if (bundled)
     lines.push_back("Its weights are in the file: compile with --bundle, to "

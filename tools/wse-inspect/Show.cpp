@@ -44,11 +44,14 @@ std::string showClass(const Json &peClass) {
   for (const Json &buffer : peClass["buffers"])
     buffers.push_back({buffer["address"], buffer["bytes"], buffer["name"],
                        buffer["onnx_node"]});
-  std::string text = "\nclass '" + plain(peClass["name"]) +
-                     "': " + plain(peClass["pes"]) + " PEs (" +
-                     joined(peClass["rects"]) + "), " +
-                     plain(peClass["code_bytes"]) + " bytes of code, " +
-                     std::to_string(peClass["routines"].size()) + " routines\n";
+  std::string text =
+      "\nclass '" + plain(peClass["name"]) + "': " + plain(peClass["pes"]) +
+      " PEs (" + joined(peClass["rects"]) + "), " +
+      plain(peClass["code_bytes"]) + " bytes of code, " +
+      (peClass["persistent_bytes"] > 0
+           ? plain(peClass["persistent_bytes"]) + " bytes persistent, "
+           : "") +
+      std::to_string(peClass["routines"].size()) + " routines\n";
   if (!buffers.empty())
     text += table({"address", "bytes", "buffer", "ONNX node"}, buffers);
   std::vector<std::vector<Json>> tasks;
@@ -75,32 +78,20 @@ std::string showRoutes(const Json &summary) {
   return text;
 }
 
-} // namespace
-
-std::string show(const Json &summary) {
-  std::string text = head(summary);
-  for (const Json &peClass : summary["classes"])
-    text += showClass(peClass);
-  text += showRoutes(summary);
-  std::vector<std::vector<Json>> tensors, streams, launches;
-  for (const Json &tensor : summary["tensors"])
-    if (tensor["role"] == "Input" || tensor["role"] == "Output")
-      tensors.push_back({tensor["role"], tensor["name"], tensor["type"],
-                         "[" + joined(tensor["shape"]) + "]"});
-  for (const Json &stream : summary["streams"])
-    streams.push_back({stream["name"], stream["direction"], stream["color"],
-                       stream["channels"], joined(stream["tensors"])});
+/// Its launches and copies; `alone`: there is no other.
+std::string showEntry(const Json &entry, bool alone) {
+  std::vector<std::vector<Json>> launches, copies;
   size_t index = 0;
-  for (const Json &launch : summary["launches"])
-    launches.push_back({index++, launch["routine"], launch["kernel"],
-                        joined(launch["streams"])});
-  text += "\ntensors\n" + table({"role", "name", "type", "shape"}, tensors);
-  text += "\nstreams\n" +
-          table({"name", "direction", "color", "channels", "tensors"}, streams);
-  text += "\nlaunches\n" +
-          table({"launch", "routine", "kernel", "streams"}, launches);
-  std::vector<std::vector<Json>> copies;
-  for (const Json &copy : summary["copies"])
+  for (const Json &launch : entry["launches"])
+    launches.push_back({index++, launch["routine"], launch["arguments"],
+                        launch["kernel"], joined(launch["streams"])});
+  const bool plainMain =
+      alone && entry["name"] == "main" && entry["arguments"].empty();
+  std::string text = plainMain ? "" : "\nentry " + plain(entry["call"]) + "\n";
+  text +=
+      (plainMain ? "\nlaunches\n" : "") +
+      table({"launch", "routine", "arguments", "kernel", "streams"}, launches);
+  for (const Json &copy : entry["copies"])
     copies.push_back({copy["launch"], copy["direction"], copy["tensor"],
                       copy["buffer"], copy["pes"], copy["elements"],
                       copy["order"]});
@@ -108,6 +99,29 @@ std::string show(const Json &summary) {
     text += "\ncopies\n" + table({"before launch", "direction", "tensor",
                                   "buffer", "PEs", "elements of each", "order"},
                                  copies);
+  return text;
+}
+
+} // namespace
+
+std::string show(const Json &summary) {
+  std::string text = head(summary);
+  for (const Json &peClass : summary["classes"])
+    text += showClass(peClass);
+  text += showRoutes(summary);
+  std::vector<std::vector<Json>> tensors, streams;
+  for (const Json &tensor : summary["tensors"])
+    if (tensor["role"] == "Input" || tensor["role"] == "Output")
+      tensors.push_back({tensor["role"], tensor["name"], tensor["type"],
+                         "[" + joined(tensor["shape"]) + "]"});
+  for (const Json &stream : summary["streams"])
+    streams.push_back({stream["name"], stream["direction"], stream["color"],
+                       stream["channels"], joined(stream["tensors"])});
+  text += "\ntensors\n" + table({"role", "name", "type", "shape"}, tensors);
+  text += "\nstreams\n" +
+          table({"name", "direction", "color", "channels", "tensors"}, streams);
+  for (const Json &entry : summary["entries"])
+    text += showEntry(entry, summary["entries"].size() == 1);
   return text;
 }
 

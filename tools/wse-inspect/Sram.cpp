@@ -78,12 +78,13 @@ Json describeBuffer(const program::Program &program,
           {"address", buffer.address()},
           {"bytes", buffer.bytes()},
           {"type", program::EnumNameElementType(buffer.type())},
+          {"persistent", buffer.persistent()},
           {"launches", launches},
           {"kernels", kernels}};
 }
 
-Json sramMap(const program::Program &program, const program::PEClass &peClass,
-             const std::pair<int, int> *pe) {
+Json sramMap(const program::Program &program, const program::Entry &entry,
+             const program::PEClass &peClass, const std::pair<int, int> *pe) {
   const program::Machine &machine = *program.machine();
   Json map = {{"name", peClass.name()->str()}};
   int64_t pes = 0;
@@ -95,10 +96,10 @@ Json sramMap(const program::Program &program, const program::PEClass &peClass,
   map["pes"] = pes;
   map["rects"] = rects;
   map["sram_bytes"] = machine.sram_bytes();
-  map["launches"] = program.launches()->size();
+  map["launches"] = entry.launches()->size();
   map["runtime"] = {0, machine.runtime_bytes()};
   map["code"] = {machine.runtime_bytes(), peClass.code_bytes()};
-  const std::vector<Holdings> holdings = bufferHoldings(program, peClass, pe);
+  const std::vector<Holdings> holdings = bufferHoldings(entry, peClass, pe);
   std::vector<unsigned> order(holdings.size());
   for (unsigned b = 0; b < order.size(); ++b)
     order[b] = b;
@@ -160,12 +161,14 @@ std::string drawing(const Json &map) {
 } // namespace
 
 Json sramMaps(const program::Program &program, int only,
-              const std::pair<int, int> *pe) {
+              const std::pair<int, int> *pe, unsigned entry) {
   Json maps = Json::array();
+  const program::Entry &its = *program.entries()->Get(entry);
   for (unsigned c = 0; c < program.classes()->size(); ++c)
     if (only < 0 || only == int(c))
-      maps.push_back(sramMap(program, *program.classes()->Get(c), pe));
+      maps.push_back(sramMap(program, its, *program.classes()->Get(c), pe));
   return {{"model", program.model() ? program.model()->str() : ""},
+          {"entry", its.name()->str()},
           {"classes", maps}};
 }
 

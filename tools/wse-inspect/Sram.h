@@ -23,9 +23,10 @@ namespace wsec::inspect {
 ///   peak                 most bytes in use in a launch, and in which
 /// Buffers whose lives do not meet may share addresses, and one buffer may
 /// belong to one kernel after the other (runtime/program/Holdings.h). With `pe`
-/// (x, y), which is of the class: what that PE holds.
+/// (x, y), which is of the class: what that PE holds. Launches are those of an
+/// entry.
 Json sramMaps(const program::Program &program, int only = -1,
-              const std::pair<int, int> *pe = nullptr);
+              const std::pair<int, int> *pe = nullptr, unsigned entry = 0);
 
 /// Rows of a table, one a value: address, bytes, name, type, launches, kernel.
 std::vector<std::vector<Json>> bufferRows(const Json &buffer);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wse-inspect/Summary.h"
+#include "runtime/program/Call.h"
 #include "runtime/program/Facts.h"
 #include "runtime/program/RectSet.h"
 #include "runtime/program/Residency.h"
@@ -103,15 +104,17 @@ Json rampJson(const program::PEClass &peClass) {
 
 Json classJson(const program::PEClass &peClass) {
   Json json = {{"name", text(peClass.name())}};
-  uint64_t pes = 0;
+  uint64_t pes = 0, persistent = 0;
   Json rects = Json::array(), buffers = Json::array(), routines = Json::array();
   for (const program::Rect *rect : *peClass.rects()) {
     pes += uint64_t(rectSize(*rect));
     rects.push_back(describeRect(*rect));
   }
   if (peClass.buffers())
-    for (const program::Buffer *buffer : *peClass.buffers())
+    for (const program::Buffer *buffer : *peClass.buffers()) {
       buffers.push_back(bufferJson(*buffer));
+      persistent += buffer->persistent() ? buffer->bytes() : 0;
+    }
   if (peClass.routines())
     for (const program::Routine *routine : *peClass.routines())
       routines.push_back({{"id", routine->id()},
@@ -122,6 +125,7 @@ Json classJson(const program::PEClass &peClass) {
   json["code_bytes"] = peClass.code_bytes();
   json["scalars"] = peClass.scalars() ? peClass.scalars()->size() : 0;
   json["buffers"] = buffers;
+  json["persistent_bytes"] = persistent;
   json["routines"] = routines;
   json["tasks"] = tasksJson(peClass);
   json["ramp"] = rampJson(peClass);
@@ -228,11 +232,11 @@ Json kernelJson(const program::Kernel &kernel) {
           {"bound", text(kernel.bound())}};
 }
 
-Json copiesJson(const program::Program &program) {
+Json copiesJson(const program::Program &program, const program::Entry &entry) {
   Json copies = Json::array();
-  if (!program.copies())
+  if (!entry.copies())
     return copies;
-  for (const program::HostCopy *copy : *program.copies())
+  for (const program::HostCopy *copy : *entry.copies())
     copies.push_back(
         {{"launch", copy->launch()},
          {"direction", program::EnumNameDirection(copy->direction())},
@@ -244,9 +248,10 @@ Json copiesJson(const program::Program &program) {
   return copies;
 }
 
-Json launchesJson(const program::Program &program) {
+Json launchesJson(const program::Program &program,
+                  const program::Entry &entry) {
   Json launches = Json::array();
-  for (const program::Launch *launch : *program.launches()) {
+  for (const program::Launch *launch : *entry.launches()) {
     Json streams = Json::array();
     if (launch->streams())
       for (uint32_t stream : *launch->streams())
@@ -257,9 +262,28 @@ Json launchesJson(const program::Program &program) {
         {{"routine", launch->routine()},
          {"kernel",
           known ? text(program.kernels()->Get(launch->kernel())->name()) : ""},
-         {"streams", streams}});
+         {"streams", streams},
+         {"arguments", launch->arguments() ? launch->arguments()->size() : 0}});
   }
   return launches;
+}
+
+Json entriesJson(const program::Program &program) {
+  Json entries = Json::array();
+  for (const program::Entry *entry : *program.entries()) {
+    Json arguments = Json::array();
+    if (entry->arguments())
+      for (const program::Argument *argument : *entry->arguments())
+        arguments.push_back({{"name", text(argument->name())},
+                             {"from", argument->from()},
+                             {"to", argument->to()}});
+    entries.push_back({{"name", text(entry->name())},
+                       {"call", describeEntry(*entry)},
+                       {"arguments", arguments},
+                       {"launches", launchesJson(program, *entry)},
+                       {"copies", copiesJson(program, *entry)}});
+  }
+  return entries;
 }
 
 } // namespace
@@ -304,8 +328,7 @@ Json summarize(const program::Program &program) {
   json["files"] = filesJson(program);
   json["streams"] = streams;
   json["kernels"] = kernels;
-  json["launches"] = launchesJson(program);
-  json["copies"] = copiesJson(program);
+  json["entries"] = entriesJson(program);
   return json;
 }
 

@@ -3,6 +3,7 @@
 // wse-inspect: looks into .wafer files.
 #include "absl/flags/flag.h"
 #include "runtime/host/OutputFiles.h"
+#include "runtime/program/Call.h"
 #include "runtime/program/Loader.h"
 #include "runtime/program/NearestNames.h"
 #include "tools/flags/CommandLine.h"
@@ -22,10 +23,12 @@ using namespace wsec::inspect;
 ABSL_FLAG(bool, json, false, "as JSON, for other programs");
 ABSL_FLAG(std::string, o, "", "FILE  with pe: where the text goes");
 ABSL_FLAG(std::string, pe, "", "X,Y  with sram: of this PE alone");
+ABSL_FLAG(std::string, entry, "",
+          "NAME  with sram: in a call of this entry, else of the first");
 
 static const char *const usageText =
     R"(usage: wse-inspect show PROGRAM.wafer [--json]
-       wse-inspect sram PROGRAM.wafer [--pe X,Y] [--json]
+       wse-inspect sram PROGRAM.wafer [--pe X,Y] [--entry NAME] [--json]
        wse-inspect where PROGRAM.wafer NODE [--json]
        wse-inspect at PROGRAM.wafer X,Y [--json]
        wse-inspect pe PROGRAM.wafer [-o FILE.mlir]
@@ -34,7 +37,7 @@ static const char *const usageText =
 Looks into compiled programs without running them.
 
   show    machine, memory, PE classes with their buffers, routes of each
-          color, tensors, streams and launches; --json: all of it, and kernels
+          color, tensors, streams, entries and launches; --json: all of it, and kernels
           and digests of the code, for other programs
   sram    what lies where in the SRAM of each class, or of one PE: host
           runtime, code, buffers with their ONNX nodes and the launches they
@@ -71,16 +74,17 @@ static int print(const Json &value, bool json, const Show &show) {
 }
 
 static int showSramOf(const std::string &path, const std::string &pe,
-                      bool json) {
+                      const std::string &name, bool json) {
   const auto loaded = runtime::LoadedProgram::open(path);
   const program::Program &program = loaded->program();
+  const unsigned entry = name.empty() ? 0 : runtime::findEntry(program, name);
   if (pe.empty())
-    return print(sramMaps(program), json, showSram);
+    return print(sramMaps(program, -1, nullptr, entry), json, showSram);
   const std::pair<int, int> at = parsePe(program, pe);
   const int only = classAt(program, pe);
   if (only < 0)
     throw PlaceError("PE " + pe + " has no code");
-  return print(sramMaps(program, only, &at), json, showSram);
+  return print(sramMaps(program, only, &at, entry), json, showSram);
 }
 
 static int showPlace(const std::string &command, const std::string &path,
@@ -119,15 +123,17 @@ static void require(bool right, const std::string &what) {
 static int inspectFiles(const std::vector<std::string> &words) {
   const bool json = absl::GetFlag(FLAGS_json);
   const std::string pe = absl::GetFlag(FLAGS_pe),
+                    entry = absl::GetFlag(FLAGS_entry),
                     output = absl::GetFlag(FLAGS_o);
   require(!words.empty(), "say what to do: show, sram, where, at, pe or diff");
   const std::string &command = words[0];
   require(pe.empty() || command == "sram", "--pe goes with sram");
+  require(entry.empty() || command == "sram", "--entry goes with sram");
   require(output.empty() || command == "pe", "-o goes with pe");
   if (command == "show" || command == "sram") {
     require(words.size() == 2, command + " wants one program");
     return command == "show" ? print(read(words[1]), json, show)
-                             : showSramOf(words[1], pe, json);
+                             : showSramOf(words[1], pe, entry, json);
   }
   if (command == "where" || command == "at") {
     require(words.size() == 3, command == "at"
@@ -149,10 +155,11 @@ static int inspectFiles(const std::vector<std::string> &words) {
 }
 
 int main(int argc, char **argv) {
-  return tools::runTool({"wse-inspect",
-                         usageText,
-                         {{"flags", {"json", "o", "pe", "help", "version"}}},
-                         exitCodesText,
-                         inspectFiles},
-                        argc, argv);
+  return tools::runTool(
+      {"wse-inspect",
+       usageText,
+       {{"flags", {"json", "o", "pe", "entry", "help", "version"}}},
+       exitCodesText,
+       inspectFiles},
+      argc, argv);
 }

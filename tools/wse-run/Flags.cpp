@@ -88,6 +88,17 @@ ABSL_FLAG(ToleranceNumber, atol, {1e-4},
           "X  compared elements may differ by atol + rtol * |expected|");
 ABSL_FLAG(ToleranceNumber, rtol, {1e-3}, "X  see --atol");
 
+ABSL_FLAG(std::string, entry, "",
+          "NAME  what to call, of a program with several entries");
+ABSL_FLAG(Words, argument, {},
+          "NAME=VALUE  an argument of the entry, a whole number; may be "
+          "repeated");
+ABSL_FLAG(std::string, load_state, "",
+          "FILE  begin with what persistent buffers held when --save-state "
+          "wrote it");
+ABSL_FLAG(std::string, save_state, "",
+          "FILE  write what persistent buffers hold at the end");
+
 ABSL_FLAG(Words, weights, {},
           "DIR  a folder with the program's weight files, if they do not lie "
           "beside it; may be repeated");
@@ -139,6 +150,7 @@ const std::vector<tools::FlagGroup> flagGroups = {
     {"tensors, bound by name",
      {"input", "inputs", "output", "outputs", "compare", "test-data", "atol",
       "rtol"}},
+    {"the call", {"entry", "argument", "load-state", "save-state"}},
     {"the run", {"weights", "engine", "threads", "repeat", "report", "quiet"}},
     {"looking inside (of one run; the strips engine then takes one thread)",
      {"trace", "counters", "metric", "until", "break", "peek"}},
@@ -156,6 +168,20 @@ static NamedFiles namedFiles(const char *flag, const Words &words) {
   return files;
 }
 
+static runtime::NamedValues namedValues(const Words &words) {
+  runtime::NamedValues values;
+  for (const std::string &given : words.values) {
+    const size_t equals = given.find('=');
+    int64_t value;
+    if (equals == 0 || equals == given.npos ||
+        !absl::SimpleAtoi(given.substr(equals + 1), &value))
+      throw UsageError(absl::StrCat(
+          "--argument wants NAME=VALUE, a whole number, found '", given, "'"));
+    values.emplace_back(given.substr(0, equals), value);
+  }
+  return values;
+}
+
 /// What looks at one run, or ends it early, does not go with everything.
 static void checkLooking(const Flags &flags) {
   const bool stops = !flags.until.empty() || !flags.breaks.empty();
@@ -170,6 +196,12 @@ static void checkLooking(const Flags &flags) {
                 !flags.references.empty() || !flags.report.empty()))
     throw UsageError("--until and --break stop before there are outputs; leave "
                      "out --output, --outputs, --compare and --report");
+  if (stops && !flags.saveState.empty())
+    throw UsageError("--until and --break stop before a call has changed any "
+                     "state; leave out --save-state");
+  if (flags.repeat > 1 && !flags.saveState.empty())
+    throw UsageError("--save-state keeps what one call leaves; leave out "
+                     "--repeat");
 }
 
 static std::string programOf(const std::vector<std::string> &words) {
@@ -190,6 +222,10 @@ Flags givenFlags(const std::vector<std::string> &words) {
   flags.inputArchives = absl::GetFlag(FLAGS_inputs).values;
   flags.outputArchive = absl::GetFlag(FLAGS_outputs);
   flags.testData = absl::GetFlag(FLAGS_test_data);
+  flags.entry = absl::GetFlag(FLAGS_entry);
+  flags.arguments = namedValues(absl::GetFlag(FLAGS_argument));
+  flags.loadState = absl::GetFlag(FLAGS_load_state);
+  flags.saveState = absl::GetFlag(FLAGS_save_state);
   flags.report = absl::GetFlag(FLAGS_report);
   flags.trace = absl::GetFlag(FLAGS_trace);
   flags.metric = absl::GetFlag(FLAGS_metric);

@@ -23,6 +23,8 @@ struct Flags {
   std::vector<std::string> inputArchives;
   std::string outputArchive;
   std::string testData;
+  std::string entry, loadState, saveState;
+  runtime::NamedValues arguments;
   std::string report;
   std::string trace, metric, until;
   std::vector<std::string> counters, breaks, peeks, weightFolders;

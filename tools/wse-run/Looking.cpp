@@ -38,10 +38,10 @@ static void checkCounters(const Counters &counters, const Flags &flags) {
                      " is counted" + nearestNames(flags.metric, names));
 }
 
-Looking::Looking(const program::Program &program, const Flags &flags)
-    : flags(flags) {
+Looking::Looking(const Call &call, const Flags &flags) : flags(flags) {
+  const program::Program &program = call.program();
   if (!flags.trace.empty()) {
-    trace = std::make_unique<Trace>(program);
+    trace = std::make_unique<Trace>(call);
     all.add(*trace);
   }
   if (!flags.counters.empty()) {
@@ -51,7 +51,7 @@ Looking::Looking(const program::Program &program, const Flags &flags)
   }
   if (flags.until.empty() && flags.breaks.empty() && flags.peeks.empty())
     return;
-  probe = std::make_unique<Probe>(program);
+  probe = std::make_unique<Probe>(call);
   try {
     if (!flags.until.empty())
       probe->setUntil(flags.until);
@@ -63,7 +63,7 @@ Looking::Looking(const program::Program &program, const Flags &flags)
     throw UsageError(error.what());
   }
   if (probe->stopsAtCycle() &&
-      resolveEngine(flags.engine, program) == Engine::Strips)
+      resolveEngine(flags.engine, call) == Engine::Strips)
     throw UsageError(
         "--until=CYCLE: the strips engine runs the PEs of a compiled program "
         "one ahead of the other and has no state at a cycle; take "

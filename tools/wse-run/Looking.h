@@ -18,7 +18,7 @@ namespace wsec::run {
 class Looking {
 public:
   /// Throws UsageError where the program has no such place, moment or number.
-  Looking(const program::Program &program, const Flags &flags);
+  Looking(const runtime::Call &call, const Flags &flags);
 
   /// Null: nothing is asked for.
   runtime::Observer *observer() { return all.empty() ? nullptr : &all; }

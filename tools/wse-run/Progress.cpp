@@ -13,9 +13,9 @@ namespace wsec::run {
 
 using runtime::inQuotes, runtime::printable;
 
-ProgressLine::ProgressLine(const program::Program &program,
+ProgressLine::ProgressLine(const runtime::Call &call,
                            const runtime::Progress &progress, bool wanted)
-    : program(program), progress(progress) {
+    : call(call), progress(progress) {
   if (wanted && isatty(STDERR_FILENO))
     thread = std::thread([this] { show(); });
 }
@@ -29,10 +29,10 @@ ProgressLine::~ProgressLine() {
 
 std::string ProgressLine::line() const {
   auto index = flatbuffers::uoffset_t(progress.launch);
-  const auto &launches = *program.launches();
+  const auto &launches = *call.entry().launches();
   std::string text =
       absl::StrCat("launch ", index + 1, " of ", launches.size());
-  const auto *kernels = program.kernels();
+  const auto *kernels = call.program().kernels();
   if (index < launches.size() && kernels &&
       launches.Get(index)->kernel() < kernels->size()) {
     const auto &kernel = *kernels->Get(launches.Get(index)->kernel());

@@ -16,15 +16,15 @@ namespace wsec::run {
 /// Silent when standard error is no terminal.
 class ProgressLine {
 public:
-  ProgressLine(const program::Program &program,
-               const runtime::Progress &progress, bool wanted);
+  ProgressLine(const runtime::Call &call, const runtime::Progress &progress,
+               bool wanted);
   ~ProgressLine();
 
 private:
   void show();
   std::string line() const;
 
-  const program::Program &program;
+  const runtime::Call call;
   const runtime::Progress &progress;
   absl::Notification stop;
   std::thread thread;

@@ -72,7 +72,7 @@ static void addOutputs(const Session &session, const Flags &flags,
   if (flags.outputArchive.empty())
     return;
   NamedTensors tensors;
-  for (const std::string &name : session.outputs())
+  for (const std::string &name : session.written())
     tensors.emplace_back(name, require(session.output(name)));
   files.add(flags.outputArchive, formatNpz(tensors));
 }
@@ -126,7 +126,7 @@ static void checkOutputs(const Session &session, const Flags &flags) {
   for (const auto &[name, path] : flags.outputs)
     written.push_back(path);
   for (const std::string &path :
-       {flags.outputArchive, flags.report, flags.trace})
+       {flags.outputArchive, flags.report, flags.trace, flags.saveState})
     if (!path.empty())
       written.push_back(path);
   for (const std::string &path : flags.counters)
@@ -136,15 +136,20 @@ static void checkOutputs(const Session &session, const Flags &flags) {
     for (const auto &[name, path] : *files)
       read.push_back(path);
   read.push_back(flags.program);
+  // A state may be written over the one that was loaded.
+  if (!flags.loadState.empty() && flags.loadState != flags.saveState)
+    read.push_back(flags.loadState);
   for (const std::string &path : session.weightFiles())
     read.push_back(path);
   checkOutputPaths(written, read);
 }
 
-static absl::StatusOr<std::vector<SessionRun>>
-runSession(Session &session, const Flags &flags, Observer *observer) {
+static absl::StatusOr<std::vector<SessionRun>> runSession(Session &session,
+                                                          const Call &call,
+                                                          const Flags &flags,
+                                                          Observer *observer) {
   Progress progress;
-  ProgressLine line(session.program(), progress, !flags.quiet);
+  ProgressLine line(call, progress, !flags.quiet);
   EngineOptions options;
   options.threads = flags.threads;
   options.replay = flags.repeat > 1;
@@ -152,7 +157,7 @@ runSession(Session &session, const Flags &flags, Observer *observer) {
   std::vector<SessionRun> runs;
   for (unsigned i = 0; i < flags.repeat; ++i) {
     absl::StatusOr<SessionRun> run =
-        session.run(options, &progress, flags.engine);
+        session.call(call, options, &progress, flags.engine);
     if (!run.ok())
       return run.status();
     runs.push_back(*std::move(run));
@@ -164,6 +169,7 @@ static int runProgram(const Flags &flags) {
   const std::unique_ptr<Session> opened =
       require(Session::open(flags.program, flags.weightFolders));
   Session &session = *opened;
+  const Call call = require(session.callOf(flags.entry, flags.arguments));
   TestData testData;
   if (!flags.testData.empty())
     testData =
@@ -173,15 +179,23 @@ static int runProgram(const Flags &flags) {
       readReferences(session, flags, std::move(testData.outputs));
   checkOutputs(session, flags);
 
-  Looking looking(session.program(), flags);
+  if (!session.hasState() &&
+      !(flags.loadState.empty() && flags.saveState.empty()))
+    throw Error(ErrorClass::BadState,
+                "the program has no persistent buffers, so there is no state "
+                "to load or save");
+  if (!flags.loadState.empty())
+    require(session.restoreState(flags.loadState));
+
+  Looking looking(call, flags);
   const absl::StatusOr<std::vector<SessionRun>> ran =
-      runSession(session, flags, looking.observer());
+      runSession(session, call, flags, looking.observer());
   looking.show();
   std::fflush(stdout);
   const std::vector<SessionRun> runs = require(ran);
   if (runs.back().result.stopped)
     return 0;
-  RunReport report = makeReport(session.program(), runs);
+  RunReport report = makeReport(call, runs);
   if (!flags.quiet)
     std::fputs(printable(report.text()).c_str(), stdout);
   OutputFiles files;
@@ -189,6 +203,8 @@ static int runProgram(const Flags &flags) {
   if (!flags.report.empty())
     files.add(flags.report, report.json());
   files.commit();
+  if (!flags.saveState.empty())
+    require(session.saveState(flags.saveState));
 
   bool good = true;
   for (const auto &[name, expected] : references)

@@ -172,7 +172,8 @@ TEST_F(EmitTest, LoadsAgain) {
   EXPECT_EQ(program.parameters(), 8u);
   EXPECT_EQ(program.weight_bytes(), 32u);
   EXPECT_EQ(program.routes()->size(), 6u);
-  EXPECT_EQ(program.launches()->Get(0)->streams()->Get(0), 0u);
+  EXPECT_EQ(program.entries()->Get(0)->launches()->Get(0)->streams()->Get(0),
+            0u);
   EXPECT_EQ(program.kernels()->Get(0)->onnx_nodes()->Get(0)->str(), "/Add");
 }
 
@@ -193,13 +194,13 @@ TEST_F(EmitTest, WritesRoutersAndCopies) {
   EXPECT_EQ(rule.initial(), 2);
   EXPECT_TRUE(rule.ring());
   EXPECT_EQ(rule.pop(), program::PopMode::OnAdvance);
-  ASSERT_EQ(program.copies()->size(), 2u);
-  const program::HostCopy &in = *program.copies()->Get(0);
+  ASSERT_EQ(program.entries()->Get(0)->copies()->size(), 2u);
+  const program::HostCopy &in = *program.entries()->Get(0)->copies()->Get(0);
   EXPECT_EQ(in.direction(), program::Direction::In);
   EXPECT_EQ(in.buffer()->str(), "h");
   EXPECT_EQ(in.elements(), 8u);
   EXPECT_EQ(in.launch(), 0u);
-  const program::HostCopy &out = *program.copies()->Get(1);
+  const program::HostCopy &out = *program.entries()->Get(0)->copies()->Get(1);
   EXPECT_EQ(out.order(), program::CopyOrder::Column);
   EXPECT_EQ(out.launch(), 2u);
   // Launches without a kernel are reported under their routine.

@@ -382,7 +382,7 @@ void Assembly::addCopy(const std::string &name, const Data &data,
 }
 
 void Assembly::addCopies() {
-  const auto launches = uint32_t(program.source.launches.size());
+  const auto launches = uint32_t(program.source.entries[0]->launches.size());
   for (const auto &[name, data] : buffers) {
     if (data.access & In)
       addCopy(name, data, program::Direction::In, 0);

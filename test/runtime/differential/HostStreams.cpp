@@ -35,8 +35,9 @@ void Assembly::addChannels(const std::vector<int> &order) {
     its.segments.push_back(
         makeSegment(uint32_t(program.source.tensors.size() - 1), 1, 0,
                     {Value(first).times(channel.words)}, {1}, 0));
-    program.source.launches[size_t(at - order.begin())]->streams.push_back(
-        stream);
+    program.source.entries[0]
+        ->launches[size_t(at - order.begin())]
+        ->streams.push_back(stream);
     result.channels.push_back({in, channel.words});
   }
 }

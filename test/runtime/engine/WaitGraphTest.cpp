@@ -45,7 +45,7 @@ public:
 
   /// All PEs but the first wait for a word.
   WaitGraph waiting() {
-    WaitGraph graph(program.finish(),
+    WaitGraph graph(Call(program.finish()),
                     [this](Coordinate at, int) { return route(at); });
     for (int y = 0; y < height; ++y)
       for (int x = 0; x < width; ++x)
@@ -102,7 +102,7 @@ protected:
   /// What PE 2 waits for, which cannot send.
   std::string describe(const std::vector<std::pair<int, size_t>> &delivered,
                        const WaitGraph::RouteOf &routeOf) {
-    WaitGraph graph(program.finish(), routeOf);
+    WaitGraph graph(Call(program.finish()), routeOf);
     graph.add({.pe = {2, 0}, .code = &pe, .color = color, .room = true});
     for (const auto &[x, words] : delivered)
       graph.addDelivered({x, 0}, color, words);
@@ -157,7 +157,7 @@ TEST(WaitGraphTest, ARouteInACircle) {
   program.launch(0);
   ClassCode pe;
   pe.name = "pes";
-  WaitGraph graph(program.finish(), [](Coordinate at, int) {
+  WaitGraph graph(Call(program.finish()), [](Coordinate at, int) {
     RouteNow now;
     now.receive = at.x ? Port::West : Port::East;
     now.transmit = ramp | to(at.x ? Port::West : Port::East);

@@ -97,12 +97,12 @@ TEST(SessionTest, BurstIsChosenByTheProgram) {
     ProgramBuilder builder = makeNegation(4, countUp(4));
     builder.source.machine->width = width;
     builder.source.classes.at(0)->rects = {{0, width, 1, 0, 1, 1}};
-    while (builder.source.launches.size() < launches)
+    while (builder.source.entries[0]->launches.size() < launches)
       builder.launch(0, {});
     const program::Program &program = builder.finish();
-    EXPECT_LE(countSteps(program), 16.0 * width * launches);
-    EXPECT_GE(countSteps(program), 4.0 * width * launches);
-    return resolveEngine(Engine::Burst, program);
+    EXPECT_LE(countSteps(Call(program)), 16.0 * width * launches);
+    EXPECT_GE(countSteps(Call(program)), 4.0 * width * launches);
+    return resolveEngine(Engine::Burst, Call(program));
   };
   EXPECT_EQ(engine(256, 1), Engine::Streams);
   EXPECT_EQ(engine(256, 1 << 13), Engine::Strips);
@@ -167,7 +167,8 @@ TEST(SessionTest, AcceptsWhatCanBeBound) {
 TEST(ReportTest, HasTheSchema) {
   const auto session = open();
   ASSERT_TRUE(session->bind("x", floats({1, 2, 3, 4})).ok());
-  RunReport report = makeReport(session->program(), {session->run().value()});
+  RunReport report =
+      makeReport(Call(session->program()), {session->run().value()});
   auto json = nlohmann::json::parse(report.json());
   EXPECT_EQ(json["model"]["name"], "negation");
   EXPECT_EQ(json["machine"]["clock_ghz"], 0.85);

@@ -170,10 +170,10 @@ TEST(HostileCopiesTest, AreNotHeldAgainstEveryPosition) {
     copy->buffer = "b";
     copy->rect = std::make_unique<program::Rect>(0, size, 13, 0, classes, 7);
     copy->elements = 1;
-    builder.source.copies.push_back(std::move(copy));
+    builder.source.entries[0]->copies.push_back(std::move(copy));
   }
   EXPECT_NO_THROW(checkProgram(builder.finish()));
-  builder.source.copies[0]->rect =
+  builder.source.entries[0]->copies[0]->rect =
       std::make_unique<program::Rect>(0, size, 13, 0, classes, 8);
   EXPECT_THROW(checkProgram(builder.finish()), Error);
 }

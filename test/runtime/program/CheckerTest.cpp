@@ -604,18 +604,18 @@ TEST_F(CheckerTest, WeightInNoFile) {
 }
 
 TEST_F(CheckerTest, LaunchOfUnknownKernel) {
-  source().launches[1]->kernel = 9;
+  source().entries[0]->launches[1]->kernel = 9;
   expectRefused(
       "BadProgram: launch 1: belongs to kernel 9, which does not exist");
 }
 
 TEST_F(CheckerTest, LaunchOfUnknownRoutine) {
-  source().launches[1]->routine = 5;
+  source().entries[0]->launches[1]->routine = 5;
   expectRefused("BadProgram: launch 1: no class has routine 5");
 }
 
 TEST_F(CheckerTest, LaunchOfUnknownStream) {
-  source().launches[1]->streams = {2};
+  source().entries[0]->launches[1]->streams = {2};
   expectRefused(
       "BadProgram: launch 1: feeds on stream 2, which does not exist");
 }

@@ -347,7 +347,7 @@ TEST_F(DeadlockTest, OutputThatIsShort) {
 }
 
 TEST_F(DeadlockTest, StreamThatIsMissing) {
-  program.source().launches[3]->streams.clear();
+  program.source().entries[0]->launches[3]->streams.clear();
   expectUndecided("routine 2: words of the host that no stream brings");
 }
 

@@ -20,7 +20,7 @@ protected:
   ProgramT &source() { return builder.source; }
   PEClassT &peClass() { return *source().classes[0]; }
   RouteRuleT &rule() { return *source().routes[0]; }
-  HostCopyT &copyIn() { return *source().copies[0]; }
+  HostCopyT &copyIn() { return *source().entries[0]->copies[0]; }
   std::vector<std::unique_ptr<StatementT>> &body() {
     return peClass().routines[0]->body;
   }
@@ -565,7 +565,7 @@ TEST_F(RemoteCallsTest, CopyToAStridedPart) {
   peClass().rects = {Rect(0, 4, 2, 0, 2, 1), Rect(1, 2, 1, 0, 2, 1)};
   copyIn().rect = std::make_unique<Rect>(0, 4, 2, 0, 2, 1);
   source().tensors[0]->shape = {16};
-  source().copies.pop_back();
+  source().entries[0]->copies.pop_back();
   EXPECT_NO_THROW(checkProgram(builder.finish()));
 }
 

@@ -196,7 +196,7 @@ struct Copied {
     copy->buffer = "kept";
     copy->rect = std::make_unique<program::Rect>(0, 1, 1, 0, 1, 1);
     copy->elements = words;
-    program.source.copies.push_back(std::move(copy));
+    program.source.entries[0]->copies.push_back(std::move(copy));
   }
 
   void add(std::unique_ptr<program::TaskT> task) {

@@ -30,7 +30,7 @@ protected:
 
   void expectError(ErrorClass expected, const std::string &message) {
     try {
-      if (builder.source.launches.empty())
+      if (builder.source.entries[0]->launches.empty())
         builder.launch(0, {}, "fc1");
       StripsEngine(builder.finish(), options).run(host);
       FAIL() << "no error";
