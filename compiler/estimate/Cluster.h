@@ -7,6 +7,10 @@
 
 #include <cstdint>
 
+namespace wsec {
+struct Machine;
+}
+
 namespace wsec::estimate {
 
 struct Cluster {
@@ -14,6 +18,8 @@ struct Cluster {
   double peakFlops = 7.5e15;
   /// Of one wafer, each direction: 12 x 100 Gb/s Ethernet.
   double linkBytesPerSecond = 1.5e11;
+  /// Of a weight on the link, and of a gradient.
+  double weightBytes = 2;
   /// SRAM of a wafer that may hold activations.
   double activationBytes = 32e9;
   /// Of the store, while it runs the optimizer.
@@ -23,6 +29,11 @@ struct Cluster {
   /// Samples that the workers deliver, tokens per second; 0: as fast as asked.
   double inputTokensPerSecond = 0;
 };
+
+/// One wafer as programs run on it here, in f32: multiply-adds of all PEs, and
+/// a word per cycle and I/O channel. Of the peak a kernel uses what its vectors
+/// are long enough for.
+Cluster waferOf(const Machine &machine);
 
 /// Used fractions of the peak and of the link.
 struct Efficiency {

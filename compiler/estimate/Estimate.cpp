@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/estimate/Estimate.h"
+#include "compiler/machine/Machine.h"
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -10,9 +11,9 @@
 
 namespace wsec::estimate {
 
-/// Bytes of a weight and of a gradient on the link, and of the index beside a
-/// weight that streams sparse.
-static constexpr double kWeight = 2, kGradient = 2, kIndex = 2;
+/// Bytes of the index beside a weight that streams sparse, and of weights and
+/// gradients on a GPU.
+static constexpr double kIndex = 2, kHalf = 2;
 /// Bytes that Adam moves per parameter: reads weight, two moments and gradient
 /// in f32, writes the first three and the 16-bit copy.
 static constexpr double kAdamBytes = 30;
@@ -35,9 +36,11 @@ static double indexBytes(const Step &step) {
   return step.density < 1 ? kIndex : 0;
 }
 
-static double passBytes(const Workload &work, const Step &step) {
+/// Down; up come as many without an index.
+static double passBytes(const Workload &work, const Cluster &cluster,
+                        const Step &step) {
   return step.density * double(work.productParameters) *
-         (kWeight + indexBytes(step));
+         (cluster.weightBytes + indexBytes(step));
 }
 
 static double flopsPerToken(const Workload &work, const Step &step) {
@@ -47,6 +50,18 @@ static double flopsPerToken(const Workload &work, const Step &step) {
 /// Forward passes that backward repeats. A measured eta contains them.
 static double recomputeOf(const Step &step, Efficiency efficiency) {
   return efficiency.eta == measuredEta ? 0 : step.recompute;
+}
+
+Cluster waferOf(const Machine &machine) {
+  const double clock = machine.clockGhz * 1e9;
+  Cluster wafer;
+  wafer.peakFlops = 2 * machine.fmacRate * double(machine.peCount()) * clock;
+  wafer.weightBytes = sizeof(float);
+  wafer.linkBytesPerSecond =
+      wafer.weightBytes * machine.channelsInUse() * clock;
+  // Bytes of a token are counted in 16 bits; f32 takes twice as many.
+  wafer.activationBytes = double(machine.peCount()) * machine.usableBytes() / 2;
+  return wafer;
 }
 
 //===----------------------------------------------------------------------===//
@@ -89,8 +104,9 @@ Memory memoryOf(const Workload &work, const Cluster &cluster,
               (memory.activationBytesPerToken * double(work.sequence)));
   memory.tokensPerWaferMost =
       double(memory.sequencesPerWafer) * double(work.sequence);
-  memory.weightBytes = passBytes(work, step);
-  memory.layerBytes = 2 * kWeight * double(work.firstLayerParameters);
+  memory.weightBytes = passBytes(work, cluster, step);
+  memory.layerBytes =
+      2 * cluster.weightBytes * double(work.firstLayerParameters);
   memory.storeBytes = kStateBytes * double(work.parameters);
   const int64_t microbatches =
       std::max<int64_t>(1, microbatchesOf(work, memory, step));
@@ -114,15 +130,15 @@ static Estimate passOf(const Workload &work, const Cluster &cluster,
   e.tokensPerWafer = tokens;
   e.forwardCompute =
       tokens * flopsPerToken(work, step) / (efficiency.eta * cluster.peakFlops);
-  e.weightsDown = passBytes(work, step) / link;
+  e.weightsDown = passBytes(work, cluster, step) / link;
   if (step.offload && trains)
     e.offload = 2.0 * double(work.width) * tokens * double(work.layers) / link;
   e.forward = std::max({e.forwardCompute, e.weightsDown, e.offload});
   if (!trains)
     return e;
   e.backwardCompute = (2 + recomputeOf(step, efficiency)) * e.forwardCompute;
-  e.gradientsUp =
-      step.density * double(work.productParameters) * kGradient / link;
+  e.gradientsUp = step.density * double(work.productParameters) *
+                  cluster.weightBytes / link;
   e.backward = std::max(
       {e.backwardCompute,
        double(step.backwardPasses) * e.weightsDown + e.offload, e.gradientsUp});
@@ -131,7 +147,7 @@ static Estimate passOf(const Workload &work, const Cluster &cluster,
 
 double breakEven(const Workload &work, const Cluster &cluster, const Step &step,
                  Efficiency efficiency) {
-  return efficiency.eta * cluster.peakFlops * passBytes(work, step) /
+  return efficiency.eta * cluster.peakFlops * passBytes(work, cluster, step) /
          (efficiency.beta * cluster.linkBytesPerSecond *
           flopsPerToken(work, step));
 }
@@ -140,8 +156,9 @@ double breakEven(const Workload &work, const Cluster &cluster, const Step &step,
 static double breakEvenBackward(const Workload &work, const Cluster &cluster,
                                 const Step &step, Efficiency efficiency) {
   const double down =
-      double(step.backwardPasses) * (kWeight + indexBytes(step));
-  const double ratio = std::max(down, kGradient) / (kWeight + indexBytes(step));
+      double(step.backwardPasses) * (cluster.weightBytes + indexBytes(step));
+  const double ratio = std::max(down, cluster.weightBytes) /
+                       (cluster.weightBytes + indexBytes(step));
   return breakEven(work, cluster, step, efficiency) * ratio /
          (2 + recomputeOf(step, efficiency));
 }
@@ -153,7 +170,7 @@ static double boundaryOf(const Workload &work, const Cluster &cluster,
   const double first = double(work.firstLayerParameters);
   const double levels =
       std::ceil(std::log(double(step.systems)) / std::log(4.0) - 1e-9);
-  return (kGradient + kWeight) * first /
+  return 2 * cluster.weightBytes * first /
              (efficiency.beta * cluster.linkBytesPerSecond) +
          kAdamBytes * first / cluster.storeBytesPerSecond +
          2 * levels * cluster.hopSeconds;
@@ -300,12 +317,11 @@ std::vector<Scheme> schemesOf(const Workload &work, const Cluster &cluster,
   const double pipelined = std::min(batch, 4 * n); // m
   const double bubble = (n - 1) / (pipelined + n - 1);
   return {{"data parallel", state + layers * activations * batch / n,
-           2 * kGradient * p * others, 1,
+           2 * kHalf * p * others, 1,
            absl::StrFormat("%.0f GB of state in each device", state / 1e9)},
           {"ZeRO-3 / FSDP",
-           state / n + kWeight * p / layers + layers * activations * batch / n,
-           (2 * kWeight + kGradient) * p * others, 3 * layers,
-           "bandwidth of the fabric"},
+           state / n + kHalf * p / layers + layers * activations * batch / n,
+           3 * kHalf * p * others, 3 * layers, "bandwidth of the fabric"},
           {"tensor", state / n + layers * activations * batch,
            8 * layers * 2 * double(work.width) * double(work.sequence) * batch *
                others,
@@ -323,7 +339,8 @@ std::vector<Scheme> schemesOf(const Workload &work, const Cluster &cluster,
                    (n * std::max(1.0, passes)) +
                memory.layerBytes,
            passes * (double(1 + step.backwardPasses) * memory.weightBytes +
-                     kGradient * step.density * double(work.productParameters)),
+                     cluster.weightBytes * step.density *
+                         double(work.productParameters)),
            1,
            absl::StrFormat("%.0f tokens per wafer and pass at most",
                            memory.tokensPerWaferMost)}};

@@ -161,6 +161,8 @@ std::string regimeMap(const StepReport &report) {
            "Regimes of weight streaming: an estimate, not a measurement",
            "start", "font-size='15'");
   drawLegend(svg, left, 48);
+  const Estimate &first = report.estimates.front();
+  const double here = first.tokensPerWafer * double(first.microbatches);
   double y = top;
   for (const Workload &work : rows) {
     const bool own = work.name == report.work.name;
@@ -168,6 +170,9 @@ std::string regimeMap(const StepReport &report) {
              own ? "font-weight='bold'" : "");
     drawRegimes(svg, x, y + 3, 13, work, report, {measuredEta, idealBeta});
     drawRegimes(svg, x, y + 17, 13, work, report, {idealEta, idealBeta});
+    if (own)
+      svg.dot(x.at(here), y + 16.5, "black",
+              absl::StrFormat("this step: %.0f tokens per wafer", here));
     y += rowHeight;
   }
   for (double tokens = 64; tokens <= 4.2e6; tokens *= 4) {
@@ -175,9 +180,6 @@ std::string regimeMap(const StepReport &report) {
     svg.text(x.at(tokens), bottom + 18, absl::StrFormat("%.0f", tokens),
              "middle");
   }
-  for (const Estimate &each : report.estimates)
-    svg.dot(x.at(each.tokensPerWafer * double(each.microbatches)), bottom + 4,
-            "black", "the tokens of this step per wafer");
   svg.text((left + right) / 2, bottom + 38,
            "tokens per wafer and step; of each model eta 0.22 above, 1 below; "
            "the dot is this step",
@@ -272,7 +274,8 @@ std::string scaleChart(const ScaleReport &report) {
       continue;
     svg.line(at, top, at, bottom, grid);
     svg.text(at, bottom + 18, absl::StrCat(row.systems), "middle");
-    svg.text(at, bottom + 32, row.note, "middle", "font-size='10'");
+    svg.text(at, bottom + 32, row.note, at > right - 40 ? "end" : "middle",
+             "font-size='10'");
   }
   double nameAt = top + 16;
   for (const Series &series : all) {

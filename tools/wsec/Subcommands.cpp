@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wsec/Subcommands.h"
 #include "compiler/estimate/Report.h"
+#include "compiler/machine/Machine.h"
 #include "compiler/presets/ReadModel.h"
 #include "compiler/presets/WriteModel.h"
 #include "tools/flags/CommandLine.h"
@@ -104,6 +105,12 @@ ABSL_FLAG(
     "S  tokens of a sequence (default: the model's, in a graph symbolic)");
 
 ABSL_FLAG(Count, num_systems, {1}, "N  wafers");
+ABSL_FLAG(
+    std::string, mesh, "",
+    "WxH  instead of a CS-2: the wafer that programs run on here, in f32, "
+    "or a part of it; for --mode=eval");
+ABSL_FLAG(std::string, machine, "",
+          "NAME|FILE  the same: wse1, wse2 (default), wse3 or a JSON file");
 ABSL_FLAG(Counts, systems, wsec::tools::defaultSystems(), "N,N,...  wafers");
 ABSL_FLAG(std::string, mode, "train", "MODE  train or eval");
 ABSL_FLAG(Fraction, density, {1}, "X  share of the weights that is not zero");
@@ -167,6 +174,28 @@ static int64_t given(Count flag, int64_t otherwise) {
   return flag.value ? flag.value : otherwise;
 }
 
+/// The wafer of --machine and --mesh.
+static estimate::Cluster emulatedWafer(Step::Mode mode) {
+  const std::string name = absl::GetFlag(FLAGS_machine);
+  const std::string mesh = absl::GetFlag(FLAGS_mesh);
+  if (mode != Step::Mode::Eval)
+    throw UsageError("programs that run here do not train yet: --machine and "
+                     "--mesh go with --mode=eval");
+  std::string problem;
+  std::optional<Machine> machine =
+      readMachine(name.empty() ? defaultMachine : name, problem);
+  if (!machine)
+    throw UsageError(absl::StrCat("--machine=", name, ": ", problem));
+  if (!mesh.empty()) {
+    const auto extents = parseMesh(mesh);
+    if (!extents)
+      throw UsageError("--mesh=" + mesh + ": expected WxH, as 8x8");
+    if (auto what = machine->setMesh(extents->first, extents->second))
+      throw UsageError("--mesh=" + mesh + ": " + *what);
+  }
+  return estimate::waferOf(*machine);
+}
+
 static Task taskOf(const std::vector<std::string> &words) {
   const std::string word = onlyWord(words, "model");
   Task task;
@@ -196,6 +225,9 @@ static Task taskOf(const std::vector<std::string> &words) {
   if (mode != "train" && mode != "eval")
     throw UsageError("--mode wants train or eval, found '" + mode + "'");
   step.mode = mode == "eval" ? Step::Mode::Eval : Step::Mode::Train;
+  if (!absl::GetFlag(FLAGS_machine).empty() ||
+      !absl::GetFlag(FLAGS_mesh).empty())
+    task.cluster = emulatedWafer(step.mode);
   step.density = absl::GetFlag(FLAGS_density).value;
   step.backwardPasses = absl::GetFlag(FLAGS_backward_passes).value;
   step.recompute = double(absl::GetFlag(FLAGS_recompute).value);
@@ -333,7 +365,11 @@ static const std::vector<Tool> &tools() {
        "usage: wsec estimate PRESET|MODEL.onnx|CONFIG.yaml [flags]\n\n"
        "Says what a step takes on wafers that stream weights, and what limits "
        "it: an\nestimate, never a measurement.\n",
-       {{"the cluster", {"num-systems"}}, step, fractions, output, own},
+       {{"the cluster", {"num-systems", "machine", "mesh"}},
+        step,
+        fractions,
+        output,
+        own},
        exitCodes,
        runEstimate},
       {"wsec scale",

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/estimate/Report.h"
+#include "compiler/machine/Machine.h"
 
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
@@ -318,6 +319,35 @@ TEST(EstimateTest, SparseWeightsAreBoundByAttention) {
                     row.speedup[i], 0.01)
           << row.name;
     }
+}
+
+/// A wafer of 10 x 4 PEs at 1 GHz that multiply and add once in two cycles,
+/// behind 4 channels.
+TEST(EstimateTest, EmulatedWafer) {
+  wsec::Machine machine;
+  machine.width = 10;
+  machine.height = 4;
+  machine.clockGhz = 1;
+  machine.fmacRate = 0.5;
+  machine.channels = 44;
+  machine.sramBytes = 49152;
+  machine.runtimeBytes = 4176;
+  const Cluster wafer = waferOf(machine);
+  EXPECT_EQ(wafer.peakFlops, 40e9);
+  EXPECT_EQ(wafer.linkBytesPerSecond, 16e9);
+  EXPECT_EQ(wafer.weightBytes, 4);
+  EXPECT_EQ(wafer.activationBytes, 40 * 44976 / 2);
+  // A pass over 10^6 weights of one token: 10^6 / 4 channels against
+  // 10^6 / 20 multiply-adds a nanosecond.
+  Workload work;
+  work.parameters = work.productParameters = 1000000;
+  work.productFlops = 2e6;
+  work.layers = work.width = work.sequence = 1;
+  Step step = stepOf(1, 4);
+  step.mode = Step::Mode::Eval;
+  EXPECT_WITHIN(estimateStep(work, wafer, step, ideal).step, 250e-6, 1e-9);
+  step.batch = 8;
+  EXPECT_WITHIN(estimateStep(work, wafer, step, ideal).step, 400e-6, 1e-9);
 }
 
 //===----------------------------------------------------------------------===//

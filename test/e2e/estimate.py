@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Holds `wsec estimate --mesh` against the emulator: cycles of a forward pass of
+small models on small meshes.
+
+Where the link is the limit nothing is fitted: the estimate knows the machine's
+description. Where the PEs are, one run gives eta, the used fraction of their
+peak, and the others must follow.
+
+Usage: estimate.py FOLDER. Prints a line per run; exit code 1 above 10 %.
+"""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+# Layers, width, heads, mesh, tokens.
+STREAM = [(2, 512, 4, "32x4", 4), (2, 512, 4, "32x4", 8), (4, 384, 4, "48x6", 6),
+          (2, 640, 8, "64x8", 8)]
+COMPUTE = [(2, 512, 8, "16x16", 16), (4, 384, 4, "16x16", 16), (2, 640, 4, "24x24", 24),
+           (3, 512, 4, "20x20", 20)]
+
+
+def tool(*words):
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
+def run(folder, shape, regime, eta=1):
+    """Emulated cycles over estimated ones."""
+    layers, width, heads, mesh, tokens = shape
+    config, model, program = folder / "e.yaml", folder / "e.onnx", folder / "e.wafer"
+    report, ids = folder / "e.json", folder / "e.npy"
+    config.write_text(f"model: {{preset: tiny, layers: {layers}, width: {width}, heads: {heads}}}",
+                      encoding="utf-8")
+    tool("wsec", "model", f"--config={config}", "-o", model, "--weights=procedural",
+         "--batch=1", f"--sequence={tokens}")
+    tool("wsec", model, "-o", program, f"--mesh={mesh}", "--quiet")
+    np.save(ids, np.arange(tokens).reshape(1, tokens))
+    tool("wse-run", program, "--input", f"input_ids={ids}", f"--report={report}", "--quiet")
+    measured = json.loads(report.read_text(encoding="utf-8"))
+    cycles = measured["cycles"]["total"]
+    estimate = json.loads(tool("wsec", "estimate", model, f"--mesh={mesh}", "--mode=eval",
+                               "--batch=1", f"--eta={eta}", "--beta=1", "--json"))
+    expected = estimate["step_seconds"] * measured["machine"]["clock_ghz"] * 1e9
+    print(f"{layers} layers of {width} on {mesh}, {tokens} tokens, {estimate['regime']}, eta "
+          f"{eta:.3f}: estimated {expected:.0f} cycles, emulated {cycles:.0f}, "
+          f"{100 * (cycles / expected - 1):+.1f} %", flush=True)
+    assert estimate["regime"] == regime
+    return cycles / expected
+
+
+def main():
+    folder = Path(sys.argv[1])
+    folder.mkdir(parents=True, exist_ok=True)
+    ratios = [run(folder, shape, "stream") for shape in STREAM]
+    eta = 1 / run(folder, COMPUTE[0], "compute")
+    ratios += [run(folder, shape, "compute", eta) for shape in COMPUTE[1:]]
+    worst = max(abs(ratio - 1) for ratio in ratios)
+    print(f"worst {100 * worst:.1f} %: {'ok' if worst <= 0.1 else 'FAILED'}")
+    return worst > 0.1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
