@@ -258,7 +258,7 @@ TEST(Regions, CalledByTheHost) {
   EXPECT_EQ(regions.run(), "Deadlock");
   // As one launch they run together.
   regions.regions[1].source->routines[0]->id = a;
-  regions.builder.source.launches.pop_back();
+  regions.builder.source.entries[0]->launches.pop_back();
   const DeadlockProof proof = regions.phases();
   EXPECT_EQ(proof.verdict, Verdict::Free) << proof.reason;
   EXPECT_EQ(regions.run(), "");
