@@ -175,6 +175,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     if (!options.machine.empty())
       target.machine = options.machine;
     target.mesh = options.mesh;
+    target.region = options.region;
     return select::buildSelectPipeline(manager, target);
   }
   case Phase::Place:
@@ -228,10 +229,11 @@ LogicalResult Compilation::checkOptions(Phase first) {
     return error() << "'" << options.input << "' is already past "
                    << phaseName(options.stopAfter)
                    << "; the first phase left is " << phaseName(first);
-  if (first > Phase::Select && !(options.machine + options.mesh).empty())
+  if (first > Phase::Select &&
+      !(options.machine + options.mesh + options.region).empty())
     return error() << "'" << options.input
-                   << "' has chosen its machine and mesh; --machine and --mesh "
-                      "come too late";
+                   << "' has chosen its machine, mesh and region; --machine, "
+                      "--mesh and --region come too late";
   if (first < Phase::Emit && !options.parameters.empty())
     return error() << "--param sets parameters of a pe.program; '"
                    << options.input << "' holds none";
@@ -275,6 +277,23 @@ LogicalResult Compilation::emit(Phase first) {
   return emitProgram(*module, emission);
 }
 
+/// The shapes that `select` compared, if it did.
+static std::vector<ShapeReport> readShapes(ModuleOp module) {
+  std::vector<ShapeReport> shapes;
+  auto candidates = module->getAttrOfType<ArrayAttr>(wse::candidatesAttrName);
+  if (!candidates)
+    return shapes;
+  for (auto candidate : candidates.getAsRange<DictionaryAttr>()) {
+    auto shape = candidate.getAs<DenseI64ArrayAttr>("shape");
+    auto cycles = candidate.getAs<FloatAttr>("cycles");
+    auto fits = candidate.getAs<BoolAttr>("fits");
+    if (shape && shape.size() == 2 && cycles && fits)
+      shapes.push_back(
+          {shape[0], shape[1], cycles.getValueAsDouble(), fits.getValue()});
+  }
+  return shapes;
+}
+
 /// The report is read back from the file: it shows what the file says, not
 /// what the compiler believed.
 LogicalResult Compilation::report() {
@@ -284,6 +303,7 @@ LogicalResult Compilation::report() {
   if (!report)
     return fail(report.takeError());
   report->findWeights(options.output, weightFolders());
+  report->shapes = readShapes(*module);
   report->compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

@@ -43,6 +43,8 @@ struct CompileOptions {
   /// A preset or a JSON file, and a sub-rectangle of its mesh "WxH". Empty:
   /// wse2, all of it. Must be empty for IR that has chosen its machine.
   std::string machine, mesh;
+  /// Columns x rows of the region that kernels run on; empty: chosen by cost.
+  std::string region;
   /// Parameters of a pe.program that are not to have their defaults.
   std::map<std::string, int64_t> parameters;
   /// The last phase to run.

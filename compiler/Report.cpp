@@ -204,6 +204,36 @@ static void printKinds(const Report &report, llvm::raw_ostream &os) {
   }
 }
 
+/// Kernels of hand-written programs have none.
+static bool hasRegion(const Report &report) {
+  return !report.kernels.empty() && report.kernels.front().region[2] > 0;
+}
+
+/// The region, and the best of the shapes it was chosen from; the last line is
+/// the whole mesh.
+static void printRegion(const Report &report, llvm::raw_ostream &os) {
+  if (!hasRegion(report))
+    return;
+  constexpr size_t listed = 6;
+  auto [x0, y0, x1, y1] = report.kernels.front().region;
+  os << "  region         " << x1 - x0 << "x" << y1 - y0 << " at (" << x0 << ","
+     << y0 << ")";
+  if (report.shapes.size() > 1)
+    os << ", the fewest predicted cycles of " << report.shapes.size()
+       << " shapes";
+  os << "\n";
+  for (size_t i = 0; i < report.shapes.size(); ++i) {
+    const ShapeReport &shape = report.shapes[i];
+    bool whole = shape.columns == report.width && shape.rows == report.height;
+    if (i >= listed && !whole)
+      continue;
+    std::string size =
+        std::to_string(shape.columns) + "x" + std::to_string(shape.rows);
+    os << llvm::format("    %-12s %12.0f cycles%s\n", size.c_str(),
+                       shape.cycles, shape.fitsSram ? "" : ", too little SRAM");
+  }
+}
+
 void Report::print(llvm::raw_ostream &os) const {
   os << runtime::printable(model.empty() ? "program" : model) << " on "
      << runtime::printable(machine) << ", " << width << "x" << height
@@ -223,6 +253,7 @@ void Report::print(llvm::raw_ostream &os) const {
       os << " --weights=" << folder;
     os << "\n";
   }
+  printRegion(*this, os);
   os << "  PEs used       " << pesUsed << " of " << pesAvailable << "\n"
      << "  SRAM peak      " << sramPeakBytes << " of " << sramLimitBytes
      << " bytes";
@@ -246,6 +277,33 @@ void Report::print(llvm::raw_ostream &os) const {
   if (cycles > 0)
     printKinds(*this, os);
   os << "compiled in " << llvm::format("%.2f", compileSeconds) << " s\n";
+}
+
+static void printRegion(const Report &report, llvm::json::OStream &json) {
+  if (!hasRegion(report))
+    return;
+  auto pair = [&](StringRef name, int64_t a, int64_t b) {
+    json.attributeArray(name, [&] {
+      json.value(a);
+      json.value(b);
+    });
+  };
+  json.attributeObject("region", [&] {
+    auto [x0, y0, x1, y1] = report.kernels.front().region;
+    pair("shape", x1 - x0, y1 - y0);
+    pair("at", x0, y0);
+    if (report.shapes.empty())
+      return;
+    json.attribute("reason", "fewest predicted cycles, then fewest PEs");
+    json.attributeArray("candidates", [&] {
+      for (const ShapeReport &shape : report.shapes)
+        json.object([&] {
+          pair("shape", shape.columns, shape.rows);
+          json.attribute("cycles", shape.cycles);
+          json.attribute("fits_sram", shape.fitsSram);
+        });
+    });
+  });
 }
 
 static void printKernel(const KernelReport &kernel, llvm::json::OStream &json) {
@@ -313,6 +371,7 @@ void Report::printJSON(llvm::raw_ostream &os) const {
         json.attribute("per_run", tokens);
         json.attribute("per_second", tokensPerSecond());
       });
+    printRegion(*this, json);
     json.attributeArray("kernels", [&] {
       for (const KernelReport &kernel : kernels)
         printKernel(kernel, json);

@@ -24,6 +24,13 @@ struct KernelReport {
   double cycles = 0, lowerBoundCycles = 0;
 };
 
+/// A shape that the region could have had.
+struct ShapeReport {
+  int64_t columns = 0, rows = 0;
+  double cycles = 0;
+  bool fitsSram = true;
+};
+
 struct Report {
   std::string model, machine;
   uint64_t parameters = 0, weightBytes = 0;
@@ -42,6 +49,8 @@ struct Report {
   /// free.
   std::string deadlock, deadlockReason;
   std::vector<KernelReport> kernels; // in launch order
+  /// What `select` compared, the best first. Not in the file.
+  std::vector<ShapeReport> shapes;
   std::vector<std::string> weightFiles;
   /// The folders a run has to name, since weight files do not lie below that of
   /// the program.

@@ -18,7 +18,8 @@ const Kernel *findKernel(mlir::Operation *op) {
 }
 
 double startCycles(const Machine &machine, bool streams) {
-  double command = machine.hopCycles * (machine.width + machine.height) +
+  double command = machine.hopCycles * (machine.x + machine.width + machine.y +
+                                         machine.height) +
                    2 * machine.rampCycles + machine.taskOverhead;
   return command + (streams ? machine.storeLatencyCycles : 0);
 }

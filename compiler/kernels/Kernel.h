@@ -31,7 +31,7 @@ namespace wse {
 enum class StreamPattern : uint32_t;
 } // namespace wse
 
-/// Rows of the mesh that take part in something: in each of `groups` groups of
+/// Rows of a region that take part in something: in each of `groups` groups of
 /// `pitch` rows, the first `used`.
 ///
 ///   groups = 2, pitch = 3, used = 2:   rows 0 1 . 3 4 .
@@ -62,7 +62,7 @@ struct StreamNeed {
   }
 };
 
-/// Cycles of one launch, seen by the busiest PE. What is counted by different
+/// Cycles of one launch, seen by the busiest PE of its region. What is counted by different
 /// members overlaps, except `serial`. Launches follow one another closely: what
 /// a run waits for once, startCycles, is in none of them.
 struct KernelCost {
@@ -88,8 +88,9 @@ struct KernelCost {
   }
 };
 
-/// How one operation of the wse dialect runs on the wafer. Kernels are
-/// stateless and live as long as the process.
+/// How one operation of the wse dialect runs on its region. Kernels are
+/// stateless and live as long as the process. The machine they are given is
+/// their region: its columns, rows and channels (Machine::region()).
 class Kernel {
 public:
   virtual ~Kernel() = default;

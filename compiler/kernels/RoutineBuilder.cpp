@@ -19,8 +19,7 @@ using wse::StreamPattern;
 ProgramBuilder::ProgramBuilder(const Machine &machine, pe::ProgramOp program,
                                pe::ClassOp everyPE)
     : machine(machine), program(program), everyPE(everyPE),
-      scalars(&everyPE.getBody().front(), everyPE.getLoc(), machine.width,
-              machine.height) {}
+      scalars(&everyPE.getBody().front(), everyPE.getLoc(), machine) {}
 
 std::string ProgramBuilder::buffer(StringRef name, int64_t address,
                                    int64_t bytes, StringRef node) {
@@ -444,11 +443,13 @@ pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
   OpBuilder atEnd(op->getContext());
   atEnd.setInsertionPointToEnd(&shared.program.getBody().front());
   SmallVector<Attribute> channels;
+  int64_t origin = in ? machine().x : machine().y;
   for (ChannelPosition channel :
        in ? machine().westChannels() : machine().eastChannels())
     if (channel.begin < channel.end)
-      channels.push_back(pe::ChannelAttr::get(op->getContext(), channel.row,
-                                              channel.begin, channel.end));
+      channels.push_back(
+          pe::ChannelAttr::get(op->getContext(), machine().y + channel.row,
+                               origin + channel.begin, origin + channel.end));
   std::string name =
       shared.freshSymbol((in ? "to_" : "from_") + routine.getSymName().str());
   stream = pe::StreamOp::create(
@@ -459,7 +460,7 @@ pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
       atEnd.getArrayAttr(channels));
   Block *body = atEnd.createBlock(&stream.getBody());
   (in ? inputScalars : outputScalars) =
-      std::make_unique<ScalarBuilder>(body, loc, width(), height());
+      std::make_unique<ScalarBuilder>(body, loc, machine(), /*everywhere=*/!in);
   return stream;
 }
 
@@ -521,7 +522,7 @@ void RoutineBuilder::relayAtHeads(const FeatureTiling &features, int64_t lines,
   ScalarBuilder &s = scalars();
   int64_t channels = machine().channelsInUse();
   Value channel = s.tileIndex(width(), channels, s.px());
-  Value isHead = s.equal(s.py(), s.tileStart(height(), channels, channel));
+  Value isHead = s.equal(s.pyOfMesh(), s.channelRowOfMesh(channel));
   Affine block = Affine(featureCount(s, features)) * wordsPerFeature;
   Operand incoming = Operand::fabric(color(StreamPattern::Channel), 2);
   if (width() > channels) {

@@ -10,10 +10,10 @@ namespace wsec {
 
 using pe::ScalarKind;
 
-ScalarBuilder::ScalarBuilder(Block *block, Location loc, int64_t width,
-                             int64_t height)
-    : builder(loc.getContext()), block(block), loc(loc), meshWidth(width),
-      meshHeight(height) {}
+ScalarBuilder::ScalarBuilder(Block *block, Location loc, const Machine &region,
+                             bool everywhere)
+    : builder(loc.getContext()), block(block), loc(loc), region(region),
+      everywhere(everywhere) {}
 
 std::optional<int64_t> ScalarBuilder::known(Value scalar) {
   if (auto constant = scalar.getDefiningOp<pe::ConstantOp>())
@@ -136,11 +136,46 @@ bool ScalarBuilder::excludes(Value a, Value b) {
   return some && other && *some != *other;
 }
 
+Value ScalarBuilder::coordinate(ScalarKind kind, int64_t begin, int64_t extent,
+                                int64_t meshExtent) {
+  if (extent == 1)
+    return constant(0);
+  Value inRegion = sub(get(kind, {}), begin);
+  if (everywhere && begin > 0)
+    inRegion = max(inRegion, 0);
+  if (everywhere && begin + extent < meshExtent)
+    inRegion = min(inRegion, extent - 1);
+  return inRegion;
+}
 Value ScalarBuilder::px() {
-  return meshWidth == 1 ? constant(0) : get(ScalarKind::Px, {});
+  return coordinate(ScalarKind::Px, region.x, region.width, region.meshWidth);
 }
 Value ScalarBuilder::py() {
-  return meshHeight == 1 ? constant(0) : get(ScalarKind::Py, {});
+  return coordinate(ScalarKind::Py, region.y, region.height, region.meshHeight);
+}
+Value ScalarBuilder::pyOfMesh() {
+  return region.height == 1 ? constant(region.y) : get(ScalarKind::Py, {});
+}
+
+Value ScalarBuilder::inColumns() {
+  Value inside = constant(1);
+  if (region.x > 0)
+    inside = less(region.x - 1, get(ScalarKind::Px, {}));
+  int64_t end = region.x + region.width;
+  if (end < region.meshWidth)
+    inside = logicalAnd(inside, less(get(ScalarKind::Px, {}), end));
+  return inside;
+}
+
+Value ScalarBuilder::channelRowOfMesh(Value channel) {
+  int64_t rows = region.meshHeight ? region.meshHeight : region.height;
+  return tileStart(rows, region.channelsOfMesh(),
+                   add(channel, region.firstChannel()));
+}
+Value ScalarBuilder::channelOfRow() {
+  int64_t rows = region.meshHeight ? region.meshHeight : region.height;
+  return sub(tileIndex(rows, region.channelsOfMesh(), pyOfMesh()),
+             region.firstChannel());
 }
 
 Value ScalarBuilder::add(Value a, Value b) {

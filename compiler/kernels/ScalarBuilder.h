@@ -6,6 +6,7 @@
 #ifndef COMPILER_KERNELS_SCALARBUILDER_H
 #define COMPILER_KERNELS_SCALARBUILDER_H
 
+#include "compiler/machine/Machine.h"
 #include "dialects/pe/Pe.h"
 #include "mlir/IR/Builders.h"
 
@@ -19,14 +20,24 @@ class ScalarBuilder {
 public:
   using Value = mlir::Value;
 
-  /// Puts scalars at the start of `block`, in order of creation. The mesh is
-  /// known so that coordinates of a single row or column fold to 0.
-  ScalarBuilder(mlir::Block *block, mlir::Location loc, int64_t width,
-                int64_t height);
+  /// Puts scalars at the start of `block`, in order of creation. Coordinates
+  /// are those of a region, counted from its north-west corner. With
+  /// `everywhere` the scalars are asked of all PEs of the mesh: those outside
+  /// of the region count as the nearest of it.
+  ScalarBuilder(mlir::Block *block, mlir::Location loc, const Machine &region,
+                bool everywhere = false);
 
   Value constant(int64_t value);
   Value px();
   Value py();
+  /// The row of the mesh.
+  Value pyOfMesh();
+  /// Whether a PE of the mesh lies in a column of the region.
+  Value inColumns();
+  /// The row of the mesh where channel `channel` of the region is.
+  Value channelRowOfMesh(Value channel);
+  /// The channel of the region that carries this row off the wafer.
+  Value channelOfRow();
   Value add(Value a, Value b);
   Value sub(Value a, Value b);
   Value mul(Value a, Value b);
@@ -68,17 +79,20 @@ public:
   /// that of a sum with it, or they say that one scalar is two constants.
   static bool excludes(Value a, Value b);
 
-  int64_t width() const { return meshWidth; }
-  int64_t height() const { return meshHeight; }
+  int64_t width() const { return region.width; }
+  int64_t height() const { return region.height; }
 
 private:
+  Value coordinate(pe::ScalarKind kind, int64_t begin, int64_t extent,
+                   int64_t meshExtent);
   Value get(pe::ScalarKind kind, llvm::ArrayRef<Value> inputs);
 
   mlir::OpBuilder builder;
   mlir::Block *block;
   mlir::Location loc;
   mlir::Operation *last = nullptr;
-  int64_t meshWidth, meshHeight;
+  const Machine &region;
+  bool everywhere;
   std::map<int64_t, Value> constants;
   /// Scalars made so far, by kind and the numbers of their inputs.
   std::map<std::vector<int64_t>, Value> made;

@@ -87,14 +87,17 @@ void sendLastColumn(RoutineBuilder &b, const Tile &in) {
     });
     return;
   }
-  Value channel = s.tileIndex(b.height(), channels, s.py());
-  Value isChannelRow =
-      s.equal(s.py(), s.tileStart(b.height(), channels, channel));
+  Value channel = s.channelOfRow();
+  Value isChannelRow = s.equal(s.pyOfMesh(), s.channelRowOfMesh(channel));
   Value parity = s.mod(s.py(), 2);
   Affine incoming =
       b.parityColor(StreamPattern::OutNorth, s.logicalNot(parity));
   // Rows without tokens relay as well.
-  Value end = s.tileStart(b.height(), channels, s.add(channel, 1));
+  Value end =
+      s.sub(s.channelRowOfMesh(s.add(channel, 1)), int64_t(b.machine().y));
+  if (b.machine().channelRow(b.machine().firstChannel() + channels) >
+      b.machine().y + b.height())
+    end = s.min(end, b.height());
   Value tokensSouth =
       s.sub(RoutineBuilder::tokensBefore(s, in.layout, end),
             RoutineBuilder::tokensBefore(s, in.layout, s.add(s.py(), 1)));
@@ -127,7 +130,8 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
     pe::Segment segment;
     segment.tensor = output;
     Tile tile = RoutineBuilder::describe(host, layout);
-    segment.extents = {tile.channels, featuresSent(host, tile)};
+    segment.extents = {tile.channels,
+                       host.mul(host.inColumns(), featuresSent(host, tile))};
     segment.strides = {features, 1};
     segment.offset = Affine(tile.firstToken) * features +
                      Affine(tile.firstFeature) + Affine(op.getFeatureOffset());

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The frame around the kernels: what each of them writes is put into one
-// program. Kernels write code for all PEs at once, so there is one class; what
-// differs between PEs are scalars and guards.
+// program. Kernels write code for all PEs of their region at once, so there is
+// one class, the region; what differs between its PEs are scalars and guards.
 
 #include "compiler/kernels/Kernel.h"
 #include "compiler/kernels/RoutineBuilder.h"
@@ -71,12 +71,17 @@ static void convertRoutes(wse::ProgramOp source, OpBuilder &builder) {
                           static_cast<pe::Ports>(rule.getTransmit()));
 }
 
-static pe::ClassOp createClass(pe::ProgramOp program, OpBuilder &builder) {
-  Attribute mesh = pe::RectAttr::get(
-      builder.getContext(), 0, program.getWidth(), 0, program.getHeight());
+static pe::RectAttr rectOf(MLIRContext *context, const Machine &region) {
+  return pe::RectAttr::get(context, region.x, region.x + region.width, 1,
+                           region.y, region.y + region.height, 1);
+}
+
+static pe::ClassOp createClass(pe::ProgramOp program, const Machine &region,
+                               OpBuilder &builder) {
+  Attribute rect = rectOf(builder.getContext(), region);
   auto peClass = pe::ClassOp::create(builder, program.getLoc(),
                                      builder.getStringAttr("every_pe"),
-                                     builder.getArrayAttr(mesh));
+                                     builder.getArrayAttr(rect));
   peClass.getBody().emplaceBlock();
   return peClass;
 }
@@ -90,8 +95,10 @@ kernelsInOrder(wse::ProgramOp source) {
   SmallVector<wse::KernelOp> kernels(
       source.bodyBlock().getOps<wse::KernelOp>());
   for (wse::KernelOp kernel : kernels)
-    if (!kernel.getTimeSlot() || !kernel.getRect() || !kernel.getStreamRefs())
-      return kernel.emitOpError("lacks its slot, region or streams");
+    if (!kernel.getTimeSlot() || !kernel.getStreamRefs() ||
+        !wse::regionOf(kernel).isPlaced())
+      return kernel.emitOpError(
+          "lacks its slot, its streams or the place of its region");
   llvm::sort(kernels, [](wse::KernelOp a, wse::KernelOp b) {
     return *a.getTimeSlot() < *b.getTimeSlot();
   });
@@ -122,8 +129,8 @@ static SmallVector<std::string> nameKernels(ArrayRef<wse::KernelOp> kernels,
 }
 
 static void createKernel(wse::KernelOp source, StringRef name,
-                         const KernelCost &cost, double start,
-                         OpBuilder &builder) {
+                         const Machine &region, const KernelCost &cost,
+                         double start, OpBuilder &builder) {
   llvm::SmallSetVector<Attribute, 8> nodes;
   for (ArrayAttr names :
        {source.getNodeNames(),
@@ -133,7 +140,7 @@ static void createKernel(wse::KernelOp source, StringRef name,
   pe::KernelOp::create(builder, source.getLoc(), builder.getStringAttr(name),
                        builder.getStringAttr(kindOf(source)),
                        builder.getArrayAttr(nodes.getArrayRef()),
-                       convertRect(source.getRect()),
+                       rectOf(builder.getContext(), region),
                        builder.getF64FloatAttr(start + cost.total()),
                        builder.getF64FloatAttr(cost.lowerBound),
                        builder.getStringAttr(cost.bound()));
@@ -172,11 +179,11 @@ struct ConvertWseToPe final
     if (failed(launchColor) || failed(kernels))
       return failure();
 
-    Machine machine = source.targetMachine();
+    Machine machine = source.kernelMachine();
     pe::ProgramOp program = createProgram(source, *launchColor);
     auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
     convertRoutes(source, builder);
-    pe::ClassOp everyPE = createClass(program, builder);
+    pe::ClassOp everyPE = createClass(program, machine, builder);
     ProgramBuilder shared(machine, program, everyPE);
     shared.declareEnds(source);
     if (failed(convertKernels(*kernels, shared)))
@@ -206,8 +213,8 @@ struct ConvertWseToPe final
         code.getRoutine().erase();
       auto builder = OpBuilder::atBlockEnd(&shared.program.getBody().front());
       double start = index ? 0 : startCycles(shared.machine, !streams.empty());
-      createKernel(op, names[index], kernel->cost(op, shared.machine), start,
-                   builder);
+      createKernel(op, names[index], shared.machine,
+                   kernel->cost(op, shared.machine), start, builder);
       createLaunch(op.getLoc(), routine, names[index], streams, builder);
     }
     return success();

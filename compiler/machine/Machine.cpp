@@ -8,22 +8,58 @@
 
 using namespace wsec;
 
-static std::vector<ChannelPosition> spreadChannels(int channels, int rows,
-                                                   int served) {
-  std::vector<ChannelPosition> positions;
-  for (int channel = 0; channel < channels; ++channel)
-    positions.push_back({int(tileStart(rows, channels, channel)),
-                         int(tileStart(served, channels, channel)),
-                         int(tileStart(served, channels, channel + 1))});
-  return positions;
+Machine Machine::region(int column, int row, int columns, int rows) const {
+  Machine region = *this;
+  region.x = column;
+  region.y = row;
+  region.meshWidth = width;
+  region.meshHeight = height;
+  region.width = columns;
+  region.height = rows;
+  return region;
+}
+
+int Machine::channelsOfMesh() const {
+  int rows = meshHeight ? meshHeight : height;
+  return channels < rows ? channels : rows;
+}
+
+int Machine::channelRow(int channel) const {
+  return int(
+      tileStart(meshHeight ? meshHeight : height, channelsOfMesh(), channel));
+}
+
+int Machine::firstChannel() const {
+  int rows = meshHeight ? meshHeight : height;
+  int channel = int(tileIndex(rows, channelsOfMesh(), y));
+  return channel + (channelRow(channel) < y);
+}
+
+int Machine::channelsInUse() const {
+  int rows = meshHeight ? meshHeight : height;
+  return int(tileIndex(rows, channelsOfMesh(), y + height - 1)) + 1 -
+         firstChannel();
 }
 
 std::vector<ChannelPosition> Machine::westChannels() const {
-  return spreadChannels(channelsInUse(), height, width);
+  std::vector<ChannelPosition> positions;
+  int count = channelsInUse(), first = firstChannel();
+  for (int i = 0; i < count; ++i)
+    positions.push_back({channelRow(first + i) - y,
+                         int(tileStart(width, count, i)),
+                         int(tileStart(width, count, i + 1))});
+  return positions;
 }
 
 std::vector<ChannelPosition> Machine::eastChannels() const {
-  return spreadChannels(channelsInUse(), height, height);
+  std::vector<ChannelPosition> positions;
+  int count = channelsInUse(), first = firstChannel();
+  for (int i = 0; i < count; ++i) {
+    int row = channelRow(first + i) - y;
+    int end = i + 1 < count ? channelRow(first + i + 1) - y : height;
+    positions.push_back({row, row, end});
+  }
+  return positions;
 }
 
 std::optional<std::string> Machine::setMesh(int newWidth, int newHeight) {

@@ -37,6 +37,11 @@ struct Machine {
   /// PEs of the mesh in use; presets start with all a program may use.
   int width = 0;
   int height = 0;
+  /// Where these PEs lie, if they are a region of a mesh: see region().
+  int x = 0;
+  int y = 0;
+  int meshWidth = 0;
+  int meshHeight = 0;
   double clockGhz = 0;
   /// Per PE, code and data, and what the host runtime takes of it.
   int sramBytes = 0;
@@ -122,12 +127,21 @@ struct Machine {
   int usableBytes() const { return sramBytes - runtimeBytes; }
   int64_t peCount() const { return int64_t(width) * height; }
 
+  /// The same machine as the kernels of a region of this mesh see it: columns
+  /// and rows are the region's, channels those of the mesh whose rows it has.
+  Machine region(int column, int row, int columns, int rows) const;
+
   /// Channels that fit the mesh: at most one per row.
-  int channelsInUse() const { return channels < height ? channels : height; }
-  /// Channels of the west edge in order. With fewer columns than channels some
-  /// serve no column (begin == end).
+  int channelsOfMesh() const;
+  /// The row of a channel of the mesh.
+  int channelRow(int channel) const;
+  /// The channels whose rows these PEs have, and the first of them.
+  int channelsInUse() const;
+  int firstChannel() const;
+  /// Channels of the west edge in order, with rows and columns of the region.
+  /// With fewer columns than channels some serve no column (begin == end).
   std::vector<ChannelPosition> westChannels() const;
-  /// Channels of the east edge in order.
+  /// Channels of the east edge in order. A region begins at a channel's row.
   std::vector<ChannelPosition> eastChannels() const;
 
   /// Takes a sub-rectangle of the mesh. Returns what is wrong, or nothing.

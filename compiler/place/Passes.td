@@ -6,14 +6,13 @@
 include "mlir/Pass/PassBase.td"
 
 def PlaceKernelsPass : Pass<"wse-place-kernels", "::wsec::wse::ProgramOp"> {
-  let summary = "Gives every kernel its region and the program its I/O channels.";
+  let summary = "Gives every region its place on the mesh.";
   let description = [{
-    selected -> placed. A kernel needs the whole width of the mesh and the rows
-    that hold its tokens; kernels that share tensors share their origin.
+    selected -> placed. A region that has a position already keeps it.
 
     ```mlir
-    %y = softmax %x : ...                                 // before
-    %y = softmax %x {region = #wse.rect<x = 0 to 4, y = 0 to 5>} : ...
+    region @r shape(4x5)                                  // before
+    region @r shape(4x5) at (0, 0)                        // after
     ```
 
     See test/compiler/place/place-kernels.mlir.
@@ -23,7 +22,7 @@ def PlaceKernelsPass : Pass<"wse-place-kernels", "::wsec::wse::ProgramOp"> {
 def VerifyPlacedPass : Pass<"wse-verify-placed", "::wsec::wse::ProgramOp"> {
   let summary = "Checks a placed program against PlacementProblem.";
   let description = [{
-    Every kernel has a region, and regions and channels keep the rules P1 to P5 of
+    Every region has a position, and they keep the rules P1 to P4 of
     compiler/place/PlacementProblem.h.
   }];
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs stream their weights: kernels run one after the other, so that all
-// of them may lie at the channels, on top of each other.
+// Programs stream their weights: kernels run one after the other, so that their
+// regions may lie on top of each other.
 
 #include "compiler/place/Passes.h"
 #include "compiler/place/ReadPlacement.h"
@@ -15,15 +15,6 @@ namespace wsec::place {
 } // namespace wsec::place
 
 using namespace wsec;
-
-static ArrayAttr channelAttrs(MLIRContext *context,
-                              const std::vector<PlacedChannel> &channels) {
-  SmallVector<Attribute> attrs;
-  for (const PlacedChannel &channel : channels)
-    attrs.push_back(wse::ChannelAttr::get(context, channel.row, channel.begin,
-                                          channel.end));
-  return ArrayAttr::get(context, attrs);
-}
 
 namespace {
 
@@ -44,13 +35,11 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
       program.emitError(error);
       return signalPassFailure();
     }
-    for (auto [kernel, region] :
-         llvm::zip(kernelsOf(program), placement.regions))
-      kernel.setRect(wse::RectAttr::get(&getContext(), region.x,
-                                        region.x + region.columns, 1, region.y,
-                                        region.y + region.rows, 1));
-    program.setWestChannelsAttr(channelAttrs(&getContext(), placement.west));
-    program.setEastChannelsAttr(channelAttrs(&getContext(), placement.east));
+    for (auto [region, origin] :
+         llvm::zip(regionsOf(program), placement.origins)) {
+      region.setX(origin.x);
+      region.setY(origin.y);
+    }
     program.setState(wse::State::Placed);
   }
 };

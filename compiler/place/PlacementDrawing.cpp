@@ -112,12 +112,13 @@ void Drawing::drawRegions() {
   rect({left, top}, {left + page.width, top + page.height}, "#fafafa",
        "stroke=\"#333\"");
   for (size_t i = 0; i < view.regions.size(); ++i) {
-    const PlacedRegion &r = view.regions[i].region;
+    const PlacedRegion &r = view.regions[i].pes;
     Pixel from = page.corner(r.x, r.y);
     rect(from, page.corner(r.x + r.columns, r.y + r.rows), hue(i, 85),
          "fill-opacity=\"0.6\" stroke=\"" + hue(i, 40) + "\"");
     text({from.x + 6, from.y + 16 + int64_t(i) * 16},
-         std::to_string(r.columns) + "x" + std::to_string(r.rows) + ", " +
+         "@" + view.regions[i].name + ", " + std::to_string(r.columns) + "x" +
+             std::to_string(r.rows) + ", " +
              std::to_string(view.regions[i].kernels) + " kernels");
   }
 }
@@ -156,7 +157,16 @@ void Drawing::drawSram() {
 /// Where the words of a pattern go, for one channel, row or column of many.
 void Drawing::drawStream(const PlacementView::StreamView &stream,
                          const std::string &color) {
-  int64_t right = view.machine.width - 1, bottom = view.machine.height - 1;
+  if (view.regions.empty())
+    return;
+  const PlacedRegion &r = view.regions.front().pes;
+  int64_t right = r.x + r.columns - 1, bottom = r.y + r.rows - 1;
+  auto across = [&](int64_t part, int64_t parts) {
+    return r.x + (r.columns - 1) * part / parts;
+  };
+  auto down = [&](int64_t part, int64_t parts) {
+    return r.y + (r.rows - 1) * part / parts;
+  };
   const std::string &pattern = stream.pattern;
   auto link = [&](int64_t x0, int64_t y0, int64_t x1, int64_t y1) {
     arrow(page.middle(x0, y0), page.middle(x1, y1), color);
@@ -170,24 +180,25 @@ void Drawing::drawStream(const PlacementView::StreamView &stream,
         continue;
       }
       int64_t x = (channel.begin + channel.end) / 2;
-      link(x, channel.row, x, 0);
+      link(x, channel.row, x, r.y);
       link(x, channel.row, x, bottom);
     }
   } else if (pattern == "launch") {
-    link(0, 0, right, 0);
-    link(right / 4, 0, right / 4, bottom);
+    link(0, 0, 0, r.y);
+    link(0, r.y, right, r.y);
+    link(across(1, 4), r.y, across(1, 4), bottom);
   } else if (pattern == "row_west") {
-    link(right, bottom / 3, 0, bottom / 3);
+    link(right, down(1, 3), r.x, down(1, 3));
   } else if (pattern == "row_east") {
-    link(0, bottom / 2, right, bottom / 2);
+    link(r.x, down(1, 2), right, down(1, 2));
   } else if (pattern == "row_cast") {
-    link(0, 2 * bottom / 3, right, 2 * bottom / 3);
+    link(r.x, down(2, 3), right, down(2, 3));
   } else if (pattern == "key_north" || pattern == "value_north") {
-    int64_t x = pattern == "key_north" ? right / 3 : right / 2;
-    link(x, bottom, x, 0);
+    int64_t x = pattern == "key_north" ? across(1, 3) : across(1, 2);
+    link(x, bottom, x, r.y);
   } else if (pattern == "key_cast" || pattern == "value_cast") {
-    int64_t x = pattern == "key_cast" ? 2 * right / 3 : 3 * right / 4;
-    link(x, 0, x, bottom);
+    int64_t x = pattern == "key_cast" ? across(2, 3) : across(3, 4);
+    link(x, r.y, x, bottom);
   } else if (pattern == "out_north") {
     for (const PlacedChannel &channel : view.east)
       if (channel.row + 1 < channel.end)

@@ -16,13 +16,15 @@ using namespace wsec;
 // Reading the program
 //===----------------------------------------------------------------------===//
 
-static std::vector<PlacedChannel> viewChannels(ArrayAttr attrs) {
-  std::vector<PlacedChannel> channels;
-  if (attrs)
-    for (auto channel : attrs.getAsRange<wse::ChannelAttr>())
-      channels.push_back(
-          {channel.getRow(), channel.getBegin(), channel.getEnd()});
-  return channels;
+/// Channels of a region, with rows and columns of the mesh.
+static std::vector<PlacedChannel>
+viewChannels(const std::vector<ChannelPosition> &channels, int64_t row,
+             int64_t origin) {
+  std::vector<PlacedChannel> views;
+  for (const ChannelPosition &channel : channels)
+    views.push_back(
+        {row + channel.row, origin + channel.begin, origin + channel.end});
+  return views;
 }
 
 /// Names are those of the model, which may hold any bytes; dumps are UTF-8.
@@ -39,9 +41,8 @@ static PlacementView::KernelView viewKernel(wse::KernelOp kernel,
   if (ArrayAttr streams = kernel.getStreamRefs())
     for (auto stream : streams.getAsRange<FlatSymbolRefAttr>())
       view.streams.push_back(nameOf(stream.getValue()));
-  if (wse::RectAttr r = kernel.getRect())
-    view.region = {r.getX0(), r.getY0(), r.getX1() - r.getX0(),
-                   r.getY1() - r.getY0()};
+  view.region = nameOf(kernel.getRegionRef().getValue());
+  view.pes = {machine.x, machine.y, machine.width, machine.height};
   view.slot = kernel.getTimeSlot();
   view.address = kernel.getResultAddress();
   view.scratchAddress = kernel.getScratch();
@@ -54,31 +55,25 @@ static PlacementView::KernelView viewKernel(wse::KernelOp kernel,
   return view;
 }
 
-static bool sameRegion(const PlacedRegion &a, const PlacedRegion &b) {
-  return a.x == b.x && a.y == b.y && a.columns == b.columns && a.rows == b.rows;
-}
-
-/// Each different region once; the largest first, so that later ones are not
-/// hidden when they are drawn on top.
+/// The largest first, so that others are not hidden when they are drawn on top.
 static std::vector<PlacementView::RegionView>
-collectRegions(const std::vector<PlacementView::KernelView> &kernels) {
-  std::vector<PlacementView::RegionView> regions;
-  for (const PlacementView::KernelView &kernel : kernels) {
-    auto it = std::find_if(regions.begin(), regions.end(),
-                           [&](const PlacementView::RegionView &view) {
-                             return sameRegion(view.region, kernel.region);
-                           });
-    if (it == regions.end())
-      it = regions.insert(regions.end(), {kernel.region, 0});
-    ++it->kernels;
+viewRegions(wse::ProgramOp program,
+            const std::vector<PlacementView::KernelView> &kernels) {
+  std::vector<PlacementView::RegionView> views;
+  for (wse::RegionOp region : regionsOf(program)) {
+    Machine machine = region.machine();
+    views.push_back({nameOf(region.getSymName()),
+                     {machine.x, machine.y, machine.width, machine.height},
+                     0});
+    for (const PlacementView::KernelView &kernel : kernels)
+      views.back().kernels += kernel.region == views.back().name;
   }
   auto key = [](const PlacementView::RegionView &view) {
-    const PlacedRegion &r = view.region;
-    return std::make_tuple(-r.columns * r.rows, r.y, r.x, r.columns);
+    return std::make_tuple(-view.pes.columns * view.pes.rows, view.name);
   };
-  std::sort(regions.begin(), regions.end(),
+  std::sort(views.begin(), views.end(),
             [&](const auto &a, const auto &b) { return key(a) < key(b); });
-  return regions;
+  return views;
 }
 
 PlacementView wsec::viewPlacement(wse::ProgramOp program) {
@@ -87,11 +82,12 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   view.state = wse::stringifyState(program.getState()).str();
   view.machine = program.targetMachine();
   view.machine.name = nameOf(view.machine.name);
-  view.west = viewChannels(program.getWestChannelsAttr());
-  view.east = viewChannels(program.getEastChannelsAttr());
-  for (wse::KernelOp kernel : kernelsOf(program))
-    view.kernels.push_back(viewKernel(kernel, view.machine));
-  view.regions = collectRegions(view.kernels);
+  Machine region = program.kernelMachine();
+  view.west = viewChannels(region.westChannels(), region.y, region.x);
+  view.east = viewChannels(region.eastChannels(), region.y, region.y);
+  for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>())
+    view.kernels.push_back(viewKernel(kernel, region));
+  view.regions = viewRegions(program, view.kernels);
   for (auto stream : program.bodyBlock().getOps<wse::StreamOp>())
     view.streams.push_back(
         {nameOf(stream.getSymName()),
@@ -120,13 +116,16 @@ static void writeChannels(llvm::json::OStream &json, StringRef key,
   });
 }
 
+static void writeRectangle(llvm::json::OStream &json,
+                           const PlacedRegion &region) {
+  json.attribute("x", region.x);
+  json.attribute("y", region.y);
+  json.attribute("columns", region.columns);
+  json.attribute("rows", region.rows);
+}
+
 static void writeRegion(llvm::json::OStream &json, const PlacedRegion &region) {
-  json.attributeObject("region", [&] {
-    json.attribute("x", region.x);
-    json.attribute("y", region.y);
-    json.attribute("columns", region.columns);
-    json.attribute("rows", region.rows);
-  });
+  json.attributeObject("region", [&] { writeRectangle(json, region); });
 }
 
 template <typename Values>
@@ -143,7 +142,7 @@ static void writeKernel(llvm::json::OStream &json,
   json.attribute("name", kernel.name);
   json.attribute("kind", kernel.kind);
   writeArray(json, "onnx_nodes", kernel.nodes);
-  writeRegion(json, kernel.region);
+  writeRegion(json, kernel.pes);
   if (!kernel.streams.empty())
     writeArray(json, "streams", kernel.streams);
   if (kernel.slot)
@@ -181,6 +180,13 @@ std::string wsec::placementAsJson(const PlacementView &view) {
     json.attributeObject("channels", [&] {
       writeChannels(json, "west", view.west);
       writeChannels(json, "east", view.east);
+    });
+    json.attributeArray("regions", [&] {
+      for (const PlacementView::RegionView &region : view.regions)
+        json.object([&] {
+          json.attribute("name", region.name);
+          writeRectangle(json, region.pes);
+        });
     });
     json.attributeArray("kernels", [&] {
       for (const PlacementView::KernelView &kernel : view.kernels)

@@ -19,13 +19,22 @@ namespace wse {
 class ProgramOp;
 } // namespace wse
 
+/// An I/O channel that serves the region: a west channel brings the words of
+/// columns [begin, end) in, an east channel takes the words of rows [begin,
+/// end) out; both sit at `row`.
+struct PlacedChannel {
+  int64_t row = 0;
+  int64_t begin = 0, end = 0;
+};
+
 /// What there is to show, without MLIR.
 struct PlacementView {
   struct KernelView {
     std::string name, kind;
     std::vector<std::string> nodes;   // ONNX nodes it computes
     std::vector<std::string> streams; // names, from the routed state on
-    PlacedRegion region;
+    std::string region;
+    PlacedRegion pes;
     std::optional<int64_t> slot, address, scratchAddress;
     int64_t bytes = 0, scratchBytes = 0;
   };
@@ -34,9 +43,9 @@ struct PlacementView {
     std::vector<int64_t> colors;
     int64_t rules = 0;
   };
-  /// PEs that the same kernels run on.
   struct RegionView {
-    PlacedRegion region;
+    std::string name;
+    PlacedRegion pes;
     int64_t kernels = 0;
   };
 

@@ -63,7 +63,7 @@ static void drawMap(llvm::raw_ostream &os, const PlacementView &view) {
     for (int64_t x = 0; x < width; x += xs) {
       char symbol = '.';
       for (size_t i = 0; i < view.regions.size(); ++i)
-        if (meets(view.regions[i].region, x, x + xs, y, y + ys))
+        if (meets(view.regions[i].pes, x, x + xs, y, y + ys))
           symbol = letterOf(i);
       os << symbol;
     }
@@ -75,8 +75,9 @@ static void drawMap(llvm::raw_ostream &os, const PlacementView &view) {
 static void listRegions(llvm::raw_ostream &os, const PlacementView &view) {
   os << "regions\n";
   for (size_t i = 0; i < view.regions.size(); ++i)
-    os << "  " << letterOf(i) << "  " << text(view.regions[i].region) << ", "
-       << view.regions[i].kernels << " kernels\n";
+    os << "  " << letterOf(i) << "  @" << shown(view.regions[i].name) << " "
+       << text(view.regions[i].pes) << ", " << view.regions[i].kernels
+       << " kernels\n";
   os << "channels\n  " << view.west.size() << " in at the west edge, "
      << view.east.size() << " out at the east edge\n";
 }
@@ -113,7 +114,7 @@ static void listKernels(llvm::raw_ostream &os, const PlacementView &view) {
   for (size_t i = 0; i < count; ++i) {
     const PlacementView::KernelView &kernel = view.kernels[i];
     os << llvm::format("  %4lld  ", (long long)kernel.slot.value_or(i))
-       << llvm::left_justify(kernel.kind, 14) << text(kernel.region);
+       << llvm::left_justify(kernel.kind, 14) << text(kernel.pes);
     if (kernel.address)
       os << ", [" << *kernel.address << "," << *kernel.address + kernel.bytes
          << ")";

@@ -2,8 +2,7 @@
 
 #include "compiler/place/PlacementProblem.h"
 
-#include <map>
-#include <set>
+#include <algorithm>
 
 using namespace wsec;
 
@@ -11,64 +10,76 @@ static std::string size(int64_t columns, int64_t rows) {
   return std::to_string(columns) + "x" + std::to_string(rows);
 }
 
-static std::string text(const PlacedRegion &region) {
-  return size(region.columns, region.rows) + " at (" +
-         std::to_string(region.x) + "," + std::to_string(region.y) + ")";
+static std::string text(PlacedOrigin origin) {
+  return "(" + std::to_string(origin.x) + "," + std::to_string(origin.y) + ")";
 }
 
-static std::string quote(const std::string &name) { return "'" + name + "'"; }
+static std::string text(const RegionRequest &region, PlacedOrigin origin) {
+  return "region @" + region.name + ", " + size(region.columns, region.rows) +
+         " at " + text(origin);
+}
 
 std::string PlacementProblem::check() const {
   if (width < 1 || height < 1)
     return "the mesh has " + size(width, height) + " PEs";
-  if (channels < 1 || channels > height)
-    return std::to_string(channels) + " I/O channels per edge on a mesh of " +
-           std::to_string(height) + " rows: expected 1 to one per row";
-  for (const KernelFootprint &kernel : kernels)
-    if (kernel.columns < 1 || kernel.rows < 1)
-      return "kernel " + quote(kernel.name) + " asks for a region of " +
-             size(kernel.columns, kernel.rows) + " PEs";
+  if (channelRows.empty())
+    return "the mesh has no I/O channels";
+  for (size_t i = 0; i < channelRows.size(); ++i)
+    if (channelRows[i] < 0 || channelRows[i] >= height ||
+        (i > 0 && channelRows[i] <= channelRows[i - 1]))
+      return "I/O channels must lie on ascending rows of the mesh, found row " +
+             std::to_string(channelRows[i]) + " of " + std::to_string(height);
+  for (const RegionRequest &region : regions)
+    if (region.columns < 1 || region.rows < 1)
+      return "region @" + region.name + " has " +
+             size(region.columns, region.rows) + " PEs";
   return "";
 }
 
-/// P1 and P2.
-static std::string checkRegions(const PlacementProblem &problem,
-                                const Placement &placement) {
-  if (placement.regions.size() != problem.kernels.size())
-    return "expected " + std::to_string(problem.kernels.size()) +
-           " regions, found " + std::to_string(placement.regions.size());
-  for (size_t i = 0; i < problem.kernels.size(); ++i) {
-    const KernelFootprint &kernel = problem.kernels[i];
-    const PlacedRegion &region = placement.regions[i];
-    if (region.columns != kernel.columns || region.rows != kernel.rows)
-      return "kernel " + quote(kernel.name) + " needs " +
-             size(kernel.columns, kernel.rows) + " PEs, its region is " +
-             text(region);
-    if (region.x < 0 || region.y < 0 ||
-        region.x + region.columns > problem.width ||
-        region.y + region.rows > problem.height)
-      return "the region of kernel " + quote(kernel.name) + ", " +
-             text(region) + ", leaves the mesh of " +
-             size(problem.width, problem.height);
+/// P1.
+static std::string checkPins(const PlacementProblem &problem,
+                             const Placement &placement) {
+  if (placement.origins.size() != problem.regions.size())
+    return "P1: expected places for " + std::to_string(problem.regions.size()) +
+           " regions, found " + std::to_string(placement.origins.size());
+  for (size_t i = 0; i < problem.regions.size(); ++i) {
+    const RegionRequest &region = problem.regions[i];
+    if (region.pin && !(*region.pin == placement.origins[i]))
+      return "P1: " + text(region, placement.origins[i]) + ", is pinned to " +
+             text(*region.pin);
   }
+  return "";
+}
+
+/// P2.
+static std::string checkInside(const PlacementProblem &problem,
+                               const RegionRequest &region,
+                               PlacedOrigin origin) {
+  if (origin.x < 0 || origin.y < 0 ||
+      origin.x > problem.width - region.columns ||
+      origin.y > problem.height - region.rows)
+    return "P2: " + text(region, origin) + ", leaves the mesh of " +
+           size(problem.width, problem.height);
   return "";
 }
 
 /// P3.
-static std::string checkOrigins(const PlacementProblem &problem,
-                                const Placement &placement) {
-  std::map<int64_t, size_t> first;
-  for (size_t i = 0; i < problem.kernels.size(); ++i) {
-    size_t other = first.emplace(problem.kernels[i].group, i).first->second;
-    const PlacedRegion &a = placement.regions[other];
-    const PlacedRegion &b = placement.regions[i];
-    if (a.x != b.x || a.y != b.y)
-      return "kernels " + quote(problem.kernels[other].name) + " and " +
-             quote(problem.kernels[i].name) +
-             " share tensors but not their origin: " + text(a) + " and " +
-             text(b);
-  }
-  return "";
+static std::string checkChannel(const PlacementProblem &problem,
+                                const RegionRequest &region,
+                                PlacedOrigin origin) {
+  const std::vector<int64_t> &rows = problem.channelRows;
+  auto next = std::lower_bound(rows.begin(), rows.end(), origin.y);
+  if (next != rows.end() && *next == origin.y)
+    return "";
+  std::string error = "P3: " + text(region, origin) +
+                      ", begins at a row without an I/O channel; the nearest "
+                      "with one ";
+  if (next == rows.begin())
+    return error + "is " + std::to_string(*next);
+  if (next == rows.end())
+    return error + "is " + std::to_string(rows.back());
+  return error + "are " + std::to_string(*std::prev(next)) + " and " +
+         std::to_string(*next);
 }
 
 /// P4.
@@ -76,54 +87,43 @@ static std::string checkDisjoint(const PlacementProblem &problem,
                                  const Placement &placement) {
   if (problem.timeShared)
     return "";
-  for (size_t i = 0; i < problem.kernels.size(); ++i)
+  for (size_t i = 0; i < problem.regions.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
-      const PlacedRegion &a = placement.regions[j];
-      const PlacedRegion &b = placement.regions[i];
-      bool apart = a.x + a.columns <= b.x || b.x + b.columns <= a.x ||
-                   a.y + a.rows <= b.y || b.y + b.rows <= a.y;
-      if (!apart && problem.kernels[i].group != problem.kernels[j].group)
-        return "the regions of kernels " + quote(problem.kernels[j].name) +
-               " and " + quote(problem.kernels[i].name) +
-               " overlap: " + text(a) + " and " + text(b);
+      const RegionRequest &first = problem.regions[j];
+      const RegionRequest &second = problem.regions[i];
+      PlacedOrigin a = placement.origins[j], b = placement.origins[i];
+      bool apart = a.x + first.columns <= b.x || b.x + second.columns <= a.x ||
+                   a.y + first.rows <= b.y || b.y + second.rows <= a.y;
+      if (!apart)
+        return "P4: " + text(first, a) + ", and " + text(second, b) +
+               ", overlap";
     }
   return "";
 }
 
-/// P5 for one edge whose channels share `extent` columns or rows.
-static std::string checkChannels(const std::string &edge,
-                                 const std::vector<PlacedChannel> &channels,
-                                 int64_t height, int64_t extent) {
-  std::set<int64_t> rows;
-  int64_t next = 0;
-  for (const PlacedChannel &channel : channels) {
-    if (channel.row < 0 || channel.row >= height)
-      return edge + " channel at row " + std::to_string(channel.row) +
-             " of a mesh with " + std::to_string(height) + " rows";
-    if (!rows.insert(channel.row).second)
-      return "two " + edge + " channels at row " + std::to_string(channel.row);
-    if (channel.begin != next || channel.end < channel.begin)
-      return edge + " channel at row " + std::to_string(channel.row) +
-             " serves [" + std::to_string(channel.begin) + "," +
-             std::to_string(channel.end) + "), expected to begin at " +
-             std::to_string(next);
-    next = channel.end;
+std::string PlacementProblem::verify(const Placement &placement) const {
+  std::string error = checkPins(*this, placement);
+  for (size_t i = 0; i < regions.size() && error.empty(); ++i) {
+    error = checkInside(*this, regions[i], placement.origins[i]);
+    if (error.empty())
+      error = checkChannel(*this, regions[i], placement.origins[i]);
   }
-  if (next != extent)
-    return edge + " channels serve " + std::to_string(next) + " of " +
-           std::to_string(extent);
-  return "";
+  return error.empty() ? checkDisjoint(*this, placement) : error;
 }
 
-std::string PlacementProblem::verify(const Placement &placement) const {
-  std::string error = checkRegions(*this, placement);
-  if (error.empty())
-    error = checkOrigins(*this, placement);
-  if (error.empty())
-    error = checkDisjoint(*this, placement);
-  if (error.empty())
-    error = checkChannels("west", placement.west, height, width);
-  if (error.empty())
-    error = checkChannels("east", placement.east, height, height);
-  return error;
+static int64_t channelsIn(const std::vector<int64_t> &channelRows,
+                          int64_t begin, int64_t end) {
+  return std::lower_bound(channelRows.begin(), channelRows.end(), end) -
+         std::lower_bound(channelRows.begin(), channelRows.end(), begin);
+}
+
+std::pair<int64_t, int64_t> PlacementProblem::cost(const RegionRequest &region,
+                                                   PlacedOrigin origin) const {
+  int64_t most = 0;
+  for (int64_t row : channelRows)
+    if (row + region.rows <= height)
+      most = std::max(most, channelsIn(channelRows, row, row + region.rows));
+  int64_t lost =
+      most - channelsIn(channelRows, origin.y, origin.y + region.rows);
+  return {lost, origin.x + origin.y};
 }

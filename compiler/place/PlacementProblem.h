@@ -1,15 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where on the mesh each kernel runs. Plain C++: no MLIR in here.
+// Where on the mesh each region lies. Plain C++: no MLIR in here.
 
 #ifndef WSEC_COMPILER_PLACE_PLACEMENTPROBLEM_H
 #define WSEC_COMPILER_PLACE_PLACEMENTPROBLEM_H
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace wsec {
+
+/// The north-west PE of a region.
+struct PlacedOrigin {
+  int64_t x = 0, y = 0;
+  bool operator==(const PlacedOrigin &other) const {
+    return x == other.x && y == other.y;
+  }
+};
+
+/// A region of so many PEs. What is pinned has its place already.
+struct RegionRequest {
+  std::string name;
+  int64_t columns = 0, rows = 0;
+  std::optional<PlacedOrigin> pin = std::nullopt;
+};
 
 /// The PEs [x, x + columns) x [y, y + rows).
 struct PlacedRegion {
@@ -17,56 +33,45 @@ struct PlacedRegion {
   int64_t columns = 0, rows = 0;
 };
 
-/// What one kernel needs. Kernels of one co-location group read each other's
-/// tensors where they lie, so their regions share an origin.
-struct KernelFootprint {
-  std::string name;
-  int64_t columns = 0, rows = 0;
-  int64_t group = 0;
-};
-
-/// One I/O channel. A west channel brings the words of columns [begin, end) in,
-/// an east channel takes the words of rows [begin, end) out; both sit at `row`.
-struct PlacedChannel {
-  int64_t row = 0;
-  int64_t begin = 0, end = 0;
-};
-
 struct Placement {
-  std::vector<PlacedRegion> regions; // one per kernel
-  std::vector<PlacedChannel> west, east;
+  std::vector<PlacedOrigin> origins; // one per region
 };
 
-/// A 32x32 mesh, two kernels that share a tensor and one that does not:
+/// A mesh of 32x32 PEs with I/O channels on rows 0, 8, 16 and 24 of both edges:
 ///
-///   qkv     32x16, group 0        +----------------+  qkv and softmax at
-///   softmax 32x16, group 0        | qkv, softmax   |  (0,0), pooler below
-///   pooler  32x 4, group 1        +----------------+  them at (0,16): it has
-///                                 | pooler         |  its own tensors, so it
-///                                 +----------------+  may move.
+///   @a 32x16   +--------+ 0      @a has the channels of rows 0 and 8, @b those
+///   @b 16x 8   | @a     | 8      of row 16. One row further south @b would
+///   have
+///              +----+---+ 16     those of row 24, for its last row only; it
+///              | @b |            begins at a channel, because a channel takes
+///              +----+     24     out the rows from its own on.
 ///
 /// With `timeShared` (weight streaming: kernels run one after the other and
-/// each may use the whole mesh) groups may overlap; without it (resident mode:
+/// each may use the whole mesh) regions may overlap; without it (resident mode:
 /// all kernels run at once) they may not.
 class PlacementProblem {
 public:
   int64_t width = 0, height = 0;
-  int64_t channels = 0; // per edge, at most one per row
+  std::vector<int64_t> channelRows; // of the mesh, ascending
   bool timeShared = true;
-  std::vector<KernelFootprint> kernels;
+  std::vector<RegionRequest> regions;
 
   /// Empty if the input makes sense, else what is wrong with it.
   std::string check() const;
 
   /// Empty if `placement` is legal, else the first rule it breaks:
-  ///   P1 one region per kernel, of the size the kernel asked for
+  ///   P1 every region has a place, the one it is pinned to if it is
   ///   P2 every region lies inside the mesh
-  ///   P3 kernels of one group share their origin
-  ///   P4 unless time-shared, regions of different groups are disjoint
-  ///   P5 channels lie on different rows of the mesh, and the west channels
-  ///   serve
-  ///      every column, the east channels every row, exactly once
+  ///   P3 the first row of every region has an I/O channel
+  ///   P4 unless time-shared, regions are disjoint
   std::string verify(const Placement &placement) const;
+
+  /// What placements are compared by, the smaller the better: channels whose
+  /// rows no part of a region has, though it is tall enough to have them; then
+  /// the hops of launches and words on their way to it. Words leave by the east
+  /// edge: together, way in and way out are as long from everywhere.
+  std::pair<int64_t, int64_t> cost(const RegionRequest &region,
+                                   PlacedOrigin origin) const;
 };
 
 } // namespace wsec

@@ -2,32 +2,10 @@
 
 #include "compiler/place/ReadPlacement.h"
 
-#include "llvm/ADT/DenseMap.h"
-#include "llvm/ADT/EquivalenceClasses.h"
-
 using namespace wsec;
 
-llvm::SmallVector<wse::KernelOp> wsec::kernelsOf(wse::ProgramOp program) {
-  return llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
-}
-
-/// One past the last row of the mesh that holds part of a tensor.
-static int64_t lastRow(mlir::Type type, int64_t height) {
-  wse::TiledAttr tiled = wse::TiledAttr::of(type);
-  if (!tiled)
-    return 1;
-  if (tiled.getGroup() == 0)
-    return height;
-  return (tiled.getBatch() - 1) * tiled.getGroup() + tiled.rowsUsed();
-}
-
-static int64_t rowsOf(mlir::Operation *op, int64_t height) {
-  int64_t rows = 1;
-  for (mlir::Type type : op->getOperandTypes())
-    rows = std::max(rows, lastRow(type, height));
-  for (mlir::Type type : op->getResultTypes())
-    rows = std::max(rows, lastRow(type, height));
-  return rows;
+llvm::SmallVector<wse::RegionOp> wsec::regionsOf(wse::ProgramOp program) {
+  return llvm::to_vector(program.bodyBlock().getOps<wse::RegionOp>());
 }
 
 PlacementProblem wsec::readPlacementProblem(wse::ProgramOp program) {
@@ -35,22 +13,14 @@ PlacementProblem wsec::readPlacementProblem(wse::ProgramOp program) {
   PlacementProblem problem;
   problem.width = machine.width;
   problem.height = machine.height;
-  problem.channels = machine.channelsInUse();
-
-  llvm::SmallVector<wse::KernelOp> kernels = kernelsOf(program);
-  llvm::DenseMap<mlir::Operation *, int64_t> index;
-  llvm::EquivalenceClasses<int64_t> sharing;
-  for (auto [i, kernel] : llvm::enumerate(kernels)) {
-    index[kernel] = i;
-    sharing.insert(i);
-    for (mlir::Value operand : kernel->getOperands())
-      if (mlir::Operation *producer = operand.getDefiningOp())
-        sharing.unionSets(index.lookup(producer), i);
+  for (int channel = 0; channel < machine.channelsOfMesh(); ++channel)
+    problem.channelRows.push_back(machine.channelRow(channel));
+  for (wse::RegionOp region : regionsOf(program)) {
+    RegionRequest request{region.getSymName().str(), region.columns(),
+                          region.rows()};
+    if (region.isPlaced())
+      request.pin = {int64_t(*region.getX()), int64_t(*region.getY())};
+    problem.regions.push_back(request);
   }
-  for (auto [i, kernel] : llvm::enumerate(kernels))
-    // Work and words are spread over all columns, whatever the distribution.
-    problem.kernels.push_back({kernel.getReportName(), machine.width,
-                               rowsOf(kernel, machine.height),
-                               sharing.getLeaderValue(i)});
   return problem;
 }

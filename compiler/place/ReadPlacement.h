@@ -8,11 +8,10 @@
 
 namespace wsec {
 
-/// The kernels of a program in the order of the text.
-llvm::SmallVector<wse::KernelOp> kernelsOf(wse::ProgramOp program);
+/// The regions of a program in the order of the text.
+llvm::SmallVector<wse::RegionOp> regionsOf(wse::ProgramOp program);
 
-/// What the program asks for: the rows each kernel's tensors live in, and who
-/// shares tensors with whom.
+/// What the program asks for; positions that it already has are pins.
 PlacementProblem readPlacementProblem(wse::ProgramOp program);
 
 } // namespace wsec

@@ -7,10 +7,10 @@
 
 namespace wsec {
 
-/// Places the co-location groups, the largest first, each as far west (where
-/// the weights enter) as the ones before it allow; among equals next to an I/O
-/// channel, then north. Time-shared groups do not get in each other's way.
-/// Returns empty and fills `placement`, or why the groups do not fit.
+/// Places the regions, those with a pin first, then the largest, each where it
+/// costs least (PlacementProblem::cost) among the places that the ones before
+/// it allow; among equals in the north. Time-shared regions do not get in each
+/// other's way. Returns empty and fills `placement`, or why they do not fit.
 std::string placeBySkyline(const PlacementProblem &problem,
                            Placement &placement);
 

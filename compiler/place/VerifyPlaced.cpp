@@ -17,25 +17,10 @@ static LogicalResult checkPresent(wse::ProgramOp program) {
   if (program.getState() < wse::State::Placed)
     return program.emitError("expected a placed program, this one is ")
            << wse::stringifyState(program.getState());
-  if (!program.getWestChannels() || !program.getEastChannels())
-    return program.emitError(
-        "a placed program has west_channels and east_channels");
-  for (wse::KernelOp kernel : kernelsOf(program)) {
-    wse::RectAttr rect = kernel.getRect();
-    if (!rect)
-      return kernel.emitError("kernel of a placed program has no region");
-    if (rect.getXstep() != 1 || rect.getYstep() != 1)
-      return kernel.emitError("region of a kernel has gaps");
-  }
+  for (wse::RegionOp region : regionsOf(program))
+    if (!region.isPlaced())
+      return region.emitError("region of a placed program has no position");
   return success();
-}
-
-static std::vector<PlacedChannel> readChannels(ArrayAttr attrs) {
-  std::vector<PlacedChannel> channels;
-  for (auto channel : attrs.getAsRange<wse::ChannelAttr>())
-    channels.push_back(
-        {channel.getRow(), channel.getBegin(), channel.getEnd()});
-  return channels;
 }
 
 namespace {
@@ -48,14 +33,8 @@ struct VerifyPlaced final : place::impl::VerifyPlacedPassBase<VerifyPlaced> {
       return signalPassFailure();
     PlacementProblem problem = readPlacementProblem(program);
     Placement placement;
-    for (wse::KernelOp kernel : kernelsOf(program)) {
-      wse::RectAttr rect = kernel.getRect();
-      placement.regions.push_back({rect.getX0(), rect.getY0(),
-                                   rect.getX1() - rect.getX0(),
-                                   rect.getY1() - rect.getY0()});
-    }
-    placement.west = readChannels(program.getWestChannelsAttr());
-    placement.east = readChannels(program.getEastChannelsAttr());
+    for (const RegionRequest &region : problem.regions)
+      placement.origins.push_back(*region.pin);
     std::string error = problem.check();
     if (error.empty())
       error = problem.verify(placement);

@@ -21,21 +21,26 @@ static std::vector<std::pair<RoutePattern, RoutePattern>> kernelRelays() {
   };
 }
 
-static std::vector<RouteChannel> readChannels(mlir::ArrayAttr attrs) {
-  std::vector<RouteChannel> channels;
-  for (auto channel : attrs.getAsRange<wse::ChannelAttr>())
-    channels.push_back(
-        {channel.getRow(), channel.getBegin(), channel.getEnd()});
-  return channels;
+static std::vector<RouteChannel>
+readChannels(const std::vector<ChannelPosition> &channels) {
+  std::vector<RouteChannel> result;
+  for (const ChannelPosition &channel : channels)
+    result.push_back({channel.row, channel.begin, channel.end});
+  return result;
 }
 
-RoutingProblem wsec::readMesh(wse::ProgramOp program) {
+RoutingProblem wsec::readRegion(wse::ProgramOp program) {
+  Machine machine = program.kernelMachine();
   RoutingProblem problem;
-  problem.width = program.meshWidth();
-  problem.height = program.meshHeight();
-  problem.colors = program.targetMachine().usableColors();
-  problem.west = readChannels(program.getWestChannelsAttr());
-  problem.east = readChannels(program.getEastChannelsAttr());
+  problem.width = machine.width;
+  problem.height = machine.height;
+  problem.x = machine.x;
+  problem.y = machine.y;
+  problem.meshWidth = program.meshWidth();
+  problem.meshHeight = program.meshHeight();
+  problem.colors = machine.usableColors();
+  problem.west = readChannels(machine.westChannels());
+  problem.east = readChannels(machine.eastChannels());
   problem.relays = kernelRelays();
   return problem;
 }

@@ -8,8 +8,8 @@
 
 namespace wsec {
 
-/// Mesh, channels, colors and relays of a placed program; no streams yet.
-RoutingProblem readMesh(wse::ProgramOp program);
+/// Region, channels, colors and relays of a placed program; no streams yet.
+RoutingProblem readRegion(wse::ProgramOp program);
 
 /// The streams that a kernel needs, without those that would connect nothing
 /// on this mesh. They have no names.

@@ -16,54 +16,88 @@ static constexpr uint8_t toRamp = portBit(RoutePort::Ramp);
 // Patterns
 //===----------------------------------------------------------------------===//
 
-/// Appends columns [begin, end) with the settings row(y); nothing if empty.
+/// Appends columns [begin, end) of the mesh with the settings row(y), y a row
+/// of the mesh; nothing if empty.
 template <typename Row>
-static void addBand(RoutePlan &plan, StridedRange columns, int64_t height,
-                    Row row) {
+static void addMeshBand(RoutePlan &plan, const RoutingProblem &problem,
+                        StridedRange columns, Row row) {
   if (columns.begin >= columns.end)
     return;
-  RouteBand band{columns, std::vector<RouteSetting>(height)};
+  RouteBand band{columns, std::vector<RouteSetting>(problem.rowsOfMesh())};
   bool any = false;
-  for (int64_t y = 0; y < height; ++y) {
-    band.rows[y] = row(y);
+  for (size_t y = 0; y < band.rows.size(); ++y) {
+    band.rows[y] = row(int64_t(y));
     any |= band.rows[y].transmit != 0;
   }
   if (any)
     plan.push_back(std::move(band));
 }
 
-/// In from the west edge, past columns of other channels, into every head.
+/// The same with columns and rows of the region; columns may lie beside it.
+template <typename Row>
+static void addBand(RoutePlan &plan, const RoutingProblem &problem,
+                    StridedRange columns, Row row) {
+  columns.begin += problem.x;
+  columns.end += problem.x;
+  addMeshBand(plan, problem, columns, [&](int64_t y) {
+    bool inside = y >= problem.y && y < problem.y + problem.height;
+    return inside ? row(y - problem.y) : RouteSetting{};
+  });
+}
+
+/// In from the west edge, past the PEs west of the region and the columns of
+/// other channels, to every injector.
 static RoutePlan planChannel(const RoutingProblem &problem) {
   RoutePlan plan;
   for (const RouteChannel &channel : problem.west) {
     auto add = [&](int64_t begin, int64_t end, uint8_t transmit) {
-      addBand(plan, {begin, end, 1}, problem.height, [&](int64_t y) {
+      addBand(plan, problem, {begin, end, 1}, [&](int64_t y) {
         return y == channel.row ? RouteSetting{RoutePort::West, transmit}
                                 : RouteSetting{};
       });
     };
     if (channel.begin == channel.end)
       continue;
-    add(0, channel.begin, toEast);
+    add(-problem.x, channel.begin, toEast);
     add(channel.begin, channel.end - 1, toEast | toRamp);
     add(channel.end - 1, channel.end, toRamp);
   }
   return plan;
 }
 
-/// East along row 0, south down every column.
-static RoutePlan planCommand(const RoutingProblem &problem) {
+/// From PE (0,0) of the mesh to the region: south down column 0, east along the
+/// first row of the region. In the region east along that row, south down every
+/// column.
+static RoutePlan planLaunch(const RoutingProblem &problem) {
   RoutePlan plan;
+  addMeshBand(plan, problem, {0, 1, 1}, [&](int64_t y) {
+    RouteSetting setting{y == 0 ? RoutePort::West : RoutePort::North, 0};
+    if (y < problem.y)
+      setting.transmit = toSouth;
+    else if (y == problem.y && problem.x > 0)
+      setting.transmit = toEast;
+    return setting;
+  });
+  addMeshBand(plan, problem, {1, problem.x, 1}, [&](int64_t y) {
+    return y == problem.y ? RouteSetting{RoutePort::West, toEast}
+                          : RouteSetting{};
+  });
+  bool fromNorth = problem.x == 0 && problem.y > 0;
   auto add = [&](int64_t begin, int64_t end, uint8_t east) {
-    addBand(plan, {begin, end, 1}, problem.height, [&](int64_t y) {
+    addBand(plan, problem, {begin, end, 1}, [&](int64_t y) {
       uint8_t south = y + 1 < problem.height ? toSouth : 0;
-      if (y == 0)
-        return RouteSetting{RoutePort::West, uint8_t(east | south | toRamp)};
-      return RouteSetting{RoutePort::North, uint8_t(south | toRamp)};
+      if (y > 0)
+        return RouteSetting{RoutePort::North, uint8_t(south | toRamp)};
+      return RouteSetting{begin == 0 && fromNorth ? RoutePort::North
+                                                  : RoutePort::West,
+                          uint8_t(east | south | toRamp)};
     });
   };
-  add(0, problem.width - 1, toEast);
-  add(problem.width - 1, problem.width, 0);
+  int64_t last = problem.width - 1;
+  int64_t first = fromNorth ? std::min<int64_t>(1, last) : 0;
+  add(0, first, toEast);
+  add(first, last, toEast);
+  add(last, problem.width, 0);
   return plan;
 }
 
@@ -79,23 +113,22 @@ static RoutePlan planColumn(const RoutingProblem &problem,
     }
   RoutePlan plan;
   for (const RouteChannel &channel : problem.west)
-    addBand(plan, {channel.begin, channel.end, 1}, problem.height,
-            [&](int64_t y) {
-              int64_t head = channel.row;
-              RouteSetting setting;
-              if (y < std::min(first, head) || y > std::max(last, head))
-                return setting;
-              if (rows.contains(y))
-                setting.transmit |= toRamp;
-              if (y <= head && first < y)
-                setting.transmit |= toNorth;
-              if (y >= head && last > y)
-                setting.transmit |= toSouth;
-              setting.receive = y < head   ? RoutePort::South
-                                : y > head ? RoutePort::North
-                                           : RoutePort::Ramp;
-              return setting;
-            });
+    addBand(plan, problem, {channel.begin, channel.end, 1}, [&](int64_t y) {
+      int64_t head = channel.row;
+      RouteSetting setting;
+      if (y < std::min(first, head) || y > std::max(last, head))
+        return setting;
+      if (rows.contains(y))
+        setting.transmit |= toRamp;
+      if (y <= head && first < y)
+        setting.transmit |= toNorth;
+      if (y >= head && last > y)
+        setting.transmit |= toSouth;
+      setting.receive = y < head   ? RoutePort::South
+                        : y > head ? RoutePort::North
+                                   : RoutePort::Ramp;
+      return setting;
+    });
   return plan;
 }
 
@@ -112,8 +145,7 @@ static RoutePlan planRowLink(const RoutingProblem &problem, bool east,
     return begin % 2 == parity ? begin : begin + 1;
   };
   auto add = [&](int64_t begin, int64_t end, RouteSetting setting) {
-    addBand(plan, {begin, end, 2}, problem.height,
-            [&](int64_t) { return setting; });
+    addBand(plan, problem, {begin, end, 2}, [&](int64_t) { return setting; });
   };
   add(firstOf(sendBegin, parity), sendEnd,
       {RoutePort::Ramp, east ? toEast : toWest});
@@ -129,8 +161,7 @@ static RoutePlan planRowCast(const RoutingProblem &problem) {
   if (width == 1)
     return plan;
   auto add = [&](int64_t begin, int64_t end, RouteSetting setting) {
-    addBand(plan, {begin, end, 1}, problem.height,
-            [&](int64_t) { return setting; });
+    addBand(plan, problem, {begin, end, 1}, [&](int64_t) { return setting; });
   };
   add(0, 1, {RoutePort::Ramp, toEast | toRamp});
   add(1, width - 1, {RoutePort::West, toEast | toRamp});
@@ -141,7 +172,7 @@ static RoutePlan planRowCast(const RoutingProblem &problem) {
 /// Links from y to y - 1 in every column.
 static RoutePlan planColumnLink(const RoutingProblem &problem, int64_t parity) {
   RoutePlan plan;
-  addBand(plan, {0, problem.width, 1}, problem.height, [&](int64_t y) {
+  addBand(plan, problem, {0, problem.width, 1}, [&](int64_t y) {
     if (y % 2 == parity)
       return y > 0 ? RouteSetting{RoutePort::Ramp, toNorth} : RouteSetting{};
     return y + 1 < problem.height ? RouteSetting{RoutePort::South, toRamp}
@@ -156,7 +187,7 @@ static RoutePlan planGroupCast(const RoutingProblem &problem,
   RoutePlan plan;
   if (rows.used == 1)
     return plan;
-  addBand(plan, {0, problem.width, 1}, problem.height, [&](int64_t y) {
+  addBand(plan, problem, {0, problem.width, 1}, [&](int64_t y) {
     if (!rows.contains(y))
       return RouteSetting{};
     int64_t inGroup = y % rows.pitch;
@@ -178,29 +209,31 @@ static const RouteChannel *eastChannelOf(const RoutingProblem &problem,
 /// Links from y to y - 1 in the last column, down to the row of the channel.
 static RoutePlan planOutNorth(const RoutingProblem &problem, int64_t parity) {
   RoutePlan plan;
-  addBand(plan, {problem.width - 1, problem.width, 1}, problem.height,
-          [&](int64_t y) {
-            const RouteChannel *channel = eastChannelOf(problem, y);
-            if (!channel || y < channel->row)
-              return RouteSetting{};
-            if (y % 2 == parity)
-              return y > channel->row ? RouteSetting{RoutePort::Ramp, toNorth}
-                                      : RouteSetting{};
-            return y + 1 < channel->end ? RouteSetting{RoutePort::South, toRamp}
-                                        : RouteSetting{};
-          });
+  addBand(plan, problem, {problem.width - 1, problem.width, 1}, [&](int64_t y) {
+    const RouteChannel *channel = eastChannelOf(problem, y);
+    if (!channel || y < channel->row)
+      return RouteSetting{};
+    if (y % 2 == parity)
+      return y > channel->row ? RouteSetting{RoutePort::Ramp, toNorth}
+                              : RouteSetting{};
+    return y + 1 < channel->end ? RouteSetting{RoutePort::South, toRamp}
+                                : RouteSetting{};
+  });
   return plan;
 }
 
+/// East from the last column, past the PEs east of the region.
 static RoutePlan planOutExit(const RoutingProblem &problem) {
   RoutePlan plan;
-  addBand(plan, {problem.width - 1, problem.width, 1}, problem.height,
-          [&](int64_t y) {
-            const RouteChannel *channel = eastChannelOf(problem, y);
-            return channel && channel->row == y
-                       ? RouteSetting{RoutePort::Ramp, toEast}
-                       : RouteSetting{};
-          });
+  auto add = [&](int64_t begin, int64_t end, RoutePort receive) {
+    addBand(plan, problem, {begin, end, 1}, [&](int64_t y) {
+      const RouteChannel *channel = eastChannelOf(problem, y);
+      return channel && channel->row == y ? RouteSetting{receive, toEast}
+                                          : RouteSetting{};
+    });
+  };
+  add(problem.width - 1, problem.width, RoutePort::Ramp);
+  add(problem.width, problem.columnsOfMesh() - problem.x, RoutePort::West);
   return plan;
 }
 
@@ -210,7 +243,7 @@ std::vector<RoutePlan> wsec::planStream(const RoutingProblem &problem,
   case RoutePattern::Channel:
     return {planChannel(problem)};
   case RoutePattern::Launch:
-    return {planCommand(problem)};
+    return {planLaunch(problem)};
   case RoutePattern::Column:
     return {planColumn(problem, request.rows)};
   case RoutePattern::RowWest:

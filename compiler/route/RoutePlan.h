@@ -25,7 +25,8 @@ struct RouteSetting {
   }
 };
 
-/// Columns whose PEs all have the same settings: those of `rows`, top down.
+/// Columns of the mesh whose PEs all have the same settings: those of `rows`,
+/// top down.
 struct RouteBand {
   StridedRange columns;
   std::vector<RouteSetting> rows;

@@ -49,7 +49,7 @@ constexpr uint8_t ramp = portBit(RoutePort::Ramp);
 struct Meaning {
   RoutePort entry = RoutePort::Ramp; // of words at their sources
   std::vector<RouteRect> sources, destinations;
-  bool exits = false; // sources send off the mesh, to the east
+  std::vector<RouteRect> exits; // PEs that send off the mesh, to the east
 };
 
 /// Half-open: begin, begin + step, ... < end.
@@ -103,7 +103,7 @@ private:
 struct Cell {
   RoutePort receive = RoutePort::Ramp;
   uint8_t transmit = 0; // 0: no setting
-  bool source = false, destination = false;
+  bool source = false, destination = false, exit = false;
 
   bool receives(RoutePort port) const {
     return transmit != 0 && receive == port;
@@ -166,7 +166,7 @@ static uint8_t arrivals(RoutePattern pattern) {
   case RoutePattern::ValueCast:
     return north;
   case RoutePattern::OutExit:
-    return 0;
+    return west;
   }
   return 0;
 }
@@ -229,7 +229,8 @@ static Meaning meaningOfChannels(const RoutingProblem &problem) {
   for (const RouteChannel &channel : problem.west) {
     if (channel.begin == channel.end)
       continue;
-    append(meaning.sources, {0, 1, 1, channel.row, channel.row + 1, 1});
+    append(meaning.sources,
+           {-problem.x, 1 - problem.x, 1, channel.row, channel.row + 1, 1});
     append(meaning.destinations,
            {channel.begin, channel.end, 1, channel.row, channel.row + 1, 1});
   }
@@ -256,23 +257,27 @@ static Meaning meaningOfGroupCast(const RoutingProblem &problem,
 
 static Meaning meaningOfExits(const RoutingProblem &problem) {
   Meaning meaning;
-  meaning.exits = true;
+  int64_t end = problem.columnsOfMesh() - problem.x;
   for (const RouteChannel &channel : problem.east)
-    if (channel.begin != channel.end)
+    if (channel.begin != channel.end) {
       append(meaning.sources, {problem.width - 1, problem.width, 1, channel.row,
                                channel.row + 1, 1});
+      append(meaning.exits, {end - 1, end, 1, channel.row, channel.row + 1, 1});
+    }
   return meaning;
 }
 
-static Meaning meaningOf(const RoutingProblem &problem,
-                         const StreamRequest &request, int64_t slot) {
+/// In coordinates of the region.
+static Meaning meaningInRegion(const RoutingProblem &problem,
+                               const StreamRequest &request, int64_t slot) {
   int64_t width = problem.width, height = problem.height;
-  RouteRect mesh{0, width, 1, 0, height, 1};
+  RouteRect region{0, width, 1, 0, height, 1};
+  RouteRect corner{-problem.x, 1 - problem.x, 1, -problem.y, 1 - problem.y, 1};
   switch (request.pattern) {
   case RoutePattern::Channel:
     return meaningOfChannels(problem);
   case RoutePattern::Launch:
-    return {RoutePort::West, {{0, 1, 1, 0, 1, 1}}, {mesh}, false};
+    return {RoutePort::West, {corner}, {region}, {}};
   case RoutePattern::Column:
     return meaningOfColumns(problem, request.rows);
   case RoutePattern::RowWest:
@@ -280,7 +285,7 @@ static Meaning meaningOf(const RoutingProblem &problem,
   case RoutePattern::RowEast:
     return meaningOfLinks({0, width - 1, 1, 0, height, 1}, 1, 0, slot);
   case RoutePattern::RowCast:
-    return {RoutePort::Ramp, {{0, 1, 1, 0, height, 1}}, {mesh}, false};
+    return {RoutePort::Ramp, {{0, 1, 1, 0, height, 1}}, {region}, {}};
   case RoutePattern::KeyNorth:
   case RoutePattern::ValueNorth:
     return meaningOfLinks({0, width, 1, 1, height, 1}, 0, -1, slot);
@@ -293,6 +298,19 @@ static Meaning meaningOf(const RoutingProblem &problem,
     return meaningOfExits(problem);
   }
   return {};
+}
+
+static Meaning meaningOf(const RoutingProblem &problem,
+                         const StreamRequest &request, int64_t slot) {
+  Meaning meaning = meaningInRegion(problem, request, slot);
+  for (auto *rects : {&meaning.sources, &meaning.destinations, &meaning.exits})
+    for (RouteRect &rect : *rects) {
+      rect.x0 += problem.x;
+      rect.x1 += problem.x;
+      rect.y0 += problem.y;
+      rect.y1 += problem.y;
+    }
+  return meaning;
 }
 
 //===----------------------------------------------------------------------===//
@@ -378,6 +396,8 @@ progressionsOf(const std::vector<const RouteRule *> &rules,
     result.push_back(along(rect));
   for (const RouteRect &rect : meaning.destinations)
     result.push_back(along(rect));
+  for (const RouteRect &rect : meaning.exits)
+    result.push_back(along(rect));
   return result;
 }
 
@@ -385,8 +405,9 @@ CellTable::CellTable(const RoutingProblem &problem,
                      const std::vector<const RouteRule *> &rules,
                      const Meaning &meaning, int64_t &steps)
     : meaning(meaning), steps(steps),
-      columns(problem.width, progressionsOf(rules, meaning, columnsOf), steps),
-      rows(problem.height, progressionsOf(rules, meaning, rowsOf), steps),
+      columns(problem.columnsOfMesh(),
+              progressionsOf(rules, meaning, columnsOf), steps),
+      rows(problem.rowsOfMesh(), progressionsOf(rules, meaning, rowsOf), steps),
       cells(columns.count() * rows.count()) {
   steps += int64_t(cells.size());
   for (const RouteRule *rule : rules)
@@ -399,6 +420,8 @@ CellTable::CellTable(const RoutingProblem &problem,
     update(rect, [](Cell &cell) { cell.source = true; });
   for (const RouteRect &rect : meaning.destinations)
     update(rect, [](Cell &cell) { cell.destination = true; });
+  for (const RouteRect &rect : meaning.exits)
+    update(rect, [](Cell &cell) { cell.exit = true; });
 }
 
 template <typename Change>
@@ -420,7 +443,7 @@ bool CellTable::agrees(const Cell &cell, uint8_t arrivals) const {
           ? !cell.source
           : cell.transmit != 0 && !(arrivals & portBit(cell.receive)))
     return false;
-  if (cell.source && meaning.exits && !(cell.transmit & east))
+  if (cell.source && !meaning.exits.empty() && !(cell.transmit & east))
     return false;
   return cell.destination == bool(cell.transmit & ramp);
 }
@@ -461,8 +484,7 @@ bool CellTable::edgesAgree() const {
     if ((a.transmit & west) ||
         a.receives(RoutePort::West) != (entries && a.source))
       return false;
-    if (b.receives(RoutePort::East) ||
-        bool(b.transmit & east) != (meaning.exits && b.source))
+    if (b.receives(RoutePort::East) || bool(b.transmit & east) != b.exit)
       return false;
   }
   for (size_t column = 0; column < columns.count(); ++column) {

@@ -85,8 +85,8 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
       return fail(program, Twine("only a placed program can be routed, this "
                                  "one is ") +
                                wse::stringifyState(program.getState()));
-    RoutingProblem problem = readMesh(program);
-    Machine machine = program.targetMachine();
+    RoutingProblem problem = readRegion(program);
+    Machine machine = program.kernelMachine();
     openStream(problem, {"", RoutePattern::Launch, {}});
     SmallVector<std::pair<wse::KernelOp, SmallVector<size_t>>> kernels;
     for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {

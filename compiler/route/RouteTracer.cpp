@@ -57,15 +57,15 @@ struct Expectation {
   Point low, high; // destinations lie in [low, high] ...
   int64_t ramps;   // ... so many of them, ...
   bool onlyRows;   // ... only in rows that the request contains
-  bool exits;      // and they leave the mesh at the source's east side
+  bool exits;      // and they leave the mesh to the east, in the source's row
 };
 
 class Tracer {
 public:
   Tracer(const RoutingProblem &problem, const Routing &routing)
-      : problem(problem), routing(routing),
-        plane(problem.width * problem.height, unset),
-        taken(problem.width * problem.height, 0) {}
+      : problem(problem), routing(routing), columns(problem.columnsOfMesh()),
+        rows(problem.rowsOfMesh()), plane(columns * rows, unset),
+        taken(columns * rows, 0) {}
 
   std::string run();
 
@@ -86,18 +86,20 @@ private:
   bool forEachSource(const StreamRequest &request, unsigned slot,
                      Visit visit) const;
 
-  uint8_t &at(Point p) { return plane[p.y * problem.width + p.x]; }
+  uint8_t &at(Point p) { return plane[p.y * columns + p.x]; }
   static std::string where(const StreamRequest &request, int64_t color) {
     return describeColor(request, color);
   }
 
   const RoutingProblem &problem;
   const Routing &routing;
+  const int64_t columns, rows; // of the mesh
   std::vector<uint8_t> plane;  // settings of the color being traced
   std::vector<uint32_t> taken; // colors with a rule, one bit each
   std::vector<Point> work;
   int64_t settings = 0, visited = 0;
-  std::string error; // of the source being traced
+  bool exited = false; // words of the source being traced, off the mesh
+  std::string error;   // of the source being traced
 };
 
 } // namespace
@@ -108,8 +110,8 @@ std::string Tracer::fill(const StreamRequest &request, const RouteRule &rule) {
   uint32_t bit = 1u << rule.color;
   uint8_t setting = encode(rule);
   for (int64_t y = r.y0; y < r.y1; y += r.ystep) {
-    uint32_t *takenRow = &taken[y * problem.width];
-    uint8_t *planeRow = &plane[y * problem.width];
+    uint32_t *takenRow = &taken[y * columns];
+    uint8_t *planeRow = &plane[y * columns];
     for (int64_t x = r.x0; x < r.x1; x += r.xstep) {
       if (takenRow[x] & bit)
         return where(request, rule.color) + text(x, y) +
@@ -126,13 +128,20 @@ void Tracer::clear(const RouteRule &rule) {
   const RouteRect &r = rule.rect;
   for (int64_t y = r.y0; y < r.y1; y += r.ystep)
     for (int64_t x = r.x0; x < r.x1; x += r.xstep)
-      plane[y * problem.width + x] = unset;
+      plane[y * columns + x] = unset;
 }
 
 /// What a pattern means, source by source; stops when `visit` says false.
 template <typename Visit>
 bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
-                           Visit visit) const {
+                           Visit visitMesh) const {
+  auto visit = [&](Expectation expected) {
+    for (Point *point : {&expected.source, &expected.low, &expected.high}) {
+      point->x += problem.x;
+      point->y += problem.y;
+    }
+    return visitMesh(expected);
+  };
   int64_t right = problem.width - 1, bottom = problem.height - 1;
   // Words of (x, y) for its neighbour, if it has the parity of this color.
   auto link = [&](int64_t x, int64_t y, int64_t tx, int64_t ty,
@@ -151,7 +160,7 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
   case RoutePattern::Channel:
     for (const RouteChannel &channel : problem.west)
       if (channel.begin != channel.end &&
-          !visit(Expectation{{0, channel.row},
+          !visit(Expectation{{-problem.x, channel.row},
                              RoutePort::West,
                              {channel.begin, channel.row},
                              {channel.end - 1, channel.row},
@@ -161,7 +170,7 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
         return false;
     return true;
   case RoutePattern::Launch:
-    return visit(Expectation{{0, 0},
+    return visit(Expectation{{-problem.x, -problem.y},
                              RoutePort::West,
                              {0, 0},
                              {right, bottom},
@@ -275,12 +284,13 @@ bool Tracer::hop(Point from, RoutePort port, const Expectation &expected) {
   Point to = from;
   to.x += (port == RoutePort::East) - (port == RoutePort::West);
   to.y += (port == RoutePort::South) - (port == RoutePort::North);
-  bool inside =
-      to.x >= 0 && to.x < problem.width && to.y >= 0 && to.y < problem.height;
+  bool inside = to.x >= 0 && to.x < columns && to.y >= 0 && to.y < rows;
   if (!inside) {
     if (expected.exits && port == RoutePort::East &&
-        from.x == expected.source.x && from.y == expected.source.y)
+        from.y == expected.source.y) {
+      exited = true;
       return true;
+    }
     return fail(text(from.x, from.y) + " sends words off the mesh to " +
                 text(port));
   }
@@ -309,9 +319,7 @@ bool Tracer::traceSource(const StreamRequest &request, int64_t color,
     return fail(where(request, color) + text(source.x, source.y) +
                 " is a source, but does not receive from " +
                 text(expected.entry));
-  if (expected.exits && !transmits(first, RoutePort::East))
-    return fail(where(request, color) + text(source.x, source.y) +
-                " does not send words off the mesh to EAST");
+  exited = false;
   int64_t ramps = 0;
   work.assign(1, source);
   while (!work.empty()) {
@@ -322,7 +330,7 @@ bool Tracer::traceSource(const StreamRequest &request, int64_t color,
     if (transmits(setting, RoutePort::Ramp)) {
       if (p.x < expected.low.x || p.x > expected.high.x ||
           p.y < expected.low.y || p.y > expected.high.y ||
-          (expected.onlyRows && !request.rows.contains(p.y)))
+          (expected.onlyRows && !request.rows.contains(p.y - problem.y)))
         return fail(where(request, color) + "words of " +
                     text(source.x, source.y) + " reach " + text(p.x, p.y) +
                     ", which is not meant");
@@ -335,6 +343,9 @@ bool Tracer::traceSource(const StreamRequest &request, int64_t color,
           return fail(where(request, color) + error);
       }
   }
+  if (expected.exits && !exited)
+    return fail(where(request, color) + "words of " + text(source.x, source.y) +
+                " do not leave the mesh to EAST");
   if (ramps != expected.ramps)
     return fail(where(request, color) + "words of " + text(source.x, source.y) +
                 " reach " + std::to_string(ramps) + " of " +

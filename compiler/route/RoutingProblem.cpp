@@ -42,7 +42,7 @@ static std::string checkChannels(const char *edge,
     if (channel.row <= lastRow || channel.row >= height)
       return std::string(edge) +
              " channels must lie on ascending rows of the "
-             "mesh, found row " +
+             "region, found row " +
              std::to_string(channel.row);
     if (channel.begin != next || channel.end < channel.begin)
       return std::string(edge) + " channels must share " +
@@ -84,7 +84,10 @@ bool RoutingProblem::connects(const StreamRequest &stream) const {
 
 std::string RoutingProblem::check() const {
   if (width < 1 || height < 1)
-    return "the mesh has no PEs";
+    return "the region has no PEs";
+  if (x < 0 || y < 0 || x > columnsOfMesh() - width ||
+      y > rowsOfMesh() - height)
+    return "the region leaves the mesh";
   if (colors < 1 || colors > 32)
     return std::to_string(colors) + " usable colors, expected 1 to 32";
   std::string error = checkChannels("west", west, height, width);
@@ -109,10 +112,10 @@ std::string RoutingProblem::check() const {
       return "stream '" + stream.name + "': " + std::to_string(rows.groups) +
              " groups of " + std::to_string(rows.used) + " rows, one every " +
              std::to_string(rows.pitch) + ", do not fit the " +
-             std::to_string(height) + " rows of the mesh";
+             std::to_string(height) + " rows of the region";
     if (!connects(stream))
       return "stream '" + stream.name + "' of pattern " + name(stream.pattern) +
-             " connects nothing on a mesh of " + std::to_string(width) + "x" +
+             " connects nothing on a region of " + std::to_string(width) + "x" +
              std::to_string(height);
   }
   return "";

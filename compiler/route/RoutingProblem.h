@@ -32,20 +32,21 @@ struct RouteRule {
 
 /// What a stream connects. Patterns of "two colors" are neighbour links: the
 /// first color is sent by even PEs and received by odd ones, the second the
-/// other way round, so that no PE holds two settings of one color.
+/// other way round, so that no PE holds two settings of one color. (x,y) counts
+/// from the region's north-west corner.
 enum class RoutePattern : uint8_t {
-  Channel,    ///< west edge -> RAMP of the injectors of each channel
-  Launch,     ///< west edge of (0,0) -> every PE
-  Column,     ///< injector -> `rows` of its column
-  RowWest,    ///< (x,y) -> (x-1,y), two colors by parity of x
-  RowEast,    ///< (x,y) -> (x+1,y), two colors by parity of x
-  RowCast,    ///< (0,y) -> every PE of row y, itself included
-  KeyNorth,   ///< (x,y) -> (x,y-1), two colors by parity of y
+  Channel,  ///< west edge of the mesh -> RAMP of the injectors of each channel
+  Launch,   ///< west edge of the mesh, row 0 -> every PE of the region
+  Column,   ///< injector -> `rows` of its column
+  RowWest,  ///< (x,y) -> (x-1,y), two colors by parity of x
+  RowEast,  ///< (x,y) -> (x+1,y), two colors by parity of x
+  RowCast,  ///< (0,y) -> every PE of row y, itself included
+  KeyNorth, ///< (x,y) -> (x,y-1), two colors by parity of y
   ValueNorth, ///< the same once more
   KeyCast,    ///< first row of each group -> `rows` of the group
   ValueCast,  ///< the same once more
   OutNorth,   ///< last column, inside the rows of an east channel: y -> y-1
-  OutExit,    ///< last column, row of an east channel -> off the wafer
+  OutExit,    ///< last column, row of an east channel -> east, off the mesh
 };
 constexpr unsigned numRoutePatterns = 12;
 const char *name(RoutePattern pattern);
@@ -68,7 +69,7 @@ struct StreamRequest {
 };
 
 /// A channel enters or leaves at `row`. West channels serve the columns
-/// [begin, end), east channels carry the rows [begin, end).
+/// [begin, end), east channels carry the rows [begin, end); all of the region.
 struct RouteChannel {
   int64_t row = 0, begin = 0, end = 0;
 };
@@ -89,16 +90,23 @@ struct Routing {
 ///   row 2            (no rule)                   needs nothing
 ///
 /// The configuration is static: a PE has one setting per color from start to
-/// end, so streams share a color only where they have no PE in common.
+/// end, so streams share a color only where they have no PE in common. Rules
+/// have coordinates of the mesh, all else those of the region.
 class RoutingProblem {
 public:
-  int64_t width = 0, height = 0;
+  /// Of the region, and where on the mesh it lies.
+  int64_t width = 0, height = 0, x = 0, y = 0;
+  /// 0: the region is all of the mesh.
+  int64_t meshWidth = 0, meshHeight = 0;
   int64_t colors = 0; // that a program may use: 0 .. colors-1
   std::vector<RouteChannel> west, east;
   std::vector<StreamRequest> streams;
   /// (a, b): some PE forwards what it receives on a stream of pattern a to one
   /// of pattern b and so stops taking a while b is blocked.
   std::vector<std::pair<RoutePattern, RoutePattern>> relays;
+
+  int64_t columnsOfMesh() const { return meshWidth ? meshWidth : width; }
+  int64_t rowsOfMesh() const { return meshHeight ? meshHeight : height; }
 
   /// Empty if the input makes sense, else what is wrong with it.
   std::string check() const;

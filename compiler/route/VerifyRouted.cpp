@@ -77,10 +77,7 @@ struct VerifyRouted final : route::impl::VerifyRoutedPassBase<VerifyRouted> {
     if (program.getState() < wse::State::Routed)
       return program.emitError("expected a routed program, this one is ")
              << wse::stringifyState(program.getState());
-    if (!program.getWestChannels() || !program.getEastChannels())
-      return program.emitError("a routed program has west_channels and "
-                               "east_channels");
-    RoutingProblem problem = readMesh(program);
+    RoutingProblem problem = readRegion(program);
     Routing routing;
     llvm::StringMap<StreamRequest> streams;
     bool hasCommand = false;
@@ -92,7 +89,7 @@ struct VerifyRouted final : route::impl::VerifyRoutedPassBase<VerifyRouted> {
     }
     if (!hasCommand)
       return program.emitError("no stream carries the launches");
-    Machine machine = program.targetMachine();
+    Machine machine = program.kernelMachine();
     for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>())
       if (failed(checkKernel(kernel, machine, problem, streams)))
         return failure();

@@ -39,7 +39,7 @@ static bool mayOverwrite(wse::ElementwiseOp op, unsigned index) {
 
 FailureOr<SchedulingProblem>
 wsec::readSchedulingProblem(wse::ProgramOp program) {
-  Machine machine = program.targetMachine();
+  Machine machine = program.kernelMachine();
   SchedulingProblem problem;
   problem.firstAddress = machine.runtimeBytes;
   problem.endAddress = machine.sramBytes;

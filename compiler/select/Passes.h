@@ -18,6 +18,11 @@ struct SelectPipelineOptions
   Option<std::string> mesh{
       *this, "mesh", llvm::cl::desc("Columns x rows of PEs to use, as in 8x8"),
       llvm::cl::init("")};
+  Option<std::string> region{
+      *this, "region",
+      llvm::cl::desc("Columns x rows of the region that kernels run on; chosen "
+                     "by cost if empty"),
+      llvm::cl::init("")};
   Option<std::string> machine{
       *this, "machine",
       llvm::cl::desc("Preset wse1, wse2 or wse3, or the path of a JSON file"),

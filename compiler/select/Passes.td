@@ -8,9 +8,9 @@ include "mlir/Pass/PassBase.td"
 def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
   let summary = "Turns the operators of @main into kernels of the wafer.";
   let description = [{
-    onnx -> wse, selected. Chooses for every operator a kernel, for every tensor
-    its distribution, and for every product its variant by the kernels' own
-    cost model. Element-wise operators fuse into chains; constants become
+    onnx -> wse, selected. Chooses the shape of the region, for every operator a
+    kernel, for every tensor its distribution, and for every product its variant
+    by the kernels' own cost model. Element-wise operators fuse into chains; constants become
     attributes that name bytes of files; shape-only operators disappear.
 
     ```mlir
@@ -32,6 +32,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"mesh", "mesh", "std::string", "\"\"",
            "Columns x rows of PEs to use, such as 8x8; all of the machine's if "
            "empty.">,
+    Option<"region", "region", "std::string", "\"\"",
+           "Columns x rows of the region that kernels run on; the best of "
+           "several by predicted cycles if empty.">,
     Option<"machine", "machine", "std::string", "\"wse2\"",
            "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">
   ];

@@ -20,6 +20,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
                                  const SelectPipelineOptions &options) {
   SelectKernelsPassOptions passOptions;
   passOptions.mesh = options.mesh;
+  passOptions.region = options.region;
   passOptions.machine = options.machine;
   manager.addPass(createSelectKernelsPass(passOptions));
   manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());

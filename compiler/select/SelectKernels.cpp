@@ -4,10 +4,11 @@
 // lies. A result stays in the rows of its tokens; its columns are balanced
 // unless an attention is going to ask for whole heads.
 
-#include "compiler/kernels/Kernel.h"
 #include "compiler/machine/Tiling.h"
 #include "compiler/select/ElementwiseGroup.h"
+#include "compiler/select/KernelChoice.h"
 #include "compiler/select/Passes.h"
+#include "compiler/select/RegionChooser.h"
 #include "compiler/select/Selector.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -51,37 +52,6 @@ void Selector::select(Operation *op) {
 // Products
 //===----------------------------------------------------------------------===//
 
-// Code and small tables of a PE, set aside when a tensor has to be cut to fit.
-static constexpr int64_t codeReserve = 8192;
-
-static int64_t bytesPerPE(Value value, const Machine &machine) {
-  return tilingOf(value).bytesPerPE(wse::featuresOf(value), machine.width,
-                                    machine.height);
-}
-
-// The cheaper variant among those whose scratch fits beside the operands.
-static void chooseVariant(wse::MatmulOp matmul, const Machine &machine) {
-  const Kernel *kernel = findKernel(matmul);
-  int64_t room = machine.usableBytes() - codeReserve -
-                 bytesPerPE(matmul.getInput(), machine) -
-                 bytesPerPE(matmul.getResult(), machine);
-  std::pair<int64_t, double> best;
-  wse::MatmulVariant chosen = matmul.getVariant();
-  for (auto variant :
-       {wse::MatmulVariant::Reduce, wse::MatmulVariant::Broadcast}) {
-    matmul.setVariant(variant);
-    int64_t missing =
-        std::max<int64_t>(0, kernel->scratchBytes(matmul, machine) - room);
-    std::pair<int64_t, double> cost = {missing,
-                                       kernel->cost(matmul, machine).total()};
-    if (variant == wse::MatmulVariant::Reduce || cost < best) {
-      best = cost;
-      chosen = variant;
-    }
-  }
-  matmul.setVariant(chosen);
-}
-
 Value Selector::buildMatmul(Operation *op, Value input, wse::WeightAttr weight,
                             wse::WeightAttr bias, TiledAttr tiling) {
   int64_t features = weight.getType().getDimSize(1);
@@ -90,7 +60,7 @@ Value Selector::buildMatmul(Operation *op, Value input, wse::WeightAttr weight,
   auto matmul =
       create<wse::MatmulOp>(op, nodesOf(op), Type(tensorType(tiling, features)),
                             input, weight, bias, variant);
-  chooseVariant(matmul, target.targetMachine());
+  matmul.setVariant(cheapestVariant(matmul, machine));
   return matmul.getResult();
 }
 
@@ -109,12 +79,9 @@ bool Selector::storeInPieces(onnx::MatMulOp op, Value input,
       else
         return false;
     }
-  Machine machine = target.targetMachine();
   int64_t features = weight.getType().getDimSize(1);
   TiledAttr tiling = tilingOf(input).withColumns(ColumnPlacement::Balanced);
-  // Half of what the input leaves; the rest is for scratch and what else lives.
-  int64_t room =
-      (machine.usableBytes() - codeReserve - bytesPerPE(input, machine)) / 2;
+  int64_t room = roomForOutput(input, machine);
   if (tiling.bytesPerPE(features, machine.width, machine.height) <= room)
     return false;
   int64_t bytesPerFeature = 4 * tiling.tokensPerRowMax(machine.height);
@@ -414,6 +381,47 @@ struct SelectKernelsPass
     return *read;
   }
 
+  /// The shape that the option asks for.
+  FailureOr<RegionShape> readRegion(Operation *op, const Machine &target) {
+    std::optional<std::pair<int, int>> extents = parseMesh(region);
+    if (!extents)
+      return op->emitError()
+             << "region '" << region << "' is not columns x rows, such as 8x8";
+    if (extents->first > target.width || extents->second > target.height)
+      return op->emitError() << "region " << region << " does not fit the mesh "
+                             << "of " << target.width << "x" << target.height;
+    return RegionShape{extents->first, extents->second};
+  }
+
+  /// The program with all kernels on a region of that shape; null if some
+  /// operator has no kernel.
+  wse::ProgramOp select(func::FuncOp main, const Machine &target,
+                        RegionShape shape) {
+    OpBuilder builder(main);
+    auto program = wse::ProgramOp::create(
+        builder, main.getLoc(), "main", wse::State::Selected,
+        {target.width, target.height}, describeMachine(target), IntegerAttr(),
+        StringAttr());
+    auto body = OpBuilder::atBlockEnd(&program.getBody().emplaceBlock());
+    auto region = wse::RegionOp::create(body, main.getLoc(), regionName(main),
+                                        {shape.columns, shape.rows},
+                                        IntegerAttr(), IntegerAttr());
+    if (succeeded(Selector(main, program, region).run()))
+      return program;
+    program.erase();
+    return {};
+  }
+
+  /// Inputs are symbols, too, and keep their names.
+  static std::string regionName(func::FuncOp main) {
+    std::string name = "r";
+    while (llvm::any_of(main.getArguments(), [&](BlockArgument input) {
+      return inputName(input) == name;
+    }))
+      name += "_";
+    return name;
+  }
+
   void runOnOperation() override {
     ModuleOp module = getOperation();
     auto main = module.lookupSymbol<func::FuncOp>("main");
@@ -424,16 +432,22 @@ struct SelectKernelsPass
     FailureOr<Machine> target = readTarget(module);
     if (failed(target))
       return signalPassFailure();
-
-    OpBuilder builder(main);
-    auto program = wse::ProgramOp::create(
-        builder, main.getLoc(), "main", wse::State::Selected,
-        {target->width, target->height}, describeMachine(*target), ArrayAttr(),
-        ArrayAttr(), IntegerAttr(), StringAttr());
-    program.getBody().emplaceBlock();
-    Selector selector(main, program);
-    if (failed(selector.run()))
+    RegionShape whole{target->width, target->height};
+    FailureOr<RegionShape> shape =
+        region.empty() ? whole : readRegion(module, *target);
+    if (failed(shape))
       return signalPassFailure();
+    wse::ProgramOp program = select(main, *target, *shape);
+    if (!program)
+      return signalPassFailure();
+    if (region.empty()) {
+      RegionChoice choice = chooseRegion(program);
+      module->setAttr(wse::candidatesAttrName, choice.candidates);
+      if (!(choice.shape == whole)) {
+        program.erase();
+        program = select(main, *target, choice.shape);
+      }
+    }
     main.erase();
   }
 };

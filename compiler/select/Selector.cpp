@@ -23,8 +23,11 @@ std::string select::describeNode(Operation *op) {
   return "'" + node.getValue().str() + "' (" + kind + ")";
 }
 
-Selector::Selector(func::FuncOp main, wse::ProgramOp program)
-    : main(main), target(program), hostValues(main.front()),
+Selector::Selector(func::FuncOp main, wse::ProgramOp program,
+                   wse::RegionOp region)
+    : main(main), target(program),
+      region(FlatSymbolRefAttr::get(region.getSymNameAttr())),
+      machine(region.machine()), hostValues(main.front()),
       wantedHeads(main.front()),
       kernels(OpBuilder::atBlockEnd(&program.bodyBlock())) {}
 
@@ -128,7 +131,7 @@ void Selector::refuse(Operation *op, const Twine &reason) {
 wse::TiledAttr Selector::defaultTiling(ArrayRef<int64_t> shape) {
   TokenShape tokens = tokenShape(shape);
   return wse::TiledAttr::balanced(main.getContext(), tokens.batch,
-                                  tokens.tokens, height());
+                                  tokens.tokens, machine.height);
 }
 
 Value Selector::alreadyOnWafer(Value value) { return selected.lookup(value); }

@@ -22,7 +22,9 @@ namespace wsec::select {
 /// explicit wse.redistribute only.
 class Selector {
 public:
-  Selector(mlir::func::FuncOp main, wse::ProgramOp program);
+  /// All kernels run on `region` of the program.
+  Selector(mlir::func::FuncOp main, wse::ProgramOp program,
+           wse::RegionOp region);
 
   /// Fills the program. Reports everything that no kernel can do in one error.
   mlir::LogicalResult run();
@@ -32,16 +34,14 @@ public:
   wse::ProgramOp program() { return target; }
   mlir::OpBuilder &builder() { return kernels; }
   const HostValues &host() const { return hostValues; }
-  int64_t width() { return target.meshWidth(); }
-  int64_t height() { return target.meshHeight(); }
 
   /// Creates a kernel; facts of later states stay open.
   template <typename KernelT, typename... Args>
   KernelT create(mlir::Operation *user, mlir::ArrayAttr nodes, Args &&...args) {
     mlir::IntegerAttr open;
-    auto kernel = KernelT::create(
-        kernels, user->getLoc(), std::forward<Args>(args)..., nodes,
-        wse::RectAttr(), mlir::ArrayAttr(), open, open, open, open);
+    auto kernel = KernelT::create(kernels, user->getLoc(),
+                                  std::forward<Args>(args)..., nodes, region,
+                                  mlir::ArrayAttr(), open, open, open, open);
     if (mlir::Attribute absorbed = user->getAttr(onnx::absorbedAttrName))
       kernel->setAttr(onnx::absorbedAttrName, absorbed);
     return kernel;
@@ -116,6 +116,8 @@ private:
 
   mlir::func::FuncOp main;
   wse::ProgramOp target;
+  mlir::FlatSymbolRefAttr region;
+  Machine machine; ///< as the region's kernels see it
   HostValues hostValues;
   WantedHeads wantedHeads;
   mlir::OpBuilder kernels;

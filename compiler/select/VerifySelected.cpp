@@ -21,8 +21,7 @@ namespace wsec::select {
 
 // (S2)
 static LogicalResult verifyNothingLater(wse::KernelOp kernel) {
-  const char *fact = kernel.getRect()            ? "a region"
-                     : kernel.getStreamRefs()    ? "streams"
+  const char *fact = kernel.getStreamRefs()      ? "streams"
                      : kernel.getTimeSlot()      ? "a slot"
                      : kernel.getResultAddress() ? "an address"
                      : kernel.getScratch()       ? "scratch"

@@ -23,6 +23,12 @@
 
 namespace wsec::wse {
 
+/// On a module whose program was selected: the shapes of regions that were
+/// compared, as dictionaries of `shape`, predicted `cycles` and whether the
+/// tensors fit the SRAM; the best first.
+inline constexpr llvm::StringLiteral candidatesAttrName =
+    "wse.region_candidates";
+
 /// Names the result of a kernel after the last ONNX node it computes.
 void nameResult(mlir::Operation *op, mlir::ArrayAttr nodes,
                 mlir::OpAsmSetValueNameFn setName);
@@ -47,5 +53,12 @@ inline int64_t featuresOf(mlir::Value value) {
 
 #define GET_OP_CLASSES
 #include "dialects/wse/WseOps.h.inc"
+
+namespace wsec::wse {
+
+/// The region that a kernel of a verified program is on.
+RegionOp regionOf(KernelOp kernel);
+
+} // namespace wsec::wse
 
 #endif // WSEC_DIALECTS_WSE_WSE_H

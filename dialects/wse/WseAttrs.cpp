@@ -208,7 +208,7 @@ LogicalResult TiledAttr::verify(EmitError emitError, int64_t batch,
 }
 
 //===----------------------------------------------------------------------===//
-// #wse.rect, #wse.rule, #wse.rows, #wse.channel
+// #wse.rect, #wse.rule, #wse.rows
 //===----------------------------------------------------------------------===//
 
 LogicalResult RectAttr::verify(EmitError emitError, int64_t x0, int64_t x1,
@@ -256,18 +256,6 @@ LogicalResult RowSetAttr::verify(EmitError emitError, int64_t groups,
   if (!fitsProgram({groups, pitch}))
     return emitError() << "numbers of rows are below 2^31, found groups = "
                        << groups << ", pitch = " << pitch;
-  return success();
-}
-
-LogicalResult ChannelAttr::verify(EmitError emitError, int64_t row,
-                                  int64_t begin, int64_t end) {
-  // (C1)
-  if (row < 0 || begin < 0 || begin > end)
-    return emitError() << "expected a row and a range without negative numbers";
-  if (!fitsProgram({row, end}))
-    return emitError()
-           << "rows and columns of a channel are below 2^31, found row " << row
-           << " and end " << end;
   return success();
 }
 

@@ -91,7 +91,8 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
     The encoding of every tensor on the wafer. The last dimension holds the
     features; the product of the others is `batch * tokens`, in that order.
     Element (batch element b, token s, feature f) of a tensor with F features
-    lives, on a mesh of W columns and H rows, in
+    lives, on a region of W columns and H rows (counted from its north-west
+    corner, wherever on the mesh that is), in
 
     ```
     column(f)    balanced     SpreadIndex(F, W, f)
@@ -110,7 +111,7 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
     compiler/machine/Tiling.h: columns that share a channel of the edge hold about
     equally many features.
 
-    Two batch elements of three tokens, six features, on a mesh of 4 x 5:
+    Two batch elements of three tokens, six features, on a region of 4 x 5:
 
     ```
                              f 0    f 1 2    f 3   f 4 5
@@ -158,7 +159,7 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
     /// Rows of each group that hold tokens; 1 if a row holds whole batch
     /// elements.
     int64_t rowsUsed() const;
-    /// Rows of the mesh from one group's head to the next; 1 if a row holds
+    /// Rows from one group's head to the next; 1 if a row holds
     /// whole batch elements.
     int64_t rowPitch() const { return getGroup() ? getGroup() : 1; }
     /// Does row `y` hold anything?
@@ -255,22 +256,6 @@ def Wse_RowSetAttr : Wse_Attr<"RowSet", "rows"> {
   }];
   let parameters = (ins "int64_t":$groups, "int64_t":$pitch, "int64_t":$used);
   let assemblyFormat = "`<` struct(params) `>`";
-}
-
-def Wse_ChannelAttr : Wse_Attr<"Channel", "channel"> {
-  let summary = "Places an I/O channel of an edge.";
-  let description = [{
-    West edge: words enter at `row` and serve columns `begin` to `end`. East
-    edge: words leave at `row` and come from rows `begin` to `end`.
-
-    ```mlir
-    #wse.channel<row 0, serves 0 to 4>
-    ```
-
-    - (C1) `row` and `begin` are not negative, `begin <= end`.
-  }];
-  let parameters = (ins "int64_t":$row, "int64_t":$begin, "int64_t":$end);
-  let assemblyFormat = "`<` `row` $row `,` `serves` $begin `to` $end `>`";
 }
 
 def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {

@@ -8,7 +8,7 @@ include "mlir/IR/OpBase.td"
 def Wse_KernelOpInterface : OpInterface<"KernelOp"> {
   let cppNamespace = "::wsec::wse";
   let description = [{
-    An operation that the mesh runs: what every kernel says about itself, and
+    An operation that a region runs: what every kernel says about itself, and
     the facts that later states add to it.
   }];
   let methods = [
@@ -18,12 +18,9 @@ def Wse_KernelOpInterface : OpInterface<"KernelOp"> {
     InterfaceMethod<"The name for reports: its nodes, or its own mnemonic.",
       "std::string", "getReportName", (ins), "",
       "return describeKernel($_op.getOperation());">,
-    InterfaceMethod<"PEs it runs on, from the placed state on.",
-      "::wsec::wse::RectAttr", "getRect", (ins), "",
+    InterfaceMethod<"Symbol of the region it runs on.",
+      "::mlir::FlatSymbolRefAttr", "getRegionRef", (ins), "",
       "return $_op.getRegionAttr();">,
-    InterfaceMethod<"Sets the PEs it runs on.",
-      "void", "setRect", (ins "::wsec::wse::RectAttr":$rect), "",
-      "$_op.setRegionAttr(rect);">,
     InterfaceMethod<"Symbols of its streams, from the routed state on.",
       "::mlir::ArrayAttr", "getStreamRefs", (ins), "",
       "return $_op.getStreamsAttr();">,

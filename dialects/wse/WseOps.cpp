@@ -112,24 +112,109 @@ LogicalResult ProgramOp::verify() {
   return success();
 }
 
+/// (C3) of wse.program.
+static LogicalResult verifyAttributes(Operation *op) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (!attribute.getName().getValue().contains('.'))
+      return op->emitOpError("has no attribute '")
+             << attribute.getName().getValue() << "'";
+  return success();
+}
+
+/// (C2) The values of a kernel on a region of so many rows.
+static LogicalResult verifyResults(Operation *op, int64_t rows) {
+  for (Value result : op->getResults()) {
+    TiledAttr tiling = tilingOf(result);
+    if (failed(verifyEncoding(op, tensorOf(result), tiling)))
+      return failure();
+    int64_t batch = tiling.getBatch();
+    int64_t group = batch <= rows ? rows / batch : 0;
+    if (tiling.getGroup() != group)
+      return op->emitOpError("encoding has groups of ")
+             << tiling.getGroup() << " rows; batch " << batch << " on " << rows
+             << " rows makes groups of " << group;
+  }
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
+  if (failed(verifyAttributes(*this)))
+    return failure();
+  KernelOp first;
+  RegionOp region;
   for (Operation &op : bodyBlock()) {
     // (C3)
     if (!isa<WseDialect>(op.getDialect()))
       return op.emitOpError("is no operation of the wafer");
-    for (Value result : op.getResults()) {
-      TiledAttr tiling = tilingOf(result);
-      if (failed(verifyEncoding(&op, tensorOf(result), tiling)))
-        return failure();
-      // (C2)
-      int64_t batch = tiling.getBatch();
-      int64_t group = batch <= meshHeight() ? meshHeight() / batch : 0;
-      if (tiling.getGroup() != group)
-        return op.emitOpError("encoding has groups of ")
-               << tiling.getGroup() << " rows; batch " << batch << " on "
-               << meshHeight() << " rows makes groups of " << group;
+    if (failed(verifyAttributes(&op)))
+      return failure();
+    auto kernel = dyn_cast<KernelOp>(op);
+    if (!kernel)
+      continue;
+    if (!first) {
+      first = kernel;
+      region = regionOf(kernel);
+      // (C4)
+      if (!region)
+        return op.emitOpError("is on ")
+               << kernel.getRegionRef() << ", which is no region";
     }
+    // (C5)
+    if (kernel.getRegionRef() != first.getRegionRef()) {
+      InFlightDiagnostic error =
+          op.emitOpError("is on ")
+          << kernel.getRegionRef() << ", other kernels on "
+          << first.getRegionRef()
+          << "; nothing moves tensors between regions yet";
+      error.attachNote(first.getLoc()) << "the first kernel is here";
+      return error;
+    }
+    // (C2)
+    if (failed(verifyResults(&op, region.rows())))
+      return failure();
   }
+  return success();
+}
+
+RegionOp ProgramOp::kernelRegion() {
+  for (KernelOp kernel : bodyBlock().getOps<KernelOp>())
+    return regionOf(kernel);
+  return {};
+}
+
+Machine ProgramOp::kernelMachine() {
+  RegionOp region = kernelRegion();
+  return region ? region.machine() : targetMachine();
+}
+
+//===----------------------------------------------------------------------===//
+// wse.region
+//===----------------------------------------------------------------------===//
+
+RegionOp wsec::wse::regionOf(KernelOp kernel) {
+  return SymbolTable::lookupNearestSymbolFrom<RegionOp>(kernel,
+                                                        kernel.getRegionRef());
+}
+
+Machine RegionOp::machine() {
+  return (*this)->getParentOfType<ProgramOp>().targetMachine().region(
+      int(getX().value_or(0)), int(getY().value_or(0)), int(columns()),
+      int(rows()));
+}
+
+LogicalResult RegionOp::verify() {
+  // (C1)
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  if (getShape().size() != 2 || getX().has_value() != getY().has_value())
+    return emitOpError("needs a shape of columns and rows, and a position of "
+                       "both coordinates or none");
+  int64_t x = getX().value_or(0), y = getY().value_or(0);
+  int64_t width = program.meshWidth(), height = program.meshHeight();
+  if (columns() < 1 || rows() < 1 || x < 0 || y < 0 || columns() > width ||
+      rows() > height || x > width - columns() || y > height - rows())
+    return emitOpError("of ")
+           << columns() << "x" << rows() << " PEs at (" << x << ", " << y
+           << ") does not fit the mesh of " << width << "x" << height;
   return success();
 }
 

@@ -27,29 +27,33 @@ def Wse_ProgramOp : Wse_Op<"program",
     kernel. Operations inside drop the prefix `wse.`.
 
     `machine` is a preset's name or the JSON text of a machine; `mesh` is the
-    sub-rectangle in use, columns x rows. A placed program knows its I/O channels,
-    a scheduled one the SRAM of its fullest PE and the kernel to blame for it.
+    sub-rectangle in use, columns x rows: its edges have the I/O channels. A
+    scheduled program knows the SRAM of its fullest PE and the kernel to blame
+    for it.
 
     ```mlir
     wse.program @main state(selected) mesh(4x5) machine("wse2") {
+      region @r shape(4x5)
       input @x : tensor<6x6xf32>
-      %x = load @x {nodes = ["x"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
-      store %x to "y" : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<6x6xf32>
+      %x = load @x on @r {nodes = ["x"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+      store %x to "y" on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<6x6xf32>
     }
     ```
 
     - (C1) The mesh fits the machine.
-    - (C2) Encodings of all values fit the mesh: `group` is the rows divided by
-      the batch, and 0 if the batch is larger.
-    - (C3) Nothing but `wse` operations stands in the body.
+    - (C2) Encodings of all values fit the region of their kernel: `group` is
+      its rows divided by the batch, and 0 if the batch is larger.
+    - (C3) Nothing but `wse` operations stands in the body, and these have no
+      attributes that mean nothing: only those of other dialects, as `a.b`.
+    - (C4) Every kernel is on a declared region.
+    - (C5) All kernels are on one region: nothing moves tensors between regions
+      yet.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
     Wse_State:$state,
     DenseI64ArrayAttr:$mesh,
     StrAttr:$machine,
-    OptionalAttr<TypedArrayAttrBase<Wse_ChannelAttr, "channels">>:$west_channels,
-    OptionalAttr<TypedArrayAttrBase<Wse_ChannelAttr, "channels">>:$east_channels,
     OptionalAttr<I64Attr>:$sram_peak,
     OptionalAttr<StrAttr>:$sram_owner);
   let regions = (region SizedRegion<1>:$body);
@@ -65,6 +69,43 @@ def Wse_ProgramOp : Wse_Op<"program",
     /// The machine with this program's mesh; the verifier made sure it exists.
     ::wsec::Machine targetMachine();
     ::mlir::Block &bodyBlock() { return getBody().front(); }
+    /// The region that the kernels are on; null without kernels.
+    RegionOp kernelRegion();
+    /// What kernels know of the machine: their region, or without kernels the
+    /// mesh.
+    ::wsec::Machine kernelMachine();
+  }];
+}
+
+def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "Declares a rectangle of PEs that kernels run on.";
+  let description = [{
+    `select` decides the shape, columns x rows, `place` where on the mesh its
+    north-west corner lies. Distributions, streams and the code of its kernels
+    count columns and rows from there. A position that is already there when a
+    program is placed is kept. PEs outside of all regions have no code; streams
+    of the host pass through their routers.
+
+    ```mlir
+    region @r shape(4x3) at (0, 2)
+    ```
+
+    - (C1) The shape is positive and fits the mesh; so does the region at its
+      position.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$shape,
+                       OptionalAttr<I64Attr>:$x, OptionalAttr<I64Attr>:$y);
+  let assemblyFormat = [{
+    $sym_name `shape` `(` custom<MeshExtents>($shape) `)`
+    (`at` ` ` `(` $x^ `,` $y `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t columns() { return getShape()[0]; }
+    int64_t rows() { return getShape()[1]; }
+    bool isPlaced() { return getX().has_value(); }
+    /// What the machine is to its kernels; until it is placed, as at (0, 0).
+    ::wsec::Machine machine();
   }];
 }
 
@@ -122,7 +163,7 @@ def Wse_LoadOp : Wse_KernelOp<"load", (ins
     in its own view.
 
     ```mlir
-    %mask = load @mask strides [4, 0, 1] {nodes = ["mask"]} : tensor<2x1x4xf32, #wse.tiled<batch = 2, tokens = 1, rows = replicated, group = 2, span = 2, columns = replicated>>
+    %mask = load @mask strides [4, 0, 1] on @r {nodes = ["mask"]} : tensor<2x1x4xf32, #wse.tiled<batch = 2, tokens = 1, rows = replicated, group = 2, span = 2, columns = replicated>>
     ```
 
     - (C1) The source is a declared input or a constant.
@@ -132,8 +173,8 @@ def Wse_LoadOp : Wse_KernelOp<"load", (ins
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
-    custom<Source>($source) (`offset` $view_offset^)? (`strides` $strides^)? attr-dict
-    `:` type($result)
+    custom<Source>($source) (`offset` $view_offset^)? (`strides` $strides^)?
+    `on` $region attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -147,14 +188,16 @@ def Wse_GatherOp : Wse_KernelOp<"gather", (ins
     count from the end; any other id outside the table makes the run fail.
 
     ```mlir
-    %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids {nodes = ["word"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids on @r {nodes = ["word"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
     ```
 
     - (C1) The table is a matrix as wide as the result has features.
     - (C2) Ids are integers, one per token, declared or constant.
   }];
   let results = (outs Wse_Tiled:$result);
-  let assemblyFormat = "$table `at` custom<Source>($ids) attr-dict `:` type($result)";
+  let assemblyFormat = [{
+    $table `at` custom<Source>($ids) `on` $region attr-dict `:` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -170,7 +213,7 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
     output too large for the SRAM leaves in pieces.
 
     ```mlir
-    store %y to "logits" at 3 : tensor<1x6x3xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<1x6x6xf32>
+    store %y to "logits" at 3 on @r : tensor<1x6x3xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<1x6x6xf32>
     ```
 
     - (C1) The output's elements are the tokens times its features, of which
@@ -178,7 +221,7 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
     - (C2) Tokens are split over the rows, not replicated.
   }];
   let assemblyFormat = [{
-    $value `to` $output (`at` $feature_offset^)? attr-dict
+    $value `to` $output (`at` $feature_offset^)? `on` $region attr-dict
     `:` type($value) `to` $type
   }];
   let extraClassDeclaration = [{
@@ -207,7 +250,7 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
       of the weights, k after k.
 
     ```mlir
-    %y = matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> variant(reduce) {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
     ```
 
     - (C1) The weight is a K x N matrix, the input has K features, the result N.
@@ -218,7 +261,7 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
     $input `weight` $weight (`bias` $bias^)? `variant` `(` $variant `)`
-    attr-dict `:` type($input) `->` type($result)
+    `on` $region attr-dict `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -235,7 +278,7 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     their batch element and are multicast south, block by block.
 
     ```mlir
-    %y = attention %q, %k, %v heads(2) scale(0.5) {nodes = ["attn"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>, tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>, tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>> -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>
+    %y = attention %q, %k, %v heads(2) scale(0.5) on @r {nodes = ["attn"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>, tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>, tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>> -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>
     ```
 
     - (C1) Query, key, value and result have `heads` columns, `num_heads` of
@@ -252,7 +295,7 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
   let assemblyFormat = [{
     $query `,` $key `,` $value (`key_bias` $key_bias^)? (`score_bias` $score_bias^)?
     `heads` `(` $num_heads `)` `scale` `(` $scale `)` (`causal` $causal^)?
-    attr-dict `:` type($query) `,` type($key) `,` type($value)
+    `on` $region attr-dict `:` type($query) `,` type($key) `,` type($value)
     (`key_bias` type($key_bias)^)? (`score_bias` type($score_bias)^)?
     `->` type($result)
   }];
@@ -273,7 +316,7 @@ def Wse_LayerNormOp : Wse_RowKernelOp<"layer_norm", (ins
     the first column, which multicasts the mean and the deviation back.
 
     ```mlir
-    %y = layer_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) {nodes = ["ln"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = layer_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
     ```
 
     - (C1) Scale and bias have one element per feature.
@@ -281,7 +324,7 @@ def Wse_LayerNormOp : Wse_RowKernelOp<"layer_norm", (ins
   }];
   let assemblyFormat = [{
     $input `scale` $scale (`bias` $bias^)? `epsilon` `(` $epsilon `)`
-    attr-dict `:` type($result)
+    `on` $region attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -293,14 +336,15 @@ def Wse_RMSNormOp : Wse_RowKernelOp<"rms_norm", (ins
     `x / sqrt(mean of squares + epsilon) * scale`; moves as `layer_norm` does.
 
     ```mlir
-    %y = rms_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) {nodes = ["rms"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = rms_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
     ```
 
     - (C1) The scale has one element per feature.
     - (C2) Features are not replicated over the columns.
   }];
   let assemblyFormat = [{
-    $input `scale` $scale `epsilon` `(` $epsilon `)` attr-dict `:` type($result)
+    $input `scale` $scale `epsilon` `(` $epsilon `)` `on` $region
+    attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -312,12 +356,12 @@ def Wse_SoftmaxOp : Wse_RowKernelOp<"softmax", (ins)> {
     sum are reduced in a chain west and are multicast back.
 
     ```mlir
-    %y = softmax %x {nodes = ["probabilities"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = softmax %x on @r {nodes = ["probabilities"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
     ```
 
     - (C1) Features are not replicated over the columns.
   }];
-  let assemblyFormat = "$input attr-dict `:` type($result)";
+  let assemblyFormat = "$input `on` $region attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 
@@ -337,7 +381,7 @@ def Wse_ElementwiseOp : Wse_KernelOp<"elementwise", (ins
     per feature and batch element), or both.
 
     ```mlir
-    %y = elementwise(%x) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.0> : tensor<6xf32>>] {nodes = ["add", "relu"]} : (tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>) -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> {
+    %y = elementwise(%x) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.0> : tensor<6xf32>>] on @r {nodes = ["add", "relu"]} : (tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>) -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> {
     ^bb0(%element: f32, %bias: f32):
       %zero = arith.constant 0.0 : f32
       %sum = arith.addf %element, %bias : f32
@@ -358,7 +402,7 @@ def Wse_ElementwiseOp : Wse_KernelOp<"elementwise", (ins
   let results = (outs Wse_Tiled:$result);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    `(` $inputs `)` (`vectors` $vectors^)? attr-dict
+    `(` $inputs `)` (`vectors` $vectors^)? `on` $region attr-dict
     `:` functional-type($inputs, $result) $body
   }];
   let hasVerifier = 1;
@@ -384,14 +428,16 @@ def Wse_ReduceTokensOp : Wse_KernelOp<"reduce_tokens", (ins
     root of the group of the batch element, where the result lives.
 
     ```mlir
-    %y = reduce_tokens mean %x {nodes = ["pool"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+    %y = reduce_tokens mean %x on @r {nodes = ["pool"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
     ```
 
     - (C1) The result has the input's batch, features and columns, and one token.
     - (C2) Tokens are split over the rows, not replicated.
   }];
   let results = (outs Wse_Tiled:$result);
-  let assemblyFormat = "$kind $input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = [{
+    $kind $input `on` $region attr-dict `:` type($input) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 
@@ -403,7 +449,7 @@ def Wse_RedistributeOp : Wse_KernelOp<"redistribute", (ins Wse_Tiled:$input)> {
     that wants other columns gets them from this operation only.
 
     ```mlir
-    %y = redistribute %x {nodes = ["add"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>> -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = redistribute %x on @r {nodes = ["add"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>> -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
     ```
 
     - (C1) Input and result have the same rows, tokens and features, and
@@ -411,7 +457,9 @@ def Wse_RedistributeOp : Wse_KernelOp<"redistribute", (ins Wse_Tiled:$input)> {
     - (C2) The input is not replicated over the columns.
   }];
   let results = (outs Wse_Tiled:$result);
-  let assemblyFormat = "$input attr-dict `:` type($input) `->` type($result)";
+  let assemblyFormat = [{
+    $input `on` $region attr-dict `:` type($input) `->` type($result)
+  }];
   let hasVerifier = 1;
 }
 

@@ -28,15 +28,15 @@ def Wse_SourceAttr : Attr<
   let convertFromStorage = "$_self";
 }
 
-// An operation that the mesh runs. The last six attributes are facts that later
-// states add: region (placed), streams (routed), slot and addresses (scheduled).
+// An operation that a region runs. The last five attributes are facts that later
+// states add: streams (routed), slot and addresses (scheduled).
 class Wse_KernelOp<string mnemonic, dag specific, list<Trait> traits = []>
     : Wse_Op<mnemonic, !listconcat(traits,
         [HasParent<"ProgramOp">, DeclareOpInterfaceMethods<Wse_KernelOpInterface>,
          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>])> {
   let arguments = !con(specific, (ins
     OptionalAttr<StrArrayAttr>:$nodes,
-    OptionalAttr<Wse_RectAttr>:$region,
+    FlatSymbolRefAttr:$region,
     OptionalAttr<TypedArrayAttrBase<FlatSymbolRefAttr, "streams">>:$streams,
     OptionalAttr<I64Attr>:$slot,
     OptionalAttr<I64Attr>:$address,
@@ -53,11 +53,12 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "Gives a pattern of routes its colors.";
   let description = [{
     All routes are static for the whole program, and kernels whose patterns are
-    equal share one stream. Where words go (x grows east, y south):
+    equal share one stream. Where words go (x grows east, y south; rows and
+    columns of `rows` and of patterns are those of the region):
 
     ```
-    channel         in at the west edge, east along the channel's row to the heads of the columns it serves
-    launch       from PE (0,0) to all PEs: east along row 0, south down every column
+    channel      in at the west edge of the mesh, east along the channel's row to the injectors of the columns it serves
+    launch       from PE (0,0) of the mesh to the region; there east along its first row, south down every column
     column       from the channel's row up and down each column, into the PEs of `rows`
     row_west     from x to its neighbour x - 1; the color is that of the sender's x mod 2
     row_east     from x to its neighbour x + 1; likewise
@@ -67,7 +68,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     key_cast     from the head of each group of `rows` south into every PE of it
     value_cast   the same on a color of its own
     out_north    in the last column from y to its neighbour y - 1; two colors by y mod 2
-    out_exit     from the last column of a channel's row out over the east edge
+    out_exit     from the last column of a channel's row east, out over the east edge of the mesh
     ```
 
     ```mlir

@@ -17,17 +17,15 @@ namespace wsec::runtime {
 
 namespace {
 
-/// The one class whose code all PEs run, without tasks and filters; null if the
-/// program is another one.
+/// The one class there is, on one rectangle, without tasks and filters; null if
+/// the program is another one. Other PEs only pass words on.
 const program::PEClass *onlyClass(const program::Program &program) {
-  const program::Machine &machine = *program.machine();
   if (program.classes()->size() != 1 ||
       program.classes()->Get(0)->rects()->size() != 1)
     return nullptr;
   const program::PEClass &found = *program.classes()->Get(0);
   const program::Rect &rect = *found.rects()->Get(0);
-  if (rect.x0() != 0 || rect.y0() != 0 || rect.x1() != machine.width() ||
-      rect.y1() != machine.height() || rect.xstep() != 1 || rect.ystep() != 1 ||
+  if (rect.xstep() != 1 || rect.ystep() != 1 ||
       (found.tasks() && found.tasks()->size() > 0) ||
       (found.filters() && found.filters()->size() > 0))
     return nullptr;
@@ -40,8 +38,8 @@ public:
   PhasesProof(const program::Program &program, const program::PEClass &peClass,
               DeadlockProof &proof, ProofSteps &steps)
       : program(program), proof(proof), peClass(peClass),
-        scalars(peClass.scalars(), {}, program.machine()->width(),
-                program.machine()->height(), steps),
+        scalars(peClass.scalars(), {*peClass.rects()->Get(0)},
+                program.machine()->width(), program.machine()->height(), steps),
         routes(program, steps) {}
 
   void prove() {

@@ -279,6 +279,8 @@ std::vector<bool> ColorLines::findFeasible(const FabricOp &op,
     named = {conditions.begin(), conditions.end()};
   const AxisKinds &kinds = scalars.kinds(named, which);
   auto mayRun = [&](int64_t i) {
+    if (!scalars.has(which, i))
+      return false; // no code there
     int64_t x = which == Axis::X ? i : 0, y = which == Axis::X ? 0 : i;
     return std::all_of(
                conditions.begin(), conditions.end(),
@@ -313,9 +315,10 @@ const std::vector<bool> &ColorLines::feasible(const FabricOp &op,
   return at->second;
 }
 
-/// Whether all that the rule does is to send words off the mesh.
+/// Whether all that the rule does in the last column with code is to send words
+/// east: off the mesh, or past PEs without code (HostWords looks after these).
 bool ColorLines::isExit(const program::RouteRule &rule) const {
-  return rule.rect()->x1() == program.machine()->width() &&
+  return rule.rect()->x1() == scalars.last(Axis::X) + 1 &&
          rule.receive() == Port::Ramp &&
          rule.transmit() == 1u << unsigned(Port::East);
 }
@@ -339,7 +342,7 @@ bool ColorLines::concerns(const FabricOp &op, const program::Operand &operand) {
       return false;
     int64_t end = rect.x1();
     if (isExit(rule) && &operand == op.out)
-      end = std::min<int64_t>(end, lengthOf(Axis::X) - 1);
+      end = std::min<int64_t>(end, scalars.last(Axis::X));
     for (int64_t x = rect.x0(); x < end; x += rect.xstep(), ++steps)
       if (xs[size_t(x)] &&
           (row < 0 ||
@@ -488,7 +491,8 @@ void ColorLines::makeCells() {
       runs.emplace_back().position = i;
   for (const std::vector<int64_t> &row : heads)
     for (size_t x = 0; onlyHeads && x < row.size(); ++x)
-      headsOf[row[x]].insert(int64_t(x));
+      if (scalars.has(Axis::X, int64_t(x)))
+        headsOf[row[x]].insert(int64_t(x));
 }
 
 /// Those of one line: where only heads matter, these are split off.
@@ -586,6 +590,8 @@ uint32_t ColorLines::usesAt(bool sends, uint64_t key, int64_t position,
 
 Uses ColorLines::findUses(bool sends, int64_t x, int64_t y) const {
   Uses found;
+  if (!scalars.has(Axis::X, x) || !scalars.has(Axis::Y, y))
+    return found;
   for (size_t i : sends ? senders : receivers) {
     const FabricOp &op = routine.ops[i];
     const program::Operand &operand = sends ? *op.out : *op.in;

@@ -506,7 +506,10 @@ const AxisKinds &AxisScalars::kinds(const std::set<int> &of, Axis axis) const {
         bothKinds(kinds(std::set<int>(here.begin(), here.end()), axis), last);
   } else {
     at->second = kindsBy(size_t(length(axis)), [&](size_t i) {
-      return here.empty() ? 0 : along(here[0], axis, int64_t(i));
+      const bool inside = has(axis, int64_t(i));
+      return std::pair(inside, here.empty() || !inside
+                                   ? 0
+                                   : along(here[0], axis, int64_t(i)));
     });
   }
   return at->second;
@@ -515,7 +518,7 @@ const AxisKinds &AxisScalars::kinds(const std::set<int> &of, Axis axis) const {
 const std::vector<bool> &AxisScalars::headRows(int f) const {
   auto [at, isNew] = knownHeads.try_emplace(f, rows.size());
   for (int64_t x = 0; isNew && x < length(X); ++x)
-    if (int64_t y = along(f, X, x); y >= 0 && y < length(Y))
+    if (int64_t y = along(f, X, x); has(X, x) && y >= 0 && y < length(Y))
       at->second[size_t(y)] = true;
   return at->second;
 }

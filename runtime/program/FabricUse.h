@@ -8,6 +8,7 @@
 #include "runtime/program/AxisKinds.h"
 #include "runtime/program/Scalars.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <string>
@@ -113,8 +114,23 @@ public:
   /// Of all that decides whether a turn is run.
   void atoms(const LoopTurns &turns, std::set<int> &result) const;
 
+  /// Whether the rectangles have this position, and the first and last they
+  /// have.
+  bool has(Axis axis, int64_t position) const {
+    return known(axis)[size_t(position)];
+  }
+  int64_t first(Axis axis) const {
+    return std::find(known(axis).begin(), known(axis).end(), true) -
+           known(axis).begin();
+  }
+  int64_t last(Axis axis) const {
+    return known(axis).rend() -
+           std::find(known(axis).rbegin(), known(axis).rend(), true) - 1;
+  }
+
   /// Positions of an axis that agree in all those of the nodes that depend on
-  /// this axis alone. Scalars are of the whole mesh.
+  /// this axis alone. Those outside of the rectangles are of kinds of their
+  /// own.
   const AxisKinds &kinds(const std::set<int> &nodes, Axis axis) const;
   /// Rows y == f(x) of some column x.
   const std::vector<bool> &headRows(int f) const;

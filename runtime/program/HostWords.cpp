@@ -70,6 +70,7 @@ private:
                       Segments &next, Segments end) const;
   int64_t headOf(const FabricOp &op, int64_t x) const;
   int64_t wordsOut(int64_t color, int64_t row) const;
+  void checkWayOut(int64_t color, int64_t row) const;
 
   const program::Program &program;
   const FabricRoutine &routine;
@@ -82,9 +83,9 @@ int64_t LaunchWords::headOf(const FabricOp &op, int64_t x) const {
   for (int guard : op.guards)
     if (int row = scalars.pinnedRow(guard); row >= 0)
       return scalars.along(row, AxisScalars::X, x);
-  if (program.machine()->height() > 1)
+  if (scalars.first(AxisScalars::Y) != scalars.last(AxisScalars::Y))
     throw NotUnderstood{"words of the host are taken in several rows"};
-  return 0;
+  return scalars.first(AxisScalars::Y);
 }
 
 /// Segments and relays, in order: a relay takes one or more segments.
@@ -93,14 +94,19 @@ void LaunchWords::checkIn(const program::HostStream &stream) const {
   std::vector<size_t> relays;
   if (found != handovers.fromHost.end())
     relays.assign(found->second.begin(), found->second.end());
-  AxisScalars host(stream.scalars(), {}, program.machine()->width(), 1,
-                   scalars.steps);
+  const int first = int(scalars.first(AxisScalars::X));
+  const int end = int(scalars.last(AxisScalars::X)) + 1;
+  AxisScalars host(stream.scalars(), {program::Rect(first, end, 1, 0, 1, 1)},
+                   program.machine()->width(), 1, scalars.steps);
   std::vector<Blocks> segments;
   for (const program::Segment *segment : *stream.segments())
     segments.push_back(blocksOf(*segment, host));
   int64_t columns = 0;
   for (const program::Channel *channel : *stream.channels()) {
     checkHeard(stream.color(), *channel);
+    if (channel->begin() < first || channel->end() > end)
+      throw NotUnderstood{
+          "columns without code that words of the host are for"};
     columns += channel->end() - channel->begin();
     if (channel->begin() == channel->end())
       continue;
@@ -110,7 +116,7 @@ void LaunchWords::checkIn(const program::HostStream &stream) const {
     if (next != segments.cend())
       throw NotUnderstood{"segments of the host and relays differ in number"};
   }
-  if (columns != program.machine()->width())
+  if (columns != end - first)
     throw NotUnderstood{"columns without a channel"};
 }
 
@@ -143,6 +149,8 @@ void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
   const FabricOp &op = routine.ops[relay];
   const program::Affine &turns = *op.instruction->extents()->Get(0);
   const int64_t row = channel.row();
+  if (!scalars.has(AxisScalars::Y, row))
+    throw NotUnderstood{"a channel in a row without code"};
   const int64_t taken = scalars.value(turns, channel.begin(), row);
   int64_t lines = 0, each = 0;
   do {
@@ -177,9 +185,11 @@ void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
   scalars.steps += channel.end() - channel.begin();
 }
 
-/// What the last PE of a row sends off the mesh.
+/// What the last PE of a row that has code sends east.
 int64_t LaunchWords::wordsOut(int64_t color, int64_t row) const {
-  int64_t x = program.machine()->width() - 1, words = 0;
+  int64_t x = scalars.last(AxisScalars::X), words = 0;
+  if (!scalars.has(AxisScalars::Y, row))
+    throw NotUnderstood{"a channel in a row without code"};
   for (const FabricOp &op : routine.ops)
     if (op.outColors.count(color) &&
         runsAt(op.guards, op.turns, scalars, x, row) &&
@@ -210,12 +220,38 @@ static std::vector<int64_t> sumsAlong(const program::Segment &segment,
   return sums;
 }
 
+/// Words that leave the last column with code pass all PEs east of it.
+void LaunchWords::checkWayOut(int64_t color, int64_t row) const {
+  const int64_t begin = scalars.last(AxisScalars::X) + 1;
+  int64_t passed = 0;
+  for (const program::RouteRule *rule : *program.routes()) {
+    Span across = spanOf(*rule->rect(), AxisScalars::Y);
+    Span along = spanOf(*rule->rect(), AxisScalars::X);
+    ++scalars.steps;
+    if (rule->color() != color || !across.has(row))
+      continue;
+    for (int64_t x = begin; x < program.machine()->width(); ++x) {
+      ++scalars.steps;
+      if (!along.has(x))
+        continue;
+      if (rule->receive() != Port::West ||
+          rule->transmit() != 1u << unsigned(Port::East))
+        throw NotUnderstood{"words of an output that turn in row " +
+                            std::to_string(row)};
+      ++passed;
+    }
+  }
+  if (passed != program.machine()->width() - begin)
+    throw NotUnderstood{"words of an output that no route leads off the mesh "
+                        "in row " +
+                        std::to_string(row)};
+}
+
 void LaunchWords::checkOut(const program::HostStream &stream) const {
   const program::Machine &machine = *program.machine();
+  const int64_t lastColumn = scalars.last(AxisScalars::X);
   for (const program::RouteRule *rule : *program.routes()) {
-    const program::Rect &rect = *rule->rect();
-    bool last = (machine.width() - 1 - rect.x0()) % rect.xstep() == 0 &&
-                rect.x1() == machine.width();
+    bool last = spanOf(*rule->rect(), AxisScalars::X).has(lastColumn);
     if (rule->color() == stream.color() && last &&
         (rule->transmit() >> unsigned(Port::East) & 1) &&
         rule->receive() != Port::Ramp)
@@ -237,6 +273,7 @@ void LaunchWords::checkOut(const program::HostStream &stream) const {
   const AxisKinds &kinds = scalars.kinds(atoms, AxisScalars::Y);
   std::map<uint32_t, int64_t> sentBy; // kinds of rows
   for (const program::Channel *channel : *stream.channels()) {
+    checkWayOut(stream.color(), channel->row());
     int64_t expected =
         before[size_t(channel->end())] - before[size_t(channel->begin())];
     auto [at, isNew] = sentBy.try_emplace(kinds.of[size_t(channel->row())]);

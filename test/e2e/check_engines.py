@@ -71,7 +71,7 @@ def check(model, mesh, engine, reference, within, observed, work):
         f"--shape={name}={'x'.join(map(str, value.shape))}" for name, value in inputs.items()
     ]
     program = work / "program.wafer"
-    run(["wsec", path, "-o", program, f"--mesh={mesh}", "--quiet", *shapes])
+    run(["wsec", path, "-o", program, f"--mesh={mesh}", f"--region={mesh}", "--quiet", *shapes])
     found, found_outputs = run_engine(engine, program, Path(path).parent, work, observed)
     expected, expected_outputs = run_engine(reference, program, Path(path).parent, work, observed)
     if observed:

@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles an ONNX model, runs it on the emulated wafer and compares every
-output with onnxruntime. The program, printed as text, must compile to the same
-bytes.
+output with onnxruntime: with all kernels on the whole mesh, and on the region
+that the compiler chooses. The program, printed as text, must compile to the
+same bytes.
 
   check_model.py MODEL --mesh 8x8 [--mesh 32x32] [--work DIR]
 
@@ -111,12 +112,17 @@ def main():
         f"--shape={name}={'x'.join(map(str, value.shape))}" for name, value in inputs.items()
     ]
     failed = False
-    for mesh in arguments.mesh:
+    whole = [(mesh, [f"--region={mesh}"]) for mesh in arguments.mesh]
+    chosen = [(f"{mesh}-chosen", []) for mesh in arguments.mesh]
+    for mesh, region in [pair for both in zip(whole, chosen) for pair in both]:
         program = work / f"{mesh}.wafer"
         outputs = work / f"{mesh}.npz"
         report = work / f"{mesh}.json"
-        run(["wsec", model, "-o", program, f"--mesh={mesh}",
+        run(["wsec", model, "-o", program, f"--mesh={mesh.partition('-')[0]}", *region,
              f"--machine={arguments.machine}", "--quiet", *shapes])
+        if not region and program.read_bytes() == previous:
+            continue  # the region chosen is the whole mesh
+        previous = program.read_bytes()
         if problem := round_trip.difference(program, Path(model).parent):
             print(f"{mesh}: {problem}")
             failed = True

@@ -66,8 +66,12 @@ def run_one(seed, index, only, work):
     model.write(path, model.build(family))
     np.savez(inputs, **model.values)
     expected = expected_of(path, model.values)
-    mesh = f"--mesh={width}x{height}"
-    compiled = subprocess.run(["wsec", path, "-o", program, mesh, "--quiet"],
+    mesh = [f"--mesh={width}x{height}"]
+    if index % 3:  # else the compiler chooses
+        region = model.pick((width, height), (width, height),
+                            (1 + index % width, 1 + index // 2 % height))
+        mesh.append(f"--region={region[0]}x{region[1]}")
+    compiled = subprocess.run(["wsec", path, "-o", program, *mesh, "--quiet"],
                               capture_output=True, text=True, check=False)
     if compiled.returncode == 1 and any(text in compiled.stderr for text in REFUSALS):
         for file in (path, inputs):

@@ -36,6 +36,10 @@ struct Flags {
       "machine",
       cl::desc("wse1, wse2 (default), wse3, wse3-silicon or a JSON file"),
       cl::value_desc("NAME|FILE"), cl::cat(category)};
+  cl::opt<std::string> region{
+      "region", cl::cat(category), cl::value_desc("WxH"),
+      cl::desc("PEs that the kernels run on; the best of several shapes by "
+               "predicted cycles if absent")};
   cl::opt<std::string> mesh{"mesh",
                             cl::desc("Use a sub-rectangle of the machine: 8x8"),
                             cl::value_desc("WxH"), cl::cat(category)};
@@ -164,6 +168,18 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
   }
   options.machine = flags.machine;
   options.mesh = flags.mesh;
+  if (!flags.region.empty()) {
+    auto region = parseMesh(flags.region.getValue());
+    if (!region)
+      return usageError("--region=" + flags.region + ": expected WxH, as 8x8");
+    if (region->first > machine->width || region->second > machine->height)
+      return usageError("--region=" + flags.region +
+                        " does not fit the mesh "
+                        "of " +
+                        std::to_string(machine->width) + "x" +
+                        std::to_string(machine->height));
+  }
+  options.region = flags.region;
   return true;
 }
 

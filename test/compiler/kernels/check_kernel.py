@@ -34,6 +34,13 @@ def nested(array):
     return "[" + ", ".join(nested(part) for part in array) + "]"
 
 
+def on_region(text):
+    """Kernels say it before their attributes or types."""
+    line, newline, body = text.partition("\n")
+    before, separator, after = line.partition(" {nodes" if " {nodes" in line else " : ")
+    return f"{before} on @r{separator}{after}{newline}{body}"
+
+
 def weight(name, array):
     shape = tensor_type(array.shape)
     return f'#wse.weight<"{name}" : {shape} data dense<{nested(array)}> : {shape}>'
@@ -71,7 +78,7 @@ class Program:
             head, _, types = line.rpartition(" : ")
             line = f'{head} {{nodes = ["{line.partition("(")[0].split()[0]}"]}} : {types}'
             text = f"{line}\n{region}" if region else line
-        self.body.append(f"{name} = {text}")
+        self.body.append(f"{name} = {on_region(text)}")
         return name, type
 
     def load(self, name, array, encoding, shape=None, strides=None):
@@ -82,11 +89,12 @@ class Program:
 
     def store(self, value, name, expected):
         self.expected[name] = expected
-        self.body.append(f'store {value[0]} to "{name}" : {value[1]} to {tensor_type(expected.shape)}')
+        self.body.append(f'store {value[0]} to "{name}" on @r : {value[1]} to {tensor_type(expected.shape)}')
 
     def text(self):
         machine = self.machine.replace('"', '\\"')
-        lines = "\n  ".join(self.declarations + self.body)
+        region = f"region @r shape({self.width}x{self.height})"
+        lines = "\n  ".join([region] + self.declarations + self.body)
         return f'wse.program @main state(selected) mesh({self.mesh}) machine("{machine}") {{\n  {lines}\n}}\n'
 
     def run(self, folder):

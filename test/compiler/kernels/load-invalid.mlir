@@ -5,10 +5,11 @@
 #tokens = #wse.tiled<batch = 2, tokens = 24, rows = split, group = 1, columns = balanced>
 
 wse.program @too_many_dimensions state(selected) mesh(4x2) machine("wse2") {
+  region @r shape(4x2)
   input @x : tensor<400xf32>
   // expected-error @below {{walks its source in 5 dimensions that do not continue one another; streams have at most 4}}
-  %x = load @x strides [1, 100, 20, 3, 1] {nodes = ["x"]} : tensor<2x3x4x2x8xf32, #tokens>
-  store %x to "y" : tensor<2x3x4x2x8xf32, #tokens> to tensor<2x3x4x2x8xf32>
+  %x = load @x strides [1, 100, 20, 3, 1] on @r {nodes = ["x"]} : tensor<2x3x4x2x8xf32, #tokens>
+  store %x to "y" on @r : tensor<2x3x4x2x8xf32, #tokens> to tensor<2x3x4x2x8xf32>
 }
 
 // -----
@@ -16,7 +17,8 @@ wse.program @too_many_dimensions state(selected) mesh(4x2) machine("wse2") {
 #tokens = #wse.tiled<batch = 1, tokens = 4, rows = split, group = 2, columns = balanced>
 
 wse.program @reshaped_view state(selected) mesh(4x2) machine("wse2") {
+  region @r shape(4x2)
   // expected-error @below {{reshapes a constant whose view is not dense}}
-  %x = load <"t" : tensor<8x2xf32> file "m.data" offset 0 bytes 64 view 0 strides [1, 8]> {nodes = ["x"]} : tensor<4x4xf32, #tokens>
-  store %x to "y" : tensor<4x4xf32, #tokens> to tensor<4x4xf32>
+  %x = load <"t" : tensor<8x2xf32> file "m.data" offset 0 bytes 64 view 0 strides [1, 8]> on @r {nodes = ["x"]} : tensor<4x4xf32, #tokens>
+  store %x to "y" on @r : tensor<4x4xf32, #tokens> to tensor<4x4xf32>
 }

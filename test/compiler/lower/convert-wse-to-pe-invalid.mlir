@@ -15,8 +15,9 @@ wse.program @no_command state(scheduled) mesh(4x1) machine("wse2") {
 #tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 1, columns = balanced>
 
 wse.program @no_slot state(scheduled) mesh(4x1) machine("wse2") {
+  region @r shape(4x1) at (0, 0)
   stream @launch launch colors [0] rules []
   input @x : tensor<6x8xf32>
-  // expected-error @below {{lacks its slot, region or streams}}
-  %x = load @x {region = #wse.rect<x = 0 to 4, y = 0 to 1>} : tensor<1x6x8xf32, #tokens>
+  // expected-error @below {{lacks its slot, its streams or the place of its region}}
+  %x = load @x on @r : tensor<1x6x8xf32, #tokens>
 }

@@ -7,6 +7,7 @@
 
 // CHECK-LABEL: pe.program @main mesh [4, 2] machine "wse2" launch_color
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
+  region @r shape(4x2)
   // CHECK-DAG: tensor input @x : tensor<6x8xf32>
   // CHECK-DAG: tensor output @y : tensor<6x8xf32>
   // CHECK-DAG: tensor weight @g0 from <"w.bin" at 0> : tensor<8xf32>
@@ -31,20 +32,20 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT: segment @x[%[[FIRST]], strides = [1]] over (2) lines 6 step 8
   // CHECK: kernel @[[X:.*]] kind "load" nodes ["x"] region [0:4, 0:2]
   // CHECK-NEXT: launch @load for @[[X]] streams [@to_load]
-  %x = load @x {nodes = ["x"]} : tensor<1x6x8xf32, #tokens>
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x6x8xf32, #tokens>
   // CHECK: stream in @[[STREAM_0:.*]] color
   // CHECK: segment @g0
   // CHECK: launch @rms_norm for @first streams [@[[STREAM_0]]]
-  %a = rms_norm %x scale <"g0" : tensor<8xf32> file "w.bin" offset 0 bytes 32> epsilon(1.0e-5) {nodes = ["first"]} : tensor<1x6x8xf32, #tokens>
+  %a = rms_norm %x scale <"g0" : tensor<8xf32> file "w.bin" offset 0 bytes 32> epsilon(1.0e-5) on @r {nodes = ["first"]} : tensor<1x6x8xf32, #tokens>
   // CHECK: segment @g1
   // CHECK: launch @rms_norm_1 for @second
-  %b = rms_norm %a scale <"g1" : tensor<8xf32> file "w.bin" offset 32 bytes 32> epsilon(1.0e-5) {nodes = ["second"]} : tensor<1x6x8xf32, #tokens>
+  %b = rms_norm %a scale <"g1" : tensor<8xf32> file "w.bin" offset 32 bytes 32> epsilon(1.0e-5) on @r {nodes = ["second"]} : tensor<1x6x8xf32, #tokens>
   // CHECK: stream in @[[STREAM_2:.*]] color
   // CHECK: segment @g2
   // CHECK: launch @rms_norm for @third streams [@[[STREAM_2]]]
-  %c = rms_norm %b scale <"g2" : tensor<8xf32> file "w.bin" offset 64 bytes 32> epsilon(1.0e-5) {nodes = ["third"]} : tensor<1x6x8xf32, #tokens>
+  %c = rms_norm %b scale <"g2" : tensor<8xf32> file "w.bin" offset 64 bytes 32> epsilon(1.0e-5) on @r {nodes = ["third"]} : tensor<1x6x8xf32, #tokens>
   // CHECK: stream out @from_store color
   // CHECK: segment @y
   // CHECK: launch @store for @{{.*}} streams [@from_store]
-  store %c to "y" : tensor<1x6x8xf32, #tokens> to tensor<6x8xf32>
+  store %c to "y" on @r : tensor<1x6x8xf32, #tokens> to tensor<6x8xf32>
 }

@@ -124,6 +124,23 @@ TEST(MachineTest, ChannelsAreSpreadOverRowsAndColumns) {
   EXPECT_EQ(machine.eastChannels(), east);
 }
 
+// Channels of the mesh on rows 0, 23, 46, 69, ...
+TEST(MachineTest, RegionsHaveTheChannelsOfTheirRows) {
+  Machine machine = machinePreset("wse2")->region(5, 23, 9, 50);
+  EXPECT_EQ(machine.width, 9);
+  EXPECT_EQ(machine.channelsOfMesh(), 44);
+  EXPECT_EQ(machine.firstChannel(), 1);
+  EXPECT_EQ(machine.channelsInUse(), 3);
+  std::vector<ChannelPosition> west = {{0, 0, 3}, {23, 3, 6}, {46, 6, 9}};
+  EXPECT_EQ(machine.westChannels(), west);
+  std::vector<ChannelPosition> east = {{0, 0, 23}, {23, 23, 46}, {46, 46, 50}};
+  EXPECT_EQ(machine.eastChannels(), east);
+  EXPECT_EQ(machinePreset("wse2")->region(0, 24, 1, 22).channelsInUse(), 0);
+  Machine whole = machinePreset("wse2")->region(0, 0, 750, 994);
+  EXPECT_EQ(whole.westChannels(), machinePreset("wse2")->westChannels());
+  EXPECT_EQ(whole.eastChannels(), machinePreset("wse2")->eastChannels());
+}
+
 TEST(MachineTest, FullWaferUsesAllItsChannels) {
   Machine machine = *machinePreset("wse2");
   std::vector<ChannelPosition> channels = machine.westChannels();

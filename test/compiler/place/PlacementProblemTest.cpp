@@ -15,10 +15,9 @@ namespace {
 PlacementProblem example(bool timeShared) {
   PlacementProblem problem;
   problem.width = problem.height = 32;
-  problem.channels = 4;
+  problem.channelRows = {0, 8, 16, 24};
   problem.timeShared = timeShared;
-  problem.kernels = {
-      {"qkv", 32, 16, 0}, {"softmax", 32, 16, 0}, {"pooler", 32, 4, 1}};
+  problem.regions = {{"a", 32, 16}, {"b", 16, 8}};
   return problem;
 }
 
@@ -32,59 +31,55 @@ Placement solve(const PlacementProblem &problem) {
 
 TEST(PlacementProblem, WorkedExample) {
   Placement placement = solve(example(false));
-  EXPECT_EQ(placement.regions[0].y, 0);
-  EXPECT_EQ(placement.regions[1].y, 0);
-  EXPECT_EQ(placement.regions[2].x, 0);
-  EXPECT_EQ(placement.regions[2].y, 16);
+  EXPECT_EQ(placement.origins[0], (PlacedOrigin{0, 0}));
+  EXPECT_EQ(placement.origins[1], (PlacedOrigin{0, 16}));
 }
 
-TEST(PlacementProblem, TimeSharedKernelsAllStartAtTheChannels) {
-  for (const PlacedRegion &region : solve(example(true)).regions) {
-    EXPECT_EQ(region.x, 0);
-    EXPECT_EQ(region.y, 0);
-  }
+TEST(PlacementProblem, TimeSharedRegionsAllLieWhereLaunchesArriveFirst) {
+  for (const PlacedOrigin &origin : solve(example(true)).origins)
+    EXPECT_EQ(origin, (PlacedOrigin{0, 0}));
 }
 
-TEST(PlacementProblem, PacksResidentGroupsWithoutOverlap) {
+TEST(PlacementProblem, PacksResidentRegionsWithoutOverlap) {
   PlacementProblem problem = example(false);
-  problem.kernels.clear();
-  for (int64_t i = 0; i < 20; ++i)
-    problem.kernels.push_back(
-        {"k" + std::to_string(i), 3 + i % 5, 4 + i % 3, i});
+  problem.regions.clear();
+  for (int64_t i = 0; i < 16; ++i)
+    problem.regions.push_back({"r" + std::to_string(i), 3 + i % 5, 4 + i % 3});
   solve(problem);
 }
 
-TEST(PlacementProblem, ChannelsAreSpreadEvenly) {
+TEST(PlacementProblem, LosesFewChannels) {
   PlacementProblem problem = example(true);
-  problem.width = 10;
-  problem.kernels.clear();
+  problem.channelRows = {0, 9, 17, 25};
+  problem.regions = {{"a", 4, 9}};
+  // Nine rows from row 9 or 17 on have two channels, from row 0 on only one.
+  EXPECT_EQ(solve(problem).origins[0], (PlacedOrigin{0, 9}));
+}
+
+TEST(PlacementProblem, PinnedRegionsStayAndOthersAvoidThem) {
+  PlacementProblem problem = example(false);
+  problem.regions[1].pin = {2, 0};
   Placement placement = solve(problem);
-  ASSERT_EQ(placement.west.size(), 4u);
-  EXPECT_EQ(placement.west[1].row, 8);
-  EXPECT_EQ(placement.west[1].begin, 3);
-  EXPECT_EQ(placement.west[1].end, 6);
-  EXPECT_EQ(placement.east[1].begin, 8);
-  EXPECT_EQ(placement.east[1].end, 16);
+  EXPECT_EQ(placement.origins[1], (PlacedOrigin{2, 0}));
+  EXPECT_EQ(placement.origins[0], (PlacedOrigin{0, 8}));
 }
 
 TEST(PlacementProblem, TooLargeForTheMesh) {
   PlacementProblem problem = example(true);
-  problem.kernels[1].rows = 33;
+  problem.regions[1].rows = 33;
   Placement placement;
   EXPECT_EQ(placeBySkyline(problem, placement),
-            "kernel 'qkv' and the 1 that share its tensors need 32x33 PEs, "
-            "the mesh has 32x32; compile for a larger mesh or fewer tokens");
+            "region @b needs 16x33 PEs, the mesh has 32x32");
 }
 
 TEST(PlacementProblem, NoRoomLeft) {
   PlacementProblem problem = example(false);
-  problem.kernels[2].rows = 15;
-  problem.kernels.push_back({"head", 2, 2, 2});
+  problem.regions.push_back({"c", 32, 16});
   Placement placement;
   EXPECT_EQ(placeBySkyline(problem, placement),
-            "kernel 'head' and the 0 that share its tensors need 2x2 PEs, of "
-            "the mesh of 32x32 other kernels take or shade 992 PEs and no "
-            "such rectangle is left; compile for a larger mesh");
+            "region @b needs 16x8 PEs, of the mesh of 32x32 other regions take "
+            "or shade 1024 PEs and no such rectangle that begins at an I/O "
+            "channel is left; compile for a larger mesh");
 }
 
 TEST(PlacementProblem, ChecksItsInput) {
@@ -95,57 +90,52 @@ TEST(PlacementProblem, ChecksItsInput) {
   };
   EXPECT_EQ(errorOf([](PlacementProblem &p) { p.width = 0; }),
             "the mesh has 0x32 PEs");
-  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.channels = 33; }),
-            "33 I/O channels per edge on a mesh of 32 rows: expected 1 to one "
-            "per row");
-  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.kernels[0].columns = 0; }),
-            "kernel 'qkv' asks for a region of 0x16 PEs");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.channelRows.clear(); }),
+            "the mesh has no I/O channels");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.channelRows[3] = 32; }),
+            "I/O channels must lie on ascending rows of the mesh, found row 32 "
+            "of 32");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.channelRows[2] = 8; }),
+            "I/O channels must lie on ascending rows of the mesh, found row 8 "
+            "of 32");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.regions[0].columns = 0; }),
+            "region @a has 0x16 PEs");
 }
 
 /// A legal placement of the worked example with one thing changed.
-std::string errorOf(std::function<void(Placement &)> change) {
+std::string errorOf(std::function<void(Placement &)> change,
+                    std::optional<PlacedOrigin> pin = std::nullopt) {
   PlacementProblem problem = example(false);
   Placement placement = solve(problem);
+  problem.regions[1].pin = pin;
   change(placement);
   return problem.verify(placement);
 }
 
-TEST(BrokenPlacement, P1MissingRegion) {
-  EXPECT_EQ(errorOf([](Placement &p) { p.regions.pop_back(); }),
-            "expected 3 regions, found 2");
+TEST(BrokenPlacement, P1MissingPlace) {
+  EXPECT_EQ(errorOf([](Placement &p) { p.origins.pop_back(); }),
+            "P1: expected places for 2 regions, found 1");
 }
-TEST(BrokenPlacement, P1WrongSize) {
-  EXPECT_EQ(errorOf([](Placement &p) { p.regions[2].rows = 3; }),
-            "kernel 'pooler' needs 32x4 PEs, its region is 32x3 at (0,16)");
+TEST(BrokenPlacement, P1MovedAwayFromItsPin) {
+  EXPECT_EQ(
+      errorOf([](Placement &p) { p.origins[1].x = 1; }, PlacedOrigin{0, 16}),
+      "P1: region @b, 16x8 at (1,16), is pinned to (0,16)");
 }
 TEST(BrokenPlacement, P2LeavesTheMesh) {
-  EXPECT_EQ(errorOf([](Placement &p) { p.regions[2].y = 29; }),
-            "the region of kernel 'pooler', 32x4 at (0,29), leaves the mesh "
-            "of 32x32");
+  EXPECT_EQ(errorOf([](Placement &p) { p.origins[1].y = 25; }),
+            "P2: region @b, 16x8 at (0,25), leaves the mesh of 32x32");
+  EXPECT_EQ(errorOf([](Placement &p) { p.origins[1].x = 17; }),
+            "P2: region @b, 16x8 at (17,16), leaves the mesh of 32x32");
 }
-TEST(BrokenPlacement, P3DifferentOrigins) {
-  EXPECT_EQ(errorOf([](Placement &p) { p.regions[1].y = 1; }),
-            "kernels 'qkv' and 'softmax' share tensors but not their origin: "
-            "32x16 at (0,0) and 32x16 at (0,1)");
+TEST(BrokenPlacement, P3BeginsBetweenChannels) {
+  EXPECT_EQ(errorOf([](Placement &p) { p.origins[1].y = 17; }),
+            "P3: region @b, 16x8 at (0,17), begins at a row without an I/O "
+            "channel; the nearest with one are 16 and 24");
 }
 TEST(BrokenPlacement, P4Overlap) {
-  EXPECT_EQ(errorOf([](Placement &p) { p.regions[2].y = 15; }),
-            "the regions of kernels 'qkv' and 'pooler' overlap: 32x16 at "
-            "(0,0) and 32x4 at (0,15)");
-}
-TEST(BrokenPlacement, P5ChannelOffTheMesh) {
-  EXPECT_EQ(errorOf([](Placement &p) { p.west[3].row = 32; }),
-            "west channel at row 32 of a mesh with 32 rows");
-}
-TEST(BrokenPlacement, P5TwoChannelsInOneRow) {
-  EXPECT_EQ(errorOf([](Placement &p) { p.east[3].row = 0; }),
-            "two east channels at row 0");
-}
-TEST(BrokenPlacement, P5ColumnsNotServed) {
-  EXPECT_EQ(errorOf([](Placement &p) { p.west[1].begin = 9; }),
-            "west channel at row 8 serves [9,16), expected to begin at 8");
-  EXPECT_EQ(errorOf([](Placement &p) { p.west.pop_back(); }),
-            "west channels serve 24 of 32");
+  EXPECT_EQ(errorOf([](Placement &p) { p.origins[1].y = 8; }),
+            "P4: region @a, 32x16 at (0,0), and region @b, 16x8 at (0,8), "
+            "overlap");
 }
 
 } // namespace

@@ -10,9 +10,9 @@
 // TEXT:           0 >AAAAAAAA>
 // TEXT-NEXT:      1 >AAAAAAAA>
 // TEXT-NEXT:      2 >AAAAAAAA>
-// TEXT-NEXT:      3 >........>
+// TEXT-NEXT:      3 >AAAAAAAA>
 // TEXT:      regions
-// TEXT-NEXT:   A  8x3 at (0,0), 3 kernels
+// TEXT-NEXT:   A  @r 8x4 at (0,0), 3 kernels
 // TEXT-NEXT: channels
 // TEXT-NEXT:   4 in at the west edge, 4 out at the east edge
 // TEXT-NEXT: streams, {{[0-9]+}} of 21 colors
@@ -21,9 +21,9 @@
 // TEXT:      SRAM of the fullest PE
 // TEXT-NEXT:   [###########{{-+}}] {{[0-9]+}} of 49152 bytes, by {{[a-z]+}}
 // TEXT-NEXT: kernels
-// TEXT-NEXT:   0  load          8x3 at (0,0), [14416,14420)  embed
-// TEXT-NEXT:   1  softmax       8x3 at (0,0), [14420,14424)
-// TEXT-NEXT:   2  store         8x3 at (0,0)
+// TEXT-NEXT:   0  load          8x4 at (0,0), [14416,14420)  embed
+// TEXT-NEXT:   1  softmax       8x4 at (0,0), [14420,14424)
+// TEXT-NEXT:   2  store         8x4 at (0,0)
 
 // JSON: "state": "scheduled"
 // JSON: "west": [
@@ -31,6 +31,10 @@
 // JSON-NEXT: "row": 0,
 // JSON-NEXT: "begin": 0,
 // JSON-NEXT: "end": 2
+// JSON: "regions": [
+// JSON-NEXT: {
+// JSON-NEXT: "name": "r"
+// JSON-NEXT: "x": 0
 // JSON: "name": "embed"
 // JSON: "kind": "load"
 // JSON: "address": 14416
@@ -50,8 +54,9 @@
 #tokens = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 4, columns = balanced>
 
 wse.program @main state(selected) mesh(8x4) machine("wse2") {
+  region @r shape(8x4)
   input @x : tensor<3x8xf32>
-  %x = load @x {nodes = ["embed"]} : tensor<1x3x8xf32, #tokens>
-  %y = softmax %x {nodes = ["probabilities"]} : tensor<1x3x8xf32, #tokens>
-  store %y to "y" : tensor<1x3x8xf32, #tokens> to tensor<3x8xf32>
+  %x = load @x on @r {nodes = ["embed"]} : tensor<1x3x8xf32, #tokens>
+  %y = softmax %x on @r {nodes = ["probabilities"]} : tensor<1x3x8xf32, #tokens>
+  store %y to "y" on @r : tensor<1x3x8xf32, #tokens> to tensor<3x8xf32>
 }

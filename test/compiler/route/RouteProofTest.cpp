@@ -61,6 +61,12 @@ RoutingProblem randomProblem(Random &random) {
         width, height, 1 + random.below(height), randomRows(height, random));
     if (random.oneIn(2))
       moveChannels(problem, random);
+    if (random.oneIn(2)) {
+      problem.x = random.below(4);
+      problem.y = random.below(4);
+      problem.meshWidth = problem.x + width + random.below(4);
+      problem.meshHeight = problem.y + height + random.below(4);
+    }
     std::vector<StreamRequest> streams;
     for (const StreamRequest &stream : problem.streams)
       if (problem.connects(stream) && !random.oneIn(4))
@@ -73,11 +79,11 @@ RoutingProblem randomProblem(Random &random) {
 
 RouteRect randomRect(const RoutingProblem &problem, Random &random) {
   RouteRect rect;
-  rect.x0 = random.below(problem.width);
-  rect.x1 = rect.x0 + 1 + random.below(problem.width - rect.x0);
+  rect.x0 = random.below(problem.columnsOfMesh());
+  rect.x1 = rect.x0 + 1 + random.below(problem.columnsOfMesh() - rect.x0);
   rect.xstep = 1 + random.below(3);
-  rect.y0 = random.below(problem.height);
-  rect.y1 = rect.y0 + 1 + random.below(problem.height - rect.y0);
+  rect.y0 = random.below(problem.rowsOfMesh());
+  rect.y1 = rect.y0 + 1 + random.below(problem.rowsOfMesh() - rect.y0);
   rect.ystep = 1 + random.below(3);
   return rect;
 }

@@ -66,6 +66,44 @@ TEST(RoutingProblem, SolvesMeshesOfManyShapes) {
       }
 }
 
+/// What one PE does with words of one color.
+const RouteRule *ruleAt(const RoutedStream &stream, int64_t x, int64_t y) {
+  for (const RouteRule &rule : stream.rules) {
+    const RouteRect &r = rule.rect;
+    if (x >= r.x0 && x < r.x1 && (x - r.x0) % r.xstep == 0 && y >= r.y0 &&
+        y < r.y1 && (y - r.y0) % r.ystep == 0)
+      return &rule;
+  }
+  return nullptr;
+}
+
+TEST(RoutingProblem, StreamsOfTheHostPassThePEsBesideARegion) {
+  RoutingProblem problem = transformerProblem(3, 2, 2, {1, 2, 2});
+  problem.x = 2;
+  problem.y = 3;
+  problem.meshWidth = 7;
+  problem.meshHeight = 6;
+  Routing routing = solve(problem);
+  EXPECT_EQ(problem.verify(routing), "");
+  const RoutedStream &launch =
+      routing.streams[indexOf(problem, RoutePattern::Launch)];
+  // South down column 0, east along the region's first row.
+  EXPECT_EQ(ruleAt(launch, 0, 0)->receive, RoutePort::West);
+  EXPECT_EQ(ruleAt(launch, 0, 0)->transmit, portBit(RoutePort::South));
+  EXPECT_EQ(ruleAt(launch, 0, 3)->transmit, portBit(RoutePort::East));
+  EXPECT_EQ(ruleAt(launch, 1, 3)->transmit, portBit(RoutePort::East));
+  EXPECT_EQ(ruleAt(launch, 1, 0), nullptr);
+  EXPECT_EQ(ruleAt(launch, 5, 3), nullptr);
+  EXPECT_EQ(ruleAt(launch, 2, 5), nullptr);
+  const RoutedStream &channel =
+      routing.streams[indexOf(problem, RoutePattern::Channel)];
+  EXPECT_EQ(ruleAt(channel, 0, 4)->transmit, portBit(RoutePort::East));
+  const RoutedStream &exit =
+      routing.streams[indexOf(problem, RoutePattern::OutExit)];
+  EXPECT_EQ(ruleAt(exit, 4, 3)->receive, RoutePort::Ramp);
+  EXPECT_EQ(ruleAt(exit, 6, 3)->receive, RoutePort::West);
+}
+
 TEST(RoutingProblem, RulesOfAWholeWaferAreFew) {
   RoutingProblem problem = transformerProblem(750, 994, 44, {1, 994, 128});
   Routing routing = solve(problem);
@@ -123,13 +161,15 @@ TEST(RoutingProblem, ChecksItsInput) {
     change(problem);
     return problem.check();
   };
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.x = 1; }),
+            "the region leaves the mesh");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.width = 0; }),
-            "the mesh has no PEs");
+            "the region has no PEs");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.colors = 33; }),
             "33 usable colors, expected 1 to 32");
   EXPECT_EQ(
       errorOf([](RoutingProblem &p) { p.west[1].row = 0; }),
-      "west channels must lie on ascending rows of the mesh, found row 0");
+      "west channels must lie on ascending rows of the region, found row 0");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.west.pop_back(); }),
             "west channels serve 2 of 4");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.west[1].begin = 3; }),
@@ -145,11 +185,11 @@ TEST(RoutingProblem, ChecksItsInput) {
             "stream 'channel' of pattern channel takes no rows");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.streams[2].rows = {2, 4, 1}; }),
             "stream 'column': 2 groups of 1 rows, one every 4, do not fit "
-            "the 4 rows of the mesh");
+            "the 4 rows of the region");
   EXPECT_EQ(errorOf([](RoutingProblem &p) {
               p.streams = {{"k", RoutePattern::KeyCast, {2, 2, 1}}};
             }),
-            "stream 'k' of pattern key_cast connects nothing on a mesh of "
+            "stream 'k' of pattern key_cast connects nothing on a region of "
             "4x4");
 }
 
@@ -223,10 +263,26 @@ TEST_F(BrokenRouting, R5SourceDoesNotInject) {
     rule.receive = RoutePort::West;
   expectError("is a source, but does not receive from RAMP");
 }
+TEST_F(BrokenRouting, R5NothingLeavesTheWaferBehindTheRegion) {
+  problem.meshWidth = 10;
+  problem.meshHeight = 8;
+  routing = solve(problem);
+  ASSERT_EQ(problem.verify(routing), "");
+  for (RouteRule &rule : stream(RoutePattern::OutExit).rules)
+    if (rule.receive == RoutePort::West)
+      rule.transmit = portBit(RoutePort::Ramp);
+  expectError("which is not meant");
+  for (RouteRule &rule : stream(RoutePattern::OutExit).rules)
+    if (rule.receive == RoutePort::West)
+      rule.rect.x1 -= 1;
+  for (RouteRule &rule : stream(RoutePattern::OutExit).rules)
+    rule.transmit = portBit(RoutePort::East);
+  expectError("has no setting of this color");
+}
 TEST_F(BrokenRouting, R5NothingLeavesTheWafer) {
   for (RouteRule &rule : stream(RoutePattern::OutExit).rules)
-    rule.transmit = portBit(RoutePort::Ramp);
-  expectError("does not send words off the mesh to EAST");
+    rule.transmit = portBit(RoutePort::North);
+  expectError("sends words off the mesh to NORTH");
 }
 TEST_F(BrokenRouting, R5ReachesARowWithoutTokens) {
   for (RouteRule &rule : stream(RoutePattern::Column).rules)
@@ -279,7 +335,7 @@ TEST(RoutingProblem, GroupsThatOverflow) {
   for (StreamRequest &stream : problem.streams)
     if (stream.rows.groups)
       stream.rows = {(int64_t(1) << 32) + 1, int64_t(1) << 32, 1};
-  EXPECT_NE(problem.check().find("do not fit the 8 rows of the mesh"),
+  EXPECT_NE(problem.check().find("do not fit the 8 rows of the region"),
             std::string::npos);
 }
 

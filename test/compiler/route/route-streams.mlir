@@ -7,6 +7,7 @@
 
 // CHECK-LABEL: wse.program @main state(routed)
 wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"channels\": 2}") {
+  region @r shape(4x4)
   // Every PE hears the launches.
   // CHECK: stream @launch launch colors [[LAUNCH:\[[0-9]+\]]] rules
   // CHECK-SAME: <x = 0 to 3, y = 0 to 1>, west to south|east|ramp>
@@ -38,11 +39,11 @@ wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"chan
   input @channel : tensor<3x8xf32>
 
   // CHECK: load @channel {{.*}}streams = [@[[CHANNEL]], @column]
-  %x = load @channel : tensor<1x3x8xf32, #tokens>
+  %x = load @channel on @r : tensor<1x3x8xf32, #tokens>
   // CHECK: layer_norm {{.*}}streams = [@[[CHANNEL]], @column, @row_west, @row_cast]
-  %a = layer_norm %x scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) {nodes = ["first"]} : tensor<1x3x8xf32, #tokens>
+  %a = layer_norm %x scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["first"]} : tensor<1x3x8xf32, #tokens>
   // CHECK: layer_norm {{.*}}streams = [@[[CHANNEL]], @column, @row_west, @row_cast]
-  %b = layer_norm %a scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) {nodes = ["second"]} : tensor<1x3x8xf32, #tokens>
+  %b = layer_norm %a scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["second"]} : tensor<1x3x8xf32, #tokens>
   // CHECK: store {{.*}}streams = [@row_east, @out_north, @out_exit]
-  store %b to "y" : tensor<1x3x8xf32, #tokens> to tensor<3x8xf32>
+  store %b to "y" on @r : tensor<1x3x8xf32, #tokens> to tensor<3x8xf32>
 }

@@ -9,8 +9,9 @@ wse.program @main state(placed) mesh(4x5) machine("wse2") {
 #tokens = #wse.tiled<batch = 1, tokens = 64, rows = split, group = 2, columns = balanced>
 
 wse.program @main state(routed) mesh(4x2) machine("{\"base\": \"wse2\", \"sram_bytes\": 14336, \"runtime_bytes\": 2048}") {
+  region @r shape(4x2) at (0, 0)
   input @x : tensor<64x200xf32>
-  %x = load @x {nodes = ["embed"]} : tensor<1x64x200xf32, #tokens>
+  %x = load @x on @r {nodes = ["embed"]} : tensor<1x64x200xf32, #tokens>
   // expected-error @below {{kernel 'attention/softmax' needs 6400 bytes of SRAM per PE for its result; of 12288 bytes for buffers, 6400 are in use; largest: 6400 bytes for the result of 'embed'; compile for a larger mesh or for fewer tokens}}
-  %y = softmax %x {nodes = ["attention/softmax"]} : tensor<1x64x200xf32, #tokens>
+  %y = softmax %x on @r {nodes = ["attention/softmax"]} : tensor<1x64x200xf32, #tokens>
 }

@@ -9,40 +9,41 @@
 // CHECK-SAME: sram_owner = "{{[a-z]}}", sram_peak = {{[0-9]+}} : i64
 // RESERVE-LABEL: wse.program @main state(scheduled)
 wse.program @main state(selected) mesh(4x2) machine("{\"base\": \"wse2\", \"runtime_bytes\": 1024}") {
+  region @r shape(4x2)
   input @x : tensor<8x8xf32>
-  // CHECK: load @x {address = 1024 : i64, {{.*}}slot = 0 : i64
-  // RESERVE: load @x {address = 11264 : i64
-  %x = load @x {nodes = ["x"]} : tensor<1x8x8xf32, #tokens>
+  // CHECK: load @x on @r {address = 1024 : i64, {{.*}}slot = 0 : i64
+  // RESERVE: load @x on @r {address = 11264 : i64
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x8x8xf32, #tokens>
 
-  // CHECK: layer_norm {{.*}} {address = 1056 : i64, {{.*}}scratch_address = 1088 : i64, scratch_bytes = {{[0-9]+}} : i64, slot = 1 : i64
-  %a = layer_norm %x scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) {nodes = ["a"]} : tensor<1x8x8xf32, #tokens>
+  // CHECK: layer_norm {{.*}} on @r {address = 1056 : i64, {{.*}}scratch_address = 1088 : i64, scratch_bytes = {{[0-9]+}} : i64, slot = 1 : i64
+  %a = layer_norm %x scale #wse.weight<"g" : tensor<8xf32> data dense<1.0> : tensor<8xf32>> epsilon(1.0e-5) on @r {nodes = ["a"]} : tensor<1x8x8xf32, #tokens>
 
   // What is negated is dead afterwards: the result takes its place.
-  // CHECK: elementwise{{.*}} {address = 1056 : i64, {{.*}}slot = 2 : i64
-  %b = elementwise(%a) {nodes = ["b"]} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
+  // CHECK: elementwise{{.*}} on @r {address = 1056 : i64, {{.*}}slot = 2 : i64
+  %b = elementwise(%a) on @r {nodes = ["b"]} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
   ^bb0(%e: f32):
     %n = arith.negf %e : f32
     wse.yield %n : f32
   }
 
   // %x still lives.
-  // CHECK: elementwise{{.*}} {address = 1056 : i64, {{.*}}slot = 3 : i64
-  %c = elementwise(%x, %b) {nodes = ["c"]} : (tensor<1x8x8xf32, #tokens>, tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
+  // CHECK: elementwise{{.*}} on @r {address = 1056 : i64, {{.*}}slot = 3 : i64
+  %c = elementwise(%x, %b) on @r {nodes = ["c"]} : (tensor<1x8x8xf32, #tokens>, tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
   ^bb0(%e: f32, %f: f32):
     %s = arith.addf %e, %f : f32
     wse.yield %s : f32
   }
 
   // The operand is read again after the result has been written to.
-  // CHECK: elementwise{{.*}} {address = 1088 : i64, {{.*}}slot = 4 : i64
-  %d = elementwise(%c) {nodes = ["d"]} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
+  // CHECK: elementwise{{.*}} on @r {address = 1088 : i64, {{.*}}slot = 4 : i64
+  %d = elementwise(%c) on @r {nodes = ["d"]} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
   ^bb0(%e: f32):
     %s = math.exp %e : f32
     %t = arith.addf %s, %e : f32
     wse.yield %t : f32
   }
   // CHECK: store {{.*}}slot = 5 : i64
-  store %x to "x" : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
+  store %x to "x" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
   // CHECK: store {{.*}}slot = 6 : i64
-  store %d to "d" : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
+  store %d to "d" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
 }

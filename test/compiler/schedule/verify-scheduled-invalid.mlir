@@ -15,9 +15,10 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") {
 #tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64} {
+  region @r shape(4x2) at (0, 0)
   input @x : tensor<8x8xf32>
   // expected-error @below {{kernel of a scheduled program has no slot}}
-  %x = load @x {address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
+  %x = load @x on @r {address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
 }
 
 // -----
@@ -25,9 +26,10 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 #tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64} {
+  region @r shape(4x2) at (0, 0)
   input @x : tensor<8x8xf32>
   // expected-error @below {{kernel of a scheduled program has no address for its result}}
-  %x = load @x {slot = 0 : i64} : tensor<1x8x8xf32, #tokens>
+  %x = load @x on @r {slot = 0 : i64} : tensor<1x8x8xf32, #tokens>
 }
 
 // -----
@@ -35,10 +37,11 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 #tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8224 : i64} {
+  region @r shape(4x2) at (0, 0)
   input @x : tensor<8x8xf32>
-  %x = load @x {slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
+  %x = load @x on @r {slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
   // expected-error @below {{bytes of scratch, has 4}}
-  %y = softmax %x {slot = 1 : i64, address = 8192 : i64, scratch_address = 8224 : i64, scratch_bytes = 4 : i64} : tensor<1x8x8xf32, #tokens>
+  %y = softmax %x on @r {slot = 1 : i64, address = 8192 : i64, scratch_address = 8224 : i64, scratch_bytes = 4 : i64} : tensor<1x8x8xf32, #tokens>
 }
 
 // -----
@@ -48,9 +51,10 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 // T3. The other rules are tested in SchedulingProblemTest.cpp.
 // expected-error @below {{result of 'b' at [8176,8208) overlaps result of 'a' at [8160,8192) in slot 1}}
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8208 : i64, sram_owner = "b"} {
+  region @r shape(4x2) at (0, 0)
   input @x : tensor<8x8xf32>
-  %a = load @x {nodes = ["a"], slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
-  %b = elementwise(%a) {nodes = ["b"], slot = 1 : i64, address = 8176 : i64} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
+  %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
+  %b = elementwise(%a) on @r {nodes = ["b"], slot = 1 : i64, address = 8176 : i64} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
   ^bb0(%e: f32):
     %n = arith.negf %e : f32
     wse.yield %n : f32
@@ -64,7 +68,8 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 // T4: the peak has no owner.
 // expected-error @below {{the high-water mark is not that of the kernel it is given to}}
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8224 : i64, sram_owner = "a"} {
+  region @r shape(4x2) at (0, 0)
   input @x : tensor<8x8xf32>
-  %a = load @x {nodes = ["a"], slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
-  %b = load @x {nodes = ["b"], slot = 1 : i64, address = 8192 : i64} : tensor<1x8x8xf32, #tokens>
+  %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
+  %b = load @x on @r {nodes = ["b"], slot = 1 : i64, address = 8192 : i64} : tensor<1x8x8xf32, #tokens>
 }

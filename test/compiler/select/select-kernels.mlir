@@ -1,4 +1,4 @@
-// RUN: wse-opt %s --split-input-file --pass-pipeline='builtin.module(wsec-select{mesh=4x3})' | FileCheck %s
+// RUN: wse-opt %s --split-input-file --pass-pipeline='builtin.module(wsec-select{mesh=4x3 region=4x3})' | FileCheck %s
 
 // An encoder layer of two heads: queries, keys and values get whole heads, the
 // padding mask becomes one row of keys per batch element, Gelu one kernel.
@@ -9,18 +9,18 @@
 // CHECK-LABEL: wse.program @main state(selected) mesh(4x3) machine("wse2")
 // CHECK: input @ids : tensor<1x6xi64>
 // CHECK: input @mask : tensor<1x6xi64>
-// CHECK: %[[WORD:.*]] = gather <"wte" : tensor<10x8xf32> file "m.data" offset 0 bytes 320> at @ids {nodes = ["word"]} : tensor<1x6x8xf32, #[[$ROWS]]>
+// CHECK: %[[WORD:.*]] = gather <"wte" : tensor<10x8xf32> file "m.data" offset 0 bytes 320> at @ids on @r {nodes = ["word"]} : tensor<1x6x8xf32, #[[$ROWS]]>
 // CHECK: %[[POSITION:.*]] = load <"wpe" : tensor<1x6x8xf32> file "m.data" offset 320 bytes 192>
 // CHECK: %[[EMBED:.*]] = elementwise(%[[WORD]], %[[POSITION]])
 // CHECK: arith.addf
 // CHECK: %[[LN:.*]] = layer_norm %[[EMBED]] scale <"g" {{.*}} epsilon(9.9
-// CHECK: %[[Q:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256> bias <"b" {{.*}} variant({{.*}}) {nodes = ["q"]} : tensor<1x6x8xf32, #[[$ROWS]]> -> tensor<1x6x8xf32, #[[$HEADS]]>
+// CHECK: %[[Q:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256> bias <"b" {{.*}} variant({{.*}}) on @r {nodes = ["q"]} : tensor<1x6x8xf32, #[[$ROWS]]> -> tensor<1x6x8xf32, #[[$HEADS]]>
 // CHECK: %[[K:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256 view 0 strides [1, 8]>
-// CHECK: %[[MASK:.*]] = load @mask {nodes = ["attend"]} : tensor<1x1x6xf32, #[[$KEYS]]>
-// CHECK: %[[BIAS:.*]] = elementwise(%[[MASK]]) {nodes = ["to_float", "not_mask", "padding"]} : (tensor<1x1x6xf32, #[[$KEYS]]>) -> tensor<1x1x6xf32, #[[$KEYS]]>
-// CHECK: %[[ATTEND:.*]] = attention %[[Q]], %[[K]], %[[K]] key_bias %[[BIAS]] heads(2) scale(5.000000e-01) {nodes = ["attend"]}
+// CHECK: %[[MASK:.*]] = load @mask on @r {nodes = ["attend"]} : tensor<1x1x6xf32, #[[$KEYS]]>
+// CHECK: %[[BIAS:.*]] = elementwise(%[[MASK]]) on @r {nodes = ["to_float", "not_mask", "padding"]} : (tensor<1x1x6xf32, #[[$KEYS]]>) -> tensor<1x1x6xf32, #[[$KEYS]]>
+// CHECK: %[[ATTEND:.*]] = attention %[[Q]], %[[K]], %[[K]] key_bias %[[BIAS]] heads(2) scale(5.000000e-01) on @r {nodes = ["attend"]}
 // CHECK: %[[UP:.*]] = matmul %[[ATTEND]] {{.*}} #[[$HEADS]]> -> tensor<1x6x8xf32, #[[$ROWS]]>
-// CHECK: %[[GELU:.*]] = elementwise(%[[UP]]) {nodes = ["div", "erf", "plus", "times", "gelu"]}
+// CHECK: %[[GELU:.*]] = elementwise(%[[UP]]) on @r {nodes = ["div", "erf", "plus", "times", "gelu"]}
 // CHECK-NEXT: ^bb0
 // CHECK-NOT: elementwise
 // CHECK: math.erf
@@ -61,10 +61,10 @@ func.func @main(%ids: tensor<1x6xi64> {onnx.name = "ids"}, %mask: tensor<1x6xi64
 // An output too large for the SRAM leaves in pieces of its features.
 // CHECK-LABEL: wse.program @main
 // CHECK: %[[FIRST:.*]] = matmul %x weight <"embedding" : tensor<8x910xf32> file "m.data" offset 0 bytes 1600000 view 0 strides [1, 8]> {{.*}} -> tensor<1x60x910xf32
-// CHECK: store %[[FIRST]] to "logits" {nodes = ["head"]} : tensor<1x60x910xf32, {{.*}} to tensor<60x50000xf32>
+// CHECK: store %[[FIRST]] to "logits" on @r {nodes = ["head"]} : tensor<1x60x910xf32, {{.*}} to tensor<60x50000xf32>
 // CHECK: %[[SECOND:.*]] = matmul %x weight <"embedding" : tensor<8x910xf32> {{.*}} view 7280 strides [1, 8]>
 // CHECK: store %[[SECOND]] to "logits" at 910
-// CHECK: store {{.*}} to "logits" at 49091 {nodes = ["head"]} : tensor<1x60x909xf32
+// CHECK: store {{.*}} to "logits" at 49091 on @r {nodes = ["head"]} : tensor<1x60x909xf32
 // CHECK-NOT: store
 func.func @main(%x: tensor<60x8xf32> {onnx.name = "x"}) -> (tensor<60x50000xf32> {onnx.name = "logits"}) {
   %w = onnx.constant external<"m.data", 0, 1600000> view offset 0 strides [1, 8] : tensor<8x50000xf32> {node = "embedding"}
@@ -130,7 +130,7 @@ func.func @main(%x: tensor<1x3x8xf32> {onnx.name = "x"}) -> (tensor<1x8xf32> {on
 // CHECK: %[[MASK:.*]] = load <"token" : tensor<2x3x1xf32> data dense<[0.000000e+00, 1.000000e+00, 0.000000e+00]> : tensor<3xf32> view 0 strides [0, 1, 0]>
 // CHECK: %[[KEPT:.*]] = elementwise(%softmax, %[[MASK]])
 // CHECK: arith.select
-// CHECK: %[[TOKEN:.*]] = reduce_tokens sum %[[KEPT]] {nodes = ["second"]}
+// CHECK: %[[TOKEN:.*]] = reduce_tokens sum %[[KEPT]] on @r {nodes = ["second"]}
 // CHECK: matmul %[[TOKEN]] {{.*}} -> tensor<2x1x8xf32
 func.func @main(%x: tensor<2x3x8xf32> {onnx.name = "x"}) -> (tensor<2x8xf32> {onnx.name = "y"}) {
   %w = onnx.constant external<"m.data", 0, 256> : tensor<8x8xf32> {node = "w"}

@@ -9,9 +9,10 @@ wse.program @s1 state(placed) mesh(4x5) machine("wse2") {
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @s2_fact state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
   // expected-error@below {{has a slot, which a selected program does not decide}}
-  %x = load @x {slot = 0 : i64} : tensor<1x6x6xf32, #split>
+  %x = load @x on @r {slot = 0 : i64} : tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -25,43 +26,47 @@ wse.program @s2_stream state(selected) mesh(4x5) machine("wse2") {
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @s3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{names no ONNX node that it computes}}
-  %y = softmax %x : tensor<1x6x6xf32, #split>
+  %y = softmax %x on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @s4_gap state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
-  store %x to "y" : tensor<1x6x6xf32, #split> to tensor<6x20xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  store %x to "y" on @r : tensor<1x6x6xf32, #split> to tensor<6x20xf32>
   // expected-error@below {{output 'y' has features up to 6 stored, and the next piece starts at 8}}
-  store %x to "y" at 8 : tensor<1x6x6xf32, #split> to tensor<6x20xf32>
+  store %x to "y" at 8 on @r : tensor<1x6x6xf32, #split> to tensor<6x20xf32>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @s4_end state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{output 'y' has 6 of 8 features stored}}
-  store %x to "y" : tensor<1x6x6xf32, #split> to tensor<6x8xf32>
+  store %x to "y" on @r : tensor<1x6x6xf32, #split> to tensor<6x8xf32>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @s4_types state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-note@below {{and of type 'tensor<6x12xf32>' here}}
-  store %x to "y" : tensor<1x6x6xf32, #split> to tensor<6x12xf32>
+  store %x to "y" on @r : tensor<1x6x6xf32, #split> to tensor<6x12xf32>
   // expected-error@below {{output 'y' is of type 'tensor<1x6x12xf32>' here}}
-  store %x to "y" at 6 : tensor<1x6x6xf32, #split> to tensor<1x6x12xf32>
+  store %x to "y" at 6 on @r : tensor<1x6x6xf32, #split> to tensor<1x6x12xf32>
 }
 
 // -----

@@ -13,9 +13,10 @@ wse.program @program_c1 state(selected) mesh(800x5) machine("wse2") {
 // -----
 
 wse.program @program_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<2x3x6xf32>
   // expected-error@below {{encoding has groups of 5 rows; batch 2 on 5 rows makes groups of 2}}
-  %x = load @x : tensor<2x3x6xf32, #wse.tiled<batch = 2, tokens = 3, rows = split, group = 5, columns = balanced>>
+  %x = load @x on @r : tensor<2x3x6xf32, #wse.tiled<batch = 2, tokens = 3, rows = split, group = 5, columns = balanced>>
 }
 
 // -----
@@ -28,25 +29,28 @@ wse.program @program_c3 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 wse.program @tiled_c4_tokens state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<1x7x6xf32>
   // expected-error@below {{tensor has 7 tokens, its encoding batch 1 x tokens 6}}
-  %x = load @x : tensor<1x7x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  %x = load @x on @r : tensor<1x7x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
 }
 
 // -----
 
 wse.program @tiled_c4_type state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<1x6x6xi64>
   // expected-error@below {{tensors on the wafer are static and of f32}}
-  %x = load @x : tensor<1x6x6xi64, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  %x = load @x on @r : tensor<1x6x6xi64, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
 }
 
 // -----
 
 wse.program @tiled_c4_heads state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<1x6x6xf32>
   // expected-error@below {{features (6) are no multiple of head_size 4}}
-  %x = load @x : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 4>>
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 4>>
 }
 
 // -----
@@ -91,11 +95,6 @@ wse.program @tiled_c4_heads state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-// expected-error@below {{expected a row and a range without negative numbers}}
-#channel_c1 = #wse.channel<row 0, serves 3 to 2>
-
-// -----
-
 // expected-error@below {{ends and steps of a rectangle are below 2^31, found x to 8 step 9223372036854775807, y to 1 step 1}}
 #rect_c1 = #wse.rect<x = 0 to 8 step 9223372036854775807, y = 0 to 1>
 
@@ -108,11 +107,6 @@ wse.program @tiled_c4_heads state(selected) mesh(4x5) machine("wse2") {
 
 // expected-error@below {{numbers of rows are below 2^31, found groups = 4294967297, pitch = 4294967296}}
 #rows_c1 = #wse.rows<groups = 4294967297, pitch = 4294967296, used = 1>
-
-// -----
-
-// expected-error@below {{rows and columns of a channel are below 2^31, found row 0 and end 2147483648}}
-#channel_c1 = #wse.channel<row 0, serves 3 to 2147483648>
 
 // -----
 
@@ -175,85 +169,94 @@ wse.program @alias_c2 state(selected) mesh(4x5) machine("wse2") {
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @load_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
   // expected-error@below {{has 2 strides for a result of 3 dimensions}}
-  %x = load @x strides [6, 1] : tensor<1x6x6xf32, #split>
+  %x = load @x strides [6, 1] on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @load_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x5xf32>
   // expected-error@below {{loads 36 elements from a source of 30}}
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @load_c3_strides state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x5xf32>
   // expected-error@below {{reads elements 0 to 35 of a source of 30}}
-  %x = load @x strides [0, 6, 1] : tensor<1x6x6xf32, #split>
+  %x = load @x strides [0, 6, 1] on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @gather_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @ids : tensor<6xi64>
   // expected-error@below {{needs a matrix of 6 columns as table, found 'tensor<10x5xf32>'}}
-  %x = gather <"t" : tensor<10x5xf32> file "f" offset 0 bytes 200> at @ids : tensor<1x6x6xf32, #split>
+  %x = gather <"t" : tensor<10x5xf32> file "f" offset 0 bytes 200> at @ids on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @gather_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @ids : tensor<5xi64>
   // expected-error@below {{needs 6 integer ids, found 'tensor<5xi64>'}}
-  %x = gather <"t" : tensor<10x6xf32> file "f" offset 0 bytes 240> at @ids : tensor<1x6x6xf32, #split>
+  %x = gather <"t" : tensor<10x6xf32> file "f" offset 0 bytes 240> at @ids on @r : tensor<1x6x6xf32, #split>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @store_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{stores features 2 to 8 of an output with 6}}
-  store %x to "y" at 2 : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+  store %x to "y" at 2 on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
 }
 
 // -----
 
 #keys = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 5, span = 5, columns = balanced>
 wse.program @store_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6xf32>
-  %x = load @x : tensor<1x1x6xf32, #keys>
+  %x = load @x on @r : tensor<1x1x6xf32, #keys>
   // expected-error@below {{needs its tokens split over the rows, found them replicated}}
-  store %x to "y" : tensor<1x1x6xf32, #keys> to tensor<6xf32>
+  store %x to "y" on @r : tensor<1x1x6xf32, #keys> to tensor<6xf32>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @matmul_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{maps 6 features to 8, but its weight is 'tensor<8x6xf32>'}}
-  %y = matmul %x weight <"w" : tensor<8x6xf32> file "f" offset 0 bytes 192> variant(reduce) : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+  %y = matmul %x weight <"w" : tensor<8x6xf32> file "f" offset 0 bytes 192> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @matmul_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{bias "b" has 6 elements for 8 features}}
-  %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> bias <"b" : tensor<6xf32> file "f" offset 0 bytes 24> variant(reduce) : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+  %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> bias <"b" : tensor<6xf32> file "f" offset 0 bytes 24> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
 }
 
 // -----
@@ -261,30 +264,33 @@ wse.program @matmul_c2 state(selected) mesh(4x5) machine("wse2") {
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 #other = #wse.tiled<batch = 2, tokens = 3, rows = split, group = 2, columns = balanced>
 wse.program @matmul_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{needs input and result tokens in the same rows}}
-  %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> variant(reduce) : tensor<1x6x6xf32, #split> -> tensor<2x3x8xf32, #other>
+  %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<2x3x8xf32, #other>
 }
 
 // -----
 
 #whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
 wse.program @softmax_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #whole>
+  %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
-  %y = softmax %x : tensor<1x6x6xf32, #whole>
+  %y = softmax %x on @r : tensor<1x6x6xf32, #whole>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @attention_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{query needs 2 heads over the columns}}
-  %y = attention %x, %x, %x heads(2) scale(1.0) : tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  %y = attention %x, %x, %x heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -292,12 +298,13 @@ wse.program @attention_c1 state(selected) mesh(4x5) machine("wse2") {
 #heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
 #long = #wse.tiled<batch = 1, tokens = 7, rows = split, group = 5, columns = heads, head_size = 3>
 wse.program @attention_c5 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
   input @z : tensor<7x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #heads>
-  %z = load @z : tensor<1x7x6xf32, #long>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  %z = load @z on @r : tensor<1x7x6xf32, #long>
   // expected-error@below {{is causal with 6 queries and 7 keys}}
-  %y = attention %x, %z, %z heads(2) scale(1.0) causal : tensor<1x6x6xf32, #heads>, tensor<1x7x6xf32, #long>, tensor<1x7x6xf32, #long> -> tensor<1x6x6xf32, #heads>
+  %y = attention %x, %z, %z heads(2) scale(1.0) causal on @r : tensor<1x6x6xf32, #heads>, tensor<1x7x6xf32, #long>, tensor<1x7x6xf32, #long> -> tensor<1x6x6xf32, #heads>
 }
 
 // -----
@@ -305,32 +312,35 @@ wse.program @attention_c5 state(selected) mesh(4x5) machine("wse2") {
 #heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
 #long = #wse.tiled<batch = 1, tokens = 7, rows = split, group = 5, columns = heads, head_size = 3>
 wse.program @attention_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
   input @z : tensor<7x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #heads>
-  %z = load @z : tensor<1x7x6xf32, #long>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  %z = load @z on @r : tensor<1x7x6xf32, #long>
   // expected-error@below {{needs query and result, and key and value, with tokens in the same rows, all of one batch}}
-  %y = attention %x, %z, %x heads(2) scale(1.0) : tensor<1x6x6xf32, #heads>, tensor<1x7x6xf32, #long>, tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+  %y = attention %x, %z, %x heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x7x6xf32, #long>, tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
 }
 
 // -----
 
 #heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
 wse.program @attention_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #heads>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
   // expected-error@below {{needs a key bias of one token with 6 features for each of 1 batch elements, replicated over 5 rows and all columns}}
-  %y = attention %x, %x, %x key_bias %x heads(2) scale(1.0) : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> key_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+  %y = attention %x, %x, %x key_bias %x heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> key_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
 }
 
 // -----
 
 #heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
 wse.program @attention_c4 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #heads>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
   // expected-error@below {{needs a score bias with the tokens of the query and 6 features, replicated over the columns}}
-  %y = attention %x, %x, %x score_bias %x heads(2) scale(1.0) : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> score_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+  %y = attention %x, %x, %x score_bias %x heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> score_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
 }
 
 // -----
@@ -338,10 +348,11 @@ wse.program @attention_c4 state(selected) mesh(4x5) machine("wse2") {
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 #whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
 wse.program @elementwise_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #whole>
+  %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{input 0 has its features in other columns than the result}}
-  %y = elementwise(%x) : (tensor<1x6x6xf32, #whole>) -> tensor<1x6x6xf32, #split> {
+  %y = elementwise(%x) on @r : (tensor<1x6x6xf32, #whole>) -> tensor<1x6x6xf32, #split> {
   ^bb0(%a: f32):
     wse.yield %a : f32
   }
@@ -352,10 +363,11 @@ wse.program @elementwise_c3 state(selected) mesh(4x5) machine("wse2") {
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 #pooled = #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>
 wse.program @elementwise_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6xf32>
-  %x = load @x : tensor<1x1x6xf32, #pooled>
+  %x = load @x on @r : tensor<1x1x6xf32, #pooled>
   // expected-error@below {{input 0 has its tokens in other rows than the result}}
-  %y = elementwise(%x) : (tensor<1x1x6xf32, #pooled>) -> tensor<1x6x6xf32, #split> {
+  %y = elementwise(%x) on @r : (tensor<1x1x6xf32, #pooled>) -> tensor<1x6x6xf32, #split> {
   ^bb0(%a: f32):
     wse.yield %a : f32
   }
@@ -365,10 +377,11 @@ wse.program @elementwise_c2 state(selected) mesh(4x5) machine("wse2") {
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @elementwise_c5 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{body needs 1 arguments of f32, one per input and vector}}
-  %y = elementwise(%x) : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
+  %y = elementwise(%x) on @r : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
   ^bb0(%a: f32, %b: f32):
     wse.yield %a : f32
   }
@@ -378,10 +391,11 @@ wse.program @elementwise_c5 state(selected) mesh(4x5) machine("wse2") {
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @elementwise_c4 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{vector "v" has 4 elements for 6 features}}
-  %y = elementwise(%x) vectors [#wse.weight<"v" : tensor<4xf32> data dense<1.0> : tensor<4xf32>>] : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
+  %y = elementwise(%x) vectors [#wse.weight<"v" : tensor<4xf32> data dense<1.0> : tensor<4xf32>>] on @r : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
   ^bb0(%a: f32, %b: f32):
     wse.yield %a : f32
   }
@@ -391,20 +405,22 @@ wse.program @elementwise_c4 state(selected) mesh(4x5) machine("wse2") {
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @reduce_tokens_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{needs a result of one token with the batch, features and columns of the input, in the group roots}}
-  %y = reduce_tokens sum %x : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  %y = reduce_tokens sum %x on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @redistribute_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{moves nothing}}
-  %y = redistribute %x : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  %y = redistribute %x on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
 // -----
@@ -457,8 +473,9 @@ wse.program @mesh_side state(selected) mesh(4) machine("wse2") {
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @elementwise_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   // expected-error@below {{needs an input}}
-  %y = elementwise() : () -> tensor<1x6x6xf32, #split> {
+  %y = elementwise() on @r : () -> tensor<1x6x6xf32, #split> {
     %c = arith.constant 1.0 : f32
     wse.yield %c : f32
   }
@@ -468,9 +485,10 @@ wse.program @elementwise_c1 state(selected) mesh(4x5) machine("wse2") {
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @elementwise_c5_kind state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x : tensor<1x6x6xf32, #split>
-  %y = elementwise(%x) : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  %y = elementwise(%x) on @r : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
   ^bb0(%a: f32):
     // expected-error@below {{cannot stand in an element-wise body: only arith and math on f32 scalars can}}
     %b = arith.constant 1 : index
@@ -482,6 +500,86 @@ wse.program @elementwise_c5_kind state(selected) mesh(4x5) machine("wse2") {
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @load_c2_view state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
   // expected-error@below {{has strides beside those of the constant's own view}}
-  %x = load <"w" : tensor<6x6xf32> file "f" offset 0 bytes 144> strides [6, 1] : tensor<1x6x6xf32, #split>
+  %x = load <"w" : tensor<6x6xf32> file "f" offset 0 bytes 144> strides [6, 1] on @r : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+// C1 of wse.region.
+wse.program @main state(selected) mesh(4x5) machine("wse2") {
+  // expected-error @below {{of 5x5 PEs at (0, 0) does not fit the mesh of 4x5}}
+  region @r shape(5x5)
+}
+
+// -----
+
+wse.program @main state(placed) mesh(4x5) machine("wse2") {
+  // expected-error @below {{of 2x3 PEs at (1, 3) does not fit the mesh of 4x5}}
+  region @r shape(2x3) at (1, 3)
+}
+
+// -----
+
+wse.program @main state(placed) mesh(4x5) machine("wse2") {
+  // expected-error @below {{needs a shape of columns and rows, and a position of both coordinates or none}}
+  "wse.region"() {sym_name = "r", shape = array<i64: 2, 3>, x = 1 : i64} : () -> ()
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+
+// C2 of wse.program: the rows are those of the region.
+wse.program @main state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x3)
+  input @x : tensor<2x4xf32>
+  // expected-error @below {{encoding has groups of 2 rows; batch 1 on 3 rows makes groups of 3}}
+  %x = load @x on @r : tensor<1x2x4xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+
+// C3 of wse.program.
+wse.program @main state(selected) mesh(4x2) machine("wse2") {
+  region @r shape(4x2)
+  input @x : tensor<2x4xf32>
+  // expected-error @below {{has no attribute 'region_of'}}
+  %x = load @x on @r {region_of = "r"} : tensor<1x2x4xf32, #tokens>
+}
+
+// -----
+
+// C3 of wse.program.
+// expected-error @below {{has no attribute 'west_channels'}}
+wse.program @main state(placed) mesh(4x2) machine("wse2") attributes {west_channels = []} {
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+
+// C4 of wse.program.
+wse.program @main state(selected) mesh(4x2) machine("wse2") {
+  input @x : tensor<2x4xf32>
+  // expected-error @below {{is on @x, which is no region}}
+  %x = load @x on @x : tensor<1x2x4xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+
+// C5 of wse.program.
+wse.program @main state(selected) mesh(4x2) machine("wse2") {
+  region @a shape(2x2)
+  region @b shape(2x2)
+  input @x : tensor<2x4xf32>
+  // expected-note @below {{the first kernel is here}}
+  %x = load @x on @a : tensor<1x2x4xf32, #tokens>
+  // expected-error @below {{is on @b, other kernels on @a; nothing moves tensors between regions yet}}
+  %y = softmax %x on @b {nodes = ["y"]} : tensor<1x2x4xf32, #tokens>
 }

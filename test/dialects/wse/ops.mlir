@@ -10,6 +10,8 @@
 
 // CHECK-LABEL: wse.program @every_kernel state(selected) mesh(4x5) machine("wse2")
 wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // CHECK: region @r shape(4x5){{$}}
   // CHECK: input @ids : tensor<1x6xi64>
   input @ids : tensor<1x6xi64>
   // CHECK: input @mask : tensor<1x6xf32>
@@ -20,16 +22,16 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   alias "two" = <"c" : tensor<2xf32> data dense<2.0> : tensor<2xf32>> : tensor<2xf32>
 
   // CHECK: %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids
-  %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids {nodes = ["word"]} : tensor<1x6x6xf32, #split>
+  %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids on @r {nodes = ["word"]} : tensor<1x6x6xf32, #split>
   // CHECK: %wpe = load <"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144>
-  %position = load <"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144> {nodes = ["position"]} : tensor<1x6x6xf32, #split>
+  %position = load <"wpe" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144> on @r {nodes = ["position"]} : tensor<1x6x6xf32, #split>
   // CHECK: %mask = load @mask strides [6, 0, 1]
-  %mask = load @mask strides [6, 0, 1] {nodes = ["mask"]} : tensor<1x1x6xf32, #keys>
+  %mask = load @mask strides [6, 0, 1] on @r {nodes = ["mask"]} : tensor<1x1x6xf32, #keys>
   // CHECK: %mask_0 = load @mask strides [0, 1, 0]
-  %bias = load @mask strides [0, 1, 0] {nodes = ["bias"]} : tensor<1x6x6xf32, #scores>
+  %bias = load @mask strides [0, 1, 0] on @r {nodes = ["bias"]} : tensor<1x6x6xf32, #scores>
 
-  // CHECK: %embed = elementwise(%word, %wpe) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.000000e+00> : tensor<6xf32>>] {nodes = ["embed"]}
-  %embed = elementwise(%word, %position) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.0> : tensor<6xf32>>] {nodes = ["embed"]} : (tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
+  // CHECK: %embed = elementwise(%word, %wpe) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.000000e+00> : tensor<6xf32>>] on @r {nodes = ["embed"]}
+  %embed = elementwise(%word, %position) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.0> : tensor<6xf32>>] on @r {nodes = ["embed"]} : (tensor<1x6x6xf32, #split>, tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
   ^bb0(%a: f32, %b: f32, %c: f32):
     %sum = arith.addf %a, %b : f32
     %shifted = arith.addf %sum, %c : f32
@@ -38,33 +40,35 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   }
 
   // CHECK: %ln = layer_norm %embed scale <"g" : tensor<6xf32> data dense<1.000000e+00> : tensor<6xf32>> bias <{{.*}}> epsilon(1.000000e-05)
-  %ln = layer_norm %embed scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> bias <"h" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> epsilon(1.0e-5) {nodes = ["ln"]} : tensor<1x6x6xf32, #split>
+  %ln = layer_norm %embed scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> bias <"h" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x6x6xf32, #split>
   // CHECK: %rms = rms_norm %ln scale
-  %rms = rms_norm %ln scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) {nodes = ["rms"]} : tensor<1x6x6xf32, #split>
+  %rms = rms_norm %ln scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #split>
   // CHECK: %q = matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144 view 0 strides [1, 6]> bias {{.*}} variant(reduce)
-  %q = matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144 view 0 strides [1, 6]> bias <"bq" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> variant(reduce) {nodes = ["q"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
+  %q = matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144 view 0 strides [1, 6]> bias <"bq" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> variant(reduce) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %attend = attention %q, %q, %q key_bias %mask score_bias %mask_0 heads(2) scale(5.000000e-01) causal
-  %attend = attention %q, %q, %q key_bias %mask score_bias %bias heads(2) scale(0.5) causal {nodes = ["attend"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> key_bias tensor<1x1x6xf32, #keys> score_bias tensor<1x6x6xf32, #scores> -> tensor<1x6x6xf32, #heads>
+  %attend = attention %q, %q, %q key_bias %mask score_bias %bias heads(2) scale(0.5) causal on @r {nodes = ["attend"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> key_bias tensor<1x1x6xf32, #keys> score_bias tensor<1x6x6xf32, #scores> -> tensor<1x6x6xf32, #heads>
   // CHECK: %move = redistribute %attend
-  %move = redistribute %attend {nodes = ["move"]} : tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #split>
+  %move = redistribute %attend on @r {nodes = ["move"]} : tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #split>
   // CHECK: %probabilities = softmax %move
-  %probabilities = softmax %move {nodes = ["probabilities"]} : tensor<1x6x6xf32, #split>
+  %probabilities = softmax %move on @r {nodes = ["probabilities"]} : tensor<1x6x6xf32, #split>
   // CHECK: %pool = reduce_tokens mean %probabilities
-  %pool = reduce_tokens mean %probabilities {nodes = ["pool"]} : tensor<1x6x6xf32, #split> -> tensor<1x1x6xf32, #pooled>
+  %pool = reduce_tokens mean %probabilities on @r {nodes = ["pool"]} : tensor<1x6x6xf32, #split> -> tensor<1x1x6xf32, #pooled>
   // CHECK: store %pool to "pooled"
-  store %pool to "pooled" : tensor<1x1x6xf32, #pooled> to tensor<1x6xf32>
+  store %pool to "pooled" on @r : tensor<1x1x6xf32, #pooled> to tensor<1x6xf32>
   // CHECK: store %probabilities to "half" at 6
-  store %probabilities to "half" at 6 : tensor<1x6x6xf32, #split> to tensor<6x12xf32>
+  store %probabilities to "half" at 6 on @r : tensor<1x6x6xf32, #split> to tensor<6x12xf32>
 }
 
 // CHECK-LABEL: wse.program @later_states state(scheduled)
-// CHECK-SAME: sram_owner = "x", sram_peak = 4992 : i64, west_channels = [#wse.channel<row 0, serves 0 to 4>]
-wse.program @later_states state(scheduled) mesh(4x1) machine("wse2") attributes {sram_owner = "x", sram_peak = 4992 : i64, west_channels = [#wse.channel<row 0, serves 0 to 4>]} {
+// CHECK-SAME: sram_owner = "x", sram_peak = 4992 : i64
+// CHECK-NEXT: region @r shape(4x1) at (0, 0)
+wse.program @later_states state(scheduled) mesh(4x1) machine("wse2") attributes {sram_owner = "x", sram_peak = 4992 : i64} {
+  region @r shape(4x1) at (0, 0)
   input @x : tensor<1x6xf32>
   // CHECK: stream @column column rows <groups = 1, pitch = 1, used = 1> colors [2] rules [#wse.rule<color 2, <x = 0 to 4, y = 0 to 1>, ramp to south|ramp>]
   stream @column column rows <groups = 1, pitch = 1, used = 1> colors [2] rules [#wse.rule<color 2, <x = 0 to 4, y = 0 to 1>, ramp to south|ramp>]
   // CHECK: stream @row row_west colors [3, 4] rules [#wse.rule<color 3, <x = 1 to 4 step 2, y = 0 to 1>, ramp to west>]
   stream @row row_west colors [3, 4] rules [#wse.rule<color 3, <x = 1 to 4 step 2, y = 0 to 1>, ramp to west>]
-  // CHECK: load @x {address = 4416 : i64, nodes = ["x"], region = #wse.rect<x = 0 to 4, y = 0 to 1>, scratch_address = 8192 : i64, scratch_bytes = 64 : i64, slot = 0 : i64, streams = [@column]}
-  %x = load @x {address = 4416 : i64, nodes = ["x"], region = #wse.rect<x = 0 to 4, y = 0 to 1>, scratch_address = 8192 : i64, scratch_bytes = 64 : i64, slot = 0 : i64, streams = [@column]} : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 1, columns = balanced>>
+  // CHECK: load @x on @r {address = 4416 : i64, nodes = ["x"], scratch_address = 8192 : i64, scratch_bytes = 64 : i64, slot = 0 : i64, streams = [@column]}
+  %x = load @x on @r {address = 4416 : i64, nodes = ["x"], scratch_address = 8192 : i64, scratch_bytes = 64 : i64, slot = 0 : i64, streams = [@column]} : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 1, columns = balanced>>
 }

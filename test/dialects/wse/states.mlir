@@ -9,33 +9,34 @@
 #tiled = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
 
 // SELECTED: state(selected)
-// SELECTED: load @x {nodes = ["relu"]} :
-// SELECTED: elementwise(%x) {nodes = ["relu"]} :
-// SELECTED: store %relu to "y" {nodes = ["relu"]} :
+// SELECTED-NEXT: region @r shape(2x2){{$}}
+// SELECTED: load @x on @r {nodes = ["relu"]} :
+// SELECTED: elementwise(%x) on @r {nodes = ["relu"]} :
+// SELECTED: store %relu to "y" on @r {nodes = ["relu"]} :
 
 // PLACED: state(placed)
-// PLACED-SAME: west_channels = [#wse.channel<row 0, serves 0 to 1>, #wse.channel<row 1, serves 1 to 2>]
-// PLACED: load @x {nodes = ["relu"], region = #wse.rect<x = 0 to 2, y = 0 to 2>} :
-// PLACED: elementwise(%x) {nodes = ["relu"], region = #wse.rect<x = 0 to 2, y = 0 to 2>} :
+// PLACED-NEXT: region @r shape(2x2) at (0, 0)
+// PLACED: load @x on @r {nodes = ["relu"]} :
 
 // ROUTED: state(routed)
 // ROUTED: stream @{{.*}} channel colors
 // ROUTED: stream @{{.*}} column rows <groups = 1, pitch = 2, used = 2> colors
-// ROUTED: load @x {nodes = ["relu"], region = {{.*}}, streams = [@{{.*}}]} :
+// ROUTED: load @x on @r {nodes = ["relu"], streams = [@{{.*}}]} :
 
 // SCHEDULED: state(scheduled)
 // SCHEDULED-SAME: sram_owner = "{{.*}}", sram_peak = {{[0-9]+}}
-// SCHEDULED: load @x {address = {{[0-9]+}} : i64, {{.*}}slot = 0 : i64
-// SCHEDULED: elementwise(%x) {address = {{[0-9]+}} : i64, {{.*}}slot = 1 : i64
+// SCHEDULED: load @x on @r {address = {{[0-9]+}} : i64, {{.*}}slot = 0 : i64
+// SCHEDULED: elementwise(%x) on @r {address = {{[0-9]+}} : i64, {{.*}}slot = 1 : i64
 // SCHEDULED: store %relu to "y" {{.*}}slot = 2 : i64
 wse.program @main state(selected) mesh(2x2) machine("wse2") {
+  region @r shape(2x2)
   input @x : tensor<2x4xf32>
-  %x = load @x {nodes = ["relu"]} : tensor<1x2x4xf32, #tiled>
-  %relu = elementwise(%x) {nodes = ["relu"]} : (tensor<1x2x4xf32, #tiled>) -> tensor<1x2x4xf32, #tiled> {
+  %x = load @x on @r {nodes = ["relu"]} : tensor<1x2x4xf32, #tiled>
+  %relu = elementwise(%x) on @r {nodes = ["relu"]} : (tensor<1x2x4xf32, #tiled>) -> tensor<1x2x4xf32, #tiled> {
   ^bb0(%element: f32):
     %zero = arith.constant 0.0 : f32
     %max = arith.maximumf %element, %zero : f32
     wse.yield %max : f32
   }
-  store %relu to "y" {nodes = ["relu"]} : tensor<1x2x4xf32, #tiled> to tensor<2x4xf32>
+  store %relu to "y" on @r {nodes = ["relu"]} : tensor<1x2x4xf32, #tiled> to tensor<2x4xf32>
 }

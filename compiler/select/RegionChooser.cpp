@@ -1,0 +1,290 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The distributions of a program are functions of the height of its region, and
+// costs of the types and the region alone. So a shape is tried by giving all
+// values the types they would have; layers that are alike are asked once.
+// First all widths at full height, where all channels are, then heights for the
+// best of these.
+
+#include "compiler/select/RegionChooser.h"
+#include "compiler/select/KernelChoice.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::select;
+using wse::TiledAttr;
+
+namespace {
+
+/// Kernels whose costs are equal on every region.
+struct KernelClass {
+  wse::KernelOp first;
+  double count = 0;
+};
+
+struct Candidate {
+  RegionShape shape;
+  double cycles = 0;
+  bool fits = true; ///< in SRAM
+
+  auto key() const {
+    return std::make_tuple(!fits, cycles, shape.columns * shape.rows,
+                           shape.columns);
+  }
+};
+
+class RegionChooser {
+public:
+  explicit RegionChooser(wse::ProgramOp program);
+  RegionChoice choose();
+
+private:
+  void retype(int64_t rows);
+  double cyclesOf(const Machine &region);
+  bool fits(const Machine &region);
+  int64_t bytesOf(Value value, const Machine &region) const;
+  void tryShape(RegionShape shape);
+  std::vector<int64_t> widths() const;
+  std::vector<int64_t> heights() const;
+
+  Machine mesh;
+  SmallVector<wse::KernelOp> kernels;
+  llvm::MapVector<Attribute, KernelClass> classes;
+  SmallVector<Attribute> classOf;                         // of each kernel
+  SmallVector<std::pair<Value, RankedTensorType>> values; // on the whole mesh
+  llvm::DenseMap<Value, size_t> lastUse;
+  llvm::DenseMap<Attribute, int64_t> scratch; // of the shape at hand
+  int64_t rowsNow;
+  std::vector<Candidate> candidates;
+};
+
+} // namespace
+
+/// All that a cost can depend on: the kernel, its types, its attributes and
+/// body; of constants their types, and no names.
+static Attribute describe(wse::KernelOp kernel) {
+  Builder builder(kernel.getContext());
+  SmallVector<Attribute> parts = {
+      builder.getStringAttr(kernel->getName().getStringRef())};
+  for (Type type : kernel->getOperandTypes())
+    parts.push_back(TypeAttr::get(type));
+  for (Type type : kernel->getResultTypes())
+    parts.push_back(TypeAttr::get(type));
+  for (NamedAttribute attribute : kernel->getAttrs()) {
+    if (attribute.getName() == "nodes" || attribute.getName() == "output" ||
+        attribute.getName().getValue().contains('.'))
+      continue;
+    parts.push_back(attribute.getName());
+    if (auto weight = dyn_cast<wse::WeightAttr>(attribute.getValue()))
+      parts.push_back(TypeAttr::get(weight.getType()));
+    else if (auto array = dyn_cast<ArrayAttr>(attribute.getValue()))
+      parts.push_back(builder.getI64IntegerAttr(array.size()));
+    else if (!isa<SymbolRefAttr>(attribute.getValue()))
+      parts.push_back(attribute.getValue());
+  }
+  kernel->walk([&](Operation *op) {
+    parts.push_back(builder.getStringAttr(op->getName().getStringRef()));
+  });
+  return builder.getArrayAttr(parts);
+}
+
+RegionChooser::RegionChooser(wse::ProgramOp program)
+    : mesh(program.targetMachine()),
+      kernels(program.bodyBlock().getOps<wse::KernelOp>()),
+      rowsNow(mesh.height) {
+  for (auto [index, kernel] : llvm::enumerate(kernels)) {
+    KernelClass &known = classes[classOf.emplace_back(describe(kernel))];
+    if (!known.count++)
+      known.first = kernel;
+    for (Value operand : kernel->getOperands())
+      lastUse[operand] = index;
+    for (Value result : kernel->getResults()) {
+      values.emplace_back(result, cast<RankedTensorType>(result.getType()));
+      lastUse[result] = index;
+    }
+  }
+}
+
+/// A distribution over the whole mesh as it is over fewer rows: see #wse.tiled.
+/// Where a span is given it is that of other tensors, which is the group of
+/// either height where they fill it.
+static TiledAttr overRows(TiledAttr tiling, int64_t rows) {
+  int64_t batch = tiling.getBatch();
+  int64_t group = batch <= rows ? rows / batch : 0;
+  return TiledAttr::get(tiling.getContext(), batch, tiling.getTokens(),
+                        tiling.getRows(), group,
+                        std::min(tiling.getSpan(), group), tiling.getColumns(),
+                        tiling.getHeadSize());
+}
+
+void RegionChooser::retype(int64_t rows) {
+  if (rows == rowsNow)
+    return;
+  rowsNow = rows;
+  llvm::DenseMap<Type, Type> known;
+  for (auto [value, type] : values) {
+    Type &other = known[type];
+    if (!other)
+      other = type.cloneWithEncoding(overRows(TiledAttr::of(type), rows));
+    value.setType(other);
+  }
+}
+
+/// Of all kernels, each product in its better variant.
+double RegionChooser::cyclesOf(const Machine &region) {
+  scratch.clear();
+  double cycles = startCycles(region, /*streams=*/true);
+  for (auto &[description, kernels] : classes) {
+    const Kernel *kernel = findKernel(kernels.first);
+    auto matmul = dyn_cast<wse::MatmulOp>(*kernels.first);
+    wse::MatmulVariant before = {};
+    if (matmul) {
+      before = matmul.getVariant();
+      matmul.setVariant(cheapestVariant(matmul, region));
+    }
+    cycles += kernels.count * kernel->cost(kernels.first, region).total();
+    scratch[description] = kernel->scratchBytes(kernels.first, region);
+    if (matmul)
+      matmul.setVariant(before);
+  }
+  return cycles;
+}
+
+/// A result that only leaves the wafer is cut to fit.
+int64_t RegionChooser::bytesOf(Value value, const Machine &region) const {
+  int64_t bytes = bytesPerPE(value, region);
+  auto matmul = value.getDefiningOp<wse::MatmulOp>();
+  bool leaves = matmul && llvm::all_of(value.getUsers(), [](Operation *user) {
+                  return isa<wse::StoreOp>(user);
+                });
+  return leaves ? std::min(bytes, roomForOutput(matmul.getInput(), region))
+                : bytes;
+}
+
+/// Whether all that lives at a time leaves room for code, and for gaps.
+bool RegionChooser::fits(const Machine &region) {
+  constexpr int64_t codeReserve = 10240;
+  const int64_t room = (region.usableBytes() - codeReserve) / 8 * 7;
+  int64_t live = 0;
+  for (auto [index, kernel] : llvm::enumerate(kernels)) {
+    for (Value result : kernel->getResults())
+      live += bytesOf(result, region);
+    if (live + scratch.lookup(classOf[index]) > room)
+      return false;
+    llvm::SetVector<Value> dead;
+    for (Value operand : kernel->getOperands())
+      if (lastUse.lookup(operand) == index)
+        dead.insert(operand);
+    for (Value result : kernel->getResults())
+      if (lastUse.lookup(result) == index)
+        dead.insert(result);
+    for (Value value : dead)
+      live -= bytesOf(value, region);
+  }
+  return true;
+}
+
+void RegionChooser::tryShape(RegionShape shape) {
+  if (llvm::any_of(candidates, [&](const Candidate &candidate) {
+        return candidate.shape == shape;
+      }))
+    return;
+  retype(shape.rows);
+  Machine region = mesh.region(0, 0, int(shape.columns), int(shape.rows));
+  Candidate &candidate = candidates.emplace_back();
+  candidate.shape = shape;
+  candidate.cycles = cyclesOf(region);
+  // What does not fit the whole mesh fits nowhere; schedule says so.
+  bool whole = shape == RegionShape{mesh.width, mesh.height};
+  candidate.fits = whole || fits(region);
+}
+
+/// Down from `most` in steps of about the root of two, each as small as it can
+/// be with the same number of `elements` in the fullest part.
+static std::vector<int64_t> series(int64_t most, int64_t elements,
+                                   size_t count) {
+  std::vector<int64_t> result = {most};
+  for (double size = double(most); size > 1 && result.size() < count;
+       size /= std::sqrt(2.0)) {
+    int64_t share = (elements + int64_t(size) - 1) / int64_t(size);
+    int64_t parts = (elements + share - 1) / share;
+    if (parts < result.back())
+      result.push_back(parts);
+  }
+  return result;
+}
+
+/// The features of most products, by weights.
+std::vector<int64_t> RegionChooser::widths() const {
+  llvm::MapVector<int64_t, double> weights;
+  for (auto &[description, kernels] : classes)
+    for (Value value : kernels.first->getOperands())
+      if (auto matmul = dyn_cast<wse::MatmulOp>(*kernels.first))
+        weights[wse::featuresOf(value)] +=
+            kernels.count *
+            double(matmul.getWeight().getType().getNumElements());
+      else
+        weights[wse::featuresOf(value)] += 1;
+  int64_t features = mesh.width;
+  double most = 0;
+  for (auto [size, weight] : weights)
+    if (weight > most)
+      std::tie(features, most) = std::make_pair(size, weight);
+  return series(mesh.width, features, 16);
+}
+
+/// The rows that the tokens of most tensors can share.
+std::vector<int64_t> RegionChooser::heights() const {
+  llvm::MapVector<int64_t, size_t> uses;
+  for (auto &[value, type] : values) {
+    TiledAttr tiling = TiledAttr::of(type);
+    ++uses[tiling.getBatch() * tiling.getTokens()];
+  }
+  int64_t tokens = mesh.height;
+  size_t most = 0;
+  for (auto [size, count] : uses)
+    if (count > most)
+      std::tie(tokens, most) = std::make_pair(size, count);
+  return series(mesh.height, tokens, 8);
+}
+
+RegionChoice RegionChooser::choose() {
+  for (int64_t columns : widths())
+    tryShape({columns, mesh.height});
+  auto byKey = [](const Candidate &a, const Candidate &b) {
+    return a.key() < b.key();
+  };
+  llvm::sort(candidates, byKey);
+  SmallVector<int64_t> best;
+  for (const Candidate &candidate : ArrayRef(candidates).take_front(2))
+    best.push_back(candidate.shape.columns);
+  for (int64_t rows : heights())
+    for (int64_t columns : best)
+      tryShape({columns, rows});
+  retype(mesh.height);
+  llvm::sort(candidates, byKey);
+
+  Builder builder(kernels.empty() ? nullptr : kernels.front()->getContext());
+  SmallVector<Attribute> list;
+  for (const Candidate &candidate : candidates)
+    list.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr(
+             "shape", builder.getDenseI64ArrayAttr(
+                          {candidate.shape.columns, candidate.shape.rows})),
+         builder.getNamedAttr("cycles",
+                              builder.getF64FloatAttr(candidate.cycles)),
+         builder.getNamedAttr("fits", builder.getBoolAttr(candidate.fits))}));
+  return {candidates.front().shape, builder.getArrayAttr(list)};
+}
+
+RegionChoice select::chooseRegion(wse::ProgramOp program) {
+  if (program.bodyBlock().getOps<wse::KernelOp>().empty())
+    return {{program.meshWidth(), program.meshHeight()},
+            ArrayAttr::get(program.getContext(), {})};
+  return RegionChooser(program).choose();
+}
