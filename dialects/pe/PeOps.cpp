@@ -366,9 +366,14 @@ SmallVector<OpFoldResult, 3> ScalarOp::getMixedInputs() {
   return mixed;
 }
 
-static bool isLoopVariable(Value value) {
+// What a scalar cannot depend on.
+static StringRef describeRunTime(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
-  return argument && isa<ForOp>(argument.getOwner()->getParentOp());
+  if (!argument)
+    return "value computed at run time";
+  return isa<ForOp>(argument.getOwner()->getParentOp())
+             ? "loop variable"
+             : "number that a launch carries";
 }
 
 LogicalResult ScalarOp::verify() {
@@ -387,9 +392,7 @@ LogicalResult ScalarOp::verify() {
                << value << ", more than 32 bits hold";
   for (Value input : getInputs())
     if (!isClassScalar(input)) // C2
-      return emitOpError("depends on a ")
-             << (isLoopVariable(input) ? "loop variable"
-                                       : "value known at run time only");
+      return emitOpError("depends on a ") << describeRunTime(input);
   return success();
 }
 

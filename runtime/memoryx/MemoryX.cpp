@@ -16,7 +16,11 @@ MemoryX::MemoryX(TensorStore &store, const Call &which)
     return;
   streams.resize(program.streams()->size());
   uint64_t blocks = 0;
-  for (uint32_t index : launched()) {
+  const std::set<uint32_t> used = launched();
+  for (uint32_t index = 0; index < streams.size(); ++index) {
+    // Those of other entries may ask for arguments that there are not.
+    if (program.entries()->size() > 1 && !used.count(index))
+      continue;
     const program::HostStream &stream = *program.streams()->Get(index);
     const std::vector<int64_t> arguments = call.carriedBy(index);
     for (const program::Channel *channel : *stream.channels())

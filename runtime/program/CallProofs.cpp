@@ -225,6 +225,14 @@ std::string describe(const Entry &entry, const Values &values) {
   return text;
 }
 
+/// Whether what its launches carry is worth knowing.
+bool carries(const Entry &entry) {
+  for (const Launch *launch : *entry.launches())
+    if (launch->arguments() && launch->arguments()->size() > 0)
+      return true;
+  return false;
+}
+
 /// All calls of one entry.
 DeadlockProof proveEntry(const Program &program, const Calls &calls,
                          uint32_t index) {
@@ -234,8 +242,7 @@ DeadlockProof proveEntry(const Program &program, const Calls &calls,
     proof.reason = "the words of its streams depend on arguments";
   else
     proof = calls.prove(index);
-  if (proof.verdict != Verdict::Undecided || !entry.arguments() ||
-      entry.arguments()->size() == 0) {
+  if (proof.verdict != Verdict::Undecided || !carries(entry)) {
     if (!proof.reason.empty())
       proof.reason = describe(entry, {}) + ": " + proof.reason;
     return proof;
@@ -247,8 +254,8 @@ DeadlockProof proveEntry(const Program &program, const Calls &calls,
     return proof;
   }
   Values values;
-  for (const Argument *argument : *entry.arguments())
-    values.push_back(argument->from());
+  for (unsigned i = 0; entry.arguments() && i < entry.arguments()->size(); ++i)
+    values.push_back(entry.arguments()->Get(i)->from());
   bool allFree = true, allStuck = true;
   std::string reason;
   do {

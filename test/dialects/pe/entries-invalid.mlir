@@ -102,7 +102,7 @@ pe.program @program_c3_entry mesh [1, 1] machine "wse2" launch_color 0 {
 pe.program @scalar_c2_argument mesh [1, 1] machine "wse2" {
   class @all [0:1, 0:1] {
     routine @write(%row) {
-      // expected-error @below {{depends on a value known at run time only}}
+      // expected-error @below {{depends on a number that a launch carries}}
       %twice = scalar mul(%row, 2)
       vector mov fabric(1) = 0.0 over (%twice)
     }
