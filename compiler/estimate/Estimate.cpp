@@ -268,7 +268,8 @@ static Estimate stepOf(const Workload &work, const Cluster &cluster,
         std::max(0.0, tokens / cluster.inputTokensPerSecond - busy);
   e.step = busy + e.boundary + e.exposedOptimizer + e.exposedInput;
   e.tokensPerSecond = tokens / e.step;
-  e.sustainedFlops = e.tokensPerSecond * work.forwardFlops() * (trains ? 3 : 1);
+  e.sustainedFlops =
+      e.tokensPerSecond * flopsPerToken(work, step) * (trains ? 3 : 1);
   e.peakFraction =
       e.sustainedFlops / (double(step.systems) * cluster.peakFlops);
   return e;
