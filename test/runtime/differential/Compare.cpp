@@ -66,7 +66,10 @@ Comparison compare(RandomProgram &random, bool strips) {
     if (!commanded)
       checkProgram(program);
   } catch (const Error &error) {
-    comparison.verdict = Verdict::Invalid;
+    // This fault shows before the program runs.
+    comparison.verdict = random.broken == Break::NoQueue ? Verdict::Refused
+                                                         : Verdict::Invalid;
+    comparison.burst.error = error.errorClass();
     comparison.burst.message = error.what();
     return comparison;
   }
