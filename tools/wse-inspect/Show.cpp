@@ -82,15 +82,21 @@ std::string showRoutes(const Json &summary) {
 std::string showEntry(const Json &entry, bool alone) {
   std::vector<std::vector<Json>> launches, copies;
   size_t index = 0;
-  for (const Json &launch : entry["launches"])
-    launches.push_back({index++, launch["routine"], launch["arguments"],
-                        launch["kernel"], joined(launch["streams"])});
+  bool carries = false;
+  for (const Json &launch : entry["launches"]) {
+    launches.push_back({index++, launch["routine"], launch["kernel"],
+                        joined(launch["streams"])});
+    carries |= launch["arguments"] > 0;
+  }
+  std::vector<std::string> columns = {"launch", "routine", "kernel", "streams"};
+  for (size_t l = 0; carries && l < launches.size(); ++l)
+    launches[l].push_back(entry["launches"][l]["arguments"]);
+  if (carries)
+    columns.push_back("arguments");
   const bool plainMain =
       alone && entry["name"] == "main" && entry["arguments"].empty();
   std::string text = plainMain ? "" : "\nentry " + plain(entry["call"]) + "\n";
-  text +=
-      (plainMain ? "\nlaunches\n" : "") +
-      table({"launch", "routine", "arguments", "kernel", "streams"}, launches);
+  text += (plainMain ? "\nlaunches\n" : "") + table(columns, launches);
   for (const Json &copy : entry["copies"])
     copies.push_back({copy["launch"], copy["direction"], copy["tensor"],
                       copy["buffer"], copy["pes"], copy["elements"],

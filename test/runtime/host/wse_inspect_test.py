@@ -91,7 +91,7 @@ class WseInspectTest(unittest.TestCase):
                       ["diff", "x", "y", "--json"], ["show", "x", "--pe=0,0"], ["sram", "x", "--pe"],
                       ["where", "x"], ["at", "x"]):
             self.assertIn("wse-inspect --help", self.run_tool(*words, code=2))
-        self.assertIn("there is no flag --jsno; there is '--json', '--help', '--pe', '-o', '--version'",
+        self.assertIn("there is no flag --jsno; nearest: '--json', '--help', '--pe', '-o', '--entry'",
                       self.run_tool("show", "x", "--jsno", code=2))
         with open("/dev/full", "w") as full:
             result = subprocess.run([WSE_INSPECT, "show", self.program], stdout=full,
