@@ -204,9 +204,9 @@ static void printKinds(const Report &report, llvm::raw_ostream &os) {
   }
 }
 
-/// Kernels of hand-written programs have none.
+/// Kernels of hand-written programs may lie anywhere, and have no costs.
 static bool hasRegion(const Report &report) {
-  return !report.kernels.empty() && report.kernels.front().region[2] > 0;
+  return !report.kernels.empty() && report.cycles > 0;
 }
 
 /// The region, and the best of the shapes it was chosen from; the last line is
