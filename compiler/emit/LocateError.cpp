@@ -62,6 +62,7 @@ private:
         .Case("queue binding", [&] { return numbered<pe::QueueOp>(step); })
         .Case("copy", [&] { return numbered<pe::CopyOp>(step); })
         .Case("entry", [&] { return named<pe::EntryOp>(step); })
+        .Case("value", [&] { return numbered<pe::ValueOp>(step); })
         .Case("launch", [&] { return numbered<pe::LaunchOp>(step); })
         .Default([]() -> Operation * { return nullptr; })();
   }

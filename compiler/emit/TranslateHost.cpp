@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors and streams of the host.
+// Tensors, streams and values of the host.
 
 #include "compiler/emit/Translation.h"
 
@@ -105,6 +105,7 @@ static LogicalResult translateSegment(pe::SegmentOp op,
     result.index_tensor = numbers.tensors.lookup(segment.indexTensor);
   result.index_stride = segment.indexStep;
   result.index_count = segment.indexRows;
+  result.accumulate = segment.accumulate;
   return failure(narrow.hasFailed());
 }
 
@@ -114,6 +115,11 @@ LogicalResult translateStream(pe::StreamOp op, const SymbolNumbers &numbers,
   result.name = op.getSymName().str();
   result.direction = static_cast<program::Direction>(op.getDirection());
   result.color = narrow.to<uint8_t>(op.getColor(), "color");
+  if (op.getType())
+    result.type = translateType(*op.getType());
+  if (op.getPair())
+    result.packing = program::Packing::Pair;
+  result.indexed = op.getIndexed();
   for (auto channel : op.getChannels().getAsRange<pe::ChannelAttr>())
     result.channels.emplace_back(channel.getRow(), channel.getBegin(),
                                  channel.getEnd());
@@ -125,6 +131,30 @@ LogicalResult translateStream(pe::StreamOp op, const SymbolNumbers &numbers,
                                 *result.segments.emplace_back(
                                     std::make_unique<program::SegmentT>()))))
       return failure();
+  return failure(narrow.hasFailed());
+}
+
+LogicalResult translateValue(pe::ValueOp op, program::EntryT &result) {
+  Narrower narrow(op);
+  program::ValueT value;
+  auto type = cast<RankedTensorType>(op.getType());
+  value.name = op.getName().str();
+  value.type = translateType(type.getElementType());
+  value.shape.assign(type.getShape().begin(), type.getShape().end());
+  value.launch = result.launches.size() - 1;
+  value.buffer = op.getBuffer().str();
+  value.rect = std::make_unique<program::Rect>(translateRect(op.getRect()));
+  ScalarTable scalars;
+  if (failed(scalars.build(op.getBody().front(), value.scalars)))
+    return failure();
+  pe::ValuePiece piece = (*op.getOps<pe::PieceOp>().begin()).getPiece();
+  for (const pe::Affine &extent : piece.extents)
+    value.extents.push_back(scalars.affine(extent, narrow));
+  value.strides.assign(piece.strides.begin(), piece.strides.end());
+  value.offset = scalars.affine(piece.offset, narrow);
+  value.places.assign(piece.places.begin(), piece.places.end());
+  value.place = scalars.affine(piece.place, narrow);
+  result.values.push_back(std::make_unique<program::ValueT>(std::move(value)));
   return failure(narrow.hasFailed());
 }
 

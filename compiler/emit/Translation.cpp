@@ -188,6 +188,9 @@ static LogicalResult translateCalls(Block &block, const SymbolNumbers &numbers,
     if (auto copy = dyn_cast<pe::CopyOp>(op))
       if (failed(translateCopy(copy, numbers, result)))
         return failure();
+    if (auto value = dyn_cast<pe::ValueOp>(op))
+      if (failed(translateValue(value, result)))
+        return failure();
   }
   return success();
 }
@@ -293,7 +296,7 @@ static LogicalResult translateOp(Operation &op, const SymbolNumbers &numbers,
       return failure();
     return success();
   }
-  if (isa<pe::EntryOp, pe::LaunchOp, pe::CopyOp>(op))
+  if (isa<pe::EntryOp, pe::LaunchOp, pe::CopyOp, pe::ValueOp>(op))
     return success(); // see translateEntries
   return op.emitOpError("does not belong in a pe.program");
 }

@@ -84,6 +84,8 @@ llvm::LogicalResult translateStream(pe::StreamOp op,
 /// Copies stand between the launches translated before and after them.
 llvm::LogicalResult translateCopy(pe::CopyOp op, const SymbolNumbers &numbers,
                                   program::EntryT &result);
+/// Values are those of the launch translated before them.
+llvm::LogicalResult translateValue(pe::ValueOp op, program::EntryT &result);
 
 /// Writes the routes of chains, and colors in place of them in instructions.
 void expandChains(pe::ProgramOp op);

@@ -233,9 +233,15 @@ void ModuleBuilder::importNode(const OnnxNode &node) {
       onnx::NodeOp::create(builder, namedLocation(node.name, context), types,
                            node.opType, normalizedDomain(node.domain), inputs,
                            attributes.getDictionary(context), node.name);
-  for (auto [output, result] : llvm::zip(node.outputs, op.getOutputs()))
-    if (!output.empty())
-      values[output] = result;
+  SmallVector<Attribute> names;
+  for (auto [output, result] : llvm::zip(node.outputs, op.getOutputs())) {
+    names.push_back(builder.getArrayAttr({}));
+    if (output.empty())
+      continue;
+    values[output] = result;
+    names.back() = builder.getStrArrayAttr({output});
+  }
+  op->setAttr(onnx::valuesAttrName, builder.getArrayAttr(names));
 }
 
 void ModuleBuilder::finishFunction(func::FuncOp function) {

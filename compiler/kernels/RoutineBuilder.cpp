@@ -86,10 +86,16 @@ void ProgramBuilder::declareEnds(wse::ProgramOp source) {
   }
 }
 
+bool ProgramBuilder::nameValue(StringAttr name) {
+  return valueNames.insert(name).second;
+}
+
 pe::TensorOp ProgramBuilder::declareTensor(StringAttr name, pe::Role role,
                                            Type type, pe::FileAttr file,
                                            ElementsAttr value,
                                            FlatSymbolRefAttr alias) {
+  if (role == pe::Role::Input || role == pe::Role::Output)
+    valueNames.insert(name);
   symbols[name.getValue()]++;
   OpBuilder builder(program.getContext());
   if (lastTensor)
@@ -453,10 +459,8 @@ pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
   std::string name =
       shared.freshSymbol((in ? "to_" : "from_") + routine.getSymName().str());
   stream = pe::StreamOp::create(
-      atEnd, loc, atEnd.getStringAttr(name),
-      pe::DirectionAttr::get(op->getContext(), direction),
-      atEnd.getI64IntegerAttr(
-          color(in ? StreamPattern::Channel : StreamPattern::OutExit)),
+      atEnd, loc, name, direction,
+      color(in ? StreamPattern::Channel : StreamPattern::OutExit),
       atEnd.getArrayAttr(channels));
   Block *body = atEnd.createBlock(&stream.getBody());
   (in ? inputScalars : outputScalars) =

@@ -27,6 +27,7 @@
 
 #include "dialects/wse/Wse.h"
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -79,6 +80,8 @@ public:
   /// Declares the inputs and outputs under the names users bind them by. Comes
   /// before anything else that takes a symbol.
   void declareEnds(wse::ProgramOp source);
+  /// Whether a value can have this name: no input, output or value has it.
+  bool nameValue(mlir::StringAttr name);
   /// The declared tensor of an input, or the constant of a #wse.weight.
   HostTensor source(mlir::Attribute source);
 
@@ -97,6 +100,7 @@ private:
   std::map<std::pair<int64_t, int64_t>, std::string> buffers;
   llvm::StringMap<InstructionUse::Range> ranges;
   llvm::StringMap<unsigned> symbols;
+  llvm::DenseSet<mlir::StringAttr> valueNames; ///< looked up only
   mlir::Operation *lastBuffer = nullptr;
 };
 

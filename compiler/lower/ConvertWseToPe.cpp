@@ -191,6 +191,8 @@ struct ConvertWseToPe final
     lower::eraseUnusedScalars(everyPE.getBody().front());
     for (auto stream : program.getOps<pe::StreamOp>())
       lower::eraseUnusedScalars(stream.getBody().front());
+    for (auto value : program.getOps<pe::ValueOp>())
+      lower::eraseUnusedScalars(value.getBody().front());
     source.erase();
     return lower::makeRoomForCode(everyPE, machine);
   }
@@ -216,8 +218,43 @@ struct ConvertWseToPe final
       createKernel(op, names[index], shared.machine,
                    kernel->cost(op, shared.machine), start, builder);
       createLaunch(op.getLoc(), routine, names[index], streams, builder);
+      createValues(op, code, shared, builder);
     }
     return success();
+  }
+
+  /// Where the result of a kernel lies while nobody has written over it.
+  void createValues(wse::KernelOp op, RoutineBuilder &code,
+                    ProgramBuilder &shared, OpBuilder &builder) {
+    auto names = op->getAttrOfType<ArrayAttr>(onnx::valuesAttrName);
+    if (!names || op->getNumResults() != 1)
+      return;
+    Tile held = code.tile(op->getResult(0));
+    for (auto name : names.getAsRange<ArrayAttr>()) {
+      auto text = cast<StringAttr>(name[0]);
+      auto shape = cast<DenseI64ArrayAttr>(name[1]).asArrayRef();
+      // Outputs and inputs have their name.
+      if (held.layout.replicatedRows || !shared.nameValue(text))
+        continue;
+      auto value = pe::ValueOp::create(
+          builder, op.getLoc(), text,
+          TypeAttr::get(RankedTensorType::get(shape, builder.getF32Type())),
+          FlatSymbolRefAttr::get(builder.getContext(), held.buffer),
+          rectOf(builder.getContext(), code.machine()));
+      Block *body = builder.createBlock(&value.getBody());
+      builder.setInsertionPointAfter(value);
+      ScalarBuilder scalars(body, op.getLoc(), code.machine());
+      Tile tile = RoutineBuilder::describe(scalars, held.layout);
+      int64_t features = held.layout.features.total();
+      pe::ValuePiece piece;
+      piece.extents = {tile.channels, tile.features};
+      piece.strides = {features, 1};
+      piece.offset = pe::Affine(tile.firstToken) * features +
+                     pe::Affine(tile.firstFeature);
+      piece.places = {1, tile.pitch};
+      OpBuilder inside = OpBuilder::atBlockEnd(body);
+      pe::PieceOp::create(inside, op.getLoc(), piece);
+    }
   }
 };
 

@@ -46,6 +46,27 @@ void Selector::select(Operation *op) {
                        return {};
                      });
   selected[op->getResult(0)] = result;
+  nameValues(op, result);
+}
+
+void Selector::nameValues(Operation *op, Value result) {
+  auto names = op->getAttrOfType<ArrayAttr>(onnx::valuesAttrName);
+  Operation *kernel = result ? result.getDefiningOp() : nullptr;
+  if (!names || !kernel)
+    return;
+  llvm::SetVector<Attribute> all;
+  if (auto known = kernel->getAttrOfType<ArrayAttr>(onnx::valuesAttrName))
+    all.insert_range(known);
+  int64_t elements = cast<RankedTensorType>(result.getType()).getNumElements();
+  for (Attribute name : cast<ArrayAttr>(names[0])) {
+    auto pair = dyn_cast<ArrayAttr>(name);
+    if (pair && ShapedType::getNumElements(
+                    cast<DenseI64ArrayAttr>(pair[1]).asArrayRef()) == elements)
+      all.insert(name);
+  }
+  if (!all.empty())
+    kernel->setAttr(onnx::valuesAttrName,
+                    ArrayAttr::get(op->getContext(), all.getArrayRef()));
 }
 
 //===----------------------------------------------------------------------===//

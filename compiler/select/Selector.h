@@ -84,6 +84,8 @@ private:
   llvm::LogicalResult checkNames();
   void declareInputs();
   void select(mlir::Operation *op);
+  /// The kernel of `result` makes the values of the model that `op` is.
+  static void nameValues(mlir::Operation *op, mlir::Value result);
   mlir::Value select(onnx::MatMulOp op);
   mlir::Value select(onnx::AttentionOp op);
   mlir::Value select(onnx::LayerNormOp op);

@@ -4,6 +4,7 @@
 // for a part of what an operator computes; here it is only a label.
 #include "compiler/simplify/OnnxValues.h"
 #include "compiler/simplify/Passes.h"
+#include "compiler/simplify/ValueNames.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/ADT/DenseMap.h"
@@ -22,6 +23,7 @@ static DictionaryAttr meaningOf(Operation *op) {
   NamedAttrList attributes(op->getAttrDictionary());
   attributes.erase("node");
   attributes.erase(onnx::absorbedAttrName);
+  attributes.erase(onnx::valuesAttrName);
   attributes.erase(reasonAttrName);
   return attributes.getDictionary(op->getContext());
 }
@@ -64,6 +66,9 @@ struct CommonSubexpressionsPass
         continue;
       if (Operation *other = seen.findOrInsert(&op)) {
         absorb(other, &op);
+        for (auto [from, to] :
+             llvm::zip_equal(op.getResults(), other->getResults()))
+          moveValueNames(from, to);
         op.replaceAllUsesWith(other);
         op.erase();
       }

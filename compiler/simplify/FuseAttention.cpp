@@ -15,6 +15,7 @@
 // with those that follow.
 #include "compiler/simplify/AttentionMask.h"
 #include "compiler/simplify/Passes.h"
+#include "compiler/simplify/ValueNames.h"
 #include "compiler/simplify/ViewTracing.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
@@ -388,6 +389,7 @@ private:
                                   ArrayRef<int64_t>{0, 2, 1, 3},
                                   builder.getStringAttr(node));
     y = reshapeTo(builder, loc(), y, shapeOf(output.getResult(0)), node);
+    moveValueNames(output.getResult(0), y);
     output.getResult(0).replaceAllUsesWith(y);
     absorb(attention, neededOnlyBy(output));
     output.erase();

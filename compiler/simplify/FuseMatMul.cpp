@@ -4,6 +4,7 @@
 // their bias, one per part. Patterns of a few lines each that feed each other,
 // to a fix-point.
 #include "compiler/simplify/Passes.h"
+#include "compiler/simplify/ValueNames.h"
 #include "compiler/simplify/ViewTracing.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/PatternMatch.h"
@@ -130,7 +131,7 @@ struct TokenLayout {
   Operation *op;
   /// The same operation for other features.
   Value again(PatternRewriter &rewriter, Value y, Type type) const {
-    Operation *moved = rewriter.clone(*op);
+    Operation *moved = cloneWithoutNames(rewriter, op);
     moved->setOperand(0, y);
     moved->getResult(0).setType(type);
     return moved->getResult(0);
@@ -190,7 +191,7 @@ struct SinkLayout : OpRewritePattern<TokenOp> {
     Value y = op->getResult(0);
     Shape shape(shapeOf(layout->x));
     shape.back() = shapeOf(y).back();
-    Operation *moved = rewriter.clone(*op);
+    Operation *moved = cloneWithoutNames(rewriter, op);
     moved->setOperands(operands);
     moved->getResult(0).setType(withShape(y, shape));
     rewriter.replaceOp(
@@ -235,7 +236,7 @@ struct SinkExpand : OpRewritePattern<OpType> {
     auto expand = op.getX().template getDefiningOp<onnx::ExpandOp>();
     if (!expand)
       return rewriter.notifyMatchFailure(op, "not expanded");
-    Operation *moved = rewriter.clone(*op);
+    Operation *moved = cloneWithoutNames(rewriter, op);
     moved->setOperand(0, expand.getX());
     moved->getResult(0).setType(withShape(op.getY(), shapeOf(expand.getX())));
     rewriter.replaceOpWithNewOp<onnx::ExpandOp>(
@@ -257,7 +258,7 @@ struct SinkExpandBelowBinary : OpRewritePattern<onnx::BinaryOp> {
       auto shape = broadcastShapes(shapeOf(expand.getX()), shapeOf(other));
       if (!shape || numElements(*shape) >= numElements(shapeOf(op.getY())))
         continue;
-      Operation *moved = rewriter.clone(*op);
+      Operation *moved = cloneWithoutNames(rewriter, op);
       moved->setOperand(operand.getOperandNumber(), expand.getX());
       moved->getResult(0).setType(withShape(op.getY(), *shape));
       rewriter.replaceOpWithNewOp<onnx::ExpandOp>(
@@ -474,7 +475,11 @@ struct FuseMatMulPass : wsec::simplify::impl::FuseMatMulBase<FuseMatMulPass> {
              SinkExpand<onnx::UnaryOp>, SinkExpand<onnx::CastOp>,
              SinkExpandBelowBinary, SinkExpandBelowReduce, BroadcastConstant,
              AddBias, SplitProduct>(context);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns)))) {
+    ValueNameListener listener;
+    GreedyRewriteConfig config;
+    config.setListener(&listener);
+    if (failed(applyPatternsGreedily(getOperation(), std::move(patterns),
+                                     config))) {
       getOperation().emitError("products by weights do not settle");
       signalPassFailure();
     }

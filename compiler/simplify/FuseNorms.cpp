@@ -7,6 +7,7 @@
 //   y = n * scale + bias            each of them if it is there
 #include "compiler/simplify/OnnxValues.h"
 #include "compiler/simplify/Passes.h"
+#include "compiler/simplify/ValueNames.h"
 #include "mlir/IR/BuiltinOps.h"
 
 namespace wsec::simplify {
@@ -154,6 +155,7 @@ struct FuseNormsPass : wsec::simplify::impl::FuseNormsBase<FuseNormsPass> {
     else
       y = onnx::RMSNormOp::create(builder, loc, norm.x.getType(), norm.x, scale,
                                   epsilon, node);
+    moveValueNames(last, y);
     last.replaceAllUsesWith(y);
     absorb(y.getDefiningOp(), neededOnlyBy(last.getDefiningOp()));
   }

@@ -3,6 +3,7 @@
 // Generic nodes become named operators, one rule per ONNX operator.
 #include "compiler/simplify/Naming.h"
 #include "compiler/simplify/Passes.h"
+#include "compiler/simplify/ValueNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include <map>
 
@@ -144,8 +145,10 @@ struct LegalizeNodesPass
       return giveUp(naming.node().reason());
     for (auto [result, value] :
          llvm::zip(op.getResults(), naming.replacements()))
-      if (value)
+      if (value) {
+        moveValueNames(result, value);
         result.replaceAllUsesWith(value);
+      }
     for (Value result : op.getResults())
       if (!result.use_empty())
         return giveUp("result " +

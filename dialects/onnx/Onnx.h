@@ -34,6 +34,10 @@ inline constexpr llvm::StringLiteral parametersAttrName = "onnx.parameters";
 /// Of an operation or a kernel: names of the nodes whose work it does besides
 /// its own, such as the Softmax inside of an attention.
 inline constexpr llvm::StringLiteral absorbedAttrName = "onnx.absorbed";
+/// Of an operation: for each result, the names that the model gives to values
+/// that equal it element by element, in row-major order, each with its shape:
+/// ["x", array<i64: 2, 3>]. Of a kernel: those of its result.
+inline constexpr llvm::StringLiteral valuesAttrName = "onnx.values";
 inline constexpr llvm::StringLiteral weightBytesAttrName = "onnx.weight_bytes";
 inline constexpr llvm::StringLiteral nameAttrName = "onnx.name";
 

@@ -97,6 +97,16 @@ struct Segment {
   std::string indexTensor = {}; // empty: nothing is gathered
   int64_t indexStep = 0;
   int64_t indexRows = 0;
+  bool accumulate = false;
+};
+
+/// What a PE holds of a tensor of the model.
+struct ValuePiece {
+  llvm::SmallVector<Affine, 4> extents;
+  llvm::SmallVector<int64_t, 4> strides; // of elements of the tensor
+  Affine offset;
+  llvm::SmallVector<int64_t, 4> places; // of elements of the buffer
+  Affine place;
 };
 
 /// Number of sources an instruction takes.

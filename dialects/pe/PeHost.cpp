@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tensors and streams of the host.
+// Tensors, streams and values of the host.
 
 #include "dialects/pe/PeMistakes.h"
 #include "dialects/pe/PeSyntax.h"
@@ -90,7 +90,38 @@ LogicalResult CopyOp::verify() {
 // pe.stream and pe.segment
 //===----------------------------------------------------------------------===//
 
+void StreamOp::build(OpBuilder &builder, OperationState &state, StringRef name,
+                     Direction direction, int64_t color, ArrayAttr channels) {
+  auto &properties = state.getOrAddProperties<Properties>();
+  properties.sym_name = builder.getStringAttr(name);
+  properties.direction = DirectionAttr::get(builder.getContext(), direction);
+  properties.color = builder.getI64IntegerAttr(color);
+  properties.channels = channels;
+  state.addRegion();
+}
+
+static LogicalResult verifyWire(StreamOp stream) {
+  Type type = stream.getType().value_or(Float32Type::get(stream.getContext()));
+  bool half = type.isF16() || type.isBF16() || type.isInteger(16);
+  if (!half && !type.isF32() && !type.isInteger(32)) // C3
+    return stream.emitOpError("has elements of ")
+           << type << ", expected f32, f16, bf16, i32 or i16";
+  if (!half && (stream.getPair() || stream.getIndexed())) // C3
+    return stream.emitOpError("has ")
+           << (stream.getPair() ? "pairs" : "an index") << " with elements of "
+           << type << ", which fill a wavelet";
+  if (stream.getPair() && stream.getIndexed()) // C3
+    return stream.emitOpError(
+        "has pairs and an index, which share half a wavelet");
+  if (stream.getIndexed() && stream.getDirection() == Direction::Out) // C4
+    return stream.emitOpError(
+        "leaves the wafer: the host knows the number of each element");
+  return success();
+}
+
 LogicalResult StreamOp::verify() {
+  if (failed(verifyWire(*this)))
+    return failure();
   if (getChannels().empty()) // C1
     return emitOpError("has no channel");
   for (Attribute channel : getChannels())
@@ -124,6 +155,8 @@ void SegmentOp::build(OpBuilder &builder, OperationState &state,
         FlatSymbolRefAttr::get(context, segment.indexTensor);
   properties.index_step = builder.getI64IntegerAttr(segment.indexStep);
   properties.index_rows = builder.getI64IntegerAttr(segment.indexRows);
+  if (segment.accumulate)
+    properties.accumulate = builder.getUnitAttr();
   state.addOperands(encoder.getValues());
 }
 
@@ -139,6 +172,7 @@ Segment SegmentOp::getSegment() {
   segment.indexTensor = getIndexTensor().value_or("").str();
   segment.indexStep = getIndexStep();
   segment.indexRows = getIndexRows();
+  segment.accumulate = getAccumulate();
   return segment;
 }
 
@@ -184,8 +218,11 @@ ParseResult SegmentOp::parse(OpAsmParser &parser, OperationState &state) {
       expectKeyword(parser, "over", form::kExtents) ||
       expressions.parse(properties.extents, form::kExtents) ||
       parseLines(parser, expressions, properties) ||
-      parseIndex(parser, properties) ||
-      parser.parseOptionalAttrDict(state.attributes))
+      parseIndex(parser, properties))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("accumulate")))
+    properties.accumulate = parser.getBuilder().getUnitAttr();
+  if (parser.parseOptionalAttrDict(state.attributes))
     return failure();
   properties.tensor = FlatSymbolRefAttr::get(tensor);
   properties.strides = parser.getBuilder().getDenseI64ArrayAttr(strides);
@@ -210,6 +247,8 @@ void SegmentOp::print(OpAsmPrinter &printer) {
     printer.printSymbolName(*getIndexTensor());
     printer << " step " << getIndexStep() << " rows " << getIndexRows();
   }
+  if (getAccumulate())
+    printer << " accumulate";
   printer.printOptionalAttrDict(
       (*this)->getDiscardableAttrDictionary().getValue());
 }
@@ -249,8 +288,98 @@ LogicalResult SegmentOp::verify() {
     return emitOpError("has ")
            << extents << " extents and " << getStrides().size()
            << " strides, expected as many, at most eight";
-  AffineAttr oneLine = AffineAttr::get(getContext(), 1, {}, {});
-  if (out && (getLines() != oneLine || getIndexTensor())) // C4
-    return emitOpError("leaves the wafer: expected one line and no index");
+  if (out && getIndexTensor()) // C4
+    return emitOpError("leaves the wafer: expected no index");
+  if (getAccumulate() &&
+      (!out || !tensor.getTensorType().getElementType().isF32())) // C5
+    return emitOpError("accumulates in ")
+           << getTensorAttr() << ", expected an output of f32";
   return verifyIndex(*this);
+}
+
+//===----------------------------------------------------------------------===//
+// pe.value and pe.piece
+//===----------------------------------------------------------------------===//
+
+LogicalResult ValueOp::verify() {
+  auto type = dyn_cast<RankedTensorType>(getType());
+  if (!type || !type.hasStaticShape() ||
+      !isElementType(type.getElementType())) // C3
+    return emitOpError("has type ") << getType() << ", expected a static shape";
+  if (llvm::none_of((*this)->getBlock()->getOps<LaunchOp>(),
+                    [&](LaunchOp launch) {
+                      return launch->isBeforeInBlock(*this);
+                    })) // C1
+    return emitOpError("stands before the first launch: nothing has made it");
+  unsigned pieces = 0;
+  for (Operation &op : getBody().getOps()) {
+    if (!isa<ConstantOp, ScalarOp, PieceOp>(op)) // C2
+      return emitOpError("holds ")
+             << op.getName() << ", expected scalars and a piece";
+    pieces += isa<PieceOp>(op);
+  }
+  if (pieces != 1) // C2
+    return emitOpError("has ") << pieces << " pieces, expected one";
+  return success();
+}
+
+void PieceOp::build(OpBuilder &builder, OperationState &state,
+                    const ValuePiece &piece) {
+  AffineEncoder encoder(builder.getContext());
+  auto &properties = state.getOrAddProperties<Properties>();
+  properties.extents = encoder.encode(ArrayRef<Affine>(piece.extents));
+  properties.strides = builder.getDenseI64ArrayAttr(piece.strides);
+  properties.offset = encoder.encode(piece.offset);
+  properties.places = builder.getDenseI64ArrayAttr(piece.places);
+  properties.place = encoder.encode(piece.place);
+  state.addOperands(encoder.getValues());
+}
+
+ValuePiece PieceOp::getPiece() {
+  ValuePiece piece;
+  for (auto extent : getExtents().getAsRange<AffineAttr>())
+    piece.extents.push_back(decode(extent, getValues()));
+  piece.strides.assign(getStrides().begin(), getStrides().end());
+  piece.offset = decode(getOffset(), getValues());
+  piece.places.assign(getPlaces().begin(), getPlaces().end());
+  piece.place = decode(getPlace(), getValues());
+  return piece;
+}
+
+ParseResult PieceOp::parse(OpAsmParser &parser, OperationState &state) {
+  ExpressionParser expressions(parser);
+  auto &properties = state.getOrAddProperties<Properties>();
+  SmallVector<int64_t> strides, places;
+  if (expressions.parseAccess(properties.offset, strides) ||
+      expectKeyword(parser, "over", form::kExtents) ||
+      expressions.parse(properties.extents, form::kExtents) ||
+      parser.parseKeyword("at") ||
+      expressions.parseAccess(properties.place, places) ||
+      parser.parseOptionalAttrDict(state.attributes))
+    return failure();
+  properties.strides = parser.getBuilder().getDenseI64ArrayAttr(strides);
+  properties.places = parser.getBuilder().getDenseI64ArrayAttr(places);
+  return expressions.resolve(state);
+}
+
+void PieceOp::print(OpAsmPrinter &printer) {
+  ExpressionPrinter expressions(printer, getValues());
+  printer << ' ';
+  expressions.printAccess(getOffset(), getStrides());
+  printer << " over ";
+  expressions.print(getExtents());
+  printer << " at ";
+  expressions.printAccess(getPlace(), getPlaces());
+  printer.printOptionalAttrDict(
+      (*this)->getDiscardableAttrDictionary().getValue());
+}
+
+LogicalResult PieceOp::verify() {
+  size_t extents = getExtents().size();
+  if (extents > 8 || getStrides().size() != extents ||
+      getPlaces().size() != extents) // C1
+    return emitOpError("has ")
+           << extents << " extents, " << getStrides().size() << " strides and "
+           << getPlaces().size() << " places, expected as many, at most eight";
+  return success();
 }

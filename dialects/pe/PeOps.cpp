@@ -62,10 +62,16 @@ static LogicalResult verifyPlace(Operation &op, ProgramOp program) {
     return verifyInside(chain, chain.getRect(), program);
   if (auto copy = dyn_cast<CopyOp>(op))
     return verifyInside(copy, copy.getRect(), program);
-  if (auto entry = dyn_cast<EntryOp>(op))
+  if (auto entry = dyn_cast<EntryOp>(op)) {
     for (auto copy : entry.getOps<CopyOp>())
       if (failed(verifyInside(copy, copy.getRect(), program)))
         return failure();
+    for (auto value : entry.getOps<ValueOp>())
+      if (failed(verifyInside(value, value.getRect(), program)))
+        return failure();
+  }
+  if (auto value = dyn_cast<ValueOp>(op))
+    return verifyInside(value, value.getRect(), program);
   if (auto kernel = dyn_cast<KernelOp>(op))
     return verifyInside(kernel, kernel.getRegion(), program);
   if (auto stream = dyn_cast<StreamOp>(op))
@@ -178,7 +184,7 @@ LogicalResult ProgramOp::verifyRegions() {
   for (Operation &op : getBody().getOps()) {
     if (failed(verifyPlace(op, *this)))
       return failure();
-    if (!entries.empty() && isa<LaunchOp, CopyOp>(op)) // C1 of entry
+    if (!entries.empty() && isa<LaunchOp, CopyOp, ValueOp>(op)) // C1
       return op.emitOpError(
           "stands beside entries, expected it in one of them");
   }
@@ -230,7 +236,7 @@ LogicalResult EntryOp::verify() {
              << ", expected a range of 32-bit numbers";
   }
   for (Operation &op : block) {
-    if (!isa<ConstantOp, ScalarOp, LaunchOp, CopyOp>(op)) // C2
+    if (!isa<ConstantOp, ScalarOp, LaunchOp, CopyOp, ValueOp>(op)) // C2
       return emitOpError("holds ")
              << op.getName() << ", expected scalars, launches and copies";
     auto scalar = dyn_cast<ScalarOp>(op);

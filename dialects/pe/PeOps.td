@@ -540,12 +540,20 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
     `in`: for each segment, for each of its lines, each channel sends one block for
     each column it serves, west to east. `out`: each channel takes one block for
     each row it carries, and in a row for each column from east to west. The
-    scalars of the body are evaluated at (column, 0) or (column, row). Arguments,
-    written before the body, are the first ones of the launch that the stream is
-    for.
+    scalars of the body are evaluated at (column, 0) or (column, row). The stream
+    flows once for each launch that lists it. Arguments, written before the body,
+    are the first ones of these launches.
+
+    `type` is that of the elements on the fabric, f32 if none is given, and has
+    to agree with the operands `fabric(.., f16, pair)` of who receives or sends
+    them. With `pair` two 16-bit elements are in a wavelet; the odd last one of a
+    block travels alone. With `indexed` elements that go in have their number
+    in the block in the upper half of their wavelet.
 
     (C1) At least one channel and one segment. (C2) The body holds scalars and
-    segments only.
+    segments only. (C3) The type is f32, f16, bf16, i32 or i16; `pair` and
+    `indexed` are for 16 bits and exclude one another. (C4) Streams that go out
+    are not `indexed`.
 
     ```mlir
     pe.program @main mesh [4, 4] machine "wse2" launch_color 0 {
@@ -557,15 +565,27 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
       stream in @row_of_weights color 3 channels [1 -> 0:4] (%row) {
         segment @w[%row * 16, strides = [1]] over (4)
       }
+      stream in @halves color 4 type f16 pair channels [1 -> 0:4] {
+        %px = scalar px
+        segment @w[%px * 4, strides = [1]] over (4) lines 64 step 16
+      }
     }
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Pe_Direction:$direction,
-    ConfinedAttr<I64Attr, [IntNonNegative]>:$color, ArrayAttr:$channels);
+    ConfinedAttr<I64Attr, [IntNonNegative]>:$color, OptionalAttr<TypeAttr>:$type,
+    UnitAttr:$pair, UnitAttr:$indexed, ArrayAttr:$channels);
+  let skipDefaultBuilders = 1;
+  let builders = [
+    OpBuilder<(ins "::llvm::StringRef":$name, "Direction":$direction,
+                   "int64_t":$color, "::mlir::ArrayAttr":$channels)>
+  ];
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    $direction $sym_name `color` custom<Number>($color) `channels` custom<Channels>($channels)
-    attr-dict-with-keyword custom<BodyOf>($body)
+    $direction $sym_name `color` custom<Number>($color) (`type` $type^)?
+    (`pair` $pair^)? (`indexed` $indexed^)?
+    `channels` custom<Channels>($channels) attr-dict-with-keyword
+    custom<BodyOf>($body)
   }];
   let hasVerifier = 1;
 }
@@ -577,10 +597,13 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">]> {
     * strides[d])` of the tensor. `indexed @ids step s rows n` adds `ids[l] * s`:
     the host gathers row ids[l] of n; negative ids count from the end.
 
+    `accumulate` adds blocks that go out to the tensor, which starts at zero: in
+    f32, the blocks of a channel in the order in which they come.
+
     (C1) The tensor exists; a stream that goes out writes an output. (C2) One
     stride per extent, at most eight. (C3) The index tensor is an integer input
     or constant, with a positive number of rows. (C4) A stream that goes out has
-    one line and no index.
+    no index. (C5) Only a stream that goes out accumulates, in a tensor of f32.
 
     ```mlir
     pe.program @main mesh [4, 4] machine "wse2" launch_color 0 {
@@ -591,6 +614,11 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">]> {
         segment @table[%px * 4, strides = [1]] over (4) lines 8 step 0
             indexed @ids step 16 rows 100
       }
+      tensor output @sum : tensor<16xf32>
+      stream out @sums color 3 channels [0 -> 0:1] {
+        %px = scalar px
+        segment @sum[%px * 4, strides = [1]] over (4) lines 8 step 0 accumulate
+      }
     }
     ```
   }];
@@ -598,11 +626,86 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">]> {
     Variadic<Pe_ScalarType>:$values, Pe_AffineAttr:$lines, I64Attr:$line_step,
     ArrayAttr:$extents, DenseI64ArrayAttr:$strides, Pe_AffineAttr:$offset,
     OptionalAttr<FlatSymbolRefAttr>:$index_tensor, I64Attr:$index_step,
-    I64Attr:$index_rows);
+    I64Attr:$index_rows, UnitAttr:$accumulate);
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "const Segment &":$segment)>];
   let extraClassDeclaration = [{
     Segment getSegment();
+  }];
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Values of the model
+//===----------------------------------------------------------------------===//
+
+def Pe_ValueOp : Pe_RegionOp<"value",
+    [ParentOneOf<["ProgramOp", "EntryOp"]>, IsolatedFromAbove]> {
+  let summary = "Says where PEs hold a tensor of the model.";
+  let description = [{
+    When the launch before it is over, and until later code writes there, the
+    PEs of the rectangle hold the tensor in their buffer of that name, a piece
+    each. The body has scalars, evaluated in every PE, and one piece.
+    `wse-run --output` and `--peek` read the tensor there; nothing else does.
+
+    (C1) A launch stands before it. (C2) The body holds scalars and one piece.
+    (C3) The type is a tensor of static shape.
+
+    ```mlir
+    pe.program @main mesh [4, 1] machine "wse2" launch_color 0 {
+      class @all [0:4, 0:1] {
+        buffer @hidden 16 bytes of f32
+        routine @relu {
+        }
+      }
+      launch @relu
+      value "/act/Relu_output_0" : tensor<1x16xf32> in @hidden [0:4, 0:1] {
+        %px = scalar px
+        piece [%px * 4, strides = [1]] over (4) at [0, strides = [1]]
+      }
+    }
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, TypeAttr:$type,
+    FlatSymbolRefAttr:$buffer, Pe_RectAttr:$rect);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $name `:` custom<ShapedType>($type) `in` $buffer custom<Rect>($rect)
+    attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+}
+
+def Pe_PieceOp : Pe_Op<"piece", [HasParent<"ValueOp">]> {
+  let summary = "Says which elements of a tensor a PE holds, and where.";
+  let description = [{
+    Index i of a piece is element `offset + sum(i[d] * strides[d])` of the
+    tensor and, after `at`, `place + sum(i[d] * places[d])` of the buffer.
+
+    (C1) One stride and one place per extent, at most eight.
+
+    ```mlir
+    pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
+      class @all [0:1, 0:1] {
+        buffer @v 96 bytes of f32
+        routine @work {
+        }
+      }
+      launch @work
+      value "transposed" : tensor<4x6xf32> in @v [0:1, 0:1] {
+        piece [0, strides = [6, 1]] over (4, 6) at [0, strides = [1, 4]]
+      }
+    }
+    ```
+  }];
+  let arguments = (ins Variadic<Pe_ScalarType>:$values, ArrayAttr:$extents,
+    DenseI64ArrayAttr:$strides, Pe_AffineAttr:$offset,
+    DenseI64ArrayAttr:$places, Pe_AffineAttr:$place);
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "const ValuePiece &":$piece)>];
+  let extraClassDeclaration = [{
+    ValuePiece getPiece();
   }];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
@@ -641,13 +744,13 @@ def Pe_EntryOp : Pe_Op<"entry",
        ["getDefaultDialect", "getAsmBlockArgumentNames"]>]> {
   let summary = "Is what the host may call, with arguments.";
   let description = [{
-    Holds scalars of its arguments, launches and copies. Launches and copies that
-    stand in the program itself are its only entry, `main`. A call of the program
+    Holds scalars of its arguments, launches, copies and values. Those that stand
+    in the program itself are its only entry, `main`. A call of the program
     runs one entry; each argument is an integer in the range behind its name.
 
-    (C1) Without entries, launches and copies stand in the program; with entries
-    they do not. (C2) An entry holds constants, scalars, launches and copies
-    only. (C3) Its scalars are no coordinates of PEs. (C4) Arguments have names of
+    (C1) Without entries, launches, copies and values stand in the program; with
+    entries they do not. (C2) An entry holds constants, scalars, launches, copies
+    and values only. (C3) Its scalars are no coordinates of PEs. (C4) Arguments have names of
     their own, and a range of 32-bit numbers.
 
     ```mlir

@@ -5,7 +5,6 @@
 #include "runtime/program/NearestNames.h"
 
 #include <bit>
-#include <set>
 
 namespace wsec::runtime {
 
@@ -14,7 +13,6 @@ using program::Direction;
 ChannelUses channelUses(const Call &call, HostPort &host, Direction direction) {
   const program::Program &program = call.program();
   ChannelUses uses;
-  std::set<uint32_t> listed;
   for (uint32_t l = 0; l < call.launches(); ++l) {
     const program::Launch &launch = call.launch(l);
     if (!launch.streams())
@@ -25,15 +23,12 @@ ChannelUses channelUses(const Call &call, HostPort &host, Direction direction) {
                     describeLaunch(call, l) +
                         " lists a stream that does not exist");
       const program::HostStream &stream = *program.streams()->Get(s);
-      if (!listed.insert(s).second)
-        throw Error(ErrorClass::BadProgram, "stream " +
-                                                inQuotes(stream.name()->str()) +
-                                                " is listed by two launches");
       if (stream.direction() != direction)
         continue;
       for (uint32_t i = 0; i < stream.channels()->size(); ++i)
         uses[{stream.channels()->Get(i)->row(), stream.color()}].push_back(
-            {l, s, i, host.words(s, i)});
+            {l, s, i, host.words(s, i),
+             pe::wireForm(stream.type(), stream.packing())});
     }
   }
   return uses;
@@ -92,23 +87,30 @@ bool WestChannel::hasWord() {
   return use < uses.size() && uses[use].launch < opened;
 }
 
-uint32_t WestChannel::take(HostPort &host, Observer *observer, double now) {
-  if (commands)
-    return launches[sent++];
+pe::Word WestChannel::take(HostPort &host, Observer *observer, pe::Cycle now) {
+  pe::Word word;
+  word.ready = now;
+  if (commands) {
+    word.payload = launches[sent++];
+    return word;
+  }
   if (next == view.words())
     fetch(host);
   ++sent;
   ++words;
   if (observer)
-    observer->hostWords(uses[use].stream, uses[use].channel, 1, now, now);
-  return std::bit_cast<uint32_t>(view.word(next++));
+    observer->hostWords(uses[use].stream, uses[use].channel, 1, double(now),
+                        double(now));
+  word.form = uint8_t(uses[use].form | (view.half(next) ? pe::halfFilled : 0));
+  word.payload = std::bit_cast<uint32_t>(view.word(next++));
+  return word;
 }
 
 // ---------------------------------------------------------------- east
 
 EastChannels::EastChannels(const Call &call, HostPort &host, LaunchLog &log,
                            Observer *observer)
-    : host(host), log(log), observer(observer) {
+    : program(call.program()), host(host), log(log), observer(observer) {
   for (auto &[where, uses] : channelUses(call, host, Direction::Out)) {
     Channel &channel = channels[where];
     channel.uses = std::move(uses);
@@ -131,20 +133,31 @@ void EastChannels::flush(Channel &channel) {
   const ChannelUse &use = channel.uses[channel.use];
   const size_t count = channel.waiting.size();
   host.store(use.stream, use.channel,
-             {channel.waiting.data(), 1, count, count, nullptr});
+             {channel.waiting.data(), 1, count, count, nullptr, 1,
+              channel.halves.empty() ? nullptr : channel.halves.data()});
   channel.waiting.clear();
+  channel.halves.clear();
 }
 
-void EastChannels::leave(int row, int color, uint32_t bits, double when) {
+void EastChannels::leave(int row, int color, const pe::Word &word,
+                         double when) {
   Channel &channel = channels[{row, color}];
   if (channel.use == channel.uses.size()) {
     ++channel.tooMany;
     return;
   }
+  const ChannelUse &use = channel.uses[channel.use];
+  const bool half = word.form & pe::halfFilled;
+  if ((word.form & ~pe::halfFilled) != use.form)
+    throw Error(ErrorClass::PackingMismatch,
+                describeChannel(program, use, color, row) + " takes " +
+                    pe::describeForm(use.form) + ", " +
+                    pe::describeForm(word.form) + " comes");
   ++words;
   ++channel.taken;
-  channel.waiting.push_back(std::bit_cast<float>(bits));
-  const ChannelUse &use = channel.uses[channel.use];
+  channel.waiting.push_back(std::bit_cast<float>(word.payload));
+  if (use.form & 1)
+    channel.halves.push_back(half);
   if (observer)
     observer->hostWords(use.stream, use.channel, 1, when, when);
   log.note(use.launch, when, when);

@@ -9,6 +9,7 @@
 #include "runtime/engine/Launches.h"
 #include "runtime/engine/WaitGraph.h"
 #include "runtime/observe/Observer.h"
+#include "runtime/pe/Word.h"
 
 #include <map>
 #include <string>
@@ -17,17 +18,17 @@
 
 namespace wsec::runtime {
 
-/// A channel of one host stream.
+/// A channel of one host stream, for one launch.
 struct ChannelUse {
   size_t launch;
   uint32_t stream, channel;
   uint64_t words;
+  uint8_t form = 0; ///< how elements lie in the words
 };
 
 /// All uses of the channels of one direction, by row and color, in the order of
 /// the launches that list them.
 using ChannelUses = std::map<std::pair<int, int>, std::vector<ChannelUse>>;
-/// Throws BadProgram if two launches list one stream.
 ChannelUses channelUses(const Call &call, HostPort &host,
                         program::Direction direction);
 /// "stream 'x' (color 3, row 0)".
@@ -48,7 +49,7 @@ public:
   bool hasWord();
   /// The next word, which enters at cycle `now`; there must be one. Throws
   /// BadProgram if the host has another number of words than it announced.
-  uint32_t take(HostPort &host, Observer *observer, double now);
+  pe::Word take(HostPort &host, Observer *observer, pe::Cycle now);
 
   int color() const { return its; }
   /// From cycle `when` on the streams of launches below `launches` flow.
@@ -90,7 +91,7 @@ class EastEdge {
 public:
   virtual ~EastEdge() = default;
   /// A word of a channel, which has come at cycle `when`.
-  virtual void leave(int row, int color, uint32_t bits, double when) = 0;
+  virtual void leave(int row, int color, const pe::Word &word, double when) = 0;
 };
 
 /// Gathers what leaves over the east edge and hands it to the host.
@@ -99,7 +100,8 @@ public:
   EastChannels(const Call &call, HostPort &host, LaunchLog &log,
                Observer *observer);
 
-  void leave(int row, int color, uint32_t bits, double when) override;
+  /// Throws PackingMismatch if the host expects other elements.
+  void leave(int row, int color, const pe::Word &word, double when) override;
   /// Hands over what is left.
   void finish();
   uint64_t stored() const { return words; }
@@ -115,10 +117,12 @@ private:
     uint64_t taken = 0; ///< of this use
     uint64_t tooMany = 0;
     std::vector<float> waiting;
+    std::vector<uint8_t> halves; ///< of `waiting`, where elements come in pairs
   };
   void flush(Channel &channel);
   void skipComplete(Channel &channel);
 
+  const program::Program &program;
   HostPort &host;
   LaunchLog &log;
   Observer *observer;

@@ -10,8 +10,8 @@
 
 namespace wsec::runtime {
 
-/// rows x length words: word w of row r lies at data + r * stride +
-/// w * wordStride. Their order on the wire is row after row. They are read as
+/// rows x length words, any 32 bits: word w of row r lies at data + r * stride
+/// + w * wordStride. Their order on the wire is row after row. They are read as
 /// UnalignedFloat: `data` need not be a multiple of four. `owner` keeps `data`
 /// alive and unchanged.
 struct WordView {
@@ -21,6 +21,8 @@ struct WordView {
   size_t stride = 0;
   std::shared_ptr<const void> owner;
   size_t wordStride = 1;
+  /// Null, or for each word of a row: of a pair it has only one element.
+  const uint8_t *halves = nullptr;
 
   size_t words() const { return rows * length; }
   /// Word `i` on the wire.
@@ -28,6 +30,7 @@ struct WordView {
     const UnalignedFloat *from = data;
     return from[i / length * stride + i % length * wordStride];
   }
+  bool half(size_t i) const { return halves && halves[i % length]; }
   bool empty() const { return words() == 0; }
 };
 
@@ -44,11 +47,12 @@ class HostPort {
 public:
   virtual ~HostPort() = default;
 
-  /// All words `stream` moves through `channel` in one run.
+  /// All words `stream` moves through `channel` for one launch.
   virtual uint64_t words(uint32_t stream, uint32_t channel) = 0;
 
-  /// The next words of an In stream: at least one and at most `maxWords`; an
-  /// empty view once all are delivered. Views whose rows are whole lines let
+  /// The next words of an In stream: at least one and at most `maxWords`, all
+  /// for one launch; behind the last comes the first again, for the next launch
+  /// that lists the stream. Views whose rows are whole lines let
   /// the injectors cut out their windows without copying.
   virtual WordView next(uint32_t stream, uint32_t channel, size_t maxWords) = 0;
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/host/HostTensor.h"
-#include "runtime/memoryx/Elements.h"
+#include "runtime/pe/Arithmetic.h"
 
+#include <bit>
 #include <cstring>
 
 namespace wsec::runtime {
@@ -72,9 +73,10 @@ double HostTensor::number(uint64_t index) const {
   case DataType::Float32:
     return double(loadElement<float>(bytes, index));
   case DataType::Float16:
-    return double(halfToFloat(loadElement<uint16_t>(bytes, index)));
+    return double(floatFromHalf(loadElement<uint16_t>(bytes, index)));
   case DataType::BFloat16:
-    return double(brainToFloat(loadElement<uint16_t>(bytes, index)));
+    return double(std::bit_cast<float>(
+        uint32_t(loadElement<uint16_t>(bytes, index)) << 16));
   case DataType::Float64:
     return loadElement<double>(bytes, index);
   case DataType::Int8:

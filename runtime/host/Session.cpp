@@ -4,12 +4,15 @@
 
 #include "absl/strings/str_cat.h"
 #include "runtime/memoryx/MemoryX.h"
+#include "runtime/observe/Observers.h"
+#include "runtime/observe/Values.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/streams/StreamsEngine.h"
 #include "runtime/wavelet/WaveletEngine.h"
 
+#include <algorithm>
 #include <chrono>
 
 namespace wsec::runtime {
@@ -191,6 +194,15 @@ void Session::requireInputs(const Call &call) const {
 
 // ---------------------------------------------------------------- engines
 
+static HostTensor readValue(const Call &call, const Values &values,
+                            uint32_t index) {
+  const program::Value &value = *call.entry().values()->Get(index);
+  HostTensor tensor{dataType(value.type()), {}, values.elements(index)};
+  if (value.shape())
+    tensor.shape.assign(value.shape()->begin(), value.shape()->end());
+  return tensor;
+}
+
 RunResult Session::emulateStrips(const Call &call, PersistentState *held,
                                  const EngineOptions &options, HostPort &port) {
   if (!strips || !(options == stripsOptions)) {
@@ -211,6 +223,7 @@ RunResult Session::emulateReplayed(const Call &call, PersistentState *held,
   auto [at, isNew] = timed.try_emplace(call);
   if (isNew) {
     MemoryX memory(store, call);
+    store.clearOutputs(memory.outputs()); // what is added up is so only once
     at->second = StreamsEngine(program(), options)
                      .run(memory, call, held ? &before : nullptr);
   }
@@ -275,6 +288,16 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
   requireInputs(call);
   if (progress)
     options.furthestLaunch = &progress->launch;
+  Observers all;
+  if (options.observer)
+    all.add(*options.observer);
+  Values read(call);
+  for (const std::string &name : kept)
+    if (const int index = read.find(name); index >= 0)
+      read.want(uint32_t(index));
+  all.add(read);
+  if (!read.empty())
+    options.observer = &all;
   SessionRun run;
   auto start = std::chrono::steady_clock::now();
   MemoryX memory(store, call);
@@ -297,6 +320,9 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
   run.streamedWeightBytes = memory.weightWordsIn() * sizeof(float);
   if (run.result.stopped)
     return run;
+  for (const std::string &name : kept)
+    if (const int index = read.find(name); index >= 0)
+      readOff[name] = readValue(call, read, uint32_t(index));
   state = std::move(after);
   known.insert(outputs.begin(), outputs.end());
   ran = true;
@@ -309,6 +335,30 @@ absl::Status Session::saveState(const std::string &path) const {
 
 absl::Status Session::restoreState(const std::string &path) {
   return asStatus([&] { state = readState(path, *loaded); });
+}
+
+// ---------------------------------------------------------------- results
+
+std::vector<std::string> Session::values() const {
+  std::vector<std::string> names;
+  for (const program::Entry *entry : *program().entries())
+    for (unsigned i = 0; entry->values() && i < entry->values()->size(); ++i) {
+      const std::string name = entry->values()->Get(i)->name()->str();
+      if (std::find(names.begin(), names.end(), name) == names.end())
+        names.push_back(name);
+    }
+  return names;
+}
+
+absl::Status Session::keep(const std::string &value) {
+  return asStatus([&] {
+    const std::vector<std::string> known = values();
+    if (std::find(known.begin(), known.end(), value) == known.end())
+      throw Error(ErrorClass::BadTensor, "the PEs hold no value " +
+                                             inQuotes(value) +
+                                             nearestNames(value, known));
+    kept.insert(value);
+  });
 }
 
 absl::StatusOr<HostTensor> Session::output(const std::string &name) const {
@@ -334,6 +384,11 @@ std::vector<std::string> Session::written() const {
 }
 
 HostTensor Session::readOutput(const std::string &name) const {
+  const std::vector<std::string> known = outputs();
+  if (const auto value = readOff.find(name);
+      value != readOff.end() &&
+      std::find(known.begin(), known.end(), name) == known.end())
+    return value->second;
   uint32_t index = find(name, program::TensorRole::Output);
   if (!isKnown(index))
     throw Error(ErrorClass::BadTensor, "output " + inQuotes(name) +

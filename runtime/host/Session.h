@@ -95,7 +95,13 @@ public:
                                  Progress *progress = nullptr,
                                  Engine engine = Engine::Burst);
 
-  /// An output, of the last call that wrote it.
+  /// Values of the model that PEs hold at some time, in some entry.
+  std::vector<std::string> values() const;
+  /// Reads a value off the PEs in the calls that come of entries that make it,
+  /// which then take no shortcuts.
+  absl::Status keep(const std::string &value);
+
+  /// An output, of the last call that wrote it, or a value that was to be kept.
   absl::StatusOr<HostTensor> output(const std::string &name) const;
   /// Outputs that some call has written, in the order of the model.
   std::vector<std::string> written() const;
@@ -136,7 +142,9 @@ private:
 
   std::shared_ptr<const LoadedProgram> loaded;
   TensorStore store;
-  std::unique_ptr<StripsEngine> strips; ///< of the last run
+  std::set<std::string> kept;                ///< values
+  std::map<std::string, HostTensor> readOff; ///< by the last calls
+  std::unique_ptr<StripsEngine> strips;      ///< of the last run
   EngineOptions stripsOptions;
   std::map<Call, RunResult> timed; ///< by streams, for cycles of its replays
   PersistentState state;

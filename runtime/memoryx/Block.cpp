@@ -18,6 +18,18 @@ int64_t Block::runStart(uint64_t run) const {
   return element;
 }
 
+std::pair<int64_t, int64_t> Block::span(int64_t lines,
+                                        int64_t lineStride) const {
+  int64_t low = offset, high = offset;
+  auto extend = [&](int64_t extent, int64_t stride) {
+    (stride < 0 ? low : high) += (extent - 1) * stride;
+  };
+  for (uint32_t d = 0; d < rank; ++d)
+    extend(extents[d], strides[d]);
+  extend(lines, lineStride);
+  return {low, high};
+}
+
 bool Block::append(const Block &next) {
   if (rank > 1 || next.rank > 1)
     return false;
@@ -25,12 +37,12 @@ bool Block::append(const Block &next) {
   int64_t gap = next.offset - offset;
   int64_t stride = rank ? strides[0] : next.rank ? next.strides[0] : gap;
   if ((next.rank && next.strides[0] != stride) ||
-      gap != int64_t(words) * stride)
+      gap != int64_t(elements) * stride)
     return false;
   rank = 1;
   strides[0] = stride;
-  extents[0] = int64_t(words + next.words);
-  words += next.words;
+  extents[0] = int64_t(elements + next.elements);
+  elements += next.elements;
   return true;
 }
 
@@ -38,16 +50,17 @@ Block makeBlock(const program::Segment &segment,
                 const std::vector<int64_t> &scalars) {
   Block block;
   block.offset = evaluateAffine(*segment.offset(), scalars);
-  block.words = 1;
+  block.elements = 1;
   for (flatbuffers::uoffset_t d = 0; d < segment.extents()->size(); ++d) {
     int64_t extent = evaluateAffine(*segment.extents()->Get(d), scalars);
     int64_t stride = segment.strides()->Get(d);
     if (extent <= 0) {
-      block.words = 0;
+      block.elements = 0;
       return block;
     }
-    if (__builtin_mul_overflow(block.words, uint64_t(extent), &block.words) ||
-        block.words > largestStreamWords)
+    if (__builtin_mul_overflow(block.elements, uint64_t(extent),
+                               &block.elements) ||
+        block.elements > largestStreamWords)
       throw Error(ErrorClass::BadProgram,
                   "a block of a host stream is too large");
     if (extent == 1)
@@ -68,7 +81,7 @@ Block makeBlock(const program::Segment &segment,
 void checkBounds(const Block &block, const program::HostStream &stream,
                  const program::Tensor &tensor, int64_t lines,
                  int64_t lineStride, int64_t rows, int64_t rowStride) {
-  if (block.words == 0 || lines <= 0)
+  if (block.elements == 0 || lines <= 0)
     return;
   absl::int128 low = block.offset, high = block.offset;
   auto extend = [&](int64_t extent, int64_t stride) {

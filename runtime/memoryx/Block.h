@@ -6,11 +6,12 @@
 
 #include <array>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace wsec::runtime {
 
-/// The words of a segment for one PE, in one line: elements
+/// The elements of a segment for one PE, in one line:
 /// `offset + sum(index[d] * strides[d])` in lexicographic order. Kept without
 /// extents of one and with dimensions joined that walk on without a gap.
 struct Block {
@@ -18,15 +19,19 @@ struct Block {
   uint32_t rank = 0; ///< 0: a single element
   std::array<int64_t, largestSegmentRank> extents{};
   std::array<int64_t, largestSegmentRank> strides{};
-  uint64_t words = 0;
+  uint64_t elements = 0;
 
-  /// Number of words that follow one another with one stride.
+  /// Number of elements that follow one another with one stride.
   uint64_t runLength() const {
-    return rank ? uint64_t(extents[rank - 1]) : words;
+    return rank ? uint64_t(extents[rank - 1]) : elements;
   }
   int64_t runStride() const { return rank ? strides[rank - 1] : 1; }
-  /// Element of the first word of run `run`.
+  /// The first element of run `run`.
   int64_t runStart(uint64_t run) const;
+
+  /// The least and the greatest element, of `lines` > 0 lines that are moved by
+  /// `lineStride` each. The block has elements.
+  std::pair<int64_t, int64_t> span(int64_t lines, int64_t lineStride) const;
 
   /// Appends a block that continues this one with the same stride, if both
   /// are single runs; returns whether it did.

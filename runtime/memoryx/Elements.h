@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Elements of tensors as they lie in files, and f32 words as they travel.
+// Elements of tensors as they lie in files, and as they travel.
 #ifndef RUNTIME_MEMORYX_ELEMENTS_H
 #define RUNTIME_MEMORYX_ELEMENTS_H
 
@@ -8,13 +8,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace wsec::runtime {
-
-float halfToFloat(uint16_t bits);
-uint16_t floatToHalf(float value);
-float brainToFloat(uint16_t bits);
-uint16_t floatToBrain(float value);
 
 /// words[i] = element `first + i * stride` of the tensor at `data`, for i in
 /// [0, count). Nothing needs to be aligned.
@@ -26,7 +22,27 @@ void readElements(program::ElementType type, const uint8_t *data, int64_t first,
 void writeElements(program::ElementType type, uint8_t *data, int64_t first,
                    int64_t stride, size_t count, const float *words);
 
-/// Element `index` of a tensor of type I32 or I64.
+/// elements[i] = element `first + i * stride` of the tensor, as elements of the
+/// wire's type, which is F32, F16, BF16, I32 or I16; of floats only for floats.
+/// Returns how many were read: fewer than `count` where the next one is an
+/// integer that the wire does not carry exactly.
+size_t readWire(program::ElementType wire, program::ElementType type,
+                const uint8_t *data, int64_t first, int64_t stride,
+                size_t count, void *elements);
+
+/// "from -2048 to 2048": those that are all carried exactly.
+std::string wholeRange(program::ElementType wire);
+
+/// The inverse. Integers go to integers of at least their size.
+void writeWire(program::ElementType wire, const void *elements, size_t count,
+               program::ElementType type, uint8_t *data, int64_t first,
+               int64_t stride);
+
+/// sums[i * stride] += elements[i], in f32. The wire's type is a float.
+void addWire(program::ElementType wire, const void *elements, size_t count,
+             float *sums, int64_t stride);
+
+/// Element `index` of a tensor of type I16, I32 or I64.
 int64_t readIndex(program::ElementType type, const uint8_t *data,
                   uint64_t index);
 

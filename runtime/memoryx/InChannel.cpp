@@ -5,6 +5,7 @@
 #include "runtime/program/Scalars.h"
 
 #include <algorithm>
+#include <cstring>
 
 namespace wsec::runtime {
 
@@ -16,9 +17,9 @@ InChannel::InChannel(const TensorStore &store,
                      const program::HostStream &stream,
                      const program::Channel &channel,
                      const std::vector<int64_t> &arguments, uint64_t &blocks)
-    : store(store), stream(stream) {
+    : store(store), stream(stream), wire(stream) {
   for (const program::Segment *segment : *stream.segments())
-    parts.push_back({segment, 0, 0, {}});
+    parts.push_back({segment, 0, 0, {}, {}});
   std::vector<int64_t> scalars;
   for (int64_t column = channel.begin(); column < channel.end(); ++column) {
     evaluateScalars(stream.scalars(), column, 0, scalars, arguments.data());
@@ -50,7 +51,7 @@ void InChannel::addColumn(Part &part, const std::vector<int64_t> &scalars,
   bool gathers = segment.index_tensor() >= 0;
   Block block = makeBlock(segment, scalars);
   int64_t lines = evaluateAffine(*segment.lines(), scalars);
-  if (block.words == 0 || lines <= 0)
+  if (block.elements == 0 || lines <= 0)
     return;
   if (!part.blocks.empty() && part.lines != lines)
     throw Error(ErrorClass::BadProgram,
@@ -62,8 +63,11 @@ void InChannel::addColumn(Part &part, const std::vector<int64_t> &scalars,
   checkBounds(block, stream, store.tensor(segment.tensor()), lines,
               segment.line_stride(), gathers ? segment.index_count() : 1,
               gathers ? segment.index_stride() : 0);
-  part.lineWords += block.words;
-  if (part.blocks.empty() || !part.blocks.back().append(block)) {
+  part.lineWords += wire.wavelets(block.elements);
+  // Numbers and pairs begin anew with each block.
+  const bool joins = !part.blocks.empty() && !wire.indexed &&
+                     (!wire.pairs() || part.blocks.back().elements % 2 == 0);
+  if (!joins || !part.blocks.back().append(block)) {
     part.blocks.push_back(block);
     if (++blocks > mostBlocks)
       throw Error(ErrorClass::WorkLimit,
@@ -79,12 +83,12 @@ void InChannel::addColumn(Part &part, const std::vector<int64_t> &scalars,
 
 WordView InChannel::next(size_t maxWords) {
   if (readyRow >= ready.rows) {
-    if (part < parts.size() && line >= parts[part].lines) {
-      ++part;
+    if (parts.empty() || maxWords == 0)
+      return {};
+    if (line >= parts[part].lines) {
+      part = (part + 1) % parts.size();
       line = 0;
     }
-    if (part >= parts.size() || maxWords == 0)
-      return {};
     ready = viewInPlace(parts[part]);
     if (ready.empty())
       ready = writeLines(parts[part]);
@@ -98,6 +102,8 @@ WordView InChannel::next(size_t maxWords) {
   } else {
     view.rows = 1;
     view.length = std::min(ready.length - readyWord, maxWords);
+    if (view.halves)
+      view.halves += readyWord;
     readyWord += view.length;
     if (readyWord == ready.length) {
       readyWord = 0;
@@ -114,8 +120,8 @@ WordView InChannel::viewInPlace(const Part &part) {
     return {};
   const Block &block = part.blocks.front();
   const uint8_t *data = store.elements(segment.tensor());
-  bool words =
-      store.tensor(segment.tensor()).type() == program::ElementType::F32;
+  bool words = wire.plain() && store.tensor(segment.tensor()).type() ==
+                                   program::ElementType::F32;
   if (!words || segment.index_tensor() >= 0 || part.blocks.size() > 1 ||
       block.rank > 2 || block.runStride() < 0)
     return {};
@@ -143,18 +149,42 @@ WordView InChannel::viewInPlace(const Part &part) {
   return view;
 }
 
-WordView InChannel::writeLines(const Part &part) {
+/// The last words of blocks with an odd number of elements.
+void InChannel::findHalves(Part &part) const {
+  if (!wire.pairs() || !part.halves.empty() ||
+      std::none_of(part.blocks.begin(), part.blocks.end(),
+                   [](const Block &block) { return block.elements % 2; }))
+    return;
+  part.halves.resize(part.lineWords);
+  uint64_t end = 0;
+  for (const Block &block : part.blocks) {
+    end += wire.wavelets(block.elements);
+    part.halves[end - 1] = block.elements % 2;
+  }
+}
+
+WordView InChannel::writeLines(Part &part) {
+  findHalves(part);
   uint64_t most = std::max<uint64_t>(1, writtenWords / part.lineWords);
   int64_t lines = int64_t(std::min<uint64_t>(most, part.lines - line));
   std::shared_ptr<float[]> words(
       new float[size_t(lines) * size_t(part.lineWords)]);
   float *column = words.get();
   for (const Block &block : part.blocks) {
-    writeBlock(part, block, lines, column);
-    column += block.words;
+    if (wire.plain())
+      writeBlock(part, block, lines, column);
+    else
+      packBlock(part, block, lines, column);
+    column += wire.wavelets(block.elements);
   }
   line += lines;
-  return {words.get(), size_t(lines), part.lineWords, part.lineWords, words};
+  return {words.get(),
+          size_t(lines),
+          part.lineWords,
+          part.lineWords,
+          words,
+          1,
+          part.halves.empty() ? nullptr : part.halves.data()};
 }
 
 /// `to[l * toStride + i] = from[i * fromStride + l]`, in tiles that keep both
@@ -178,7 +208,7 @@ static void transpose(const uint8_t *from, int64_t fromStride, size_t count,
 void InChannel::writeBlock(const Part &part, const Block &block, int64_t lines,
                            float *words) const {
   const program::Segment &segment = *part.segment;
-  uint64_t length = block.runLength(), runs = block.words / length;
+  uint64_t length = block.runLength(), runs = block.elements / length;
   if (const TensorStore::Computed *source = store.computed(segment.tensor())) {
     for (int64_t l = 0; l < lines; ++l)
       for (uint64_t run = 0; run < runs; ++run)
@@ -189,10 +219,10 @@ void InChannel::writeBlock(const Part &part, const Block &block, int64_t lines,
             words + size_t(l) * part.lineWords + run * length);
     return;
   }
-  const uint8_t *data = store.elements(segment.tensor());
   program::ElementType type = store.tensor(segment.tensor()).type();
   if (type == program::ElementType::F32 && segment.line_stride() == 1 &&
       segment.index_tensor() < 0 && block.runStride() != 1) {
+    const uint8_t *data = store.elements(segment.tensor());
     for (uint64_t run = 0; run < runs; ++run)
       transpose(data + (block.runStart(run) + line) * 4, block.runStride(),
                 length, size_t(lines), words + run * length, part.lineWords);
@@ -202,8 +232,63 @@ void InChannel::writeBlock(const Part &part, const Block &block, int64_t lines,
     int64_t moved = lineOffset(segment, line + l);
     float *to = words + size_t(l) * part.lineWords;
     for (uint64_t run = 0; run < runs; ++run, to += length)
-      readElements(type, data, block.runStart(run) + moved, block.runStride(),
-                   length, to);
+      readRun(part, block.runStart(run) + moved, block, to);
+  }
+}
+
+/// A run of a block from element `first` on, as the wire has it.
+void InChannel::readRun(const Part &part, int64_t first, const Block &block,
+                        void *elements) const {
+  const program::Tensor &tensor = store.tensor(part.segment->tensor());
+  const uint64_t length = block.runLength();
+  if (const auto *source = store.computed(part.segment->tensor())) {
+    std::vector<float> values(length);
+    source->file.read(source->first + uint64_t(first), block.runStride(),
+                      length, values.data());
+    readWire(wire.type, program::ElementType::F32,
+             reinterpret_cast<const uint8_t *>(values.data()), 0, 1, length,
+             elements);
+    return;
+  }
+  const uint8_t *data = store.elements(part.segment->tensor());
+  const size_t good = readWire(wire.type, tensor.type(), data, first,
+                               block.runStride(), length, elements);
+  if (good == length)
+    return;
+  const int64_t wrong = first + int64_t(good) * block.runStride();
+  throw Error(
+      ErrorClass::BadTensor,
+      "element " + std::to_string(wrong) + " of tensor " +
+          inQuotes(tensor.name()->string_view()) + " is " +
+          std::to_string(readIndex(tensor.type(), data, uint64_t(wrong))) +
+          ": stream " + inQuotes(stream.name()->string_view()) + " carries " +
+          program::EnumNameElementType(wire.type) + ", which holds integers " +
+          wholeRange(wire.type) + "; let it carry another type");
+}
+
+void InChannel::packBlock(const Part &part, const Block &block, int64_t lines,
+                          float *words) const {
+  const uint64_t length = block.runLength(), runs = block.elements / length;
+  std::vector<uint16_t> halves(wire.is16() ? block.elements + 1 : 0);
+  for (int64_t l = 0; l < lines; ++l) {
+    const int64_t moved = lineOffset(*part.segment, line + l);
+    float *to = words + size_t(l) * part.lineWords;
+    for (uint64_t run = 0; run < runs; ++run) {
+      const int64_t first = block.runStart(run) + moved;
+      if (wire.is16())
+        readRun(part, first, block, halves.data() + run * length);
+      else
+        readRun(part, first, block, to + run * length);
+    }
+    if (wire.pairs())
+      // The first of a pair is in the lower half; the last may be alone.
+      std::memcpy(to, halves.data(), wire.wavelets(block.elements) * 4);
+    else if (wire.is16())
+      for (uint64_t i = 0; i < block.elements; ++i) {
+        const uint32_t number = wire.indexed ? uint32_t(i & 0xffff) : 0;
+        const uint32_t word = halves[i] | number << 16;
+        std::memcpy(to + i, &word, 4);
+      }
   }
 }
 

@@ -6,6 +6,7 @@
 #include "runtime/memoryx/Block.h"
 #include "runtime/memoryx/TensorStore.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/Wire.h"
 
 #include <vector>
 
@@ -13,9 +14,9 @@ namespace wsec::runtime {
 
 /// The words of one In stream for one channel of the west edge, in wire order.
 ///
-/// Lines of f32 words are handed out where they lie in their file: a weight
-/// matrix streamed by rows or by columns costs nothing. What is gathered,
-/// converted or put together is written out some lines at a time.
+/// Lines of f32 that travel as such are handed out where they lie in their
+/// file: a weight matrix streamed by rows or by columns costs nothing. What is
+/// gathered, converted or put together is written out some lines at a time.
 class InChannel {
 public:
   /// Blocks of all channels of a program that may be kept: some hundred
@@ -32,7 +33,8 @@ public:
   /// Those of them that come from weights and constants.
   uint64_t weightWords() const { return weights; }
   uint64_t delivered() const { return taken; }
-  /// At most `maxWords` words; empty at the end.
+  /// At most `maxWords` words, of one pass over the stream; from the start
+  /// again behind the last one.
   WordView next(size_t maxWords);
 
 private:
@@ -42,6 +44,9 @@ private:
     int64_t lines = 0;
     uint64_t lineWords = 0;
     std::vector<Block> blocks; ///< of one line, in column order
+    /// For each word of a line, if there are odd blocks of pairs, whether it
+    /// has only one element.
+    std::vector<uint8_t> halves;
   };
 
   /// Adds the block of a column where scalars have these values.
@@ -51,14 +56,21 @@ private:
   /// Views the rest of a part in place; empty when it cannot be.
   WordView viewInPlace(const Part &part);
   /// Writes out the next lines of a part.
-  WordView writeLines(const Part &part);
+  WordView writeLines(Part &part);
   void writeBlock(const Part &part, const Block &block, int64_t lines,
                   float *words) const;
+  /// The same, as elements of the wire that are put into words.
+  void packBlock(const Part &part, const Block &block, int64_t lines,
+                 float *words) const;
+  void readRun(const Part &part, int64_t first, const Block &block,
+               void *elements) const;
+  void findHalves(Part &part) const;
   /// Element that line `line` is moved by.
   int64_t lineOffset(const program::Segment &segment, int64_t line) const;
 
   const TensorStore &store;
   const program::HostStream &stream;
+  const Wire wire;
   std::vector<Part> parts;
   uint64_t total = 0;
   uint64_t weights = 0;

@@ -6,6 +6,8 @@
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 
+#include <algorithm>
+
 namespace wsec::runtime {
 
 MemoryX::MemoryX(TensorStore &store) : MemoryX(store, Call(store.program())) {}
@@ -16,7 +18,7 @@ MemoryX::MemoryX(TensorStore &store, const Call &which)
     return;
   streams.resize(program.streams()->size());
   uint64_t blocks = 0;
-  const std::set<uint32_t> used = launched();
+  const std::map<uint32_t, uint64_t> used = launched();
   for (uint32_t index = 0; index < streams.size(); ++index) {
     // Those of other entries may ask for arguments that there are not.
     if (program.entries()->size() > 1 && !used.count(index))
@@ -31,6 +33,49 @@ MemoryX::MemoryX(TensorStore &store, const Call &which)
         streams[index].out.push_back(
             std::make_unique<OutChannel>(store, stream, *channel, arguments));
   }
+  separateSums();
+}
+
+void MemoryX::separateSums() {
+  std::map<uint32_t, std::vector<OutChannel::Share *>> adding; // by tensor
+  for (auto [stream, uses] : launched())
+    for (const program::Segment *segment :
+         *program.streams()->Get(stream)->segments())
+      if (segment->accumulate())
+        adding[segment->tensor()];
+  if (adding.empty())
+    return;
+  for (auto [stream, uses] : launched())
+    for (auto &channel : streams[stream].out) {
+      channel->words();
+      for (auto &[tensor, share] : channel->shares())
+        if (share.accumulates)
+          adding[tensor].push_back(&share);
+    }
+  for (auto &[tensor, shares] : adding) {
+    std::vector<OutChannel::Share *> sorted = shares;
+    std::sort(sorted.begin(), sorted.end(),
+              [](const auto *a, const auto *b) { return a->low < b->low; });
+    int64_t end = -1;
+    bool apart = true;
+    for (const OutChannel::Share *share : sorted) {
+      apart &= share->low > end;
+      end = std::max(end, share->high);
+    }
+    for (OutChannel::Share *share : shares)
+      if (!apart)
+        share->sums.resize(size_t(share->high - share->low + 1));
+  }
+}
+
+void MemoryX::addSums() {
+  for (Stream &stream : streams)
+    for (auto &channel : stream.out)
+      for (auto &[tensor, share] : channel->shares()) {
+        auto *sums = reinterpret_cast<float *>(tensors.outputElements(tensor));
+        for (size_t i = 0; i < share.sums.size(); ++i)
+          sums[share.low + int64_t(i)] += share.sums[i];
+      }
 }
 
 MemoryX::~MemoryX() = default;
@@ -77,33 +122,34 @@ uint8_t *MemoryX::outputElements(uint32_t tensor) {
              : nullptr;
 }
 
-std::set<uint32_t> MemoryX::launched() const {
-  std::set<uint32_t> used;
+std::map<uint32_t, uint64_t> MemoryX::launched() const {
+  std::map<uint32_t, uint64_t> used;
   for (const program::Launch *launch : *call.entry().launches())
     if (launch->streams())
-      used.insert(launch->streams()->begin(), launch->streams()->end());
+      for (uint32_t stream : *launch->streams())
+        ++used[stream];
   return used;
 }
 
 uint64_t MemoryX::wordsIn() const {
   uint64_t words = 0;
-  for (uint32_t stream : launched())
+  for (auto [stream, launches] : launched())
     for (const auto &channel : streams[stream].in)
-      words += channel->words();
+      words += launches * channel->words();
   return words;
 }
 
 uint64_t MemoryX::weightWordsIn() const {
   uint64_t words = 0;
-  for (uint32_t stream : launched())
+  for (auto [stream, launches] : launched())
     for (const auto &channel : streams[stream].in)
-      words += channel->weightWords();
+      words += launches * channel->weightWords();
   return words;
 }
 
 std::set<uint32_t> MemoryX::outputs() const {
   std::set<uint32_t> written;
-  for (uint32_t stream : launched())
+  for (auto [stream, launches] : launched())
     if (program.streams()->Get(stream)->direction() == program::Direction::Out)
       for (const program::Segment *segment :
            *program.streams()->Get(stream)->segments())
@@ -150,17 +196,20 @@ void MemoryX::finish() {
                     " " + std::to_string(moved) + " of its " +
                     std::to_string(expected) + " words on one channel");
   };
-  std::map<uint32_t, uint64_t> written; // words by tensor
-  for (uint32_t stream : launched()) {
+  std::map<uint32_t, uint64_t> written; // elements by tensor
+  for (auto [stream, launches] : launched()) {
     for (auto &channel : streams[stream].in)
-      compare(stream, channel->delivered(), channel->words(), "delivered");
+      compare(stream, channel->delivered(), launches * channel->words(),
+              "delivered");
     for (auto &channel : streams[stream].out) {
-      compare(stream, channel->stored(), channel->words(), "brought");
-      for (auto [tensor, words] : channel->wordsOf())
-        written[tensor] += words;
+      compare(stream, channel->stored(), launches * channel->words(),
+              "brought");
+      for (const auto &[tensor, share] : channel->shares())
+        written[tensor] += share.elements;
     }
   }
   checkWritten(written);
+  addSums();
 }
 
 } // namespace wsec::runtime

@@ -54,8 +54,12 @@ private:
   OutChannel &outChannel(uint32_t stream, uint32_t channel);
   /// Outputs of which something is never written would show zeros.
   void checkWritten(std::map<uint32_t, uint64_t> written) const;
-  /// The streams some launch feeds on, in order.
-  std::set<uint32_t> launched() const;
+  /// The streams that launches feed on, in order, and how many launches.
+  std::map<uint32_t, uint64_t> launched() const;
+  /// Channels that add to the same elements add to sums of their own, so that
+  /// it does not matter who comes first.
+  void separateSums();
+  void addSums();
 
   const Call call;
   const program::Program &program;

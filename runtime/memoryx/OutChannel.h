@@ -5,6 +5,7 @@
 #include "runtime/engine/HostPort.h"
 #include "runtime/memoryx/Block.h"
 #include "runtime/memoryx/TensorStore.h"
+#include "runtime/program/Wire.h"
 
 #include <map>
 #include <vector>
@@ -12,45 +13,66 @@
 namespace wsec::runtime {
 
 /// The words that leave through one channel of the east edge for one Out
-/// stream: finds for each its place in an output tensor.
+/// stream: finds for each element its place in an output tensor. Behind the
+/// last word comes the first of the next launch.
 class OutChannel {
 public:
-  /// `arguments` are those of the stream's launch.
+  /// What one launch does to a tensor.
+  struct Share {
+    uint64_t elements = 0;     ///< different ones, as far as lines tell
+    int64_t low = 0, high = 0; ///< the elements it touches, if any
+    bool accumulates = false;
+    /// Sums of the elements from `low` on, if they are kept apart.
+    std::vector<float> sums;
+  };
+
+  /// `arguments` are those of the stream's launches.
   OutChannel(TensorStore &store, const program::HostStream &stream,
              const program::Channel &channel, std::vector<int64_t> arguments);
 
-  /// Words expected in all, and for each tensor.
+  /// Words expected for a launch, and what they do to each tensor.
   uint64_t words();
-  const std::map<uint32_t, uint64_t> &wordsOf() const { return byTensor; }
+  std::map<uint32_t, Share> &shares() { return byTensor; }
   uint64_t stored() const { return taken; }
-  /// Stores the next words. Throws UnreadTraffic when there are too many.
+  /// Stores the next words. Throws PackingMismatch when pairs do not end with
+  /// their block.
   void store(const WordView &words);
 
 private:
-  /// Moves on to the next block that has words; false after the last one.
+  /// Moves on to the next block that has elements, from the last one to the
+  /// first; false if there is none.
   bool nextBlock();
-  /// The block of a segment in PE (x, y).
-  Block blockAt(const program::Segment &segment, int32_t x, int32_t y);
-  /// The same, once the scalars are those of the PE.
-  Block blockHere(const program::Segment &segment) const;
-  void storeRow(const float *words, size_t count);
+  bool nextBlockOfLaunch();
+  /// The block of a segment, once the scalars are those of the PE; of the lines
+  /// that it is moved by.
+  Block blockHere(const program::Segment &segment, int64_t lines) const;
+  void count(const program::Segment &segment, int64_t &lines);
+  void storeRow(const WordView &words, size_t row);
+  /// Stores elements of the current block, of one run.
+  void storeRun(const void *elements, uint64_t first, size_t count);
+  /// Words of 16-bit elements; returns how many they are.
+  size_t unpack(const WordView &words, size_t first, size_t count);
 
   TensorStore &tensors;
   const program::HostStream &stream;
   const program::Channel &channel;
   const std::vector<int64_t> arguments;
+  const Wire wire;
   int32_t width;
   std::vector<int64_t> scalars;
   uint64_t total = 0;
-  std::map<uint32_t, uint64_t> byTensor;
+  std::map<uint32_t, Share> byTensor;
+  std::vector<int64_t> linesOf; ///< by segment
   bool counted = false;
   uint64_t taken = 0;
 
-  // The block being filled: of `segment`, in PE (x, y).
+  // The block being filled: line `line` of `segment`, in PE (x, y).
   flatbuffers::uoffset_t segment = 0;
+  int64_t line = 0;
   int32_t x, y;
   Block block;
-  uint64_t filled = 0; ///< words of `block` stored so far
+  uint64_t filled = 0; ///< elements of `block` stored so far
+  std::vector<uint16_t> halves;
 };
 
 } // namespace wsec::runtime

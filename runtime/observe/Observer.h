@@ -73,6 +73,9 @@ public:
   /// moment.
   double untilCycle = std::numeric_limits<double>::infinity();
 
+  /// Once, before anything happens. The state may be read while the run lasts:
+  /// of PEs, as they enter or leave.
+  virtual void begin(const Inspection &) {}
   /// PEs enter the routine of a launch (task < 0) or a task of their class.
   virtual void enter(ObservedPes, size_t /*launch*/, int /*task*/,
                      double /*time*/) {}
@@ -100,6 +103,8 @@ public:
 template <class Work>
 bool observeRun(Observer *observer, const Inspection &state, const Work &work) {
   bool stopped = false;
+  if (observer)
+    observer->begin(state);
   try {
     work();
   } catch (const StopRun &) {

@@ -22,6 +22,10 @@ public:
   /// Whether a run has ended, in whatever way, since this was made.
   bool informed() const { return inspected; }
 
+  void begin(const Inspection &state) override {
+    for (Observer *one : all)
+      one->begin(state);
+  }
   void enter(ObservedPes pes, size_t launch, int task, double time) override {
     for (Observer *one : all)
       one->enter(pes, launch, task, time);

@@ -4,6 +4,7 @@
 #include "runtime/engine/Rectangles.h"
 #include "runtime/pe/Arithmetic.h"
 #include "runtime/pe/Code.h"
+#include "runtime/program/Errors.h"
 #include "runtime/program/Holdings.h"
 #include "runtime/program/NearestNames.h"
 
@@ -11,6 +12,7 @@
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <map>
 #include <set>
 
@@ -20,7 +22,8 @@ namespace wsec::runtime {
 
 Probe::Probe(const program::Program &program) : Probe(Call(program)) {}
 
-Probe::Probe(const Call &which) : call(which), program(call.program()) {
+Probe::Probe(const Call &which)
+    : call(which), program(call.program()), values(call) {
   const int width = program.machine()->width();
   classes.assign(size_t(width) * size_t(program.machine()->height()), -1);
   for (unsigned c = 0; c < program.classes()->size(); ++c)
@@ -185,7 +188,52 @@ void Probe::parseRange(Peek &peek, const std::string &range,
                      inQuotes(what) + " goes beyond");
 }
 
+/// "3,4", "3,4:x": a PE comes first.
+static bool beginsWithPe(const std::string &text) {
+  const size_t comma = text.find(',');
+  return comma != text.npos && wholeNumber(text.substr(0, comma)) >= 0;
+}
+
+/// NAME[i,j,...], where a program knows its values; false if it is no such
+/// thing.
+bool Probe::addValuePeek(const std::string &what) {
+  const size_t bracket = what.rfind('[');
+  const std::string name = what.substr(0, bracket);
+  const int value = values.find(name);
+  if (beginsWithPe(what) || (value < 0 && bracket == what.npos))
+    return false;
+  if (value < 0)
+    throw ProbeError("--peek: the PEs hold no value " + inQuotes(name) +
+                     nearestNames(name, values.names()));
+  const program::Value &its = *call.entry().values()->Get(unsigned(value));
+  const size_t rank = its.shape() ? its.shape()->size() : 0;
+  std::string shape, rest = bracket == what.npos || what.back() != ']'
+                                ? std::string()
+                                : what.substr(bracket + 1);
+  uint64_t element = 0;
+  bool good = !rest.empty();
+  for (size_t d = 0; d < rank; ++d) {
+    const int64_t extent = its.shape()->Get(unsigned(d));
+    shape += (d ? ", " : "") + std::to_string(extent);
+    const size_t end = rest.find(d + 1 < rank ? ',' : ']');
+    const long long index = wholeNumber(rest.substr(0, end));
+    good &= end != rest.npos && index >= 0 && index < extent;
+    element = element * uint64_t(extent) + uint64_t(std::max(0ll, index));
+    rest.erase(0, end == rest.npos ? end : end + 1);
+  }
+  if (!good || (rank > 0 && !rest.empty()))
+    throw ProbeError(
+        "--peek wants an element of value " + inQuotes(name) + " as " + name +
+        "[" + (rank > 1 ? "i,j" + std::string(rank > 2 ? ",..." : "") : "i") +
+        "], inside of [" + shape + "], found " + inQuotes(what));
+  values.want(uint32_t(value));
+  valuePeeks.push_back({uint32_t(value), element, what});
+  return true;
+}
+
 void Probe::addPeek(const std::string &what) {
+  if (addValuePeek(what))
+    return;
   const size_t end = what.find_first_of(": ");
   Peek peek{parsePe(what.substr(0, end), "--peek")};
   if (end != what.npos) {
@@ -211,6 +259,7 @@ bool Probe::stopsAtCycle() const { return std::isfinite(untilCycle); }
 // ---------------------------------------------------------------- the run
 
 void Probe::enter(ObservedPes pes, size_t launch, int task, double time) {
+  values.enter(pes, launch, task, time);
   for (const Peek &peek : peeks)
     if (task < 0 && std::find(pes.begin(), pes.end(), peek.pe) != pes.end())
       entered[peek.pe] = int(launch);
@@ -238,6 +287,8 @@ void Probe::enter(ObservedPes pes, size_t launch, int task, double time) {
 }
 
 void Probe::inspect(const Inspection &state, RunEnd end) {
+  values.untilLaunch = untilLaunch;
+  values.inspect(state, end);
   char cycle[48];
   std::snprintf(cycle, sizeof(cycle), "cycle %.0f",
                 std::ceil(stoppedAt >= 0 ? stoppedTime : state.cycle()));
@@ -250,8 +301,10 @@ void Probe::inspect(const Inspection &state, RunEnd end) {
   else
     report = std::string("at the end, ") + cycle +
              (breaks.empty() ? "\n" : "; no break was reached\n");
-  if (stoppedAt < 0 && peeks.empty())
+  if (stoppedAt < 0 && peeks.empty() && valuePeeks.empty())
     report += describeAll(state);
+  for (const ValuePeek &peek : valuePeeks)
+    report += describeValue(peek);
   std::vector<int> order; // PEs as they were asked for
   if (stoppedAt >= 0)
     order.push_back(stoppedAt);
@@ -325,6 +378,23 @@ static std::string valueOf(program::ElementType type, uint32_t bits) {
                   type == program::ElementType::F32 ? "%.9g" : "%.5g",
                   double(decodeElement(type, NumberKind::Single, bits).real));
   return text;
+}
+
+std::string Probe::describeValue(const ValuePeek &peek) const {
+  const program::Value &value = *call.entry().values()->Get(peek.value);
+  const std::string after = ", after " + describeLaunch(value.launch());
+  try {
+    const std::vector<uint8_t> &elements = values.elements(peek.value);
+    const size_t size = elementSize(value.type());
+    uint32_t bits = 0;
+    std::memcpy(&bits, elements.data() + peek.element * size, size);
+    const Values::Place place = values.placeOf(peek.value, peek.element);
+    return peek.text + " = " + valueOf(value.type(), bits) + ", in " +
+           namePe(place.pe) + ", element " + std::to_string(place.element) +
+           " of buffer '" + value.buffer()->str() + "'" + after + "\n";
+  } catch (const Error &error) {
+    return peek.text + ": " + error.message() + after + "\n";
+  }
 }
 
 std::string Probe::describeOwner(int pe, int index, bool &lost) const {

@@ -2,7 +2,7 @@
 #ifndef RUNTIME_OBSERVE_PROBE_H
 #define RUNTIME_OBSERVE_PROBE_H
 
-#include "runtime/observe/Observer.h"
+#include "runtime/observe/Values.h"
 #include "runtime/program/Call.h"
 
 #include <map>
@@ -35,7 +35,8 @@ public:
   /// kernel or an ONNX node launches. Tasks go first where both have the name.
   void addBreak(const std::string &where);
   /// "3,4:sum", "3,4:sum[2]", "3,4:sum[0:8]" (without the last), or "3,4" for
-  /// all buffers.
+  /// all buffers. "hidden[0,5,7]": an element of a value of the model, from the
+  /// PE that holds it.
   void addPeek(const std::string &what);
 
   /// Whether the run may end early.
@@ -45,6 +46,7 @@ public:
   /// What was seen; empty before the run.
   const std::string &text() const { return report; }
 
+  void begin(const Inspection &state) override { values.begin(state); }
   void enter(ObservedPes pes, size_t launch, int task, double time) override;
   void inspect(const Inspection &state, RunEnd end) override;
 
@@ -52,6 +54,11 @@ private:
   struct Break {
     int pe, task;       ///< task < 0: a kernel's routine
     std::string kernel; ///< or ONNX node
+  };
+  struct ValuePeek {
+    uint32_t value;
+    uint64_t element;
+    std::string text; ///< as it was asked for
   };
   struct Peek {
     int pe;
@@ -61,6 +68,8 @@ private:
 
   int parsePe(const std::string &text, const std::string &flag) const;
   const program::PEClass &classOf(int pe) const;
+  bool addValuePeek(const std::string &what);
+  std::string describeValue(const ValuePeek &peek) const;
   int findBuffer(int pe, const std::string &name) const;
   void parseRange(Peek &peek, const std::string &range,
                   const std::string &what) const;
@@ -82,6 +91,8 @@ private:
   std::vector<int> classes; ///< by PE; -1: no code
   std::vector<Break> breaks;
   std::vector<Peek> peeks;
+  std::vector<ValuePeek> valuePeeks;
+  Values values;
   std::map<int, int> entered; ///< by PE that is peeked at, its last launch
   std::string reason;         ///< why it stopped
   int stoppedAt = -1;         ///< PE of a break

@@ -16,7 +16,7 @@ namespace wsec::runtime::pe {
 
 using program::Packing;
 
-static std::string describeForm(uint8_t form) {
+std::string describeForm(uint8_t form) {
   std::string text = program::EnumNameElementType(
       program::ElementType((form & ~halfFilled) / 2));
   std::transform(text.begin(), text.end(), text.begin(),

@@ -10,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <string>
 #include <vector>
 
 namespace wsec::runtime::pe {
@@ -27,6 +28,8 @@ inline uint8_t wireForm(program::ElementType type, program::Packing packing) {
 }
 /// Half a pair, at the end of an odd number of elements.
 inline constexpr uint8_t halfFilled = 0x80;
+/// "f16 in pairs".
+std::string describeForm(uint8_t form);
 
 /// A wavelet, and the cycle from which on it can be taken where it waits.
 struct Word {

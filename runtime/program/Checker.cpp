@@ -11,6 +11,7 @@
 #include "runtime/program/Where.h"
 
 #include <algorithm>
+#include <set>
 
 namespace wsec::runtime {
 
@@ -128,6 +129,7 @@ void checkProgram(const program::Program &program) {
   checkCopies(program, work);
   checkKernels(program);
   checkSends(program);
+  checkValues(program, work);
 }
 
 } // namespace wsec::runtime

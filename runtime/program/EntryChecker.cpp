@@ -66,9 +66,13 @@ private:
   std::vector<Interval> checkCarried(const program::Launch &launch,
                                      const std::vector<Interval> &scalars,
                                      const Where &where) const;
+  void checkSharing(const program::Launch &launch, uint32_t stream,
+                    const Where &where);
 
   const program::Program &program;
   CheckerWork &work;
+  /// What the first launch of the entry carries that feeds on a stream.
+  std::map<uint32_t, std::vector<uint16_t>> feeding;
   const RoutineArguments taken;
 };
 
@@ -106,6 +110,7 @@ void EntryChecker::check(const program::Entry &entry, const Where *outer) {
   const std::vector<Interval> scalars =
       checkScalars(entry.scalars(), {{}, arguments}, work, where);
   int64_t index = 0;
+  feeding.clear();
   for (const program::Launch *launch : *entry.launches())
     checkLaunch(*launch, scalars, {outer, "launch", index++});
 }
@@ -125,12 +130,38 @@ void EntryChecker::checkLaunch(const program::Launch &launch,
                                 ", which does not exist");
   if (launch.streams())
     work.add(1, launch.streams()->size(), "to check its streams", where);
-  for (unsigned i = 0; launch.streams() && i < launch.streams()->size(); ++i)
-    if (launch.streams()->Get(i) >= streams)
-      throw badProgram(where, "feeds on stream " +
-                                  std::to_string(launch.streams()->Get(i)) +
+  std::set<uint32_t> listed;
+  for (unsigned i = 0; launch.streams() && i < launch.streams()->size(); ++i) {
+    const uint32_t stream = launch.streams()->Get(i);
+    if (stream >= streams)
+      throw badProgram(where, "feeds on stream " + std::to_string(stream) +
                                   ", which does not exist");
+    if (!listed.insert(stream).second)
+      throw badProgram(where, "feeds on stream " + std::to_string(stream) +
+                                  " twice; a stream flows once for a launch");
+    checkSharing(launch, stream, where);
+  }
   carried.add(launch, checkCarried(launch, scalars, where));
+}
+
+/// A stream has one set of arguments in a call.
+void EntryChecker::checkSharing(const program::Launch &launch, uint32_t stream,
+                                const Where &where) {
+  std::vector<uint16_t> carries;
+  if (launch.arguments())
+    carries.assign(launch.arguments()->begin(), launch.arguments()->end());
+  const auto [first, isNew] = feeding.try_emplace(stream, carries);
+  const auto *scalars = program.streams()->Get(stream)->scalars();
+  if (isNew || !scalars)
+    return;
+  work.add(1, scalars->size(), "to look for arguments", where);
+  for (unsigned i = 0; i < scalars->size(); ++i)
+    if (scalars->Get(i)->op() == program::ScalarOp::Argument &&
+        first->second != carries)
+      throw badProgram(where, "feeds on stream " + std::to_string(stream) +
+                                  ", which has arguments, and carries others "
+                                  "than an earlier launch that does; give it "
+                                  "a stream of its own");
 }
 
 /// As many words as the routine takes.

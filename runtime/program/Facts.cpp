@@ -3,6 +3,7 @@
 #include "runtime/program/Call.h"
 #include "runtime/program/RectSet.h"
 #include "runtime/program/Scalars.h"
+#include "runtime/program/Wire.h"
 
 #include <algorithm>
 #include <map>
@@ -45,6 +46,7 @@ static uint64_t weightWords(const program::Program &program,
                             const std::vector<int64_t> &arguments) {
   if (stream.direction() != program::Direction::In)
     return 0;
+  const Wire wire(stream);
   uint64_t words = 0;
   std::vector<int64_t> scalars;
   auto addColumn = [&](int column) {
@@ -54,10 +56,11 @@ static uint64_t weightWords(const program::Program &program,
       if (role != program::TensorRole::Weight &&
           role != program::TensorRole::Constant)
         continue;
-      auto block = uint64_t(evaluateAffine(*segment->lines(), scalars));
+      uint64_t block = 1;
       for (const program::Affine *extent : *segment->extents())
         block *= uint64_t(evaluateAffine(*extent, scalars));
-      words += block;
+      words += uint64_t(evaluateAffine(*segment->lines(), scalars)) *
+               wire.wavelets(block);
     }
   };
   for (const program::Channel *channel : *stream.channels())

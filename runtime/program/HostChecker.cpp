@@ -5,6 +5,7 @@
 #include "runtime/program/ProceduralFile.h"
 #include "runtime/program/ScalarChecker.h"
 #include "runtime/program/WeightFolders.h"
+#include "runtime/program/Wire.h"
 
 #include <algorithm>
 #include <set>
@@ -12,31 +13,25 @@
 
 namespace wsec::runtime {
 
-namespace {
-
-using program::Tensor;
-using program::TensorRole;
-
 /// More bytes than any store holds; sizes below it can be added freely.
-constexpr uint64_t largestBytes = uint64_t(1) << 50;
+static constexpr uint64_t largestBytes = uint64_t(1) << 50;
 
-/// The flatbuffer verifier aligns the length of a vector, not its elements.
 void checkAligned(const flatbuffers::Vector<int64_t> &vector,
                   const Where &where) {
   if (reinterpret_cast<uintptr_t>(vector.Data()) % alignof(int64_t) != 0)
     throw badProgram(where, "a list of numbers is not aligned");
 }
 
-void checkShape(const Tensor &tensor, const Where &where) {
+void checkShape(const flatbuffers::Vector<int64_t> *shape, const Where &where) {
   uint64_t count = 1;
-  if (!tensor.shape())
+  if (!shape)
     return;
-  if (tensor.shape()->size() > largestTensorRank)
-    throw badProgram(where, "has " + std::to_string(tensor.shape()->size()) +
+  if (shape->size() > largestTensorRank)
+    throw badProgram(where, "has " + std::to_string(shape->size()) +
                                 " dimensions, at most " +
                                 std::to_string(largestTensorRank));
-  checkAligned(*tensor.shape(), where);
-  for (int64_t dimension : *tensor.shape()) {
+  checkAligned(*shape, where);
+  for (int64_t dimension : *shape) {
     if (dimension < 0)
       throw badProgram(where, "dimension " + std::to_string(dimension) +
                                   " is negative");
@@ -48,6 +43,18 @@ void checkShape(const Tensor &tensor, const Where &where) {
                                   std::to_string(largestBytes) + " bytes");
   }
 }
+
+void checkStride(const char *name, int64_t stride, const Where &where) {
+  if (stride > largestScalar || stride < -largestScalar)
+    throw badProgram(where, std::string(name) + " " + std::to_string(stride) +
+                                " is too large, at most " +
+                                std::to_string(largestScalar));
+}
+
+namespace {
+
+using program::Tensor;
+using program::TensorRole;
 
 void checkWeight(const Tensor &tensor, const program::Program &program,
                  const Where &where) {
@@ -236,11 +243,75 @@ void checkIndexTensor(const program::Segment &segment, const Interval &lines,
                                 std::to_string(elementCount(ids)) + " indices");
 }
 
-void checkStride(const char *name, int64_t stride, const Where &where) {
-  if (stride > largestScalar || stride < -largestScalar)
-    throw badProgram(where, std::string(name) + " " + std::to_string(stride) +
-                                " is too large, at most " +
-                                std::to_string(largestScalar));
+bool isFloat(program::ElementType type) {
+  return type == program::ElementType::F32 ||
+         type == program::ElementType::F16 ||
+         type == program::ElementType::BF16;
+}
+
+/// The wire carries what the tensor holds, or the other way round.
+void checkElements(const program::Segment &segment,
+                   const program::HostStream &stream, const Tensor &tensor,
+                   const Where &where) {
+  const bool out = stream.direction() == program::Direction::Out;
+  const std::string name = "tensor '" + tensor.name()->str() + "' of " +
+                           program::EnumNameElementType(tensor.type());
+  if (segment.accumulate() &&
+      !(out && tensor.type() == program::ElementType::F32 &&
+        isFloat(stream.type())))
+    throw badProgram(where, "accumulates in " + name +
+                                ": floats that go out do, in one of F32");
+  if (isFloat(stream.type()))
+    return;
+  const bool holds =
+      out ? tensor.type() != program::ElementType::Bool &&
+                elementBytes(tensor.type()) >= elementBytes(stream.type())
+          : true;
+  if (isFloat(tensor.type()) || !holds)
+    throw badProgram(where, std::string(out ? "writes " : "reads ") +
+                                program::EnumNameElementType(stream.type()) +
+                                (out ? " to " : " from ") + name +
+                                ", which does not hold it exactly");
+}
+
+/// Elements of 16 bits may be two in a wavelet, or have their number beside
+/// them.
+void checkWire(const program::HostStream &stream, const Where &where) {
+  using program::ElementType;
+  const ElementType type = stream.type();
+  if (type > ElementType::MAX || type == ElementType::I64 ||
+      type == ElementType::Bool)
+    throw badProgram(where, "has elements of a type that no wavelet carries");
+  if (stream.packing() > program::Packing::MAX)
+    throw badProgram(where, "has an unknown packing");
+  const Wire wire(stream);
+  if ((wire.pairs() || wire.indexed) && !wire.is16())
+    throw badProgram(where,
+                     std::string(wire.pairs() ? "has pairs" : "numbers") +
+                         " elements of 32 bits");
+  if (wire.pairs() && wire.indexed)
+    throw badProgram(where, "has pairs and numbers in one wavelet");
+  if (wire.indexed && stream.direction() == program::Direction::Out)
+    throw badProgram(where, "numbers elements that go out");
+}
+
+/// Sums and other values in one tensor would depend on who comes first.
+void checkAccumulation(const program::Program &program) {
+  std::set<uint32_t> sums, others;
+  for (const program::HostStream *stream : *program.streams())
+    if (stream->direction() == program::Direction::Out)
+      for (const program::Segment *segment : *stream->segments())
+        (segment->accumulate() ? sums : others).insert(segment->tensor());
+  for (const program::Entry *entry : *program.entries())
+    for (unsigned i = 0; entry->copies() && i < entry->copies()->size(); ++i)
+      if (entry->copies()->Get(i)->direction() == program::Direction::Out)
+        others.insert(entry->copies()->Get(i)->tensor());
+  for (uint32_t tensor : sums)
+    if (others.count(tensor))
+      throw badProgram(
+          {nullptr, "tensor", int64_t(tensor),
+           program.tensors()->Get(tensor)->name()},
+          "is added to by one stream and written by another, or by a copy");
 }
 
 void checkSegment(const program::Segment &segment,
@@ -269,9 +340,11 @@ void checkSegment(const program::Segment &segment,
                                 " strides, at most " +
                                 std::to_string(largestSegmentRank));
   Interval lines = checkAffine(segment.lines(), scalars, {}, {&where, "lines"});
-  if (out && !(lines.low == 1 && lines.high == 1))
-    throw badProgram(where, "an output has one line per PE, found " +
-                                std::to_string(lines.high));
+  if (out && segment.index_tensor() >= 0)
+    throw badProgram(where, "takes rows from tensor " +
+                                std::to_string(segment.index_tensor()) +
+                                ": only what goes in does");
+  checkElements(segment, stream, tensor, where);
   checkAffine(segment.offset(), scalars, {}, {&where, "offset"});
   for (const program::Affine *extent : *segment.extents())
     checkAffine(extent, scalars, {}, {&where, "extent"});
@@ -318,7 +391,7 @@ void checkTensors(const program::Program &program) {
     if (tensor->type() > program::ElementType::MAX)
       throw badProgram(where, "has the unknown element type " +
                                   std::to_string(int(tensor->type())));
-    checkShape(*tensor, where);
+    checkShape(tensor->shape(), where);
     if (tensor->role() == TensorRole::Weight)
       checkWeight(*tensor, program, where);
     if (tensor->role() == TensorRole::Constant)
@@ -343,6 +416,7 @@ void checkStreams(const program::Program &program, const CarriedRanges &carried,
     if (stream->direction() > program::Direction::MAX)
       throw badProgram(where, "has an unknown direction");
     checkUsableColor(machine, stream->color(), where);
+    checkWire(*stream, where);
     work.add(1, stream->channels()->size(), "to check its channels", where);
     checkChannels(*stream, machine, where);
     bool in = stream->direction() == program::Direction::In;
@@ -356,6 +430,7 @@ void checkStreams(const program::Program &program, const CarriedRanges &carried,
     addPlan(*stream, machine, work, where);
   }
   checkEdges(program);
+  checkAccumulation(program);
 }
 
 uint64_t elementCount(const Tensor &tensor) {

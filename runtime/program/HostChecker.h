@@ -8,13 +8,22 @@
 namespace wsec::runtime {
 
 /// Check the host's side of a program: the tensors with the files they lie in,
-/// and the streams and copies that read and write them. The machine, and for
-/// copies the classes, must be checked. Arguments of streams are as launches
-/// carry them.
+/// the streams and copies that read and write them, and the values that PEs
+/// hold. The machine, and for copies and values the classes, must be checked.
+/// Arguments of streams are as launches carry them.
 void checkTensors(const program::Program &program);
 void checkStreams(const program::Program &program, const CarriedRanges &carried,
                   CheckerWork &work);
 void checkCopies(const program::Program &program, CheckerWork &work);
+void checkValues(const program::Program &program, CheckerWork &work);
+
+/// The flatbuffer verifier aligns the length of a vector, not its elements.
+void checkAligned(const flatbuffers::Vector<int64_t> &vector,
+                  const Where &where);
+/// A shape, if there is one, of no more elements than a store holds.
+void checkShape(const flatbuffers::Vector<int64_t> *shape, const Where &where);
+/// A factor that sums of products stay small with.
+void checkStride(const char *name, int64_t stride, const Where &where);
 
 } // namespace wsec::runtime
 

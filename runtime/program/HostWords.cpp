@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/HostWords.h"
+#include "runtime/program/Wire.h"
 
 #include <algorithm>
 
@@ -15,6 +16,12 @@ struct Blocks {
   std::vector<int64_t> before;
   std::vector<int64_t> lines;
 };
+
+/// Blocks of pairs are no products of extents.
+void requireSingles(const program::HostStream &stream) {
+  if (Wire(stream).pairs())
+    throw NotUnderstood{"host words of two elements"};
+}
 
 /// The product of the extents that `counts`.
 template <typename Counts>
@@ -90,6 +97,7 @@ int64_t LaunchWords::headOf(const FabricOp &op, int64_t x) const {
 
 /// Segments and relays, in order: a relay takes one or more segments.
 void LaunchWords::checkIn(const program::HostStream &stream) const {
+  requireSingles(stream);
   auto found = handovers.fromHost.find(stream.color());
   std::vector<size_t> relays;
   if (found != handovers.fromHost.end())
@@ -248,6 +256,7 @@ void LaunchWords::checkWayOut(int64_t color, int64_t row) const {
 }
 
 void LaunchWords::checkOut(const program::HostStream &stream) const {
+  requireSingles(stream);
   const program::Machine &machine = *program.machine();
   const int64_t lastColumn = scalars.last(AxisScalars::X);
   for (const program::RouteRule *rule : *program.routes()) {
@@ -261,7 +270,12 @@ void LaunchWords::checkOut(const program::HostStream &stream) const {
                    scalars.steps);
   std::vector<int64_t> before(size_t(machine.height()) + 1, 0);
   for (const program::Segment *segment : *stream.segments()) {
-    int64_t row = sumsAlong(*segment, host, AxisScalars::X).back();
+    if (host.axes(*segment->lines()) != 0)
+      throw NotUnderstood{"blocks of an output whose lines depend on the PE"};
+    const int64_t lines =
+        std::max<int64_t>(0, host.value(*segment->lines(), 0, 0));
+    int64_t row =
+        countable(lines, sumsAlong(*segment, host, AxisScalars::X).back());
     std::vector<int64_t> rows = sumsAlong(*segment, host, AxisScalars::Y);
     for (size_t y = 0; y < before.size(); ++y)
       before[y] += countable(row, rows[y]);
@@ -351,16 +365,21 @@ int64_t channelWords(const program::HostStream &stream,
                      const program::Channel &channel,
                      const AxisScalars &scalars) {
   const bool in = stream.direction() == program::Direction::In;
+  const Wire wire(stream);
   auto all = [](auto &) { return true; };
   int64_t words = 0;
+  auto add = [&](const program::Segment &segment, int64_t x, int64_t y) {
+    const int64_t lines = scalars.value(*segment.lines(), x, y);
+    words += countable(std::max<int64_t>(0, lines),
+                       wire.wavelets(blockAt(segment, scalars, x, y, all)));
+    ++scalars.steps;
+  };
   for (const program::Segment *segment : *stream.segments())
     for (int64_t i = channel.begin(); i < channel.end(); ++i) {
       if (in)
-        words += scalars.value(*segment->lines(), i, 0) *
-                 blockAt(*segment, scalars, i, 0, all);
+        add(*segment, i, 0);
       for (int64_t x = 0; !in && x < scalars.length(AxisScalars::X); ++x)
-        words += blockAt(*segment, scalars, x, i, all);
-      scalars.steps += in ? 1 : scalars.length(AxisScalars::X);
+        add(*segment, x, i);
     }
   return words;
 }
@@ -373,10 +392,11 @@ std::vector<int64_t> signatureOf(const program::Program &program,
   for (uint32_t index : *launch.streams()) {
     const program::HostStream &stream = *program.streams()->Get(index);
     const auto *nodes = stream.scalars();
-    for (int64_t value : {int64_t(stream.direction()), int64_t(stream.color()),
-                          int64_t(stream.channels()->size()),
-                          int64_t(stream.segments()->size()),
-                          int64_t(nodes ? nodes->size() : 0)})
+    for (int64_t value :
+         {int64_t(stream.direction()), int64_t(stream.color()),
+          int64_t(stream.channels()->size()),
+          int64_t(stream.segments()->size()),
+          int64_t(nodes ? nodes->size() : 0), int64_t(stream.packing())})
       signature.push_back(value);
     for (const program::Channel *channel : *stream.channels())
       signature.insert(signature.end(),

@@ -54,6 +54,7 @@ private:
                      TextLines &lines);
   void print(const LaunchT &launch, const ValueNames &values, TextLines &lines);
   void print(const HostCopyT &copy, TextLines &lines);
+  void print(const ValueT &value, TextLines &lines);
   static std::string resourceName(size_t number) {
     return "constant_" + std::to_string(number);
   }
@@ -223,12 +224,19 @@ void ProgramPrinter::printLaunches(const EntryT &entry,
   std::multimap<size_t, const HostCopyT *> copies;
   for (const auto &copy : entry.copies)
     copies.emplace(copy->launch, copy.get());
+  std::multimap<size_t, const ValueT *> heldAfter;
+  for (const auto &value : entry.values)
+    heldAfter.emplace(value->launch, value.get());
   for (size_t number = 0; number <= entry.launches.size(); ++number) {
     auto [copy, end] = copies.equal_range(number);
     for (; copy != end; ++copy)
       print(*copy->second, lines);
-    if (number < entry.launches.size())
-      print(*entry.launches[number], values, lines);
+    if (number == entry.launches.size())
+      break;
+    print(*entry.launches[number], values, lines);
+    auto [held, last] = heldAfter.equal_range(number);
+    for (; held != last; ++held)
+      print(*held->second, lines);
   }
 }
 
@@ -278,11 +286,12 @@ void ProgramPrinter::print(const RouteRuleT &route) {
   out.line(text);
 }
 
-static std::string shapedText(const TensorT &tensor) {
+static std::string tensorText(const std::vector<int64_t> &shape,
+                              ElementType type) {
   std::string text = "tensor<";
-  for (int64_t extent : tensor.shape)
+  for (int64_t extent : shape)
     text += std::to_string(extent) + "x";
-  return text + typeText(tensor.type) + ">";
+  return text + typeText(type) + ">";
 }
 
 namespace {
@@ -352,7 +361,7 @@ private:
 void ProgramPrinter::print(const TensorT &tensor) {
   std::string text = "tensor " + snakeCase(EnumNameTensorRole(tensor.role)) +
                      " " + symbolText(tensor.name);
-  const std::string type = shapedText(tensor);
+  const std::string type = tensorText(tensor.shape, tensor.type);
   if (tensor.role == TensorRole::Weight) {
     const TextFile &file = options.files.at(size_t(tensor.file));
     text += " from <" + quotedText(file.path) + " at " +
@@ -373,14 +382,20 @@ void ProgramPrinter::print(const TensorT &tensor) {
   out.line(text + " : " + type);
 }
 
+/// [%x * 4, strides = [1]]
+static std::string accessText(const ValueNames &values, const AffineT &offset,
+                              const std::vector<int64_t> &strides) {
+  std::string list;
+  for (int64_t stride : strides)
+    list += (list.empty() ? "" : ", ") + std::to_string(stride);
+  return "[" + values.sum(offset) + ", strides = [" + list + "]]";
+}
+
 void ProgramPrinter::print(const SegmentT &segment, const ValueNames &values,
                            TextLines &lines) {
-  std::string strides;
-  for (int64_t stride : segment.strides)
-    strides += (strides.empty() ? "" : ", ") + std::to_string(stride);
-  std::string text = "segment " + tensor(segment.tensor) + "[" +
-                     values.sum(*segment.offset) + ", strides = [" + strides +
-                     "]] over " + values.list(segment.extents);
+  std::string text = "segment " + tensor(segment.tensor) +
+                     accessText(values, *segment.offset, segment.strides) +
+                     " over " + values.list(segment.extents);
   const bool oneLine = segment.lines->terms.empty() &&
                        segment.lines->constant == 1 && segment.line_stride == 0;
   if (!oneLine)
@@ -390,6 +405,8 @@ void ProgramPrinter::print(const SegmentT &segment, const ValueNames &values,
     text += " indexed " + tensor(size_t(segment.index_tensor)) + " step " +
             std::to_string(segment.index_stride) + " rows " +
             std::to_string(segment.index_count);
+  if (segment.accumulate)
+    text += " accumulate";
   lines.line(text);
 }
 
@@ -411,9 +428,17 @@ void ProgramPrinter::print(const HostStreamT &stream) {
     channels += (channels.empty() ? "" : ", ") + std::to_string(channel.row()) +
                 " -> " + std::to_string(channel.begin()) + ":" +
                 std::to_string(channel.end());
+  std::string wire;
+  if (stream.type != ElementType::F32)
+    wire += " type " + typeText(stream.type);
+  if (stream.packing == Packing::Pair)
+    wire += " pair";
+  if (stream.indexed)
+    wire += " indexed";
   out.open("stream " + snakeCase(EnumNameDirection(stream.direction)) + " " +
            symbolText(stream.name) + " color " + std::to_string(stream.color) +
-           " channels [" + channels + "]" + argumentsText(stream.scalars));
+           wire + " channels [" + channels + "]" +
+           argumentsText(stream.scalars));
   const ValueNames values(stream.scalars);
   TextLines segments = out.inner();
   for (const auto &segment : stream.segments)
@@ -429,6 +454,20 @@ void ProgramPrinter::print(const HostCopyT &copy, TextLines &lines) {
              (in ? " to " : " from ") + symbolText(copy.buffer) + " " +
              rectText(*copy.rect) +
              (copy.order == CopyOrder::Row ? "" : " order column"));
+}
+
+void ProgramPrinter::print(const ValueT &value, TextLines &lines) {
+  lines.open("value " + quotedText(value.name) + " : " +
+             tensorText(value.shape, value.type) + " in " +
+             symbolText(value.buffer) + " " + rectText(*value.rect));
+  const ValueNames names(value.scalars);
+  TextLines piece = lines.inner();
+  piece.line("piece " + accessText(names, *value.offset, value.strides) +
+             " over " + names.list(value.extents) + " at " +
+             accessText(names, *value.place, value.places));
+  names.printScalars(lines);
+  lines.append(std::move(piece));
+  lines.close();
 }
 
 // Behind the program, where nobody has to read past them: the alignment in

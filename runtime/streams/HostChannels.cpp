@@ -8,9 +8,6 @@
 
 namespace wsec::runtime::streams {
 
-using program::ElementType;
-using program::Packing;
-
 HostChannels::HostChannels(const Call &call, Network &network, Agenda &agenda,
                            HostPort &host, Observer *observer)
     : network(network), agenda(agenda), host(host), observer(observer) {
@@ -35,11 +32,7 @@ void HostChannels::open(size_t launches, int64_t when) {
 }
 
 void HostChannels::push(Station &edge, WestChannel &channel, Cycle when) {
-  Word word;
-  word.form = pe::wireForm(ElementType::F32, Packing::Single);
-  word.ready = when;
-  word.payload = channel.take(host, observer, double(when));
-  edge.queue.push(word);
+  edge.queue.push(channel.take(host, observer, when));
   ++edge.delivered;
 }
 

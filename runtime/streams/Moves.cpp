@@ -338,8 +338,7 @@ void Network::deliver(uint32_t index, Word word, Cycle ready) {
   lastMove = std::max(lastMove, word.ready - ramp);
   if (to.kind == Station::EastEdge) {
     if (!word.control)
-      east.leave(coordinate(to.pe).y, to.color, word.payload,
-                 double(word.ready));
+      east.leave(coordinate(to.pe).y, to.color, word, double(word.ready));
     return;
   }
   if (to.kind == Station::Inbox) {

@@ -64,8 +64,7 @@ struct HostChannels {
   std::vector<std::unique_ptr<OutputChannel>> outputs;
 };
 
-/// The channels that the launches of the program use. Throws BadProgram if two
-/// launches list one stream.
+/// The channels that the launches of the program use.
 HostChannels makeHostChannels(World &world, HostPort &host);
 
 } // namespace wsec::runtime

@@ -4,6 +4,7 @@
 #include "runtime/strips/StripsEngine.h"
 
 #include "runtime/pe/Code.h"
+#include "runtime/program/Wire.h"
 
 #include <algorithm>
 #include <string>
@@ -87,6 +88,10 @@ std::string StripsEngine::unsupported(const program::Program &program) {
   for (const program::RouteRule *rule : *program.routes())
     if (rule->positions() || rule->pop() != program::PopMode::Never)
       return "switches and control wavelets";
+  if (program.streams())
+    for (const program::HostStream *stream : *program.streams())
+      if (!Wire(*stream).plain())
+        return "host streams of elements that are not f32";
   for (uint32_t i = 0; i < program.classes()->size(); ++i)
     if (const char *what = runtime::unsupported(decodeClass(program, i)))
       return what;

@@ -288,7 +288,7 @@ void Fabric::pass(int index, unsigned ports, Word word) {
       // The end of a channel takes a word as a ramp does.
       word.ready += ramp;
       if (!word.control)
-        east.leave(mesh.coordinate(route.pe).y, route.color, word.payload,
+        east.leave(mesh.coordinate(route.pe).y, route.color, word,
                    double(word.ready));
     } else if (port != Port::Ramp) {
       int next = routeAt(mesh.index(neighbour(mesh.coordinate(route.pe), port)),

@@ -44,10 +44,8 @@ void HostChannels::step(int index) {
     if (now < channel.from() || !channel.hasWord() ||
         !fabric.roomAtEdge(index, channel.color()))
       continue;
-    Word word;
-    word.ready = now;
-    word.payload = channel.take(host, fabric.observer, double(now));
-    fabric.enter(index, channel.color(), word);
+    fabric.enter(index, channel.color(),
+                 channel.take(host, fabric.observer, now));
     row.first = at + 1;
     agenda.enter(now + 1, agendaEntry(Party::Edge, uint32_t(index)));
     return;

@@ -396,6 +396,8 @@ public:
   }
   WordView next(uint32_t stream, uint32_t channel, size_t maxWords) override {
     Input &input = inputs.at({stream, channel});
+    if (input.next == input.words.size())
+      input.next = 0; // for the next launch
     size_t count = std::min(maxWords, input.words.size() - input.next);
     WordView view;
     view.data = input.words.data() + input.next;

@@ -110,6 +110,28 @@ std::string showEntry(const Json &entry, bool alone) {
 
 } // namespace
 
+std::string showValues(const Json &summary) {
+  std::string text;
+  for (const Json &entry : summary["entries"]) {
+    std::vector<std::vector<Json>> values;
+    for (const Json &value : entry["values"]) {
+      const Json &launch = entry["launches"][value["launch"].get<size_t>()];
+      values.push_back({value["name"], value["type"],
+                        "[" + joined(value["shape"]) + "]", value["launch"],
+                        launch["kernel"], value["buffer"], value["pes"]});
+    }
+    if (values.empty())
+      continue;
+    if (summary["entries"].size() > 1)
+      text += "entry " + plain(entry["call"]) + "\n";
+    text += table(
+        {"value", "type", "shape", "after launch", "kernel", "buffer", "PEs"},
+        values);
+  }
+  return text.empty() ? "the program says of no value where PEs hold it\n"
+                      : text;
+}
+
 std::string show(const Json &summary) {
   std::string text = head(summary);
   for (const Json &peClass : summary["classes"])
@@ -122,10 +144,14 @@ std::string show(const Json &summary) {
                          "[" + joined(tensor["shape"]) + "]"});
   for (const Json &stream : summary["streams"])
     streams.push_back({stream["name"], stream["direction"], stream["color"],
+                       plain(stream["type"]) +
+                           (stream["packing"] == "Pair" ? ", pairs" : "") +
+                           (stream["indexed"] == true ? ", indexed" : ""),
                        stream["channels"], joined(stream["tensors"])});
   text += "\ntensors\n" + table({"role", "name", "type", "shape"}, tensors);
-  text += "\nstreams\n" +
-          table({"name", "direction", "color", "channels", "tensors"}, streams);
+  text += "\nstreams\n" + table({"name", "direction", "color", "elements",
+                                 "channels", "tensors"},
+                                streams);
   for (const Json &entry : summary["entries"])
     text += showEntry(entry, summary["entries"].size() == 1);
   return text;

@@ -10,6 +10,8 @@ namespace wsec::inspect {
 
 /// The summary of a program as text for people.
 std::string show(const Json &summary);
+/// The values of the model that PEs hold, alone.
+std::string showValues(const Json &summary);
 
 } // namespace wsec::inspect
 

@@ -214,6 +214,9 @@ Json streamJson(const program::Program &program,
           {"direction", program::EnumNameDirection(stream.direction())},
           {"color", stream.color()},
           {"channels", stream.channels()->size()},
+          {"type", program::EnumNameElementType(stream.type())},
+          {"packing", program::EnumNamePacking(stream.packing())},
+          {"indexed", stream.indexed()},
           {"tensors", tensors},
           {"digest", digest(stream)}};
 }
@@ -246,6 +249,25 @@ Json copiesJson(const program::Program &program, const program::Entry &entry) {
          {"elements", copy->elements()},
          {"order", program::EnumNameCopyOrder(copy->order())}});
   return copies;
+}
+
+Json valuesJson(const program::Entry &entry) {
+  Json values = Json::array();
+  if (!entry.values())
+    return values;
+  for (const program::Value *value : *entry.values()) {
+    Json shape = Json::array();
+    if (value->shape())
+      for (int64_t extent : *value->shape())
+        shape.push_back(extent);
+    values.push_back({{"name", text(value->name())},
+                      {"type", program::EnumNameElementType(value->type())},
+                      {"shape", shape},
+                      {"launch", value->launch()},
+                      {"buffer", text(value->buffer())},
+                      {"pes", describeRect(*value->rect())}});
+  }
+  return values;
 }
 
 Json launchesJson(const program::Program &program,
@@ -281,7 +303,8 @@ Json entriesJson(const program::Program &program) {
                        {"call", describeEntry(*entry)},
                        {"arguments", arguments},
                        {"launches", launchesJson(program, *entry)},
-                       {"copies", copiesJson(program, *entry)}});
+                       {"copies", copiesJson(program, *entry)},
+                       {"values", valuesJson(*entry)}});
   }
   return entries;
 }

@@ -21,13 +21,15 @@ using namespace wsec;
 using namespace wsec::inspect;
 
 ABSL_FLAG(bool, json, false, "as JSON, for other programs");
+ABSL_FLAG(bool, values, false,
+          "with show: the values of the model that PEs hold, alone");
 ABSL_FLAG(std::string, o, "", "FILE  with pe: where the text goes");
 ABSL_FLAG(std::string, pe, "", "X,Y  with sram: of this PE alone");
 ABSL_FLAG(std::string, entry, "",
           "NAME  with sram: in a call of this entry, else of the first");
 
 static const char *const usageText =
-    R"(usage: wse-inspect show PROGRAM.wafer [--json]
+    R"(usage: wse-inspect show PROGRAM.wafer [--values] [--json]
        wse-inspect sram PROGRAM.wafer [--pe X,Y] [--entry NAME] [--json]
        wse-inspect where PROGRAM.wafer NODE [--json]
        wse-inspect at PROGRAM.wafer X,Y [--json]
@@ -38,7 +40,9 @@ Looks into compiled programs without running them.
 
   show    machine, memory, PE classes with their buffers, routes of each
           color, tensors, streams, entries and launches; --json: all of it, and kernels
-          and digests of the code, for other programs
+          and digests of the code, for other programs; --values: the values
+          of the model that PEs hold after some launch, and where, which
+          wse-run reads with --output and --peek
   sram    what lies where in the SRAM of each class, or of one PE: host
           runtime, code, buffers with their ONNX nodes and the launches they
           live in, what is free; a drawing of it over the launches
@@ -130,8 +134,19 @@ static int inspectFiles(const std::vector<std::string> &words) {
   require(pe.empty() || command == "sram", "--pe goes with sram");
   require(entry.empty() || command == "sram", "--entry goes with sram");
   require(output.empty() || command == "pe", "-o goes with pe");
+  const bool values = absl::GetFlag(FLAGS_values);
+  require(!values || command == "show", "--values goes with show");
   if (command == "show" || command == "sram") {
     require(words.size() == 2, command + " wants one program");
+    if (values) {
+      const Json summary = read(words[1]);
+      Json values = Json::array();
+      for (const Json &entry : summary["entries"])
+        for (const Json &value : entry["values"])
+          values.push_back(value);
+      return json ? print(values, json, show)
+                  : print(summary, json, showValues);
+    }
     return command == "show" ? print(read(words[1]), json, show)
                              : showSramOf(words[1], pe, entry, json);
   }
@@ -158,7 +173,7 @@ int main(int argc, char **argv) {
   return tools::runTool(
       {"wse-inspect",
        usageText,
-       {{"flags", {"json", "o", "pe", "entry", "help", "version"}}},
+       {{"flags", {"json", "o", "pe", "entry", "values", "help", "version"}}},
        exitCodesText,
        inspectFiles},
       argc, argv);

@@ -78,7 +78,9 @@ using wsec::run::ToleranceNumber;
 
 ABSL_FLAG(Words, input, {}, "NAME=FILE  an input, from .npy or ONNX's .pb");
 ABSL_FLAG(Words, inputs, {}, "FILE.npz  inputs, many at once");
-ABSL_FLAG(Words, output, {}, "NAME=FILE  write an output to .npy");
+ABSL_FLAG(Words, output, {},
+          "NAME=FILE  write an output to .npy, or a value inside of the model, "
+          "from the PEs that hold it");
 ABSL_FLAG(std::string, outputs, "", "FILE.npz  write all outputs");
 ABSL_FLAG(Words, compare, {},
           "NAME=FILE  compare an output with a reference, .npy or .pb");
@@ -131,7 +133,8 @@ ABSL_FLAG(
 ABSL_FLAG(
     Words, peek, {},
     "X,Y:BUFFER  print BUFFER, BUFFER[i] or BUFFER[from:to] of a PE where "
-    "the run ends, in an error, too; X,Y alone: all its buffers");
+    "the run ends, in an error, too; X,Y alone: all its buffers; NAME[i,j]: "
+    "an element of a value of the model, and the PE that holds it");
 
 namespace wsec::run {
 

@@ -101,22 +101,29 @@ static bool compareOutput(const Session &session, const std::string &name,
 }
 
 /// Names and files that the run would only find wanting at its end.
-static NamedTensors readReferences(const Session &session, const Flags &flags,
+static NamedTensors readReferences(Session &session, const Flags &flags,
                                    NamedTensors testOutputs) {
   NamedTensors references = std::move(testOutputs);
   for (const auto &[name, path] : flags.references)
     references.emplace_back(name, readTensor(path));
-  std::vector<std::string> known = session.outputs();
-  auto require = [&](const std::string &name) {
+  const std::vector<std::string> outputs = session.outputs();
+  std::vector<std::string> known = session.values();
+  known.insert(known.begin(), outputs.begin(), outputs.end());
+  auto find = [&](const std::string &name) {
     if (std::find(known.begin(), known.end(), name) == known.end())
-      throw Error(ErrorClass::BadTensor, "the program has no output " +
-                                             inQuotes(name) +
-                                             nearestNames(name, known));
+      throw Error(ErrorClass::BadTensor,
+                  "the program has no output " + inQuotes(name) +
+                      (known.size() > outputs.size()
+                           ? ", and its PEs hold no such value"
+                           : "") +
+                      nearestNames(name, known));
+    if (std::find(outputs.begin(), outputs.end(), name) == outputs.end())
+      require(session.keep(name));
   };
   for (const auto &[name, tensor] : references)
-    require(name);
+    find(name);
   for (const auto &[name, path] : flags.outputs)
-    require(name);
+    find(name);
   return references;
 }
 

@@ -631,10 +631,124 @@ pe.program @segment_c3_rows mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @segment_c4 mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor input @ids : tensor<4xi64>
   tensor output @y : tensor<4xf32>
   stream out @s color 1 channels [0 -> 0:1] {
-    // expected-error @below {{leaves the wafer: expected one line and no index}}
-    segment @y[0, strides = [1]] over (1) lines 4 step 1
+    // expected-error @below {{leaves the wafer: expected no index}}
+    segment @y[0, strides = [1]] over (1) lines 4 step 1 indexed @ids step 1 rows 4
+  }
+}
+
+// -----
+
+pe.program @segment_c5_in mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor input @x : tensor<4xf32>
+  stream in @s color 1 channels [0 -> 0:1] {
+    // expected-error @below {{accumulates in @x, expected an output of f32}}
+    segment @x[0, strides = [1]] over (1) lines 4 step 1 accumulate
+  }
+}
+
+// -----
+
+pe.program @segment_c5_type mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor output @y : tensor<4xf16>
+  stream out @s color 1 channels [0 -> 0:1] {
+    // expected-error @below {{accumulates in @y, expected an output of f32}}
+    segment @y[0, strides = [1]] over (1) lines 4 step 1 accumulate
+  }
+}
+
+// -----
+
+pe.program @stream_c3_type mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor input @x : tensor<4xi64>
+  // expected-error @below {{has elements of 'i64', expected f32, f16, bf16, i32 or i16}}
+  stream in @s color 1 type i64 channels [0 -> 0:1] {
+    segment @x[0, strides = [1]] over (4)
+  }
+}
+
+// -----
+
+pe.program @stream_c3_pair mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor input @x : tensor<4xi32>
+  // expected-error @below {{has pairs with elements of 'i32', which fill a wavelet}}
+  stream in @s color 1 type i32 pair channels [0 -> 0:1] {
+    segment @x[0, strides = [1]] over (4)
+  }
+}
+
+// -----
+
+pe.program @stream_c3_both mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor input @x : tensor<4xf16>
+  // expected-error @below {{has pairs and an index, which share half a wavelet}}
+  stream in @s color 1 type f16 pair indexed channels [0 -> 0:1] {
+    segment @x[0, strides = [1]] over (4)
+  }
+}
+
+// -----
+
+pe.program @stream_c4 mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor output @y : tensor<4xf16>
+  // expected-error @below {{leaves the wafer: the host knows the number of each element}}
+  stream out @s color 1 type f16 indexed channels [0 -> 0:1] {
+    segment @y[0, strides = [1]] over (4)
+  }
+}
+
+// -----
+
+pe.program @value_c1 mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-error @below {{stands before the first launch: nothing has made it}}
+  value "v" : tensor<4xf32> in @v [0:1, 0:1] {
+    piece [0, strides = [1]] over (4) at [0, strides = [1]]
+  }
+}
+
+// -----
+
+pe.program @value_c2 mesh [1, 1] machine "wse2" launch_color 0 {
+  class @all [0:1, 0:1] {
+    buffer @v 16 bytes of f32
+    routine @r {
+    }
+  }
+  launch @r
+  // expected-error @below {{has 0 pieces, expected one}}
+  value "v" : tensor<4xf32> in @v [0:1, 0:1] {
+  }
+}
+
+// -----
+
+pe.program @value_outside mesh [1, 1] machine "wse2" launch_color 0 {
+  class @all [0:1, 0:1] {
+    buffer @v 16 bytes of f32
+    routine @r {
+    }
+  }
+  launch @r
+  // expected-error @below {{has a rectangle that reaches to (1, 0), but the mesh is 1x1}}
+  value "v" : tensor<4xf32> in @v [0:2, 0:1] {
+    piece [0, strides = [1]] over (4) at [0, strides = [1]]
+  }
+}
+
+// -----
+
+pe.program @piece_c1 mesh [1, 1] machine "wse2" launch_color 0 {
+  class @all [0:1, 0:1] {
+    buffer @v 16 bytes of f32
+    routine @r {
+    }
+  }
+  launch @r
+  value "v" : tensor<4xf32> in @v [0:1, 0:1] {
+    // expected-error @below {{has 1 extents, 1 strides and 2 places, expected as many, at most eight}}
+    piece [0, strides = [1]] over (4) at [0, strides = [1, 1]]
   }
 }
 

@@ -5,6 +5,8 @@
 #include "runtime/pe/Arithmetic.h"
 #include "runtime/program/Checker.h"
 
+#include <bit>
+
 namespace wsec::runtime::test {
 
 using program::ElementType;
@@ -166,6 +168,12 @@ ElementType Assembly::elementType() {
                                           ElementType::BF16, ElementType::I32,
                                           ElementType::I16};
   return types[choices.draw(5)];
+}
+
+ElementType Assembly::hostType() {
+  if (!choices.rarely(4))
+    return ElementType::F32;
+  return choices.draw(2) ? ElementType::F16 : ElementType::BF16;
 }
 
 Form Assembly::form() {
@@ -489,7 +497,9 @@ TensorHost RandomProgram::host() const {
     }
     std::vector<float> words;
     for (int i = 0; i < channels[stream].words; ++i)
-      words.push_back(float(numbers.between(-1000, 999)) / 64);
+      words.push_back(std::bit_cast<float>(
+          encodeElement(source.streams[stream]->type, NumberKind::Single,
+                        {float(numbers.between(-1000, 999)) / 64})));
     host.feed(stream, 0, std::move(words));
   }
   for (uint32_t index : outputs)

@@ -61,7 +61,7 @@ public:
 private:
   friend class Assembly;
   std::map<int, int> threads; ///< used, by routine
-  int localTasks = 8; ///< those before are reserved on some machines
+  int localTasks = 8;         ///< those before are reserved on some machines
   int inputQueues = 0, outputQueues = 0;
 };
 
@@ -93,7 +93,7 @@ public:
   /// A channel of the west or east edge, fed or taken by the first launch of a
   /// routine.
   void channel(program::Direction direction, int color, int row, int words,
-               int routine);
+               int routine, program::ElementType type);
   bool thirdGeneration() const { return machine().name == "wse3"; }
   /// Colors nobody else uses; none: there are not so many.
   std::vector<int> takeColors(int count);
@@ -108,6 +108,8 @@ public:
   std::vector<Coordinate> path(bool straight = false);
 
   program::ElementType elementType();
+  /// As which the host and PEs exchange f32: mostly that.
+  program::ElementType hostType();
   Form form();
   /// A number of words: often few, sometimes many.
   int length();
@@ -142,6 +144,7 @@ private:
   struct Channel {
     program::Direction direction;
     int color, row, words, routine;
+    program::ElementType type;
   };
 
   void setMachine(int generation);

@@ -4,6 +4,7 @@
 // what is left, as compiled programs do it.
 #include "test/runtime/ExampleFile.h"
 #include "test/runtime/differential/Assembly.h"
+#include "test/runtime/differential/Patterns.h"
 
 namespace wsec::runtime::test {
 
@@ -12,8 +13,8 @@ using program::Opcode;
 using program::Port;
 
 void Assembly::channel(Direction direction, int color, int row, int words,
-                       int routine) {
-  channels.push_back({direction, color, row, words, routine});
+                       int routine, program::ElementType type) {
+  channels.push_back({direction, color, row, words, routine, type});
 }
 
 void Assembly::addChannels(const std::vector<int> &order) {
@@ -25,6 +26,7 @@ void Assembly::addChannels(const std::vector<int> &order) {
     // All of its words belong to PE (0, 0).
     const bool in = channel.direction == Direction::In;
     program::HostStreamT &its = *program.source.streams[stream];
+    its.type = channel.type;
     const Scalar x = addScalar(its, program::ScalarOp::Px);
     const Scalar zero = addScalar(its, program::ScalarOp::Constant, 0);
     const Scalar first =
@@ -58,6 +60,7 @@ std::vector<uint16_t> Assembly::streamed(Coordinate pe, Access access) const {
 /// of them, one line for a buffer of each PE.
 void Assembly::fillBuffers(int routine) {
   const int color = takeColors(1)[0];
+  const Form form{hostType(), program::Packing::Single};
   for (int y = 0; y < height; ++y) {
     size_t lines = 0;
     int total = 0;
@@ -88,19 +91,20 @@ void Assembly::fillBuffers(int routine) {
                                   : uint16_t(0);
         pe.routine(routine).add(
             Opcode::Mov, {sizes[size_t(x)]}, memory(into, {1}),
-            fabric(color).window(sizes[size_t(x)] ? starts[size_t(x)] : 0,
-                                 words));
+            wire(color, form)
+                .window(sizes[size_t(x)] ? starts[size_t(x)] : 0, words));
       }
       total += words;
     }
     if (total > 0)
-      channel(Direction::In, color, y, total, routine);
+      channel(Direction::In, color, y, total, routine, form.type);
   }
 }
 
 /// Along each row every PE sends its own words, then those of the PEs before.
 void Assembly::sendBuffers(int routine) {
   const std::vector<int> colors = takeColors(3);
+  const Form form{hostType(), program::Packing::Single};
   for (int y = 0; y < height; ++y) {
     int before = 0;
     for (int x = 0; x < width; ++x) {
@@ -115,15 +119,15 @@ void Assembly::sendBuffers(int routine) {
       int own = 0;
       for (uint16_t buffer : streamed({x, y}, Out)) {
         const int words = int(pe.source.buffers[buffer]->bytes / 4);
-        body.add(Opcode::Mov, {words}, fabric(to), memory(buffer, {1}));
+        body.add(Opcode::Mov, {words}, wire(to, form), memory(buffer, {1}));
         own += words;
       }
       if (before > 0)
-        body.add(Opcode::Mov, {before}, fabric(to), fabric(from));
+        body.add(Opcode::Mov, {before}, wire(to, form), wire(from, form));
       before += own;
     }
     if (before > 0)
-      channel(Direction::Out, colors[2], y, before, routine);
+      channel(Direction::Out, colors[2], y, before, routine, form.type);
   }
 }
 

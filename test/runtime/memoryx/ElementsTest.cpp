@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/Elements.h"
+#include "runtime/pe/Arithmetic.h"
 
 #include <cmath>
 #include <gtest/gtest.h>
@@ -10,44 +11,6 @@ namespace wsec::runtime {
 namespace {
 
 using program::ElementType;
-
-TEST(HalfTest, RoundTripsEveryValue) {
-  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
-    float value = halfToFloat(uint16_t(bits));
-    if (std::isnan(value))
-      EXPECT_TRUE(std::isnan(halfToFloat(floatToHalf(value))));
-    else
-      EXPECT_EQ(floatToHalf(value), bits) << value;
-  }
-}
-
-TEST(HalfTest, KnownValues) {
-  EXPECT_EQ(halfToFloat(0x3c00), 1.0f);
-  EXPECT_EQ(halfToFloat(0x0001), 0x1p-24f);
-  EXPECT_EQ(halfToFloat(0xfbff), -65504.0f);
-  EXPECT_EQ(halfToFloat(0x7c00), std::numeric_limits<float>::infinity());
-}
-
-TEST(HalfTest, RoundsToNearestEven) {
-  EXPECT_EQ(floatToHalf(1 + 0x1p-11f), 0x3c00);            // tie, to even
-  EXPECT_EQ(floatToHalf(1 + 3 * 0x1p-11f), 0x3c02);        // tie, to even
-  EXPECT_EQ(floatToHalf(1 + 0x1p-11f + 0x1p-20f), 0x3c01); // above the tie
-  EXPECT_EQ(floatToHalf(65519.0f), 0x7bff);
-  EXPECT_EQ(floatToHalf(65520.0f), 0x7c00);
-  EXPECT_EQ(floatToHalf(0x1p-25f), 0x0000);
-  EXPECT_EQ(floatToHalf(-0x1.8p-25f), 0x8001);
-}
-
-TEST(BrainTest, RoundTripsAndRounds) {
-  for (uint32_t bits = 0; bits < 0x10000; ++bits) {
-    float value = brainToFloat(uint16_t(bits));
-    if (!std::isnan(value))
-      EXPECT_EQ(floatToBrain(value), bits);
-  }
-  EXPECT_EQ(floatToBrain(1 + 0x1p-8f), 0x3f80);
-  EXPECT_EQ(floatToBrain(1 + 3 * 0x1p-8f), 0x3f82);
-  EXPECT_TRUE(std::isnan(brainToFloat(floatToBrain(NAN))));
-}
 
 template <typename Stored>
 std::vector<float> readAll(ElementType type, const std::vector<Stored> &data,
@@ -89,6 +52,115 @@ TEST(ElementsTest, WriteIntegersTowardsZeroAndSaturate) {
             (std::vector<int64_t>{INT64_MAX, INT64_MIN, 5}));
   EXPECT_EQ(writeAll<uint8_t>(ElementType::Bool, {0, -0.0f, 0.5f}),
             (std::vector<uint8_t>{0, 0, 1}));
+}
+
+template <typename Bits, typename Stored>
+std::vector<Bits> wireBits(ElementType wire, ElementType type,
+                           const std::vector<Stored> &data, int64_t first,
+                           int64_t stride, size_t count) {
+  std::vector<Bits> bits(count);
+  EXPECT_EQ(readWire(wire, type, reinterpret_cast<const uint8_t *>(data.data()),
+                     first, stride, count, bits.data()),
+            count);
+  return bits;
+}
+
+constexpr float inf = std::numeric_limits<float>::infinity();
+
+TEST(WireTest, FloatsRoundToNearestEvenHalves) {
+  const std::vector<float> values{1 + 0x1p-11f,
+                                  1 + 3 * 0x1p-11f,
+                                  1 + 0x1p-11f + 0x1p-20f, // ties
+                                  65519,
+                                  65520,
+                                  -1e30f, // overflow
+                                  0x1p-24f,
+                                  0x1p-25f,
+                                  -0x1.8p-25f, // subnormals
+                                  0x1p-14f,
+                                  inf,
+                                  -inf,
+                                  -0.0f};
+  EXPECT_EQ(wireBits<uint16_t>(ElementType::F16, ElementType::F32, values, 0, 1,
+                               values.size()),
+            (std::vector<uint16_t>{0x3c00, 0x3c02, 0x3c01, 0x7bff, 0x7c00,
+                                   0xfc00, 0x0001, 0x0000, 0x8001, 0x0400,
+                                   0x7c00, 0xfc00, 0x8000}));
+  const std::vector<float> wide{1 + 0x1p-8f, 1 + 3 * 0x1p-8f,
+                                std::numeric_limits<float>::max(), 0x1p-133f,
+                                -inf};
+  EXPECT_EQ(wireBits<uint16_t>(ElementType::BF16, ElementType::F32, wide, 0, 1,
+                               wide.size()),
+            (std::vector<uint16_t>{0x3f80, 0x3f82, 0x7f80, 0x0001, 0xff80}));
+}
+
+TEST(WireTest, NotANumberStaysOne) {
+  const std::vector<float> values(33, std::numeric_limits<float>::quiet_NaN());
+  for (uint16_t half : wireBits<uint16_t>(ElementType::F16, ElementType::F32,
+                                          values, 0, 1, values.size()))
+    EXPECT_GT(half & 0x7fff, 0x7c00);
+  for (uint16_t half : wireBits<uint16_t>(ElementType::BF16, ElementType::F32,
+                                          values, 0, 1, values.size()))
+    EXPECT_GT(half & 0x7fff, 0x7f80);
+}
+
+/// What is of the wire's type already keeps its bits, whatever they are.
+TEST(WireTest, EqualTypesAreCopied) {
+  std::vector<uint16_t> all(0x10000);
+  for (size_t i = 0; i < all.size(); ++i)
+    all[i] = uint16_t(i);
+  for (ElementType type :
+       {ElementType::F16, ElementType::BF16, ElementType::I16}) {
+    EXPECT_EQ(wireBits<uint16_t>(type, type, all, 0, 1, all.size()), all);
+    std::vector<uint16_t> back(all.size());
+    writeWire(type, all.data(), all.size(), type,
+              reinterpret_cast<uint8_t *>(back.data()), 0, 1);
+    EXPECT_EQ(back, all);
+  }
+}
+
+/// Longer than what is converted at a time, with a stride, there and back.
+TEST(WireTest, EveryHalfGoesThroughAFloatTensor) {
+  std::vector<float> values(3 * 0x8000);
+  std::vector<uint16_t> halves;
+  for (uint32_t i = 0; i < 0x8000; ++i)
+    if ((i & 0x7c00) != 0x7c00) {
+      values[3 * halves.size() + 1] = floatFromHalf(uint16_t(i));
+      halves.push_back(uint16_t(i));
+    }
+  EXPECT_EQ(wireBits<uint16_t>(ElementType::F16, ElementType::F32, values, 1, 3,
+                               halves.size()),
+            halves);
+  std::vector<float> back(values.size());
+  writeWire(ElementType::F16, halves.data(), halves.size(), ElementType::F32,
+            reinterpret_cast<uint8_t *>(back.data()), 1, 3);
+  EXPECT_EQ(back, values);
+  std::vector<float> sums = values;
+  addWire(ElementType::F16, halves.data(), halves.size(), sums.data() + 1, 3);
+  for (size_t i = 0; i < sums.size(); ++i)
+    EXPECT_EQ(sums[i], 2 * values[i]);
+}
+
+TEST(WireTest, IntegersAreExactOrFound) {
+  const std::vector<int64_t> values{1 << 24, -5, -(1 << 24), (1 << 24) + 1};
+  auto read = [&](ElementType wire, size_t count) {
+    std::vector<uint32_t> bits(count);
+    return readWire(wire, ElementType::I64,
+                    reinterpret_cast<const uint8_t *>(values.data()), 0, 1,
+                    count, bits.data());
+  };
+  EXPECT_EQ(read(ElementType::F32, 3), 3u);
+  EXPECT_EQ(read(ElementType::F32, 4), 3u);
+  EXPECT_EQ(read(ElementType::I32, 4), 4u);
+  EXPECT_EQ(read(ElementType::I16, 4), 0u);
+  EXPECT_EQ(wireBits<int32_t>(ElementType::I32, ElementType::Bool,
+                              std::vector<uint8_t>{0, 7, 1}, 0, 1, 3),
+            (std::vector<int32_t>{0, 1, 1}));
+  const std::vector<int16_t> shorts{-3, 7};
+  std::vector<int64_t> longs(2);
+  writeWire(ElementType::I16, shorts.data(), 2, ElementType::I64,
+            reinterpret_cast<uint8_t *>(longs.data()), 1, -1);
+  EXPECT_EQ(longs, (std::vector<int64_t>{7, -3}));
 }
 
 } // namespace

@@ -190,8 +190,8 @@ TEST(HostileOutputTest, IsNotShownUnwritten) {
     store.clearOutputs();
     MemoryX memory(store);
     float words[3] = {};
-    while (!memory.next(0, 0, 100).empty())
-      ;
+    for (uint64_t taken = 0; taken < memory.words(0, 0);)
+      taken += memory.next(0, 0, 100).words();
     memory.store(1, 0, {words, 1, 3, 3, nullptr});
     memory.finish();
     FAIL();

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/MemoryX.h"
+#include "runtime/pe/Arithmetic.h"
 #include "runtime/program/Errors.h"
 #include "test/runtime/ExampleFile.h"
 
+#include <bit>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -51,7 +53,7 @@ protected:
   /// Everything the channel sends, taken in views of at most `most` words.
   Words take(size_t most) {
     Words words;
-    for (;;) {
+    while (words.size() < memory->words(0, 0)) {
       WordView view = memory->next(0, 0, most);
       if (view.empty())
         break;
@@ -60,8 +62,15 @@ protected:
       inPlace &= isBundle(view.data);
       for (size_t i = 0; i < view.words(); ++i)
         words.push_back(view.word(i));
+      for (size_t i = 0; i < view.words(); ++i)
+        halves.push_back(view.half(i));
     }
     EXPECT_EQ(words.size(), memory->words(0, 0));
+    return words;
+  }
+  /// The same, of which nothing may be left.
+  Words takeAll(size_t most) {
+    Words words = take(most);
     EXPECT_NO_THROW(memory->finish());
     return words;
   }
@@ -78,13 +87,14 @@ protected:
   Scalar size{}, start{};
   size_t views = 0;
   bool inPlace = true;
+  std::vector<bool> halves;
 };
 
 TEST_F(InStreamTest, RowsOfAMatrixAreOneViewInPlace) {
   build(4);
   addSegment(makeSegment(0, rows, features, {size}, {1}, start));
   load();
-  EXPECT_EQ(take(1000), bundle);
+  EXPECT_EQ(takeAll(1000), bundle);
   EXPECT_EQ(views, 1u);
   EXPECT_TRUE(inPlace);
 }
@@ -94,7 +104,7 @@ TEST_F(InStreamTest, ViewsKeepToTheWordsAskedFor) {
     build(4);
     addSegment(makeSegment(0, rows, features, {size}, {1}, start));
     load();
-    EXPECT_EQ(take(most), bundle) << most;
+    EXPECT_EQ(takeAll(most), bundle) << most;
     EXPECT_TRUE(inPlace);
   }
 }
@@ -103,7 +113,7 @@ TEST_F(InStreamTest, PartOfAMatrixIsInPlaceWithAStride) {
   build(1);
   addSegment(makeSegment(0, 3, 20, {4}, {1}, 2));
   load();
-  EXPECT_EQ(take(1000), (Words{2, 3, 4, 5, 22, 23, 24, 25, 42, 43, 44, 45}));
+  EXPECT_EQ(takeAll(1000), (Words{2, 3, 4, 5, 22, 23, 24, 25, 42, 43, 44, 45}));
   EXPECT_TRUE(inPlace);
   EXPECT_EQ(views, 1u);
 }
@@ -122,7 +132,7 @@ TEST_F(InStreamTest, TransposedIsInPlace) {
   for (int c = 0; c < features; ++c)
     for (int r = 0; r < rows; ++r)
       words.push_back(float(10 * r + c));
-  EXPECT_EQ(take(37), words);
+  EXPECT_EQ(takeAll(37), words);
   EXPECT_TRUE(inPlace);
 }
 
@@ -136,7 +146,7 @@ TEST_F(InStreamTest, PiecesOfTransposedLinesAreWrittenOut) {
     for (int column = 0; column < 2; ++column)
       for (int r = 0; r < 3; ++r)
         words.push_back(float(10 * r + c));
-  EXPECT_EQ(take(1000), words);
+  EXPECT_EQ(takeAll(1000), words);
   EXPECT_FALSE(inPlace);
 }
 
@@ -166,7 +176,7 @@ TEST_F(InStreamTest, BlocksOfTwoExtentsAreColumnMajor) {
     for (int r = 0; r < rows; ++r)
       for (int c = 0; c < 5; ++c)
         words.push_back(float(10 * r + 5 * half + c));
-  EXPECT_EQ(take(1000), words);
+  EXPECT_EQ(takeAll(1000), words);
 }
 
 TEST_F(InStreamTest, SegmentsFollowOneAnother) {
@@ -178,7 +188,7 @@ TEST_F(InStreamTest, SegmentsFollowOneAnother) {
   Words words = countUp(10);
   for (float word : {30, 30, 40, 40})
     words.push_back(word);
-  EXPECT_EQ(take(7), words);
+  EXPECT_EQ(takeAll(7), words);
 }
 
 TEST_F(InStreamTest, GathersRowsByIndex) {
@@ -193,7 +203,7 @@ TEST_F(InStreamTest, GathersRowsByIndex) {
   load();
   std::vector<int64_t> ids{5, -1, 0};
   store->bindInput(1, reinterpret_cast<const uint8_t *>(ids.data()), loaded);
-  Words words = take(1000);
+  Words words = takeAll(1000);
   ASSERT_EQ(words.size(), 30u);
   EXPECT_EQ(words[0], 50.f);
   EXPECT_EQ(words[10], 70.f);
@@ -255,7 +265,60 @@ TEST_F(InStreamTest, ConvertsConstants) {
   half.data = {0x00, 0x3c, 0x00, 0x40, 0x00, 0xbc};
   addSegment(makeSegment(1, 1, 0, {3}, {1}, 0));
   load();
-  EXPECT_EQ(take(2), (Words{1, 2, -1}));
+  EXPECT_EQ(takeAll(2), (Words{1, 2, -1}));
+}
+
+/// Pairs and numbers begin anew with each block, here of 3, 3 and 4 features.
+TEST_F(InStreamTest, PairsEndWithTheirBlock) {
+  for (size_t most : {1, 4, 1000}) {
+    build(3);
+    stream().type = program::ElementType::F16;
+    stream().packing = program::Packing::Pair;
+    addSegment(makeSegment(0, 2, features, {size}, {1}, start));
+    load();
+    halves.clear();
+    const Words words = takeAll(most);
+    ASSERT_EQ(words.size(), 2u * 6);
+    EXPECT_EQ(halves, (std::vector<bool>{0, 0, 0, 1, 0, 1, //
+                                         0, 0, 0, 1, 0, 1}));
+    auto pair = [&](size_t i) {
+      const auto bits = std::bit_cast<uint32_t>(words[i]);
+      return std::pair(floatFromHalf(uint16_t(bits)),
+                       floatFromHalf(uint16_t(bits >> 16)));
+    };
+    EXPECT_EQ(pair(0), std::pair(0.f, 1.f));
+    EXPECT_EQ(pair(3), std::pair(6.f, 0.f)); // 0 where nothing is
+    EXPECT_EQ(pair(7), std::pair(12.f, 13.f));
+    EXPECT_EQ(memory->weightWordsIn(), 12u);
+  }
+}
+
+TEST_F(InStreamTest, NumbersBeginAnewWithEachBlock) {
+  build(3);
+  stream().type = program::ElementType::BF16;
+  stream().indexed = true;
+  addSegment(makeSegment(0, 2, features, {size}, {1}, start));
+  load();
+  const Words words = takeAll(7);
+  ASSERT_EQ(words.size(), 20u);
+  for (size_t i = 0; i < 20; ++i) {
+    const auto bits = std::bit_cast<uint32_t>(words[i]);
+    const size_t number = i % 10 < 4 ? i % 10 : (i % 10 - 4) % 3;
+    EXPECT_EQ(bits >> 16, number) << i;
+    EXPECT_EQ(std::bit_cast<float>(bits << 16), float(i)) << i;
+  }
+}
+
+TEST_F(InStreamTest, BeginsAgainForEachLaunch) {
+  build(4);
+  builder->launch(0, {0});
+  addSegment(makeSegment(0, rows, features, {size}, {1}, start));
+  load();
+  EXPECT_EQ(memory->wordsIn(), 160u);
+  EXPECT_EQ(take(33), bundle);
+  EXPECT_THROW(memory->finish(), Error);
+  EXPECT_EQ(take(64), bundle);
+  EXPECT_NO_THROW(memory->finish());
 }
 
 TEST(OutStreamTest, ScattersBlocksFromEastToWest) {
@@ -307,7 +370,9 @@ TEST(OutStreamTest, ScattersBlocksFromEastToWest) {
   std::iota(expected.begin(), expected.end(), 0);
   std::memcpy(result.data(), store.outputElements(0), 160);
   EXPECT_EQ(result, expected);
-  EXPECT_THROW(memory.store(0, 0, {first.data(), 1, 1, 1, nullptr}), Error);
+  // The first word of another launch.
+  memory.store(0, 0, {first.data(), 1, 1, 1, nullptr});
+  EXPECT_THROW(memory.finish(), Error);
 }
 
 class WeightFileTest : public testing::Test {

@@ -534,10 +534,158 @@ TEST_F(CheckerTest, RowsOfAnEmptyTable) {
                 "of 0 rows");
 }
 
-TEST_F(CheckerTest, OutputOfTwoLines) {
-  stream(1).segments[0]->lines->constant = 2;
-  expectRefused("BadProgram: stream 'result', segment 0: an output has one "
-                "line per PE, found 2");
+TEST_F(CheckerTest, OutputOfGatheredRows) {
+  stream(1).segments[0]->index_tensor = 0;
+  expectRefused("BadProgram: stream 'result', segment 0: takes rows from "
+                "tensor 0: only what goes in does");
+}
+
+TEST_F(CheckerTest, WireOfHostElements) {
+  stream(0).type = program::ElementType::I64;
+  expectRefused("BadProgram: stream 'rows': has elements of a type that no "
+                "wavelet carries");
+}
+
+TEST_F(CheckerTest, WireOfUnknownPacking) {
+  stream(0).packing = program::Packing(7);
+  expectRefused("BadProgram: stream 'rows': has an unknown packing");
+}
+
+TEST_F(CheckerTest, PairsOf32Bits) {
+  stream(0).packing = program::Packing::Pair;
+  expectRefused("BadProgram: stream 'rows': has pairs of elements of 32 bits");
+}
+
+TEST_F(CheckerTest, NumbersBeside32Bits) {
+  stream(0).indexed = true;
+  expectRefused("BadProgram: stream 'rows': numbers elements of 32 bits");
+}
+
+TEST_F(CheckerTest, PairsWithNumbers) {
+  stream(0).type = program::ElementType::F16;
+  stream(0).packing = program::Packing::Pair;
+  stream(0).indexed = true;
+  expectRefused("BadProgram: stream 'rows': has pairs and numbers in one "
+                "wavelet");
+}
+
+TEST_F(CheckerTest, NumbersThatGoOut) {
+  stream(1).type = program::ElementType::F16;
+  stream(1).indexed = true;
+  expectRefused("BadProgram: stream 'result': numbers elements that go out");
+}
+
+TEST_F(CheckerTest, FloatsOnAWireOfIntegers) {
+  stream(0).type = program::ElementType::I32;
+  expectRefused("BadProgram: stream 'rows', segment 0: reads I32 from tensor "
+                "'table' of F32, which does not hold it exactly");
+}
+
+TEST_F(CheckerTest, IntegersThatTheTensorDoesNotHold) {
+  stream(1).type = program::ElementType::I32;
+  stream(1).segments[0]->tensor = 3;
+  source().tensors[3]->type = program::ElementType::I16;
+  expectRefused("BadProgram: stream 'result', segment 0: writes I32 to tensor "
+                "'y' of I16, which does not hold it exactly");
+}
+
+TEST_F(CheckerTest, SumsOfOtherThanF32) {
+  stream(1).segments[0]->accumulate = true;
+  expectRefused("BadProgram: stream 'result', segment 0: accumulates in tensor "
+                "'y' of F16: floats that go out do, in one of F32");
+}
+
+TEST_F(CheckerTest, SumsOfWhatGoesIn) {
+  stream(0).segments[0]->accumulate = true;
+  expectRefused("BadProgram: stream 'rows', segment 0: accumulates in tensor "
+                "'table' of F32: floats that go out do, in one of F32");
+}
+
+TEST_F(CheckerTest, SumsAndValuesInOneTensor) {
+  source().tensors[3]->type = program::ElementType::F32;
+  stream(1).segments[0]->accumulate = true;
+  stream(1).segments.push_back(makeSegment(3, 1, 0, {1}, {1}, 0));
+  expectRefused("BadProgram: tensor 'y': is added to by one stream and "
+                "written by another, or by a copy");
+}
+
+// ------------------------------------------------------------------- values
+
+class ValueCheckerTest : public CheckerTest {
+protected:
+  ValueCheckerTest() {
+    auto made = std::make_unique<program::ValueT>();
+    made->name = "hidden";
+    made->shape = {6, 10};
+    made->launch = 1;
+    made->buffer = "a";
+    made->rect =
+        std::make_unique<program::Rect>(ClassBuilder::makeRect(0, 6, 0, 1));
+    made->scalars = {{program::ScalarOp::Px, 0, 0, 0}};
+    made->extents.push_back(Value(10).build());
+    made->strides = {1};
+    made->offset = Value(Scalar{0}).times(10).build();
+    made->places = {1};
+    made->place = Value(0).build();
+    source().entries[0]->values.push_back(std::move(made));
+  }
+  program::ValueT &value() { return *source().entries[0]->values[0]; }
+};
+
+TEST_F(ValueCheckerTest, AcceptsTheExample) {
+  EXPECT_NO_THROW(checkProgram(builder.finish()));
+}
+
+TEST_F(ValueCheckerTest, OfALaunchThatDoesNotExist) {
+  value().launch = 2;
+  expectRefused(
+      "BadProgram: value 'hidden': is made by launch 2, the entry has "
+      "2");
+}
+
+TEST_F(ValueCheckerTest, InTheOrderOfTheLaunches) {
+  source().entries[0]->values.push_back(
+      std::make_unique<program::ValueT>(value()));
+  source().entries[0]->values[1]->name = "other";
+  source().entries[0]->values[1]->launch = 0;
+  expectRefused("BadProgram: value 'other': is made before the value that "
+                "stands before it");
+}
+
+TEST_F(ValueCheckerTest, OfTheNameOfAnother) {
+  source().entries[0]->values.push_back(
+      std::make_unique<program::ValueT>(value()));
+  expectRefused("BadProgram: value 'hidden': has the name of another value, "
+                "or of an input or output");
+  source().entries[0]->values.pop_back();
+  value().name = "ids";
+  expectRefused("BadProgram: value 'ids': has the name of another value, or "
+                "of an input or output");
+}
+
+TEST_F(ValueCheckerTest, OutsideOfTheMesh) {
+  *value().rect = ClassBuilder::makeRect(0, 7, 0, 1);
+  expectRefused(
+      "BadProgram: value 'hidden': the rectangle x 0..6, y 0 is none: "
+      "expected PEs of the 6x4 mesh, in steps of 1 to 16384");
+}
+
+TEST_F(ValueCheckerTest, InNoBuffer) {
+  value().buffer = "c";
+  expectRefused("BadProgram: value 'hidden': buffer 'c' is in 0 of the 6 PEs x "
+                "0..5, y 0; there is 'a', 'b'");
+}
+
+TEST_F(ValueCheckerTest, OfAnotherType) {
+  value().type = program::ElementType::F16;
+  expectRefused("BadProgram: value 'hidden': buffer 'a' of class 'west' has "
+                "other elements");
+}
+
+TEST_F(ValueCheckerTest, WithMorePlacesThanExtents) {
+  value().places.push_back(1);
+  expectRefused("BadProgram: value 'hidden': has 1 extents, 1 strides and 2 "
+                "places, expected as many, at most 8");
 }
 
 TEST_F(CheckerTest, HugeStrides) {
@@ -612,6 +760,12 @@ TEST_F(CheckerTest, LaunchOfUnknownKernel) {
 TEST_F(CheckerTest, LaunchOfUnknownRoutine) {
   source().entries[0]->launches[1]->routine = 5;
   expectRefused("BadProgram: launch 1: no class has routine 5");
+}
+
+TEST_F(CheckerTest, LaunchOfOneStreamTwice) {
+  source().entries[0]->launches[1]->streams = {0, 1, 0};
+  expectRefused("BadProgram: launch 1: feeds on stream 0 twice; a stream flows "
+                "once for a launch");
 }
 
 TEST_F(CheckerTest, LaunchOfUnknownStream) {

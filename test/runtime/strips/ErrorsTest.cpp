@@ -220,15 +220,6 @@ TEST_F(ErrorsTest, MissingOutput) {
               "output stream 'logits' (color 1, row 0) has 0 of 7 words");
 }
 
-TEST_F(ErrorsTest, StreamInTwoLaunches) {
-  builder.route(1, 0, 1, 0, 1, Port::West, {Port::Ramp});
-  uint32_t stream = builder.stream("in", Direction::In, 1, {0});
-  host.feed(stream, 0, {1});
-  builder.launch(0, {stream});
-  builder.launch(0, {stream});
-  expectError(ErrorClass::BadProgram, "stream 'in' is listed by two launches");
-}
-
 TEST_F(ErrorsTest, TouchesWhatAMicrothreadWrites) {
   auto &write = body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(0));
   write.thread = 1;

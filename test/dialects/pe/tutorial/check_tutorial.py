@@ -94,6 +94,15 @@ def echo():
     return {"x": x}, {"y": np.repeat(x, 4, 0), "z": x + 1}
 
 
+def mean_square():
+    x = RNG.standard_normal((6, 2, 5)).astype(np.float32)
+    half = x.astype(np.float16)
+    y = np.zeros((2, 5), np.float32)
+    for sample in list(half) * 2:
+        y += (sample * sample).astype(np.float32)
+    return {"x": x}, {"y": y}
+
+
 def run(program, engine, inputs, work):
     report = work / f"{engine}.json"
     np.savez(work / "in.npz", **inputs)

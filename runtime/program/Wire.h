@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_PROGRAM_WIRE_H
+#define RUNTIME_PROGRAM_WIRE_H
+
+#include "runtime/program/program_generated.h"
+
+#include <cstdint>
+
+namespace wsec::runtime {
+
+/// How the elements of a host stream travel.
+struct Wire {
+  explicit Wire(const program::HostStream &stream)
+      : type(stream.type()), packing(stream.packing()),
+        indexed(stream.indexed()) {}
+
+  program::ElementType type;
+  program::Packing packing;
+  bool indexed;
+
+  bool pairs() const { return packing == program::Packing::Pair; }
+  /// An f32 element in each wavelet.
+  bool plain() const { return type == program::ElementType::F32; }
+  bool is16() const {
+    return type != program::ElementType::F32 &&
+           type != program::ElementType::I32;
+  }
+  /// Of a block.
+  template <class Count>
+  Count wavelets(Count elements) const {
+    return pairs() ? elements / 2 + elements % 2 : elements;
+  }
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PROGRAM_WIRE_H
