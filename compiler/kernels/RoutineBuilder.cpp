@@ -66,6 +66,9 @@ void ProgramBuilder::declareEnds(wse::ProgramOp source) {
   for (auto input : source.getOps<wse::InputOp>())
     declareTensor(input.getSymNameAttr(), pe::Role::Input, input.getType(), {},
                   {}, {});
+  for (auto passing : source.getOps<wse::IntermediateOp>())
+    declareTensor(passing.getSymNameAttr(), pe::Role::Intermediate,
+                  passing.getType(), {}, {}, {});
   for (Operation &op : source.bodyBlock()) {
     auto store = dyn_cast<wse::StoreOp>(op);
     // An output may leave in pieces.
@@ -133,6 +136,8 @@ HostTensor ProgramBuilder::source(Attribute source) {
 }
 
 std::string ProgramBuilder::declareWeight(wse::WeightAttr weight) {
+  if (FlatSymbolRefAttr tensor = weight.getTensor())
+    return tensor.getValue().str();
   MLIRContext *context = program.getContext();
   Type element = weight.getType().getElementType();
   if (DenseElementsAttr data = weight.getData()) {

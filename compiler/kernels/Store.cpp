@@ -124,17 +124,27 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
   ScalarBuilder &s = b.scalars();
   Tile in = b.tile(op.getValue());
   const Layout &layout = in.layout;
-  int64_t features = op.outputFeatures();
   std::string output = op.getOutput().str();
   b.streamToHost([&](ScalarBuilder &host) {
+    auto [perSequence, perToken, perFeature] = op.outputStrides();
     pe::Segment segment;
     segment.tensor = output;
     Tile tile = RoutineBuilder::describe(host, layout);
-    segment.extents = {tile.channels,
-                       host.mul(host.inColumns(), featuresSent(host, tile))};
-    segment.strides = {features, 1};
-    segment.offset = Affine(tile.firstToken) * features +
-                     Affine(tile.firstFeature) + Affine(op.getFeatureOffset());
+    Value features = host.mul(host.inColumns(), featuresSent(host, tile));
+    Affine start =
+        Affine(tile.firstFeature) * perFeature + Affine(op.getOffset());
+    if (layout.batch == 1 || perSequence == layout.tokens * perToken) {
+      segment.extents = {tile.channels, features};
+      segment.strides = {perToken, perFeature};
+      segment.offset = start + Affine(tile.firstToken) * perToken;
+    } else {
+      segment.extents = {tile.sequences, tile.tokens, features};
+      segment.strides = {perSequence, perToken, perFeature};
+      segment.offset =
+          start +
+          Affine(host.div(tile.firstToken, layout.tokens)) * perSequence +
+          Affine(host.mod(tile.firstToken, layout.tokens)) * perToken;
+    }
     return segment;
   });
 

@@ -49,6 +49,9 @@ ElementwiseGroup::before(Operation *op, ArrayRef<int64_t> broadcast,
 SmallVector<ElementwiseGroup::Request>
 ElementwiseGroup::requestsOf(Operation *op, const Step *steps) {
   bool host = op && selector.host().contains(op->getResult(0));
+  if (op && (selector.host().isStored(op->getResult(0)) ||
+             selector.alreadyOnWafer(op->getResult(0))))
+    return {};
   if (host && broughtBefore(op->getResult(0), steps))
     return {};
   if (host && isShapeOnly(op))
@@ -117,10 +120,9 @@ Value ElementwiseGroup::emitOperator(Operation *op,
 Value ElementwiseGroup::emitLeaf(Value current, const Step *steps) {
   if (Value tensor = broughtBefore(current, steps))
     return leaf(tensor, {});
-  if (selector.host().contains(current))
-    return emitHost(current, steps);
-  Value tensor = selector.alreadyOnWafer(current);
-  return tensor ? emitWafer(current, tensor, steps) : Value();
+  if (Value tensor = selector.alreadyOnWafer(current))
+    return emitWafer(current, tensor, steps);
+  return selector.host().contains(current) ? emitHost(current, steps) : Value();
 }
 
 std::optional<View> ElementwiseGroup::applySteps(View view, const Step *steps,
@@ -182,12 +184,13 @@ Value ElementwiseGroup::load(const HostView &host) {
     tokens->shape[1] = 1;
   if (perToken)
     tokens->shape[2] = 1;
-  return selector.load({host.base, *tokens},
-                       operandTiling(perBatchElement, perToken), user);
+  HostView part = host;
+  part.view = *tokens;
+  return selector.load(part, operandTiling(perBatchElement, perToken), user);
 }
 
 Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
-  std::optional<HostView> host = asHostView(base);
+  std::optional<HostView> host = selector.host().view(base);
   std::optional<View> view =
       applySteps(host->view, steps, base.getDefiningOp());
   if (!view)
@@ -201,8 +204,8 @@ Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
                     (tokens->shape[0] == 1 || tokens->strides[0] == 0) &&
                     (tokens->shape[1] == 1 || tokens->strides[1] == 0);
   if (perFeature && vectorsAllowed && host->constant()) {
-    View vector{{features}, tokens->offset, {tokens->strides[2]}};
-    return leaf({}, weightOf(host->constant(), vector));
+    host->view = {{features}, tokens->offset, {tokens->strides[2]}};
+    return leaf({}, host->weight());
   }
   return leaf(load(*host), {});
 }
@@ -220,26 +223,24 @@ Value ElementwiseGroup::emitWafer(Value onnxValue, Value tensor,
   std::optional<View> tokens = asTokens(*view);
   wse::TiledAttr own = wse::TiledAttr::of(tensor.getType());
   int64_t ownFeatures = wse::featuresOf(tensor);
-  if (!tokens || tokens->offset != 0 || own.getBatch() != tiling.getBatch())
-    return refuse("combines tensors whose tokens are grouped differently");
-
-  bool repeatsToken = tokens->shape[1] > 1 && tokens->strides[1] == 0;
-  bool repeatsFeature = features > 1 && tokens->strides[2] == 0;
-  bool inOrder = ownFeatures == (repeatsFeature ? 1 : features) &&
-                 own.getTokens() == (repeatsToken ? 1 : tiling.getTokens()) &&
-                 (repeatsFeature || features == 1 || tokens->strides[2] == 1) &&
-                 (repeatsToken || tokens->shape[1] == 1 ||
-                  tokens->strides[1] == ownFeatures) &&
-                 (tokens->shape[0] == 1 ||
-                  tokens->strides[0] == own.getTokens() * ownFeatures);
-  if (!inOrder)
-    return refuse("combines tensors whose tokens or features lie in "
-                  "different orders");
-  if (repeatsToken && !own.sameRows(tiling.perBatchElement()))
-    return refuse("repeats a tensor of one token over the tokens of another; "
-                  "nothing sends it to their rows yet");
-  if (!repeatsToken && !own.sameRows(tiling))
-    return refuse("combines tensors whose tokens lie in different rows");
+  bool repeatsToken = tokens && tokens->shape[1] > 1 && !tokens->strides[1];
+  bool repeatsFeature = tokens && features > 1 && tokens->strides[2] == 0;
+  auto isInOrder = [&] {
+    if (!tokens || tokens->offset != 0 || own.getBatch() != tiling.getBatch())
+      return false;
+    return ownFeatures == (repeatsFeature ? 1 : features) &&
+           own.getTokens() == (repeatsToken ? 1 : tiling.getTokens()) &&
+           (repeatsFeature || features == 1 || tokens->strides[2] == 1) &&
+           (repeatsToken || tokens->shape[1] == 1 ||
+            tokens->strides[1] == ownFeatures) &&
+           (tokens->shape[0] == 1 ||
+            tokens->strides[0] == own.getTokens() * ownFeatures) &&
+           own.sameRows(repeatsToken ? tiling.perBatchElement() : tiling);
+  };
+  // What lies in other rows, or in another order, comes back from the store.
+  if (!isInOrder())
+    return selector.toStore(onnxValue, user) ? emitHost(onnxValue, steps)
+                                             : Value();
   wse::TiledAttr wanted = operandTiling(false, repeatsFeature);
   if (!own.sameColumns(wanted))
     tensor = selector.redistribute(tensor, wanted.getColumns(),

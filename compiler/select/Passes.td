@@ -49,8 +49,10 @@ def VerifySelectedPass : Pass<"wse-verify-selected", "::wsec::wse::ProgramOp"> {
     - (S1) The program says it is selected.
     - (S2) Kernels carry no fact of a later state, and there are no streams.
     - (S3) Every kernel but load and store names the nodes it computes.
-    - (S4) The pieces stored to an output cover it once and completely.
+    - (S4) The pieces stored to an output or intermediate cover it once and
+      completely.
     - (S5) There is an output.
+    - (S6) An intermediate is declared, then stored, then read.
 
     See test/compiler/select/verify-selected-invalid.mlir.
   }];

@@ -34,18 +34,27 @@ void Selector::select(Operation *op) {
     }
   if (isElementwise(op) && !isInGroup(op, op))
     return;
-  Value result = llvm::TypeSwitch<Operation *, Value>(op)
-                     .Case<onnx::MatMulOp, onnx::AttentionOp, onnx::LayerNormOp,
-                           onnx::RMSNormOp, onnx::SoftmaxOp, onnx::GatherOp,
-                           onnx::ReduceOp, onnx::SliceOp, onnx::ReshapeOp>(
-                         [&](auto named) { return select(named); })
-                     .Default([&](Operation *other) -> Value {
-                       if (isElementwise(other))
-                         return selectElementwise(other);
-                       refuse(other, "no kernel of this library computes it");
-                       return {};
-                     });
-  selected[op->getResult(0)] = result;
+  if (isShapeOnly(op) && !alreadyOnWafer(op->getOperand(0))) {
+    if (!selectView(op))
+      selected[op->getResult(0)] = {};
+    return;
+  }
+  Value result =
+      llvm::TypeSwitch<Operation *, Value>(op)
+          .Case<onnx::MatMulOp, onnx::AttentionOp, onnx::LayerNormOp,
+                onnx::RMSNormOp, onnx::SoftmaxOp, onnx::GatherOp,
+                onnx::ReduceOp, onnx::SliceOp, onnx::ReshapeOp,
+                onnx::TransposeOp, onnx::ExpandOp, onnx::ConcatOp,
+                onnx::BatchMatMulOp>([&](auto named) { return select(named); })
+          .Default([&](Operation *other) -> Value {
+            if (isElementwise(other))
+              return selectElementwise(other);
+            refuse(other, "no kernel of this library computes it");
+            return {};
+          });
+  // What only the store holds is no refusal.
+  if (result || !hostValues.contains(op->getResult(0)))
+    selected[op->getResult(0)] = result;
   nameValues(op, result);
 }
 
@@ -118,7 +127,7 @@ bool Selector::storeInPieces(onnx::MatMulOp op, Value input,
       create<wse::StoreOp>(
           op, nodesOf(op.getOperation()), result,
           kernels.getStringAttr(outputName(output->getOperandNumber())),
-          kernels.getI64IntegerAttr(start),
+          kernels.getI64IntegerAttr(start), DenseI64ArrayAttr(),
           TypeAttr::get(output->get().getType()));
   }
   for (OpOperand *output : outputs)
@@ -127,15 +136,9 @@ bool Selector::storeInPieces(onnx::MatMulOp op, Value input,
 }
 
 Value Selector::select(onnx::MatMulOp op) {
-  wse::WeightAttr weight = asWeight(op.getWeight()), bias;
-  if (!weight) {
-    refuse(op, "its right-hand matrix is computed; only constants stream in");
+  wse::WeightAttr weight = asWeight(op.getWeight(), op), bias;
+  if (!weight || (op.getBias() && !(bias = asWeight(op.getBias(), op))))
     return {};
-  }
-  if (op.getBias() && !(bias = asWeight(op.getBias()))) {
-    refuse(op, "its bias is computed; only constants stream in");
-    return {};
-  }
   Value input = onWafer(op.getX(), op);
   if (!input || storeInPieces(op, input, weight, bias))
     return {};
@@ -154,8 +157,11 @@ Value Selector::attentionOperand(onnx::AttentionOp op, Value value) {
   int64_t headSize = wse::featuresOf(tensor) / op.getNumHeads();
   TiledAttr tiling = tilingOf(tensor);
   if (tiling.getBatch() != shapeOf(value)[0]) {
-    refuse(op, "the batch of its operands is not the batch of their tokens");
-    return {};
+    tiling = defaultTiling(shapeOf(value))
+                 .withColumns(ColumnPlacement::Heads, headSize);
+    tensor = bring(value, shapeOf(value), tiling, op);
+    if (!tensor)
+      return {};
   }
   if (tiling.getColumns() == ColumnPlacement::Heads &&
       tiling.getHeadSize() == headSize)
@@ -168,11 +174,8 @@ Value Selector::attentionOperand(onnx::AttentionOp op, Value value) {
 Value Selector::attentionBias(onnx::AttentionOp op, TiledAttr query,
                               int64_t keys, bool &perKey) {
   Value bias = op.getBias();
-  if (!hostValues.contains(bias)) {
-    refuse(op, "its bias depends on activations; only inputs and constants "
-               "make masks");
+  if (!hostValues.contains(bias) && !toStore(bias, op))
     return {};
-  }
   perKey = shapeOf(bias)[2] == 1;
   TiledAttr rows = perKey ? query.perBatchElement() : query;
   return bring(bias,
@@ -222,12 +225,9 @@ Value Selector::normInput(Value value, Operation *op) {
 
 Value Selector::select(onnx::LayerNormOp op) {
   Value input = normInput(op.getX(), op);
-  wse::WeightAttr scale = asWeight(op.getScale()), bias;
-  if (!scale || (op.getBias() && !(bias = asWeight(op.getBias())))) {
-    refuse(op, "its scale or bias is computed; only constants stream in");
-    return {};
-  }
-  if (!input)
+  wse::WeightAttr scale = asWeight(op.getScale(), op), bias;
+  if (!input || !scale ||
+      (op.getBias() && !(bias = asWeight(op.getBias(), op))))
     return {};
   return create<wse::LayerNormOp>(
       op, nodesOf(op.getOperation()), input.getType(), input, scale, bias,
@@ -236,12 +236,8 @@ Value Selector::select(onnx::LayerNormOp op) {
 
 Value Selector::select(onnx::RMSNormOp op) {
   Value input = normInput(op.getX(), op);
-  wse::WeightAttr scale = asWeight(op.getScale());
-  if (!scale) {
-    refuse(op, "its scale is computed; only constants stream in");
-    return {};
-  }
-  if (!input)
+  wse::WeightAttr scale = asWeight(op.getScale(), op);
+  if (!input || !scale)
     return {};
   return create<wse::RMSNormOp>(
       op, nodesOf(op.getOperation()), input.getType(), input, scale,
@@ -262,7 +258,7 @@ Value Selector::select(onnx::SoftmaxOp op) {
 
 // Ids are resolved in the store, so they must be there: an input or a constant,
 // in the order of the tokens. Casts between integers do not change them.
-static std::optional<HostView> asIds(Value ids) {
+static std::optional<HostView> asIds(const HostValues &values, Value ids) {
   while (auto cast = ids.getDefiningOp<onnx::CastOp>()) {
     Type from =
         mlir::cast<RankedTensorType>(cast.getX().getType()).getElementType();
@@ -270,21 +266,15 @@ static std::optional<HostView> asIds(Value ids) {
       return std::nullopt;
     ids = cast.getX();
   }
-  return asHostView(ids);
+  return values.view(ids);
 }
 
 Value Selector::select(onnx::GatherOp op) {
-  wse::WeightAttr table = asWeight(op.getTable());
-  if (!table) {
-    refuse(op, "its table is computed; only constants stream in");
+  wse::WeightAttr table = asWeight(op.getTable(), op);
+  if (!table)
     return {};
-  }
-  std::optional<HostView> ids = asIds(op.getIds());
-  Attribute source;
-  if (ids && ids->isWhole())
-    source = ids->constant() ? Attribute(weightOf(ids->constant(), ids->view))
-                             : inputSource(cast<BlockArgument>(ids->base));
-  if (!source) {
+  std::optional<HostView> ids = asIds(hostValues, op.getIds());
+  if (!ids || ids->tensor || !ids->isWhole()) {
     refuse(op, "its ids are computed or repeated; the store looks up whole "
                "inputs and constants only");
     return {};
@@ -293,7 +283,8 @@ Value Selector::select(onnx::GatherOp op) {
       wantedHeads.columnsFor(op.getY(), defaultTiling(shapeOf(op.getY())));
   return create<wse::GatherOp>(
       op, nodesOf(op.getOperation()),
-      Type(tensorType(tiling, shapeOf(op.getY()).back())), table, source);
+      Type(tensorType(tiling, shapeOf(op.getY()).back())), table,
+      ids->source());
 }
 
 //===----------------------------------------------------------------------===//
@@ -353,22 +344,21 @@ void Selector::storeOutput(OpOperand &output, StringRef name) {
   auto type = cast<RankedTensorType>(output.get().getType());
   std::optional<HostView> host;
   if (hostValues.contains(value))
-    host = asHostView(value);
+    host = hostValues.view(value);
   // All elements of an input or a constant, in order: nothing has to move.
-  if (host && host->isWhole() && storedType(*host) == type.getElementType()) {
-    onnx::ConstantOp constant = host->constant();
-    Attribute source = constant
-                           ? weightOf(constant, View::dense(shapeOf(value)))
-                           : inputSource(cast<BlockArgument>(host->base));
+  if (host && !host->tensor && host->isWhole() &&
+      host->storedType() == type.getElementType()) {
+    host->view = View::dense(shapeOf(value));
     wse::AliasOp::create(kernels, user->getLoc(), kernels.getStringAttr(name),
-                         source, TypeAttr::get(type));
+                         host->source(), TypeAttr::get(type));
     return;
   }
   Value tensor = onWafer(value, user);
   if (!tensor)
     return;
   create<wse::StoreOp>(user, nodesOf(user), tensor, kernels.getStringAttr(name),
-                       kernels.getI64IntegerAttr(0), TypeAttr::get(type));
+                       kernels.getI64IntegerAttr(0), DenseI64ArrayAttr(),
+                       TypeAttr::get(type));
 }
 
 //===----------------------------------------------------------------------===//

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Operators that change how many tokens or features there are, by the kernels
-// that products, element-wise chains and sums over tokens already are.
+// Operators that change how many tokens or features there are: by kernels where
+// one fits where things lie, else through the store, which sends what it holds
+// in any order.
 
 #include "compiler/select/ScalarBody.h"
 #include "compiler/select/Selector.h"
@@ -36,11 +37,6 @@ static RankedTensorType vectorType(Builder builder, ArrayRef<int64_t> shape) {
 
 // A sum over features is a product with a column of ones.
 Value Selector::reduceFeatures(onnx::ReduceOp op, Value input) {
-  if (op.getKind() == onnx::ReduceKind::Max) {
-    refuse(op, "takes the maximum over the last axis; only sums and means can "
-               "reduce features");
-    return {};
-  }
   int64_t features = wse::featuresOf(input);
   bool isMean = op.getKind() == onnx::ReduceKind::Mean;
   RankedTensorType type = vectorType(kernels, {features, 1});
@@ -48,7 +44,7 @@ Value Selector::reduceFeatures(onnx::ReduceOp op, Value input) {
       DenseElementsAttr::get(type, isMean ? 1.0f / float(features) : 1.0f);
   auto weight = wse::WeightAttr::get(
       main.getContext(), kernels.getStringAttr(isMean ? "1/n" : "1"), type,
-      StringAttr(), 0, 0, ones, 0, {});
+      StringAttr(), 0, 0, ones, FlatSymbolRefAttr(), 0, {});
   return buildMatmul(op, input, weight, {},
                      tilingOf(input).withColumns(ColumnPlacement::Balanced));
 }
@@ -63,6 +59,27 @@ Value Selector::reduceTokens(Operation *op, Value input, wse::ReduceKind kind) {
       input, wse::ReduceKindAttr::get(main.getContext(), kind));
 }
 
+// Any axes: they become the tokens, all others features of one batch element.
+Value Selector::reduceInStore(onnx::ReduceOp op) {
+  if (!toStore(op.getX(), op))
+    return {};
+  HostView host = *hostValues.view(op.getX());
+  SmallVector<int64_t> permutation = llvm::to_vector(op.getAxes());
+  int64_t rank = int64_t(host.view.shape.size()), tokens = 1;
+  for (int64_t axis : op.getAxes())
+    tokens *= host.view.shape[axis];
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (!llvm::is_contained(op.getAxes(), axis))
+      permutation.push_back(axis);
+  int64_t features = host.view.numElements() / tokens;
+  host.view = host.view.transpose(permutation);
+  Value rows = loadReshaped(host, {1, tokens, features},
+                            defaultTiling({1, tokens, features}), op);
+  storeWhole(op.getY(), reduceTokens(op, rows, tokenReduction(op.getKind())),
+             op);
+  return {};
+}
+
 Value Selector::select(onnx::ReduceOp op) {
   Value input = onWafer(op.getX(), op);
   if (!input)
@@ -70,6 +87,7 @@ Value Selector::select(onnx::ReduceOp op) {
   ArrayRef<int64_t> shape = shapeOf(op.getX());
   int64_t last = int64_t(shape.size()) - 1;
   if (op.getAxes() == ArrayRef<int64_t>(last) &&
+      op.getKind() != onnx::ReduceKind::Max &&
       (op.getKeepdims() || onlyLeavesWafer(op)))
     return reduceFeatures(op, input);
   // The reduced axes must be the tokens: all that is left is batch, features.
@@ -81,10 +99,8 @@ Value Selector::select(onnx::ReduceOp op) {
   bool inOrder = true;
   for (int64_t axis = op.getAxes().front(); axis < last; ++axis)
     inOrder &= kept[axis] == 1;
-  if (!inOrder || kept[last] != shape[last] || leading != tiling.getBatch()) {
-    refuse(op, "reduces other axes than the tokens of each batch element");
-    return {};
-  }
+  if (!inOrder || kept[last] != shape[last] || leading != tiling.getBatch())
+    return reduceInStore(op);
   return reduceTokens(op, input, tokenReduction(op.getKind()));
 }
 
@@ -97,41 +113,74 @@ Value Selector::select(onnx::ReshapeOp op) {
   Value input = onWafer(op.getX(), op);
   ArrayRef<int64_t> shape = shapeOf(op.getY());
   int64_t features = shape.empty() ? 1 : shape.back();
-  if (input && !onlyLeavesWafer(op) && features != wse::featuresOf(input)) {
-    refuse(op, "moves elements between tokens and features (" +
-                   Twine(wse::featuresOf(input)) + " features become " +
-                   Twine(features) + "), which takes a transpose of the mesh");
-    return {};
+  if (!input || onlyLeavesWafer(op) || features == wse::featuresOf(input))
+    return input;
+  selectView(op);
+  return {};
+}
+
+Value Selector::select(onnx::TransposeOp op) {
+  selectView(op);
+  return {};
+}
+
+Value Selector::select(onnx::ExpandOp op) {
+  selectView(op);
+  return {};
+}
+
+// Each part is stored at its place: all that lies before `axis` makes batch
+// elements, what is between there and the features tokens.
+Value Selector::select(onnx::ConcatOp op) {
+  ArrayRef<int64_t> whole = shapeOf(op.getY());
+  int64_t axis = op.getAxis();
+  auto elements = [](ArrayRef<int64_t> shape) {
+    return ShapedType::getNumElements(shape);
+  };
+  int64_t outer = elements(whole.take_front(axis));
+  int64_t step = elements(whole.drop_front(axis)), offset = 0;
+  wse::IntermediateOp into = declare(whole, op);
+  for (Value part : op.getParts()) {
+    ArrayRef<int64_t> inner = shapeOf(part).drop_front(axis);
+    int64_t tokens = elements(inner.drop_back());
+    TiledAttr tiling = defaultTiling({outer, tokens, inner.back()});
+    Value tensor = alreadyOnWafer(part);
+    if (!tensor || wse::featuresOf(tensor) != inner.back() ||
+        (tokens > 1 && outer > 1 && tilingOf(tensor).getBatch() != outer)) {
+      if (!toStore(part, op))
+        return {};
+      tensor = loadReshaped(*hostValues.view(part),
+                            {outer, tokens, inner.back()}, tiling, op);
+    }
+    TiledAttr own = tilingOf(tensor);
+    // Token number n of `own` is token n % tokens of batch element n / tokens.
+    int64_t perToken = tokens > 1 ? inner.back() : step;
+    int64_t strides[] = {own.getBatch() == outer ? step
+                                                 : own.getTokens() * perToken,
+                         perToken, 1};
+    store(tensor, into, offset, strides, op);
+    offset += elements(inner);
   }
-  return input;
+  hostValues.store(op.getY(), FlatSymbolRefAttr::get(into.getSymNameAttr()));
+  return {};
 }
 
-// Zeros around a one stream in from the program file, which has to hold them.
-static constexpr int64_t maxStoredZeros = 1 << 24;
-
-bool Selector::canStore(onnx::SliceOp op, int64_t zeros) {
-  if (zeros > maxStoredZeros)
-    refuse(op, "takes a part of " + Twine(zeros) +
-                   " tokens or features; at most " + Twine(maxStoredZeros) +
-                   " can be chosen from");
-  return zeros <= maxStoredZeros;
-}
+// The mask of a token streams in from the program file, which has to hold it.
+static constexpr int64_t maxStoredMask = 1 << 24;
 
 // One token of each batch element: all others become 0, then tokens add up.
 Value Selector::takeToken(onnx::SliceOp op, Value input, int64_t token) {
   TiledAttr tiling = tilingOf(input);
   int64_t tokens = tiling.getTokens();
-  if (!canStore(op, tokens))
-    return {};
   SmallVector<float> oneHot(tokens, 0.0f);
   oneHot[token] = 1.0f;
   auto data = DenseElementsAttr::get(vectorType(kernels, {tokens}),
                                      ArrayRef<float>(oneHot));
   int64_t strides[] = {0, 1, 0};
-  auto source =
-      wse::WeightAttr::get(main.getContext(), kernels.getStringAttr("token"),
-                           vectorType(kernels, {tiling.getBatch(), tokens, 1}),
-                           StringAttr(), 0, 0, data, 0, strides);
+  auto source = wse::WeightAttr::get(
+      main.getContext(), kernels.getStringAttr("token"),
+      vectorType(kernels, {tiling.getBatch(), tokens, 1}), StringAttr(), 0, 0,
+      data, FlatSymbolRefAttr(), 0, strides);
   TiledAttr perToken = tiling.withColumns(ColumnPlacement::Replicated);
   Value mask = create<wse::LoadOp>(
       op, nodesOf(op.getOperation()), Type(tensorType(perToken, 1)), source,
@@ -154,29 +203,6 @@ Value Selector::takeToken(onnx::SliceOp op, Value input, int64_t token) {
   return reduceTokens(op, kernel.getResult(), wse::ReduceKind::Sum);
 }
 
-// Features first, first + step, ...: a product with a 0-1 matrix. All its
-// diagonals are alike, so it is a view of one row of zeros around a 1.
-Value Selector::takeFeatures(onnx::SliceOp op, Value input, int64_t first,
-                             int64_t step, int64_t count) {
-  int64_t features = wse::featuresOf(input);
-  if (!canStore(op, features))
-    return {};
-  // Element (k, n) is stored at k - n * step + offset; the 1 at first + offset.
-  int64_t offset = std::max<int64_t>(0, (count - 1) * step);
-  int64_t last = features - 1 + std::max<int64_t>(0, -(count - 1) * step);
-  SmallVector<float> stored(last + offset + 1, 0.0f);
-  stored[first + offset] = 1.0f;
-  auto data = DenseElementsAttr::get(
-      vectorType(kernels, {int64_t(stored.size())}), ArrayRef<float>(stored));
-  int64_t strides[] = {1, -step};
-  auto weight = wse::WeightAttr::get(main.getContext(),
-                                     kernels.getStringAttr("selection"),
-                                     vectorType(kernels, {features, count}),
-                                     StringAttr(), 0, 0, data, offset, strides);
-  return buildMatmul(op, input, weight, {},
-                     wantedHeads.columnsFor(op.getY(), tilingOf(input)));
-}
-
 Value Selector::select(onnx::SliceOp op) {
   Value input = normInput(op.getX(), op);
   if (!input)
@@ -186,24 +212,72 @@ Value Selector::select(onnx::SliceOp op) {
   int64_t features = wse::featuresOf(input);
   View view = View::dense(shapeOf(op.getX()))
                   .slice(op.getStarts(), op.getSteps(), shapeOf(op.getY()));
+  std::optional<View> oneToken = view.reshape({batch, 1, features});
   auto strided = [](const View &view, ArrayRef<int64_t> strides) {
     for (size_t d = 0; d < strides.size(); ++d)
       if (view.shape[d] > 1 && view.strides[d] != strides[d])
         return false;
     return true;
   };
-  std::optional<View> oneToken = view.reshape({batch, 1, features});
   if (view.numElements() == batch * features && oneToken &&
       strided(*oneToken, {tokens * features, 0, 1}) &&
-      view.offset % features == 0 && view.offset / features < tokens)
+      view.offset % features == 0 && view.offset / features < tokens &&
+      tokens <= maxStoredMask)
     return takeToken(op, input, view.offset / features);
-  int64_t count = shapeOf(op.getY()).back();
-  std::optional<View> rows = view.reshape({batch, tokens, count});
-  if (view.numElements() == batch * tokens * count && rows &&
-      view.offset < features &&
-      strided(*rows, {tokens * features, features, rows->strides[2]}))
-    return takeFeatures(op, input, view.offset, op.getSteps().back(), count);
-  refuse(op, "takes neither one token of each batch element nor features of "
-             "all tokens");
+  selectView(op);
+  return {};
+}
+
+//===----------------------------------------------------------------------===//
+// Products of two computed tensors
+//===----------------------------------------------------------------------===//
+
+// One product for each pair of matrices; the right one streams from the store.
+Value Selector::select(onnx::BatchMatMulOp op) {
+  ArrayRef<int64_t> shape = shapeOf(op.getY());
+  ArrayRef<int64_t> leading = shape.drop_back(2);
+  int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  int64_t depth = shapeOf(op.getA()).back();
+  int64_t pairs = ShapedType::getNumElements(leading);
+  if (!toStore(op.getB(), op))
+    return {};
+  HostView right = *hostValues.view(op.getB());
+  if (ShapedType::getNumElements(shapeOf(op.getB()).drop_back(2)) == 1) {
+    right.view = *right.view.reshape({depth, columns});
+    Value input = onWafer(op.getA(), op);
+    return input
+               ? buildMatmul(op, input, right.weight(), {},
+                             wantedHeads.columnsFor(op.getY(), tilingOf(input)))
+               : Value();
+  }
+  if (!toStore(op.getA(), op))
+    return {};
+  HostView left = *hostValues.view(op.getA());
+  auto over = [&](const View &view, int64_t m, int64_t n) {
+    SmallVector<int64_t> extents = llvm::to_vector(leading);
+    extents.append({m, n});
+    return view.broadcast(extents);
+  };
+  left.view = over(left.view, rows, depth);
+  right.view = over(right.view, depth, columns);
+  // The matrices of pair number `pair`.
+  auto matrix = [&](HostView host, int64_t pair) {
+    for (size_t d = leading.size(); d-- > 0; pair /= leading[d])
+      host.view.offset += pair % leading[d] * host.view.strides[d];
+    host.view.shape.erase(host.view.shape.begin(), host.view.shape.end() - 2);
+    host.view.strides.erase(host.view.strides.begin(),
+                            host.view.strides.end() - 2);
+    return host;
+  };
+  wse::IntermediateOp into = declare(shape, op);
+  TiledAttr tiling = defaultTiling({1, rows, depth});
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    HostView rowsOf = matrix(left, pair);
+    rowsOf.view = *rowsOf.view.reshape({1, rows, depth});
+    Value product = buildMatmul(op, load(rowsOf, tiling, op),
+                                matrix(right, pair).weight(), {}, tiling);
+    store(product, into, pair * rows * columns, {0, columns, 1}, op);
+  }
+  hostValues.store(op.getY(), FlatSymbolRefAttr::get(into.getSymNameAttr()));
   return {};
 }

@@ -7,8 +7,6 @@
 
 #include "compiler/select/ElementwiseGroup.h"
 
-#include "llvm/ADT/StringSet.h"
-
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
@@ -137,8 +135,9 @@ wse::TiledAttr Selector::defaultTiling(ArrayRef<int64_t> shape) {
 Value Selector::alreadyOnWafer(Value value) { return selected.lookup(value); }
 
 Value Selector::onWafer(Value value, Operation *user) {
-  if (!hostValues.contains(value))
-    return alreadyOnWafer(value);
+  Value tensor = alreadyOnWafer(value);
+  if (tensor || !hostValues.contains(value))
+    return tensor;
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
   wse::TiledAttr tiling = defaultTiling(shape);
   if (int64_t headSize = wantedHeads.sizeFor(value))
@@ -160,28 +159,17 @@ Value Selector::brought(Value value, wse::TiledAttr tiling) {
   return onceBrought.lookup({value, tensorType(shapeOf(value), tiling)});
 }
 
-Attribute Selector::inputSource(BlockArgument input) {
-  return FlatSymbolRefAttr::get(main.getContext(), inputName(input));
-}
-
 // Loads with equal sources, views and types are one load.
 Value Selector::load(const HostView &host, wse::TiledAttr tiling,
                      Operation *user) {
   Builder attributes(main.getContext());
   RankedTensorType type = tensorType(host.view.shape, tiling);
-  Attribute source;
+  Attribute source = host.source();
   IntegerAttr offset;
   DenseI64ArrayAttr strides;
-  if (onnx::ConstantOp constant = host.constant()) {
-    source = weightOf(constant, host.view);
-  } else {
-    source = inputSource(cast<BlockArgument>(host.base));
-    auto inputType = cast<RankedTensorType>(host.base.getType());
-    if (!host.view.isDense() ||
-        inputType.getNumElements() != host.view.numElements()) {
-      offset = attributes.getI64IntegerAttr(host.view.offset);
-      strides = attributes.getDenseI64ArrayAttr(host.view.strides);
-    }
+  if (!host.constant() && !host.isWhole()) {
+    offset = attributes.getI64IntegerAttr(host.view.offset);
+    strides = attributes.getDenseI64ArrayAttr(host.view.strides);
   }
   if (!offset)
     offset = attributes.getI64IntegerAttr(0);
@@ -193,6 +181,101 @@ Value Selector::load(const HostView &host, wse::TiledAttr tiling,
     result = create<wse::LoadOp>(user, nodesOf(user), Type(type), source,
                                  offset, strides);
   return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Values in the store
+//===----------------------------------------------------------------------===//
+
+// A name that no tensor of the program has.
+StringAttr Selector::intermediateName(Operation *user) {
+  if (taken.empty()) {
+    for (Operation &op : target.bodyBlock())
+      if (auto symbol = dyn_cast<SymbolOpInterface>(op))
+        taken.insert(symbol.getName());
+    for (unsigned index = 0; index < main.getNumResults(); ++index)
+      taken.insert(outputName(index));
+  }
+  auto node = user->getAttrOfType<StringAttr>("node");
+  std::string name = node && !node.getValue().empty()
+                         ? node.getValue().str()
+                         : user->getName().stripDialect().str();
+  std::string fresh = name;
+  for (unsigned number = 1; !taken.insert(fresh).second; ++number)
+    fresh = name + "_" + std::to_string(number);
+  return kernels.getStringAttr(fresh);
+}
+
+wse::IntermediateOp Selector::declare(ArrayRef<int64_t> shape,
+                                      Operation *user) {
+  SmallVector<int64_t> extents = llvm::to_vector(shape);
+  if (extents.empty())
+    extents.push_back(1);
+  auto type = RankedTensorType::get(extents, kernels.getF32Type());
+  return wse::IntermediateOp::create(
+      kernels, user->getLoc(), intermediateName(user), TypeAttr::get(type));
+}
+
+void Selector::store(Value tensor, wse::IntermediateOp into, int64_t offset,
+                     ArrayRef<int64_t> strides, Operation *user) {
+  create<wse::StoreOp>(user, nodesOf(user), tensor, into.getSymNameAttr(),
+                       kernels.getI64IntegerAttr(offset),
+                       strides.empty() ? DenseI64ArrayAttr()
+                                       : kernels.getDenseI64ArrayAttr(strides),
+                       into.getTypeAttr());
+}
+
+bool Selector::storeWhole(Value value, Value tensor, Operation *user) {
+  if (!tensor)
+    return false;
+  Operation *producer = value.getDefiningOp() ? value.getDefiningOp() : user;
+  wse::IntermediateOp into = declare(shapeOf(value), producer);
+  store(tensor, into, 0, {}, user);
+  hostValues.store(value, FlatSymbolRefAttr::get(into.getSymNameAttr()));
+  return true;
+}
+
+bool Selector::toStore(Value value, Operation *user) {
+  if (hostValues.view(value))
+    return true;
+  if (isShapeOnly(value.getDefiningOp()) && !alreadyOnWafer(value))
+    return selectView(value.getDefiningOp());
+  return storeWhole(value, onWafer(value, user), user);
+}
+
+wse::WeightAttr Selector::asWeight(Value value, Operation *user) {
+  return toStore(value, user) ? hostValues.weight(value) : wse::WeightAttr();
+}
+
+// What only changes shapes is another view of what the store holds. Where no
+// strides describe it, the operand is stored in its own order first.
+bool Selector::selectView(Operation *op) {
+  Value operand = op->getOperand(0);
+  if (!toStore(operand, op))
+    return false;
+  if (hostValues.addView(op))
+    return true;
+  ArrayRef<int64_t> shape = shapeOf(operand);
+  if (!storeWhole(operand, bring(operand, shape, defaultTiling(shape), op), op))
+    return false;
+  if (!hostValues.addView(op))
+    refuse(op, "changes the shape in a way that no strides describe");
+  return hostValues.contains(op->getResult(0));
+}
+
+Value Selector::loadReshaped(HostView host, ArrayRef<int64_t> shape,
+                             wse::TiledAttr tiling, Operation *user) {
+  std::optional<View> view = host.view.reshape(shape);
+  if (!view) {
+    ArrayRef<int64_t> extents = host.view.shape;
+    wse::IntermediateOp dense = declare(extents, user);
+    store(load(host, defaultTiling(extents), user), dense, 0, {}, user);
+    host.tensor = FlatSymbolRefAttr::get(dense.getSymNameAttr());
+    host.tensorElements = host.view.numElements();
+    view = View::dense(shape);
+  }
+  host.view = *view;
+  return load(host, tiling, user);
 }
 
 Value Selector::redistribute(Value value, wse::ColumnPlacement columns,

@@ -12,6 +12,7 @@
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/StringSet.h"
 
 namespace wsec::select {
 
@@ -19,7 +20,8 @@ namespace wsec::select {
 /// host can provide (HostValues) are brought onto the wafer when the first
 /// kernel asks for them, in the distribution that it asks for; every other
 /// value keeps the distribution of the kernel that produces it, and moves by an
-/// explicit wse.redistribute only.
+/// explicit wse.redistribute, or through the store: kernels store it as an
+/// intermediate, and from then on the host provides it, in any order.
 class Selector {
 public:
   /// All kernels run on `region` of the program.
@@ -69,8 +71,11 @@ public:
   /// A view of an input or constant, loaded with these extents.
   mlir::Value load(const HostView &host, wse::TiledAttr tiling,
                    mlir::Operation *user);
-  /// An input as a source of load and gather.
-  mlir::Attribute inputSource(mlir::BlockArgument input);
+  /// Makes sure that the host holds `value`, as a view of what it had or of an
+  /// intermediate that kernels store. False if it was refused.
+  bool toStore(mlir::Value value, mlir::Operation *user);
+  /// The same, for kernels that stream it.
+  wse::WeightAttr asWeight(mlir::Value value, mlir::Operation *user);
 
   /// Does `op` belong to the element-wise group that `root` is the last of?
   bool isInGroup(mlir::Operation *op, mlir::Operation *root) const;
@@ -95,14 +100,26 @@ private:
   mlir::Value select(onnx::ReduceOp op);
   mlir::Value select(onnx::SliceOp op);
   mlir::Value select(onnx::ReshapeOp op);
+  mlir::Value select(onnx::TransposeOp op);
+  mlir::Value select(onnx::ExpandOp op);
+  mlir::Value select(onnx::ConcatOp op);
+  mlir::Value select(onnx::BatchMatMulOp op);
+  bool selectView(mlir::Operation *op);
+  mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
+                           wse::TiledAttr tiling, mlir::Operation *user);
+  mlir::Value reduceInStore(onnx::ReduceOp op);
+  mlir::StringAttr intermediateName(mlir::Operation *user);
+  wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape,
+                              mlir::Operation *user);
+  void store(mlir::Value tensor, wse::IntermediateOp into, int64_t offset,
+             llvm::ArrayRef<int64_t> strides, mlir::Operation *user);
+  bool storeWhole(mlir::Value value, mlir::Value tensor, mlir::Operation *user);
   mlir::Value selectElementwise(mlir::Operation *op);
 
   mlir::Value reduceTokens(mlir::Operation *op, mlir::Value input,
                            wse::ReduceKind kind);
   bool canStore(onnx::SliceOp op, int64_t zeros);
   mlir::Value takeToken(onnx::SliceOp op, mlir::Value input, int64_t token);
-  mlir::Value takeFeatures(onnx::SliceOp op, mlir::Value input, int64_t first,
-                           int64_t step, int64_t count);
   mlir::Value reduceFeatures(onnx::ReduceOp op, mlir::Value input);
   mlir::Value buildMatmul(mlir::Operation *op, mlir::Value input,
                           wse::WeightAttr weight, wse::WeightAttr bias,
@@ -123,6 +140,7 @@ private:
   HostValues hostValues;
   WantedHeads wantedHeads;
   mlir::OpBuilder kernels;
+  llvm::StringSet<> taken; ///< names of tensors, once asked for
   /// Root of the element-wise group of each operator in one.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> groupRoot;
   /// Kernel results; null for what was refused.

@@ -25,7 +25,14 @@ HostValues::HostValues(Block &main) {
 
 bool HostValues::contains(Value value) const {
   Operation *op = value.getDefiningOp();
-  return !op || computed.contains(op);
+  return !op || computed.contains(op) || isStored(value);
+}
+
+bool HostValues::addView(Operation *op) {
+  if (!view(op->getResult(0)))
+    return false;
+  computed.insert(op);
+  return true;
 }
 
 bool HostValues::dependsOnInput(Value value) const {
@@ -35,28 +42,40 @@ bool HostValues::dependsOnInput(Value value) const {
 
 bool HostView::isWhole() const {
   onnx::ConstantOp constant = this->constant();
-  int64_t stored =
-      constant ? constant.getStoredElements()
-               : cast<RankedTensorType>(base.getType()).getNumElements();
-  return view.isDense() && view.numElements() == stored;
+  int64_t held = tensor ? tensorElements
+                 : constant
+                     ? constant.getStoredElements()
+                     : cast<RankedTensorType>(base.getType()).getNumElements();
+  return view.isDense() && view.numElements() == held;
 }
 
-std::optional<HostView> select::asHostView(Value value) {
+Type HostView::storedType() const {
+  if (tensor)
+    return Float32Type::get(base.getContext());
+  if (onnx::ConstantOp constant = this->constant())
+    return constant.getStoredType();
+  return cast<RankedTensorType>(base.getType()).getElementType();
+}
+
+std::optional<HostView> HostValues::view(Value value) const {
   SmallVector<Operation *> shapeOps;
-  while (isShapeOnly(value.getDefiningOp()) ||
-         isFloatCast(value.getDefiningOp())) {
+  auto isThrough = [](Operation *op) {
+    return op && (isShapeOnly(op) || isFloatCast(op));
+  };
+  while (!isStored(value) && isThrough(value.getDefiningOp())) {
     Operation *op = value.getDefiningOp();
     if (isShapeOnly(op))
       shapeOps.push_back(op);
     value = op->getOperand(0);
   }
-  HostView host{value, View::dense(shapeOf(value))};
+  HostView host{value, View::dense(shapeOf(value)), stored.lookup(value),
+                cast<RankedTensorType>(value.getType()).getNumElements()};
   if (onnx::ConstantOp constant = host.constant()) {
     if (constant.hasView()) {
       host.view.offset = constant.getViewOffset();
       host.view.strides = constant.getViewStrides();
     }
-  } else if (!isa<BlockArgument>(value)) {
+  } else if (!host.tensor && !isa<BlockArgument>(value)) {
     return std::nullopt;
   }
   for (Operation *op : llvm::reverse(shapeOps)) {
@@ -66,12 +85,6 @@ std::optional<HostView> select::asHostView(Value value) {
     host.view = *next;
   }
   return host;
-}
-
-Type select::storedType(const HostView &host) {
-  if (onnx::ConstantOp constant = host.constant())
-    return constant.getStoredType();
-  return cast<RankedTensorType>(host.base.getType()).getElementType();
 }
 
 // Constants are called as what they were in the model.
@@ -84,38 +97,49 @@ static StringAttr constantName(onnx::ConstantOp constant) {
   return StringAttr::get(context, "constant");
 }
 
-wse::WeightAttr select::weightOf(onnx::ConstantOp constant, const View &view) {
-  MLIRContext *context = constant.getContext();
-  auto type = RankedTensorType::get(view.shape, constant.getStoredType());
-  StringAttr file;
+Attribute HostView::source() const {
+  if (tensor)
+    return tensor;
+  if (auto input = dyn_cast<BlockArgument>(base))
+    return FlatSymbolRefAttr::get(base.getContext(), inputName(input));
+  return weight();
+}
+
+wse::WeightAttr HostView::weight() const {
+  MLIRContext *context = base.getContext();
+  auto type = RankedTensorType::get(view.shape, storedType());
+  StringAttr name, file;
   int64_t offset = 0, bytes = 0;
-  auto data = dyn_cast<DenseElementsAttr>(constant.getValue());
-  if (auto external = dyn_cast<onnx::ExternalAttr>(constant.getValue())) {
-    file = StringAttr::get(context, external.getFile());
-    offset = external.getOffset();
-    bytes = external.getBytes();
+  DenseElementsAttr data;
+  FlatSymbolRefAttr held;
+  if (onnx::ConstantOp constant = this->constant()) {
+    name = constantName(constant);
+    data = dyn_cast<DenseElementsAttr>(constant.getValue());
+    if (auto external = dyn_cast<onnx::ExternalAttr>(constant.getValue())) {
+      file = StringAttr::get(context, external.getFile());
+      offset = external.getOffset();
+      bytes = external.getBytes();
+    }
+  } else {
+    held = cast<FlatSymbolRefAttr>(source());
+    name = held.getAttr();
   }
   ArrayRef<int64_t> strides = view.strides;
-  bool allStored =
-      view.isDense() && view.numElements() == constant.getStoredElements();
-  if (allStored)
+  if (isWhole())
     strides = {};
   // A scalar has no dimension to carry its place: show it as one element.
   if (view.shape.empty()) {
     type = RankedTensorType::get({1}, type.getElementType());
     static constexpr int64_t one = 1;
-    strides = allStored ? ArrayRef<int64_t>() : ArrayRef<int64_t>(one);
+    strides = isWhole() ? ArrayRef<int64_t>() : ArrayRef<int64_t>(one);
   }
-  return wse::WeightAttr::get(context, constantName(constant), type, file,
-                              offset, bytes, data, allStored ? 0 : view.offset,
-                              strides);
+  return wse::WeightAttr::get(context, name, type, file, offset, bytes, data,
+                              held, isWhole() ? 0 : view.offset, strides);
 }
 
-wse::WeightAttr select::asWeight(Value value) {
-  std::optional<HostView> host = asHostView(value);
-  if (!host || !host->constant())
-    return {};
-  return weightOf(host->constant(), host->view);
+wse::WeightAttr HostValues::weight(Value value) const {
+  std::optional<HostView> host = view(value);
+  return host ? host->weight() : wse::WeightAttr();
 }
 
 static double toDouble(Attribute element) {

@@ -14,18 +14,26 @@
 namespace wsec::select {
 
 /// A value of the host seen through shape-only operators: `base` is an input
-/// (a block argument) or the result of an onnx.constant, whose own view is
-/// part of `view`. Its elements may be of another float type: they are
-/// converted as they are read.
+/// (a block argument), the result of an onnx.constant, whose own view is part
+/// of `view`, or a value that passes through the store as `tensor`. Its
+/// elements may be of another float type: they are converted as they are read.
 struct HostView {
   mlir::Value base;
   View view;
+  mlir::FlatSymbolRefAttr tensor = {};
+  int64_t tensorElements = 0;
 
   onnx::ConstantOp constant() const {
-    return base.getDefiningOp<onnx::ConstantOp>();
+    return tensor ? onnx::ConstantOp() : base.getDefiningOp<onnx::ConstantOp>();
   }
   /// Is it everything that is stored, in order?
   bool isWhole() const;
+  /// Of the elements that the host holds.
+  mlir::Type storedType() const;
+  /// How kernels name it.
+  mlir::Attribute source() const;
+  /// As a weight with the view's shape.
+  wse::WeightAttr weight() const;
 };
 
 /// Which values of @main the host provides, found in one walk: each is asked
@@ -34,30 +42,31 @@ class HostValues {
 public:
   explicit HostValues(mlir::Block &main);
 
-  /// Can `value` be computed from inputs and constants element by element, so
+  /// Can `value` be computed from what the host holds, element by element, so
   /// that the wafer needs to hold no operand of another layout first?
   bool contains(mlir::Value value) const;
   /// Is it computed from something besides constants?
   bool dependsOnInput(mlir::Value value) const;
+  /// `value` as a view of what the host holds, or nothing if computing it takes
+  /// more than changing shapes.
+  std::optional<HostView> view(mlir::Value value) const;
+  /// The same as a weight; null if it is none.
+  wse::WeightAttr weight(mlir::Value value) const;
+
+  /// From now on `value` is in the store, as the intermediate `tensor`.
+  void store(mlir::Value value, mlir::FlatSymbolRefAttr tensor) {
+    stored[value] = tensor;
+  }
+  bool isStored(mlir::Value value) const { return stored.contains(value); }
+  /// From now on the result of a shape-only operator on what the host holds is
+  /// provided by the host. False if no strides describe it.
+  bool addView(mlir::Operation *op);
 
 private:
   // Looked up only, never walked.
   llvm::SmallPtrSet<mlir::Operation *, 16> computed, constant;
+  llvm::DenseMap<mlir::Value, mlir::FlatSymbolRefAttr> stored;
 };
-
-/// `value` as a view of an input or constant, or nothing if computing it takes
-/// more than changing shapes.
-std::optional<HostView> asHostView(mlir::Value value);
-
-/// The type of the elements that the host holds.
-mlir::Type storedType(const HostView &host);
-
-/// `value` as a weight: a constant behind shape-only operators. Null if it is
-/// none.
-wse::WeightAttr asWeight(mlir::Value value);
-
-/// The constant of `view` as a weight with the view's shape.
-wse::WeightAttr weightOf(onnx::ConstantOp constant, const View &view);
 
 /// The value of all elements of a view of a constant, if they are one stored
 /// element and it is at hand.

@@ -9,6 +9,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/MapVector.h"
 
 using namespace mlir;
@@ -40,23 +41,63 @@ static LogicalResult verifyNamed(wse::KernelOp kernel) {
   return kernel->emitOpError("names no ONNX node that it computes");
 }
 
-// (S4) for one output and the pieces stored to it.
+/// The pieces have one type.
+static LogicalResult verifySameType(StringRef output,
+                                    MutableArrayRef<wse::StoreOp> pieces) {
+  for (wse::StoreOp piece : pieces) {
+    if (piece.getType() == pieces.front().getType())
+      continue;
+    InFlightDiagnostic error = piece.emitOpError("output '")
+                               << output << "' is of type " << piece.getType()
+                               << " here";
+    error.attachNote(pieces.front().getLoc())
+        << "and of type " << pieces.front().getType() << " here";
+    return error;
+  }
+  return success();
+}
+
+// (S4) Pieces at places of their own: each element once.
+static LogicalResult verifyPlaces(StringRef output,
+                                  MutableArrayRef<wse::StoreOp> pieces) {
+  wse::StoreOp last = pieces.back();
+  std::vector<bool> written(
+      cast<RankedTensorType>(last.getType()).getNumElements());
+  for (wse::StoreOp piece : pieces) {
+    wse::TiledAttr tiling = wse::TiledAttr::of(piece.getValue().getType());
+    auto [perSequence, perToken, perFeature] = piece.outputStrides();
+    for (int64_t b = 0; b < tiling.getBatch(); ++b)
+      for (int64_t s = 0; s < tiling.getTokens(); ++s)
+        for (int64_t f = 0; f < wse::featuresOf(piece.getValue()); ++f) {
+          int64_t at = int64_t(piece.getOffset()) + b * perSequence +
+                       s * perToken + f * perFeature;
+          if (written[at])
+            return piece.emitOpError("stores element ")
+                   << at << " of '" << output << "' a second time";
+          written[at] = true;
+        }
+  }
+  auto missing = llvm::find(written, false);
+  if (missing != written.end())
+    return last.emitOpError("leaves element ")
+           << missing - written.begin() << " of '" << output << "' unwritten";
+  return success();
+}
+
+// (S4) for one output or intermediate and the pieces stored to it.
 static LogicalResult verifyCovered(StringRef output,
                                    MutableArrayRef<wse::StoreOp> pieces) {
+  if (failed(verifySameType(output, pieces)))
+    return failure();
+  if (llvm::any_of(pieces,
+                   [](wse::StoreOp piece) { return piece.getStrides(); }))
+    return verifyPlaces(output, pieces);
   llvm::sort(pieces, [](wse::StoreOp a, wse::StoreOp b) {
-    return a.getFeatureOffset() < b.getFeatureOffset();
+    return a.getOffset() < b.getOffset();
   });
   int64_t covered = 0;
   for (wse::StoreOp piece : pieces) {
-    if (piece.getType() != pieces.front().getType()) {
-      InFlightDiagnostic error = piece.emitOpError("output '")
-                                 << output << "' is of type " << piece.getType()
-                                 << " here";
-      error.attachNote(pieces.front().getLoc())
-          << "and of type " << pieces.front().getType() << " here";
-      return error;
-    }
-    int64_t begin = piece.getFeatureOffset();
+    int64_t begin = piece.getOffset();
     if (begin != covered)
       return piece.emitOpError("output '")
              << output << "' has features up to " << covered
@@ -76,10 +117,13 @@ static LogicalResult verifySelected(wse::ProgramOp program) {
     return program.emitOpError("is expected to be selected, found ")
            << wse::stringifyState(program.getState());
   llvm::MapVector<StringAttr, SmallVector<wse::StoreOp>> outputs;
+  llvm::DenseSet<Attribute> intermediates, read;
   for (Operation &op : program.bodyBlock()) {
     if (isa<wse::StreamOp>(op))
       return op.emitOpError("stands in a selected program, which has no "
                             "streams");
+    if (auto passing = dyn_cast<wse::IntermediateOp>(op))
+      intermediates.insert(passing.getSymNameAttr());
     if (auto alias = dyn_cast<wse::AliasOp>(op)) {
       if (!outputs.insert({alias.getOutputAttr(), {}}).second)
         return op.emitOpError("output ")
@@ -91,7 +135,18 @@ static LogicalResult verifySelected(wse::ProgramOp program) {
       continue;
     if (failed(verifyNothingLater(kernel)) || failed(verifyNamed(kernel)))
       return failure();
+    // (S6)
+    for (StringAttr name : wse::tensorsRead(&op))
+      if (intermediates.contains(name)) {
+        read.insert(name);
+        if (!outputs.contains(name))
+          return op.emitOpError("reads '")
+                 << name.getValue() << "', which nothing has stored yet";
+      }
     if (auto store = dyn_cast<wse::StoreOp>(op)) {
+      if (read.contains(store.getOutputAttr()))
+        return op.emitOpError("stores to '")
+               << store.getOutput() << "', which was read before";
       auto [entry, isNew] = outputs.insert({store.getOutputAttr(), {}});
       if (!isNew && entry->second.empty())
         return op.emitOpError("output ")
@@ -100,7 +155,9 @@ static LogicalResult verifySelected(wse::ProgramOp program) {
     }
   }
   // (S5)
-  if (outputs.empty())
+  if (llvm::all_of(outputs, [&](auto &entry) {
+        return intermediates.contains(entry.first);
+      }))
     return program.emitOpError("has no output");
   for (auto &[output, pieces] : outputs)
     if (!pieces.empty() && failed(verifyCovered(output.getValue(), pieces)))

@@ -5,6 +5,7 @@
 #include "compiler/simplify/Passes.h"
 #include "compiler/simplify/ValueNames.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Traits.h"
 #include <map>
 
 namespace wsec::simplify {
@@ -78,6 +79,26 @@ Value Naming::matmul(Value x, Value weight, Value bias) {
   shape.back() = shapeOf(weight)[1];
   return onnx::MatMulOp::create(build, loc(), withShape(x, shape), x, weight,
                                 bias, nameAttr());
+}
+
+Value Naming::batchMatmul(Value a, Value b) {
+  Shape left(shapeOf(a)), right(shapeOf(b)), shape;
+  bool row = left.size() == 1, column = right.size() == 1;
+  if (row)
+    left.insert(left.begin(), 1);
+  if (column)
+    right.push_back(1);
+  OpTrait::util::getBroadcastedShape(ArrayRef(left).drop_back(2),
+                                     ArrayRef(right).drop_back(2), shape);
+  shape.append({left[left.size() - 2], right.back()});
+  Value product = onnx::BatchMatMulOp::create(build, loc(), withShape(a, shape),
+                                              reshape(a, left),
+                                              reshape(b, right), nameAttr());
+  if (column)
+    shape.pop_back();
+  if (row)
+    shape.erase(shape.end() - (column ? 1 : 2));
+  return reshape(product, shape);
 }
 
 Value Naming::constant(const std::optional<Fact> &fact) {

@@ -13,15 +13,15 @@ using onnx::BinaryKind;
 // Products
 //===----------------------------------------------------------------------===//
 
-/// Two activations are left for attention to find.
+/// Two activations are left for attention to find; onnx-legalize-products takes
+/// what it leaves.
 static bool matMul(Naming &n) {
   Value x = n.input(0), weight = n.input(1);
   if (!isConstant(weight))
     return n.fail("multiplies two computed tensors and is not part of an "
                   "attention that we recognize");
   if (shapeOf(weight).size() != 2 || shapeOf(x).empty())
-    return n.fail("the constant operand has rank " +
-                  Twine(shapeOf(weight).size()) + ", expected 2");
+    return n.replace(n.batchMatmul(x, weight));
   return n.replace(n.matmul(x, weight, nullptr));
 }
 
@@ -52,11 +52,12 @@ static Value gemmAddend(Naming &n, double beta, int64_t columns) {
 
 static bool gemm(Naming &n) {
   Value x = n.input(0), weight = n.input(1);
-  if (!isConstant(weight))
-    return n.fail("multiplies two computed matrices");
+  bool computed = !isConstant(weight);
   if (n.node().intAttr("transA", 0))
     x = n.transpose(x, {1, 0});
-  if (n.node().intAttr("transB", 0)) {
+  if (n.node().intAttr("transB", 0) && computed) {
+    weight = n.transpose(weight, {1, 0});
+  } else if (n.node().intAttr("transB", 0)) {
     Fact fact = *factOf(weight);
     fact.constant->view = fact.constant->view.transposed({1, 0});
     fact.shape = fact.constant->view.shape();
@@ -69,7 +70,9 @@ static bool gemm(Naming &n) {
   Value addend = gemmAddend(n, n.node().floatAttr("beta", 1), columns);
   bool isBias = addend && alpha == 1 && isConstant(addend) &&
                 shapeOf(addend) == ArrayRef<int64_t>(columns);
-  Value y = n.matmul(x, weight, isBias ? addend : Value());
+  isBias &= !computed;
+  Value y = computed ? n.batchMatmul(x, weight)
+                     : n.matmul(x, weight, isBias ? addend : Value());
   if (alpha != 1)
     y = n.binary(BinaryKind::Mul, y, alpha);
   if (addend && !isBias)

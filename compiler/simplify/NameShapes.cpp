@@ -93,6 +93,37 @@ static bool concat(Naming &n) {
 // Looking up
 //===----------------------------------------------------------------------===//
 
+/// Along any axis: it becomes the rows of a table, all others one row each.
+static Value gatherRows(Naming &n, Value table, Value ids, int64_t axis) {
+  Shape shape(shapeOf(table)), front, back, result(shapeOf(ids));
+  front.push_back(axis);
+  for (int64_t d = 0; d < int64_t(shape.size()); ++d)
+    if (d != axis)
+      front.push_back(d);
+  if (axis != 0)
+    table = n.transpose(table, front);
+  int64_t rows = shape[axis], columns = numElements(shape) / rows;
+  Shape flat(shapeOf(ids));
+  flat.push_back(columns);
+  Value picked = onnx::GatherOp::create(
+      n.builder(), n.loc(), withShape(table, flat),
+      n.reshape(table, {rows, columns}), ids, n.nameAttr());
+  // What was picked stands first; the axes before `axis` go there again.
+  int64_t picks = result.size();
+  for (size_t d = 1; d < front.size(); ++d)
+    result.push_back(shape[front[d]]);
+  picked = n.reshape(picked, result);
+  if (axis == 0)
+    return picked;
+  for (int64_t d = 0; d < axis; ++d)
+    back.push_back(picks + d);
+  for (int64_t d = 0; d < picks; ++d)
+    back.push_back(d);
+  for (int64_t d = picks + axis; d < int64_t(result.size()); ++d)
+    back.push_back(d);
+  return llvm::is_sorted(back) ? picked : n.transpose(picked, back);
+}
+
 /// Rows of a table, or, with constant equally spaced indices, a slice.
 static bool gather(Naming &n) {
   Value table = n.input(0), ids = n.input(1);
@@ -100,11 +131,8 @@ static bool gather(Naming &n) {
   std::optional<int64_t> axis = n.node().axisAttr(0, rank);
   if (!axis)
     return false;
-  if (rank == 2 && *axis == 0 && isConstant(table))
-    return n.replace(Value(onnx::GatherOp::create(
-        n.builder(), n.loc(), n.resultType(), table, ids, n.nameAttr())));
-  if (!isConstant(ids))
-    return n.fail("looks up other things than rows of a constant table");
+  if ((rank == 2 && *axis == 0 && isConstant(table)) || !isConstant(ids))
+    return n.replace(gatherRows(n, table, ids, *axis));
   std::optional<Shape> stated = n.node().ints(1, "indices");
   if (!stated)
     return false;
@@ -116,8 +144,10 @@ static bool gather(Naming &n) {
   for (size_t i = 1; i < indices.size(); ++i)
     if (indices[i] - indices[i - 1] != step)
       step = 0;
-  if (indices.empty() || step == 0)
-    return n.fail("picks elements that are not equally spaced");
+  if (indices.empty())
+    return n.fail("picks no element");
+  if (step == 0)
+    return n.replace(gatherRows(n, table, ids, *axis));
   Box box{Shape(rank, 0), Shape(shapeOf(table)), Shape(rank, 1)};
   box.starts[*axis] = indices.front();
   box.extents[*axis] = indices.size();

@@ -46,6 +46,9 @@ public:
   /// Elements [start, start + size) of the last axis.
   mlir::Value sliceLast(mlir::Value x, int64_t start, int64_t size);
   mlir::Value concat(mlir::ValueRange parts, int64_t axis);
+  /// Any two tensors, as numpy's matmul: vectors are matrices of one row or one
+  /// column, which the result lacks.
+  mlir::Value batchMatmul(mlir::Value a, mlir::Value b);
   /// `x` times `weight` [K,N] plus an optional bias [N].
   mlir::Value matmul(mlir::Value x, mlir::Value weight, mlir::Value bias);
   /// What the rule makes of a constant; null with a reason if too large.

@@ -128,6 +128,24 @@ def FuseMatMul : Pass<"onnx-fuse-matmul", "::mlir::ModuleOp"> {
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }
 
+def LegalizeProducts : Pass<"onnx-legalize-products", "::mlir::ModuleOp"> {
+  let summary = "Names the products that no attention took.";
+  let description = [{
+    A `MatMul` of two computed tensors that is no part of an attention becomes
+    `onnx.batch_matmul`. See test/compiler/simplify/legalize-products.mlir.
+
+    ```mlir
+    %y = onnx.node "MatMul"(%a, %b) : (tensor<2x8x16xf32>, tensor<2x16x24xf32>) -> tensor<2x8x24xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %y = onnx.batch_matmul %a, %b : (tensor<2x8x16xf32>, tensor<2x16x24xf32>) -> tensor<2x8x24xf32>
+    ```
+  }];
+}
+
 def CommonSubexpressions : Pass<"onnx-common-subexpressions", "::mlir::ModuleOp"> {
   let summary = "Computes equal values once, and removes what is not used.";
   let description = [{

@@ -18,6 +18,7 @@ void wsec::simplify::buildSimplifyPipeline(mlir::OpPassManager &pm) {
   // attention leaves some that cancel.
   pm.addPass(createFuseMatMul());
   pm.addPass(createFuseAttention());
+  pm.addPass(createLegalizeProducts());
   pm.addPass(createFuseMatMul());
   pm.addPass(createCommonSubexpressions());
   pm.addPass(createVerifySimplified());

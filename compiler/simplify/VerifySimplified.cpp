@@ -57,36 +57,13 @@ static bool isHostType(Type element) {
   return isMapped(element) || element.isF16() || element.isBF16();
 }
 
-/// An input or a constant in another shape: the host sends it in any order.
-static bool isOnHost(Value value) {
-  while (Operation *op = value.getDefiningOp()) {
-    if (isa<onnx::ConstantOp>(op))
-      return true;
-    if (!isa<onnx::ReshapeOp, onnx::TransposeOp, onnx::SliceOp, onnx::ExpandOp>(
-            op))
-      return false;
-    value = op->getOperand(0);
-  }
-  return true;
-}
-
-/// Why an operation cannot be mapped, or nothing. Which slices have a kernel
-/// depends on where tokens lie, so selection says.
+/// Why an operation cannot be mapped, or nothing.
 static std::string reasonOf(Operation *op) {
   if (auto reason = op->getAttrOfType<StringAttr>(reasonAttrName);
       reason && isa<onnx::NodeOp>(op))
     return reason.str();
   if (isa<onnx::NodeOp>(op))
     return "the operator has no kernel";
-  if (isa<onnx::ConcatOp>(op) || (isa<onnx::TransposeOp, onnx::ExpandOp>(op) &&
-                                  !isOnHost(op->getResult(0))))
-    return "moves elements between PEs, for which there is no kernel yet";
-  if (auto gather = dyn_cast<onnx::GatherOp>(op);
-      gather && !isConstant(gather.getTable()))
-    return "looks up rows of a computed table";
-  if (auto product = dyn_cast<onnx::MatMulOp>(op);
-      product && !isConstant(product.getWeight()))
-    return "multiplies by a computed matrix";
   return "";
 }
 

@@ -243,6 +243,20 @@ LogicalResult MatMulOp::verify() {
   return expectType(*this, "result", getY(), shape, element); // C3
 }
 
+LogicalResult BatchMatMulOp::verify() {
+  ArrayRef<int64_t> a = shapeOf(getA()), b = shapeOf(getB());
+  if (a.size() < 2 || b.size() < 2 || a.back() != b[b.size() - 2]) // C1
+    return emitOpError() << "cannot multiply " << getA().getType() << " by "
+                         << getB().getType();
+  SmallVector<int64_t> shape;
+  if (!OpTrait::util::getBroadcastedShape(a.drop_back(2), b.drop_back(2),
+                                          shape)) // C2
+    return emitOpError() << "has matrices that do not pair: "
+                         << getA().getType() << " and " << getB().getType();
+  shape.append({a[a.size() - 2], b.back()});
+  return expectType(*this, "result", getY(), shape, elementOf(getY()));
+}
+
 static LogicalResult verifyHeads(AttentionOp op, StringRef what, Value value) {
   int64_t heads = op.getNumHeads();
   if (heads > 0 && lastExtent(value) % heads == 0)

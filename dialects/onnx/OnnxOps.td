@@ -157,6 +157,28 @@ def Onnx_MatMulOp : Onnx_Op<"matmul"> {
   let hasVerifier = 1;
 }
 
+def Onnx_BatchMatMulOp : Onnx_Op<"batch_matmul"> {
+  let summary = "Multiplies the matrices of two tensors.";
+  let description = [{
+    `y[..., m, n] = sum over k of a[..., m, k] * b[..., k, n]`; the leading
+    dimensions broadcast as in numpy. What no weight and no attention is.
+
+    - (C1) both operands have rank 2 or more, `b` as many rows as `a` columns.
+    - (C2) the result has the broadcast leading dimensions, the rows of `a` and
+      the columns of `b`.
+
+    ```mlir
+    %y = onnx.batch_matmul %a, %b : (tensor<2x8x16xf32>, tensor<2x16x24xf32>) -> tensor<2x8x24xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$a, AnyRankedTensor:$b,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat =
+      "$a `,` $b attr-dict `:` functional-type(operands, results)";
+  let hasVerifier = 1;
+}
+
 def Onnx_AttentionOp : Onnx_Op<"attention"> {
   let summary = "Attends: softmax(scale * q k^T + bias) v for each head.";
   let description = [{

@@ -32,7 +32,8 @@ def Pe_Role : I32EnumAttr<"Role", "What a host tensor is for.", [
   I32EnumAttrCase<"Input", 0, "input">,
   I32EnumAttrCase<"Output", 1, "output">,
   I32EnumAttrCase<"Weight", 2, "weight">,
-  I32EnumAttrCase<"Constant", 3, "constant">
+  I32EnumAttrCase<"Constant", 3, "constant">,
+  I32EnumAttrCase<"Intermediate", 4, "intermediate">
 ]> {
   let cppNamespace = "::wsec::pe";
 }

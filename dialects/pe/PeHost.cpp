@@ -74,6 +74,10 @@ LogicalResult CopyOp::verify() {
            << getTensorAttr() << ", which is not a tensor"
            << nearestTensor(getTensor(), *this);
   bool out = getDirection() == Direction::Out;
+  if (tensor.getRole() == Role::Intermediate) // C1
+    return emitOpError("copies ") << getTensorAttr()
+                                  << ", which is an intermediate: only streams "
+                                     "read and write these";
   if (out != (tensor.getRole() == Role::Output)) // C1
     return emitOpError(out ? "writes " : "reads ")
            << getTensorAttr() << ", which is "
@@ -259,7 +263,8 @@ static LogicalResult verifyIndex(SegmentOp op) {
   auto ids = SymbolTable::lookupNearestSymbolFrom<TensorOp>(
       op, op.getIndexTensorAttr());
   bool known =
-      ids && (ids.getRole() == Role::Input || ids.getRole() == Role::Constant);
+      ids && (ids.getRole() == Role::Input || ids.getRole() == Role::Constant ||
+              ids.getRole() == Role::Intermediate);
   if (!known || !ids.getTensorType().getElementType().isInteger()) // C3
     return op.emitOpError("is indexed by ")
            << op.getIndexTensorAttr()
@@ -279,7 +284,8 @@ LogicalResult SegmentOp::verify() {
            << getTensorAttr() << ", which is not a tensor"
            << nearestTensor(getTensor(), stream);
   bool out = stream.getDirection() == Direction::Out;
-  if (out != (tensor.getRole() == Role::Output)) // C1
+  if (tensor.getRole() != Role::Intermediate &&
+      out != (tensor.getRole() == Role::Output)) // C1
     return emitOpError(out ? "writes " : "reads ")
            << getTensorAttr() << ", which is "
            << (out ? "not an output" : "an output");

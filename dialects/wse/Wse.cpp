@@ -54,16 +54,39 @@ std::string wsec::wse::describeKernel(Operation *op) {
   return llvm::join(names, "+");
 }
 
-SmallVector<WeightAttr> wsec::wse::collectWeights(Operation *op) {
+SmallVector<WeightAttr> wsec::wse::allWeights(Operation *op) {
   SmallVector<WeightAttr> weights;
-  for (NamedAttribute attribute : op->getAttrs()) {
-    if (auto weight = dyn_cast<WeightAttr>(attribute.getValue()))
+  auto collect = [&](Attribute attribute) {
+    if (auto weight = dyn_cast<WeightAttr>(attribute))
       weights.push_back(weight);
+  };
+  for (NamedAttribute attribute : op->getAttrs()) {
+    collect(attribute.getValue());
     if (auto array = dyn_cast<ArrayAttr>(attribute.getValue()))
-      for (Attribute element : array)
-        if (auto weight = dyn_cast<WeightAttr>(element))
-          weights.push_back(weight);
+      llvm::for_each(array, collect);
   }
+  return weights;
+}
+
+SmallVector<StringAttr> wsec::wse::tensorsRead(Operation *op) {
+  SmallVector<StringAttr> names;
+  auto add = [&](Attribute source) {
+    if (auto name = dyn_cast<FlatSymbolRefAttr>(source))
+      names.push_back(name.getAttr());
+  };
+  if (auto load = dyn_cast<LoadOp>(op))
+    add(load.getSource());
+  if (auto gather = dyn_cast<GatherOp>(op))
+    add(gather.getIds());
+  for (WeightAttr weight : allWeights(op))
+    if (weight.getTensor())
+      names.push_back(weight.getTensor().getAttr());
+  return names;
+}
+
+SmallVector<WeightAttr> wsec::wse::collectWeights(Operation *op) {
+  SmallVector<WeightAttr> weights = allWeights(op);
+  llvm::erase_if(weights, [](WeightAttr weight) { return weight.getTensor(); });
   return weights;
 }
 

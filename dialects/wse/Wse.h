@@ -37,7 +37,12 @@ void nameResult(mlir::Operation *op, mlir::ArrayAttr nodes,
 std::string describeKernel(mlir::Operation *op);
 
 /// All #wse.weight attributes of the operation, in order.
+llvm::SmallVector<WeightAttr> allWeights(mlir::Operation *op);
+/// Those that are constants, no tensors of the program.
 llvm::SmallVector<WeightAttr> collectWeights(mlir::Operation *op);
+
+/// The inputs and intermediates that a kernel reads from outside of the wafer.
+llvm::SmallVector<mlir::StringAttr> tensorsRead(mlir::Operation *op);
 
 /// Features of a tensor: its last dimension.
 inline int64_t featuresOf(mlir::Type type) {

@@ -284,20 +284,23 @@ WeightAttr WeightAttr::slice(int64_t dim, int64_t start, int64_t size) const {
   shape[dim] = size;
   return get(getContext(), getName(),
              RankedTensorType::get(shape, getType().getElementType()),
-             getFile(), getOffset(), getBytes(), getData(),
+             getFile(), getOffset(), getBytes(), getData(), getTensor(),
              getViewOffset() + start * strides[dim], strides);
 }
 
 LogicalResult WeightAttr::verify(EmitError emitError, StringAttr name,
                                  RankedTensorType type, StringAttr file,
                                  int64_t offset, int64_t bytes,
-                                 DenseElementsAttr data, int64_t viewOffset,
+                                 DenseElementsAttr data,
+                                 FlatSymbolRefAttr tensor, int64_t viewOffset,
                                  ArrayRef<int64_t> strides) {
   // (C1)
-  if (bool(file) == bool(data))
+  int places = bool(file) + bool(data) + bool(tensor);
+  if (places != 1)
     return emitError() << "weight " << name
-                       << " needs either a file or data, found "
-                       << (file ? "both" : "neither");
+                       << " needs a file, data or a tensor of the program, "
+                          "found "
+                       << (places ? "more than one" : "none");
   // (C2)
   if (!type.hasStaticShape() || !type.getElementType().isIntOrFloat() ||
       !countElements(type.getShape()))
@@ -318,6 +321,8 @@ LogicalResult WeightAttr::verify(EmitError emitError, StringAttr name,
   if (offset < 0 || bytes < 0)
     return emitError() << "weight " << name << " has " << bytes
                        << " bytes at byte " << offset << " of its file";
+  if (tensor)
+    return success();
   int64_t stored =
       file ? bytes / storedBytes(type.getElementType()) : data.getNumElements();
   if (type.getNumElements() && (first < 0 || last >= stored))

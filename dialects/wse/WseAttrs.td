@@ -263,7 +263,8 @@ def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
   let description = [{
     `type` is the tensor as the kernel sees it, in the element type that is
     stored; words are converted to f32 on the wire. The bytes lie in a file
-    (used in place, never copied) or in the program (`data`). A view says where
+    (used in place, never copied) or in the program (`data`), or they are those
+    of an input or intermediate tensor of the program (`in`). A view says where
     element (i0, i1, ...) is: at stored element
     `view_offset + i0 * strides[0] + i1 * strides[1] + ...`; without one the
     tensor is stored densely in row-major order. Transposes, slices and splits
@@ -272,11 +273,13 @@ def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
     ```mlir
     #wse.weight<"fc1.weight" : tensor<768x3072xf32> file "model.data" offset 4096 bytes 9437184 view 0 strides [1, 768]>
     #wse.weight<"fc1.bias" : tensor<2xf32> data dense<[1.0, 2.0]> : tensor<2xf32>>
+    #wse.weight<"keys" : tensor<64x8xf32> in @keys view 512 strides [1, 64]>
     ```
 
-    - (C1) Exactly one of `file` and `data`.
+    - (C1) Exactly one of `file`, `data` and `in`.
     - (C2) The shape is static; a view has one stride per dimension.
-    - (C3) Every element lies inside the file's range or the data.
+    - (C3) Every element lies inside the file's range or the data; of a tensor
+      of the program, this holds for the kernel that reads it.
     - (C4) `data` and `type` have the same element type.
   }];
   let parameters = (ins
@@ -285,12 +288,13 @@ def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
     DefaultValuedParameter<"int64_t", "0">:$offset,
     DefaultValuedParameter<"int64_t", "0">:$bytes,
     OptionalParameter<"::mlir::DenseElementsAttr">:$data,
+    OptionalParameter<"::mlir::FlatSymbolRefAttr">:$tensor,
     DefaultValuedParameter<"int64_t", "0">:$view_offset,
     OptionalArrayRefParameter<"int64_t">:$strides);
   let assemblyFormat = [{
     `<` custom<Text>($name) `:` $type
     (`file` $file^ `offset` custom<Count>($offset) `bytes` custom<Count>($bytes))?
-    (`data` $data^)?
+    (`data` $data^)? (`in` $tensor^)?
     (`view` custom<Count>($view_offset) `strides` ` ` `[` $strides^ `]`)? `>`
   }];
   let extraClassDeclaration = [{

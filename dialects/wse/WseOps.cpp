@@ -69,16 +69,24 @@ static LogicalResult verifySplitRows(Operation *op, Value value) {
                          "replicated");
 }
 
+// The type of an input or intermediate of the program.
+static FailureOr<RankedTensorType> tensorType(Operation *op,
+                                              FlatSymbolRefAttr name) {
+  Operation *tensor = SymbolTable::lookupNearestSymbolFrom(op, name);
+  if (auto input = dyn_cast_or_null<InputOp>(tensor))
+    return cast<RankedTensorType>(input.getType());
+  if (auto passing = dyn_cast_or_null<IntermediateOp>(tensor))
+    return cast<RankedTensorType>(passing.getType());
+  return op->emitOpError("refers to ")
+         << name << ", which is no input or intermediate";
+}
+
 // The type of a source: of the constant itself, or of the input declared in
 // the program. Reports what is wrong with it.
 static FailureOr<RankedTensorType> sourceType(Operation *op, Attribute source) {
   if (auto weight = dyn_cast<WeightAttr>(source))
     return weight.getType();
-  auto input = SymbolTable::lookupNearestSymbolFrom<InputOp>(
-      op, cast<FlatSymbolRefAttr>(source));
-  if (!input)
-    return op->emitOpError("refers to ") << source << ", which is no input";
-  return cast<RankedTensorType>(input.getType());
+  return tensorType(op, cast<FlatSymbolRefAttr>(source));
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,9 +145,63 @@ static LogicalResult verifyResults(Operation *op, int64_t rows) {
   return success();
 }
 
+namespace {
+/// The inputs and intermediates of a program, by name.
+using Tensors = llvm::DenseMap<StringAttr, RankedTensorType>;
+} // namespace
+
+static Tensors tensorsOf(ProgramOp program) {
+  Tensors tensors;
+  for (auto input : program.getOps<InputOp>())
+    tensors[input.getSymNameAttr()] = cast<RankedTensorType>(input.getType());
+  for (auto passing : program.getOps<IntermediateOp>())
+    tensors[passing.getSymNameAttr()] =
+        cast<RankedTensorType>(passing.getType());
+  return tensors;
+}
+
+/// (C3) of #wse.weight: a view of a tensor of the program stays inside of it.
+static LogicalResult verifyView(Operation *op, WeightAttr weight,
+                                const Tensors &tensors) {
+  RankedTensorType type = tensors.lookup(weight.getTensor().getAttr());
+  if (!type)
+    return op->emitOpError("refers to ")
+           << weight.getTensor() << ", which is no input or intermediate";
+  // That it can be counted was verified with the attribute.
+  auto [first, last] =
+      *touchedElements(weight.getType().getShape(), weight.getViewOffset(),
+                       weight.viewStrides());
+  if (weight.getType().getElementType() != type.getElementType())
+    return op->emitOpError("reads ")
+           << weight.getTensor() << " as " << weight.getType().getElementType()
+           << ", which holds " << type.getElementType();
+  if (first >= 0 && last < type.getNumElements())
+    return success();
+  return op->emitOpError("reads elements ")
+         << first << " to " << last << " of the " << type.getNumElements()
+         << " of " << weight.getTensor();
+}
+
+/// What the kernel reads and writes of tensors of the program fits them.
+static LogicalResult verifyTensors(Operation *op, const Tensors &tensors) {
+  for (WeightAttr weight : allWeights(op))
+    if (weight.getTensor() && failed(verifyView(op, weight, tensors)))
+      return failure();
+  auto store = dyn_cast<StoreOp>(op);
+  RankedTensorType type =
+      store ? tensors.lookup(store.getOutputAttr()) : RankedTensorType();
+  // (C3) of wse.store
+  if (type && type != store.getType())
+    return op->emitOpError("stores ")
+           << store.getType() << " to '" << store.getOutput() << "', which is "
+           << type;
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
   if (failed(verifyAttributes(*this)))
     return failure();
+  const Tensors tensors = tensorsOf(*this);
   KernelOp first;
   RegionOp region;
   for (Operation &op : bodyBlock()) {
@@ -170,7 +232,8 @@ LogicalResult ProgramOp::verifyRegions() {
       return error;
     }
     // (C2)
-    if (failed(verifyResults(&op, region.rows())))
+    if (failed(verifyResults(&op, region.rows())) ||
+        failed(verifyTensors(&op, tensors)))
       return failure();
   }
   return success();
@@ -226,6 +289,14 @@ LogicalResult InputOp::verify() {
   // (C1)
   if (!cast<RankedTensorType>(getType()).hasStaticShape())
     return emitOpError("needs a static shape, found ") << getType();
+  return success();
+}
+
+LogicalResult IntermediateOp::verify() {
+  // (C1)
+  auto type = cast<RankedTensorType>(getType());
+  if (!type.hasStaticShape() || !type.getElementType().isF32())
+    return emitOpError("needs a static shape of f32, found ") << type;
   return success();
 }
 
@@ -298,19 +369,41 @@ int64_t StoreOp::outputFeatures() {
          (tiling.getBatch() * tiling.getTokens());
 }
 
+std::array<int64_t, 3> StoreOp::outputStrides() {
+  if (std::optional<ArrayRef<int64_t>> given = getStrides())
+    return {(*given)[0], (*given)[1], (*given)[2]};
+  int64_t features = outputFeatures();
+  return {tilingOf(getValue()).getTokens() * features, features, 1};
+}
+
 LogicalResult StoreOp::verify() {
   // (C1)
   auto type = cast<RankedTensorType>(getType());
   TiledAttr tiling = tilingOf(getValue());
   int64_t tokens = tiling.getBatch() * tiling.getTokens();
-  if (!type.hasStaticShape() || type.getNumElements() % tokens)
-    return emitOpError("output ")
-           << type << " does not consist of " << tokens << " tokens";
-  int64_t begin = getFeatureOffset(), end = begin + featuresOf(getValue());
-  if (begin < 0 || end > outputFeatures())
-    return emitOpError("stores features ")
-           << begin << " to " << end << " of an output with "
-           << outputFeatures();
+  if (!type.hasStaticShape())
+    return emitOpError("output ") << type << " has no static shape";
+  if (std::optional<ArrayRef<int64_t>> strides = getStrides()) {
+    if (strides->size() != 3)
+      return emitOpError("has ")
+             << strides->size() << " strides for batch, tokens and features";
+    auto touched = touchedElements(
+        {tiling.getBatch(), tiling.getTokens(), featuresOf(getValue())},
+        getOffset(), *strides);
+    if (!touched || touched->first < 0 ||
+        touched->second >= type.getNumElements())
+      return emitOpError("writes elements outside of the ")
+             << type.getNumElements() << " of '" << getOutput() << "'";
+  } else {
+    if (type.getNumElements() % tokens)
+      return emitOpError("output ")
+             << type << " does not consist of " << tokens << " tokens";
+    int64_t begin = getOffset(), end = begin + featuresOf(getValue());
+    if (begin < 0 || end > outputFeatures())
+      return emitOpError("stores features ")
+             << begin << " to " << end << " of an output with "
+             << outputFeatures();
+  }
   // (C2)
   return verifySplitRows(*this, getValue());
 }

@@ -116,14 +116,32 @@ def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
 def Wse_InputOp : Wse_Op<"input", [Symbol, HasParent<"ProgramOp">]> {
   let summary = "Declares a tensor that the host passes in.";
   let description = [{
-    `load` and `gather` refer to it by name; it is never a value, because only
-    they say where its elements go.
+    Kernels refer to it by name; it is never a value, because only they say
+    where its elements go.
 
     ```mlir
     input @input_ids : tensor<1x128xi64>
     ```
 
     - (C1) The shape is static.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type);
+  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Wse_IntermediateOp : Wse_Op<"intermediate", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "Declares a tensor that passes through the store.";
+  let description = [{
+    Kernels `store` it, in one piece or several, and later ones read it as they
+    read an input or a weight, in any order that strides describe: this is how
+    elements change their places on the wafer where no kernel moves them.
+
+    ```mlir
+    intermediate @scores : tensor<2x6x6xf32>
+    ```
+
+    - (C1) The shape is static, the elements are f32.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
@@ -153,11 +171,11 @@ def Wse_LoadOp : Wse_KernelOp<"load", (ins
     Wse_SourceAttr:$source,
     DefaultValuedAttr<I64Attr, "0">:$view_offset,
     OptionalAttr<DenseI64ArrayAttr>:$strides)> {
-  let summary = "Brings an input or a constant onto the wafer.";
+  let summary = "Brings an input, an intermediate or a constant onto the wafer.";
   let description = [{
     Words enter at the west channels, travel down the columns, and every PE keeps
     its own; they become f32 on the way. Element (i0, i1, ...) of the result
-    is element `view_offset + i0 * strides[0] + ...` of the input; a stride of
+    is element `view_offset + i0 * strides[0] + ...` of the source; a stride of
     0 repeats it, which is how broadcasts and replicated tensors load. Without
     strides the result lists the source's elements in order. A constant says so
     in its own view.
@@ -166,7 +184,7 @@ def Wse_LoadOp : Wse_KernelOp<"load", (ins
     %mask = load @mask strides [4, 0, 1] on @r {nodes = ["mask"]} : tensor<2x1x4xf32, #wse.tiled<batch = 2, tokens = 1, rows = replicated, group = 2, span = 2, columns = replicated>>
     ```
 
-    - (C1) The source is a declared input or a constant.
+    - (C1) The source is a declared input or intermediate, or a constant.
     - (C2) One stride per dimension of the result; constants have none.
     - (C3) Without strides, source and result have equally many elements;
       with strides no element lies outside the source.
@@ -203,30 +221,40 @@ def Wse_GatherOp : Wse_KernelOp<"gather", (ins
 
 def Wse_StoreOp : Wse_KernelOp<"store", (ins
     Wse_Tiled:$value, StrAttr:$output,
-    DefaultValuedAttr<I64Attr, "0">:$feature_offset,
+    DefaultValuedAttr<I64Attr, "0">:$offset,
+    OptionalAttr<DenseI64ArrayAttr>:$strides,
     TypeAttrOf<AnyRankedTensor>:$type)> {
-  let summary = "Sends a tensor off the wafer as (part of) an output.";
+  let summary = "Sends a tensor off the wafer, as (part of) an output or an intermediate.";
   let description = [{
     Words are gathered in a chain east along the rows, then along the last column to the east
-    channels. The output lists tokens in (b, s) order, features innermost; the
-    value is features [feature_offset, feature_offset + F) of it, so that an
-    output too large for the SRAM leaves in pieces.
+    channels. Token s of batch element b goes, feature f, to element
+    `offset + b * strides[0] + s * strides[1] + f * strides[2]`. Without strides
+    `output` lists tokens in (b, s) order, features innermost, and the value is
+    features [offset, offset + F) of it, so that an output too large for the
+    SRAM leaves in pieces. Where no intermediate of that name is declared,
+    `output` is one of the model.
 
     ```mlir
     store %y to "logits" at 3 on @r : tensor<1x6x3xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<1x6x6xf32>
+    store %y to "keys" strides [0, 1, 6] on @r : tensor<1x6x3xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<3x6xf32>
     ```
 
-    - (C1) The output's elements are the tokens times its features, of which
-      the value's are a part.
+    - (C1) Without strides the output's elements are the tokens times its
+      features, of which the value's are a part; with strides, three of them, no
+      element lies outside the output.
     - (C2) Tokens are split over the rows, not replicated.
+    - (C3) An intermediate of that name has the same type.
   }];
   let assemblyFormat = [{
-    $value `to` $output (`at` $feature_offset^)? `on` $region attr-dict
-    `:` type($value) `to` $type
+    $value `to` $output (`at` $offset^)? (`strides` $strides^)? `on` $region
+    attr-dict `:` type($value) `to` $type
   }];
   let extraClassDeclaration = [{
     /// Features of the whole output: elements / tokens.
     int64_t outputFeatures();
+    /// Steps of the output from batch element to batch element, token to token
+    /// and feature to feature.
+    std::array<int64_t, 3> outputStrides();
   }];
   let hasVerifier = 1;
 }

@@ -5,6 +5,7 @@
 #include "runtime/program/NearestNames.h"
 
 #include <bit>
+#include <cmath>
 
 namespace wsec::runtime {
 
@@ -45,8 +46,8 @@ std::string describeChannel(const program::Program &program,
 // ---------------------------------------------------------------- west
 
 WestChannel::WestChannel(const program::Program &program, int row, int color,
-                         std::vector<ChannelUse> uses)
-    : program(program), row(row), its(color), commands(false),
+                         std::vector<ChannelUse> uses, const StoreOrder &order)
+    : program(program), row(row), its(color), order(&order), commands(false),
       uses(std::move(uses)) {}
 
 WestChannel::WestChannel(const Call &call)
@@ -84,7 +85,13 @@ bool WestChannel::hasWord() {
     return sent < launches.size();
   for (; use < uses.size() && sent == uses[use].words; ++use)
     sent = 0;
-  return use < uses.size() && uses[use].launch < opened;
+  if (use == uses.size() || uses[use].launch >= opened)
+    return false;
+  const std::optional<double> complete = order->complete(uses[use].stream);
+  if (complete && *complete > 0)
+    ordered = int64_t(std::ceil(*complete)) +
+              program.machine()->store_latency_cycles();
+  return complete.has_value();
 }
 
 pe::Word WestChannel::take(HostPort &host, Observer *observer, pe::Cycle now) {
@@ -109,8 +116,9 @@ pe::Word WestChannel::take(HostPort &host, Observer *observer, pe::Cycle now) {
 // ---------------------------------------------------------------- east
 
 EastChannels::EastChannels(const Call &call, HostPort &host, LaunchLog &log,
-                           Observer *observer)
-    : program(call.program()), host(host), log(log), observer(observer) {
+                           StoreOrder &order, Observer *observer)
+    : program(call.program()), host(host), log(log), order(order),
+      observer(observer) {
   for (auto &[where, uses] : channelUses(call, host, Direction::Out)) {
     Channel &channel = channels[where];
     channel.uses = std::move(uses);
@@ -164,7 +172,14 @@ void EastChannels::leave(int row, int color, const pe::Word &word,
   constexpr size_t most = 1 << 12;
   if (channel.waiting.size() == most)
     flush(channel);
+  if (channel.taken < use.words)
+    return;
+  // Nobody reads the tensor before all of it is handed over.
+  flush(channel);
+  const bool completes = order.arrived(use.stream, when);
   skipComplete(channel);
+  if (completes && onComplete)
+    onComplete();
 }
 
 void EastChannels::finish() {

@@ -7,10 +7,13 @@
 
 #include "runtime/engine/HostPort.h"
 #include "runtime/engine/Launches.h"
+#include "runtime/engine/StoreOrder.h"
 #include "runtime/engine/WaitGraph.h"
 #include "runtime/observe/Observer.h"
 #include "runtime/pe/Word.h"
 
+#include <algorithm>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -38,14 +41,14 @@ std::string describeChannel(const program::Program &program,
 /// What enters on one color at one row of the west edge.
 class WestChannel {
 public:
-  /// Words of the host.
+  /// Words of the host, which come when `order` lets them.
   WestChannel(const program::Program &program, int row, int color,
-              std::vector<ChannelUse> uses);
+              std::vector<ChannelUse> uses, const StoreOrder &order);
   /// The launch wavelets, whose payload is the number of the launch; behind
   /// each follows what the launch carries.
   explicit WestChannel(const Call &call);
 
-  /// Whether there is a further word.
+  /// Whether there is a further word, not before from().
   bool hasWord();
   /// The next word, which enters at cycle `now`; there must be one. Throws
   /// BadProgram if the host has another number of words than it announced.
@@ -55,7 +58,7 @@ public:
   /// From cycle `when` on the streams of launches below `launches` flow.
   void open(size_t launches, int64_t when);
   /// The cycle in which the first word that is still to come is there.
-  int64_t from() const { return since; }
+  int64_t from() const { return std::max(since, ordered); }
   /// Words of the host that were taken.
   uint64_t delivered() const { return words; }
 
@@ -65,7 +68,9 @@ private:
   const program::Program &program;
   int row, its;
   int64_t since = 0;
-  size_t opened = 0; ///< launches whose streams flow
+  const StoreOrder *order = nullptr;
+  int64_t ordered = 0; ///< the store sends nothing of this use before
+  size_t opened = 0;   ///< launches whose streams flow
   bool commands;
   std::vector<uint32_t> launches; ///< their words
   std::vector<ChannelUse> uses;
@@ -82,6 +87,9 @@ public:
   /// From cycle `when` on the streams of launches below `launches` flow, and
   /// launch wavelets.
   virtual void open(size_t launches, int64_t when) = 0;
+  /// An intermediate tensor is complete in the store: what waited for it goes
+  /// on.
+  virtual void resume() = 0;
   /// Words of the host that entered.
   virtual uint64_t delivered() const = 0;
 };
@@ -98,10 +106,12 @@ public:
 class EastChannels : public EastEdge {
 public:
   EastChannels(const Call &call, HostPort &host, LaunchLog &log,
-               Observer *observer);
+               StoreOrder &order, Observer *observer);
 
   /// Throws PackingMismatch if the host expects other elements.
   void leave(int row, int color, const pe::Word &word, double when) override;
+  /// Called when an intermediate tensor is complete.
+  std::function<void()> onComplete;
   /// Hands over what is left.
   void finish();
   uint64_t stored() const { return words; }
@@ -125,6 +135,7 @@ private:
   const program::Program &program;
   HostPort &host;
   LaunchLog &log;
+  StoreOrder &order;
   Observer *observer;
   std::map<std::pair<int, int>, Channel> channels; ///< by row and color
   uint64_t words = 0;

@@ -29,6 +29,7 @@ SteppedRun::SteppedRun(const Call &call, PersistentState *state,
   for (int pe = 0; pe < mesh.size(); ++pe)
     if (const ClassCode *code = mesh.codeAt(pe))
       processors[size_t(pe)].create(wafer, *code, pe);
+  east.onComplete = [this] { this->west.resume(); };
   loadState();
 }
 

@@ -32,8 +32,10 @@ InChannel::InChannel(const TensorStore &store,
         words + total > largestStreamWords)
       throw tooLong();
     total += words;
-    if (store.tensor(part.segment->tensor()).role() !=
-        program::TensorRole::Input)
+    const program::TensorRole role =
+        store.tensor(part.segment->tensor()).role();
+    if (role == program::TensorRole::Weight ||
+        role == program::TensorRole::Constant)
       weights += words;
   }
   std::erase_if(parts, [](const Part &part) { return part.lineWords == 0; });

@@ -174,11 +174,13 @@ void MemoryX::checkWritten(std::map<uint32_t, uint64_t> written) const {
     const program::Tensor &tensor = tensors.tensor(i);
     if (!alone && !mine.count(i))
       continue;
-    if (tensor.role() != program::TensorRole::Output || tensor.alias() >= 0 ||
-        written[i] >= elementCount(tensor))
+    const bool passing = tensor.role() == program::TensorRole::Intermediate;
+    if ((tensor.role() != program::TensorRole::Output && !passing) ||
+        tensor.alias() >= 0 || written[i] >= elementCount(tensor))
       continue;
     throw Error(ErrorClass::BadProgram,
-                "output " + inQuotes(tensor.name()->string_view()) + " has " +
+                (passing ? "intermediate " : "output ") +
+                    inQuotes(tensor.name()->string_view()) + " has " +
                     std::to_string(elementCount(tensor)) +
                     " elements, the program's streams write " +
                     std::to_string(written[i]));

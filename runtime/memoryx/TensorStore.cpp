@@ -153,6 +153,8 @@ const uint8_t *TensorStore::elements(uint32_t index) const {
     }
     return entry.data;
   }
+  if (tensor(index).role() == program::TensorRole::Intermediate)
+    return outputs[index].get();
   if (!entries[index].data)
     throw Error(ErrorClass::BadTensor, "no tensor is given for input '" +
                                            tensor(index).name()->str() + "'");
@@ -170,7 +172,8 @@ uint8_t *TensorStore::outputElements(uint32_t index) const {
 void TensorStore::clearOutputs() {
   std::set<uint32_t> all;
   for (uint32_t i = 0; i < outputs.size(); ++i)
-    if (tensor(i).role() == program::TensorRole::Output)
+    if (tensor(i).role() == program::TensorRole::Output ||
+        tensor(i).role() == program::TensorRole::Intermediate)
       all.insert(i);
   clearOutputs(all);
 }

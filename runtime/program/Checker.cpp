@@ -126,6 +126,7 @@ void checkProgram(const program::Program &program) {
   checkClasses(program, carried, work);
   checkTensors(program);
   checkStreams(program, carried, work);
+  checkIntermediates(program);
   checkCopies(program, work);
   checkKernels(program);
   checkSends(program);

@@ -23,6 +23,10 @@ const Tensor &checkTensor(const HostCopy &copy, const program::Program &program,
                                 ", which does not exist");
   const Tensor &tensor = *program.tensors()->Get(copy.tensor());
   bool out = copy.direction() == program::Direction::Out;
+  if (tensor.role() == program::TensorRole::Intermediate)
+    throw badProgram(where, "copies " + inQuotes(tensor.name()->string_view()) +
+                                ", which is an intermediate: only streams read "
+                                "and write these");
   if (out != (tensor.role() == program::TensorRole::Output))
     throw badProgram(where, std::string(out ? "writes" : "reads") +
                                 " tensor '" + tensor.name()->str() +

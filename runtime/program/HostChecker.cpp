@@ -2,6 +2,7 @@
 #include "runtime/program/HostChecker.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/MachineChecker.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/ProceduralFile.h"
 #include "runtime/program/ScalarChecker.h"
 #include "runtime/program/WeightFolders.h"
@@ -324,7 +325,8 @@ void checkSegment(const program::Segment &segment,
                                 ", which does not exist");
   const Tensor &tensor = *program.tensors()->Get(segment.tensor());
   bool out = stream.direction() == program::Direction::Out;
-  if (out != (tensor.role() == TensorRole::Output))
+  if (tensor.role() != TensorRole::Intermediate &&
+      out != (tensor.role() == TensorRole::Output))
     throw badProgram(where, std::string(out ? "writes" : "reads") +
                                 " tensor '" + tensor.name()->str() +
                                 "', which is " + (out ? "not " : "") +
@@ -456,6 +458,58 @@ uint32_t elementBytes(program::ElementType type) {
     return 1;
   }
   return 1;
+}
+
+/// What launches of one entry do to an intermediate tensor: write it, then read
+/// it.
+static void checkIntermediates(const program::Program &program,
+                               const program::Entry &entry) {
+  Where where{nullptr, "entry", -1, entry.name()};
+  std::set<uint32_t> written, read;
+  int64_t index = 0;
+  for (const program::Launch *launch : *entry.launches()) {
+    Where here{&where, "launch", index++};
+    std::set<uint32_t> writes, reads;
+    for (unsigned i = 0; launch->streams() && i < launch->streams()->size();
+         ++i) {
+      const program::HostStream &stream =
+          *program.streams()->Get(launch->streams()->Get(i));
+      const bool out = stream.direction() == program::Direction::Out;
+      for (const program::Segment *segment : *stream.segments()) {
+        (out ? writes : reads).insert(segment->tensor());
+        if (segment->index_tensor() >= 0)
+          reads.insert(uint32_t(segment->index_tensor()));
+      }
+    }
+    auto name = [&](uint32_t tensor) {
+      return inQuotes(program.tensors()->Get(tensor)->name()->string_view());
+    };
+    auto passes = [&](uint32_t tensor) {
+      return program.tensors()->Get(tensor)->role() == TensorRole::Intermediate;
+    };
+    for (uint32_t tensor : reads) {
+      if (passes(tensor) && !written.count(tensor))
+        throw badProgram(here, "reads intermediate " + name(tensor) +
+                                   ", which no launch before it writes");
+      read.insert(tensor);
+    }
+    for (uint32_t tensor : writes) {
+      if (passes(tensor) && read.count(tensor))
+        throw badProgram(here, "writes intermediate " + name(tensor) +
+                                   ", which is read before: all launches that "
+                                   "write it come before those that read it");
+      written.insert(tensor);
+    }
+  }
+}
+
+void checkIntermediates(const program::Program &program) {
+  for (const program::Tensor *tensor : *program.tensors())
+    if (tensor->role() == TensorRole::Intermediate) {
+      for (const program::Entry *entry : *program.entries())
+        checkIntermediates(program, *entry);
+      return;
+    }
 }
 
 } // namespace wsec::runtime

@@ -24,6 +24,8 @@ void checkAligned(const flatbuffers::Vector<int64_t> &vector,
 void checkShape(const flatbuffers::Vector<int64_t> *shape, const Where &where);
 /// A factor that sums of products stay small with.
 void checkStride(const char *name, int64_t stride, const Where &where);
+/// Intermediate tensors are written by launches, then read by later ones.
+void checkIntermediates(const program::Program &program);
 
 } // namespace wsec::runtime
 

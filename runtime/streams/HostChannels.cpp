@@ -9,13 +9,14 @@
 namespace wsec::runtime::streams {
 
 HostChannels::HostChannels(const Call &call, Network &network, Agenda &agenda,
-                           HostPort &host, Observer *observer)
+                           HostPort &host, const StoreOrder &order,
+                           Observer *observer)
     : network(network), agenda(agenda), host(host), observer(observer) {
   if (!calledByHost(call.program()) && call.launches() > 0)
     rows[0].channels.emplace_back(call);
   for (auto &[place, uses] : channelUses(call, host, program::Direction::In))
-    rows[place.first].channels.emplace_back(call.program(), place.first,
-                                            place.second, std::move(uses));
+    rows[place.first].channels.emplace_back(
+        call.program(), place.first, place.second, std::move(uses), order);
   network.west = [this](Station &edge) { return fill(edge); };
 }
 
@@ -29,6 +30,11 @@ void HostChannels::open(size_t launches, int64_t when) {
     if (its.channels.size() == 1)
       network.start(network.westEdge(row, its.channels[0].color()));
   }
+}
+
+void HostChannels::resume() {
+  for (auto &[row, its] : rows)
+    agenda.enterEdge(agenda.now() + 1, uint32_t(row));
 }
 
 void HostChannels::push(Station &edge, WestChannel &channel, Cycle when) {
@@ -45,8 +51,10 @@ bool HostChannels::fill(Station &edge) {
   if (row.channels.size() > 1 || !channel.hasWord())
     return false;
   Cycle when = std::max<Cycle>(channel.from(), edge.lastTaken + 1);
-  for (int i = 0; i < most && channel.hasWord(); ++i)
+  for (int i = 0; i < most && channel.hasWord(); ++i) {
+    when = std::max<Cycle>(when, channel.from());
     push(edge, channel, when++);
+  }
   return true;
 }
 
@@ -58,11 +66,17 @@ void HostChannels::step(int index) {
     return;
   Cycle next = never;
   const size_t count = row.channels.size();
+  if (count == 1)
+    return network.start(network.westEdge(index, row.channels[0].color()));
   for (size_t i = 0; i < count; ++i) {
     const size_t at = (row.first + i) % count;
     WestChannel &channel = row.channels[at];
-    if (now < channel.from() || !channel.hasWord())
+    if (!channel.hasWord())
       continue;
+    if (now < channel.from()) {
+      next = std::min<Cycle>(next, channel.from());
+      continue;
+    }
     Station &edge = network.westEdge(index, channel.color());
     const Cycle room = network.roomAt(edge, 0);
     if (room <= now) {

@@ -17,9 +17,10 @@ namespace wsec::runtime::streams {
 class HostChannels : public WestEdge {
 public:
   HostChannels(const Call &call, Network &network, Agenda &agenda,
-               HostPort &host, Observer *observer);
+               HostPort &host, const StoreOrder &order, Observer *observer);
 
   void open(size_t launches, int64_t when) override;
+  void resume() override;
   uint64_t delivered() const override;
   /// A row is due in the agenda.
   void step(int row);

@@ -22,11 +22,12 @@ RunResult StreamsEngine::run(HostPort &host) {
 RunResult StreamsEngine::run(HostPort &host, const Call &call,
                              PersistentState *state) {
   LaunchLog launches(call.launches(), options.furthestLaunch);
-  EastChannels east(call, host, launches, options.observer);
+  StoreOrder order(call, host);
+  EastChannels east(call, host, launches, order, options.observer);
   Agenda agenda;
   Network network(program, mesh, agenda, east);
   network.observer = options.observer;
-  HostChannels west(call, network, agenda, host, options.observer);
+  HostChannels west(call, network, agenda, host, order, options.observer);
   SteppedRun run(call, state, mesh, options, host, launches, west, east,
                  network);
   // The west edge, PEs, then routers.

@@ -7,6 +7,7 @@
 #include "runtime/strips/Recording.h"
 
 #include <algorithm>
+#include <cmath>
 
 namespace wsec::runtime {
 
@@ -15,8 +16,9 @@ using program::Direction;
 /// Words asked for at a time.
 static constexpr size_t inputWords = 1 << 14;
 
-InputChannel::InputChannel(World &world, HostPort &host, int color, int row)
-    : world(world), host(host), color(color), row(row),
+InputChannel::InputChannel(World &world, HostPort &host,
+                           const StoreOrder &order, int color, int row)
+    : world(world), host(host), order(order), color(color), row(row),
       links(world.hostLinks(color, row)),
       now(world.image.machine.store_latency_cycles()) {}
 
@@ -29,6 +31,14 @@ void InputChannel::run() {
       ++next;
       deliveredOfUse = 0;
       continue;
+    }
+    if (deliveredOfUse == 0) {
+      const std::optional<double> complete = order.complete(use.stream);
+      if (!complete)
+        return;
+      if (*complete > 0)
+        now = std::max(now, std::ceil(*complete) +
+                                world.image.machine.store_latency_cycles());
     }
     WordView view = host.next(use.stream, use.channel, inputWords);
     size_t words = view.words();
@@ -64,8 +74,9 @@ std::string InputChannel::describe() const {
                          uses[std::min(next, uses.size() - 1)], color, row);
 }
 
-OutputChannel::OutputChannel(World &world, HostPort &host, int color, int row)
-    : world(world), host(host), color(color), row(row),
+OutputChannel::OutputChannel(World &world, HostPort &host, StoreOrder &order,
+                             int color, int row)
+    : world(world), host(host), order(order), color(color), row(row),
       queue(world.exitStripQueue(color, row)) {}
 
 void OutputChannel::run() {
@@ -101,6 +112,9 @@ void OutputChannel::run() {
     stored += chunk.words();
     world.recordLaunch(use.launch, chunk.last, chunk.last);
     queue.pop(chunk.words());
+    if (storedOfUse == use.words && order.arrived(use.stream, chunk.last))
+      for (Actor *actor : waiting)
+        world.scheduler.wake(*actor);
   }
 }
 
@@ -128,15 +142,21 @@ void OutputChannel::addTo(WaitGraph &graph) const {
 
 HostChannels makeHostChannels(World &world, HostPort &host) {
   HostChannels result;
+  result.order = std::make_unique<StoreOrder>(world.call, host);
+  if (world.recording)
+    world.recording->passing = result.order->byStream();
+  std::vector<Actor *> inputs;
   for (auto &[where, uses] : channelUses(world.call, host, Direction::In)) {
-    result.inputs.push_back(
-        std::make_unique<InputChannel>(world, host, where.second, where.first));
+    result.inputs.push_back(std::make_unique<InputChannel>(
+        world, host, *result.order, where.second, where.first));
     result.inputs.back()->uses = std::move(uses);
+    inputs.push_back(result.inputs.back().get());
   }
   for (auto &[where, uses] : channelUses(world.call, host, Direction::Out)) {
     result.outputs.push_back(std::make_unique<OutputChannel>(
-        world, host, where.second, where.first));
+        world, host, *result.order, where.second, where.first));
     result.outputs.back()->uses = std::move(uses);
+    result.outputs.back()->waiting = inputs;
   }
   return result;
 }

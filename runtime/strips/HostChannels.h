@@ -6,6 +6,7 @@
 #define RUNTIME_STRIPS_HOSTCHANNELS_H
 
 #include "runtime/engine/EdgeChannels.h"
+#include "runtime/engine/StoreOrder.h"
 #include "runtime/strips/World.h"
 
 #include <memory>
@@ -17,7 +18,8 @@ namespace wsec::runtime {
 /// a word each cycle.
 class InputChannel : public Actor {
 public:
-  InputChannel(World &world, HostPort &host, int color, int row);
+  InputChannel(World &world, HostPort &host, const StoreOrder &order, int color,
+               int row);
   void run() override;
   bool done() const { return next == uses.size(); }
   std::string describe() const;
@@ -28,6 +30,7 @@ public:
 private:
   World &world;
   HostPort &host;
+  const StoreOrder &order;
   int color, row;
   Links links;
   size_t next = 0;
@@ -38,7 +41,8 @@ private:
 /// Hands the words that leave at one row to the host.
 class OutputChannel : public Actor {
 public:
-  OutputChannel(World &world, HostPort &host, int color, int row);
+  OutputChannel(World &world, HostPort &host, StoreOrder &order, int color,
+                int row);
   void run() override;
   bool done() const { return next == uses.size(); }
   /// Adds what the channel lacks.
@@ -46,6 +50,8 @@ public:
 
   std::vector<ChannelUse> uses;
   uint64_t stored = 0;
+  /// Run again when a tensor is complete in the store.
+  std::vector<Actor *> waiting;
 
 private:
   void record(const ChannelUse &use, const Chunk &from,
@@ -53,6 +59,7 @@ private:
 
   World &world;
   HostPort &host;
+  StoreOrder &order;
   int color, row;
   StripQueue &queue;
   size_t next = 0;
@@ -60,6 +67,7 @@ private:
 };
 
 struct HostChannels {
+  std::unique_ptr<StoreOrder> order;
   std::vector<std::unique_ptr<InputChannel>> inputs;
   std::vector<std::unique_ptr<OutputChannel>> outputs;
 };

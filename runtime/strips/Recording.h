@@ -83,6 +83,8 @@ public:
   std::vector<PreparedNest> nests;
   std::vector<Operation> operations;
   std::deque<float> constants; ///< that buffers point to
+  /// Of each stream, the tensors that are written and read in the same call.
+  std::vector<std::vector<uint32_t>> passing;
 
 private:
   Operand operand(BufferId buffer, const float *data) const {

@@ -110,8 +110,14 @@ private:
     read(operation.b);
     if (operation.dst.buffer != Recording::nothing)
       write(resources[operation.dst.buffer]);
-    if (operation.kind == Kind::Next || operation.kind == Kind::Store)
-      write(channels[channelOf(operation)].resource);
+    if (operation.kind != Kind::Next && operation.kind != Kind::Store)
+      return;
+    write(channels[channelOf(operation)].resource);
+    for (uint32_t tensor : recording.passing[channelOf(operation).first])
+      if (operation.kind == Kind::Next)
+        read(passing[tensor]);
+      else
+        write(passing[tensor]);
   }
 
   void after(uint32_t other) {
@@ -124,7 +130,10 @@ private:
   void read(const Recording::Operand &operand) {
     if (recording.buffers[operand.buffer].kind < Buffer::Kind::Sram)
       return;
-    Resource &resource = resources[operand.buffer];
+    read(resources[operand.buffer]);
+  }
+
+  void read(Resource &resource) {
     uint32_t self = uint32_t(tasks.size() - 1);
     if (resource.writer >= 0)
       after(uint32_t(resource.writer));
@@ -143,7 +152,8 @@ private:
 
   const Recording &recording;
   std::vector<Resource> resources;
-  std::vector<uint32_t> nextOf; ///< the operation that takes a view
+  std::map<uint32_t, Resource> passing; ///< tensors
+  std::vector<uint32_t> nextOf;         ///< the operation that takes a view
   std::map<std::pair<uint32_t, uint32_t>, Channel> channels;
   std::vector<ReplayTask> tasks;
 };

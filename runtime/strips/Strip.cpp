@@ -141,6 +141,20 @@ static bool differentCasts(const RouterTables &router, int colors, int x,
   return false;
 }
 
+/// Whether words may come north from PE (x, lower) to (x, upper), passed on by
+/// those in between or not. A strip of both could wait for itself.
+static bool northward(const RouterTables &router, int colors, int x, int upper,
+                      int lower) {
+  for (int y = upper + 1; y <= lower; ++y) {
+    int color = 0;
+    while (color < colors && !router.transmits(color, {x, y}, Port::North))
+      ++color;
+    if (color == colors)
+      return false;
+  }
+  return true;
+}
+
 namespace {
 
 /// PEs of a column that will be one strip.
@@ -186,7 +200,7 @@ public:
 private:
   void makeColumn(int c, const program::Rect &rect, int x) {
     const ClassCode &code = classes[size_t(c)];
-    for (Segment &segment : joinNarrow(code, cut(code, rect, x)))
+    for (Segment &segment : joinNarrow(code, cut(code, rect, x), x))
       strips.push_back(std::make_unique<Strip>(
           int(strips.size()), c, code, x, std::move(segment.rows),
           std::move(segment.scalars), std::move(segment.varying)));
@@ -215,15 +229,17 @@ private:
   /// Segments of few rows, one behind the other where the rows of batch
   /// elements follow one another, make one strip: gathering words that
   /// different senders cast costs less than running each alone.
-  static std::vector<Segment> joinNarrow(const ClassCode &code,
-                                         std::vector<Segment> segments) {
+  std::vector<Segment> joinNarrow(const ClassCode &code,
+                                  std::vector<Segment> segments, int x) const {
     constexpr size_t narrow = 8;
     std::vector<Segment> result;
     std::vector<size_t> open; ///< of `result`, narrow to begin with
     for (Segment &segment : segments) {
       bool isNarrow = segment.rows.size() < narrow;
       auto with = std::find_if(open.begin(), open.end(), [&](size_t i) {
-        return sameStrict(code, result[i].scalars, segment.scalars);
+        return sameStrict(code, result[i].scalars, segment.scalars) &&
+               !northward(router, program.machine()->colors(), x,
+                          result[i].rows.back(), segment.rows.front());
       });
       if (isNarrow && with != open.end()) {
         result[*with].join(segment);

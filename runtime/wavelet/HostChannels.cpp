@@ -5,7 +5,8 @@
 
 namespace wsec::runtime::wavelet {
 
-HostChannels::HostChannels(const Call &call, HostPort &host, Fabric &fabric,
+HostChannels::HostChannels(const Call &call, HostPort &host,
+                           const StoreOrder &order, Fabric &fabric,
                            Agenda &agenda)
     : host(host), fabric(fabric), agenda(agenda),
       rows(size_t(call.program().machine()->height())) {
@@ -13,7 +14,13 @@ HostChannels::HostChannels(const Call &call, HostPort &host, Fabric &fabric,
     rows[0].channels.emplace_back(call);
   for (auto &[where, uses] : channelUses(call, host, program::Direction::In))
     rows[size_t(where.first)].channels.emplace_back(
-        call.program(), where.first, where.second, std::move(uses));
+        call.program(), where.first, where.second, std::move(uses), order);
+}
+
+void HostChannels::resume() {
+  for (size_t row = 0; row < rows.size(); ++row)
+    if (!rows[row].channels.empty())
+      agenda.enter(agenda.now() + 1, agendaEntry(Party::Edge, uint32_t(row)));
 }
 
 void HostChannels::open(size_t launches, int64_t when) {
@@ -41,8 +48,13 @@ void HostChannels::step(int index) {
   for (size_t i = 0; i < count; ++i) {
     const size_t at = (row.first + i) % count;
     WestChannel &channel = row.channels[at];
-    if (now < channel.from() || !channel.hasWord() ||
-        !fabric.roomAtEdge(index, channel.color()))
+    if (!channel.hasWord())
+      continue;
+    if (now < channel.from()) {
+      agenda.enter(channel.from(), agendaEntry(Party::Edge, uint32_t(index)));
+      continue;
+    }
+    if (!fabric.roomAtEdge(index, channel.color()))
       continue;
     fabric.enter(index, channel.color(),
                  channel.take(host, fabric.observer, now));

@@ -16,10 +16,11 @@ namespace wsec::runtime::wavelet {
 /// have one taking turns.
 class HostChannels : public WestEdge {
 public:
-  HostChannels(const Call &call, HostPort &host, Fabric &fabric,
-               Agenda &agenda);
+  HostChannels(const Call &call, HostPort &host, const StoreOrder &order,
+               Fabric &fabric, Agenda &agenda);
 
   void open(size_t launches, int64_t when) override;
+  void resume() override;
   uint64_t delivered() const override;
   /// A row is due in the agenda.
   void step(int row);

@@ -21,11 +21,12 @@ RunResult WaveletEngine::run(HostPort &host) {
 RunResult WaveletEngine::run(HostPort &host, const Call &call,
                              PersistentState *state) {
   LaunchLog launches(call.launches(), options.furthestLaunch);
-  EastChannels east(call, host, launches, options.observer);
+  StoreOrder order(call, host);
+  EastChannels east(call, host, launches, order, options.observer);
   Agenda agenda;
   Fabric fabric(program, mesh, agenda, east);
   fabric.observer = options.observer;
-  HostChannels west(call, host, fabric, agenda);
+  HostChannels west(call, host, order, fabric, agenda);
   SteppedRun run(call, state, mesh, options, host, launches, west, east,
                  fabric);
   RunResult result = run.run([&] {
