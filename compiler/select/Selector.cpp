@@ -105,8 +105,10 @@ LogicalResult Selector::run() {
   for (OpOperand &operand : terminator->getOpOperands())
     if (!storedOutputs.contains(operand.getOperandNumber()))
       storeOutput(operand, outputName(operand.getOperandNumber()));
-  if (refusals.empty())
+  if (refusals.empty()) {
+    chooseInjectorRows();
     return success();
+  }
   InFlightDiagnostic error =
       emitError(main.getLoc())
       << "no kernel for " << refusals.size()

@@ -260,9 +260,37 @@ RegionOp wsec::wse::regionOf(KernelOp kernel) {
 }
 
 Machine RegionOp::machine() {
-  return (*this)->getParentOfType<ProgramOp>().targetMachine().region(
-      int(getX().value_or(0)), int(getY().value_or(0)), int(columns()),
-      int(rows()));
+  Machine machine =
+      (*this)->getParentOfType<ProgramOp>().targetMachine().region(
+          int(getX().value_or(0)), int(getY().value_or(0)), int(columns()),
+          int(rows()));
+  if (auto bands = getInjectorRows())
+    machine.injectorRows = {int((*bands)[0]), int((*bands)[1]),
+                            int((*bands)[2]), int((*bands)[3])};
+  return machine;
+}
+
+/// (C2)
+static LogicalResult verifyInjectorRows(RegionOp op, const Machine &mesh) {
+  std::optional<ArrayRef<int64_t>> bands = op.getInjectorRows();
+  if (!bands)
+    return success();
+  if (bands->size() != 4)
+    return op.emitOpError("injector_rows are groups, pitch, first and used, "
+                          "not ")
+           << bands->size() << " numbers";
+  const int64_t rows = op.rows(), groups = (*bands)[0], pitch = (*bands)[1],
+                first = (*bands)[2], used = (*bands)[3];
+  if (groups < 1 || groups > rows || used < 1 || first < 0 || pitch < 1 ||
+      pitch > rows || first > pitch - used || groups * pitch > rows)
+    return op.emitOpError("injector_rows ")
+           << groups << ", " << pitch << ", " << first << ", " << used
+           << " are no bands of the " << rows << " rows";
+  if (mesh.channels < mesh.height)
+    return op.emitOpError("injector_rows need a channel in each of the ")
+           << mesh.height << " rows of the mesh; " << mesh.name << " has "
+           << mesh.channels;
+  return success();
 }
 
 LogicalResult RegionOp::verify() {
@@ -278,7 +306,8 @@ LogicalResult RegionOp::verify() {
     return emitOpError("of ")
            << columns() << "x" << rows() << " PEs at (" << x << ", " << y
            << ") does not fit the mesh of " << width << "x" << height;
-  return success();
+  Machine mesh = program.targetMachine();
+  return verifyInjectorRows(*this, mesh);
 }
 
 //===----------------------------------------------------------------------===//
