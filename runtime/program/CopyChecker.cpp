@@ -3,6 +3,7 @@
 #include "runtime/program/EntryChecker.h"
 #include "runtime/program/HostChecker.h"
 #include "runtime/program/NamedBuffers.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/RectSet.h"
 #include "runtime/program/Where.h"
 
