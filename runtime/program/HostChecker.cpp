@@ -288,7 +288,7 @@ void checkWire(const program::HostStream &stream, const Where &where) {
   const Wire wire(stream);
   if ((wire.pairs() || wire.indexed) && !wire.is16())
     throw badProgram(where,
-                     std::string(wire.pairs() ? "has pairs" : "numbers") +
+                     std::string(wire.pairs() ? "has pairs of" : "numbers") +
                          " elements of 32 bits");
   if (wire.pairs() && wire.indexed)
     throw badProgram(where, "has pairs and numbers in one wavelet");

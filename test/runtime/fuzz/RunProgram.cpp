@@ -86,11 +86,11 @@ void addSender(TaskProgram &program) {
   TaskBody after = pe.taskBody(sent);
   after.control(0, {SwitchCommand::Advance}, 2, 7);
   after.repeat(3, [&](TaskBody inner) {
-    inner.compute(0, ScalarOp::Mul, Value::loop(0), 5);
+    inner.compute(0, ScalarOp::Mul, wsec::runtime::test::Value::loop(0), 5);
     inner.store(counts, 0, local(0));
     auto word = fabric(0);
     word.type = ElementType::I16;
-    word.index = Value::loop(0);
+    word.index = wsec::runtime::test::Value::loop(0);
     word.indexed = true;
     inner.add(Opcode::Mov, {1}, word, immediate(3));
   });

@@ -70,11 +70,9 @@ public:
       result[i] = i;
     return result;
   }
-  void leave(int, int color, uint32_t bits, double when) override {
-    Word word;
-    word.ready = Cycle(when);
-    word.payload = bits;
+  void leave(int, int color, const Word &word, double when) override {
     taken[{width, color}].push_back(word);
+    taken[{width, color}].back().ready = Cycle(when);
   }
 
   int width;
