@@ -471,8 +471,12 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
     nothing else does. (C4) Only an output is an alias, of a
     tensor with as many elements of its type.
 
+    An intermediate is written by streams of launches, then read by streams of
+    later ones: the host sends no word of it before all of it has come.
+
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
+      tensor intermediate @keys : tensor<64x128xf32>
       tensor input @input_ids : tensor<1x128xi64>
       tensor weight @table from <"model.onnx" at 4096> : tensor<30522x384xf32>
       tensor constant @half = dense<0.5> : tensor<1xf32> : tensor<1xf32>

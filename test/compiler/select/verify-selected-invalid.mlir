@@ -80,6 +80,54 @@ wse.program @s4_twice state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @s4_element_twice state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{stores element 1 of 'y' a second time}}
+  store %x to "y" strides [0, 1, 1] on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @s4_element_missing state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{leaves element 6 of 'y' unwritten}}
+  store %x to "y" strides [0, 7, 1] on @r : tensor<1x6x6xf32, #split> to tensor<6x7xf32>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @s6_read_first state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  intermediate @t : tensor<6x6xf32>
+  // expected-error@below {{reads 't', which nothing has stored yet}}
+  %x = load @t on @r : tensor<1x6x6xf32, #split>
+  store %x to "y" on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @s6_stored_late state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  intermediate @t : tensor<6x12xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  store %x to "t" on @r : tensor<1x6x6xf32, #split> to tensor<6x12xf32>
+  %y = load @t strides [0, 12, 1] on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{stores to 't', which was read before}}
+  store %x to "t" at 6 on @r : tensor<1x6x6xf32, #split> to tensor<6x12xf32>
+  store %y to "y" on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+}
+
+// -----
+
 // expected-error@below {{has no output}}
 wse.program @s5 state(selected) mesh(4x5) machine("wse2") {
 }

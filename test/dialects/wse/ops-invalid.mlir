@@ -125,8 +125,76 @@ wse.program @tiled_c4_heads state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-// expected-error@below {{weight "w" needs either a file or data, found neither}}
+// expected-error@below {{weight "w" needs a file, data or a tensor of the program, found none}}
 #weight_c1 = #wse.weight<"w" : tensor<2xf32>>
+
+// -----
+
+// expected-error@below {{weight "w" needs a file, data or a tensor of the program, found more than one}}
+#weight_c1_both = #wse.weight<"w" : tensor<2xf32> data dense<1.0> : tensor<2xf32> in @w>
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @weight_c3_tensor state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{reads elements 1 to 36 of the 36 of @x}}
+  %y = matmul %x weight <"x" : tensor<6x6xf32> in @x view 1 strides [6, 1]> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @weight_no_tensor state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{refers to @z, which is no input or intermediate}}
+  %y = matmul %x weight <"z" : tensor<6x6xf32> in @z> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+wse.program @intermediate_c1 state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{needs a static shape of f32, found 'tensor<6xi64>'}}
+  intermediate @t : tensor<6xi64>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @store_c1_strides state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{writes elements outside of the 36 of 'y'}}
+  store %x to "y" strides [0, 7, 1] on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @store_c1_count state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{has 2 strides for batch, tokens and features}}
+  store %x to "y" strides [6, 1] on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @store_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  intermediate @t : tensor<36xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{stores 'tensor<6x6xf32>' to 't', which is 'tensor<36xf32>'}}
+  store %x to "t" on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+}
 
 // -----
 

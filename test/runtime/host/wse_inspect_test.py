@@ -48,7 +48,7 @@ class WseInspectTest(unittest.TestCase):
                      "    x 0, y 0: Ramp -> East\n"):
             self.assertIn(line, text)
         self.assertRegex(text, r"\n +\d+ +12  sum\n")
-        self.assertRegex(text, r"\n  feed +In +0 +1  x, w\n")
+        self.assertRegex(text, r"\n  feed +In +0 +F32 +1  x, w\n")
         self.assertRegex(text, r"\n +0 +0  negate +feed, drain\n")
 
     def test_json(self):
