@@ -64,22 +64,4 @@ int64_t Layout::pitch(int64_t height) const {
   return replicatedRows ? tokens : tileSizeMax(tokens, span);
 }
 
-int64_t Layout::channelsIn(int64_t row, int64_t height) const {
-  if (group == 0)
-    return tileSize(batch, height, row) * tokens;
-  if (row / group >= batch || row % group >= span)
-    return 0;
-  return replicatedRows ? tokens : tileSize(tokens, span, row % group);
-}
-
-RowBands Layout::rowsWithFewest(int64_t height) const {
-  int64_t spread = group == 0 ? batch : replicatedRows ? 0 : tokens;
-  int64_t rows = group == 0 ? height : span, more = spread % rows;
-  if (more == 0 || spread < rows)
-    return {};
-  if (group == 0)
-    return {1, int(height), int(more), int(height - more)};
-  return {int(batch), int(group), int(more), int(span - more)};
-}
-
 } // namespace wsec

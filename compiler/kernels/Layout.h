@@ -7,7 +7,6 @@
 #define COMPILER_KERNELS_LAYOUT_H
 
 #include "compiler/kernels/Kernel.h"
-#include "compiler/machine/Machine.h"
 
 #include "mlir/IR/BuiltinTypes.h"
 
@@ -57,11 +56,7 @@ struct Layout {
   RowSet columnRows(int64_t height) const;
   /// Most channels in a PE: words between neighbouring features.
   int64_t pitch(int64_t height) const;
-  /// Channels of the PEs of a row.
-  int64_t channelsIn(int64_t row, int64_t height) const;
   int64_t tokenCount() const { return batch * tokens; }
-  /// The rows with fewest tokens, if some have more.
-  RowBands rowsWithFewest(int64_t height) const;
   /// Words of the tensor in the PE that holds most; no PE has fewer reserved.
   int64_t words(int64_t width, int64_t height) const {
     return features.largest(width) * pitch(height);

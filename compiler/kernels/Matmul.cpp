@@ -30,12 +30,10 @@ using pe::Opcode;
 using pe::Operand;
 using wse::StreamPattern;
 
-/// Words of scratch memory that a block of partial results may take; and the
-/// two buffers of weights, beside tensors of so many words and beside larger
-/// ones.
+/// Words of scratch memory that a block of partial results may take, and the
+/// two buffers of weights.
 constexpr int64_t partialWords = 512;
-constexpr int64_t smallTensors = 2048;
-constexpr int64_t bufferWords[] = {4096, 1536};
+constexpr int64_t bufferWords = 1536;
 
 /// How a product runs: its lines of weights, those of all n or all k, come in
 /// blocks.
@@ -51,7 +49,6 @@ struct Shape {
   int64_t k, n, pitch;
   bool reduce, exchanges;
   double own; ///< most features of a PE that words of a line are for
-  int64_t atInjectors = 0; ///< most channels of a row with an injector
   Plan plan;
 
   Shape(wse::MatmulOp op, const Machine &machine)
@@ -60,10 +57,6 @@ struct Shape {
         pitch(out.pitch(machine.height)),
         reduce(op.getVariant() == wse::MatmulVariant::Reduce),
         exchanges(machine.width > 1), own(tiling().largest(machine.width)) {
-    for (const ChannelPosition &channel : machine.westChannels())
-      if (channel.begin < channel.end)
-        atInjectors =
-            std::max(atInjectors, out.channelsIn(channel.row, machine.height));
     plan = bestPlan(machine);
   }
 
@@ -80,21 +73,14 @@ private:
   Plan bestPlan(const Machine &machine) const;
   Plan direct(const Machine &machine) const;
   Plan buffered(const Machine &machine, int64_t block) const;
-  double blockOverhead(const Machine &machine, double block,
-                       double channels) const;
-  /// Of the busiest PE: injectors also relay all words.
-  double busiest(llvm::function_ref<double(double channels)> compute) const {
-    return std::max(compute(double(pitch)),
-                    compute(double(atInjectors)) + lines() * own);
-  }
+  double blockOverhead(const Machine &machine, double block) const;
 };
 
 /// Of the loop, and of passing partial results on.
-double Shape::blockOverhead(const Machine &machine, double block,
-                            double channels) const {
+double Shape::blockOverhead(const Machine &machine, double block) const {
   double cycles = machine.loopOverhead + machine.vectorSetup;
   if (partial())
-    cycles += machine.vectorSetup + block * channels;
+    cycles += machine.vectorSetup + block * double(pitch);
   return cycles;
 }
 
@@ -105,18 +91,10 @@ Plan Shape::direct(const Machine &machine) const {
     plan.block = std::max<int64_t>(1, std::min(n, partialWords / pitch));
   CostModel model(machine);
   double count = std::ceil(double(lines()) / plan.block);
-  plan.cycles = busiest([&](double channels) {
-    double cycles = count * blockOverhead(machine, plan.block, channels);
-    if (oneChannel()) { // calls run over own features
-      double sizes[] = {double(lines()), own};
-      cycles += model.product(sizes, reduce ? 1 : 0, 1);
-    } else {
-      cycles += model.streamedFmacs(lines() * own, channels);
-    }
-    if (partial())
-      cycles += lines() * channels / machine.copyRate;
-    return cycles;
-  });
+  plan.cycles = model.streamedFmacs(lines() * own, pitch) +
+                count * blockOverhead(machine, plan.block);
+  if (partial())
+    plan.cycles += lines() * pitch / machine.copyRate;
   return plan;
 }
 
@@ -126,23 +104,22 @@ Plan Shape::buffered(const Machine &machine, int64_t block) const {
   plan.buffered = true;
   plan.block = block;
   size_t summed = reduce ? 1 : 0;
-  double lines = this->lines(), count = std::ceil(lines / block);
+  double channels = pitch, lines = this->lines();
   // The first term of a partial result is a product.
   double terms = partial() ? std::max(0.0, own - 1) : own;
-  double whole[] = {double(block), std::max(terms, 1.0), double(pitch)};
-  plan.inner = model.vectorAlong(whole, summed);
-  auto compute = [&](double channels) {
-    double sizes[] = {lines / count, terms, channels};
-    double each = blockOverhead(machine, lines / count, channels) +
-                  model.product(sizes, summed, plan.inner);
-    if (partial())
-      each += channels * machine.mapOverhead +
-              sizes[0] * channels / machine.addRate;
-    return count * each;
-  };
-  // An injector relays what it keeps. Of the first block this is all it does.
-  double filled = lines * own, first = 2 * block * own;
-  plan.cycles = first + filled + busiest(compute);
+  double sizes[] = {double(block), std::max(terms, 1.0), channels};
+  plan.inner = model.vectorAlong(sizes, summed);
+  double count = std::ceil(lines / block);
+  sizes[0] = lines / count;
+  sizes[1] = terms;
+  double each = blockOverhead(machine, lines / count) +
+                model.product(sizes, summed, plan.inner);
+  if (partial())
+    each +=
+        channels * machine.mapOverhead + sizes[0] * channels / machine.addRate;
+  // an injector relays what it keeps. Of the first block this is all
+  // it does.
+  plan.cycles = count * each + 2 * (lines + block) * own;
   return plan;
 }
 
@@ -150,11 +127,7 @@ Plan Shape::bestPlan(const Machine &machine) const {
   Plan best = direct(machine);
   if (oneChannel())
     return best;
-  int64_t tensors = in.words(machine.width, machine.height) +
-                    out.words(machine.width, machine.height) +
-                    (reduce ? 0 : k * pitch);
-  int64_t most =
-      bufferWords[tensors > smallTensors] / 2 / std::max<int64_t>(1, own);
+  int64_t most = bufferWords / 2 / std::max<int64_t>(1, own);
   if (partial())
     most = std::min(most, partialWords / pitch);
   for (int64_t size = 1; size <= std::min(most, lines());

@@ -507,7 +507,7 @@ void RoutineBuilder::streamToColumns(ArrayRef<ColumnWords> all) {
     pe::SegmentOp::create(atEnd, loc, segment);
     lines += words.lines.size;
   }
-  relayAtInjectors(all[0].features, lines, all[0].innerSize());
+  relayAtHeads(all[0].features, lines, all[0].innerSize());
 }
 
 void RoutineBuilder::streamVectors(ArrayRef<wse::WeightAttr> vectors,
@@ -524,20 +524,14 @@ void RoutineBuilder::streamVectors(ArrayRef<wse::WeightAttr> vectors,
   streamToColumns(all);
 }
 
-// A channel carries, for each line, one block per column it serves. The
-// injector of a column takes its own block and sends it up and down the column.
-void RoutineBuilder::relayAtInjectors(const FeatureTiling &features,
-                                      int64_t lines, int64_t wordsPerFeature) {
+// A channel carries, for each line, one block per column it serves. The head of
+// a column keeps its own block and sends it up and down the column.
+void RoutineBuilder::relayAtHeads(const FeatureTiling &features, int64_t lines,
+                                  int64_t wordsPerFeature) {
   ScalarBuilder &s = scalars();
-  const RowBands &bands = machine().injectorRows;
-  int64_t channels = machine().westChannelsInUse();
+  int64_t channels = machine().channelsInUse();
   Value channel = s.tileIndex(width(), channels, s.px());
-  Value row = bands.count()
-                  ? s.add(s.mul(s.div(channel, bands.used), bands.pitch),
-                          s.add(s.mod(channel, bands.used),
-                                s.constant(machine().y + bands.first)))
-                  : s.channelRowOfMesh(channel);
-  Value isInjector = s.equal(s.pyOfMesh(), row);
+  Value isHead = s.equal(s.pyOfMesh(), s.channelRowOfMesh(channel));
   Affine block = Affine(featureCount(s, features)) * wordsPerFeature;
   Operand incoming = Operand::fabric(color(StreamPattern::Channel), 2);
   if (width() > channels) {
@@ -550,12 +544,11 @@ void RoutineBuilder::relayAtInjectors(const FeatureTiling &features,
         incoming.windowed(Affine(s.sub(mine, before)) * wordsPerFeature,
                           Affine(s.sub(after, before)) * wordsPerFeature);
   }
-  // Injectors relay whether or not their own row holds tokens.
+  // Heads relay whether or not their own row holds tokens.
   SmallVector<Value> outer;
   std::swap(outer, guards);
   start(ColumnThread, Opcode::Mov, {lines, block},
-        Operand::fabric(color(StreamPattern::Column), 2), {incoming},
-        isInjector);
+        Operand::fabric(color(StreamPattern::Column), 2), {incoming}, isHead);
   std::swap(outer, guards);
 }
 

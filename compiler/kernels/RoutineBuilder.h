@@ -214,7 +214,7 @@ public:
   Affine parityColor(wse::StreamPattern pattern, Value parity);
 
   /// Streams words from the host into all columns: makes the host's segments
-  /// and the injectors' relay. Words arrive on columnWords() in this order. All
+  /// and the heads' relay. Words arrive on columnWords() in this order. All
   /// have as many for each line and feature.
   void streamToColumns(llvm::ArrayRef<ColumnWords> words);
   /// The operand words of streamToColumns arrive on.
@@ -236,8 +236,8 @@ private:
   InstructionUse useOf(const Operand &dst, llvm::ArrayRef<Operand> sources,
                        int thread) const;
   pe::StreamOp hostStream(pe::Direction direction);
-  void relayAtInjectors(const FeatureTiling &features, int64_t lines,
-                        int64_t wordsPerFeature);
+  void relayAtHeads(const FeatureTiling &features, int64_t lines,
+                    int64_t wordsPerFeature);
 
   ProgramBuilder &shared;
   mlir::Operation *op;

@@ -43,11 +43,11 @@ int Machine::channelsInUse() const {
 
 std::vector<ChannelPosition> Machine::westChannels() const {
   std::vector<ChannelPosition> positions;
-  int count = westChannelsInUse(), first = firstChannel();
+  int count = channelsInUse(), first = firstChannel();
   for (int i = 0; i < count; ++i)
-    positions.push_back(
-        {injectorRows.count() ? injectorRows.row(i) : channelRow(first + i) - y,
-         int(tileStart(width, count, i)), int(tileStart(width, count, i + 1))});
+    positions.push_back({channelRow(first + i) - y,
+                         int(tileStart(width, count, i)),
+                         int(tileStart(width, count, i + 1))});
   return positions;
 }
 

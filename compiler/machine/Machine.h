@@ -26,23 +26,6 @@ struct ChannelPosition {
   }
 };
 
-/// Rows in bands: of each of `groups` runs of `pitch` rows those from `first`
-/// on, `used` of them. groups = 2, pitch = 4, first = 1, used = 2:
-///
-///   . 1 2 . . 5 6 .
-struct RowBands {
-  int groups = 0;
-  int pitch = 0;
-  int first = 0;
-  int used = 0;
-  int count() const { return groups * used; }
-  int row(int i) const { return i / used * pitch + first + i % used; }
-  bool operator==(const RowBands &other) const {
-    return groups == other.groups && pitch == other.pitch &&
-           first == other.first && used == other.used;
-  }
-};
-
 /// Parameters of a wafer. Cycles unless the name says otherwise. Mirrors the
 /// table Machine of runtime/program/program.fbs. README.md says for each preset
 /// where a number comes from.
@@ -138,9 +121,6 @@ struct Machine {
   int descriptors = 0;
   /// Whether a busy microthread takes more work (1) or refuses it (0).
   int microthreadsQueue = 0;
-  /// Chosen for one region, and no property of the machine: its rows whose west
-  /// channels are used, where each row has a channel. Without: all are used.
-  RowBands injectorRows;
 
   int usableColors() const { return colors - reservedColors; }
   /// Bytes left for code and buffers in a PE.
@@ -158,10 +138,6 @@ struct Machine {
   /// The channels whose rows these PEs have, and the first of them.
   int channelsInUse() const;
   int firstChannel() const;
-  /// Those of the west edge that bring words.
-  int westChannelsInUse() const {
-    return injectorRows.count() ? injectorRows.count() : channelsInUse();
-  }
   /// Channels of the west edge in order, with rows and columns of the region.
   /// With fewer columns than channels some serve no column (begin == end).
   std::vector<ChannelPosition> westChannels() const;

@@ -4,7 +4,6 @@
 // lies. A result stays in the rows of its tokens; its columns are balanced
 // unless an attention is going to ask for whole heads.
 
-#include "compiler/kernels/Layout.h"
 #include "compiler/machine/Tiling.h"
 #include "compiler/select/ElementwiseGroup.h"
 #include "compiler/select/KernelChoice.h"
@@ -82,46 +81,6 @@ void Selector::nameValues(Operation *op, Value result) {
 //===----------------------------------------------------------------------===//
 // Products
 //===----------------------------------------------------------------------===//
-
-// Where each row has a channel, those that have less to do may bring all words:
-// fewer channels, but whoever passes their words on has time to. What is best
-// for all kernels together.
-void Selector::chooseInjectorRows() {
-  wse::RegionOp region = target.kernelRegion();
-  Machine machine = this->machine;
-  if (!region || machine.channels < target.meshHeight())
-    return;
-  auto cyclesOf = [&](const RowBands &rows) {
-    machine.injectorRows = rows;
-    double cycles = 0;
-    for (auto kernel : target.bodyBlock().getOps<wse::KernelOp>()) {
-      if (auto matmul = dyn_cast<wse::MatmulOp>(*kernel))
-        matmul.setVariant(cheapestVariant(matmul, machine));
-      cycles += findKernel(kernel)->cost(kernel, machine).total();
-    }
-    return cycles;
-  };
-  SmallVector<RowBands> tried;
-  for (auto matmul : target.bodyBlock().getOps<wse::MatmulOp>()) {
-    RowBands rows =
-        Layout::of(matmul.getResult()).rowsWithFewest(machine.height);
-    if (rows.count() && !llvm::is_contained(tried, rows))
-      tried.push_back(rows);
-  }
-  if (tried.empty())
-    return;
-  RowBands best;
-  double least = cyclesOf(best);
-  for (const RowBands &rows : tried)
-    if (double cycles = cyclesOf(rows); cycles < least) {
-      least = cycles;
-      best = rows;
-    }
-  cyclesOf(best); // leaves the variants
-  if (best.count())
-    region.setInjectorRows(
-        ArrayRef<int64_t>{best.groups, best.pitch, best.first, best.used});
-}
 
 Value Selector::buildMatmul(Operation *op, Value input, wse::WeightAttr weight,
                             wse::WeightAttr bias, TiledAttr tiling) {
@@ -455,9 +414,9 @@ struct SelectKernelsPass
         {target.width, target.height}, describeMachine(target), IntegerAttr(),
         StringAttr());
     auto body = OpBuilder::atBlockEnd(&program.getBody().emplaceBlock());
-    auto region = wse::RegionOp::create(
-        body, main.getLoc(), regionName(main), {shape.columns, shape.rows},
-        IntegerAttr(), IntegerAttr(), DenseI64ArrayAttr());
+    auto region = wse::RegionOp::create(body, main.getLoc(), regionName(main),
+                                        {shape.columns, shape.rows},
+                                        IntegerAttr(), IntegerAttr());
     if (succeeded(Selector(main, program, region).run()))
       return program;
     program.erase();

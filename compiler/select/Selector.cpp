@@ -105,10 +105,8 @@ LogicalResult Selector::run() {
   for (OpOperand &operand : terminator->getOpOperands())
     if (!storedOutputs.contains(operand.getOperandNumber()))
       storeOutput(operand, outputName(operand.getOperandNumber()));
-  if (refusals.empty()) {
-    chooseInjectorRows();
+  if (refusals.empty())
     return success();
-  }
   InFlightDiagnostic error =
       emitError(main.getLoc())
       << "no kernel for " << refusals.size()

@@ -124,7 +124,6 @@ private:
   mlir::Value buildMatmul(mlir::Operation *op, mlir::Value input,
                           wse::WeightAttr weight, wse::WeightAttr bias,
                           wse::TiledAttr tiling);
-  void chooseInjectorRows();
   bool storeInPieces(onnx::MatMulOp op, mlir::Value input,
                      wse::WeightAttr weight, wse::WeightAttr bias);
   mlir::Value normInput(mlir::Value value, mlir::Operation *op);

@@ -260,37 +260,9 @@ RegionOp wsec::wse::regionOf(KernelOp kernel) {
 }
 
 Machine RegionOp::machine() {
-  Machine machine =
-      (*this)->getParentOfType<ProgramOp>().targetMachine().region(
-          int(getX().value_or(0)), int(getY().value_or(0)), int(columns()),
-          int(rows()));
-  if (auto bands = getInjectorRows())
-    machine.injectorRows = {int((*bands)[0]), int((*bands)[1]),
-                            int((*bands)[2]), int((*bands)[3])};
-  return machine;
-}
-
-/// (C2)
-static LogicalResult verifyInjectorRows(RegionOp op, const Machine &mesh) {
-  std::optional<ArrayRef<int64_t>> bands = op.getInjectorRows();
-  if (!bands)
-    return success();
-  if (bands->size() != 4)
-    return op.emitOpError("injector_rows are groups, pitch, first and used, "
-                          "not ")
-           << bands->size() << " numbers";
-  const int64_t rows = op.rows(), groups = (*bands)[0], pitch = (*bands)[1],
-                first = (*bands)[2], used = (*bands)[3];
-  if (groups < 1 || groups > rows || used < 1 || first < 0 || pitch < 1 ||
-      pitch > rows || first > pitch - used || groups * pitch > rows)
-    return op.emitOpError("injector_rows ")
-           << groups << ", " << pitch << ", " << first << ", " << used
-           << " are no bands of the " << rows << " rows";
-  if (mesh.channels < mesh.height)
-    return op.emitOpError("injector_rows need a channel in each of the ")
-           << mesh.height << " rows of the mesh; " << mesh.name << " has "
-           << mesh.channels;
-  return success();
+  return (*this)->getParentOfType<ProgramOp>().targetMachine().region(
+      int(getX().value_or(0)), int(getY().value_or(0)), int(columns()),
+      int(rows()));
 }
 
 LogicalResult RegionOp::verify() {
@@ -306,8 +278,7 @@ LogicalResult RegionOp::verify() {
     return emitOpError("of ")
            << columns() << "x" << rows() << " PEs at (" << x << ", " << y
            << ") does not fit the mesh of " << width << "x" << height;
-  Machine mesh = program.targetMachine();
-  return verifyInjectorRows(*this, mesh);
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

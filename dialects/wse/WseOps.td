@@ -90,18 +90,11 @@ def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
     region @r shape(4x3) at (0, 2)
     ```
 
-    Words of the host enter by all channels of the west edge whose rows the
-    region has. With `injector_rows` they enter only in bands of its rows: of
-    each of `groups` runs of `pitch` rows, from `first` on, `used` of them.
-
     - (C1) The shape is positive and fits the mesh; so does the region at its
       position.
-    - (C2) `injector_rows` are groups, pitch, first and used of bands in its
-      rows, and each row of the mesh has a channel.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$shape,
-                       OptionalAttr<I64Attr>:$x, OptionalAttr<I64Attr>:$y,
-                       OptionalAttr<DenseI64ArrayAttr>:$injector_rows);
+                       OptionalAttr<I64Attr>:$x, OptionalAttr<I64Attr>:$y);
   let assemblyFormat = [{
     $sym_name `shape` `(` custom<MeshExtents>($shape) `)`
     (`at` ` ` `(` $x^ `,` $y `)`)? attr-dict

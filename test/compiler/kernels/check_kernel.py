@@ -2,13 +2,11 @@
 """Compiles small wse programs of one kernel, runs them, compares with NumPy.
 
 usage: check_kernel.py KERNEL --work FOLDER [--mesh WxH ...] [--machine NAME|JSON]
-                       [--engine NAME] [--engines [--within PERCENT]] [--injectors]
+                       [--engine NAME] [--engines [--within PERCENT]]
 
 Meshes of one row, one column, fewer and more PEs than tokens and features;
 batches that share the rows, and that do not fit them. --engines: holds the
 engine to wavelet instead of NumPy, outputs to the bit, and the work.
---injectors: words of the host enter in the rows with fewest tokens; where all
-rows have as many there is nothing to check.
 """
 
 import argparse
@@ -55,7 +53,7 @@ class Program:
     def __init__(self, mesh, machine, engine):
         self.mesh, self.machine, self.engine = mesh, machine, engine
         self.width, self.height = (int(n) for n in mesh.split("x"))
-        self.declarations, self.body, self.injectors = [], [], ""
+        self.declarations, self.body = [], []
         self.inputs, self.expected = {}, {}
 
     def encoding(self, batch, tokens, columns="balanced", head_size=0, rows="split", span=None):
@@ -67,15 +65,6 @@ class Program:
         if head_size:
             text += f", head_size = {head_size}"
         return f"#wse.tiled<{text}>"
-
-    def inject_in_lightest_rows(self, batch, tokens):
-        """If some rows have fewer tokens than others."""
-        pitch = self.height // batch or self.height
-        spread, groups = (tokens, batch) if batch <= self.height else (batch, 1)
-        more = spread % pitch if spread >= pitch else 0
-        if more:
-            bands = f"{groups}, {pitch}, {more}, {pitch - more}"
-            self.injectors = f" {{injector_rows = array<i64: {bands}>}}"
 
     def declare(self, name, array):
         element = "i64" if array.dtype.kind == "i" else "f32"
@@ -104,7 +93,7 @@ class Program:
 
     def text(self):
         machine = self.machine.replace('"', '\\"')
-        region = f"region @r shape({self.width}x{self.height}){self.injectors}"
+        region = f"region @r shape({self.width}x{self.height})"
         lines = "\n  ".join([region] + self.declarations + self.body)
         return f'wse.program @main state(selected) mesh({self.mesh}) machine("{machine}") {{\n  {lines}\n}}\n'
 
@@ -164,7 +153,7 @@ class Checker:
     def __init__(self, arguments):
         self.work, self.machine = arguments.work, arguments.machine
         self.engines, self.off = arguments.engines, []
-        self.engine, self.injectors = arguments.engine, arguments.injectors
+        self.engine = arguments.engine
         self.meshes = arguments.mesh or MESHES
         self.failed = False
         self.random = np.random.default_rng(1)
@@ -173,10 +162,7 @@ class Checker:
         return self.random.standard_normal(shape).astype(np.float32)
 
     def program(self, mesh):
-        program = Program(mesh, self.machine, self.engine)
-        if self.injectors:
-            program.inject_in_lightest_rows(*self.rows)
-        return program
+        return Program(mesh, self.machine, self.engine)
 
     def check(self, program, case):
         folder = f"{self.work}/{case}-{program.mesh}"
@@ -196,9 +182,7 @@ class Checker:
     def cases(self):
         for mesh in self.meshes:
             for batch, tokens in BATCHES:
-                self.rows = (batch, tokens)
-                if not self.injectors or self.program(mesh).injectors:
-                    yield mesh, batch, tokens, f"b{batch}s{tokens}"
+                yield mesh, batch, tokens, f"b{batch}s{tokens}"
 
     # ------------------------------------------------------------- kernels
 
@@ -349,7 +333,6 @@ def main():
     parser.add_argument("--machine", default="wse2")
     parser.add_argument("--engines", action="store_true")
     parser.add_argument("--engine", default="burst")
-    parser.add_argument("--injectors", action="store_true")
     parser.add_argument("--within", type=float, default=100, metavar="PERCENT",
                         help="by how much the cycles may be off those of wavelet")
     arguments = parser.parse_args()

@@ -153,17 +153,3 @@ func.func @main(%x: tensor<3x8xf32> {onnx.name = "x"}) -> (tensor<3x4xf32> {onnx
   %odd = onnx.slice %n {starts = array<i64: 0, 1>, steps = array<i64: 1, 2>, node = "odd"} : tensor<3x8xf32> -> tensor<3x4xf32>
   return %odd : tensor<3x4xf32>
 }
-
-// -----
-
-// Of 4 tokens on 3 rows the first row has two. Words of the host enter in the
-// others, whose injectors have time to pass them on.
-
-// CHECK-LABEL: wse.program @main state(selected) mesh(4x3) machine("wse2")
-// CHECK: region @r shape(4x3) {injector_rows = array<i64: 1, 3, 1, 2>}
-// CHECK: matmul
-func.func @main(%x: tensor<1x4x64xf32> {onnx.name = "x"}) -> (tensor<1x4x64xf32> {onnx.name = "y"}) {
-  %w = onnx.constant external<"m.data", 0, 16384> : tensor<64x64xf32> {node = "w"}
-  %y = onnx.matmul %x, %w {node = "y"} : (tensor<1x4x64xf32>, tensor<64x64xf32>) -> tensor<1x4x64xf32>
-  return %y : tensor<1x4x64xf32>
-}

@@ -651,24 +651,3 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // expected-error @below {{is on @b, other kernels on @a; nothing moves tensors between regions yet}}
   %y = softmax %x on @b {nodes = ["y"]} : tensor<1x2x4xf32, #tokens>
 }
-
-// -----
-
-wse.program @region_c2_count state(selected) mesh(4x5) machine("wse2") {
-  // expected-error@below {{injector_rows are groups, pitch, first and used, not 3 numbers}}
-  region @r shape(4x5) {injector_rows = array<i64: 1, 5, 2>}
-}
-
-// -----
-
-wse.program @region_c2_bands state(selected) mesh(4x9) machine("wse2") {
-  // expected-error@below {{injector_rows 2, 3, 1, 2 are no bands of the 5 rows}}
-  region @r shape(4x5) {injector_rows = array<i64: 2, 3, 1, 2>}
-}
-
-// -----
-
-wse.program @region_c2_channels state(selected) mesh(4x45) machine("wse2") {
-  // expected-error@below {{injector_rows need a channel in each of the 45 rows of the mesh; wse2 has 44}}
-  region @r shape(4x5) {injector_rows = array<i64: 1, 5, 2, 3>}
-}
