@@ -99,13 +99,12 @@ static double elementCycles(const Machine &machine, const InstructionCode &code,
 }
 
 /// Whether each run along the innermost extent is a call of its own: it works
-/// with a scalar of the fabric, or with another scalar of SRAM than the last,
-/// which may be the one that its results go to.
+/// with a scalar of the fabric, or with another scalar of SRAM than the last.
 static bool isNest(const InstructionCode &code, const int64_t *extents,
                    int stepDepth) {
   const size_t last = code.extents.size() - 1;
-  if (stepDepth > 0 && size_t(stepDepth) <= last)
-    return true;
+  if (stepDepth > 0)
+    return size_t(stepDepth) <= last;
   if (extents[last] <= 1)
     return false;
   for (const OperandCode *operand : {&code.dst, &code.a, &code.b})

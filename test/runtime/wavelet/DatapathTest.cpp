@@ -34,6 +34,7 @@ TEST(DatapathTest, RelayAndProductsShareItToFractionsOfACycle) {
   EXPECT_LE(cycles, (before + shared) * 1.02);
 }
 
+<<<<<<< HEAD
 /// Cycles of multiply-adds of 160 words that arrive, by one scalar or by 8.
 double productCycles(bool manyScalars) {
   TaskProgram program(2, 1);
@@ -59,5 +60,7 @@ TEST(DatapathTest, CallsWithAnotherScalarCostTheirOverhead) {
   EXPECT_NEAR(productCycles(true) - productCycles(false), 8 * 7.1, 3);
 }
 
+=======
+>>>>>>> parent of f976d95 (Vectors of the fabric by another scalar of SRAM are calls of their own, with their overhead)
 } // namespace
 } // namespace wsec::runtime::test
