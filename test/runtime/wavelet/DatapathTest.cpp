@@ -34,33 +34,5 @@ TEST(DatapathTest, RelayAndProductsShareItToFractionsOfACycle) {
   EXPECT_LE(cycles, (before + shared) * 1.02);
 }
 
-<<<<<<< HEAD
-/// Cycles of multiply-adds of 160 words that arrive, by one scalar or by 8.
-double productCycles(bool manyScalars) {
-  TaskProgram program(2, 1);
-  program.route(1, 0, 1, 0, 1, Port::Ramp, {Port::East});
-  program.route(1, 1, 2, 0, 1, Port::West, {Port::Ramp});
-  TaskClass sender = program.pes("sender", 0, 1, 0, 1);
-  sender.body(0).add(Opcode::Mov, {160}, fabric(1), immediate(2));
-  TaskClass receiver = program.pes("receiver", 1, 2, 0, 1);
-  const uint16_t sum = receiver.buffer("sum", 20),
-                 scalars = receiver.buffer("scalars", 8);
-  TaskBody body = receiver.body(0);
-  body.add(Opcode::Mov, {20}, memory(sum, {1}), immediate(0));
-  body.add(Opcode::Mov, {8}, memory(scalars, {1}), immediate(3));
-  body.add(Opcode::Fmac, {8, 20}, memory(sum, {0, 1}), fabric(1, 2),
-           memory(scalars, {manyScalars ? 1 : 0, 0}));
-  program.launch(0);
-  TensorHost host;
-  return WaveletEngine(program.finish(), {}).run(host).cycles;
-}
-
-/// A vector of the fabric with another scalar is another call.
-TEST(DatapathTest, CallsWithAnotherScalarCostTheirOverhead) {
-  EXPECT_NEAR(productCycles(true) - productCycles(false), 8 * 7.1, 3);
-}
-
-=======
->>>>>>> parent of f976d95 (Vectors of the fabric by another scalar of SRAM are calls of their own, with their overhead)
 } // namespace
 } // namespace wsec::runtime::test
