@@ -52,8 +52,8 @@ INSTANTIATE_TEST_SUITE_P(
                     Band{"commands", 800, 0, -0.001, 0.001, -0.0001, 0.0001},
                     Band{"broken-commands", 800, 0, -0.001, 0.001, -0.0001,
                          0.0001},
-                    Band{"strips", 1500, 0.22, -0.3, 0.2, -0.13, 0.05},
-                    Band{"broken-strips", 1500, 0.22, -0.3, 0.2, -0.13, 0.05}),
+                    Band{"strips", 1500, 0.22, -0.4, 0.2, -0.13, 0.05},
+                    Band{"broken-strips", 1500, 0.22, -0.4, 0.2, -0.13, 0.05}),
     [](const testing::TestParamInfo<Band> &info) {
       std::string name = info.param.kind;
       for (char &c : name)
