@@ -69,9 +69,11 @@ Tally Campaign::run() const {
     if (verdict == Verdict::Same || verdict == Verdict::CyclesDiffer)
       tally.offBy.push_back({comparison.offBy(), seed});
     const bool slow = verdict == Verdict::CyclesDiffer;
-    // Nothing may be wrong with a well-formed program.
-    const bool sound =
-        verdict < Verdict::Refused || its.broken != Break::Nothing;
+    // Nothing may be wrong with a well-formed program, but that it asks for
+    // more queues at a time than a PE has.
+    const bool sound = verdict < Verdict::Refused ||
+                       its.broken != Break::Nothing ||
+                       comparison.burst.error == ErrorClass::MachineLimit;
     if (!disagrees(verdict) && !slow && sound && verdict != Verdict::Invalid)
       continue;
     std::string text = "seed " + std::to_string(seed) +

@@ -67,8 +67,10 @@ Comparison compare(RandomProgram &random, bool strips) {
       checkProgram(program);
   } catch (const Error &error) {
     // This fault shows before the program runs.
-    comparison.verdict = random.broken == Break::NoQueue ? Verdict::Refused
-                                                         : Verdict::Invalid;
+    comparison.verdict = random.broken == Break::NoQueue ||
+                                 error.errorClass() == ErrorClass::MachineLimit
+                             ? Verdict::Refused
+                             : Verdict::Invalid;
     comparison.burst.error = error.errorClass();
     comparison.burst.message = error.what();
     return comparison;
