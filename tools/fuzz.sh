@@ -54,11 +54,12 @@ with tempfile.TemporaryDirectory() as folder:
             for phase in ("simplify", "select", "schedule", "lower"):
                 wsec(path, "--mesh=4x3", f"--stop-after={phase}", "--print-constants",
                      "-o", corpus / f"{name}-{phase}.mlir")
-for path in sorted(Path("dialects/pe/tutorial").glob("*.mlir")):
-    if kind == "wafer":
-        wsec(path, "-o", corpus / f"{path.stem}.wafer")
-    if kind == "mlir":
-        (corpus / path.name).write_bytes(path.read_bytes())
+    (Path(folder) / "past.bin").write_bytes(bytes(2 * 16 * 4))  # what cache.mlir loads
+    for path in sorted(Path("dialects/pe/tutorial").glob("*.mlir")):
+        if kind == "wafer":
+            wsec(path, "--weights", folder, "--bundle", "-o", corpus / f"{path.stem}.wafer")
+        if kind == "mlir":
+            (corpus / path.name).write_bytes(path.read_bytes())
 if kind == "mlir":
     for path in sorted(Path("test/dialects").glob("*/*.mlir")):
         (corpus / f"{path.parent.name}-{path.name}").write_bytes(path.read_bytes())
