@@ -2,7 +2,9 @@
 
 #include "compiler/kernels/RoutineBuilder.h"
 
+#include "dialects/onnx/Onnx.h"
 #include "dialects/wse/Wse.h"
+#include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
 
 using namespace mlir;
@@ -16,10 +18,38 @@ using wse::StreamPattern;
 // What all routines share
 //===----------------------------------------------------------------------===//
 
-ProgramBuilder::ProgramBuilder(const Machine &machine, pe::ProgramOp program,
-                               pe::ClassOp everyPE)
-    : machine(machine), program(program), everyPE(everyPE),
-      scalars(&everyPE.getBody().front(), everyPE.getLoc(), machine) {}
+static pe::ProgramOp createProgram(wse::ProgramOp source, int64_t launchColor,
+                                   OpBuilder &builder) {
+  auto module = source->getParentOfType<ModuleOp>();
+  auto program = pe::ProgramOp::create(
+      builder, source.getLoc(), source.getSymNameAttr(), source.getMeshAttr(),
+      source.getMachineAttr(), builder.getI64IntegerAttr(launchColor),
+      module.getSymNameAttr(),
+      module->getAttrOfType<IntegerAttr>(onnx::parametersAttrName),
+      module->getAttrOfType<IntegerAttr>(onnx::weightBytesAttrName));
+  program.getBody().emplaceBlock();
+  return program;
+}
+
+static pe::ClassOp createClass(pe::ProgramOp program, const Machine &region) {
+  auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
+  Attribute rect =
+      pe::RectAttr::get(program.getContext(), region.x, region.x + region.width,
+                        1, region.y, region.y + region.height, 1);
+  auto peClass = pe::ClassOp::create(builder, program.getLoc(),
+                                     builder.getStringAttr("every_pe"),
+                                     builder.getArrayAttr(rect));
+  peClass.getBody().emplaceBlock();
+  return peClass;
+}
+
+ProgramBuilder::ProgramBuilder(const Machine &machine, wse::ProgramOp source,
+                               int64_t launchColor, OpBuilder &builder)
+    : machine(machine), program(createProgram(source, launchColor, builder)),
+      everyPE(createClass(program, machine)),
+      scalars(&everyPE.getBody().front(), everyPE.getLoc(), machine) {
+  declareEnds(source);
+}
 
 std::string ProgramBuilder::buffer(StringRef name, int64_t address,
                                    int64_t bytes, StringRef node) {
@@ -565,8 +595,7 @@ void RoutineBuilder::streamToHost(
   pe::SegmentOp::create(atEnd, loc, made);
 }
 
-SmallVector<std::string> RoutineBuilder::finish() {
-  awaitAll(discipline.threadsInUse());
+SmallVector<std::string> RoutineBuilder::streams() {
   SmallVector<std::string> streams;
   for (pe::StreamOp stream : {input, output})
     if (stream)

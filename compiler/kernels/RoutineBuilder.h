@@ -58,8 +58,11 @@ struct HostTensor {
 /// What all routines of one program share.
 class ProgramBuilder {
 public:
-  ProgramBuilder(const Machine &machine, pe::ProgramOp program,
-                 pe::ClassOp everyPE);
+  /// Starts the lowered form of `source`, whose kernels' region is `machine`,
+  /// where `builder` is: a program with the tensors of the host and one class
+  /// of PEs without code. `machine` outlives it.
+  ProgramBuilder(const Machine &machine, wse::ProgramOp source,
+                 int64_t launchColor, mlir::OpBuilder &builder);
 
   const Machine &machine;
   pe::ProgramOp program;
@@ -77,15 +80,15 @@ public:
   /// A symbol of the program that starts like `name` and is not taken yet.
   std::string freshSymbol(llvm::StringRef name);
 
-  /// Declares the inputs and outputs under the names users bind them by. Comes
-  /// before anything else that takes a symbol.
-  void declareEnds(wse::ProgramOp source);
   /// Whether a value can have this name: no input, output or value has it.
   bool nameValue(mlir::StringAttr name);
   /// The declared tensor of an input, or the constant of a #wse.weight.
   HostTensor source(mlir::Attribute source);
 
 private:
+  /// Declares the inputs and outputs under the names users bind them by. Comes
+  /// before anything else that takes a symbol.
+  void declareEnds(wse::ProgramOp source);
   std::string declareWeight(wse::WeightAttr weight);
   pe::TensorOp declareTensor(mlir::StringAttr name, pe::Role role,
                              mlir::Type type, pe::FileAttr file,
@@ -227,8 +230,10 @@ public:
   void streamToHost(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
   HostTensor source(mlir::Attribute source) { return shared.source(source); }
 
-  /// Waits for all microthreads in use. Returns the host streams of the launch.
-  llvm::SmallVector<std::string> finish();
+  /// Waits for all microthreads in use.
+  void finish() { awaitAll(discipline.threadsInUse()); }
+  /// The host streams of the launch.
+  llvm::SmallVector<std::string> streams();
   pe::RoutineOp getRoutine() { return routine; }
 
 private:

@@ -5,9 +5,7 @@
 // one class, the region; what differs between its PEs are scalars and guards.
 
 #include "compiler/kernels/Kernel.h"
-#include "compiler/kernels/RoutineBuilder.h"
-#include "compiler/lower/CodeSpace.h"
-#include "compiler/lower/MergeRoutines.h"
+#include "compiler/kernels/RoutineSet.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/machine/Machine.h"
 #include "dialects/onnx/Onnx.h"
@@ -49,20 +47,9 @@ static FailureOr<int64_t> findLaunchColor(wse::ProgramOp source) {
   return source.emitOpError("has no launch stream to start kernels with");
 }
 
-static pe::ProgramOp createProgram(wse::ProgramOp source, int64_t launchColor) {
-  OpBuilder builder(source);
-  auto module = source->getParentOfType<ModuleOp>();
-  auto program = pe::ProgramOp::create(
-      builder, source.getLoc(), source.getSymNameAttr(), source.getMeshAttr(),
-      source.getMachineAttr(), builder.getI64IntegerAttr(launchColor),
-      module.getSymNameAttr(),
-      module->getAttrOfType<IntegerAttr>(onnx::parametersAttrName),
-      module->getAttrOfType<IntegerAttr>(onnx::weightBytesAttrName));
-  program.getBody().emplaceBlock();
-  return program;
-}
-
-static void convertRoutes(wse::ProgramOp source, OpBuilder &builder) {
+/// Routes stand before the class.
+static void convertRoutes(wse::ProgramOp source, ProgramBuilder &shared) {
+  OpBuilder builder(shared.everyPE);
   for (auto stream : source.getOps<wse::StreamOp>())
     for (auto rule : stream.getRules().getAsRange<wse::RuleAttr>())
       pe::RouteOp::create(builder, stream.getLoc(), rule.getColor(),
@@ -76,34 +63,9 @@ static pe::RectAttr rectOf(MLIRContext *context, const Machine &region) {
                            region.y, region.y + region.height, 1);
 }
 
-static pe::ClassOp createClass(pe::ProgramOp program, const Machine &region,
-                               OpBuilder &builder) {
-  Attribute rect = rectOf(builder.getContext(), region);
-  auto peClass = pe::ClassOp::create(builder, program.getLoc(),
-                                     builder.getStringAttr("every_pe"),
-                                     builder.getArrayAttr(rect));
-  peClass.getBody().emplaceBlock();
-  return peClass;
-}
-
 //===----------------------------------------------------------------------===//
 // Kernels
 //===----------------------------------------------------------------------===//
-
-static FailureOr<SmallVector<wse::KernelOp>>
-kernelsInOrder(wse::ProgramOp source) {
-  SmallVector<wse::KernelOp> kernels(
-      source.bodyBlock().getOps<wse::KernelOp>());
-  for (wse::KernelOp kernel : kernels)
-    if (!kernel.getTimeSlot() || !kernel.getStreamRefs() ||
-        !wse::regionOf(kernel).isPlaced())
-      return kernel.emitOpError(
-          "lacks its slot, its streams or the place of its region");
-  llvm::sort(kernels, [](wse::KernelOp a, wse::KernelOp b) {
-    return *a.getTimeSlot() < *b.getTimeSlot();
-  });
-  return kernels;
-}
 
 /// "wse.matmul" is a "matmul".
 static StringRef kindOf(wse::KernelOp kernel) {
@@ -158,6 +120,13 @@ static void createLaunch(Location loc, pe::RoutineOp routine, StringRef kernel,
       symbols.empty() ? ArrayAttr() : builder.getArrayAttr(symbols));
 }
 
+/// Erases scalars that no code depends on.
+static void eraseUnusedScalars(Block &block) {
+  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
+    if (isa<pe::ConstantOp, pe::ScalarOp>(op) && op.use_empty())
+      op.erase();
+}
+
 namespace {
 
 struct ConvertWseToPe final
@@ -180,44 +149,36 @@ struct ConvertWseToPe final
       return failure();
 
     Machine machine = source.kernelMachine();
-    pe::ProgramOp program = createProgram(source, *launchColor);
-    auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
-    convertRoutes(source, builder);
-    pe::ClassOp everyPE = createClass(program, machine, builder);
-    ProgramBuilder shared(machine, program, everyPE);
-    shared.declareEnds(source);
+    OpBuilder before(source);
+    ProgramBuilder shared(machine, source, *launchColor, before);
+    convertRoutes(source, shared);
     if (failed(convertKernels(*kernels, shared)))
       return failure();
-    lower::eraseUnusedScalars(everyPE.getBody().front());
-    for (auto stream : program.getOps<pe::StreamOp>())
-      lower::eraseUnusedScalars(stream.getBody().front());
-    for (auto value : program.getOps<pe::ValueOp>())
-      lower::eraseUnusedScalars(value.getBody().front());
+    eraseUnusedScalars(shared.everyPE.getBody().front());
+    for (auto stream : shared.program.getOps<pe::StreamOp>())
+      eraseUnusedScalars(stream.getBody().front());
+    for (auto value : shared.program.getOps<pe::ValueOp>())
+      eraseUnusedScalars(value.getBody().front());
     source.erase();
-    return lower::makeRoomForCode(everyPE, machine);
+    return success();
   }
 
   LogicalResult convertKernels(ArrayRef<wse::KernelOp> kernels,
                                ProgramBuilder &shared) {
-    lower::RoutineSet routines;
+    RoutineSet routines;
     SmallVector<std::string> names = nameKernels(kernels, shared);
     for (size_t index = 0; index < kernels.size(); ++index) {
       wse::KernelOp op = kernels[index];
-      const Kernel *kernel = findKernel(op);
-      if (!kernel)
-        return op.emitOpError("has no kernel that runs it");
       RoutineBuilder code(shared, op, shared.freshSymbol(kindOf(op)));
-      if (failed(kernel->lower(op, code)))
+      FailureOr<pe::RoutineOp> routine = routines.write(op, code);
+      if (failed(routine))
         return failure();
-      SmallVector<std::string> streams = code.finish();
-      pe::RoutineOp routine = routines.findOrInsert(code.getRoutine());
-      if (routine != code.getRoutine())
-        code.getRoutine().erase();
+      SmallVector<std::string> streams = code.streams();
       auto builder = OpBuilder::atBlockEnd(&shared.program.getBody().front());
       double start = index ? 0 : startCycles(shared.machine, !streams.empty());
       createKernel(op, names[index], shared.machine,
-                   kernel->cost(op, shared.machine), start, builder);
-      createLaunch(op.getLoc(), routine, names[index], streams, builder);
+                   findKernel(op)->cost(op, shared.machine), start, builder);
+      createLaunch(op.getLoc(), *routine, names[index], streams, builder);
       createValues(op, code, shared, builder);
     }
     return success();

@@ -11,8 +11,7 @@ def ConvertWseToPePass : Pass<"convert-wse-to-pe", "::mlir::ModuleOp"> {
     scheduled -> pe. Routes become router settings; each kernel, in the order of
     its slot, becomes a routine, host streams and a launch. Kernels whose code
     is equal down to addresses share one routine, so that code does not grow
-    with the depth of a model. Code lies below the buffers; where it needs more
-    than the schedule kept free, all buffers move up.
+    with the depth of a model.
 
     ```mlir
     load @x {slot = 0, address = 16384, ...}            // before

@@ -72,10 +72,14 @@ static std::string describe(const SchedulingProblem &problem,
     return sizeA != sizeB ? sizeA > sizeB : a.begin < b.begin;
   });
   std::string message =
-      "kernel '" + memory.name + "' needs " + std::to_string(bytes) +
-      " bytes of SRAM per PE for its " + (isScratch ? "scratch" : "result") +
-      "; of " + std::to_string(room) + " bytes for buffers, " +
-      std::to_string(inUse) + " are in use";
+      "SramOverflow: kernel '" + memory.name + "' needs " +
+      std::to_string(bytes) + " bytes of SRAM per PE for its " +
+      (isScratch ? "scratch" : "result") + "; of " + std::to_string(room) +
+      " bytes for buffers" +
+      (problem.codeBytes
+           ? " beside " + std::to_string(problem.codeBytes) + " of code"
+           : std::string()) +
+      ", " + std::to_string(inUse) + " are in use";
   if (inUse + bytes <= room)
     message += ", in pieces that leave no gap large enough";
   for (size_t i = 0; i < blocks.size() && i < 3; ++i)

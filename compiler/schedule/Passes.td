@@ -11,8 +11,9 @@ def ScheduleLaunchesPass
   let description = [{
     routed -> scheduled. Kernels run in the order of the text; a result lives
     until its last reader has run, and an element-wise kernel may write over
-    an operand that dies with it. Fails if the SRAM is too small, naming the
-    kernel and the largest buffers in its way.
+    an operand that dies with it. Buffers begin behind the code, whose size the
+    kernel library tells. Fails if the SRAM is too small, naming the kernel and
+    the largest buffers in its way.
 
     ```mlir
     %y = softmax %x : ...                                 // before
@@ -21,11 +22,7 @@ def ScheduleLaunchesPass
 
     See test/compiler/schedule/schedule-launches.mlir.
   }];
-  let options = [
-    Option<"codeReserve", "code-reserve", "int64_t", "10240",
-           "Bytes of every PE's SRAM that are kept for code, or what "
-           "buffers leave if that is less.">
-  ];
+  let dependentDialects = ["::wsec::pe::PeDialect"];
 }
 
 def VerifyScheduledPass

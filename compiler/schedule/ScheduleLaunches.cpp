@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/kernels/RoutineSet.h"
 #include "compiler/schedule/FirstFitScheduler.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/schedule/ReadSchedule.h"
@@ -12,6 +13,10 @@ namespace wsec::schedule {
 } // namespace wsec::schedule
 
 using namespace wsec;
+
+/// Of the first buffer, so that those of vectors are aligned as in a program
+/// without code.
+static constexpr int64_t kBufferAlignment = 16;
 
 static void writeSchedule(wse::ProgramOp program,
                           ArrayRef<wse::KernelOp> kernels,
@@ -30,25 +35,6 @@ static void writeSchedule(wse::ProgramOp program,
   if (!kernels.empty())
     program.setSramOwner(problem.kernels[schedule.highWaterKernel].name);
   program.setState(wse::State::Scheduled);
-}
-
-/// Keeps `codeReserve` bytes below the buffers; where these leave less, code
-/// gets what is left. Its size is known, and checked, where it is made
-/// (lower/CodeSpace.h).
-static bool fit(SchedulingProblem &problem, int64_t codeReserve,
-                Schedule &schedule, SramOverflow &overflow) {
-  constexpr int64_t alignment = 16;
-  const int64_t lowest = problem.firstAddress;
-  problem.firstAddress = lowest + codeReserve;
-  if (problem.firstAddress < problem.endAddress &&
-      scheduleByFirstFit(problem, schedule, overflow))
-    return true;
-  problem.firstAddress = lowest;
-  if (!scheduleByFirstFit(problem, schedule, overflow))
-    return false;
-  problem.firstAddress +=
-      (problem.endAddress - schedule.highWater) / alignment * alignment;
-  return scheduleByFirstFit(problem, schedule, overflow);
 }
 
 namespace {
@@ -73,11 +59,35 @@ struct ScheduleLaunches final
     if (std::string error = problem->check(); !error.empty())
       return program.emitError(error);
     auto kernels = llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
+    if (failed(solve(program, kernels, *problem)))
+      return failure();
+    // Now that all have an address, it is known how much code there is. Buffers
+    // lie above it, in the same order: then there is as much.
+    FailureOr<int64_t> code = codeBytes(program);
+    if (failed(code))
+      return failure();
+    problem->firstAddress =
+        llvm::alignTo(problem->firstAddress + *code, kBufferAlignment);
+    problem->codeBytes = *code;
+    if (problem->firstAddress > problem->endAddress)
+      return program.emitError("SramOverflow: ")
+             << *code << " bytes of code leave no room for buffers in the "
+             << problem->endAddress
+             << " bytes of a PE; split the model into programs with fewer "
+                "different kernels";
+    return solve(program, kernels, *problem);
+  }
+
+  static LogicalResult solve(wse::ProgramOp program,
+                             ArrayRef<wse::KernelOp> kernels,
+                             const SchedulingProblem &problem) {
     Schedule solution;
     SramOverflow overflow;
-    if (!fit(*problem, codeReserve, solution, overflow))
-      return kernels[overflow.kernel].emitError(overflow.message);
-    writeSchedule(program, kernels, *problem, solution);
+    if (!scheduleByFirstFit(problem, solution, overflow)) {
+      wse::KernelOp kernel = kernels[overflow.kernel];
+      return kernel.emitError(overflow.message);
+    }
+    writeSchedule(program, kernels, problem, solution);
     return success();
   }
 };

@@ -44,6 +44,8 @@ class SchedulingProblem {
 public:
   /// Buffers go to [firstAddress, endAddress) of every PE's SRAM.
   int64_t firstAddress = 0, endAddress = 0;
+  /// Bytes of code below firstAddress, for messages.
+  int64_t codeBytes = 0;
   std::vector<KernelMemory> kernels;
 
   static constexpr int64_t alignment = 4;
