@@ -29,12 +29,15 @@ LogicalResult TensorOp::verify() {
                                   : "is a constant without a value");
   if (getValue() && getValue()->getType() != getType()) // C3
     return emitOpError("has a value of type ") << getValue()->getType();
+  if (getAlias() && getRole() != Role::Output) // C4
+    return emitOpError("is an alias, but no output");
+  return success();
+}
+
+LogicalResult TensorOp::verifySymbolUses(SymbolTableCollection &symbols) {
   if (!getAlias())
     return success();
-  if (getRole() != Role::Output) // C4
-    return emitOpError("is an alias, but no output");
-  auto other =
-      SymbolTable::lookupNearestSymbolFrom<TensorOp>(*this, getAliasAttr());
+  auto other = symbols.lookupNearestSymbolFrom<TensorOp>(*this, getAliasAttr());
   auto sameContent = [&](TensorOp other) {
     RankedTensorType a = getTensorType(), b = other.getTensorType();
     return a.getElementType() == b.getElementType() &&
@@ -66,9 +69,9 @@ int64_t CopyOp::getElements() {
   return tensor.getTensorType().getNumElements() / countPes(getRect());
 }
 
-LogicalResult CopyOp::verify() {
+LogicalResult CopyOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto tensor =
-      SymbolTable::lookupNearestSymbolFrom<TensorOp>(*this, getTensorAttr());
+      symbols.lookupNearestSymbolFrom<TensorOp>(*this, getTensorAttr());
   if (!tensor) // C1
     return emitOpError("copies ")
            << getTensorAttr() << ", which is not a tensor"
@@ -257,11 +260,11 @@ void SegmentOp::print(OpAsmPrinter &printer) {
       (*this)->getDiscardableAttrDictionary().getValue());
 }
 
-static LogicalResult verifyIndex(SegmentOp op) {
+static LogicalResult verifyIndex(SegmentOp op, SymbolTableCollection &symbols) {
   if (!op.getIndexTensor())
     return success();
-  auto ids = SymbolTable::lookupNearestSymbolFrom<TensorOp>(
-      op, op.getIndexTensorAttr());
+  auto ids =
+      symbols.lookupNearestSymbolFrom<TensorOp>(op, op.getIndexTensorAttr());
   bool known =
       ids && (ids.getRole() == Role::Input || ids.getRole() == Role::Constant ||
               ids.getRole() == Role::Intermediate);
@@ -275,10 +278,10 @@ static LogicalResult verifyIndex(SegmentOp op) {
   return success();
 }
 
-LogicalResult SegmentOp::verify() {
+LogicalResult SegmentOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto stream = cast<StreamOp>((*this)->getParentOp());
   auto tensor =
-      SymbolTable::lookupNearestSymbolFrom<TensorOp>(stream, getTensorAttr());
+      symbols.lookupNearestSymbolFrom<TensorOp>(stream, getTensorAttr());
   if (!tensor) // C1
     return emitOpError("streams ")
            << getTensorAttr() << ", which is not a tensor"
@@ -300,7 +303,7 @@ LogicalResult SegmentOp::verify() {
       (!out || !tensor.getTensorType().getElementType().isF32())) // C5
     return emitOpError("accumulates in ")
            << getTensorAttr() << ", expected an output of f32";
-  return verifyIndex(*this);
+  return verifyIndex(*this, symbols);
 }
 
 //===----------------------------------------------------------------------===//

@@ -457,7 +457,8 @@ def Pe_AwaitOp : Pe_Op<"await", [Pe_InCode]> {
 // The host side
 //===----------------------------------------------------------------------===//
 
-def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
+def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Declares a tensor of the host.";
   let description = [{
     Inputs and outputs are bound by name. A weight's bytes stay in a file,
@@ -499,7 +500,8 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol]> {
   let hasVerifier = 1;
 }
 
-def Pe_CopyOp : Pe_Op<"copy", [ParentOneOf<["ProgramOp", "EntryOp"]>]> {
+def Pe_CopyOp : Pe_Op<"copy", [ParentOneOf<["ProgramOp", "EntryOp"]>,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Copies a tensor to or from a buffer of every PE of a rectangle.";
   let description = [{
     Happens between the launches it stands between, when all PEs are at rest,
@@ -534,7 +536,6 @@ def Pe_CopyOp : Pe_Op<"copy", [ParentOneOf<["ProgramOp", "EntryOp"]>]> {
     /// Elements of each PE.
     int64_t getElements();
   }];
-  let hasVerifier = 1;
 }
 
 def Pe_StreamOp : Pe_RegionOp<"stream",
@@ -594,7 +595,8 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
   let hasVerifier = 1;
 }
 
-def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">]> {
+def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
+    DeclareOpInterfaceMethods<SymbolUserOpInterface>]> {
   let summary = "Streams blocks of one tensor.";
   let description = [{
     In line l, index i of a block is element `offset + l * line_step + sum(i[d]
@@ -637,7 +639,6 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">]> {
     Segment getSegment();
   }];
   let hasCustomAssemblyFormat = 1;
-  let hasVerifier = 1;
 }
 
 //===----------------------------------------------------------------------===//

@@ -391,7 +391,7 @@ std::string Probe::describeValue(const ValuePeek &peek) const {
     const Values::Place place = values.placeOf(peek.value, peek.element);
     return peek.text + " = " + valueOf(value.type(), bits) + ", in " +
            namePe(place.pe) + ", element " + std::to_string(place.element) +
-           " of buffer '" + value.buffer()->str() + "'" + after + "\n";
+           " of buffer " + inQuotes(value.buffer()->str()) + after + "\n";
   } catch (const Error &error) {
     return peek.text + ": " + error.message() + after + "\n";
   }

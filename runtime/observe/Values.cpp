@@ -99,8 +99,8 @@ void Values::read(uint32_t index, Wanted &into, int pe) const {
     if (into.problem.empty())
       into.problem = "element " + std::to_string(element) + " of value " +
                      inQuotes(value.name()->string_view()) +
-                     " is to be element " + std::to_string(at) +
-                     " of buffer '" + value.buffer()->str() + "' of PE (" +
+                     " is to be element " + std::to_string(at) + " of buffer " +
+                     inQuotes(value.buffer()->str()) + " of PE (" +
                      std::to_string(pe % width) + ", " +
                      std::to_string(pe / width) + "), " +
                      (inside ? "which nobody has written"

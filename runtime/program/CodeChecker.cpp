@@ -166,7 +166,7 @@ void CodeChecker::checkInSram(const program::Buffer &buffer,
   if (end <= limit)
     return;
   std::string owner = buffer.onnx_node() && buffer.onnx_node()->size() > 0
-                          ? ", for node '" + buffer.onnx_node()->str() + "'"
+                          ? ", for node " + inQuotes(buffer.onnx_node()->str())
                           : "";
   throw errorAt(ErrorClass::SramOverflow, where,
                 std::to_string(buffer.bytes()) + " bytes at address " +
@@ -323,8 +323,8 @@ void CodeChecker::checkTaskBuffers(const program::Task &task,
     const program::Buffer &buffer =
         *peClass.buffers()->Get(flatbuffers::uoffset_t(index));
     if (buffer.bytes() < elementBytes(buffer.type()))
-      throw badProgram(where, "stores a wavelet in the empty buffer '" +
-                                  buffer.name()->str() + "'");
+      throw badProgram(where, "stores a wavelet in the empty buffer " +
+                                  inQuotes(buffer.name()->str()));
   }
 }
 

@@ -29,18 +29,17 @@ const Tensor &checkTensor(const HostCopy &copy, const program::Program &program,
                                 ", which is an intermediate: only streams read "
                                 "and write these");
   if (out != (tensor.role() == program::TensorRole::Output))
-    throw badProgram(where, std::string(out ? "writes" : "reads") +
-                                " tensor '" + tensor.name()->str() +
-                                "', which is " + (out ? "not " : "") +
-                                "an output");
+    throw badProgram(where, std::string(out ? "writes" : "reads") + " tensor " +
+                                inQuotes(tensor.name()->str()) + ", which is " +
+                                (out ? "not " : "") + "an output");
   if (out && tensor.alias() >= 0)
-    throw badProgram(where, "writes output '" + tensor.name()->str() +
-                                "', which equals another tensor");
+    throw badProgram(where, "writes output " + inQuotes(tensor.name()->str()) +
+                                ", which equals another tensor");
   uint64_t elements = copy.elements() * uint64_t(rectSize(*copy.rect()));
   if (elements != elementCount(tensor))
     throw badProgram(where, "copies " + std::to_string(elements) +
-                                " elements, tensor '" + tensor.name()->str() +
-                                "' has " +
+                                " elements, tensor " +
+                                inQuotes(tensor.name()->str()) + " has " +
                                 std::to_string(elementCount(tensor)));
   return tensor;
 }
@@ -48,11 +47,11 @@ const Tensor &checkTensor(const HostCopy &copy, const program::Program &program,
 void checkShare(const HostCopy &copy, const program::Buffer &buffer,
                 const Tensor &tensor, const program::PEClass &peClass,
                 const Where &where) {
-  std::string name = "buffer '" + buffer.name()->str() + "' of class '" +
-                     peClass.name()->str() + "'";
+  std::string name = "buffer " + inQuotes(buffer.name()->str()) + " of class " +
+                     inQuotes(peClass.name()->str());
   if (buffer.type() != tensor.type())
-    throw badProgram(where, name + " has other elements than tensor '" +
-                                tensor.name()->str() + "'");
+    throw badProgram(where, name + " has other elements than tensor " +
+                                inQuotes(tensor.name()->str()));
   uint32_t elements = buffer.bytes() / elementBytes(buffer.type());
   if (copy.elements() > elements)
     throw errorAt(ErrorClass::OutOfBounds, where,
@@ -97,7 +96,7 @@ void checkCopy(const HostCopy &copy, const program::Program &program,
   if (covered == rectSize(*copy.rect()))
     return;
   const std::string name = copy.buffer()->str();
-  throw badProgram(where, "buffer '" + name + "' is in " +
+  throw badProgram(where, "buffer " + inQuotes(name) + " is in " +
                               std::to_string(covered) + " of the " +
                               std::to_string(rectSize(*copy.rect())) + " PEs " +
                               describeRect(*copy.rect()) +

@@ -3,6 +3,7 @@
 #include "runtime/program/Call.h"
 #include "runtime/program/FabricUse.h"
 #include "runtime/program/Intervals.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/ScalarChecker.h"
 
 #include <algorithm>
@@ -198,7 +199,7 @@ void append(Statements &into, Statements body, int member) {
 }
 
 void requireFusable(const program::PEClass &peClass) {
-  const std::string of = " (class '" + peClass.name()->str() + "')";
+  const std::string of = " (class " + inQuotes(peClass.name()->str()) + ")";
   if (peClass.tasks() && peClass.tasks()->size() > 0)
     throw NotUnderstood{"tasks, whose order may depend on time" + of};
   if (peClass.filters() && peClass.filters()->size() > 0)

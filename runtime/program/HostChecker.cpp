@@ -106,8 +106,8 @@ void checkAlias(const Tensor &tensor, const program::Program &program,
     throw badProgram(where, "equals a tensor that equals another one");
   if (source.type() != tensor.type() ||
       elementCount(source) != elementCount(tensor))
-    throw badProgram(where, "equals tensor '" + source.name()->str() +
-                                "' of another type or size");
+    throw badProgram(where, "equals tensor " + inQuotes(source.name()->str()) +
+                                " of another type or size");
 }
 
 void checkNames(const program::Program &program) {
@@ -119,8 +119,8 @@ void checkNames(const program::Program &program) {
   std::sort(names.begin(), names.end());
   auto twin = std::adjacent_find(names.begin(), names.end());
   if (twin != names.end())
-    throw badProgram({nullptr, "program"}, "two inputs or outputs are named '" +
-                                               std::string(*twin) + "'");
+    throw badProgram({nullptr, "program"}, "two inputs or outputs are named " +
+                                               inQuotes(std::string(*twin)));
 }
 
 /// Steps to plan the words of a stream: its scalars and blocks are evaluated in
@@ -232,15 +232,15 @@ void checkIndexTensor(const program::Segment &segment, const Interval &lines,
   if (ids.role() == TensorRole::Output ||
       (ids.type() != program::ElementType::I32 &&
        ids.type() != program::ElementType::I64))
-    throw badProgram(where, "takes rows from '" + ids.name()->str() +
-                                "', which is not a tensor of indices");
+    throw badProgram(where, "takes rows from " + inQuotes(ids.name()->str()) +
+                                ", which is not a tensor of indices");
   if (segment.index_count() < 1)
     throw badProgram(where, "takes rows from a table of " +
                                 std::to_string(segment.index_count()) +
                                 " rows");
   if (lines.high > int64_t(elementCount(ids)))
-    throw badProgram(where, "has " + std::to_string(lines.high) + " lines, '" +
-                                ids.name()->str() + "' has " +
+    throw badProgram(where, "has " + std::to_string(lines.high) + " lines, " +
+                                inQuotes(ids.name()->str()) + " has " +
                                 std::to_string(elementCount(ids)) + " indices");
 }
 
@@ -255,7 +255,7 @@ void checkElements(const program::Segment &segment,
                    const program::HostStream &stream, const Tensor &tensor,
                    const Where &where) {
   const bool out = stream.direction() == program::Direction::Out;
-  const std::string name = "tensor '" + tensor.name()->str() + "' of " +
+  const std::string name = "tensor " + inQuotes(tensor.name()->str()) + " of " +
                            program::EnumNameElementType(tensor.type());
   if (segment.accumulate() &&
       !(out && tensor.type() == program::ElementType::F32 &&
@@ -327,13 +327,12 @@ void checkSegment(const program::Segment &segment,
   bool out = stream.direction() == program::Direction::Out;
   if (tensor.role() != TensorRole::Intermediate &&
       out != (tensor.role() == TensorRole::Output))
-    throw badProgram(where, std::string(out ? "writes" : "reads") +
-                                " tensor '" + tensor.name()->str() +
-                                "', which is " + (out ? "not " : "") +
-                                "an output");
+    throw badProgram(where, std::string(out ? "writes" : "reads") + " tensor " +
+                                inQuotes(tensor.name()->str()) + ", which is " +
+                                (out ? "not " : "") + "an output");
   if (out && tensor.alias() >= 0)
-    throw badProgram(where, "writes output '" + tensor.name()->str() +
-                                "', which equals another tensor");
+    throw badProgram(where, "writes output " + inQuotes(tensor.name()->str()) +
+                                ", which equals another tensor");
   checkAligned(*segment.strides(), where);
   size_t rank = segment.extents()->size();
   if (rank != segment.strides()->size() || rank > largestSegmentRank)

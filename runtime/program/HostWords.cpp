@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/HostWords.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/Wire.h"
 
 #include <algorithm>
@@ -296,8 +297,8 @@ void LaunchWords::checkOut(const program::HostStream &stream) const {
     int64_t sent = at->second;
     if (sent != expected)
       throw NotUnderstood{"row " + std::to_string(channel->row()) + " sends " +
-                          std::to_string(sent) + " words to output '" +
-                          stream.name()->str() + "', which takes " +
+                          std::to_string(sent) + " words to output " +
+                          inQuotes(stream.name()->str()) + ", which takes " +
                           std::to_string(expected)};
   }
 }

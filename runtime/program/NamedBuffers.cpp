@@ -61,8 +61,8 @@ int64_t NamedBuffers::visit(const flatbuffers::String &name,
   const program::PEClass *before = nullptr;
   for (auto at = named; at != end; ++at)
     if (std::exchange(before, at->second.first) == at->second.first)
-      throw badProgram(where, "class '" + before->name()->str() +
-                                  "' has two buffers '" + name.str() + "'");
+      throw badProgram(where, "class " + inQuotes(before->name()->str()) +
+                                  " has two buffers " + inQuotes(name.str()));
   int64_t covered = 0;
   for (; named != end; ++named) {
     auto [peClass, buffer] = named->second;

@@ -2,6 +2,7 @@
 #include "runtime/program/StatementChecker.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Extents.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/ScalarChecker.h"
 
 #include <algorithm>
@@ -266,8 +267,8 @@ StatementChecker::checkElement(uint32_t index, const program::Affine *offset,
   if (reached && element.exact() && !element.inside(0, elements - 1))
     throw errorAt(ErrorClass::OutOfBounds, where,
                   std::string("touches element ") +
-                      std::to_string(element.low) + " of buffer '" +
-                      buffer.name()->str() + "', which has " +
+                      std::to_string(element.low) + " of buffer " +
+                      inQuotes(buffer.name()->str()) + ", which has " +
                       std::to_string(elements));
   return buffer;
 }
@@ -293,9 +294,9 @@ void StatementChecker::checkClock(const program::ReadClock &clock,
   const program::Buffer &buffer =
       checkElement(clock.buffer(), clock.offset(), where);
   if (buffer.type() != ElementType::I32)
-    throw badProgram(where, "stores the cycle counter in buffer '" +
-                                buffer.name()->str() +
-                                "', which does not hold i32");
+    throw badProgram(where, "stores the cycle counter in buffer " +
+                                inQuotes(buffer.name()->str()) +
+                                ", which does not hold i32");
 }
 
 // ---------------------------------------------------------- tasks and routers
@@ -311,8 +312,8 @@ const program::Task &StatementChecker::checkTask(int64_t task,
 
 void checkActivated(const program::Task &task, const Where &where) {
   if (task.kind() != program::TaskKind::Local)
-    throw badProgram(where, "activates task '" + task.name()->str() +
-                                "', which is not local");
+    throw badProgram(where, "activates task " + inQuotes(task.name()->str()) +
+                                ", which is not local");
 }
 
 void StatementChecker::checkSetTask(const program::SetTask &set,
@@ -484,8 +485,8 @@ void StatementChecker::checkMemory(const Operand &operand,
     return;
   throw errorAt(ErrorClass::OutOfBounds, where,
                 std::string("touches elements ") + std::to_string(touched.low) +
-                    ".." + std::to_string(touched.high) + " of buffer '" +
-                    buffer.name()->str() + "', which has " +
+                    ".." + std::to_string(touched.high) + " of buffer " +
+                    inQuotes(buffer.name()->str()) + ", which has " +
                     std::to_string(elements));
 }
 

@@ -4,6 +4,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/HostWords.h"
 #include "runtime/program/KindMesh.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/Ports.h"
 
 #include <algorithm>
@@ -241,7 +242,7 @@ public:
 private:
   void read(const program::PEClass &peClass, ProofSteps &steps) {
     const program::Machine &machine = *program.machine();
-    std::string of = " (class '" + peClass.name()->str() + "')";
+    std::string of = " (class " + inQuotes(peClass.name()->str()) + ")";
     for (unsigned i = 0; peClass.tasks() && i < peClass.tasks()->size(); ++i)
       if (peClass.tasks()->Get(i)->kind() == program::TaskKind::Control)
         throw NotUnderstood{"tasks that control wavelets start" + of};
@@ -803,8 +804,9 @@ void TokenRun::done(Cell &cell, unsigned threads) {
 std::string TokenRun::nameOf(const Cell &cell, size_t task) const {
   const program::PEClass &peClass =
       *program.classes()->Get(unsigned(cell.peClass));
-  return "task '" + peClass.tasks()->Get(unsigned(task))->name()->str() +
-         "' (class '" + peClass.name()->str() + "')";
+  return "task " +
+         inQuotes(peClass.tasks()->Get(unsigned(task))->name()->str()) +
+         " (class " + inQuotes(peClass.name()->str()) + ")";
 }
 
 /// Words may come at any time for a data task, unless it stays blocked.
@@ -1051,9 +1053,12 @@ std::string TokenRun::runLaunch(const std::string &name) {
 
 std::string TokenRun::describeCell(size_t index) const {
   return "PEs x " + mesh.columns.describe(index % width()) + ", y " +
-         mesh.rows.describe(index / width()) + " (class '" +
-         program.classes()->Get(unsigned(cells[index].peClass))->name()->str() +
-         "')";
+         mesh.rows.describe(index / width()) + " (class " +
+         inQuotes(program.classes()
+                      ->Get(unsigned(cells[index].peClass))
+                      ->name()
+                      ->str()) +
+         ")";
 }
 
 std::string TokenRun::describeWait(const Cell &cell,

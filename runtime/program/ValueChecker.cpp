@@ -2,6 +2,7 @@
 #include "runtime/program/Checker.h"
 #include "runtime/program/HostChecker.h"
 #include "runtime/program/NamedBuffers.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/RectSet.h"
 #include "runtime/program/ScalarChecker.h"
 #include "runtime/program/Where.h"
@@ -82,14 +83,15 @@ static void checkValues(const program::Program &program,
         *value->buffer(), *value->rect(), work, where,
         [&](const program::PEClass &peClass, const program::Buffer &buffer) {
           if (buffer.type() != value->type())
-            throw badProgram(where, "buffer '" + buffer.name()->str() +
-                                        "' of class '" + peClass.name()->str() +
-                                        "' has other elements");
+            throw badProgram(where, "buffer " + inQuotes(buffer.name()->str()) +
+                                        " of class " +
+                                        inQuotes(peClass.name()->str()) +
+                                        " has other elements");
         });
     if (covered != rectSize(*value->rect()))
       throw badProgram(where,
-                       "buffer '" + value->buffer()->str() + "' is in " +
-                           std::to_string(covered) + " of the " +
+                       "buffer " + inQuotes(value->buffer()->str()) +
+                           " is in " + std::to_string(covered) + " of the " +
                            std::to_string(rectSize(*value->rect())) + " PEs " +
                            describeRect(*value->rect()) +
                            (covered ? "; a value takes all of a rectangle"

@@ -2,6 +2,7 @@
 #include "runtime/strips/MainThread.h"
 
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 
@@ -222,8 +223,8 @@ void MainThread::executeLanes(const InstructionCode &code) {
 
 void MainThread::refuse(ErrorClass errorClass, int lane,
                         const std::string &what) const {
-  throw Error(errorClass, world.describeLaunch(launch) + ", class '" +
-                              strip.code.name + "', PE " +
+  throw Error(errorClass, world.describeLaunch(launch) + ", class " +
+                              inQuotes(strip.code.name) + ", PE " +
                               toString(strip.pe(std::max(0, lane))) + ": " +
                               what);
 }

@@ -6,6 +6,7 @@
 
 #include "runtime/program/Errors.h"
 #include "runtime/program/Extents.h"
+#include "runtime/program/NearestNames.h"
 
 #include <algorithm>
 
@@ -109,9 +110,10 @@ void markInitialised(Strip &strip, const MemoryPattern &pattern, int lane) {
 void InstructionRun::fail(ErrorClass errorClass, const std::string &what,
                           int lane) const {
   Coordinate pe = site.strip.pe(std::max(lane, site.lane));
-  throw Error(errorClass, site.world.describeLaunch(site.launch) + ", class '" +
-                              site.strip.code.name + "', PE " + toString(pe) +
-                              ": " + describe(site.code) + " " + what);
+  throw Error(errorClass, site.world.describeLaunch(site.launch) + ", class " +
+                              inQuotes(site.strip.code.name) + ", PE " +
+                              toString(pe) + ": " + describe(site.code) + " " +
+                              what);
 }
 
 InstructionRun::InstructionRun(const RunSite &where, Bindings bindings)
@@ -158,7 +160,7 @@ MemoryPattern InstructionRun::pattern(const OperandCode &operand,
     fail(ErrorClass::OutOfBounds,
          "touches elements " + std::to_string(result.low() - buffer.firstWord) +
              " to " + std::to_string(result.high() - buffer.firstWord) +
-             " of buffer '" + buffer.name + "', which has " +
+             " of buffer " + inQuotes(buffer.name) + ", which has " +
              std::to_string(buffer.words));
   return result;
 }
@@ -184,7 +186,8 @@ void InstructionRun::checkInitialised(const MemoryPattern &read,
     const BufferCode &buffer = site.strip.code.buffers[operand.buffer];
     fail(ErrorClass::UninitializedRead,
          "reads element " + std::to_string(word - buffer.firstWord) +
-             " of buffer '" + buffer.name + "', which nothing has written",
+             " of buffer " + inQuotes(buffer.name) +
+             ", which nothing has written",
          lane);
   });
 }

@@ -2,6 +2,7 @@
 #include "runtime/strips/Strip.h"
 
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/program/Scalars.h"
 
 #include <algorithm>
@@ -189,8 +190,9 @@ public:
         if (rect->xstep() < 1 || rect->ystep() < 1 || rect->x0() < 0 ||
             rect->y0() < 0 || rect->x1() > router.width() ||
             rect->y1() > router.height())
-          throw Error(ErrorClass::BadProgram,
-                      "class '" + classes[c].name + "' leaves the mesh");
+          throw Error(ErrorClass::BadProgram, "class " +
+                                                  inQuotes(classes[c].name) +
+                                                  " leaves the mesh");
         for (int x = rect->x0(); x < rect->x1(); x += rect->xstep())
           makeColumn(int(c), *rect, x);
       }

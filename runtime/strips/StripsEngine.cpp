@@ -4,6 +4,7 @@
 #include "runtime/engine/Rectangles.h"
 #include "runtime/pe/VectorKernels.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/strips/HostChannels.h"
 #include "runtime/strips/MainThread.h"
 #include "runtime/strips/Replay.h"
@@ -96,9 +97,9 @@ private:
       if (&main->where() == stripAt(pe))
         for (const InstructionRun *run : main->waits())
           if (run->lane() < 0 || run->lane() == laneAt(pe))
-            lines.push_back(world.describeLaunch(run->launch()) + ", class '" +
-                            main->where().code.name +
-                            "': " + run->describeWait());
+            lines.push_back(world.describeLaunch(run->launch()) + ", class " +
+                            inQuotes(main->where().code.name) + ": " +
+                            run->describeWait());
     return lines;
   }
   std::vector<std::string> tasks(int) const override { return {}; }

@@ -4,6 +4,7 @@
 #include "runtime/engine/Rectangles.h"
 #include "runtime/pe/Costs.h"
 #include "runtime/program/Errors.h"
+#include "runtime/program/NearestNames.h"
 #include "runtime/strips/Recording.h"
 
 #include <algorithm>
@@ -141,7 +142,7 @@ void World::checkColor(int color, const std::string &who) const {
 
 StripQueue &World::queue(const Strip &strip, int color) {
   if (color < 0 || color >= image.machine.colors())
-    checkColor(color, "class '" + strip.code.name + "'");
+    checkColor(color, "class " + inQuotes(strip.code.name));
   Wiring &w = *wiring[size_t(strip.index)];
   std::atomic<StripQueue *> &known = w.queueOf[size_t(color)];
   if (StripQueue *queue = known.load(std::memory_order_acquire))
@@ -217,7 +218,7 @@ void World::connect(Links &result, int color, const Flow &flow, int fromLane,
 
 const Links &World::links(const Strip &strip, int color) {
   if (color < 0 || color >= image.machine.colors())
-    checkColor(color, "class '" + strip.code.name + "'");
+    checkColor(color, "class " + inQuotes(strip.code.name));
   Wiring &w = *wiring[size_t(strip.index)];
   std::atomic<const Links *> &known = w.linksOf[size_t(color)];
   if (const Links *links = known.load(std::memory_order_acquire))

@@ -126,7 +126,8 @@ TEST(SchedulingProblem, OverflowNamesTheLargestBuffers) {
   EXPECT_FALSE(scheduleByFirstFit(problem, schedule, overflow));
   EXPECT_EQ(overflow.kernel, 2u);
   EXPECT_EQ(overflow.message,
-            "kernel 'c' needs 96 bytes of SRAM per PE for its result; of 256 "
+            "SramOverflow: kernel 'c' needs 96 bytes of SRAM per PE for its "
+            "result; of 256 "
             "bytes for buffers, 164 are in use; largest: 100 bytes for the "
             "result of 'b', 64 bytes for the result of 'a'; compile for a "
             "larger mesh or for fewer tokens");

@@ -380,6 +380,17 @@ TEST_F(EntryChecks, ArgumentThatAStreamsLaunchDoesNotCarry) {
   builder.source.streams[1]->scalars[0] = {ScalarOp::Argument, 1, 0, 0};
   expectRefused("stream 'appended': scalar 0 is argument 1 of 1");
 }
+TEST_F(EntryChecks, OneStreamOfTwoLaunchesWithTheSameArguments) {
+  addLaunch(entry(1), 1, 1);
+  EXPECT_NO_THROW(checkProgram(builder.finish()));
+}
+TEST_F(EntryChecks, OneStreamOfTwoLaunchesWithOtherArguments) {
+  entry(1).scalars.push_back({ScalarOp::Constant, 3, 0, 0});
+  addLaunch(entry(1), 1, 1).arguments = {1};
+  expectRefused("entry 'append', launch 1: feeds on stream 1, which has "
+                "arguments, and carries others than an earlier launch that "
+                "does; give it a stream of its own");
+}
 TEST_F(EntryChecks, OtherNumberThanTheRoutineTakes) {
   entry(2).launches[0]->arguments = {0, 0};
   expectRefused("entry 'attend', launch 0: carries 2 arguments, routine 2 "

@@ -475,15 +475,23 @@ TEST_F(WeightFileTest, ComputesWhatIsInNoFile) {
   EXPECT_EQ(computedWeights("procedural:seed=1", [](program::ProgramT &) {}),
             "BadProgram: weight file 'procedural:seed=1': names numbers to "
             "compute in a form that is not known");
+  const std::string refused =
+      "BadProgram: tensor '" +
+      makeNegation(3, countUp(3)).source.tensors[1]->name +
+      "': is computed, and does not consist of f32 at a multiple of 4 bytes";
   EXPECT_EQ(computedWeights(name,
                             [](program::ProgramT &program) {
                               program.tensors[1]->offset = 2;
                               program.files[0]->size = 14;
                             }),
-            "BadProgram: tensor '" +
-                makeNegation(3, countUp(3)).source.tensors[1]->name +
-                "': is computed, and does not consist of f32 at a multiple of "
-                "4 bytes");
+            refused);
+  EXPECT_EQ(computedWeights(name,
+                            [](program::ProgramT &program) {
+                              program.tensors[1]->type =
+                                  program::ElementType::F16;
+                              program.tensors[1]->bytes /= 2;
+                            }),
+            refused);
 }
 
 TEST_F(WeightFileTest, RefusesASecondBundle) {
