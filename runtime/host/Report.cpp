@@ -169,6 +169,69 @@ RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs) {
   return report;
 }
 
+static SystemsReport systemsOf(const Tree &tree, const ClusterRun &run) {
+  SystemsReport report;
+  report.passes = run.passes;
+  report.cycles = run.cycles;
+  report.oneSystemCycles = run.oneSystemCycles();
+  report.speedUp = run.speedUp();
+  report.systems = run.systems;
+  for (const SystemRun &system : run.systems)
+    report.calls += system.calls;
+  report.nodes = tree.nodes();
+  report.depth = tree.depth();
+  for (unsigned member = 0; member < tree.members(); ++member)
+    report.edges.push_back(
+        {member == tree.top() ? "store" : tree.name(tree.parent(member)),
+         tree.name(member), tree.level(member), run.edgeBytes[member]});
+  return report;
+}
+
+RunReport makeReport(const Call &call, const Tree &tree,
+                     const ClusterRun &run) {
+  RunReport report = makeReport(call, run.calls);
+  report.firstSeconds = report.seconds = run.seconds;
+  report.systems = systemsOf(tree, run);
+  return report;
+}
+
+/// "4 x 1.05 MB": edges of a level, whose bytes mostly are the same.
+static std::string edgesText(const SystemsReport &report, unsigned level) {
+  std::map<uint64_t, unsigned, std::greater<>> byBytes;
+  for (const SystemsReport::Edge &edge : report.edges)
+    byBytes[edge.bytes] += edge.level == level && edge.from != "store";
+  std::string text;
+  for (const auto &[bytes, edges] : byBytes)
+    if (edges > 0)
+      absl::StrAppendFormat(&text, "%s%d x %s", text.empty() ? "" : ", ", edges,
+                            readable(double(bytes), "B"));
+  return text;
+}
+
+static std::string systemsText(const SystemsReport &report) {
+  const auto [least, most] = std::minmax_element(
+      report.systems.begin(), report.systems.end(),
+      [](const auto &a, const auto &b) { return a.cycles < b.cycles; });
+  std::string out = absl::StrFormat(
+      "%d systems, %d calls in %d passes of the weights\n"
+      "  cycles         %.0f, of one system %.0f: %.2f x as fast\n"
+      "  per system     %.0f to %.0f cycles\n",
+      report.systems.size(), report.calls, report.passes, report.cycles,
+      report.oneSystemCycles, report.speedUp, least->cycles, most->cycles);
+  absl::StrAppendFormat(
+      &out, "  from store     %s of weights in all, %s a pass\n",
+      readable(double(report.edges.back().bytes), "B"),
+      readable(double(report.edges.back().bytes) / double(report.passes), "B"));
+  absl::StrAppendFormat(&out, "  tree           %d nodes, depth %d\n",
+                        report.nodes, report.depth);
+  for (unsigned level = report.depth; level-- > 0;)
+    absl::StrAppendFormat(&out, "    to %-10s %s\n",
+                          level == 0 ? "systems"
+                                     : absl::StrCat("level ", level),
+                          edgesText(report, level));
+  return out;
+}
+
 std::string RunReport::text() const {
   std::string out = absl::StrFormat("%s on %s, %dx%d PEs at %.3g GHz\n",
                                     model.empty() ? "program" : model, machine,
@@ -194,6 +257,8 @@ std::string RunReport::text() const {
            readable(tokensPerSecond(), "") + " per second\n";
   if (!kernels.empty())
     out += kindTable(*this);
+  if (systems)
+    out += systemsText(*systems);
   if (runs == 1)
     return out + absl::StrFormat("emulated in %.2f s\n", seconds);
   return out +
@@ -203,8 +268,35 @@ std::string RunReport::text() const {
                          replayed ? ", later ones replay its operations" : "");
 }
 
+using Json = nlohmann::ordered_json;
+
+static Json systemsJson(const SystemsReport &report) {
+  Json systems = Json::array(), edges = Json::array();
+  for (const SystemRun &system : report.systems)
+    systems.push_back({{"calls", system.calls},
+                       {"cycles", std::llround(system.cycles)},
+                       {"own_bytes_in", system.ownBytesIn},
+                       {"bytes_out", system.bytesOut}});
+  for (const SystemsReport::Edge &edge : report.edges)
+    edges.push_back({{"from", edge.from},
+                     {"to", edge.to},
+                     {"level", edge.level},
+                     {"bytes", edge.bytes}});
+  return {
+      {"num_systems", report.systems.size()},
+      {"calls", report.calls},
+      {"passes", report.passes},
+      {"cycles", std::llround(report.cycles)},
+      {"one_system_cycles", std::llround(report.oneSystemCycles)},
+      {"speed_up", report.speedUp},
+      {"efficiency", report.speedUp / double(report.systems.size())},
+      {"root_bytes", report.edges.back().bytes},
+      {"tree",
+       {{"nodes", report.nodes}, {"depth", report.depth}, {"edges", edges}}},
+      {"per_system", systems}};
+}
+
 std::string RunReport::json() const {
-  using Json = nlohmann::ordered_json;
   auto whole = [](double value) { return std::llround(value); };
   Json list = Json::array(), perKernel = Json::array();
   for (const KernelReport &kernel : kernels) {
@@ -239,6 +331,8 @@ std::string RunReport::json() const {
     json["tokens"] = {{"per_run", tokens}, {"per_second", tokensPerSecond()}};
   json["kernels"] = list;
   json["work"] = {{"instructions", instructions}, {"elements", elements}};
+  if (systems)
+    json["systems"] = systemsJson(*systems);
   json["time"] = {{"emulate_s", seconds},
                   {"first_emulate_s", firstSeconds},
                   {"runs", runs},

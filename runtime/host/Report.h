@@ -2,7 +2,7 @@
 #ifndef RUNTIME_HOST_REPORT_H
 #define RUNTIME_HOST_REPORT_H
 
-#include "runtime/host/Session.h"
+#include "runtime/host/Cluster.h"
 
 #include <array>
 #include <string>
@@ -17,6 +17,22 @@ struct KernelReport {
   double cycles = 0; ///< by which its launches moved the end of the run
   double span = 0;   ///< from its first PE to its last, overlap included
   double lowerBoundCycles = 0;
+};
+
+/// Of a batch on several systems (see runtime/swarmx/README.md).
+struct SystemsReport {
+  uint64_t calls = 0, passes = 0;
+  double cycles = 0;          ///< of the slowest system of each pass, added
+  double oneSystemCycles = 0; ///< of all calls, one after the other
+  double speedUp = 1;         ///< of which the first are the second
+  std::vector<SystemRun> systems;
+  unsigned nodes = 0, depth = 0; ///< of the tree
+  struct Edge {
+    std::string from, to;
+    unsigned level; ///< of the lower end; 0: a system
+    uint64_t bytes;
+  };
+  std::vector<Edge> edges; ///< the one below the store comes last
 };
 
 /// What a run is summed up to, on a terminal and in JSON (see README.md).
@@ -41,6 +57,7 @@ struct RunReport {
   double firstSeconds = 0;
   uint64_t runs = 1;
   bool replayed = false; ///< runs after the first replay its operations
+  std::optional<SystemsReport> systems; ///< the rest is of one call then
 
   /// On the wafer, at the clock of the machine.
   double wallClock() const { return cycles / (clockGhz * 1e9); }
@@ -54,6 +71,7 @@ struct RunReport {
 };
 
 RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs);
+RunReport makeReport(const Call &call, const Tree &tree, const ClusterRun &run);
 
 } // namespace wsec::runtime
 

@@ -80,7 +80,19 @@ Session::Session(std::shared_ptr<const LoadedProgram> program,
     : loaded(std::move(program)), store(loaded, weightFolders),
       state(loaded->program()) {}
 
+Session::Session(const Session *sibling)
+    : loaded(sibling->loaded), store(sibling->store.sibling()),
+      state(loaded->program()) {}
+
 Session::~Session() = default;
+
+std::unique_ptr<Session> Session::sibling() const {
+  return std::unique_ptr<Session>(new Session(this));
+}
+
+std::unique_ptr<MemoryX> Session::streams(const Call &call) {
+  return std::make_unique<MemoryX>(store, call);
+}
 
 std::vector<std::string> Session::names(program::TensorRole role) const {
   std::vector<std::string> names;
@@ -264,8 +276,10 @@ absl::StatusOr<Call> Session::callOf(const std::string &entry,
 
 absl::StatusOr<SessionRun> Session::call(const Call &call,
                                          EngineOptions options,
-                                         Progress *progress, Engine engine) {
-  return asStatusOr([&] { return runCall(call, options, progress, engine); });
+                                         Progress *progress, Engine engine,
+                                         const Relay &relay) {
+  return asStatusOr(
+      [&] { return runCall(call, options, progress, engine, relay); });
 }
 
 absl::StatusOr<SessionRun> Session::call(const std::string &entry,
@@ -284,7 +298,8 @@ absl::StatusOr<SessionRun> Session::run(EngineOptions options,
 }
 
 SessionRun Session::runCall(const Call &call, EngineOptions options,
-                            Progress *progress, Engine engine) {
+                            Progress *progress, Engine engine,
+                            const Relay &relay) {
   requireInputs(call);
   if (progress)
     options.furthestLaunch = &progress->launch;
@@ -307,10 +322,12 @@ SessionRun Session::runCall(const Call &call, EngineOptions options,
   store.clearOutputs(outputs);
   if (progress)
     progress->total = memory.wordsIn();
-  CountingPort port(memory, progress);
   PersistentState after = state;
-  run.result =
-      emulate(call, hasState() ? &after : nullptr, options, engine, port);
+  const auto wafer = [&](HostPort &source) {
+    CountingPort port(source, progress);
+    return emulate(call, hasState() ? &after : nullptr, options, engine, port);
+  };
+  run.result = relay ? relay(memory, wafer) : wafer(memory);
   run.countedBy = resolveEngine(engine, call);
   if (!run.result.stopped)
     memory.finish();

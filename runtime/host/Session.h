@@ -9,6 +9,7 @@
 #include "runtime/strips/StripsEngine.h"
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
@@ -16,6 +17,8 @@
 #include <vector>
 
 namespace wsec::runtime {
+
+class MemoryX;
 
 /// What a run gave besides tensors.
 struct SessionRun {
@@ -27,6 +30,11 @@ struct SessionRun {
 
 /// Values of an entry's arguments, by name.
 using NamedValues = std::vector<std::pair<std::string, int64_t>>;
+
+/// Stands between the store of a call and its wafer: runs the second argument,
+/// the wafer, with a port of its own, or lets a wafer elsewhere make the call.
+using Relay = std::function<RunResult(
+    MemoryX &store, const std::function<RunResult(HostPort &)> &wafer)>;
 
 /// How far a run has come; read from another thread.
 struct Progress {
@@ -57,6 +65,8 @@ public:
         [&] { return std::unique_ptr<Session>(new Session(arguments...)); });
   }
   ~Session();
+  /// For a further wafer that runs the program; it shares the weights.
+  std::unique_ptr<Session> sibling() const;
 
   const program::Program &program() const { return loaded->program(); }
   /// Names in the order of the model.
@@ -83,7 +93,10 @@ public:
   /// stopped, changes no state.
   absl::StatusOr<SessionRun> call(const Call &call, EngineOptions options = {},
                                   Progress *progress = nullptr,
-                                  Engine engine = Engine::Burst);
+                                  Engine engine = Engine::Burst,
+                                  const Relay &relay = {});
+  /// The streams of a call, for who sends them to several wafers. Throws Error.
+  std::unique_ptr<MemoryX> streams(const Call &call);
   /// Both in one.
   absl::StatusOr<SessionRun> call(const std::string &entry,
                                   const NamedValues &arguments,
@@ -120,13 +133,14 @@ private:
                    const std::vector<std::string> &weightFolders = {});
   explicit Session(std::shared_ptr<const LoadedProgram> program,
                    const std::vector<std::string> &weightFolders = {});
+  explicit Session(const Session *sibling);
 
   // These throw Error.
   void requireFit(uint32_t input, DataType type,
                   const std::vector<int64_t> &shape) const;
   void bindTensor(const std::string &name, HostTensor tensor);
   SessionRun runCall(const Call &call, EngineOptions options,
-                     Progress *progress, Engine engine);
+                     Progress *progress, Engine engine, const Relay &relay);
   HostTensor readOutput(const std::string &name) const;
   std::vector<std::string> names(program::TensorRole role) const;
   uint32_t find(const std::string &name, program::TensorRole role) const;

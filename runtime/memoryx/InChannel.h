@@ -33,6 +33,8 @@ public:
   /// Those of them that come from weights and constants.
   uint64_t weightWords() const { return weights; }
   uint64_t delivered() const { return taken; }
+  /// Words that came another way than out of `next`.
+  void countDelivered(uint64_t words) { taken += words; }
   /// At most `maxWords` words, of one pass over the stream; from the start
   /// again behind the last one.
   WordView next(size_t maxWords);

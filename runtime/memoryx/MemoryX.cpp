@@ -110,6 +110,11 @@ void MemoryX::store(uint32_t stream, uint32_t channel, const WordView &words) {
   outChannel(stream, channel).store(words);
 }
 
+void MemoryX::countDelivered(uint32_t stream, uint32_t channel,
+                             uint64_t words) {
+  inChannel(stream, channel).countDelivered(words);
+}
+
 const uint8_t *MemoryX::tensorElements(uint32_t tensor) {
   return program.tensors()->Get(tensor)->role() == program::TensorRole::Output
              ? nullptr

@@ -54,6 +54,16 @@ TensorStore::TensorStore(std::shared_ptr<const LoadedProgram> loadedProgram,
   }
 }
 
+TensorStore::TensorStore(const TensorStore &other, ForSibling)
+    : loaded(other.loaded), files(other.files), byPath(other.byPath),
+      entries(other.entries.size()), outputs(other.outputs.size()) {
+  std::lock_guard lock(other.computing);
+  for (uint32_t i = 0; i < entries.size(); ++i)
+    if (tensor(i).role() == program::TensorRole::Weight ||
+        tensor(i).role() == program::TensorRole::Constant)
+      entries[i] = other.entries[i];
+}
+
 void TensorStore::openFiles(const std::vector<std::string> &weightFolders) {
   if (!program().files())
     return;

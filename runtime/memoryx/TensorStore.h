@@ -26,6 +26,10 @@ public:
   explicit TensorStore(std::shared_ptr<const LoadedProgram> loaded,
                        const std::vector<std::string> &weightFolders = {});
 
+  /// For a further wafer that runs the program: the same weights, in the same
+  /// memory; inputs and outputs of its own.
+  TensorStore sibling() const { return TensorStore(*this, ForSibling()); }
+
   /// The paths of the weight files, without the program's own.
   std::vector<std::string> weightFiles() const;
   /// After a run: throws WeightFileChanged when weights may have been written
@@ -75,6 +79,8 @@ private:
     std::string name;
     std::optional<ProceduralFile> computed;
   };
+  struct ForSibling {};
+  TensorStore(const TensorStore &other, ForSibling);
   void openFiles(const std::vector<std::string> &weightFolders);
   WeightFile openFile(const program::File &file, const WeightFolders &folders);
 

@@ -74,6 +74,7 @@ using wsec::runtime::Engine;
 using wsec::tools::Words;
 using Threads = wsec::run::Count<1024>;
 using Repeats = wsec::run::Count<1000000>;
+using Systems = wsec::run::Count<1024>;
 using wsec::run::ToleranceNumber;
 
 ABSL_FLAG(Words, input, {}, "NAME=FILE  an input, from .npy or ONNX's .pb");
@@ -112,6 +113,12 @@ ABSL_FLAG(Threads, threads, {0},
 ABSL_FLAG(Repeats, repeat, {1},
           "N  run N times in one session, replaying the first, and report the "
           "shortest run");
+ABSL_FLAG(Systems, num_systems, {0},
+          "N  split a batch over N emulated wafers, which one store feeds "
+          "through a tree: inputs hold k >= N times the rows of the program, "
+          "one call behind the other (those of the program's own shape are the "
+          "same for all calls), outputs as many in the same order; the first "
+          "k mod N systems make one call more");
 ABSL_FLAG(std::string, report, "", "FILE.json  write what the report prints");
 ABSL_FLAG(bool, quiet, false, "print nothing but errors");
 
@@ -154,7 +161,9 @@ const std::vector<tools::FlagGroup> flagGroups = {
      {"input", "inputs", "output", "outputs", "compare", "test-data", "atol",
       "rtol"}},
     {"the call", {"entry", "argument", "load-state", "save-state"}},
-    {"the run", {"weights", "engine", "threads", "repeat", "report", "quiet"}},
+    {"the run",
+     {"weights", "engine", "num-systems", "threads", "repeat", "report",
+      "quiet"}},
     {"looking inside (of one run; the strips engine then takes one thread)",
      {"trace", "counters", "metric", "until", "break", "peek"}},
     {"this tool", {"help", "version"}}};
@@ -205,6 +214,11 @@ static void checkLooking(const Flags &flags) {
   if (flags.repeat > 1 && !flags.saveState.empty())
     throw UsageError("--save-state keeps what one call leaves; leave out "
                      "--repeat");
+  if (flags.systems && (looks || flags.repeat > 1 || !flags.loadState.empty() ||
+                        !flags.saveState.empty()))
+    throw UsageError("--trace, --counters, --until, --break, --peek, --repeat, "
+                     "--load-state and --save-state are for one system; leave "
+                     "out --num-systems");
 }
 
 static std::string programOf(const std::vector<std::string> &words) {
@@ -241,6 +255,7 @@ Flags givenFlags(const std::vector<std::string> &words) {
   flags.engine = absl::GetFlag(FLAGS_engine);
   flags.threads = absl::GetFlag(FLAGS_threads).value;
   flags.repeat = absl::GetFlag(FLAGS_repeat).value;
+  flags.systems = absl::GetFlag(FLAGS_num_systems).value;
   flags.quiet = absl::GetFlag(FLAGS_quiet);
   flags.weightFolders = absl::GetFlag(FLAGS_weights).values;
   for (const std::string &folder : flags.weightFolders)

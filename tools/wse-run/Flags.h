@@ -32,6 +32,7 @@ struct Flags {
   runtime::Engine engine = runtime::Engine::Burst;
   unsigned threads = 0;
   unsigned repeat = 1;
+  unsigned systems = 0; ///< 0: not given
   bool quiet = false;
 };
 

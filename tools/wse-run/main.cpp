@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "absl/strings/str_format.h"
+#include "runtime/host/Cluster.h"
 #include "runtime/host/Npy.h"
 #include "runtime/host/OutputFiles.h"
 #include "runtime/host/Report.h"
@@ -37,8 +38,11 @@ static HostTensor readTensor(const std::string &path) {
   return readNpy(path);
 }
 
+// What follows is about the tensors of a Session, or of a Cluster's batch.
+
 /// All inputs the flags give, each once.
-static void bindInputs(Session &session, const Flags &flags,
+template <class Target>
+static void bindInputs(Target &session, const Flags &flags,
                        NamedTensors testInputs) {
   std::set<std::string> bound;
   const auto accept = [&](const std::string &name, DataType type,
@@ -65,7 +69,8 @@ static void bindInputs(Session &session, const Flags &flags,
   }
 }
 
-static void addOutputs(const Session &session, const Flags &flags,
+template <class Target>
+static void addOutputs(const Target &session, const Flags &flags,
                        OutputFiles &files) {
   for (const auto &[name, path] : flags.outputs)
     files.add(path, formatNpy(require(session.output(name))));
@@ -78,7 +83,8 @@ static void addOutputs(const Session &session, const Flags &flags,
 }
 
 /// Compares one output and says how far it is off; false beyond the tolerance.
-static bool compareOutput(const Session &session, const std::string &name,
+template <class Target>
+static bool compareOutput(const Target &session, const std::string &name,
                           const HostTensor &expected, const Flags &flags) {
   HostTensor actual = require(session.output(name));
   Comparison result = compareTensors(name, actual, expected, flags.tolerance);
@@ -101,7 +107,8 @@ static bool compareOutput(const Session &session, const std::string &name,
 }
 
 /// Names and files that the run would only find wanting at its end.
-static NamedTensors readReferences(Session &session, const Flags &flags,
+template <class Target>
+static NamedTensors readReferences(Target &session, const Flags &flags,
                                    NamedTensors testOutputs) {
   NamedTensors references = std::move(testOutputs);
   for (const auto &[name, path] : flags.references)
@@ -128,7 +135,8 @@ static NamedTensors readReferences(Session &session, const Flags &flags,
 }
 
 /// Results that cannot be kept should not be computed.
-static void checkOutputs(const Session &session, const Flags &flags) {
+template <class Target>
+static void checkOutputs(const Target &session, const Flags &flags) {
   std::vector<std::string> written, read = flags.inputArchives;
   for (const auto &[name, path] : flags.outputs)
     written.push_back(path);
@@ -172,11 +180,9 @@ static absl::StatusOr<std::vector<SessionRun>> runSession(Session &session,
   return runs;
 }
 
-static int runProgram(const Flags &flags) {
-  const std::unique_ptr<Session> opened =
-      require(Session::open(flags.program, flags.weightFolders));
-  Session &session = *opened;
-  const Call call = require(session.callOf(flags.entry, flags.arguments));
+/// Binds the inputs; returns what outputs are to be compared with.
+template <class Target>
+static NamedTensors readTensors(Target &session, const Flags &flags) {
   TestData testData;
   if (!flags.testData.empty())
     testData =
@@ -185,6 +191,53 @@ static int runProgram(const Flags &flags) {
   NamedTensors references =
       readReferences(session, flags, std::move(testData.outputs));
   checkOutputs(session, flags);
+  return references;
+}
+
+template <class Target>
+static void writeResults(const Target &session, const RunReport &report,
+                         const Flags &flags) {
+  if (!flags.quiet)
+    std::fputs(printable(report.text()).c_str(), stdout);
+  OutputFiles files;
+  addOutputs(session, flags, files);
+  if (!flags.report.empty())
+    files.add(flags.report, report.json());
+  files.commit();
+}
+
+template <class Target>
+static int compareAll(const Target &session, const NamedTensors &references,
+                      const Flags &flags) {
+  bool good = true;
+  for (const auto &[name, expected] : references)
+    good &= compareOutput(session, name, expected, flags);
+  return good ? 0 : 1;
+}
+
+static int runOnSystems(std::unique_ptr<Session> session, const Call &call,
+                        const Flags &flags) {
+  Cluster cluster(std::move(session), flags.systems);
+  const NamedTensors references = readTensors(cluster, flags);
+  Progress progress;
+  EngineOptions options;
+  options.threads = flags.threads;
+  const ClusterRun run = [&] {
+    ProgressLine line(call, progress, !flags.quiet);
+    return require(cluster.run(call, options, &progress, flags.engine));
+  }();
+  writeResults(cluster, makeReport(call, cluster.tree(), run), flags);
+  return compareAll(cluster, references, flags);
+}
+
+static int runProgram(const Flags &flags) {
+  std::unique_ptr<Session> opened =
+      require(Session::open(flags.program, flags.weightFolders));
+  Session &session = *opened;
+  const Call call = require(session.callOf(flags.entry, flags.arguments));
+  if (flags.systems)
+    return runOnSystems(std::move(opened), call, flags);
+  const NamedTensors references = readTensors(session, flags);
 
   if (!session.hasState() &&
       !(flags.loadState.empty() && flags.saveState.empty()))
@@ -202,21 +255,10 @@ static int runProgram(const Flags &flags) {
   const std::vector<SessionRun> runs = require(ran);
   if (runs.back().result.stopped)
     return 0;
-  RunReport report = makeReport(call, runs);
-  if (!flags.quiet)
-    std::fputs(printable(report.text()).c_str(), stdout);
-  OutputFiles files;
-  addOutputs(session, flags, files);
-  if (!flags.report.empty())
-    files.add(flags.report, report.json());
-  files.commit();
+  writeResults(session, makeReport(call, runs), flags);
   if (!flags.saveState.empty())
     require(session.saveState(flags.saveState));
-
-  bool good = true;
-  for (const auto &[name, expected] : references)
-    good &= compareOutput(session, name, expected, flags);
-  return good ? 0 : 1;
+  return compareAll(session, references, flags);
 }
 
 int main(int argc, char **argv) {

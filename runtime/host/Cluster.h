@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef RUNTIME_HOST_CLUSTER_H
+#define RUNTIME_HOST_CLUSTER_H
+
+#include "runtime/host/Session.h"
+#include "runtime/swarmx/SystemPort.h"
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// One system in a run.
+struct SystemRun {
+  uint64_t calls = 0;
+  double cycles = 0;       ///< of all its calls
+  uint64_t ownBytesIn = 0; ///< inputs, and rows of weights that they select
+  uint64_t bytesOut = 0;
+};
+
+/// What a batch took.
+struct ClusterRun {
+  std::vector<SystemRun> systems;
+  uint64_t passes = 0;
+  double cycles = 0; ///< of the slowest system of each pass, added
+  std::vector<uint64_t> edgeBytes; ///< by member of the tree
+  std::vector<SessionRun> calls;   ///< the first of system 0
+  double seconds = 0;              ///< of the host
+
+  double oneSystemCycles() const;
+  /// Cycles of one system that makes all calls, over `cycles`.
+  double speedUp() const { return cycles > 0 ? oneSystemCycles() / cycles : 1; }
+};
+
+/// A program on several emulated wafers that share its weights, fed through a
+/// tree (runtime/swarmx): each makes calls of a batch.
+///
+/// A batch of k calls gives each input k times the rows of the program, one
+/// call behind the other along the first axis; what has the program's own shape
+/// is the same for all calls. Outputs are as long, in the same order. System i
+/// of N makes calls i * k / N and on: as many as the others or one more. In a
+/// pass every system makes one call, and the weights leave the store once.
+///
+/// Throws nothing; Session.h says which statuses there are.
+class Cluster {
+public:
+  /// At least one system. The session's inputs are not used.
+  Cluster(std::unique_ptr<Session> first, unsigned systems);
+  ~Cluster();
+
+  Session &session() { return *sessions.front(); }
+  std::vector<std::string> inputs() const;
+  std::vector<std::string> outputs() const;
+  std::vector<std::string> weightFiles() const;
+  /// Values inside of the model are read off one system only.
+  std::vector<std::string> values() const { return {}; }
+  absl::Status keep(const std::string &value) {
+    return sessions.front()->keep(value);
+  }
+  const Tree &tree() const { return joined; }
+
+  /// Whether an input is one of a batch: BadTensor.
+  absl::Status accepts(const std::string &name, DataType type,
+                       const std::vector<int64_t> &shape) const;
+  /// Gives an input of the batch. BadTensor if another has other calls.
+  absl::Status bind(const std::string &name, HostTensor tensor);
+
+  /// BadTensor when there are fewer calls than systems; BadState for a program
+  /// that keeps something from call to call. An error names the system and the
+  /// call.
+  absl::StatusOr<ClusterRun> run(const Call &call, EngineOptions options = {},
+                                 Progress *progress = nullptr,
+                                 Engine engine = Engine::Burst);
+
+  absl::StatusOr<HostTensor> output(const std::string &name) const;
+  /// Outputs that the run has written, in the order of the model.
+  std::vector<std::string> written() const;
+
+private:
+  struct Pass;
+  uint64_t callsIn(const std::string &name, DataType type,
+                   const std::vector<int64_t> &shape) const;
+  void bindBatch(const std::string &name, HostTensor tensor);
+  ClusterRun runBatch(const Call &call, const EngineOptions &options,
+                      Progress *progress, Engine engine);
+  void runPass(Pass &pass, ClusterRun &run);
+  void runSystem(Pass &pass, unsigned system);
+  void bindCall(Session &session, uint64_t call) const;
+  void keepOutputs(const Session &session, uint64_t call);
+  HostTensor wholeOutput(const std::string &name) const;
+
+  const Tree joined;
+  std::vector<std::unique_ptr<Session>> sessions; ///< by system
+  std::vector<std::pair<std::string, HostTensor>> batch;
+  std::string countedBy; ///< the input that says how many calls there are
+  uint64_t calls = 1;
+  std::map<std::string, HostTensor> results;
+};
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_HOST_CLUSTER_H
