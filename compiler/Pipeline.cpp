@@ -100,8 +100,9 @@ LogicalResult Compilation::readInput() {
       options.parameters;
   if (isModel())
     module = importModel(options.input, import, &context);
-  else if (!options.import.shapes.empty() || !options.import.dims.empty())
-    return error() << "--shape and --dim bind the inputs of an .onnx file; '"
+  else if (!options.import.shapes.empty() || !options.import.dims.empty() ||
+           !options.import.bindings.empty())
+    return error() << "--shape, --dim and --bind bind the inputs of an .onnx file; '"
                    << options.input << "' has its shapes";
   else
     return readText();

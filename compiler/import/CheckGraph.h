@@ -8,7 +8,7 @@
 namespace wsec {
 
 /// Opsets of the default domain whose operators we know.
-inline constexpr int64_t firstOpset = 11, lastOpset = 24;
+inline constexpr int64_t firstOpset = 7, lastOpset = 28;
 
 /// Version of the default domain; an error if it is none of ours, or if a node
 /// is of a domain that we do not know.

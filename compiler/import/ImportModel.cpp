@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/ImportModel.h"
+#include "compiler/import/BoundInputs.h"
 #include "compiler/import/CheckGraph.h"
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/InlineFunctions.h"
@@ -31,8 +32,10 @@ public:
 
 private:
   SmallVector<OnnxValue> inputsWithoutDefault() const;
+  /// With an argument for each input that is not bound.
   func::FuncOp createFunction(ArrayRef<OnnxValue> inputs,
-                              ArrayRef<RankedTensorType> types);
+                              ArrayRef<RankedTensorType> types,
+                              const llvm::StringMap<DenseElementsAttr> &bound);
   void importInitializers();
   void importInitializer(const OnnxTensor &tensor);
   void importNode(const OnnxNode &node);
@@ -74,19 +77,30 @@ SmallVector<OnnxValue> ModuleBuilder::inputsWithoutDefault() const {
   return inputs;
 }
 
-func::FuncOp ModuleBuilder::createFunction(ArrayRef<OnnxValue> inputs,
-                                           ArrayRef<RankedTensorType> types) {
-  auto type = builder.getFunctionType(llvm::to_vector_of<Type>(types), {});
-  auto function = func::FuncOp::create(
-      builder, namedLocation(graph.name, context), "main", type);
+func::FuncOp
+ModuleBuilder::createFunction(ArrayRef<OnnxValue> inputs,
+                              ArrayRef<RankedTensorType> types,
+                              const llvm::StringMap<DenseElementsAttr> &bound) {
+  SmallVector<Type> open;
+  for (auto [input, type] : llvm::zip(inputs, types))
+    if (!bound.contains(input.name))
+      open.push_back(type);
+  auto function =
+      func::FuncOp::create(builder, namedLocation(graph.name, context), "main",
+                           builder.getFunctionType(open, {}));
   Block *body = function.addEntryBlock();
-  for (auto [index, input] : llvm::enumerate(inputs)) {
+  builder.setInsertionPointToStart(body);
+  unsigned index = 0;
+  for (auto [input, type] : llvm::zip(inputs, types)) {
+    if (auto elements = bound.find(input.name); elements != bound.end()) {
+      addConstant({elements->second, type}, input.name, input.name);
+      continue;
+    }
     function.setArgAttr(index, onnx::nameAttrName,
                         builder.getStringAttr(input.name));
     body->getArgument(index).setLoc(namedLocation(input.name, context));
-    values[input.name] = body->getArgument(index);
+    values[input.name] = body->getArgument(index++);
   }
-  builder.setInsertionPointToStart(body);
   return function;
 }
 
@@ -264,11 +278,14 @@ OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
       bindInputShapes(model, inputs, options, context);
   if (failed(types))
     return nullptr;
+  auto bound = boundElements(model, inputs, *types, options, context);
+  if (failed(bound))
+    return nullptr;
   StringRef name = llvm::sys::path::stem(model.path);
   OwningOpRef<ModuleOp> module =
       ModuleOp::create(namedLocation(model.path, context), name);
   builder.setInsertionPointToStart(module->getBody());
-  func::FuncOp function = createFunction(inputs, *types);
+  func::FuncOp function = createFunction(inputs, *types, *bound);
   importInitializers();
   // Without its tensors every node would seem at fault.
   if (failed(tensorProblems.report()))

@@ -4,6 +4,7 @@
 #ifndef COMPILER_IMPORT_IMPORTMODEL_H
 #define COMPILER_IMPORT_IMPORTMODEL_H
 
+#include "compiler/import/BoundInput.h"
 #include "mlir/IR/OwningOpRef.h"
 #include "runtime/program/WeightFolders.h"
 #include "llvm/ADT/SmallVector.h"
@@ -23,6 +24,8 @@ struct ImportOptions {
   llvm::SmallVector<std::pair<std::string, llvm::SmallVector<int64_t>>> shapes;
   /// Symbolic dimension -> extent (`--dim batch=1`).
   llvm::SmallVector<std::pair<std::string, int64_t>> dims;
+  /// Inputs that are constants (`--bind axes=[1,2]`, `--bind k=k.npy`).
+  std::vector<BoundInput> bindings;
   /// Large tensors may lie in files that do not exist
   /// (`--allow-absent-weights`).
   bool allowAbsentWeights = false;

@@ -27,7 +27,12 @@ private:
   void fillIn(const OnnxValue &input, SmallVectorImpl<int64_t> &shape);
   LogicalResult reportOpenDimensions();
 
-  const SmallVector<int64_t> *givenShape(StringRef input) const;
+  /// The shape that the user states for an input, and by which flag.
+  struct Given {
+    std::optional<ArrayRef<int64_t>> shape;
+    StringRef flag;
+  };
+  Given givenShape(StringRef input) const;
 
   const OnnxModel &model;
   ArrayRef<OnnxValue> inputs;
@@ -74,11 +79,14 @@ static std::string declaredShape(const OnnxValue &value) {
   return text;
 }
 
-const SmallVector<int64_t> *ShapeBinder::givenShape(StringRef input) const {
+ShapeBinder::Given ShapeBinder::givenShape(StringRef input) const {
   for (const auto &[name, shape] : options.shapes)
     if (name == input)
-      return &shape;
-  return nullptr;
+      return {ArrayRef<int64_t>(shape), "--shape "};
+  for (const BoundInput &bound : options.bindings)
+    if (bound.name == input)
+      return {ArrayRef<int64_t>(bound.shape), "--bind "};
+  return {};
 }
 
 template <typename Range, typename Name>
@@ -92,13 +100,20 @@ static std::string listNames(const Range &range, Name name) {
 
 /// Names given on the command line must exist.
 void ShapeBinder::checkNames() {
-  for (const auto &[name, shape] : options.shapes)
-    if (llvm::none_of(inputs, [&name = name](const OnnxValue &input) {
-          return input.name == name;
-        }))
-      problems.add("--shape " + name +
-                   ": no such input; the model's inputs are " +
+  auto checkInput = [&](StringRef flag, StringRef name) {
+    if (llvm::none_of(
+            inputs, [&](const OnnxValue &input) { return input.name == name; }))
+      problems.add(flag + name + ": no such input; the model's inputs are " +
                    listNames(inputs, [](auto &input) { return input.name; }));
+  };
+  for (const auto &[name, shape] : options.shapes)
+    checkInput("--shape ", name);
+  for (const BoundInput &bound : options.bindings) {
+    checkInput("--bind ", bound.name);
+    if (givenShape(bound.name).flag != "--bind ")
+      problems.add("--shape " + bound.name +
+                   ": --bind states its shape already; leave one out");
+  }
   llvm::MapVector<StringRef, bool> parameters;
   for (const OnnxValue &input : inputs)
     for (const OnnxDimension &dimension : input.dims)
@@ -140,12 +155,12 @@ void ShapeBinder::bindParameter(StringRef parameter, int64_t extent,
 
 /// A given shape has the declared rank and keeps the declared extents.
 void ShapeBinder::bindFromShape(const OnnxValue &input) {
-  const SmallVector<int64_t> *shape = givenShape(input.name);
+  const auto [shape, flag] = givenShape(input.name);
   if (!shape || !input.hasShape)
     return;
-  auto mismatch = [&](const Twine &what) {
-    problems.add("--shape " + input.name + "=" + shapeText(*shape) + ": " +
-                 what + "; the model declares " + declaredShape(input));
+  auto mismatch = [&, flag = flag, shape = shape](const Twine &what) {
+    problems.add(flag + input.name + "=" + shapeText(*shape) + ": " + what +
+                 "; the model declares " + declaredShape(input));
   };
   if (shape->size() != input.dims.size())
     return mismatch("rank " + Twine(shape->size()) + " instead of " +
@@ -155,14 +170,13 @@ void ShapeBinder::bindFromShape(const OnnxValue &input) {
     if (extent && *extent != (*shape)[index])
       return mismatch("dimension " + Twine(index) + " cannot change");
     if (!extent && !dimension.parameter.empty())
-      bindParameter(dimension.parameter, (*shape)[index],
-                    "--shape " + input.name);
+      bindParameter(dimension.parameter, (*shape)[index], flag + input.name);
   }
 }
 
 void ShapeBinder::fillIn(const OnnxValue &input,
                          SmallVectorImpl<int64_t> &shape) {
-  if (const SmallVector<int64_t> *given = givenShape(input.name)) {
+  if (auto given = givenShape(input.name).shape) {
     shape.append(given->begin(), given->end());
     return;
   }

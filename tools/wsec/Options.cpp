@@ -4,6 +4,7 @@
 #include "compiler/machine/Machine.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Support/Timing.h"
+#include "tools/wsec/Bindings.h"
 #include "tools/wsec/Subcommands.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
@@ -32,6 +33,11 @@ struct Flags {
   cl::list<std::string> dims{"dim", cl::CommaSeparated,
                              cl::desc("Bind a symbolic dimension: batch=1"),
                              cl::value_desc("NAME=N"), cl::cat(category)};
+  cl::list<std::string> bindings{
+      "bind",
+      cl::desc("Make an input a constant, such as a shape, axes or k: "
+               "axes=[1,2], k=3 or k=k.npy; may be repeated"),
+      cl::value_desc("NAME=[1,2]|FILE.npy"), cl::cat(category)};
   cl::opt<std::string> machine{
       "machine",
       cl::desc("wse1, wse2 (default), wse3, wse3-silicon or a JSON file"),
@@ -134,6 +140,23 @@ static bool readDims(const Flags &flags, ImportOptions &options) {
       return usageError("--dim " + text + ": '" + rest +
                         "' is not a positive number");
     options.dims.emplace_back(name.str(), extent);
+  }
+  return true;
+}
+
+static bool readBindings(const Flags &flags, ImportOptions &options) {
+  llvm::StringSet<> seen;
+  for (StringRef text : flags.bindings) {
+    StringRef name, rest;
+    if (!splitBinding(text, name, rest))
+      return usageError("--bind " + text + ": expected NAME=FILE.npy or [1,2]");
+    if (!seen.insert(name).second)
+      return usageError("--bind " + name + " is given twice");
+    std::string problem;
+    auto bound = tools::readBinding(name.str(), rest.str(), problem);
+    if (!bound)
+      return usageError("--bind " + text + ": " + problem);
+    options.bindings.push_back(std::move(*bound));
   }
   return true;
 }
@@ -241,6 +264,7 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
     return usageError("'" + options.input +
                       "' is neither an .onnx nor an .mlir file");
   return readShapes(flags, options.import) && readDims(flags, options.import) &&
+         readBindings(flags, options.import) &&
          readParameters(flags, options) && readMachineFlags(flags, options) &&
          readStages(flags, options);
 }

@@ -53,6 +53,12 @@ def open_dimensions():
                  [value("y", None)])
 
 
+def open_axes():
+    node = helper.make_node("ReduceSum", ["x", "axes"], ["y"])
+    return model([node], [value("x", (2, 4)), value("axes", ("count",), TensorProto.INT64)],
+                 [value("y", None)])
+
+
 def large_weight():
     node = helper.make_node("MatMul", ["x", "w"], ["y"], name="/fc1/MatMul")
     return model([node], [value("x", (8, 256))], [value("y", (8, 128))],
@@ -184,8 +190,8 @@ def no_outputs():
     return model([helper.make_node("Relu", ["x"], ["y"])], [value("x", (4,))], [])
 
 
-def opset_10():
-    return add(opset=10)
+def opset_6():
+    return add(opset=6)
 
 
 def opset_99():

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/import/BoundInputs.h"
+#include "compiler/import/ElementTypes.h"
+#include "compiler/import/Problems.h"
+#include "compiler/import/TensorData.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace wsec;
+using llvm::createStringError;
+using llvm::Expected;
+
+static Expected<APFloat> floatOf(StringRef text,
+                                 const llvm::fltSemantics &type) {
+  APFloat value(type);
+  Expected<APFloat::opStatus> read =
+      value.convertFromString(text, APFloat::rmNearestTiesToEven);
+  if (!read)
+    return createStringError("'" + text +
+                             "' is no number: " + toString(read.takeError()));
+  if (*read & APFloat::opOverflow)
+    return createStringError("'" + text + "' is too large");
+  return value;
+}
+
+static Expected<APInt> integerOf(StringRef text, Type type) {
+  unsigned bits = type.getIntOrFloatBitWidth();
+  int64_t value;
+  if (text.getAsInteger(10, value))
+    return createStringError("'" + text + "' is no integer");
+  // One bit is a truth value, not a sign.
+  bool isSigned = bits > 1 && !type.isUnsignedInteger();
+  if (isSigned ? !llvm::isIntN(bits, value)
+               : value < 0 || !llvm::isUIntN(bits, value))
+    return createStringError("'" + text + "' is beyond " + Twine(bits) +
+                             " bits");
+  return APInt(bits, uint64_t(value), isSigned);
+}
+
+template <typename Number, typename Read>
+static Expected<DenseElementsAttr>
+fromTexts(RankedTensorType type, ArrayRef<std::string> texts, Read read) {
+  SmallVector<Number> values;
+  for (StringRef text : texts) {
+    Expected<Number> value = read(text);
+    if (!value)
+      return value.takeError();
+    values.push_back(*value);
+  }
+  return DenseElementsAttr::get(type, values);
+}
+
+static Expected<DenseElementsAttr> elementsOf(const BoundInput &bound,
+                                              const OnnxValue &input,
+                                              RankedTensorType type,
+                                              TensorData &data) {
+  if (!bound.elementType) {
+    Type element = type.getElementType();
+    if (auto floats = dyn_cast<FloatType>(element))
+      return fromTexts<APFloat>(type, bound.numbers, [&](StringRef text) {
+        return floatOf(text, floats.getFloatSemantics());
+      });
+    return fromTexts<APInt>(type, bound.numbers, [&](StringRef text) {
+      return integerOf(text, element);
+    });
+  }
+  if (bound.elementType != input.elementType)
+    return createStringError(
+        "its file has elements of type " + elementTypeName(bound.elementType) +
+        ", the input of type " + elementTypeName(input.elementType));
+  OnnxTensor tensor;
+  tensor.dims.assign(bound.shape.begin(), bound.shape.end());
+  tensor.dataType = bound.elementType;
+  tensor.raw = bound.bytes;
+  return data.elements(tensor);
+}
+
+FailureOr<llvm::StringMap<DenseElementsAttr>>
+wsec::boundElements(const OnnxModel &model, ArrayRef<OnnxValue> inputs,
+                    ArrayRef<RankedTensorType> types,
+                    const ImportOptions &options, MLIRContext *context) {
+  Problems problems(context, model.path + ": inputs cannot be bound");
+  TensorData data(model, options, context);
+  llvm::StringMap<DenseElementsAttr> elements;
+  for (const BoundInput &bound : options.bindings)
+    for (auto [input, type] : llvm::zip(inputs, types)) {
+      if (input.name != bound.name)
+        continue;
+      Expected<DenseElementsAttr> value = elementsOf(bound, input, type, data);
+      if (value)
+        elements[input.name] = *value;
+      else
+        problems.add("--bind " + bound.name + ": " +
+                     toString(value.takeError()));
+    }
+  if (failed(problems.report()))
+    return failure();
+  return elements;
+}

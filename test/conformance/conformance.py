@@ -1,0 +1,281 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles and runs ONNX's node cases on an emulated mesh of 8x8 PEs.
+
+  conformance.py --table TABLE.md --write     run all, write the table
+  conformance.py --table TABLE.md             run all, name the rows that differ
+  conformance.py --only REGEX [--table ...]   some of them
+  conformance.py --few [--table ...]          every twentieth
+
+Each case ends in one status:
+
+  mesh     kernels computed or moved the data, with the numbers expected
+  host     nothing is left for a PE: results are inputs or constants as they are
+  refused  by a named reason before anything ran
+  fail     wrong numbers, a crash, time-out, or an error without our wording
+
+Numbers have to agree as ONNX's own runner asks: shapes and types exactly, floats
+to rtol 1e-3 and atol 1e-7 with NaN and infinities in place, integers and booleans
+exactly. Besides, the engines `burst` and `wavelet` have to give the same bytes
+(--engines). Inputs that shape the result are bound at compile time (cases.py).
+Exit code 1 if a case fails or a row differs from the table.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import ml_dtypes
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+import cases  # noqa: E402
+
+MESH = "8x8"
+STATUSES = ["mesh", "host", "refused", "fail"]
+
+
+@dataclass(frozen=True)
+class Row:
+    case: str
+    opset: int
+    status: str
+    error: str = ""    # bound of the largest error, in units in the last place
+    reason: str = ""
+
+    def text(self):
+        return f"| {self.case} | {self.opset} | {self.status} | {self.error} | {self.reason} |"
+
+
+class Failure(Exception):
+    """Why a case fails."""
+
+
+# ------------------------------------------------------------------------------
+# Comparing
+# ------------------------------------------------------------------------------
+
+
+def units_in_last_place(expected, actual):
+    """The largest distance of two finite elements, of the type of `expected`."""
+    expected, actual = np.atleast_1d(expected), np.atleast_1d(actual)
+    finite = np.isfinite(expected.astype(np.float64)) & np.isfinite(actual.astype(np.float64))
+    if not finite.any():
+        return 0
+    a, b = expected[finite].astype(np.float64), actual[finite].astype(np.float64)
+    least = float(ml_dtypes.finfo(expected.dtype).eps)
+    unit = least * 2.0 ** np.floor(np.log2(np.maximum(np.abs(a), 2.0**-126)))
+    difference = np.abs(a - b)
+    # Below one epsilon a sum of large terms has no digits left.
+    return float(np.max(np.where(difference <= least, 0, difference / unit)))
+
+
+def compare(case, name, actual):
+    expected = np.asarray(case.expected[name])
+    if actual.shape != expected.shape or actual.dtype != expected.dtype:
+        raise Failure(f"{name} is {actual.dtype}{list(actual.shape)}, expected "
+                      f"{expected.dtype}{list(expected.shape)}")
+    if expected.dtype.kind in "iub":
+        if not np.array_equal(actual, expected):
+            raise Failure(f"wrong numbers in {name}")
+        return 0
+    with np.errstate(all="ignore"):
+        if not np.allclose(expected.astype(np.float64), actual.astype(np.float64), case.rtol,
+                           case.atol, equal_nan=True):
+            raise Failure(f"wrong numbers in {name}")
+        return units_in_last_place(expected, actual)
+
+
+def bucket(units):
+    """A bound that does not change with every reordering of a sum."""
+    bound = 1
+    while units > bound:
+        bound *= 4
+    return f"<= {bound}" if units else "0"
+
+
+# ------------------------------------------------------------------------------
+# Running
+# ------------------------------------------------------------------------------
+
+
+def tool(name):
+    folder = os.environ.get("WSEC_BIN")
+    return str(Path(folder) / name) if folder else name
+
+
+def call(command, seconds):
+    try:
+        return subprocess.run(command, capture_output=True, text=True, check=False,
+                              timeout=seconds)
+    except subprocess.TimeoutExpired as stopped:
+        raise Failure(f"{Path(command[0]).name} takes more than {seconds} s") from stopped
+
+
+# Words of MLIR, and of a program that gave up on itself.
+NOT_OURS = re.compile(r"' op |failed to verify|internal error|Assertion|LLVM ERROR|Stack dump")
+
+
+def reason_of(message):
+    """The first reason in an error message, without what is particular to the
+    case; how many others there are."""
+    lines = [line for line in message.strip().split("\n") if line.strip()]
+    # "  Conv (f32) x1: the operator is not known", "  'a' (onnx.gather): its ids ..."
+    listed = [line.strip() for line in lines[1:] if re.match(r"  \S", line)]
+    notes = [line.split("note: ", 1)[1] for line in lines[1:] if "note: " in line
+             and not line.rstrip().endswith("is here")]
+    reasons = listed or notes or [lines[0].split("error: ", 1)[-1] if lines else "says nothing"]
+    reasons = [re.sub(r" x\d+: ", ": ", reason) for reason in reasons]
+    reasons = [re.sub(r"^\S+\.onnx: |^\d+ more behind.*", "", reason) for reason in reasons]
+    reasons = [reason for reason in reasons if reason]
+    first = reasons[0].replace("|", "\\|")
+    return first + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
+
+
+def compile_case(case, folder, seconds):
+    """Compiles; the flags name what is bound. Returns the refusal, or None."""
+    import onnx
+
+    (folder / "model.onnx").write_bytes(case.model.SerializeToString())
+    command = [tool("wsec"), folder / "model.onnx", "-o", folder / "model.wafer",
+               f"--mesh={MESH}", "--quiet", f"--report={folder / 'compile.json'}"]
+    bound = case.bound()
+    for name in bound:
+        np.save(folder / f"{len(command)}.npy", case.inputs[name])
+        command.append(f"--bind={name}={folder / f'{len(command)}.npy'}")
+    for value in case.model.graph.input:
+        array = case.inputs.get(value.name)
+        dims = value.type.tensor_type.shape.dim
+        if isinstance(array, np.ndarray) and value.name not in bound and any(
+                dim.dim_value <= 0 for dim in dims) and array.size:
+            command.append(f"--shape={value.name}={'x'.join(map(str, array.shape))}")
+    result = call([str(word) for word in command], seconds)
+    if result.returncode == 0:
+        return None
+    if result.returncode < 0 or result.returncode > 2 or NOT_OURS.search(result.stderr):
+        last = result.stderr.strip().split("\n")[0]
+        raise Failure(f"wsec ends with {result.returncode}: {last[:120]}")
+    return reason_of(result.stderr)
+
+
+def run_case(case, folder, engine, seconds):
+    fed = {name: value for name, value in case.inputs.items() if name not in case.bound()}
+    np.savez(folder / "in.npz", **fed)
+    result = call([tool("wse-run"), str(folder / "model.wafer"), f"--engine={engine}",
+                   f"--inputs={folder / 'in.npz'}", f"--outputs={folder / 'out.npz'}", "--quiet"],
+                  seconds)
+    if result.returncode:
+        last = result.stderr.strip().split("\n")[0]
+        raise Failure(f"wse-run ends with {result.returncode}: {last[:120]}")
+    outputs = {}
+    with np.load(folder / "out.npz") as file:
+        for name in file:
+            value = file[name]
+            outputs[name] = value.view(ml_dtypes.bfloat16) if value.dtype == "V2" else value
+    return outputs
+
+
+def judge(case, engines, seconds):
+    """The row of a case."""
+    with tempfile.TemporaryDirectory() as folder:
+        folder = Path(folder)
+        try:
+            refusal = compile_case(case, folder, seconds)
+            if refusal:
+                return Row(case.name, case.opset, "refused", reason=refusal)
+            report = json.loads((folder / "compile.json").read_text())
+            outputs = run_case(case, folder, engines[0], seconds)
+            worst = 0
+            for name in case.expected:
+                if name not in outputs:
+                    raise Failure(f"{name} is missing")
+                worst = max(worst, compare(case, name, outputs[name]))
+            for engine in engines[1:]:
+                others = run_case(case, folder, engine, seconds)
+                for name, value in outputs.items():
+                    if others[name].tobytes() != value.tobytes():
+                        raise Failure(f"{engine} and {engines[0]} differ in {name}")
+            status = "mesh" if report["pes"]["used"] else "host"
+            return Row(case.name, case.opset, status, bucket(worst))
+        except Failure as failure:
+            return Row(case.name, case.opset, "fail", reason=str(failure).replace("|", "\\|"))
+
+
+# ------------------------------------------------------------------------------
+# The table
+# ------------------------------------------------------------------------------
+
+
+def table(chosen, rows):
+    import onnx
+
+    status = {row.case: row.status for row in rows}
+    lines = ["# ONNX's node cases on a mesh of 8x8 PEs", "",
+             f"Written by `conformance.py --write`; onnx {onnx.__version__}. What each status means "
+             "and how numbers are", "compared is said there.", ""]
+    for group in cases.GROUPS:
+        counts = Counter(status[case.name] for case in chosen if group in case.groups())
+        split = ", ".join(f"{name} {counts[name]}" for name in STATUSES)
+        lines.append(f"- {group}: {split} of {sum(counts.values())}")
+    reasons = Counter(row.reason for row in rows if row.status == "refused")
+    lines += ["", "## Why cases are refused", "", "| cases | first reason |", "|---|---|"]
+    lines += [f"| {count} | {reason} |"
+              for reason, count in sorted(reasons.items(), key=lambda item: (-item[1], item[0]))]
+    lines += ["", "## Cases", "",
+              "The error is a bound of the largest one in units in the last place.", "",
+              "| case | opset | status | error | reason |", "|---|---|---|---|---|"]
+    lines += [row.text() for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def differences(rows, text):
+    """Rows that are not in the table as they are."""
+    known = {line.split(" | ")[0].strip("| "): line for line in text.split("\n")
+             if line.startswith("| test_")}
+    for row in rows:
+        if known.get(row.case) != row.text():
+            yield f"- {known.get(row.case, 'nothing of ' + row.case)}\n+ {row.text()}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--few", action="store_true")
+    parser.add_argument("--engines", default="burst,wavelet")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=int, default=120)
+    arguments = parser.parse_args()
+
+    chosen = [case for case in cases.collect() if re.search(arguments.only, case.name)]
+    if arguments.few:
+        chosen = chosen[::20]
+    engines = arguments.engines.split(",")
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        rows = list(pool.map(lambda case: judge(case, engines, arguments.seconds), chosen))
+    text = table(chosen, rows)
+    if arguments.write and not arguments.only and not arguments.few:
+        arguments.table.write_text(text)
+    found = []
+    if arguments.table and not arguments.write:
+        found = list(differences(rows, arguments.table.read_text()))
+    failed = [row.text() for row in rows if row.status == "fail"]
+    print("\n".join(found + failed))
+    print("\n".join(line for line in text.split("\n") if line.startswith("- ")))
+    if arguments.table and not arguments.write:
+        print(f"{len(found)} rows differ from {arguments.table.name}")
+    return 1 if failed or found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
