@@ -11,12 +11,15 @@
 // A block travels west along the row, each PE adding its own; the first column
 // multicasts the sums, of which every PE keeps the features it owns.
 //
+// stationary: StationaryProduct.h.
+//
 // Weights come in blocks of lines. Where a PE has several channels, a
 // microthread takes a block into one of two buffers while the other is used: a
 // word that arrives would otherwise be a vector call of its own. With one
 // channel words are used as they arrive.
 
 #include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/StationaryProduct.h"
 
 #include "compiler/machine/Tiling.h"
 
@@ -140,11 +143,17 @@ Plan Shape::bestPlan(const Machine &machine) const {
   return best;
 }
 
+bool isStationary(wse::MatmulOp op) {
+  return op.getVariant() == wse::MatmulVariant::Stationary;
+}
+
 class Matmul final : public KernelFor<wse::MatmulOp> {
   KernelCost costOf(wse::MatmulOp op, const Machine &machine) const final;
 
   SmallVector<StreamNeed> streamsOf(wse::MatmulOp op,
                                     const Machine &machine) const final {
+    if (isStationary(op))
+      return stationaryStreams(op, machine);
     Shape shape(op, machine);
     SmallVector<StreamNeed> needs = columnStreams(shape.out, machine);
     needs.append(rowStreams(machine));
@@ -152,6 +161,8 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
   }
 
   int64_t scratchWords(wse::MatmulOp op, const Machine &machine) const final {
+    if (isStationary(op))
+      return StationaryShape(op, machine).words();
     Shape shape(op, machine);
     int64_t words = 0;
     if (shape.plan.buffered)
@@ -170,6 +181,8 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
 //===----------------------------------------------------------------------===//
 
 KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
+  if (isStationary(op))
+    return stationaryCost(op, machine);
   Shape shape(op, machine);
   CostModel model(machine);
   double width = machine.width, channels = shape.pitch;
@@ -422,6 +435,8 @@ void MatmulWriter::passOn(int64_t features) {
 }
 
 LogicalResult Matmul::lowerOp(wse::MatmulOp op, RoutineBuilder &b) const {
+  if (isStationary(op))
+    return lowerStationary(op, b);
   MatmulWriter writer(op, b);
   Tile out = b.tile(op.getResult());
   b.where(out.active, [&] { writer.initialise(); });

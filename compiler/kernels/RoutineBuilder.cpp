@@ -586,6 +586,30 @@ pe::Operand RoutineBuilder::columnWords(unsigned depth) {
   return Operand::fabric(color(StreamPattern::Column), depth);
 }
 
+void RoutineBuilder::streamToRows(
+    function_ref<pe::Segment(ScalarBuilder &)> segment) {
+  if (!rowInput) {
+    OpBuilder atEnd(op->getContext());
+    atEnd.setInsertionPointToEnd(&shared.program.getBody().front());
+    SmallVector<Attribute> channels;
+    for (const ChannelPosition &channel : machine().westChannels())
+      channels.push_back(
+          pe::ChannelAttr::get(op->getContext(), machine().y + channel.row,
+                               machine().x, machine().x + width()));
+    rowInput = pe::StreamOp::create(
+        atEnd, loc,
+        shared.freshSymbol("to_rows_of_" + routine.getSymName().str()),
+        pe::Direction::In, color(StreamPattern::ChannelRow),
+        atEnd.getArrayAttr(channels));
+    rowInputScalars = std::make_unique<ScalarBuilder>(
+        atEnd.createBlock(&rowInput.getBody()), loc, machine(),
+        /*everywhere=*/true);
+  }
+  pe::Segment made = segment(*rowInputScalars);
+  OpBuilder atEnd = OpBuilder::atBlockEnd(&rowInput.getBody().front());
+  pe::SegmentOp::create(atEnd, loc, made);
+}
+
 void RoutineBuilder::streamToHost(
     function_ref<pe::Segment(ScalarBuilder &)> segment) {
   pe::StreamOp stream = hostStream(pe::Direction::Out);
@@ -597,7 +621,7 @@ void RoutineBuilder::streamToHost(
 
 SmallVector<std::string> RoutineBuilder::streams() {
   SmallVector<std::string> streams;
-  for (pe::StreamOp stream : {input, output})
+  for (pe::StreamOp stream : {input, rowInput, output})
     if (stream)
       streams.push_back(stream.getSymName().str());
   return streams;

@@ -225,6 +225,9 @@ public:
   /// The same for vectors with one element per feature, each in one line.
   void streamVectors(llvm::ArrayRef<wse::WeightAttr> vectors,
                      const FeatureTiling &features);
+  /// Streams a segment from the host into all PEs of each row that has a
+  /// channel, in the scalars of the stream; words arrive on channel_row.
+  void streamToRows(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
   /// Streams words to the host; `segment` says where they go, in the scalars
   /// of the stream.
   void streamToHost(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
@@ -252,8 +255,8 @@ private:
   llvm::SmallVector<Value> guards;
   int64_t scratchUsed = 0;
   MicrothreadDiscipline discipline;
-  pe::StreamOp input, output;
-  std::unique_ptr<ScalarBuilder> inputScalars, outputScalars;
+  pe::StreamOp input, rowInput, output;
+  std::unique_ptr<ScalarBuilder> inputScalars, rowInputScalars, outputScalars;
 };
 
 } // namespace wsec

@@ -183,6 +183,9 @@ void Drawing::drawStream(const PlacementView::StreamView &stream,
       link(x, channel.row, x, r.y);
       link(x, channel.row, x, bottom);
     }
+  } else if (pattern == "channel_row") {
+    for (const PlacedChannel &channel : view.west)
+      link(0, channel.row, right, channel.row);
   } else if (pattern == "launch") {
     link(0, 0, 0, r.y);
     link(0, r.y, right, r.y);

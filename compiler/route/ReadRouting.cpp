@@ -16,6 +16,7 @@ static std::vector<std::pair<RoutePattern, RoutePattern>> kernelRelays() {
       {P::RowEast, P::RowEast},      {P::RowEast, P::OutNorth},
       {P::RowEast, P::OutExit},      {P::OutNorth, P::OutNorth},
       {P::OutNorth, P::OutExit},     {P::KeyNorth, P::KeyNorth},
+      {P::KeyCast, P::RowWest},      {P::RowCast, P::Column}, // products
       {P::KeyNorth, P::KeyCast},     {P::ValueNorth, P::ValueNorth},
       {P::ValueNorth, P::ValueCast},
   };

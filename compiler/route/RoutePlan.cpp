@@ -65,6 +65,23 @@ static RoutePlan planChannel(const RoutingProblem &problem) {
   return plan;
 }
 
+/// The same into every PE of the channels' rows.
+static RoutePlan planChannelRow(const RoutingProblem &problem) {
+  RoutePlan plan;
+  auto add = [&](int64_t begin, int64_t end, uint8_t transmit) {
+    addBand(plan, problem, {begin, end, 1}, [&](int64_t y) {
+      bool enters = std::any_of(
+          problem.west.begin(), problem.west.end(),
+          [&](const RouteChannel &channel) { return channel.row == y; });
+      return enters ? RouteSetting{RoutePort::West, transmit} : RouteSetting{};
+    });
+  };
+  add(-problem.x, 0, toEast);
+  add(0, problem.width - 1, toEast | toRamp);
+  add(problem.width - 1, problem.width, toRamp);
+  return plan;
+}
+
 /// From PE (0,0) of the mesh to the region: south down column 0, east along the
 /// first row of the region. In the region east along that row, south down every
 /// column.
@@ -242,6 +259,8 @@ std::vector<RoutePlan> wsec::planStream(const RoutingProblem &problem,
   switch (request.pattern) {
   case RoutePattern::Channel:
     return {planChannel(problem)};
+  case RoutePattern::ChannelRow:
+    return {planChannelRow(problem)};
   case RoutePattern::Launch:
     return {planLaunch(problem)};
   case RoutePattern::Column:

@@ -149,6 +149,7 @@ private:
 static uint8_t arrivals(RoutePattern pattern) {
   switch (pattern) {
   case RoutePattern::Channel:
+  case RoutePattern::ChannelRow:
   case RoutePattern::RowEast:
   case RoutePattern::RowCast:
     return west;
@@ -237,6 +238,18 @@ static Meaning meaningOfChannels(const RoutingProblem &problem) {
   return meaning;
 }
 
+static Meaning meaningOfChannelRows(const RoutingProblem &problem) {
+  Meaning meaning;
+  meaning.entry = RoutePort::West;
+  for (const RouteChannel &channel : problem.west) {
+    append(meaning.sources,
+           {-problem.x, 1 - problem.x, 1, channel.row, channel.row + 1, 1});
+    append(meaning.destinations,
+           {0, problem.width, 1, channel.row, channel.row + 1, 1});
+  }
+  return meaning;
+}
+
 static Meaning meaningOfColumns(const RoutingProblem &problem,
                                 const RouteRows &rows) {
   Meaning meaning;
@@ -276,6 +289,8 @@ static Meaning meaningInRegion(const RoutingProblem &problem,
   switch (request.pattern) {
   case RoutePattern::Channel:
     return meaningOfChannels(problem);
+  case RoutePattern::ChannelRow:
+    return meaningOfChannelRows(problem);
   case RoutePattern::Launch:
     return {RoutePort::West, {corner}, {region}, {}};
   case RoutePattern::Column:

@@ -169,6 +169,17 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
                              false}))
         return false;
     return true;
+  case RoutePattern::ChannelRow:
+    for (const RouteChannel &channel : problem.west)
+      if (!visit(Expectation{{-problem.x, channel.row},
+                             RoutePort::West,
+                             {0, channel.row},
+                             {right, channel.row},
+                             problem.width,
+                             false,
+                             false}))
+        return false;
+    return true;
   case RoutePattern::Launch:
     return visit(Expectation{{-problem.x, -problem.y},
                              RoutePort::West,

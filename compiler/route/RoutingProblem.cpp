@@ -12,7 +12,8 @@ const char *wsec::name(RoutePattern pattern) {
   static const char *const names[numRoutePatterns] = {
       "channel",  "launch",     "column",    "row_west",
       "row_east", "row_cast",   "key_north", "value_north",
-      "key_cast", "value_cast", "out_north", "out_exit"};
+      "key_cast", "value_cast", "out_north", "out_exit",
+      "channel_row"};
   return names[unsigned(pattern)];
 }
 
@@ -59,6 +60,7 @@ static std::string checkChannels(const char *edge,
 bool RoutingProblem::connects(const StreamRequest &stream) const {
   switch (stream.pattern) {
   case RoutePattern::Channel:
+  case RoutePattern::ChannelRow:
   case RoutePattern::Launch:
   case RoutePattern::Column:
   case RoutePattern::OutExit:

@@ -47,8 +47,9 @@ enum class RoutePattern : uint8_t {
   ValueCast,  ///< the same once more
   OutNorth,   ///< last column, inside the rows of an east channel: y -> y-1
   OutExit,    ///< last column, row of an east channel -> east, off the mesh
+  ChannelRow, ///< west edge of the mesh -> every PE of the row of each channel
 };
-constexpr unsigned numRoutePatterns = 12;
+constexpr unsigned numRoutePatterns = 13;
 const char *name(RoutePattern pattern);
 bool hasTwoColors(RoutePattern pattern);
 

@@ -27,7 +27,8 @@ wse::MatmulVariant select::cheapestVariant(wse::MatmulOp matmul,
   wse::MatmulVariant chosen = before;
   std::pair<int64_t, double> best;
   for (auto variant :
-       {wse::MatmulVariant::Reduce, wse::MatmulVariant::Broadcast}) {
+       {wse::MatmulVariant::Reduce, wse::MatmulVariant::Broadcast,
+        wse::MatmulVariant::Stationary}) {
     matmul.setVariant(variant);
     int64_t missing =
         std::max<int64_t>(0, kernel->scratchBytes(matmul, region) - room);

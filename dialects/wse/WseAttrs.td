@@ -33,7 +33,8 @@ def Wse_ColumnPlacement : Wse_Enum<"ColumnPlacement", "how columns share feature
 
 def Wse_MatmulVariant : Wse_Enum<"MatmulVariant", "which operand of a product moves", [
   I32EnumAttrCase<"Reduce", 0, "reduce">,
-  I32EnumAttrCase<"Broadcast", 1, "broadcast">
+  I32EnumAttrCase<"Broadcast", 1, "broadcast">,
+  I32EnumAttrCase<"Stationary", 2, "stationary">
 ]>;
 
 def Wse_ReduceKind : Wse_Enum<"ReduceKind", "how a reduction combines", [
@@ -56,7 +57,8 @@ def Wse_StreamPattern : Wse_Enum<"StreamPattern", "the shape of a stream's route
   I32EnumAttrCase<"KeyCast", 8, "key_cast">,
   I32EnumAttrCase<"ValueCast", 9, "value_cast">,
   I32EnumAttrCase<"OutNorth", 10, "out_north">,
-  I32EnumAttrCase<"OutExit", 11, "out_exit">
+  I32EnumAttrCase<"OutExit", 11, "out_exit">,
+  I32EnumAttrCase<"ChannelRow", 12, "channel_row">
 ]>;
 
 def Wse_Port : Wse_Enum<"Port", "a port of a router", [

@@ -58,6 +58,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
 
     ```
     channel      in at the west edge of the mesh, east along the channel's row to the injectors of the columns it serves
+    channel_row  in likewise, and into every PE of the row
     launch       from PE (0,0) of the mesh to the region; there east along its first row, south down every column
     column       from the channel's row up and down each column, into the PEs of `rows`
     row_west     from x to its neighbour x - 1; the color is that of the sender's x mod 2

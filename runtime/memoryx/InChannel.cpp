@@ -22,7 +22,8 @@ InChannel::InChannel(const TensorStore &store,
     parts.push_back({segment, 0, 0, {}, {}});
   std::vector<int64_t> scalars;
   for (int64_t column = channel.begin(); column < channel.end(); ++column) {
-    evaluateScalars(stream.scalars(), column, 0, scalars, arguments.data());
+    evaluateScalars(stream.scalars(), column, channel.row(), scalars,
+                    arguments.data());
     for (Part &part : parts)
       addColumn(part, scalars, blocks);
   }

@@ -49,8 +49,8 @@ static uint64_t weightWords(const program::Program &program,
   const Wire wire(stream);
   uint64_t words = 0;
   std::vector<int64_t> scalars;
-  auto addColumn = [&](int column) {
-    evaluateScalars(stream.scalars(), column, 0, scalars, arguments.data());
+  auto addColumn = [&](int column, int row) {
+    evaluateScalars(stream.scalars(), column, row, scalars, arguments.data());
     for (const program::Segment *segment : *stream.segments()) {
       auto role = program.tensors()->Get(segment->tensor())->role();
       if (role != program::TensorRole::Weight &&
@@ -65,7 +65,7 @@ static uint64_t weightWords(const program::Program &program,
   };
   for (const program::Channel *channel : *stream.channels())
     for (int column = channel->begin(); column < channel->end(); ++column)
-      addColumn(column);
+      addColumn(column, channel->row());
   return words;
 }
 

@@ -138,7 +138,8 @@ void addPlan(const program::HostStream &stream, const program::Machine &machine,
              scalars + blocks, "to plan its words", where);
 }
 
-/// One direction of one stream: the channels are disjoint and inside the mesh.
+/// One direction of one stream: channels lie in rows of their own, inside the
+/// mesh. No two carry a row off it.
 void checkChannels(const program::HostStream &stream,
                    const program::Machine &machine, const Where &where) {
   bool in = stream.direction() == program::Direction::In;
@@ -165,10 +166,9 @@ void checkChannels(const program::HostStream &stream,
   std::sort(channels.begin(), channels.end(), [](auto *a, auto *b) {
     return std::pair(a->begin(), a->end()) < std::pair(b->begin(), b->end());
   });
-  for (size_t i = 1; i < channels.size(); ++i)
+  for (size_t i = 1; i < channels.size() && !in; ++i)
     if (channels[i]->begin() < channels[i - 1]->end())
-      throw badProgram(where, "two channels serve " +
-                                  std::string(in ? "column " : "row ") +
+      throw badProgram(where, "two channels serve row " +
                                   std::to_string(channels[i]->begin()));
   std::sort(channels.begin(), channels.end(),
             [](auto *a, auto *b) { return a->row() < b->row(); });
@@ -408,9 +408,9 @@ void checkStreams(const program::Program &program, const CarriedRanges &carried,
   if (!program.streams())
     return;
   const program::Machine &machine = *program.machine();
-  // Scalars are evaluated at (column, 0) going in and anywhere going out.
+  // Scalars are evaluated at (column, row of a channel) going in and anywhere
+  // going out.
   program::Rect mesh(0, machine.width(), 1, 0, machine.height(), 1);
-  program::Rect row(0, machine.width(), 1, 0, 1, 1);
   uint32_t number = 0;
   for (const program::HostStream *stream : *program.streams()) {
     Where where{nullptr, "stream", -1, stream->name()};
@@ -420,9 +420,8 @@ void checkStreams(const program::Program &program, const CarriedRanges &carried,
     checkWire(*stream, where);
     work.add(1, stream->channels()->size(), "to check its channels", where);
     checkChannels(*stream, machine, where);
-    bool in = stream->direction() == program::Direction::In;
     auto scalars = checkScalars(stream->scalars(),
-                                {{in ? row : mesh}, carried.ofStream(number++)},
+                                {{mesh}, carried.ofStream(number++)},
                                 work, where);
     int64_t index = 0;
     for (const program::Segment *segment : *stream->segments())

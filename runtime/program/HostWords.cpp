@@ -36,8 +36,15 @@ int64_t blockAt(const program::Segment &segment, const AxisScalars &scalars,
   return words;
 }
 
-/// Of the columns, whose blocks are those at (x, 0).
+/// Of the columns, whose blocks are the same in all rows.
 Blocks blocksOf(const program::Segment &segment, const AxisScalars &scalars) {
+  auto inRows = [&](const program::Affine &size) {
+    return (scalars.axes(size) & AxisScalars::Y) != 0;
+  };
+  if (std::any_of(segment.extents()->begin(), segment.extents()->end(),
+                  [&](auto *extent) { return inRows(*extent); }) ||
+      inRows(*segment.lines()))
+    throw NotUnderstood{"blocks of the host that depend on the row"};
   std::set<int> atoms;
   for (const program::Affine *extent : *segment.extents())
     scalars.atoms(*extent, atoms);
@@ -74,8 +81,11 @@ private:
   void checkHeard(int64_t color, const program::Channel &channel) const;
   using Segments = std::vector<Blocks>::const_iterator;
   /// Takes what one relay takes of the segments from `next` on.
-  void checkInChannel(const program::Channel &channel, size_t relay,
+  /// `alone`: nobody else takes words of the host in these columns.
+  void checkInChannel(const program::Channel &channel, size_t relay, bool alone,
                       Segments &next, Segments end) const;
+  bool serveAllRows(const program::HostStream &stream, int first,
+                    int end) const;
   int64_t headOf(const FabricOp &op, int64_t x) const;
   int64_t wordsOut(int64_t color, int64_t row) const;
   void checkWayOut(int64_t color, int64_t row) const;
@@ -96,6 +106,19 @@ int64_t LaunchWords::headOf(const FabricOp &op, int64_t x) const {
   return scalars.first(AxisScalars::Y);
 }
 
+/// Whether there is a channel in each row, for all columns.
+bool LaunchWords::serveAllRows(const program::HostStream &stream, int first,
+                               int end) const {
+  int64_t rows = 0;
+  for (const program::Channel *channel : *stream.channels()) {
+    if (channel->begin() != first || channel->end() != end)
+      return false;
+    rows += scalars.has(AxisScalars::Y, channel->row());
+  }
+  return rows ==
+         scalars.last(AxisScalars::Y) - scalars.first(AxisScalars::Y) + 1;
+}
+
 /// Segments and relays, in order: a relay takes one or more segments.
 void LaunchWords::checkIn(const program::HostStream &stream) const {
   requireSingles(stream);
@@ -105,8 +128,11 @@ void LaunchWords::checkIn(const program::HostStream &stream) const {
     relays.assign(found->second.begin(), found->second.end());
   const int first = int(scalars.first(AxisScalars::X));
   const int end = int(scalars.last(AxisScalars::X)) + 1;
-  AxisScalars host(stream.scalars(), {program::Rect(first, end, 1, 0, 1, 1)},
-                   program.machine()->width(), 1, scalars.steps);
+  const int height = program.machine()->height();
+  const bool inAllRows = serveAllRows(stream, first, end);
+  AxisScalars host(stream.scalars(),
+                   {program::Rect(first, end, 1, 0, height, 1)},
+                   program.machine()->width(), height, scalars.steps);
   std::vector<Blocks> segments;
   for (const program::Segment *segment : *stream.segments())
     segments.push_back(blocksOf(*segment, host));
@@ -121,11 +147,11 @@ void LaunchWords::checkIn(const program::HostStream &stream) const {
       continue;
     auto next = segments.cbegin();
     for (size_t relay : relays)
-      checkInChannel(*channel, relay, next, segments.cend());
+      checkInChannel(*channel, relay, !inAllRows, next, segments.cend());
     if (next != segments.cend())
       throw NotUnderstood{"segments of the host and relays differ in number"};
   }
-  if (columns != end - first)
+  if (columns != end - first && !inAllRows)
     throw NotUnderstood{"columns without a channel"};
 }
 
@@ -154,7 +180,8 @@ void LaunchWords::checkHeard(int64_t color,
 }
 
 void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
-                                 Segments &next, Segments end) const {
+                                 bool alone, Segments &next,
+                                 Segments end) const {
   const FabricOp &op = routine.ops[relay];
   const program::Affine &turns = *op.instruction->extents()->Get(0);
   const int64_t row = channel.row();
@@ -184,7 +211,8 @@ void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
     // Neighbours of a kind take the same.
     if (x > channel.begin() && kinds.of[size_t(x)] == kinds.of[size_t(x - 1)])
       continue;
-    if (headOf(op, x) != row || !runsAt(op.guards, op.turns, scalars, x, row) ||
+    if ((alone && headOf(op, x) != row) ||
+        !runsAt(op.guards, op.turns, scalars, x, row) ||
         wordsOf(op, *op.in, scalars, x, row) !=
             countable(std::max<int64_t>(0, lines), each) ||
         (each > 0 && scalars.value(turns, x, row) != lines))
@@ -378,7 +406,7 @@ int64_t channelWords(const program::HostStream &stream,
   for (const program::Segment *segment : *stream.segments())
     for (int64_t i = channel.begin(); i < channel.end(); ++i) {
       if (in)
-        add(*segment, i, 0);
+        add(*segment, i, channel.row());
       for (int64_t x = 0; !in && x < scalars.length(AxisScalars::X); ++x)
         add(*segment, x, i);
     }

@@ -257,8 +257,13 @@ class Checker:
         # More and fewer features than columns; whole heads on both sides.
         sizes = [("balanced", 0, 17, 23), ("balanced", 0, 4, 5), ("heads", 4, 12, 20)]
         for mesh, batch, tokens, case in self.cases():
-            for variant in ("reduce", "broadcast"):
-                for columns, head, k, n in sizes:
+            width, height = (int(extent) for extent in mesh.split("x"))
+            # Weights stay where all rows have as many result features.
+            rows = [("balanced", 0, 17, 3 * height), ("balanced", 0, 4, height), ("heads", 4, 12, 4 * height)]
+            for variant in ("reduce", "broadcast", "stationary"):
+                if variant == "stationary" and min(width, height) == 1:
+                    continue
+                for columns, head, k, n in rows if variant == "stationary" else sizes:
                     p, x = self.program(mesh), self.normal(batch, tokens, k)
                     w, bias = self.normal(k, n), self.normal(n)
                     encoding = p.encoding(batch, tokens, columns, head)

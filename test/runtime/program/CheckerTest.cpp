@@ -505,9 +505,9 @@ TEST_F(CheckerTest, TwoInputsOfOneName) {
   expectRefused("BadProgram: program: two inputs or outputs are named 'ids'");
 }
 
-TEST_F(CheckerTest, ChannelsShareColumn) {
-  stream(0).channels[1] = {3, 3, 6};
-  expectRefused("BadProgram: stream 'rows': two channels serve column 3");
+TEST_F(CheckerTest, ChannelsShareRowsThatLeave) {
+  stream(1).channels[1] = {2, 1, 4};
+  expectRefused("BadProgram: stream 'result': two channels serve row 1");
 }
 
 TEST_F(CheckerTest, ChannelsShareRow) {

@@ -1,0 +1,331 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/StationaryProduct.h"
+
+#include "compiler/machine/Tiling.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace wsec {
+
+using pe::Affine;
+using pe::Opcode;
+using pe::Operand;
+using wse::StreamPattern;
+
+/// Words of SRAM beside operands and result, and the most parts in which a PE
+/// takes its weights.
+static constexpr int64_t mostWords = 6144;
+static constexpr int64_t mostBlocks = 4;
+
+/// Whether all rows of the region have tokens, and as many.
+static bool sharedEvenly(const Layout &layout, const Machine &machine) {
+  if (layout.group == 0)
+    return layout.batch % machine.height == 0;
+  return layout.batch * layout.group == machine.height &&
+         layout.span == layout.group && layout.tokens % layout.span == 0;
+}
+
+StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine)
+    : in(Layout::of(op.getInput())), out(Layout::of(op.getResult())),
+      k(in.features.total()), n(out.features.total()) {
+  const int64_t height = machine.height, pitch = out.pitch(height);
+  if (machine.width < 2 || height < 2 || n % height != 0 ||
+      machine.channelsInUse() != height || out.replicatedRows)
+    return;
+  rowFeatures = n / height;
+  ownInputs = in.features.largest(machine.width);
+  ownResults = out.features.largest(machine.width);
+  const int64_t mostRounds = sharedEvenly(out, machine) ? pitch : 1;
+  for (int64_t count = 1; count <= mostRounds; ++count) {
+    if (pitch % count != 0)
+      continue;
+    channels = pitch / count;
+    tokens = out.tokenCount() / count;
+    if (words() <= mostWords) {
+      rounds = count;
+      return;
+    }
+  }
+}
+
+int64_t StationaryShape::blocks() const {
+  return std::min(mostBlocks, rowFeatures);
+}
+
+KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
+  StationaryShape shape(op, machine);
+  KernelCost cost;
+  double weights = double(shape.k) * shape.n;
+  CostModel model(machine);
+  cost.lowerBound = std::max(
+      model.leastFmacs(weights * shape.out.tokenCount() / machine.peCount()),
+      weights / machine.channelsInUse());
+  if (shape.rounds == 0) {
+    cost.compute = std::numeric_limits<double>::infinity();
+    return cost;
+  }
+  double tokens = shape.tokens, rounds = shape.rounds, rows = shape.rowFeatures;
+  double gathered = tokens * shape.ownInputs, sums = tokens * rows;
+  double others[] = {rows, double(shape.ownInputs - 1), tokens};
+  double product = rows * machine.mapOverhead + sums / machine.addRate +
+                   model.product(others, 1, 2);
+  // The row next to the group root relays most of what it takes.
+  cost.compute = rows * shape.ownInputs +
+                 rounds * (2 * gathered + product + sums +
+                           shape.blocks() * 2 * machine.vectorSetup);
+  cost.stream = double(shape.k) * rows;
+  cost.fabric = cost.stream;
+  double latency =
+      model.chain(machine.width, 0) + model.multicast(machine.width, 0) +
+      2 * (model.chain(machine.height, 0) + model.multicast(machine.height, 0));
+  cost.serial = std::max(0.0, cost.stream / shape.blocks() - 2 * gathered) +
+                rounds * (latency + sums + tokens * double(shape.ownResults));
+  return cost;
+}
+
+SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
+                                          const Machine &machine) {
+  SmallVector<StreamNeed> needs;
+  if (op.getBias())
+    needs = columnStreams(Layout::of(op.getResult()), machine);
+  RowSet all{1, machine.height, machine.height};
+  needs.push_back({StreamPattern::ChannelRow, {}});
+  needs.append(rowStreams(machine));
+  needs.push_back({StreamPattern::KeyNorth, {}});
+  needs.push_back({StreamPattern::KeyCast, all});
+  return needs;
+}
+
+namespace {
+
+class StationaryWriter {
+public:
+  StationaryWriter(wse::MatmulOp op, RoutineBuilder &b)
+      : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
+        in(b.tile(op.getInput())), out(b.tile(op.getResult())),
+        weight(b.source(op.getWeight())),
+        firstRow(s.mul(s.py(), shape.rowFeatures)) {}
+
+  void write();
+
+private:
+  int64_t blockSize(int64_t number) const {
+    return tileSize(shape.rowFeatures, shape.blocks(), number);
+  }
+  int64_t blockStart(int64_t number) const {
+    return tileStart(shape.rowFeatures, shape.blocks(), number);
+  }
+  void initialise();
+  void streamWeights();
+  void fill(int64_t number);
+  void multiply(int64_t number);
+  void sumRow();
+  void keepResults();
+  void addOwn(Affine first);
+  void gather(ArrayRef<Affine> extents, const Operand &own, Value south);
+  Value scaled(Value tokens) { return s.div(tokens, shape.rounds); }
+
+  wse::MatmulOp op;
+  RoutineBuilder &b;
+  ScalarBuilder &s;
+  StationaryShape shape;
+  Tile in, out;
+  HostTensor weight;
+  Value firstRow; ///< result feature of the row
+  std::string activations, sums, kept;
+  SmallVector<std::string> buffers;
+};
+
+void StationaryWriter::initialise() {
+  b.where(out.active, [&] {
+    Operand start = Operand::immediate(0);
+    if (op.getBias()) {
+      b.streamVectors({*op.getBias()}, out.layout.features);
+      start = b.columnWords(1);
+    }
+    b.vector(Opcode::Mov, {out.features, out.channels},
+             Operand::memory(out.buffer, 0, {out.pitch, 1}), {start});
+  });
+}
+
+/// A block after the other; of each row its features, for each column what it
+/// has of the input.
+void StationaryWriter::streamWeights() {
+  for (int64_t number = 0; number < shape.blocks(); ++number)
+    b.streamToRows([&](ScalarBuilder &host) {
+      pe::Segment segment;
+      segment.tensor = weight.symbol;
+      segment.lines = 1;
+      segment.extents = {blockSize(number),
+                         RoutineBuilder::featureCount(host, shape.in.features)};
+      segment.strides = {weight.strides[1], weight.strides[0]};
+      segment.offset =
+          Affine(RoutineBuilder::featureStart(host, shape.in.features)) *
+              weight.strides[0] +
+          Affine(host.py()) * (shape.rowFeatures * weight.strides[1]) +
+          Affine(weight.offset + blockStart(number) * weight.strides[1]);
+      return segment;
+    });
+}
+
+void StationaryWriter::fill(int64_t number) {
+  int64_t size = blockSize(number);
+  b.start(FillThread, Opcode::Mov, {1, size, in.features},
+          Operand::memory(buffers[number], 0, {0, shape.ownInputs, 1}),
+          {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
+               .windowed(s.mul(in.firstFeature, size), shape.k * size)});
+}
+
+/// sums = activations * weights, for a block of result features.
+void StationaryWriter::multiply(int64_t number) {
+  int64_t size = blockSize(number), tokens = shape.tokens;
+  int64_t first = blockStart(number) * tokens;
+  Value terms = in.features, hasTerms = s.constant(1);
+  if (shape.in.features.units < b.width()) {
+    hasTerms = s.less(0, terms);
+    terms = s.max(terms, 1);
+    b.where(s.logicalNot(hasTerms), [&] {
+      b.vector(Opcode::Mov, {size * tokens}, Operand::memory(sums, first, {1}),
+               {Operand::immediate(0)});
+    });
+  }
+  b.where(hasTerms, [&] {
+    b.vector(Opcode::Mul, {size, tokens},
+             Operand::memory(sums, first, {tokens, 1}),
+             {Operand::memory(buffers[number], 0, {shape.ownInputs, 0}),
+              Operand::memory(activations, 0, {0, 1})});
+    if (shape.ownInputs > 1)
+      b.vector(Opcode::Fmac, {size, s.sub(terms, 1), tokens},
+               Operand::memory(sums, first, {tokens, 0, 1}),
+               {Operand::memory(buffers[number], 1, {shape.ownInputs, 1, 0}),
+                Operand::memory(activations, tokens, {0, tokens, 1})});
+  });
+}
+
+/// Sums over the columns, in a chain west.
+void StationaryWriter::sumRow() {
+  Value parity = s.mod(s.px(), 2);
+  Value isFirst = s.equal(s.px(), 0);
+  Value isLast = s.equal(s.px(), b.width() - 1);
+  Operand mine = Operand::memory(sums, 0, {1});
+  Operand west = Operand::fabric(b.parityColor(StreamPattern::RowWest, parity));
+  Operand east = Operand::fabric(
+      b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)));
+  Affine words = shape.rowFeatures * shape.tokens;
+  b.where(isLast, [&] { b.vector(Opcode::Mov, {words}, west, {mine}); });
+  if (b.width() > 2)
+    b.where(s.logicalNot(s.add(isFirst, isLast)),
+            [&] { b.vector(Opcode::Add, {words}, west, {mine, east}); });
+  b.where(isFirst, [&] { b.vector(Opcode::Add, {words}, mine, {mine, east}); });
+}
+
+/// Of the row's sums, which the first column multicasts, those of the features
+/// of this column; then those of all rows, along the column.
+void StationaryWriter::keepResults() {
+  Value end = s.add(out.firstFeature, out.features);
+  Value endRow = s.add(firstRow, shape.rowFeatures);
+  Value first = s.max(out.firstFeature, firstRow);
+  Value count = s.min(s.max(s.sub(s.min(end, endRow), first), 0), shape.kept());
+  Value before = s.min(s.sub(first, firstRow), shape.rowFeatures);
+  Affine words = Affine(count) * shape.tokens;
+  Operand cast = Operand::fabric(b.color(StreamPattern::RowCast));
+  b.start(GatherThread, Opcode::Mov, {words}, Operand::memory(kept, 0, {1}),
+          {cast.windowed(Affine(before) * shape.tokens,
+                         shape.rowFeatures * shape.tokens)});
+  b.where(s.equal(s.px(), 0), [&] {
+    b.start(RowThread, Opcode::Mov, {shape.rowFeatures * shape.tokens}, cast,
+            {Operand::memory(sums, 0, {1})});
+  });
+  Value south = s.max(s.sub(end, s.max(out.firstFeature, endRow)), 0);
+  gather({words}, Operand::memory(kept, 0, {1}), s.mul(south, shape.tokens));
+}
+
+/// Own words, then `south` words of the rows south: north, or from the first
+/// row to all.
+void StationaryWriter::gather(ArrayRef<Affine> extents, const Operand &own,
+                              Value south) {
+  Value parity = s.mod(s.py(), 2);
+  Value isRoot = s.equal(s.py(), 0);
+  Affine incoming =
+      b.parityColor(StreamPattern::KeyNorth, s.logicalNot(parity));
+  auto either = [&](auto part) {
+    b.where(isRoot, [&] { part(b.color(StreamPattern::KeyCast)); });
+    b.where(s.logicalNot(isRoot),
+            [&] { part(b.parityColor(StreamPattern::KeyNorth, parity)); });
+  };
+  either([&](Affine onward) {
+    b.start(KeyThread, Opcode::Mov, extents,
+            Operand::fabric(onward, extents.size()), {own});
+  });
+  either([&](Affine onward) {
+    b.start(KeyThread, Opcode::Mov, {south}, Operand::fabric(onward),
+            {Operand::fabric(incoming)}, s.less(0, south));
+  });
+}
+
+/// Adds the results of own tokens, from `first` on.
+void StationaryWriter::addOwn(Affine first) {
+  Operand result = Operand::memory(out.buffer, first, {out.pitch, 1});
+  b.start(FillThread, Opcode::Add, {out.features, scaled(out.channels)}, result,
+          {result, Operand::fabric(b.color(StreamPattern::KeyCast), 2)
+                       .windowed(scaled(out.firstToken), shape.tokens)});
+}
+
+void StationaryWriter::write() {
+  const int64_t tokens = shape.tokens;
+  activations = b.scratch("activations", tokens * shape.ownInputs);
+  sums = b.scratch("sums", tokens * shape.rowFeatures);
+  kept = b.scratch("kept", tokens * shape.kept());
+  for (int64_t number = 0; number < shape.blocks(); ++number)
+    buffers.push_back(
+        b.scratch("weights", blockSize(number) * shape.ownInputs));
+
+  streamWeights();
+  fill(0);
+  initialise();
+  Value channels = scaled(in.channels);
+  Value south =
+      scaled(s.sub(shape.out.tokenCount(), s.add(in.firstToken, in.channels)));
+  auto round = [&](Affine number, bool first) {
+    Affine start = number * shape.channels;
+    b.start(GatherThread, Opcode::Mov, {tokens, in.features},
+            Operand::memory(activations, 0, {1, tokens}),
+            {Operand::fabric(b.color(StreamPattern::KeyCast), 2)});
+    gather({channels, in.features},
+           Operand::memory(in.buffer, start, {1, in.pitch}),
+           s.mul(south, in.features));
+    b.await(GatherThread);
+    for (int64_t block = 0; block < shape.blocks(); ++block) {
+      if (first) {
+        b.await(FillThread);
+        if (block + 1 < shape.blocks())
+          fill(block + 1);
+      }
+      multiply(block);
+    }
+    sumRow();
+    addOwn(start);
+    keepResults();
+  };
+  round(0, true);
+  b.loop(shape.rounds - 1,
+         [&](Affine number) { round(number + Affine(1), false); });
+}
+
+} // namespace
+
+LogicalResult lowerStationary(wse::MatmulOp op, RoutineBuilder &b) {
+  if (StationaryShape(op, b.machine()).rounds == 0)
+    return op.emitOpError("cannot keep its weights in the ")
+           << b.width() << "x" << b.height()
+           << " PEs: this needs several columns and rows, an I/O channel in "
+              "each row, result features that the rows share evenly, and "
+           << 4 * mostWords << " bytes of SRAM at most";
+  StationaryWriter(op, b).write();
+  return success();
+}
+
+} // namespace wsec

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Products whose weights stay: the PE in column x and row y holds the weights
+// of the features of column x, for result features of its own row, and
+// multiplies all tokens with them. All PEs have as much to do, however few
+// tokens there are, and no PE relays weights.
+
+#ifndef COMPILER_KERNELS_STATIONARYPRODUCT_H
+#define COMPILER_KERNELS_STATIONARYPRODUCT_H
+
+#include "compiler/kernels/KernelLibrary.h"
+
+namespace wsec {
+
+/// Sizes of such a product. Tokens come in rounds, in each as many of every
+/// row.
+struct StationaryShape {
+  Layout in, out;
+  int64_t k = 0, n = 0;
+  int64_t rowFeatures = 0; ///< result features of a row, the same for all
+  int64_t ownInputs = 0;   ///< most features of the input in a column
+  int64_t ownResults = 0;  ///< likewise of the result
+  int64_t rounds = 0;      ///< 0: this product cannot run so
+  int64_t channels = 0;    ///< most tokens of a row in a round
+  int64_t tokens = 0;      ///< of all rows in a round
+
+  StationaryShape(wse::MatmulOp op, const Machine &machine);
+
+  /// Result features whose weights come before the multiplication with them.
+  int64_t blocks() const;
+  /// Most result features of a row that one column owns.
+  int64_t kept() const { return std::min(rowFeatures, ownResults); }
+  int64_t words() const {
+    return tokens * (ownInputs + rowFeatures + kept()) +
+           rowFeatures * ownInputs;
+  }
+};
+
+KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine);
+llvm::SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
+                                                const Machine &machine);
+llvm::LogicalResult lowerStationary(wse::MatmulOp op, RoutineBuilder &b);
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_STATIONARYPRODUCT_H
