@@ -15,9 +15,11 @@ using pe::Opcode;
 using pe::Operand;
 using wse::StreamPattern;
 
-/// Words of SRAM beside operands and result, and the most parts in which a PE
-/// takes its weights.
+/// Words of SRAM beside operands and result.
 static constexpr int64_t mostWords = 6144;
+/// Words of a row after which its PEs begin to multiply, and the most times
+/// that they take some.
+static constexpr int64_t firstWords = 1024;
 static constexpr int64_t mostBlocks = 4;
 
 /// Whether all rows of the region have tokens, and as many.
@@ -38,6 +40,12 @@ StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine)
   rowFeatures = n / height;
   ownInputs = in.features.largest(machine.width);
   ownResults = out.features.largest(machine.width);
+  // While a PE multiplies with one block the next comes.
+  auto pace = [&] {
+    return std::max<int64_t>(
+        1, int64_t((machine.mapOverhead + tokens / machine.fmacRate) /
+                   machine.width));
+  };
   const int64_t mostRounds = sharedEvenly(out, machine) ? pitch : 1;
   for (int64_t count = 1; count <= mostRounds; ++count) {
     if (pitch % count != 0)
@@ -46,13 +54,28 @@ StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine)
     tokens = out.tokenCount() / count;
     if (words() <= mostWords) {
       rounds = count;
+      growth = pace();
       return;
     }
   }
 }
 
-int64_t StationaryShape::blocks() const {
-  return std::min(mostBlocks, rowFeatures);
+SmallVector<int64_t> StationaryShape::blocks() const {
+  auto count = [&](int64_t size) {
+    int64_t blocks = 0;
+    for (int64_t sum = 0; sum < rowFeatures; sum += size, size *= growth)
+      ++blocks;
+    return blocks;
+  };
+  int64_t size = std::max<int64_t>(1, firstWords / k);
+  while (count(size) > mostBlocks)
+    ++size;
+  SmallVector<int64_t> sizes;
+  for (int64_t rest = rowFeatures; rest > 0; rest -= sizes.back()) {
+    sizes.push_back(std::min(rest, size));
+    size *= growth;
+  }
+  return sizes;
 }
 
 KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
@@ -68,6 +91,7 @@ KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
     return cost;
   }
   double tokens = shape.tokens, rounds = shape.rounds, rows = shape.rowFeatures;
+  SmallVector<int64_t> blocks = shape.blocks();
   double gathered = tokens * shape.ownInputs, sums = tokens * rows;
   double others[] = {rows, double(shape.ownInputs - 1), tokens};
   double product = rows * machine.mapOverhead + sums / machine.addRate +
@@ -75,13 +99,13 @@ KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
   // The row next to the group root relays most of what it takes.
   cost.compute = rows * shape.ownInputs +
                  rounds * (2 * gathered + product + sums +
-                           shape.blocks() * 2 * machine.vectorSetup);
+                           double(blocks.size()) * 2 * machine.vectorSetup);
   cost.stream = double(shape.k) * rows;
   cost.fabric = cost.stream;
   double latency =
       model.chain(machine.width, 0) + model.multicast(machine.width, 0) +
       2 * (model.chain(machine.height, 0) + model.multicast(machine.height, 0));
-  cost.serial = std::max(0.0, cost.stream / shape.blocks() - 2 * gathered) +
+  cost.serial = std::max(0.0, double(shape.k) * blocks[0] - 2 * gathered) +
                 rounds * (latency + sums + tokens * double(shape.ownResults));
   return cost;
 }
@@ -112,16 +136,15 @@ public:
   void write();
 
 private:
-  int64_t blockSize(int64_t number) const {
-    return tileSize(shape.rowFeatures, shape.blocks(), number);
-  }
-  int64_t blockStart(int64_t number) const {
-    return tileStart(shape.rowFeatures, shape.blocks(), number);
-  }
+  /// Weights of result features of the row, in a buffer.
+  struct Block {
+    int64_t first, size;
+    std::string weights;
+  };
   void initialise();
   void streamWeights();
-  void fill(int64_t number);
-  void multiply(int64_t number);
+  void fill(const Block &block);
+  void multiply(const Block &block);
   void sumRow();
   void keepResults();
   void addOwn(Affine first);
@@ -136,7 +159,7 @@ private:
   HostTensor weight;
   Value firstRow; ///< result feature of the row
   std::string activations, sums, kept;
-  SmallVector<std::string> buffers;
+  SmallVector<Block> blocks;
 };
 
 void StationaryWriter::initialise() {
@@ -154,35 +177,35 @@ void StationaryWriter::initialise() {
 /// A block after the other; of each row its features, for each column what it
 /// has of the input.
 void StationaryWriter::streamWeights() {
-  for (int64_t number = 0; number < shape.blocks(); ++number)
+  for (const Block &block : blocks)
     b.streamToRows([&](ScalarBuilder &host) {
       pe::Segment segment;
       segment.tensor = weight.symbol;
       segment.lines = 1;
-      segment.extents = {blockSize(number),
+      segment.extents = {block.size,
                          RoutineBuilder::featureCount(host, shape.in.features)};
       segment.strides = {weight.strides[1], weight.strides[0]};
       segment.offset =
           Affine(RoutineBuilder::featureStart(host, shape.in.features)) *
               weight.strides[0] +
           Affine(host.py()) * (shape.rowFeatures * weight.strides[1]) +
-          Affine(weight.offset + blockStart(number) * weight.strides[1]);
+          Affine(weight.offset + block.first * weight.strides[1]);
       return segment;
     });
 }
 
-void StationaryWriter::fill(int64_t number) {
-  int64_t size = blockSize(number);
-  b.start(FillThread, Opcode::Mov, {1, size, in.features},
-          Operand::memory(buffers[number], 0, {0, shape.ownInputs, 1}),
+void StationaryWriter::fill(const Block &block) {
+  b.start(FillThread, Opcode::Mov, {1, block.size, in.features},
+          Operand::memory(block.weights, 0, {0, shape.ownInputs, 1}),
           {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
-               .windowed(s.mul(in.firstFeature, size), shape.k * size)});
+               .windowed(s.mul(in.firstFeature, block.size),
+                         shape.k * block.size)});
 }
 
 /// sums = activations * weights, for a block of result features.
-void StationaryWriter::multiply(int64_t number) {
-  int64_t size = blockSize(number), tokens = shape.tokens;
-  int64_t first = blockStart(number) * tokens;
+void StationaryWriter::multiply(const Block &block) {
+  int64_t size = block.size, tokens = shape.tokens;
+  int64_t first = block.first * tokens;
   Value terms = in.features, hasTerms = s.constant(1);
   if (shape.in.features.units < b.width()) {
     hasTerms = s.less(0, terms);
@@ -195,12 +218,12 @@ void StationaryWriter::multiply(int64_t number) {
   b.where(hasTerms, [&] {
     b.vector(Opcode::Mul, {size, tokens},
              Operand::memory(sums, first, {tokens, 1}),
-             {Operand::memory(buffers[number], 0, {shape.ownInputs, 0}),
+             {Operand::memory(block.weights, 0, {shape.ownInputs, 0}),
               Operand::memory(activations, 0, {0, 1})});
     if (shape.ownInputs > 1)
       b.vector(Opcode::Fmac, {size, s.sub(terms, 1), tokens},
                Operand::memory(sums, first, {tokens, 0, 1}),
-               {Operand::memory(buffers[number], 1, {shape.ownInputs, 1, 0}),
+               {Operand::memory(block.weights, 1, {shape.ownInputs, 1, 0}),
                 Operand::memory(activations, tokens, {0, tokens, 1})});
   });
 }
@@ -279,12 +302,15 @@ void StationaryWriter::write() {
   activations = b.scratch("activations", tokens * shape.ownInputs);
   sums = b.scratch("sums", tokens * shape.rowFeatures);
   kept = b.scratch("kept", tokens * shape.kept());
-  for (int64_t number = 0; number < shape.blocks(); ++number)
-    buffers.push_back(
-        b.scratch("weights", blockSize(number) * shape.ownInputs));
+  int64_t first = 0;
+  for (int64_t size : shape.blocks()) {
+    blocks.push_back(
+        {first, size, b.scratch("weights", size * shape.ownInputs)});
+    first += size;
+  }
 
   streamWeights();
-  fill(0);
+  fill(blocks[0]);
   initialise();
   Value channels = scaled(in.channels);
   Value south =
@@ -298,11 +324,11 @@ void StationaryWriter::write() {
            Operand::memory(in.buffer, start, {1, in.pitch}),
            s.mul(south, in.features));
     b.await(GatherThread);
-    for (int64_t block = 0; block < shape.blocks(); ++block) {
+    for (const Block &block : blocks) {
       if (first) {
         b.await(FillThread);
-        if (block + 1 < shape.blocks())
-          fill(block + 1);
+        if (&block != &blocks.back())
+          fill(*(&block + 1));
       }
       multiply(block);
     }

@@ -23,11 +23,12 @@ struct StationaryShape {
   int64_t rounds = 0;      ///< 0: this product cannot run so
   int64_t channels = 0;    ///< most tokens of a row in a round
   int64_t tokens = 0;      ///< of all rows in a round
+  int64_t growth = 1;      ///< of blocks, from one to the next
 
   StationaryShape(wse::MatmulOp op, const Machine &machine);
 
-  /// Result features whose weights come before the multiplication with them.
-  int64_t blocks() const;
+  /// In how many result features at a time a row takes its weights.
+  llvm::SmallVector<int64_t> blocks() const;
   /// Most result features of a row that one column owns.
   int64_t kept() const { return std::min(rowFeatures, ownResults); }
   int64_t words() const {
