@@ -17,9 +17,7 @@ using wse::StreamPattern;
 
 /// Words of SRAM beside operands and result.
 static constexpr int64_t mostWords = 6144;
-/// Words of a row after which its PEs begin to multiply, and the most times
-/// that they take some.
-static constexpr int64_t firstWords = 1024;
+/// Parts in which a PE takes its weights, each with code of its own.
 static constexpr int64_t mostBlocks = 4;
 
 /// Whether all rows of the region have tokens, and as many.
@@ -67,7 +65,8 @@ SmallVector<int64_t> StationaryShape::blocks() const {
       ++blocks;
     return blocks;
   };
-  int64_t size = std::max<int64_t>(1, firstWords / k);
+  // The first comes while activations are gathered.
+  int64_t size = std::max<int64_t>(1, 2 * tokens * ownInputs / k);
   while (count(size) > mostBlocks)
     ++size;
   SmallVector<int64_t> sizes;
