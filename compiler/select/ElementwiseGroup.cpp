@@ -22,6 +22,9 @@ Value ElementwiseGroup::build() {
   const Step *steps = nullptr;
   if (shapeOf(value) != ArrayRef<int64_t>(shape))
     steps = before(nullptr, shape, nullptr);
+  while (Operation *op = withoutStrides(steps))
+    if (!selector.toStoreInOrder(op->getOperand(0), user))
+      return {};
   Value result = emit(value, steps);
   return result ? finish(result) : Value();
 }
@@ -76,6 +79,25 @@ Value ElementwiseGroup::broughtBefore(Value current, const Step *steps) {
                                        : Value();
 }
 
+/// An operator that changes the shape of a value of the host in a way that no
+/// strides describe, or null: it needs its operand in the store, in order.
+Operation *ElementwiseGroup::withoutStrides(const Step *steps) {
+  llvm::SetVector<Request> requests;
+  requests.insert({value, steps});
+  for (size_t next = 0; next < requests.size(); ++next) {
+    auto [current, after] = requests[next];
+    SmallVector<Request> operands = requestsOf(current.getDefiningOp(), after);
+    requests.insert_range(operands);
+    if (!operands.empty() || broughtBefore(current, after) ||
+        selector.alreadyOnWafer(current) || !selector.host().contains(current))
+      continue;
+    View view = selector.host().view(current)->view;
+    if (Operation *op = applySteps(view, after))
+      return op;
+  }
+  return nullptr;
+}
+
 /// Operands before what is computed of them, from the left. A stack of our own:
 /// a chain may be longer than the program's stack is deep.
 Value ElementwiseGroup::emit(Value result, const Step *steps) {
@@ -125,22 +147,20 @@ Value ElementwiseGroup::emitLeaf(Value current, const Step *steps) {
   return selector.host().contains(current) ? emitHost(current, steps) : Value();
 }
 
-std::optional<View> ElementwiseGroup::applySteps(View view, const Step *steps,
-                                                 Operation *op) {
+/// Applies the steps to `view`; the operator of the first that no strides
+/// describe, or null.
+Operation *ElementwiseGroup::applySteps(View &view, const Step *steps) {
   for (const Step *step = steps; step; step = step->next) {
     if (!step->op) {
       view = view.broadcast(step->broadcast);
       continue;
     }
     std::optional<View> next = applyShapeOp(step->op, view);
-    if (!next) {
-      selector.refuse(step->op, "changes the shape of a broadcast tensor in a "
-                                "way that no strides describe");
-      return std::nullopt;
-    }
+    if (!next)
+      return step->op;
     view = *next;
   }
-  return view;
+  return nullptr;
 }
 
 // A view with the group's shape as batch x tokens x features.
@@ -191,11 +211,8 @@ Value ElementwiseGroup::load(const HostView &host) {
 
 Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
   std::optional<HostView> host = selector.host().view(base);
-  std::optional<View> view =
-      applySteps(host->view, steps, base.getDefiningOp());
-  if (!view)
-    return {};
-  host->view = *view;
+  if (applySteps(host->view, steps))
+    llvm_unreachable("such operands are in the store");
   std::optional<double> number = scalarOf(*host);
   if (number && vectorsAllowed)
     return buildConstant(body, user->getLoc(), *number);
@@ -216,11 +233,10 @@ Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
 
 Value ElementwiseGroup::emitWafer(Value onnxValue, Value tensor,
                                   const Step *steps) {
-  std::optional<View> view =
-      applySteps(View::dense(shapeOf(onnxValue)), steps, user);
-  if (!view)
-    return {};
-  std::optional<View> tokens = asTokens(*view);
+  View view = View::dense(shapeOf(onnxValue));
+  if (applySteps(view, steps))
+    llvm_unreachable("tensors on the wafer are broadcast only");
+  std::optional<View> tokens = asTokens(view);
   wse::TiledAttr own = wse::TiledAttr::of(tensor.getType());
   int64_t ownFeatures = wse::featuresOf(tensor);
   bool repeatsToken = tokens && tokens->shape[1] > 1 && !tokens->strides[1];

@@ -67,8 +67,8 @@ private:
   mlir::Value emitWafer(mlir::Value onnxValue, mlir::Value tensor,
                         const Step *steps);
   mlir::Value leaf(mlir::Value tensor, wse::WeightAttr vector);
-  std::optional<View> applySteps(View view, const Step *steps,
-                                 mlir::Operation *op);
+  mlir::Operation *withoutStrides(const Step *steps);
+  static mlir::Operation *applySteps(View &view, const Step *steps);
   std::optional<View> asTokens(const View &view);
   mlir::Value load(const HostView &host);
   wse::TiledAttr operandTiling(bool perBatchElement, bool perToken);

@@ -176,11 +176,41 @@ Value Selector::load(const HostView &host, wse::TiledAttr tiling,
   Attribute viewKey = strides ? Attribute(strides) : attributes.getUnitAttr();
   Attribute key =
       attributes.getArrayAttr({source, offset, viewKey, TypeAttr::get(type)});
-  Value &result = loaded[key];
-  if (!result)
-    result = create<wse::LoadOp>(user, nodesOf(user), Type(type), source,
-                                 offset, strides);
-  return result;
+  if (Value result = loaded.lookup(key))
+    return result;
+  constexpr int64_t mostWalked = 4; // by a stream
+  Value result = host.view.walkedDimensions() > mostWalked
+                     ? load(storedInParts(host, user), tiling, user)
+                     : create<wse::LoadOp>(user, nodesOf(user), Type(type),
+                                           source, offset, strides);
+  return loaded[key] = result;
+}
+
+// The elements of a view in order, in the store: one load and one store for
+// each index of the shortest dimension.
+HostView Selector::storedInParts(HostView host, Operation *user) {
+  const View view = host.view, dense = View::dense(view.shape);
+  size_t cut = view.shape.size();
+  for (size_t d = 0; d + 1 < view.shape.size(); ++d)
+    if (view.shape[d] > 1 &&
+        (cut == view.shape.size() || view.shape[d] < view.shape[cut]))
+      cut = d;
+  ArrayRef<int64_t> shape = view.shape;
+  int64_t batch = ShapedType::getNumElements(shape.take_front(cut));
+  int64_t features = shape.back();
+  int64_t tokens = dense.strides[cut] / features;
+  wse::IntermediateOp into = declare(shape, user);
+  host.view.shape[cut] = 1;
+  for (int64_t part = 0; part < shape[cut]; ++part) {
+    Value tensor = load(host, defaultTiling({batch, tokens, features}), user);
+    store(tensor, into, part * dense.strides[cut],
+          {shape[cut] * dense.strides[cut], features, 1}, user);
+    host.view.offset += view.strides[cut];
+  }
+  host.tensor = FlatSymbolRefAttr::get(into.getSymNameAttr());
+  host.tensorElements = view.numElements();
+  host.view = dense;
+  return host;
 }
 
 //===----------------------------------------------------------------------===//
@@ -243,6 +273,12 @@ bool Selector::toStore(Value value, Operation *user) {
   return storeWhole(value, onWafer(value, user), user);
 }
 
+bool Selector::toStoreInOrder(Value value, Operation *user) {
+  ArrayRef<int64_t> shape = shapeOf(value);
+  return storeWhole(value, bring(value, shape, defaultTiling(shape), user),
+                    user);
+}
+
 wse::WeightAttr Selector::asWeight(Value value, Operation *user) {
   return toStore(value, user) ? hostValues.weight(value) : wse::WeightAttr();
 }
@@ -255,8 +291,7 @@ bool Selector::selectView(Operation *op) {
     return false;
   if (hostValues.addView(op))
     return true;
-  ArrayRef<int64_t> shape = shapeOf(operand);
-  if (!storeWhole(operand, bring(operand, shape, defaultTiling(shape), op), op))
+  if (!toStoreInOrder(operand, op))
     return false;
   if (!hostValues.addView(op))
     refuse(op, "changes the shape in a way that no strides describe");

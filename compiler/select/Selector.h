@@ -74,7 +74,10 @@ public:
   /// Makes sure that the host holds `value`, as a view of what it had or of an
   /// intermediate that kernels store. False if it was refused.
   bool toStore(mlir::Value value, mlir::Operation *user);
-  /// The same, for kernels that stream it.
+  /// Makes sure that the store holds the elements of `value`, a value of the
+  /// host, in their own order.
+  bool toStoreInOrder(mlir::Value value, mlir::Operation *user);
+  /// As toStore, for kernels that stream it.
   wse::WeightAttr asWeight(mlir::Value value, mlir::Operation *user);
 
   /// Does `op` belong to the element-wise group that `root` is the last of?
@@ -107,6 +110,7 @@ private:
   bool selectView(mlir::Operation *op);
   mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
                            wse::TiledAttr tiling, mlir::Operation *user);
+  HostView storedInParts(HostView host, mlir::Operation *user);
   mlir::Value reduceInStore(onnx::ReduceOp op);
   mlir::StringAttr intermediateName(mlir::Operation *user);
   wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape,

@@ -30,6 +30,19 @@ bool View::isDense() const {
   return true;
 }
 
+int64_t View::walkedDimensions() const {
+  int64_t count = 1;
+  std::optional<int64_t> step;
+  for (size_t d = 0; d + 1 < shape.size(); ++d) {
+    if (shape[d] == 1)
+      continue;
+    if (step != strides[d] * shape[d])
+      ++count;
+    step = strides[d];
+  }
+  return count;
+}
+
 View View::broadcast(ArrayRef<int64_t> newShape) const {
   View view{llvm::to_vector(newShape), offset,
             SmallVector<int64_t>(newShape.size(), 0)};

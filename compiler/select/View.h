@@ -32,6 +32,9 @@ struct View {
   int64_t numElements() const;
   /// Is it all stored elements, in order?
   bool isDense() const;
+  /// Dimensions that a walk in order steps along, the last one always, ones
+  /// never, neighbours that continue one another as one.
+  int64_t walkedDimensions() const;
   bool operator==(const View &other) const {
     return shape == other.shape && offset == other.offset &&
            strides == other.strides;

@@ -78,6 +78,14 @@ Value wsec::simplify::maskOfRank4(OpBuilder &builder, Location loc, Value mask,
       why = "the mask has merged batch and head dimensions";
       return nullptr;
     }
+    // Heads are batch elements here, for which the mask repeats.
+    if (merged != 1 && merged != extents.batch) {
+      Shape repeated(scores.take_front(lead));
+      repeated.append({shape[lead], shape[lead + 1]});
+      mask = onnx::ExpandOp::create(builder, loc, withShape(mask, repeated),
+                                    mask, builder.getStringAttr(""));
+      merged = extents.batch;
+    }
     rank4 = {merged, 1, shape[lead], shape[lead + 1]};
   }
   if (rank4[3] != extents.keys) {

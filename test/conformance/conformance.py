@@ -134,6 +134,7 @@ def reason_of(message):
              and not line.rstrip().endswith("is here")]
     reasons = listed or notes or [lines[0].split("error: ", 1)[-1] if lines else "says nothing"]
     reasons = [re.sub(r" x\d+: ", ": ", reason) for reason in reasons]
+    reasons = [re.sub(r"^'[^']*' \((onnx\.\w+)\)", r"\1", reason) for reason in reasons]
     reasons = [re.sub(r"^\S+\.onnx: |^\d+ more behind.*", "", reason) for reason in reasons]
     reasons = [reason for reason in reasons if reason]
     first = reasons[0].replace("|", "\\|")

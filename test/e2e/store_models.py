@@ -75,6 +75,29 @@ def models():
         [node("Tanh", ["x"], ["a"], name="a"), node("Gather", ["a", "ids"], ["y"], axis=1, name="y")],
         [("x", T.FLOAT, [2, 5, 4]), ("ids", T.INT64, [3])], [("y", [2, 3, 4])]), {
             "x": normal(2, 5, 4), "ids": np.array([4, 0, -2])}
+    # Strides that no stream walks at once.
+    yield "permute", model(
+        [node("Transpose", ["x"], ["a"], perm=[4, 2, 0, 3, 1], name="a"), node("Relu", ["a"], ["y"], name="y")],
+        [("x", T.FLOAT, [2, 3, 4, 3, 2])], [("y", [2, 4, 2, 3, 3])]), {"x": normal(2, 3, 4, 3, 2)}
+    # What repeats is merged with what does not.
+    yield "repeat", model(
+        [node("Abs", ["x"], ["a"], name="a"), node("Expand", ["a", "wide"], ["b"], name="b"),
+         node("Reshape", ["b", "flat"], ["c"], name="c"), node("Neg", ["c"], ["y"], name="y")],
+        [("x", T.FLOAT, [2, 1, 4])], [("y", [6, 4])],
+        [constant("wide", [2, 3, 4]), constant("flat", [6, 4])]), {"x": normal(2, 1, 4)}
+    # Two heads of keys serve four of queries; a mask of keys a batch element.
+    yield "grouped", model(
+        [node("Reshape", ["x", "q4"], ["q0"], name="q0"), node("Transpose", ["q0"], ["q"], perm=[0, 2, 1, 3], name="q"),
+         node("MatMul", ["x", "w"], ["k0"], name="k0"), node("Reshape", ["k0", "k4"], ["k1"], name="k1"),
+         node("Transpose", ["k1"], ["k2"], perm=[0, 2, 1, 3], name="k2"),
+         node("Unsqueeze", ["k2", "two"], ["k3"], name="k3"), node("Expand", ["k3", "k5"], ["k6"], name="k6"),
+         node("Reshape", ["k6", "merged"], ["k"], name="k"), node("Transpose", ["k"], ["kt"], perm=[0, 1, 3, 2], name="kt"),
+         node("MatMul", ["q", "kt"], ["s"], name="s"), node("Add", ["s", "mask"], ["sm"], name="sm"),
+         node("Softmax", ["sm"], ["p"], name="p"), node("MatMul", ["p", "k"], ["y"], name="y")],
+        [("x", T.FLOAT, [2, 5, 16]), ("mask", T.FLOAT, [2, 1, 1, 5])], [("y", [2, 4, 5, 4])],
+        [constant("w", normal(16, 8)), constant("q4", [2, 5, 4, 4]), constant("k4", [2, 5, 2, 4]), constant("two", [2]),
+         constant("k5", [2, 2, 2, 5, 4]), constant("merged", [2, 4, 5, 4])]), {
+             "x": normal(2, 5, 16), "mask": np.where(normal(2, 1, 1, 5) > 1, -1e9, 0).astype("f4")}
 
 
 def run(*words):

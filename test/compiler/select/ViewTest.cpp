@@ -59,3 +59,11 @@ TEST(ViewTest, ReshapeOfOnesHasNothingToMatch) {
   ASSERT_TRUE(view);
   EXPECT_EQ(view->numElements(), 1);
 }
+
+TEST(ViewTest, WalkedDimensionsContinueOneAnother) {
+  View view = View::dense({2, 3, 4, 5, 6});
+  EXPECT_EQ(view.walkedDimensions(), 2);
+  EXPECT_EQ(view.transpose({4, 2, 0, 3, 1}).walkedDimensions(), 5);
+  EXPECT_EQ(view.transpose({2, 3, 4, 0, 1}).walkedDimensions(), 3);
+  EXPECT_EQ(View::dense({1, 1, 6}).walkedDimensions(), 1);
+}

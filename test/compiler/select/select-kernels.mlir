@@ -153,3 +153,35 @@ func.func @main(%x: tensor<3x8xf32> {onnx.name = "x"}) -> (tensor<3x4xf32> {onnx
   %odd = onnx.slice %n {starts = array<i64: 0, 1>, steps = array<i64: 1, 2>, node = "odd"} : tensor<3x8xf32> -> tensor<3x4xf32>
   return %odd : tensor<3x4xf32>
 }
+
+// -----
+
+// More strides than a stream walks: one load and one store for each index of
+// the shortest dimension, then what the store holds is in order.
+// CHECK-LABEL: wse.program @main
+// CHECK: intermediate @y : tensor<2x4x3x5x3xf32>
+// CHECK: load @x strides [1, {{.*}}] on @r {{.*}} : tensor<1x4x3x5x3xf32
+// CHECK: store {{.*}} to "y" strides [360, 3, 1] on @r
+// CHECK: load @x offset 1 strides [1, {{.*}}] on @r {{.*}} : tensor<1x4x3x5x3xf32
+// CHECK: store {{.*}} to "y" at 180 strides [360, 3, 1] on @r
+// CHECK: load @y on @r
+func.func @main(%x: tensor<3x3x4x5x2xf32> {onnx.name = "x"}) -> (tensor<2x4x3x5x3xf32> {onnx.name = "z"}) {
+  %t = onnx.transpose %x {perm = array<i64: 4, 2, 0, 3, 1>, node = "y"} : tensor<3x3x4x5x2xf32> -> tensor<2x4x3x5x3xf32>
+  return %t : tensor<2x4x3x5x3xf32>
+}
+
+// -----
+
+// What repeats cannot merge with what does not: it is stored repeated first.
+// CHECK-LABEL: wse.program @main
+// CHECK: elementwise
+// CHECK: store {{.*}} to "wide" on @r
+// CHECK: load @wide on @r
+// CHECK-SAME: tensor<{{(1x)?}}6x4xf32
+func.func @main(%x: tensor<2x1x4xf32> {onnx.name = "x"}) -> (tensor<6x4xf32> {onnx.name = "y"}) {
+  %a = onnx.unary abs %x {node = "abs"} : tensor<2x1x4xf32>
+  %wide = onnx.expand %a {node = "wide"} : tensor<2x1x4xf32> -> tensor<2x3x4xf32>
+  %flat = onnx.reshape %wide {node = "flat"} : tensor<2x3x4xf32> -> tensor<6x4xf32>
+  %y = onnx.unary neg %flat {node = "neg"} : tensor<6x4xf32>
+  return %y : tensor<6x4xf32>
+}
