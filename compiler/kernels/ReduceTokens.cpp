@@ -75,9 +75,9 @@ LogicalResult ReduceTokens::lowerOp(wse::ReduceTokensOp op,
   Opcode opcode = isMax ? Opcode::Max : Opcode::Add;
   b.where(in.active, [&] {
     Operand all = Operand::memory(out.buffer, 0, {out.pitch, 1});
-    b.vector(
-        Opcode::Mov, {in.features, in.sequences}, all,
-        {Operand::immediate(isMax ? std::numeric_limits<float>::lowest() : 0)});
+    b.vector(Opcode::Mov, {in.features, in.sequences}, all,
+             {Operand::immediate(isMax ? -std::numeric_limits<float>::infinity()
+                                       : 0)});
     // Sequences of a row have equally many tokens; there is more than one only
     // where rows hold whole batch elements.
     int64_t sequence = in.layout.group == 0 ? in.layout.tokens : 0;

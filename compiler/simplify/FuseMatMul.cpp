@@ -158,6 +158,12 @@ static std::optional<TokenLayout> tokenLayoutBefore(Value value) {
   return std::nullopt;
 }
 
+/// Numbers of 16 bits are what leaves the wafer: nothing is done to them.
+static bool narrows(Operation *op) {
+  Type element = typeOf(op->getResult(0)).getElementType();
+  return isa<FloatType>(element) && !element.isF32();
+}
+
 namespace {
 /// op(layout(x)) -> layout(op(x)) for operators that work on each token.
 /// Further operands come through the same layout or are the same for all
@@ -167,6 +173,8 @@ struct SinkLayout : OpRewritePattern<TokenOp> {
   using OpRewritePattern<TokenOp>::OpRewritePattern;
   LogicalResult matchAndRewrite(TokenOp op,
                                 PatternRewriter &rewriter) const override {
+    if (narrows(op))
+      return failure();
     SmallVector<Value> operands;
     std::optional<TokenLayout> layout;
     for (Value operand : op->getOperands()) {
@@ -234,7 +242,7 @@ struct SinkExpand : OpRewritePattern<OpType> {
   LogicalResult matchAndRewrite(OpType op,
                                 PatternRewriter &rewriter) const override {
     auto expand = op.getX().template getDefiningOp<onnx::ExpandOp>();
-    if (!expand)
+    if (!expand || narrows(op))
       return rewriter.notifyMatchFailure(op, "not expanded");
     Operation *moved = cloneWithoutNames(rewriter, op);
     moved->setOperand(0, expand.getX());

@@ -145,32 +145,89 @@ static bool skipNorm(Node &node) {
   return true;
 }
 
-/// ONNX's Attention: [B,S,H*D] with head counts, or [B,H,S,D].
+/// Operand `i` of Attention as [batch, heads, tokens, size]: so it is, or it is
+/// [batch, tokens, heads * size].
+static std::optional<Shape> byHeads(Node &node, size_t i,
+                                    llvm::StringRef count) {
+  const Fact &x = node.input(i);
+  if (x.rank() == 4)
+    return x.shape;
+  int64_t heads = node.intAttr(count, 0);
+  if (x.rank() == 3 && heads > 0 && x.shape[2] % heads == 0)
+    return Shape{x.shape[0], heads, x.shape[1], x.shape[2] / heads};
+  node.fail("an operand of shape " + printShape(x.shape) + " and " + count +
+            " = " + llvm::Twine(heads) +
+            ", expected rank 4, or rank 3 and a number of heads that divides "
+            "its features");
+  return std::nullopt;
+}
+
+/// Adds the tokens of a cache, input `i`, to `shape`.
+static bool addPast(Node &node, size_t i, Shape &shape) {
+  if (!node.has(i))
+    return true;
+  const Shape &past = node.input(i).shape;
+  int64_t tokens = past.size() == 4 ? past[2] : 0;
+  Shape expected = shape;
+  expected[2] = tokens;
+  if (past != expected)
+    return node.fail("a cache of shape " + printShape(past) +
+                     " beside keys or values of shape " + printShape(shape));
+  shape[2] += tokens;
+  return true;
+}
+
+/// ONNX's Attention: [B,S,H*D] with head counts, or [B,H,S,D]; see
+/// DissolveAttention.cpp.
 static bool attention(Node &node) {
   if (!node.needs(3))
     return false;
-  if (node.has(4) || node.has(5) || node.has(6) || node.outputs.size() > 1)
-    return node.fail("Attention with a cache, or with more than one result");
   // The wafer computes in f32, which is no less than what 16 bits ask for.
   int64_t precision = node.intAttr("softmax_precision", 1);
   if (precision != 1 && precision != 10 && precision != 16)
     return node.fail("softmax in ONNX element type " + llvm::Twine(precision));
-  const Fact &q = node.input(0), &k = node.input(1), &v = node.input(2);
-  if (q.rank() != k.rank() || q.rank() != v.rank() ||
-      (q.rank() != 3 && q.rank() != 4))
-    return node.fail("operands " + printShape(q.shape) + ", " +
-                     printShape(k.shape) + " and " + printShape(v.shape) +
-                     ", expected all of rank 3 or 4");
-  Shape shape = q.shape;
-  shape.back() = v.shape.back();
-  if (q.rank() == 3) {
-    int64_t heads = node.intAttr("q_num_heads", 0);
-    int64_t shared = node.intAttr("kv_num_heads", 0);
-    if (heads <= 0 || shared <= 0)
-      return node.fail("rank 3 needs q_num_heads and kv_num_heads");
-    shape.back() = v.shape.back() / shared * heads;
+  int64_t mode = node.intAttr("qk_matmul_output_mode", 0);
+  if (mode < 0 || mode > 3)
+    return node.fail("qk_matmul_output_mode is " + llvm::Twine(mode) +
+                     ", expected 0 to 3");
+  int64_t rank = node.input(0).rank();
+  if (node.input(1).rank() != rank || node.input(2).rank() != rank)
+    return node.fail("operands differ in rank");
+  auto q = byHeads(node, 0, "q_num_heads");
+  auto k = byHeads(node, 1, "kv_num_heads");
+  auto v = byHeads(node, 2, "kv_num_heads");
+  if (!q || !k || !v)
+    return false;
+  if ((*q)[0] != (*k)[0] || (*q)[0] != (*v)[0] || (*q)[3] != (*k)[3] ||
+      (*k)[1] != (*v)[1] || (*k)[2] != (*v)[2] || (*k)[1] == 0 ||
+      (*q)[1] % (*k)[1] != 0)
+    return node.fail("queries " + printShape(*q) + ", keys " + printShape(*k) +
+                     " and values " + printShape(*v) + " do not fit");
+  if (node.has(4) != node.has(5))
+    return node.fail("a cache of keys or of values without the other");
+  if (!addPast(node, 4, *k) || !addPast(node, 5, *v))
+    return false;
+  Shape scores = {(*q)[0], (*q)[1], (*q)[2], (*k)[2]};
+  if (node.has(3)) {
+    Shape mask = node.input(3).shape;
+    if (mask.empty() || mask.back() > scores.back())
+      return node.fail("a mask of shape " + printShape(mask) + " for " +
+                       llvm::Twine(scores.back()) + " keys");
+    mask.back() = scores.back();
+    auto together = broadcastShapes(mask, scores);
+    if (!together || *together != scores)
+      return node.fail("a mask of shape " + printShape(node.input(3).shape) +
+                       " does not fit scores of shape " + printShape(scores));
   }
-  node.outputs[0] = unknown(q.type, shape);
+  if (node.has(6) && (node.has(4) || node.input(6).shape != Shape{scores[0]}))
+    return node.fail("nonpad_kv_seqlen beside a cache, or not one for each "
+                     "batch element");
+  Shape y = {(*q)[0], (*q)[1], (*q)[2], (*v)[3]};
+  if (rank == 3)
+    y = {(*q)[0], (*q)[2], (*q)[1] * (*v)[3]};
+  const Shape shapes[] = {y, *k, *v, scores};
+  for (auto [output, shape] : llvm::zip(node.outputs, shapes))
+    output = unknown(node.input(0).type, shape);
   return true;
 }
 
@@ -223,7 +280,8 @@ llvm::ArrayRef<NamedRule> wsec::simplify::matrixRules() {
       {"com.microsoft.SkipLayerNormalization", skipNorm, "epsilon"},
       {"com.microsoft.SkipSimplifiedLayerNormalization", skipNorm, "epsilon"},
       {"Attention", attention,
-       "q_num_heads kv_num_heads is_causal scale softcap softmax_precision"},
+       "q_num_heads kv_num_heads is_causal scale softcap softmax_precision "
+       "qk_matmul_output_mode left_window_size right_window_size"},
       {"com.microsoft.Attention", packedAttention,
        "num_heads scale unidirectional mask_filter_value do_rotary "
        "qkv_hidden_sizes"},

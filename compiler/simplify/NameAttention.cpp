@@ -72,25 +72,61 @@ static Value splitHeads(Naming &n, Value x, int64_t heads) {
   return n.transpose(split, {0, 2, 1, 3});
 }
 
-/// ONNX's own, opset 23 on. Caches were refused by inference.
+/// Whether onnx.attention does it: one head of keys for each of queries, no
+/// cache, no result but the first, as many queries as keys if causal.
+static bool isPlain(Naming &n, const Parts &p, int64_t shared) {
+  for (size_t i : {4, 5, 6})
+    if (n.has(i))
+      return false;
+  for (Value other : n.op().getResults().drop_front())
+    if (!other.use_empty())
+      return false;
+  return shared == p.heads && n.node().floatAttr("softcap", 0) == 0 &&
+         n.node().intAttr("left_window_size", -1) < 0 &&
+         n.node().intAttr("right_window_size", -1) < 0 &&
+         (!p.causal || shapeOf(p.q)[1] == shapeOf(p.k)[1]);
+}
+
+/// Whether the mask is known and leaves every query a key: rows without any
+/// give 0, which the kernel of onnx.attention does not.
+static bool leavesKeys(Naming &n, bool causal) {
+  if (!n.has(3))
+    return true;
+  std::optional<Tensor> mask = n.node().input(3).load();
+  if (!mask || mask->shape().empty())
+    return false;
+  int64_t keys = mask->shape().back(), rows = mask->size() / keys;
+  int64_t queries = mask->shape().size() > 1 ? *(mask->shape().end() - 2) : 1;
+  bool isCondition = mask->type() == ElementType::Bool;
+  for (int64_t row = 0; row < rows; ++row) {
+    bool any = false;
+    // With causality the first query sees the first key only.
+    int64_t seen = causal ? row % queries + 1 : keys;
+    for (int64_t key = 0; key < std::min(seen, keys); ++key) {
+      double element = mask->asFloat(row * keys + key);
+      any |= isCondition ? element != 0 : element > maskedScore;
+    }
+    if (!any)
+      return false;
+  }
+  return true;
+}
+
+/// ONNX's own, opset 23 on.
 static bool attention(Naming &n) {
   Parts p{n.input(0), n.input(1), n.input(2)};
   bool byHead = shapeOf(p.q).size() == 4;
   p.heads = byHead ? shapeOf(p.q)[1] : n.node().intAttr("q_num_heads", 0);
   int64_t shared =
       byHead ? shapeOf(p.k)[1] : n.node().intAttr("kv_num_heads", 0);
-  if (shared != p.heads)
-    return n.fail("grouped heads (" + Twine(p.heads) + " of queries, " +
-                  Twine(shared) + " of keys)");
-  if (n.node().floatAttr("softcap", 0) != 0)
-    return n.fail("softcap");
-  if (byHead)
-    for (Value *operand : {&p.q, &p.k, &p.v})
-      *operand = mergeHeads(n, *operand);
   p.scale = n.node().floatAttr("scale", 0);
   p.causal = n.node().intAttr("is_causal", 0);
-  if (!fits(n, p) || (n.has(3) && !addMask(n, p, n.input(3))))
-    return false;
+  if (byHead && shared == p.heads)
+    for (Value *operand : {&p.q, &p.k, &p.v})
+      *operand = mergeHeads(n, *operand);
+  if (!isPlain(n, p, shared) || !leavesKeys(n, p.causal) ||
+      (n.has(3) && !addMask(n, p, n.input(3))))
+    return dissolveAttention(n);
   Value y = build(n, p);
   return n.replace(byHead ? splitHeads(n, y, p.heads) : y);
 }

@@ -74,6 +74,9 @@ struct NamedNamingRule {
   llvm::StringLiteral name;
   NamingRule rule;
 };
+/// ONNX's Attention in products and a softmax. Always true.
+bool dissolveAttention(Naming &naming);
+
 // The families of operators, one file each.
 llvm::ArrayRef<NamedNamingRule> elementwiseNaming();
 llvm::ArrayRef<NamedNamingRule> shapeNaming();

@@ -67,9 +67,8 @@ static std::shared_ptr<const Storage> storageOf(onnx::ConstantOp op) {
   storage->type = *elementTypeOf(op.getStoredType());
   if (auto external = dyn_cast<onnx::ExternalAttr>(op.getValue())) {
     storage->file = external.getFile().str();
-    storage->weightFolders = &op->getContext()
-                                  ->getLoadedDialect<onnx::OnnxDialect>()
-                                  ->weightFolders;
+    storage->weightFolders =
+        &op->getContext()->getLoadedDialect<onnx::OnnxDialect>()->weightFolders;
     storage->fileOffset = external.getOffset();
     storage->fileBytes = external.getBytes();
     return storage;

@@ -90,7 +90,10 @@ def compare(case, name, actual):
     with np.errstate(all="ignore"):
         if not np.allclose(expected.astype(np.float64), actual.astype(np.float64), case.rtol,
                            case.atol, equal_nan=True):
-            raise Failure(f"wrong numbers in {name}")
+            units = units_in_last_place(expected, actual)
+            raise Failure(f"wrong numbers in {name}" + (
+                f": off by {units:.0f} units in the last place of {expected.dtype}"
+                if expected.dtype.itemsize == 2 else ""))
         return units_in_last_place(expected, actual)
 
 

@@ -130,7 +130,7 @@ module attributes {onnx.opset = 24 : i64} {
 // CHECK: "MatMul"{{.*}}onnx.reason = "operands differ in type"
 // CHECK: "LayerNormalization"{{.*}}onnx.reason = "input 1 of shape 5, expected 8 elements, one for each feature"
 // CHECK: "SkipLayerNormalization"{{.*}}onnx.reason = "operands are scalars"
-// CHECK: "Attention"{{.*}}onnx.reason = "operands 1x8, 1x8 and 1x8, expected all of rank 3 or 4"
+// CHECK: "Attention"{{.*}}onnx.reason = "an operand of shape 1x8 and q_num_heads = 0, expected rank 4, or rank 3 and a number of heads that divides its features"
 // CHECK: "MultiHeadAttention"{{.*}}onnx.reason = "a bias of shape 5, expected 24"
 // CHECK: "Attention"{{.*}}onnx.reason = "cannot multiply 1x1x8 by 8x1 into three equal parts"
 func.func @operands_that_do_not_fit(%x: tensor<1x8xf32>, %w: tensor<8x1xf32>, %five: tensor<5xf32>, %i: tensor<8x1xi64>, %s: tensor<f32>, %q: tensor<1x1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {

@@ -89,5 +89,32 @@ func.func @attention_by_head(%q: tensor<2x3x5x4xf32>) -> !onnx.unknown {
   return %y : !onnx.unknown
 }
 
+// Two heads of queries for each of keys are more rows of one product. Of three
+// keys, one of them past, the first query sees two.
+// CHECK-LABEL: func.func @attention_with_past
+// CHECK: %[[KEYS:.*]] = onnx.concat %{{.*}}, %{{.*}} {axis = 2 : i64} : {{.*}} -> tensor<1x2x3x4xf32>
+// CHECK: onnx.batch_matmul {{.*}} : (tensor<1x2x4x4xf32>, tensor<1x2x4x3xf32>) -> tensor<1x2x4x3xf32>
+// CHECK: onnx.reshape {{.*}} -> tensor<1x4x2x3xf32>
+// CHECK: onnx.constant dense<{{\[}}[0.000000e+00, 0.000000e+00, 0xFF800000], [0.000000e+00, 0.000000e+00, 0.000000e+00]]>
+// CHECK: onnx.binary add
+// CHECK: onnx.softmax %{{.*}} : tensor<1x4x2x3xf32>
+// CHECK: onnx.batch_matmul {{.*}} : (tensor<1x2x4x3xf32>, tensor<1x2x3x4xf32>) -> tensor<1x2x4x4xf32>
+// CHECK: return {{.*}}, %[[KEYS]]
+func.func @attention_with_past(%q: tensor<1x4x2x4xf32>, %k: tensor<1x2x2x4xf32>, %past: tensor<1x2x1x4xf32>) -> (!onnx.unknown, !onnx.unknown) {
+  %none = onnx.none
+  %y:2 = onnx.node "Attention"(%q, %k, %k, %none, %past, %past) with {is_causal = 1 : i64} : (tensor<1x4x2x4xf32>, tensor<1x2x2x4xf32>, tensor<1x2x2x4xf32>, none, tensor<1x2x1x4xf32>, tensor<1x2x1x4xf32>) -> (!onnx.unknown, !onnx.unknown)
+  return %y#0, %y#1 : !onnx.unknown, !onnx.unknown
 }
 
+// A mask that is data may hide all keys: such rows become 0.
+// CHECK-LABEL: func.func @attention_with_mask
+// CHECK: %[[MOST:.*]] = onnx.reduce max %{{.*}} {axes = array<i64: 1>, keepdims = true}
+// CHECK: %[[EMPTY:.*]] = onnx.binary equal %[[MOST]]
+// CHECK: %[[WEIGHTS:.*]] = onnx.softmax
+// CHECK: onnx.where %[[EMPTY]], %{{.*}}, %[[WEIGHTS]]
+func.func @attention_with_mask(%q: tensor<1x2x3x4xf32>, %mask: tensor<3x3xi1>) -> !onnx.unknown {
+  %y = onnx.node "Attention"(%q, %q, %q, %mask) : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<3x3xi1>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+}

@@ -127,9 +127,10 @@ func.func @main(%x: tensor<2x3xf32>, %cube: tensor<2x3x4xf32>, %condition: tenso
   %m1 = onnx.node "Gemm"(%cube, %x) {node = "gemm"} : (tensor<2x3x4xf32>, tensor<2x3xf32>) -> !onnx.unknown
 
   // Attention.
-  // CHECK-DAG: Attention x1: Attention with a cache, or with more than one result
-  %a0:2 = onnx.node "Attention"(%cube, %cube, %cube) {node = "attention results"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> (!onnx.unknown, !onnx.unknown)
-  // CHECK-DAG: Attention x1: rank 3 needs q_num_heads and kv_num_heads
+  // CHECK-DAG: Attention x1: a cache of keys or of values without the other
+  %absent = onnx.none
+  %a0 = onnx.node "Attention"(%cube, %cube, %cube, %absent, %cube) with {q_num_heads = 2 : i64, kv_num_heads = 2 : i64} {node = "attention cache"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>, none, tensor<2x3x4xf32>) -> !onnx.unknown
+  // CHECK-DAG: Attention x1: an operand of shape 2x3x4 and q_num_heads = 0, expected rank 4, or rank 3 and a number of heads that divides its features
   %a2 = onnx.node "Attention"(%cube, %cube, %cube) {node = "attention heads"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> !onnx.unknown
   // CHECK-DAG: MultiHeadAttention of com.microsoft x1: MultiHeadAttention with a cache
   %a4:2 = onnx.node "MultiHeadAttention" of "com.microsoft"(%cube, %cube, %cube) with {num_heads = 2 : i64} {node = "mha cache"} : (tensor<2x3x4xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>) -> (!onnx.unknown, !onnx.unknown)
