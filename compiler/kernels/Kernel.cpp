@@ -19,7 +19,7 @@ const Kernel *findKernel(mlir::Operation *op) {
 
 double startCycles(const Machine &machine, bool streams) {
   double command = machine.hopCycles * (machine.x + machine.width + machine.y +
-                                         machine.height) +
+                                        machine.height) +
                    2 * machine.rampCycles + machine.taskOverhead;
   return command + (streams ? machine.storeLatencyCycles : 0);
 }

@@ -62,9 +62,9 @@ struct StreamNeed {
   }
 };
 
-/// Cycles of one launch, seen by the busiest PE of its region. What is counted by different
-/// members overlaps, except `serial`. Launches follow one another closely: what
-/// a run waits for once, startCycles, is in none of them.
+/// Cycles of one launch, seen by the busiest PE of its region. What is counted
+/// by different members overlaps, except `serial`. Launches follow one another
+/// closely: what a run waits for once, startCycles, is in none of them.
 struct KernelCost {
   /// Vector instructions of the busiest PE.
   double compute = 0;

@@ -10,10 +10,9 @@ using namespace wsec;
 
 const char *wsec::name(RoutePattern pattern) {
   static const char *const names[numRoutePatterns] = {
-      "channel",  "launch",     "column",    "row_west",
-      "row_east", "row_cast",   "key_north", "value_north",
-      "key_cast", "value_cast", "out_north", "out_exit",
-      "channel_row"};
+      "channel",   "launch",    "column",      "row_west", "row_east",
+      "row_cast",  "key_north", "value_north", "key_cast", "value_cast",
+      "out_north", "out_exit",  "channel_row"};
   return names[unsigned(pattern)];
 }
 

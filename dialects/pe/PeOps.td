@@ -545,9 +545,9 @@ def Pe_StreamOp : Pe_RegionOp<"stream",
     `in`: for each segment, for each of its lines, each channel sends one block for
     each column it serves, west to east. `out`: each channel takes one block for
     each row it carries, and in a row for each column from east to west. The
-    scalars of the body are evaluated at (column, 0) or (column, row). The stream
-    flows once for each launch that lists it. Arguments, written before the body,
-    are the first ones of these launches.
+    scalars of the body are evaluated at (column, row): going in, at the row of
+    the channel. The stream flows once for each launch that lists it. Arguments,
+    written before the body, are the first ones of these launches.
 
     `type` is that of the elements on the fabric, f32 if none is given, and has
     to agree with the operands `fabric(.., f16, pair)` of who receives or sends

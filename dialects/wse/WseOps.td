@@ -276,6 +276,9 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     - `broadcast`: results stay. Activations are gathered west to the first column
       and are multicast along the row; the column that owns n sees its columns
       of the weights, k after k.
+    - `stationary`: weights stay. Each row computes as many result features of
+      all tokens, each PE with the weights of its column's features; activations
+      and results move along columns, partial sums along rows.
 
     ```mlir
     %y = matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>

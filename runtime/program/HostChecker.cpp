@@ -420,9 +420,8 @@ void checkStreams(const program::Program &program, const CarriedRanges &carried,
     checkWire(*stream, where);
     work.add(1, stream->channels()->size(), "to check its channels", where);
     checkChannels(*stream, machine, where);
-    auto scalars = checkScalars(stream->scalars(),
-                                {{mesh}, carried.ofStream(number++)},
-                                work, where);
+    auto scalars = checkScalars(
+        stream->scalars(), {{mesh}, carried.ofStream(number++)}, work, where);
     int64_t index = 0;
     for (const program::Segment *segment : *stream->segments())
       checkSegment(*segment, *stream, program, scalars,

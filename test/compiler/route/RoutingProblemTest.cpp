@@ -195,7 +195,7 @@ TEST(RoutingProblem, ChecksItsInput) {
 
 TEST_F(BrokenRouting, R1MissingStream) {
   routing.streams.pop_back();
-  expectError("expected 12 routed streams, found 11");
+  expectError("expected 13 routed streams, found 12");
 }
 TEST_F(BrokenRouting, R1MissingColor) {
   stream(RoutePattern::RowWest).colors.pop_back();
