@@ -18,7 +18,8 @@ debian_packages=(
   libonnx-dev libprotobuf-dev protobuf-compiler
   libabsl-dev libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev
   libhwy-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev
-  libonnx-testdata libpng-dev libxxhash-dev libyaml-cpp-dev libzip-dev
+  libonnx-testdata libopenmpi-dev libpng-dev libxxhash-dev libyaml-cpp-dev
+  libzip-dev openmpi-bin
 )
 python_packages=(
   onnx==1.23.2 onnxruntime==1.31.1 numpy==2.4.6 tokenizers==0.23.3

@@ -7,8 +7,11 @@
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/swarmx/CanonicalSum.h"
+#include "runtime/swarmx/PassLink.h"
+#include "runtime/swarmx/WireWords.h"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <thread>
 
@@ -22,7 +25,11 @@ double ClusterRun::oneSystemCycles() const {
 }
 
 Cluster::Cluster(std::unique_ptr<Session> first, unsigned systems)
-    : joined(systems) {
+    : Cluster(std::move(first), systems, std::make_unique<OneProcess>()) {}
+
+Cluster::Cluster(std::unique_ptr<Session> first, unsigned systems,
+                 std::shared_ptr<Link> link)
+    : joined(systems), link(std::move(link)) {
   sessions.push_back(std::move(first));
   while (sessions.size() < systems)
     sessions.push_back(sessions.front()->sibling());
@@ -130,40 +137,101 @@ void Cluster::bindCall(Session &session, uint64_t call) const {
 
 /// One call on each of the first `systems` systems.
 struct Cluster::Pass {
+  Pass(const Cluster &cluster, const Call &call, const EngineOptions &options,
+       Engine engine, const SharedChannels &shared,
+       std::counting_semaphore<> &slots, uint64_t number, unsigned systems,
+       Broadcast::Source source)
+      : call(call), options(options), engine(engine), shared(shared),
+        slots(slots), number(number), systems(systems),
+        elsewhere(*cluster.link, cluster.joined, number),
+        remote(*cluster.link, cluster.joined, call, number),
+        broadcast(cluster.joined, shared.size(), std::move(source), &elsewhere),
+        results(systems) {}
+
   const Call &call;
-  EngineOptions options;
-  Engine engine;
-  Progress *progress; ///< of system 0
+  const EngineOptions options;
+  const Engine engine;
+  Progress *progress = nullptr; ///< of system 0
   const SharedChannels &shared;
   std::counting_semaphore<> &slots;
+  const uint64_t number;
+  const unsigned systems;
+  PassLink elsewhere;
+  RemoteCalls remote;
   Broadcast broadcast;
-  uint64_t number;
-  unsigned systems;
   struct Result {
     absl::StatusOr<SessionRun> run = absl::UnknownError("not run");
     uint64_t ownBytesIn = 0, bytesOut = 0;
   };
-  std::vector<Result> results = std::vector<Result>(systems);
+  std::vector<Result> results;
+  std::atomic<unsigned> finished = 0;
 };
 
 void Cluster::runSystem(Pass &pass, unsigned system) {
   Pass::Result &result = pass.results[system];
-  const Relay relay = [&](MemoryX &store, const auto &wafer) {
+  const bool here = !pass.elsewhere.holds(system);
+  const auto make = [&](MemoryX &store, const auto &wafer) {
+    if (!here)
+      return pass.remote.make(system, store);
     SystemPort port(store, pass.shared, pass.broadcast, system, &pass.slots);
     RunResult run = wafer(port);
+    return RemoteCalls::Result{std::move(run), port.delivered(),
+                               port.ownBytesIn(), port.bytesOut()};
+  };
+  const Relay relay = [&](MemoryX &store, const auto &wafer) {
+    RemoteCalls::Result made = make(store, wafer);
     for (unsigned i = 0; i < pass.shared.size(); ++i)
       store.countDelivered(pass.shared[i].first, pass.shared[i].second,
-                           port.delivered()[i]);
-    result.ownBytesIn = port.ownBytesIn();
-    result.bytesOut = port.bytesOut();
-    return run;
+                           made.delivered[i]);
+    result.ownBytesIn = made.ownBytesIn;
+    result.bytesOut = made.bytesOut;
+    return std::move(made.run);
   };
-  pass.slots.acquire();
+  if (here)
+    pass.slots.acquire();
   result.run = sessions[system]->call(pass.call, pass.options,
                                       system == 0 ? pass.progress : nullptr,
                                       pass.engine, relay);
   pass.broadcast.leave(system);
-  pass.slots.release();
+  if (here)
+    pass.slots.release();
+  ++pass.finished;
+}
+
+/// Until other processes are there, and have found the program.
+void Cluster::awaitOthers() {
+  for (unsigned ready = 1; ready < link->size();) {
+    const auto received = link->receive();
+    if (!received)
+      continue;
+    if (received->second.kind == Message::Kind::Failed)
+      std::rethrow_exception(unpackError(received->second, 1));
+    ++ready;
+  }
+}
+
+void Cluster::receiveUntilDone(Pass &pass) {
+  while (link->size() > 1 && pass.finished < pass.systems)
+    if (const auto received = link->receive())
+      if (received->second.numbers.at(0) == pass.number &&
+          !pass.remote.dispatch(received->second))
+        PassLink::dispatch(received->second, pass.broadcast);
+}
+
+/// Each process has counted the edges below its nodes.
+void Cluster::countEdges(Pass &pass, ClusterRun &run) {
+  for (unsigned member = 0; member < joined.members(); ++member)
+    run.edgeBytes[member] += pass.broadcast.edgeBytes(member);
+  for (unsigned process = 1; process < link->size(); ++process)
+    link->send(process, {Message::Kind::Count, {pass.number}});
+  for (unsigned counted = 1; counted < link->size();) {
+    const auto received = link->receive();
+    if (!received || received->second.kind != Message::Kind::Count)
+      continue;
+    ++counted;
+    for (unsigned member = 0; member < joined.members(); ++member)
+      run.edgeBytes[member] += received->second.numbers[1 + member];
+  }
 }
 
 void Cluster::runPass(Pass &pass, ClusterRun &run) {
@@ -172,13 +240,18 @@ void Cluster::runPass(Pass &pass, ClusterRun &run) {
   };
   for (unsigned system = 0; system < pass.systems; ++system)
     bindCall(*sessions[system], callOf(system));
+  for (unsigned process = 1; process < link->size(); ++process)
+    link->send(process, {Message::Kind::Begin, {pass.number, pass.systems}});
   for (unsigned idle = pass.systems; idle < joined.systems(); ++idle)
-    pass.broadcast.leave(idle);
+    if (!pass.elsewhere.holds(idle))
+      pass.broadcast.leave(idle);
   std::vector<std::thread> threads;
   for (unsigned system = 0; system < pass.systems; ++system)
     threads.emplace_back([&, system] { runSystem(pass, system); });
+  receiveUntilDone(pass);
   for (std::thread &thread : threads)
     thread.join();
+  countEdges(pass, run);
   double slowest = 0;
   for (unsigned system = 0; system < pass.systems; ++system) {
     Pass::Result &result = pass.results[system];
@@ -198,8 +271,6 @@ void Cluster::runPass(Pass &pass, ClusterRun &run) {
     slowest = std::max(slowest, result.run->result.cycles);
   }
   run.cycles += slowest;
-  for (unsigned member = 0; member < joined.members(); ++member)
-    run.edgeBytes[member] += pass.broadcast.edgeBytes(member);
   if (run.calls.empty())
     run.calls.push_back(*std::move(pass.results[0].run));
 }
@@ -219,6 +290,12 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
                              systems,
                              " systems; give each input that many times the "
                              "rows of the program, or take fewer systems"));
+  if (link->size() > 1 && call.copies() && call.copies()->size() > 0)
+    throw Error(ErrorClass::BadProgram,
+                "the program copies tensors to and from PEs beside its "
+                "streams, which reach systems of one process only; run it with "
+                "--num-systems, without mpirun");
+  awaitOthers();
   const auto start = std::chrono::steady_clock::now();
   results.clear();
   EngineOptions options = given;
@@ -242,15 +319,9 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
       return store->next(shared[channel].first, shared[channel].second,
                          blockWords);
     };
-    Pass pass{call,
-              options,
-              engine,
-              number == 0 ? progress : nullptr,
-              shared,
-              slots,
-              {joined, shared.size(), source},
-              number,
-              active};
+    Pass pass(*this, call, options, engine, shared, slots, number, active,
+              source);
+    pass.progress = number == 0 ? progress : nullptr;
     runPass(pass, run);
   }
   run.seconds =

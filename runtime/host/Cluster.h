@@ -3,7 +3,8 @@
 #define RUNTIME_HOST_CLUSTER_H
 
 #include "runtime/host/Session.h"
-#include "runtime/swarmx/SystemPort.h"
+#include "runtime/swarmx/Link.h"
+#include "runtime/swarmx/Tree.h"
 
 #include <memory>
 #include <optional>
@@ -49,6 +50,10 @@ class Cluster {
 public:
   /// At least one system. The session's inputs are not used.
   Cluster(std::unique_ptr<Session> first, unsigned systems);
+  /// In process 0 of several, which have at least one system each; the others
+  /// serve theirs (PassLink.h). Not of programs with host copies.
+  Cluster(std::unique_ptr<Session> first, unsigned systems,
+          std::shared_ptr<Link> link);
   ~Cluster();
 
   Session &session() { return *sessions.front(); }
@@ -86,13 +91,17 @@ private:
   void bindBatch(const std::string &name, HostTensor tensor);
   ClusterRun runBatch(const Call &call, const EngineOptions &options,
                       Progress *progress, Engine engine);
+  void awaitOthers();
   void runPass(Pass &pass, ClusterRun &run);
+  void receiveUntilDone(Pass &pass);
+  void countEdges(Pass &pass, ClusterRun &run);
   void runSystem(Pass &pass, unsigned system);
   void bindCall(Session &session, uint64_t call) const;
   void keepOutputs(const Session &session, uint64_t call);
   HostTensor wholeOutput(const std::string &name) const;
 
   const Tree joined;
+  const std::shared_ptr<Link> link;
   std::vector<std::unique_ptr<Session>> sessions; ///< by system
   std::vector<std::pair<std::string, HostTensor>> batch;
   std::string countedBy; ///< the input that says how many calls there are

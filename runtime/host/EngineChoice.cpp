@@ -3,7 +3,9 @@
 
 #include "runtime/pe/Code.h"
 #include "runtime/program/Scalars.h"
+#include "runtime/streams/StreamsEngine.h"
 #include "runtime/strips/StripsEngine.h"
+#include "runtime/wavelet/WaveletEngine.h"
 
 #include <algorithm>
 #include <map>
@@ -138,6 +140,18 @@ Engine resolveEngine(Engine engine, const Call &call) {
                  countSteps(call) <= mostSteps
              ? Engine::Streams
              : Engine::Strips;
+}
+
+RunResult emulateOnce(Engine engine, const Call &call, PersistentState *held,
+                      const EngineOptions &options, HostPort &port) {
+  switch (resolveEngine(engine, call)) {
+  case Engine::Wavelet:
+    return WaveletEngine(call.program(), options).run(port, call, held);
+  case Engine::Strips:
+    return StripsEngine(call.program(), options).run(port, call, held);
+  default:
+    return StreamsEngine(call.program(), options).run(port, call, held);
+  }
 }
 
 } // namespace wsec::runtime

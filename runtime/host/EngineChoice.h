@@ -2,6 +2,8 @@
 #ifndef RUNTIME_HOST_ENGINECHOICE_H
 #define RUNTIME_HOST_ENGINECHOICE_H
 
+#include "runtime/engine/Engine.h"
+#include "runtime/engine/PersistentState.h"
 #include "runtime/program/Call.h"
 
 #include <optional>
@@ -26,6 +28,10 @@ extern const char *const engineNames;
 /// What Burst is for a program; others are themselves. Depends on the code of
 /// the program alone.
 Engine resolveEngine(Engine engine, const Call &call);
+
+/// A call on an engine that has not run it before.
+RunResult emulateOnce(Engine engine, const Call &call, PersistentState *held,
+                      const EngineOptions &options, HostPort &port);
 
 /// About how many steps (words of the fabric, or instructions that use none)
 /// all PEs of the program take together: those of one PE of each class, and of

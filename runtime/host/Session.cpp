@@ -10,7 +10,6 @@
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
 #include "runtime/streams/StreamsEngine.h"
-#include "runtime/wavelet/WaveletEngine.h"
 
 #include <algorithm>
 #include <chrono>
@@ -253,14 +252,9 @@ RunResult Session::emulate(const Call &call, PersistentState *held,
       options.replay && !options.observer &&
       StripsEngine::unsupported(program()).empty())
     return emulateReplayed(call, held, options, port);
-  switch (resolved) {
-  case Engine::Wavelet:
-    return WaveletEngine(program(), options).run(port, call, held);
-  case Engine::Strips:
-    return emulateStrips(call, held, options, port);
-  default:
-    return StreamsEngine(program(), options).run(port, call, held);
-  }
+  return resolved == Engine::Strips
+             ? emulateStrips(call, held, options, port)
+             : emulateOnce(resolved, call, held, options, port);
 }
 
 // ---------------------------------------------------------------- calls

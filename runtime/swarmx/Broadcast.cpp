@@ -102,6 +102,8 @@ void Broadcast::fetch(unsigned channel) {
     receive(tree.top(), channel, std::move(block));
   } catch (...) {
     failNow(std::current_exception());
+    if (elsewhere)
+      elsewhere->fail(failure);
   }
 }
 

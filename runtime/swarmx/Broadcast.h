@@ -42,6 +42,8 @@ public:
     virtual void send(unsigned member, unsigned channel,
                       const WordView &block) = 0;
     virtual void leave(unsigned member) = 0;
+    /// Nothing more comes from the store, which is here.
+    virtual void fail(std::exception_ptr why) = 0;
   };
 
   /// `source` is called where the store is, under a lock. `elsewhere` null: all

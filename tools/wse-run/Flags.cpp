@@ -118,7 +118,8 @@ ABSL_FLAG(Systems, num_systems, {0},
           "through a tree: inputs hold k >= N times the rows of the program, "
           "one call behind the other (those of the program's own shape are the "
           "same for all calls), outputs as many in the same order; the first "
-          "k mod N systems make one call more");
+          "k mod N systems make one call more; under mpirun over all processes "
+          "together");
 ABSL_FLAG(std::string, report, "", "FILE.json  write what the report prints");
 ABSL_FLAG(bool, quiet, false, "print nothing but errors");
 
@@ -147,8 +148,10 @@ namespace wsec::run {
 
 const char *const usageText =
     R"(usage: wse-run PROGRAM.wafer [flags]
+       mpirun -np N wse-run PROGRAM.wafer [flags]
 
-Runs a compiled program on the emulated wafer.
+Runs a compiled program on the emulated wafer; under mpirun a batch on N of them,
+as --num-systems=N does in one process.
 )";
 
 const char *const exitCodesText =
@@ -218,7 +221,7 @@ static void checkLooking(const Flags &flags) {
                         !flags.saveState.empty()))
     throw UsageError("--trace, --counters, --until, --break, --peek, --repeat, "
                      "--load-state and --save-state are for one system; leave "
-                     "out --num-systems");
+                     "out --num-systems and mpirun");
 }
 
 static std::string programOf(const std::vector<std::string> &words) {
@@ -256,6 +259,14 @@ Flags givenFlags(const std::vector<std::string> &words) {
   flags.threads = absl::GetFlag(FLAGS_threads).value;
   flags.repeat = absl::GetFlag(FLAGS_repeat).value;
   flags.systems = absl::GetFlag(FLAGS_num_systems).value;
+  flags.mpi = runtime::mpiLaunch();
+  if (flags.systems && flags.systems < flags.mpi.size)
+    throw UsageError(absl::StrCat("--num-systems=", flags.systems, " for ",
+                                  flags.mpi.size,
+                                  " processes of mpirun, which take one or "
+                                  "more each"));
+  if (!flags.systems)
+    flags.systems = flags.mpi.size;
   flags.quiet = absl::GetFlag(FLAGS_quiet);
   flags.weightFolders = absl::GetFlag(FLAGS_weights).values;
   for (const std::string &folder : flags.weightFolders)

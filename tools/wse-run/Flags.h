@@ -4,6 +4,7 @@
 
 #include "runtime/host/Compare.h"
 #include "runtime/host/Session.h"
+#include "runtime/swarmx/MpiLink.h"
 #include "tools/flags/CommandLine.h"
 
 #include <string>
@@ -32,7 +33,8 @@ struct Flags {
   runtime::Engine engine = runtime::Engine::Burst;
   unsigned threads = 0;
   unsigned repeat = 1;
-  unsigned systems = 0; ///< 0: not given
+  unsigned systems = 0;   ///< 0: neither --num-systems nor mpirun
+  runtime::MpiLaunch mpi; ///< if mpirun has started this process
   bool quiet = false;
 };
 

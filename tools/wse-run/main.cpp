@@ -8,6 +8,7 @@
 #include "runtime/host/TestData.h"
 #include "runtime/program/Errors.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/swarmx/PassLink.h"
 #include "tools/wse-run/Flags.h"
 #include "tools/wse-run/Looking.h"
 #include "tools/wse-run/Progress.h"
@@ -15,6 +16,8 @@
 #include <algorithm>
 #include <cstdio>
 #include <set>
+#include <thread>
+#include <unistd.h>
 
 using namespace wsec;
 using namespace wsec::run;
@@ -215,28 +218,102 @@ static int compareAll(const Target &session, const NamedTensors &references,
   return good ? 0 : 1;
 }
 
-static int runOnSystems(std::unique_ptr<Session> session, const Call &call,
-                        const Flags &flags) {
-  Cluster cluster(std::move(session), flags.systems);
+/// Of the processes that mpirun has started each takes its share.
+static unsigned threadsHere(const Flags &flags) {
+  const unsigned all = std::max(1u, std::thread::hardware_concurrency());
+  return flags.threads ? flags.threads
+                       : std::max(1u, all / std::max(1u, flags.mpi.size));
+}
+
+/// The other processes of mpirun, which serve systems until this one, which has
+/// the store, says that it was all.
+class OtherProcesses {
+public:
+  explicit OtherProcesses(Link &link) : link(link) {}
+  ~OtherProcesses() { end(false); }
+  void end(bool well) {
+    for (unsigned i = 1; i < link.size() && !ended; ++i)
+      link.send(i, {Message::Kind::End, {well}});
+    ended = true;
+  }
+
+private:
+  Link &link;
+  bool ended = false;
+};
+
+static int runOnSystems(const std::shared_ptr<Link> &link, const Flags &flags) {
+  OtherProcesses others(*link);
+  std::unique_ptr<Session> session =
+      require(Session::open(flags.program, flags.weightFolders));
+  const Call call = require(session->callOf(flags.entry, flags.arguments));
+  Cluster cluster(std::move(session), flags.systems, link);
   const NamedTensors references = readTensors(cluster, flags);
   Progress progress;
   EngineOptions options;
-  options.threads = flags.threads;
+  options.threads = threadsHere(flags);
   const ClusterRun run = [&] {
     ProgressLine line(call, progress, !flags.quiet);
     return require(cluster.run(call, options, &progress, flags.engine));
   }();
+  others.end(true);
   writeResults(cluster, makeReport(call, cluster.tree(), run), flags);
   return compareAll(cluster, references, flags);
 }
 
+/// In the others. What is wrong with the program is told by process 0.
+static int serve(Link &link, const Flags &flags) {
+  try {
+    const auto loaded = LoadedProgram::open(flags.program);
+    const program::Program &program = loaded->program();
+    const uint32_t entry = findEntry(program, flags.entry);
+    const Call call(
+        program, entry,
+        argumentValues(*program.entries()->Get(entry), flags.arguments));
+    EngineOptions options;
+    options.threads = 1;
+    return serveSystems(link, call, flags.systems, threadsHere(flags),
+                        [&](HostPort &port) {
+                          return emulateOnce(flags.engine, call, nullptr,
+                                             options, port);
+                        })
+               ? 0
+               : 1;
+  } catch (const Error &error) {
+    refuseToServe(link, std::make_exception_ptr(
+                            Error(error.errorClass(),
+                                  absl::StrFormat("process %d: %s", link.rank(),
+                                                  error.message()))));
+    return 1;
+  }
+}
+
+/// There is nobody to talk to any more, and threads that wait.
+static void endSystemLost(const std::string &what, bool speaks) {
+  if (speaks)
+    std::fprintf(stderr, "wse-run: error: %s\n", printable(what).c_str());
+  _exit(1);
+}
+
+static int runUnderMpi(const Flags &flags) {
+  const std::shared_ptr<Link> link = openMpiLink(endSystemLost);
+  if (!link)
+    throw std::runtime_error(
+        "mpirun has started this process, but it is built without Open MPI; "
+        "install libopenmpi-dev and openmpi-bin (tools/setup.sh does), and "
+        "configure and build again, or take --num-systems=N without mpirun");
+  return link->rank() == 0 ? runOnSystems(link, flags) : serve(*link, flags);
+}
+
 static int runProgram(const Flags &flags) {
+  if (flags.mpi.size)
+    return runUnderMpi(flags);
+  if (flags.systems)
+    return runOnSystems(std::make_shared<OneProcess>(), flags);
   std::unique_ptr<Session> opened =
       require(Session::open(flags.program, flags.weightFolders));
   Session &session = *opened;
   const Call call = require(session.callOf(flags.entry, flags.arguments));
-  if (flags.systems)
-    return runOnSystems(std::move(opened), call, flags);
   const NamedTensors references = readTensors(session, flags);
 
   if (!session.hasState() &&
