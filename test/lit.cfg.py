@@ -2,6 +2,7 @@
 """lit configuration: where tests lie, which tools and substitutions they see."""
 
 import os
+import shutil
 
 import lit.formats
 
@@ -29,6 +30,11 @@ for name in ("HOME", "XDG_CACHE_HOME", "WSEC_MODEL_CACHE"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.environment["WSEC_BIN"] = path[0]
+if shutil.which("mpirun"):
+    config.available_features.add("mpirun")
+# Tests may run as root, with more processes than there are cores.
+for name in ("ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM", "MCA_rmaps_base_oversubscribe"):
+    config.environment[f"OMPI_{name}"] = "1"
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope --dump-input-filter=error"
 
 config.substitutions.append(("%python", config.python))
