@@ -111,6 +111,11 @@ MappedFile::~MappedFile() {
   region->used = false;
 }
 
+void MappedFile::release() const {
+  if (bytes)
+    ::madvise(const_cast<uint8_t *>(bytes), size(), MADV_DONTNEED);
+}
+
 bool MappedFile::damaged() const {
   if (region && region->lost)
     return true;

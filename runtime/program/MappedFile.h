@@ -30,6 +30,9 @@ public:
   const std::string &path() const { return name; }
   const FileState &state() const { return opened; }
 
+  /// Ends the residence of its pages; they come back when touched.
+  void release() const;
+
   /// Whether pages were missing, or the file was written to since it was
   /// mapped.
   bool damaged() const;

@@ -104,6 +104,11 @@ void NewFile::overwrite(uint64_t offset, const void *data, uint64_t bytes) {
     fail(written < 0 ? errno : ENOSPC);
 }
 
+void NewFile::sync() const {
+  if (!direct && ::fsync(descriptor) != 0)
+    fail(errno);
+}
+
 bool NewFile::link(const std::string &name) const {
   const std::string handle = "/proc/self/fd/" + std::to_string(descriptor);
   if (::linkat(AT_FDCWD, handle.c_str(), AT_FDCWD, name.c_str(),

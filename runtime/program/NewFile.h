@@ -25,6 +25,8 @@ public:
   /// Writes over what is there.
   void overwrite(uint64_t offset, const void *data, uint64_t bytes);
   uint64_t size() const { return end; }
+  /// Waits until what is written has reached the disk.
+  void sync() const;
   /// Puts the file in its place; the last call.
   void commit();
 
