@@ -12,6 +12,7 @@
 #include "tools/wse-inspect/ProgramText.h"
 #include "tools/wse-inspect/Show.h"
 #include "tools/wse-inspect/Sram.h"
+#include "tools/wse-inspect/Store.h"
 
 #include <cstdio>
 #include <string>
@@ -23,6 +24,8 @@ using namespace wsec::inspect;
 ABSL_FLAG(bool, json, false, "as JSON, for other programs");
 ABSL_FLAG(bool, values, false,
           "with show: the values of the model that PEs hold, alone");
+ABSL_FLAG(bool, verify, false,
+          "with store: compare the files of a checkpoint with their digests");
 ABSL_FLAG(std::string, o, "", "FILE  with pe: where the text goes");
 ABSL_FLAG(std::string, pe, "", "X,Y  with sram: of this PE alone");
 ABSL_FLAG(std::string, entry, "",
@@ -35,8 +38,9 @@ static const char *const usageText =
        wse-inspect at PROGRAM.wafer X,Y [--json]
        wse-inspect pe PROGRAM.wafer [-o FILE.mlir]
        wse-inspect diff FIRST.wafer SECOND.wafer
+       wse-inspect store PATH [--verify] [--json]
 
-Looks into compiled programs without running them.
+Looks into compiled programs without running them, and into stored weights.
 
   show    machine, memory, PE classes with their buffers, routes of each
           color, tensors, streams, entries and launches; --json: all of it, and kernels
@@ -53,6 +57,9 @@ Looks into compiled programs without running them.
           same bytes; -o: to a file, which wants --weights=DIR if that
           lies elsewhere
   diff    what differs, a line each, by name: classes, buffers, routes, code
+  store   tensors of a safetensors file, of an index or folder of several, or of
+          a checkpoint and where it stands; of a folder of checkpoints the last
+          one. Malformed files are refused with what is wrong
 )";
 
 static const char *const exitCodesText =
@@ -129,11 +136,14 @@ static int inspectFiles(const std::vector<std::string> &words) {
   const std::string pe = absl::GetFlag(FLAGS_pe),
                     entry = absl::GetFlag(FLAGS_entry),
                     output = absl::GetFlag(FLAGS_o);
-  require(!words.empty(), "say what to do: show, sram, where, at, pe or diff");
+  require(!words.empty(),
+          "say what to do: show, sram, where, at, pe, diff or store");
   const std::string &command = words[0];
   require(pe.empty() || command == "sram", "--pe goes with sram");
   require(entry.empty() || command == "sram", "--entry goes with sram");
   require(output.empty() || command == "pe", "-o goes with pe");
+  const bool verify = absl::GetFlag(FLAGS_verify);
+  require(!verify || command == "store", "--verify goes with store");
   const bool values = absl::GetFlag(FLAGS_values);
   require(!values || command == "show", "--values goes with show");
   if (command == "show" || command == "sram") {
@@ -156,11 +166,15 @@ static int inspectFiles(const std::vector<std::string> &words) {
                                    : "where wants a program and a node");
     return showPlace(command, words[1], words[2], json);
   }
+  if (command == "store") {
+    require(words.size() == 2, "store wants one file or folder");
+    return print(storedTensors(words[1], verify), json, showStored);
+  }
   require(command == "diff" || command == "pe",
           "there is no command " + runtime::inQuotes(command) +
-              runtime::nearestNames(
-                  command, {"show", "sram", "where", "at", "pe", "diff"}));
-  require(!json, "--json goes with show, sram, where and at");
+              runtime::nearestNames(command, {"show", "sram", "where", "at",
+                                              "pe", "diff", "store"}));
+  require(!json, "--json goes with show, sram, where, at and store");
   if (command == "pe") {
     require(words.size() == 2, "pe wants one program");
     return printText(words[1], output);
@@ -173,7 +187,8 @@ int main(int argc, char **argv) {
   return tools::runTool(
       {"wse-inspect",
        usageText,
-       {{"flags", {"json", "o", "pe", "entry", "values", "help", "version"}}},
+       {{"flags",
+         {"json", "o", "pe", "entry", "values", "verify", "help", "version"}}},
        exitCodesText,
        inspectFiles},
       argc, argv);
