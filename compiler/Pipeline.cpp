@@ -177,6 +177,11 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
       target.machine = options.machine;
     target.mesh = options.mesh;
     target.region = options.region;
+    target.sparsity = options.sparsity;
+    target.sparsityMethod = options.sparsityMethod;
+    target.sparsitySeed = options.sparsitySeed;
+    for (const std::string &glob : options.sparsityFilter)
+      target.sparsityFilter.push_back(glob);
     return select::buildSelectPipeline(manager, target);
   }
   case Phase::Place:
@@ -235,6 +240,9 @@ LogicalResult Compilation::checkOptions(Phase first) {
     return error() << "'" << options.input
                    << "' has chosen its machine, mesh and region; --machine, "
                       "--mesh and --region come too late";
+  if (first > Phase::Select && options.sparsity != 0)
+    return error() << "'" << options.input
+                   << "' has chosen its kernels; --sparsity comes too late";
   if (first < Phase::Emit && !options.parameters.empty())
     return error() << "--param sets parameters of a pe.program; '"
                    << options.input << "' holds none";

@@ -45,6 +45,12 @@ struct CompileOptions {
   std::string machine, mesh;
   /// Columns x rows of the region that kernels run on; empty: chosen by cost.
   std::string region;
+  /// Share of the weights of products that count as zero, which of them do, and
+  /// globs that name the products; see compiler/select/Passes.td.
+  double sparsity = 0;
+  std::string sparsityMethod = "random";
+  int64_t sparsitySeed = 0;
+  std::vector<std::string> sparsityFilter;
   /// Parameters of a pe.program that are not to have their defaults.
   std::map<std::string, int64_t> parameters;
   /// The last phase to run.

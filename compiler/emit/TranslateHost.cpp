@@ -55,6 +55,27 @@ static LogicalResult copyConstant(pe::TensorOp op, std::vector<uint8_t> &data) {
   return success();
 }
 
+static LogicalResult translateSparse(pe::SparseAttr attr,
+                                     const SymbolNumbers &numbers,
+                                     pe::TensorOp op,
+                                     program::TensorT &result) {
+  Narrower narrow(op);
+  program::SparsityT sparse;
+  sparse.tensor = numbers.tensors.lookup(attr.getTensor().getValue());
+  sparse.offset = attr.getOffset();
+  sparse.strides = attr.getStrides().vec();
+  sparse.rows = attr.getRows();
+  sparse.columns = attr.getColumns();
+  sparse.group = narrow.to<uint32_t>(attr.getGroup(), "group");
+  sparse.kept = narrow.to<uint32_t>(attr.getKept(), "number of elements kept");
+  sparse.rest = narrow.to<uint32_t>(attr.getRest(), "number of elements kept");
+  sparse.method = static_cast<program::SparsityMethod>(attr.getMethod());
+  sparse.seed = attr.getSeed();
+  sparse.index_step = narrow.to<uint32_t>(attr.getStep(), "step of indices");
+  result.sparsity = std::make_unique<program::SparsityT>(std::move(sparse));
+  return failure(narrow.hasFailed());
+}
+
 LogicalResult translateTensor(pe::TensorOp op, const SymbolNumbers &numbers,
                               program::TensorT &result) {
   RankedTensorType type = op.getTensorType();
@@ -64,6 +85,8 @@ LogicalResult translateTensor(pe::TensorOp op, const SymbolNumbers &numbers,
   result.shape.assign(type.getShape().begin(), type.getShape().end());
   if (op.getAlias())
     result.alias = numbers.tensors.lookup(*op.getAlias());
+  if (auto sparse = op.getSparse())
+    return translateSparse(*sparse, numbers, op, result);
   if (op.getRole() == pe::Role::Weight)
     result.bytes = uint64_t(type.getNumElements()) *
                    pe::elementBytes(type.getElementType());

@@ -11,7 +11,8 @@ const Kernel *findKernel(mlir::Operation *op) {
   for (const Kernel *kernel :
        {attentionKernel(), elementwiseKernel(), gatherKernel(),
         layerNormKernel(), loadKernel(), matmulKernel(), redistributeKernel(),
-        reduceTokensKernel(), rmsNormKernel(), softmaxKernel(), storeKernel()})
+        reduceTokensKernel(), rmsNormKernel(), softmaxKernel(),
+        sparseMatmulKernel(), storeKernel()})
     if (kernel->opName() == name)
       return kernel;
   return nullptr;

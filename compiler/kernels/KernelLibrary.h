@@ -130,6 +130,7 @@ const Kernel *redistributeKernel();
 const Kernel *reduceTokensKernel();
 const Kernel *rmsNormKernel();
 const Kernel *softmaxKernel();
+const Kernel *sparseMatmulKernel();
 const Kernel *storeKernel();
 
 } // namespace wsec

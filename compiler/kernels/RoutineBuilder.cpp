@@ -52,8 +52,8 @@ ProgramBuilder::ProgramBuilder(const Machine &machine, wse::ProgramOp source,
 }
 
 std::string ProgramBuilder::buffer(StringRef name, int64_t address,
-                                   int64_t bytes, StringRef node) {
-  std::string &symbol = buffers[{address, bytes}];
+                                   int64_t bytes, StringRef node, Type type) {
+  std::string &symbol = buffers[{address, bytes, pe::elementBytes(type)}];
   if (!symbol.empty())
     return symbol;
   symbol = freshSymbol(name);
@@ -73,9 +73,15 @@ std::string ProgramBuilder::buffer(StringRef name, int64_t address,
   lastBuffer = pe::BufferOp::create(
       builder, everyPE.getLoc(), builder.getStringAttr(symbol),
       builder.getI64IntegerAttr(address), builder.getI64IntegerAttr(bytes),
-      TypeAttr::get(builder.getF32Type()), /*persistent=*/UnitAttr(),
+      TypeAttr::get(type), /*persistent=*/UnitAttr(),
       node.empty() ? StringAttr() : builder.getStringAttr(node));
   return symbol;
+}
+
+std::string ProgramBuilder::halvesOf(StringRef words, StringRef node) {
+  auto [begin, end] = range(words);
+  return buffer((words + "_halves").str(), begin, end - begin, node,
+                IntegerType::get(everyPE.getContext(), 16));
 }
 
 std::string ProgramBuilder::freshSymbol(StringRef name) {
@@ -126,7 +132,8 @@ bool ProgramBuilder::nameValue(StringAttr name) {
 pe::TensorOp ProgramBuilder::declareTensor(StringAttr name, pe::Role role,
                                            Type type, pe::FileAttr file,
                                            ElementsAttr value,
-                                           FlatSymbolRefAttr alias) {
+                                           FlatSymbolRefAttr alias,
+                                           pe::SparseAttr sparse) {
   if (role == pe::Role::Input || role == pe::Role::Output)
     valueNames.insert(name);
   symbols[name.getValue()]++;
@@ -138,7 +145,7 @@ pe::TensorOp ProgramBuilder::declareTensor(StringAttr name, pe::Role role,
   auto tensor =
       pe::TensorOp::create(builder, program.getLoc(), name,
                            pe::RoleAttr::get(builder.getContext(), role),
-                           TypeAttr::get(type), file, value, alias);
+                           TypeAttr::get(type), file, value, alias, sparse);
   lastTensor = tensor;
   return tensor;
 }
@@ -163,6 +170,19 @@ HostTensor ProgramBuilder::source(Attribute source) {
   result.offset = weight.getViewOffset();
   llvm::append_range(result.strides, weight.viewStrides());
   return result;
+}
+
+std::string ProgramBuilder::declareSparse(pe::SparseAttr sparse) {
+  std::string &symbol = sparseWeights[sparse];
+  if (symbol.empty()) {
+    symbol = freshSymbol((sparse.getTensor().getValue() + ".sparse").str());
+    MLIRContext *context = program.getContext();
+    declareTensor(
+        StringAttr::get(context, symbol), pe::Role::Weight,
+        RankedTensorType::get({sparse.getWords()}, Float32Type::get(context)),
+        {}, {}, {}, sparse);
+  }
+  return symbol;
 }
 
 std::string ProgramBuilder::declareWeight(wse::WeightAttr weight) {
@@ -322,6 +342,10 @@ std::string RoutineBuilder::scratch(StringRef name, int64_t words) {
                        firstNode(kernel));
 }
 
+std::string RoutineBuilder::halvesOf(StringRef buffer) {
+  return shared.halvesOf(buffer, firstNode(cast<wse::KernelOp>(op)));
+}
+
 //===----------------------------------------------------------------------===//
 // Instructions
 //===----------------------------------------------------------------------===//
@@ -389,6 +413,14 @@ void RoutineBuilder::vector(Opcode opcode, ArrayRef<Affine> extents,
     discipline.issue(use);
     pe::VectorOp::create(builder, loc, opcode, dst, sources, extents, issue);
   });
+}
+
+pe::Affine RoutineBuilder::load(StringRef buffer, const Affine &offset) {
+  InstructionUse use;
+  use.reads.push_back(shared.range(buffer));
+  awaitAll(discipline.threadsToAwait(use));
+  discipline.issue(use);
+  return Affine(pe::LoadOp::create(builder, loc, buffer, offset).getResult());
 }
 
 void RoutineBuilder::start(Thread thread, Opcode opcode,

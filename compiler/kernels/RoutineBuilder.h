@@ -72,7 +72,12 @@ public:
   /// The buffer of `bytes` bytes at `address`, declared on first use. Two with
   /// equal address and size are one, so that equal routines look equal.
   std::string buffer(llvm::StringRef name, int64_t address, int64_t bytes,
-                     llvm::StringRef node);
+                     llvm::StringRef node) {
+    return buffer(name, address, bytes, node,
+                  mlir::Float32Type::get(everyPE.getContext()));
+  }
+  /// The same words as 16-bit integers.
+  std::string halvesOf(llvm::StringRef buffer, llvm::StringRef node);
   /// The bytes of such a buffer in SRAM.
   InstructionUse::Range range(llvm::StringRef buffer) const {
     return ranges.lookup(buffer);
@@ -84,23 +89,29 @@ public:
   bool nameValue(mlir::StringAttr name);
   /// The declared tensor of an input, or the constant of a #wse.weight.
   HostTensor source(mlir::Attribute source);
+  /// The weight of these records, declared on first use.
+  std::string declareSparse(pe::SparseAttr sparse);
 
 private:
   /// Declares the inputs and outputs under the names users bind them by. Comes
   /// before anything else that takes a symbol.
   void declareEnds(wse::ProgramOp source);
+  std::string buffer(llvm::StringRef name, int64_t address, int64_t bytes,
+                     llvm::StringRef node, mlir::Type type);
   std::string declareWeight(wse::WeightAttr weight);
   pe::TensorOp declareTensor(mlir::StringAttr name, pe::Role role,
                              mlir::Type type, pe::FileAttr file,
                              mlir::ElementsAttr value,
-                             mlir::FlatSymbolRefAttr alias);
+                             mlir::FlatSymbolRefAttr alias,
+                             pe::SparseAttr sparse = {});
 
   /// Symbols of constants that were declared, by their bytes.
   std::map<std::tuple<std::string, int64_t, int64_t, unsigned>, std::string>
       files;
-  llvm::DenseMap<mlir::Attribute, std::string> values;
+  llvm::DenseMap<mlir::Attribute, std::string> values, sparseWeights;
   mlir::Operation *lastTensor = nullptr;
-  std::map<std::pair<int64_t, int64_t>, std::string> buffers;
+  /// By address, bytes, and those of an element.
+  std::map<std::tuple<int64_t, int64_t, unsigned>, std::string> buffers;
   llvm::StringMap<InstructionUse::Range> ranges;
   llvm::StringMap<unsigned> symbols;
   llvm::DenseSet<mlir::StringAttr> valueNames; ///< looked up only
@@ -181,6 +192,8 @@ public:
 
   /// The next `words` words of the operation's scratch memory.
   std::string scratch(llvm::StringRef name, int64_t words);
+  /// A buffer's words as 16-bit integers, the first in a word's lower half.
+  std::string halvesOf(llvm::StringRef buffer);
 
   //===------------------------------------------------------------------===//
   // Instructions
@@ -194,6 +207,8 @@ public:
   /// extents as the innermost.
   void multiplyAdd(llvm::ArrayRef<Affine> extents, size_t inner, Operand sums,
                    Operand a, Operand b);
+  /// An integer of a buffer, for addresses in the body it is loaded in.
+  Affine load(llvm::StringRef buffer, const Affine &offset);
   /// The same as `vector` on a microthread.
   void start(Thread thread, pe::Opcode opcode, llvm::ArrayRef<Affine> extents,
              const Operand &dst, llvm::ArrayRef<Operand> sources,
@@ -232,6 +247,9 @@ public:
   /// of the stream.
   void streamToHost(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
   HostTensor source(mlir::Attribute source) { return shared.source(source); }
+  std::string declareSparse(pe::SparseAttr sparse) {
+    return shared.declareSparse(sparse);
+  }
 
   /// Waits for all microthreads in use.
   void finish() { awaitAll(discipline.threadsInUse()); }

@@ -27,6 +27,20 @@ struct SelectPipelineOptions
       *this, "machine",
       llvm::cl::desc("Preset wse1, wse2 or wse3, or the path of a JSON file"),
       llvm::cl::init("wse2")};
+  Option<double> sparsity{
+      *this, "sparsity",
+      llvm::cl::desc("Share of the weights of products that count as zero"),
+      llvm::cl::init(0)};
+  Option<std::string> sparsityMethod{
+      *this, "sparsity-method",
+      llvm::cl::desc("Which are kept: random or topk"),
+      llvm::cl::init("random")};
+  Option<int64_t> sparsitySeed{*this, "sparsity-seed",
+                               llvm::cl::desc("Of the random method"),
+                               llvm::cl::init(0)};
+  ListOption<std::string> sparsityFilter{
+      *this, "sparsity-filter",
+      llvm::cl::desc("Globs of names of weights or nodes")};
 };
 
 /// onnx -> wse, selected: `wse-select-kernels`, then `wse-verify-selected`.

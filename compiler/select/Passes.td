@@ -43,6 +43,43 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
                            "::mlir::math::MathDialect"];
 }
 
+def MarkSparsePass : Pass<"wse-mark-sparse", "::mlir::ModuleOp"> {
+  let summary = "Says of products which of their weights are kept.";
+  let description = [{
+    Of the products that a filter names, `sparsity` of the weights are to count as
+    zero. They get a `wse.sparsity`, and their kernels are `wse.sparse_matmul`. A
+    filter is a glob that the weight's name or the node's matches; without one
+    these are what frameworks call the weights of queries, keys, values,
+    attention outputs and feed-forward blocks. With `sparsity=0.75 filter=fc1*`
+
+    ```mlir
+    %h = onnx.matmul %x, %w {node = "fc1"} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+    ```
+
+    becomes
+
+    ```mlir
+    %h = onnx.matmul %x, %w {node = "fc1", wse.sparsity = #wse.sparsity<keep 32 of 128 rest 1 random seed 0>} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+    ```
+
+    A filter that names no weight, and a sparsity that keeps none, are errors. See
+    test/compiler/select/mark-sparse.mlir.
+  }];
+  let options = [
+    Option<"sparsity", "sparsity", "double", "0",
+           "Share of weights that count as zero; 0: all are kept.">,
+    Option<"method", "method", "std::string", "\"random\"",
+           "random, or topk: those of the largest absolute value are kept.">,
+    Option<"seed", "seed", "int64_t", "0", "Of the random method.">,
+    ListOption<"filter", "filter", "std::string",
+               "Globs of names of weights or nodes.">
+  ];
+  let statistics = [
+    Statistic<"numSparse", "sparse-products", "Products with sparse weights">
+  ];
+  let dependentDialects = ["::wsec::wse::WseDialect"];
+}
+
 def VerifySelectedPass : Pass<"wse-verify-selected", "::wsec::wse::ProgramOp"> {
   let summary = "Checks what place, route and schedule rely on.";
   let description = [{

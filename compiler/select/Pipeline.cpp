@@ -18,6 +18,15 @@ namespace wsec::select {
 
 void select::buildSelectPipeline(mlir::OpPassManager &manager,
                                  const SelectPipelineOptions &options) {
+  if (options.sparsity != 0) {
+    MarkSparsePassOptions sparse;
+    sparse.sparsity = options.sparsity;
+    sparse.method = options.sparsityMethod;
+    sparse.seed = options.sparsitySeed;
+    sparse.filter.assign(options.sparsityFilter.begin(),
+                         options.sparsityFilter.end());
+    manager.addPass(createMarkSparsePass(sparse));
+  }
   SelectKernelsPassOptions passOptions;
   passOptions.mesh = options.mesh;
   passOptions.region = options.region;

@@ -85,6 +85,11 @@ void Selector::nameValues(Operation *op, Value result) {
 Value Selector::buildMatmul(Operation *op, Value input, wse::WeightAttr weight,
                             wse::WeightAttr bias, TiledAttr tiling) {
   int64_t features = weight.getType().getDimSize(1);
+  if (auto sparsity =
+          op->getAttrOfType<wse::SparsityAttr>(wse::sparsityAttrName))
+    return create<wse::SparseMatmulOp>(op, nodesOf(op),
+                                       Type(tensorType(tiling, features)),
+                                       input, weight, bias, sparsity);
   auto variant = wse::MatmulVariantAttr::get(main.getContext(),
                                              wse::MatmulVariant::Reduce);
   auto matmul =
@@ -117,6 +122,12 @@ bool Selector::storeInPieces(onnx::MatMulOp op, Value input,
   int64_t bytesPerFeature = 4 * tiling.tokensPerRowMax(machine.height);
   int64_t perColumn = std::max<int64_t>(1, room / bytesPerFeature);
   int64_t pieces = tileSizeMax(features, perColumn * machine.width);
+  if (op->hasAttr(wse::sparsityAttrName)) {
+    refuse(op, "its result leaves in " + Twine(pieces) +
+                   " pieces, of which the weights are streamed dense: let no "
+                   "sparsity filter name it, or use a larger mesh");
+    return true;
+  }
   for (int64_t piece = 0; piece < pieces; ++piece) {
     int64_t start = tileStart(features, pieces, piece);
     int64_t size = tileSize(features, pieces, piece);

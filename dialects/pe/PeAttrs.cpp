@@ -110,6 +110,30 @@ LogicalResult ChannelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 // #pe.affine
 //===----------------------------------------------------------------------===//
 
+LogicalResult SparseAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                 FlatSymbolRefAttr, int64_t,
+                                 ArrayRef<int64_t> strides, int64_t rows,
+                                 int64_t columns, int64_t kept, int64_t group,
+                                 int64_t rest, SparsityMethod, int64_t,
+                                 int64_t step) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (strides.size() != 2) // C1
+    return emitError() << "a sparse weight has two strides, not "
+                       << strides.size();
+  if (rows < 1 || rows > most || columns < 1 || columns > most) // C2
+    return emitError() << "a sparse weight of " << rows << " x " << columns
+                       << " elements";
+  if (group < 1 || kept < 0 || kept > group || rest < 0 ||
+      rest > columns % group) // C2
+    return emitError() << "a sparse weight keeps " << kept << " of " << group
+                       << " elements and " << rest << " of the last "
+                       << (group < 1 ? 0 : columns % group);
+  if (step < 0 || group > most || (group - 1) * step > largestIndex) // C2
+    return emitError() << "indices of a sparse weight go to " << largestIndex
+                       << ", not to " << (group - 1) << " times " << step;
+  return success();
+}
+
 LogicalResult AffineAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                  int64_t, ArrayRef<int64_t> values,
                                  ArrayRef<int64_t> scales) {

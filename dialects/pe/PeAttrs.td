@@ -38,6 +38,14 @@ def Pe_Role : I32EnumAttr<"Role", "What a host tensor is for.", [
   let cppNamespace = "::wsec::pe";
 }
 
+def Pe_SparsityMethod : I32EnumAttr<"SparsityMethod",
+    "What scores the elements of a group of a sparse matrix.", [
+  I32EnumAttrCase<"Random", 0, "random">,
+  I32EnumAttrCase<"TopK", 1, "topk">
+]> {
+  let cppNamespace = "::wsec::pe";
+}
+
 def Pe_Direction : I32EnumAttr<"Direction", "Into or out of the wafer.", [
   I32EnumAttrCase<"In", 0, "in">,
   I32EnumAttrCase<"Out", 1, "out">
@@ -234,6 +242,50 @@ def Pe_FileAttr : Pe_Attr<"File", "file"> {
   let parameters = (ins StringRefParameter<"path of the file">:$path,
                         "uint64_t":$offset);
   let assemblyFormat = "`<` $path `at` $offset `>`";
+}
+
+def Pe_SparseAttr : Pe_Attr<"Sparse", "sparse"> {
+  let summary = "Says which elements of a matrix a sparse weight keeps.";
+  let description = [{
+    Element (k, n) of a matrix of `rows` x `columns` is element
+    `offset + k * strides[0] + n * strides[1]` of `tensor`. Of each group of
+    `group` columns of a row `kept` elements stay, of a shorter last one `rest`:
+    those with the highest score, of equal ones the first. `random` scores an
+    element by its number in `tensor` and the seed, `topk` by absolute value. The weight is what `Sparsity` in
+    program.fbs describes: a record for each group of columns, for each row, with
+    indices in steps of `step`, two in a word, then values.
+
+    (C1) Two strides. (C2) Indices fit 15 bits; of a group no more is kept than
+    it has.
+
+    ```mlir
+    #pe.sparse<@w at 0 strides [300, 1] rows 64 columns 300 keep 32 of 128 rest 11 random seed 7 step 4>
+    ```
+  }];
+  let parameters = (ins "::mlir::FlatSymbolRefAttr":$tensor, "int64_t":$offset,
+    ArrayRefParameter<"int64_t">:$strides, "int64_t":$rows, "int64_t":$columns,
+    "int64_t":$kept, "int64_t":$group, "int64_t":$rest,
+    EnumParameter<Pe_SparsityMethod>:$method, "int64_t":$seed,
+    "int64_t":$step);
+  let assemblyFormat = [{
+    `<` $tensor `at` $offset `strides` `[` $strides `]` `rows` $rows
+    `columns` $columns `keep` $kept `of` $group `rest` $rest $method
+    `seed` $seed `step` $step `>`
+  }];
+  let extraClassDeclaration = [{
+    /// PEs read indices as signed numbers.
+    static constexpr int64_t largestIndex = 0x7fff;
+    /// Words of the record of a group that keeps `kept` elements.
+    static int64_t recordWords(int64_t kept) { return (kept + 1) / 2 + kept; }
+    /// Words of all records of whole groups, and of all.
+    int64_t getWholeWords() const {
+      return getColumns() / getGroup() * getRows() * recordWords(getKept());
+    }
+    int64_t getWords() const {
+      return getWholeWords() + getRows() * recordWords(getRest());
+    }
+  }];
+  let genVerifyDecl = 1;
 }
 
 def Pe_AffineAttr : Pe_Attr<"Affine", "affine"> {

@@ -13,6 +13,26 @@ using namespace wsec::pe;
 // pe.tensor
 //===----------------------------------------------------------------------===//
 
+static LogicalResult verifySparse(TensorOp op,
+                                  SymbolTableCollection &symbols) {
+  SparseAttr sparse = *op.getSparse();
+  auto matrix =
+      symbols.lookupNearestSymbolFrom<TensorOp>(op, sparse.getTensor());
+  if (!matrix || matrix.getSparse() ||
+      (matrix.getRole() != Role::Weight &&
+       matrix.getRole() != Role::Constant) ||
+      !isa<FloatType>(matrix.getTensorType().getElementType())) // C5
+    return op.emitOpError("is the sparse form of ")
+           << sparse.getTensor()
+           << ", which is no weight or constant of floats";
+  const int64_t words = sparse.getWords();
+  if (!op.getTensorType().getElementType().isF32() ||
+      op.getTensorType().getNumElements() != words) // C5
+    return op.emitOpError("has type ")
+           << op.getType() << ", the records are " << words << " words of f32";
+  return success();
+}
+
 LogicalResult TensorOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape() ||
@@ -21,9 +41,12 @@ LogicalResult TensorOp::verify() {
            << getType()
            << ", expected a static shape of f32, f16, bf16, i32, i16, i64 or "
               "i1";
-  if (bool(getSource()) != (getRole() == Role::Weight)) // C2
-    return emitOpError(getSource() ? "has a source, but is no weight"
-                                   : "is a weight without a source");
+  if (getSource() && getSparse()) // C2
+    return emitOpError("has a source, but is made of another tensor");
+  if ((getSource() || getSparse()) != (getRole() == Role::Weight)) // C2
+    return emitOpError(getSource()   ? "has a source, but is no weight"
+                       : getSparse() ? "is sparse, but is no weight"
+                                     : "is a weight without a source");
   if (bool(getValue()) != (getRole() == Role::Constant)) // C3
     return emitOpError(getValue() ? "has a value, but is no constant"
                                   : "is a constant without a value");
@@ -35,6 +58,8 @@ LogicalResult TensorOp::verify() {
 }
 
 LogicalResult TensorOp::verifySymbolUses(SymbolTableCollection &symbols) {
+  if (getSparse() && failed(verifySparse(*this, symbols)))
+    return failure();
   if (!getAlias())
     return success();
   auto other = symbols.lookupNearestSymbolFrom<TensorOp>(*this, getAliasAttr());

@@ -465,12 +465,15 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol,
     whose path, without `..`, starts from the folder of the program's text or
     from one that `--weights` names; a constant's are part of the program, and a long one may stand behind it, as a
     `dense_resource`. `alias` marks an output that equals another tensor
-    unchanged.
+    unchanged. A weight that is `sparse` is made of another, or of a constant, as
+    it streams: `tensor weight @kept sparse <@w at 0 strides [64, 1] rows 64
+    columns 64 keep 8 of 32 rest 0 topk seed 0 step 1> : tensor<1536xf32>`.
 
     (C1) A static shape of f32, f16, bf16, i32, i16, i64 or i1. (C2) A weight has a
-    source, nothing else does. (C3) A constant has a value of the tensor's type,
+    source or is sparse, nothing else does. (C3) A constant has a value of the tensor's type,
     nothing else does. (C4) Only an output is an alias, of a
-    tensor with as many elements of its type.
+    tensor with as many elements of its type. (C5) A sparse weight is made of a
+    weight or constant of floats that is not, and has the words of its records.
 
     An intermediate is written by streams of launches, then read by streams of
     later ones: the host sends no word of it before all of it has come.
@@ -487,9 +490,10 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol,
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, Pe_Role:$role, TypeAttr:$type,
     OptionalAttr<Pe_FileAttr>:$source, OptionalAttr<ElementsAttr>:$value,
-    OptionalAttr<FlatSymbolRefAttr>:$alias);
+    OptionalAttr<FlatSymbolRefAttr>:$alias, OptionalAttr<Pe_SparseAttr>:$sparse);
   let assemblyFormat = [{
     $role $sym_name (`from` $source^)? (`=` $value^)? (`alias` $alias^)?
+    (`sparse` $sparse^)?
     `:` custom<ShapedType>($type) attr-dict
   }];
   let extraClassDeclaration = [{

@@ -175,6 +175,9 @@ def Pe_LoadOp : Pe_LocalOp<"load"> {
   let arguments = (ins FlatSymbolRefAttr:$buffer,
     Variadic<Pe_ScalarType>:$values, Pe_AffineAttr:$offset);
   let results = (outs Pe_ScalarType:$result);
+  let skipDefaultBuilders = 1;
+  let builders = [OpBuilder<(ins "::llvm::StringRef":$buffer,
+                                 "const Affine &":$offset)>];
   let hasCustomAssemblyFormat = 1;
   let hasVerifier = 1;
 }

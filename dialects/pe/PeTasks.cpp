@@ -137,6 +137,16 @@ static void printElement(OpAsmPrinter &printer, ExpressionPrinter &expressions,
   expressions.printElement(offset);
 }
 
+void LoadOp::build(OpBuilder &builder, OperationState &state, StringRef buffer,
+                   const Affine &offset) {
+  AffineEncoder encoder(builder.getContext());
+  auto &properties = state.getOrAddProperties<Properties>();
+  properties.buffer = FlatSymbolRefAttr::get(builder.getContext(), buffer);
+  properties.offset = encoder.encode(offset);
+  state.addOperands(encoder.getValues());
+  state.addTypes(ScalarType::get(builder.getContext()));
+}
+
 ParseResult LoadOp::parse(OpAsmParser &parser, OperationState &state) {
   ExpressionParser expressions(parser);
   auto &properties = state.getOrAddProperties<Properties>();

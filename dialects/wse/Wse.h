@@ -28,6 +28,8 @@ namespace wsec::wse {
 /// tensors fit the SRAM; the best first.
 inline constexpr llvm::StringLiteral candidatesAttrName =
     "wse.region_candidates";
+/// On a product of the onnx dialect: the #wse.sparsity of its weight.
+inline constexpr llvm::StringLiteral sparsityAttrName = "wse.sparsity";
 
 /// Names the result of a kernel after the last ONNX node it computes.
 void nameResult(mlir::Operation *op, mlir::ArrayAttr nodes,

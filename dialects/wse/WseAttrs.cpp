@@ -335,3 +335,28 @@ LogicalResult WeightAttr::verify(EmitError emitError, StringAttr name,
                        << data.getElementType();
   return success();
 }
+
+//===----------------------------------------------------------------------===//
+// #wse.sparsity
+//===----------------------------------------------------------------------===//
+
+LogicalResult SparsityAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                                   int64_t kept, int64_t group, int64_t rest,
+                                   SparsityMethod, int64_t) {
+  if (kept < 0 || kept > group || rest < 0 || rest > group ||
+      kept + rest == 0) // C1
+    return emitError() << "keeps " << kept << " of " << group << " weights and "
+                       << rest << " of the last";
+  return success();
+}
+
+/// FNV-1a of the name, mixed with the seed; not negative.
+int64_t SparsityAttr::seedOf(StringRef tensor) const {
+  uint64_t hash = 0xcbf29ce484222325U;
+  for (char letter : tensor)
+    hash = (hash ^ static_cast<unsigned char>(letter)) * 0x100000001b3U;
+  uint64_t x = hash + uint64_t(getSeed()) + 0x9e3779b97f4a7c15U;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9U;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebU;
+  return int64_t((x ^ (x >> 31)) >> 1);
+}

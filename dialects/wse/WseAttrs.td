@@ -37,6 +37,11 @@ def Wse_MatmulVariant : Wse_Enum<"MatmulVariant", "which operand of a product mo
   I32EnumAttrCase<"Stationary", 2, "stationary">
 ]>;
 
+def Wse_SparsityMethod : Wse_Enum<"SparsityMethod", "what decides which weights are kept", [
+  I32EnumAttrCase<"Random", 0, "random">,
+  I32EnumAttrCase<"TopK", 1, "topk">
+]>;
+
 def Wse_ReduceKind : Wse_Enum<"ReduceKind", "how a reduction combines", [
   I32EnumAttrCase<"Sum", 0, "sum">,
   I32EnumAttrCase<"Mean", 1, "mean">,
@@ -306,6 +311,41 @@ def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
     int64_t streamedBytes() const;
     /// The part with indices [start, start + size) in dimension `dim`.
     WeightAttr slice(int64_t dim, int64_t start, int64_t size) const;
+  }];
+}
+
+def Wse_SparsityAttr : Wse_Attr<"Sparsity", "sparsity"> {
+  let summary = "Says how many weights of a product are kept.";
+  let description = [{
+    For each input feature the result features are cut into groups of `group`
+    consecutive ones, the last perhaps shorter. Of the weights of a whole group
+    `kept` are kept, of the last `rest`; all others count as zero. `random` keeps
+    those with the highest score, a function of their number in the stored
+    tensor, its name and `seed`; `topk` those of the largest absolute value. So
+    every column of PEs gets equally many words whatever it holds, and no weight
+    is needed to know how many.
+
+    ```mlir
+    #wse.sparsity<keep 32 of 128 rest 0 random seed 1>
+    ```
+
+    - (C1) At most as many are kept as there are, and of some group at least one.
+  }];
+  let parameters = (ins "int64_t":$kept, "int64_t":$group, "int64_t":$rest,
+    EnumParameter<Wse_SparsityMethod>:$method, "int64_t":$seed);
+  let assemblyFormat = [{
+    `<` `keep` $kept `of` $group `rest` $rest $method `seed` $seed `>`
+  }];
+  let extraClassDeclaration = [{
+    /// Of a matrix of `outputs` columns: groups that are whole, features of the
+    /// last one if it is not, and weights kept of a row.
+    int64_t wholeGroups(int64_t outputs) const { return outputs / getGroup(); }
+    int64_t lastGroup(int64_t outputs) const { return outputs % getGroup(); }
+    int64_t keptOfRow(int64_t outputs) const {
+      return wholeGroups(outputs) * getKept() + getRest();
+    }
+    /// What the scores of the tensor of this name begin with.
+    int64_t seedOf(::llvm::StringRef tensor) const;
   }];
 }
 

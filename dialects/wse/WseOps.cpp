@@ -412,25 +412,46 @@ LogicalResult StoreOp::verify() {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-LogicalResult MatmulOp::verify() {
+/// (C1) to (C4) of wse.matmul
+template <typename ProductOp>
+static LogicalResult verifyProduct(ProductOp op) {
   // (C1)
-  RankedTensorType weight = getWeight().getType();
-  if (weight.getRank() != 2 || weight.getDimSize(0) != featuresOf(getInput()) ||
-      weight.getDimSize(1) != featuresOf(getResult()))
-    return emitOpError("maps ")
-           << featuresOf(getInput()) << " features to "
-           << featuresOf(getResult()) << ", but its weight is " << weight;
+  RankedTensorType weight = op.getWeight().getType();
+  if (weight.getRank() != 2 ||
+      weight.getDimSize(0) != featuresOf(op.getInput()) ||
+      weight.getDimSize(1) != featuresOf(op.getResult()))
+    return op.emitOpError("maps ")
+           << featuresOf(op.getInput()) << " features to "
+           << featuresOf(op.getResult()) << ", but its weight is " << weight;
   // (C2)
-  if (getBias() &&
-      failed(verifyVector(*this, "bias", *getBias(), featuresOf(getResult()))))
+  if (op.getBias() && failed(verifyVector(op, "bias", *op.getBias(),
+                                          featuresOf(op.getResult()))))
     return failure();
   // (C3)
-  if (!tilingOf(getInput()).sameRows(tilingOf(getResult())))
-    return emitOpError("needs input and result tokens in the same rows");
+  if (!tilingOf(op.getInput()).sameRows(tilingOf(op.getResult())))
+    return op.emitOpError("needs input and result tokens in the same rows");
   // (C4)
-  if (failed(verifySplitColumns(*this, getInput())))
+  if (failed(verifySplitColumns(op, op.getInput())))
     return failure();
-  return verifySplitColumns(*this, getResult());
+  return verifySplitColumns(op, op.getResult());
+}
+
+LogicalResult MatmulOp::verify() { return verifyProduct(*this); }
+
+LogicalResult SparseMatmulOp::verify() {
+  if (failed(verifyProduct(*this)))
+    return failure();
+  // (C5)
+  if (getWeight().getTensor() ||
+      !isa<FloatType>(getWeight().getType().getElementType()))
+    return emitOpError("keeps some weights of ")
+           << getWeight().getName() << ", which is no constant of floats";
+  const int64_t outputs = featuresOf(getResult());
+  if (getSparsity().getRest() > getSparsity().lastGroup(outputs))
+    return emitOpError("keeps ")
+           << getSparsity().getRest() << " weights of a last group of "
+           << getSparsity().lastGroup(outputs);
+  return success();
 }
 
 // (C1) of wse.attention

@@ -297,6 +297,33 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
   let hasVerifier = 1;
 }
 
+def Wse_SparseMatmulOp : Wse_KernelOp<"sparse_matmul", (ins
+    Wse_Tiled:$input, Wse_WeightAttr:$weight, OptionalAttr<Wse_WeightAttr>:$bias,
+    Wse_SparsityAttr:$sparsity)> {
+  let summary = "Multiplies each token with a matrix of which few weights stream past.";
+  let description = [{
+    The product of `matmul`, with all weights that `sparsity` does not keep as
+    zero. These are neither sent nor multiplied: words that stream past are
+    indices and values. Activations stay, as in a `reduce`: the column that owns
+    feature k sees the weights of row k that are kept, group of result features
+    after group.
+
+    ```mlir
+    %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) to (C4) of `matmul`.
+    - (C5) The weight is of floats and constant; of the last group no more is
+      kept than it has.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = [{
+    $input `weight` $weight (`bias` $bias^)? `sparsity` $sparsity
+    `on` $region attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
 def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     Wse_Tiled:$query, Wse_Tiled:$key, Wse_Tiled:$value,
     Optional<Wse_Tiled>:$key_bias, Optional<Wse_Tiled>:$score_bias,

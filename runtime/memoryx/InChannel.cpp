@@ -215,9 +215,8 @@ void InChannel::writeBlock(const Part &part, const Block &block, int64_t lines,
   if (const TensorStore::Computed *source = store.computed(segment.tensor())) {
     for (int64_t l = 0; l < lines; ++l)
       for (uint64_t run = 0; run < runs; ++run)
-        source->file.read(
-            source->first +
-                uint64_t(block.runStart(run) + lineOffset(segment, line + l)),
+        source->read(
+            uint64_t(block.runStart(run) + lineOffset(segment, line + l)),
             block.runStride(), length,
             words + size_t(l) * part.lineWords + run * length);
     return;
@@ -246,8 +245,7 @@ void InChannel::readRun(const Part &part, int64_t first, const Block &block,
   const uint64_t length = block.runLength();
   if (const auto *source = store.computed(part.segment->tensor())) {
     std::vector<float> values(length);
-    source->file.read(source->first + uint64_t(first), block.runStride(),
-                      length, values.data());
+    source->read(uint64_t(first), block.runStride(), length, values.data());
     readWire(wire.type, program::ElementType::F32,
              reinterpret_cast<const uint8_t *>(values.data()), 0, 1, length,
              elements);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/TensorStore.h"
+#include "runtime/memoryx/Elements.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Digest.h"
 #include "runtime/program/Errors.h"
@@ -36,10 +37,13 @@ TensorStore::TensorStore(std::shared_ptr<const LoadedProgram> loadedProgram,
   outputs.resize(tensors.size());
   for (uint32_t i = 0; i < tensors.size(); ++i) {
     const program::Tensor &tensor = *tensors.Get(i);
-    if (tensor.role() == program::TensorRole::Weight) {
+    if (tensor.sparsity()) {
+      makeSparse(i);
+    } else if (tensor.role() == program::TensorRole::Weight) {
       const WeightFile &file = files[size_t(tensor.file())];
       if (file.computed) {
-        entries[i].computed = {*file.computed, tensor.offset() / sizeof(float)};
+        entries[i].computed.emplace(*file.computed,
+                                    tensor.offset() / sizeof(float));
         continue;
       }
       entries[i].data = file.data + tensor.offset();
@@ -62,6 +66,34 @@ TensorStore::TensorStore(const TensorStore &other, ForSibling)
     if (tensor(i).role() == program::TensorRole::Weight ||
         tensor(i).role() == program::TensorRole::Constant)
       entries[i] = other.entries[i];
+  // These read from the store they are in.
+  for (uint32_t i = 0; i < entries.size(); ++i)
+    if (tensor(i).sparsity())
+      makeSparse(i);
+}
+
+/// The sparse form of a weight or constant, which may itself be computed.
+void TensorStore::makeSparse(uint32_t index) {
+  const program::Sparsity &sparsity = *tensor(index).sparsity();
+  const uint32_t dense = sparsity.tensor();
+  auto read = [this, dense](int64_t first, int64_t stride, size_t count,
+                            float *to) {
+    if (const Computed *source = computed(dense))
+      return source->read(uint64_t(first), stride, count, to);
+    readElements(tensor(dense).type(), elements(dense), first, stride, count,
+                 to);
+  };
+  entries[index].computed.emplace(SparseMatrix(sparsity, read));
+}
+
+void TensorStore::Computed::read(uint64_t from, int64_t stride, size_t count,
+                                 float *to) const {
+  if (!matrix)
+    return file.read(first + from, stride, count, to);
+  if (stride == 1)
+    return matrix->read(from, count, to);
+  for (size_t i = 0; i < count; ++i)
+    matrix->read(from + uint64_t(int64_t(i) * stride), 1, to + i);
 }
 
 void TensorStore::openFiles(const std::vector<std::string> &weightFolders) {
@@ -157,7 +189,7 @@ const uint8_t *TensorStore::elements(uint32_t index) const {
     if (!entry.data) {
       auto all =
           std::make_shared<std::vector<float>>(elementCount(tensor(index)));
-      source->file.read(source->first, 1, all->size(), all->data());
+      source->read(0, 1, all->size(), all->data());
       entry.data = reinterpret_cast<const uint8_t *>(all->data());
       entry.owner = std::move(all);
     }

@@ -2,6 +2,7 @@
 #ifndef RUNTIME_MEMORYX_TENSORSTORE_H
 #define RUNTIME_MEMORYX_TENSORSTORE_H
 
+#include "runtime/memoryx/SparseMatrix.h"
 #include "runtime/program/Loader.h"
 #include "runtime/program/ProceduralFile.h"
 
@@ -43,11 +44,21 @@ public:
   void bindInput(uint32_t index, const uint8_t *data,
                  std::shared_ptr<const void> owner);
 
-  /// A weight that is computed as it streams: element i of it is element
-  /// `first` + i of the file.
-  struct Computed {
+  /// A weight that is computed as it streams.
+  class Computed {
+  public:
+    /// Element i is element `first` + i of the file.
+    Computed(const ProceduralFile &file, uint64_t first)
+        : file(file), first(first) {}
+    explicit Computed(SparseMatrix matrix) : matrix(std::move(matrix)) {}
+
+    /// to[i] = element `from + i * stride`, for i in [0, count).
+    void read(uint64_t from, int64_t stride, size_t count, float *to) const;
+
+  private:
     ProceduralFile file;
-    uint64_t first;
+    uint64_t first = 0;
+    std::optional<SparseMatrix> matrix;
   };
   /// Null for a tensor with elements in memory.
   const Computed *computed(uint32_t index) const;
@@ -67,6 +78,8 @@ public:
   void clearOutputs();
 
 private:
+  void makeSparse(uint32_t index);
+
   struct Entry {
     const uint8_t *data = nullptr;
     std::shared_ptr<const void> owner;

@@ -362,7 +362,25 @@ void ProgramPrinter::print(const TensorT &tensor) {
   std::string text = "tensor " + snakeCase(EnumNameTensorRole(tensor.role)) +
                      " " + symbolText(tensor.name);
   const std::string type = tensorText(tensor.shape, tensor.type);
-  if (tensor.role == TensorRole::Weight) {
+  if (tensor.sparsity) {
+    const SparsityT &sparse = *tensor.sparsity;
+    auto number = [&](const char *before, auto value) {
+      text += before + std::to_string(value);
+    };
+    text += " sparse <" + this->tensor(sparse.tensor);
+    number(" at ", sparse.offset);
+    number(" strides [", sparse.strides.at(0));
+    number(", ", sparse.strides.at(1));
+    number("] rows ", sparse.rows);
+    number(" columns ", sparse.columns);
+    number(" keep ", sparse.kept);
+    number(" of ", sparse.group);
+    number(" rest ", sparse.rest);
+    text += sparse.method == SparsityMethod::Random ? " random" : " topk";
+    number(" seed ", sparse.seed);
+    number(" step ", sparse.index_step);
+    text += ">";
+  } else if (tensor.role == TensorRole::Weight) {
     const TextFile &file = options.files.at(size_t(tensor.file));
     text += " from <" + quotedText(file.path) + " at " +
             std::to_string(file.start + tensor.offset) + ">";

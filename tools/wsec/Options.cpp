@@ -49,6 +49,22 @@ struct Flags {
   cl::opt<std::string> mesh{"mesh",
                             cl::desc("Use a sub-rectangle of the machine: 8x8"),
                             cl::value_desc("WxH"), cl::cat(category)};
+  cl::opt<double> sparsity{
+      "sparsity", cl::cat(category), cl::value_desc("0..1"),
+      cl::desc("Let this share of the weights of attention and feed-forward "
+               "blocks count as zero: they are not streamed")};
+  cl::opt<std::string> sparsityMethod{
+      "sparsity-method", cl::cat(category), cl::value_desc("random|topk"),
+      cl::init("random"),
+      cl::desc("Which weights are kept: random (default), or topk, those of "
+               "the largest absolute value")};
+  cl::opt<int64_t> sparsitySeed{"sparsity-seed", cl::cat(category),
+                                cl::value_desc("N"), cl::init(0),
+                                cl::desc("Seed of --sparsity-method=random")};
+  cl::list<std::string> sparsityFilter{
+      "sparsity-filter", cl::cat(category), cl::value_desc("GLOB"),
+      cl::desc("Names of the weights or nodes instead, as *.fc1.*; may be "
+               "repeated")};
   cl::list<std::string> params{
       "param", cl::CommaSeparated,
       cl::desc("Set a parameter of a pe.program: width=16"),
@@ -241,6 +257,27 @@ static bool readStages(const Flags &flags, CompileOptions &options) {
   return true;
 }
 
+static bool readSparsity(const Flags &flags, CompileOptions &options) {
+  const bool asked = flags.sparsity.getNumOccurrences() > 0;
+  if (!asked &&
+      (flags.sparsityMethod.getNumOccurrences() ||
+       flags.sparsitySeed.getNumOccurrences() || !flags.sparsityFilter.empty()))
+    return usageError("--sparsity-method, --sparsity-seed and "
+                      "--sparsity-filter say how, --sparsity=0.75 how much");
+  if (asked && !(flags.sparsity >= 0 && flags.sparsity < 1))
+    return usageError("--sparsity: expected a share of the weights, from 0 to "
+                      "less than 1");
+  if (flags.sparsityMethod != "random" && flags.sparsityMethod != "topk")
+    return usageError("--sparsity-method=" + flags.sparsityMethod +
+                      ": expected random or topk");
+  options.sparsity = flags.sparsity;
+  options.sparsityMethod = flags.sparsityMethod;
+  options.sparsitySeed = flags.sparsitySeed;
+  options.sparsityFilter.assign(flags.sparsityFilter.begin(),
+                                flags.sparsityFilter.end());
+  return true;
+}
+
 static bool readFlags(const Flags &flags, CompileOptions &options) {
   if (flags.input.empty())
     return usageError("say what to compile: wsec model.onnx -o model.wafer");
@@ -266,7 +303,7 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
   return readShapes(flags, options.import) && readDims(flags, options.import) &&
          readBindings(flags, options.import) &&
          readParameters(flags, options) && readMachineFlags(flags, options) &&
-         readStages(flags, options);
+         readSparsity(flags, options) && readStages(flags, options);
 }
 
 /// libLLVM brings the options of its code generators, among them a
