@@ -268,7 +268,7 @@ def Pe_SparseAttr : Pe_Attr<"Sparse", "sparse"> {
     EnumParameter<Pe_SparsityMethod>:$method, "int64_t":$seed,
     "int64_t":$step);
   let assemblyFormat = [{
-    `<` $tensor `at` $offset `strides` `[` $strides `]` `rows` $rows
+    `<` $tensor `at` $offset `strides` ` ` `[` $strides `]` `rows` $rows
     `columns` $columns `keep` $kept `of` $group `rest` $rest $method
     `seed` $seed `step` $step `>`
   }];
