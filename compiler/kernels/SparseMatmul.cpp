@@ -13,8 +13,8 @@
 // as many weights of a group: relays, loops and words are known without the
 // weights.
 //
-// A microthread takes the records of the next group, or of a part of one, into
-// one of two buffers while the main thread uses the other.
+// A microthread takes the records of the next group into one of two buffers
+// while the main thread uses the other, unless there is room for one only.
 
 #include "compiler/kernels/KernelLibrary.h"
 
@@ -31,29 +31,8 @@ using wse::StreamPattern;
 
 /// Weights that the inner loop uses in one turn.
 constexpr int64_t unrolled = 4;
-/// Words that one of the two buffers of records may take, if that is enough.
-constexpr int64_t mostBufferWords = 1536;
-
-/// How the records of a group share the buffers: in `parts`, an even number or
-/// one. All parts but the last are of `features`, which every column has; the
-/// last has what is left, at most `last`.
-struct Parts {
-  int64_t parts = 1;
-  int64_t features = 0;
-  int64_t last = 0;
-
-  Parts(const FeatureTiling &tiling, int64_t width, int64_t recordWords)
-      : last(tiling.largest(width)) {
-    const int64_t most = last, least = most - tiling.unitSize;
-    auto words = [&] { return std::max(features, last) * recordWords; };
-    while (words() > mostBufferWords && parts < least) {
-      parts += parts == 1 ? 1 : 2;
-      features = least / (parts - 1);
-      last = most - (parts - 1) * features;
-    }
-  }
-  int64_t largest() const { return std::max(features, last); }
-};
+/// Words that two buffers of records may take; larger ones are one.
+constexpr int64_t mostBufferWords = 4096;
 
 struct Shape {
   Layout in, out;
@@ -80,17 +59,13 @@ struct Shape {
     return wholeGroups() * words(sparsity.getKept()) +
            words(sparsity.getRest());
   }
-  Parts parts(int64_t kept, int64_t width) const {
-    return Parts(in.features, width, words(kept));
+  /// Words of a buffer: the records of the largest group.
+  int64_t bufferWords() const {
+    return own * std::max(wholeGroups() ? words(sparsity.getKept()) : 0,
+                          words(sparsity.getRest()));
   }
-  /// Words of one of the two buffers.
-  int64_t bufferWords(int64_t width) const {
-    int64_t most = 0;
-    for (auto [groups, kept] : {std::pair(wholeGroups(), sparsity.getKept()),
-                                std::pair(lastGroup(), sparsity.getRest())})
-      if (groups > 0)
-        most = std::max(most, parts(kept, width).largest() * words(kept));
-    return most;
+  int64_t buffers() const {
+    return wholeGroups() > 1 && 2 * bufferWords() <= mostBufferWords ? 2 : 1;
   }
 };
 
@@ -108,7 +83,7 @@ class SparseMatmul final : public KernelFor<wse::SparseMatmulOp> {
   int64_t scratchWords(wse::SparseMatmulOp op,
                        const Machine &machine) const final {
     Shape shape(op, machine);
-    return 2 * shape.bufferWords(machine.width) +
+    return shape.buffers() * shape.bufferWords() +
            (shape.exchanges ? shape.group() * shape.pitch : 0);
   }
 
@@ -191,16 +166,10 @@ private:
   SparseAttr records(const HostTensor &weight);
   void stream(StringRef tensor, const Groups &groups);
   void multiply(const Groups &groups);
-  void multiplyInParts(const Groups &groups, const Parts &parts, Affine first);
-  void fill(const Groups &groups, int64_t buffer, Value features);
-  void clear(int64_t features);
-  void useRecords(const Groups &groups, Affine own, Value features,
-                  Affine first, int64_t buffer);
-  void addProducts(const Groups &groups, Affine record, Affine activations,
-                   Affine first, StringRef buffer);
-  Affine firstOf(const Groups &groups, Affine number) const {
-    return number * groups.features + Affine(groups.firstFeature);
-  }
+  void fill(const Groups &groups, int64_t buffer);
+  void addGroup(const Groups &groups, Affine number, int64_t buffer);
+  void addProducts(const Groups &groups, Affine feature, Affine first,
+                   StringRef buffer);
   void keepOwn();
   void passOn(int64_t features);
 
@@ -248,103 +217,66 @@ void SparseMatmulWriter::stream(StringRef tensor, const Groups &groups) {
   b.streamToColumns(column);
 }
 
-/// One buffer is filled while the other is used.
+/// One buffer is filled while the other is used, if there are two.
 void SparseMatmulWriter::multiply(const Groups &groups) {
-  const Parts parts = shape.parts(groups.kept, b.width());
-  if (parts.parts > 1)
-    return b.loop(groups.count, [&](Affine number) {
-      multiplyInParts(groups, parts, firstOf(groups, number));
-    });
-  auto use = [&](int64_t buffer, Affine number) {
-    clear(groups.features);
-    useRecords(groups, 0, in.features, firstOf(groups, number), buffer);
-    passOn(groups.features);
-  };
-  fill(groups, 0, in.features);
-  const int64_t pairs = (groups.count - 1) / 2;
-  b.loop(pairs, [&](Affine pair) {
-    for (int64_t half : {0, 1}) {
-      b.await(FillThread);
-      fill(groups, 1 - half, in.features);
-      use(half, pair * 2 + Affine(half));
-    }
-  });
-  for (int64_t number = 2 * pairs; number < groups.count; ++number) {
+  const int64_t count = groups.count, turn = shape.buffers();
+  auto use = [&](Affine number, int64_t buffer, bool last) {
+    if (turn == 1)
+      fill(groups, 0);
     b.await(FillThread);
-    if (number + 1 < groups.count)
-      fill(groups, (number + 1) % 2, in.features);
-    use(number % 2, number);
-  }
-}
-
-/// A group whose records do not fit a buffer.
-void SparseMatmulWriter::multiplyInParts(const Groups &groups,
-                                         const Parts &parts, Affine first) {
-  const Value size = s.constant(parts.features);
-  const Value rest = s.sub(in.features, (parts.parts - 1) * parts.features);
-  auto use = [&](int64_t buffer, Affine part, Value features) {
-    useRecords(groups, part * parts.features, features, first, buffer);
+    if (turn == 2 && !last)
+      fill(groups, 1 - buffer);
+    addGroup(groups, number, buffer);
   };
-  clear(groups.features);
-  fill(groups, 0, size);
-  b.loop(parts.parts / 2 - 1, [&](Affine pair) {
-    for (int64_t half : {0, 1}) {
-      b.await(FillThread);
-      fill(groups, 1 - half, size);
-      use(half, pair * 2 + Affine(half), size);
-    }
+  if (turn == 2)
+    fill(groups, 0);
+  const int64_t turns = (count - 1) / turn;
+  b.loop(turns, [&](Affine number) {
+    for (int64_t i = 0; i < turn; ++i)
+      use(number * turn + Affine(i), i, false);
   });
-  b.await(FillThread);
-  fill(groups, 1, rest);
-  use(0, parts.parts - 2, size);
-  b.await(FillThread);
-  use(1, parts.parts - 1, rest);
-  passOn(groups.features);
+  for (int64_t number = turns * turn; number < count; ++number)
+    use(number, number % turn, number + 1 == count);
 }
 
-void SparseMatmulWriter::fill(const Groups &groups, int64_t buffer,
-                              Value features) {
+void SparseMatmulWriter::fill(const Groups &groups, int64_t buffer) {
   if (groups.kept > 0)
     b.start(FillThread, Opcode::Mov,
-            {s.mul(features, shape.words(groups.kept))},
+            {s.mul(in.features, shape.words(groups.kept))},
             Operand::memory(buffers[buffer], 0, {1}), {b.columnWords(1)});
 }
 
-void SparseMatmulWriter::clear(int64_t features) {
+void SparseMatmulWriter::addGroup(const Groups &groups, Affine number,
+                                  int64_t buffer) {
   if (shape.exchanges)
-    b.vector(Opcode::Mov, {features, out.channels},
+    b.vector(Opcode::Mov, {groups.features, out.channels},
              Operand::memory(partial, 0, {out.pitch, 1}),
              {Operand::immediate(0)});
-}
-
-/// The products of `features` of this PE's, from `own` on, with the records in
-/// a buffer: of the group of result features from `first` on.
-void SparseMatmulWriter::useRecords(const Groups &groups, Affine own,
-                                    Value features, Affine first,
-                                    int64_t buffer) {
+  const Affine first = number * groups.features + Affine(groups.firstFeature);
   if (groups.kept > 0)
-    b.loop(features, [&](Affine record) {
-      addProducts(groups, record, (record + own) * in.pitch, first,
-                  buffers[buffer]);
+    b.loop(in.features, [&](Affine feature) {
+      addProducts(groups, feature, first, buffers[buffer]);
     });
+  if (shape.exchanges)
+    passOn(groups.features);
 }
 
-/// Those of one record with the feature at `activations`.
-void SparseMatmulWriter::addProducts(const Groups &groups, Affine record,
-                                     Affine activations, Affine first,
-                                     StringRef buffer) {
+/// Those of one input feature with its record, to the result features from
+/// `first` on.
+void SparseMatmulWriter::addProducts(const Groups &groups, Affine feature,
+                                     Affine first, StringRef buffer) {
   const int64_t words = shape.words(groups.kept);
   const int64_t firstValue = words - groups.kept;
   const std::string indices = b.halvesOf(buffer);
   const std::string &sums = shape.exchanges ? partial : out.buffer;
   auto add = [&](Affine number) {
-    Affine place = b.load(indices, record * (2 * words) + number);
+    Affine place = b.load(indices, feature * (2 * words) + number);
     if (!shape.exchanges)
       place = place + first * out.pitch;
     b.vector(Opcode::Fmac, {out.channels}, Operand::memory(sums, place, {1}),
-             {Operand::memory(in.buffer, activations, {1}),
+             {Operand::memory(in.buffer, feature * in.pitch, {1}),
               Operand::memory(
-                  buffer, record * words + number + Affine(firstValue), {0})});
+                  buffer, feature * words + number + Affine(firstValue), {0})});
   };
   const int64_t turns = groups.kept / unrolled;
   b.loop(turns, [&](Affine turn) {
@@ -366,8 +298,6 @@ void SparseMatmulWriter::keepOwn() {
 
 /// Sends partial results west; all but the last column add what arrives.
 void SparseMatmulWriter::passOn(int64_t features) {
-  if (!shape.exchanges)
-    return;
   Value parity = s.mod(s.px(), 2);
   Value isFirst = s.equal(s.px(), 0);
   Value isLast = s.equal(s.px(), b.width() - 1);
@@ -394,8 +324,8 @@ void SparseMatmulWriter::write() {
   SparseAttr sparse = records(b.source(op.getWeight()));
   const std::string tensor = b.declareSparse(sparse);
   const int64_t whole = shape.wholeGroups(), size = sparse.getGroup();
-  for (std::string &buffer : buffers)
-    buffer = b.scratch("records", shape.bufferWords(b.width()));
+  for (int64_t i = 0; i < shape.buffers(); ++i)
+    buffers[i] = b.scratch("records", shape.bufferWords());
   if (shape.exchanges) {
     partial = b.scratch("partial", shape.group() * shape.pitch);
     b.where(out.active, [&] { keepOwn(); });

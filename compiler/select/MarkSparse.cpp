@@ -25,8 +25,8 @@ namespace wsec::select {
 
 /// Result features of which each input feature keeps equally many. A PE has
 /// partial results for so many, and its numbers of weights are multiples of
-/// 1/128.
-static constexpr int64_t groupSize = 128;
+/// 1/64.
+static constexpr int64_t groupSize = 64;
 
 /// What frameworks call the products of attention and feed-forward blocks.
 /// Embeddings, heads, poolers and norms stay dense.

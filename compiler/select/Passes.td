@@ -59,7 +59,7 @@ def MarkSparsePass : Pass<"wse-mark-sparse", "::mlir::ModuleOp"> {
     becomes
 
     ```mlir
-    %h = onnx.matmul %x, %w {node = "fc1", wse.sparsity = #wse.sparsity<keep 32 of 128 rest 1 random seed 0>} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+    %h = onnx.matmul %x, %w {node = "fc1", wse.sparsity = #wse.sparsity<keep 16 of 64 rest 1 random seed 0>} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
     ```
 
     A filter that names no weight, and a sparsity that keeps none, are errors. See

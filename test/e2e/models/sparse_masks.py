@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx import numpy_helper
 
-GROUP = 128  # result features of which each input feature keeps equally many
+GROUP = 64  # result features of which each input feature keeps equally many
 
 
 def mix(x):
