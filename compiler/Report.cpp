@@ -50,6 +50,7 @@ static void readLaunches(const program::Program &program, Report &report) {
       if (launch->kernel() < sizeOf(program.kernels())) {
         report.kernels.push_back(
             readKernel(*program.kernels()->Get(launch->kernel())));
+        report.kernels.back().sparse = runtime::sparseWeights(program, *launch);
         report.cycles += report.kernels.back().cycles;
       }
 }
@@ -253,6 +254,11 @@ void Report::print(llvm::raw_ostream &os) const {
       os << " --weights=" << folder;
     os << "\n";
   }
+  runtime::SparseWeights sparse;
+  for (const KernelReport &kernel : kernels)
+    sparse += kernel.sparse;
+  if (sparse.weights)
+    os << "  sparse         " << sparse.text() << "\n";
   printRegion(*this, os);
   os << "  PEs used       " << pesUsed << " of " << pesAvailable << "\n"
      << "  SRAM peak      " << sramPeakBytes << " of " << sramLimitBytes
@@ -321,6 +327,15 @@ static void printKernel(const KernelReport &kernel, llvm::json::OStream &json) {
     json.attribute("cycles", kernel.cycles);
     json.attribute("bound", kernel.bound);
     json.attribute("lower_bound_cycles", kernel.lowerBoundCycles);
+    const runtime::SparseWeights &sparse = kernel.sparse;
+    if (sparse.weights == 0)
+      return;
+    json.attributeObject("sparse", [&] {
+      json.attribute("weights", sparse.weights);
+      json.attribute("kept", sparse.kept);
+      json.attribute("density", sparse.density());
+      json.attribute("streamed_bytes", sparse.bytes);
+    });
   });
 }
 

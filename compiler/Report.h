@@ -4,6 +4,7 @@
 #ifndef COMPILER_REPORT_H
 #define COMPILER_REPORT_H
 
+#include "runtime/program/Facts.h"
 #include "runtime/program/WeightFolders.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
@@ -22,6 +23,7 @@ struct KernelReport {
   std::vector<std::string> onnxNodes;
   std::array<int, 4> region = {}; // x0, y0, x1, y1
   double cycles = 0, lowerBoundCycles = 0;
+  runtime::SparseWeights sparse;
 };
 
 /// A shape that the region could have had.

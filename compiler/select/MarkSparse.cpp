@@ -30,16 +30,37 @@ static constexpr int64_t groupSize = 64;
 
 /// What frameworks call the products of attention and feed-forward blocks.
 /// Embeddings, heads, poolers and norms stay dense.
-static constexpr StringLiteral commonNames[] = {
-    "*q_proj*",       "*k_proj*",    "*v_proj*",       "*o_proj*",
-    "*out_proj*",     "*in_proj*",   "*qkv*",          "*query*",
-    "*key*",          "*value*",     "*c_attn*",       "*c_proj*",
-    "*attn*",         "*attention*", "*self_attn*",    "*SelfAttention*",
-    "*c_fc*",         "*fc1*",       "*fc2*",          "*fc_in*",
-    "*fc_out*",       "*mlp*",       "*gate_proj*",    "*up_proj*",
-    "*down_proj*",    "*linear1*",   "*linear2*",      "*intermediate*",
-    "*output/dense*", "*ffn*",       "*output.dense*", "*DenseReluDense*",
-};
+static constexpr StringLiteral commonNames[] = {"*attn*",
+                                                "*attention*",
+                                                "*Attention*",
+                                                "*q_proj*",
+                                                "*k_proj*",
+                                                "*v_proj*",
+                                                "*o_proj*",
+                                                "*out_proj*",
+                                                "*in_proj*",
+                                                "*qkv*",
+                                                "*query*",
+                                                "*key*",
+                                                "*value*",
+                                                "*mlp*",
+                                                "*ffn*",
+                                                "*feed_forward*",
+                                                "*DenseReluDense*",
+                                                "*c_fc*",
+                                                "*c_proj*",
+                                                "*fc1*",
+                                                "*fc2*",
+                                                "*fc_in*",
+                                                "*fc_out*",
+                                                "*gate_proj*",
+                                                "*up_proj*",
+                                                "*down_proj*",
+                                                "*linear1*",
+                                                "*linear2*",
+                                                "*intermediate*",
+                                                "*output/dense*",
+                                                "*output.dense*"};
 
 namespace {
 

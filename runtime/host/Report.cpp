@@ -50,9 +50,12 @@ void addKernels(const Call &call, const RunResult &run, RunReport &report) {
       entry.cycles = run.kernelCycles[i];
     report.kernels.push_back(std::move(entry));
   }
-  for (size_t i = 0; i < run.launches.size(); ++i)
-    report.kernels[call.launch(i).kernel()].span +=
-        run.launches[i].end - run.launches[i].start;
+  for (size_t i = 0; i < run.launches.size(); ++i) {
+    const program::Launch &launch = call.launch(i);
+    KernelReport &kernel = report.kernels[launch.kernel()];
+    kernel.span += run.launches[i].end - run.launches[i].start;
+    kernel.sparse += sparseWeights(program, launch);
+  }
 }
 
 /// Three digits and a prefix: "124 M", "1.45 ms".
@@ -244,6 +247,11 @@ std::string RunReport::text() const {
            " of weights per run, " + readable(double(residentBytes), "B") +
            " stay on the wafer\n" + "  buffered       at most " +
            readable(double(bufferedBytes), "B") + " of weights at a time\n";
+  SparseWeights sparse;
+  for (const KernelReport &kernel : kernels)
+    sparse += kernel.sparse;
+  if (sparse.weights > 0)
+    out += "  sparse         " + sparse.text() + "\n";
   absl::StrAppendFormat(&out, "  PEs used       %d of %d\n", pesUsed,
                         int64_t(width) * height);
   absl::StrAppendFormat(&out, "  SRAM peak      %d of %d bytes", sramPeakBytes,
@@ -309,6 +317,11 @@ std::string RunReport::json() const {
                     {"span_cycles", whole(kernel.span)},
                     {"bound", kernel.bound},
                     {"lower_bound_cycles", whole(kernel.lowerBoundCycles)}});
+    if (const SparseWeights &sparse = kernel.sparse; sparse.weights > 0)
+      list.back()["sparse"] = {{"weights", sparse.weights},
+                               {"kept", sparse.kept},
+                               {"density", sparse.density()},
+                               {"streamed_bytes", sparse.bytes}};
   }
   Json json;
   json["model"] = {{"name", model},

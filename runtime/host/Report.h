@@ -3,6 +3,7 @@
 #define RUNTIME_HOST_REPORT_H
 
 #include "runtime/host/Cluster.h"
+#include "runtime/program/Facts.h"
 
 #include <array>
 #include <string>
@@ -17,6 +18,7 @@ struct KernelReport {
   double cycles = 0; ///< by which its launches moved the end of the run
   double span = 0;   ///< from its first PE to its last, overlap included
   double lowerBoundCycles = 0;
+  SparseWeights sparse;
 };
 
 /// Of a batch on several systems (see runtime/swarmx/README.md).

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/Facts.h"
 #include "runtime/program/Call.h"
+#include "runtime/program/Checker.h"
 #include "runtime/program/RectSet.h"
 #include "runtime/program/Scalars.h"
 #include "runtime/program/Wire.h"
 
+#include "absl/strings/str_format.h"
+
 #include <algorithm>
 #include <map>
+#include <set>
 #include <vector>
 
 namespace wsec::runtime {
@@ -88,6 +92,43 @@ uint64_t streamedWeightBytes(const program::Program &program) {
     most = std::max(most, words);
   }
   return most * sizeof(float);
+}
+
+SparseWeights &SparseWeights::operator+=(const SparseWeights &other) {
+  weights += other.weights;
+  kept += other.kept;
+  bytes += other.bytes;
+  return *this;
+}
+
+std::string SparseWeights::text() const {
+  if (weights == 0)
+    return {};
+  return absl::StrFormat("%d of %d weights kept (%.1f %%), %d bytes with "
+                         "their indices",
+                         kept, weights, 100 * density(), bytes);
+}
+
+SparseWeights sparseWeights(const program::Program &program,
+                            const program::Launch &launch) {
+  SparseWeights all;
+  std::set<uint32_t> seen;
+  for (unsigned i = 0; launch.streams() && i < launch.streams()->size(); ++i)
+    for (const program::Segment *segment :
+         *program.streams()->Get(launch.streams()->Get(i))->segments()) {
+      const program::Tensor &tensor =
+          *program.tensors()->Get(segment->tensor());
+      const program::Sparsity *sparse = tensor.sparsity();
+      if (!sparse || !seen.insert(segment->tensor()).second)
+        continue;
+      const auto rows = uint64_t(sparse->rows());
+      const auto columns = uint64_t(sparse->columns());
+      all +=
+          {rows * columns,
+           rows * (columns / sparse->group() * sparse->kept() + sparse->rest()),
+           4 * elementCount(tensor)};
+    }
+  return all;
 }
 
 uint64_t tokensPerRun(const program::Program &program) {

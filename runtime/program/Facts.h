@@ -30,6 +30,21 @@ SramPeak sramPeak(const program::Program &program);
 /// words: the most of all entries, with their largest arguments.
 uint64_t streamedWeightBytes(const program::Program &program);
 
+/// Weights of matrices of which a launch streams only those that are kept.
+struct SparseWeights {
+  uint64_t weights = 0; ///< of the whole matrices
+  uint64_t kept = 0;
+  uint64_t bytes = 0; ///< as values and indices
+
+  double density() const { return double(kept) / double(weights); }
+  SparseWeights &operator+=(const SparseWeights &other);
+  /// "21600 of 86400 weights kept (25.0 %), 130 kB with their indices"; empty
+  /// where there are none.
+  std::string text() const;
+};
+SparseWeights sparseWeights(const program::Program &program,
+                            const program::Launch &launch);
+
 /// Tokens of a run: elements of the input that rows of a table are looked up
 /// by (batch x tokens). 0: the model has no such input.
 uint64_t tokensPerRun(const program::Program &program);

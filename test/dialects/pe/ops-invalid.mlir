@@ -501,6 +501,70 @@ pe.program @tensor_c2_input mesh [1, 1] machine "wse2" launch_color 0 {
 
 // -----
 
+pe.program @tensor_c2_both mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> : tensor<4x8xf32>
+  // expected-error @below {{has a source, but is made of another tensor}}
+  tensor weight @x from <"w.bin" at 0> sparse <@w at 0 strides [8, 1] rows 4 columns 8 keep 2 of 4 rest 0 topk seed 0 step 1> : tensor<24xf32>
+}
+
+// -----
+
+pe.program @tensor_c2_sparse mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> : tensor<4x8xf32>
+  // expected-error @below {{is sparse, but is no weight}}
+  tensor input @x sparse <@w at 0 strides [8, 1] rows 4 columns 8 keep 2 of 4 rest 0 topk seed 0 step 1> : tensor<24xf32>
+}
+
+// -----
+
+pe.program @tensor_c5_matrix mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor input @w : tensor<4x8xf32>
+  // expected-error @below {{is the sparse form of @w, which is no weight or constant of floats}}
+  tensor weight @x sparse <@w at 0 strides [8, 1] rows 4 columns 8 keep 2 of 4 rest 0 topk seed 0 step 1> : tensor<24xf32>
+}
+
+// -----
+
+pe.program @tensor_c5_words mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> : tensor<4x8xf32>
+  // expected-error @below {{has type 'tensor<20xf32>', the records are 24 words of f32}}
+  tensor weight @x sparse <@w at 0 strides [8, 1] rows 4 columns 8 keep 2 of 4 rest 0 topk seed 0 step 1> : tensor<20xf32>
+}
+
+// -----
+
+pe.program @sparse_c1 mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> : tensor<4x8xf32>
+  // expected-error @below {{a sparse weight has two strides, not 1}}
+  tensor weight @x sparse <@w at 0 strides [8] rows 4 columns 8 keep 2 of 4 rest 0 topk seed 0 step 1> : tensor<24xf32>
+}
+
+// -----
+
+pe.program @sparse_c2_kept mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> : tensor<4x8xf32>
+  // expected-error @below {{a sparse weight keeps 2 of 4 elements and 1 of the last 0}}
+  tensor weight @x sparse <@w at 0 strides [8, 1] rows 4 columns 8 keep 2 of 4 rest 1 topk seed 0 step 1> : tensor<24xf32>
+}
+
+// -----
+
+pe.program @sparse_c2_rows mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> : tensor<4x8xf32>
+  // expected-error @below {{a sparse weight of 0 x 8 elements}}
+  tensor weight @x sparse <@w at 0 strides [8, 1] rows 0 columns 8 keep 2 of 4 rest 0 topk seed 0 step 1> : tensor<24xf32>
+}
+
+// -----
+
+pe.program @sparse_c2_step mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor constant @w = dense<0.0> : tensor<4x8xf32> : tensor<4x8xf32>
+  // expected-error @below {{indices of a sparse weight go to 32767, not to 3 times 20000}}
+  tensor weight @x sparse <@w at 0 strides [8, 1] rows 4 columns 8 keep 2 of 4 rest 0 topk seed 0 step 20000> : tensor<24xf32>
+}
+
+// -----
+
 pe.program @tensor_c3_constant mesh [1, 1] machine "wse2" launch_color 0 {
   // expected-error @below {{is a constant without a value}}
   tensor constant @x : tensor<4xf32>

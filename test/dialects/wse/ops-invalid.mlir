@@ -308,6 +308,50 @@ wse.program @store_c2 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @sparse_matmul_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{maps 6 features to 8, but its weight is}}
+  %y = sparse_matmul %x weight <"w" : tensor<8x6xf32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @sparse_matmul_c5_rest state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{keeps 2 weights of a last group of 0}}
+  %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 2 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @sparse_matmul_c5_integers state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{keeps some weights of "w", which is no constant of floats}}
+  %y = sparse_matmul %x weight <"w" : tensor<6x8xi32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @sparsity_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{keeps 5 of 4 weights and 0 of the last}}
+  %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> sparsity <keep 5 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @matmul_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>

@@ -45,6 +45,8 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %rms = rms_norm %ln scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #split>
   // CHECK: %q = matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144 view 0 strides [1, 6]> bias {{.*}} variant(reduce)
   %q = matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144 view 0 strides [1, 6]> bias <"bq" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> variant(reduce) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
+  // CHECK: %sparse = sparse_matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144> bias {{.*}} sparsity <keep 1 of 4 rest 1 random seed 3>
+  %sparse = sparse_matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144> bias <"bq" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> sparsity <keep 1 of 4 rest 1 random seed 3> on @r {nodes = ["sparse"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %attend = attention %q, %q, %q key_bias %mask score_bias %mask_0 heads(2) scale(5.000000e-01) causal
   %attend = attention %q, %q, %q key_bias %mask score_bias %bias heads(2) scale(0.5) causal on @r {nodes = ["attend"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> key_bias tensor<1x1x6xf32, #keys> score_bias tensor<1x6x6xf32, #scores> -> tensor<1x6x6xf32, #heads>
   // CHECK: %move = redistribute %attend

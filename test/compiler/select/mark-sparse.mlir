@@ -1,0 +1,42 @@
+// RUN: split-file %s %t
+// RUN: wse-opt %t/named.mlir --wse-mark-sparse='sparsity=0.75 filter=fc1*' | FileCheck %t/named.mlir --check-prefix=MARK
+// RUN: wse-opt %t/named.mlir --pass-pipeline='builtin.module(wsec-select{mesh=4x3 region=4x3 sparsity=0.75 sparsity-filter=fc1* sparsity-seed=5})' | FileCheck %t/named.mlir --check-prefix=SELECT
+// RUN: wse-opt %t/named.mlir --wse-mark-sparse='sparsity=0.5 method=topk filter=w2,*up*' | FileCheck %t/named.mlir --check-prefix=BOTH
+// RUN: wse-opt %t/named.mlir --wse-mark-sparse | FileCheck %t/named.mlir --check-prefix=DENSE
+// RUN: wse-opt %t/common.mlir --wse-mark-sparse='sparsity=0.9' | FileCheck %t/common.mlir
+
+//--- named.mlir
+
+// A quarter of whole groups of 64 result features is kept, and of the rest.
+
+// MARK: onnx.matmul %arg0, %{{.*}} {node = "fc1/up", wse.sparsity = #wse.sparsity<keep 16 of 64 rest 1 random seed 0>}
+// MARK: onnx.matmul %{{.*}} {node = "fc2"}
+
+// SELECT: sparse_matmul %{{.*}} weight <"w1" {{.*}}> sparsity <keep 16 of 64 rest 1 random seed 5> on @r {nodes = ["fc1/up"]}
+// SELECT: matmul %{{.*}} weight <"w2" {{.*}} variant(
+
+// BOTH: {node = "fc1/up", wse.sparsity = #wse.sparsity<keep 32 of 64 rest 2 topk seed 0>}
+// BOTH: {node = "fc2", wse.sparsity = #wse.sparsity<keep 32 of 64 rest 4 topk seed 0>}
+
+// DENSE-NOT: sparsity
+func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<6x8xf32> {onnx.name = "y"}) {
+  %w1 = onnx.constant external<"m.data", 0, 2176> : tensor<8x68xf32> {node = "w1"}
+  %w2 = onnx.constant external<"m.data", 2176, 2176> : tensor<68x8xf32> {node = "w2"}
+  %h = onnx.matmul %x, %w1 {node = "fc1/up"} : (tensor<6x8xf32>, tensor<8x68xf32>) -> tensor<6x68xf32>
+  %y = onnx.matmul %h, %w2 {node = "fc2"} : (tensor<6x68xf32>, tensor<68x8xf32>) -> tensor<6x8xf32>
+  return %y : tensor<6x8xf32>
+}
+
+//--- common.mlir
+
+// Without a filter names of attention and feed-forward blocks are; a head is not.
+
+// CHECK: {node = "q", wse.sparsity = #wse.sparsity<keep 6 of 64 rest 1 random seed 0>}
+// CHECK: {node = "lm_head"}
+func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<6x8xf32> {onnx.name = "y"}) {
+  %w1 = onnx.constant external<"m.data", 0, 256> : tensor<8x8xf32> {node = "layers.0.q_proj.weight"}
+  %w2 = onnx.constant external<"m.data", 256, 256> : tensor<8x8xf32> {node = "lm_head.weight"}
+  %h = onnx.matmul %x, %w1 {node = "q"} : (tensor<6x8xf32>, tensor<8x8xf32>) -> tensor<6x8xf32>
+  %y = onnx.matmul %h, %w2 {node = "lm_head"} : (tensor<6x8xf32>, tensor<8x8xf32>) -> tensor<6x8xf32>
+  return %y : tensor<6x8xf32>
+}
