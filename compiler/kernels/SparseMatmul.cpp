@@ -30,7 +30,7 @@ using pe::SparseAttr;
 using wse::StreamPattern;
 
 /// Weights that the inner loop uses in one turn.
-constexpr int64_t unrolled = 4;
+constexpr int64_t unrolled = 8;
 /// Words that two buffers of records may take; larger ones are one.
 constexpr int64_t mostBufferWords = 4096;
 

@@ -10,12 +10,16 @@ engine to wavelet instead of NumPy, outputs to the bit, and the work.
 """
 
 import argparse
+import itertools
 import json
 import os
 import subprocess
 import sys
 
 import numpy as np
+
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../../e2e/models"))
+import sparse_masks  # noqa: E402
 
 MESHES = ["1x1", "1x5", "6x1", "3x2", "8x8", "13x7"]
 BATCHES = [(1, 6), (2, 5), (9, 3)]  # batch elements, tokens of each
@@ -276,6 +280,24 @@ class Checker:
                     y = p.op(f"matmul {value} weight {weight('w', w)} bias {weight('b', bias)} variant({variant}) : {type} -> {result}", result)
                     p.store(y, "y", x @ w + bias)
                     self.check(p, f"matmul-{variant}-{columns}-{k}x{n}-{case}")
+
+    def sparse_matmul(self):
+        # One group, several with a rest and without; nothing kept of the rest.
+        sizes = [("balanced", 0, 17, 23, 8, 3, 2), ("balanced", 0, 4, 5, 8, 0, 2), ("heads", 4, 12, 20, 4, 1, 0),
+                 ("balanced", 0, 9, 31, 5, 5, 0)]
+        for mesh, batch, tokens, case in self.cases():
+            methods = itertools.cycle(("random", "topk", "topk"))
+            for method, (columns, head, k, n, group, kept, rest) in zip(methods, sizes):
+                p, x = self.program(mesh), self.normal(batch, tokens, k)
+                w, bias = self.normal(k, n), self.normal(n)
+                encoding = p.encoding(batch, tokens, columns, head)
+                value, type = p.load("x", x, encoding)
+                result = tensor_type((batch, tokens, n), encoding)
+                sparsity = f"<keep {kept} of {group} rest {rest} {method} seed 5>"
+                y = p.op(f"sparse_matmul {value} weight {weight('w', w)} bias {weight('b', bias)} sparsity {sparsity} : {type} -> {result}", result)
+                score = sparse_masks.scores("w", w, method, 5)
+                p.store(y, "y", x @ (w * sparse_masks.highest(score, group, kept, rest)) + bias)
+                self.check(p, f"sparse_matmul-{method}-{columns}-{k}x{n}-{case}")
 
     def attention(self):
         cases = [(3, 4, "plain"), (3, 4, "key_bias"), (3, 4, "score_bias"), (2, 3, "causal"), (2, 3, "fewer"), (2, 3, "more")]

@@ -31,16 +31,23 @@ def scores(name, weight, method, seed):
     return mix(start + np.arange(weight.size, dtype=np.uint64)).reshape(weight.shape)
 
 
+def highest(score, group, kept, rest):
+    """Of each row, in each group of columns, the `kept` highest scores, of equal
+    ones the first; `rest` of a shorter last group."""
+    mask = np.zeros(score.shape, bool)
+    for begin in range(0, score.shape[1], group):
+        part = score[:, begin:begin + group]
+        count = kept if part.shape[1] == group else rest
+        order = np.argsort(~part, axis=1, kind="stable")[:, :count]
+        np.put_along_axis(mask[:, begin:begin + group], order, True, axis=1)
+    return mask
+
+
 def kept(name, weight, axis, sparsity, method="random", seed=0):
     """Which elements are kept; `axis` counts result features."""
     score = np.moveaxis(scores(name, weight, method, seed), axis, 1)
-    mask = np.zeros(score.shape, bool)
-    for begin in range(0, score.shape[1], GROUP):
-        part = score[:, begin:begin + GROUP]
-        count = int(np.floor((1 - sparsity) * part.shape[1] + 0.5))
-        order = np.argsort(~part, axis=1, kind="stable")[:, :count]  # highest first
-        np.put_along_axis(mask[:, begin:begin + GROUP], order, True, axis=1)
-    return np.moveaxis(mask, 1, axis)
+    kept, rest = (int(np.floor((1 - sparsity) * size + 0.5)) for size in (GROUP, score.shape[1] % GROUP))
+    return np.moveaxis(highest(score, GROUP, kept, rest), 1, axis)
 
 
 def mask_model(model, masked, filters, sparsity, method="random", seed=0):

@@ -466,6 +466,61 @@ TEST_F(CheckerTest, TensorOfUnknownType) {
   expectRefused("BadProgram: tensor 'ids': has the unknown element type 70");
 }
 
+/// The sparse form of 'table' as 7 x 10 elements.
+program::TensorT &addSparse(program::ProgramT &program) {
+  auto &tensor =
+      *program.tensors.emplace_back(std::make_unique<program::TensorT>());
+  tensor.name = "sparse";
+  tensor.role = program::TensorRole::Weight;
+  tensor.shape = {7 * (2 * 3 + 2)};
+  tensor.sparsity = std::make_unique<program::SparsityT>();
+  program::SparsityT &sparse = *tensor.sparsity;
+  sparse.tensor = 1;
+  sparse.strides = {10, 1};
+  sparse.rows = 7;
+  sparse.columns = 10;
+  sparse.group = 4;
+  sparse.kept = 2;
+  sparse.rest = 1;
+  sparse.index_step = 1;
+  return tensor;
+}
+
+TEST_F(CheckerTest, SparseWeights) {
+  program::TensorT &tensor = addSparse(source());
+  program::SparsityT &sparse = *tensor.sparsity;
+  const program::SparsityT good = sparse;
+  expectAccepted();
+  auto refuse = [&](const std::string &what) {
+    expectRefused("BadProgram: tensor 'sparse': " + what);
+    sparse = good;
+  };
+  sparse.tensor = 90;
+  refuse("is the sparse form of tensor 90, which does not exist");
+  sparse.tensor = 0;
+  refuse("is the sparse form of 'ids', which is no weight of floats");
+  sparse.method = program::SparsityMethod(2);
+  refuse("is made by an unknown method");
+  sparse.strides = {1};
+  refuse("is the sparse form of no matrix");
+  sparse.rows = 0;
+  refuse("is the sparse form of a matrix with 0 rows");
+  sparse.columns = -1;
+  refuse("is the sparse form of a matrix with -1 columns");
+  sparse.offset = 1;
+  refuse("is the sparse form of elements beyond the 70 of 'table'");
+  sparse.kept = 5;
+  refuse("keeps more elements of a group than it has");
+  sparse.rest = 3;
+  refuse("keeps more elements of a group than it has");
+  sparse.index_step = 20000;
+  refuse("has indices above 32767");
+  sparse.kept = 1;
+  refuse("does not have the words of its sparse form");
+  tensor.role = program::TensorRole::Input;
+  refuse("is the sparse form of a matrix, but no weight");
+}
+
 TEST_F(CheckerTest, ConstantWithoutData) {
   source().tensors[2]->data.resize(4);
   expectRefused("BadProgram: tensor 'one': has 4 bytes of data, its shape "
