@@ -260,7 +260,7 @@ static void countWeights(pe::ProgramOp op, program::ProgramT &result) {
   llvm::DenseSet<std::pair<Attribute, Type>> seen;
   uint64_t elements = 0, bytes = 0;
   for (auto tensor : op.getOps<pe::TensorOp>()) {
-    if (tensor.getRole() != pe::Role::Weight ||
+    if (tensor.getRole() != pe::Role::Weight || tensor.getSparse() ||
         !seen.insert({tensor.getSourceAttr(), tensor.getType()}).second)
       continue;
     RankedTensorType type = tensor.getTensorType();

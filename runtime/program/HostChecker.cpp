@@ -5,11 +5,8 @@
 #include "runtime/program/NearestNames.h"
 #include "runtime/program/ProceduralFile.h"
 #include "runtime/program/ScalarChecker.h"
-#include "runtime/program/SparseRecords.h"
 #include "runtime/program/WeightFolders.h"
 #include "runtime/program/Wire.h"
-
-#include "absl/numeric/int128.h"
 
 #include <algorithm>
 #include <set>
@@ -83,63 +80,6 @@ void checkWeight(const Tensor &tensor, const program::Program &program,
   if (tensor.offset() > size || bytes > size - tensor.offset())
     throw badProgram(where, "lies beyond the " + std::to_string(size) +
                                 " bytes of its file");
-}
-
-bool isFloat(program::ElementType type) {
-  return type == program::ElementType::F32 ||
-         type == program::ElementType::F16 ||
-         type == program::ElementType::BF16;
-}
-
-/// What a sparse weight is made of lies in its matrix, whose elements have
-/// indices of 16 bits.
-void checkSparsity(const Tensor &tensor, const program::Program &program,
-                   const Where &where) {
-  const program::Sparsity &sparse = *tensor.sparsity();
-  if (sparse.tensor() >= program.tensors()->size())
-    throw badProgram(where, "is the sparse form of tensor " +
-                                std::to_string(sparse.tensor()) +
-                                ", which does not exist");
-  const Tensor &matrix = *program.tensors()->Get(sparse.tensor());
-  if ((matrix.role() != TensorRole::Weight &&
-       matrix.role() != TensorRole::Constant) ||
-      matrix.sparsity() || !isFloat(matrix.type()))
-    throw badProgram(where, "is the sparse form of '" + matrix.name()->str() +
-                                "', which is no weight of floats");
-  if (sparse.method() > program::SparsityMethod::MAX)
-    throw badProgram(where, "is made by an unknown method");
-  if (sparse.strides()->size() != 2)
-    throw badProgram(where, "is the sparse form of no matrix");
-  checkAligned(*sparse.strides(), where);
-  const int64_t size[] = {sparse.rows(), sparse.columns()};
-  absl::int128 low = sparse.offset(), high = sparse.offset();
-  for (unsigned d : {0, 1}) {
-    checkStride("stride", sparse.strides()->Get(d), where);
-    if (size[d] < 1 || size[d] > largestScalar)
-      throw badProgram(where, "is the sparse form of a matrix with " +
-                                  std::to_string(size[d]) +
-                                  (d ? " columns" : " rows"));
-    const absl::int128 reach =
-        absl::int128(size[d] - 1) * sparse.strides()->Get(d);
-    (reach < 0 ? low : high) += reach;
-  }
-  if (low < 0 || high >= absl::int128(elementCount(matrix)))
-    throw badProgram(where, "is the sparse form of elements beyond the " +
-                                std::to_string(elementCount(matrix)) + " of '" +
-                                matrix.name()->str() + "'");
-  const int64_t group = sparse.group();
-  if (group < 1 || sparse.kept() > group ||
-      int64_t(sparse.rest()) > size[1] % group)
-    throw badProgram(where, "keeps more elements of a group than it has");
-  if (absl::int128(group - 1) * sparse.index_step() > largestSparseIndex)
-    throw badProgram(where,
-                     "has indices above " + std::to_string(largestSparseIndex));
-  if (tensor.type() != program::ElementType::F32 ||
-      absl::int128(elementCount(tensor)) !=
-          absl::int128(size[0]) *
-              (size[1] / group * recordWords(sparse.kept()) +
-               recordWords(sparse.rest())))
-    throw badProgram(where, "does not have the words of its sparse form");
 }
 
 void checkConstant(const Tensor &tensor, const Where &where) {
@@ -302,6 +242,12 @@ void checkIndexTensor(const program::Segment &segment, const Interval &lines,
     throw badProgram(where, "has " + std::to_string(lines.high) + " lines, " +
                                 inQuotes(ids.name()->str()) + " has " +
                                 std::to_string(elementCount(ids)) + " indices");
+}
+
+bool isFloat(program::ElementType type) {
+  return type == program::ElementType::F32 ||
+         type == program::ElementType::F16 ||
+         type == program::ElementType::BF16;
 }
 
 /// The wire carries what the tensor holds, or the other way round.

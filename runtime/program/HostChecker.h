@@ -24,6 +24,10 @@ void checkAligned(const flatbuffers::Vector<int64_t> &vector,
 void checkShape(const flatbuffers::Vector<int64_t> *shape, const Where &where);
 /// A factor that sums of products stay small with.
 void checkStride(const char *name, int64_t stride, const Where &where);
+/// What a sparse weight is made of lies in its matrix, whose elements have
+/// indices of 16 bits. Shapes must be checked.
+void checkSparsity(const program::Tensor &tensor,
+                   const program::Program &program, const Where &where);
 /// Intermediate tensors are written by launches, then read by later ones.
 void checkIntermediates(const program::Program &program);
 
