@@ -183,7 +183,6 @@ struct MarkSparsePass final : select::impl::MarkSparsePassBase<MarkSparsePass> {
     product.op->setAttr(wse::sparsityAttrName,
                         wse::SparsityAttr::get(&getContext(), kept, groupSize,
                                                rest, how, seed));
-    ++numSparse;
     return success();
   }
 };

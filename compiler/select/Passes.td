@@ -74,9 +74,6 @@ def MarkSparsePass : Pass<"wse-mark-sparse", "::mlir::ModuleOp"> {
     ListOption<"filter", "filter", "std::string",
                "Globs of names of weights or nodes.">
   ];
-  let statistics = [
-    Statistic<"numSparse", "sparse-products", "Products with sparse weights">
-  ];
   let dependentDialects = ["::wsec::wse::WseDialect"];
 }
 
