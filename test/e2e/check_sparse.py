@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compiles a model with --sparsity, runs it, and compares its outputs with
 onnxruntime on the same model with the other weights at zero, and the words that
-are streamed with the number of weights that are kept.
+are streamed with the number of weights that are kept. The program, printed as
+text, must compile to the same bytes.
 
   check_sparse.py MODEL --filter '*.weight' --mesh 5x3 [--sparsity 0.75]
       [--method topk] [--seed 3] [--engine wavelet]
@@ -18,6 +19,7 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import round_trip
 from check_model import compare, load, run
 
 sys.path.insert(0, str(Path(__file__).parent / "models"))
@@ -49,6 +51,9 @@ def check(model, inputs, work, arguments, mesh, sparsity, method):
     # Four bytes a value and two an index, which come in pairs.
     record = dense - 4 * total + 6 * kept
     good = record <= bytes_sparse <= record * 1.1
+    if problem := round_trip.difference(work / "sparse.wafer", Path(model).parent):
+        print(f"{mesh}: {problem}")
+        good = False
     text = f"{mesh} {method} {sparsity}: {kept} of {total} kept, {bytes_sparse} for {dense} bytes"
     bits = None
     for engine in arguments.engine or ["streams"]:
