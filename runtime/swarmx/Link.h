@@ -14,19 +14,20 @@ namespace wsec::runtime {
 /// What processes of one run tell each other.
 struct Message {
   enum class Kind : uint64_t {
-    Ready,  ///< for passes
-    Begin,  ///< a pass, of the first systems
-    Start,  ///< a system makes its call
-    Ask,    ///< a member wants the next block of a channel
-    Block,  ///< of a channel, for a member
-    Leave,  ///< a member needs no more blocks
-    Next,   ///< a system wants words that only it gets
-    Words,  ///< those
-    Store,  ///< words that leave a system
-    Done,   ///< the call of a system, or its error
-    Count,  ///< what the edges of a pass have carried; asked and answered
-    Failed, ///< the broadcast, or a process, with an error
-    End,    ///< of the run, well or not
+    Ready,    ///< for passes
+    Begin,    ///< a pass, of the first systems
+    Start,    ///< a system makes its call
+    Ask,      ///< a member wants the next block of a channel
+    Block,    ///< of a channel, for a member
+    Leave,    ///< a member needs no more blocks
+    Next,     ///< a system wants words that only it gets
+    Words,    ///< those
+    Store,    ///< words that leave a system
+    Done,     ///< the call of a system, or its error
+    Count,    ///< what the edges of a pass have carried; asked and answered
+    Partials, ///< of a member, on their way up
+    Failed,   ///< the broadcast, or a process, with an error
+    End,      ///< of the run, well or not
   };
   Kind kind;
   std::vector<uint64_t> numbers;

@@ -201,9 +201,10 @@ bool MpiLink::isGone(const Peer &peer) const {
 }
 
 void MpiLink::report(unsigned rank, const std::string &how) {
-  bool speaks = true;
-  for (unsigned below = 0; below < unsigned(me); ++below)
-    speaks &= below == rank || isGone(peers[below]);
+  // Process 0 tells, which then is gone, too; 1 if 0 is the first to go.
+  bool speaks = me == 0 || (me == 1 && rank == 0);
+  for (unsigned other = 1; rank == 0 && other < peers.size(); ++other)
+    speaks &= !isGone(peers[other]);
   lost("SystemLost: process " + std::to_string(rank) + " of " +
            std::to_string(size()) + " (pid " + std::to_string(peers[rank].pid) +
            " on " + peers[rank].host + ") " + how + " before the run ended",

@@ -1,27 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "runtime/swarmx/Reduction.h"
+#include "test/runtime/swarmx/Gradients.h"
+#include "test/runtime/swarmx/LocalLink.h"
 
-#include <cmath>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <random>
 #include <thread>
 
 namespace wsec::runtime {
 namespace {
 
-constexpr size_t words = 33;
-constexpr unsigned streams = 2;
+using namespace test;
 
-/// Of very different sizes, so that every order of additions rounds otherwise.
-std::vector<float> gradient(uint64_t sample, unsigned stream) {
-  std::mt19937 random(unsigned(sample * streams + stream));
-  std::vector<float> values(words);
-  for (float &value : values)
-    value = std::ldexp(float(int(random() % 20001) - 10000),
-                       int(random() % 24) - 12);
-  return values;
-}
+constexpr size_t words = gradientWords;
+constexpr unsigned streams = gradientStreams;
 
 struct Reduced {
   std::vector<std::vector<float>> sums;
@@ -142,6 +133,26 @@ TEST(ReductionTest, SystemsMayBeWithoutSamples) {
   EXPECT_EQ(reduced.edges[3], 0u);
   EXPECT_TRUE(sameBits(reduce(16, 3, ReduceOrder::Tree),
                        reduce(3, 3, ReduceOrder::Tree)));
+}
+
+TEST(ReductionTest, ProcessesGiveTheSums) {
+  constexpr uint64_t samples = 200;
+  for (ReduceOrder order : {ReduceOrder::Canonical, ReduceOrder::Tree})
+    for (const auto &[processes, systems] :
+         {std::pair(2u, 5u), {7u, 16u}, {40u, 192u}}) {
+      Mailboxes mailboxes(processes);
+      std::vector<std::thread> others;
+      for (unsigned process = 1; process < processes; ++process)
+        others.emplace_back([&, process] {
+          LocalLink link(mailboxes, process);
+          reduceOver(link, systems, samples, order);
+        });
+      LocalLink link(mailboxes, 0);
+      const Sums sums = reduceOver(link, systems, samples, order);
+      for (std::thread &other : others)
+        other.join();
+      EXPECT_EQ(sums, reduce(systems, samples, order).sums) << processes;
+    }
 }
 
 TEST(SamplesOfTest, DiffersByAtMostOne) {
