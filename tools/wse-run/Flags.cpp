@@ -150,8 +150,8 @@ const char *const usageText =
     R"(usage: wse-run PROGRAM.wafer [flags]
        mpirun -np N wse-run PROGRAM.wafer [flags]
 
-Runs a compiled program on the emulated wafer; under mpirun a batch on N of them,
-as --num-systems=N does in one process.
+Runs a compiled program on the emulated wafer; under mpirun a batch on N of
+them, as --num-systems=N does in one process.
 )";
 
 const char *const exitCodesText =
