@@ -249,20 +249,25 @@ TEST_F(CheckpointTest, KilledWritersLeaveTheLastOneWhole) {
   std::map<uint64_t, std::vector<Floats>> expected;
   std::mt19937 random(1);
   uint64_t last = 0;
+  uint32_t longest = 60'000; // microseconds; more on a machine that is busy
   for (int round = 0; round < 60; ++round) {
     const pid_t writer = ::fork();
     if (writer == 0)
       trainForEver(folder.path);
-    std::this_thread::sleep_for(std::chrono::microseconds(random() % 60'000));
+    std::this_thread::sleep_for(std::chrono::microseconds(random() % longest));
     ::kill(writer, SIGKILL);
     int status = 0;
     ASSERT_EQ(::waitpid(writer, &status, 0), writer);
     ASSERT_TRUE(WIFSIGNALED(status)) << "the writer ended by itself";
     const auto path = Checkpoint::latest(folder.path);
-    if (!path)
+    if (!path) {
+      longest += longest / 4;
       continue;
+    }
     auto store = loaded(*path);
     ASSERT_GE(store->steps(), last);
+    if (store->steps() == last)
+      longest = std::min(longest + longest / 4, 2'000'000U);
     last = store->steps();
     while (unbroken->steps() < last) {
       advance(*unbroken);
