@@ -6,7 +6,8 @@
 //
 // Rates count the bytes that are moved once: 4 of a gradient, 2 of a bf16
 // stream, 30 of an AdamW step with its stream, 12 of a checkpoint. The disk
-// alone is a file of as many bytes, written and synced.
+// alone is a file of as many bytes, written and synced. The last column is of
+// the time of processors, which other work on the machine does not change.
 #include "runtime/memoryx/Checkpoint.h"
 #include "runtime/memoryx/WeightStream.h"
 #include "runtime/program/Errors.h"
@@ -15,20 +16,31 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 
 using namespace wsec::runtime;
 
 namespace {
 
+/// Of all threads of this process, in the system, too.
+double processorSeconds() {
+  timespec time;
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return double(time.tv_sec) + 1e-9 * double(time.tv_nsec);
+}
+
 template <typename Work>
 void time(const char *what, double bytes, const Work &work) {
   const auto start = std::chrono::steady_clock::now();
+  const double before = processorSeconds();
   work();
   const std::chrono::duration<double> taken =
       std::chrono::steady_clock::now() - start;
-  std::printf("%-28s %7.3f s  %6.2f GB/s\n", what, taken.count(),
-              bytes / taken.count() / 1e9);
+  const double worked = processorSeconds() - before;
+  std::printf("%-28s %7.3f s  %6.2f GB/s  %7.3f s of processors  %6.2f GB/s\n",
+              what, taken.count(), bytes / taken.count() / 1e9, worked,
+              bytes / worked / 1e9);
 }
 
 void writeAlone(const std::string &path, double bytes) {
