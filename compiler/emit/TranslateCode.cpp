@@ -218,6 +218,7 @@ LogicalResult CodeTranslator::translate(pe::VectorOp op,
   instruction.advance_switch = op.getAdvance();
   if (op.getEndOnControl())
     instruction.on_control = program::OnControl::End;
+  instruction.no_wrap = op.getNoWrap();
   statement.kind.Set(std::move(instruction));
   return failure(narrow.hasFailed());
 }

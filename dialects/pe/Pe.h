@@ -84,6 +84,7 @@ struct Issue {
   std::string unblock = {};
   bool advance = false;      // the destination's switch, on completion
   bool endOnControl = false; // a control wavelet ends the instruction
+  bool noWrap = false;       // integer results have to fit
 };
 
 /// Blocks of one tensor in a host stream; see the segment op.

@@ -56,7 +56,7 @@ inline constexpr llvm::StringLiteral kVector =
     "an instruction is written 'vector add destination = a, b over (8)'";
 inline constexpr llvm::StringLiteral kIssue =
     "what follows the extents has an order: where %guard thread 1 then "
-    "activate @a unblock @b advance on_control end";
+    "activate @a unblock @b advance on_control end no_wrap";
 inline constexpr llvm::StringLiteral kControl =
     "a control wavelet is written 'control fabric(color) [advance, nop]', and "
     "may end in 'task 5 data %x'";

@@ -327,12 +327,15 @@ def Pe_VectorOp : Pe_Op<"vector",
     `on_control end` a control wavelet in the queue of a fabric source ends the
     instruction, however much is missing; without it the wavelet is left to the
     task it names. These follow `over (..)` in this order: `where`, `thread`,
-    `then`, `advance`, `on_control end`.
+    `then`, `advance`, `on_control end`, `no_wrap`.
 
     Elements have the type of their buffer, on the fabric the one given there.
     Integers are computed in 32 bits, f16 alone in f16, all else in f32; every
     result is rounded to the destination's type. `bit_and`, `bit_or` and
-    `bit_xor` are for integers.
+    `bit_xor` are for integers. Integers wrap, `div` rounds them towards zero,
+    and floats that become integers saturate; with `no_wrap` a result that the
+    destination's integers do not hold is an `IntegerError`, as a zero divisor
+    of integers always is.
 
     (C1) One to four extents. (C2) The destination is memory or fabric.
     (C3) Mov and functions take one source, all others two. (C4) A memory
@@ -370,7 +373,7 @@ def Pe_VectorOp : Pe_Op<"vector",
     OptionalAttr<Pe_OperandAttr>:$b, OptionalAttr<I64Attr>:$thread,
     OptionalAttr<FlatSymbolRefAttr>:$activate,
     OptionalAttr<FlatSymbolRefAttr>:$unblock, UnitAttr:$advance,
-    UnitAttr:$end_on_control);
+    UnitAttr:$end_on_control, UnitAttr:$no_wrap);
   let skipDefaultBuilders = 1;
   let builders = [
     OpBuilder<(ins "Opcode":$opcode, "const Operand &":$dst,

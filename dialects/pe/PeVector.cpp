@@ -73,6 +73,8 @@ void VectorOp::build(OpBuilder &builder, OperationState &state, Opcode opcode,
     properties.advance = builder.getUnitAttr();
   if (issue.endOnControl)
     properties.end_on_control = builder.getUnitAttr();
+  if (issue.noWrap)
+    properties.no_wrap = builder.getUnitAttr();
   addOperands(state, encoder.getValues(), issue.guard);
   properties.operandSegmentSizes = {int(encoder.getValues().size()),
                                     issue.guard ? 1 : 0};
@@ -108,7 +110,7 @@ static ParseResult parseTask(OpAsmParser &parser, StringRef keyword,
 }
 
 // What stands behind the extents:
-//   thread 1 then activate @done unblock @next advance on_control end
+//   thread 1 then activate @done unblock @next advance on_control end no_wrap
 // `then` keeps the statements `activate` and `unblock` on the next line apart.
 static ParseResult parseIssue(OpAsmParser &parser,
                               VectorOp::Properties &properties) {
@@ -133,9 +135,11 @@ static ParseResult parseIssue(OpAsmParser &parser,
       return failure();
     properties.end_on_control = builder.getUnitAttr();
   }
+  if (succeeded(parser.parseOptionalKeyword("no_wrap")))
+    properties.no_wrap = builder.getUnitAttr();
   return refuseOnLine(parser,
                       {"where", "thread", "then", "activate", "unblock",
-                       "advance", "on_control", "async"},
+                       "advance", "on_control", "no_wrap", "async"},
                       form::kIssue);
 }
 
@@ -152,6 +156,8 @@ static void printIssue(OpAsmPrinter &printer, VectorOp op) {
     printer << " advance";
   if (op.getEndOnControl())
     printer << " on_control end";
+  if (op.getNoWrap())
+    printer << " no_wrap";
 }
 
 // fmac @acc[0, strides = [1]] = fabric(2), @x[0, strides = [0]] over (16)

@@ -8,6 +8,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <iomanip>
+#include <sstream>
 
 namespace wsec::runtime {
 
@@ -111,7 +113,6 @@ bool computes(Opcode op, NumberKind kind) {
   case Opcode::BitOr:
   case Opcode::BitXor:
     return kind == NumberKind::Integer;
-  case Opcode::Div:
   case Opcode::Pow:
   case Opcode::Exp:
   case Opcode::Log:
@@ -180,6 +181,8 @@ int32_t evaluateInteger(Opcode op, int32_t a, int32_t b, int32_t old) {
     return int32_t(x - y);
   case Opcode::Mul:
     return int32_t(x * y);
+  case Opcode::Div: // of INT32_MIN by -1 wraps; by 0 is an error elsewhere
+    return b == 0 ? 0 : b == -1 ? int32_t(-x) : a / b;
   case Opcode::Min:
     return std::min(a, b);
   case Opcode::Max:
@@ -214,6 +217,28 @@ int32_t evaluateInteger(Opcode op, int32_t a, int32_t b, int32_t old) {
     return a ^ b;
   default: // Mov, and what leaves integers as they are
     return a;
+  }
+}
+
+/// What an operation on integers would give without wrapping.
+int64_t exactInteger(Opcode op, int64_t a, int64_t b, int64_t old) {
+  switch (op) {
+  case Opcode::Add:
+    return a + b;
+  case Opcode::Sub:
+    return a - b;
+  case Opcode::Mul:
+    return a * b;
+  case Opcode::Div:
+    return a / b;
+  case Opcode::Fmac:
+    return a * b + old;
+  case Opcode::Neg:
+    return -a;
+  case Opcode::Abs:
+    return a < 0 ? -a : a;
+  default:
+    return evaluateInteger(op, int32_t(a), int32_t(b), int32_t(old));
   }
 }
 
@@ -278,6 +303,37 @@ void evaluateElements(Opcode op, NumberKind kind, size_t n, Number *dst,
   if (kind == NumberKind::Half)
     return evaluateHalves(op, n, dst, a, b);
   applyVector(op, n, &dst->real, reals(a), reals(b));
+}
+
+const char *integerProblem(Opcode op, NumberKind kind, ElementType dst,
+                           bool noWrap, Number a, Number b, Number old) {
+  if (kind == NumberKind::Integer && op == Opcode::Div && b.integer == 0)
+    return "divides by zero";
+  if (!noWrap)
+    return nullptr;
+  const bool narrow = dst == ElementType::I16;
+  const int64_t low = narrow ? INT16_MIN : INT32_MIN;
+  const int64_t high = narrow ? INT16_MAX : INT32_MAX;
+  if (kind == NumberKind::Integer) {
+    const int64_t exact = exactInteger(op, a.integer, b.integer, old.integer);
+    return exact < low || exact > high ? "has a result that wraps" : nullptr;
+  }
+  const float real = evaluate(op, kind, a, b, old).real;
+  return std::isnan(real) ||
+                 (real >= float(low) && real < float(high + 1))
+             ? nullptr
+             : "has a result that is beyond its integers";
+}
+
+std::string describeSources(NumberKind kind, Number a, Number b) {
+  auto text = [&](Number number) {
+    if (kind == NumberKind::Integer)
+      return std::to_string(number.integer);
+    std::ostringstream out;
+    out << std::setprecision(9) << number.real;
+    return out.str();
+  };
+  return text(a) + " and " + text(b);
 }
 
 Number evaluate(Opcode op, NumberKind kind, Number a, Number b, Number old) {

@@ -6,7 +6,8 @@
 //
 // A vector instruction is computed in one of three ways. Each source is
 // converted to it, and its result to the type of the destination:
-//   Integer  destination and sources are integers: 32 bits that wrap.
+//   Integer  destination and sources are integers: 32 bits that wrap, or end
+//            the run where the instruction promises that they do not.
 //   Half     every floating-point operand is F16: the exact result rounded
 //            once to F16, also of a multiply-add. (Of functions such as exp:
 //            the float32 function, rounded.)
@@ -22,6 +23,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 
 namespace wsec::runtime {
 
@@ -69,6 +71,16 @@ Number immediateNumber(NumberKind kind, float value);
 /// op(a, b), where `old` is what the destination holds.
 Number evaluate(program::Opcode op, NumberKind kind, Number a, Number b,
                 Number old);
+
+/// Why op(a, b) of kind Integer, or as an integer of type `dst`, is an
+/// IntegerError; null if it is none. Only results that must not wrap are asked
+/// for their size.
+const char *integerProblem(program::Opcode op, NumberKind kind,
+                           program::ElementType dst, bool noWrap, Number a,
+                           Number b, Number old);
+
+/// The values of both sources, for messages: "7 and 0".
+std::string describeSources(NumberKind kind, Number a, Number b);
 
 /// The same for `n` elements at a time; `stride` in bytes.
 void decodeElements(program::ElementType type, NumberKind kind, size_t n,

@@ -196,6 +196,7 @@ private:
     result.unblock = from.unblock();
     result.advanceSwitch = from.advance_switch();
     result.onControl = from.on_control();
+    result.noWrap = from.no_wrap();
     result.index = code.instructions++;
     result.routine = routineId;
     checkGuard(result.guard);
@@ -266,6 +267,9 @@ private:
            (instruction.numbers == NumberKind::Integer
                 ? "integers"
                 : "floating-point numbers"));
+    if (instruction.noWrap && !isInteger(instruction.dst.type))
+      fail("promises not to wrap in " + describe(instruction) +
+           ", whose result is no integer");
   }
 
   void checkOperands(const InstructionCode &instruction) const {

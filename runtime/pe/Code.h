@@ -92,12 +92,19 @@ struct InstructionCode {
   int activate = -1, unblock = -1; ///< tasks of the class, on completion
   bool advanceSwitch = false;
   program::OnControl onControl = program::OnControl::Task;
+  bool noWrap = false; ///< integer results have to fit
   int runtimeTerms = 0; ///< of all extents, offsets, windows and colors
   int index = 0;        ///< in the class, for tables
   uint32_t routine = 0;
   /// Scalars whose values may differ among the PEs of a strip, and that decide
   /// what the instruction does.
   std::vector<uint16_t> looseScalars;
+
+  /// Whether a result may be an IntegerError.
+  bool checksIntegers() const {
+    return noWrap ||
+           (op == program::Opcode::Div && numbers == NumberKind::Integer);
+  }
 
   bool asynchronous() const { return thread >= 0; }
   bool usesFabric() const { return dst.fabric() || a.fabric() || b.fabric(); }

@@ -213,6 +213,19 @@ void VectorRun::requireWritten(Memory &memory, const Operand &operand,
     }
 }
 
+void VectorRun::requireIntegers(int64_t count, NumberSource a, NumberSource b,
+                                const Number *old) const {
+  for (int64_t i = 0; i < count; ++i) {
+    const Number x = a.data[a.scalar ? 0 : i], y = b.data[b.scalar ? 0 : i];
+    if (const char *what =
+            integerProblem(instruction->op, instruction->numbers, dst.type,
+                           instruction->noWrap, x, y, old[i]))
+      fail(ErrorClass::IntegerError,
+           std::string(what) + ": its sources are " +
+               describeSources(instruction->numbers, x, y));
+  }
+}
+
 /// Whether an element needs the result of an earlier one of the row.
 bool VectorRun::dependent(int64_t at, const int64_t *sourceAddress,
                           int64_t count) const {
@@ -280,6 +293,8 @@ void VectorRun::runDependent(Memory &memory, int64_t at, const int64_t *where,
       std::memcpy(&bits, memory.at(at), size_t(dst.size));
       result = decodeElement(dst.type, kind, bits);
     }
+    if (instruction->checksIntegers())
+      requireIntegers(1, {&values[0], true}, {&values[1], true}, &result);
     result = evaluate(instruction->op, kind, values[0], values[1], result);
     const uint32_t bits = encodeElement(dst.type, kind, result);
     std::memcpy(memory.at(at), &bits, size_t(dst.size));
@@ -344,6 +359,9 @@ void VectorRun::runRow(Memory &memory, const int64_t *index, int64_t count,
   } else {
     std::fill_n(results, count, Number{});
   }
+  if (instruction->checksIntegers())
+    requireIntegers(count, {numbers[0], scalar[0]}, {numbers[1], scalar[1]},
+                    results);
   evaluateElements(instruction->op, kind, size_t(count), results,
                    {numbers[0], scalar[0]}, {numbers[1], scalar[1]});
   if (dst.code->fabric())

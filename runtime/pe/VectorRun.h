@@ -102,6 +102,8 @@ private:
                      const OperandCode &from, Bindings bindings);
   int64_t address(const Operand &operand, const int64_t *index) const;
   Elements elements(const Operand &operand) const;
+  void requireIntegers(int64_t count, NumberSource a, NumberSource b,
+                       const Number *old) const;
   void requireWritten(Memory &memory, const Operand &operand, int64_t at,
                       int64_t stride, int64_t count) const;
   void runRow(Memory &memory, const int64_t *index, int64_t count,

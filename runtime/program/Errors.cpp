@@ -28,6 +28,8 @@ std::string_view errorClassName(ErrorClass errorClass) {
     return "MissingTask";
   case ErrorClass::DataRace:
     return "DataRace";
+  case ErrorClass::IntegerError:
+    return "IntegerError";
   case ErrorClass::MachineLimit:
     return "MachineLimit";
   case ErrorClass::BadProgram:

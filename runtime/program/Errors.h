@@ -35,6 +35,7 @@ enum class ErrorClass {
   IoError,           ///< a file cannot be read or written
   WorkLimit,         ///< the run takes more work than the host allowed
   HostLimit,         ///< the run takes more memory than the host allowed
+  IntegerError,      ///< a zero divisor, or a result that must not wrap does
 };
 
 /// The name as printed, e.g. "SramOverflow".

@@ -260,6 +260,8 @@ void ClassPrinter::print(const InstructionT &instruction) {
     text += " advance";
   if (instruction.on_control == OnControl::End)
     text += " on_control end";
+  if (instruction.no_wrap)
+    text += " no_wrap";
   out.line(text);
 }
 

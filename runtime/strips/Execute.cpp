@@ -11,6 +11,7 @@
 
 namespace wsec::runtime {
 
+using program::ElementType;
 using program::Opcode;
 
 namespace {
@@ -104,6 +105,63 @@ void applyAlong(Opcode op, const Dimension &d, float *dst, const float *a,
   }
 }
 
+/// Elements as numbers: one for each, or one for all.
+NumberSource decode(const float *data, ptrdiff_t stride, bool integers,
+                    NumberKind kind, size_t n, Number *numbers) {
+  if (!data)
+    return {};
+  const bool scalar = stride == 0;
+  // Of an instruction on integers only an immediate is a float.
+  if (kind == NumberKind::Integer && !integers)
+    *numbers = immediateNumber(kind, *data);
+  else
+    decodeElements(integers ? ElementType::I32 : ElementType::F32, kind,
+                   scalar ? 1 : n, data, stride * 4, numbers);
+  return {numbers, scalar};
+}
+
+void requireIntegers(Opcode op, const NestTypes &types, size_t n,
+                     NumberSource a, NumberSource b, const Number *old,
+                     const float *target, ptrdiff_t stride) {
+  static constexpr Number zero{.integer = 0};
+  for (size_t i = 0; i < n; ++i) {
+    const Number x = a.data[a.scalar ? 0 : i];
+    const Number y = b.data ? b.data[b.scalar ? 0 : i] : zero;
+    if (const char *what =
+            integerProblem(op, types.numbers, ElementType::I32, types.noWrap,
+                           x, y, old[i]))
+      throw NestError(std::string(what) + ": its sources are " +
+                          describeSources(types.numbers, x, y),
+                      target + ptrdiff_t(i) * stride);
+  }
+}
+
+/// The same as applyAlong with integers among the operands. A destination of
+/// stride 0 has one element.
+void applyIntegers(Opcode op, const NestTypes &types, const Dimension &d,
+                   float *dst, const float *a, const float *b) {
+  Number aNumbers[bufferLength], bNumbers[bufferLength], results[bufferLength];
+  const ElementType type = types.dst ? ElementType::I32 : ElementType::F32;
+  const bool checks =
+      types.noWrap ||
+      (op == Opcode::Div && types.numbers == NumberKind::Integer);
+  for (size_t done = 0; done < d.extent; done += bufferLength) {
+    const size_t n = std::min(bufferLength, d.extent - done);
+    const ptrdiff_t at = ptrdiff_t(done);
+    float *target = dst + at * d.dst;
+    const NumberSource x = decode(a ? a + at * d.a : a, d.a, types.a,
+                                  types.numbers, n, aNumbers);
+    const NumberSource y = decode(b ? b + at * d.b : b, d.b, types.b,
+                                  types.numbers, n, bNumbers);
+    if (op == Opcode::Fmac || op == Opcode::Select)
+      decodeElements(type, types.numbers, n, target, d.dst * 4, results);
+    if (checks)
+      requireIntegers(op, types, n, x, y, results, target, d.dst);
+    evaluateElements(op, types.numbers, n, results, x, y);
+    encodeElements(type, types.numbers, n, results, target, d.dst * 4);
+  }
+}
+
 /// Whether elements along `d` are vectors for each operand, or one element.
 bool isVector(const Dimension &d) {
   auto contiguous = [](ptrdiff_t stride) { return stride == 0 || stride == 1; };
@@ -119,7 +177,14 @@ void forEach(const Dimensions &dims, float *dst, const float *a, const float *b,
 
 } // namespace
 
-PreparedNest::PreparedNest(const Nest &nest) : op(nest.op) {
+/// A copy of integers is one of their bits.
+static NestTypes typesOf(const Nest &nest) {
+  const bool copies = nest.op == Opcode::Mov && nest.types.dst && nest.types.a;
+  return copies ? NestTypes() : nest.types;
+}
+
+PreparedNest::PreparedNest(const Nest &nest)
+    : op(nest.op), types(typesOf(nest)) {
   Dimensions all, dims;
   for (int d = 0; d < nest.dimensions; ++d) {
     if (nest.extent[d] == 0)
@@ -135,13 +200,16 @@ PreparedNest::PreparedNest(const Nest &nest) : op(nest.op) {
     // A vector only over the innermost dimension, the lanes.
     inner = *(all.end() - 1);
     all.erase(all.end() - 1);
-    form = isVector(inner) ? Form::Rows : Form::Strided;
+    form = types.integers()  ? Form::Integers
+           : isVector(inner) ? Form::Rows
+                             : Form::Strided;
     outer = all;
     return;
   }
   // A factor that is the accumulator itself changes from term to term.
   bool usesOld = nest.a.data == nest.dst.data || nest.b.data == nest.dst.data;
-  if (op != Opcode::Fmac || usesOld || !prepareProducts(dims))
+  if (op != Opcode::Fmac || usesOld || types.integers() ||
+      !prepareProducts(dims))
     prepareVectors(dims);
 }
 
@@ -200,10 +268,11 @@ void PreparedNest::prepareVectors(Dimensions dims) {
     inner = *(dims.end() - 1);
     dims.erase(dims.end() - 1);
   }
-  form = isVector(inner)     ? Form::Rows
+  form = types.integers()    ? Form::Integers
+         : isVector(inner)   ? Form::Rows
          : op == Opcode::Mov ? Form::Copy
                              : Form::Strided;
-  if (form != Form::Strided && dims.size() > 0) {
+  if (form != Form::Strided && form != Form::Integers && dims.size() > 0) {
     Dimension *best = dims.begin();
     for (Dimension &d : dims)
       if (best->reduces() ? d.reduces() : d.extent > best->extent)
@@ -246,6 +315,11 @@ void PreparedNest::run(float *dst, const float *a, const float *b) const {
                    [&](float *dst, const float *a, const float *b) {
                      applyAlong(op, inner, dst, a, b);
                    });
+  case Form::Integers:
+    return forEach(outer, dst, a, b,
+                   [&](float *dst, const float *a, const float *b) {
+                     applyIntegers(op, types, inner, dst, a, b);
+                   });
   case Form::Products:
     if (swapped)
       std::swap(a, b);
@@ -269,6 +343,8 @@ size_t PreparedNest::hash() const {
     mix(size_t(d.a));
     mix(size_t(d.b));
   };
+  mix(size_t(types.numbers) * 16 + types.dst * 8 + types.a * 4 + types.b * 2 +
+      types.noWrap);
   for (const Dimension &d : outer)
     mixDimension(d);
   mixDimension(inner);

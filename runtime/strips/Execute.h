@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Meaning of a vector instruction: a loop nest over strided float32 operands.
+// Meaning of a vector instruction: a loop nest over strided operands of float32
+// or of integers of 32 bits, whose bits lie in floats.
 // Engines differ in where operands come from and when; all of them compute
 // through here.
 #ifndef RUNTIME_STRIPS_EXECUTE_H
 #define RUNTIME_STRIPS_EXECUTE_H
 
-#include "runtime/program/program_generated.h"
+#include "runtime/pe/Arithmetic.h"
+#include "runtime/program/Errors.h"
 
 #include <array>
 #include <cstddef>
@@ -24,6 +26,25 @@ struct Strided {
   ptrdiff_t stride[maxDimensions] = {};
 };
 
+/// Which operands are integers, and whether results have to fit.
+struct NestTypes {
+  NumberKind numbers = NumberKind::Single;
+  bool dst = false, a = false, b = false;
+  bool noWrap = false;
+
+  bool integers() const { return dst || a || b; }
+  bool operator==(const NestTypes &) const = default;
+};
+
+/// An IntegerError while a nest runs: what, and the element of the destination.
+struct NestError : Error {
+  NestError(std::string what, const float *element)
+      : Error(ErrorClass::IntegerError, "an instruction " + what), what(what),
+        element(element) {}
+  std::string what;
+  const float *element;
+};
+
 struct Nest {
   program::Opcode op;
   int dimensions = 0;
@@ -34,6 +55,7 @@ struct Nest {
   /// that the order of the elements matters across dimensions. The innermost
   /// dimension (lanes) is always free of that.
   bool ordered = false;
+  NestTypes types;
 };
 
 /// A nest made ready: how its loops are walked, without where its operands
@@ -91,12 +113,14 @@ private:
     Rows,      ///< rows of vectors along `inner`
     Reduction, ///< the same, all rows into one vector
     Copy,      ///< rows along `inner` with any strides
-    Strided    ///< vectors along `inner` with any strides
+    Strided,   ///< vectors along `inner` with any strides
+    Integers   ///< the same, some operand of integers
   };
   bool prepareProducts(Dimensions dims);
   void prepareVectors(Dimensions dims);
 
   program::Opcode op;
+  NestTypes types;
   Form form = Form::Nothing;
   bool swapped = false; ///< Products: `b` is the scalar
   Dimensions outer;

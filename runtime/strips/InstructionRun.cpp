@@ -111,7 +111,7 @@ InstructionRun::Block InstructionRun::chooseBlock(size_t available) const {
 /// `mov fabric <- fabric`: passes views on.
 bool InstructionRun::forwards() const {
   return links && site.code.op == Opcode::Mov && sources[0].fabric &&
-         sources[0].group == 1;
+         sources[0].group == 1 && site.code.a.type == site.code.dst.type;
 }
 
 void InstructionRun::forward(size_t available) {
@@ -192,10 +192,18 @@ void InstructionRun::bind(const Source &source, const Block &block,
   }
 }
 
+static bool isInteger(const OperandCode &operand) {
+  return (operand.memory() || operand.fabric()) &&
+         runtime::isInteger(operand.type);
+}
+
 void InstructionRun::compute(const Block &block) {
   Nest nest;
   nest.op = site.code.op;
   nest.ordered = ordered;
+  nest.types = {site.code.numbers, isInteger(site.code.dst),
+                isInteger(site.code.a), isInteger(site.code.b),
+                site.code.noWrap};
   nest.dimensions = dimensions - block.dimension + 1;
   nest.extent[0] = block.count;
   size_t elements = block.count;
@@ -229,12 +237,17 @@ void InstructionRun::place(const Block &block, Nest &nest) const {
   nest.dst.stride[nest.dimensions - 1] = targetLaneStride;
 }
 
-void InstructionRun::carryOut(const Nest &nest, uint32_t dstBuffer) const {
+void InstructionRun::carryOut(const Nest &nest, uint32_t dstBuffer) const try {
   if (Recording *recording = site.world.recording)
     recording->compute(uint32_t(site.strip.index), nest, dstBuffer,
                        recordedBuffer(sources[0]), recordedBuffer(sources[1]));
   else
     execute(nest);
+} catch (const NestError &error) {
+  // Lanes are innermost.
+  const size_t lane = size_t(error.element - nest.dst.data) %
+                      nest.extent[nest.dimensions - 1];
+  fail(error.errorClass(), error.what, int(lane));
 }
 
 uint32_t InstructionRun::recordedBuffer(const Source &source) const {

@@ -21,8 +21,8 @@ bool sameInAllTurns(const AffineFunction &function) {
 
 const char *unsupportedOperand(const OperandCode &operand) {
   if ((operand.memory() || operand.fabric()) &&
-      operand.type != program::ElementType::F32)
-    return "elements that are not f32";
+      elementSize(operand.type) != 4)
+    return "elements of 16 bits";
   if (operand.packing != program::Packing::Single || operand.indexed)
     return "wavelets with pairs or indices";
   return nullptr;
@@ -90,8 +90,8 @@ std::string StripsEngine::unsupported(const program::Program &program) {
       return "switches and control wavelets";
   if (program.streams())
     for (const program::HostStream *stream : *program.streams())
-      if (!Wire(*stream).plain())
-        return "host streams of elements that are not f32";
+      if (Wire(*stream).is16())
+        return "host streams of elements of 16 bits";
   for (uint32_t i = 0; i < program.classes()->size(); ++i)
     if (const char *what = runtime::unsupported(decodeClass(program, i)))
       return what;

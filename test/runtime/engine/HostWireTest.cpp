@@ -441,11 +441,11 @@ TEST(HostWireTest, AStreamFlowsForEachLaunch) {
 }
 
 TEST(HostWireTest, StripsRefusesWhatItDoesNotCarry) {
-  Doubling program(1, {5}, 1, {ElementType::I32, Packing::Single},
+  Doubling program(1, {5}, 1, {ElementType::I16, Packing::Single},
                    ElementType::I32);
   program.launches(1);
   EXPECT_EQ(StripsEngine::unsupported(program.finish()),
-            "host streams of elements that are not f32");
+            "host streams of elements of 16 bits");
 }
 
 } // namespace

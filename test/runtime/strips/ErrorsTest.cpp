@@ -283,7 +283,7 @@ TEST_F(ErrorsTest, UnsupportedElementType) {
   pes.source->buffers[0]->type = program::ElementType::F16;
   body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(0));
   expectError(ErrorClass::BadProgram,
-              "runs no programs with elements that are not f32");
+              "runs no programs with elements of 16 bits");
 }
 
 TEST_F(ErrorsTest, Unsupported) {
