@@ -136,9 +136,15 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
                             stepsOf(Layout::of(input), layout, b.height())));
   InputSteps own = {out.pitch, layout.tokens, 1};
   slots.push_back(memory(out.buffer, own));
-  for (unsigned slot = 1; slot < plan->slots; ++slot)
+  Builder types(op.getContext());
+  for (unsigned slot = 1; slot < plan->slots; ++slot) {
+    Type element = types.getF32Type();
+    if (plan->integers[slot])
+      element = types.getI32Type();
     slots.push_back(memory(
-        b.scratch("temporary", layout.words(b.width(), b.height())), own));
+        b.scratch("temporary", layout.words(b.width(), b.height()), element),
+        own));
+  }
 
   b.where(out.active, [&] {
     for (const ElementwiseStep &step : plan->steps) {
@@ -158,7 +164,9 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
           sources.push_back(Operand::immediate(source.value));
           break;
         }
-      b.vector(step.opcode, extents, slots[step.slot], sources);
+      pe::Issue issue;
+      issue.noWrap = step.noWrap;
+      b.vector(step.opcode, extents, slots[step.slot], sources, issue);
     }
   });
   return success();

@@ -15,18 +15,23 @@ using pe::Opcode;
 /// The instruction of an operation that is one; nothing for all others.
 static std::optional<Opcode> opcodeOf(Operation *op) {
   return llvm::TypeSwitch<Operation *, std::optional<Opcode>>(op)
-      .Case([](arith::AddFOp) { return Opcode::Add; })
-      .Case([](arith::SubFOp) { return Opcode::Sub; })
-      .Case([](arith::MulFOp) { return Opcode::Mul; })
-      .Case([](arith::DivFOp) { return Opcode::Div; })
-      .Case<arith::MinimumFOp, arith::MinNumFOp>(
+      .Case<arith::AddFOp, arith::AddIOp>([](auto) { return Opcode::Add; })
+      .Case<arith::SubFOp, arith::SubIOp>([](auto) { return Opcode::Sub; })
+      .Case<arith::MulFOp, arith::MulIOp>([](auto) { return Opcode::Mul; })
+      .Case<arith::DivFOp, arith::DivSIOp>([](auto) { return Opcode::Div; })
+      .Case<arith::MinimumFOp, arith::MinNumFOp, arith::MinSIOp>(
           [](auto) { return Opcode::Min; })
-      .Case<arith::MaximumFOp, arith::MaxNumFOp>(
+      .Case<arith::MaximumFOp, arith::MaxNumFOp, arith::MaxSIOp>(
           [](auto) { return Opcode::Max; })
       .Case([](arith::NegFOp) { return Opcode::Neg; })
-      .Case([](arith::AndIOp) { return Opcode::And; })
-      .Case([](arith::OrIOp) { return Opcode::Or; })
-      .Case([](math::AbsFOp) { return Opcode::Abs; })
+      .Case([](arith::AndIOp op) {
+        return op.getType().isInteger(1) ? Opcode::And : Opcode::BitAnd;
+      })
+      .Case([](arith::OrIOp op) {
+        return op.getType().isInteger(1) ? Opcode::Or : Opcode::BitOr;
+      })
+      .Case<math::AbsFOp, math::AbsIOp>([](auto) { return Opcode::Abs; })
+      .Case<arith::SIToFPOp, arith::FPToSIOp>([](auto) { return Opcode::Mov; })
       .Case([](math::ExpOp) { return Opcode::Exp; })
       .Case([](math::LogOp) { return Opcode::Log; })
       .Case([](math::SqrtOp) { return Opcode::Sqrt; })
@@ -80,9 +85,44 @@ std::optional<Comparison> comparisonOf(arith::CmpFPredicate predicate) {
   }
 }
 
+std::optional<Comparison> comparisonOf(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq:
+    return Comparison{Opcode::Equal};
+  case P::ne:
+    return Comparison{Opcode::Equal, false, true};
+  case P::slt:
+    return Comparison{Opcode::Less};
+  case P::sle:
+    return Comparison{Opcode::LessOrEqual};
+  case P::sgt:
+    return Comparison{Opcode::Less, true};
+  case P::sge:
+    return Comparison{Opcode::LessOrEqual, true};
+  default:
+    return std::nullopt;
+  }
+}
+
+bool isInteger(Value value) { return value.getType().isInteger(32); }
+
+/// Whether the model has more bits than the PE, or a float is too large for an
+/// integer: a result that does not fit ends the run.
+bool mustFit(Operation *op) {
+  if (auto integers = dyn_cast<arith::ArithIntegerOverflowFlagsInterface>(op))
+    return integers.hasNoSignedWrap();
+  return isa<arith::FPToSIOp>(op);
+}
+
+/// Operands of one type: a truth value is computed with the type of what it
+/// goes with. Comparisons of integers give integers, all others f32.
 class Planner {
 public:
-  explicit Planner(wse::ElementwiseOp op) : op(op) {}
+  explicit Planner(wse::ElementwiseOp op) : op(op) {
+    inUse.push_back(false);
+    made.integers.push_back(isElementOfIntegers(op.getResult()));
+  }
 
   FailureOr<ElementwisePlan> plan() {
     Block &body = op.getBody().front();
@@ -98,6 +138,10 @@ public:
   }
 
 private:
+  static bool isElementOfIntegers(Value tensor) {
+    return cast<RankedTensorType>(tensor.getType()).getElementType().isInteger();
+  }
+
   /// Finds the last user of every value that the yield needs.
   void findUses(Block &body, Operation *yield) {
     for (Operation &inner : llvm::reverse(body)) {
@@ -140,8 +184,23 @@ private:
       source.value = number.getValueAsDouble();
       return source;
     }
-    if (auto truth = dyn_cast_or_null<IntegerAttr>(constant)) {
-      source.value = truth.getValue().isZero() ? 0 : 1;
+    if (auto integer = dyn_cast_or_null<IntegerAttr>(constant)) {
+      bool isTruth = integer.getType().isInteger(1);
+      int64_t number = isTruth ? int64_t(integer.getValue().getZExtValue())
+                               : integer.getValue().getSExtValue();
+      if (int64_t(float(number)) == number) {
+        source.value = float(number);
+        return source;
+      }
+      // In two parts, each of which a float holds.
+      source.kind = ElementwiseSource::Slot;
+      source.index = freeSlot(true);
+      inUse[source.index] = true;
+      aside.push_back(source.index);
+      ElementwiseSource high, low;
+      low.value = float(number & 0xffff);
+      high.value = float(number - (number & 0xffff));
+      emit(Opcode::Add, source.index, {high, low});
       return source;
     }
     source.kind = ElementwiseSource::Slot;
@@ -149,13 +208,48 @@ private:
     return source;
   }
 
-  unsigned freeSlot() {
+  unsigned freeSlot(bool integers) {
     for (unsigned slot = 0; slot < inUse.size(); ++slot)
-      if (!inUse[slot])
+      if (!inUse[slot] && made.integers[slot] == integers)
         return slot;
     inUse.push_back(false);
-    made.slots = std::max<unsigned>(made.slots, inUse.size());
+    made.integers.push_back(integers);
+    made.slots = inUse.size();
     return inUse.size() - 1;
+  }
+
+  bool holdsIntegers(const ElementwiseSource &source) {
+    switch (source.kind) {
+    case ElementwiseSource::Slot:
+      return made.integers[source.index];
+    case ElementwiseSource::Input:
+      return isElementOfIntegers(op.getInputs()[source.index]);
+    default:
+      return source.kind == ElementwiseSource::Immediate;
+    }
+  }
+
+  /// Sources of an instruction on integers: truth values are 1.0 and 0.0 until
+  /// they meet one.
+  void makeIntegers(SmallVectorImpl<ElementwiseSource> &sources) {
+    for (ElementwiseSource &source : sources) {
+      if (holdsIntegers(source))
+        continue;
+      unsigned slot = freeSlot(true);
+      inUse[slot] = true;
+      aside.push_back(slot);
+      emit(Opcode::Mov, slot, {source});
+      source = {};
+      source.kind = ElementwiseSource::Slot;
+      source.index = slot;
+    }
+  }
+
+  /// What was put aside for one operation of the body.
+  void releaseAside() {
+    for (unsigned slot : aside)
+      inUse[slot] = false;
+    aside.clear();
   }
 
   /// Slots whose values nobody needs after `user`.
@@ -181,10 +275,10 @@ private:
     if (sources.size() == 2 && sources[0].kind == ElementwiseSource::Vector &&
         sources[1].kind == ElementwiseSource::Vector) {
       inUse[slot] = true;
-      unsigned aside = freeSlot();
-      emit(Opcode::Mov, aside, {sources[0]});
+      unsigned first = freeSlot(false);
+      emit(Opcode::Mov, first, {sources[0]});
       step.sources[0].kind = ElementwiseSource::Slot;
-      step.sources[0].index = aside;
+      step.sources[0].index = first;
     }
     for (const ElementwiseSource &source : step.sources)
       if (source.kind == ElementwiseSource::Vector)
@@ -193,23 +287,37 @@ private:
   }
 
   LogicalResult translate(Operation *inner) {
+    LogicalResult result = translateOne(inner);
+    releaseAside();
+    return result;
+  }
+
+  LogicalResult translateOne(Operation *inner) {
     if (isa<arith::ConstantOp, arith::UIToFPOp, arith::ExtUIOp>(inner))
       return success();
     SmallVector<ElementwiseSource> sources;
     for (Value operand : inner->getOperands())
       sources.push_back(sourceOf(operand));
+    bool computesIntegers = computesOnIntegers(inner);
+    if (computesIntegers)
+      makeIntegers(sources);
     if (auto select = dyn_cast<arith::SelectOp>(inner))
       return twoSteps(inner, sources[2], Opcode::Select,
                       {sources[0], sources[1]});
     if (isa<math::FmaOp>(inner))
       return twoSteps(inner, sources[2], Opcode::Fmac,
                       {sources[0], sources[1]});
+    if (isa<arith::RemSIOp>(inner))
+      return remainder(inner, sources);
     release(inner);
-    unsigned slot = freeSlot();
+    unsigned slot =
+        freeSlot(computesIntegers || isa<arith::FPToSIOp>(inner));
     define(inner->getResult(0), slot);
-    if (auto compare = dyn_cast<arith::CmpFOp>(inner)) {
+    if (isa<arith::CmpFOp, arith::CmpIOp>(inner)) {
+      auto integers = dyn_cast<arith::CmpIOp>(inner);
       std::optional<Comparison> comparison =
-          comparisonOf(compare.getPredicate());
+          integers ? comparisonOf(integers.getPredicate())
+                   : comparisonOf(cast<arith::CmpFOp>(inner).getPredicate());
       if (!comparison)
         return unsupported(inner);
       if (comparison->exchange)
@@ -217,6 +325,10 @@ private:
       emit(comparison->opcode, slot, sources);
       if (comparison->negate)
         emitNot(slot);
+      return success();
+    }
+    if (isa<arith::XOrIOp>(inner) && computesIntegers) {
+      emit(Opcode::BitXor, slot, sources);
       return success();
     }
     if (isa<arith::XOrIOp>(inner)) {
@@ -228,13 +340,36 @@ private:
     if (!opcode)
       return unsupported(inner);
     emit(*opcode, slot, sources);
+    made.steps.back().noWrap = mustFit(inner);
+    return success();
+  }
+
+  /// Integers or comparisons of them, but no conversion to f32.
+  static bool computesOnIntegers(Operation *inner) {
+    if (isa<arith::SIToFPOp, arith::FPToSIOp>(inner))
+      return false;
+    return llvm::any_of(inner->getOperands(), isInteger);
+  }
+
+  /// a - a / b * b, with the sign of `a`.
+  LogicalResult remainder(Operation *inner,
+                          ArrayRef<ElementwiseSource> sources) {
+    unsigned slot = freeSlot(true);
+    define(inner->getResult(0), slot);
+    ElementwiseSource part;
+    part.kind = ElementwiseSource::Slot;
+    part.index = slot;
+    emit(Opcode::Div, slot, sources);
+    emit(Opcode::Mul, slot, {part, sources[1]});
+    emit(Opcode::Sub, slot, {sources[0], part});
+    release(inner);
     return success();
   }
 
   /// An instruction that also reads its destination, which starts as `start`.
   LogicalResult twoSteps(Operation *inner, ElementwiseSource start,
                          Opcode opcode, ArrayRef<ElementwiseSource> sources) {
-    unsigned slot = freeSlot();
+    unsigned slot = freeSlot(isInteger(inner->getResult(0)));
     define(inner->getResult(0), slot);
     emit(Opcode::Mov, slot, {start});
     emit(opcode, slot, sources);
@@ -258,6 +393,7 @@ private:
   llvm::DenseMap<Value, Operation *> lastUse;
   llvm::DenseMap<Value, unsigned> slotOf;
   SmallVector<bool> inUse;
+  SmallVector<unsigned, 2> aside; ///< slots of one operation's operands
 };
 
 } // namespace

@@ -26,12 +26,15 @@ struct ElementwiseStep {
   pe::Opcode opcode;
   unsigned slot; // where the result goes
   llvm::SmallVector<ElementwiseSource, 2> sources;
+  bool noWrap = false;
 };
 
 /// Slot 0 is the result of the kernel, the others are scratch memory.
 struct ElementwisePlan {
   llvm::SmallVector<ElementwiseStep> steps;
   unsigned slots = 1;
+  /// Of each slot, whether it holds integers.
+  llvm::SmallVector<bool> integers;
   /// Vectors in the order in which steps consume them, once per use.
   llvm::SmallVector<unsigned> vectorUses;
 };

@@ -42,9 +42,19 @@ class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
   LogicalResult lowerOp(wse::ReduceTokensOp op, RoutineBuilder &b) const final;
 };
 
+/// Sums of integers must not wrap: the model's may have 64 bits.
+pe::Issue sumsOf(wse::ReduceTokensOp op) {
+  pe::Issue issue;
+  issue.noWrap = op.getKind() == wse::ReduceKind::Sum &&
+                 cast<RankedTensorType>(op.getInput().getType())
+                     .getElementType()
+                     .isInteger();
+  return issue;
+}
+
 /// Partial results, last row of the group to the group root.
 void chainNorth(RoutineBuilder &b, const Tile &in, const Tile &out,
-                Opcode opcode) {
+                Opcode opcode, const pe::Issue &sums) {
   ScalarBuilder &s = b.scalars();
   Value row = s.mod(s.py(), in.layout.group);
   Value isLast = s.equal(row, in.layout.span - 1);
@@ -58,7 +68,11 @@ void chainNorth(RoutineBuilder &b, const Tile &in, const Tile &out,
   // On a microthread, so that all rows run the same main thread.
   auto start = [&](Value guard, Opcode operation, Operand to,
                    ArrayRef<Operand> sources) {
-    b.start(KeyThread, operation, {in.features}, to, sources, guard);
+    pe::Issue issue = sums;
+    issue.noWrap &= operation != Opcode::Mov;
+    issue.guard = guard;
+    issue.thread = KeyThread;
+    b.vector(operation, {in.features}, to, sources, issue);
   };
   start(isLast, Opcode::Mov, onward, {mine});
   if (in.layout.span > 2)
@@ -83,9 +97,10 @@ LogicalResult ReduceTokens::lowerOp(wse::ReduceTokensOp op,
     int64_t sequence = in.layout.group == 0 ? in.layout.tokens : 0;
     Operand sums = Operand::memory(out.buffer, 0, {out.pitch, 1, 0});
     b.vector(opcode, {in.features, in.sequences, in.tokens}, sums,
-             {sums, Operand::memory(in.buffer, 0, {in.pitch, sequence, 1})});
+             {sums, Operand::memory(in.buffer, 0, {in.pitch, sequence, 1})},
+             sumsOf(op));
     if (in.layout.span > 1)
-      chainNorth(b, in, out, opcode);
+      chainNorth(b, in, out, opcode, sumsOf(op));
     if (op.getKind() == wse::ReduceKind::Mean)
       b.vector(Opcode::Mul, {in.features, in.sequences}, all,
                {all, Operand::immediate(1.0f / in.layout.tokens)});

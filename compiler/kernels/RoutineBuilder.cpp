@@ -52,8 +52,10 @@ ProgramBuilder::ProgramBuilder(const Machine &machine, wse::ProgramOp source,
 }
 
 std::string ProgramBuilder::buffer(StringRef name, int64_t address,
-                                   int64_t bytes, StringRef node, Type type) {
-  std::string &symbol = buffers[{address, bytes, pe::elementBytes(type)}];
+                                   int64_t bytes, Type element,
+                                   StringRef node) {
+  std::string &symbol = buffers[{address, bytes, pe::elementBytes(element),
+                                 element.isInteger()}];
   if (!symbol.empty())
     return symbol;
   symbol = freshSymbol(name);
@@ -73,15 +75,15 @@ std::string ProgramBuilder::buffer(StringRef name, int64_t address,
   lastBuffer = pe::BufferOp::create(
       builder, everyPE.getLoc(), builder.getStringAttr(symbol),
       builder.getI64IntegerAttr(address), builder.getI64IntegerAttr(bytes),
-      TypeAttr::get(type), /*persistent=*/UnitAttr(),
+      TypeAttr::get(element), /*persistent=*/UnitAttr(),
       node.empty() ? StringAttr() : builder.getStringAttr(node));
   return symbol;
 }
 
 std::string ProgramBuilder::halvesOf(StringRef words, StringRef node) {
   auto [begin, end] = range(words);
-  return buffer((words + "_halves").str(), begin, end - begin, node,
-                IntegerType::get(everyPE.getContext(), 16));
+  return buffer((words + "_halves").str(), begin, end - begin,
+                IntegerType::get(everyPE.getContext(), 16), node);
 }
 
 std::string ProgramBuilder::freshSymbol(StringRef name) {
@@ -221,12 +223,34 @@ std::string ProgramBuilder::declareWeight(wse::WeightAttr weight) {
 // Tiles
 //===----------------------------------------------------------------------===//
 
+/// The type of the words that an operation moves as they are; null where that
+/// is f32.
+static Type wireOf(Operation *op) {
+  Value moved;
+  if (auto store = dyn_cast<wse::StoreOp>(op))
+    moved = store.getValue();
+  else if (isa<wse::LoadOp, wse::GatherOp, wse::RedistributeOp,
+               wse::ReduceTokensOp>(op))
+    moved = op->getResult(0);
+  if (!moved)
+    return {};
+  Type element = cast<RankedTensorType>(moved.getType()).getElementType();
+  return element.isInteger() ? element : Type();
+}
+
+static pe::Operand typed(pe::Operand operand, Type wire) {
+  if (operand.kind == pe::Operand::Kind::Fabric && !operand.type)
+    operand.type = wire;
+  return operand;
+}
+
 RoutineBuilder::RoutineBuilder(ProgramBuilder &shared, Operation *op,
                                StringRef name)
     : shared(shared), op(op), builder(op->getContext()), loc(op->getLoc()) {
   builder.setInsertionPointToEnd(&shared.everyPE.getBody().front());
   routine = pe::RoutineOp::create(builder, loc, builder.getStringAttr(name));
   builder.createBlock(&routine.getBody());
+  wire = wireOf(op);
 }
 
 Value RoutineBuilder::featureCount(ScalarBuilder &scalars,
@@ -322,24 +346,32 @@ static StringRef firstNode(wse::KernelOp kernel) {
   return cast<StringAttr>(nodes[0]).getValue();
 }
 
+static Type elementOf(Value tensor) {
+  return cast<RankedTensorType>(tensor.getType()).getElementType();
+}
+
 Tile RoutineBuilder::tile(Value tensor) {
   Tile tile = describe(scalars(), Layout::of(tensor));
   wse::KernelOp producer = producerOf(tensor);
   int64_t bytes = 4 * tile.layout.words(width(), height());
   tile.buffer =
       shared.buffer("tensor_" + std::to_string(*producer.getResultAddress()),
-                    *producer.getResultAddress(), bytes, firstNode(producer));
+                    *producer.getResultAddress(), bytes, elementOf(tensor),
+                    firstNode(producer));
   return tile;
 }
 
-std::string RoutineBuilder::scratch(StringRef name, int64_t words) {
+std::string RoutineBuilder::scratch(StringRef name, int64_t words,
+                                    Type element) {
+  if (!element)
+    element = builder.getF32Type();
   auto kernel = cast<wse::KernelOp>(op);
   int64_t address = *kernel.getScratch() + scratchUsed;
   scratchUsed += 4 * words;
   assert(scratchUsed <= *kernel.getScratchSize() &&
          "kernels ask for all the scratch memory they use");
   return shared.buffer("scratch_" + std::to_string(address), address, 4 * words,
-                       firstNode(kernel));
+                       element, firstNode(kernel));
 }
 
 std::string RoutineBuilder::halvesOf(StringRef buffer) {
@@ -411,7 +443,11 @@ void RoutineBuilder::vector(Opcode opcode, ArrayRef<Affine> extents,
         use.guards.push_back(held);
     awaitAll(discipline.threadsToAwait(use));
     discipline.issue(use);
-    pe::VectorOp::create(builder, loc, opcode, dst, sources, extents, issue);
+    SmallVector<Operand, 2> from;
+    for (const Operand &source : sources)
+      from.push_back(typed(source, wire));
+    pe::VectorOp::create(builder, loc, opcode, typed(dst, wire), from, extents,
+                         issue);
   });
 }
 
@@ -529,6 +565,8 @@ pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
       atEnd, loc, name, direction,
       color(in ? StreamPattern::Channel : StreamPattern::OutExit),
       atEnd.getArrayAttr(channels));
+  if (wire)
+    stream.setTypeAttr(TypeAttr::get(wire));
   Block *body = atEnd.createBlock(&stream.getBody());
   (in ? inputScalars : outputScalars) =
       std::make_unique<ScalarBuilder>(body, loc, machine(), /*everywhere=*/!in);

@@ -70,12 +70,9 @@ public:
   ScalarBuilder scalars;
 
   /// The buffer of `bytes` bytes at `address`, declared on first use. Two with
-  /// equal address and size are one, so that equal routines look equal.
+  /// equal address, size and type are one, so that equal routines look equal.
   std::string buffer(llvm::StringRef name, int64_t address, int64_t bytes,
-                     llvm::StringRef node) {
-    return buffer(name, address, bytes, node,
-                  mlir::Float32Type::get(everyPE.getContext()));
-  }
+                     mlir::Type element, llvm::StringRef node);
   /// The same words as 16-bit integers.
   std::string halvesOf(llvm::StringRef buffer, llvm::StringRef node);
   /// The bytes of such a buffer in SRAM.
@@ -96,8 +93,6 @@ private:
   /// Declares the inputs and outputs under the names users bind them by. Comes
   /// before anything else that takes a symbol.
   void declareEnds(wse::ProgramOp source);
-  std::string buffer(llvm::StringRef name, int64_t address, int64_t bytes,
-                     llvm::StringRef node, mlir::Type type);
   std::string declareWeight(wse::WeightAttr weight);
   pe::TensorOp declareTensor(mlir::StringAttr name, pe::Role role,
                              mlir::Type type, pe::FileAttr file,
@@ -110,8 +105,8 @@ private:
       files;
   llvm::DenseMap<mlir::Attribute, std::string> values, sparseWeights;
   mlir::Operation *lastTensor = nullptr;
-  /// By address, bytes, and those of an element.
-  std::map<std::tuple<int64_t, int64_t, unsigned>, std::string> buffers;
+  /// By address, bytes, those of an element, and whether it is an integer.
+  std::map<std::tuple<int64_t, int64_t, unsigned, bool>, std::string> buffers;
   llvm::StringMap<InstructionUse::Range> ranges;
   llvm::StringMap<unsigned> symbols;
   llvm::DenseSet<mlir::StringAttr> valueNames; ///< looked up only
@@ -190,8 +185,10 @@ public:
   static Value tokensBefore(ScalarBuilder &scalars, const Layout &layout,
                             Value row);
 
-  /// The next `words` words of the operation's scratch memory.
-  std::string scratch(llvm::StringRef name, int64_t words);
+  /// The next `words` words of the operation's scratch memory, f32 if no type
+  /// is given.
+  std::string scratch(llvm::StringRef name, int64_t words,
+                      mlir::Type element = {});
   /// A buffer's words as 16-bit integers, the first in a word's lower half.
   std::string halvesOf(llvm::StringRef buffer);
 
@@ -272,6 +269,7 @@ private:
   mlir::Location loc;
   llvm::SmallVector<Value> guards;
   int64_t scratchUsed = 0;
+  mlir::Type wire; ///< of the words that the operation moves; null: f32
   MicrothreadDiscipline discipline;
   pe::StreamOp input, rowInput, output;
   std::unique_ptr<ScalarBuilder> inputScalars, rowInputScalars, outputScalars;

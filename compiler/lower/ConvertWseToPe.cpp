@@ -199,7 +199,9 @@ struct ConvertWseToPe final
         continue;
       auto value = pe::ValueOp::create(
           builder, op.getLoc(), text,
-          TypeAttr::get(RankedTensorType::get(shape, builder.getF32Type())),
+          TypeAttr::get(RankedTensorType::get(
+              shape, cast<RankedTensorType>(op->getResult(0).getType())
+                         .getElementType())),
           FlatSymbolRefAttr::get(builder.getContext(), held.buffer),
           rectOf(builder.getContext(), code.machine()));
       Block *body = builder.createBlock(&value.getBody());

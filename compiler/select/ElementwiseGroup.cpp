@@ -174,7 +174,9 @@ Value ElementwiseGroup::leaf(Value tensor, wse::WeightAttr vector) {
       return known.scalar;
   Location location = user->getLoc();
   leaves.push_back(
-      {tensor, vector, block->addArgument(body.getF32Type(), location)});
+      {tensor, vector,
+       block->addArgument(tensor ? elementOnWafer(tensor) : body.getF32Type(),
+                          location)});
   return leaves.back().scalar;
 }
 
@@ -209,18 +211,29 @@ Value ElementwiseGroup::load(const HostView &host) {
   return selector.load(part, operandTiling(perBatchElement, perToken), user);
 }
 
+Value ElementwiseGroup::integer(double number) {
+  if (number < INT32_MIN || number > INT32_MAX)
+    return refuse("computes with the constant " +
+                  Twine(std::to_string(int64_t(number))) +
+                  ", which 32 bits do not hold");
+  return buildInteger(body, user->getLoc(), int32_t(number));
+}
+
 Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
   std::optional<HostView> host = selector.host().view(base);
   if (applySteps(host->view, steps))
     llvm_unreachable("such operands are in the store");
   std::optional<double> number = scalarOf(*host);
+  bool integers = elementOnWafer(base).isInteger();
   if (number && vectorsAllowed)
-    return buildConstant(body, user->getLoc(), *number);
+    return integers ? integer(*number)
+                    : buildConstant(body, user->getLoc(), *number);
   std::optional<View> tokens = asTokens(host->view);
   bool perFeature = tokens &&
                     (tokens->shape[0] == 1 || tokens->strides[0] == 0) &&
                     (tokens->shape[1] == 1 || tokens->strides[1] == 0);
-  if (perFeature && vectorsAllowed && host->constant()) {
+  // Words of one stream have one type: integers are loaded.
+  if (perFeature && vectorsAllowed && host->constant() && !integers) {
     host->view = {{features}, tokens->offset, {tokens->strides[2]}};
     return leaf({}, host->weight());
   }
@@ -279,7 +292,8 @@ Value ElementwiseGroup::finish(Value result) {
   SmallVector<Value> tensors;
   SmallVector<Attribute> vectors;
   auto renumber = [&](Leaf &leaf) {
-    Value argument = block->addArgument(body.getF32Type(), user->getLoc());
+    Value argument =
+        block->addArgument(leaf.scalar.getType(), user->getLoc());
     if (leaf.scalar == result)
       result = argument;
     leaf.scalar.replaceAllUsesWith(argument);
@@ -297,13 +311,16 @@ Value ElementwiseGroup::finish(Value result) {
   block->eraseArguments(0, leaves.size());
   if (tensors.empty())
     return refuse("computes a constant, which should have been folded");
-  wse::YieldOp::create(body, user->getLoc(), asFloat(body, result));
+  bool integers = elementOnWafer(value).isInteger();
+  wse::YieldOp::create(body, user->getLoc(),
+                       integers ? asInteger(body, result)
+                                : asFloat(body, result));
 
   ArrayAttr nodes =
       selector.nodesOf(operators.empty() ? ArrayRef<Operation *>(user)
                                          : ArrayRef<Operation *>(operators));
   auto kernel = selector.create<wse::ElementwiseOp>(
-      user, nodes, Type(selector.tensorType(tiling, features)),
+      user, nodes, Type(selector.tensorType(tiling, features, value)),
       ValueRange(tensors), body.getArrayAttr(vectors));
   kernel.getBody().push_back(block.release());
   return kernel.getResult();

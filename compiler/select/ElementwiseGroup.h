@@ -64,6 +64,8 @@ private:
                            llvm::ArrayRef<Request> operands);
   mlir::Value emitLeaf(mlir::Value value, const Step *steps);
   mlir::Value emitHost(mlir::Value value, const Step *steps);
+  /// A constant, refused where 32 bits do not hold it.
+  mlir::Value integer(double number);
   mlir::Value emitWafer(mlir::Value onnxValue, mlir::Value tensor,
                         const Step *steps);
   mlir::Value leaf(mlir::Value tensor, wse::WeightAttr vector);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One element of an onnx operator as arith and math on f32. Booleans are i1
-// inside a body and 1.0 or 0.0 where they come in or go out; integers are f32
-// with integral values, exact up to 2^24.
+// One element of an onnx operator as arith and math on f32 and i32. Booleans are
+// i1 inside a body and 1.0 or 0.0 where they come in or go out. Integers of the
+// model are i32: those of 32 bits wrap as ONNX's do; those of 64 end the run
+// where they do not fit.
 
 #ifndef WSEC_COMPILER_SELECT_SCALARBODY_H
 #define WSEC_COMPILER_SELECT_SCALARBODY_H
@@ -19,15 +20,20 @@ namespace wsec::select {
 std::optional<std::string> scalarProblem(mlir::Operation *op);
 
 /// Appends the operator on `operands`, one scalar each, and returns its
-/// result: an i1 where the operator's result is boolean, else an f32.
+/// result: an i1 where the operator's result is boolean, an i32 where it is an
+/// integer, else an f32.
 mlir::Value buildScalar(mlir::OpBuilder &builder, mlir::Operation *op,
                         mlir::ValueRange operands);
 
 mlir::Value buildConstant(mlir::OpBuilder &builder, mlir::Location location,
                           double value);
+mlir::Value buildInteger(mlir::OpBuilder &builder, mlir::Location location,
+                         int32_t value);
 
 /// The scalar as f32: 1.0 or 0.0 for a boolean.
 mlir::Value asFloat(mlir::OpBuilder &builder, mlir::Value scalar);
+/// A boolean or an integer as i32.
+mlir::Value asInteger(mlir::OpBuilder &builder, mlir::Value scalar);
 
 } // namespace wsec::select
 

@@ -39,6 +39,13 @@ void Selector::select(Operation *op) {
       selected[op->getResult(0)] = {};
     return;
   }
+  if (isa<onnx::MatMulOp, onnx::BatchMatMulOp>(op) &&
+      elementOnWafer(op->getResult(0)).isInteger()) {
+    refuse(op, "multiplies matrices of integers, which f32 does not hold "
+               "exactly; cast to float first");
+    selected[op->getResult(0)] = {};
+    return;
+  }
   Value result =
       llvm::TypeSwitch<Operation *, Value>(op)
           .Case<onnx::MatMulOp, onnx::AttentionOp, onnx::LayerNormOp,
@@ -294,7 +301,7 @@ Value Selector::select(onnx::GatherOp op) {
       wantedHeads.columnsFor(op.getY(), defaultTiling(shapeOf(op.getY())));
   return create<wse::GatherOp>(
       op, nodesOf(op.getOperation()),
-      Type(tensorType(tiling, shapeOf(op.getY()).back())), table,
+      Type(tensorType(tiling, shapeOf(op.getY()).back(), op.getY())), table,
       ids->source());
 }
 

@@ -55,7 +55,7 @@ Value Selector::reduceTokens(Operation *op, Value input, wse::ReduceKind kind) {
       main.getContext(), tiling.getBatch(), 1, wse::RowPlacement::Split,
       tiling.getGroup(), 0, tiling.getColumns(), tiling.getHeadSize());
   return create<wse::ReduceTokensOp>(
-      op, nodesOf(op), Type(tensorType(resultTiling, wse::featuresOf(input))),
+      op, nodesOf(op), Type(tensorType(resultTiling, wse::featuresOf(input), input)),
       input, wse::ReduceKindAttr::get(main.getContext(), kind));
 }
 
@@ -84,10 +84,16 @@ Value Selector::select(onnx::ReduceOp op) {
   Value input = onWafer(op.getX(), op);
   if (!input)
     return {};
+  bool integers = elementOnWafer(op.getX()).isInteger();
+  if (integers && op.getKind() == onnx::ReduceKind::Mean) {
+    refuse(op, "takes a mean of integers, which would have to round towards "
+               "zero; cast to float first");
+    return {};
+  }
   ArrayRef<int64_t> shape = shapeOf(op.getX());
   int64_t last = int64_t(shape.size()) - 1;
   if (op.getAxes() == ArrayRef<int64_t>(last) &&
-      op.getKind() != onnx::ReduceKind::Max &&
+      op.getKind() != onnx::ReduceKind::Max && !integers &&
       (op.getKeepdims() || onlyLeavesWafer(op)))
     return reduceFeatures(op, input);
   // The reduced axes must be the tokens: all that is left is batch, features.
@@ -139,7 +145,7 @@ Value Selector::select(onnx::ConcatOp op) {
   };
   int64_t outer = elements(whole.take_front(axis));
   int64_t step = elements(whole.drop_front(axis)), offset = 0;
-  wse::IntermediateOp into = declare(whole, op);
+  wse::IntermediateOp into = declare(whole, op.getY(), op);
   for (Value part : op.getParts()) {
     ArrayRef<int64_t> inner = shapeOf(part).drop_front(axis);
     int64_t tokens = elements(inner.drop_back());
@@ -188,17 +194,20 @@ Value Selector::takeToken(onnx::SliceOp op, Value input, int64_t token) {
 
   auto kernel = create<wse::ElementwiseOp>(
       op, nodesOf(op.getOperation()),
-      Type(tensorType(tiling, wse::featuresOf(input))), ValueRange{input, mask},
+      Type(tensorType(tiling, wse::featuresOf(input), input)),
+      ValueRange{input, mask},
       kernels.getArrayAttr({}));
   Block &block = kernel.getBody().emplaceBlock();
   Type f32 = kernels.getF32Type();
-  Value x = block.addArgument(f32, op.getLoc());
+  Type element = elementOnWafer(input);
+  Value x = block.addArgument(element, op.getLoc());
   Value chosen = block.addArgument(f32, op.getLoc());
   OpBuilder body = OpBuilder::atBlockEnd(&block);
   Value zero = buildConstant(body, op.getLoc(), 0);
   Value isChosen = arith::CmpFOp::create(
       body, op.getLoc(), arith::CmpFPredicate::UNE, chosen, zero);
-  Value kept = arith::SelectOp::create(body, op.getLoc(), isChosen, x, zero);
+  Value none = element.isInteger() ? buildInteger(body, op.getLoc(), 0) : zero;
+  Value kept = arith::SelectOp::create(body, op.getLoc(), isChosen, x, none);
   wse::YieldOp::create(body, op.getLoc(), kept);
   return reduceTokens(op, kernel.getResult(), wse::ReduceKind::Sum);
 }
@@ -269,7 +278,7 @@ Value Selector::select(onnx::BatchMatMulOp op) {
                             host.view.strides.end() - 2);
     return host;
   };
-  wse::IntermediateOp into = declare(shape, op);
+  wse::IntermediateOp into = declare(shape, op.getY(), op);
   TiledAttr tiling = defaultTiling({1, rows, depth});
   for (int64_t pair = 0; pair < pairs; ++pair) {
     HostView rowsOf = matrix(left, pair);

@@ -147,7 +147,7 @@ Value Selector::onWafer(Value value, Operation *user) {
 
 Value Selector::bring(Value value, ArrayRef<int64_t> shape,
                       wse::TiledAttr tiling, Operation *user) {
-  RankedTensorType type = tensorType(shape, tiling);
+  RankedTensorType type = tensorType(shape, tiling, value);
   auto [known, isNew] = onceBrought.try_emplace({value, type});
   if (!isNew)
     return known->second;
@@ -156,14 +156,14 @@ Value Selector::bring(Value value, ArrayRef<int64_t> shape,
 }
 
 Value Selector::brought(Value value, wse::TiledAttr tiling) {
-  return onceBrought.lookup({value, tensorType(shapeOf(value), tiling)});
+  return onceBrought.lookup({value, tensorType(shapeOf(value), tiling, value)});
 }
 
 // Loads with equal sources, views and types are one load.
 Value Selector::load(const HostView &host, wse::TiledAttr tiling,
                      Operation *user) {
   Builder attributes(main.getContext());
-  RankedTensorType type = tensorType(host.view.shape, tiling);
+  RankedTensorType type = tensorType(host.view.shape, tiling, host.base);
   Attribute source = host.source();
   IntegerAttr offset;
   DenseI64ArrayAttr strides;
@@ -236,12 +236,12 @@ StringAttr Selector::intermediateName(Operation *user) {
   return kernels.getStringAttr(fresh);
 }
 
-wse::IntermediateOp Selector::declare(ArrayRef<int64_t> shape,
+wse::IntermediateOp Selector::declare(ArrayRef<int64_t> shape, Value like,
                                       Operation *user) {
   SmallVector<int64_t> extents = llvm::to_vector(shape);
   if (extents.empty())
     extents.push_back(1);
-  auto type = RankedTensorType::get(extents, kernels.getF32Type());
+  auto type = RankedTensorType::get(extents, elementOnWafer(like));
   return wse::IntermediateOp::create(
       kernels, user->getLoc(), intermediateName(user), TypeAttr::get(type));
 }
@@ -259,7 +259,7 @@ bool Selector::storeWhole(Value value, Value tensor, Operation *user) {
   if (!tensor)
     return false;
   Operation *producer = value.getDefiningOp() ? value.getDefiningOp() : user;
-  wse::IntermediateOp into = declare(shapeOf(value), producer);
+  wse::IntermediateOp into = declare(shapeOf(value), value, producer);
   store(tensor, into, 0, {}, user);
   hostValues.store(value, FlatSymbolRefAttr::get(into.getSymNameAttr()));
   return true;
@@ -303,7 +303,7 @@ Value Selector::loadReshaped(HostView host, ArrayRef<int64_t> shape,
   std::optional<View> view = host.view.reshape(shape);
   if (!view) {
     ArrayRef<int64_t> extents = host.view.shape;
-    wse::IntermediateOp dense = declare(extents, user);
+    wse::IntermediateOp dense = declare(extents, host.base, user);
     store(load(host, defaultTiling(extents), user), dense, 0, {}, user);
     host.tensor = FlatSymbolRefAttr::get(dense.getSymNameAttr());
     host.tensorElements = host.view.numElements();
@@ -321,7 +321,8 @@ Value Selector::redistribute(Value value, wse::ColumnPlacement columns,
     return {};
   }
   RankedTensorType type =
-      tensorType(own.withColumns(columns, headSize), wse::featuresOf(value));
+      tensorType(own.withColumns(columns, headSize), wse::featuresOf(value),
+                 value);
   Value &result = moved[{value, type}];
   if (!result)
     result =
@@ -351,15 +352,18 @@ ArrayAttr Selector::nodesOf(ArrayRef<Operation *> ops) {
 }
 
 RankedTensorType Selector::tensorType(ArrayRef<int64_t> shape,
-                                      wse::TiledAttr tiling) {
+                                      wse::TiledAttr tiling, Value like) {
   SmallVector<int64_t> extents = llvm::to_vector(shape);
   if (extents.empty())
     extents.push_back(1);
-  return RankedTensorType::get(extents, kernels.getF32Type(), tiling);
+  Type element = like ? elementOnWafer(like) : kernels.getF32Type();
+  return RankedTensorType::get(extents, element, tiling);
 }
 
-RankedTensorType Selector::tensorType(wse::TiledAttr tiling, int64_t features) {
-  return tensorType({tiling.getBatch(), tiling.getTokens(), features}, tiling);
+RankedTensorType Selector::tensorType(wse::TiledAttr tiling, int64_t features,
+                                      Value like) {
+  return tensorType({tiling.getBatch(), tiling.getTokens(), features}, tiling,
+                    like);
 }
 
 StringRef Selector::outputName(unsigned index) {

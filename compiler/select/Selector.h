@@ -83,9 +83,12 @@ public:
   /// Does `op` belong to the element-wise group that `root` is the last of?
   bool isInGroup(mlir::Operation *op, mlir::Operation *root) const;
   mlir::ArrayAttr nodesOf(llvm::ArrayRef<mlir::Operation *> ops);
+  /// Of f32, unless `like` is a value of integers or a tensor of them.
   mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape,
-                                    wse::TiledAttr tiling);
-  mlir::RankedTensorType tensorType(wse::TiledAttr tiling, int64_t features);
+                                    wse::TiledAttr tiling,
+                                    mlir::Value like = {});
+  mlir::RankedTensorType tensorType(wse::TiledAttr tiling, int64_t features,
+                                    mlir::Value like = {});
 
 private:
   void findGroups();
@@ -113,7 +116,7 @@ private:
   HostView storedInParts(HostView host, mlir::Operation *user);
   mlir::Value reduceInStore(onnx::ReduceOp op);
   mlir::StringAttr intermediateName(mlir::Operation *user);
-  wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape,
+  wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape, mlir::Value like,
                               mlir::Operation *user);
   void store(mlir::Value tensor, wse::IntermediateOp into, int64_t offset,
              llvm::ArrayRef<int64_t> strides, mlir::Operation *user);

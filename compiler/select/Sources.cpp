@@ -40,6 +40,13 @@ bool HostValues::dependsOnInput(Value value) const {
   return !op || !constant.contains(op);
 }
 
+Type select::elementOnWafer(Value value) {
+  Type element = cast<RankedTensorType>(value.getType()).getElementType();
+  if (element.isInteger() && !element.isInteger(1))
+    return IntegerType::get(value.getContext(), 32);
+  return Float32Type::get(value.getContext());
+}
+
 bool HostView::isWhole() const {
   onnx::ConstantOp constant = this->constant();
   int64_t held = tensor ? tensorElements
@@ -51,7 +58,7 @@ bool HostView::isWhole() const {
 
 Type HostView::storedType() const {
   if (tensor)
-    return Float32Type::get(base.getContext());
+    return elementOnWafer(base);
   if (onnx::ConstantOp constant = this->constant())
     return constant.getStoredType();
   return cast<RankedTensorType>(base.getType()).getElementType();

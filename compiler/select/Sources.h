@@ -72,6 +72,10 @@ private:
 /// element and it is at hand.
 std::optional<double> scalarOf(const HostView &host);
 
+/// The type on the wafer of elements of a value: i32 of integers, f32 of floats
+/// and booleans.
+mlir::Type elementOnWafer(mlir::Value value);
+
 /// The name of an input of @main.
 llvm::StringRef inputName(mlir::BlockArgument input);
 

@@ -140,7 +140,7 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
     - (C2) `head_size` is positive with `heads` and absent otherwise.
     - (C3) `span` is at most `group`; replicated rows with `group` > 0 have one.
     - (C4) Leading dimensions of the tensor multiply to `batch * tokens`, its
-      element type is f32, and with `heads` its last dimension is a multiple
+      element type is f32 or i32, and with `heads` its last dimension is a multiple
       of `head_size`.
   }];
   let parameters = (ins

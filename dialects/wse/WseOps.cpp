@@ -19,6 +19,23 @@ static TiledAttr tilingOf(Value value) {
   return TiledAttr::of(value.getType());
 }
 
+static bool isWaferElement(Type type) {
+  return type.isF32() || type.isInteger(32);
+}
+
+static Type elementType(Value value) {
+  return cast<RankedTensorType>(value.getType()).getElementType();
+}
+
+// Integers of the wafer are integers of the host.
+static LogicalResult verifyWire(Operation *op, Value value,
+                                RankedTensorType host) {
+  if (elementType(value).isF32() ||
+      (host.getElementType().isInteger() && !host.getElementType().isInteger(1)))
+    return success();
+  return op->emitOpError("moves i32 to or from ") << host;
+}
+
 static bool isReplicatedColumns(TiledAttr tiling) {
   return tiling.getColumns() == ColumnPlacement::Replicated;
 }
@@ -30,10 +47,15 @@ static bool isReplicatedColumns(TiledAttr tiling) {
 // (C4 of #wse.tiled) The encoding describes this tensor.
 static LogicalResult verifyEncoding(Operation *op, RankedTensorType type,
                                     TiledAttr tiling) {
-  if (!type.getElementType().isF32() || type.getRank() < 1 ||
+  if (!isWaferElement(type.getElementType()) || type.getRank() < 1 ||
       !type.hasStaticShape())
-    return op->emitOpError("tensors on the wafer are static and of f32, found ")
+    return op->emitOpError(
+               "tensors on the wafer are static and of f32 or i32, found ")
            << type;
+  bool anyType = isa<LoadOp, GatherOp, StoreOp, ElementwiseOp, RedistributeOp,
+                     ReduceTokensOp>(op);
+  if (!anyType && type.getElementType().isInteger())
+    return op->emitOpError("computes in f32, found ") << type;
   int64_t tokens = ShapedType::getNumElements(type.getShape().drop_back());
   if (tokens != tiling.getBatch() * tiling.getTokens())
     return op->emitOpError("tensor has ")
@@ -295,8 +317,8 @@ LogicalResult InputOp::verify() {
 LogicalResult IntermediateOp::verify() {
   // (C1)
   auto type = cast<RankedTensorType>(getType());
-  if (!type.hasStaticShape() || !type.getElementType().isF32())
-    return emitOpError("needs a static shape of f32, found ") << type;
+  if (!type.hasStaticShape() || !isWaferElement(type.getElementType()))
+    return emitOpError("needs a static shape of f32 or i32, found ") << type;
   return success();
 }
 
@@ -318,6 +340,9 @@ LogicalResult LoadOp::verify() {
   // (C1)
   FailureOr<RankedTensorType> source = sourceType(*this, getSource());
   if (failed(source))
+    return failure();
+  // (C4)
+  if (failed(verifyWire(*this, getResult(), *source)))
     return failure();
   // (C2)
   RankedTensorType type = tensorOf(getResult());
@@ -383,6 +408,9 @@ LogicalResult StoreOp::verify() {
   int64_t tokens = tiling.getBatch() * tiling.getTokens();
   if (!type.hasStaticShape())
     return emitOpError("output ") << type << " has no static shape";
+  // (C4)
+  if (failed(verifyWire(*this, getValue(), type)))
+    return failure();
   if (std::optional<ArrayRef<int64_t>> strides = getStrides()) {
     if (strides->size() != 3)
       return emitOpError("has ")
@@ -590,21 +618,31 @@ LogicalResult ElementwiseOp::verify() {
 LogicalResult ElementwiseOp::verifyRegions() {
   Block &block = getBody().front();
   size_t expected = getInputs().size() + getVectors().size();
+  auto isArgument = [&](BlockArgument argument) {
+    unsigned index = argument.getArgNumber();
+    return index < getInputs().size()
+               ? argument.getType() == elementType(getInputs()[index])
+               : argument.getType().isF32();
+  };
   if (block.getNumArguments() != expected ||
-      !llvm::all_of(block.getArgumentTypes(),
-                    [](Type type) { return type.isF32(); }))
+      !llvm::all_of(block.getArguments(), isArgument))
     return emitOpError("body needs ")
-           << expected << " arguments of f32, one per input and vector";
+           << expected
+           << " arguments: an element of each input, an f32 of each vector";
   if (block.empty() || !isa<YieldOp>(block.back()))
     return emitOpError("body must end with wse.yield");
+  if (block.back().getOperand(0).getType() != elementType(getResult()))
+    return emitOpError("body yields ")
+           << block.back().getOperand(0).getType() << " for a result of "
+           << elementType(getResult());
   for (Operation &op : block.without_terminator()) {
     StringRef dialect = op.getName().getDialectNamespace();
     bool scalar = llvm::all_of(op.getResultTypes(), [](Type type) {
-      return type.isF32() || type.isInteger(1);
+      return isWaferElement(type) || type.isInteger(1);
     });
     if ((dialect != "arith" && dialect != "math") || !scalar)
       return op.emitOpError("cannot stand in an element-wise body: only arith "
-                            "and math on f32 scalars can");
+                            "and math on scalars of f32 and i32 can");
   }
   return success();
 }

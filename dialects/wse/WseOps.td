@@ -141,7 +141,7 @@ def Wse_IntermediateOp : Wse_Op<"intermediate", [Symbol, HasParent<"ProgramOp">]
     intermediate @scores : tensor<2x6x6xf32>
     ```
 
-    - (C1) The shape is static, the elements are f32.
+    - (C1) The shape is static, the elements are f32 or i32.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type);
   let assemblyFormat = "$sym_name `:` $type attr-dict";
@@ -174,7 +174,8 @@ def Wse_LoadOp : Wse_KernelOp<"load", (ins
   let summary = "Brings an input, an intermediate or a constant onto the wafer.";
   let description = [{
     Words enter at the west channels, travel down the columns, and every PE keeps
-    its own; they become f32 on the way. Element (i0, i1, ...) of the result
+    its own; they become f32 or i32 on the way, and an integer that the result's
+    type does not hold exactly ends the run. Element (i0, i1, ...) of the result
     is element `view_offset + i0 * strides[0] + ...` of the source; a stride of
     0 repeats it, which is how broadcasts and replicated tensors load. Without
     strides the result lists the source's elements in order. A constant says so
@@ -188,6 +189,7 @@ def Wse_LoadOp : Wse_KernelOp<"load", (ins
     - (C2) One stride per dimension of the result; constants have none.
     - (C3) Without strides, source and result have equally many elements;
       with strides no element lies outside the source.
+    - (C4) A result of i32 has a source of integers.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
@@ -244,6 +246,7 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
       element lies outside the output.
     - (C2) Tokens are split over the rows, not replicated.
     - (C3) An intermediate of that name has the same type.
+    - (C4) A value of i32 goes to a tensor of integers.
   }];
   let assemblyFormat = [{
     $value `to` $output (`at` $offset^)? (`strides` $strides^)? `on` $region
@@ -429,10 +432,12 @@ def Wse_ElementwiseOp : Wse_KernelOp<"elementwise", (ins
     [SingleBlock]> {
   let summary = "Computes each element of the result from its peers.";
   let description = [{
-    The body is a scalar program on f32 (`arith` and `math`) that every PE runs
+    The body is a scalar program on f32 and i32 (`arith` and `math`) that every PE runs
     for each of its elements: no word leaves its PE. Its arguments are one
     scalar per input and then one per vector. Vectors hold one constant per
-    feature and stream in from the store.
+    feature and stream in from the store. Integers wrap; of `addi`, `subi` and
+    `muli` with `overflow<nsw>`, and of `fptosi`, a result beyond 32 bits ends the
+    run with an `IntegerError`, as a zero divisor does.
 
     An input may have one feature (replicated over the columns: a scalar per
     token) or one token per batch element (replicated over the rows: a scalar
@@ -454,8 +459,9 @@ def Wse_ElementwiseOp : Wse_KernelOp<"elementwise", (ins
     - (C3) Each input has the result's features and columns, or one feature
       replicated over the columns.
     - (C4) Each vector has one element per feature of the result.
-    - (C5) The body takes one f32 per input and vector, yields one f32, and
-      holds only scalar `arith` and `math` operations.
+    - (C5) The body takes an element of each input and an f32 of each vector,
+      yields an element of the result, and holds only scalar `arith` and `math`
+      operations.
   }];
   let results = (outs Wse_Tiled:$result);
   let regions = (region SizedRegion<1>:$body);
@@ -474,7 +480,7 @@ def Wse_YieldOp : Wse_Op<"yield", [Pure, Terminator, HasParent<"ElementwiseOp">]
     wse.yield %relu : f32
     ```
   }];
-  let arguments = (ins F32:$value);
+  let arguments = (ins AnyTypeOf<[F32, I32]>:$value);
   let assemblyFormat = "$value attr-dict `:` type($value)";
 }
 

@@ -40,7 +40,7 @@ wse.program @tiled_c4_tokens state(selected) mesh(4x5) machine("wse2") {
 wse.program @tiled_c4_type state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xi64>
-  // expected-error@below {{tensors on the wafer are static and of f32}}
+  // expected-error@below {{tensors on the wafer are static and of f32 or i32}}
   %x = load @x on @r : tensor<1x6x6xi64, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
 }
 
@@ -158,7 +158,7 @@ wse.program @weight_no_tensor state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 wse.program @intermediate_c1 state(selected) mesh(4x5) machine("wse2") {
-  // expected-error@below {{needs a static shape of f32, found 'tensor<6xi64>'}}
+  // expected-error@below {{needs a static shape of f32 or i32, found 'tensor<6xi64>'}}
   intermediate @t : tensor<6xi64>
 }
 
@@ -492,7 +492,7 @@ wse.program @elementwise_c5 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
-  // expected-error@below {{body needs 1 arguments of f32, one per input and vector}}
+  // expected-error@below {{body needs 1 arguments: an element of each input, an f32 of each vector}}
   %y = elementwise(%x) on @r : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
   ^bb0(%a: f32, %b: f32):
     wse.yield %a : f32
@@ -602,7 +602,7 @@ wse.program @elementwise_c5_kind state(selected) mesh(4x5) machine("wse2") {
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   %y = elementwise(%x) on @r : (tensor<1x6x6xf32, #split>) -> tensor<1x6x6xf32, #split> {
   ^bb0(%a: f32):
-    // expected-error@below {{cannot stand in an element-wise body: only arith and math on f32 scalars can}}
+    // expected-error@below {{cannot stand in an element-wise body: only arith and math on scalars of f32 and i32 can}}
     %b = arith.constant 1 : index
     wse.yield %a : f32
   }
