@@ -25,10 +25,11 @@ func.func @main(%ids: tensor<6xi64> {onnx.name = "ids"}) -> (tensor<6x8xf32> {on
 
 // -----
 
-// expected-error@below {{'half' (onnx.binary): divides integers, which would have to round towards zero}}
+// expected-error@below {{'large' (onnx.binary): computes with the constant 4294967296, which 32 bits do not hold}}
 func.func @main(%x: tensor<6xi64> {onnx.name = "x"}) -> (tensor<6xi64> {onnx.name = "y"}) {
+  %c = onnx.constant dense<4294967296> : tensor<i64>
   // expected-note@below {{is here}}
-  %y = onnx.binary div %x, %x {node = "half"} : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>
+  %y = onnx.binary add %x, %c {node = "large"} : (tensor<6xi64>, tensor<i64>) -> tensor<6xi64>
   return %y : tensor<6xi64>
 }
 
