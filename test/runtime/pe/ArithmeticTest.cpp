@@ -365,5 +365,31 @@ TEST(ArithmeticTest, IntegersWrap) {
   EXPECT_FALSE(computes(Opcode::BitOr, NumberKind::Single));
 }
 
+TEST(ArithmeticTest, IntegersThatMustNotWrap) {
+  auto problem = [](Opcode op, int32_t a, int32_t b, bool noWrap) {
+    const char *what =
+        integerProblem(op, NumberKind::Integer, ElementType::I32, noWrap,
+                       Number{.integer = a}, Number{.integer = b}, Number{});
+    return std::string(what ? what : "");
+  };
+  EXPECT_EQ(problem(Opcode::Add, INT32_MAX, 0, true), "");
+  EXPECT_EQ(problem(Opcode::Add, INT32_MAX, 1, true), "has a result that wraps");
+  EXPECT_EQ(problem(Opcode::Add, INT32_MAX, 1, false), "");
+  EXPECT_EQ(problem(Opcode::Div, INT32_MIN, -1, true),
+            "has a result that wraps");
+  EXPECT_EQ(problem(Opcode::Div, 7, 0, false), "divides by zero");
+  const Number quotient =
+      evaluate(Opcode::Div, NumberKind::Integer, Number{.integer = -7},
+               Number{.integer = 2}, Number{});
+  EXPECT_EQ(quotient.integer, -3); // towards zero
+  auto fits = [](float value) {
+    return !integerProblem(Opcode::Mov, NumberKind::Single, ElementType::I32,
+                           true, Number{.real = value}, Number{}, Number{});
+  };
+  EXPECT_TRUE(fits(-2147483648.0f));
+  EXPECT_FALSE(fits(2147483648.0f));
+  EXPECT_TRUE(fits(std::numeric_limits<float>::quiet_NaN()));
+}
+
 } // namespace
 } // namespace wsec::runtime
