@@ -358,13 +358,15 @@ static bool trilu(Node &node) {
   const Fact &x = node.input(0);
   if (x.rank() < 2)
     return node.fail("needs a tensor of rank 2 or more");
+  std::optional<int64_t> stated =
+      node.has(1) ? node.oneInt(1, "k") : std::optional<int64_t>(0);
+  if (!stated)
+    return false;
   node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
   auto tensors = node.loadAll(node.outputs[0]);
   if (!tensors)
     return true;
-  if (node.has(1) && !isOne(node, (*tensors)[1], "k"))
-    return false;
-  int64_t diagonal = node.has(1) ? (*tensors)[1].asInt(0) : 0;
+  int64_t diagonal = *stated;
   bool upper = node.intAttr("upper", 1);
   Tensor zero(x.type, {1}), &result = tensors->front();
   int64_t columns = x.shape.back(), rows = x.shape[x.rank() - 2];
@@ -412,6 +414,13 @@ static bool cumSum(Node &node) {
   };
   isFloat(x.type) ? fill(0.0) : fill(int64_t(0));
   node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+static bool cumProd(Node &node) {
+  if (!node.needs(2) || !node.oneInt(1, "axis"))
+    return false;
+  node.outputs[0] = Fact{node.input(0).type, node.input(0).shape, std::nullopt};
   return true;
 }
 
@@ -478,8 +487,9 @@ llvm::ArrayRef<NamedRule> wsec::simplify::indexRules() {
       {"Range", range},
       {"Trilu", trilu, "upper"},
       {"CumSum", cumSum, "exclusive reverse"},
-      {"ArgMax", argExtreme, "axis keepdims"},
-      {"ArgMin", argExtreme, "axis keepdims"},
+      {"CumProd", cumProd, "exclusive reverse"},
+      {"ArgMax", argExtreme, "axis keepdims select_last_index"},
+      {"ArgMin", argExtreme, "axis keepdims select_last_index"},
       {"TopK", topK, "axis"},
       {"NonZero", nonZero},
   };

@@ -123,8 +123,8 @@ static NamingRule findNamingRule(onnx::NodeOp op) {
   static const std::map<StringRef, NamingRule> table = [] {
     std::map<StringRef, NamingRule> rules;
     for (ArrayRef<NamedNamingRule> family :
-         {elementwiseNaming(), shapeNaming(), productNaming(),
-          attentionNaming()})
+         {elementwiseNaming(), shapeNaming(), reductionNaming(),
+          productNaming(), attentionNaming()})
       for (const NamedNamingRule &named : family)
         rules[named.name] = named.rule;
     return rules;

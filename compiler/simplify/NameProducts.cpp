@@ -158,12 +158,41 @@ static Value rmsNormOf(Naming &n, Value x, int64_t axis, Value scale,
   });
 }
 
+/// The mean of `x` from `axis` on.
+static Value meanFrom(Naming &n, Value x, int64_t axis) {
+  Shape shape(shapeOf(x)), axes;
+  for (int64_t d = axis; d < int64_t(shape.size()); ++d) {
+    axes.push_back(d);
+    shape[d] = 1;
+  }
+  return onnx::ReduceOp::create(n.builder(), n.loc(), withShape(x, shape),
+                                onnx::ReduceKind::Mean, x, axes, true,
+                                n.nameAttr());
+}
+
 static bool layerNorm(Naming &n) {
-  std::optional<int64_t> axis =
-      n.node().axisAttr(-1, shapeOf(n.input(0)).size());
-  return axis &&
-         n.replace(layerNormOf(n, n.input(0), *axis, n.input(1), n.optional(2),
-                               n.node().floatAttr("epsilon", 1e-5)));
+  Value x = n.input(0);
+  std::optional<int64_t> axis = n.node().axisAttr(-1, shapeOf(x).size());
+  if (!axis)
+    return false;
+  double epsilon = n.node().floatAttr("epsilon", 1e-5);
+  SmallVector<Value> results = {
+      layerNormOf(n, x, *axis, n.input(1), n.optional(2), epsilon)};
+  results.resize(n.op().getNumResults());
+  // The mean, and one over the root of the variance, for those who ask.
+  for (size_t i = 1; i < results.size(); ++i) {
+    if (n.op().getResult(i).use_empty())
+      continue;
+    Value mean = meanFrom(n, x, *axis);
+    results[i] = mean;
+    if (i == 1)
+      continue;
+    Value rest = n.binary(BinaryKind::Sub, x, mean);
+    Value variance = meanFrom(n, n.binary(BinaryKind::Mul, rest, rest), *axis);
+    variance = n.binary(BinaryKind::Add, variance, epsilon);
+    results[i] = n.unary(onnx::UnaryKind::Rsqrt, variance);
+  }
+  return n.replace(results);
 }
 
 static bool rmsNorm(Naming &n) {

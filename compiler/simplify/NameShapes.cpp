@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Nodes that move elements, look them up or reduce them.
+// Nodes that move elements or look them up.
 #include "compiler/simplify/Naming.h"
 
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::simplify;
-using onnx::BinaryKind;
-using onnx::ReduceKind;
-using onnx::UnaryKind;
 
 //===----------------------------------------------------------------------===//
 // Moving
@@ -204,72 +201,103 @@ static bool gatherND(Naming &n) {
 }
 
 //===----------------------------------------------------------------------===//
-// Reducing
+// Triangles and edges
 //===----------------------------------------------------------------------===//
 
-static Value reduceTo(Naming &n, Value x, ReduceKind kind) {
-  int64_t rank = shapeOf(x).size();
-  std::optional<Shape> axes = n.node().axes(1, rank);
-  if (!axes)
-    return nullptr;
-  if (axes->empty()) {
-    if (n.node().intAttr("noop_with_empty_axes", 0) || rank == 0)
-      return x;
-    for (int64_t d = 0; d < rank; ++d)
-      axes->push_back(d);
-  }
-  return onnx::ReduceOp::create(
-      n.builder(), n.loc(), withShape(x, n.resultType().getShape()), kind, x,
-      *axes, bool(n.node().intAttr("keepdims", 1)), n.nameAttr());
-}
-
-static bool replaceUnlessNull(Naming &n, Value value) {
-  return value && n.replace(value);
-}
-
-template <ReduceKind kind>
-static bool reduce(Naming &n) {
-  return replaceUnlessNull(n, reduceTo(n, n.input(0), kind));
-}
-
-static bool reduceMin(Naming &n) {
-  Value most =
-      reduceTo(n, n.unary(UnaryKind::Neg, n.input(0)), ReduceKind::Max);
-  return most && n.replace(n.unary(UnaryKind::Neg, most));
-}
-
-static Value sumOfSquares(Naming &n) {
+/// What is outside of the triangle becomes 0, whatever it was.
+static bool trilu(Naming &n) {
   Value x = n.input(0);
-  return reduceTo(n, n.binary(BinaryKind::Mul, x, x), ReduceKind::Sum);
+  std::optional<int64_t> diagonal =
+      n.has(1) ? n.node().oneInt(1, "k") : std::optional<int64_t>(0);
+  if (!diagonal)
+    return false;
+  ArrayRef<int64_t> matrix = shapeOf(x).take_back(2);
+  bool upper = n.node().intAttr("upper", 1);
+  Tensor keep(ElementType::Bool, matrix);
+  for (int64_t i = 0; i < keep.size(); ++i) {
+    int64_t above = i % matrix[1] - i / matrix[1];
+    keep.setInt(i, upper ? above >= *diagonal : above <= *diagonal);
+  }
+  return n.replace(Value(onnx::WhereOp::create(
+      n.builder(), n.loc(), x.getType(),
+      materialize(n.builder(), n.loc(), std::move(keep)), x,
+      scalarLike(n.builder(), n.loc(), x, 0), n.nameAttr())));
 }
-static bool reduceSumSquare(Naming &n) {
-  return replaceUnlessNull(n, sumOfSquares(n));
+
+/// Elements start, start + step, ... of one axis.
+static Value along(Naming &n, Value x, int64_t axis, int64_t start,
+                   int64_t size, int64_t step) {
+  Box box{Shape(shapeOf(x).size(), 0), Shape(shapeOf(x)),
+          Shape(shapeOf(x).size(), 1)};
+  box.starts[axis] = start;
+  box.extents[axis] = size;
+  box.steps[axis] = step;
+  return n.slice(x, box);
 }
-static bool reduceL2(Naming &n) {
-  Value sum = sumOfSquares(n);
-  return sum && n.replace(n.unary(UnaryKind::Sqrt, sum));
+
+/// One axis with `before` and `after` more elements, or fewer.
+static Value padAxis(Naming &n, Value x, int64_t axis, int64_t before,
+                     int64_t after, StringRef mode, Value fill) {
+  int64_t cut = std::max<int64_t>(-before, 0);
+  int64_t left = shapeOf(x)[axis] - cut - std::max<int64_t>(-after, 0);
+  if (left != shapeOf(x)[axis])
+    x = along(n, x, axis, cut, left, 1);
+  auto edge = [&](int64_t count, bool front) -> Value {
+    Shape shape(shapeOf(x));
+    shape[axis] = count;
+    if (mode == "edge")
+      return expandTo(n, along(n, x, axis, front ? 0 : left - 1, 1, 1), shape);
+    if (mode == "reflect")
+      return along(n, x, axis, front ? count : left - 2, count, -1);
+    if (mode == "wrap")
+      return along(n, x, axis, front ? left - count : 0, count, 1);
+    return expandTo(n, fill, shape);
+  };
+  SmallVector<Value> parts = {x};
+  if (before > 0)
+    parts.insert(parts.begin(), edge(before, true));
+  if (after > 0)
+    parts.push_back(edge(after, false));
+  return n.concat(parts, axis);
+}
+
+static bool pad(Naming &n) {
+  Value x = n.input(0);
+  int64_t rank = shapeOf(x).size();
+  Shape axes, pads = *n.node().ints(1, "pads");
+  for (int64_t d = 0; d < rank; ++d)
+    axes.push_back(d);
+  if (n.has(3))
+    axes = *n.node().ints(3, "axes");
+  StringRef mode = n.node().stringAttr("mode", "constant");
+  if (mode != "constant" && mode != "edge" && mode != "reflect" &&
+      mode != "wrap")
+    return n.fail("pads in mode '" + mode + "'");
+  Value fill = n.has(2) ? n.reshape(n.input(2), Shape(rank, 1))
+                        : scalarLike(n.builder(), n.loc(), x, 0);
+  for (auto [i, stated] : llvm::enumerate(axes)) {
+    int64_t axis = stated + (stated < 0 ? rank : 0);
+    int64_t before = pads[i], after = pads[i + axes.size()];
+    int64_t extent = shapeOf(x)[axis] + std::min<int64_t>(before, 0) +
+                     std::min<int64_t>(after, 0);
+    int64_t most = mode == "reflect" ? extent - 1 : extent;
+    if (extent < 1 || ((mode == "reflect" || mode == "wrap") &&
+                       std::max(before, after) > most))
+      return n.fail("pads more than there is to repeat");
+    x = padAxis(n, x, axis, before, after, mode, fill);
+  }
+  return n.replace(x);
 }
 
 ArrayRef<NamedNamingRule> wsec::simplify::shapeNaming() {
   static const NamedNamingRule rules[] = {
-      {"Reshape", reshape},
-      {"Flatten", reshape},
-      {"Squeeze", reshape},
-      {"Unsqueeze", reshape},
-      {"Transpose", transpose},
-      {"Expand", expand},
-      {"Tile", tile},
-      {"Slice", slice},
-      {"Split", split},
-      {"Concat", concat},
-      {"Gather", gather},
-      {"GatherND", gatherND},
-      {"ReduceSum", reduce<ReduceKind::Sum>},
-      {"ReduceMean", reduce<ReduceKind::Mean>},
-      {"ReduceMax", reduce<ReduceKind::Max>},
-      {"ReduceMin", reduceMin},
-      {"ReduceSumSquare", reduceSumSquare},
-      {"ReduceL2", reduceL2},
+      {"Reshape", reshape},     {"Flatten", reshape},
+      {"Squeeze", reshape},     {"Unsqueeze", reshape},
+      {"Transpose", transpose}, {"Expand", expand},
+      {"Tile", tile},           {"Slice", slice},
+      {"Split", split},         {"Concat", concat},
+      {"Gather", gather},       {"GatherND", gatherND},
+      {"Trilu", trilu},         {"Pad", pad},
   };
   return rules;
 }

@@ -80,6 +80,7 @@ bool dissolveAttention(Naming &naming);
 // The families of operators, one file each.
 llvm::ArrayRef<NamedNamingRule> elementwiseNaming();
 llvm::ArrayRef<NamedNamingRule> shapeNaming();
+llvm::ArrayRef<NamedNamingRule> reductionNaming();
 llvm::ArrayRef<NamedNamingRule> productNaming();
 llvm::ArrayRef<NamedNamingRule> attentionNaming();
 

@@ -55,6 +55,10 @@ struct Norm1 : Sum<T> {
   static T join(T sum, T x) { return plus(sum, x < 0 ? negated(x) : x); }
 };
 
+/// What is not folded: its values are activations.
+template <typename T>
+struct Unfolded {};
+
 template <typename Reduction, typename T>
 static void fold(Node &node, const Shape &axes, T start) {
   Fact &output = node.outputs[0];
@@ -107,7 +111,9 @@ static bool reduce(Node &node) {
     else if (node.intAttr("keepdims", 1))
       output.shape.push_back(1);
   }
-  if (isFloat(x.type))
+  if constexpr (std::is_same_v<Reduction<double>, Unfolded<double>>)
+    return true;
+  else if (isFloat(x.type))
     fold<Reduction<double>>(node, *axes, Reduction<double>::start);
   else
     fold<Reduction<int64_t>>(node, *axes, Reduction<int64_t>::start);
@@ -126,6 +132,8 @@ llvm::ArrayRef<NamedRule> wsec::simplify::reduceRules() {
       {"ReduceSumSquare", reduce<SumSquare>, reduction},
       {"ReduceL2", reduce<Norm2>, reduction},
       {"ReduceL1", reduce<Norm1>, reduction},
+      {"ReduceLogSum", reduce<Unfolded>, reduction},
+      {"ReduceLogSumExp", reduce<Unfolded>, reduction},
   };
   return rules;
 }

@@ -117,4 +117,48 @@ func.func @attention_with_mask(%q: tensor<1x2x3x4xf32>, %mask: tensor<3x3xi1>) -
   return %y : !onnx.unknown
 }
 
+// What is outside of the triangle is not multiplied by 0: it may be NaN.
+// CHECK-LABEL: func.func @lower_triangle
+// CHECK: %[[KEEP:.*]] = onnx.constant dense<{{\[}}[true, false, false], [true, true, false]]> : tensor<2x3xi1>
+// CHECK: onnx.where %[[KEEP]], %{{.*}}, %{{.*}} : {{.*}} -> tensor<4x2x3xf32>
+func.func @lower_triangle(%x: tensor<4x2x3xf32>) -> !onnx.unknown {
+  %y = onnx.node "Trilu"(%x) with {upper = 0 : i64} : (tensor<4x2x3xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Two steps: one element before, then two.
+// CHECK-LABEL: func.func @running_sum
+// CHECK: %[[ONE:.*]] = onnx.concat %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<1xf32>, tensor<3xf32>) -> tensor<4xf32>
+// CHECK: %[[PAIRS:.*]] = onnx.binary add %arg0, %[[ONE]]
+// CHECK: %[[TWO:.*]] = onnx.concat %{{.*}}, %{{.*}} {axis = 0 : i64} : (tensor<2xf32>, tensor<2xf32>) -> tensor<4xf32>
+// CHECK: %[[SUMS:.*]] = onnx.binary add %[[PAIRS]], %[[TWO]]
+// CHECK: return %[[SUMS]]
+func.func @running_sum(%x: tensor<4xf32>) -> !onnx.unknown {
+  %axis = onnx.constant dense<0> : tensor<i64>
+  %y = onnx.node "CumSum"(%x, %axis) : (tensor<4xf32>, tensor<i64>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Halves are multiplied; of an odd number one waits.
+// CHECK-LABEL: func.func @product
+// CHECK: onnx.binary mul {{.*}} -> tensor<2x1xf32>
+// CHECK: onnx.concat {{.*}} -> tensor<2x2xf32>
+// CHECK: onnx.binary mul {{.*}} -> tensor<2x1xf32>
+// CHECK: onnx.reshape {{.*}} -> tensor<2xf32>
+func.func @product(%x: tensor<2x3xf32>) -> !onnx.unknown {
+  %axis = onnx.constant dense<1> : tensor<1xi64>
+  %y = onnx.node "ReduceProd"(%x, %axis) with {keepdims = 0 : i64} : (tensor<2x3xf32>, tensor<1xi64>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Padding is joining, reflection a slice backwards.
+// CHECK-LABEL: func.func @padded
+// CHECK: %[[FRONT:.*]] = onnx.slice %arg0 {starts = array<i64: 2>, steps = array<i64: -1>} : tensor<4xf32> -> tensor<2xf32>
+// CHECK: onnx.concat %[[FRONT]], %arg0 {axis = 0 : i64} : {{.*}} -> tensor<6xf32>
+func.func @padded(%x: tensor<4xf32>) -> !onnx.unknown {
+  %pads = onnx.constant dense<[2, 0]> : tensor<2xi64>
+  %y = onnx.node "Pad"(%x, %pads) with {mode = "reflect"} : (tensor<4xf32>, tensor<2xi64>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 }
