@@ -199,7 +199,7 @@ HostView Selector::storedInParts(HostView host, Operation *user) {
   int64_t batch = ShapedType::getNumElements(shape.take_front(cut));
   int64_t features = shape.back();
   int64_t tokens = dense.strides[cut] / features;
-  wse::IntermediateOp into = declare(shape, user);
+  wse::IntermediateOp into = declare(shape, host.base, user);
   host.view.shape[cut] = 1;
   for (int64_t part = 0; part < shape[cut]; ++part) {
     Value tensor = load(host, defaultTiling({batch, tokens, features}), user);
