@@ -696,7 +696,6 @@ void ColorLines::followSource(size_t source, int64_t across) {
       direction = port;
     }
   bool link = hear.size() == 1 && cells[hear[0]].length == 1 &&
-              (hear[0] == source + 1 || hear[0] + 1 == source) &&
               !cell.transmits(Port::Ramp);
   if (cell.transmits(Port::Ramp)) {
     cell.fed = true;

@@ -19,7 +19,7 @@ namespace wsec::runtime {
 struct Handover {
   size_t sender = 0, receiver = 0;
   program::Port direction = program::Port::East; ///< of a link
-  bool link = false;  ///< to the neighbour only, not to several PEs
+  bool link = false;  ///< to one PE, perhaps past others, not to several
   bool whole = false; ///< all of one are all of the other
 
   bool operator<(const Handover &other) const;
