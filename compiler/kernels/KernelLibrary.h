@@ -97,6 +97,10 @@ public:
   double leastFmacs(double elements) const {
     return elements / machine.fmacRate;
   }
+  /// Until a word of the farthest of `pes` PEs in a line counts at all of them.
+  double leastAcross(double pes) const {
+    return pes > 1 ? (pes - 1) * machine.hopCycles + 2 * machine.rampCycles : 0;
+  }
 
   /// Words of the busiest channel, if each column gets `words` per feature it
   /// holds.

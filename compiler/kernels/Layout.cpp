@@ -10,12 +10,25 @@ using namespace mlir;
 namespace wsec {
 
 int64_t FeatureTiling::before(int64_t column, int64_t width) const {
-  return replicated ? column * total()
-                    : spreadStart(units, width, column) * unitSize;
+  if (replicated)
+    return column * total();
+  if (columns == 1)
+    return spreadStart(units, width, column) * unitSize;
+  return std::min(total(),
+                  column / columns * unitSize +
+                      spreadStart(unitSize, columns, column % columns));
 }
 
 int64_t FeatureTiling::largest(int64_t width) const {
-  return replicated ? total() : tileSizeMax(units, width) * unitSize;
+  if (replicated)
+    return total();
+  return columns == 1 ? tileSizeMax(units, width) * unitSize
+                      : tileSizeMax(unitSize, columns);
+}
+
+bool FeatureTiling::everywhere(int64_t width) const {
+  return replicated ||
+         (columns == 1 ? units >= width : units * columns == width);
 }
 
 Layout Layout::of(RankedTensorType type) {
@@ -33,7 +46,7 @@ Layout Layout::of(RankedTensorType type) {
     break;
   case wse::ColumnPlacement::Heads:
     layout.features = {features / tiled.getHeadSize(), tiled.getHeadSize(),
-                       false};
+                       false, tiled.getHeadColumns()};
     break;
   case wse::ColumnPlacement::Replicated:
     layout.features = {features, 1, true};

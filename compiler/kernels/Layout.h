@@ -16,19 +16,26 @@ namespace wsec {
 /// are tiled over the columns, or every column holds all of them.
 ///
 ///   units = 3, unitSize = 2, 2 columns:    0 1 | 2 3 4 5
+///
+/// With `columns` > 1 each unit is spread over so many columns of its own:
+///
+///   units = 2, unitSize = 3, columns = 2, 5 columns:   0 | 1 2 | 3 | 4 5 |
 struct FeatureTiling {
   int64_t units = 0;
   int64_t unitSize = 1;
   bool replicated = false;
+  int64_t columns = 1;
 
   int64_t total() const { return units * unitSize; }
   /// Features of all columns west of `column`.
   int64_t before(int64_t column, int64_t width) const;
   /// Features of the column with most of them.
   int64_t largest(int64_t width) const;
+  /// Whether all columns hold some.
+  bool everywhere(int64_t width) const;
   bool operator==(const FeatureTiling &other) const {
     return units == other.units && unitSize == other.unitSize &&
-           replicated == other.replicated;
+           replicated == other.replicated && columns == other.columns;
   }
 };
 

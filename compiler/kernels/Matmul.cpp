@@ -384,7 +384,7 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
     return multiply(features, terms, sums, words, kept);
   }
   Value hasTerms = s.constant(1);
-  if (shape.in.features.units < b.width()) {
+  if (!shape.in.features.everywhere(b.width())) {
     hasTerms = s.less(0, terms);
     terms = s.max(terms, 1);
     clear(s.logicalNot(hasTerms));

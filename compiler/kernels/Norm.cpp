@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layer and RMS normalisation: sums per token are reduced in a chain west to
-// the first column, which multicasts what it makes of them back along the row.
+// Layer and RMS normalisation: sums per token are reduced west to the first
+// column, which multicasts what it makes of them back along the row.
 
 #include "compiler/kernels/Norm.h"
 
@@ -12,6 +12,9 @@ namespace wsec {
 using pe::Opcode;
 using pe::Operand;
 
+/// What starts, scales and fetches the values of a reduction.
+constexpr double valueInstructions = 5;
+
 KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
                          double passes, double reductions,
                          double streamedVectors) {
@@ -19,17 +22,27 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
   double features = layout.features.largest(machine.width);
   double channels = layout.pitch(machine.height);
   KernelCost cost;
-  cost.compute = passes * model.adds(1, features * channels);
-  if (machine.width > 1)
-    cost.serial = reductions * (model.chain(machine.width, channels) +
-                                model.multicast(machine.width, channels));
+  // A vector of the host comes word by word, a call for each.
+  cost.compute =
+      (passes - streamedVectors) * model.adds(1, features * channels) +
+      streamedVectors * model.adds(features, channels);
+  const bool exchanges = machine.width > 1 && !layout.features.replicated;
+  if (exchanges)
+    cost.serial = reductions * (allReduceCycles(machine, channels) +
+                                valueInstructions * model.adds(1, channels));
   cost.stream = model.channelWords(layout.features, streamedVectors);
   // Each makes one reciprocal or root of its sums.
   cost.serial += model.divides(channels);
   double mean = double(layout.features.total()) / machine.width;
-  cost.lowerBound = std::max(passes * model.leastAdds(mean * channels),
-                             streamedVectors * layout.features.total() /
-                                 double(machine.channelsInUse()));
+  // The first columns may be empty, if there are more than features.
+  double across =
+      exchanges ? machine.width - (machine.width - 1) / layout.features.total()
+                : 1;
+  cost.lowerBound =
+      std::max({passes * model.leastAdds(mean * channels),
+                streamedVectors * layout.features.total() /
+                    double(machine.channelsInUse()),
+                model.leastAcross(across) + machine.divideCycles});
   return cost;
 }
 
@@ -42,8 +55,9 @@ class LayerNorm final : public KernelFor<wse::LayerNormOp> {
   }
   SmallVector<StreamNeed> streamsOf(wse::LayerNormOp op,
                                     const Machine &machine) const final {
-    auto needs = columnStreams(Layout::of(op.getInput()), machine);
-    needs.append(rowStreams(machine));
+    Layout layout = Layout::of(op.getInput());
+    auto needs = columnStreams(layout, machine);
+    needs.append(allReduceStreams(machine, layout.pitch(machine.height)));
     return needs;
   }
   int64_t scratchWords(wse::LayerNormOp op,
@@ -87,8 +101,9 @@ class RMSNorm final : public KernelFor<wse::RMSNormOp> {
   }
   SmallVector<StreamNeed> streamsOf(wse::RMSNormOp op,
                                     const Machine &machine) const final {
-    auto needs = columnStreams(Layout::of(op.getInput()), machine);
-    needs.append(rowStreams(machine));
+    Layout layout = Layout::of(op.getInput());
+    auto needs = columnStreams(layout, machine);
+    needs.append(allReduceStreams(machine, layout.pitch(machine.height)));
     return needs;
   }
   int64_t scratchWords(wse::RMSNormOp op, const Machine &machine) const final {

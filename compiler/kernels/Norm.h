@@ -59,7 +59,8 @@ public:
   combineRow(pe::Opcode opcode, llvm::function_ref<void()> finish = [] {}) {
     if (!crossesRow(tile.layout, b.machine()))
       return finish();
-    allReduceRow(b, opcode, buffer, combined, tile.channels, finish);
+    allReduceRow(b, opcode, buffer, combined, tile.channels, tile.pitch,
+                 finish);
     buffer = combined;
   }
 

@@ -253,10 +253,22 @@ RoutineBuilder::RoutineBuilder(ProgramBuilder &shared, Operation *op,
   wire = wireOf(op);
 }
 
+Value RoutineBuilder::inSomeUnit(ScalarBuilder &scalars,
+                                 const FeatureTiling &tiling) {
+  int64_t columns = tiling.units * tiling.columns;
+  return columns >= scalars.width() ? scalars.constant(1)
+                                    : scalars.less(scalars.px(), columns);
+}
+
 Value RoutineBuilder::featureCount(ScalarBuilder &scalars,
                                    const FeatureTiling &tiling) {
   if (tiling.replicated)
     return scalars.constant(tiling.total());
+  if (tiling.columns > 1) {
+    Value size = scalars.spreadSize(tiling.unitSize, tiling.columns,
+                                    scalars.mod(scalars.px(), tiling.columns));
+    return scalars.mul(size, inSomeUnit(scalars, tiling));
+  }
   return scalars.mul(
       scalars.spreadSize(tiling.units, scalars.width(), scalars.px()),
       tiling.unitSize);
@@ -274,6 +286,16 @@ Value RoutineBuilder::featuresBefore(ScalarBuilder &scalars,
                                      Value column) {
   if (tiling.replicated)
     return scalars.mul(column, tiling.total());
+  if (tiling.columns > 1) {
+    Value within = scalars.spreadStart(tiling.unitSize, tiling.columns,
+                                       scalars.mod(column, tiling.columns));
+    Value start = scalars.add(
+        scalars.mul(scalars.div(column, tiling.columns), tiling.unitSize),
+        within);
+    return tiling.everywhere(scalars.width())
+               ? start
+               : scalars.min(start, tiling.total());
+  }
   return scalars.mul(scalars.spreadStart(tiling.units, scalars.width(), column),
                      tiling.unitSize);
 }

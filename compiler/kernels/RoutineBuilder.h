@@ -173,6 +173,8 @@ public:
   Tile tile(Value tensor);
   /// The scalars of a layout in any scalar scope, without a buffer.
   static Tile describe(ScalarBuilder &scalars, const Layout &layout);
+  /// Whether the column is one of a unit's, where each has several.
+  static Value inSomeUnit(ScalarBuilder &scalars, const FeatureTiling &tiling);
   /// Features of a column and number of the first, in any scalar scope.
   static Value featureCount(ScalarBuilder &scalars,
                             const FeatureTiling &tiling);

@@ -1,6 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Reductions in two phases (Luczynski 2024): W columns in groups of S; a chain
+// within each group at the same time, then one of the G roots, whose words pass
+// the others on the fly. A PE on a chain costs 2 ramps and an addition, a PE
+// passed a hop:
+//
+//   chain       (hop + stage) (W - 1) + words
+//   two phases  hop (W - 1) + stage (S - 1 + G - 1) + 2 words,  S ~ sqrt(W)
 
 #include "compiler/kernels/RowExchange.h"
+#include "compiler/kernels/KernelLibrary.h"
 
 using namespace mlir;
 
@@ -11,67 +20,229 @@ using pe::Opcode;
 using pe::Operand;
 using wse::StreamPattern;
 
-void multicastRow(RoutineBuilder &b, const Tile &tile, ArrayRef<Affine> extents,
-                  const Operand &kept, const Operand &heard) {
+//===----------------------------------------------------------------------===//
+// Groups of columns
+//===----------------------------------------------------------------------===//
+
+ColumnGroups ColumnGroups::wholeRow(const Machine &machine) {
+  return {machine.width, StreamPattern::RowCast};
+}
+
+ColumnGroups ColumnGroups::ofHeads(const FeatureTiling &features) {
+  return {features.columns, StreamPattern::HeadCast};
+}
+
+namespace {
+
+/// The place of a PE in its group, and the colors of its neighbours.
+struct Place {
+  Value isRoot, isLast;
+  Affine onward, incoming;
+
+  Place(RoutineBuilder &b, const ColumnGroups &groups) {
+    ScalarBuilder &s = b.scalars();
+    Value parity = s.mod(s.px(), 2);
+    const int64_t pitch = groups.pitch;
+    const bool one = pitch >= b.width();
+    Value inGroup = one ? s.px() : s.mod(s.px(), pitch);
+    isRoot = s.equal(inGroup, 0);
+    isLast = s.equal(inGroup, (one ? b.width() : pitch) - 1);
+    if (!one && b.width() % pitch != 0)
+      isLast = s.max(isLast, s.equal(s.px(), b.width() - 1));
+    onward = b.parityColor(StreamPattern::RowWest, parity);
+    incoming = b.parityColor(StreamPattern::RowWest, s.logicalNot(parity));
+  }
+};
+
+/// A chain of receive, combine and forward: some PEs begin it, some are inner
+/// ones, some end it with the result in their buffer.
+struct Chain {
+  Value begins, inner, ends;
+  Affine onward, incoming;
+
+  void combine(RoutineBuilder &b, Opcode opcode, StringRef buffer,
+               Affine words) const {
+    Operand mine = Operand::memory(buffer, 0, {1});
+    Operand arriving = Operand::fabric(incoming);
+    b.where(begins, [&] {
+      b.vector(Opcode::Mov, {words}, Operand::fabric(onward), {mine});
+    });
+    b.where(inner, [&] {
+      b.vector(opcode, {words}, Operand::fabric(onward), {mine, arriving});
+    });
+    b.where(ends, [&] { b.vector(opcode, {words}, mine, {mine, arriving}); });
+  }
+};
+
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Multicast
+//===----------------------------------------------------------------------===//
+
+void multicastBlocks(RoutineBuilder &b, const ColumnGroups &groups,
+                     const GroupBlock &block, ArrayRef<Affine> extents,
+                     const Operand &kept, const Operand &heard) {
   ScalarBuilder &s = b.scalars();
-  Value parity = s.mod(s.px(), 2);
-  Value isFirst = s.equal(s.px(), 0);
-  Affine incoming = b.parityColor(StreamPattern::RowWest, s.logicalNot(parity));
-  Value featuresEast = s.sub(tile.layout.features.total(),
-                             s.add(tile.firstFeature, tile.features));
+  Place place(b, groups);
   // Everybody hears while he sends, so that the own block can be awaited before
   // the others' are relayed.
   b.start(GatherThread, Opcode::Mov, extents, kept, {heard});
   auto send = [&](auto part) {
-    b.where(isFirst, [&] { part(b.color(StreamPattern::RowCast)); });
-    b.where(s.logicalNot(isFirst),
-            [&] { part(b.parityColor(StreamPattern::RowWest, parity)); });
+    b.where(place.isRoot, [&] { part(b.color(groups.cast)); });
+    b.where(s.logicalNot(place.isRoot), [&] { part(place.onward); });
   };
   send([&](Affine onward) {
-    b.start(RowThread, Opcode::Mov, {tile.features, tile.channels},
-            Operand::fabric(onward, 2),
-            {Operand::memory(tile.buffer, 0, {tile.pitch, 1})});
+    b.start(RowThread, Opcode::Mov, block.extents, Operand::fabric(onward, 2),
+            {block.own});
   });
   send([&](Affine onward) {
-    b.start(RowThread, Opcode::Mov, {s.mul(featuresEast, tile.channels)},
-            Operand::fabric(onward), {Operand::fabric(incoming)},
-            s.less(0, featuresEast));
+    b.start(RowThread, Opcode::Mov, {block.wordsEast}, Operand::fabric(onward),
+            {Operand::fabric(place.incoming)}, block.anyEast);
   });
   b.await(GatherThread);
 }
 
-void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
-                  StringRef result, Affine words, function_ref<void()> finish) {
+void multicastRow(RoutineBuilder &b, const Tile &tile, ArrayRef<Affine> extents,
+                  const Operand &kept, const Operand &heard) {
   ScalarBuilder &s = b.scalars();
-  Value parity = s.mod(s.px(), 2);
-  Value isFirst = s.equal(s.px(), 0);
-  Value isLast = s.equal(s.px(), b.width() - 1);
-  Value isInner = s.logicalNot(s.add(isFirst, isLast));
-  Operand mine = Operand::memory(buffer, 0, {1});
-  Operand onward =
-      Operand::fabric(b.parityColor(StreamPattern::RowWest, parity));
-  Operand incoming = Operand::fabric(
-      b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)));
-  int64_t cast = b.color(StreamPattern::RowCast);
+  Value featuresEast = s.sub(tile.layout.features.total(),
+                             s.add(tile.firstFeature, tile.features));
+  GroupBlock block;
+  block.extents = {tile.features, tile.channels};
+  block.own = Operand::memory(tile.buffer, 0, {tile.pitch, 1});
+  block.wordsEast = s.mul(featuresEast, tile.channels);
+  block.anyEast = s.less(0, featuresEast);
+  multicastBlocks(b, ColumnGroups::wholeRow(b.machine()), block, extents, kept,
+                  heard);
+}
 
-  b.where(isLast, [&] { b.vector(Opcode::Mov, {words}, onward, {mine}); });
-  if (b.width() > 2)
-    b.where(isInner,
-            [&] { b.vector(opcode, {words}, onward, {mine, incoming}); });
-  b.where(isFirst, [&] {
-    b.vector(opcode, {words}, mine, {mine, incoming});
-    finish();
-    // Column 0 hears its own multicast: it must not wait for itself.
-    b.start(RowThread, Opcode::Mov, {words}, Operand::fabric(cast), {mine});
+//===----------------------------------------------------------------------===//
+// Reduction
+//===----------------------------------------------------------------------===//
+
+/// Columns of a group such that both chains together are shortest.
+static int64_t twoPhasePitch(const Machine &machine) {
+  int64_t best = 1;
+  auto stages = [&](int64_t pitch) {
+    return pitch + (machine.width + pitch - 1) / pitch;
+  };
+  for (int64_t pitch = 2; pitch <= machine.width; ++pitch)
+    if (stages(pitch) < stages(best))
+      best = pitch;
+  return best;
+}
+
+static double chainCycles(const Machine &machine, double words) {
+  return CostModel(machine).chain(machine.width, words);
+}
+
+static double twoPhaseCycles(const Machine &machine, double words) {
+  CostModel model(machine);
+  int64_t pitch = twoPhasePitch(machine);
+  int64_t groups = (machine.width + pitch - 1) / pitch;
+  // A root starts an instruction between the phases.
+  return model.chain(pitch, words) + machine.vectorSetup +
+         model.chain(groups, words) +
+         double((groups - 1) * (pitch - 1)) * machine.hopCycles;
+}
+
+static bool inTwoPhases(const Machine &machine, double words) {
+  return twoPhaseCycles(machine, words) < chainCycles(machine, words);
+}
+
+double allReduceCycles(const Machine &machine, double words) {
+  return std::min(chainCycles(machine, words), twoPhaseCycles(machine, words)) +
+         CostModel(machine).multicast(machine.width, words);
+}
+
+void reduceGroups(RoutineBuilder &b, const ColumnGroups &groups, Opcode opcode,
+                  StringRef buffer, Affine words) {
+  if (groups.pitch == 1)
+    return;
+  ScalarBuilder &s = b.scalars();
+  Place place(b, groups);
+  Chain chain;
+  chain.begins = place.isLast;
+  chain.ends = place.isRoot;
+  // The last group may be a root alone.
+  if (b.width() % groups.pitch == 1) {
+    chain.begins = s.logicalAnd(place.isLast, s.logicalNot(place.isRoot));
+    chain.ends = s.logicalAnd(place.isRoot, s.logicalNot(place.isLast));
+  }
+  chain.inner = groups.pitch > 2
+                    ? s.logicalNot(s.max(place.isRoot, place.isLast))
+                    : s.constant(0);
+  chain.onward = place.onward;
+  chain.incoming = place.incoming;
+  chain.combine(b, opcode, buffer, words);
+}
+
+/// Of the roots, into the buffer of column 0.
+static void reduceRoots(RoutineBuilder &b, const ColumnGroups &groups,
+                        Opcode opcode, StringRef buffer, Affine words) {
+  ScalarBuilder &s = b.scalars();
+  const int64_t pitch = groups.pitch;
+  const int64_t lastRoot = (b.width() - 1) / pitch * pitch;
+  Value parity = s.mod(s.div(s.px(), pitch), 2);
+  Value isRoot = s.equal(s.mod(s.px(), pitch), 0);
+  Chain chain;
+  chain.ends = s.equal(s.px(), 0);
+  chain.begins = s.equal(s.px(), lastRoot);
+  chain.inner =
+      lastRoot > pitch
+          ? s.logicalAnd(isRoot, s.logicalNot(s.add(chain.begins, chain.ends)))
+          : s.constant(0);
+  chain.onward = b.parityColor(StreamPattern::RootWest, parity);
+  chain.incoming = b.parityColor(StreamPattern::RootWest, s.logicalNot(parity));
+  chain.combine(b, opcode, buffer, words);
+}
+
+void castGroups(RoutineBuilder &b, const ColumnGroups &groups, StringRef buffer,
+                StringRef result, Affine words) {
+  int64_t cast = b.color(groups.cast);
+  // A root hears its own multicast: it must not wait for itself.
+  b.where(Place(b, groups).isRoot, [&] {
+    b.start(RowThread, Opcode::Mov, {words}, Operand::fabric(cast),
+            {Operand::memory(buffer, 0, {1})});
   });
   b.vector(Opcode::Mov, {words}, Operand::memory(result, 0, {1}),
            {Operand::fabric(cast)});
 }
 
+void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
+                  StringRef result, Affine words, int64_t most,
+                  function_ref<void()> finish) {
+  const ColumnGroups row = ColumnGroups::wholeRow(b.machine());
+  if (inTwoPhases(b.machine(), double(most))) {
+    const ColumnGroups groups = {twoPhasePitch(b.machine()), row.cast};
+    reduceGroups(b, groups, opcode, buffer, words);
+    reduceRoots(b, groups, opcode, buffer, words);
+  } else {
+    reduceGroups(b, row, opcode, buffer, words);
+  }
+  b.where(Place(b, row).isRoot, finish);
+  castGroups(b, row, buffer, result, words);
+}
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
 SmallVector<StreamNeed> rowStreams(const Machine &machine) {
   if (machine.width == 1)
     return {};
   return {{StreamPattern::RowWest, {}}, {StreamPattern::RowCast, {}}};
+}
+
+SmallVector<StreamNeed> allReduceStreams(const Machine &machine, double words) {
+  SmallVector<StreamNeed> needs = rowStreams(machine);
+  if (machine.width > 1 && inTwoPhases(machine, words)) {
+    int64_t pitch = twoPhasePitch(machine);
+    needs.push_back({StreamPattern::RootWest,
+                     {(machine.width + pitch - 1) / pitch, pitch, 1}});
+  }
+  return needs;
 }
 
 SmallVector<StreamNeed> columnStreams(const Layout &layout,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Softmax over the features of each token: the maximum and the sum are reduced
-// in a chain west and are multicast back.
+// west along the row and are multicast back.
 
 #include "compiler/kernels/Norm.h"
 
@@ -24,9 +24,10 @@ class Softmax final : public KernelFor<wse::SoftmaxOp> {
     cost.compute += CostModel(machine).functions(elements);
     return cost;
   }
-  SmallVector<StreamNeed> streamsOf(wse::SoftmaxOp,
+  SmallVector<StreamNeed> streamsOf(wse::SoftmaxOp op,
                                     const Machine &machine) const final {
-    return rowStreams(machine);
+    return allReduceStreams(machine,
+                            Layout::of(op.getInput()).pitch(machine.height));
   }
   int64_t scratchWords(wse::SoftmaxOp op, const Machine &machine) const final {
     return 2 * TokenValues::scratchWords(Layout::of(op.getInput()), machine);

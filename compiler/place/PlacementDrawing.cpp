@@ -192,6 +192,10 @@ void Drawing::drawStream(const PlacementView::StreamView &stream,
     link(across(1, 4), r.y, across(1, 4), bottom);
   } else if (pattern == "row_west") {
     link(right, down(1, 3), r.x, down(1, 3));
+  } else if (pattern == "root_west") {
+    link(right, down(2, 5), r.x, down(2, 5));
+  } else if (pattern == "head_cast") {
+    link(r.x, down(3, 5), right, down(3, 5));
   } else if (pattern == "row_east") {
     link(r.x, down(1, 2), right, down(1, 2));
   } else if (pattern == "row_cast") {

@@ -13,6 +13,8 @@ static std::vector<std::pair<RoutePattern, RoutePattern>> kernelRelays() {
   return {
       {P::Channel, P::Column}, // injectors
       {P::RowWest, P::RowWest},      {P::RowWest, P::RowCast},
+      {P::RowWest, P::RootWest},     {P::RowWest, P::HeadCast},
+      {P::RootWest, P::RootWest},    {P::RootWest, P::RowCast},
       {P::RowEast, P::RowEast},      {P::RowEast, P::OutNorth},
       {P::RowEast, P::OutExit},      {P::OutNorth, P::OutNorth},
       {P::OutNorth, P::OutExit},     {P::KeyNorth, P::KeyNorth},

@@ -215,6 +215,62 @@ static RoutePlan planGroupCast(const RoutingProblem &problem,
   return plan;
 }
 
+/// Columns offset, offset + pitch, ... of the groups first, first + 2, ... <
+/// end for each offset in [1, width): few ranges, along groups or along
+/// offsets.
+static std::vector<StridedRange> insideGroups(const RouteRows &groups,
+                                              int64_t first, int64_t end,
+                                              int64_t step, int64_t width) {
+  std::vector<StridedRange> ranges;
+  int64_t count = first < end ? (end - first - 1) / step + 1 : 0;
+  int64_t last = (first + (count - 1) * step) * groups.pitch;
+  if (count <= width - 1)
+    for (int64_t g = first; g < end; g += step)
+      ranges.push_back({g * groups.pitch + 1, g * groups.pitch + width, 1});
+  else
+    for (int64_t u = 1; u < width; ++u)
+      ranges.push_back(
+          {first * groups.pitch + u, last + u + 1, step * groups.pitch});
+  return ranges;
+}
+
+/// First columns of groups to that of the group west: groups of parity `parity`
+/// send, the others receive.
+static RoutePlan planRootWest(const RoutingProblem &problem,
+                              const RouteRows &groups, int64_t parity) {
+  RoutePlan plan;
+  int64_t pitch = groups.pitch, first = parity ? 1 : 2;
+  auto add = [&](StridedRange columns, RouteSetting setting) {
+    addBand(plan, problem, columns, [&](int64_t) { return setting; });
+  };
+  add({first * pitch, (groups.groups - 1) * pitch + 1, 2 * pitch},
+      {RoutePort::Ramp, toWest});
+  add({(first - 1) * pitch, (groups.groups - 2) * pitch + 1, 2 * pitch},
+      {RoutePort::East, toRamp});
+  for (StridedRange columns :
+       insideGroups(groups, first - 1, groups.groups - 1, 2, pitch))
+    add(columns, {RoutePort::East, toWest});
+  return plan;
+}
+
+/// First column of each group to the used columns of the group.
+static RoutePlan planHeadCast(const RoutingProblem &problem,
+                              const RouteRows &groups) {
+  RoutePlan plan;
+  if (groups.used == 1)
+    return plan;
+  int64_t pitch = groups.pitch, last = (groups.groups - 1) * pitch;
+  auto add = [&](StridedRange columns, RouteSetting setting) {
+    addBand(plan, problem, columns, [&](int64_t) { return setting; });
+  };
+  add({0, last + 1, pitch}, {RoutePort::Ramp, toEast | toRamp});
+  for (StridedRange columns :
+       insideGroups(groups, 0, groups.groups, 1, groups.used - 1))
+    add(columns, {RoutePort::West, toEast | toRamp});
+  add({groups.used - 1, last + groups.used, pitch}, {RoutePort::West, toRamp});
+  return plan;
+}
+
 static const RouteChannel *eastChannelOf(const RoutingProblem &problem,
                                          int64_t y) {
   for (const RouteChannel &channel : problem.east)
@@ -281,6 +337,11 @@ std::vector<RoutePlan> wsec::planStream(const RoutingProblem &problem,
     return {planOutNorth(problem, 0), planOutNorth(problem, 1)};
   case RoutePattern::OutExit:
     return {planOutExit(problem)};
+  case RoutePattern::RootWest:
+    return {planRootWest(problem, request.rows, 0),
+            planRootWest(problem, request.rows, 1)};
+  case RoutePattern::HeadCast:
+    return {planHeadCast(problem, request.rows)};
   }
   return {};
 }

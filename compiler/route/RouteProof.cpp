@@ -152,12 +152,14 @@ static uint8_t arrivals(RoutePattern pattern) {
   case RoutePattern::ChannelRow:
   case RoutePattern::RowEast:
   case RoutePattern::RowCast:
+  case RoutePattern::HeadCast:
     return west;
   case RoutePattern::Launch: // has a single source
     return west | north;
   case RoutePattern::Column:
     return north | south;
   case RoutePattern::RowWest:
+  case RoutePattern::RootWest:
     return east;
   case RoutePattern::KeyNorth:
   case RoutePattern::ValueNorth:
@@ -268,6 +270,31 @@ static Meaning meaningOfGroupCast(const RoutingProblem &problem,
   return meaning;
 }
 
+/// The first columns of the groups of parity `slot` but the first send, those
+/// of the groups before them receive.
+static Meaning meaningOfRootWest(const RoutingProblem &problem,
+                                 const RouteRows &groups, int64_t slot) {
+  Meaning meaning;
+  int64_t first = slot == 0 ? 2 : 1;
+  for (int64_t back : {0, 1})
+    append(back ? meaning.destinations : meaning.sources,
+           {(first - back) * groups.pitch,
+            (groups.groups - 1 - back) * groups.pitch + 1, 2 * groups.pitch, 0,
+            problem.height, 1});
+  return meaning;
+}
+
+static Meaning meaningOfHeadCast(const RoutingProblem &problem,
+                                 const RouteRows &groups) {
+  Meaning meaning;
+  int64_t last = (groups.groups - 1) * groups.pitch;
+  append(meaning.sources, {0, last + 1, groups.pitch, 0, problem.height, 1});
+  for (int64_t u = 0; u < groups.used; ++u)
+    append(meaning.destinations,
+           {u, last + u + 1, groups.pitch, 0, problem.height, 1});
+  return meaning;
+}
+
 static Meaning meaningOfExits(const RoutingProblem &problem) {
   Meaning meaning;
   int64_t end = problem.columnsOfMesh() - problem.x;
@@ -311,6 +338,10 @@ static Meaning meaningInRegion(const RoutingProblem &problem,
     return meaningOfOutNorth(problem, slot);
   case RoutePattern::OutExit:
     return meaningOfExits(problem);
+  case RoutePattern::RootWest:
+    return meaningOfRootWest(problem, request.rows, slot);
+  case RoutePattern::HeadCast:
+    return meaningOfHeadCast(problem, request.rows);
   }
   return {};
 }

@@ -247,6 +247,27 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
           return false;
     }
     return true;
+  case RoutePattern::RootWest:
+    for (int64_t y = 0; y <= bottom; ++y)
+      for (int64_t g = 1; g < request.rows.groups; ++g)
+        if (!link(g * request.rows.pitch, y, (g - 1) * request.rows.pitch, y,
+                  g))
+          return false;
+    return true;
+  case RoutePattern::HeadCast:
+    for (int64_t g = 0; g < request.rows.groups; ++g) {
+      int64_t root = g * request.rows.pitch;
+      for (int64_t y = 0; y <= bottom; ++y)
+        if (!visit(Expectation{{root, y},
+                               RoutePort::Ramp,
+                               {root, y},
+                               {root + request.rows.used - 1, y},
+                               request.rows.used,
+                               false,
+                               false}))
+          return false;
+    }
+    return true;
   case RoutePattern::OutNorth:
     for (const RouteChannel &channel : problem.east)
       for (int64_t y = channel.row + 1;

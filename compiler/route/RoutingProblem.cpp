@@ -12,7 +12,7 @@ const char *wsec::name(RoutePattern pattern) {
   static const char *const names[numRoutePatterns] = {
       "channel",   "launch",    "column",      "row_west", "row_east",
       "row_cast",  "key_north", "value_north", "key_cast", "value_cast",
-      "out_north", "out_exit",  "channel_row"};
+      "out_north", "out_exit",  "channel_row", "root_west", "head_cast"};
   return names[unsigned(pattern)];
 }
 
@@ -23,15 +23,20 @@ bool wsec::hasTwoColors(RoutePattern pattern) {
   case RoutePattern::KeyNorth:
   case RoutePattern::ValueNorth:
   case RoutePattern::OutNorth:
+  case RoutePattern::RootWest:
     return true;
   default:
     return false;
   }
 }
 
+static bool groupsColumns(RoutePattern pattern) {
+  return pattern == RoutePattern::RootWest || pattern == RoutePattern::HeadCast;
+}
+
 static bool takesRows(RoutePattern pattern) {
   return pattern == RoutePattern::Column || pattern == RoutePattern::KeyCast ||
-         pattern == RoutePattern::ValueCast;
+         pattern == RoutePattern::ValueCast || groupsColumns(pattern);
 }
 
 static std::string checkChannels(const char *edge,
@@ -73,7 +78,10 @@ bool RoutingProblem::connects(const StreamRequest &stream) const {
     return height > 1;
   case RoutePattern::KeyCast:
   case RoutePattern::ValueCast:
+  case RoutePattern::HeadCast:
     return stream.rows.used > 1;
+  case RoutePattern::RootWest:
+    return stream.rows.groups > 1;
   case RoutePattern::OutNorth:
     return std::any_of(east.begin(), east.end(),
                        [](const RouteChannel &channel) {
@@ -107,13 +115,17 @@ std::string RoutingProblem::check() const {
     if (given != takesRows(stream.pattern))
       return "stream '" + stream.name + "' of pattern " + name(stream.pattern) +
              (given ? " takes no rows" : " needs rows");
+    const bool across = groupsColumns(stream.pattern);
+    const int64_t extent = across ? width : height;
     if (given && (rows.groups < 1 || rows.used < 1 || rows.pitch < rows.used ||
-                  rows.used > height ||
-                  rows.groups - 1 > (height - rows.used) / rows.pitch))
+                  rows.used > extent ||
+                  rows.groups - 1 > (extent - rows.used) / rows.pitch)) {
+      const std::string lines = across ? " columns" : " rows";
       return "stream '" + stream.name + "': " + std::to_string(rows.groups) +
-             " groups of " + std::to_string(rows.used) + " rows, one every " +
-             std::to_string(rows.pitch) + ", do not fit the " +
-             std::to_string(height) + " rows of the region";
+             " groups of " + std::to_string(rows.used) + lines +
+             ", one every " + std::to_string(rows.pitch) + ", do not fit the " +
+             std::to_string(extent) + lines + " of the region";
+    }
     if (!connects(stream))
       return "stream '" + stream.name + "' of pattern " + name(stream.pattern) +
              " connects nothing on a region of " + std::to_string(width) + "x" +

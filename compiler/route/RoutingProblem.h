@@ -48,13 +48,16 @@ enum class RoutePattern : uint8_t {
   OutNorth,   ///< last column, inside the rows of an east channel: y -> y-1
   OutExit,    ///< last column, row of an east channel -> east, off the mesh
   ChannelRow, ///< west edge of the mesh -> every PE of the row of each channel
+  RootWest,   ///< first column of each group of columns -> that of the next
+              ///< group west, two colors by parity of the group
+  HeadCast,   ///< first column of each group of columns -> all of the group
 };
-constexpr unsigned numRoutePatterns = 13;
+constexpr unsigned numRoutePatterns = 15;
 const char *name(RoutePattern pattern);
 bool hasTwoColors(RoutePattern pattern);
 
-/// In each of `groups` groups of `pitch` rows, the first `used`. Empty for
-/// patterns that are the same for all rows.
+/// In each of `groups` groups of `pitch` rows, the first `used`; of RootWest
+/// and HeadCast columns. Empty for patterns that are the same for all rows.
 struct RouteRows {
   int64_t groups = 0, pitch = 0, used = 0;
   bool contains(int64_t y) const {

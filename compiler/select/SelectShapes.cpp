@@ -53,7 +53,8 @@ Value Selector::reduceTokens(Operation *op, Value input, wse::ReduceKind kind) {
   TiledAttr tiling = tilingOf(input);
   auto resultTiling = TiledAttr::get(
       main.getContext(), tiling.getBatch(), 1, wse::RowPlacement::Split,
-      tiling.getGroup(), 0, tiling.getColumns(), tiling.getHeadSize());
+      tiling.getGroup(), 0, tiling.getColumns(), tiling.getHeadSize(),
+      tiling.getHeadColumns());
   return create<wse::ReduceTokensOp>(
       op, nodesOf(op), Type(tensorType(resultTiling, wse::featuresOf(input), input)),
       input, wse::ReduceKindAttr::get(main.getContext(), kind));

@@ -69,19 +69,24 @@ TiledAttr TiledAttr::balanced(MLIRContext *context, int64_t batch,
                               int64_t tokens, int64_t height) {
   int64_t group = batch <= height ? height / batch : 0;
   return get(context, batch, tokens, RowPlacement::Split, group, /*span=*/0,
-             ColumnPlacement::Balanced, /*headSize=*/0);
+             ColumnPlacement::Balanced, /*headSize=*/0, /*headColumns=*/1);
 }
 
 TiledAttr TiledAttr::withColumns(ColumnPlacement columns,
                                  int64_t headSize) const {
   return get(getContext(), getBatch(), getTokens(), getRows(), getGroup(),
-             getSpan(), columns, headSize);
+             getSpan(), columns, headSize, /*headColumns=*/1);
+}
+
+TiledAttr TiledAttr::withHeadColumns(int64_t headColumns) const {
+  return get(getContext(), getBatch(), getTokens(), getRows(), getGroup(),
+             getSpan(), getColumns(), getHeadSize(), headColumns);
 }
 
 TiledAttr TiledAttr::perBatchElement() const {
   return get(getContext(), getBatch(), /*tokens=*/1, RowPlacement::Replicated,
              getGroup(), getGroup() ? rowsUsed() : 0, getColumns(),
-             getHeadSize());
+             getHeadSize(), getHeadColumns());
 }
 
 int64_t TiledAttr::rowsUsed() const {
@@ -137,11 +142,21 @@ int64_t TiledAttr::columnOf(int64_t f, int64_t features, int64_t width) const {
   case ColumnPlacement::Balanced:
     return spreadIndex(features, width, f);
   case ColumnPlacement::Heads:
+    if (getHeadColumns() > 1)
+      return f / getHeadSize() * getHeadColumns() +
+             spreadIndex(getHeadSize(), getHeadColumns(), f % getHeadSize());
     return spreadIndex(features / getHeadSize(), width, f / getHeadSize());
   case ColumnPlacement::Replicated:
     return 0;
   }
   llvm_unreachable("all placements are handled");
+}
+
+/// Features west of column `x` where each head has several columns.
+static int64_t startInHeads(TiledAttr tiled, int64_t x, int64_t features) {
+  int64_t size = tiled.getHeadSize(), columns = tiled.getHeadColumns();
+  int64_t start = x / columns * size + spreadStart(size, columns, x % columns);
+  return std::min(start, features);
 }
 
 int64_t TiledAttr::firstFeature(int64_t x, int64_t features,
@@ -150,6 +165,8 @@ int64_t TiledAttr::firstFeature(int64_t x, int64_t features,
   case ColumnPlacement::Balanced:
     return spreadStart(features, width, x);
   case ColumnPlacement::Heads:
+    if (getHeadColumns() > 1)
+      return startInHeads(*this, x, features);
     return spreadStart(features / getHeadSize(), width, x) * getHeadSize();
   case ColumnPlacement::Replicated:
     return 0;
@@ -163,6 +180,9 @@ int64_t TiledAttr::featuresInColumn(int64_t x, int64_t features,
   case ColumnPlacement::Balanced:
     return spreadSize(features, width, x);
   case ColumnPlacement::Heads:
+    if (getHeadColumns() > 1)
+      return startInHeads(*this, x + 1, features) -
+             startInHeads(*this, x, features);
     return spreadSize(features / getHeadSize(), width, x) * getHeadSize();
   case ColumnPlacement::Replicated:
     return features;
@@ -172,13 +192,15 @@ int64_t TiledAttr::featuresInColumn(int64_t x, int64_t features,
 
 int64_t TiledAttr::localFeaturesMax(int64_t features, int64_t width) const {
   // A spread tiling ends with one of the largest parts.
-  return featuresInColumn(width - 1, features, width);
+  return featuresInColumn(
+      getHeadColumns() > 1 ? getHeadColumns() - 1 : width - 1, features, width);
 }
 
 LogicalResult TiledAttr::verify(EmitError emitError, int64_t batch,
                                 int64_t tokens, RowPlacement rows,
                                 int64_t group, int64_t span,
-                                ColumnPlacement columns, int64_t headSize) {
+                                ColumnPlacement columns, int64_t headSize,
+                                int64_t headColumns) {
   // (C1)
   if (batch < 1 || tokens < 1 || group < 0 || span < 0)
     return emitError() << "expected positive batch and tokens and no negative "
@@ -197,6 +219,10 @@ LogicalResult TiledAttr::verify(EmitError emitError, int64_t batch,
     return emitError() << "expected head_size "
                        << (heads ? "with heads columns"
                                  : "with heads columns only");
+  // (C2)
+  if (headColumns < 1 || headColumns > std::max<int64_t>(1, headSize))
+    return emitError() << "expected head_columns of 1 to the head_size of "
+                       << headSize << ", found " << headColumns;
   // (C3)
   if (span > group)
     return emitError() << "span of " << span << " rows exceeds the group of "

@@ -63,7 +63,9 @@ def Wse_StreamPattern : Wse_Enum<"StreamPattern", "the shape of a stream's route
   I32EnumAttrCase<"ValueCast", 9, "value_cast">,
   I32EnumAttrCase<"OutNorth", 10, "out_north">,
   I32EnumAttrCase<"OutExit", 11, "out_exit">,
-  I32EnumAttrCase<"ChannelRow", 12, "channel_row">
+  I32EnumAttrCase<"ChannelRow", 12, "channel_row">,
+  I32EnumAttrCase<"RootWest", 13, "root_west">,
+  I32EnumAttrCase<"HeadCast", 14, "head_cast">
 ]>;
 
 def Wse_Port : Wse_Enum<"Port", "a port of a router", [
@@ -103,7 +105,8 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
 
     ```
     column(f)    balanced     SpreadIndex(F, W, f)
-                 heads        SpreadIndex(F / head_size, W, f / head_size)
+                 heads        SpreadIndex(F / head_size, W, f / head_size), or with head_columns = C > 1
+                              C * (f / head_size) + SpreadIndex(head_size, C, f mod head_size)
                  replicated   every column
     row(b, s)    group > 0    b * group + TileIndex(tokens, R, s)
                  group = 0    TileIndex(batch, H, b)
@@ -137,18 +140,20 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
     ```
 
     - (C1) `batch` and `tokens` are positive, `group` and `span` are not negative.
-    - (C2) `head_size` is positive with `heads` and absent otherwise.
+    - (C2) `head_size` is positive with `heads` and absent otherwise;
+      `head_columns` is 1 to `head_size` with `heads` and 1 otherwise.
     - (C3) `span` is at most `group`; replicated rows with `group` > 0 have one.
     - (C4) Leading dimensions of the tensor multiply to `batch * tokens`, its
       element type is f32 or i32, and with `heads` its last dimension is a multiple
-      of `head_size`.
+      of `head_size`; the columns of all heads lie in the region.
   }];
   let parameters = (ins
     "int64_t":$batch, "int64_t":$tokens,
     EnumParameter<Wse_RowPlacement>:$rows, "int64_t":$group,
     DefaultValuedParameter<"int64_t", "0">:$span,
     EnumParameter<Wse_ColumnPlacement>:$columns,
-    DefaultValuedParameter<"int64_t", "0">:$head_size);
+    DefaultValuedParameter<"int64_t", "0">:$head_size,
+    DefaultValuedParameter<"int64_t", "1">:$head_columns);
   let assemblyFormat = "`<` struct(params) `>`";
   let extraClassDeclaration = [{
     /// The encoding of a tensor on the wafer; null for any other type.
@@ -159,6 +164,8 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
                               int64_t tokens, int64_t height);
     /// The same rows, other columns.
     TiledAttr withColumns(ColumnPlacement columns, int64_t headSize = 0) const;
+    /// The same with each head spread over so many columns.
+    TiledAttr withHeadColumns(int64_t headColumns) const;
     /// The same rows and columns, one token per batch element in every row
     /// that this distribution uses.
     TiledAttr perBatchElement() const;
@@ -195,7 +202,8 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
     /// Same owner for every feature?
     bool sameColumns(TiledAttr other) const {
       return getColumns() == other.getColumns() &&
-             getHeadSize() == other.getHeadSize();
+             getHeadSize() == other.getHeadSize() &&
+             getHeadColumns() == other.getHeadColumns();
     }
   }];
 }

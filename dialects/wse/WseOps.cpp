@@ -151,8 +151,9 @@ static LogicalResult verifyAttributes(Operation *op) {
   return success();
 }
 
-/// (C2) The values of a kernel on a region of so many rows.
-static LogicalResult verifyResults(Operation *op, int64_t rows) {
+/// (C2) The values of a kernel on a region of so many columns and rows.
+static LogicalResult verifyResults(Operation *op, int64_t columns,
+                                   int64_t rows) {
   for (Value result : op->getResults()) {
     TiledAttr tiling = tilingOf(result);
     if (failed(verifyEncoding(op, tensorOf(result), tiling)))
@@ -163,6 +164,12 @@ static LogicalResult verifyResults(Operation *op, int64_t rows) {
       return op->emitOpError("encoding has groups of ")
              << tiling.getGroup() << " rows; batch " << batch << " on " << rows
              << " rows makes groups of " << group;
+    int64_t headColumns = tiling.getHeadColumns();
+    if (headColumns > 1 &&
+        featuresOf(result) / tiling.getHeadSize() > columns / headColumns)
+      return op->emitOpError("encoding has ")
+             << featuresOf(result) / tiling.getHeadSize() << " heads of "
+             << headColumns << " columns each, the region has " << columns;
   }
   return success();
 }
@@ -254,7 +261,7 @@ LogicalResult ProgramOp::verifyRegions() {
       return error;
     }
     // (C2)
-    if (failed(verifyResults(&op, region.rows())) ||
+    if (failed(verifyResults(&op, region.columns(), region.rows())) ||
         failed(verifyTensors(&op, tensors)))
       return failure();
   }
@@ -506,6 +513,9 @@ LogicalResult AttentionOp::verify() {
       !tilingOf(getValue()).sameColumns(tilingOf(getResult())))
     return emitOpError("needs query and key, and value and result, with heads "
                        "of the same size");
+  if (query.getHeadColumns() != tilingOf(getValue()).getHeadColumns())
+    return emitOpError("needs the heads of all tensors over equally many "
+                       "columns");
   // (C2)
   if (!query.sameRows(tilingOf(getResult())) ||
       !key.sameRows(tilingOf(getValue())) || query.getBatch() != key.getBatch())
@@ -658,6 +668,7 @@ static bool isNeighbourPattern(StreamPattern pattern) {
   case StreamPattern::KeyNorth:
   case StreamPattern::ValueNorth:
   case StreamPattern::OutNorth:
+  case StreamPattern::RootWest:
     return true;
   default:
     return false;
@@ -667,7 +678,9 @@ static bool isNeighbourPattern(StreamPattern pattern) {
 static bool dependsOnRows(StreamPattern pattern) {
   return pattern == StreamPattern::Column ||
          pattern == StreamPattern::KeyCast ||
-         pattern == StreamPattern::ValueCast;
+         pattern == StreamPattern::ValueCast ||
+         pattern == StreamPattern::RootWest ||
+         pattern == StreamPattern::HeadCast;
 }
 
 LogicalResult StreamOp::verify() {

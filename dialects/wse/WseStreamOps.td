@@ -64,6 +64,8 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     row_west     from x to its neighbour x - 1; the color is that of the sender's x mod 2
     row_east     from x to its neighbour x + 1; likewise
     row_cast     from x = 0 along the row into every PE of it, the sender too
+    root_west    from the root of each group of columns past the others to the next root; the color is that of the sender's group mod 2
+    head_cast    from the root of each group of columns east into every PE of it
     key_north    from y to its neighbour y - 1; the color is that of the sender's y mod 2
     value_north  the same on colors of its own
     key_cast     from the head of each group of `rows` south into every PE of it
@@ -80,7 +82,8 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     ```
 
     - (C1) Two colors for patterns between neighbours, one for all others.
-    - (C2) `rows` is present for `column`, `key_cast` and `value_cast` only.
+    - (C2) `rows` is present for `column`, `key_cast` and `value_cast`, and for
+      `root_west` and `head_cast`, where it counts columns; for no other.
     - (C3) Every rule is for one of the colors.
   }];
   let arguments = (ins

@@ -195,7 +195,7 @@ TEST(RoutingProblem, ChecksItsInput) {
 
 TEST_F(BrokenRouting, R1MissingStream) {
   routing.streams.pop_back();
-  expectError("expected 13 routed streams, found 12");
+  expectError("expected 15 routed streams, found 14");
 }
 TEST_F(BrokenRouting, R1MissingColor) {
   stream(RoutePattern::RowWest).colors.pop_back();

@@ -7,6 +7,13 @@
 
 namespace wsec {
 
+/// Groups of three columns, of which two hear, the last perhaps cut short.
+inline RouteRows columnGroups(int64_t width, RoutePattern pattern) {
+  if (pattern == RoutePattern::RootWest)
+    return {(width + 2) / 3, 3, 1};
+  return width < 2 ? RouteRows{1, 1, 1} : RouteRows{(width + 1) / 3, 3, 2};
+}
+
 /// All patterns a transformer opens, with tokens in `rows`.
 inline RoutingProblem transformerProblem(int64_t width, int64_t height,
                                          int64_t channels, RouteRows rows) {
@@ -27,12 +34,18 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
                      pattern == RoutePattern::ValueCast;
     StreamRequest request{name(pattern), pattern,
                           takesRows ? rows : RouteRows{}};
+    if (pattern == RoutePattern::RootWest || pattern == RoutePattern::HeadCast)
+      request.rows = columnGroups(width, pattern);
     if (problem.connects(request))
       problem.streams.push_back(request);
   }
   problem.relays = {{RoutePattern::Channel, RoutePattern::Column},
                     {RoutePattern::RowWest, RoutePattern::RowWest},
                     {RoutePattern::RowWest, RoutePattern::RowCast},
+                    {RoutePattern::RowWest, RoutePattern::RootWest},
+                    {RoutePattern::RowWest, RoutePattern::HeadCast},
+                    {RoutePattern::RootWest, RoutePattern::RootWest},
+                    {RoutePattern::RootWest, RoutePattern::RowCast},
                     {RoutePattern::KeyNorth, RoutePattern::KeyNorth},
                     {RoutePattern::KeyNorth, RoutePattern::KeyCast},
                     {RoutePattern::RowEast, RoutePattern::RowEast},

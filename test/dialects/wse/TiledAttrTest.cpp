@@ -62,6 +62,21 @@ TEST_F(TiledAttrTest, HeadsStayWhole) {
   EXPECT_EQ(tiling.localFeaturesMax(24, 2), 16);
 }
 
+TEST_F(TiledAttrTest, HeadsOverSeveralColumns) {
+  // 0 1 | 2 3 4 | 5 6 | 7 8 9 | (none)
+  TiledAttr tiling = TiledAttr::balanced(&context, 1, 4, 4)
+                         .withColumns(ColumnPlacement::Heads, 5)
+                         .withHeadColumns(2);
+  const int64_t first[] = {0, 2, 5, 7, 10}, count[] = {2, 3, 2, 3, 0};
+  for (int64_t x = 0; x < 5; ++x) {
+    EXPECT_EQ(tiling.firstFeature(x, 10, 5), first[x]);
+    EXPECT_EQ(tiling.featuresInColumn(x, 10, 5), count[x]);
+    for (int64_t i = 0; i < count[x]; ++i)
+      EXPECT_EQ(tiling.columnOf(first[x] + i, 10, 5), x);
+  }
+  EXPECT_EQ(tiling.localFeaturesMax(10, 5), 3);
+}
+
 TEST_F(TiledAttrTest, ReplicatedRowsHoldEveryToken) {
   TiledAttr tiling = TiledAttr::balanced(&context, 2, 2, 8).perBatchElement();
   EXPECT_EQ(tiling.getTokens(), 1);

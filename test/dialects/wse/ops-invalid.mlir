@@ -65,6 +65,20 @@ wse.program @tiled_c4_heads state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+// expected-error@below {{expected head_columns of 1 to the head_size of 3, found 4}}
+#tiled_c2_columns = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3, head_columns = 4>
+
+// -----
+
+wse.program @tiled_c4_head_columns state(selected) mesh(5x5) machine("wse2") {
+  region @r shape(5x5)
+  input @x : tensor<1x6x6xf32>
+  // expected-error@below {{encoding has 2 heads of 3 columns each, the region has 5}}
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3, head_columns = 3>>
+}
+
+// -----
+
 // expected-error@below {{replicated rows need a span: how many of the 5 rows hold the tensor}}
 #tiled_c3 = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 5, columns = balanced>
 
