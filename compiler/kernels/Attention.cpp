@@ -13,6 +13,12 @@
 //   sum    = sum * correction + sum of scores
 //   result = result * correction + V^T scores
 //
+// Where there are several columns for a head, each holds some features of it.
+// A PE then makes partial scores from its own, which are summed up west along
+// the columns of the head and are multicast back; each column makes the
+// exponentials of some keys, and all columns gather them. Of keys and values it
+// takes its own features only.
+//
 // and at the end result / sum. Keys whose scores do not fit come in rounds; in
 // each every row brings as many tokens. With one round the corrections fall
 // away.
@@ -42,6 +48,7 @@ constexpr float lowest = std::numeric_limits<float>::lowest();
 
 struct Shape {
   Layout query, key, value;
+  int64_t columns;       // of a head
   int64_t queries, keys; // tokens of a sequence
   int64_t headSize, valueSize;
   int64_t channels; // most tokens of a sequence in one PE
@@ -50,9 +57,9 @@ struct Shape {
 
   Shape(wse::AttentionOp op, const Machine &machine)
       : query(Layout::of(op.getQuery())), key(Layout::of(op.getKey())),
-        value(Layout::of(op.getValue())), queries(query.tokens),
-        keys(key.tokens), headSize(query.features.unitSize),
-        valueSize(value.features.unitSize),
+        value(Layout::of(op.getValue())), columns(query.features.columns),
+        queries(query.tokens), keys(key.tokens),
+        headSize(query.features.unitSize), valueSize(value.features.unitSize),
         channels(query.group == 0 ? queries
                                   : tileSizeMax(queries, query.span)) {
     tokens = std::max<int64_t>(1, scoreWords / channels / rows());
@@ -68,12 +75,32 @@ struct Shape {
   int64_t span() const { return std::max(query.span, key.span); }
   bool local() const { return span() == 1; }
   bool blocked() const { return rounds > 0; }
+  bool spread() const { return columns > 1; }
+  /// Features of a head of this size that a PE holds, at least and at most.
+  int64_t least(int64_t size) const { return size / columns; }
+  int64_t most(int64_t size) const { return tileSizeMax(size, columns); }
   int64_t lastKeys() const { return keys - rounds * tokens * rows(); }
   int64_t mostKeys() const {
     return std::max(lastKeys(), rounds > 0 ? tokens * rows() : 0);
   }
-  /// Features that are multicast at a time.
-  int64_t slice(int64_t size) const {
+  /// Words of the scores in the PE that has most of them.
+  int64_t scoreCount() const { return mostKeys() * channels; }
+  /// Words of the buffer that keys or values are multicast into. While it is
+  /// not needed for these it takes the sums of partial scores.
+  int64_t gatheredCount() const {
+    int64_t words =
+        local() ? 0 : mostKeys() * std::max(slice(headSize), slice(valueSize));
+    return spread() ? std::max(words, scoreCount()) : words;
+  }
+  /// Whether values come early, into a buffer of their own: where all own
+  /// features of a head come at a time.
+  bool early() const {
+    return spread() && !local() && slice(headSize) == most(headSize) &&
+           slice(valueSize) == most(valueSize);
+  }
+  /// Features that are multicast at a time, of a head of this size.
+  int64_t slice(int64_t headSize) const {
+    int64_t size = most(headSize);
     int64_t most = std::clamp<int64_t>(gatheredWords / mostKeys(), 1, size);
     int64_t slices = (size + most - 1) / most;
     return (size + slices - 1) / slices;
@@ -91,33 +118,62 @@ class Attention final : public KernelFor<wse::AttentionOp> {
   SmallVector<StreamNeed> streamsOf(wse::AttentionOp op,
                                     const Machine &machine) const final {
     Shape shape(op, machine);
-    if (shape.local())
-      return {};
-    RowSet rows = shape.castRows(machine.height);
     SmallVector<StreamNeed> needs;
-    if (shape.key.span > 1)
-      needs = {{StreamPattern::KeyNorth, {}}, {StreamPattern::ValueNorth, {}}};
+    if (shape.spread())
+      needs = {{StreamPattern::RowWest, {}},
+               {StreamPattern::HeadCast,
+                {shape.query.features.units, shape.columns, shape.columns}}};
+    if (shape.local())
+      return needs;
+    RowSet rows = shape.castRows(machine.height);
+    if (shape.key.span > 1) {
+      needs.push_back({StreamPattern::KeyNorth, {}});
+      needs.push_back({StreamPattern::ValueNorth, {}});
+    }
     needs.push_back({StreamPattern::KeyCast, rows});
     needs.push_back({StreamPattern::ValueCast, rows});
     return needs;
   }
 
   // Scores, and largest, sum, new largest and correction of each token; what
-  // is multicast.
+  // is multicast; which scores are hidden, for which partial ones make room.
   int64_t scratchWords(wse::AttentionOp op,
                        const Machine &machine) const final {
     Shape shape(op, machine);
-    int64_t words = (shape.mostKeys() + 4) * shape.channels;
-    if (!shape.local())
-      words += shape.mostKeys() * std::max(shape.slice(shape.headSize),
-                                           shape.slice(shape.valueSize));
+    int64_t words = shape.scoreCount() + 4 * shape.channels;
+    words += shape.gatheredCount();
+    if (shape.early())
+      words += shape.mostKeys() * shape.slice(shape.valueSize);
     if (op.getCausal())
       words += CausalMask::scratchWords(shape.mostKeys(), shape.channels);
+    if (op.getCausal() && !shape.spread())
+      words += shape.scoreCount();
     return words;
   }
 
   LogicalResult lowerOp(wse::AttentionOp op, RoutineBuilder &b) const final;
 };
+
+/// Softmax of the scores of a head over several columns: they are summed up and
+/// multicast in each round, and so are their exponentials.
+static double spreadCycles(const Shape &shape, const Machine &machine,
+                           bool causal) {
+  CostModel model(machine);
+  double rounds = shape.rounds + 1;
+  double words = double(shape.keys) * shape.channels;
+  double share =
+      double(tileSizeMax(shape.mostKeys(), shape.columns)) * shape.channels;
+  double latency = model.chain(shape.columns, 0) +
+                   model.multicast(shape.columns, 0) + 2 * machine.vectorSetup;
+  // To scale and add up scores, to find the largest and to mask; to zero them.
+  double passes = causal ? 5 : 3;
+  // Besides: of sums and results, and that hear and send.
+  constexpr double instructions = 14;
+  return 2 * (2 * words + rounds * latency) + passes * words +
+         words / machine.copyRate +
+         rounds * ((passes + instructions) * machine.vectorSetup +
+                   model.functions(share) + model.adds(1, share));
+}
 
 KernelCost Attention::costOf(wse::AttentionOp op,
                              const Machine &machine) const {
@@ -129,27 +185,37 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   double scores = double(shape.keys) * shape.channels;
   // A product, and the exchange before it, of which the group root relays most.
   double exchanged = 0;
-  auto products = [&](double size, size_t summed) {
+  auto products = [&](double headSize, size_t summed) {
+    double size = shape.most(headSize);
     double sizes[] = {double(shape.keys), size, double(shape.channels)};
     double cycles =
         model.product(sizes, summed, model.vectorAlong(sizes, summed));
     if (shape.local())
       return cycles;
-    double slices = std::ceil(size / shape.slice(size));
-    exchanged +=
-        2 * shape.keys * size + slices * (model.chain(shape.key.span, 0) +
-                                          model.multicast(shape.span(), 0));
+    double slices = std::ceil(size / shape.slice(headSize));
+    double latency =
+        summed == 0 && shape.early()
+            ? 0
+            : model.chain(shape.key.span, 0) + model.multicast(shape.span(), 0);
+    exchanged += 2 * shape.keys * size + slices * latency;
     return cycles;
   };
   double head = products(shape.headSize, 1) + products(shape.valueSize, 0) +
-                4 * model.adds(shape.keys, shape.channels) +
-                model.functions(scores) + model.divides(shape.channels);
-  double heads = tileSizeMax(shape.query.features.units, machine.width);
+                model.divides(shape.channels);
+  if (shape.spread())
+    head += spreadCycles(shape, machine, op.getCausal());
+  else
+    head +=
+        4 * model.adds(shape.keys, shape.channels) + model.functions(scores);
+  double heads = shape.spread()
+                     ? 1
+                     : tileSizeMax(shape.query.features.units, machine.width);
   KernelCost cost;
   cost.compute = sequences * heads * (head + exchanged);
   if (!shape.local())
     cost.fabric =
-        heads * shape.keys * std::max(shape.headSize, shape.valueSize);
+        heads * shape.keys *
+        std::max(shape.most(shape.headSize), shape.most(shape.valueSize));
   // Two products, the largest and the sum of the scores, and one exponential;
   // of keys after its own a causal token needs none.
   if (op.getCausal())
@@ -159,6 +225,11 @@ KernelCost Attention::costOf(wse::AttentionOp op,
       sequences * shape.query.features.units / machine.width *
       (model.leastFmacs(scores * (shape.headSize + shape.valueSize)) +
        2 * model.leastAdds(scores) + scores * machine.functionCycles);
+  // Scores of the farthest keys, their exponentials, the division by their sum.
+  cost.lowerBound = std::max(cost.lowerBound,
+                             std::max(model.leastAcross(shape.span()),
+                                      model.leastAcross(shape.columns)) +
+                                 machine.functionCycles + machine.divideCycles);
   return cost;
 }
 
@@ -168,18 +239,21 @@ public:
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         query(b.tile(op.getQuery())), key(b.tile(op.getKey())),
         value(b.tile(op.getValue())), result(b.tile(op.getResult())),
-        scores(b.scratch("scores", shape.mostKeys() * shape.channels)),
+        scores(b.scratch("scores", shape.scoreCount())),
         largest(b.scratch("largest", shape.channels)),
         sum(b.scratch("sum", shape.channels)),
         next(b.scratch("next_largest", shape.channels)),
-        correction(b.scratch("correction", shape.channels)) {
-    if (!shape.local())
-      gathered =
-          b.scratch("gathered",
-                    shape.mostKeys() * std::max(shape.slice(shape.headSize),
-                                                shape.slice(shape.valueSize)));
+        correction(b.scratch("correction", shape.channels)),
+        groups(ColumnGroups::ofHeads(query.layout.features)) {
+    if (int64_t words = shape.gatheredCount())
+      other = gathered = b.scratch("gathered", words);
+    if (shape.early())
+      values =
+          b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize));
     if (op.getCausal())
-      mask.emplace(b, query, shape.mostKeys(), shape.channels);
+      mask.emplace(b, query, shape.mostKeys(), shape.channels,
+                   shape.spread() ? scores
+                                  : b.scratch("hidden", shape.scoreCount()));
   }
 
   void write();
@@ -197,24 +271,42 @@ private:
     bool last;
   };
   struct Exchange {
-    Thread thread;
+    Thread thread, hearing;
     const Tile &tile;
     StreamPattern north, cast;
+    const std::string &buffer;
   };
   void attend(Place place);
   void attendRound(Place place, Round round);
   void inSlices(Place place, Round round, const Exchange &exchange,
-                function_ref<void(Affine, int64_t, Operand)> body);
-  void gather(Place place, Round round, const Exchange &exchange, Affine first,
-              int64_t features);
+                function_ref<void(Affine, Affine, Operand)> body);
+  void startGather(Place place, Round round, const Exchange &exchange,
+                   Affine first, Affine features);
+  Exchange keyExchange() const {
+    return {KeyThread,
+            GatherThread,
+            key,
+            StreamPattern::KeyNorth,
+            StreamPattern::KeyCast,
+            gathered};
+  }
+  Exchange valueExchange() const {
+    return {ValueThread,
+            shape.early() ? FillThread : GatherThread,
+            value,
+            StreamPattern::ValueNorth,
+            StreamPattern::ValueCast,
+            shape.early() ? values : gathered};
+  }
   void send(const Exchange &exchange, const Operand &own, Value tokens,
-            Value tokensSouth, int64_t features);
+            Value tokensSouth, Affine features);
   void score(Place place, Round round);
+  void exponentials(int64_t keys);
   void addBiases(Place place, Round round);
   void addBias(Place place, Round round, const Tile &bias, bool perQuery);
   void correct(Place place, int64_t keys);
-  void multiply(int64_t keys, int64_t features, size_t summed, Operand sums,
-                Operand lines, Operand perChannel);
+  void multiply(int64_t keys, Affine features, int64_t mostFeatures,
+                size_t summed, Operand sums, Operand lines, Operand perChannel);
 
   /// Rows without queries only take part in the exchange.
   void compute(function_ref<void()> body) { b.where(query.active, body); }
@@ -231,6 +323,11 @@ private:
   Operand perScore(const std::string &buffer) {
     return Operand::memory(buffer, 0, {0, 1});
   }
+  /// Features of a head that this PE holds.
+  Affine ownFeatures(const Tile &tile) const {
+    return shape.spread() ? Affine(tile.features)
+                          : Affine(tile.layout.features.unitSize);
+  }
   /// Word of the first token of a sequence in the given head.
   static Affine start(const Tile &tile, Place place) {
     int64_t head = tile.layout.features.unitSize * tile.pitch;
@@ -246,58 +343,83 @@ private:
   ScalarBuilder &s;
   Shape shape;
   Tile query, key, value, result;
-  std::string scores, largest, sum, next, correction, gathered;
+  std::string scores, largest, sum, next, correction;
+  std::string gathered, values; ///< keys or values, and values that are early
+  std::string other;            ///< where scores go next
+  ColumnGroups groups;          ///< of the columns of a head
   std::optional<CausalMask> mask;
 };
 
 void AttentionWriter::write() {
   const FeatureTiling &heads = query.layout.features;
-  Value count = s.spreadSize(heads.units, b.width(), s.px());
+  auto attendAll = [&](Affine head) {
+    if (query.layout.group != 0)
+      return attend({head, Affine(0)});
+    b.loop(query.sequences, [&](Affine sequence) { attend({head, sequence}); });
+  };
   if (mask)
     compute([&] {
       mask->prepare();
       if (!shape.blocked())
         mask->numberKeys(1, 0, shape.keys, 0, shape.keys);
     });
-  b.loop(count, [&](Affine head) {
-    if (query.layout.group != 0)
-      return attend({head, Affine(0)});
-    b.loop(query.sequences, [&](Affine sequence) { attend({head, sequence}); });
-  });
+  if (shape.spread())
+    return b.where(RoutineBuilder::inSomeUnit(s, heads),
+                   [&] { attendAll(Affine(0)); });
+  b.loop(s.spreadSize(heads.units, b.width(), s.px()), attendAll);
 }
 
 //===----------------------------------------------------------------------===//
 // Exchange
 //===----------------------------------------------------------------------===//
 
-/// body(first, count, keys x features x tokens) for some features of a head at
-/// a time.
+/// body(first, count, keys x features x tokens) for some own features of a head
+/// at a time.
 void AttentionWriter::inSlices(
     Place place, Round round, const Exchange &exchange,
-    function_ref<void(Affine, int64_t, Operand)> body) {
+    function_ref<void(Affine, Affine, Operand)> body) {
   const Tile &tile = exchange.tile;
-  int64_t size = tile.layout.features.unitSize;
+  const Affine own = ownFeatures(tile);
   if (shape.local())
     return compute([&] {
-      body(0, size,
+      body(0, own,
            Operand::memory(tile.buffer, start(tile, place) + round.first,
                            {1, tile.pitch, 0}));
     });
+  int64_t size = tile.layout.features.unitSize;
   int64_t slice = shape.slice(size);
-  auto emit = [&](Affine first, int64_t features) {
-    gather(place, round, exchange, first, features);
+  auto emit = [&](Affine first, Affine features) {
+    // Early values were on their way with the keys.
+    const bool isKeys = exchange.thread == KeyThread;
+    if (isKeys || !shape.early())
+      startGather(place, round, exchange, first, features);
+    if (isKeys && shape.early())
+      startGather(place, round, valueExchange(), 0, ownFeatures(value));
+    b.await(exchange.hearing);
     compute([&] {
-      body(first, features, Operand::memory(gathered, 0, {features, 1, 0}));
+      body(first, features, Operand::memory(exchange.buffer, 0, {slice, 1, 0}));
     });
   };
-  b.loop(size / slice, [&](Affine i) { emit(i * slice, slice); });
-  if (size % slice)
-    emit(size / slice * slice, size % slice);
+  int64_t whole = shape.least(size) / slice;
+  b.loop(whole, [&](Affine i) { emit(i * slice, slice); });
+  if (!shape.spread()) {
+    if (size > whole * slice)
+      emit(whole * slice, size - whole * slice);
+    return;
+  }
+  // Some columns hold one feature more.
+  if (shape.most(size) > whole * slice) {
+    Value rest = s.sub(tile.features, whole * slice);
+    bool all = shape.least(size) > whole * slice;
+    b.where(all ? Value() : s.less(0, rest),
+            [&] { emit(whole * slice, rest); });
+  }
 }
 
-/// The keys of a round into `gathered`, some features of each.
-void AttentionWriter::gather(Place place, Round round, const Exchange &exchange,
-                             Affine first, int64_t features) {
+/// The keys of a round into the buffer, some features of each.
+void AttentionWriter::startGather(Place place, Round round,
+                                  const Exchange &exchange, Affine first,
+                                  Affine features) {
   const Tile &tile = exchange.tile;
   const Layout &layout = tile.layout;
   Value row = s.mod(s.py(), layout.group);
@@ -305,8 +427,9 @@ void AttentionWriter::gather(Place place, Round round, const Exchange &exchange,
   if (shape.span() < layout.group)
     hears = s.logicalAnd(hears, s.less(row, shape.span()));
   b.where(hears, [&] {
-    b.start(GatherThread, Opcode::Mov, {round.keys, features},
-            Operand::memory(gathered, 0, {features, 1}),
+    b.start(exchange.hearing, Opcode::Mov, {round.keys, features},
+            Operand::memory(exchange.buffer, 0,
+                            {shape.slice(layout.features.unitSize), 1}),
             {Operand::fabric(b.color(exchange.cast), 2)});
   });
   Value tokens = s.constant(shape.tokens);
@@ -326,13 +449,12 @@ void AttentionWriter::gather(Place place, Round round, const Exchange &exchange,
                          {1, tile.pitch}),
          tokens, south, features);
   });
-  b.await(GatherThread);
 }
 
 /// Own tokens, then those of the rows south: north, or from the group root of
 /// the group to all of it.
 void AttentionWriter::send(const Exchange &exchange, const Operand &own,
-                           Value tokens, Value tokensSouth, int64_t features) {
+                           Value tokens, Value tokensSouth, Affine features) {
   const Layout &layout = exchange.tile.layout;
   auto sendOwn = [&](Affine onward) {
     b.start(exchange.thread, Opcode::Mov, {tokens, features},
@@ -350,9 +472,11 @@ void AttentionWriter::send(const Exchange &exchange, const Operand &own,
   };
   either(sendOwn);
   either([&](Affine onward) {
-    b.start(exchange.thread, Opcode::Mov, {Affine(tokensSouth) * features},
-            Operand::fabric(onward), {Operand::fabric(incoming)},
-            s.less(0, tokensSouth));
+    Affine words = features.terms.empty()
+                       ? Affine(tokensSouth) * features.constant
+                       : s.mul(tokensSouth, features.terms.front().first);
+    b.start(exchange.thread, Opcode::Mov, {words}, Operand::fabric(onward),
+            {Operand::fabric(incoming)}, s.less(0, tokensSouth));
   });
 }
 
@@ -362,7 +486,7 @@ void AttentionWriter::send(const Exchange &exchange, const Operand &own,
 
 void AttentionWriter::attend(Place place) {
   compute([&] {
-    b.vector(Opcode::Mov, {shape.valueSize, query.tokens}, resultRows(place),
+    b.vector(Opcode::Mov, {ownFeatures(value), query.tokens}, resultRows(place),
              {Operand::immediate(0)});
     b.vector(Opcode::Mov, {query.tokens}, perToken(sum),
              {Operand::immediate(0)});
@@ -388,7 +512,7 @@ void AttentionWriter::attend(Place place) {
       mask->advance(-before);
     b.vector(Opcode::Reciprocal, {query.tokens}, perToken(sum),
              {perToken(sum)});
-    b.vector(Opcode::Mul, {shape.valueSize, query.tokens}, resultRows(place),
+    b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
              {resultRows(place), perScore(sum)});
   });
 }
@@ -398,50 +522,86 @@ void AttentionWriter::attendRound(Place place, Round round) {
   score(place, round);
   compute([&] {
     correct(place, keys);
-    b.vector(Opcode::Sub, {keys, query.tokens}, scoreRows(),
-             {scoreRows(), perScore(largest)});
-    b.vector(Opcode::Exp, {keys, query.tokens}, scoreRows(), {scoreRows()});
+    exponentials(keys);
     b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
              {perScore(sum), scoreRows()});
   });
-  inSlices(
-      place, round,
-      {ValueThread, value, StreamPattern::ValueNorth, StreamPattern::ValueCast},
-      [&](Affine first, int64_t features, Operand values) {
-        multiply(keys, features, /*summed=*/0,
+  inSlices(place, round, valueExchange(),
+           [&](Affine first, Affine features, Operand values) {
+             multiply(
+                 keys, features, shape.most(shape.valueSize), /*summed=*/0,
                  Operand::memory(result.buffer,
                                  start(result, place) + first * result.pitch,
                                  {0, result.pitch, 1}),
                  values, Operand::memory(scores, 0, {shape.channels, 0, 1}));
-      });
+           });
   if (mask && shape.blocked() && !round.last)
     compute([&] { mask->advance(shape.tokens); });
 }
 
+/// scores = exp(scores - largest). Columns of one head share them out.
+void AttentionWriter::exponentials(int64_t keys) {
+  auto compute = [&](Affine keys, const Operand &rows) {
+    b.vector(Opcode::Sub, {keys, query.tokens}, rows,
+             {rows, perScore(largest)});
+    b.vector(Opcode::Exp, {keys, query.tokens}, rows, {rows});
+  };
+  if (!shape.spread())
+    return compute(keys, scoreRows());
+  Value column = s.mod(s.px(), shape.columns);
+  Value first = s.tileStart(keys, shape.columns, column);
+  Value count = s.tileSize(keys, shape.columns, column);
+  Value keysEast = s.sub(keys, s.add(first, count));
+  GroupBlock block;
+  block.extents = {count, query.tokens};
+  block.own = Operand::memory(scores, Affine(first) * shape.channels,
+                              {shape.channels, 1});
+  block.wordsEast = s.mul(keysEast, query.tokens);
+  block.anyEast = s.less(0, keysEast);
+  compute(count, block.own);
+  multicastBlocks(b, groups, block, {keys, query.tokens},
+                  Operand::memory(other, 0, {shape.channels, 1}),
+                  Operand::fabric(b.color(groups.cast), 2));
+  std::swap(scores, other);
+}
+
 /// sums += lines * perChannel over keys, the features of each, and own tokens.
-void AttentionWriter::multiply(int64_t keys, int64_t features, size_t summed,
+void AttentionWriter::multiply(int64_t keys, Affine features,
+                               int64_t mostFeatures, size_t summed,
                                Operand sums, Operand lines,
                                Operand perChannel) {
-  double sizes[] = {double(keys), double(features), double(shape.channels)};
+  double sizes[] = {double(keys), double(mostFeatures), double(shape.channels)};
   b.multiplyAdd({keys, features, query.tokens},
                 CostModel(b.machine()).vectorAlong(sizes, summed), sums, lines,
                 perChannel);
 }
 
 void AttentionWriter::score(Place place, Round round) {
+  // Of tokens that a row does not have, too: columns send whole buffers.
+  int64_t words = round.keys * shape.channels;
   compute([&] {
+    if (shape.spread())
+      return b.vector(Opcode::Mov, {words}, Operand::memory(scores, 0, {1}),
+                      {Operand::immediate(0)});
     b.vector(Opcode::Mov, {round.keys, query.tokens}, scoreRows(),
              {Operand::immediate(0)});
   });
-  inSlices(place, round,
-           {KeyThread, key, StreamPattern::KeyNorth, StreamPattern::KeyCast},
-           [&](Affine first, int64_t features, Operand keys) {
-             multiply(round.keys, features, /*summed=*/1,
+  inSlices(place, round, keyExchange(),
+           [&](Affine first, Affine features, Operand keys) {
+             multiply(round.keys, features, shape.most(shape.headSize),
+                      /*summed=*/1,
                       Operand::memory(scores, 0, {shape.channels, 0, 1}), keys,
                       Operand::memory(query.buffer,
                                       start(query, place) + first * query.pitch,
                                       {0, query.pitch, 1}));
            });
+  if (shape.spread()) {
+    compute([&] {
+      reduceGroups(b, groups, Opcode::Add, scores, words);
+      castGroups(b, groups, scores, other, words);
+    });
+    std::swap(scores, other);
+  }
   compute([&] {
     b.vector(
         Opcode::Mul, {round.keys, query.tokens}, scoreRows(),
@@ -511,7 +671,7 @@ void AttentionWriter::correct(Place place, int64_t keys) {
   b.vector(Opcode::Mov, {query.tokens}, perToken(largest), {perToken(next)});
   b.vector(Opcode::Mul, {query.tokens}, perToken(sum),
            {perToken(sum), perToken(correction)});
-  b.vector(Opcode::Mul, {shape.valueSize, query.tokens}, resultRows(place),
+  b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
            {resultRows(place), perScore(correction)});
 }
 

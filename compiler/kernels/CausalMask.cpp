@@ -13,9 +13,9 @@ using pe::Opcode;
 using pe::Operand;
 
 CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,
-                       int64_t block, int64_t channels)
-    : b(builder), queries(queries), channels(channels),
-      hidden(b.scratch("hidden", block * channels)),
+                       int64_t block, int64_t channels,
+                       const std::string &hidden)
+    : b(builder), queries(queries), channels(channels), hidden(hidden),
       number(b.scratch("number", block)), limit(b.scratch("limit", channels)) {}
 
 /// Groups of `size` words from `first` on: each is the one before, `step` more.

@@ -16,13 +16,15 @@ namespace wsec {
 
 class CausalMask {
 public:
-  /// Scratch words for `block` keys and at most `channels` queries.
+  /// Scratch words for `block` keys and at most `channels` queries, beside
+  /// `hidden`.
   static int64_t scratchWords(int64_t block, int64_t channels) {
-    return block * channels + block + channels;
+    return block + channels;
   }
 
+  /// `hidden`: a buffer of `block * channels` words for apply() to use.
   CausalMask(RoutineBuilder &builder, const Tile &queries, int64_t block,
-             int64_t channels);
+             int64_t channels, const std::string &hidden);
 
   /// Sets the limits, once per launch.
   void prepare();

@@ -208,7 +208,7 @@ void StationaryWriter::multiply(const Block &block) {
   int64_t size = block.size, tokens = shape.tokens;
   int64_t first = block.first * tokens;
   Value terms = in.features, hasTerms = s.constant(1);
-  if (shape.in.features.units < b.width()) {
+  if (!shape.in.features.everywhere(b.width())) {
     hasTerms = s.less(0, terms);
     terms = s.max(terms, 1);
     b.where(s.logicalNot(hasTerms), [&] {

@@ -42,13 +42,18 @@ class RegionChooser {
 public:
   explicit RegionChooser(wse::ProgramOp program);
   RegionChoice choose();
+  /// `shape` with heads as they cost least.
+  RegionShape chooseHeads(RegionShape shape);
+  void retype(RegionShape shape);
 
 private:
-  void retype(int64_t rows);
+  int64_t headColumns(TiledAttr tiling, int64_t features,
+                      int64_t columns) const;
   double cyclesOf(const Machine &region);
   bool fits(const Machine &region);
   int64_t bytesOf(Value value, const Machine &region) const;
-  void tryShape(RegionShape shape);
+  Candidate estimate(RegionShape shape);
+  void tryShape(int64_t columns, int64_t rows);
   std::vector<int64_t> widths() const;
   std::vector<int64_t> heights() const;
 
@@ -59,7 +64,7 @@ private:
   SmallVector<std::pair<Value, RankedTensorType>> values; // on the whole mesh
   llvm::DenseMap<Value, size_t> lastUse;
   llvm::DenseMap<Attribute, int64_t> scratch; // of the shape at hand
-  int64_t rowsNow;
+  int64_t leastHeadSize = 0;                  ///< 0: there are no heads
   std::vector<Candidate> candidates;
 };
 
@@ -95,8 +100,7 @@ static Attribute describe(wse::KernelOp kernel) {
 
 RegionChooser::RegionChooser(wse::ProgramOp program)
     : mesh(program.targetMachine()),
-      kernels(program.bodyBlock().getOps<wse::KernelOp>()),
-      rowsNow(mesh.height) {
+      kernels(program.bodyBlock().getOps<wse::KernelOp>()) {
   for (auto [index, kernel] : llvm::enumerate(kernels)) {
     KernelClass &known = classes[classOf.emplace_back(describe(kernel))];
     if (!known.count++)
@@ -108,29 +112,45 @@ RegionChooser::RegionChooser(wse::ProgramOp program)
       lastUse[result] = index;
     }
   }
+  for (auto [value, type] : values)
+    if (int64_t size = TiledAttr::of(type).getHeadSize())
+      leastHeadSize = leastHeadSize ? std::min(leastHeadSize, size) : size;
 }
 
-/// A distribution over the whole mesh as it is over fewer rows: see #wse.tiled.
-/// Where a span is given it is that of other tensors, which is the group of
-/// either height where they fill it.
-static TiledAttr overRows(TiledAttr tiling, int64_t rows) {
+/// Columns of each head of a tensor, of those that there are for it: no more
+/// than any head has features, so that all tensors of an attention agree.
+int64_t RegionChooser::headColumns(TiledAttr tiling, int64_t features,
+                                   int64_t columns) const {
+  if (tiling.getColumns() != wse::ColumnPlacement::Heads)
+    return 1;
+  int64_t heads = features / tiling.getHeadSize();
+  return std::clamp<int64_t>(columns / heads, 1, leastHeadSize);
+}
+
+/// A distribution as it is over so many rows: see #wse.tiled. Where a span is
+/// given it is that of other tensors, which is the group of either height where
+/// they fill it.
+static TiledAttr overRows(TiledAttr tiling, int64_t rows, int64_t headColumns) {
   int64_t batch = tiling.getBatch();
   int64_t group = batch <= rows ? rows / batch : 0;
   return TiledAttr::get(tiling.getContext(), batch, tiling.getTokens(),
                         tiling.getRows(), group,
                         std::min(tiling.getSpan(), group), tiling.getColumns(),
-                        tiling.getHeadSize());
+                        tiling.getHeadSize(), headColumns);
 }
 
-void RegionChooser::retype(int64_t rows) {
-  if (rows == rowsNow)
-    return;
-  rowsNow = rows;
+void RegionChooser::retype(RegionShape shape) {
   llvm::DenseMap<Type, Type> known;
   for (auto [value, type] : values) {
     Type &other = known[type];
-    if (!other)
-      other = type.cloneWithEncoding(overRows(TiledAttr::of(type), rows));
+    if (!other) {
+      TiledAttr tiling = TiledAttr::of(type);
+      int64_t columns =
+          shape.spreadHeads
+              ? headColumns(tiling, type.getShape().back(), shape.columns)
+              : 1;
+      other = type.cloneWithEncoding(overRows(tiling, shape.rows, columns));
+    }
     value.setType(other);
   }
 }
@@ -189,19 +209,33 @@ bool RegionChooser::fits(const Machine &region) {
   return true;
 }
 
-void RegionChooser::tryShape(RegionShape shape) {
-  if (llvm::any_of(candidates, [&](const Candidate &candidate) {
-        return candidate.shape == shape;
-      }))
-    return;
-  retype(shape.rows);
+Candidate RegionChooser::estimate(RegionShape shape) {
+  retype(shape);
   Machine region = mesh.region(0, 0, int(shape.columns), int(shape.rows));
-  Candidate &candidate = candidates.emplace_back();
+  Candidate candidate;
   candidate.shape = shape;
   candidate.cycles = cyclesOf(region);
+  candidate.fits = fits(region);
+  return candidate;
+}
+
+RegionShape RegionChooser::chooseHeads(RegionShape shape) {
+  auto other = shape;
+  other.spreadHeads = true;
+  return leastHeadSize && estimate(other).key() < estimate(shape).key() ? other
+                                                                        : shape;
+}
+
+void RegionChooser::tryShape(int64_t columns, int64_t rows) {
+  if (llvm::any_of(candidates, [&](const Candidate &candidate) {
+        return candidate.shape.columns == columns &&
+               candidate.shape.rows == rows;
+      }))
+    return;
+  Candidate &candidate =
+      candidates.emplace_back(estimate(chooseHeads({columns, rows})));
   // What does not fit the whole mesh fits nowhere; schedule says so.
-  bool whole = shape == RegionShape{mesh.width, mesh.height};
-  candidate.fits = whole || fits(region);
+  candidate.fits |= columns == mesh.width && rows == mesh.height;
 }
 
 /// Down from `most` in steps of about the root of two, each as small as it can
@@ -255,7 +289,7 @@ std::vector<int64_t> RegionChooser::heights() const {
 
 RegionChoice RegionChooser::choose() {
   for (int64_t columns : widths())
-    tryShape({columns, mesh.height});
+    tryShape(columns, mesh.height);
   auto byKey = [](const Candidate &a, const Candidate &b) {
     return a.key() < b.key();
   };
@@ -265,8 +299,8 @@ RegionChoice RegionChooser::choose() {
     best.push_back(candidate.shape.columns);
   for (int64_t rows : heights())
     for (int64_t columns : best)
-      tryShape({columns, rows});
-  retype(mesh.height);
+      tryShape(columns, rows);
+  retype({mesh.width, mesh.height});
   llvm::sort(candidates, byKey);
 
   Builder builder(kernels.empty() ? nullptr : kernels.front()->getContext());
@@ -287,4 +321,12 @@ RegionChoice select::chooseRegion(wse::ProgramOp program) {
     return {{program.meshWidth(), program.meshHeight()},
             ArrayAttr::get(program.getContext(), {})};
   return RegionChooser(program).choose();
+}
+
+RegionShape select::chooseHeads(wse::ProgramOp program, RegionShape shape) {
+  return RegionChooser(program).chooseHeads(shape);
+}
+
+void select::spreadHeads(wse::ProgramOp program, RegionShape shape) {
+  RegionChooser(program).retype(shape);
 }

@@ -13,8 +13,11 @@ namespace wsec::select {
 
 struct RegionShape {
   int64_t columns = 0, rows = 0;
+  /// Whether each head has as many columns as there are for it, or one.
+  bool spreadHeads = false;
   bool operator==(const RegionShape &other) const {
-    return columns == other.columns && rows == other.rows;
+    return columns == other.columns && rows == other.rows &&
+           spreadHeads == other.spreadHeads;
   }
 };
 
@@ -28,6 +31,12 @@ struct RegionChoice {
 /// whose SRAM holds the tensors. `program` has all kernels on the whole mesh;
 /// other shapes are told from it, without selecting anew.
 RegionChoice chooseRegion(wse::ProgramOp program);
+
+/// `shape` with the heads of a program selected for it as they cost least.
+RegionShape chooseHeads(wse::ProgramOp program, RegionShape shape);
+
+/// Gives the values of a program selected for `shape` its heads.
+void spreadHeads(wse::ProgramOp program, RegionShape shape);
 
 } // namespace wsec::select
 

@@ -472,11 +472,15 @@ struct SelectKernelsPass
     if (region.empty()) {
       RegionChoice choice = chooseRegion(program);
       module->setAttr(wse::candidatesAttrName, choice.candidates);
-      if (!(choice.shape == whole)) {
+      shape = choice.shape;
+      if (shape->columns != whole.columns || shape->rows != whole.rows) {
         program.erase();
-        program = select(main, *target, choice.shape);
+        program = select(main, *target, *shape);
       }
+    } else {
+      shape = chooseHeads(program, *shape);
     }
+    spreadHeads(program, *shape);
     main.erase();
   }
 };

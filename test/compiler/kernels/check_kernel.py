@@ -60,7 +60,7 @@ class Program:
         self.declarations, self.body = [], []
         self.inputs, self.expected = {}, {}
 
-    def encoding(self, batch, tokens, columns="balanced", head_size=0, rows="split", span=None):
+    def encoding(self, batch, tokens, columns="balanced", head_size=0, rows="split", span=None, head_columns=1):
         group = self.height // batch if batch <= self.height else 0
         text = f"batch = {batch}, tokens = {tokens}, rows = {rows}, group = {group}"
         if span and group:
@@ -68,6 +68,8 @@ class Program:
         text += f", columns = {columns}"
         if head_size:
             text += f", head_size = {head_size}"
+        if head_columns > 1:
+            text += f", head_columns = {head_columns}"
         return f"#wse.tiled<{text}>"
 
     def declare(self, name, array):
@@ -305,13 +307,20 @@ class Checker:
             for heads, size, mode in cases:
                 keys = {"fewer": 2, "more": 11}.get(mode, tokens)
                 self.attend(mesh, batch, tokens, keys, heads, size, mode, f"attention-{mode}-{case}")
+                columns = min(int(mesh.split("x")[0]) // heads, size)
+                for spread in {columns, 2} if columns > 1 else {}:  # all that there are, and two
+                    self.attend(mesh, batch, tokens, keys, heads, size, mode,
+                                f"attention-{mode}-{spread}-columns-{case}", spread)
         for mode in ("plain", "causal"):  # scores too large for one block
             self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
+            self.attend("8x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks-2-columns", 2)
+        # More keys than a buffer takes of all own features.
+        self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)
 
-    def attend(self, mesh, batch, tokens, keys, heads, size, mode, case):
+    def attend(self, mesh, batch, tokens, keys, heads, size, mode, case, head_columns=1):
         p = self.program(mesh)
         arrays = [self.normal(batch, count, heads * size) for count in (tokens, keys, keys)]
-        q, k, v = (p.load(name, array, p.encoding(batch, array.shape[1], "heads", size))
+        q, k, v = (p.load(name, array, p.encoding(batch, array.shape[1], "heads", size, head_columns=head_columns))
                    for name, array in zip("qkv", arrays))
         bias, operand, bias_type = 0, "", ""
         if mode == "key_bias":

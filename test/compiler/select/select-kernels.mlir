@@ -4,7 +4,7 @@
 // padding mask becomes one row of keys per batch element, Gelu one kernel.
 
 // CHECK: #[[$ROWS:.*]] = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 3, columns = balanced>
-// CHECK: #[[$HEADS:.*]] = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 3, columns = heads, head_size = 4>
+// CHECK: #[[$HEADS:.*]] = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 3, columns = heads, head_size = 4, head_columns = 2>
 // CHECK: #[[$KEYS:.*]] = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 3, span = 3, columns = replicated>
 // CHECK-LABEL: wse.program @main state(selected) mesh(4x3) machine("wse2")
 // CHECK: input @ids : tensor<1x6xi64>
