@@ -51,7 +51,8 @@ struct RowSet {
 
 /// One route pattern that a kernel needs. `rows` matters for `column` (the rows
 /// the words must reach), `key_cast` and `value_cast` (the rows of each group,
-/// whose head is the first); for all other patterns it is empty. Two needs that
+/// whose head is the first), and for `root_west` and `head_cast`, whose groups
+/// are of columns; for all other patterns it is empty. Two needs that
 /// compare equal share a stream.
 struct StreamNeed {
   wse::StreamPattern pattern;

@@ -108,6 +108,12 @@ def bench_wafer(name, arguments):
         line("PEs that compute", f"{run['pes']['used']} of {run['pes']['available']}", "", True)
         line("PE instructions per second", f"{rate:.1f} M", "", True)
         line("cycles on the wafer", str(run["cycles"]["total"]), "", True)
+        kinds = {}
+        for kernel in run["kernels"]:
+            cycles, least = kinds.get(kernel["kind"], (0, 0))
+            kinds[kernel["kind"]] = cycles + kernel["cycles"], least + kernel["lower_bound_cycles"]
+        for kind, (cycles, least) in sorted(kinds.items()):
+            line(f"{kind}, cycles against the bound", f"{cycles / max(1, least):.2f} x", "< 10 x", cycles < 10 * least)
 
 
 def bench(name, arguments):
