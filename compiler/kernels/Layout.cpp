@@ -13,17 +13,17 @@ int64_t FeatureTiling::before(int64_t column, int64_t width) const {
   if (replicated)
     return column * total();
   if (columns == 1)
-    return spreadStart(units, width, column) * unitSize;
-  return std::min(total(),
-                  column / columns * unitSize +
-                      spreadStart(unitSize, columns, column % columns));
+    return spreadStart(units, width, column) * unitSize * words;
+  int64_t start = column / columns * unitSize +
+                  spreadStart(unitSize, columns, column % columns);
+  return std::min(total(), start * words);
 }
 
 int64_t FeatureTiling::largest(int64_t width) const {
   if (replicated)
     return total();
-  return columns == 1 ? tileSizeMax(units, width) * unitSize
-                      : tileSizeMax(unitSize, columns);
+  return words * (columns == 1 ? tileSizeMax(units, width) * unitSize
+                               : tileSizeMax(unitSize, columns));
 }
 
 bool FeatureTiling::everywhere(int64_t width) const {

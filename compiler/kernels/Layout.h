@@ -25,8 +25,9 @@ struct FeatureTiling {
   int64_t unitSize = 1;
   bool replicated = false;
   int64_t columns = 1;
+  int64_t words = 1; ///< that count as a feature, of what streams to columns
 
-  int64_t total() const { return units * unitSize; }
+  int64_t total() const { return units * unitSize * words; }
   /// Features of all columns west of `column`.
   int64_t before(int64_t column, int64_t width) const;
   /// Features of the column with most of them.
@@ -35,7 +36,8 @@ struct FeatureTiling {
   bool everywhere(int64_t width) const;
   bool operator==(const FeatureTiling &other) const {
     return units == other.units && unitSize == other.unitSize &&
-           replicated == other.replicated && columns == other.columns;
+           replicated == other.replicated && columns == other.columns &&
+           words == other.words;
   }
 };
 

@@ -54,8 +54,8 @@ ProgramBuilder::ProgramBuilder(const Machine &machine, wse::ProgramOp source,
 std::string ProgramBuilder::buffer(StringRef name, int64_t address,
                                    int64_t bytes, Type element,
                                    StringRef node) {
-  std::string &symbol = buffers[{address, bytes, pe::elementBytes(element),
-                                 element.isInteger()}];
+  std::string &symbol =
+      buffers[{address, bytes, pe::elementBytes(element), element.isInteger()}];
   if (!symbol.empty())
     return symbol;
   symbol = freshSymbol(name);
@@ -267,11 +267,12 @@ Value RoutineBuilder::featureCount(ScalarBuilder &scalars,
   if (tiling.columns > 1) {
     Value size = scalars.spreadSize(tiling.unitSize, tiling.columns,
                                     scalars.mod(scalars.px(), tiling.columns));
-    return scalars.mul(size, inSomeUnit(scalars, tiling));
+    return scalars.mul(scalars.mul(size, inSomeUnit(scalars, tiling)),
+                       tiling.words);
   }
   return scalars.mul(
       scalars.spreadSize(tiling.units, scalars.width(), scalars.px()),
-      tiling.unitSize);
+      tiling.unitSize * tiling.words);
 }
 
 Value RoutineBuilder::featureStart(ScalarBuilder &scalars,
@@ -289,15 +290,17 @@ Value RoutineBuilder::featuresBefore(ScalarBuilder &scalars,
   if (tiling.columns > 1) {
     Value within = scalars.spreadStart(tiling.unitSize, tiling.columns,
                                        scalars.mod(column, tiling.columns));
-    Value start = scalars.add(
-        scalars.mul(scalars.div(column, tiling.columns), tiling.unitSize),
-        within);
+    Value start =
+        scalars.mul(scalars.add(scalars.mul(scalars.div(column, tiling.columns),
+                                            tiling.unitSize),
+                                within),
+                    tiling.words);
     return tiling.everywhere(scalars.width())
                ? start
                : scalars.min(start, tiling.total());
   }
   return scalars.mul(scalars.spreadStart(tiling.units, scalars.width(), column),
-                     tiling.unitSize);
+                     tiling.unitSize * tiling.words);
 }
 
 /// Whether row `row` belongs to some batch element.

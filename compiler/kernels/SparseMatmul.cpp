@@ -212,7 +212,7 @@ void SparseMatmulWriter::stream(StringRef tensor, const Groups &groups) {
   column.tensor = tensor.str();
   column.offset = groups.firstWord;
   column.features = shape.in.features;
-  column.features.unitSize *= words;
+  column.features.words = words;
   column.lines = {groups.count, shape.k * words};
   b.streamToColumns(column);
 }
