@@ -75,7 +75,7 @@ struct KernelCost {
   double fabric = 0;
   /// What overlaps with nothing: chains and multicasts at the end.
   double serial = 0;
-  /// No program on this machine and distribution can be faster.
+  /// No program on this region can be faster, whatever its variant.
   double lowerBound = 0;
 
   double total() const {

@@ -180,9 +180,18 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
 // Cost
 //===----------------------------------------------------------------------===//
 
-KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
-  if (isStationary(op))
-    return stationaryCost(op, machine);
+/// Of all variants: multiply-adds spread evenly over the PEs, or the words of
+/// the weights over the channels.
+double lowerBound(wse::MatmulOp op, const Machine &machine) {
+  double weights =
+      double(wse::featuresOf(op.getInput())) * wse::featuresOf(op.getResult());
+  double tokens = Layout::of(op.getResult()).tokenCount();
+  return std::max(
+      CostModel(machine).leastFmacs(weights * tokens / machine.peCount()),
+      weights / machine.channelsInUse());
+}
+
+KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
   Shape shape(op, machine);
   CostModel model(machine);
   double width = machine.width, channels = shape.pitch;
@@ -198,9 +207,13 @@ KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
   }
   cost.stream = model.channelWords(shape.tiling(), lines);
   cost.fabric = std::max(cost.fabric, lines * shape.own);
-  double weights = double(shape.k) * shape.n;
-  cost.lowerBound = std::max(model.leastFmacs(weights / width * channels),
-                             weights / machine.channelsInUse());
+  return cost;
+}
+
+KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
+  KernelCost cost = isStationary(op) ? stationaryCost(op, machine)
+                                     : streamedCost(op, machine);
+  cost.lowerBound = lowerBound(op, machine);
   return cost;
 }
 

@@ -80,15 +80,11 @@ SmallVector<int64_t> StationaryShape::blocks() const {
 KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
   StationaryShape shape(op, machine);
   KernelCost cost;
-  double weights = double(shape.k) * shape.n;
-  CostModel model(machine);
-  cost.lowerBound = std::max(
-      model.leastFmacs(weights * shape.out.tokenCount() / machine.peCount()),
-      weights / machine.channelsInUse());
   if (shape.rounds == 0) {
     cost.compute = std::numeric_limits<double>::infinity();
     return cost;
   }
+  CostModel model(machine);
   double tokens = shape.tokens, rounds = shape.rounds, rows = shape.rowFeatures;
   SmallVector<int64_t> blocks = shape.blocks();
   double gathered = tokens * shape.ownInputs, sums = tokens * rows;

@@ -37,6 +37,7 @@ struct StationaryShape {
   }
 };
 
+/// All but its lower bound, which variants share.
 KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine);
 llvm::SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
                                                 const Machine &machine);

@@ -1,0 +1,45 @@
+// RUN: wse-opt %s --wsec-place --wsec-route | FileCheck %s --check-prefix=ROUTE
+// RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wsec-lower | FileCheck %s
+
+// 8 -> 12 -> 8 -> 12 features of three tokens on four columns and two rows.
+
+#tokens = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
+
+// Weights enter each row for all its PEs. Activations and results move along
+// columns, sums along rows.
+// ROUTE: stream @row_west row_west
+// ROUTE: stream @row_cast row_cast
+// ROUTE: stream @channel_row channel_row colors [{{[0-9]+}}] rules
+// ROUTE-SAME: <x = 0 to 3, y = 0 to 2>, west to east|ramp>
+// ROUTE-SAME: <x = 3 to 4, y = 0 to 2>, west to ramp>
+// ROUTE: stream @key_north key_north
+// ROUTE: stream @key_cast key_cast rows <groups = 1, pitch = 2, used = 2>
+wse.program @main state(selected) mesh(4x2) machine("wse2") {
+  region @r shape(4x2)
+  input @x : tensor<3x8xf32>
+  %x = load @x on @r {nodes = ["x"]} : tensor<3x8xf32, #tokens>
+
+  %y = matmul %x weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(broadcast) on @r {nodes = ["broadcast"]} : tensor<3x8xf32, #tokens> -> tensor<3x12xf32, #tokens>
+  %z = matmul %y weight #wse.weight<"v" : tensor<12x8xf32> file "w.bin" offset 384 bytes 384> variant(reduce) on @r {nodes = ["reduce"]} : tensor<3x12xf32, #tokens> -> tensor<3x8xf32, #tokens>
+
+  // CHECK-LABEL: routine @matmul_2 {
+  // The first weights of a row come while activations are gathered.
+  // CHECK:      vector mov [[WEIGHTS:@[a-z0-9_]+]][0, strides = [0, 2, 1]] = fabric([[CHANNEL:[0-9]+]], depth = 3, window = %{{.*}} of {{[0-9]+}}) over (1, {{[0-9]+}}, 2) thread 4
+  // CHECK:      vector mov [[ALL:@[a-z0-9_]+]][0, strides = [1, 3]] = fabric([[CAST:[0-9]+]], depth = 2) over (3, 2) thread 5
+  // Vectors run over tokens.
+  // CHECK:      vector mul [[SUMS:@[a-z0-9_]+]][0, strides = [3, 1]] = [[WEIGHTS]][0, strides = [2, 0]], [[ALL]][0, strides = [0, 1]] over ({{[0-9]+}}, 3)
+  // CHECK-NEXT: vector fmac [[SUMS]][0, strides = [3, 0, 1]] = [[WEIGHTS]][1, strides = [2, 1, 0]], [[ALL]][3, strides = [0, 3, 1]] over ({{[0-9]+}}, 1, 3)
+  // 6 sums of a row for each of 3 tokens.
+  // CHECK:      vector mov fabric([[WEST:.*]]) = [[SUMS]][0, strides = [1]] over (18) where
+  // CHECK-NEXT: vector add fabric([[WEST]]) = [[SUMS]][0, strides = [1]], fabric([[EAST:.*]]) over (18) where
+  // CHECK-NEXT: vector add [[SUMS]][0, strides = [1]] = [[SUMS]][0, strides = [1]], fabric([[EAST]]) over (18) where
+  // CHECK-NEXT: vector add [[RESULT:@[a-z0-9_]+]][0, strides = {{.*}}] = [[RESULT]]{{.*}}, fabric([[CAST]], depth = 2, window = %{{.*}} of 3)
+  %s = matmul %z weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(stationary) on @r {nodes = ["stationary"]} : tensor<3x8xf32, #tokens> -> tensor<3x12xf32, #tokens>
+  store %s to "s" on @r : tensor<3x12xf32, #tokens> to tensor<3x12xf32>
+
+  // All variants have one bound: 96 weights times 3 tokens over 8 PEs, 2.14
+  // cycles each.
+  // CHECK: kernel @{{.*}} kind "matmul" nodes ["broadcast"] {{.*}} of [[BOUND:77\.[0-9]+]] bound
+  // CHECK: kernel @{{.*}} kind "matmul" nodes ["reduce"] {{.*}} of [[BOUND]] bound
+  // CHECK: kernel @{{.*}} kind "matmul" nodes ["stationary"] {{.*}} of [[BOUND]] bound
+}
