@@ -17,28 +17,23 @@ int64_t select::roomForOutput(Value input, const Machine &region) {
   return (region.usableBytes() - codeReserve - bytesPerPE(input, region)) / 2;
 }
 
-wse::MatmulVariant select::cheapestVariant(wse::MatmulOp matmul,
-                                           const Machine &region) {
+select::ProductChoice select::cheapestVariant(wse::MatmulOp matmul,
+                                              const Machine &region) {
   const Kernel *kernel = findKernel(matmul);
   int64_t room = region.usableBytes() - codeReserve -
                  bytesPerPE(matmul.getInput(), region) -
                  bytesPerPE(matmul.getResult(), region);
   const wse::MatmulVariant before = matmul.getVariant();
-  wse::MatmulVariant chosen = before;
-  std::pair<int64_t, double> best;
-  for (auto variant :
-       {wse::MatmulVariant::Reduce, wse::MatmulVariant::Broadcast,
-        wse::MatmulVariant::Stationary}) {
+  auto choiceOf = [&](wse::MatmulVariant variant) -> ProductChoice {
     matmul.setVariant(variant);
-    int64_t missing =
-        std::max<int64_t>(0, kernel->scratchBytes(matmul, region) - room);
-    std::pair<int64_t, double> cost = {missing,
-                                       kernel->cost(matmul, region).total()};
-    if (variant == wse::MatmulVariant::Reduce || cost < best) {
-      best = cost;
-      chosen = variant;
-    }
-  }
+    int64_t bytes = kernel->scratchBytes(matmul, region);
+    return {variant, std::max<int64_t>(0, bytes - room),
+            kernel->cost(matmul, region).total()};
+  };
+  ProductChoice best = choiceOf(wse::MatmulVariant::Reduce);
+  for (auto variant :
+       {wse::MatmulVariant::Broadcast, wse::MatmulVariant::Stationary})
+    best = std::min(best, choiceOf(variant));
   matmul.setVariant(before);
-  return chosen;
+  return best;
 }

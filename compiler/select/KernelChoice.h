@@ -8,6 +8,8 @@
 #include "compiler/kernels/Kernel.h"
 #include "dialects/wse/Wse.h"
 
+#include <tuple>
+
 namespace wsec::select {
 
 /// Bytes of a tensor in the fullest PE of a region.
@@ -17,8 +19,20 @@ int64_t bytesPerPE(mlir::Value value, const Machine &region);
 /// kernel: half of the rest, which has to hold scratch and what else lives.
 int64_t roomForOutput(mlir::Value input, const Machine &region);
 
-/// The cheaper variant among those whose scratch fits beside the operands.
-wse::MatmulVariant cheapestVariant(wse::MatmulOp matmul, const Machine &region);
+/// A way to run a product: the least scratch that does not fit, then the
+/// fewest cycles win.
+struct ProductChoice {
+  wse::MatmulVariant variant;
+  int64_t missing; ///< bytes of scratch that do not fit beside the operands
+  double cycles;
+
+  bool operator<(const ProductChoice &other) const {
+    return std::tie(missing, cycles) < std::tie(other.missing, other.cycles);
+  }
+};
+
+/// The cheapest variant of a product whose operands lie as they do.
+ProductChoice cheapestVariant(wse::MatmulOp matmul, const Machine &region);
 
 } // namespace wsec::select
 

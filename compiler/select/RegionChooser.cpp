@@ -165,7 +165,7 @@ double RegionChooser::cyclesOf(const Machine &region) {
     wse::MatmulVariant before = {};
     if (matmul) {
       before = matmul.getVariant();
-      matmul.setVariant(cheapestVariant(matmul, region));
+      matmul.setVariant(cheapestVariant(matmul, region).variant);
     }
     cycles += kernels.count * kernel->cost(kernels.first, region).total();
     scratch[description] = kernel->scratchBytes(kernels.first, region);

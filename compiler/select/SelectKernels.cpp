@@ -6,7 +6,6 @@
 
 #include "compiler/machine/Tiling.h"
 #include "compiler/select/ElementwiseGroup.h"
-#include "compiler/select/KernelChoice.h"
 #include "compiler/select/Passes.h"
 #include "compiler/select/RegionChooser.h"
 #include "compiler/select/Selector.h"
@@ -102,8 +101,36 @@ Value Selector::buildMatmul(Operation *op, Value input, wse::WeightAttr weight,
   auto matmul =
       create<wse::MatmulOp>(op, nodesOf(op), Type(tensorType(tiling, features)),
                             input, weight, bias, variant);
-  matmul.setVariant(cheapestVariant(matmul, machine));
+  ProductChoice choice = cheapestVariant(matmul, machine);
+  if (tilingOf(input).getColumns() == ColumnPlacement::Heads)
+    choice = spreadInput(matmul, choice, op);
+  matmul.setVariant(choice.variant);
   return matmul.getResult();
+}
+
+// Fewer heads than columns leave columns without input. Where it costs less to
+// spread its features over all of them first, the product reads those.
+ProductChoice Selector::spreadInput(wse::MatmulOp matmul,
+                                    ProductChoice asItLies, Operation *op) {
+  Value input = matmul.getInput();
+  Operation *last = &target.bodyBlock().back();
+  Value spread = redistribute(input, ColumnPlacement::Balanced, 0, op);
+  Operation *move = spread.getDefiningOp();
+  const bool isNew = &target.bodyBlock().back() != last;
+  matmul.getInputMutable().assign(spread);
+  ProductChoice choice = cheapestVariant(matmul, machine);
+  if (isNew) {
+    matmul->moveAfter(move);
+    choice.cycles += findKernel(move)->cost(move, machine).total();
+  }
+  if (choice < asItLies)
+    return choice;
+  matmul.getInputMutable().assign(input);
+  if (isNew) {
+    moved.erase({input, spread.getType()});
+    move->erase();
+  }
+  return asItLies;
 }
 
 // A result that goes nowhere but out of the wafer need not be there at once: if

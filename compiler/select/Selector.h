@@ -7,6 +7,7 @@
 #define WSEC_COMPILER_SELECT_SELECTOR_H
 
 #include "compiler/select/Distributions.h"
+#include "compiler/select/KernelChoice.h"
 #include "compiler/select/Sources.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -131,6 +132,8 @@ private:
   mlir::Value buildMatmul(mlir::Operation *op, mlir::Value input,
                           wse::WeightAttr weight, wse::WeightAttr bias,
                           wse::TiledAttr tiling);
+  ProductChoice spreadInput(wse::MatmulOp matmul, ProductChoice asItLies,
+                            mlir::Operation *op);
   bool storeInPieces(onnx::MatMulOp op, mlir::Value input,
                      wse::WeightAttr weight, wse::WeightAttr bias);
   mlir::Value normInput(mlir::Value value, mlir::Operation *op);
