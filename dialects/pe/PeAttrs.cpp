@@ -17,19 +17,6 @@ using namespace wsec::pe;
 // #pe.rect
 //===----------------------------------------------------------------------===//
 
-Attribute RectAttr::parse(AsmParser &parser, Type) {
-  RectAttr rect;
-  if (parser.parseLess() || parseRect(parser, rect) || parser.parseGreater())
-    return {};
-  return rect;
-}
-
-void RectAttr::print(AsmPrinter &printer) const {
-  printer << '<';
-  printRect(printer, nullptr, *this);
-  printer << '>';
-}
-
 LogicalResult RectAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                int64_t x0, int64_t x1, int64_t xstep,
                                int64_t y0, int64_t y1, int64_t ystep) {
@@ -56,20 +43,6 @@ LogicalResult RectAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 // #pe.position
 //===----------------------------------------------------------------------===//
 
-Attribute PositionAttr::parse(AsmParser &parser, Type) {
-  PositionAttr position;
-  if (parser.parseLess() || parsePosition(parser, position) ||
-      parser.parseGreater())
-    return {};
-  return position;
-}
-
-void PositionAttr::print(AsmPrinter &printer) const {
-  printer << '<';
-  printPosition(printer, *this);
-  printer << '>';
-}
-
 LogicalResult PositionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    std::optional<Port> receive,
                                    Ports transmit) {
@@ -82,21 +55,6 @@ LogicalResult PositionAttr::verify(function_ref<InFlightDiagnostic()> emitError,
 //===----------------------------------------------------------------------===//
 // #pe.channel
 //===----------------------------------------------------------------------===//
-
-Attribute ChannelAttr::parse(AsmParser &parser, Type) {
-  SMLoc location = parser.getCurrentLocation();
-  int64_t row, begin, end;
-  if (parser.parseLess() || parser.parseInteger(row) || parser.parseArrow() ||
-      parser.parseInteger(begin) || parser.parseColon() ||
-      parser.parseInteger(end) || parser.parseGreater())
-    return {};
-  return parser.getChecked<ChannelAttr>(location, parser.getContext(), row,
-                                        begin, end);
-}
-
-void ChannelAttr::print(AsmPrinter &printer) const {
-  printer << '<' << getRow() << " -> " << getBegin() << ':' << getEnd() << '>';
-}
 
 LogicalResult ChannelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                   int64_t row, int64_t begin, int64_t end) {

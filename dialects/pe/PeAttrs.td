@@ -192,15 +192,19 @@ def Pe_RectAttr : Pe_Attr<"Rect", "rect"> {
     (C1) 0 <= x0 < x1 and 0 <= y0 < y1; (C2) steps are positive; (C3) bounds and
     steps are below 2^31.
   }];
-  let parameters = (ins "int64_t":$x0, "int64_t":$x1, "int64_t":$xstep,
-                        "int64_t":$y0, "int64_t":$y1, "int64_t":$ystep);
+  let parameters = (ins
+    "int64_t":$x0, "int64_t":$x1, DefaultValuedParameter<"int64_t", "1">:$xstep,
+    "int64_t":$y0, "int64_t":$y1, DefaultValuedParameter<"int64_t", "1">:$ystep);
   let builders = [
     AttrBuilder<(ins "int64_t":$x0, "int64_t":$x1, "int64_t":$y0,
                      "int64_t":$y1), [{
       return $_get($_ctxt, x0, x1, int64_t(1), y0, y1, int64_t(1));
     }]>
   ];
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    `<` `[` $x0 `` `:` `` $x1 (`` `:` `` $xstep^)? `,`
+            $y0 `` `:` `` $y1 (`` `:` `` $ystep^)? `]` `>`
+  }];
   let genVerifyDecl = 1;
 }
 
@@ -214,7 +218,9 @@ def Pe_PositionAttr : Pe_Attr<"Position", "position"> {
     (C1) Exactly one of the two is given.
   }];
   let parameters = (ins "std::optional<Port>":$receive, "Ports":$transmit);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    `<` custom<Position>($receive, $transmit) `>`
+  }];
   let genVerifyDecl = 1;
 }
 
@@ -229,7 +235,9 @@ def Pe_ChannelAttr : Pe_Attr<"Channel", "channel"> {
     (C1) 0 <= row and 0 <= begin <= end; a channel may serve nobody.
   }];
   let parameters = (ins "int64_t":$row, "int64_t":$begin, "int64_t":$end);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    `<` $row `->` $begin `` `:` `` $end `>`
+  }];
   let genVerifyDecl = 1;
 }
 

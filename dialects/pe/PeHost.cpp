@@ -208,83 +208,6 @@ Segment SegmentOp::getSegment() {
   return segment;
 }
 
-// `lines %n step 4`; absent: one line.
-static ParseResult parseLines(OpAsmParser &parser,
-                              ExpressionParser &expressions,
-                              SegmentOp::Properties &properties) {
-  int64_t step = 0;
-  properties.lines = AffineAttr::get(parser.getContext(), 1, {}, {});
-  if (succeeded(parser.parseOptionalKeyword("lines")))
-    if (expressions.parse(properties.lines) || parser.parseKeyword("step") ||
-        expectInteger(parser, step, form::kNumber))
-      return failure();
-  properties.line_step = parser.getBuilder().getI64IntegerAttr(step);
-  return success();
-}
-
-// `indexed @ids step 16 rows 100`; absent: nothing is gathered.
-static ParseResult parseIndex(OpAsmParser &parser,
-                              SegmentOp::Properties &properties) {
-  int64_t step = 0, rows = 0;
-  if (succeeded(parser.parseOptionalKeyword("indexed"))) {
-    StringAttr ids;
-    if (parser.parseSymbolName(ids) || parser.parseKeyword("step") ||
-        expectInteger(parser, step, form::kNumber) ||
-        parser.parseKeyword("rows") ||
-        expectInteger(parser, rows, form::kNumber))
-      return failure();
-    properties.index_tensor = FlatSymbolRefAttr::get(ids);
-  }
-  properties.index_step = parser.getBuilder().getI64IntegerAttr(step);
-  properties.index_rows = parser.getBuilder().getI64IntegerAttr(rows);
-  return success();
-}
-
-ParseResult SegmentOp::parse(OpAsmParser &parser, OperationState &state) {
-  ExpressionParser expressions(parser);
-  auto &properties = state.getOrAddProperties<Properties>();
-  StringAttr tensor;
-  SmallVector<int64_t> strides;
-  if (parser.parseSymbolName(tensor) ||
-      expressions.parseAccess(properties.offset, strides) ||
-      expectKeyword(parser, "over", form::kExtents) ||
-      expressions.parse(properties.extents, form::kExtents) ||
-      parseLines(parser, expressions, properties) ||
-      parseIndex(parser, properties))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("accumulate")))
-    properties.accumulate = parser.getBuilder().getUnitAttr();
-  if (parser.parseOptionalAttrDict(state.attributes))
-    return failure();
-  properties.tensor = FlatSymbolRefAttr::get(tensor);
-  properties.strides = parser.getBuilder().getDenseI64ArrayAttr(strides);
-  return expressions.resolve(state);
-}
-
-void SegmentOp::print(OpAsmPrinter &printer) {
-  ExpressionPrinter expressions(printer, getValues());
-  printer << ' ';
-  printer.printSymbolName(getTensor());
-  expressions.printAccess(getOffset(), getStrides());
-  printer << " over ";
-  expressions.print(getExtents());
-  AffineAttr oneLine = AffineAttr::get(getContext(), 1, {}, {});
-  if (getLines() != oneLine || getLineStep() != 0) {
-    printer << " lines ";
-    expressions.print(getLines());
-    printer << " step " << getLineStep();
-  }
-  if (getIndexTensor()) {
-    printer << " indexed ";
-    printer.printSymbolName(*getIndexTensor());
-    printer << " step " << getIndexStep() << " rows " << getIndexRows();
-  }
-  if (getAccumulate())
-    printer << " accumulate";
-  printer.printOptionalAttrDict(
-      (*this)->getDiscardableAttrDictionary().getValue());
-}
-
 static LogicalResult verifyIndex(SegmentOp op, SymbolTableCollection &symbols) {
   if (!op.getIndexTensor())
     return success();
@@ -378,34 +301,6 @@ ValuePiece PieceOp::getPiece() {
   piece.places.assign(getPlaces().begin(), getPlaces().end());
   piece.place = decode(getPlace(), getValues());
   return piece;
-}
-
-ParseResult PieceOp::parse(OpAsmParser &parser, OperationState &state) {
-  ExpressionParser expressions(parser);
-  auto &properties = state.getOrAddProperties<Properties>();
-  SmallVector<int64_t> strides, places;
-  if (expressions.parseAccess(properties.offset, strides) ||
-      expectKeyword(parser, "over", form::kExtents) ||
-      expressions.parse(properties.extents, form::kExtents) ||
-      parser.parseKeyword("at") ||
-      expressions.parseAccess(properties.place, places) ||
-      parser.parseOptionalAttrDict(state.attributes))
-    return failure();
-  properties.strides = parser.getBuilder().getDenseI64ArrayAttr(strides);
-  properties.places = parser.getBuilder().getDenseI64ArrayAttr(places);
-  return expressions.resolve(state);
-}
-
-void PieceOp::print(OpAsmPrinter &printer) {
-  ExpressionPrinter expressions(printer, getValues());
-  printer << ' ';
-  expressions.printAccess(getOffset(), getStrides());
-  printer << " over ";
-  expressions.print(getExtents());
-  printer << " at ";
-  expressions.printAccess(getPlace(), getPlaces());
-  printer.printOptionalAttrDict(
-      (*this)->getDiscardableAttrDictionary().getValue());
 }
 
 LogicalResult PieceOp::verify() {

@@ -275,7 +275,7 @@ LogicalResult wsec::pe::verifyPorts(Operation *op, Port receive,
 }
 
 LogicalResult RouteOp::verify() {
-  if (failed(verifyPorts(*this, getReceive(), getTransmit())))
+  if (failed(verifyPorts(*this, getReceive(), getTransmit()))) // C1, C2
     return failure();
   int64_t positions = 1;
   Port receive = getReceive();
@@ -437,7 +437,7 @@ static SmallVector<FlatSymbolRefAttr> namedBuffers(Operation *op) {
     names.push_back(clock.getBufferAttr());
   } else if (auto task = dyn_cast<TaskOp>(op)) {
     for (FlatSymbolRefAttr name : {task.getWordAttr(), task.getIndexAttr()})
-      if (name)
+      if (name) // C2
         names.push_back(name);
   }
   return names;

@@ -386,7 +386,14 @@ def Pe_VectorOp : Pe_Op<"vector",
     ::llvm::SmallVector<Operand, 2> getSources();
     ::llvm::SmallVector<Affine, 4> getExtentAffines();
   }];
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    custom<Opcode>($opcode) custom<Operand>($values, $dst)
+    custom<Sources>(ref($values), $a, $b) custom<Extents>(ref($values), $extents)
+    `` custom<Guard>($guard)
+    `` custom<Issue>($thread, $activate, $unblock, $advance, $end_on_control,
+                    $no_wrap)
+    attr-dict
+  }];
   let hasVerifier = 1;
 }
 
@@ -432,7 +439,9 @@ def Pe_ForOp : Pe_Op<"for",
   let extraClassDefinition = [{
     ::llvm::StringRef $cppClass::getDefaultDialect() { return "pe"; }
   }];
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    custom<Loop>($values, $count, $guard, $body) attr-dict-with-keyword
+  }];
   let hasVerifier = 1;
 }
 
@@ -645,7 +654,13 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
   let extraClassDeclaration = [{
     Segment getSegment();
   }];
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    $tensor `` custom<Access>($values, $offset, $strides)
+    custom<Extents>(ref($values), $extents)
+    `` custom<Lines>(ref($values), $lines, $line_step)
+    `` custom<Gather>($index_tensor, $index_step, $index_rows)
+    (`accumulate` $accumulate^)? attr-dict
+  }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -719,7 +734,11 @@ def Pe_PieceOp : Pe_Op<"piece", [HasParent<"ValueOp">]> {
   let extraClassDeclaration = [{
     ValuePiece getPiece();
   }];
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    custom<Access>($values, $offset, $strides)
+    custom<Extents>(ref($values), $extents)
+    `at` custom<Access>(ref($values), $place, $places) attr-dict
+  }];
   let hasVerifier = 1;
 }
 

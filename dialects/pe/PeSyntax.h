@@ -67,8 +67,9 @@ void printPorts(mlir::AsmPrinter &printer, mlir::Operation *, PortsAttr ports);
 
 // from east, or: to [west, ramp]
 mlir::ParseResult parsePosition(mlir::AsmParser &parser,
-                                PositionAttr &position);
-void printPosition(mlir::AsmPrinter &printer, PositionAttr position);
+                                std::optional<Port> &receive, Ports &transmit);
+void printPosition(mlir::AsmPrinter &printer, std::optional<Port> receive,
+                   Ports transmit);
 
 // [from east, to [west]]
 mlir::ParseResult parsePositions(mlir::AsmParser &parser,
@@ -83,55 +84,144 @@ mlir::ParseResult parseCopyBuffer(mlir::AsmParser &parser,
 void printCopyBuffer(mlir::AsmPrinter &printer, mlir::Operation *,
                      DirectionAttr direction, mlir::FlatSymbolRefAttr buffer);
 
-/// Parses affine expressions and what contains them, and collects the scalars
-/// they name.
-class ExpressionParser {
-public:
-  explicit ExpressionParser(mlir::OpAsmParser &parser) : parser(parser) {}
+//===----------------------------------------------------------------------===//
+// Expressions and what contains them
+//===----------------------------------------------------------------------===//
+//
+// `values` are the scalars that the expressions of an op name. In a format the
+// first directive lists them, `custom<Element>($values, $offset)`, and later
+// ones add to them, `custom<Sum>(ref($values), $value)`.
 
-  mlir::ParseResult parse(AffineAttr &affine); // %i * 4 + 2
-  /// (%n, 16); the error where there is none says how `form` is written.
-  mlir::ParseResult parse(mlir::ArrayAttr &list, llvm::StringRef form);
-  mlir::ParseResult parse(mlir::Attribute &operand);
-  /// After the name of a buffer or tensor: [%i, strides = [1, 0]]
-  mlir::ParseResult parseAccess(AffineAttr &offset,
-                                llvm::SmallVectorImpl<int64_t> &strides);
-  /// After the name of a buffer: [%i]
-  mlir::ParseResult parseElement(AffineAttr &offset);
-  /// `where %guard`, when there.
-  mlir::ParseResult parseGuard();
-  /// Adds values and guard to an op with `values` and `guard` operands.
-  mlir::ParseResult resolve(mlir::OperationState &state);
+using Operands = llvm::SmallVectorImpl<mlir::OpAsmParser::UnresolvedOperand>;
 
-  llvm::SmallVector<mlir::OpAsmParser::UnresolvedOperand> values, guard;
+// %i * 4 + 2
+mlir::ParseResult parseSum(mlir::OpAsmParser &parser, Operands &values,
+                           AffineAttr &sum);
+void printSum(mlir::OpAsmPrinter &printer, mlir::Operation *,
+              mlir::ValueRange values, AffineAttr sum);
 
-private:
-  mlir::ParseResult parseTerm(bool subtracts, int64_t &constant,
-                              llvm::SmallVectorImpl<int64_t> &numbers,
-                              llvm::SmallVectorImpl<int64_t> &scales);
-  mlir::ParseResult parseFabric(mlir::Attribute &operand);
-  mlir::ParseResult parseFabricOption(AffineAttr &offset, AffineAttr &total,
-                                      unsigned &depth, bool &pair);
+// limit %i * 4, or nothing
+mlir::ParseResult parseOptionalSum(mlir::OpAsmParser &parser,
+                                   llvm::StringRef keyword, Operands &values,
+                                   AffineAttr &sum);
+void printOptionalSum(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                      llvm::StringRef keyword, mlir::ValueRange values,
+                      AffineAttr sum);
 
-  mlir::OpAsmParser &parser;
-};
+// [%i], behind the name of a buffer
+mlir::ParseResult parseElement(mlir::OpAsmParser &parser, Operands &values,
+                               AffineAttr &offset);
+void printElement(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                  mlir::ValueRange values, AffineAttr offset);
 
-/// The inverse, for an op whose scalars are `values`.
-class ExpressionPrinter {
-public:
-  ExpressionPrinter(mlir::OpAsmPrinter &printer, mlir::ValueRange values)
-      : printer(printer), values(values) {}
+// [%i, strides = [1, 0]], behind the name of a buffer or tensor
+mlir::ParseResult parseAccess(mlir::OpAsmParser &parser, Operands &values,
+                              AffineAttr &offset,
+                              mlir::DenseI64ArrayAttr &strides);
+void printAccess(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                 mlir::ValueRange values, AffineAttr offset,
+                 mlir::DenseI64ArrayAttr strides);
 
-  void print(AffineAttr affine);
-  void print(mlir::ArrayAttr list);
-  void print(mlir::Attribute operand);
-  void printAccess(AffineAttr offset, llvm::ArrayRef<int64_t> strides);
-  void printElement(AffineAttr offset);
+// over (%n, 16)
+mlir::ParseResult parseExtents(mlir::OpAsmParser &parser, Operands &values,
+                               mlir::ArrayAttr &extents);
+void printExtents(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                  mlir::ValueRange values, mlir::ArrayAttr extents);
 
-private:
-  mlir::OpAsmPrinter &printer;
-  mlir::ValueRange values;
-};
+// lines %n step 4; nothing for one line
+mlir::ParseResult parseLines(mlir::OpAsmParser &parser, Operands &values,
+                             AffineAttr &lines, mlir::IntegerAttr &step);
+void printLines(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                mlir::ValueRange values, AffineAttr lines,
+                mlir::IntegerAttr step);
+
+// indexed @ids step 16 rows 100, or nothing
+mlir::ParseResult parseGather(mlir::OpAsmParser &parser,
+                              mlir::FlatSymbolRefAttr &ids,
+                              mlir::IntegerAttr &step, mlir::IntegerAttr &rows);
+void printGather(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                 mlir::FlatSymbolRefAttr ids, mlir::IntegerAttr step,
+                 mlir::IntegerAttr rows);
+
+// mod(%old + 1, 8)
+mlir::ParseResult parseFunction(mlir::OpAsmParser &parser, Operands &values,
+                                ScalarKindAttr &kind, mlir::ArrayAttr &inputs);
+void printFunction(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                   mlir::ValueRange values, ScalarKindAttr kind,
+                   mlir::ArrayAttr inputs);
+
+// range, counter
+mlir::ParseResult parseFilterKind(mlir::OpAsmParser &parser,
+                                  FilterKindAttr &kind);
+void printFilterKind(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                     FilterKindAttr kind);
+
+// fmac
+mlir::ParseResult parseOpcode(mlir::OpAsmParser &parser, OpcodeAttr &opcode);
+void printOpcode(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                 OpcodeAttr opcode);
+
+// @x[%i, strides = [1]], fabric(3) or 0.0
+mlir::ParseResult parseOperand(mlir::OpAsmParser &parser, Operands &values,
+                               mlir::Attribute &operand);
+void printOperand(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                  mlir::ValueRange values, mlir::Attribute operand);
+
+// = a, b
+mlir::ParseResult parseSources(mlir::OpAsmParser &parser, Operands &values,
+                               mlir::Attribute &a, mlir::Attribute &b);
+void printSources(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                  mlir::ValueRange values, mlir::Attribute a,
+                  mlir::Attribute b);
+
+// where %guard, or nothing
+mlir::ParseResult
+parseGuard(mlir::OpAsmParser &parser,
+           std::optional<mlir::OpAsmParser::UnresolvedOperand> &guard);
+void printGuard(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                mlir::Value guard);
+
+// thread 1 then activate @done unblock @next advance on_control end; `then`
+// keeps the statements `activate` and `unblock` on the next line apart.
+mlir::ParseResult
+parseIssue(mlir::OpAsmParser &parser, mlir::IntegerAttr &thread,
+           mlir::FlatSymbolRefAttr &activate, mlir::FlatSymbolRefAttr &unblock,
+           mlir::UnitAttr &advance, mlir::UnitAttr &endOnControl,
+           mlir::UnitAttr &noWrap);
+void printIssue(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                mlir::IntegerAttr thread, mlir::FlatSymbolRefAttr activate,
+                mlir::FlatSymbolRefAttr unblock, mlir::UnitAttr advance,
+                mlir::UnitAttr endOnControl, mlir::UnitAttr noWrap);
+
+// %i < %n + 1 where %guard { ... }
+mlir::ParseResult
+parseLoop(mlir::OpAsmParser &parser, Operands &values, AffineAttr &count,
+          std::optional<mlir::OpAsmParser::UnresolvedOperand> &guard,
+          mlir::Region &body);
+void printLoop(mlir::OpAsmPrinter &printer, mlir::Operation *,
+               mlir::ValueRange values, AffineAttr count, mlir::Value guard,
+               mlir::Region &body);
+
+// fabric(1) [advance, nop]
+mlir::ParseResult parseCommands(mlir::OpAsmParser &parser, Operands &values,
+                                AffineAttr &color,
+                                mlir::DenseI32ArrayAttr &commands);
+void printCommands(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                   mlir::ValueRange values, AffineAttr color,
+                   mlir::DenseI32ArrayAttr commands);
+
+// task 5 data %x, or nothing
+mlir::ParseResult parseDelivery(mlir::OpAsmParser &parser, Operands &values,
+                                mlir::IntegerAttr &task, AffineAttr &data);
+void printDelivery(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                   mlir::ValueRange values, mlir::IntegerAttr task,
+                   AffineAttr data);
+
+// from ramp to [east]
+mlir::ParseResult parsePassage(mlir::OpAsmParser &parser, PortAttr &receive,
+                               PortsAttr &transmit);
+void printPassage(mlir::OpAsmPrinter &printer, mlir::Operation *,
+                  PortAttr receive, PortsAttr transmit);
 
 } // namespace wsec::pe
 

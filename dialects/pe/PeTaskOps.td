@@ -108,7 +108,11 @@ def Pe_FilterOp : Pe_Op<"filter", [HasParent<"ClassOp">]> {
   let arguments = (ins ConfinedAttr<I64Attr, [IntNonNegative]>:$color,
     Pe_FilterKind:$kind, Variadic<Pe_ScalarType>:$values,
     Pe_AffineAttr:$min, Pe_AffineAttr:$max, OptionalAttr<Pe_AffineAttr>:$limit);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    custom<Number>($color) custom<FilterKind>($kind)
+    custom<Sum>($values, $min) `to` custom<Sum>(ref($values), $max)
+    `` custom<OptionalSum>("\"limit\"", ref($values), $limit) attr-dict
+  }];
   let hasVerifier = 1;
 }
 
@@ -147,7 +151,9 @@ def Pe_ComputeOp : Pe_LocalOp<"compute"> {
   let arguments = (ins Pe_ScalarKind:$kind, Variadic<Pe_ScalarType>:$values,
     ArrayAttr:$inputs);
   let results = (outs Pe_ScalarType:$result);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    custom<Function>($values, $kind, $inputs) attr-dict
+  }];
   let hasVerifier = 1;
 }
 
@@ -178,7 +184,9 @@ def Pe_LoadOp : Pe_LocalOp<"load"> {
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "::llvm::StringRef":$buffer,
                                  "const Affine &":$offset)>];
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    $buffer `` custom<Element>($values, $offset) attr-dict
+  }];
   let hasVerifier = 1;
 }
 
@@ -205,12 +213,15 @@ def Pe_StoreOp : Pe_Op<"store", [Pe_InCode]> {
   let arguments = (ins FlatSymbolRefAttr:$buffer,
     Variadic<Pe_ScalarType>:$values, Pe_AffineAttr:$offset,
     Pe_AffineAttr:$value);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    $buffer `` custom<Element>($values, $offset) `=`
+    custom<Sum>(ref($values), $value) attr-dict
+  }];
   let hasVerifier = 1;
 }
 
 def Pe_IfOp : Pe_Op<"if",
-    [NoTerminator, Pe_InCode,
+    [NoTerminator, SingleBlock, Pe_InCode,
      DeclareOpInterfaceMethods<OpAsmOpInterface, ["getDefaultDialect"]>]> {
   let summary = "Runs one of two bodies.";
   let description = [{
@@ -244,7 +255,10 @@ def Pe_IfOp : Pe_Op<"if",
   let extraClassDefinition = [{
     ::llvm::StringRef $cppClass::getDefaultDialect() { return "pe"; }
   }];
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    custom<Sum>($values, $condition) attr-dict-with-keyword $then
+    (`else` $otherwise^)?
+  }];
   let hasVerifier = 1;
 }
 
@@ -339,7 +353,10 @@ def Pe_ControlOp : Pe_Op<"control", [Pe_InCode]> {
     DenseI32ArrayAttr:$commands,
     OptionalAttr<ConfinedAttr<I64Attr, [IntNonNegative]>>:$task,
     OptionalAttr<Pe_AffineAttr>:$data);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    custom<Commands>($values, $color, $commands)
+    `` custom<Delivery>(ref($values), $task, $data) attr-dict
+  }];
   let hasVerifier = 1;
 }
 
@@ -364,7 +381,9 @@ def Pe_ClockOp : Pe_Op<"clock", [Pe_InCode]> {
   }];
   let arguments = (ins FlatSymbolRefAttr:$buffer,
     Variadic<Pe_ScalarType>:$values, Pe_AffineAttr:$offset);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    $buffer `` custom<Element>($values, $offset) attr-dict
+  }];
   let hasVerifier = 1;
 }
 
@@ -389,7 +408,9 @@ def Pe_SetRouteOp : Pe_Op<"set_route", [Pe_InCode]> {
   }];
   let arguments = (ins Variadic<Pe_ScalarType>:$values, Pe_AffineAttr:$color,
     Pe_Port:$receive, Pe_Ports:$transmit);
-  let hasCustomAssemblyFormat = 1;
+  let assemblyFormat = [{
+    custom<Sum>($values, $color) custom<Passage>($receive, $transmit) attr-dict
+  }];
   let hasVerifier = 1;
 }
 

@@ -26,6 +26,22 @@ func.func @matmul_c3(%x: tensor<8x16xf32>, %w: tensor<16x24xf32>) {
 
 // -----
 
+func.func @batch_matmul_c1(%a: tensor<2x8x16xf32>, %b: tensor<2x8x16xf32>) {
+  // expected-error @below {{cannot multiply 'tensor<2x8x16xf32>' by 'tensor<2x8x16xf32>'}}
+  %y = onnx.batch_matmul %a, %b : (tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @batch_matmul_c2(%a: tensor<2x8x16xf32>, %b: tensor<3x16x8xf32>) {
+  // expected-error @below {{has matrices that do not pair: 'tensor<2x8x16xf32>' and 'tensor<3x16x8xf32>'}}
+  %y = onnx.batch_matmul %a, %b : (tensor<2x8x16xf32>, tensor<3x16x8xf32>) -> tensor<2x8x8xf32>
+  return
+}
+
+// -----
+
 func.func @attention_c1(%q: tensor<2x8x16xf32>, %k: tensor<3x8x16xf32>) {
   // expected-error @below {{needs q, k and v of rank 3 and equal batch, found 'tensor<2x8x16xf32>', 'tensor<3x8x16xf32>', 'tensor<3x8x16xf32>'}}
   %a = onnx.attention %q, %k, %k {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<3x8x16xf32>, tensor<3x8x16xf32>) -> tensor<2x8x16xf32>
@@ -90,6 +106,14 @@ func.func @rms_norm_c1(%x: tensor<8x16xf32>, %g: tensor<1x16xf32>) {
 
 // -----
 
+func.func @rms_norm_c2(%x: tensor<8x16xf32>, %g: tensor<16xf32>) {
+  // expected-error @below {{result is 'tensor<8x15xf32>', expected 'tensor<8x16xf32>'}}
+  %y = onnx.rms_norm %x, %g {epsilon = 1.0e-5 : f32} : (tensor<8x16xf32>, tensor<16xf32>) -> tensor<8x15xf32>
+  return
+}
+
+// -----
+
 func.func @gather_c1(%table: tensor<100x16xf32>, %ids: tensor<8xf32>) {
   // expected-error @below {{cannot look 'tensor<8xf32>' up in 'tensor<100x16xf32>'}}
   %e = onnx.gather %table, %ids : (tensor<100x16xf32>, tensor<8xf32>) -> tensor<8x16xf32>
@@ -133,6 +157,14 @@ func.func @binary_c2(%a: tensor<8xf32>, %b: tensor<8xi64>) {
 func.func @binary_c3(%a: tensor<8xf32>) {
   // expected-error @below {{result is 'tensor<8xf32>', expected 'tensor<8xi1>'}}
   %y = onnx.binary less %a, %a : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+  return
+}
+
+// -----
+
+func.func @where_c1(%c: tensor<8xi1>, %a: tensor<7xf32>) {
+  // expected-error @below {{shape of 'tensor<7xf32>' does not broadcast with the other operands}}
+  %y = onnx.where %c, %a, %a : (tensor<8xi1>, tensor<7xf32>, tensor<7xf32>) -> tensor<8xf32>
   return
 }
 

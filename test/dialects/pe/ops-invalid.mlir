@@ -124,6 +124,11 @@ pe.program @channel_step mesh [4, 2] machine "wse2" launch_color 0 {
 
 // -----
 
+// expected-error @below {{a switch position has either one receive port or some transmit ports}}
+"test.op"() {position_c1 = #pe.position<to []>} : () -> ()
+
+// -----
+
 // expected-error @below {{affine expression has 1 values and 2 scales}}
 "test.op"() {affine_c1 = #pe.affine<1, values = [0], scales = [1, 2]>} : () -> ()
 
@@ -788,6 +793,21 @@ pe.program @value_c2 mesh [1, 1] machine "wse2" launch_color 0 {
 
 // -----
 
+pe.program @value_c3 mesh [1, 1] machine "wse2" launch_color 0 {
+  class @all [0:1, 0:1] {
+    buffer @v 16 bytes of f32
+    routine @r {
+    }
+  }
+  launch @r
+  // expected-error @below {{has type 'tensor<?xf32>', expected a static shape}}
+  value "v" : tensor<?xf32> in @v [0:1, 0:1] {
+    piece [0, strides = [1]] over (4) at [0, strides = [1]]
+  }
+}
+
+// -----
+
 pe.program @value_outside mesh [1, 1] machine "wse2" launch_color 0 {
   class @all [0:1, 0:1] {
     buffer @v 16 bytes of f32
@@ -912,4 +932,16 @@ pe.program @control_unknown mesh [1, 1] machine "wse2" {
       "pe.control"() <{color = #pe.affine<1>, commands = array<i32: 99>}> : () -> ()
     }
   }
+}
+
+// -----
+
+pe.program @launch_c4 mesh [1, 1] machine "wse2" {
+  class @all [0:1, 0:1] {
+    routine @write(%row) {
+    }
+  }
+  %row = "test.op"() : () -> !pe.scalar
+  // expected-error @below {{carries what is no scalar of its entry}}
+  launch @write(%row)
 }

@@ -159,7 +159,7 @@ pe.program @class_c2_clock mesh [2, 1] machine "wse2" {
 
 // -----
 
-pe.program @class_c2_task mesh [2, 1] machine "wse2" {
+pe.program @task_c2 mesh [2, 1] machine "wse2" {
   class @all [0:2, 0:1] {
     // expected-error @below {{uses buffer @w, which class @all does not have}}
     task @t data 1 word @w {

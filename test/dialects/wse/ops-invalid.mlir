@@ -633,22 +633,21 @@ wse.program @load_c2_view state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-// C1 of wse.region.
-wse.program @main state(selected) mesh(4x5) machine("wse2") {
+wse.program @region_c1_shape state(selected) mesh(4x5) machine("wse2") {
   // expected-error @below {{of 5x5 PEs at (0, 0) does not fit the mesh of 4x5}}
   region @r shape(5x5)
 }
 
 // -----
 
-wse.program @main state(placed) mesh(4x5) machine("wse2") {
+wse.program @region_c1_position state(placed) mesh(4x5) machine("wse2") {
   // expected-error @below {{of 2x3 PEs at (1, 3) does not fit the mesh of 4x5}}
   region @r shape(2x3) at (1, 3)
 }
 
 // -----
 
-wse.program @main state(placed) mesh(4x5) machine("wse2") {
+wse.program @region_c1_coordinate state(placed) mesh(4x5) machine("wse2") {
   // expected-error @below {{needs a shape of columns and rows, and a position of both coordinates or none}}
   "wse.region"() {sym_name = "r", shape = array<i64: 2, 3>, x = 1 : i64} : () -> ()
 }
@@ -657,8 +656,8 @@ wse.program @main state(placed) mesh(4x5) machine("wse2") {
 
 #tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
 
-// C2 of wse.program: the rows are those of the region.
-wse.program @main state(selected) mesh(4x5) machine("wse2") {
+// The rows are those of the region.
+wse.program @program_c2_region state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x3)
   input @x : tensor<2x4xf32>
   // expected-error @below {{encoding has groups of 2 rows; batch 1 on 3 rows makes groups of 3}}
@@ -669,8 +668,7 @@ wse.program @main state(selected) mesh(4x5) machine("wse2") {
 
 #tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
 
-// C3 of wse.program.
-wse.program @main state(selected) mesh(4x2) machine("wse2") {
+wse.program @program_c3_kernel state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<2x4xf32>
   // expected-error @below {{has no attribute 'region_of'}}
@@ -679,17 +677,15 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
 
 // -----
 
-// C3 of wse.program.
 // expected-error @below {{has no attribute 'west_channels'}}
-wse.program @main state(placed) mesh(4x2) machine("wse2") attributes {west_channels = []} {
+wse.program @program_c3_attribute state(placed) mesh(4x2) machine("wse2") attributes {west_channels = []} {
 }
 
 // -----
 
 #tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
 
-// C4 of wse.program.
-wse.program @main state(selected) mesh(4x2) machine("wse2") {
+wse.program @program_c4 state(selected) mesh(4x2) machine("wse2") {
   input @x : tensor<2x4xf32>
   // expected-error @below {{is on @x, which is no region}}
   %x = load @x on @x : tensor<1x2x4xf32, #tokens>
@@ -699,8 +695,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
 
 #tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
 
-// C5 of wse.program.
-wse.program @main state(selected) mesh(4x2) machine("wse2") {
+wse.program @program_c5 state(selected) mesh(4x2) machine("wse2") {
   region @a shape(2x2)
   region @b shape(2x2)
   input @x : tensor<2x4xf32>
@@ -708,4 +703,96 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   %x = load @x on @a : tensor<1x2x4xf32, #tokens>
   // expected-error @below {{is on @b, other kernels on @a; nothing moves tensors between regions yet}}
   %y = softmax %x on @b {nodes = ["y"]} : tensor<1x2x4xf32, #tokens>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @load_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-error@below {{refers to @nothing, which is no input or intermediate}}
+  %y = load @nothing on @r : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+wse.program @matmul_c4 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #whole>
+  // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
+  %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> variant(reduce) on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x8xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @layer_norm_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{scale "g" has 5 elements for 6 features}}
+  %y = layer_norm %x scale <"g" : tensor<5xf32> file "f" offset 0 bytes 20> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+wse.program @layer_norm_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #whole>
+  // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
+  %y = layer_norm %x scale <"g" : tensor<6xf32> file "f" offset 0 bytes 24> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #whole>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @rms_norm_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{scale "g" has 5 elements for 6 features}}
+  %y = rms_norm %x scale <"g" : tensor<5xf32> file "f" offset 0 bytes 20> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+wse.program @rms_norm_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #whole>
+  // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
+  %y = rms_norm %x scale <"g" : tensor<6xf32> file "f" offset 0 bytes 24> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #whole>
+}
+
+// -----
+
+#copies = #wse.tiled<batch = 1, tokens = 6, rows = replicated, group = 5, span = 5, columns = balanced>
+#one = #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>
+wse.program @reduce_tokens_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x strides [0, 6, 1] on @r : tensor<1x6x6xf32, #copies>
+  // expected-error@below {{needs its tokens split over the rows, found them replicated}}
+  %y = reduce_tokens mean %x on @r : tensor<1x6x6xf32, #copies> -> tensor<1x1x6xf32, #one>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+wse.program @redistribute_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #whole>
+  // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
+  %y = redistribute %x on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x6xf32, #split>
 }
