@@ -1,19 +1,19 @@
 // RUN: wse-opt %s --split-input-file --pass-pipeline='builtin.module(wsec-select{mesh=8x8 region=8x8})' | FileCheck %s
 
-// Two heads lie in two of eight columns. 24 tokens: it costs less to spread
+// Five heads lie in five of eight columns. 24 tokens: it costs less to spread
 // their features over all columns before the product, whose weights then stay.
 
-// CHECK: #[[$HEADS:.*]] = #wse.tiled<{{.*}} columns = heads, head_size = 32>
+// CHECK: #[[$HEADS:.*]] = #wse.tiled<{{.*}} columns = heads, head_size = 48>
 // CHECK: #[[$BALANCED:.*]] = #wse.tiled<{{.*}} columns = balanced>
 // CHECK-LABEL: wse.program @main
 // CHECK: %[[HEADS:.*]] = attention
-// CHECK-NEXT: %[[SPREAD:.*]] = redistribute %[[HEADS]] on @r {nodes = ["out"]} : tensor<1x24x64xf32, #[[$HEADS]]> -> tensor<1x24x64xf32, #[[$BALANCED]]>
+// CHECK-NEXT: %[[SPREAD:.*]] = redistribute %[[HEADS]] on @r {nodes = ["out"]} : tensor<1x24x240xf32, #[[$HEADS]]> -> tensor<1x24x240xf32, #[[$BALANCED]]>
 // CHECK-NEXT: matmul %[[SPREAD]] weight <"w" {{.*}} variant(stationary)
-func.func @main(%x: tensor<1x24x64xf32> {onnx.name = "x"}) -> (tensor<1x24x64xf32> {onnx.name = "y"}) {
-  %w = onnx.constant external<"m.data", 0, 16384> : tensor<64x64xf32> {node = "w"}
-  %attend = onnx.attention %x, %x, %x {num_heads = 2 : i64, scale = 0.5 : f32, node = "attend"} : (tensor<1x24x64xf32>, tensor<1x24x64xf32>, tensor<1x24x64xf32>) -> tensor<1x24x64xf32>
-  %out = onnx.matmul %attend, %w {node = "out"} : (tensor<1x24x64xf32>, tensor<64x64xf32>) -> tensor<1x24x64xf32>
-  return %out : tensor<1x24x64xf32>
+func.func @main(%x: tensor<1x24x240xf32> {onnx.name = "x"}) -> (tensor<1x24x240xf32> {onnx.name = "y"}) {
+  %w = onnx.constant external<"m.data", 0, 230400> : tensor<240x240xf32> {node = "w"}
+  %attend = onnx.attention %x, %x, %x {num_heads = 5 : i64, scale = 0.5 : f32, node = "attend"} : (tensor<1x24x240xf32>, tensor<1x24x240xf32>, tensor<1x24x240xf32>) -> tensor<1x24x240xf32>
+  %out = onnx.matmul %attend, %w {node = "out"} : (tensor<1x24x240xf32>, tensor<240x240xf32>) -> tensor<1x24x240xf32>
+  return %out : tensor<1x24x240xf32>
 }
 
 // -----
