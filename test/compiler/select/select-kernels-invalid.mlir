@@ -2,14 +2,14 @@
 
 // All that no kernel can do is said at once; what only depends on it is not.
 // expected-error@below {{no kernel for 2 operators:}}
-func.func @main(%x: tensor<6xi64> {onnx.name = "x"}, %t: tensor<10x8xf32> {onnx.name = "t"}) -> (tensor<6xi64> {onnx.name = "y"}, tensor<6x8xf32> {onnx.name = "z"}) {
+func.func @main(%x: tensor<6xi64> {onnx.name = "x"}, %f: tensor<6xf64> {onnx.name = "f"}, %t: tensor<10x8xf32> {onnx.name = "t"}) -> (tensor<6xf64> {onnx.name = "y"}, tensor<6x8xf32> {onnx.name = "z"}) {
   // expected-note@below {{'half' (onnx.binary) is here}}
-  %h = onnx.binary div %x, %x {node = "half"} : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>
-  %u = onnx.unary neg %h {node = "negate"} : tensor<6xi64>
+  %h = onnx.binary div %f, %f {node = "half"} : (tensor<6xf64>, tensor<6xf64>) -> tensor<6xf64>
+  %u = onnx.unary neg %h {node = "negate"} : tensor<6xf64>
   %d = onnx.binary add %x, %x {node = "double"} : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>
   // expected-note@below {{'lookup' (onnx.gather) is here}}
   %p = onnx.gather %t, %d {node = "lookup"} : (tensor<10x8xf32>, tensor<6xi64>) -> tensor<6x8xf32>
-  return %u, %p : tensor<6xi64>, tensor<6x8xf32>
+  return %u, %p : tensor<6xf64>, tensor<6x8xf32>
 }
 
 // -----

@@ -16,8 +16,8 @@
 // CHECK: %[[LN:.*]] = layer_norm %[[EMBED]] scale <"g" {{.*}} epsilon(9.9
 // CHECK: %[[Q:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256> bias <"b" {{.*}} variant({{.*}}) on @r {nodes = ["q"]} : tensor<1x6x8xf32, #[[$ROWS]]> -> tensor<1x6x8xf32, #[[$HEADS]]>
 // CHECK: %[[K:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256 view 0 strides [1, 8]>
-// CHECK: %[[MASK:.*]] = load @mask on @r {nodes = ["attend"]} : tensor<1x1x6xf32, #[[$KEYS]]>
-// CHECK: %[[BIAS:.*]] = elementwise(%[[MASK]]) on @r {nodes = ["to_float", "not_mask", "padding"]} : (tensor<1x1x6xf32, #[[$KEYS]]>) -> tensor<1x1x6xf32, #[[$KEYS]]>
+// CHECK: %[[MASK:.*]] = load @mask on @r {nodes = ["attend"]} : tensor<1x1x6xi32, #[[$KEYS]]>
+// CHECK: %[[BIAS:.*]] = elementwise(%[[MASK]]) on @r {nodes = ["to_float", "not_mask", "padding"]} : (tensor<1x1x6xi32, #[[$KEYS]]>) -> tensor<1x1x6xf32, #[[$KEYS]]>
 // CHECK: %[[ATTEND:.*]] = attention %[[Q]], %[[K]], %[[K]] key_bias %[[BIAS]] heads(2) scale(5.000000e-01) on @r {nodes = ["attend"]}
 // CHECK: %[[UP:.*]] = matmul %[[ATTEND]] {{.*}} #[[$HEADS]]> -> tensor<1x6x8xf32, #[[$ROWS]]>
 // CHECK: %[[GELU:.*]] = elementwise(%[[UP]]) on @r {nodes = ["div", "erf", "plus", "times", "gelu"]}

@@ -23,7 +23,7 @@ using testing::HasSubstr;
 
 namespace {
 
-constexpr int64_t firstOpset = 11, lastOpset = 24;
+constexpr int64_t firstOpset = 11, lastOpset = 28;
 
 class AttributesTest : public testing::Test {
 protected:

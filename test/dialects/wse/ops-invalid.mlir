@@ -796,3 +796,37 @@ wse.program @redistribute_c2 state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
   %y = redistribute %x on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x6xf32, #split>
 }
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @load_c4 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-error@below {{moves i32 to or from 'tensor<6x6xf32>'}}
+  %x = load @x on @r : tensor<1x6x6xi32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @store_c4 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xi32>
+  %x = load @x on @r : tensor<1x6x6xi32, #split>
+  // expected-error@below {{moves i32 to or from 'tensor<6x6xf32>'}}
+  store %x to "y" on @r : tensor<1x6x6xi32, #split> to tensor<6x6xf32>
+}
+
+// -----
+
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+wse.program @sparse_matmul_c4 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #whole>
+  // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
+  %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x8xf32, #split>
+}
