@@ -62,6 +62,7 @@ private:
   void addPhase(Phase phase, OpPassManager &manager) const;
   void addPlacementDump(OpPassManager &manager) const;
   LogicalResult runPhases(Phase first, Phase last);
+  LogicalResult runPhasesOnce(Phase first, Phase last);
   LogicalResult writeIR();
   LogicalResult emit(Phase first);
   LogicalResult report();
@@ -77,6 +78,7 @@ private:
   const CompileOptions &options;
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
+  bool littleScratch = false; ///< what `select` is told
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -102,8 +104,9 @@ LogicalResult Compilation::readInput() {
     module = importModel(options.input, import, &context);
   else if (!options.import.shapes.empty() || !options.import.dims.empty() ||
            !options.import.bindings.empty())
-    return error() << "--shape, --dim and --bind bind the inputs of an .onnx file; '"
-                   << options.input << "' has its shapes";
+    return error()
+           << "--shape, --dim and --bind bind the inputs of an .onnx file; '"
+           << options.input << "' has its shapes";
   else
     return readText();
   return success(bool(module));
@@ -177,6 +180,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
       target.machine = options.machine;
     target.mesh = options.mesh;
     target.region = options.region;
+    target.littleScratch = littleScratch;
     target.sparsity = options.sparsity;
     target.sparsityMethod = options.sparsityMethod;
     target.sparsitySeed = options.sparsitySeed;
@@ -204,9 +208,39 @@ void Compilation::addPlacementDump(OpPassManager &manager) const {
   manager.addNestedPass<wse::ProgramOp>(place::createDumpPlacementPass(dump));
 }
 
+/// How much code there is, and so how much room for scratch, is known only once
+/// kernels are selected and scheduled. Where there is too little, they are
+/// selected once more.
+LogicalResult Compilation::runPhases(Phase first, Phase last) {
+  if (first > Phase::Select || last < Phase::Schedule)
+    return runPhasesOnce(first, last);
+  OwningOpRef<ModuleOp> before = module->clone();
+  bool overflow = false;
+  std::vector<Diagnostic> said;
+  {
+    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+      overflow |= StringRef(diagnostic.str()).contains("SramOverflow: ");
+      said.push_back(std::move(diagnostic));
+      return success();
+    });
+    if (succeeded(runPhasesOnce(first, last)))
+      overflow = false;
+    else if (!overflow)
+      before = nullptr;
+  }
+  if (overflow) {
+    module = std::move(before);
+    littleScratch = true;
+    return runPhasesOnce(first, last);
+  }
+  for (Diagnostic &diagnostic : said)
+    context.getDiagEngine().emit(std::move(diagnostic));
+  return success(bool(before));
+}
+
 /// Runs the passes of some phases as one pipeline, so that timing, IR dumps and
 /// reproducers see them together.
-LogicalResult Compilation::runPhases(Phase first, Phase last) {
+LogicalResult Compilation::runPhasesOnce(Phase first, Phase last) {
   PassManager manager(&context);
   if (failed(applyPassManagerCLOptions(manager)))
     return failure();

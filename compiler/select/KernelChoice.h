@@ -31,8 +31,14 @@ struct ProductChoice {
   }
 };
 
-/// The cheapest variant of a product whose operands lie as they do.
-ProductChoice cheapestVariant(wse::MatmulOp matmul, const Machine &region);
+/// The cheapest variant of a product whose operands lie as they do; with
+/// `littleScratch` of those that stream all their weights.
+ProductChoice cheapestVariant(wse::MatmulOp matmul, const Machine &region,
+                              bool littleScratch = false);
+
+/// Gives every product its cheapest variant, now that all values have their
+/// types.
+void chooseVariants(wse::ProgramOp program, bool littleScratch);
 
 } // namespace wsec::select
 

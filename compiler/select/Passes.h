@@ -27,6 +27,10 @@ struct SelectPipelineOptions
       *this, "machine",
       llvm::cl::desc("Preset wse1, wse2 or wse3, or the path of a JSON file"),
       llvm::cl::init("wse2")};
+  Option<bool> littleScratch{
+      *this, "little-scratch",
+      llvm::cl::desc("No products that keep weights in SRAM"),
+      llvm::cl::init(false)};
   Option<double> sparsity{
       *this, "sparsity",
       llvm::cl::desc("Share of the weights of products that count as zero"),

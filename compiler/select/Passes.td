@@ -36,7 +36,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
            "Columns x rows of the region that kernels run on; the best of "
            "several by predicted cycles if empty.">,
     Option<"machine", "machine", "std::string", "\"wse2\"",
-           "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">
+           "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">,
+    Option<"littleScratch", "little-scratch", "bool", "false",
+           "No products that keep weights in SRAM, however much faster.">
   ];
   let dependentDialects = ["::wsec::wse::WseDialect",
                            "::mlir::arith::ArithDialect",

@@ -31,6 +31,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.mesh = options.mesh;
   passOptions.region = options.region;
   passOptions.machine = options.machine;
+  passOptions.littleScratch = options.littleScratch;
   manager.addPass(createSelectKernelsPass(passOptions));
   manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
 }

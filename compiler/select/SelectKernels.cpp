@@ -508,6 +508,7 @@ struct SelectKernelsPass
       shape = chooseHeads(program, *shape);
     }
     spreadHeads(program, *shape);
+    chooseVariants(program, littleScratch);
     main.erase();
   }
 };

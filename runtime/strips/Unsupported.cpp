@@ -7,11 +7,16 @@
 #include "runtime/program/Wire.h"
 
 #include <algorithm>
+#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace wsec::runtime {
 
 namespace {
+
+using program::ElementType;
 
 /// Locals are arguments of a launch: nothing else that strips runs sets one.
 bool sameInAllTurns(const AffineFunction &function) {
@@ -20,8 +25,7 @@ bool sameInAllTurns(const AffineFunction &function) {
 }
 
 const char *unsupportedOperand(const OperandCode &operand) {
-  if ((operand.memory() || operand.fabric()) &&
-      elementSize(operand.type) != 4)
+  if ((operand.memory() || operand.fabric()) && elementSize(operand.type) != 4)
     return "elements of 16 bits";
   if (operand.packing != program::Packing::Single || operand.indexed)
     return "wavelets with pairs or indices";
@@ -77,6 +81,58 @@ const char *unsupported(const ClassCode &code) {
   return nullptr;
 }
 
+/// The types of the words of one launch, by color; -1: one that differs among
+/// PEs or turns.
+class WordTypes {
+public:
+  void add(int64_t color, ElementType type) {
+    for (const auto &[other, known] : words)
+      differ |= known != type && (other == color || other < 0 || color < 0);
+    words.insert({color, type});
+  }
+  void add(const Body &body) {
+    for (const StatementCode &statement : body) {
+      if (const auto *code = std::get_if<InstructionCode>(&statement)) {
+        for (const OperandCode *operand : {&code->dst, &code->a, &code->b})
+          if (operand->fabric())
+            add(operand->color.terms.empty() ? operand->color.constant : -1,
+                operand->type);
+      } else if (const auto *loop = std::get_if<LoopCode>(&statement)) {
+        add(loop->body);
+      } else if (const auto *branch = std::get_if<IfCode>(&statement)) {
+        add(branch->then);
+        add(branch->otherwise);
+      }
+    }
+  }
+  bool mixed() const { return differ; }
+
+private:
+  std::set<std::pair<int64_t, ElementType>> words;
+  bool differ = false;
+};
+
+/// Words of a queue have no type here: whoever takes them must know it.
+bool mixesTypes(const program::Program &program,
+                const std::vector<ClassCode> &classes) {
+  for (const program::Entry *entry : *program.entries())
+    for (const program::Launch *launch : *entry->launches()) {
+      WordTypes types;
+      for (const ClassCode &code : classes)
+        if (const RoutineCode *routine = code.routine(launch->routine()))
+          types.add(routine->body);
+      for (unsigned i = 0; launch->streams() && i < launch->streams()->size();
+           ++i) {
+        const program::HostStream &stream =
+            *program.streams()->Get(launch->streams()->Get(i));
+        types.add(stream.color(), stream.type());
+      }
+      if (types.mixed())
+        return true;
+    }
+  return false;
+}
+
 } // namespace
 
 std::string StripsEngine::unsupported(const program::Program &program) {
@@ -92,9 +148,14 @@ std::string StripsEngine::unsupported(const program::Program &program) {
     for (const program::HostStream *stream : *program.streams())
       if (Wire(*stream).is16())
         return "host streams of elements of 16 bits";
-  for (uint32_t i = 0; i < program.classes()->size(); ++i)
-    if (const char *what = runtime::unsupported(decodeClass(program, i)))
+  std::vector<ClassCode> classes;
+  for (uint32_t i = 0; i < program.classes()->size(); ++i) {
+    classes.push_back(decodeClass(program, i));
+    if (const char *what = runtime::unsupported(classes.back()))
       return what;
+  }
+  if (mixesTypes(program, classes))
+    return "words of two types on one color";
   return {};
 }
 
