@@ -244,8 +244,6 @@ private:
   void multiply(int64_t lines, Affine own, Operand sums, Operand words,
                 Operand kept);
   void partialSums(int64_t features, const Operand &words);
-  void passOn(int64_t features);
-  void keepOwn();
 
   wse::MatmulOp op;
   RoutineBuilder &b;
@@ -362,14 +360,14 @@ void MatmulWriter::reduce() {
   streamWeights(weight.strides[1], weight.strides[0]);
   b.where(out.active, [&] {
     if (shape.exchanges) {
-      keepOwn();
+      keepRowSums(b, out, shape.n);
       scratch = b.scratch("partial", shape.plan.block * shape.pitch);
     }
     inBlocks(in.features,
              [&](Affine first, int64_t features, const Operand &words) {
                if (shape.exchanges) {
                  partialSums(features, words);
-                 return passOn(features);
+                 return passRowSums(b, out, scratch, features);
                }
                multiply(features, in.features,
                         Operand::memory(out.buffer, first * out.pitch,
@@ -413,38 +411,6 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
     kept.offset = in.pitch;
     multiply(features, s.sub(terms, 1), sums, others, kept);
   });
-}
-
-/// Starts to add what the first column multicasts of the own features.
-void MatmulWriter::keepOwn() {
-  Operand row = Operand::fabric(b.color(StreamPattern::RowCast), 3);
-  Operand result = Operand::memory(out.buffer, 0, {0, out.pitch, 1});
-  b.start(RowThread, Opcode::Add, {1, out.features, out.channels}, result,
-          {result, row.windowed(s.mul(out.firstFeature, out.channels),
-                                Affine(out.channels) * shape.n)});
-}
-
-/// Sends partial results west; all but the last column add what arrives.
-void MatmulWriter::passOn(int64_t features) {
-  Value parity = s.mod(s.px(), 2);
-  Value isFirst = s.equal(s.px(), 0);
-  Value isLast = s.equal(s.px(), b.width() - 1);
-  Operand mine = Operand::memory(scratch, 0, {out.pitch, 1});
-  Operand west =
-      Operand::fabric(b.parityColor(StreamPattern::RowWest, parity), 2);
-  Operand east = Operand::fabric(
-      b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)), 2);
-  Operand cast = Operand::fabric(b.color(StreamPattern::RowCast), 2);
-  auto send = [&](Value guard, Opcode opcode, const Operand &onward,
-                  ArrayRef<Operand> sources) {
-    b.where(guard, [&] {
-      b.vector(opcode, {features, out.channels}, onward, sources);
-    });
-  };
-  send(isLast, Opcode::Mov, west, {mine});
-  if (b.width() > 2)
-    send(s.logicalNot(s.add(isFirst, isLast)), Opcode::Add, west, {mine, east});
-  send(isFirst, Opcode::Add, cast, {mine, east});
 }
 
 LogicalResult Matmul::lowerOp(wse::MatmulOp op, RoutineBuilder &b) const {

@@ -226,6 +226,43 @@ void allReduceRow(RoutineBuilder &b, Opcode opcode, StringRef buffer,
 }
 
 //===----------------------------------------------------------------------===//
+// Sums of products
+//===----------------------------------------------------------------------===//
+
+void keepRowSums(RoutineBuilder &b, const Tile &result, int64_t features) {
+  Operand row = Operand::fabric(b.color(StreamPattern::RowCast), 3);
+  Operand own = Operand::memory(result.buffer, 0, {0, result.pitch, 1});
+  b.start(
+      RowThread, Opcode::Add, {1, result.features, result.channels}, own,
+      {own, row.windowed(b.scalars().mul(result.firstFeature, result.channels),
+                         Affine(result.channels) * features)});
+}
+
+void passRowSums(RoutineBuilder &b, const Tile &result, StringRef partial,
+                 int64_t features) {
+  ScalarBuilder &s = b.scalars();
+  Value parity = s.mod(s.px(), 2);
+  Value isFirst = s.equal(s.px(), 0);
+  Value isLast = s.equal(s.px(), b.width() - 1);
+  Operand mine = Operand::memory(partial, 0, {result.pitch, 1});
+  Operand west =
+      Operand::fabric(b.parityColor(StreamPattern::RowWest, parity), 2);
+  Operand east = Operand::fabric(
+      b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)), 2);
+  Operand cast = Operand::fabric(b.color(StreamPattern::RowCast), 2);
+  auto send = [&](Value guard, Opcode opcode, const Operand &onward,
+                  ArrayRef<Operand> sources) {
+    b.where(guard, [&] {
+      b.vector(opcode, {features, result.channels}, onward, sources);
+    });
+  };
+  send(isLast, Opcode::Mov, west, {mine});
+  if (b.width() > 2)
+    send(s.logicalNot(s.add(isFirst, isLast)), Opcode::Add, west, {mine, east});
+  send(isFirst, Opcode::Add, cast, {mine, east});
+}
+
+//===----------------------------------------------------------------------===//
 // Streams
 //===----------------------------------------------------------------------===//
 

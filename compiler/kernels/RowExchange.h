@@ -68,6 +68,16 @@ void allReduceRow(RoutineBuilder &builder, pe::Opcode opcode,
 /// Cycles of allReduceRow, without `finish`.
 double allReduceCycles(const Machine &machine, double words);
 
+/// Starts to add to `result` what passRowSums multicasts of the own features,
+/// of `features` in all.
+void keepRowSums(RoutineBuilder &builder, const Tile &result, int64_t features);
+
+/// Sums a block of `features` partial results at `partial`, laid out as
+/// `result`, along the row: each column adds what arrives from the east, and
+/// the first multicasts the sums. Of a mesh with several columns.
+void passRowSums(RoutineBuilder &builder, const Tile &result,
+                 llvm::StringRef partial, int64_t features);
+
 /// The streams of multicastRow and a chain: none in a mesh of one column.
 llvm::SmallVector<StreamNeed> rowStreams(const Machine &machine);
 /// The streams of allReduceRow.

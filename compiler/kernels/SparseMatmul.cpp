@@ -170,8 +170,6 @@ private:
   void addGroup(const Groups &groups, Affine number, int64_t buffer);
   void addProducts(const Groups &groups, Affine feature, Affine first,
                    StringRef buffer);
-  void keepOwn();
-  void passOn(int64_t features);
 
   wse::SparseMatmulOp op;
   RoutineBuilder &b;
@@ -258,7 +256,7 @@ void SparseMatmulWriter::addGroup(const Groups &groups, Affine number,
       addProducts(groups, feature, first, buffers[buffer]);
     });
   if (shape.exchanges)
-    passOn(groups.features);
+    passRowSums(b, out, partial, groups.features);
 }
 
 /// Those of one input feature with its record, to the result features from
@@ -287,38 +285,6 @@ void SparseMatmulWriter::addProducts(const Groups &groups, Affine feature,
     add(i);
 }
 
-/// Starts to add what the first column multicasts of the own features.
-void SparseMatmulWriter::keepOwn() {
-  Operand row = Operand::fabric(b.color(StreamPattern::RowCast), 3);
-  Operand result = Operand::memory(out.buffer, 0, {0, out.pitch, 1});
-  b.start(RowThread, Opcode::Add, {1, out.features, out.channels}, result,
-          {result, row.windowed(s.mul(out.firstFeature, out.channels),
-                                Affine(out.channels) * shape.n)});
-}
-
-/// Sends partial results west; all but the last column add what arrives.
-void SparseMatmulWriter::passOn(int64_t features) {
-  Value parity = s.mod(s.px(), 2);
-  Value isFirst = s.equal(s.px(), 0);
-  Value isLast = s.equal(s.px(), b.width() - 1);
-  Operand mine = Operand::memory(partial, 0, {out.pitch, 1});
-  Operand west =
-      Operand::fabric(b.parityColor(StreamPattern::RowWest, parity), 2);
-  Operand east = Operand::fabric(
-      b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)), 2);
-  Operand cast = Operand::fabric(b.color(StreamPattern::RowCast), 2);
-  auto send = [&](Value guard, Opcode opcode, const Operand &onward,
-                  ArrayRef<Operand> sources) {
-    b.where(guard, [&] {
-      b.vector(opcode, {features, out.channels}, onward, sources);
-    });
-  };
-  send(isLast, Opcode::Mov, west, {mine});
-  if (b.width() > 2)
-    send(s.logicalNot(s.add(isFirst, isLast)), Opcode::Add, west, {mine, east});
-  send(isFirst, Opcode::Add, cast, {mine, east});
-}
-
 void SparseMatmulWriter::write() {
   initialise();
   SparseAttr sparse = records(b.source(op.getWeight()));
@@ -328,7 +294,7 @@ void SparseMatmulWriter::write() {
     buffers[i] = b.scratch("records", shape.bufferWords());
   if (shape.exchanges) {
     partial = b.scratch("partial", shape.group() * shape.pitch);
-    b.where(out.active, [&] { keepOwn(); });
+    b.where(out.active, [&] { keepRowSums(b, out, shape.n); });
   }
   for (Groups groups : {Groups{whole, 0, size, sparse.getKept(), 0},
                         Groups{1, whole * size, shape.lastGroup(),
