@@ -12,7 +12,7 @@ const Kernel *findKernel(mlir::Operation *op) {
        {attentionKernel(), elementwiseKernel(), gatherKernel(),
         layerNormKernel(), loadKernel(), matmulKernel(), redistributeKernel(),
         reduceTokensKernel(), rmsNormKernel(), softmaxKernel(),
-        sparseMatmulKernel(), storeKernel()})
+        sparseMatmulKernel(), storeKernel(), transferKernel()})
     if (kernel->opName() == name)
       return kernel;
   return nullptr;

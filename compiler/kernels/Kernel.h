@@ -52,14 +52,16 @@ struct RowSet {
 /// One route pattern that a kernel needs. `rows` matters for `column` (the rows
 /// the words must reach), `key_cast` and `value_cast` (the rows of each group,
 /// whose head is the first), and for `root_west` and `head_cast`, whose groups
-/// are of columns; for all other patterns it is empty. Two needs that
-/// compare equal share a stream.
+/// are of columns; for all other patterns it is empty. The stream is one of the
+/// kernel's region, or of the region `from`: `transfer` leads from there to the
+/// kernel's. Two needs that compare equal share a stream.
 struct StreamNeed {
   wse::StreamPattern pattern;
   RowSet rows;
+  llvm::StringRef from = {};
 
   bool operator==(const StreamNeed &other) const {
-    return pattern == other.pattern && rows == other.rows;
+    return pattern == other.pattern && rows == other.rows && from == other.from;
   }
 };
 
@@ -115,6 +117,8 @@ public:
                                const Machine &machine) const = 0;
 
   /// Writes the routine that every PE runs and the host streams it feeds on.
+  /// Asked for each region that takes part: the kernel's, and before it those
+  /// of operands that lie in others.
   virtual llvm::LogicalResult lower(mlir::Operation *op,
                                     RoutineBuilder &builder) const = 0;
 };

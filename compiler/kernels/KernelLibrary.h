@@ -136,6 +136,7 @@ const Kernel *rmsNormKernel();
 const Kernel *softmaxKernel();
 const Kernel *sparseMatmulKernel();
 const Kernel *storeKernel();
+const Kernel *transferKernel();
 
 } // namespace wsec
 

@@ -6,6 +6,7 @@
 #include "dialects/wse/Wse.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/SymbolTable.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 
@@ -31,59 +32,92 @@ static pe::ProgramOp createProgram(wse::ProgramOp source, int64_t launchColor,
   return program;
 }
 
-static pe::ClassOp createClass(pe::ProgramOp program, const Machine &region) {
+static pe::ClassOp createClass(ProgramBuilder &shared, const Machine &region) {
+  pe::ProgramOp program = shared.program;
   auto builder = OpBuilder::atBlockEnd(&program.getBody().front());
   Attribute rect =
       pe::RectAttr::get(program.getContext(), region.x, region.x + region.width,
                         1, region.y, region.y + region.height, 1);
-  auto peClass = pe::ClassOp::create(builder, program.getLoc(),
-                                     builder.getStringAttr("every_pe"),
-                                     builder.getArrayAttr(rect));
+  auto peClass =
+      pe::ClassOp::create(builder, program.getLoc(),
+                          builder.getStringAttr(shared.freshSymbol("every_pe")),
+                          builder.getArrayAttr(rect));
   peClass.getBody().emplaceBlock();
   return peClass;
 }
 
-ProgramBuilder::ProgramBuilder(const Machine &machine, wse::ProgramOp source,
-                               int64_t launchColor, OpBuilder &builder)
-    : machine(machine), program(createProgram(source, launchColor, builder)),
-      everyPE(createClass(program, machine)),
-      scalars(&everyPE.getBody().front(), everyPE.getLoc(), machine) {
+ProgramBuilder::ProgramBuilder(wse::ProgramOp source, int64_t launchColor,
+                               OpBuilder &builder)
+    : program(createProgram(source, launchColor, builder)) {
   declareEnds(source);
 }
 
-std::string ProgramBuilder::buffer(StringRef name, int64_t address,
-                                   int64_t bytes, Type element,
-                                   StringRef node) {
+ClassBuilder::ClassBuilder(ProgramBuilder &shared, const Machine &region,
+                           StringAttr regionName)
+    : shared(shared), machine(region), regionName(regionName),
+      peClass(createClass(shared, region)),
+      scalars(&peClass.getBody().front(), peClass.getLoc(), machine) {}
+
+std::string ClassBuilder::buffer(StringRef name, int64_t address, int64_t bytes,
+                                 Type element, StringRef node) {
   std::string &symbol =
       buffers[{address, bytes, pe::elementBytes(element), element.isInteger()}];
   if (!symbol.empty())
     return symbol;
-  symbol = freshSymbol(name);
+  symbol = shared.freshSymbol(name);
   ranges[symbol] = {address, address + bytes};
-  OpBuilder builder(everyPE.getContext());
+  OpBuilder builder(peClass.getContext());
   if (lastBuffer)
     builder.setInsertionPointAfter(lastBuffer);
   else
-    builder.setInsertionPointToEnd(&everyPE.getBody().front());
+    builder.setInsertionPointToEnd(&peClass.getBody().front());
   // Buffers stand before routines, wherever those are in the making.
   if (!lastBuffer)
-    for (Operation &op : everyPE.getBody().front())
+    for (Operation &op : peClass.getBody().front())
       if (isa<pe::RoutineOp>(op)) {
         builder.setInsertionPoint(&op);
         break;
       }
   lastBuffer = pe::BufferOp::create(
-      builder, everyPE.getLoc(), builder.getStringAttr(symbol),
+      builder, peClass.getLoc(), builder.getStringAttr(symbol),
       builder.getI64IntegerAttr(address), builder.getI64IntegerAttr(bytes),
       TypeAttr::get(element), /*persistent=*/UnitAttr(),
       node.empty() ? StringAttr() : builder.getStringAttr(node));
   return symbol;
 }
 
-std::string ProgramBuilder::halvesOf(StringRef words, StringRef node) {
+std::string ClassBuilder::halvesOf(StringRef words, StringRef node) {
   auto [begin, end] = range(words);
   return buffer((words + "_halves").str(), begin, end - begin,
-                IntegerType::get(everyPE.getContext(), 16), node);
+                IntegerType::get(peClass.getContext(), 16), node);
+}
+
+ClassSet::ClassSet(ProgramBuilder &shared, wse::ProgramOp source) {
+  for (wse::RegionOp region : source.kernelRegions())
+    classes.push_back(std::make_unique<ClassBuilder>(shared, region.machine(),
+                                                     region.getSymNameAttr()));
+  if (classes.empty())
+    classes.push_back(std::make_unique<ClassBuilder>(
+        shared, source.targetMachine(), StringAttr()));
+  shared.declareAliases(source);
+}
+
+ClassBuilder *ClassSet::classOf(StringAttr region) {
+  for (auto &each : classes)
+    if (each->regionName == region)
+      return each.get();
+  return nullptr;
+}
+
+SmallVector<ClassBuilder *> ClassSet::takingPart(wse::KernelOp kernel) {
+  llvm::SmallSetVector<ClassBuilder *, 2> part;
+  for (Value operand : kernel->getOperands())
+    part.insert(classOf(
+        cast<wse::KernelOp>(operand.getDefiningOp()).getRegionRef().getAttr()));
+  ClassBuilder *own = classOf(kernel.getRegionRef().getAttr());
+  part.remove(own);
+  part.insert(own);
+  return part.takeVector();
 }
 
 std::string ProgramBuilder::freshSymbol(StringRef name) {
@@ -100,7 +134,6 @@ std::string ProgramBuilder::freshSymbol(StringRef name) {
 }
 
 void ProgramBuilder::declareEnds(wse::ProgramOp source) {
-  MLIRContext *context = source.getContext();
   for (auto input : source.getOps<wse::InputOp>())
     declareTensor(input.getSymNameAttr(), pe::Role::Input, input.getType(), {},
                   {}, {});
@@ -114,12 +147,14 @@ void ProgramBuilder::declareEnds(wse::ProgramOp source) {
       declareTensor(store.getOutputAttr(), pe::Role::Output, store.getType(),
                     {}, {}, {});
   }
-  // The constants that aliases show get what names are left.
-  auto aliases = source.getOps<wse::AliasOp>();
-  for (wse::AliasOp alias : aliases)
+  for (auto alias : source.getOps<wse::AliasOp>())
     symbols[alias.getOutput()]++;
-  everyPE.setSymName(freshSymbol(everyPE.getSymName()));
-  for (wse::AliasOp alias : aliases) {
+}
+
+void ProgramBuilder::declareAliases(wse::ProgramOp source) {
+  MLIRContext *context = source.getContext();
+  // The constants that aliases show get what names are left.
+  for (auto alias : source.getOps<wse::AliasOp>()) {
     auto symbol =
         FlatSymbolRefAttr::get(context, this->source(alias.getSource()).symbol);
     declareTensor(alias.getOutputAttr(), pe::Role::Output, alias.getType(), {},
@@ -230,7 +265,7 @@ static Type wireOf(Operation *op) {
   if (auto store = dyn_cast<wse::StoreOp>(op))
     moved = store.getValue();
   else if (isa<wse::LoadOp, wse::GatherOp, wse::RedistributeOp,
-               wse::ReduceTokensOp>(op))
+               wse::ReduceTokensOp, wse::TransferOp>(op))
     moved = op->getResult(0);
   if (!moved)
     return {};
@@ -244,10 +279,10 @@ static pe::Operand typed(pe::Operand operand, Type wire) {
   return operand;
 }
 
-RoutineBuilder::RoutineBuilder(ProgramBuilder &shared, Operation *op,
+RoutineBuilder::RoutineBuilder(ClassBuilder &shared, Operation *op,
                                StringRef name)
     : shared(shared), op(op), builder(op->getContext()), loc(op->getLoc()) {
-  builder.setInsertionPointToEnd(&shared.everyPE.getBody().front());
+  builder.setInsertionPointToEnd(&shared.peClass.getBody().front());
   routine = pe::RoutineOp::create(builder, loc, builder.getStringAttr(name));
   builder.createBlock(&routine.getBody());
   wire = wireOf(op);
@@ -575,7 +610,7 @@ pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
   if (stream)
     return stream;
   OpBuilder atEnd(op->getContext());
-  atEnd.setInsertionPointToEnd(&shared.program.getBody().front());
+  atEnd.setInsertionPointToEnd(&shared.shared.program.getBody().front());
   SmallVector<Attribute> channels;
   int64_t origin = in ? machine().x : machine().y;
   for (ChannelPosition channel :
@@ -584,8 +619,8 @@ pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
       channels.push_back(
           pe::ChannelAttr::get(op->getContext(), machine().y + channel.row,
                                origin + channel.begin, origin + channel.end));
-  std::string name =
-      shared.freshSymbol((in ? "to_" : "from_") + routine.getSymName().str());
+  std::string name = shared.shared.freshSymbol((in ? "to_" : "from_") +
+                                               routine.getSymName().str());
   stream = pe::StreamOp::create(
       atEnd, loc, name, direction,
       color(in ? StreamPattern::Channel : StreamPattern::OutExit),
@@ -685,7 +720,7 @@ void RoutineBuilder::streamToRows(
     function_ref<pe::Segment(ScalarBuilder &)> segment) {
   if (!rowInput) {
     OpBuilder atEnd(op->getContext());
-    atEnd.setInsertionPointToEnd(&shared.program.getBody().front());
+    atEnd.setInsertionPointToEnd(&shared.shared.program.getBody().front());
     SmallVector<Attribute> channels;
     for (const ChannelPosition &channel : machine().westChannels())
       channels.push_back(
@@ -693,7 +728,7 @@ void RoutineBuilder::streamToRows(
                                machine().x, machine().x + width()));
     rowInput = pe::StreamOp::create(
         atEnd, loc,
-        shared.freshSymbol("to_rows_of_" + routine.getSymName().str()),
+        shared.shared.freshSymbol("to_rows_of_" + routine.getSymName().str()),
         pe::Direction::In, color(StreamPattern::ChannelRow),
         atEnd.getArrayAttr(channels));
     rowInputScalars = std::make_unique<ScalarBuilder>(

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What kernels write PE code with. ProgramBuilder holds what all routines of a
-// program share: the class of all PEs with its scalars and buffers, and the
-// host's tensors. A RoutineBuilder writes the routine of one operation.
+// What kernels write PE code with. ProgramBuilder holds the host's tensors, a
+// ClassBuilder what the routines of one region share: its scalars and buffers.
+// A RoutineBuilder writes the routine of one operation in one class.
 //
-// All PEs run the same routine; they differ by scalars (how many features and
-// channels are mine) and by guards. Microthreads have fixed jobs:
+// All PEs of a region run the same routine; they differ by scalars (how many
+// features and channels are mine) and by guards. Microthreads have fixed jobs:
 //
 //   0  injectors relay the host's words from their channel to their column
 //   1  rows: words are gathered in a chain to the end of the row and are
@@ -55,30 +55,16 @@ struct HostTensor {
   llvm::SmallVector<int64_t, 4> strides;
 };
 
-/// What all routines of one program share.
+/// What all classes of one program share: the tensors of the host, and names.
 class ProgramBuilder {
 public:
-  /// Starts the lowered form of `source`, whose kernels' region is `machine`,
-  /// where `builder` is: a program with the tensors of the host and one class
-  /// of PEs without code. `machine` outlives it.
-  ProgramBuilder(const Machine &machine, wse::ProgramOp source,
-                 int64_t launchColor, mlir::OpBuilder &builder);
+  /// Starts the lowered form of `source` where `builder` is, with the inputs,
+  /// outputs and intermediates of the host.
+  ProgramBuilder(wse::ProgramOp source, int64_t launchColor,
+                 mlir::OpBuilder &builder);
 
-  const Machine &machine;
   pe::ProgramOp program;
-  pe::ClassOp everyPE;
-  ScalarBuilder scalars;
 
-  /// The buffer of `bytes` bytes at `address`, declared on first use. Two with
-  /// equal address, size and type are one, so that equal routines look equal.
-  std::string buffer(llvm::StringRef name, int64_t address, int64_t bytes,
-                     mlir::Type element, llvm::StringRef node);
-  /// The same words as 16-bit integers.
-  std::string halvesOf(llvm::StringRef buffer, llvm::StringRef node);
-  /// The bytes of such a buffer in SRAM.
-  InstructionUse::Range range(llvm::StringRef buffer) const {
-    return ranges.lookup(buffer);
-  }
   /// A symbol of the program that starts like `name` and is not taken yet.
   std::string freshSymbol(llvm::StringRef name);
 
@@ -88,6 +74,9 @@ public:
   HostTensor source(mlir::Attribute source);
   /// The weight of these records, declared on first use.
   std::string declareSparse(pe::SparseAttr sparse);
+  /// Declares the constants that outputs show as they are: after the classes,
+  /// which need names of their own.
+  void declareAliases(wse::ProgramOp source);
 
 private:
   /// Declares the inputs and outputs under the names users bind them by. Comes
@@ -105,12 +94,55 @@ private:
       files;
   llvm::DenseMap<mlir::Attribute, std::string> values, sparseWeights;
   mlir::Operation *lastTensor = nullptr;
+  llvm::StringMap<unsigned> symbols;
+  llvm::DenseSet<mlir::StringAttr> valueNames; ///< looked up only
+};
+
+/// The PEs of one region: what their routines share.
+class ClassBuilder {
+public:
+  /// Appends a class without code, the PEs of `region`, to the program.
+  ClassBuilder(ProgramBuilder &shared, const Machine &region,
+               mlir::StringAttr regionName);
+
+  ProgramBuilder &shared;
+  const Machine machine;
+  const mlir::StringAttr regionName;
+  pe::ClassOp peClass;
+  ScalarBuilder scalars;
+
+  /// The buffer of `bytes` bytes at `address`, declared on first use. Two with
+  /// equal address, size and type are one, so that equal routines look equal.
+  std::string buffer(llvm::StringRef name, int64_t address, int64_t bytes,
+                     mlir::Type element, llvm::StringRef node);
+  /// The same words as 16-bit integers.
+  std::string halvesOf(llvm::StringRef buffer, llvm::StringRef node);
+  /// The bytes of such a buffer in SRAM.
+  InstructionUse::Range range(llvm::StringRef buffer) const {
+    return ranges.lookup(buffer);
+  }
+
+private:
   /// By address, bytes, those of an element, and whether it is an integer.
   std::map<std::tuple<int64_t, int64_t, unsigned, bool>, std::string> buffers;
   llvm::StringMap<InstructionUse::Range> ranges;
-  llvm::StringMap<unsigned> symbols;
-  llvm::DenseSet<mlir::StringAttr> valueNames; ///< looked up only
   mlir::Operation *lastBuffer = nullptr;
+};
+
+/// The classes of a program, one for each of its regions.
+class ClassSet {
+public:
+  ClassSet(ProgramBuilder &shared, wse::ProgramOp source);
+
+  /// The classes that take part in a kernel: those of operands on other
+  /// regions, then its own.
+  llvm::SmallVector<ClassBuilder *> takingPart(wse::KernelOp kernel);
+  llvm::ArrayRef<std::unique_ptr<ClassBuilder>> all() const { return classes; }
+
+private:
+  ClassBuilder *classOf(mlir::StringAttr region);
+
+  std::vector<std::unique_ptr<ClassBuilder>> classes;
 };
 
 /// One tensor in one PE, in scalars.
@@ -160,8 +192,13 @@ public:
   using Affine = pe::Affine;
 
   /// Starts the routine `name` for the scheduled operation `op`.
-  RoutineBuilder(ProgramBuilder &shared, mlir::Operation *op,
+  RoutineBuilder(ClassBuilder &shared, mlir::Operation *op,
                  llvm::StringRef name);
+
+  /// Whether this is the code of the region of that name.
+  bool isOn(wse::RegionOp region) const {
+    return shared.regionName == region.getSymNameAttr();
+  }
 
   const Machine &machine() const { return shared.machine; }
   int64_t width() const { return shared.machine.width; }
@@ -245,9 +282,11 @@ public:
   /// Streams words to the host; `segment` says where they go, in the scalars
   /// of the stream.
   void streamToHost(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
-  HostTensor source(mlir::Attribute source) { return shared.source(source); }
+  HostTensor source(mlir::Attribute source) {
+    return shared.shared.source(source);
+  }
   std::string declareSparse(pe::SparseAttr sparse) {
-    return shared.declareSparse(sparse);
+    return shared.shared.declareSparse(sparse);
   }
 
   /// Waits for all microthreads in use.
@@ -264,7 +303,7 @@ private:
   void relayAtHeads(const FeatureTiling &features, int64_t lines,
                     int64_t wordsPerFeature);
 
-  ProgramBuilder &shared;
+  ClassBuilder &shared;
   mlir::Operation *op;
   pe::RoutineOp routine;
   mlir::OpBuilder builder;

@@ -28,28 +28,47 @@ static llvm::hash_code hashOf(pe::RoutineOp routine) {
   return hash;
 }
 
-pe::RoutineOp RoutineSet::findOrInsert(pe::RoutineOp routine) {
-  auto &candidates = routines[hashOf(routine)];
-  for (pe::RoutineOp candidate : candidates)
-    if (doTheSame(candidate, routine))
+RoutineSet::Parts RoutineSet::findOrInsert(const Parts &parts) {
+  llvm::hash_code hash = 0;
+  for (pe::RoutineOp part : parts)
+    hash = llvm::hash_combine(hash, hashOf(part));
+  auto &candidates = routines[hash];
+  for (const Parts &candidate : candidates)
+    if (llvm::equal(candidate, parts, [](pe::RoutineOp a, pe::RoutineOp b) {
+          return a->getParentOp() == b->getParentOp() && doTheSame(a, b);
+        }))
       return candidate;
-  candidates.push_back(routine);
-  return routine;
+  candidates.push_back(parts);
+  return parts;
 }
 
-FailureOr<pe::RoutineOp> RoutineSet::write(wse::KernelOp kernel,
-                                           RoutineBuilder &code) {
+FailureOr<StringAttr>
+RoutineSet::write(wse::KernelOp kernel,
+                  ArrayRef<std::unique_ptr<RoutineBuilder>> code) {
   const Kernel *library = findKernel(kernel);
   if (!library)
     return kernel.emitOpError("has no kernel that runs it");
-  if (failed(library->lower(kernel, code)))
-    return failure();
-  code.finish();
-  pe::RoutineOp own = code.getRoutine();
-  pe::RoutineOp routine = findOrInsert(own);
-  if (routine != own)
-    own.erase();
-  return routine;
+  Parts own;
+  for (const std::unique_ptr<RoutineBuilder> &part : code) {
+    if (failed(library->lower(kernel, *part)))
+      return failure();
+    part->finish();
+    own.push_back(part->getRoutine());
+  }
+  Parts shared = findOrInsert(own);
+  StringAttr name = shared.front().getSymNameAttr();
+  if (shared.front() != own.front())
+    for (pe::RoutineOp part : own)
+      part.erase();
+  return name;
+}
+
+SmallVector<std::unique_ptr<RoutineBuilder>>
+wsec::routineBuilders(wse::KernelOp kernel, ClassSet &classes, StringRef name) {
+  return llvm::map_to_vector(
+      classes.takingPart(kernel), [&](ClassBuilder *each) {
+        return std::make_unique<RoutineBuilder>(*each, kernel, name);
+      });
 }
 
 FailureOr<SmallVector<wse::KernelOp>>
@@ -73,13 +92,16 @@ FailureOr<int64_t> wsec::codeBytes(wse::ProgramOp scheduled) {
     return failure();
   OwningOpRef<ModuleOp> dropped = ModuleOp::create(scheduled.getLoc());
   auto builder = OpBuilder::atBlockEnd(dropped->getBody());
-  const Machine machine = scheduled.kernelMachine();
-  ProgramBuilder shared(machine, scheduled, /*launchColor=*/0, builder);
+  ProgramBuilder shared(scheduled, /*launchColor=*/0, builder);
+  ClassSet classes(shared, scheduled);
   RoutineSet routines;
-  for (wse::KernelOp kernel : *kernels) {
-    RoutineBuilder code(shared, kernel, shared.freshSymbol("routine"));
-    if (failed(routines.write(kernel, code)))
+  for (wse::KernelOp kernel : *kernels)
+    if (failed(routines.write(
+            kernel,
+            routineBuilders(kernel, classes, shared.freshSymbol("routine")))))
       return failure();
-  }
-  return pe::codeBytes(shared.everyPE);
+  int64_t most = 0;
+  for (const std::unique_ptr<ClassBuilder> &each : classes.all())
+    most = std::max(most, pe::codeBytes(each->peClass));
+  return most;
 }

@@ -11,23 +11,33 @@
 
 namespace wsec {
 
-/// The routines of one class of PEs. Kernels that do the same share one: equal
-/// instructions on equal buffers with equal scalars. Layers of a transformer
-/// differ only in the words the host streams, which no routine mentions.
+/// The routines of a program. Kernels that do the same share one: equal
+/// instructions on equal buffers with equal scalars, in all classes that take
+/// part. Layers of a transformer differ only in the words the host streams,
+/// which no routine mentions.
 class RoutineSet {
 public:
-  /// Writes what `kernel` is on every PE with `code`, and what the host sends
-  /// and receives meanwhile. The routine that does it: an earlier one, or the
+  /// Writes what `kernel` is on the PEs of each class that takes part, with its
+  /// builder of `code` (all of one name), and what the host sends and receives
+  /// meanwhile. The symbol of the routine that does it: an earlier one, or the
   /// one of `code`. Fails, with the reason, where the kernel can't be lowered.
-  mlir::FailureOr<pe::RoutineOp> write(wse::KernelOp kernel,
-                                       RoutineBuilder &code);
+  mlir::FailureOr<mlir::StringAttr>
+  write(wse::KernelOp kernel,
+        llvm::ArrayRef<std::unique_ptr<RoutineBuilder>> code);
 
 private:
-  pe::RoutineOp findOrInsert(pe::RoutineOp routine);
+  /// One kernel's, in each class that takes part.
+  using Parts = llvm::SmallVector<pe::RoutineOp, 1>;
+
+  Parts findOrInsert(const Parts &parts);
 
   /// By hash, so that few are compared. Looked up only.
-  llvm::DenseMap<llvm::hash_code, llvm::SmallVector<pe::RoutineOp, 1>> routines;
+  llvm::DenseMap<llvm::hash_code, llvm::SmallVector<Parts, 1>> routines;
 };
+
+/// Builders of the routine `name` of a kernel in all classes that take part.
+llvm::SmallVector<std::unique_ptr<RoutineBuilder>>
+routineBuilders(wse::KernelOp kernel, ClassSet &classes, llvm::StringRef name);
 
 /// The kernels of a scheduled program in the order of their slots. Fails if one
 /// lacks what lowering needs: its slot, its streams, or the place of its
@@ -35,9 +45,10 @@ private:
 mlir::FailureOr<llvm::SmallVector<wse::KernelOp>>
 kernelsInOrder(wse::ProgramOp scheduled);
 
-/// Bytes of code of each PE that runs the kernels of a scheduled program. They
-/// stay the same if all addresses move by one distance. Lowers all kernels and
-/// drops what that writes; fails where one cannot be lowered.
+/// Bytes of code of the PE that has most, of those that run the kernels of a
+/// scheduled program. They stay the same if all addresses move by one distance.
+/// Lowers all kernels and drops what that writes; fails where one cannot be
+/// lowered.
 mlir::FailureOr<int64_t> codeBytes(wse::ProgramOp scheduled);
 
 } // namespace wsec

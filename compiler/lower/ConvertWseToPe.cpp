@@ -2,7 +2,8 @@
 //
 // The frame around the kernels: what each of them writes is put into one
 // program. Kernels write code for all PEs of their region at once, so there is
-// one class, the region; what differs between its PEs are scalars and guards.
+// one class for each region; what differs between its PEs are scalars and
+// guards.
 
 #include "compiler/kernels/Kernel.h"
 #include "compiler/kernels/RoutineSet.h"
@@ -47,9 +48,9 @@ static FailureOr<int64_t> findLaunchColor(wse::ProgramOp source) {
   return source.emitOpError("has no launch stream to start kernels with");
 }
 
-/// Routes stand before the class.
-static void convertRoutes(wse::ProgramOp source, ProgramBuilder &shared) {
-  OpBuilder builder(shared.everyPE);
+/// Routes stand before the classes.
+static void convertRoutes(wse::ProgramOp source, pe::ClassOp firstClass) {
+  OpBuilder builder(firstClass);
   for (auto stream : source.getOps<wse::StreamOp>())
     for (auto rule : stream.getRules().getAsRange<wse::RuleAttr>())
       pe::RouteOp::create(builder, stream.getLoc(), rule.getColor(),
@@ -108,16 +109,16 @@ static void createKernel(wse::KernelOp source, StringRef name,
                        builder.getStringAttr(cost.bound()));
 }
 
-static void createLaunch(Location loc, pe::RoutineOp routine, StringRef kernel,
+static void createLaunch(Location loc, StringAttr routine, StringRef kernel,
                          ArrayRef<std::string> streams, OpBuilder &builder) {
   MLIRContext *context = builder.getContext();
   SmallVector<Attribute> symbols;
   for (const std::string &stream : streams)
     symbols.push_back(FlatSymbolRefAttr::get(context, stream));
-  pe::LaunchOp::create(
-      builder, loc, FlatSymbolRefAttr::get(context, routine.getSymName()),
-      FlatSymbolRefAttr::get(context, kernel),
-      symbols.empty() ? ArrayAttr() : builder.getArrayAttr(symbols));
+  pe::LaunchOp::create(builder, loc, FlatSymbolRefAttr::get(routine),
+                       FlatSymbolRefAttr::get(context, kernel),
+                       symbols.empty() ? ArrayAttr()
+                                       : builder.getArrayAttr(symbols));
 }
 
 /// Erases scalars that no code depends on.
@@ -148,13 +149,14 @@ struct ConvertWseToPe final
     if (failed(launchColor) || failed(kernels))
       return failure();
 
-    Machine machine = source.kernelMachine();
     OpBuilder before(source);
-    ProgramBuilder shared(machine, source, *launchColor, before);
-    convertRoutes(source, shared);
-    if (failed(convertKernels(*kernels, shared)))
+    ProgramBuilder shared(source, *launchColor, before);
+    ClassSet classes(shared, source);
+    convertRoutes(source, classes.all().front()->peClass);
+    if (failed(convertKernels(*kernels, shared, classes)))
       return failure();
-    eraseUnusedScalars(shared.everyPE.getBody().front());
+    for (const std::unique_ptr<ClassBuilder> &each : classes.all())
+      eraseUnusedScalars(each->peClass.getBody().front());
     for (auto stream : shared.program.getOps<pe::StreamOp>())
       eraseUnusedScalars(stream.getBody().front());
     for (auto value : shared.program.getOps<pe::ValueOp>())
@@ -164,20 +166,23 @@ struct ConvertWseToPe final
   }
 
   LogicalResult convertKernels(ArrayRef<wse::KernelOp> kernels,
-                               ProgramBuilder &shared) {
+                               ProgramBuilder &shared, ClassSet &classes) {
     RoutineSet routines;
     SmallVector<std::string> names = nameKernels(kernels, shared);
     for (size_t index = 0; index < kernels.size(); ++index) {
       wse::KernelOp op = kernels[index];
-      RoutineBuilder code(shared, op, shared.freshSymbol(kindOf(op)));
-      FailureOr<pe::RoutineOp> routine = routines.write(op, code);
+      auto parts = routineBuilders(op, classes, shared.freshSymbol(kindOf(op)));
+      FailureOr<StringAttr> routine = routines.write(op, parts);
       if (failed(routine))
         return failure();
-      SmallVector<std::string> streams = code.streams();
+      SmallVector<std::string> streams;
+      for (const std::unique_ptr<RoutineBuilder> &part : parts)
+        llvm::append_range(streams, part->streams());
+      RoutineBuilder &code = *parts.back(); // of its own region
       auto builder = OpBuilder::atBlockEnd(&shared.program.getBody().front());
-      double start = index ? 0 : startCycles(shared.machine, !streams.empty());
-      createKernel(op, names[index], shared.machine,
-                   findKernel(op)->cost(op, shared.machine), start, builder);
+      double start = index ? 0 : startCycles(code.machine(), !streams.empty());
+      createKernel(op, names[index], code.machine(),
+                   findKernel(op)->cost(op, code.machine()), start, builder);
       createLaunch(op.getLoc(), *routine, names[index], streams, builder);
       createValues(op, code, shared, builder);
     }

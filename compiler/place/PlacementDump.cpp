@@ -55,6 +55,23 @@ static PlacementView::KernelView viewKernel(wse::KernelOp kernel,
   return view;
 }
 
+static std::vector<PlacementView::RouteView> viewRoutes(wse::StreamOp stream) {
+  std::vector<PlacementView::RouteView> routes;
+  for (auto rule : stream.getRules().getAsRange<wse::RuleAttr>()) {
+    wse::RectAttr r = rule.getRect();
+    PlacementView::RouteView route{rule.getColor(),
+                                   {r.getX0(), r.getX1(), r.getXstep()},
+                                   {r.getY0(), r.getY1(), r.getYstep()},
+                                   wse::stringifyPort(rule.getReceive()).str(),
+                                   {}};
+    for (unsigned port = 0; port <= unsigned(wse::Port::Ramp); ++port)
+      if (uint32_t(rule.getTransmit()) >> port & 1)
+        route.transmit.push_back(wse::stringifyPort(wse::Port(port)).str());
+    routes.push_back(std::move(route));
+  }
+  return routes;
+}
+
 /// The largest first, so that others are not hidden when they are drawn on top.
 static std::vector<PlacementView::RegionView>
 viewRegions(wse::ProgramOp program,
@@ -82,18 +99,29 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   view.state = wse::stringifyState(program.getState()).str();
   view.machine = program.targetMachine();
   view.machine.name = nameOf(view.machine.name);
-  Machine region = program.kernelMachine();
-  view.west = viewChannels(region.westChannels(), region.y, region.x);
-  view.east = viewChannels(region.eastChannels(), region.y, region.y);
+  for (const Machine &region : program.kernelMachines()) {
+    llvm::append_range(view.west,
+                       viewChannels(region.westChannels(), region.y, region.x));
+    llvm::append_range(view.east,
+                       viewChannels(region.eastChannels(), region.y, region.y));
+  }
+  llvm::DenseMap<Attribute, Machine> machines; // looked up only
+  for (wse::RegionOp region : program.kernelRegions())
+    machines[region.getSymNameAttr()] = region.machine();
   for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>())
-    view.kernels.push_back(viewKernel(kernel, region));
+    view.kernels.push_back(
+        viewKernel(kernel, machines[kernel.getRegionRef().getAttr()]));
+  for (auto transfer : program.bodyBlock().getOps<wse::TransferOp>())
+    view.transfers.push_back(
+        {nameOf(cast<wse::KernelOp>(transfer.getOperation()).getReportName()),
+         nameOf(transfer.sourceRegion().getSymName()),
+         nameOf(transfer.getRegion())});
   view.regions = viewRegions(program, view.kernels);
   for (auto stream : program.bodyBlock().getOps<wse::StreamOp>())
     view.streams.push_back(
         {nameOf(stream.getSymName()),
          wse::stringifyStreamPattern(stream.getPattern()).str(),
-         std::vector<int64_t>(stream.getColors()),
-         int64_t(stream.getRules().size())});
+         std::vector<int64_t>(stream.getColors()), viewRoutes(stream)});
   if (auto peak = program.getSramPeak())
     view.sramPeak = int64_t(*peak);
   view.sramOwner = nameOf(program.getSramOwner().value_or(""));
@@ -188,6 +216,14 @@ std::string wsec::placementAsJson(const PlacementView &view) {
           writeRectangle(json, region.pes);
         });
     });
+    json.attributeArray("transfers", [&] {
+      for (const PlacementView::TransferView &transfer : view.transfers)
+        json.object([&] {
+          json.attribute("kernel", transfer.kernel);
+          json.attribute("from", transfer.from);
+          json.attribute("to", transfer.to);
+        });
+    });
     json.attributeArray("kernels", [&] {
       for (const PlacementView::KernelView &kernel : view.kernels)
         json.object([&] { writeKernel(json, kernel); });
@@ -198,7 +234,17 @@ std::string wsec::placementAsJson(const PlacementView &view) {
           json.attribute("name", stream.name);
           json.attribute("pattern", stream.pattern);
           writeArray(json, "colors", stream.colors);
-          json.attribute("rules", stream.rules);
+          json.attribute("rules", int64_t(stream.routes.size()));
+          json.attributeArray("routes", [&] {
+            for (const PlacementView::RouteView &route : stream.routes)
+              json.object([&] {
+                json.attribute("color", route.color);
+                writeArray(json, "x", route.x);
+                writeArray(json, "y", route.y);
+                json.attribute("receive", route.receive);
+                writeArray(json, "transmit", route.transmit);
+              });
+          });
         });
     });
     if (view.sramPeak)

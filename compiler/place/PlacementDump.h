@@ -9,6 +9,7 @@
 #include "compiler/machine/Machine.h"
 #include "compiler/place/PlacementProblem.h"
 
+#include <array>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,7 +20,7 @@ namespace wse {
 class ProgramOp;
 } // namespace wse
 
-/// An I/O channel that serves the region: a west channel brings the words of
+/// An I/O channel that serves a region: a west channel brings the words of
 /// columns [begin, end) in, an east channel takes the words of rows [begin,
 /// end) out; both sit at `row`.
 struct PlacedChannel {
@@ -38,10 +39,22 @@ struct PlacementView {
     std::optional<int64_t> slot, address, scratchAddress;
     int64_t bytes = 0, scratchBytes = 0;
   };
+  /// Routers at x and y (begin, end, step) pass words of `color` from the port
+  /// `receive` to those of `transmit`.
+  struct RouteView {
+    int64_t color = 0;
+    std::array<int64_t, 3> x, y;
+    std::string receive;
+    std::vector<std::string> transmit;
+  };
   struct StreamView {
     std::string name, pattern;
     std::vector<int64_t> colors;
-    int64_t rules = 0;
+    std::vector<RouteView> routes;
+  };
+  /// A kernel that moves a tensor from one region to another.
+  struct TransferView {
+    std::string kernel, from, to;
   };
   struct RegionView {
     std::string name;
@@ -54,6 +67,7 @@ struct PlacementView {
   std::vector<PlacedChannel> west, east;
   std::vector<RegionView> regions; // the largest first
   std::vector<KernelView> kernels;
+  std::vector<TransferView> transfers;
   std::vector<StreamView> streams;
   std::optional<int64_t> sramPeak;
   std::string sramOwner;

@@ -95,7 +95,7 @@ static void listStreams(llvm::raw_ostream &os, const PlacementView &view) {
     os << "  " << llvm::left_justify("@" + shown(stream.name), 16)
        << llvm::left_justify(stream.pattern, 12)
        << (stream.colors.size() > 1 ? "colors " : "color ")
-       << join(stream.colors) << ", " << stream.rules << " rules\n";
+       << join(stream.colors) << ", " << stream.routes.size() << " rules\n";
 }
 
 static void listSram(llvm::raw_ostream &os, const PlacementView &view) {

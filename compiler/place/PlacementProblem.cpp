@@ -85,8 +85,6 @@ static std::string checkChannel(const PlacementProblem &problem,
 /// P4.
 static std::string checkDisjoint(const PlacementProblem &problem,
                                  const Placement &placement) {
-  if (problem.timeShared)
-    return "";
   for (size_t i = 0; i < problem.regions.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       const RegionRequest &first = problem.regions[j];

@@ -46,14 +46,12 @@ struct Placement {
 ///              | @b |            begins at a channel, because a channel takes
 ///              +----+     24     out the rows from its own on.
 ///
-/// With `timeShared` (weight streaming: kernels run one after the other and
-/// each may use the whole mesh) regions may overlap; without it (resident mode:
-/// all kernels run at once) they may not.
+/// Code, buffers and routes of a region stay in its PEs from load to end, so no
+/// two have a PE in common.
 class PlacementProblem {
 public:
   int64_t width = 0, height = 0;
   std::vector<int64_t> channelRows; // of the mesh, ascending
-  bool timeShared = true;
   std::vector<RegionRequest> regions;
 
   /// Empty if the input makes sense, else what is wrong with it.
@@ -63,7 +61,7 @@ public:
   ///   P1 every region has a place, the one it is pinned to if it is
   ///   P2 every region lies inside the mesh
   ///   P3 the first row of every region has an I/O channel
-  ///   P4 unless time-shared, regions are disjoint
+  ///   P4 regions are disjoint
   std::string verify(const Placement &placement) const;
 
   /// What placements are compared by, the smaller the better: channels whose

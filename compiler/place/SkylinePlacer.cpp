@@ -74,10 +74,9 @@ std::string wsec::placeBySkyline(const PlacementProblem &problem,
     if (!spot)
       return doesNotFit(problem, region, skyline);
     placement.origins[i] = *spot;
-    if (!problem.timeShared)
-      for (int64_t y = spot->y; y < spot->y + region.rows; ++y)
-        if (y >= 0 && y < problem.height)
-          skyline[y] = std::max(skyline[y], spot->x + region.columns);
+    for (int64_t y = spot->y; y < spot->y + region.rows; ++y)
+      if (y >= 0 && y < problem.height)
+        skyline[y] = std::max(skyline[y], spot->x + region.columns);
   }
   return "";
 }

@@ -9,8 +9,8 @@ namespace wsec {
 
 /// Places the regions, those with a pin first, then the largest, each where it
 /// costs least (PlacementProblem::cost) among the places that the ones before
-/// it allow; among equals in the north. Time-shared regions do not get in each
-/// other's way. Returns empty and fills `placement`, or why they do not fit.
+/// it allow; among equals in the north. Returns empty and fills `placement`, or
+/// why they do not fit.
 std::string placeBySkyline(const PlacementProblem &problem,
                            Placement &placement);
 

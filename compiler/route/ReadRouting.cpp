@@ -20,7 +20,8 @@ static std::vector<std::pair<RoutePattern, RoutePattern>> kernelRelays() {
       {P::OutNorth, P::OutExit},     {P::KeyNorth, P::KeyNorth},
       {P::KeyCast, P::RowWest},      {P::RowCast, P::Column}, // products
       {P::KeyNorth, P::KeyCast},     {P::ValueNorth, P::ValueNorth},
-      {P::ValueNorth, P::ValueCast},
+      {P::ValueNorth, P::ValueCast}, {P::RowEast, P::Transfer},
+      {P::RowWest, P::Transfer},
   };
 }
 
@@ -32,30 +33,43 @@ readChannels(const std::vector<ChannelPosition> &channels) {
   return result;
 }
 
-RoutingProblem wsec::readRegion(wse::ProgramOp program) {
-  Machine machine = program.kernelMachine();
+RoutingProblem wsec::readRegions(wse::ProgramOp program) {
   RoutingProblem problem;
-  problem.width = machine.width;
-  problem.height = machine.height;
-  problem.x = machine.x;
-  problem.y = machine.y;
   problem.meshWidth = program.meshWidth();
   problem.meshHeight = program.meshHeight();
-  problem.colors = machine.usableColors();
-  problem.west = readChannels(machine.westChannels());
-  problem.east = readChannels(machine.eastChannels());
+  problem.colors = program.targetMachine().usableColors();
+  for (const Machine &region : program.kernelMachines())
+    problem.regions.push_back({region.x, region.y, region.width, region.height,
+                               readChannels(region.westChannels()),
+                               readChannels(region.eastChannels())});
   problem.relays = kernelRelays();
   return problem;
 }
 
+size_t wsec::indexOfRegion(llvm::ArrayRef<wse::RegionOp> regions,
+                           llvm::StringRef name) {
+  return llvm::find_if(regions,
+                       [&](wse::RegionOp region) {
+                         return region.getSymName() == name;
+                       }) -
+         regions.begin();
+}
+
 std::vector<StreamRequest>
-wsec::streamsNeededBy(wse::KernelOp kernel, const Machine &machine,
+wsec::streamsNeededBy(wse::KernelOp kernel,
+                      llvm::ArrayRef<wse::RegionOp> regions,
                       const RoutingProblem &problem) {
   std::vector<StreamRequest> requests;
+  const Machine machine = wse::regionOf(kernel).machine();
+  const size_t own = indexOfRegion(regions, kernel.getRegionRef().getValue());
   for (const StreamNeed &need : findKernel(kernel)->streams(kernel, machine)) {
     StreamRequest request{"",
                           RoutePattern(need.pattern),
                           {need.rows.groups, need.rows.pitch, need.rows.used}};
+    request.region =
+        need.from.empty() ? own : indexOfRegion(regions, need.from);
+    if (request.pattern == RoutePattern::Transfer)
+      request.target = own;
     if (problem.connects(request))
       requests.push_back(request);
   }
@@ -63,6 +77,7 @@ wsec::streamsNeededBy(wse::KernelOp kernel, const Machine &machine,
 }
 
 bool wsec::sameStream(const StreamRequest &a, const StreamRequest &b) {
-  return a.pattern == b.pattern && a.rows.groups == b.rows.groups &&
+  return a.pattern == b.pattern && a.region == b.region &&
+         a.target == b.target && a.rows.groups == b.rows.groups &&
          a.rows.pitch == b.rows.pitch && a.rows.used == b.rows.used;
 }

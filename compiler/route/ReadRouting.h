@@ -8,14 +8,18 @@
 
 namespace wsec {
 
-/// Region, channels, colors and relays of a placed program; no streams yet.
-RoutingProblem readRegion(wse::ProgramOp program);
+/// Regions, channels, colors and relays of a placed program; no streams yet.
+RoutingProblem readRegions(wse::ProgramOp program);
 
 /// The streams that a kernel needs, without those that would connect nothing
-/// on this mesh. They have no names.
-std::vector<StreamRequest> streamsNeededBy(wse::KernelOp kernel,
-                                           const Machine &machine,
-                                           const RoutingProblem &problem);
+/// in their region, one of `regions`. They have no names.
+std::vector<StreamRequest>
+streamsNeededBy(wse::KernelOp kernel, llvm::ArrayRef<wse::RegionOp> regions,
+                const RoutingProblem &problem);
+
+/// The number of the region of that name.
+size_t indexOfRegion(llvm::ArrayRef<wse::RegionOp> regions,
+                     llvm::StringRef name);
 
 bool sameStream(const StreamRequest &a, const StreamRequest &b);
 

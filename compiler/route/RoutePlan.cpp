@@ -16,14 +16,21 @@ static constexpr uint8_t toRamp = portBit(RoutePort::Ramp);
 // Patterns
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// A region and the mesh it lies on.
+struct Frame : RouteRegion {
+  const RoutingProblem &mesh;
+};
+} // namespace
+
 /// Appends columns [begin, end) of the mesh with the settings row(y), y a row
 /// of the mesh; nothing if empty.
 template <typename Row>
-static void addMeshBand(RoutePlan &plan, const RoutingProblem &problem,
+static void addMeshBand(RoutePlan &plan, const RoutingProblem &mesh,
                         StridedRange columns, Row row) {
   if (columns.begin >= columns.end)
     return;
-  RouteBand band{columns, std::vector<RouteSetting>(problem.rowsOfMesh())};
+  RouteBand band{columns, std::vector<RouteSetting>(mesh.meshHeight)};
   bool any = false;
   for (size_t y = 0; y < band.rows.size(); ++y) {
     band.rows[y] = row(int64_t(y));
@@ -35,30 +42,30 @@ static void addMeshBand(RoutePlan &plan, const RoutingProblem &problem,
 
 /// The same with columns and rows of the region; columns may lie beside it.
 template <typename Row>
-static void addBand(RoutePlan &plan, const RoutingProblem &problem,
-                    StridedRange columns, Row row) {
-  columns.begin += problem.x;
-  columns.end += problem.x;
-  addMeshBand(plan, problem, columns, [&](int64_t y) {
-    bool inside = y >= problem.y && y < problem.y + problem.height;
-    return inside ? row(y - problem.y) : RouteSetting{};
+static void addBand(RoutePlan &plan, const Frame &region, StridedRange columns,
+                    Row row) {
+  columns.begin += region.x;
+  columns.end += region.x;
+  addMeshBand(plan, region.mesh, columns, [&](int64_t y) {
+    bool inside = y >= region.y && y < region.y + region.height;
+    return inside ? row(y - region.y) : RouteSetting{};
   });
 }
 
 /// In from the west edge, past the PEs west of the region and the columns of
 /// other channels, to every injector.
-static RoutePlan planChannel(const RoutingProblem &problem) {
+static RoutePlan planChannel(const Frame &region) {
   RoutePlan plan;
-  for (const RouteChannel &channel : problem.west) {
+  for (const RouteChannel &channel : region.west) {
     auto add = [&](int64_t begin, int64_t end, uint8_t transmit) {
-      addBand(plan, problem, {begin, end, 1}, [&](int64_t y) {
+      addBand(plan, region, {begin, end, 1}, [&](int64_t y) {
         return y == channel.row ? RouteSetting{RoutePort::West, transmit}
                                 : RouteSetting{};
       });
     };
     if (channel.begin == channel.end)
       continue;
-    add(-problem.x, channel.begin, toEast);
+    add(-region.x, channel.begin, toEast);
     add(channel.begin, channel.end - 1, toEast | toRamp);
     add(channel.end - 1, channel.end, toRamp);
   }
@@ -66,71 +73,94 @@ static RoutePlan planChannel(const RoutingProblem &problem) {
 }
 
 /// The same into every PE of the channels' rows.
-static RoutePlan planChannelRow(const RoutingProblem &problem) {
+static RoutePlan planChannelRow(const Frame &region) {
   RoutePlan plan;
   auto add = [&](int64_t begin, int64_t end, uint8_t transmit) {
-    addBand(plan, problem, {begin, end, 1}, [&](int64_t y) {
+    addBand(plan, region, {begin, end, 1}, [&](int64_t y) {
       bool enters = std::any_of(
-          problem.west.begin(), problem.west.end(),
+          region.west.begin(), region.west.end(),
           [&](const RouteChannel &channel) { return channel.row == y; });
       return enters ? RouteSetting{RoutePort::West, transmit} : RouteSetting{};
     });
   };
-  add(-problem.x, 0, toEast);
-  add(0, problem.width - 1, toEast | toRamp);
-  add(problem.width - 1, problem.width, toRamp);
+  add(-region.x, 0, toEast);
+  add(0, region.width - 1, toEast | toRamp);
+  add(region.width - 1, region.width, toRamp);
   return plan;
 }
 
-/// From PE (0,0) of the mesh to the region: south down column 0, east along the
-/// first row of the region. In the region east along that row, south down every
-/// column.
+/// A comb over all regions: from PE (0,0) of the mesh east along its first row,
+/// and south down each column as far as a region goes.
 static RoutePlan planLaunch(const RoutingProblem &problem) {
   RoutePlan plan;
-  addMeshBand(plan, problem, {0, 1, 1}, [&](int64_t y) {
-    RouteSetting setting{y == 0 ? RoutePort::West : RoutePort::North, 0};
-    if (y < problem.y)
-      setting.transmit = toSouth;
-    else if (y == problem.y && problem.x > 0)
-      setting.transmit = toEast;
-    return setting;
-  });
-  addMeshBand(plan, problem, {1, problem.x, 1}, [&](int64_t y) {
-    return y == problem.y ? RouteSetting{RoutePort::West, toEast}
-                          : RouteSetting{};
-  });
-  bool fromNorth = problem.x == 0 && problem.y > 0;
-  auto add = [&](int64_t begin, int64_t end, uint8_t east) {
-    addBand(plan, problem, {begin, end, 1}, [&](int64_t y) {
-      uint8_t south = y + 1 < problem.height ? toSouth : 0;
-      if (y > 0)
-        return RouteSetting{RoutePort::North, uint8_t(south | toRamp)};
-      return RouteSetting{begin == 0 && fromNorth ? RoutePort::North
-                                                  : RoutePort::West,
-                          uint8_t(east | south | toRamp)};
+  std::vector<int64_t> cuts = {0};
+  for (const RouteRegion &region : problem.regions)
+    cuts.insert(cuts.end(), {region.x, region.x + region.width - 1,
+                             region.x + region.width});
+  std::sort(cuts.begin(), cuts.end());
+  const int64_t end = cuts.back();
+  cuts.erase(std::unique(cuts.begin(), cuts.end()), cuts.end());
+  for (size_t i = 0; i + 1 < cuts.size(); ++i) {
+    auto meets = [&](const RouteRegion &region) {
+      return region.x <= cuts[i] && cuts[i] < region.x + region.width;
+    };
+    int64_t last = 0; // row that launches go down to
+    for (const RouteRegion &region : problem.regions)
+      if (meets(region))
+        last = std::max(last, region.y + region.height - 1);
+    addMeshBand(plan, problem, {cuts[i], cuts[i + 1], 1}, [&](int64_t y) {
+      uint8_t transmit = y < last ? toSouth : 0;
+      if (y == 0 && cuts[i + 1] < end)
+        transmit |= toEast;
+      for (const RouteRegion &region : problem.regions)
+        if (meets(region) && region.y <= y && y < region.y + region.height)
+          transmit |= toRamp;
+      return y > last
+                 ? RouteSetting{}
+                 : RouteSetting{y == 0 ? RoutePort::West : RoutePort::North,
+                                transmit};
     });
+  }
+  return plan;
+}
+
+/// From the end of each row of the region, past PEs of no region and of others,
+/// into the PEs of the row in `target`.
+static RoutePlan planTransfer(const Frame &region, const RouteRegion &target) {
+  RoutePlan plan;
+  auto add = [&](int64_t begin, int64_t end, RouteSetting setting) {
+    addBand(plan, region, {begin - region.x, end - region.x, 1},
+            [&](int64_t) { return setting; });
   };
-  int64_t last = problem.width - 1;
-  int64_t first = fromNorth ? std::min<int64_t>(1, last) : 0;
-  add(0, first, toEast);
-  add(first, last, toEast);
-  add(last, problem.width, 0);
+  if (target.x > region.x) {
+    int64_t from = region.x + region.width - 1;
+    int64_t last = target.x + target.width - 1;
+    add(from, from + 1, {RoutePort::Ramp, toEast});
+    add(from + 1, target.x, {RoutePort::West, toEast});
+    add(target.x, last, {RoutePort::West, uint8_t(toEast | toRamp)});
+    add(last, last + 1, {RoutePort::West, toRamp});
+    return plan;
+  }
+  add(region.x, region.x + 1, {RoutePort::Ramp, toWest});
+  add(target.x + target.width, region.x, {RoutePort::East, toWest});
+  add(target.x + 1, target.x + target.width,
+      {RoutePort::East, uint8_t(toWest | toRamp)});
+  add(target.x, target.x + 1, {RoutePort::East, toRamp});
   return plan;
 }
 
 /// From the head up and down, as far as there are rows to reach. A head whose
 /// row is itself meant hears its own words.
-static RoutePlan planColumn(const RoutingProblem &problem,
-                            const RouteRows &rows) {
-  int64_t first = problem.height, last = -1;
-  for (int64_t y = 0; y < problem.height; ++y)
+static RoutePlan planColumn(const Frame &region, const RouteRows &rows) {
+  int64_t first = region.height, last = -1;
+  for (int64_t y = 0; y < region.height; ++y)
     if (rows.contains(y)) {
       first = std::min(first, y);
       last = y;
     }
   RoutePlan plan;
-  for (const RouteChannel &channel : problem.west)
-    addBand(plan, problem, {channel.begin, channel.end, 1}, [&](int64_t y) {
+  for (const RouteChannel &channel : region.west)
+    addBand(plan, region, {channel.begin, channel.end, 1}, [&](int64_t y) {
       int64_t head = channel.row;
       RouteSetting setting;
       if (y < std::min(first, head) || y > std::max(last, head))
@@ -150,9 +180,8 @@ static RoutePlan planColumn(const RoutingProblem &problem,
 }
 
 /// Links from x to x + step: PEs of parity `parity` send, the others receive.
-static RoutePlan planRowLink(const RoutingProblem &problem, bool east,
-                             int64_t parity) {
-  int64_t width = problem.width;
+static RoutePlan planRowLink(const Frame &region, bool east, int64_t parity) {
+  int64_t width = region.width;
   RoutePlan plan;
   // Senders lie in [0, width) without the last column in their direction,
   // receivers without the first.
@@ -162,7 +191,7 @@ static RoutePlan planRowLink(const RoutingProblem &problem, bool east,
     return begin % 2 == parity ? begin : begin + 1;
   };
   auto add = [&](int64_t begin, int64_t end, RouteSetting setting) {
-    addBand(plan, problem, {begin, end, 2}, [&](int64_t) { return setting; });
+    addBand(plan, region, {begin, end, 2}, [&](int64_t) { return setting; });
   };
   add(firstOf(sendBegin, parity), sendEnd,
       {RoutePort::Ramp, east ? toEast : toWest});
@@ -172,13 +201,13 @@ static RoutePlan planRowLink(const RoutingProblem &problem, bool east,
 }
 
 /// Column 0 to all of its row.
-static RoutePlan planRowCast(const RoutingProblem &problem) {
+static RoutePlan planRowCast(const Frame &region) {
   RoutePlan plan;
-  int64_t width = problem.width;
+  int64_t width = region.width;
   if (width == 1)
     return plan;
   auto add = [&](int64_t begin, int64_t end, RouteSetting setting) {
-    addBand(plan, problem, {begin, end, 1}, [&](int64_t) { return setting; });
+    addBand(plan, region, {begin, end, 1}, [&](int64_t) { return setting; });
   };
   add(0, 1, {RoutePort::Ramp, toEast | toRamp});
   add(1, width - 1, {RoutePort::West, toEast | toRamp});
@@ -187,24 +216,23 @@ static RoutePlan planRowCast(const RoutingProblem &problem) {
 }
 
 /// Links from y to y - 1 in every column.
-static RoutePlan planColumnLink(const RoutingProblem &problem, int64_t parity) {
+static RoutePlan planColumnLink(const Frame &region, int64_t parity) {
   RoutePlan plan;
-  addBand(plan, problem, {0, problem.width, 1}, [&](int64_t y) {
+  addBand(plan, region, {0, region.width, 1}, [&](int64_t y) {
     if (y % 2 == parity)
       return y > 0 ? RouteSetting{RoutePort::Ramp, toNorth} : RouteSetting{};
-    return y + 1 < problem.height ? RouteSetting{RoutePort::South, toRamp}
-                                  : RouteSetting{};
+    return y + 1 < region.height ? RouteSetting{RoutePort::South, toRamp}
+                                 : RouteSetting{};
   });
   return plan;
 }
 
 /// First row of each group to the used rows of the group.
-static RoutePlan planGroupCast(const RoutingProblem &problem,
-                               const RouteRows &rows) {
+static RoutePlan planGroupCast(const Frame &region, const RouteRows &rows) {
   RoutePlan plan;
   if (rows.used == 1)
     return plan;
-  addBand(plan, problem, {0, problem.width, 1}, [&](int64_t y) {
+  addBand(plan, region, {0, region.width, 1}, [&](int64_t y) {
     if (!rows.contains(y))
       return RouteSetting{};
     int64_t inGroup = y % rows.pitch;
@@ -236,12 +264,12 @@ static std::vector<StridedRange> insideGroups(const RouteRows &groups,
 
 /// First columns of groups to that of the group west: groups of parity `parity`
 /// send, the others receive.
-static RoutePlan planRootWest(const RoutingProblem &problem,
-                              const RouteRows &groups, int64_t parity) {
+static RoutePlan planRootWest(const Frame &region, const RouteRows &groups,
+                              int64_t parity) {
   RoutePlan plan;
   int64_t pitch = groups.pitch, first = parity ? 1 : 2;
   auto add = [&](StridedRange columns, RouteSetting setting) {
-    addBand(plan, problem, columns, [&](int64_t) { return setting; });
+    addBand(plan, region, columns, [&](int64_t) { return setting; });
   };
   add({first * pitch, (groups.groups - 1) * pitch + 1, 2 * pitch},
       {RoutePort::Ramp, toWest});
@@ -254,14 +282,13 @@ static RoutePlan planRootWest(const RoutingProblem &problem,
 }
 
 /// First column of each group to the used columns of the group.
-static RoutePlan planHeadCast(const RoutingProblem &problem,
-                              const RouteRows &groups) {
+static RoutePlan planHeadCast(const Frame &region, const RouteRows &groups) {
   RoutePlan plan;
   if (groups.used == 1)
     return plan;
   int64_t pitch = groups.pitch, last = (groups.groups - 1) * pitch;
   auto add = [&](StridedRange columns, RouteSetting setting) {
-    addBand(plan, problem, columns, [&](int64_t) { return setting; });
+    addBand(plan, region, columns, [&](int64_t) { return setting; });
   };
   add({0, last + 1, pitch}, {RoutePort::Ramp, toEast | toRamp});
   for (StridedRange columns :
@@ -271,19 +298,18 @@ static RoutePlan planHeadCast(const RoutingProblem &problem,
   return plan;
 }
 
-static const RouteChannel *eastChannelOf(const RoutingProblem &problem,
-                                         int64_t y) {
-  for (const RouteChannel &channel : problem.east)
+static const RouteChannel *eastChannelOf(const Frame &region, int64_t y) {
+  for (const RouteChannel &channel : region.east)
     if (channel.begin <= y && y < channel.end)
       return &channel;
   return nullptr;
 }
 
 /// Links from y to y - 1 in the last column, down to the row of the channel.
-static RoutePlan planOutNorth(const RoutingProblem &problem, int64_t parity) {
+static RoutePlan planOutNorth(const Frame &region, int64_t parity) {
   RoutePlan plan;
-  addBand(plan, problem, {problem.width - 1, problem.width, 1}, [&](int64_t y) {
-    const RouteChannel *channel = eastChannelOf(problem, y);
+  addBand(plan, region, {region.width - 1, region.width, 1}, [&](int64_t y) {
+    const RouteChannel *channel = eastChannelOf(region, y);
     if (!channel || y < channel->row)
       return RouteSetting{};
     if (y % 2 == parity)
@@ -296,52 +322,55 @@ static RoutePlan planOutNorth(const RoutingProblem &problem, int64_t parity) {
 }
 
 /// East from the last column, past the PEs east of the region.
-static RoutePlan planOutExit(const RoutingProblem &problem) {
+static RoutePlan planOutExit(const Frame &region) {
   RoutePlan plan;
   auto add = [&](int64_t begin, int64_t end, RoutePort receive) {
-    addBand(plan, problem, {begin, end, 1}, [&](int64_t y) {
-      const RouteChannel *channel = eastChannelOf(problem, y);
+    addBand(plan, region, {begin, end, 1}, [&](int64_t y) {
+      const RouteChannel *channel = eastChannelOf(region, y);
       return channel && channel->row == y ? RouteSetting{receive, toEast}
                                           : RouteSetting{};
     });
   };
-  add(problem.width - 1, problem.width, RoutePort::Ramp);
-  add(problem.width, problem.columnsOfMesh() - problem.x, RoutePort::West);
+  add(region.width - 1, region.width, RoutePort::Ramp);
+  add(region.width, region.mesh.meshWidth - region.x, RoutePort::West);
   return plan;
 }
 
 std::vector<RoutePlan> wsec::planStream(const RoutingProblem &problem,
                                         const StreamRequest &request) {
+  const Frame region{problem.regions[request.region], problem};
   switch (request.pattern) {
   case RoutePattern::Channel:
-    return {planChannel(problem)};
+    return {planChannel(region)};
   case RoutePattern::ChannelRow:
-    return {planChannelRow(problem)};
+    return {planChannelRow(region)};
   case RoutePattern::Launch:
     return {planLaunch(problem)};
   case RoutePattern::Column:
-    return {planColumn(problem, request.rows)};
+    return {planColumn(region, request.rows)};
   case RoutePattern::RowWest:
-    return {planRowLink(problem, false, 0), planRowLink(problem, false, 1)};
+    return {planRowLink(region, false, 0), planRowLink(region, false, 1)};
   case RoutePattern::RowEast:
-    return {planRowLink(problem, true, 0), planRowLink(problem, true, 1)};
+    return {planRowLink(region, true, 0), planRowLink(region, true, 1)};
   case RoutePattern::RowCast:
-    return {planRowCast(problem)};
+    return {planRowCast(region)};
   case RoutePattern::KeyNorth:
   case RoutePattern::ValueNorth:
-    return {planColumnLink(problem, 0), planColumnLink(problem, 1)};
+    return {planColumnLink(region, 0), planColumnLink(region, 1)};
   case RoutePattern::KeyCast:
   case RoutePattern::ValueCast:
-    return {planGroupCast(problem, request.rows)};
+    return {planGroupCast(region, request.rows)};
   case RoutePattern::OutNorth:
-    return {planOutNorth(problem, 0), planOutNorth(problem, 1)};
+    return {planOutNorth(region, 0), planOutNorth(region, 1)};
   case RoutePattern::OutExit:
-    return {planOutExit(problem)};
+    return {planOutExit(region)};
   case RoutePattern::RootWest:
-    return {planRootWest(problem, request.rows, 0),
-            planRootWest(problem, request.rows, 1)};
+    return {planRootWest(region, request.rows, 0),
+            planRootWest(region, request.rows, 1)};
   case RoutePattern::HeadCast:
-    return {planHeadCast(problem, request.rows)};
+    return {planHeadCast(region, request.rows)};
+  case RoutePattern::Transfer:
+    return {planTransfer(region, problem.regions[request.target])};
   }
   return {};
 }

@@ -118,7 +118,7 @@ public:
             int64_t &steps);
 
   bool disjoint() const { return disjointRules; }
-  bool proves(RoutePattern pattern) const;
+  bool proves(uint8_t arrivals) const;
 
 private:
   template <typename Change>
@@ -146,8 +146,9 @@ private:
 /// The ports by which words may arrive at a PE of the pattern, from another PE
 /// or off the mesh. No port and its opposite, but where each column has one
 /// source: then the PEs north of it hear the south, the others the north.
-static uint8_t arrivals(RoutePattern pattern) {
-  switch (pattern) {
+static uint8_t arrivals(const RoutingProblem &problem,
+                        const StreamRequest &request) {
+  switch (request.pattern) {
   case RoutePattern::Channel:
   case RoutePattern::ChannelRow:
   case RoutePattern::RowEast:
@@ -170,6 +171,10 @@ static uint8_t arrivals(RoutePattern pattern) {
     return north;
   case RoutePattern::OutExit:
     return west;
+  case RoutePattern::Transfer:
+    return problem.regions[request.region].x < problem.regions[request.target].x
+               ? west
+               : east;
   }
   return 0;
 }
@@ -210,10 +215,10 @@ static Meaning meaningOfLinks(RouteRect area, int64_t dx, int64_t dy,
   return meaning;
 }
 
-static Meaning meaningOfOutNorth(const RoutingProblem &problem, int64_t slot) {
+static Meaning meaningOfOutNorth(const RouteRegion &region, int64_t slot) {
   Meaning all;
-  int64_t right = problem.width - 1;
-  for (const RouteChannel &channel : problem.east) {
+  int64_t right = region.width - 1;
+  for (const RouteChannel &channel : region.east) {
     if (channel.begin == channel.end)
       continue;
     Meaning one = meaningOfLinks(
@@ -226,53 +231,53 @@ static Meaning meaningOfOutNorth(const RoutingProblem &problem, int64_t slot) {
   return all;
 }
 
-static Meaning meaningOfChannels(const RoutingProblem &problem) {
+static Meaning meaningOfChannels(const RouteRegion &region) {
   Meaning meaning;
   meaning.entry = RoutePort::West;
-  for (const RouteChannel &channel : problem.west) {
+  for (const RouteChannel &channel : region.west) {
     if (channel.begin == channel.end)
       continue;
     append(meaning.sources,
-           {-problem.x, 1 - problem.x, 1, channel.row, channel.row + 1, 1});
+           {-region.x, 1 - region.x, 1, channel.row, channel.row + 1, 1});
     append(meaning.destinations,
            {channel.begin, channel.end, 1, channel.row, channel.row + 1, 1});
   }
   return meaning;
 }
 
-static Meaning meaningOfChannelRows(const RoutingProblem &problem) {
+static Meaning meaningOfChannelRows(const RouteRegion &region) {
   Meaning meaning;
   meaning.entry = RoutePort::West;
-  for (const RouteChannel &channel : problem.west) {
+  for (const RouteChannel &channel : region.west) {
     append(meaning.sources,
-           {-problem.x, 1 - problem.x, 1, channel.row, channel.row + 1, 1});
+           {-region.x, 1 - region.x, 1, channel.row, channel.row + 1, 1});
     append(meaning.destinations,
-           {0, problem.width, 1, channel.row, channel.row + 1, 1});
+           {0, region.width, 1, channel.row, channel.row + 1, 1});
   }
   return meaning;
 }
 
-static Meaning meaningOfColumns(const RoutingProblem &problem,
+static Meaning meaningOfColumns(const RouteRegion &region,
                                 const RouteRows &rows) {
   Meaning meaning;
-  for (const RouteChannel &channel : problem.west)
+  for (const RouteChannel &channel : region.west)
     append(meaning.sources,
            {channel.begin, channel.end, 1, channel.row, channel.row + 1, 1});
-  appendRows(meaning.destinations, rows, 0, problem.width);
+  appendRows(meaning.destinations, rows, 0, region.width);
   return meaning;
 }
 
-static Meaning meaningOfGroupCast(const RoutingProblem &problem,
+static Meaning meaningOfGroupCast(const RouteRegion &region,
                                   const RouteRows &rows) {
   Meaning meaning;
-  appendRows(meaning.sources, {rows.groups, rows.pitch, 1}, 0, problem.width);
-  appendRows(meaning.destinations, rows, 0, problem.width);
+  appendRows(meaning.sources, {rows.groups, rows.pitch, 1}, 0, region.width);
+  appendRows(meaning.destinations, rows, 0, region.width);
   return meaning;
 }
 
 /// The first columns of the groups of parity `slot` but the first send, those
 /// of the groups before them receive.
-static Meaning meaningOfRootWest(const RoutingProblem &problem,
+static Meaning meaningOfRootWest(const RouteRegion &region,
                                  const RouteRows &groups, int64_t slot) {
   Meaning meaning;
   int64_t first = slot == 0 ? 2 : 1;
@@ -280,27 +285,27 @@ static Meaning meaningOfRootWest(const RoutingProblem &problem,
     append(back ? meaning.destinations : meaning.sources,
            {(first - back) * groups.pitch,
             (groups.groups - 1 - back) * groups.pitch + 1, 2 * groups.pitch, 0,
-            problem.height, 1});
+            region.height, 1});
   return meaning;
 }
 
-static Meaning meaningOfHeadCast(const RoutingProblem &problem,
+static Meaning meaningOfHeadCast(const RouteRegion &region,
                                  const RouteRows &groups) {
   Meaning meaning;
   int64_t last = (groups.groups - 1) * groups.pitch;
-  append(meaning.sources, {0, last + 1, groups.pitch, 0, problem.height, 1});
+  append(meaning.sources, {0, last + 1, groups.pitch, 0, region.height, 1});
   for (int64_t u = 0; u < groups.used; ++u)
     append(meaning.destinations,
-           {u, last + u + 1, groups.pitch, 0, problem.height, 1});
+           {u, last + u + 1, groups.pitch, 0, region.height, 1});
   return meaning;
 }
 
-static Meaning meaningOfExits(const RoutingProblem &problem) {
+static Meaning meaningOfExits(const RouteRegion &region, int64_t meshWidth) {
   Meaning meaning;
-  int64_t end = problem.columnsOfMesh() - problem.x;
-  for (const RouteChannel &channel : problem.east)
+  int64_t end = meshWidth - region.x;
+  for (const RouteChannel &channel : region.east)
     if (channel.begin != channel.end) {
-      append(meaning.sources, {problem.width - 1, problem.width, 1, channel.row,
+      append(meaning.sources, {region.width - 1, region.width, 1, channel.row,
                                channel.row + 1, 1});
       append(meaning.exits, {end - 1, end, 1, channel.row, channel.row + 1, 1});
     }
@@ -308,53 +313,76 @@ static Meaning meaningOfExits(const RoutingProblem &problem) {
 }
 
 /// In coordinates of the region.
-static Meaning meaningInRegion(const RoutingProblem &problem,
+static Meaning meaningInRegion(const RouteRegion &region, int64_t meshWidth,
                                const StreamRequest &request, int64_t slot) {
-  int64_t width = problem.width, height = problem.height;
-  RouteRect region{0, width, 1, 0, height, 1};
-  RouteRect corner{-problem.x, 1 - problem.x, 1, -problem.y, 1 - problem.y, 1};
+  int64_t width = region.width, height = region.height;
+  RouteRect all{0, width, 1, 0, height, 1};
   switch (request.pattern) {
   case RoutePattern::Channel:
-    return meaningOfChannels(problem);
+    return meaningOfChannels(region);
   case RoutePattern::ChannelRow:
-    return meaningOfChannelRows(problem);
+    return meaningOfChannelRows(region);
   case RoutePattern::Launch:
-    return {RoutePort::West, {corner}, {region}, {}};
+  case RoutePattern::Transfer:
+    break; // of several regions
   case RoutePattern::Column:
-    return meaningOfColumns(problem, request.rows);
+    return meaningOfColumns(region, request.rows);
   case RoutePattern::RowWest:
     return meaningOfLinks({1, width, 1, 0, height, 1}, -1, 0, slot);
   case RoutePattern::RowEast:
     return meaningOfLinks({0, width - 1, 1, 0, height, 1}, 1, 0, slot);
   case RoutePattern::RowCast:
-    return {RoutePort::Ramp, {{0, 1, 1, 0, height, 1}}, {region}, {}};
+    return {RoutePort::Ramp, {{0, 1, 1, 0, height, 1}}, {all}, {}};
   case RoutePattern::KeyNorth:
   case RoutePattern::ValueNorth:
     return meaningOfLinks({0, width, 1, 1, height, 1}, 0, -1, slot);
   case RoutePattern::KeyCast:
   case RoutePattern::ValueCast:
-    return meaningOfGroupCast(problem, request.rows);
+    return meaningOfGroupCast(region, request.rows);
   case RoutePattern::OutNorth:
-    return meaningOfOutNorth(problem, slot);
+    return meaningOfOutNorth(region, slot);
   case RoutePattern::OutExit:
-    return meaningOfExits(problem);
+    return meaningOfExits(region, meshWidth);
   case RoutePattern::RootWest:
-    return meaningOfRootWest(problem, request.rows, slot);
+    return meaningOfRootWest(region, request.rows, slot);
   case RoutePattern::HeadCast:
-    return meaningOfHeadCast(problem, request.rows);
+    return meaningOfHeadCast(region, request.rows);
   }
   return {};
 }
 
+static RouteRect rectOf(const RouteRegion &region) {
+  return {region.x, region.x + region.width,  1,
+          region.y, region.y + region.height, 1};
+}
+
+static Meaning meaningOfTransfer(const RouteRegion &from,
+                                 const RouteRegion &to) {
+  int64_t x = to.x > from.x ? from.x + from.width - 1 : from.x;
+  Meaning meaning;
+  append(meaning.sources, {x, x + 1, 1, from.y, from.y + from.height, 1});
+  append(meaning.destinations, rectOf(to));
+  return meaning;
+}
+
 static Meaning meaningOf(const RoutingProblem &problem,
                          const StreamRequest &request, int64_t slot) {
-  Meaning meaning = meaningInRegion(problem, request, slot);
+  const RouteRegion &region = problem.regions[request.region];
+  if (request.pattern == RoutePattern::Transfer)
+    return meaningOfTransfer(region, problem.regions[request.target]);
+  if (request.pattern == RoutePattern::Launch) {
+    Meaning launch{RoutePort::West, {{0, 1, 1, 0, 1, 1}}, {}, {}};
+    for (const RouteRegion &each : problem.regions)
+      append(launch.destinations, rectOf(each));
+    return launch;
+  }
+  Meaning meaning = meaningInRegion(region, problem.meshWidth, request, slot);
   for (auto *rects : {&meaning.sources, &meaning.destinations, &meaning.exits})
     for (RouteRect &rect : *rects) {
-      rect.x0 += problem.x;
-      rect.x1 += problem.x;
-      rect.y0 += problem.y;
-      rect.y1 += problem.y;
+      rect.x0 += region.x;
+      rect.x1 += region.x;
+      rect.y0 += region.y;
+      rect.y1 += region.y;
     }
   return meaning;
 }
@@ -451,9 +479,9 @@ CellTable::CellTable(const RoutingProblem &problem,
                      const std::vector<const RouteRule *> &rules,
                      const Meaning &meaning, int64_t &steps)
     : meaning(meaning), steps(steps),
-      columns(problem.columnsOfMesh(),
-              progressionsOf(rules, meaning, columnsOf), steps),
-      rows(problem.rowsOfMesh(), progressionsOf(rules, meaning, rowsOf), steps),
+      columns(problem.meshWidth, progressionsOf(rules, meaning, columnsOf),
+              steps),
+      rows(problem.meshHeight, progressionsOf(rules, meaning, rowsOf), steps),
       cells(columns.count() * rows.count()) {
   steps += int64_t(cells.size());
   for (const RouteRule *rule : rules)
@@ -542,8 +570,7 @@ bool CellTable::edgesAgree() const {
   return true;
 }
 
-bool CellTable::proves(RoutePattern pattern) const {
-  uint8_t ports = arrivals(pattern);
+bool CellTable::proves(uint8_t ports) const {
   return disjointRules &&
          std::all_of(cells.begin(), cells.end(),
                      [&](const Cell &cell) { return agrees(cell, ports); }) &&
@@ -593,7 +620,8 @@ bool wsec::proveRouting(const RoutingProblem &problem, const Routing &routing,
       Meaning meaning = meaningOf(problem, request, int64_t(slot));
       std::vector<const RouteRule *> rules =
           rulesOf(stream, stream.colors[slot]);
-      if (!CellTable(problem, rules, meaning, count).proves(request.pattern))
+      if (!CellTable(problem, rules, meaning, count)
+               .proves(arrivals(problem, request)))
         return false;
     }
   }

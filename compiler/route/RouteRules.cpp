@@ -63,9 +63,8 @@ std::string wsec::checkRule(const RoutingProblem &problem,
       stream.colors.end())
     return "stream '" + request.name + "' has a rule for color " +
            std::to_string(rule.color) + ", which is not its own";
-  if (r.x0 < 0 || r.x0 >= r.x1 || r.x1 > problem.columnsOfMesh() ||
-      r.xstep < 1 || r.y0 < 0 || r.y0 >= r.y1 || r.y1 > problem.rowsOfMesh() ||
-      r.ystep < 1)
+  if (r.x0 < 0 || r.x0 >= r.x1 || r.x1 > problem.meshWidth || r.xstep < 1 ||
+      r.y0 < 0 || r.y0 >= r.y1 || r.y1 > problem.meshHeight || r.ystep < 1)
     return describeColor(request, rule.color) + "the rule for columns [" +
            std::to_string(r.x0) + "," + std::to_string(r.x1) + ") and rows [" +
            std::to_string(r.y0) + "," + std::to_string(r.y1) +

@@ -52,8 +52,15 @@ static ArrayAttr ruleAttrs(Builder &builder, const RoutedStream &stream) {
 /// Writes the streams at the head of the program; returns their symbols, which
 /// differ from the requested names where inputs have taken those.
 static SmallVector<Attribute> writeStreams(wse::ProgramOp program,
+                                           ArrayRef<wse::RegionOp> regions,
                                            const RoutingProblem &problem,
                                            const Routing &routing) {
+  auto nameOf = [&](size_t region, bool needed) {
+    if (!needed)
+      return FlatSymbolRefAttr();
+    wse::RegionOp op = regions[region];
+    return FlatSymbolRefAttr::get(op.getSymNameAttr());
+  };
   OpBuilder builder = OpBuilder::atBlockBegin(&program.bodyBlock());
   SymbolTable symbols(program);
   SmallVector<Attribute> references;
@@ -67,6 +74,9 @@ static SmallVector<Attribute> writeStreams(wse::ProgramOp program,
         builder, program.getLoc(), builder.getStringAttr(request.name),
         wse::StreamPatternAttr::get(builder.getContext(),
                                     wse::StreamPattern(request.pattern)),
+        nameOf(request.region,
+               regions.size() > 1 && request.pattern != RoutePattern::Launch),
+        nameOf(request.target, request.pattern == RoutePattern::Transfer),
         rowsAttr, builder.getDenseI64ArrayAttr(stream.colors),
         ruleAttrs(builder, stream));
     op->remove();
@@ -85,8 +95,8 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
       return fail(program, Twine("only a placed program can be routed, this "
                                  "one is ") +
                                wse::stringifyState(program.getState()));
-    RoutingProblem problem = readRegion(program);
-    Machine machine = program.kernelMachine();
+    RoutingProblem problem = readRegions(program);
+    auto regions = program.kernelRegions();
     openStream(problem, {"", RoutePattern::Launch, {}});
     SmallVector<std::pair<wse::KernelOp, SmallVector<size_t>>> kernels;
     for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
@@ -94,7 +104,7 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
         return fail(kernel, "the kernel library has no kernel for this");
       SmallVector<size_t> used;
       for (const StreamRequest &need :
-           streamsNeededBy(kernel, machine, problem))
+           streamsNeededBy(kernel, regions, problem))
         used.push_back(openStream(problem, need));
       kernels.push_back({kernel, used});
     }
@@ -105,7 +115,8 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
     if (!error.empty())
       return fail(program, error);
 
-    SmallVector<Attribute> references = writeStreams(program, problem, routing);
+    SmallVector<Attribute> references =
+        writeStreams(program, regions, problem, routing);
     for (auto &[kernel, used] : kernels) {
       SmallVector<Attribute> streams;
       for (size_t stream : used)

@@ -58,13 +58,14 @@ struct Expectation {
   int64_t ramps;   // ... so many of them, ...
   bool onlyRows;   // ... only in rows that the request contains
   bool exits;      // and they leave the mesh to the east, in the source's row
+  bool onlyRegions = false; // ... only in PEs of regions
 };
 
 class Tracer {
 public:
   Tracer(const RoutingProblem &problem, const Routing &routing)
-      : problem(problem), routing(routing), columns(problem.columnsOfMesh()),
-        rows(problem.rowsOfMesh()), plane(columns * rows, unset),
+      : problem(problem), routing(routing), columns(problem.meshWidth),
+        rows(problem.meshHeight), plane(columns * rows, unset),
         taken(columns * rows, 0) {}
 
   std::string run();
@@ -75,6 +76,7 @@ private:
   bool traceSource(const StreamRequest &request, int64_t color,
                    const Expectation &expected);
   bool isPlainLink(const Expectation &expected);
+  bool isInRegion(Point p) const;
   bool hop(Point from, RoutePort port, const Expectation &expected);
   bool fail(std::string message) {
     error = std::move(message);
@@ -135,14 +137,15 @@ void Tracer::clear(const RouteRule &rule) {
 template <typename Visit>
 bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
                            Visit visitMesh) const {
+  const RouteRegion &region = problem.regions[request.region];
   auto visit = [&](Expectation expected) {
     for (Point *point : {&expected.source, &expected.low, &expected.high}) {
-      point->x += problem.x;
-      point->y += problem.y;
+      point->x += region.x;
+      point->y += region.y;
     }
     return visitMesh(expected);
   };
-  int64_t right = problem.width - 1, bottom = problem.height - 1;
+  int64_t right = region.width - 1, bottom = region.height - 1;
   // Words of (x, y) for its neighbour, if it has the parity of this color.
   auto link = [&](int64_t x, int64_t y, int64_t tx, int64_t ty,
                   int64_t parity) {
@@ -158,9 +161,9 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
   };
   switch (request.pattern) {
   case RoutePattern::Channel:
-    for (const RouteChannel &channel : problem.west)
+    for (const RouteChannel &channel : region.west)
       if (channel.begin != channel.end &&
-          !visit(Expectation{{-problem.x, channel.row},
+          !visit(Expectation{{-region.x, channel.row},
                              RoutePort::West,
                              {channel.begin, channel.row},
                              {channel.end - 1, channel.row},
@@ -170,27 +173,41 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
         return false;
     return true;
   case RoutePattern::ChannelRow:
-    for (const RouteChannel &channel : problem.west)
-      if (!visit(Expectation{{-problem.x, channel.row},
+    for (const RouteChannel &channel : region.west)
+      if (!visit(Expectation{{-region.x, channel.row},
                              RoutePort::West,
                              {0, channel.row},
                              {right, channel.row},
-                             problem.width,
+                             region.width,
                              false,
                              false}))
         return false;
     return true;
-  case RoutePattern::Launch:
-    return visit(Expectation{{-problem.x, -problem.y},
-                             RoutePort::West,
-                             {0, 0},
-                             {right, bottom},
-                             problem.width * problem.height,
-                             false,
-                             false});
+  case RoutePattern::Launch: {
+    Expectation all{{0, 0}, RoutePort::West, {0, 0}, {columns - 1, rows - 1},
+                    0,      false,           false};
+    for (const RouteRegion &each : problem.regions)
+      all.ramps += each.width * each.height;
+    all.onlyRegions = true;
+    return visitMesh(all);
+  }
+  case RoutePattern::Transfer: {
+    const RouteRegion &to = problem.regions[request.target];
+    int64_t x = to.x > region.x ? region.x + right : region.x;
+    for (int64_t y = region.y; y < region.y + region.height; ++y)
+      if (!visitMesh(Expectation{{x, y},
+                                 RoutePort::Ramp,
+                                 {to.x, y},
+                                 {to.x + to.width - 1, y},
+                                 to.width,
+                                 false,
+                                 false}))
+        return false;
+    return true;
+  }
   case RoutePattern::Column: {
-    int64_t count = usedRows(0, problem.height);
-    for (const RouteChannel &channel : problem.west)
+    int64_t count = usedRows(0, region.height);
+    for (const RouteChannel &channel : region.west)
       for (int64_t x = channel.begin; x < channel.end; ++x)
         if (!visit(Expectation{{x, channel.row},
                                RoutePort::Ramp,
@@ -220,7 +237,7 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
                              RoutePort::Ramp,
                              {0, y},
                              {right, y},
-                             problem.width,
+                             region.width,
                              false,
                              false}))
         return false;
@@ -269,14 +286,14 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
     }
     return true;
   case RoutePattern::OutNorth:
-    for (const RouteChannel &channel : problem.east)
+    for (const RouteChannel &channel : region.east)
       for (int64_t y = channel.row + 1;
            channel.begin != channel.end && y < channel.end; ++y)
         if (!link(right, y, right, y - 1, y))
           return false;
     return true;
   case RoutePattern::OutExit:
-    for (const RouteChannel &channel : problem.east)
+    for (const RouteChannel &channel : region.east)
       if (channel.begin != channel.end &&
           !visit(Expectation{{right, channel.row},
                              RoutePort::Ramp,
@@ -309,6 +326,15 @@ bool Tracer::isPlainLink(const Expectation &expected) {
   };
   return at(from) == setting(RoutePort::Ramp, port) &&
          at(to) == setting(opposite(port), RoutePort::Ramp);
+}
+
+bool Tracer::isInRegion(Point p) const {
+  return std::any_of(problem.regions.begin(), problem.regions.end(),
+                     [&](const RouteRegion &region) {
+                       return p.x >= region.x &&
+                              p.x < region.x + region.width &&
+                              p.y >= region.y && p.y < region.y + region.height;
+                     });
 }
 
 /// R4 for one hop; pushes the neighbour.
@@ -362,7 +388,9 @@ bool Tracer::traceSource(const StreamRequest &request, int64_t color,
     if (transmits(setting, RoutePort::Ramp)) {
       if (p.x < expected.low.x || p.x > expected.high.x ||
           p.y < expected.low.y || p.y > expected.high.y ||
-          (expected.onlyRows && !request.rows.contains(p.y - problem.y)))
+          (expected.onlyRows &&
+           !request.rows.contains(p.y - problem.regions[request.region].y)) ||
+          (expected.onlyRegions && !isInRegion(p)))
         return fail(where(request, color) + "words of " +
                     text(source.x, source.y) + " reach " + text(p.x, p.y) +
                     ", which is not meant");

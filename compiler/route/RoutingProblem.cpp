@@ -10,9 +10,10 @@ using namespace wsec;
 
 const char *wsec::name(RoutePattern pattern) {
   static const char *const names[numRoutePatterns] = {
-      "channel",   "launch",    "column",      "row_west", "row_east",
-      "row_cast",  "key_north", "value_north", "key_cast", "value_cast",
-      "out_north", "out_exit",  "channel_row", "root_west", "head_cast"};
+      "channel",     "launch",     "column",    "row_west",
+      "row_east",    "row_cast",   "key_north", "value_north",
+      "key_cast",    "value_cast", "out_north", "out_exit",
+      "channel_row", "root_west",  "head_cast", "transfer"};
   return names[unsigned(pattern)];
 }
 
@@ -62,20 +63,22 @@ static std::string checkChannels(const char *edge,
 }
 
 bool RoutingProblem::connects(const StreamRequest &stream) const {
+  const RouteRegion &region = regions[stream.region];
   switch (stream.pattern) {
   case RoutePattern::Channel:
   case RoutePattern::ChannelRow:
   case RoutePattern::Launch:
   case RoutePattern::Column:
   case RoutePattern::OutExit:
+  case RoutePattern::Transfer:
     return true;
   case RoutePattern::RowWest:
   case RoutePattern::RowEast:
   case RoutePattern::RowCast:
-    return width > 1;
+    return region.width > 1;
   case RoutePattern::KeyNorth:
   case RoutePattern::ValueNorth:
-    return height > 1;
+    return region.height > 1;
   case RoutePattern::KeyCast:
   case RoutePattern::ValueCast:
   case RoutePattern::HeadCast:
@@ -83,7 +86,7 @@ bool RoutingProblem::connects(const StreamRequest &stream) const {
   case RoutePattern::RootWest:
     return stream.rows.groups > 1;
   case RoutePattern::OutNorth:
-    return std::any_of(east.begin(), east.end(),
+    return std::any_of(region.east.begin(), region.east.end(),
                        [](const RouteChannel &channel) {
                          return channel.row + 1 < channel.end;
                        });
@@ -91,32 +94,82 @@ bool RoutingProblem::connects(const StreamRequest &stream) const {
   return false;
 }
 
+static std::string checkRegion(const RoutingProblem &problem,
+                               const RouteRegion &region) {
+  if (region.width < 1 || region.height < 1)
+    return "a region has no PEs";
+  if (region.x < 0 || region.y < 0 ||
+      region.x > problem.meshWidth - region.width ||
+      region.y > problem.meshHeight - region.height)
+    return "a region leaves the mesh";
+  std::string error =
+      checkChannels("west", region.west, region.height, region.width);
+  if (error.empty())
+    error = checkChannels("east", region.east, region.height, region.height);
+  for (const RouteChannel &channel : region.east)
+    if (error.empty() && channel.begin != channel.end &&
+        (channel.row < channel.begin || channel.row >= channel.end))
+      error = "the east channel at row " + std::to_string(channel.row) +
+              " does not lie in the rows it carries";
+  return error;
+}
+
+static bool overlap(const RouteRegion &a, const RouteRegion &b) {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height &&
+         b.y < a.y + a.height;
+}
+
+static std::string checkRegions(const RoutingProblem &problem) {
+  if (problem.regions.empty())
+    return "there is no region";
+  for (size_t i = 0; i < problem.regions.size(); ++i) {
+    std::string error = checkRegion(problem, problem.regions[i]);
+    if (!error.empty())
+      return error;
+    for (size_t j = 0; j < i; ++j)
+      if (overlap(problem.regions[i], problem.regions[j]))
+        return "two regions have PEs in common, the one at (" +
+               std::to_string(problem.regions[j].x) + "," +
+               std::to_string(problem.regions[j].y) + ") and the one at (" +
+               std::to_string(problem.regions[i].x) + "," +
+               std::to_string(problem.regions[i].y) + ")";
+  }
+  return "";
+}
+
+/// Words pass along rows, so both regions have the same ones.
+static std::string checkTransfer(const RoutingProblem &problem,
+                                 const StreamRequest &stream) {
+  if (stream.target >= problem.regions.size() || stream.target == stream.region)
+    return "stream '" + stream.name + "' goes to no other region";
+  const RouteRegion &from = problem.regions[stream.region];
+  const RouteRegion &to = problem.regions[stream.target];
+  if (from.y == to.y && from.height == to.height)
+    return "";
+  return "stream '" + stream.name + "' goes from rows " +
+         std::to_string(from.y) + " to " +
+         std::to_string(from.y + from.height - 1) + " to rows " +
+         std::to_string(to.y) + " to " + std::to_string(to.y + to.height - 1) +
+         "; a transfer needs regions of the same rows";
+}
+
 std::string RoutingProblem::check() const {
-  if (width < 1 || height < 1)
-    return "the region has no PEs";
-  if (x < 0 || y < 0 || x > columnsOfMesh() - width ||
-      y > rowsOfMesh() - height)
-    return "the region leaves the mesh";
   if (colors < 1 || colors > 32)
     return std::to_string(colors) + " usable colors, expected 1 to 32";
-  std::string error = checkChannels("west", west, height, width);
-  if (error.empty())
-    error = checkChannels("east", east, height, height);
+  std::string error = checkRegions(*this);
   if (!error.empty())
     return error;
-  for (const RouteChannel &channel : east)
-    if (channel.begin != channel.end &&
-        (channel.row < channel.begin || channel.row >= channel.end))
-      return "the east channel at row " + std::to_string(channel.row) +
-             " does not lie in the rows it carries";
   for (const StreamRequest &stream : streams) {
+    if (stream.region >= regions.size())
+      return "stream '" + stream.name + "' is of no region";
+    const RouteRegion &region = regions[stream.region];
     const RouteRows &rows = stream.rows;
     bool given = rows.groups != 0 || rows.pitch != 0 || rows.used != 0;
     if (given != takesRows(stream.pattern))
       return "stream '" + stream.name + "' of pattern " + name(stream.pattern) +
              (given ? " takes no rows" : " needs rows");
     const bool across = groupsColumns(stream.pattern);
-    const int64_t extent = across ? width : height;
+    const int64_t extent = across ? region.width : region.height;
     if (given && (rows.groups < 1 || rows.used < 1 || rows.pitch < rows.used ||
                   rows.used > extent ||
                   rows.groups - 1 > (extent - rows.used) / rows.pitch)) {
@@ -126,10 +179,15 @@ std::string RoutingProblem::check() const {
              ", one every " + std::to_string(rows.pitch) + ", do not fit the " +
              std::to_string(extent) + lines + " of the region";
     }
+    if (stream.pattern == RoutePattern::Transfer) {
+      error = checkTransfer(*this, stream);
+      if (!error.empty())
+        return error;
+    }
     if (!connects(stream))
       return "stream '" + stream.name + "' of pattern " + name(stream.pattern) +
-             " connects nothing on a region of " + std::to_string(width) + "x" +
-             std::to_string(height);
+             " connects nothing on a region of " +
+             std::to_string(region.width) + "x" + std::to_string(region.height);
   }
   return "";
 }

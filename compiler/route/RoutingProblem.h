@@ -33,10 +33,10 @@ struct RouteRule {
 /// What a stream connects. Patterns of "two colors" are neighbour links: the
 /// first color is sent by even PEs and received by odd ones, the second the
 /// other way round, so that no PE holds two settings of one color. (x,y) counts
-/// from the region's north-west corner.
+/// from the north-west corner of the stream's region.
 enum class RoutePattern : uint8_t {
   Channel,  ///< west edge of the mesh -> RAMP of the injectors of each channel
-  Launch,   ///< west edge of the mesh, row 0 -> every PE of the region
+  Launch,   ///< west edge of the mesh, row 0 -> every PE of all regions
   Column,   ///< injector -> `rows` of its column
   RowWest,  ///< (x,y) -> (x-1,y), two colors by parity of x
   RowEast,  ///< (x,y) -> (x+1,y), two colors by parity of x
@@ -51,8 +51,10 @@ enum class RoutePattern : uint8_t {
   RootWest,   ///< first column of each group of columns -> that of the next
               ///< group west, two colors by parity of the group
   HeadCast,   ///< first column of each group of columns -> all of the group
+  Transfer,   ///< last column (first, if it goes west) -> every PE of the row
+              ///< in another region
 };
-constexpr unsigned numRoutePatterns = 15;
+constexpr unsigned numRoutePatterns = 16;
 const char *name(RoutePattern pattern);
 bool hasTwoColors(RoutePattern pattern);
 
@@ -65,17 +67,27 @@ struct RouteRows {
   }
 };
 
-/// One stream that kernels ask for.
+/// One stream that kernels of a region ask for. `region` and `target` index the
+/// regions of the problem; `target` is of Transfer only.
 struct StreamRequest {
   std::string name;
   RoutePattern pattern = RoutePattern::Channel;
   RouteRows rows;
+  size_t region = 0, target = 0;
 };
 
 /// A channel enters or leaves at `row`. West channels serve the columns
 /// [begin, end), east channels carry the rows [begin, end); all of the region.
 struct RouteChannel {
   int64_t row = 0, begin = 0, end = 0;
+};
+
+/// A rectangle of PEs with its north-west corner at (x, y) of the mesh, and the
+/// channels of the mesh whose rows it has.
+struct RouteRegion {
+  int64_t x = 0, y = 0;
+  int64_t width = 0, height = 0;
+  std::vector<RouteChannel> west, east;
 };
 
 /// `colors` has one entry per color of the pattern; rules name one of them.
@@ -95,27 +107,22 @@ struct Routing {
 ///
 /// The configuration is static: a PE has one setting per color from start to
 /// end, so streams share a color only where they have no PE in common. Rules
-/// have coordinates of the mesh, all else those of the region.
+/// have coordinates of the mesh, all else those of the stream's region.
 class RoutingProblem {
 public:
-  /// Of the region, and where on the mesh it lies.
-  int64_t width = 0, height = 0, x = 0, y = 0;
-  /// 0: the region is all of the mesh.
   int64_t meshWidth = 0, meshHeight = 0;
   int64_t colors = 0; // that a program may use: 0 .. colors-1
-  std::vector<RouteChannel> west, east;
+  /// That have kernels; no two of them have a PE in common.
+  std::vector<RouteRegion> regions;
   std::vector<StreamRequest> streams;
   /// (a, b): some PE forwards what it receives on a stream of pattern a to one
   /// of pattern b and so stops taking a while b is blocked.
   std::vector<std::pair<RoutePattern, RoutePattern>> relays;
 
-  int64_t columnsOfMesh() const { return meshWidth ? meshWidth : width; }
-  int64_t rowsOfMesh() const { return meshHeight ? meshHeight : height; }
-
   /// Empty if the input makes sense, else what is wrong with it.
   std::string check() const;
 
-  /// False if the pattern would connect nothing on this mesh (neighbour links
+  /// False if the pattern would connect nothing in its region (neighbour links
   /// of a single column, a cast to oneself): such a stream is not opened.
   bool connects(const StreamRequest &stream) const;
 

@@ -15,9 +15,14 @@ namespace wsec::route {
 
 using namespace wsec;
 
-static StreamRequest readRequest(wse::StreamOp stream) {
+static StreamRequest readRequest(wse::StreamOp stream,
+                                 ArrayRef<wse::RegionOp> regions) {
   StreamRequest request{
       stream.getSymName().str(), RoutePattern(stream.getPattern()), {}};
+  if (stream.getRegion())
+    request.region = indexOfRegion(regions, *stream.getRegion());
+  if (stream.getTarget())
+    request.target = indexOfRegion(regions, *stream.getTarget());
   if (wse::RowSetAttr rows = stream.getRowsAttr())
     request.rows = {rows.getGroups(), rows.getPitch(), rows.getUsed()};
   return request;
@@ -39,7 +44,7 @@ static RoutedStream readRoutes(wse::StreamOp stream) {
 
 /// The kernel refers to the streams it needs, in the order it asks for them.
 static LogicalResult
-checkKernel(wse::KernelOp kernel, const Machine &machine,
+checkKernel(wse::KernelOp kernel, ArrayRef<wse::RegionOp> regions,
             const RoutingProblem &problem,
             const llvm::StringMap<StreamRequest> &streams) {
   if (!findKernel(kernel))
@@ -47,7 +52,7 @@ checkKernel(wse::KernelOp kernel, const Machine &machine,
   ArrayAttr references = kernel.getStreamRefs();
   if (!references)
     return kernel.emitError("kernel of a routed program has no streams");
-  std::vector<StreamRequest> needs = streamsNeededBy(kernel, machine, problem);
+  std::vector<StreamRequest> needs = streamsNeededBy(kernel, regions, problem);
   if (needs.size() != references.size())
     return kernel.emitError("kernel needs ")
            << needs.size() << " streams and has " << references.size();
@@ -59,7 +64,7 @@ checkKernel(wse::KernelOp kernel, const Machine &machine,
     if (!sameStream(need, it->second))
       return kernel.emitError("kernel needs a stream of pattern ")
              << name(need.pattern) << " where it has @" << symbol
-             << ", or the same pattern with other rows";
+             << ", or the same pattern with other rows or regions";
   }
   return success();
 }
@@ -77,21 +82,25 @@ struct VerifyRouted final : route::impl::VerifyRoutedPassBase<VerifyRouted> {
     if (program.getState() < wse::State::Routed)
       return program.emitError("expected a routed program, this one is ")
              << wse::stringifyState(program.getState());
-    RoutingProblem problem = readRegion(program);
+    RoutingProblem problem = readRegions(program);
+    auto regions = program.kernelRegions();
     Routing routing;
     llvm::StringMap<StreamRequest> streams;
     bool hasCommand = false;
     for (auto stream : program.bodyBlock().getOps<wse::StreamOp>()) {
-      problem.streams.push_back(readRequest(stream));
+      if (regions.size() > 1 && !stream.getRegion() &&
+          stream.getPattern() != wse::StreamPattern::Launch)
+        return stream.emitError("says on which of ")
+               << regions.size() << " regions it is with 'on @region'";
+      problem.streams.push_back(readRequest(stream, regions));
       routing.streams.push_back(readRoutes(stream));
       streams[stream.getSymName()] = problem.streams.back();
       hasCommand |= stream.getPattern() == wse::StreamPattern::Launch;
     }
     if (!hasCommand)
       return program.emitError("no stream carries the launches");
-    Machine machine = program.kernelMachine();
     for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>())
-      if (failed(checkKernel(kernel, machine, problem, streams)))
+      if (failed(checkKernel(kernel, regions, problem, streams)))
         return failure();
     std::string error = problem.check();
     if (error.empty())

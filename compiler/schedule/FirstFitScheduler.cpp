@@ -116,13 +116,19 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
       lastUse[operand] = k;
   }
 
-  Allocator allocator(problem);
+  size_t regions = 1;
+  for (const KernelMemory &kernel : problem.kernels)
+    regions = std::max(regions, kernel.region + 1);
+  std::vector<Allocator> allocators(regions, Allocator(problem));
+  auto allocatorOf = [&](size_t k) -> Allocator & {
+    return allocators[problem.kernels[k].region];
+  };
   auto place = [&](size_t k, bool isScratch, int64_t bytes, int64_t address) {
     if (address < 0) {
-      overflow = {describe(problem, allocator, k, isScratch), k};
+      overflow = {describe(problem, allocatorOf(k), k, isScratch), k};
       return false;
     }
-    allocator.take({address, address + bytes, k, isScratch});
+    allocatorOf(k).take({address, address + bytes, k, isScratch});
     (isScratch ? schedule.scratchAddresses : schedule.resultAddresses)[k] =
         address;
     if (address + bytes > schedule.highWater) {
@@ -139,19 +145,20 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
       size_t overwritten = findOverwritten(problem, k, lastUse);
       int64_t address = overwritten != size_t(-1)
                             ? schedule.resultAddresses[overwritten]
-                            : allocator.findGap(memory.resultBytes);
+                            : allocatorOf(k).findGap(memory.resultBytes);
       if (!place(k, false, memory.resultBytes, address))
         return false;
     }
-    if (memory.scratchBytes && !place(k, true, memory.scratchBytes,
-                                      allocator.findGap(memory.scratchBytes)))
+    if (memory.scratchBytes &&
+        !place(k, true, memory.scratchBytes,
+               allocatorOf(k).findGap(memory.scratchBytes)))
       return false;
-    allocator.release(k, true);
+    allocatorOf(k).release(k, true);
     for (size_t operand : memory.operands)
       if (lastUse[operand] == k)
-        allocator.release(operand, false);
+        allocatorOf(operand).release(operand, false);
     if (lastUse[k] == k)
-      allocator.release(k, false);
+      allocatorOf(k).release(k, false);
   }
   return true;
 }

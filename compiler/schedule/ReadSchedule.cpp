@@ -39,10 +39,16 @@ static bool mayOverwrite(wse::ElementwiseOp op, unsigned index) {
 
 FailureOr<SchedulingProblem>
 wsec::readSchedulingProblem(wse::ProgramOp program) {
-  Machine machine = program.kernelMachine();
+  const Machine mesh = program.targetMachine();
   SchedulingProblem problem;
-  problem.firstAddress = machine.runtimeBytes;
-  problem.endAddress = machine.sramBytes;
+  problem.firstAddress = mesh.runtimeBytes;
+  problem.endAddress = mesh.sramBytes;
+  llvm::DenseMap<Attribute, size_t> regions; // looked up only
+  SmallVector<Machine, 1> machines;
+  for (wse::RegionOp region : program.kernelRegions()) {
+    regions[region.getSymNameAttr()] = machines.size();
+    machines.push_back(region.machine());
+  }
   llvm::DenseMap<Operation *, size_t> index;
   for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
     const Kernel *library = findKernel(kernel);
@@ -50,6 +56,8 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
       return kernel.emitError("the kernel library has no kernel for this");
     KernelMemory memory;
     memory.name = kernel.getReportName();
+    memory.region = regions.lookup(kernel.getRegionRef().getAttr());
+    const Machine &machine = machines[memory.region];
     memory.resultBytes = resultBytes(kernel, machine);
     memory.scratchBytes = library->scratchBytes(kernel, machine);
     for (Value operand : kernel->getOperands())

@@ -25,6 +25,10 @@ std::string SchedulingProblem::check() const {
           kernel.operands.end())
         return "kernel " + quote(kernel.name) +
                " overwrites what it does not read";
+    for (size_t operand : kernel.overwrites)
+      if (kernels[operand].region != kernel.region)
+        return "kernel " + quote(kernel.name) +
+               " overwrites a result on another region";
   }
   return "";
 }
@@ -114,7 +118,9 @@ static std::string enter(const SchedulingProblem &problem, int64_t slot,
   if (!error.empty())
     return error;
   for (const LiveBuffer &other : live)
-    if (buffer.begin < other.end && other.begin < buffer.end &&
+    if (problem.kernels[buffer.kernel].region ==
+            problem.kernels[other.kernel].region &&
+        buffer.begin < other.end && other.begin < buffer.end &&
         !mayOverwrite(problem, slot, buffer, other))
       return text(problem, buffer) + " overlaps " + text(problem, other) +
              " in slot " + std::to_string(slot);

@@ -22,6 +22,7 @@ struct KernelMemory {
   /// Those of `operands` that the result may overwrite if it is their last
   /// use: element i of the result needs element i of them and no other.
   std::vector<size_t> overwrites;
+  size_t region = 0; ///< whose PEs hold its result and scratch
 };
 
 /// Addresses are meaningless where the kernel asked for 0 bytes.
@@ -42,7 +43,7 @@ struct Schedule {
 ///   c (32 B)          def
 class SchedulingProblem {
 public:
-  /// Buffers go to [firstAddress, endAddress) of every PE's SRAM.
+  /// Buffers go to [firstAddress, endAddress) of the SRAM of every PE.
   int64_t firstAddress = 0, endAddress = 0;
   /// Bytes of code below firstAddress, for messages.
   int64_t codeBytes = 0;
@@ -56,8 +57,9 @@ public:
   /// Empty if `schedule` is legal, else the first rule it breaks:
   ///   T1 each kernel has a slot of its own, 0 to n-1, after its operands'
   ///   T2 buffers are aligned and lie in [firstAddress, endAddress)
-  ///   T3 buffers that live in one slot do not overlap, but for a result that
-  ///      overwrites, from the same address, an operand that allows it
+  ///   T3 buffers that live in one slot of one region do not overlap, but for
+  ///      a result that overwrites, from the same address, an operand that
+  ///      allows it
   ///   T4 the high-water mark and its kernel are right
   std::string verify(const Schedule &schedule) const;
 };

@@ -47,7 +47,9 @@ select::ProductChoice select::cheapestVariant(wse::MatmulOp matmul,
 }
 
 void select::chooseVariants(wse::ProgramOp program, bool littleScratch) {
-  const Machine region = program.kernelMachine();
-  for (auto matmul : program.bodyBlock().getOps<wse::MatmulOp>())
+  for (auto matmul : program.bodyBlock().getOps<wse::MatmulOp>()) {
+    auto kernel = cast<wse::KernelOp>(matmul.getOperation());
+    const Machine region = wse::regionOf(kernel).machine();
     matmul.setVariant(cheapestVariant(matmul, region, littleScratch).variant);
+  }
 }

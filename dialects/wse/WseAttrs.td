@@ -65,7 +65,8 @@ def Wse_StreamPattern : Wse_Enum<"StreamPattern", "the shape of a stream's route
   I32EnumAttrCase<"OutExit", 11, "out_exit">,
   I32EnumAttrCase<"ChannelRow", 12, "channel_row">,
   I32EnumAttrCase<"RootWest", 13, "root_west">,
-  I32EnumAttrCase<"HeadCast", 14, "head_cast">
+  I32EnumAttrCase<"HeadCast", 14, "head_cast">,
+  I32EnumAttrCase<"Transfer", 15, "transfer">
 ]>;
 
 def Wse_Port : Wse_Enum<"Port", "a port of a router", [

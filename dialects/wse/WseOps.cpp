@@ -7,6 +7,7 @@
 #include "dialects/wse/Wse.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -30,8 +31,8 @@ static Type elementType(Value value) {
 // Integers of the wafer are integers of the host.
 static LogicalResult verifyWire(Operation *op, Value value,
                                 RankedTensorType host) {
-  if (elementType(value).isF32() ||
-      (host.getElementType().isInteger() && !host.getElementType().isInteger(1)))
+  if (elementType(value).isF32() || (host.getElementType().isInteger() &&
+                                     !host.getElementType().isInteger(1)))
     return success();
   return op->emitOpError("moves i32 to or from ") << host;
 }
@@ -53,7 +54,7 @@ static LogicalResult verifyEncoding(Operation *op, RankedTensorType type,
                "tensors on the wafer are static and of f32 or i32, found ")
            << type;
   bool anyType = isa<LoadOp, GatherOp, StoreOp, ElementwiseOp, RedistributeOp,
-                     ReduceTokensOp>(op);
+                     ReduceTokensOp, TransferOp>(op);
   if (!anyType && type.getElementType().isInteger())
     return op->emitOpError("computes in f32, found ") << type;
   int64_t tokens = ShapedType::getNumElements(type.getShape().drop_back());
@@ -227,12 +228,54 @@ static LogicalResult verifyTensors(Operation *op, const Tensors &tensors) {
   return success();
 }
 
+/// (C5) Of a region that a kernel is the first to use.
+static LogicalResult
+verifyDisjoint(KernelOp kernel, RegionOp region,
+               ArrayRef<std::pair<RegionOp, KernelOp>> others) {
+  auto covers = [](int64_t a, int64_t lengthA, int64_t b, int64_t lengthB) {
+    return a < b + lengthB && b < a + lengthA;
+  };
+  for (auto [placed, user] : others) {
+    RegionOp other = placed;
+    if (!region.isPlaced() || !other.isPlaced() ||
+        !covers(*region.getX(), region.columns(), *other.getX(),
+                other.columns()) ||
+        !covers(*region.getY(), region.rows(), *other.getY(), other.rows()))
+      continue;
+    InFlightDiagnostic error = kernel.emitOpError("is on @")
+                               << region.getSymName()
+                               << ", which has PEs in common with @"
+                               << other.getSymName();
+    error.attachNote(user.getLoc())
+        << "a kernel on @" << other.getSymName() << " is here";
+    return error;
+  }
+  return success();
+}
+
+/// (C6)
+static LogicalResult verifyOperandRegions(KernelOp kernel) {
+  if (isa<TransferOp>(*kernel))
+    return success(); // (C1) of wse.transfer
+  for (Value operand : kernel->getOperands()) {
+    auto producer = dyn_cast_or_null<KernelOp>(operand.getDefiningOp());
+    if (!producer || producer.getRegionRef() == kernel.getRegionRef())
+      continue;
+    InFlightDiagnostic error = kernel.emitOpError("is on ")
+                               << kernel.getRegionRef() << ", its operand on "
+                               << producer.getRegionRef()
+                               << "; a transfer would bring it here";
+    error.attachNote(producer.getLoc()) << "the operand is made here";
+    return error;
+  }
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
   if (failed(verifyAttributes(*this)))
     return failure();
   const Tensors tensors = tensorsOf(*this);
-  KernelOp first;
-  RegionOp region;
+  llvm::SmallVector<std::pair<RegionOp, KernelOp>> used; // and who uses it
   for (Operation &op : bodyBlock()) {
     // (C3)
     if (!isa<WseDialect>(op.getDialect()))
@@ -242,41 +285,46 @@ LogicalResult ProgramOp::verifyRegions() {
     auto kernel = dyn_cast<KernelOp>(op);
     if (!kernel)
       continue;
-    if (!first) {
-      first = kernel;
-      region = regionOf(kernel);
-      // (C4)
-      if (!region)
-        return op.emitOpError("is on ")
-               << kernel.getRegionRef() << ", which is no region";
-    }
-    // (C5)
-    if (kernel.getRegionRef() != first.getRegionRef()) {
-      InFlightDiagnostic error =
-          op.emitOpError("is on ")
-          << kernel.getRegionRef() << ", other kernels on "
-          << first.getRegionRef()
-          << "; nothing moves tensors between regions yet";
-      error.attachNote(first.getLoc()) << "the first kernel is here";
-      return error;
+    auto known = llvm::find_if(used, [&](auto &entry) {
+      return entry.second.getRegionRef() == kernel.getRegionRef();
+    });
+    RegionOp region = known == used.end() ? regionOf(kernel) : known->first;
+    // (C4)
+    if (!region)
+      return op.emitOpError("is on ")
+             << kernel.getRegionRef() << ", which is no region";
+    if (known == used.end()) {
+      if (failed(verifyDisjoint(kernel, region, used)))
+        return failure();
+      used.push_back({region, kernel});
     }
     // (C2)
     if (failed(verifyResults(&op, region.columns(), region.rows())) ||
+        failed(verifyOperandRegions(kernel)) ||
         failed(verifyTensors(&op, tensors)))
       return failure();
   }
   return success();
 }
 
-RegionOp ProgramOp::kernelRegion() {
+llvm::SmallVector<RegionOp, 4> ProgramOp::kernelRegions() {
+  llvm::SmallSetVector<Attribute, 4> used;
   for (KernelOp kernel : bodyBlock().getOps<KernelOp>())
-    return regionOf(kernel);
-  return {};
+    used.insert(kernel.getRegionRef().getAttr());
+  llvm::SmallVector<RegionOp, 4> regions;
+  for (RegionOp region : bodyBlock().getOps<RegionOp>())
+    if (used.contains(region.getSymNameAttr()))
+      regions.push_back(region);
+  return regions;
 }
 
-Machine ProgramOp::kernelMachine() {
-  RegionOp region = kernelRegion();
-  return region ? region.machine() : targetMachine();
+llvm::SmallVector<Machine, 1> ProgramOp::kernelMachines() {
+  llvm::SmallVector<Machine, 1> machines;
+  for (RegionOp region : kernelRegions())
+    machines.push_back(region.machine());
+  if (machines.empty())
+    machines.push_back(targetMachine());
+  return machines;
 }
 
 //===----------------------------------------------------------------------===//
@@ -593,6 +641,33 @@ LogicalResult RedistributeOp::verify() {
   return verifySplitColumns(*this, getInput());
 }
 
+RegionOp TransferOp::sourceRegion() {
+  return regionOf(cast<KernelOp>(getInput().getDefiningOp()));
+}
+
+LogicalResult TransferOp::verify() {
+  // (C1)
+  auto producer = dyn_cast_or_null<KernelOp>(getInput().getDefiningOp());
+  RegionOp from = producer ? regionOf(producer) : RegionOp();
+  RegionOp to = regionOf(cast<KernelOp>(getOperation()));
+  if (from && to && (from == to || from.rows() != to.rows())) {
+    InFlightDiagnostic error =
+        emitOpError("moves a tensor between regions of as many rows, from @")
+        << from.getSymName() << " of " << from.rows() << " rows to @"
+        << to.getSymName() << " of " << to.rows();
+    error.attachNote(producer.getLoc()) << "the tensor is made here";
+    return error;
+  }
+  // (C2)
+  TiledAttr input = tilingOf(getInput()), result = tilingOf(getResult());
+  if (!input.sameRows(result) ||
+      elementType(getInput()) != elementType(getResult()) ||
+      featuresOf(getInput()) != featuresOf(getResult()))
+    return emitOpError("keeps rows, tokens, features and type of a tensor");
+  // (C3)
+  return verifySplitColumns(*this, getInput());
+}
+
 //===----------------------------------------------------------------------===//
 // wse.elementwise
 //===----------------------------------------------------------------------===//
@@ -700,5 +775,17 @@ LogicalResult StreamOp::verify() {
     if (!llvm::is_contained(getColors(), rule.getColor()))
       return emitOpError("has a rule for color ")
              << rule.getColor() << ", which is none of its own";
+  // (C4)
+  bool transfers = getPattern() == StreamPattern::Transfer;
+  if (getTarget().has_value() != transfers)
+    return emitOpError() << stringifyStreamPattern(getPattern())
+                         << (transfers ? " needs the region it goes to"
+                                       : " goes to no other region");
+  if (getRegion() && getPattern() == StreamPattern::Launch)
+    return emitOpError("launches start the kernels of all regions");
+  for (FlatSymbolRefAttr region : {getRegionAttr(), getTargetAttr()})
+    if (region &&
+        !SymbolTable::lookupNearestSymbolFrom<RegionOp>(*this, region))
+      return emitOpError("refers to ") << region << ", which is no region";
   return success();
 }

@@ -46,8 +46,10 @@ def Wse_ProgramOp : Wse_Op<"program",
     - (C3) Nothing but `wse` operations stands in the body, and these have no
       attributes that mean nothing: only those of other dialects, as `a.b`.
     - (C4) Every kernel is on a declared region.
-    - (C5) All kernels are on one region: nothing moves tensors between regions
-      yet.
+    - (C5) Regions of kernels that are placed have no PE in common: code, SRAM
+      and routes of a region are its own.
+    - (C6) A kernel's operands are results on its region; `transfer` brings those
+      of another.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
@@ -69,11 +71,11 @@ def Wse_ProgramOp : Wse_Op<"program",
     /// The machine with this program's mesh; the verifier made sure it exists.
     ::wsec::Machine targetMachine();
     ::mlir::Block &bodyBlock() { return getBody().front(); }
-    /// The region that the kernels are on; null without kernels.
-    RegionOp kernelRegion();
-    /// What kernels know of the machine: their region, or without kernels the
+    /// The regions that have kernels, in the order of the text.
+    ::llvm::SmallVector<RegionOp, 4> kernelRegions();
+    /// What kernels know of the machine: their regions, or without kernels the
     /// mesh.
-    ::wsec::Machine kernelMachine();
+    ::llvm::SmallVector<::wsec::Machine, 1> kernelMachines();
   }];
 }
 
@@ -523,6 +525,32 @@ def Wse_RedistributeOp : Wse_KernelOp<"redistribute", (ins Wse_Tiled:$input)> {
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
     $input `on` $region attr-dict `:` type($input) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Wse_TransferOp : Wse_KernelOp<"transfer", (ins Wse_Tiled:$input)> {
+  let summary = "Moves a tensor to another region.";
+  let description = [{
+    Each row of the region that has it is gathered toward the other region, passes
+    the PEs between them, and is multicast to its row there, where every PE keeps
+    the features it owns. Both regions take part in the launch.
+
+    ```mlir
+    %y = transfer %x on @east {nodes = ["add"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) The input is a result on another region with as many rows.
+    - (C2) Input and result have the same rows, tokens and features.
+    - (C3) The input is not replicated over the columns.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = [{
+    $input `on` $region attr-dict `:` type($input) `->` type($result)
+  }];
+  let extraClassDeclaration = [{
+    /// The region that the input lies on.
+    RegionOp sourceRegion();
   }];
   let hasVerifier = 1;
 }

@@ -54,12 +54,13 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
   let description = [{
     All routes are static for the whole program, and kernels whose patterns are
     equal share one stream. Where words go (x grows east, y south; rows and
-    columns of `rows` and of patterns are those of the region):
+    columns of `rows` and of patterns are those of the region `on`, which may be
+    left out where all kernels are on one):
 
     ```
     channel      in at the west edge of the mesh, east along the channel's row to the injectors of the columns it serves
     channel_row  in likewise, and into every PE of the row
-    launch       from PE (0,0) of the mesh to the region; there east along its first row, south down every column
+    launch       from PE (0,0) of the mesh east along its first row, south down every column to the PEs of all regions
     column       from the channel's row up and down each column, into the PEs of `rows`
     row_west     from x to its neighbour x - 1; the color is that of the sender's x mod 2
     row_east     from x to its neighbour x + 1; likewise
@@ -72,6 +73,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     value_cast   the same on a color of its own
     out_north    in the last column from y to its neighbour y - 1; two colors by y mod 2
     out_exit     from the last column of a channel's row east, out over the east edge of the mesh
+    transfer     from the last column (to the west: the first) of each row into every PE of that row in the region `to`
     ```
 
     ```mlir
@@ -85,13 +87,17 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     - (C2) `rows` is present for `column`, `key_cast` and `value_cast`, and for
       `root_west` and `head_cast`, where it counts columns; for no other.
     - (C3) Every rule is for one of the colors.
+    - (C4) `on` and `to` are regions; `to` is present for `transfer`, for no
+      other pattern, and `on` is absent for `launch`, which is of all regions.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name, Wse_StreamPattern:$pattern,
+    OptionalAttr<FlatSymbolRefAttr>:$region, OptionalAttr<FlatSymbolRefAttr>:$target,
     OptionalAttr<Wse_RowSetAttr>:$rows, DenseI64ArrayAttr:$colors,
     TypedArrayAttrBase<Wse_RuleAttr, "rules">:$rules);
   let assemblyFormat = [{
-    $sym_name $pattern (`rows` $rows^)? `colors` $colors `rules` $rules attr-dict
+    $sym_name $pattern (`on` $region^)? (`to` $target^)? (`rows` $rows^)?
+    `colors` $colors `rules` $rules attr-dict
   }];
   let hasVerifier = 1;
 }

@@ -12,11 +12,10 @@ using namespace wsec;
 namespace {
 
 /// The worked example of PlacementProblem.h.
-PlacementProblem example(bool timeShared) {
+PlacementProblem example() {
   PlacementProblem problem;
   problem.width = problem.height = 32;
   problem.channelRows = {0, 8, 16, 24};
-  problem.timeShared = timeShared;
   problem.regions = {{"a", 32, 16}, {"b", 16, 8}};
   return problem;
 }
@@ -30,18 +29,13 @@ Placement solve(const PlacementProblem &problem) {
 }
 
 TEST(PlacementProblem, WorkedExample) {
-  Placement placement = solve(example(false));
+  Placement placement = solve(example());
   EXPECT_EQ(placement.origins[0], (PlacedOrigin{0, 0}));
   EXPECT_EQ(placement.origins[1], (PlacedOrigin{0, 16}));
 }
 
-TEST(PlacementProblem, TimeSharedRegionsAllLieWhereLaunchesArriveFirst) {
-  for (const PlacedOrigin &origin : solve(example(true)).origins)
-    EXPECT_EQ(origin, (PlacedOrigin{0, 0}));
-}
-
 TEST(PlacementProblem, PacksResidentRegionsWithoutOverlap) {
-  PlacementProblem problem = example(false);
+  PlacementProblem problem = example();
   problem.regions.clear();
   for (int64_t i = 0; i < 16; ++i)
     problem.regions.push_back({"r" + std::to_string(i), 3 + i % 5, 4 + i % 3});
@@ -49,7 +43,7 @@ TEST(PlacementProblem, PacksResidentRegionsWithoutOverlap) {
 }
 
 TEST(PlacementProblem, LosesFewChannels) {
-  PlacementProblem problem = example(true);
+  PlacementProblem problem = example();
   problem.channelRows = {0, 9, 17, 25};
   problem.regions = {{"a", 4, 9}};
   // Nine rows from row 9 or 17 on have two channels, from row 0 on only one.
@@ -57,7 +51,7 @@ TEST(PlacementProblem, LosesFewChannels) {
 }
 
 TEST(PlacementProblem, PinnedRegionsStayAndOthersAvoidThem) {
-  PlacementProblem problem = example(false);
+  PlacementProblem problem = example();
   problem.regions[1].pin = {2, 0};
   Placement placement = solve(problem);
   EXPECT_EQ(placement.origins[1], (PlacedOrigin{2, 0}));
@@ -65,7 +59,7 @@ TEST(PlacementProblem, PinnedRegionsStayAndOthersAvoidThem) {
 }
 
 TEST(PlacementProblem, TooLargeForTheMesh) {
-  PlacementProblem problem = example(true);
+  PlacementProblem problem = example();
   problem.regions[1].rows = 33;
   Placement placement;
   EXPECT_EQ(placeBySkyline(problem, placement),
@@ -73,7 +67,7 @@ TEST(PlacementProblem, TooLargeForTheMesh) {
 }
 
 TEST(PlacementProblem, NoRoomLeft) {
-  PlacementProblem problem = example(false);
+  PlacementProblem problem = example();
   problem.regions.push_back({"c", 32, 16});
   Placement placement;
   EXPECT_EQ(placeBySkyline(problem, placement),
@@ -84,7 +78,7 @@ TEST(PlacementProblem, NoRoomLeft) {
 
 TEST(PlacementProblem, ChecksItsInput) {
   auto errorOf = [](std::function<void(PlacementProblem &)> change) {
-    PlacementProblem problem = example(true);
+    PlacementProblem problem = example();
     change(problem);
     return problem.check();
   };
@@ -105,7 +99,7 @@ TEST(PlacementProblem, ChecksItsInput) {
 /// A legal placement of the worked example with one thing changed.
 std::string errorOf(std::function<void(Placement &)> change,
                     std::optional<PlacedOrigin> pin = std::nullopt) {
-  PlacementProblem problem = example(false);
+  PlacementProblem problem = example();
   Placement placement = solve(problem);
   problem.regions[1].pin = pin;
   change(placement);

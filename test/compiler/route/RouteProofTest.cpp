@@ -31,7 +31,8 @@ private:
 
 /// Channels with random rows and shares, some of them empty.
 void moveChannels(RoutingProblem &problem, Random &random) {
-  for (auto *channels : {&problem.west, &problem.east}) {
+  RouteRegion &region = problem.regions[0];
+  for (auto *channels : {&region.west, &region.east}) {
     int64_t extent = channels->back().end, next = 0, row = 0;
     for (size_t l = 0; l < channels->size(); ++l) {
       RouteChannel &channel = (*channels)[l];
@@ -39,7 +40,7 @@ void moveChannels(RoutingProblem &problem, Random &random) {
       channel.begin = next;
       channel.end = last ? extent : next + random.below(extent - next + 1);
       next = channel.end;
-      int64_t spare = problem.height - row - int64_t(channels->size() - l);
+      int64_t spare = region.height - row - int64_t(channels->size() - l);
       channel.row = row + random.below(spare + 1);
       row = channel.row + 1;
     }
@@ -62,10 +63,11 @@ RoutingProblem randomProblem(Random &random) {
     if (random.oneIn(2))
       moveChannels(problem, random);
     if (random.oneIn(2)) {
-      problem.x = random.below(4);
-      problem.y = random.below(4);
-      problem.meshWidth = problem.x + width + random.below(4);
-      problem.meshHeight = problem.y + height + random.below(4);
+      RouteRegion &region = problem.regions[0];
+      region.x = random.below(4);
+      region.y = random.below(4);
+      problem.meshWidth = region.x + width + random.below(4);
+      problem.meshHeight = region.y + height + random.below(4);
     }
     std::vector<StreamRequest> streams;
     for (const StreamRequest &stream : problem.streams)
@@ -79,11 +81,11 @@ RoutingProblem randomProblem(Random &random) {
 
 RouteRect randomRect(const RoutingProblem &problem, Random &random) {
   RouteRect rect;
-  rect.x0 = random.below(problem.columnsOfMesh());
-  rect.x1 = rect.x0 + 1 + random.below(problem.columnsOfMesh() - rect.x0);
+  rect.x0 = random.below(problem.meshWidth);
+  rect.x1 = rect.x0 + 1 + random.below(problem.meshWidth - rect.x0);
   rect.xstep = 1 + random.below(3);
-  rect.y0 = random.below(problem.rowsOfMesh());
-  rect.y1 = rect.y0 + 1 + random.below(problem.rowsOfMesh() - rect.y0);
+  rect.y0 = random.below(problem.meshHeight);
+  rect.y1 = rect.y0 + 1 + random.below(problem.meshHeight - rect.y0);
   rect.ystep = 1 + random.below(3);
   return rect;
 }
@@ -167,7 +169,7 @@ TEST(RouteProof, HoldsForWhatTheRouterMakes) {
     ASSERT_EQ(routeByColoring(problem, routing), "");
     ASSERT_EQ(traceRouting(problem, routing), "");
     ASSERT_TRUE(proveRouting(problem, routing))
-        << problem.width << "x" << problem.height;
+        << problem.regions[0].width << "x" << problem.regions[0].height;
   }
 }
 

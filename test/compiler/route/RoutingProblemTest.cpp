@@ -79,21 +79,23 @@ const RouteRule *ruleAt(const RoutedStream &stream, int64_t x, int64_t y) {
 
 TEST(RoutingProblem, StreamsOfTheHostPassThePEsBesideARegion) {
   RoutingProblem problem = transformerProblem(3, 2, 2, {1, 2, 2});
-  problem.x = 2;
-  problem.y = 3;
+  problem.regions[0].x = 2;
+  problem.regions[0].y = 3;
   problem.meshWidth = 7;
   problem.meshHeight = 6;
   Routing routing = solve(problem);
   EXPECT_EQ(problem.verify(routing), "");
   const RoutedStream &launch =
       routing.streams[indexOf(problem, RoutePattern::Launch)];
-  // South down column 0, east along the region's first row.
+  // East along the first row of the mesh, south down the region's columns.
   EXPECT_EQ(ruleAt(launch, 0, 0)->receive, RoutePort::West);
-  EXPECT_EQ(ruleAt(launch, 0, 0)->transmit, portBit(RoutePort::South));
-  EXPECT_EQ(ruleAt(launch, 0, 3)->transmit, portBit(RoutePort::East));
-  EXPECT_EQ(ruleAt(launch, 1, 3)->transmit, portBit(RoutePort::East));
-  EXPECT_EQ(ruleAt(launch, 1, 0), nullptr);
-  EXPECT_EQ(ruleAt(launch, 5, 3), nullptr);
+  EXPECT_EQ(ruleAt(launch, 0, 0)->transmit, portBit(RoutePort::East));
+  EXPECT_EQ(ruleAt(launch, 2, 0)->transmit,
+            portBit(RoutePort::East) | portBit(RoutePort::South));
+  EXPECT_EQ(ruleAt(launch, 4, 2)->transmit, portBit(RoutePort::South));
+  EXPECT_EQ(ruleAt(launch, 4, 4)->transmit, portBit(RoutePort::Ramp));
+  EXPECT_EQ(ruleAt(launch, 0, 3), nullptr);
+  EXPECT_EQ(ruleAt(launch, 5, 0), nullptr);
   EXPECT_EQ(ruleAt(launch, 2, 5), nullptr);
   const RoutedStream &channel =
       routing.streams[indexOf(problem, RoutePattern::Channel)];
@@ -102,6 +104,71 @@ TEST(RoutingProblem, StreamsOfTheHostPassThePEsBesideARegion) {
       routing.streams[indexOf(problem, RoutePattern::OutExit)];
   EXPECT_EQ(ruleAt(exit, 4, 3)->receive, RoutePort::Ramp);
   EXPECT_EQ(ruleAt(exit, 6, 3)->receive, RoutePort::West);
+}
+
+/// A copy of the region beside itself, and what passes between the two.
+RoutingProblem twoRegions(int64_t gap) {
+  RoutingProblem problem = transformerProblem(3, 4, 2, {1, 4, 4});
+  const size_t own = problem.streams.size();
+  problem.regions.push_back(problem.regions[0]);
+  problem.regions[1].x = 3 + gap;
+  problem.meshWidth = 7 + gap;
+  for (size_t s = 0; s < own; ++s) {
+    if (problem.streams[s].pattern == RoutePattern::Launch)
+      continue;
+    StreamRequest other = problem.streams[s];
+    other.name += "_1";
+    other.region = 1;
+    problem.streams.push_back(other);
+  }
+  problem.streams.push_back({"east", RoutePattern::Transfer, {}, 0, 1});
+  problem.streams.push_back({"west", RoutePattern::Transfer, {}, 1, 0});
+  return problem;
+}
+
+TEST(RoutingProblem, RegionsHaveStreamsOfTheirOwn) {
+  for (int64_t gap : {0, 1, 2}) {
+    RoutingProblem problem = twoRegions(gap);
+    Routing routing = solve(problem);
+    EXPECT_EQ(problem.verify(routing), "");
+    const RoutedStream &launch =
+        routing.streams[indexOf(problem, RoutePattern::Launch)];
+    EXPECT_EQ(ruleAt(launch, 3 + gap, 3)->transmit, portBit(RoutePort::Ramp));
+    EXPECT_EQ(ruleAt(launch, 6 + gap, 0), nullptr);
+  }
+}
+
+TEST(RoutingProblem, TransfersReachTheirRegionAndNoOther) {
+  RoutingProblem problem = twoRegions(1);
+  Routing routing = solve(problem);
+  RoutedStream &east = routing.streams[problem.streams.size() - 2];
+  for (RouteRule &rule : east.rules)
+    if (rule.transmit == portBit(RoutePort::East) &&
+        rule.receive == RoutePort::West)
+      rule.transmit |= portBit(RoutePort::Ramp); // the PEs between them
+  EXPECT_EQ(problem.verify(routing),
+            "stream 'east', color " + std::to_string(east.colors[0]) +
+                ": words of PE (2,0) reach PE (3,0), which is not meant");
+}
+
+TEST(RoutingProblem, ChecksSeveralRegions) {
+  RoutingProblem problem = twoRegions(0);
+  problem.regions[1].x = 2;
+  EXPECT_EQ(problem.check(), "two regions have PEs in common, the one at (0,0) "
+                             "and the one at (2,0)");
+  problem = twoRegions(0);
+  problem.meshHeight = 5;
+  problem.regions[1].y = 1;
+  EXPECT_EQ(problem.check(),
+            "stream 'east' goes from rows 0 to 3 to rows 1 to 4; a transfer "
+            "needs regions of the same rows");
+  problem = twoRegions(0);
+  problem.streams.back().target = 1;
+  EXPECT_EQ(problem.check(), "stream 'west' goes to no other region");
+  problem.streams.back().region = 2;
+  EXPECT_EQ(problem.check(), "stream 'west' is of no region");
+  problem.regions.clear();
+  EXPECT_EQ(problem.check(), "there is no region");
 }
 
 TEST(RoutingProblem, RulesOfAWholeWaferAreFew) {
@@ -147,8 +214,8 @@ TEST(RoutingProblem, StreamsWithoutCommonPeShareAColor) {
 
   // With the exit of a second channel only, the channel of row 0 is out of its
   // way.
-  problem.west = {{0, 0, 8}};
-  problem.east = {{4, 0, 8}};
+  problem.regions[0].west = {{0, 0, 8}};
+  problem.regions[0].east = {{4, 0, 8}};
   problem.streams = {problem.streams[1], problem.streams[2]};
   routing = solve(problem);
   EXPECT_EQ(problem.verify(routing), "");
@@ -161,22 +228,22 @@ TEST(RoutingProblem, ChecksItsInput) {
     change(problem);
     return problem.check();
   };
-  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.x = 1; }),
-            "the region leaves the mesh");
-  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.width = 0; }),
-            "the region has no PEs");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.regions[0].x = 1; }),
+            "a region leaves the mesh");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.regions[0].width = 0; }),
+            "a region has no PEs");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.colors = 33; }),
             "33 usable colors, expected 1 to 32");
   EXPECT_EQ(
-      errorOf([](RoutingProblem &p) { p.west[1].row = 0; }),
+      errorOf([](RoutingProblem &p) { p.regions[0].west[1].row = 0; }),
       "west channels must lie on ascending rows of the region, found row 0");
-  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.west.pop_back(); }),
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.regions[0].west.pop_back(); }),
             "west channels serve 2 of 4");
-  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.west[1].begin = 3; }),
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.regions[0].west[1].begin = 3; }),
             "west channels must share 4 columns or rows without gap");
   EXPECT_EQ(errorOf([](RoutingProblem &p) {
-              p.east[0].row = 2;
-              p.east[1].row = 3;
+              p.regions[0].east[0].row = 2;
+              p.regions[0].east[1].row = 3;
             }),
             "the east channel at row 2 does not lie in the rows it carries");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.streams[2].rows = {}; }),

@@ -18,17 +18,21 @@ inline RouteRows columnGroups(int64_t width, RoutePattern pattern) {
 inline RoutingProblem transformerProblem(int64_t width, int64_t height,
                                          int64_t channels, RouteRows rows) {
   RoutingProblem problem;
-  problem.width = width;
-  problem.height = height;
+  problem.meshWidth = width;
+  problem.meshHeight = height;
   problem.colors = 21;
+  RouteRegion region{0, 0, width, height, {}, {}};
   for (int64_t l = 0; l < channels; ++l) {
     int64_t row = tileStart(height, channels, l);
-    problem.west.push_back({row, tileStart(width, channels, l),
-                            tileStart(width, channels, l + 1)});
-    problem.east.push_back({row, row, tileStart(height, channels, l + 1)});
+    region.west.push_back({row, tileStart(width, channels, l),
+                           tileStart(width, channels, l + 1)});
+    region.east.push_back({row, row, tileStart(height, channels, l + 1)});
   }
+  problem.regions.push_back(region);
   for (unsigned p = 0; p < numRoutePatterns; ++p) {
     RoutePattern pattern = RoutePattern(p);
+    if (pattern == RoutePattern::Transfer)
+      continue; // of several regions
     bool takesRows = pattern == RoutePattern::Column ||
                      pattern == RoutePattern::KeyCast ||
                      pattern == RoutePattern::ValueCast;

@@ -63,6 +63,24 @@ void appendLayers(std::vector<KernelMemory> &kernels, int layers) {
   }
 }
 
+TEST(SchedulingProblem, RegionsHaveSramOfTheirOwn) {
+  SchedulingProblem problem = makeProblem({{"a", {}, 64, 0, {}, 0},
+                                           {"b", {0}, 64, 0, {}, 1},
+                                           {"c", {0, 1}, 64, 0, {}, 1}});
+  Schedule schedule;
+  SramOverflow overflow;
+  ASSERT_TRUE(scheduleByFirstFit(problem, schedule, overflow));
+  EXPECT_EQ(problem.verify(schedule), "");
+  EXPECT_EQ(schedule.resultAddresses[0], schedule.resultAddresses[1]);
+  problem.kernels[1].region = 0;
+  EXPECT_NE(problem.verify(schedule).find("overlaps"), std::string::npos);
+  problem.kernels[1].overwrites = {0};
+  EXPECT_EQ(problem.check(), "");
+  problem.kernels[1].region = 1;
+  EXPECT_EQ(problem.check(),
+            "kernel 'b' overwrites a result on another region");
+}
+
 TEST(SchedulingProblem, WorkedExample) {
   Schedule schedule = solve(example());
   EXPECT_EQ(schedule.resultAddresses, (std::vector<int64_t>{128, 128, 192}));

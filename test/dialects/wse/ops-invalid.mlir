@@ -694,15 +694,96 @@ wse.program @program_c4 state(selected) mesh(4x2) machine("wse2") {
 // -----
 
 #tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+wse.program @program_c5 state(placed) mesh(4x5) machine("wse2") {
+  region @a shape(2x2) at (0, 0)
+  region @b shape(2x2) at (1, 1)
+  input @x : tensor<2x4xf32>
+  // expected-note @below {{a kernel on @a is here}}
+  %x = load @x on @a : tensor<1x2x4xf32, #tokens>
+  // expected-error @below {{is on @b, which has PEs in common with @a}}
+  %y = load @x on @b {nodes = ["y"]} : tensor<1x2x4xf32, #tokens>
+}
 
-wse.program @program_c5 state(selected) mesh(4x2) machine("wse2") {
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+wse.program @program_c6 state(selected) mesh(4x5) machine("wse2") {
   region @a shape(2x2)
   region @b shape(2x2)
   input @x : tensor<2x4xf32>
-  // expected-note @below {{the first kernel is here}}
+  // expected-note @below {{the operand is made here}}
   %x = load @x on @a : tensor<1x2x4xf32, #tokens>
-  // expected-error @below {{is on @b, other kernels on @a; nothing moves tensors between regions yet}}
+  // expected-error @below {{is on @b, its operand on @a; a transfer would bring it here}}
   %y = softmax %x on @b {nodes = ["y"]} : tensor<1x2x4xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+wse.program @transfer_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x2)
+  region @b shape(2x3)
+  input @x : tensor<2x4xf32>
+  // expected-note @below {{the tensor is made here}}
+  %x = load @x on @a : tensor<1x2x4xf32, #tokens>
+  // expected-error @below {{moves a tensor between regions of as many rows, from @a of 2 rows to @b of 3}}
+  %y = transfer %x on @b : tensor<1x2x4xf32, #tokens> -> tensor<1x2x4xf32, #wse.tiled<batch = 1, tokens = 2, rows = split, group = 3, columns = balanced>>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+wse.program @transfer_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x2)
+  region @b shape(2x2)
+  input @x : tensor<2x4xf32>
+  %x = load @x on @a : tensor<1x2x4xf32, #tokens>
+  // expected-error @below {{keeps rows, tokens, features and type of a tensor}}
+  %y = transfer %x on @b : tensor<1x2x4xf32, #tokens> -> tensor<1x2x3xf32, #tokens>
+}
+
+// -----
+
+#all = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = replicated>
+wse.program @transfer_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x2)
+  region @b shape(2x2)
+  input @x : tensor<2x4xf32>
+  %x = load @x on @a : tensor<1x2x4xf32, #all>
+  // expected-error @below {{cannot work on features that are replicated over the columns; redistribute them first}}
+  %y = transfer %x on @b : tensor<1x2x4xf32, #all> -> tensor<1x2x4xf32, #all>
+}
+
+// -----
+
+wse.program @stream_c4_needs state(routed) mesh(4x5) machine("wse2") {
+  region @a shape(2x2) at (0, 0)
+  // expected-error @below {{transfer needs the region it goes to}}
+  stream @t transfer on @a colors [1] rules []
+}
+
+// -----
+
+wse.program @stream_c4_other state(routed) mesh(4x5) machine("wse2") {
+  region @a shape(2x2) at (0, 0)
+  // expected-error @below {{channel goes to no other region}}
+  stream @t channel on @a to @a colors [1] rules []
+}
+
+// -----
+
+wse.program @stream_c4_launch state(routed) mesh(4x5) machine("wse2") {
+  region @a shape(2x2) at (0, 0)
+  // expected-error @below {{launches start the kernels of all regions}}
+  stream @t launch on @a colors [1] rules []
+}
+
+// -----
+
+wse.program @stream_c4 state(routed) mesh(4x5) machine("wse2") {
+  region @a shape(2x2) at (0, 0)
+  // expected-error @below {{refers to @b, which is no region}}
+  stream @t channel on @b colors [1] rules []
 }
 
 // -----

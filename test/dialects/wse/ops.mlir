@@ -61,6 +61,16 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   store %probabilities to "half" at 6 on @r : tensor<1x6x6xf32, #split> to tensor<6x12xf32>
 }
 
+// CHECK-LABEL: wse.program @two_regions
+wse.program @two_regions state(selected) mesh(8x5) machine("wse2") {
+  region @a shape(4x5)
+  region @b shape(3x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @a {nodes = ["x"]} : tensor<1x6x6xf32, #split>
+  // CHECK: %moved = transfer %x on @b {nodes = ["moved"]} : tensor<1x6x6xf32, {{.*}}> -> tensor<1x6x6xf32,
+  %moved = transfer %x on @b {nodes = ["moved"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
+}
+
 // CHECK-LABEL: wse.program @later_states state(scheduled)
 // CHECK-SAME: sram_owner = "x", sram_peak = 4992 : i64
 // CHECK-NEXT: region @r shape(4x1) at (0, 0)

@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Programs on two regions, in MLIR: two_regions.py --count N --seed S --work DIR
+
+A tensor is loaded on one region, moved to another that lies somewhere in the
+same rows, and back; both compute with it. Shapes, distributions and places are
+random. All engines have to give the numbers of NumPy and equal bytes; the
+placement dump has to name the transfers. Exit code 0 or 1.
+"""
+
+import argparse
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+
+ENGINES = ("wavelet", "streams", "strips")
+
+PROGRAM = """module {{
+  wse.program @main state(selected) mesh({mesh}) machine("wse2") {{
+    region @a shape({a}x{height}) at ({at_a}, 0)
+    region @b shape({b}x{height}) at ({at_b}, 0)
+    input @x : tensor<{shape}x{type}>
+    %x = load @x on @a {{nodes = ["x"]}} : {first}
+    %t = transfer %x on @b {{nodes = ["t"]}} : {first} -> {second}
+    %u = elementwise(%t, %t) on @b {{nodes = ["u"]}} : ({second}, {second}) -> {second} {{
+    ^bb0(%p: {type}, %q: {type}):
+      %sum = arith.{add} %p, %q : {type}
+      wse.yield %sum : {type}
+    }}
+    %v = transfer %u on @a {{nodes = ["v"]}} : {second} -> {third}
+    %w = transfer %x on @b {{nodes = ["w"]}} : {first} -> {second}
+    store %v to "doubled" on @a : {third} to tensor<{shape}x{type}>
+    store %w to "same" on @b : {second} to tensor<{shape}x{type}>
+  }}
+}}
+"""
+
+
+def run(command):
+    result = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    if result.returncode:
+        print("$", " ".join(map(str, command)))
+        print(result.stdout, result.stderr)
+        sys.exit(1)
+
+
+def random_case(rng):
+    """The text of a program, and its input."""
+    batch, tokens, heads = rng.randint(1, 3), rng.randint(1, 6), rng.randint(1, 5)
+    size = rng.choice([1, 1, 2, 3])
+    features = heads * size
+    height = rng.randint(1, 7)
+    widths = rng.randint(1, 5), rng.randint(1, 5)
+    gaps = rng.randint(0, 2), rng.randint(0, 2)
+    first_west = rng.random() < 0.5
+    west, east = widths if first_west else widths[::-1]
+    at_west, at_east = gaps[0], gaps[0] + west + gaps[1]
+    is_integer = rng.random() < 0.3
+    kind = "i32" if is_integer else "f32"
+    group = height // batch if batch <= height else 0
+
+    def tensor(width, replicated=False):
+        columns = "balanced"
+        if replicated:
+            columns = "replicated"
+        elif size > 1 and rng.random() < 0.5:
+            columns = f"heads, head_size = {size}"
+            if heads * size <= width and rng.random() < 0.5:
+                columns += f", head_columns = {size}"
+        return (f"tensor<{batch}x{tokens}x{features}x{kind}, #wse.tiled<batch = {batch}, tokens = "
+                f"{tokens}, rows = split, group = {group}, columns = {columns}>>")
+
+    text = PROGRAM.format(
+        mesh=f"{at_east + east + rng.randint(0, 2)}x{height}", a=widths[0], b=widths[1],
+        at_a=at_west if first_west else at_east, at_b=at_east if first_west else at_west,
+        height=height, shape=f"{batch}x{tokens}x{features}", type=kind,
+        add="addi" if is_integer else "addf", first=tensor(widths[0]), second=tensor(widths[1]),
+        third=tensor(widths[0], replicated=rng.random() < 0.3))
+    count = batch * tokens * features
+    values = np.arange(count, dtype=np.int32 if is_integer else np.float32) * 3 - 7
+    return text, values.reshape(batch, tokens, features)
+
+
+def check(text, x, work):
+    source, program = work / "two.mlir", work / "two.wafer"
+    source.write_text(text)
+    np.save(work / "x.npy", x)
+    run(["wsec", source, "-o", program, "--quiet", f"--dump-placement={work / 'two.json'}"])
+    placement = json.loads((work / "two.json").read_text())
+    assert [(t["kernel"], t["from"], t["to"]) for t in placement["transfers"]] == [
+        ("t", "a", "b"), ("v", "b", "a"), ("w", "a", "b")], placement["transfers"]
+    found = set()
+    for engine in ENGINES:
+        outputs = {name: work / f"{name}.npy" for name in ("doubled", "same")}
+        run(["wse-run", program, "--quiet", f"--engine={engine}", "--input", f"x={work / 'x.npy'}"]
+            + [f"--output={name}={path}" for name, path in outputs.items()])
+        assert np.array_equal(np.load(outputs["doubled"]), x + x), (engine, text)
+        assert np.array_equal(np.load(outputs["same"]), x), (engine, text)
+        found.add(b"".join(path.read_bytes() for path in outputs.values()))
+    assert len(found) == 1
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--count", type=int, default=20)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--work", type=Path, required=True)
+    arguments = parser.parse_args()
+    arguments.work.mkdir(parents=True, exist_ok=True)
+    rng = random.Random(arguments.seed)
+    for _ in range(arguments.count):
+        check(*random_case(rng), arguments.work)
+    print(f"{arguments.count} programs on two regions")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
