@@ -13,6 +13,8 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <map>
+
 using namespace wsec;
 using llvm::StringRef;
 
@@ -43,16 +45,37 @@ static KernelReport readKernel(const program::Kernel &kernel) {
   return report;
 }
 
+static bool overlap(const std::array<int, 4> &a, const std::array<int, 4> &b) {
+  return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
+}
+
+/// When the last of some kernels ends: each begins once its region is free.
+static double makespan(llvm::ArrayRef<KernelReport> kernels) {
+  std::map<std::array<int, 4>, double> ends;
+  double last = 0;
+  for (const KernelReport &kernel : kernels) {
+    double start = 0;
+    for (const auto &[region, end] : ends)
+      if (overlap(region, kernel.region))
+        start = std::max(start, end);
+    ends[kernel.region] = start + kernel.cycles;
+    last = std::max(last, start + kernel.cycles);
+  }
+  return last;
+}
+
 static void readLaunches(const program::Program &program, Report &report) {
   // Of several entries, one call each.
-  for (const program::Entry *entry : *program.entries())
+  for (const program::Entry *entry : *program.entries()) {
+    const size_t first = report.kernels.size();
     for (const program::Launch *launch : *entry->launches())
       if (launch->kernel() < sizeOf(program.kernels())) {
         report.kernels.push_back(
             readKernel(*program.kernels()->Get(launch->kernel())));
         report.kernels.back().sparse = runtime::sparseWeights(program, *launch);
-        report.cycles += report.kernels.back().cycles;
       }
+    report.cycles += makespan(llvm::ArrayRef(report.kernels).drop_front(first));
+  }
 }
 
 static void readMemory(const program::Program &program, Report &report) {

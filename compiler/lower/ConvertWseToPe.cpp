@@ -91,8 +91,23 @@ static SmallVector<std::string> nameKernels(ArrayRef<wse::KernelOp> kernels,
   return names;
 }
 
+/// The smallest rectangle with all PEs that take part.
+static pe::RectAttr rectOf(ArrayRef<std::unique_ptr<RoutineBuilder>> parts) {
+  Machine all = parts.front()->machine();
+  for (const std::unique_ptr<RoutineBuilder> &part : parts) {
+    const Machine &other = part->machine();
+    int right = std::max(all.x + all.width, other.x + other.width);
+    int bottom = std::max(all.y + all.height, other.y + other.height);
+    all.x = std::min(all.x, other.x);
+    all.y = std::min(all.y, other.y);
+    all.width = right - all.x;
+    all.height = bottom - all.y;
+  }
+  return rectOf(parts.front()->operation()->getContext(), all);
+}
+
 static void createKernel(wse::KernelOp source, StringRef name,
-                         const Machine &region, const KernelCost &cost,
+                         pe::RectAttr region, const KernelCost &cost,
                          double start, OpBuilder &builder) {
   llvm::SmallSetVector<Attribute, 8> nodes;
   for (ArrayAttr names :
@@ -102,8 +117,7 @@ static void createKernel(wse::KernelOp source, StringRef name,
       nodes.insert(names.begin(), names.end());
   pe::KernelOp::create(builder, source.getLoc(), builder.getStringAttr(name),
                        builder.getStringAttr(kindOf(source)),
-                       builder.getArrayAttr(nodes.getArrayRef()),
-                       rectOf(builder.getContext(), region),
+                       builder.getArrayAttr(nodes.getArrayRef()), region,
                        builder.getF64FloatAttr(start + cost.total()),
                        builder.getF64FloatAttr(cost.lowerBound),
                        builder.getStringAttr(cost.bound()));
@@ -181,7 +195,7 @@ struct ConvertWseToPe final
       RoutineBuilder &code = *parts.back(); // of its own region
       auto builder = OpBuilder::atBlockEnd(&shared.program.getBody().front());
       double start = index ? 0 : startCycles(code.machine(), !streams.empty());
-      createKernel(op, names[index], code.machine(),
+      createKernel(op, names[index], rectOf(parts),
                    findKernel(op)->cost(op, code.machine()), start, builder);
       createLaunch(op.getLoc(), *routine, names[index], streams, builder);
       createValues(op, code, shared, builder);

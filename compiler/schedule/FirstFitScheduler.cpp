@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/FirstFitScheduler.h"
+#include "compiler/schedule/LaunchOrder.h"
 
 #include <algorithm>
 #include <tuple>
@@ -109,11 +110,14 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
   schedule = {};
   schedule.resultAddresses.assign(count, 0);
   schedule.scratchAddresses.assign(count, 0);
+  schedule.slots.assign(count, 0);
+  const std::vector<size_t> order = orderLaunches(problem);
   std::vector<size_t> lastUse(count);
-  for (size_t k = 0; k < count; ++k) {
-    lastUse[k] = k;
-    for (size_t operand : problem.kernels[k].operands)
-      lastUse[operand] = k;
+  for (size_t slot = 0; slot < count; ++slot) {
+    schedule.slots[order[slot]] = int64_t(slot);
+    lastUse[order[slot]] = order[slot];
+    for (size_t operand : problem.kernels[order[slot]].operands)
+      lastUse[operand] = order[slot];
   }
 
   size_t regions = 1;
@@ -138,9 +142,8 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
     return true;
   };
 
-  for (size_t k = 0; k < count; ++k) {
+  for (size_t k : order) {
     const KernelMemory &memory = problem.kernels[k];
-    schedule.slots.push_back(k);
     if (memory.resultBytes) {
       size_t overwritten = findOverwritten(problem, k, lastUse);
       int64_t address = overwritten != size_t(-1)

@@ -37,6 +37,18 @@ static bool mayOverwrite(wse::ElementwiseOp op, unsigned index) {
   return true;
 }
 
+/// The inputs and intermediates whose words the kernel streams.
+static llvm::SmallVector<StringAttr> tensorsRead(wse::KernelOp kernel) {
+  llvm::SmallVector<StringAttr> names;
+  for (NamedAttribute attribute : kernel->getAttrs())
+    if (auto name = dyn_cast<FlatSymbolRefAttr>(attribute.getValue()))
+      names.push_back(name.getAttr());
+  for (wse::WeightAttr weight : kernel.getStreamedWeights())
+    if (weight.getTensor())
+      names.push_back(weight.getTensor().getAttr());
+  return names;
+}
+
 FailureOr<SchedulingProblem>
 wsec::readSchedulingProblem(wse::ProgramOp program) {
   const Machine mesh = program.targetMachine();
@@ -50,6 +62,7 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
     machines.push_back(region.machine());
   }
   llvm::DenseMap<Operation *, size_t> index;
+  llvm::DenseMap<StringAttr, llvm::SmallVector<size_t>> storedBy;
   for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
     const Kernel *library = findKernel(kernel);
     if (!library)
@@ -66,6 +79,11 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
       for (unsigned i = 0; i < elementwise.getInputs().size(); ++i)
         if (mayOverwrite(elementwise, i))
           memory.overwrites.push_back(memory.operands[i]);
+    memory.cycles = library->cost(kernel, machine).total();
+    for (StringAttr name : tensorsRead(kernel))
+      llvm::append_range(memory.after, storedBy[name]);
+    if (auto store = dyn_cast<wse::StoreOp>(*kernel))
+      storedBy[store.getOutputAttr()].push_back(problem.kernels.size());
     index[kernel] = problem.kernels.size();
     problem.kernels.push_back(std::move(memory));
   }

@@ -20,6 +20,11 @@ std::string SchedulingProblem::check() const {
       if (operand >= k || kernels[operand].resultBytes == 0)
         return "kernel " + quote(kernel.name) +
                " reads a result that no earlier kernel makes";
+    for (size_t other : kernel.after)
+      if (other >= k)
+        return "kernel " + quote(kernel.name) + " follows no earlier kernel";
+    if (!(kernel.cycles >= 0))
+      return "kernel " + quote(kernel.name) + " takes negative cycles";
     for (size_t operand : kernel.overwrites)
       if (std::find(kernel.operands.begin(), kernel.operands.end(), operand) ==
           kernel.operands.end())
@@ -81,6 +86,12 @@ static std::string checkSlots(const SchedulingProblem &problem,
         return "kernel " + quote(name) + " runs in slot " +
                std::to_string(slot) + ", before its operand " +
                quote(problem.kernels[operand].name);
+    for (size_t other : problem.kernels[k].after)
+      if (schedule.slots[other] >= slot)
+        return "kernel " + quote(name) + " runs in slot " +
+               std::to_string(slot) + ", before " +
+               quote(problem.kernels[other].name) +
+               ", which stores what it loads";
   }
   return "";
 }

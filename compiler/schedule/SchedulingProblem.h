@@ -23,6 +23,10 @@ struct KernelMemory {
   /// use: element i of the result needs element i of them and no other.
   std::vector<size_t> overwrites;
   size_t region = 0; ///< whose PEs hold its result and scratch
+  /// Kernels that it follows for another reason: they store what it loads. All
+  /// come earlier in the list.
+  std::vector<size_t> after = {};
+  double cycles = 0; ///< predicted
 };
 
 /// Addresses are meaningless where the kernel asked for 0 bytes.
@@ -55,7 +59,8 @@ public:
   std::string check() const;
 
   /// Empty if `schedule` is legal, else the first rule it breaks:
-  ///   T1 each kernel has a slot of its own, 0 to n-1, after its operands'
+  ///   T1 each kernel has a slot of its own, 0 to n-1, after its operands' and
+  ///      those that it follows
   ///   T2 buffers are aligned and lie in [firstAddress, endAddress)
   ///   T3 buffers that live in one slot of one region do not overlap, but for
   ///      a result that overwrites, from the same address, an operand that

@@ -2,10 +2,12 @@
 
 #include "compiler/schedule/SchedulingProblem.h"
 #include "compiler/schedule/FirstFitScheduler.h"
+#include "compiler/schedule/LaunchOrder.h"
 
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <tuple>
 
 using namespace wsec;
 
@@ -61,6 +63,57 @@ void appendLayers(std::vector<KernelMemory> &kernels, int layers) {
     size_t down = add("down", {gelu}, x, 8);
     residual = add("add2", {down, sum}, x, 0, {down, sum});
   }
+}
+
+/// Kernels without memory: operands, region, what they follow, cycles.
+SchedulingProblem
+launches(std::vector<
+         std::tuple<std::vector<size_t>, size_t, std::vector<size_t>, double>>
+             kernels) {
+  SchedulingProblem problem = makeProblem({});
+  for (auto &[operands, region, after, cycles] : kernels)
+    problem.kernels.push_back({"k" + std::to_string(problem.kernels.size()),
+                               operands,
+                               4,
+                               0,
+                               {},
+                               region,
+                               after,
+                               cycles});
+  EXPECT_EQ(problem.check(), "");
+  EXPECT_EQ(problem.verify(solve(problem)), "");
+  return problem;
+}
+
+TEST(LaunchOrder, IsThatOfTheListInOneRegion) {
+  EXPECT_EQ(orderLaunches(
+                launches({{{}, 0, {}, 9}, {{}, 0, {}, 1}, {{0}, 0, {}, 1}})),
+            (std::vector<size_t>{0, 1, 2}));
+}
+TEST(LaunchOrder, GoesByPredictedStarts) {
+  // Region 0: k0 to 10, k1; region 1: k2 to 4, k3 to 8, k4 to 12.
+  EXPECT_EQ(orderLaunches(launches({{{}, 0, {}, 10},
+                                    {{0}, 0, {}, 1},
+                                    {{}, 1, {}, 4},
+                                    {{2}, 1, {}, 4},
+                                    {{3}, 1, {}, 4}})),
+            (std::vector<size_t>{0, 2, 3, 4, 1}));
+}
+TEST(LaunchOrder, TransfersOccupyBothRegions) {
+  // k2 brings k0 from region 0 to 1, after k1; k3 can start on 0 only then.
+  EXPECT_EQ(orderLaunches(launches({{{}, 0, {}, 1},
+                                    {{}, 1, {}, 5},
+                                    {{0}, 1, {}, 1},
+                                    {{0}, 0, {}, 1},
+                                    {{1}, 1, {}, 1}})),
+            (std::vector<size_t>{0, 1, 2, 3, 4}));
+}
+TEST(LaunchOrder, WaitsForWhatIsStored) {
+  // k1 on region 1 loads what k0 on region 0 stores.
+  EXPECT_EQ(
+      orderLaunches(launches(
+          {{{}, 0, {}, 10}, {{}, 1, {0}, 1}, {{}, 2, {}, 5}, {{}, 2, {}, 5}})),
+      (std::vector<size_t>{0, 2, 3, 1}));
 }
 
 TEST(SchedulingProblem, RegionsHaveSramOfTheirOwn) {
@@ -203,6 +256,20 @@ TEST(BrokenSchedule, T1SlotOutOfRange) {
 TEST(BrokenSchedule, T1TwoKernelsInOneSlot) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.slots[2] = 1; }),
             "kernels 'b' and 'c' both have slot 1");
+}
+TEST(BrokenSchedule, T1BeforeWhatStoresItsTensor) {
+  SchedulingProblem problem = makeProblem(
+      {{"a", {}, 0, 0, {}}, {"b", {}, 0, 0, {}, 0, {0}}, {"c", {}, 0, 0, {}}});
+  Schedule schedule = solve(problem);
+  std::swap(schedule.slots[0], schedule.slots[1]);
+  EXPECT_EQ(
+      problem.verify(schedule),
+      "kernel 'b' runs in slot 0, before 'a', which stores what it loads");
+  problem.kernels[0].after = {1};
+  EXPECT_EQ(problem.check(), "kernel 'a' follows no earlier kernel");
+  problem.kernels[0].after = {};
+  problem.kernels[0].cycles = -1;
+  EXPECT_EQ(problem.check(), "kernel 'a' takes negative cycles");
 }
 TEST(BrokenSchedule, T1BeforeItsOperand) {
   EXPECT_EQ(errorOf([](Schedule &s) { std::swap(s.slots[1], s.slots[2]); }),

@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/schedule/LaunchOrder.h"
+
+#include <algorithm>
+#include <deque>
+#include <utility>
+
+using namespace wsec;
+
+namespace {
+
+/// Regions as they fill up, launch by launch.
+class Launches {
+public:
+  explicit Launches(const SchedulingProblem &problem);
+
+  std::vector<size_t> run();
+
+private:
+  bool isNext(size_t kernel) const;
+  double startOf(size_t kernel) const;
+  void launch(size_t kernel);
+
+  const SchedulingProblem &problem;
+  std::vector<std::vector<size_t>> partsOf; // regions of each kernel
+  std::vector<std::deque<size_t>> waiting;  // kernels of each region
+  std::vector<double> free;                 // when each region is
+  std::vector<double> ends;                 // of each kernel
+  std::vector<bool> isLaunched;
+};
+
+} // namespace
+
+Launches::Launches(const SchedulingProblem &problem)
+    : problem(problem), partsOf(problem.kernels.size()),
+      ends(problem.kernels.size(), 0),
+      isLaunched(problem.kernels.size(), false) {
+  for (size_t k = 0; k < problem.kernels.size(); ++k) {
+    const KernelMemory &kernel = problem.kernels[k];
+    std::vector<size_t> &parts = partsOf[k];
+    parts.push_back(kernel.region);
+    for (size_t operand : kernel.operands)
+      parts.push_back(problem.kernels[operand].region);
+    std::sort(parts.begin(), parts.end());
+    parts.erase(std::unique(parts.begin(), parts.end()), parts.end());
+    waiting.resize(std::max(waiting.size(), parts.back() + 1));
+    for (size_t region : parts)
+      waiting[region].push_back(k);
+  }
+  free.assign(waiting.size(), 0);
+}
+
+bool Launches::isNext(size_t kernel) const {
+  const KernelMemory &memory = problem.kernels[kernel];
+  return std::all_of(partsOf[kernel].begin(), partsOf[kernel].end(),
+                     [&](size_t region) {
+                       return waiting[region].front() == kernel;
+                     }) &&
+         std::all_of(memory.after.begin(), memory.after.end(),
+                     [&](size_t other) { return isLaunched[other]; });
+}
+
+double Launches::startOf(size_t kernel) const {
+  double start = 0;
+  for (size_t region : partsOf[kernel])
+    start = std::max(start, free[region]);
+  for (size_t other : problem.kernels[kernel].after)
+    start = std::max(start, ends[other]);
+  return start;
+}
+
+void Launches::launch(size_t kernel) {
+  ends[kernel] = startOf(kernel) + problem.kernels[kernel].cycles;
+  isLaunched[kernel] = true;
+  for (size_t region : partsOf[kernel]) {
+    free[region] = ends[kernel];
+    waiting[region].pop_front();
+  }
+}
+
+std::vector<size_t> Launches::run() {
+  std::vector<size_t> order;
+  while (order.size() < problem.kernels.size()) {
+    // The first kernel of the list that is left is always one that can start.
+    size_t best = problem.kernels.size();
+    for (const std::deque<size_t> &queue : waiting)
+      if (!queue.empty() && isNext(queue.front()) &&
+          (best == problem.kernels.size() ||
+           std::make_pair(startOf(queue.front()), queue.front()) <
+               std::make_pair(startOf(best), best)))
+        best = queue.front();
+    launch(best);
+    order.push_back(best);
+  }
+  return order;
+}
+
+std::vector<size_t> wsec::orderLaunches(const SchedulingProblem &problem) {
+  return Launches(problem).run();
+}
