@@ -13,6 +13,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <climits>
 #include <map>
 
 using namespace wsec;
@@ -78,6 +79,17 @@ static void readLaunches(const program::Program &program, Report &report) {
   }
 }
 
+/// The PEs of each class, as the smallest rectangle.
+static void readRegions(const program::Program &program, Report &report) {
+  for (const program::PEClass *each : *program.classes()) {
+    std::array<int, 4> all = {INT_MAX, INT_MAX, 0, 0};
+    for (const program::Rect *rect : *each->rects())
+      all = {std::min(all[0], rect->x0()), std::min(all[1], rect->y0()),
+             std::max(all[2], rect->x1()), std::max(all[3], rect->y1())};
+    report.regions.push_back(all);
+  }
+}
+
 static void readMemory(const program::Program &program, Report &report) {
   report.pesUsed = runtime::computingPes(program);
   runtime::SramPeak peak = runtime::sramPeak(program);
@@ -134,6 +146,7 @@ llvm::Expected<Report> wsec::readReport(StringRef path) {
         report.weightFiles.push_back(name);
   readMemory(program, report);
   readLaunches(program, report);
+  readRegions(program, report);
   return report;
 }
 
@@ -230,7 +243,8 @@ static void printKinds(const Report &report, llvm::raw_ostream &os) {
 
 /// Kernels of hand-written programs may lie anywhere, and have no costs.
 static bool hasRegion(const Report &report) {
-  return !report.kernels.empty() && report.cycles > 0;
+  return !report.regions.empty() && !report.kernels.empty() &&
+         report.cycles > 0;
 }
 
 /// The region, and the best of the shapes it was chosen from; the last line is
@@ -239,10 +253,15 @@ static void printRegion(const Report &report, llvm::raw_ostream &os) {
   if (!hasRegion(report))
     return;
   constexpr size_t listed = 6;
-  auto [x0, y0, x1, y1] = report.kernels.front().region;
-  os << "  region         " << x1 - x0 << "x" << y1 - y0 << " at (" << x0 << ","
-     << y0 << ")";
-  if (report.shapes.size() > 1)
+  os << (report.regions.size() > 1 ? "  regions       " : "  region        ");
+  for (auto [index, region] : llvm::enumerate(report.regions)) {
+    auto [x0, y0, x1, y1] = region;
+    os << (index ? ", " : " ") << x1 - x0 << "x" << y1 - y0 << " at (" << x0
+       << "," << y0 << ")";
+  }
+  if (report.regions.size() > 1)
+    os << ", side by side";
+  else if (report.shapes.size() > 1)
     os << ", the fewest predicted cycles of " << report.shapes.size()
        << " shapes";
   os << "\n";
@@ -317,8 +336,15 @@ static void printRegion(const Report &report, llvm::json::OStream &json) {
       json.value(b);
     });
   };
+  json.attributeArray("regions", [&] {
+    for (const std::array<int, 4> &region : report.regions)
+      json.object([&] {
+        pair("shape", region[2] - region[0], region[3] - region[1]);
+        pair("at", region[0], region[1]);
+      });
+  });
   json.attributeObject("region", [&] {
-    auto [x0, y0, x1, y1] = report.kernels.front().region;
+    auto [x0, y0, x1, y1] = report.regions.front();
     pair("shape", x1 - x0, y1 - y0);
     pair("at", x0, y0);
     if (report.shapes.empty())

@@ -50,6 +50,8 @@ struct Report {
   /// What is proved about deadlock: free, undecided or deadlock; and why not
   /// free.
   std::string deadlock, deadlockReason;
+  /// x0, y0, x1, y1 of each region, from the first class on.
+  std::vector<std::array<int, 4>> regions;
   std::vector<KernelReport> kernels; // in launch order
   /// What `select` compared, the best first. Not in the file.
   std::vector<ShapeReport> shapes;

@@ -27,21 +27,12 @@ struct KernelClass {
   double count = 0;
 };
 
-struct Candidate {
-  RegionShape shape;
-  double cycles = 0;
-  bool fits = true; ///< in SRAM
-
-  auto key() const {
-    return std::make_tuple(!fits, cycles, shape.columns * shape.rows,
-                           shape.columns);
-  }
-};
+using Candidate = ShapeEstimate;
 
 class RegionChooser {
 public:
-  explicit RegionChooser(wse::ProgramOp program);
-  RegionChoice choose();
+  RegionChooser(const Machine &mesh, ArrayRef<wse::KernelOp> kernels);
+  std::vector<ShapeEstimate> estimateAll();
   /// `shape` with heads as they cost least.
   RegionShape chooseHeads(RegionShape shape);
   void retype(RegionShape shape);
@@ -49,7 +40,7 @@ public:
 private:
   int64_t headColumns(TiledAttr tiling, int64_t features,
                       int64_t columns) const;
-  double cyclesOf(const Machine &region);
+  void estimateCycles(const Machine &region, Candidate &candidate);
   bool fits(const Machine &region);
   int64_t bytesOf(Value value, const Machine &region) const;
   Candidate estimate(RegionShape shape);
@@ -98,10 +89,10 @@ static Attribute describe(wse::KernelOp kernel) {
   return builder.getArrayAttr(parts);
 }
 
-RegionChooser::RegionChooser(wse::ProgramOp program)
-    : mesh(program.targetMachine()),
-      kernels(program.bodyBlock().getOps<wse::KernelOp>()) {
-  for (auto [index, kernel] : llvm::enumerate(kernels)) {
+RegionChooser::RegionChooser(const Machine &mesh,
+                             ArrayRef<wse::KernelOp> kernels)
+    : mesh(mesh), kernels(kernels) {
+  for (auto [index, kernel] : llvm::enumerate(this->kernels)) {
     KernelClass &known = classes[classOf.emplace_back(describe(kernel))];
     if (!known.count++)
       known.first = kernel;
@@ -156,9 +147,10 @@ void RegionChooser::retype(RegionShape shape) {
 }
 
 /// Of all kernels, each product in its better variant.
-double RegionChooser::cyclesOf(const Machine &region) {
+void RegionChooser::estimateCycles(const Machine &region,
+                                   Candidate &candidate) {
   scratch.clear();
-  double cycles = startCycles(region, /*streams=*/true);
+  candidate.cycles = startCycles(region, /*streams=*/true);
   for (auto &[description, kernels] : classes) {
     const Kernel *kernel = findKernel(kernels.first);
     auto matmul = dyn_cast<wse::MatmulOp>(*kernels.first);
@@ -167,12 +159,13 @@ double RegionChooser::cyclesOf(const Machine &region) {
       before = matmul.getVariant();
       matmul.setVariant(cheapestVariant(matmul, region).variant);
     }
-    cycles += kernels.count * kernel->cost(kernels.first, region).total();
+    const KernelCost cost = kernel->cost(kernels.first, region);
+    candidate.cycles += kernels.count * cost.total();
+    candidate.stream += kernels.count * cost.stream;
     scratch[description] = kernel->scratchBytes(kernels.first, region);
     if (matmul)
       matmul.setVariant(before);
   }
-  return cycles;
 }
 
 /// A result that only leaves the wafer is cut to fit.
@@ -214,7 +207,7 @@ Candidate RegionChooser::estimate(RegionShape shape) {
   Machine region = mesh.region(0, 0, int(shape.columns), int(shape.rows));
   Candidate candidate;
   candidate.shape = shape;
-  candidate.cycles = cyclesOf(region);
+  estimateCycles(region, candidate);
   candidate.fits = fits(region);
   return candidate;
 }
@@ -287,7 +280,7 @@ std::vector<int64_t> RegionChooser::heights() const {
   return series(mesh.height, tokens, 8);
 }
 
-RegionChoice RegionChooser::choose() {
+std::vector<ShapeEstimate> RegionChooser::estimateAll() {
   for (int64_t columns : widths())
     tryShape(columns, mesh.height);
   auto byKey = [](const Candidate &a, const Candidate &b) {
@@ -302,31 +295,50 @@ RegionChoice RegionChooser::choose() {
       tryShape(columns, rows);
   retype({mesh.width, mesh.height});
   llvm::sort(candidates, byKey);
+  return candidates;
+}
 
-  Builder builder(kernels.empty() ? nullptr : kernels.front()->getContext());
-  SmallVector<Attribute> list;
-  for (const Candidate &candidate : candidates)
-    list.push_back(builder.getDictionaryAttr(
-        {builder.getNamedAttr(
-             "shape", builder.getDenseI64ArrayAttr(
-                          {candidate.shape.columns, candidate.shape.rows})),
-         builder.getNamedAttr("cycles",
-                              builder.getF64FloatAttr(candidate.cycles)),
-         builder.getNamedAttr("fits", builder.getBoolAttr(candidate.fits))}));
-  return {candidates.front().shape, builder.getArrayAttr(list)};
+static SmallVector<wse::KernelOp> kernelsOf(wse::ProgramOp program) {
+  return llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
 }
 
 RegionChoice select::chooseRegion(wse::ProgramOp program) {
-  if (program.bodyBlock().getOps<wse::KernelOp>().empty())
+  Builder builder(program.getContext());
+  SmallVector<wse::KernelOp> kernels = kernelsOf(program);
+  if (kernels.empty())
     return {{program.meshWidth(), program.meshHeight()},
-            ArrayAttr::get(program.getContext(), {})};
-  return RegionChooser(program).choose();
+            0,
+            builder.getArrayAttr({})};
+  SmallVector<Attribute> list;
+  std::vector<ShapeEstimate> estimates =
+      estimateShapes(program.targetMachine(), kernels);
+  for (const ShapeEstimate &estimate : estimates)
+    list.push_back(builder.getDictionaryAttr(
+        {builder.getNamedAttr(
+             "shape", builder.getDenseI64ArrayAttr(
+                          {estimate.shape.columns, estimate.shape.rows})),
+         builder.getNamedAttr("cycles",
+                              builder.getF64FloatAttr(estimate.cycles)),
+         builder.getNamedAttr("fits", builder.getBoolAttr(estimate.fits))}));
+  return {estimates.front().shape, estimates.front().cycles,
+          builder.getArrayAttr(list)};
+}
+
+std::vector<ShapeEstimate>
+select::estimateShapes(const Machine &mesh, ArrayRef<wse::KernelOp> kernels) {
+  return RegionChooser(mesh, kernels).estimateAll();
+}
+
+void select::retype(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
+                    RegionShape shape) {
+  RegionChooser(mesh, kernels).retype(shape);
 }
 
 RegionShape select::chooseHeads(wse::ProgramOp program, RegionShape shape) {
-  return RegionChooser(program).chooseHeads(shape);
+  return RegionChooser(program.targetMachine(), kernelsOf(program))
+      .chooseHeads(shape);
 }
 
 void select::spreadHeads(wse::ProgramOp program, RegionShape shape) {
-  RegionChooser(program).retype(shape);
+  retype(program.targetMachine(), kernelsOf(program), shape);
 }

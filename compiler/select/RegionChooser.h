@@ -9,6 +9,9 @@
 
 #include "dialects/wse/Wse.h"
 
+#include <tuple>
+#include <vector>
+
 namespace wsec::select {
 
 struct RegionShape {
@@ -21,8 +24,22 @@ struct RegionShape {
   }
 };
 
+/// What some kernels take on a region of that shape.
+struct ShapeEstimate {
+  RegionShape shape;
+  double cycles = 0; ///< one after the other
+  double stream = 0; ///< of the busiest channel, in cycles
+  bool fits = true;  ///< in SRAM
+
+  auto key() const {
+    return std::make_tuple(!fits, cycles, shape.columns * shape.rows,
+                           shape.columns);
+  }
+};
+
 struct RegionChoice {
   RegionShape shape;
+  double cycles = 0;
   /// What was compared, the best first: candidatesAttrName.
   mlir::ArrayAttr candidates;
 };
@@ -31,6 +48,15 @@ struct RegionChoice {
 /// whose SRAM holds the tensors. `program` has all kernels on the whole mesh;
 /// other shapes are told from it, without selecting anew.
 RegionChoice chooseRegion(wse::ProgramOp program);
+
+/// Estimates for some kernels of a program that has all on the whole mesh, the
+/// best first.
+std::vector<ShapeEstimate>
+estimateShapes(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels);
+
+/// Gives the values of some kernels the types they have on that shape.
+void retype(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
+            RegionShape shape);
 
 /// `shape` with the heads of a program selected for it as they cost least.
 RegionShape chooseHeads(wse::ProgramOp program, RegionShape shape);

@@ -9,6 +9,7 @@
 #include "compiler/select/Passes.h"
 #include "compiler/select/RegionChooser.h"
 #include "compiler/select/Selector.h"
+#include "compiler/select/SideBySide.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -499,6 +500,15 @@ struct SelectKernelsPass
     if (region.empty()) {
       RegionChoice choice = chooseRegion(program);
       module->setAttr(wse::candidatesAttrName, choice.candidates);
+      // Less room on each; where that was too little, all have one region.
+      if (auto parts = littleScratch
+                           ? std::nullopt
+                           : chooseSideBySide(program, choice.cycles)) {
+        spreadOverRegions(program, *parts);
+        chooseVariants(program, littleScratch);
+        main.erase();
+        return;
+      }
       shape = choice.shape;
       if (shape->columns != whole.columns || shape->rows != whole.rows) {
         program.erase();

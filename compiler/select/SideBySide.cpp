@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/select/SideBySide.h"
+
+#include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/EquivalenceClasses.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::select;
+
+/// At most so many regions: each has its colors.
+static constexpr size_t kMostParts = 4;
+/// What side by side has to gain at least, of all cycles.
+static constexpr double kLeastGain = 0.02;
+
+namespace {
+
+using Kernels = SmallVector<wse::KernelOp>;
+
+/// Which kernels depend on each other: by values, or by what one stores and
+/// another loads.
+class Components {
+public:
+  explicit Components(wse::ProgramOp program);
+
+  /// In the order of their first kernels, each with the sources it uses.
+  std::vector<Kernels> take() const;
+
+private:
+  SmallVector<StringAttr> passingTensors(wse::KernelOp kernel) const;
+  /// Brings words of the host, which several parts may do.
+  bool isSource(wse::KernelOp kernel) const {
+    return kernel->getNumOperands() == 0 && passingTensors(kernel).empty();
+  }
+
+  Kernels kernels;
+  llvm::DenseSet<StringAttr> intermediates;    // looked up only
+  llvm::DenseMap<Operation *, size_t> numbers; // looked up only
+  llvm::EquivalenceClasses<size_t> joined;
+};
+
+} // namespace
+
+/// The intermediates that a kernel stores or loads.
+SmallVector<StringAttr> Components::passingTensors(wse::KernelOp kernel) const {
+  SmallVector<StringAttr> names;
+  auto add = [&](StringAttr name) {
+    if (name && intermediates.contains(name))
+      names.push_back(name);
+  };
+  for (NamedAttribute attribute : kernel->getAttrs()) {
+    if (auto symbol = dyn_cast<FlatSymbolRefAttr>(attribute.getValue()))
+      add(symbol.getAttr());
+    add(dyn_cast<StringAttr>(attribute.getValue()));
+  }
+  for (wse::WeightAttr weight : kernel.getStreamedWeights())
+    if (weight.getTensor())
+      add(weight.getTensor().getAttr());
+  return names;
+}
+
+Components::Components(wse::ProgramOp program)
+    : kernels(program.bodyBlock().getOps<wse::KernelOp>()) {
+  for (auto tensor : program.getOps<wse::IntermediateOp>())
+    intermediates.insert(
+        StringAttr::get(program.getContext(), tensor.getSymName()));
+  llvm::DenseMap<StringAttr, size_t> firstUse;
+  for (auto [number, kernel] : llvm::enumerate(kernels)) {
+    numbers[kernel] = number;
+    joined.insert(number);
+    for (Value operand : kernel->getOperands()) {
+      auto producer = cast<wse::KernelOp>(operand.getDefiningOp());
+      if (!isSource(producer))
+        joined.unionSets(numbers.lookup(producer), number);
+    }
+    for (StringAttr tensor : passingTensors(kernel))
+      joined.unionSets(firstUse.try_emplace(tensor, number).first->second,
+                       number);
+  }
+}
+
+std::vector<Kernels> Components::take() const {
+  llvm::MapVector<size_t, llvm::SetVector<size_t>> parts; // by leader
+  for (auto [number, kernel] : llvm::enumerate(kernels)) {
+    if (isSource(kernel))
+      continue;
+    llvm::SetVector<size_t> &part = parts[joined.getLeaderValue(number)];
+    for (Value operand : kernel->getOperands())
+      part.insert(numbers.lookup(operand.getDefiningOp()));
+    part.insert(number);
+  }
+  std::vector<Kernels> components;
+  for (auto &[leader, part] : parts) {
+    SmallVector<size_t> members = part.takeVector();
+    llvm::sort(members);
+    Kernels &component = components.emplace_back();
+    for (size_t member : members)
+      component.push_back(kernels[member]);
+  }
+  return components;
+}
+
+//===----------------------------------------------------------------------===//
+// Choosing
+//===----------------------------------------------------------------------===//
+
+/// The components in `count` parts of about equal cycles: the longest first,
+/// each to the part that has least.
+static std::vector<Kernels> share(const std::vector<Kernels> &components,
+                                  ArrayRef<double> cycles, size_t count) {
+  std::vector<size_t> order(components.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  llvm::sort(order, [&](size_t a, size_t b) {
+    return std::make_pair(-cycles[a], a) < std::make_pair(-cycles[b], b);
+  });
+  std::vector<SmallVector<size_t>> members(count);
+  std::vector<double> load(count, 0);
+  for (size_t component : order) {
+    size_t least = std::min_element(load.begin(), load.end()) - load.begin();
+    members[least].push_back(component);
+    load[least] += cycles[component];
+  }
+  std::vector<Kernels> parts(count);
+  for (size_t part = 0; part < count; ++part) {
+    llvm::SetVector<wse::KernelOp> kernels;
+    llvm::sort(members[part]);
+    for (size_t component : members[part])
+      kernels.insert(components[component].begin(),
+                     components[component].end());
+    parts[part] = kernels.takeVector();
+    llvm::sort(parts[part], [](wse::KernelOp a, wse::KernelOp b) {
+      return a->isBeforeInBlock(b);
+    });
+  }
+  return parts;
+}
+
+namespace {
+
+/// Widths of parts that lie next to each other on the mesh, one after the
+/// other. Regions of the same rows share the channels of these.
+class WidthSearch {
+public:
+  WidthSearch(std::vector<std::vector<ShapeEstimate>> shapes, int64_t width)
+      : shapes(std::move(shapes)), width(width), chosen(this->shapes.size()) {}
+
+  /// Fills the best shapes; infinity if there are none.
+  double run() {
+    search(0, 0, 0, 0);
+    return bestCycles;
+  }
+  const std::vector<const ShapeEstimate *> &best() const { return bestShapes; }
+
+private:
+  void search(size_t part, int64_t columns, double cycles, double stream) {
+    if (std::max(cycles, stream) >= bestCycles)
+      return;
+    if (part == shapes.size()) {
+      bestCycles = std::max(cycles, stream);
+      bestShapes = chosen;
+      return;
+    }
+    for (const ShapeEstimate &estimate : shapes[part])
+      if (estimate.fits && columns + estimate.shape.columns <= width) {
+        chosen[part] = &estimate;
+        search(part + 1, columns + estimate.shape.columns,
+               std::max(cycles, estimate.cycles), stream + estimate.stream);
+      }
+  }
+
+  std::vector<std::vector<ShapeEstimate>> shapes;
+  int64_t width;
+  std::vector<const ShapeEstimate *> chosen, bestShapes;
+  double bestCycles = std::numeric_limits<double>::infinity();
+};
+
+} // namespace
+
+std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
+                                                   double cyclesOfOne) {
+  const Machine mesh = program.targetMachine();
+  const std::vector<Kernels> components = Components(program).take();
+  if (components.size() < 2)
+    return std::nullopt;
+  std::vector<double> cycles;
+  for (const Kernels &component : components)
+    cycles.push_back(estimateShapes(mesh, component).front().cycles);
+  std::optional<SideBySide> best;
+  for (size_t count = 2; count <= std::min(components.size(), kMostParts);
+       ++count) {
+    std::vector<Kernels> parts = share(components, cycles, count);
+    std::vector<std::vector<ShapeEstimate>> shapes;
+    for (const Kernels &part : parts)
+      shapes.push_back(estimateShapes(mesh, part));
+    WidthSearch search(std::move(shapes), mesh.width);
+    double together = search.run();
+    if (together > (1 - kLeastGain) * (best ? best->cycles : cyclesOfOne))
+      continue;
+    best = SideBySide{{}, together};
+    for (auto [part, estimate] : llvm::zip_equal(parts, search.best()))
+      best->parts.push_back({part, estimate->shape});
+  }
+  return best;
+}
+
+//===----------------------------------------------------------------------===//
+// Spreading
+//===----------------------------------------------------------------------===//
+
+/// The region of the first part is the one that is there.
+static wse::RegionOp regionOfPart(wse::ProgramOp program, wse::RegionOp first,
+                                  size_t part, RegionShape shape) {
+  if (part == 0) {
+    first.setShape({shape.columns, shape.rows});
+    return first;
+  }
+  OpBuilder builder(first);
+  builder.setInsertionPointAfter(first);
+  auto region = wse::RegionOp::create(
+      builder, first.getLoc(), (first.getSymName() + Twine(part)).str(),
+      {shape.columns, shape.rows}, IntegerAttr(), IntegerAttr());
+  SymbolTable(program).insert(region); // under another name if it is taken
+  return region;
+}
+
+void select::spreadOverRegions(wse::ProgramOp program, SideBySide &choice) {
+  const Machine mesh = program.targetMachine();
+  wse::RegionOp first = *program.getOps<wse::RegionOp>().begin();
+  llvm::DenseSet<Operation *> taken; // looked up only
+  for (auto [number, each] : llvm::enumerate(choice.parts)) {
+    RegionPart &part = each;
+    // What another part has is cloned for this one.
+    llvm::DenseSet<Operation *> members(part.kernels.begin(),
+                                        part.kernels.end());
+    for (wse::KernelOp &kernel : part.kernels) {
+      if (taken.insert(kernel).second)
+        continue;
+      OpBuilder builder(kernel);
+      builder.setInsertionPointAfter(kernel);
+      Operation *own = builder.clone(*kernel);
+      kernel->replaceUsesWithIf(own, [&](OpOperand &use) {
+        return members.contains(use.getOwner());
+      });
+      kernel = cast<wse::KernelOp>(own);
+      taken.insert(kernel);
+    }
+    wse::RegionOp region = regionOfPart(program, first, number, part.shape);
+    for (wse::KernelOp kernel : part.kernels)
+      kernel.setRegionRef(FlatSymbolRefAttr::get(region.getSymNameAttr()));
+  }
+  // On the whole mesh until here; sources that were shared have their own
+  // types.
+  for (RegionPart &part : choice.parts)
+    retype(mesh, part.kernels, part.shape);
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Parts of a program that have nothing to do with one another, such as two
+// encoders, may run at the same time, each on a region of its own. That pays
+// where one region of the whole mesh is not much faster than a part of it.
+
+#ifndef WSEC_COMPILER_SELECT_SIDEBYSIDE_H
+#define WSEC_COMPILER_SELECT_SIDEBYSIDE_H
+
+#include "compiler/select/RegionChooser.h"
+
+#include <optional>
+
+namespace wsec::select {
+
+/// Kernels that share a region. A kernel without operands, such as a load, may
+/// be of several parts.
+struct RegionPart {
+  llvm::SmallVector<wse::KernelOp> kernels;
+  RegionShape shape;
+};
+
+struct SideBySide {
+  std::vector<RegionPart> parts;
+  double cycles = 0; ///< predicted until the last part ends
+};
+
+/// The parts and regions, next to each other from west to east, with the fewest
+/// predicted cycles; nothing if one region for all, of `cyclesOfOne`, is as
+/// good. `program` has all kernels on the whole mesh.
+std::optional<SideBySide> chooseSideBySide(wse::ProgramOp program,
+                                           double cyclesOfOne);
+
+/// Gives each part its region, with distributions for it.
+void spreadOverRegions(wse::ProgramOp program, SideBySide &choice);
+
+} // namespace wsec::select
+
+#endif // WSEC_COMPILER_SELECT_SIDEBYSIDE_H
