@@ -23,7 +23,7 @@ public:
 
   /// The lowest free address for `bytes`, or -1.
   int64_t findGap(int64_t bytes) const {
-    int64_t begin = problem.firstAddress;
+    int64_t begin = roundUp(problem.firstAddress);
     for (const Block &block : blocks) { // by address
       if (begin + bytes <= block.begin)
         break;

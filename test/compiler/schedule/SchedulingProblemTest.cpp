@@ -142,6 +142,12 @@ TEST(SchedulingProblem, WorkedExample) {
   EXPECT_EQ(schedule.highWaterKernel, 1u);
 }
 
+TEST(SchedulingProblem, BuffersAreAlignedWhereverTheyBegin) {
+  SchedulingProblem problem = example();
+  problem.firstAddress = 130;
+  EXPECT_EQ(solve(problem).resultAddresses[0], 132);
+}
+
 TEST(SchedulingProblem, DeadBuffersAreReused) {
   Schedule schedule = solve(makeProblem(
       {{"a", {}, 64, 0, {}}, {"b", {0}, 64, 0, {}}, {"c", {1}, 64, 0, {}}},

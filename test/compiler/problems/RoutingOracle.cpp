@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "test/compiler/problems/RoutingOracle.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace wsec;
+using namespace wsec::test;
+
+using Rules = std::set<std::string>;
+using PE = RoutingOracle::PE;
+
+namespace {
+
+constexpr RoutePort sides[] = {RoutePort::North, RoutePort::South,
+                               RoutePort::East, RoutePort::West};
+
+bool carries(const RouteChannel &channel, int64_t i) {
+  return i >= channel.begin && i < channel.end;
+}
+
+/// The channel at a row; null if there is none.
+const RouteChannel *channelAt(const std::vector<RouteChannel> &channels,
+                              int64_t row) {
+  for (const RouteChannel &channel : channels)
+    if (channel.row == row)
+      return &channel;
+  return nullptr;
+}
+
+bool entersFromTheEdge(RoutePattern pattern) {
+  return pattern == RoutePattern::Channel ||
+         pattern == RoutePattern::ChannelRow || pattern == RoutePattern::Launch;
+}
+
+/// Sources of both colors of a pattern that lie in its region.
+bool sends(const RoutingProblem &problem, const StreamRequest &request, PE p) {
+  const RouteRegion &region = problem.regions[request.region];
+  const RouteRows &rows = request.rows;
+  const RouteChannel *west = channelAt(region.west, p.y);
+  const RouteChannel *east = channelAt(region.east, p.y);
+  switch (request.pattern) {
+  case RoutePattern::Column:
+    return west && carries(*west, p.x);
+  case RoutePattern::RowWest:
+    return p.x > 0;
+  case RoutePattern::RowEast:
+    return p.x + 1 < region.width;
+  case RoutePattern::RowCast:
+    return p.x == 0;
+  case RoutePattern::KeyNorth:
+  case RoutePattern::ValueNorth:
+    return p.y > 0;
+  case RoutePattern::KeyCast:
+  case RoutePattern::ValueCast:
+    return p.y % rows.pitch == 0 && p.y / rows.pitch < rows.groups;
+  case RoutePattern::OutNorth:
+    return p.x + 1 == region.width &&
+           std::any_of(region.east.begin(), region.east.end(),
+                       [&](const RouteChannel &channel) {
+                         return carries(channel, p.y) && channel.row < p.y;
+                       });
+  case RoutePattern::OutExit:
+    return p.x + 1 == region.width && east && east->begin < east->end;
+  case RoutePattern::RootWest:
+    return p.x > 0 && p.x % rows.pitch == 0 && p.x / rows.pitch < rows.groups;
+  case RoutePattern::HeadCast:
+    return p.x % rows.pitch == 0 && p.x / rows.pitch < rows.groups;
+  case RoutePattern::Transfer:
+    return problem.regions[request.target].x < region.x
+               ? p.x == 0
+               : p.x + 1 == region.width;
+  default:
+    return false;
+  }
+}
+
+/// Sources at the west edge of the mesh, which is column -x of a region.
+bool enters(const RoutingProblem &problem, const StreamRequest &request, PE p) {
+  const RouteRegion &region = problem.regions[request.region];
+  const RouteChannel *channel = channelAt(region.west, p.y);
+  if (p.x != -region.x)
+    return false;
+  switch (request.pattern) {
+  case RoutePattern::Channel:
+    return channel && channel->begin < channel->end;
+  case RoutePattern::ChannelRow:
+    return channel;
+  case RoutePattern::Launch:
+    return p.y == -region.y;
+  default:
+    return false;
+  }
+}
+
+/// Of a pattern with two colors, which one the source sends on.
+int64_t colorOf(const StreamRequest &request, PE source) {
+  switch (request.pattern) {
+  case RoutePattern::RowWest:
+  case RoutePattern::RowEast:
+    return source.x % 2;
+  case RoutePattern::KeyNorth:
+  case RoutePattern::ValueNorth:
+  case RoutePattern::OutNorth:
+    return source.y % 2;
+  case RoutePattern::RootWest:
+    return source.x / request.rows.pitch % 2;
+  default:
+    return 0;
+  }
+}
+
+/// Whether `p`, of the region, hears what `source` sends.
+bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
+           PE p) {
+  const RouteRows &rows = request.rows;
+  switch (request.pattern) {
+  case RoutePattern::Channel:
+    return p.y == source.y && carries(*channelAt(region.west, p.y), p.x);
+  case RoutePattern::Column:
+    return p.x == source.x && rows.contains(p.y);
+  case RoutePattern::RowWest:
+    return p.y == source.y && p.x == source.x - 1;
+  case RoutePattern::RowEast:
+    return p.y == source.y && p.x == source.x + 1;
+  case RoutePattern::RowCast:
+  case RoutePattern::ChannelRow:
+  case RoutePattern::Transfer:
+    return p.y == source.y;
+  case RoutePattern::KeyNorth:
+  case RoutePattern::ValueNorth:
+  case RoutePattern::OutNorth:
+    return p.x == source.x && p.y == source.y - 1;
+  case RoutePattern::KeyCast:
+  case RoutePattern::ValueCast:
+    return p.x == source.x && p.y / rows.pitch == source.y / rows.pitch &&
+           p.y % rows.pitch < rows.used;
+  case RoutePattern::OutExit:
+    return false;
+  case RoutePattern::RootWest:
+    return p.y == source.y && p.x == source.x - rows.pitch;
+  case RoutePattern::HeadCast:
+    return p.y == source.y && p.x / rows.pitch == source.x / rows.pitch &&
+           p.x % rows.pitch < rows.used;
+  case RoutePattern::Launch:
+    return true;
+  }
+  return false;
+}
+
+bool contains(const RouteRegion &region, PE p) {
+  return p.x >= 0 && p.x < region.width && p.y >= 0 && p.y < region.height;
+}
+
+/// The regions whose PEs may hear a stream.
+std::vector<size_t> listeners(const RoutingProblem &problem,
+                              const StreamRequest &request) {
+  if (request.pattern == RoutePattern::Transfer)
+    return {request.target};
+  if (request.pattern != RoutePattern::Launch)
+    return {request.region};
+  std::vector<size_t> all(problem.regions.size());
+  std::iota(all.begin(), all.end(), size_t(0));
+  return all;
+}
+
+/// R2.
+bool isSound(const RoutingProblem &problem, const RoutedStream &stream,
+             const RouteRule &rule) {
+  auto within = [](int64_t begin, int64_t end, int64_t step, int64_t length) {
+    return begin >= 0 && begin < end && end <= length && step > 0 &&
+           step <= INT32_MAX;
+  };
+  const RouteRect &r = rule.rect;
+  const std::vector<int64_t> &colors = stream.colors;
+  return std::count(colors.begin(), colors.end(), rule.color) &&
+         within(r.x0, r.x1, r.xstep, problem.meshWidth) &&
+         within(r.y0, r.y1, r.ystep, problem.meshHeight) && rule.transmit > 0 &&
+         rule.transmit < 32 && rule.receive <= RoutePort::Ramp &&
+         (rule.receive == RoutePort::Ramp ||
+          !(rule.transmit & portBit(rule.receive)));
+}
+
+/// The settings of one color of one stream, by PE; null: none.
+using Settings = std::vector<const RouteRule *>;
+
+Settings settingsOf(const RoutingProblem &problem, const RoutedStream &stream,
+                    int64_t color, Rules &broken) {
+  const int64_t columns = problem.meshWidth;
+  Settings settings(size_t(columns * problem.meshHeight), nullptr);
+  for (const RouteRule &rule : stream.rules) {
+    if (rule.color != color || !isSound(problem, stream, rule))
+      continue;
+    const RouteRect &r = rule.rect;
+    for (int64_t y = r.y0; y < r.y1; y += r.ystep)
+      for (int64_t x = r.x0; x < r.x1; x += r.xstep) {
+        if (settings[size_t(y * columns + x)])
+          broken.insert("R3");
+        settings[size_t(y * columns + x)] = &rule;
+      }
+  }
+  return settings;
+}
+
+/// Follows words through the settings of one color.
+class Walk {
+public:
+  Walk(const RoutingProblem &problem, const Settings &settings)
+      : columns(problem.meshWidth), rows(problem.meshHeight),
+        settings(settings), fed(settings.size(), false) {}
+
+  void follow(const MeantWords &words, Rules &broken);
+  /// Of all settings, fed or not.
+  void checkHops(bool mayExit, Rules &broken) const;
+  bool feedsAll() const {
+    for (size_t i = 0; i < settings.size(); ++i)
+      if (settings[i] && !fed[i])
+        return false;
+    return true;
+  }
+
+private:
+  /// The PE beside `from`; -1 if that is off the mesh.
+  int64_t beside(size_t from, RoutePort side) const {
+    const int64_t x = int64_t(from) % columns, y = int64_t(from) / columns;
+    switch (side) {
+    case RoutePort::North:
+      return y > 0 ? int64_t(from) - columns : -1;
+    case RoutePort::South:
+      return y + 1 < rows ? int64_t(from) + columns : -1;
+    case RoutePort::East:
+      return x + 1 < columns ? int64_t(from) + 1 : -1;
+    default:
+      return x > 0 ? int64_t(from) - 1 : -1;
+    }
+  }
+  bool arrives(int64_t at, RoutePort side) const {
+    static constexpr RoutePort opposite[] = {RoutePort::South, RoutePort::North,
+                                             RoutePort::West, RoutePort::East};
+    return settings[size_t(at)] &&
+           settings[size_t(at)]->receive == opposite[unsigned(side)];
+  }
+
+  const int64_t columns, rows;
+  const Settings &settings;
+  std::vector<bool> fed;
+};
+
+} // namespace
+
+void Walk::checkHops(bool mayExit, Rules &broken) const {
+  for (size_t i = 0; i < settings.size(); ++i)
+    for (RoutePort side : sides) {
+      if (!settings[i] || !(settings[i]->transmit & portBit(side)))
+        continue;
+      const int64_t next = beside(i, side);
+      if (next < 0 ? !(mayExit && side == RoutePort::East)
+                   : !arrives(next, side))
+        broken.insert("R4");
+    }
+}
+
+/// R5, and R4 for words that leave the mesh in a row that is not theirs.
+void Walk::follow(const MeantWords &words, Rules &broken) {
+  const RouteRule *first = settings[words.source];
+  if (!first || first->receive != words.entry) {
+    broken.insert("R5");
+    return;
+  }
+  std::vector<bool> heard(settings.size(), false), seen = heard;
+  std::vector<size_t> work = {words.source};
+  bool left = false;
+  while (!work.empty()) {
+    const size_t at = work.back();
+    work.pop_back();
+    if (seen[at])
+      continue;
+    seen[at] = fed[at] = true;
+    heard[at] = settings[at]->transmit & portBit(RoutePort::Ramp);
+    for (RoutePort side : sides) {
+      if (!(settings[at]->transmit & portBit(side)))
+        continue;
+      const int64_t next = beside(at, side);
+      const bool ownRow =
+          int64_t(at) / columns == int64_t(words.source) / columns;
+      if (next >= 0 && arrives(next, side))
+        work.push_back(size_t(next));
+      else if (next < 0 && words.exits && side == RoutePort::East && ownRow)
+        left = true;
+      else
+        broken.insert("R4");
+    }
+  }
+  if (heard != words.hearers || left != words.exits)
+    broken.insert("R5");
+}
+
+/// What the PE at `source` means to send on the stream.
+MeantWords RoutingOracle::wordsOf(const StreamRequest &request,
+                                  size_t source) const {
+  const bool edge = entersFromTheEdge(request.pattern);
+  MeantWords words{
+      source, edge ? RoutePort::West : RoutePort::Ramp,
+      std::vector<bool>(size_t(problem.meshWidth * problem.meshHeight)),
+      request.pattern == RoutePattern::OutExit};
+  for (size_t r : listeners(problem, request))
+    for (size_t i = 0; i < words.hearers.size(); ++i) {
+      const RouteRegion &region = problem.regions[r];
+      const PE p = place(region, i);
+      if (contains(region, p) &&
+          hears(region, request, place(region, source), p))
+        words.hearers[i] = true;
+    }
+  return words;
+}
+
+RoutingOracle::RoutingOracle(const RoutingProblem &problem) : problem(problem) {
+  const size_t count = size_t(problem.meshWidth * problem.meshHeight);
+  for (const StreamRequest &request : problem.streams) {
+    const RouteRegion &region = problem.regions[request.region];
+    const bool edge = entersFromTheEdge(request.pattern);
+    meant.emplace_back(hasTwoColors(request.pattern) ? 2 : 1);
+    for (size_t i = 0; i < count; ++i) {
+      const PE p = place(region, i);
+      if (edge ? enters(problem, request, p)
+               : contains(region, p) && sends(problem, request, p))
+        meant.back()[size_t(colorOf(request, p))].push_back(
+            wordsOf(request, i));
+    }
+  }
+}
+
+/// R1.
+static bool haveColors(const RoutingProblem &problem, const Routing &routing) {
+  if (routing.streams.size() != problem.streams.size())
+    return false;
+  for (size_t i = 0; i < problem.streams.size(); ++i) {
+    const std::vector<int64_t> &colors = routing.streams[i].colors;
+    const std::set<int64_t> different(colors.begin(), colors.end());
+    if (colors.size() != (hasTwoColors(problem.streams[i].pattern) ? 2u : 1u) ||
+        different.size() != colors.size() || *different.begin() < 0 ||
+        *different.rbegin() >= problem.colors)
+      return false;
+  }
+  return true;
+}
+
+/// R7: who waits for whom, over any number of relays; and streams that relay
+/// to themselves by two sides.
+static bool mayWaitForItself(const RoutingProblem &problem,
+                             const Routing &routing) {
+  bool waits[numRoutePatterns][numRoutePatterns] = {};
+  bool toItself[numRoutePatterns] = {};
+  for (auto [from, to] : problem.relays)
+    (from == to ? toItself[unsigned(from)]
+                : waits[unsigned(from)][unsigned(to)]) = true;
+  for (unsigned via = 0; via < numRoutePatterns; ++via)
+    for (auto &row : waits)
+      for (unsigned to = 0; to < numRoutePatterns; ++to)
+        row[to] |= row[via] && waits[via][to];
+  bool found = false;
+  for (unsigned p = 0; p < numRoutePatterns; ++p)
+    found |= waits[p][p];
+  for (size_t i = 0; i < problem.streams.size(); ++i) {
+    std::set<RoutePort> used;
+    for (const RouteRule &rule : routing.streams[i].rules)
+      for (RoutePort side : sides)
+        if (rule.transmit & portBit(side))
+          used.insert(side);
+    found |= toItself[unsigned(problem.streams[i].pattern)] && used.size() > 1;
+  }
+  return found;
+}
+
+std::set<std::string> RoutingOracle::brokenRules(const Routing &routing) const {
+  if (!haveColors(problem, routing))
+    return {"R1"};
+  Rules broken;
+  std::vector<std::set<size_t>> taken(size_t(problem.colors)); // PEs by color
+  for (size_t i = 0; i < problem.streams.size(); ++i) {
+    const RoutedStream &stream = routing.streams[i];
+    for (const RouteRule &rule : stream.rules)
+      if (!isSound(problem, stream, rule))
+        broken.insert("R2");
+    for (size_t c = 0; c < stream.colors.size(); ++c) {
+      const Settings settings =
+          settingsOf(problem, stream, stream.colors[c], broken);
+      for (size_t pe = 0; pe < settings.size(); ++pe)
+        if (settings[pe] && !taken[size_t(stream.colors[c])].insert(pe).second)
+          broken.insert("R3");
+      Walk walk(problem, settings);
+      for (const MeantWords &words : meant[i][c])
+        walk.follow(words, broken);
+      walk.checkHops(problem.streams[i].pattern == RoutePattern::OutExit,
+                     broken);
+      if (!walk.feedsAll())
+        broken.insert("R6");
+    }
+  }
+  if (mayWaitForItself(problem, routing))
+    broken.insert("R7");
+  return broken;
+}
