@@ -6,6 +6,7 @@
 #include "compiler/presets/WriteModel.h"
 #include "tools/flags/CommandLine.h"
 #include "tools/wsec/ConfigFile.h"
+#include "tools/wsec/PlaceCommand.h"
 
 #include "absl/flags/flag.h"
 #include "absl/strings/match.h"
@@ -92,11 +93,11 @@ ABSL_FLAG(std::string, preset, "",
 ABSL_FLAG(std::string, config, "",
           "FILE.yaml  model, cluster, batch_size and sequence");
 ABSL_FLAG(bool, list, false, "list the presets");
-ABSL_FLAG(std::string, o, "", "FILE.onnx  where to write the model");
+ABSL_FLAG(std::string, o, "", "FILE  where to write the model or placement");
 ABSL_FLAG(std::string, weights, "absent",
           "KIND  absent: named, not there; seeded: random, in FILE.onnx.data; "
           "procedural: the same numbers, computed by the store as it streams");
-ABSL_FLAG(uint64_t, seed, 0, "N  of the weights");
+ABSL_FLAG(uint64_t, seed, 0, "N  of the weights, or of the search");
 ABSL_FLAG(Count, batch, {0},
           "B  sequences, per step in an estimate (default: the published one), "
           "of the input in a model (default: symbolic)");
@@ -133,6 +134,7 @@ const char *const subcommandsText =
     "  wsec model --preset=gpt2-s -o gpt2.onnx       write a model\n"
     "  wsec estimate gpt3-175b --num-systems=16      what a cluster would do\n"
     "  wsec scale gpt3-175b --systems=1,16,192       the same over systems\n"
+    "  wsec place --ispd2020=A.kgraph -o A.place     the placer alone\n"
     "  (each has a --help of its own)\n";
 
 static const char *const exitCodes =
@@ -377,7 +379,19 @@ static const std::vector<Tool> &tools() {
        "The estimate over numbers of wafers, of one batch.\n",
        {{"the cluster", {"systems"}}, step, fractions, output, own},
        exitCodes,
-       runScale}};
+       runScale},
+      {"wsec place",
+       "usage: wsec place --ispd2020=FILE.kgraph -o FILE.place [flags]\n"
+       "       wsec place --ispd2020=FILE.kgraph --check=FILE.place\n\n"
+       "Places a kernel graph of the ISPD-2020 contest: the shape of each "
+       "kernel and its\nposition on the wafer. The same seed and number of "
+       "changes give the same file.\n",
+       {{"the graph", {"ispd2020"}},
+        {"the placement", {"o", "check"}},
+        {"the search", {"seed", "changes", "threads"}},
+        own},
+       exitCodes,
+       runPlace}};
   return all;
 }
 

@@ -1,0 +1,250 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/place/KernelGraph.h"
+#include "compiler/place/FloorplanAnnealer.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
+
+using namespace wsec;
+
+namespace {
+
+const char *const header =
+    "(*\ntest=own\nwidth=40\nheight=40\nwdeltat=1\nwlength=2\n"
+    "wadapter=0\nmemlimit=700\n*)\n\n(* Node Definitions *)\n";
+
+/// A graph with a conv and a dblock, in all the spellings there are.
+const char *const nodes =
+    "input[ 0] n=[8 8 16] name='x' name='k0'\n"
+    "conv[1]\tW=4  H=5 R=3 S=2 C=4 K=6 T=1 U=1 name='k1'\n"
+    "dblock[ 2] f=8 h=4 w=3 name='k2'\n"
+    "output[3] n=[ 7 ] name='k3'\n\n";
+const char *const edges = "input[ 0]:_ -> conv[1]:x, shape:[8][8][16]\n"
+                          "conv[ 1]:y\t->\tdblock[2]:x, shape:[1][1]\n"
+                          "dblock[2]:y -> output[3]:_, shape:[1]";
+
+KernelGraph graphOf(const std::string &text) {
+  const std::string path = testing::TempDir() + "KernelGraphTest.kgraph";
+  std::ofstream(path) << text;
+  KernelGraph graph = readKernelGraph(path);
+  graph.file = "g";
+  return graph;
+}
+
+KernelGraph exampleGraph() {
+  return graphOf(std::string(header) + nodes + edges);
+}
+
+/// What is wrong with a file; its name is cut off.
+std::string errorOf(const std::string &text) {
+  try {
+    graphOf(text);
+  } catch (const std::runtime_error &error) {
+    const std::string what = error.what();
+    return what.substr(what.find(".kgraph") + 7);
+  }
+  return "";
+}
+
+std::string errorOfNode(const std::string &node) {
+  return errorOf(std::string(header) + node);
+}
+
+double checkText(const KernelGraph &graph, const std::string &text) {
+  std::istringstream in(text);
+  return checkKernelPlacement(graph, in, "p").total;
+}
+
+std::string placementError(const std::string &text) {
+  try {
+    checkText(exampleGraph(), text);
+  } catch (const std::runtime_error &error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(KernelGraph, ReadsEverySpelling) {
+  const KernelGraph graph = exampleGraph();
+  EXPECT_EQ(graph.width, 40);
+  EXPECT_EQ(graph.memoryLimit, 700);
+  EXPECT_EQ(graph.wireWeight, 2);
+  ASSERT_EQ(graph.kernels.size(), 2u);
+  EXPECT_EQ(graph.kernels[0].name, "k1");
+  EXPECT_EQ(graph.kernels[0].line, 13);
+  EXPECT_EQ(graph.kernels[1].convolutions.size(), 3u);
+  ASSERT_EQ(graph.edges.size(), 1u);
+  EXPECT_EQ(graph.edges[0], std::make_pair(size_t(0), size_t(1)));
+}
+
+TEST(KernelGraph, SaysWhatIsWrongAndWhere) {
+  const std::string conv = "conv[1] W=4 H=5 R=3 S=2 C=4 K=6 T=1 U=1 ";
+  EXPECT_EQ(errorOfNode(conv), ":12: conv[1] has no name='...'");
+  EXPECT_EQ(errorOfNode(conv + "name='k"), ":12: no ' ends the name");
+  EXPECT_EQ(errorOfNode(conv + "name=k1"), ":12: expected ''', found 'k1'");
+  EXPECT_EQ(errorOfNode(conv + "X=1 name='k1'"), ":12: a conv has no X=");
+  EXPECT_EQ(errorOfNode("conv[1] W=4 name='k1'"), ":12: no H= is given");
+  EXPECT_EQ(errorOfNode("conv[1 W=4 name='k1'"),
+            ":12: no ] closes the bracket");
+  EXPECT_EQ(errorOfNode("conv[1] W=0 name='k1'"),
+            ":12: W wants a number from 1 to 65535, found '0 name='k1''");
+  EXPECT_EQ(errorOfNode("conv[1] W=4x name='k1'"),
+            ":12: W wants a number from 1 to 65535, found '4x name='k1''");
+  EXPECT_EQ(errorOfNode("conv[1] W="),
+            ":12: W wants a number from 1 to 65535, found the end of the line");
+  EXPECT_EQ(errorOfNode("pool[1] name='k1'"),
+            ":12: expected input, output, conv, dblock or cblock, found "
+            "'pool'");
+  EXPECT_EQ(errorOfNode("dblock[1] f=6 h=2 w=2 name='k1'"),
+            ":12: f=6 is no multiple of 4");
+  EXPECT_EQ(errorOfNode("cblock[1] f=8 h=2 w=3 name='k1'"),
+            ":12: h and w of a cblock are even, found 2 and 3");
+  EXPECT_EQ(errorOfNode("conv[1] W=4096 H=4096 R=3 S=3 C=4096 K=4096 T=1 U=1 "
+                        "name='k1'"),
+            ":12: H x W x C x K x R x S is more than 2^46");
+  EXPECT_EQ(errorOfNode(conv + "name='k1'\n" + conv + "name='k2'"),
+            ":13: there is a node conv[1] already");
+  EXPECT_EQ(errorOfNode(conv + "name='k1'\ninput[1] n=[1] name='k1'"),
+            ":13: the name 'k1' is taken by line 12");
+  EXPECT_EQ(errorOfNode(conv + "name='k1'\nconv[1]:y -> conv[2]:x"),
+            ":13: there is no node conv[2] above");
+  EXPECT_EQ(errorOfNode(conv + "name='k1'\nconv[1]:y - conv[1]:x"),
+            ":13: expected '->', found '- conv[1]:x'");
+  EXPECT_EQ(errorOfNode("? "), ":12: expected a word, found '? '");
+  EXPECT_EQ(errorOfNode(""), ": there is no kernel");
+  EXPECT_EQ(errorOf("(*\nwidth=3"), ": no *) ends the comment");
+  EXPECT_EQ(errorOf("(*\nwidth=3.5\n*)"),
+            ":2: width wants a number from 1 to 65535, found '3.5'");
+  EXPECT_EQ(errorOf("(*\nwidth=3 x\n*)"),
+            ":2: width= is followed by more than a number");
+  EXPECT_EQ(errorOf("(*\nwidth=3\n*)\n"), ": the header has no height=");
+}
+
+TEST(KernelGraph, KernelThatCannotFit) {
+  KernelGraph graph = exampleGraph();
+  graph.memoryLimit = 3;
+  try {
+    floorplanOf(graph);
+    FAIL();
+  } catch (const std::runtime_error &error) {
+    EXPECT_STREQ(
+        error.what(),
+        "g:13: kernel k1 fits no rectangle of the wafer of 40x40 tiles "
+        "with 3 words of memory each");
+  }
+}
+
+/// All executions of a conv, by the formulas of the contest.
+TEST(KernelGraph, ShapesOfAConvAreTheParetoFront) {
+  const KernelGraph graph = exampleGraph();
+  const KernelFloorplan kernels = floorplanOf(graph);
+  const std::vector<BlockShape> &shapes = kernels.problem.shapeSets[0];
+  std::vector<BlockShape> all;
+  auto split = [](double a, int64_t b) { return std::ceil(a / double(b)); };
+  for (int64_t h = 1; h <= 5; ++h)
+    for (int64_t w = 1; w <= 4; ++w)
+      for (int64_t c = 1; c <= 4; ++c)
+        for (int64_t k = 1; k <= 6; ++k)
+          if (4. / c * 6 / k * 6 + 5. / w * 7 / h * 6 / k <= 700 &&
+              h * w * (c + 1) <= 40)
+            all.push_back(
+                {3 * k, h * w * (c + 1),
+                 split(5, h) * split(4, w) * split(4, c) * split(6, k) * 6});
+  auto beats = [](const BlockShape &a, const BlockShape &b) {
+    return a.width <= b.width && a.height <= b.height && a.cost <= b.cost;
+  };
+  for (const BlockShape &one : all)
+    EXPECT_TRUE(std::any_of(shapes.begin(), shapes.end(),
+                            [&](auto &shape) { return beats(shape, one); }));
+  for (const BlockShape &shape : shapes) {
+    EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](auto &one) {
+      return beats(one, shape) && beats(shape, one);
+    }));
+    EXPECT_EQ(std::count_if(shapes.begin(), shapes.end(),
+                            [&](auto &other) { return beats(other, shape); }),
+              1);
+  }
+}
+
+TEST(KernelGraph, WhatIsPlacedIsWhatIsChecked) {
+  const KernelGraph graph = exampleGraph();
+  const KernelFloorplan kernels = floorplanOf(graph);
+  Floorplan floorplan;
+  AnnealingOptions options;
+  options.changes = 3000;
+  ASSERT_EQ(annealFloorplan(kernels.problem, options, floorplan), "");
+  const std::string text = kernelPlacementText(graph, kernels, floorplan);
+  EXPECT_EQ(checkText(graph, text), kernels.problem.score(floorplan).total);
+}
+
+/// By hand: k1 is 6x6 PEs, 5 x 2 x 2 x 3 x 6 = 360 steps; k2 has three convs of
+/// 4 x 3 x 8 x 2, 4 x 3 x 2 x 9 x 2 and 4 x 3 x 2 x 8 steps, the second counts.
+TEST(KernelPlacement, ScoreByHand) {
+  const std::string good = "k1 = conv( 5 4 4 6 3 2 1 1 1 2 2 2 )\n"
+                           "k2 = dblock( 4 3 8 1 1 1 1 1 1 1 1 )\n"
+                           "k1 : place(10 2 R0)\nk2:place( 0 1 R90)";
+  // Centres (13, 5) and (1, 5.5): R90 makes k2 2x9.
+  EXPECT_EQ(checkText(exampleGraph(), good), 432 + 2 * 12.5);
+}
+
+TEST(KernelPlacement, SaysWhatIsWrongAndWhere) {
+  const std::string sizes = "k1 = conv( 5 4 4 6 3 2 1 1 1 2 2 2 )\n"
+                            "k2 = dblock( 4 3 8 1 1 1 1 1 1 1 1 )\n";
+  const std::string place = "k1 : place(10 2 R0)\n";
+  EXPECT_EQ(placementError(sizes + place), "p: kernel k2 has no place");
+  EXPECT_EQ(placementError(place), "p: kernel k1 has no execution values");
+  EXPECT_EQ(placementError(sizes + place + place),
+            "p:4: kernel k1 has a place already, on line 3");
+  EXPECT_EQ(placementError(sizes + sizes),
+            "p:3: kernel k1 has execution values already, on line 1");
+  EXPECT_EQ(placementError("k7 : place(1 2 R0)"),
+            "p:1: the graph has no kernel k7");
+  EXPECT_EQ(placementError("k1 : place(1 40 R0)"),
+            "p:1: y wants a number from 0 to 39, found '40 R0)'");
+  EXPECT_EQ(placementError("k1 : place(1 2 R180)"),
+            "p:1: expected R0 or R90, found 'R180'");
+  EXPECT_EQ(placementError("k1 : place(1 2 R0) 3"),
+            "p:1: more than expected on the line");
+  EXPECT_EQ(placementError("k1 = conv( 5 4 4 6 3 2 1 1 1 2 2"),
+            "p:1: k wants a number from 1 to 65535, found the end of the line");
+  EXPECT_EQ(placementError("k1 = conv( 5 4 4 7 3 2 1 1 1 2 2 2 )"),
+            "p:1: the graph has other dimensions, on line 13");
+  EXPECT_EQ(placementError("k1 = conv( 5 4 4 6 3 2 1 1 1 5 2 2 )"),
+            "p:1: execution values 1 5 2 2 exceed the dimensions 5 4 4 6");
+  EXPECT_EQ(placementError(sizes + place + "k2 : place(32 0 R0)"),
+            "p:4: kernel k2 of 9x2 at (32, 0) leaves the wafer of 40x40");
+  EXPECT_EQ(placementError(sizes + place + "k2 : place(2 3 R0)"),
+            "p:4: kernel k2 of 9x2 at (2, 3) overlaps kernel k1 of 6x6 at "
+            "(10, 2)");
+  KernelGraph graph = exampleGraph();
+  graph.memoryLimit = 88;
+  try {
+    checkText(graph, sizes);
+    FAIL();
+  } catch (const std::runtime_error &error) {
+    EXPECT_STREQ(error.what(),
+                 "p:1: memory of 89 words in a tile, the limit is 88");
+  }
+}
+
+/// The contest's graphs, where WSEC_ISPD2020 names their folder.
+TEST(KernelGraph, Ispd2020Bounds) {
+  const char *folder = std::getenv("WSEC_ISPD2020");
+  if (!folder)
+    GTEST_SKIP() << "WSEC_ISPD2020 names no folder with A.kgraph ... T.kgraph";
+  const std::vector<std::pair<char, double>> published = {
+      {'A', 33152}, {'B', 62181}, {'C', 60270}, {'D', 32256},   {'I', 46592},
+      {'J', 45752}, {'K', 252},   {'L', 252},   {'M', 2156544}, {'N', 1020}};
+  for (const auto &[name, bound] : published) {
+    const KernelGraph graph =
+        readKernelGraph(std::string(folder) + "/" + name + ".kgraph");
+    EXPECT_EQ(floorplanOf(graph).problem.costBound(), bound) << name;
+  }
+}
+
+} // namespace
