@@ -3,7 +3,7 @@
 // What annealing lowers is the score with the limit in place of the largest
 // cost, and a price for each cell by which the blocks stick out of the area.
 // A whole row of cells more would let every block cost a little less: the price
-// begins below what that is worth, and ends above it.
+// begins at what that is worth, and ends far above it.
 #include "compiler/place/FloorplanAnnealer.h"
 #include "compiler/place/SlicingTree.h"
 
@@ -17,43 +17,13 @@
 using namespace wsec;
 
 constexpr size_t runsAtFirst = 8, runsAtLast = 2, mostColumns = 12;
+/// Of the price, while a run lasts, and of the temperature.
+constexpr double priceGrowth = 8, cooling = 0.02;
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
 //===----------------------------------------------------------------------===//
 // Starts
 //===----------------------------------------------------------------------===//
-
-/// Depth first along the edges, a block after all that it reads, cycles aside.
-static std::vector<size_t> flowOrder(const FloorplanProblem &problem) {
-  const size_t count = problem.blocks.size();
-  std::vector<std::vector<size_t>> readers(count);
-  std::vector<size_t> open(count, 0), order, stack;
-  std::vector<bool> done(count, false);
-  for (const FloorplanEdge &edge : problem.edges) {
-    readers[edge.from].push_back(edge.to);
-    ++open[edge.to];
-  }
-  auto visit = [&](size_t root) {
-    stack.push_back(root);
-    while (!stack.empty()) {
-      const size_t block = stack.back();
-      stack.pop_back();
-      if (done[block])
-        continue;
-      done[block] = true;
-      order.push_back(block);
-      for (size_t reader : readers[block])
-        if (--open[reader] == 0)
-          stack.push_back(reader);
-    }
-  };
-  for (size_t block = 0; block < count; ++block)
-    if (open[block] == 0)
-      visit(block);
-  for (size_t block = 0; block < count; ++block)
-    visit(block);
-  return order;
-}
 
 namespace {
 /// Columns of blocks in the order of the flow, as narrow as they can be within
@@ -61,7 +31,7 @@ namespace {
 class Snakes {
 public:
   Snakes(const FloorplanProblem &problem, const ShapeCurves &curves)
-      : problem(problem), curves(curves), order(flowOrder(problem)) {}
+      : problem(problem), curves(curves), order(problem.flowOrder()) {}
 
   /// One number of columns each, the fewest first; empty where there is none.
   std::vector<std::vector<std::vector<size_t>>> within(size_t limit) const {
@@ -148,6 +118,7 @@ private:
 struct Run {
   SlicingTree::Plan plan;
   double score = infinite; ///< of the plan, which has no overflow
+  double heat = 1;         ///< first temperature, in average costs of an edge
   uint64_t seed = 0;
   size_t number = 0; ///< for the order of equals
 };
@@ -216,8 +187,7 @@ public:
   Annealer(const FloorplanProblem &problem, const ShapeCurves &curves)
       : problem(problem), curves(curves), tree(problem, curves) {}
 
-  /// `heat` in average costs of an edge.
-  void anneal(Run &run, int64_t changes, double heat) {
+  void anneal(Run &run, int64_t changes) {
     RandomNumbers random(run.seed);
     tree.restore(run.plan);
     const double start = edgeCost();
@@ -225,7 +195,7 @@ public:
     for (int64_t i = 0; i < changes; ++i) {
       if (i % 1024 == 0) {
         const double done = double(i) / double(changes);
-        temperature = start * heat * std::pow(0.01, done);
+        temperature = start * run.heat * std::pow(cooling, done);
         price = priceAt(done);
         energy = energyNow();
       }
@@ -250,7 +220,7 @@ public:
 
 private:
   bool tryOne(RandomNumbers &random) {
-    if (random.below(64))
+    if (random.below(32))
       return tree.change(random);
     const int64_t limits = int64_t(curves.limits().size());
     int64_t step = 1 + random.below(random.below(4) ? 3 : 24);
@@ -281,7 +251,7 @@ private:
     const double row = problem.costWeight * curves.limits()[tree.limit()] /
                            double(std::min(problem.width, problem.height)) +
                        2 * problem.wireWeight;
-    return row * (0.5 + 2 * done);
+    return row * std::pow(priceGrowth, done);
   }
 
   const FloorplanProblem &problem;
@@ -295,13 +265,13 @@ private:
 
 /// Anneals all of `runs`, which do not depend on one another.
 static void annealAll(std::vector<Run> &runs, const FloorplanProblem &problem,
-                      const ShapeCurves &curves, int64_t changes, double heat,
-                      int threads, const std::function<void(size_t)> &told) {
+                      const ShapeCurves &curves, int64_t changes, int threads,
+                      const std::function<void(size_t)> &told) {
   std::atomic<size_t> next{0};
   auto work = [&](bool tells) {
     Annealer annealer(problem, curves);
     for (size_t i; (i = next++) < runs.size();) {
-      annealer.anneal(runs[i], changes, heat);
+      annealer.anneal(runs[i], changes);
       if (tells)
         told(i);
     }
@@ -313,6 +283,18 @@ static void annealAll(std::vector<Run> &runs, const FloorplanProblem &problem,
   for (std::thread &other : others)
     other.join();
   sortByScore(runs);
+}
+
+/// The hottest runs forget their start, so they have different ones, the
+/// coldest refine the best.
+static std::vector<Run> firstRuns(const std::vector<Run> &starts) {
+  std::vector<Run> runs;
+  double heat = 4;
+  for (size_t i = 0; i < runsAtFirst; ++i, heat /= 2) {
+    runs.push_back(starts[i < runsAtFirst / 2 ? i % starts.size() : 0]);
+    runs.back().heat = heat;
+  }
+  return runs;
 }
 
 std::string wsec::annealFloorplan(const FloorplanProblem &problem,
@@ -328,28 +310,29 @@ std::string wsec::annealFloorplan(const FloorplanProblem &problem,
   std::vector<Run> runs = startsOf(problem, curves);
   if (runs.empty())
     return "no floorplan of columns was found to start from";
-  const size_t starts = runs.size();
-  for (size_t i = starts; i < runsAtFirst; ++i)
-    runs.push_back(runs[i % starts]);
-  runs.resize(runsAtFirst);
+  // A change takes longer the more blocks there are.
+  const int64_t changes =
+      options.changes ? options.changes
+                      : 900'000'000 / int64_t(problem.blocks.size() + 44);
+  runs = firstRuns(runs);
   RandomNumbers seeds(options.seed);
   int rounds = 1;
-  for (size_t left = runsAtFirst; left > runsAtLast; left /= 2)
+  for (size_t left = runs.size(); left > runsAtLast; left /= 2)
     ++rounds;
-  double heat = 1;
-  for (int round = 0; round < rounds; ++round, heat /= 2) {
+  for (int round = 0; round < rounds; ++round) {
     for (Run &run : runs)
       run.seed = seeds.next();
-    const int64_t changes = options.changes / rounds / int64_t(runs.size());
-    const double best = runs[0].score;
-    annealAll(
-        runs, problem, curves, changes, heat, options.threads, [&](size_t i) {
-          if (options.progress)
-            options.progress(
-                (round + double(i + 1) / double(runs.size())) / rounds, best);
-        });
+    const double best = runs[0].score, count = double(runs.size());
+    annealAll(runs, problem, curves, changes / rounds / int64_t(runs.size()),
+              options.threads, [&](size_t i) {
+                if (options.progress)
+                  options.progress((round + double(i + 1) / count) / rounds,
+                                   best);
+              });
     if (round + 1 < rounds)
       runs.resize(runs.size() / 2);
+    for (Run &run : runs)
+      run.heat /= 2;
   }
   SlicingTree tree(problem, curves);
   tree.restore(runs[0].plan);

@@ -11,9 +11,10 @@ namespace wsec {
 
 struct AnnealingOptions {
   uint64_t seed = 1;
-  /// Changes that are tried, all runs together. The result depends on it and
-  /// the seed, never on the clock or the number of threads.
-  int64_t changes = 24'000'000;
+  /// Changes that are tried, all runs together; 0 for as many as take less than
+  /// a minute of one core's time. The result depends on the number and the
+  /// seed, never on the clock or the number of threads.
+  int64_t changes = 0;
   int threads = 1;
   /// Told now and then, from the calling thread: the part of the work that is
   /// done, and the best score so far.

@@ -146,3 +146,34 @@ double FloorplanProblem::costBound() const {
   return bound == rising.end() ? std::numeric_limits<double>::infinity()
                                : *bound;
 }
+
+std::vector<size_t> FloorplanProblem::flowOrder() const {
+  const size_t count = blocks.size();
+  std::vector<std::vector<size_t>> readers(count);
+  std::vector<size_t> open(count, 0), order, stack;
+  std::vector<bool> done(count, false);
+  for (const FloorplanEdge &edge : edges) {
+    readers[edge.from].push_back(edge.to);
+    ++open[edge.to];
+  }
+  auto visit = [&](size_t root) {
+    stack.push_back(root);
+    while (!stack.empty()) {
+      const size_t block = stack.back();
+      stack.pop_back();
+      if (done[block])
+        continue;
+      done[block] = true;
+      order.push_back(block);
+      for (size_t reader : readers[block])
+        if (--open[reader] == 0)
+          stack.push_back(reader);
+    }
+  };
+  for (size_t block = 0; block < count; ++block)
+    if (open[block] == 0)
+      visit(block);
+  for (size_t block = 0; block < count; ++block)
+    visit(block);
+  return order;
+}

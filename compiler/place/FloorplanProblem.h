@@ -86,6 +86,10 @@ public:
   /// No floorplan has a smaller largest cost: with less, the smallest shapes
   /// together have more cells than there are. Infinite if none fits.
   double costBound() const;
+
+  /// The blocks depth first along the edges, each after all that it reads,
+  /// cycles aside.
+  std::vector<size_t> flowOrder() const;
 };
 
 } // namespace wsec

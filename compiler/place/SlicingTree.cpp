@@ -67,8 +67,8 @@ ShapeCurves::ShapeCurves(const FloorplanProblem &problem)
 SlicingTree::SlicingTree(const FloorplanProblem &problem,
                          const ShapeCurves &curves)
     : problem(problem), shapes(curves), blocks(int32_t(problem.blocks.size())),
-      reach(curves.reach()), neighbours(blocks), renewed(2 * blocks, 0),
-      extents(2 * blocks), lowX(blocks), lowY(blocks) {
+      reach(curves.reach()), order(problem.flowOrder()), neighbours(blocks),
+      renewed(2 * blocks, 0), extents(2 * blocks), lowX(blocks), lowY(blocks) {
   for (const FloorplanEdge &edge : problem.edges) {
     neighbours[edge.from].push_back(int32_t(edge.to));
     neighbours[edge.to].push_back(int32_t(edge.from));
@@ -279,6 +279,37 @@ bool SlicingTree::swapParts(RandomNumbers &random) {
   return true;
 }
 
+/// Takes `node` and its parent, which is returned, out of the tree.
+int32_t SlicingTree::prune(int32_t node) {
+  const int32_t joint = tree.nodes[node].parent;
+  const bool first = tree.nodes[joint].part[0] == node;
+  const int32_t sibling = tree.nodes[joint].part[first];
+  const int32_t above = tree.nodes[joint].parent;
+  for (int32_t changed : {node, joint, sibling})
+    save(changed);
+  if (above >= 0)
+    save(above);
+  replacePart(above, joint, sibling);
+  return joint;
+}
+
+/// Puts `joint` with `moved` where `target` is, and that beside it.
+void SlicingTree::graft(int32_t joint, int32_t target, int32_t moved,
+                        RandomNumbers &random) {
+  const int32_t above = tree.nodes[target].parent;
+  save(target);
+  if (above >= 0)
+    save(above);
+  replacePart(above, target, joint);
+  Node &joined = tree.nodes[joint];
+  const int32_t side = random.below(2);
+  joined.part[side] = moved;
+  joined.part[1 - side] = target;
+  joined.sideBySide = random.below(2);
+  joined.align = uint8_t(random.below(3));
+  tree.nodes[target].parent = tree.nodes[moved].parent = joint;
+}
+
 /// A subtree, mostly a leaf, leaves its place and joins another one, mostly
 /// near in the graph.
 bool SlicingTree::moveSubtree(RandomNumbers &random) {
@@ -286,38 +317,59 @@ bool SlicingTree::moveSubtree(RandomNumbers &random) {
       random.below(3) ? random.below(blocks) : random.below(2 * blocks - 1);
   if (moved == tree.root)
     return false;
-  const int32_t joint = tree.nodes[moved].parent;
-  const bool first = tree.nodes[joint].part[0] == moved;
-  const int32_t sibling = tree.nodes[joint].part[first];
   int32_t target = random.below(2 * blocks - 1);
   if (isLeaf(moved) && random.below(2)) {
     target = neighbour(moved, random);
     if (random.below(3) == 0)
       target = tree.nodes[target].parent;
   }
-  if (target < 0 || target == joint || contains(moved, target))
+  if (target < 0 || target == tree.nodes[moved].parent ||
+      contains(moved, target))
     return false;
-  const int32_t above = tree.nodes[joint].parent;
-  for (int32_t node : {moved, joint, sibling})
-    save(node);
-  if (above >= 0)
-    save(above);
-  replacePart(above, joint, sibling);
-  const int32_t aboveTarget = tree.nodes[target].parent;
-  save(target);
-  if (aboveTarget >= 0)
-    save(aboveTarget);
-  replacePart(aboveTarget, target, joint);
-  Node &joined = tree.nodes[joint];
-  const int32_t side = random.below(2);
-  joined.part[side] = moved;
-  joined.part[1 - side] = target;
-  joined.sideBySide = random.below(2);
-  joined.align = uint8_t(random.below(3));
-  tree.nodes[target].parent = joint;
+  const int32_t above = tree.nodes[tree.nodes[moved].parent].parent;
+  const int32_t joint = prune(moved);
+  graft(joint, target, moved, random);
   // In this order: the joint may lie above the place that was left.
   renewUpwards(above);
   renewUpwards(joint);
+  return true;
+}
+
+/// Blocks that follow one another in the flow leave their places for one row or
+/// stack, beside a part that holds the block before or after them.
+bool SlicingTree::moveStretch(RandomNumbers &random) {
+  const int32_t length =
+      std::min(2 + random.below(2 << random.below(6)), blocks - 1);
+  const int32_t first = random.below(blocks - length + 1);
+  const int32_t next =
+      first == 0 || (first + length < blocks && random.below(2))
+          ? first + length
+          : first - 1;
+  std::vector<int32_t> joints;
+  for (int32_t i = first; i < first + length; ++i)
+    joints.push_back(prune(int32_t(order[i])));
+  const bool sideBySide = random.below(2), backwards = random.below(2);
+  int32_t moved = int32_t(order[first]);
+  for (int32_t i = 1; i < length; ++i) {
+    const int32_t block = int32_t(order[first + i]);
+    const int32_t joint = joints.back();
+    joints.pop_back();
+    save(joint);
+    Node &its = tree.nodes[joint];
+    its.part[backwards] = moved;
+    its.part[!backwards] = block;
+    its.sideBySide = sideBySide;
+    its.align = 1;
+    tree.nodes[moved].parent = tree.nodes[block].parent = joint;
+    moved = joint;
+  }
+  int32_t target = int32_t(order[next]), depth = 0;
+  for (int32_t node = target; tree.nodes[node].parent >= 0; ++depth)
+    node = tree.nodes[node].parent;
+  for (int32_t steps = random.below(depth + 1); steps > 0; --steps)
+    target = tree.nodes[target].parent;
+  graft(joints.back(), target, moved, random);
+  combineAll(tree.root);
   return true;
 }
 
@@ -343,6 +395,8 @@ void SlicingTree::mirror(int32_t node, bool whole) {
 bool SlicingTree::change(RandomNumbers &random) {
   if (blocks < 2)
     return false;
+  if (blocks > 2 && random.below(64) == 0)
+    return moveStretch(random);
   const int32_t kind = random.below(100);
   if (kind < 25)
     return swapParts(random);

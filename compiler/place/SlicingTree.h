@@ -126,6 +126,10 @@ private:
   void replacePart(int32_t parent, int32_t from, int32_t to);
   bool swapParts(RandomNumbers &random);
   bool moveSubtree(RandomNumbers &random);
+  bool moveStretch(RandomNumbers &random);
+  int32_t prune(int32_t node);
+  void graft(int32_t joint, int32_t target, int32_t moved,
+             RandomNumbers &random);
   void mirror(int32_t node, bool whole);
   Extents rectangle();
   void shape(int32_t node, Extents room, bool narrow);
@@ -135,6 +139,7 @@ private:
   const ShapeCurves &shapes;
   int32_t blocks, reach;
   Plan tree;
+  std::vector<size_t> order; ///< of the flow
   std::vector<std::vector<int32_t>> neighbours;
   std::vector<Curve> curves;
   std::vector<int32_t> freeCurves;

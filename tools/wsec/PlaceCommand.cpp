@@ -23,8 +23,8 @@ ABSL_FLAG(std::string, ispd2020, "",
           "FILE.kgraph  kernel graph of the ISPD-2020 contest");
 ABSL_FLAG(std::string, check, "",
           "FILE.place  instead of placing, check and score this placement");
-ABSL_FLAG(int64_t, changes, wsec::AnnealingOptions().changes,
-          "N  changes that the search tries; more take longer");
+ABSL_FLAG(int64_t, changes, 0,
+          "N  changes that the search tries (default: less than a minute)");
 ABSL_FLAG(int, threads, 0, "N  threads (default: one per core)");
 
 namespace wsec::tools {
