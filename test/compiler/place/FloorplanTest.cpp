@@ -155,7 +155,7 @@ TEST(FloorplanAnnealer, SaysWhyThereIsNone) {
 }
 
 TEST(FloorplanAnnealer, DependsOnTheSeedOnly) {
-  const FloorplanProblem problem = randomProblem(3, 12);
+  const FloorplanProblem problem = randomProblem(3, 24);
   const Floorplan first = solve(problem, 4000, 1);
   const Floorplan again = solve(problem, 4000, 3);
   const Floorplan other = solve(problem, 4000, 1, 2);
