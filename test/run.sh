@@ -16,6 +16,7 @@ else
   tools/setup.sh --torch
   say "Making the models that need PyTorch"
   .venv/bin/python test/e2e/models/make_torch_models.py
+  .venv/bin/python test/e2e/families/make_families.py
 fi
 
 say "Documentation"

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Transformer architectures, two small layers each with seeded random weights.
+
+`build` gives a module, its inputs by name, which axes of them are dynamic, and
+the name of its one output.
+"""
+
+from dataclasses import dataclass, field
+
+BATCH, TOKENS, WORDS, WIDTH, HEADS = 2, 9, 61, 32, 4
+
+# What most configurations of transformers call these sizes.
+SIZES = dict(vocab_size=WORDS, hidden_size=WIDTH, num_hidden_layers=2,
+             num_attention_heads=HEADS, intermediate_size=48, max_position_embeddings=64)
+GROUPED = dict(SIZES, num_key_value_heads=2)
+GPT = dict(vocab_size=WORDS, n_embd=WIDTH, n_layer=2, n_head=HEADS, n_positions=64)
+ENCODER_DECODER = dict(vocab_size=WORDS, d_model=WIDTH, encoder_layers=1, decoder_layers=1,
+                       encoder_attention_heads=HEADS, decoder_attention_heads=HEADS,
+                       encoder_ffn_dim=48, decoder_ffn_dim=48, max_position_embeddings=64)
+T5 = dict(vocab_size=WORDS, d_model=WIDTH, d_kv=8, d_ff=48, num_layers=1, num_decoder_layers=1,
+          num_heads=HEADS)
+IMAGE = dict(hidden_size=WIDTH, num_hidden_layers=2, num_attention_heads=HEADS,
+             intermediate_size=48, image_size=16, patch_size=4)
+WHISPER = dict(vocab_size=WORDS, d_model=WIDTH, encoder_layers=1, decoder_layers=1,
+               encoder_attention_heads=HEADS, decoder_attention_heads=HEADS,
+               encoder_ffn_dim=48, decoder_ffn_dim=48, num_mel_bins=8,
+               max_source_positions=8, max_target_positions=16, pad_token_id=0,
+               bos_token_id=1, eos_token_id=2, decoder_start_token_id=1)
+SPECIAL = dict(bos_token_id=1, eos_token_id=2, pad_token_id=0)
+
+
+@dataclass(frozen=True)
+class Architecture:
+    model: str                # class of transformers
+    config: dict
+    inputs: str = "masked"    # which of `INPUTS`
+    output: str = "logits"    # field of the result
+    part: str = ""            # of the model, "" for all of it
+    more: dict = field(default_factory=dict)  # of the configuration
+
+
+ARCHITECTURES = {
+    "gpt2": Architecture("GPT2LMHeadModel", GPT, "ids", more=SPECIAL),
+    "bert": Architecture("BertModel", SIZES, output="last_hidden_state"),
+    "roberta": Architecture("RobertaModel", SIZES, output="last_hidden_state"),
+    "distilbert": Architecture("DistilBertModel", dict(
+        vocab_size=WORDS, dim=WIDTH, n_layers=2, n_heads=HEADS, hidden_dim=48,
+        max_position_embeddings=64), output="last_hidden_state"),
+    "opt": Architecture("OPTForCausalLM", dict(
+        vocab_size=WORDS, hidden_size=WIDTH, num_hidden_layers=2, num_attention_heads=HEADS,
+        ffn_dim=48, max_position_embeddings=64, word_embed_proj_dim=WIDTH), more=SPECIAL),
+    "gptj": Architecture("GPTJForCausalLM", dict(GPT, rotary_dim=4), "ids", more=SPECIAL),
+    "gpt-neox": Architecture("GPTNeoXForCausalLM", SIZES, "ids", more=SPECIAL),
+    "llama": Architecture("LlamaForCausalLM", GROUPED, more=SPECIAL),
+    "smollm": Architecture("LlamaForCausalLM", dict(GROUPED, tie_word_embeddings=True), "ids",
+                           more=SPECIAL),
+    "qwen2": Architecture("Qwen2ForCausalLM", GROUPED, more=SPECIAL),
+    "qwen3": Architecture("Qwen3ForCausalLM", dict(GROUPED, head_dim=8), more=SPECIAL),
+    "mistral": Architecture("MistralForCausalLM", dict(GROUPED, sliding_window=4), "ids",
+                            more=SPECIAL),
+    "phi": Architecture("PhiForCausalLM", dict(SIZES, partial_rotary_factor=0.5), "ids",
+                        more=SPECIAL),
+    "phi3": Architecture("Phi3ForCausalLM", GROUPED, "ids", more=SPECIAL),
+    "gemma2": Architecture("Gemma2ForCausalLM", dict(GROUPED, head_dim=8, sliding_window=4),
+                           "ids", more=SPECIAL),
+    "gemma3": Architecture("Gemma3ForCausalLM", dict(GROUPED, head_dim=8, sliding_window=4),
+                           "ids", more=SPECIAL),
+    "t5": Architecture("T5ForConditionalGeneration", T5, "two", more=dict(
+        pad_token_id=0, eos_token_id=1, decoder_start_token_id=0)),
+    "bart": Architecture("BartForConditionalGeneration", ENCODER_DECODER, "two", more=dict(
+        SPECIAL, decoder_start_token_id=2)),
+    "vit": Architecture("ViTModel", IMAGE, "pixels", "last_hidden_state"),
+    "whisper-encoder": Architecture("WhisperModel", WHISPER, "spectrum", "last_hidden_state",
+                                    part="encoder"),
+}
+
+
+def input_tensors(kind):
+    """The inputs by name and, for each, the names of its dynamic axes."""
+    import torch
+
+    generator = torch.Generator().manual_seed(1)
+
+    def ids(tokens=TOKENS):
+        return torch.randint(3, WORDS, (BATCH, tokens), generator=generator)
+
+    def numbers(*shape):
+        return torch.randn(shape, generator=generator)
+
+    both = {0: "batch", 1: "sequence"}
+    if kind == "ids":
+        return {"input_ids": ids()}, {"input_ids": both}
+    if kind == "masked":
+        mask = torch.ones((BATCH, TOKENS), dtype=torch.int64)
+        mask[1, TOKENS - 2:] = 0
+        return ({"input_ids": ids(), "attention_mask": mask},
+                {"input_ids": both, "attention_mask": both})
+    if kind == "two":
+        return ({"input_ids": ids(), "decoder_input_ids": ids(5)},
+                {"input_ids": both, "decoder_input_ids": {0: "batch", 1: "decoded"}})
+    if kind == "pixels":
+        return {"pixel_values": numbers(BATCH, 3, 16, 16)}, {"pixel_values": {0: "batch"}}
+    if kind == "spectrum":
+        return {"input_features": numbers(BATCH, 8, 16)}, {"input_features": {0: "batch"}}
+    raise ValueError(kind)
+
+
+def build(name, attention, batch, masked):
+    """`attention` is eager or sdpa, `batch` 1 or 2; `masked` gives every decoder an attention mask,
+    without which the older exporter meets operators that it does not know."""
+    import torch
+    import transformers
+
+    which = ARCHITECTURES[name]
+    model_class = getattr(transformers, which.model)
+    torch.manual_seed(0)
+    config = model_class.config_class(**{**which.config, **which.more})
+    # Not every model has sdpa; transformers takes eager then.
+    config._attn_implementation = attention if model_class._supports_sdpa else "eager"
+    config.use_cache = False
+    model = model_class(config).eval()
+    # Norms and biases begin as ones and zeros, which would hide mistakes.
+    for parameter in model.parameters():
+        if parameter.dim() == 1:
+            parameter.data += 0.1 * torch.randn_like(parameter)
+    kind = "masked" if masked and which.inputs == "ids" else which.inputs
+    inputs, axes = input_tensors(kind)
+    inputs = {key: value[2 - batch:] for key, value in inputs.items()}
+    names = list(inputs)
+    flags = {} if which.inputs in ("pixels", "spectrum") else {"use_cache": False}
+
+    class Exported(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = getattr(model, which.part) if which.part else model
+
+        def forward(self, *values):
+            result = self.model(**dict(zip(names, values)), **flags)
+            return getattr(result, which.output)
+
+    return Exported(), inputs, axes, which.output

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles and runs what exporters write of transformers on a mesh of 8x8 PEs.
+
+  families.py --table TABLE.md --write     run all, write the table
+  families.py --table TABLE.md             run all, name the rows that differ
+  families.py --only REGEX [--table ...]   some of them
+  families.py --few [--table ...]          three exporters, and the fused graphs
+
+The models are those of make_families.py, in its cache. Each ends in one status:
+
+  run      with onnxruntime's numbers
+  refused  by a named reason before anything ran
+  fail     wrong numbers, a crash, time-out, or an error without our wording
+  none     the exporter, or onnxruntime, gave up; the reason is their own
+
+Outputs have to have onnxruntime's shapes and types; floats may differ by 1e-4 of
+the output's largest value, integers not at all. Exit code 1 if a model fails or
+a row differs from the table.
+"""
+
+import argparse
+import json
+import re
+import sys
+import tempfile
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+HERE = Path(__file__).resolve().parent
+sys.path[:0] = [str(HERE), str(HERE.parent / "models"), str(HERE.parents[1] / "conformance")]
+from conformance import NOT_OURS, Failure, call, reason_of, tool  # noqa: E402
+from make_families import cache, variants  # noqa: E402
+
+MESH = "8x8"
+STATUSES = ["run", "refused", "fail", "none"]
+TOLERANCE = 1e-4
+FEW = re.compile(r"\.(dynamo-20-sdpa|script-14-sdpa-dynamic|session)$|^fused")
+
+
+@dataclass(frozen=True)
+class Row:
+    model: str
+    exporter: str
+    status: str
+    error: str = ""       # bound of the largest difference over the largest value
+    recognized: str = ""  # attentions, norms
+    reason: str = ""
+
+    def text(self):
+        return (f"| {self.model} | {self.exporter} | {self.status} | {self.error} | "
+                f"{self.recognized} | {self.reason} |")
+
+
+def bucket(error):
+    """A power of ten that does not change with every reordering of a sum."""
+    bound = 1e-7
+    while error > bound:
+        bound *= 10
+    return f"<= {bound:.0e}" if error else "0"
+
+
+def difference(name, expected, actual):
+    if actual.shape != expected.shape or actual.dtype != expected.dtype:
+        raise Failure(f"{name} is {actual.dtype}{list(actual.shape)}, expected "
+                      f"{expected.dtype}{list(expected.shape)}")
+    if expected.size == 0:
+        return 0.0
+    if expected.dtype.kind in "iub":
+        if not np.array_equal(actual, expected):
+            raise Failure(f"wrong numbers in {name}")
+        return 0.0
+    if not np.array_equal(np.isnan(expected), np.isnan(actual)):
+        raise Failure(f"{name}: not a number in {np.isnan(actual).sum()} places, expected "
+                      f"in {np.isnan(expected).sum()}")
+    largest = np.nanmax(np.abs(expected))
+    error = float(np.nanmax(np.abs(actual - expected)) / (largest or 1))
+    if not error <= TOLERANCE:
+        raise Failure(f"wrong numbers in {name}: off by {error:.1e} of the largest")
+    return error
+
+
+def load(path):
+    with np.load(path) as file:
+        return {name: file[name] for name in file}
+
+
+def compile_model(path, inputs, folder, seconds):
+    """Compiles; inputs that are bound leave `inputs`. Returns the refusal, or None."""
+    bound = path.with_suffix(".bind")
+    flags = []
+    for name in bound.read_text().split() if bound.exists() else ():
+        np.save(folder / f"{name}.npy", inputs.pop(name))
+        flags.append(f"--bind={name}={folder / f'{name}.npy'}")
+    flags += [f"--shape={name}={'x'.join(map(str, value.shape))}"
+              for name, value in inputs.items() if value.ndim]
+    result = call([tool("wsec"), str(path), "-o", str(folder / "model.wafer"), f"--mesh={MESH}",
+                   "--quiet", f"--report={folder / 'compile.json'}", *flags], seconds)
+    if result.returncode == 0:
+        return None
+    if result.returncode < 0 or result.returncode > 2 or NOT_OURS.search(result.stderr):
+        last = (result.stderr.strip().split("\n") or [""])[0]
+        raise Failure(f"wsec ends with {result.returncode}: {last[:120]}")
+    return reason_of(result.stderr)
+
+
+def run_model(path, inputs, folder, seconds):
+    np.savez(folder / "in.npz", **inputs)
+    result = call([tool("wse-run"), str(folder / "model.wafer"), f"--weights={path.parent}",
+                   f"--inputs={folder / 'in.npz'}", f"--outputs={folder / 'out.npz'}", "--quiet"],
+                  seconds)
+    if result.returncode:
+        last = (result.stderr.strip().split("\n") or [""])[0]
+        raise Failure(f"wse-run ends with {result.returncode}: {last[:120]}")
+    return load(folder / "out.npz")
+
+
+def judge(name, seconds):
+    """The row of a model."""
+    path = cache() / "families" / f"{name}.onnx"
+    model, _, exporter = name.partition(".")
+    if path.with_suffix(".txt").exists():
+        reason = path.with_suffix(".txt").read_text().strip().replace("|", "\\|")
+        return Row(model, exporter, "none", reason=reason)
+    if not path.with_suffix(".expected.npz").exists():
+        raise SystemExit(f"no {path}; run make_families.py first")
+    try:
+        inputs = load(path.with_suffix(".npz"))
+        expected = load(path.with_suffix(".expected.npz"))
+        with tempfile.TemporaryDirectory() as folder:
+            folder = Path(folder)
+            refusal = compile_model(path, inputs, folder, seconds)
+            if refusal:
+                return Row(model, exporter, "refused", reason=refusal)
+            outputs = run_model(path, inputs, folder, seconds)
+            report = json.loads((folder / "compile.json").read_text())
+        worst = 0.0
+        for key, value in expected.items():
+            if key not in outputs:
+                raise Failure(f"{key} is missing")
+            worst = max(worst, difference(key, value, outputs[key]))
+        return Row(model, exporter, "run", bucket(worst), recognized(report))
+    except Failure as failure:
+        return Row(model, exporter, "fail", reason=str(failure).replace("|", "\\|"))
+
+
+def recognized(report):
+    return ""
+
+
+def table(rows):
+    counts = Counter(row.status for row in rows)
+    lines = ["# Transformers as exporters write them, on a mesh of 8x8 PEs", "",
+             "Written by `families.py --write`. What each status means and how numbers are",
+             "compared is said there; `architectures.py` has the models, `make_families.py` the",
+             "exporters, `fused_graphs.py` the graphs of fused operators.", ""]
+    split = ", ".join(f"{status} {counts[status]}" for status in STATUSES)
+    lines.append(f"- all: {split} of {len(rows)}")
+    reasons = Counter(row.reason for row in rows if row.status == "refused")
+    if reasons:
+        lines += ["", "## Why models are refused", "", "| models | first reason |", "|---|---|"]
+        lines += [f"| {count} | {reason} |" for reason, count in
+                  sorted(reasons.items(), key=lambda item: (-item[1], item[0]))]
+    lines += ["", "## Models", "",
+              "The error is a bound of the largest difference over the output's largest value.", "",
+              "| model | exporter | status | error | recognized | reason |",
+              "|---|---|---|---|---|---|"]
+    lines += [row.text() for row in rows]
+    return "\n".join(lines) + "\n"
+
+
+def differences(rows, text):
+    """Rows that are not in the table as they are."""
+    known = {tuple(line.split(" | ")[:2]): line for line in text.split("\n")
+             if line.count(" | ") > 3}
+    for row in rows:
+        line = known.get((f"| {row.model}", row.exporter), "nothing")
+        if line != row.text():
+            yield f"- {line}\n+ {row.text()}"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--table", type=Path)
+    parser.add_argument("--write", action="store_true")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--few", action="store_true")
+    parser.add_argument("--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=int, default=120)
+    arguments = parser.parse_args()
+
+    chosen = [name for name in variants() if re.search(arguments.only, name)
+              and (FEW.search(name) or not arguments.few)]
+    with ThreadPoolExecutor(arguments.jobs) as pool:
+        rows = list(pool.map(lambda name: judge(name, arguments.seconds), chosen))
+    text = table(rows)
+    if arguments.write and not arguments.only and not arguments.few:
+        arguments.table.write_text(text)
+    found = []
+    if arguments.table and not arguments.write:
+        found = list(differences(rows, arguments.table.read_text()))
+    failed = [row.text() for row in rows if row.status == "fail"]
+    print("\n".join(found + failed))
+    print("\n".join(line for line in text.split("\n") if line.startswith("- ")))
+    if arguments.table and not arguments.write:
+        print(f"{len(found)} rows differ from {arguments.table.name}")
+    return 1 if failed or found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes the models of families.py into the cache of make_torch_models.py, under
+families/: NAME.onnx, NAME.npz of inputs and NAME.expected.npz of onnxruntime's
+results, or NAME.txt, why the exporter gave up, or onnxruntime on what it wrote. NAME is
+ARCHITECTURE.EXPORTER; see `EXPORTERS` and fused_graphs.py.
+
+  make_families.py [REGEX]
+
+What is there already is kept: a stamp names the versions and the sources.
+"""
+
+import hashlib
+import logging
+import multiprocessing
+import os
+import re
+import sys
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parent.parent / "models"))
+import architectures  # noqa: E402
+import fused_graphs  # noqa: E402
+from make_torch_models import cache  # noqa: E402
+
+
+@dataclass(frozen=True)
+class Exporter:
+    dynamo: bool
+    opset: int
+    attention: str
+    dynamic: bool
+    optimizer: str = ""   # what onnxruntime does with the graph
+    batch: int = 2
+
+
+EXPORTERS = {
+    "dynamo-20-sdpa": Exporter(True, 20, "sdpa", False),
+    "dynamo-18-eager-dynamic": Exporter(True, 18, "eager", True),
+    # Its RotaryEmbedding shares angles, which onnxruntime takes for one sequence only.
+    "dynamo-23-sdpa-dynamic": Exporter(True, 23, "sdpa", True, batch=1),
+    "script-17-eager": Exporter(False, 17, "eager", False),
+    "script-14-sdpa-dynamic": Exporter(False, 14, "sdpa", True),
+    "script-11-eager-dynamic": Exporter(False, 11, "eager", True),
+    # What a session of onnxruntime saves, and what its tool for transformers does.
+    "session": Exporter(False, 17, "eager", False, "session"),
+    "optimizer": Exporter(False, 17, "eager", False, "optimizer"),
+}
+
+# The types that onnxruntime's tool knows; what it does with others is nothing.
+OPTIMIZER_TYPES = {"gpt2": "gpt2", "bert": "bert", "roberta": "bert", "distilbert": "bert",
+                   "bart": "bart", "t5": "t5", "llama": "gpt2", "vit": "vit", "phi": "phi",
+                   "whisper-encoder": "bart"}
+
+
+def variants():
+    for architecture in architectures.ARCHITECTURES:
+        for exporter, how in EXPORTERS.items():
+            if how.optimizer != "optimizer" or architecture in OPTIMIZER_TYPES:
+                yield f"{architecture}.{exporter}"
+    yield from fused_graphs.GRAPHS
+
+
+def export(name, path):
+    import torch
+
+    architecture, _, exporter = name.partition(".")
+    how = EXPORTERS[exporter]
+    module, inputs, axes, output = architectures.build(
+        architecture, how.attention, how.batch, masked=not how.dynamo)
+    values = tuple(inputs.values())
+    options = dict(input_names=list(inputs), output_names=[output], opset_version=how.opset)
+    target = path.with_suffix(".raw.onnx") if how.optimizer else path
+    with torch.no_grad():
+        if how.dynamo:
+            if how.dynamic:
+                options["dynamic_shapes"] = (tuple(
+                    {axis: torch.export.Dim.AUTO for axis in axes[name]} for name in inputs),)
+            program = torch.onnx.export(module, values, dynamo=True, verbose=False, **options)
+            program.save(str(target))
+        else:
+            if how.dynamic:
+                options["dynamic_axes"] = axes
+            torch.onnx.export(module, values, str(target), dynamo=False, **options)
+    if how.optimizer:
+        optimize(architecture, how.optimizer, target, path)
+        target.unlink()
+    np.savez(path.with_suffix(".npz"), **{n: v.numpy() for n, v in inputs.items()})
+
+
+def optimize(architecture, optimizer, source, target):
+    import onnxruntime
+
+    if optimizer == "session":
+        options = onnxruntime.SessionOptions()
+        options.optimized_model_filepath = str(target)
+        # What comes after this level fits one processor only.
+        options.graph_optimization_level = (
+            onnxruntime.GraphOptimizationLevel.ORT_ENABLE_EXTENDED)
+        onnxruntime.InferenceSession(str(source), options, ["CPUExecutionProvider"])
+        return
+    from onnxruntime.transformers.optimizer import optimize_model
+
+    model = optimize_model(str(source), model_type=OPTIMIZER_TYPES[architecture],
+                           num_heads=architectures.HEADS, hidden_size=architectures.WIDTH,
+                           opt_level=0)
+    model.save_model_to_file(str(target))
+
+
+def write_expected(path):
+    """What onnxruntime computes."""
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 4
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(path), options, ["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    with np.load(path.with_suffix(".npz")) as inputs:
+        outputs = session.run(None, dict(inputs))
+    np.savez(path.with_suffix(".expected.npz"), **dict(zip(names, outputs)))
+
+
+def make(name):
+    warnings.simplefilter("ignore")
+    logging.disable(logging.ERROR)
+    folder = cache() / "families"
+    path = folder / f"{name}.onnx"
+    for old in folder.glob(f"{name}.*"):
+        old.unlink()
+    try:
+        if name in fused_graphs.GRAPHS:
+            fused_graphs.write(name, path)
+        else:
+            export(name, path)
+        write_expected(path)
+        print(f"made {name}", flush=True)
+    except Exception as error:  # exporters raise whatever they like
+        path.unlink(missing_ok=True)
+        lines = [line for line in str(error).strip().split("\n") if line.strip()]
+        reason = f"{type(error).__name__}: {lines[0][:120] if lines else ''}"
+        path.with_suffix(".txt").write_text(reason + "\n")
+        print(f"no {name}: {reason}", flush=True)
+
+
+def main():
+    import torch
+    import transformers
+
+    torch.set_num_threads(1)
+    folder = cache() / "families"
+    folder.mkdir(parents=True, exist_ok=True)
+    sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*s.py"))
+                       if path.name != "families.py")
+    stamp = f"{torch.__version__} {transformers.__version__} {hashlib.sha256(sources).hexdigest()}"
+    pattern = sys.argv[1] if len(sys.argv) > 1 else ""
+    wanted = [name for name in variants() if re.search(pattern, name)]
+    missing = [name for name in wanted
+               if not (folder / f"{name}.stamp").exists()
+               or (folder / f"{name}.stamp").read_text() != stamp]
+    print(f"{len(wanted) - len(missing)} models are there, {len(missing)} to make", flush=True)
+    # Exporters keep memory and state: a process makes a few models, then ends.
+    context = multiprocessing.get_context("fork")
+    with context.Pool(min(2, os.cpu_count() or 1), maxtasksperchild=8) as pool:
+        for name, _ in zip(missing, pool.imap(make, missing)):
+            (folder / f"{name}.stamp").write_text(stamp)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
