@@ -136,6 +136,13 @@ static bool forEachIndex(Node &node, const Shape &data, const Tensor &indices,
   return inside || node.fail("an index is outside the data");
 }
 
+static bool isUniform(const Tensor &tensor) {
+  for (int64_t i = 1; i < tensor.size(); ++i)
+    if (tensor.asFloat(i) != tensor.asFloat(0))
+      return false;
+  return tensor.size() > 0;
+}
+
 static bool gatherElements(Node &node) {
   if (!node.needs(2))
     return false;
@@ -145,8 +152,19 @@ static bool gatherElements(Node &node) {
     return false;
   node.outputs[0] = Fact{x.type, ids.shape, std::nullopt};
   auto tensors = node.loadAll(node.outputs[0]);
-  if (!tensors)
+  if (!tensors) {
+    // Wherever indices point, they find the one number that there is.
+    if (std::optional<Tensor> data = x.load(); data && isUniform(*data)) {
+      Fact one = Fact::ofTensor(
+          data->reshaped({data->size()})
+              .viewed(*StridedView::whole({data->size()}).sliced(0, 0, 1, 1)));
+      one.constant->view =
+          one.constant->view.expanded({numElements(ids.shape)});
+      one.shape = {numElements(ids.shape)};
+      node.outputs[0] = reshapeFact(one, ids.shape);
+    }
     return true;
+  }
   Tensor result(x.type, ids.shape);
   if (!forEachIndex(node, x.shape, (*tensors)[1], *axis,
                     [&](int64_t position, int64_t number) {

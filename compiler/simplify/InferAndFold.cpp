@@ -85,13 +85,19 @@ private:
       why = node.reason().empty() ? "its operands do not fit" : node.reason();
       return false;
     }
-    for (auto [result, fact] : llvm::zip(op.getResults(), node.outputs))
-      if (!fact.constant && !result.use_empty() &&
-          numElements(fact.shape) == 0) {
-        why = "its result of shape " + printShape(fact.shape) +
+    for (auto [result, fact] : llvm::zip(op.getResults(), node.outputs)) {
+      if (fact.constant || numElements(fact.shape) != 0)
+        continue;
+      if (llvm::any_of(result.getUsers(), [](Operation *user) {
+            return user->hasTrait<OpTrait::IsTerminator>();
+          })) {
+        why = "the model's result of shape " + printShape(fact.shape) +
               " has no elements, which only constants may";
         return false;
       }
+      // All of its elements are known.
+      fact = Fact::ofTensor(Tensor(fact.type, fact.shape));
+    }
     for (auto [result, fact] : llvm::zip(op.getResults(), node.outputs)) {
       result.setType(RankedTensorType::get(
           fact.shape, toMlirType(op.getContext(), fact.type)));
@@ -121,8 +127,10 @@ struct InferAndFoldPass
   void runOnFunction(func::FuncOp function) {
     Inference inference(opsetOf(function));
     Block &body = function.front();
-    for (Value argument : body.getArguments())
+    for (Value argument : body.getArguments()) {
+      foldIfEmpty(argument, function.getLoc());
       inference.remember(argument);
+    }
     for (Operation &op : body)
       inference.visit(op);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
@@ -131,6 +139,16 @@ struct InferAndFoldPass
     function.setFunctionType(
         FunctionType::get(&getContext(), body.getArgumentTypes(),
                           body.getTerminator()->getOperandTypes()));
+  }
+
+  /// Of an input without elements, an empty cache, all elements are known.
+  static void foldIfEmpty(Value argument, Location loc) {
+    std::optional<Fact> fact = factOf(argument);
+    if (!fact || numElements(fact->shape) != 0 || argument.use_empty())
+      return;
+    auto builder = OpBuilder::atBlockBegin(argument.getParentBlock());
+    argument.replaceAllUsesWith(
+        materialize(builder, loc, Tensor(fact->type, fact->shape)));
   }
 
   /// Replaces a node whose used results are all known.

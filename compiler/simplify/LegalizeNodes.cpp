@@ -63,7 +63,9 @@ Value Naming::sliceLast(Value x, int64_t start, int64_t size) {
   return slice(x, box);
 }
 
-Value Naming::concat(ValueRange parts, int64_t axis) {
+Value Naming::concat(ValueRange all, int64_t axis) {
+  SmallVector<Value> parts = llvm::to_vector(llvm::make_filter_range(
+      all, [&](Value part) { return shapeOf(part)[axis] != 0; }));
   if (parts.size() == 1)
     return parts.front();
   Shape shape(shapeOf(parts.front()));
@@ -124,7 +126,8 @@ static NamingRule findNamingRule(onnx::NodeOp op) {
     std::map<StringRef, NamingRule> rules;
     for (ArrayRef<NamedNamingRule> family :
          {elementwiseNaming(), shapeNaming(), reductionNaming(),
-          productNaming(), attentionNaming()})
+          productNaming(), attentionNaming(), fusedNaming(),
+          convolutionNaming()})
       for (const NamedNamingRule &named : family)
         rules[named.name] = named.rule;
     return rules;

@@ -231,47 +231,11 @@ static bool attention(Node &node) {
   return true;
 }
 
-static bool multiHeadAttention(Node &node) {
-  if (!node.needs(3))
-    return node.fail("packed QKV");
-  if (node.has(6) || node.has(7) || node.outputs.size() > 1)
-    return node.fail("MultiHeadAttention with a cache");
-  const Fact &q = node.input(0), &v = node.input(2);
-  if (q.rank() != 3 || v.rank() != 3)
-    return node.fail("packed or 5-D operands");
-  int64_t features = 2 * q.shape.back() + v.shape.back();
-  if (node.has(3) && node.input(3).shape != Shape{features})
-    return node.fail("a bias of shape " + printShape(node.input(3).shape) +
-                     ", expected " + llvm::Twine(features));
-  node.outputs[0] = unknown(q.type, {q.shape[0], q.shape[1], v.shape.back()});
-  return true;
-}
-
-static bool packedAttention(Node &node) {
-  if (!node.needs(2))
-    return false;
-  const Fact &x = node.input(0), &weights = node.input(1);
-  if (node.has(4) || node.outputs.size() > 1)
-    return node.fail("Attention with a cache");
-  if (node.intAttr("do_rotary", 0))
-    return node.fail("rotary embedding");
-  if (x.rank() != 3 || weights.rank() != 2 || node.hasAttr("qkv_hidden_sizes"))
-    return node.fail("hidden sizes that differ");
-  int64_t features = weights.shape[1];
-  if (weights.shape[0] != x.shape[2] || features % 3 != 0)
-    return node.fail("cannot multiply " + printShape(x.shape) + " by " +
-                     printShape(weights.shape) + " into three equal parts");
-  if (node.has(2) && node.input(2).shape != Shape{features})
-    return node.fail("a bias of shape " + printShape(node.input(2).shape) +
-                     ", expected " + llvm::Twine(features));
-  node.outputs[0] = unknown(x.type, {x.shape[0], x.shape[1], features / 3});
-  return true;
-}
-
 llvm::ArrayRef<NamedRule> wsec::simplify::matrixRules() {
   static const NamedRule rules[] = {
       {"MatMul", matMul},
       {"Gemm", gemm, "alpha beta transA transB"},
+      {"com.microsoft.FusedGemm", gemm, "alpha beta transA transB activation"},
       {"Softmax", softmax, "axis"},
       {"LogSoftmax", softmax, "axis"},
       {"LayerNormalization", norm, "axis epsilon"},
@@ -282,11 +246,6 @@ llvm::ArrayRef<NamedRule> wsec::simplify::matrixRules() {
       {"Attention", attention,
        "q_num_heads kv_num_heads is_causal scale softcap softmax_precision "
        "qk_matmul_output_mode left_window_size right_window_size"},
-      {"com.microsoft.Attention", packedAttention,
-       "num_heads scale unidirectional mask_filter_value do_rotary "
-       "qkv_hidden_sizes"},
-      {"com.microsoft.MultiHeadAttention", multiHeadAttention,
-       "num_heads scale unidirectional mask_filter_value"},
   };
   return rules;
 }

@@ -50,7 +50,8 @@ static Value gemmAddend(Naming &n, double beta, int64_t columns) {
   return n.constant(flat);
 }
 
-static bool gemm(Naming &n) {
+/// alpha * A B + beta * C; null with a reason if it cannot.
+static Value gemmOf(Naming &n) {
   Value x = n.input(0), weight = n.input(1);
   bool computed = !isConstant(weight);
   if (n.node().intAttr("transA", 0))
@@ -63,7 +64,7 @@ static bool gemm(Naming &n) {
     fact.shape = fact.constant->view.shape();
     weight = n.constant(fact);
     if (!weight)
-      return false;
+      return nullptr;
   }
   double alpha = n.node().floatAttr("alpha", 1);
   int64_t columns = shapeOf(weight)[1];
@@ -77,7 +78,27 @@ static bool gemm(Naming &n) {
     y = n.binary(BinaryKind::Mul, y, alpha);
   if (addend && !isBias)
     y = n.binary(BinaryKind::Add, y, addend);
-  return n.replace(y);
+  return y;
+}
+
+static bool gemm(Naming &n) {
+  Value y = gemmOf(n);
+  return y && n.replace(y);
+}
+
+/// What comes behind a Gemm of onnxruntime.
+static bool fusedGemm(Naming &n) {
+  StringRef function = n.node().stringAttr("activation", "");
+  Value y = gemmOf(n);
+  if (!y)
+    return false;
+  if (function == "Relu")
+    return n.replace(n.binary(BinaryKind::Max, y, 0.0));
+  if (function == "Tanh")
+    return n.replace(n.unary(onnx::UnaryKind::Tanh, y));
+  if (function == "Sigmoid")
+    return n.replace(n.unary(onnx::UnaryKind::Sigmoid, y));
+  return n.fail("with " + function + " behind it");
 }
 
 //===----------------------------------------------------------------------===//
@@ -228,6 +249,7 @@ ArrayRef<NamedNamingRule> wsec::simplify::productNaming() {
   static const NamedNamingRule rules[] = {
       {"MatMul", matMul},
       {"Gemm", gemm},
+      {"com.microsoft.FusedGemm", fusedGemm},
       {"Softmax", softmax},
       {"LayerNormalization", layerNorm},
       {"RMSNormalization", rmsNorm},

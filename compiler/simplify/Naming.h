@@ -74,15 +74,14 @@ struct NamedNamingRule {
   llvm::StringLiteral name;
   NamingRule rule;
 };
-/// ONNX's Attention in products and a softmax. Always true.
-bool dissolveAttention(Naming &naming);
-
 // The families of operators, one file each.
 llvm::ArrayRef<NamedNamingRule> elementwiseNaming();
 llvm::ArrayRef<NamedNamingRule> shapeNaming();
 llvm::ArrayRef<NamedNamingRule> reductionNaming();
 llvm::ArrayRef<NamedNamingRule> productNaming();
 llvm::ArrayRef<NamedNamingRule> attentionNaming();
+llvm::ArrayRef<NamedNamingRule> fusedNaming();
+llvm::ArrayRef<NamedNamingRule> convolutionNaming();
 
 } // namespace wsec::simplify
 

@@ -420,7 +420,7 @@ std::vector<NamedRule> wsec::simplify::allRules() {
   std::vector<NamedRule> all;
   for (ArrayRef<NamedRule> family :
        {elementwiseRules(), shapeRules(), indexRules(), reduceRules(),
-        matrixRules()})
+        matrixRules(), fusedRules(), convolutionRules()})
     llvm::append_range(all, family);
   return all;
 }

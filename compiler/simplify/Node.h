@@ -151,6 +151,8 @@ llvm::ArrayRef<NamedRule> shapeRules();
 llvm::ArrayRef<NamedRule> indexRules();
 llvm::ArrayRef<NamedRule> reduceRules();
 llvm::ArrayRef<NamedRule> matrixRules();
+llvm::ArrayRef<NamedRule> fusedRules();
+llvm::ArrayRef<NamedRule> convolutionRules();
 
 /// What a Slice takes: along each dimension the elements starts[d],
 /// starts[d] + steps[d], ..., extents[d] of them. Nothing if the bounds are

@@ -136,9 +136,9 @@ static bool readShapes(const Flags &flags, ImportOptions &options) {
         options.shapes.emplace_back(name.str(), llvm::SmallVector<int64_t>());
     for (StringRef extent : extents)
       if (extent.getAsInteger(10, shape.second.emplace_back()) ||
-          shape.second.back() <= 0)
+          shape.second.back() < 0)
         return usageError("--shape " + text + ": '" + extent +
-                          "' is not a positive number");
+                          "' is not a number of elements");
   }
   return true;
 }
@@ -152,9 +152,9 @@ static bool readDims(const Flags &flags, ImportOptions &options) {
       return usageError("--dim " + text + ": expected NAME=128");
     if (!seen.insert(name).second)
       return usageError("--dim " + name + " is given twice");
-    if (rest.getAsInteger(10, extent) || extent <= 0)
+    if (rest.getAsInteger(10, extent) || extent < 0)
       return usageError("--dim " + text + ": '" + rest +
-                        "' is not a positive number");
+                        "' is not a number of elements");
     options.dims.emplace_back(name.str(), extent);
   }
   return true;

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the attention operators of ONNX and of onnxruntime come down to.
+#ifndef COMPILER_SIMPLIFY_ATTENTION_H
+#define COMPILER_SIMPLIFY_ATTENTION_H
+
+#include "compiler/simplify/Naming.h"
+
+namespace wsec::simplify {
+
+/// Attention with all that its operators may ask for.
+struct GeneralAttention {
+  /// [batch, heads, tokens, size]; the heads of keys and values divide those of
+  /// queries.
+  mlir::Value q, k, v;
+  /// Bool (true takes part) or something to add; keys behind its last one are
+  /// hidden. Null: none.
+  mlir::Value mask;
+  /// The mask hides by numbers so that no query is left without a key.
+  bool maskIsFinite = false;
+  /// [batch], how many keys are valid, as data. Null: all.
+  mlir::Value lengths;
+  /// Where the first query stands: keys before its own.
+  int64_t past = 0;
+  /// How many keys before and behind its own a query sees; negative: all.
+  int64_t left = -1, right = -1;
+  double scale = 0; // 0: one over the root of the size
+  double softcap = 0;
+
+  int64_t queryHeads() const { return shapeOf(q)[1]; }
+  int64_t keyHeads() const { return shapeOf(k)[1]; }
+  int64_t queries() const { return shapeOf(q)[2]; }
+  int64_t keys() const { return shapeOf(k)[2]; }
+  double factor() const;
+};
+
+/// Its result [batch, heads, queries, size], and its scores in the order of
+/// `qk_matmul_output_mode`: products, after the cap, with the mask, weights.
+struct DissolvedAttention {
+  mlir::Value y;
+  llvm::SmallVector<mlir::Value, 4> scores;
+};
+/// In products, a bias and a softmax.
+DissolvedAttention dissolve(Naming &naming, const GeneralAttention &attention);
+
+/// As onnx.attention where that does it, else dissolved; [batch, queries,
+/// heads * size].
+mlir::Value attend(Naming &naming, const GeneralAttention &attention);
+
+/// [batch, heads, tokens, size] to [batch, tokens, heads * size] and back.
+mlir::Value mergeHeads(Naming &naming, mlir::Value x);
+mlir::Value splitHeads(Naming &naming, mlir::Value x, int64_t heads);
+
+/// `past` [batch, heads, tokens, size], null or without elements, then `x`.
+mlir::Value behindPast(Naming &naming, mlir::Value past, mlir::Value x);
+
+/// Which keys windows, causality and lengths allow, as a condition that fits
+/// the scores: a constant, or, where lengths are data, a comparison with them.
+/// Null: all.
+mlir::Value visibleKeys(Naming &naming, const GeneralAttention &attention);
+
+/// Turns pairs of the last axis' first features, those at i and i + half or,
+/// interleaved, at 2i and 2i + 1, by angles whose cosines and sines, [..,
+/// half], broadcast; keeps the others.
+mlir::Value rotate(Naming &naming, mlir::Value x, mlir::Value cosines,
+                   mlir::Value sines, bool interleaved);
+
+} // namespace wsec::simplify
+
+#endif // COMPILER_SIMPLIFY_ATTENTION_H

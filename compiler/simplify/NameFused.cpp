@@ -1,0 +1,448 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention, rotary embeddings, embeddings and products of onnxruntime.
+#include "compiler/simplify/Attention.h"
+#include "compiler/simplify/AttentionMask.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::simplify;
+using onnx::BinaryKind;
+
+static Value castTo(Naming &n, Value x, Type element) {
+  if (typeOf(x).getElementType() == element)
+    return x;
+  return onnx::CastOp::create(n.builder(), n.loc(), typeOf(x).clone(element), x,
+                              n.nameAttr());
+}
+
+/// 0, 1, 2, ... as f32.
+static Value range(Naming &n, int64_t count) {
+  Tensor tensor(ElementType::Float32, {count});
+  for (int64_t i = 0; i < count; ++i)
+    tensor.setFloat(i, i);
+  return materialize(n.builder(), n.loc(), std::move(tensor));
+}
+
+//===----------------------------------------------------------------------===//
+// Masks
+//===----------------------------------------------------------------------===//
+
+/// f32 [batch, 1, 1 or queries, keys], added to scores: what is hidden gets a
+/// finite number. An integer mask says by key, or by query and key, 1 for what
+/// takes part; or by batch element how many keys do, or also from which on.
+static Value keyMask(Naming &n, Value mask, int64_t batch, int64_t keys) {
+  Type f32 = n.builder().getF32Type();
+  double filter = n.node().floatAttr("mask_filter_value", -10000);
+  Shape shape(shapeOf(mask));
+  if (shape.size() == 1) {
+    auto part = [&](int64_t start) {
+      Value bounds =
+          shape[0] == batch ? mask : n.slice(mask, {{start}, {batch}, {1}});
+      return n.reshape(castTo(n, bounds, f32), {batch, 1, 1, 1});
+    };
+    Value keep = n.binary(BinaryKind::Less, range(n, keys), part(0));
+    if (shape[0] == 2 * batch)
+      keep = n.binary(
+          BinaryKind::And, keep,
+          n.binary(BinaryKind::LessOrEqual, part(batch), range(n, keys)));
+    return additiveMask(n.builder(), n.loc(), keep, filter, false);
+  }
+  Shape rank4 = {shape[0], 1, shape.size() == 3 ? shape[1] : 1, keys};
+  Value ones = castTo(n, n.reshape(mask, rank4), f32);
+  // (mask - 1) * 10000: what is masked gets -10000.
+  Value bias = n.binary(BinaryKind::Sub, ones, 1.0);
+  return n.binary(BinaryKind::Mul, bias, -filter);
+}
+
+/// The sum of masks, each of which may be null.
+static Value sumOf(Naming &n, Value a, Value b) {
+  return a && b ? addMasks(n.builder(), n.loc(), a, b) : a ? a : b;
+}
+
+/// Part `i` of three of a bias for Q, K and V, added to `x`.
+static Value addBiasPart(Naming &n, Value x, Value bias, int64_t start) {
+  int64_t width = shapeOf(x)[2];
+  Fact part = *factOf(bias);
+  if (part.constant) {
+    part.constant->view = *part.constant->view.sliced(0, start, width, 1);
+    part.shape = {width};
+    return n.binary(BinaryKind::Add, x, n.constant(part));
+  }
+  return n.binary(BinaryKind::Add, x, n.sliceLast(bias, start, width));
+}
+
+//===----------------------------------------------------------------------===//
+// Rotary embeddings
+//===----------------------------------------------------------------------===//
+
+/// Rows of a table of cosines or sines at `ids` [batch, tokens], as [batch, 1,
+/// tokens, half]; without ids at `first`, `first` + 1, ...: [1, 1, tokens,
+/// half].
+static Value anglesAt(Naming &n, Value table, Value ids, int64_t first,
+                      int64_t tokens) {
+  int64_t half = shapeOf(table)[1];
+  if (!ids)
+    return n.reshape(n.slice(table, {{first, 0}, {tokens, half}, {1, 1}}),
+                     {1, 1, tokens, half});
+  Shape ofIds(shapeOf(ids)), shape = ofIds;
+  shape.push_back(half);
+  Value rows = onnx::GatherOp::create(
+      n.builder(), n.loc(), withShape(table, shape), table, ids, n.nameAttr());
+  return n.reshape(rows, {ofIds[0], 1, ofIds[1], half});
+}
+
+Value wsec::simplify::rotate(Naming &n, Value x, Value cosines, Value sines,
+                             bool interleaved) {
+  Shape shape(shapeOf(x));
+  int64_t half = shapeOf(cosines).back(), axis = shape.size() - 1;
+  auto every = [&](int64_t start, int64_t count, int64_t step) {
+    Box box{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
+    box.starts.back() = start;
+    box.extents.back() = count;
+    box.steps.back() = step;
+    return n.slice(x, box);
+  };
+  Value a = interleaved ? every(0, half, 2) : every(0, half, 1);
+  Value b = interleaved ? every(1, half, 2) : every(half, half, 1);
+  auto times = [&](Value p, Value q) {
+    return n.binary(BinaryKind::Mul, p, q);
+  };
+  Value real = n.binary(BinaryKind::Sub, times(a, cosines), times(b, sines));
+  Value imaginary =
+      n.binary(BinaryKind::Add, times(a, sines), times(b, cosines));
+  Value turned;
+  if (interleaved) {
+    Shape single(shapeOf(real)), both(shapeOf(real));
+    single.push_back(1);
+    both.back() *= 2;
+    turned = n.reshape(
+        n.concat({n.reshape(real, single), n.reshape(imaginary, single)},
+                 single.size() - 1),
+        both);
+  } else {
+    turned = n.concat({real, imaginary}, axis);
+  }
+  int64_t rest = shape.back() - 2 * half;
+  return rest ? n.concat({turned, every(2 * half, rest, 1)}, axis) : turned;
+}
+
+static bool rotaryEmbedding(Naming &n) {
+  Value x = n.input(0), ids = n.input(1), table = n.input(2);
+  bool byHead = shapeOf(x).size() == 4;
+  int64_t rotated = 2 * shapeOf(table)[1];
+  if (!byHead) {
+    int64_t heads = n.node().intAttr("num_heads", 0);
+    // Without a number of heads all of a head's features turn.
+    x = splitHeads(n, x, heads ? heads : shapeOf(x)[2] / rotated);
+  }
+  int64_t tokens = shapeOf(x)[2], first = 0;
+  // One number is the position of the first token.
+  if (shapeOf(ids).size() == 1) {
+    std::optional<int64_t> offset = n.node().oneInt(1, "the first position");
+    if (!offset)
+      return false;
+    first = *offset;
+    ids = nullptr;
+  }
+  if (first < 0 || first + tokens > shapeOf(table)[0])
+    return n.fail("positions " + Twine(first) + " to " +
+                  Twine(first + tokens - 1) + " of a table of " +
+                  Twine(shapeOf(table)[0]));
+  Value y = rotate(n, x, anglesAt(n, table, ids, first, tokens),
+                   anglesAt(n, n.input(3), ids, first, tokens),
+                   n.node().intAttr("interleaved", 0));
+  return n.replace(byHead ? y : mergeHeads(n, y));
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Its results are the attention, keys and values, and, if asked for, weights.
+static bool multiHeadAttention(Naming &n) {
+  int64_t heads = n.node().intAttr("num_heads", 0);
+  Value parts[] = {n.input(0), n.input(1), n.input(2)};
+  int64_t start = 0;
+  for (Value &part : parts)
+    if (shapeOf(part).size() == 3) {
+      int64_t width = shapeOf(part)[2];
+      if (Value bias = n.optional(3))
+        part = addBiasPart(n, part, bias, start);
+      start += width;
+      part = splitHeads(n, part, heads);
+    }
+  GeneralAttention a;
+  a.q = parts[0];
+  a.k = behindPast(n, n.optional(6), parts[1]);
+  a.v = behindPast(n, n.optional(7), parts[2]);
+  a.past = n.has(6) ? shapeOf(n.input(6))[2] : 0;
+  a.scale = n.node().floatAttr("scale", 0);
+  a.right = n.node().intAttr("unidirectional", 0) ? 0 : -1;
+  a.maskIsFinite = true;
+  Value keyed =
+      n.has(4) ? keyMask(n, n.input(4), shapeOf(a.q)[0], a.keys()) : Value();
+  a.mask = sumOf(n, keyed, n.optional(5));
+  SmallVector<Value> results = {attend(n, a), a.k, a.v};
+  results.resize(n.op().getNumResults());
+  return n.replace(results);
+}
+
+/// With packed weights: one product whose parts are Q, K, V.
+static bool packedAttention(Naming &n) {
+  Value weight = n.input(1);
+  if (!isConstant(weight))
+    return n.fail("the weights are computed");
+  Value x = n.matmul(n.input(0), weight, n.optional(2));
+  int64_t heads = n.node().intAttr("num_heads", 0), width = shapeOf(x)[2] / 3;
+  Shape widths = n.node()
+                     .intsAttr("qkv_hidden_sizes")
+                     .value_or(Shape{width, width, width});
+  Value parts[3];
+  int64_t start = 0;
+  for (int i = 0; i < 3; ++i) {
+    parts[i] = splitHeads(n, n.sliceLast(x, start, widths[i]), heads);
+    start += widths[i];
+  }
+  auto ofPast = [&](int64_t number) -> Value {
+    if (!n.has(4) || shapeOf(n.input(4))[3] == 0)
+      return nullptr;
+    Shape shape(shapeOf(n.input(4))), starts(5, 0);
+    starts[0] = number;
+    shape[0] = 1;
+    Value part = n.slice(n.input(4), {starts, shape, Shape(5, 1)});
+    return n.reshape(part, ArrayRef<int64_t>(shape).drop_front());
+  };
+  GeneralAttention a;
+  a.q = parts[0];
+  a.k = behindPast(n, ofPast(0), parts[1]);
+  a.v = behindPast(n, ofPast(1), parts[2]);
+  a.past = a.keys() - a.queries();
+  a.scale = n.node().floatAttr("scale", 0);
+  a.right = n.node().intAttr("unidirectional", 0) ? 0 : -1;
+  a.maskIsFinite = true;
+  Value keyed =
+      n.has(3) ? keyMask(n, n.input(3), shapeOf(a.q)[0], a.keys()) : Value();
+  a.mask = sumOf(n, keyed, n.optional(5));
+  SmallVector<Value> results = {attend(n, a)};
+  if (n.op().getNumResults() > 1) {
+    Shape shape(shapeOf(a.k));
+    shape.insert(shape.begin(), 1);
+    results.push_back(
+        n.op().getResult(1).use_empty()
+            ? Value()
+            : n.concat({n.reshape(a.k, shape), n.reshape(a.v, shape)}, 0));
+  }
+  return n.replace(results);
+}
+
+/// A cache of as many tokens as it has room for, with `now` from token `past`
+/// on; or one of exactly `past` tokens, which grows.
+static Value grow(Naming &n, Value cache, Value now, int64_t past) {
+  if (!cache)
+    return now;
+  Shape shape(shapeOf(cache)), starts(4, 0), steps(4, 1);
+  int64_t room = shape[2], tokens = shapeOf(now)[2];
+  SmallVector<Value> parts;
+  auto keep = [&](int64_t start, int64_t count) {
+    if (count <= 0)
+      return;
+    starts[2] = start;
+    shape[2] = count;
+    parts.push_back(count == room ? cache
+                                  : n.slice(cache, {starts, shape, steps}));
+  };
+  keep(0, past);
+  parts.push_back(now);
+  keep(past + tokens, room - past - tokens);
+  return n.concat(parts, 2);
+}
+
+static Value firstTokens(Naming &n, Value x, int64_t count) {
+  Shape shape(shapeOf(x));
+  if (shape[2] == count)
+    return x;
+  shape[2] = count;
+  return n.slice(x, {Shape(4, 0), shape, Shape(4, 1)});
+}
+
+/// The rule of inference has held lengths and shapes against one another.
+static bool groupQueryAttention(Naming &n) {
+  int64_t heads = n.node().intAttr("num_heads", 0);
+  int64_t groups = n.node().intAttr("kv_num_heads", 0);
+  Value parts[] = {n.input(0), n.optional(1), n.optional(2)};
+  if (!parts[1]) {
+    int64_t size = shapeOf(parts[0])[2] / (heads + 2 * groups);
+    Value packed = parts[0];
+    parts[0] = n.sliceLast(packed, 0, heads * size);
+    parts[1] = n.sliceLast(packed, heads * size, groups * size);
+    parts[2] = n.sliceLast(packed, (heads + groups) * size, groups * size);
+  }
+  GeneralAttention a;
+  a.q = splitHeads(n, parts[0], heads);
+  a.k = splitHeads(n, parts[1], groups);
+  a.v = splitHeads(n, parts[2], groups);
+  int64_t tokens = a.queries(), total = *n.node().oneInt(6, "the length");
+  a.past = total - tokens;
+  if (n.node().intAttr("do_rotary", 0)) {
+    // The positions of a first prompt are those of its tokens.
+    Value ids = a.past ? n.optional(9) : Value();
+    bool interleaved = n.node().intAttr("rotary_interleaved", 0);
+    Value cosines = anglesAt(n, n.input(7), ids, a.past, tokens);
+    Value sines = anglesAt(n, n.input(8), ids, a.past, tokens);
+    a.q = rotate(n, a.q, cosines, sines, interleaved);
+    a.k = rotate(n, a.k, cosines, sines, interleaved);
+  }
+  Value keys = grow(n, n.optional(3), a.k, a.past);
+  Value values = grow(n, n.optional(4), a.v, a.past);
+  a.k = firstTokens(n, keys, total);
+  a.v = firstTokens(n, values, total);
+  a.scale = n.node().floatAttr("scale", 0);
+  a.softcap = n.node().floatAttr("softcap", 0);
+  a.right = n.node().intAttr("causal", 1) ? 0 : -1;
+  // A window counts the query's own key.
+  if (int64_t window = n.node().intAttr("local_window_size", -1); window > 0)
+    a.left = window - 1;
+  a.mask = n.optional(10);
+  a.maskIsFinite = true;
+  SmallVector<Value> results = {attend(n, a), keys, values};
+  results.resize(n.op().getNumResults());
+  return n.replace(results);
+}
+
+//===----------------------------------------------------------------------===//
+// Embeddings
+//===----------------------------------------------------------------------===//
+
+static Value rowsAt(Naming &n, Value table, Value ids) {
+  Shape shape(shapeOf(ids));
+  shape.push_back(shapeOf(table)[1]);
+  return onnx::GatherOp::create(n.builder(), n.loc(), withShape(table, shape),
+                                table, ids, n.nameAttr());
+}
+
+/// Words, positions and segments, normed; how many ones the mask has by batch
+/// element; the sum before the norm.
+static bool embedLayerNorm(Naming &n) {
+  Value ids = n.input(0), positions = n.input(3);
+  int64_t batch = shapeOf(ids)[0], tokens = shapeOf(ids)[1];
+  int64_t width = shapeOf(n.input(2))[1];
+  Value places = n.has(8)
+                     ? rowsAt(n, positions, n.input(8))
+                     : n.slice(positions, {{0, 0}, {tokens, width}, {1, 1}});
+  Value sum = n.binary(BinaryKind::Add, rowsAt(n, n.input(2), ids), places);
+  if (n.has(1) && n.has(4))
+    sum = n.binary(BinaryKind::Add, sum, rowsAt(n, n.input(4), n.input(1)));
+  Value y = onnx::LayerNormOp::create(
+      n.builder(), n.loc(), sum.getType(), sum, n.input(5), n.input(6),
+      n.builder().getF32FloatAttr(n.node().floatAttr("epsilon", 1e-12)),
+      n.nameAttr());
+  SmallVector<Value> results = {y, Value(), sum};
+  results.resize(n.op().getNumResults());
+  if (results.size() > 1 && !n.op().getResult(1).use_empty()) {
+    Type f32 = n.builder().getF32Type();
+    Value mask =
+        n.has(7) ? castTo(n, n.input(7), f32)
+                 : materialize(n.builder(), n.loc(),
+                               Tensor(ElementType::Float32, {batch, tokens}));
+    Value count = onnx::ReduceOp::create(
+        n.builder(), n.loc(), withShape(mask, {batch}), onnx::ReduceKind::Sum,
+        mask, ArrayRef<int64_t>{1}, false, n.nameAttr());
+    results[1] = castTo(n, count, n.resultType(1).getElementType());
+  }
+  return n.replace(results);
+}
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+/// alpha * A B, either with its last two axes swapped.
+static bool fusedMatMul(Naming &n) {
+  Value parts[] = {n.input(0), n.input(1)};
+  bool swaps[] = {n.node().intAttr("transA", 0) != 0,
+                  n.node().intAttr("transB", 0) != 0};
+  for (int i = 0; i < 2; ++i) {
+    int64_t rank = shapeOf(parts[i]).size();
+    if (!swaps[i] || rank < 2)
+      continue;
+    Shape perm(rank);
+    for (int64_t d = 0; d < rank; ++d)
+      perm[d] = d;
+    std::swap(perm[rank - 1], perm[rank - 2]);
+    std::optional<Fact> fact = factOf(parts[i]);
+    if (fact->constant) {
+      fact->constant->view = fact->constant->view.transposed(perm);
+      fact->shape = fact->constant->view.shape();
+      if (!(parts[i] = n.constant(fact)))
+        return false;
+    } else {
+      parts[i] = n.transpose(parts[i], perm);
+    }
+  }
+  auto [x, weight] = std::pair(parts[0], parts[1]);
+  bool byWeight = isConstant(weight) && shapeOf(weight).size() == 2 &&
+                  !shapeOf(x).empty() && !isConstant(x);
+  double alpha = n.node().floatAttr("alpha", 1);
+  // Attention expects its scale on the scores.
+  Value y = byWeight ? n.matmul(x, weight, nullptr) : n.batchMatmul(x, weight);
+  return n.replace(alpha == 1 ? y : n.binary(BinaryKind::Mul, y, alpha));
+}
+
+/// Weights of 2, 4 or 8 bits in blocks with a scale each, as f32: [K, N].
+static Tensor expanded(Naming &n, const Tensor &packed, const Tensor &scales,
+                       const std::optional<Tensor> &zeros, int64_t rows,
+                       int64_t columns) {
+  int64_t bits = n.node().intAttr("bits", 4);
+  int64_t block = n.node().intAttr("block_size", 0);
+  int64_t blocks = (rows + block - 1) / block, each = 8 / bits;
+  auto field = [&](const Tensor &bytes, int64_t first, int64_t number) {
+    return (bytes.asInt(first + number / each) >> (number % each * bits)) &
+           ((1 << bits) - 1);
+  };
+  int64_t zeroBytes = (blocks + each - 1) / each;
+  auto zeroOf = [&](int64_t column, int64_t number) -> double {
+    if (!zeros)
+      return 1 << (bits - 1);
+    if (isFloat(zeros->type()))
+      return zeros->asFloat(column * blocks + number);
+    return field(*zeros, column * zeroBytes, number);
+  };
+  Tensor weight(ElementType::Float32, {rows, columns});
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t number = row / block, at = column * blocks + number;
+      double q = field(packed, at * (block / each), row % block);
+      weight.setFloat(row * columns + column,
+                      (q - zeroOf(column, number)) * scales.asFloat(at));
+    }
+  return weight;
+}
+
+static bool matMulNBits(Naming &n) {
+  int64_t rows = n.node().intAttr("K", 0), columns = n.node().intAttr("N", 0);
+  std::optional<Tensor> packed = n.node().input(1).load();
+  std::optional<Tensor> scales = n.node().input(2).load();
+  std::optional<Tensor> zeros =
+      n.has(3) ? n.node().input(3).load() : std::nullopt;
+  if (!packed || !scales || (n.has(3) && !zeros))
+    return n.fail("its weights are not constants, or too many to expand");
+  Value weight = materialize(
+      n.builder(), n.loc(),
+      Fact::ofTensor(expanded(n, *packed, *scales, zeros, rows, columns)),
+      n.name());
+  return n.replace(n.matmul(n.input(0), weight, n.optional(5)));
+}
+
+ArrayRef<NamedNamingRule> wsec::simplify::fusedNaming() {
+  static const NamedNamingRule rules[] = {
+      {"com.microsoft.MultiHeadAttention", multiHeadAttention},
+      {"com.microsoft.Attention", packedAttention},
+      {"com.microsoft.GroupQueryAttention", groupQueryAttention},
+      {"com.microsoft.RotaryEmbedding", rotaryEmbedding},
+      {"com.microsoft.EmbedLayerNormalization", embedLayerNorm},
+      {"com.microsoft.FusedMatMul", fusedMatMul},
+      {"com.microsoft.MatMulNBits", matMulNBits},
+  };
+  return rules;
+}
