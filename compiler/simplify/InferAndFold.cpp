@@ -144,7 +144,8 @@ struct InferAndFoldPass
   /// Of an input without elements, an empty cache, all elements are known.
   static void foldIfEmpty(Value argument, Location loc) {
     std::optional<Fact> fact = factOf(argument);
-    if (!fact || numElements(fact->shape) != 0 || argument.use_empty())
+    if (!fact || shapeProblem(fact->shape) || numElements(fact->shape) != 0 ||
+        argument.use_empty())
       return;
     auto builder = OpBuilder::atBlockBegin(argument.getParentBlock());
     argument.replaceAllUsesWith(

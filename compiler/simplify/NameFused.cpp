@@ -28,6 +28,28 @@ static Value range(Naming &n, int64_t count) {
 // Masks
 //===----------------------------------------------------------------------===//
 
+/// Where a mask [batch, keys] was summed to how many keys take part, the sums
+/// as [batch, 1, 1, keys], each once for every key: a product by ones, which
+/// asks for no exchange between PEs that hold one number each. Null elsewhere.
+static Value sumsByKey(Naming &n, Value lengths, int64_t batch, int64_t keys) {
+  auto uncast = [](Value x) {
+    while (auto cast = x.getDefiningOp<onnx::CastOp>())
+      x = cast.getX();
+    return x;
+  };
+  auto sum = uncast(lengths).getDefiningOp<onnx::ReduceOp>();
+  if (!sum || sum.getKind() != onnx::ReduceKind::Sum ||
+      sum.getAxes() != ArrayRef<int64_t>{1} ||
+      shapeOf(sum.getX()) != ArrayRef<int64_t>{batch, keys})
+    return nullptr;
+  Fact ones = Fact::ofTensor(Tensor::scalar(ElementType::Float32, 1));
+  ones.constant->view = ones.constant->view.expanded({keys, keys});
+  ones.shape = {keys, keys};
+  Value mask = castTo(n, uncast(sum.getX()), n.builder().getF32Type());
+  return n.reshape(n.matmul(mask, n.constant(ones), nullptr),
+                   {batch, 1, 1, keys});
+}
+
 /// f32 [batch, 1, 1 or queries, keys], added to scores: what is hidden gets a
 /// finite number. An integer mask says by key, or by query and key, 1 for what
 /// takes part; or by batch element how many keys do, or also from which on.
@@ -41,7 +63,9 @@ static Value keyMask(Naming &n, Value mask, int64_t batch, int64_t keys) {
           shape[0] == batch ? mask : n.slice(mask, {{start}, {batch}, {1}});
       return n.reshape(castTo(n, bounds, f32), {batch, 1, 1, 1});
     };
-    Value keep = n.binary(BinaryKind::Less, range(n, keys), part(0));
+    Value counts = sumsByKey(n, mask, batch, keys);
+    Value keep =
+        n.binary(BinaryKind::Less, range(n, keys), counts ? counts : part(0));
     if (shape[0] == 2 * batch)
       keep = n.binary(
           BinaryKind::And, keep,

@@ -43,9 +43,9 @@ func.func @shapes_no_tensor_has(%x: tensor<1x8xf32>, %huge: tensor<4611686018427
 }
 
 // CHECK-LABEL: func.func @nothing_left
-// CHECK: "Slice"{{.*}}onnx.reason = "its result of shape 1x0 has no elements, which only constants may"
-// CHECK: "Add"{{.*}}onnx.reason = "its result of shape 0x8 has no elements, which only constants may"
-// CHECK: "MatMul"{{.*}}onnx.reason = "its result of shape 1x0 has no elements, which only constants may"
+// CHECK: "Slice"{{.*}}onnx.reason = "the model's result of shape 1x0 has no elements, which only constants may"
+// CHECK: "Add"{{.*}}onnx.reason = "the model's result of shape 0x8 has no elements, which only constants may"
+// CHECK: "MatMul"{{.*}}onnx.reason = "the model's result of shape 1x0 has no elements, which only constants may"
 func.func @nothing_left(%x: tensor<1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown) {
   %starts = onnx.constant dense<[0, 5]> : tensor<2xi64>
   %ends = onnx.constant dense<[1, 2]> : tensor<2xi64>
@@ -132,7 +132,7 @@ module attributes {onnx.opset = 24 : i64} {
 // CHECK: "SkipLayerNormalization"{{.*}}onnx.reason = "operands are scalars"
 // CHECK: "Attention"{{.*}}onnx.reason = "an operand of shape 1x8 and q_num_heads = 0, expected rank 4, or rank 3 and a number of heads that divides its features"
 // CHECK: "MultiHeadAttention"{{.*}}onnx.reason = "a bias of shape 5, expected 24"
-// CHECK: "Attention"{{.*}}onnx.reason = "cannot multiply 1x1x8 by 8x1 into three equal parts"
+// CHECK: "Attention"{{.*}}onnx.reason = "1 features are not queries, keys as wide, and values"
 func.func @operands_that_do_not_fit(%x: tensor<1x8xf32>, %w: tensor<8x1xf32>, %five: tensor<5xf32>, %i: tensor<8x1xi64>, %s: tensor<f32>, %q: tensor<1x1x8xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
   %a = onnx.node "PRelu"(%x) : (tensor<1x8xf32>) -> !onnx.unknown
   %b = onnx.node "PRelu"(%x, %five) : (tensor<1x8xf32>, tensor<5xf32>) -> !onnx.unknown

@@ -48,7 +48,7 @@ class Row:
     exporter: str
     status: str
     error: str = ""       # bound of the largest difference over the largest value
-    recognized: str = ""  # attentions, norms
+    recognized: str = ""  # kernels of attention and norms
     reason: str = ""
 
     def text(self):
@@ -148,8 +148,16 @@ def judge(name, seconds):
         return Row(model, exporter, "fail", reason=str(failure).replace("|", "\\|"))
 
 
+# Kernels of what was recognized; the last one is of attention that was not.
+KINDS = {"attention": "attention", "layer_norm": "norm", "rms_norm": "norm",
+         "softmax": "softmax outside of attention"}
+
+
 def recognized(report):
-    return ""
+    counts = Counter(KINDS[kernel["kind"]] for kernel in report["kernels"]
+                     if kernel["kind"] in KINDS)
+    return ", ".join(f"{counts[name]} {name}" for name in dict.fromkeys(KINDS.values())
+                     if counts[name])
 
 
 def table(rows):

@@ -1,0 +1,114 @@
+// RUN: wse-opt %s --onnx-infer-and-fold --onnx-legalize-nodes --onnx-common-subexpressions --canonicalize | FileCheck %s
+
+// onnxruntime's fused operators come to the forms of ONNX's own.
+
+module attributes {onnx.opset = 21 : i64} {
+
+// The heads of a group are rows of one product; later keys are hidden.
+// CHECK-LABEL: func.func @grouped_prompt
+// CHECK: onnx.reshape {{.*}} : tensor<1x4x3x2xf32> -> tensor<1x2x6x2xf32>
+// CHECK: onnx.batch_matmul {{.*}} : (tensor<1x2x6x2xf32>, tensor<1x2x2x3xf32>) -> tensor<1x2x6x3xf32>
+// CHECK: onnx.constant dense<{{.*}}[0.000000e+00, 0xFF800000, 0xFF800000], {{.*}}> : tensor<3x3xf32>
+// CHECK: onnx.softmax
+// CHECK: onnx.batch_matmul {{.*}} : (tensor<1x2x6x3xf32>, tensor<1x2x3x2xf32>) -> tensor<1x2x6x2xf32>
+func.func @grouped_prompt(%q: tensor<1x3x8xf32>, %k: tensor<1x3x4xf32>, %v: tensor<1x3x4xf32>, %lengths: tensor<1xi32>) -> !onnx.unknown {
+  %total = onnx.constant dense<3> : tensor<i32>
+  %absent = onnx.none
+  %y = onnx.node "GroupQueryAttention" of "com.microsoft"(%q, %k, %v, %absent, %absent, %lengths, %total) with {num_heads = 4 : i64, kv_num_heads = 2 : i64} : (tensor<1x3x8xf32>, tensor<1x3x4xf32>, tensor<1x3x4xf32>, none, none, tensor<1xi32>, tensor<i32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// One token behind a cache sees all of it; as many heads of keys as of queries.
+// CHECK-LABEL: func.func @decode
+// CHECK: %[[K:.*]] = onnx.concat {{.*}} : (tensor<1x2x5x4xf32>, tensor<1x2x1x4xf32>) -> tensor<1x2x6x4xf32>
+// CHECK: onnx.attention %arg0, {{.*}} {num_heads = 2 : i64, scale = 5.000000e-01 : f32}
+// CHECK: return {{.*}}, %[[K]]
+func.func @decode(%q: tensor<1x1x8xf32>, %cache: tensor<1x2x5x4xf32>) -> (!onnx.unknown, !onnx.unknown) {
+  %total = onnx.constant dense<6> : tensor<i32>
+  %lengths = onnx.constant dense<5> : tensor<1xi32>
+  %y:3 = onnx.node "GroupQueryAttention" of "com.microsoft"(%q, %q, %q, %cache, %cache, %lengths, %total) with {num_heads = 2 : i64, kv_num_heads = 2 : i64} : (tensor<1x1x8xf32>, tensor<1x1x8xf32>, tensor<1x1x8xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1xi32>, tensor<i32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown)
+  return %y#0, %y#1 : !onnx.unknown, !onnx.unknown
+}
+
+// A cache with room for more keeps what lies behind the new tokens.
+// CHECK-LABEL: func.func @cache_with_room
+// CHECK-DAG: %[[OLD:.*]] = onnx.slice %arg1 {{.*}} : tensor<1x2x9x4xf32> -> tensor<1x2x5x4xf32>
+// CHECK-DAG: %[[REST:.*]] = onnx.slice %arg1 {{.*}} : tensor<1x2x9x4xf32> -> tensor<1x2x3x4xf32>
+// CHECK: onnx.concat %[[OLD]], %{{.*}}, %[[REST]] {{.*}} -> tensor<1x2x9x4xf32>
+func.func @cache_with_room(%q: tensor<1x1x8xf32>, %cache: tensor<1x2x9x4xf32>) -> (!onnx.unknown, !onnx.unknown) {
+  %total = onnx.constant dense<6> : tensor<i32>
+  %lengths = onnx.constant dense<5> : tensor<1xi32>
+  %y:3 = onnx.node "GroupQueryAttention" of "com.microsoft"(%q, %q, %q, %cache, %cache, %lengths, %total) with {num_heads = 2 : i64, kv_num_heads = 2 : i64} : (tensor<1x1x8xf32>, tensor<1x1x8xf32>, tensor<1x1x8xf32>, tensor<1x2x9x4xf32>, tensor<1x2x9x4xf32>, tensor<1xi32>, tensor<i32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown)
+  return %y#0, %y#1 : !onnx.unknown, !onnx.unknown
+}
+
+// Nothing is behind an empty cache, and no operator sees it.
+// CHECK-LABEL: func.func @empty_cache
+// CHECK: onnx.attention %arg0, %arg0, %arg0 {num_heads = 2
+// CHECK-NOT: onnx.concat
+func.func @empty_cache(%q: tensor<1x3x8xf32>, %cache: tensor<1x2x0x4xf32>) -> (!onnx.unknown, !onnx.unknown) {
+  %absent = onnx.none
+  %y:3 = onnx.node "MultiHeadAttention" of "com.microsoft"(%q, %q, %q, %absent, %absent, %absent, %cache, %cache) with {num_heads = 2 : i64} : (tensor<1x3x8xf32>, tensor<1x3x8xf32>, tensor<1x3x8xf32>, none, none, none, tensor<1x2x0x4xf32>, tensor<1x2x0x4xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown)
+  return %y#0, %y#1 : !onnx.unknown, !onnx.unknown
+}
+
+// How many keys a sequence has, as data: a comparison with their numbers.
+// CHECK-LABEL: func.func @lengths_as_mask
+// CHECK-DAG: %[[NUMBERS:.*]] = onnx.constant dense<[0.000000e+00, 1.000000e+00, 2.000000e+00]>
+// CHECK: %[[KEEP:.*]] = onnx.binary less %[[NUMBERS]], %{{.*}} -> tensor<2x1x1x3xi1>
+// CHECK: %[[MASK:.*]] = onnx.where %[[KEEP]]
+// CHECK: onnx.attention {{.*}} bias %[[MASK]]
+func.func @lengths_as_mask(%x: tensor<2x3x8xf32>, %lengths: tensor<2xi32>) -> !onnx.unknown {
+  %w = onnx.constant dense<1.0> : tensor<8x24xf32>
+  %absent = onnx.none
+  %y = onnx.node "Attention" of "com.microsoft"(%x, %w, %absent, %lengths) with {num_heads = 2 : i64} : (tensor<2x3x8xf32>, tensor<8x24xf32>, none, tensor<2xi32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Half of each head's features turns, by angles that positions choose.
+// CHECK-LABEL: func.func @rotary
+// CHECK: onnx.gather {{.*}} : (tensor<16x1xf32>, tensor<1x3xi64>) -> tensor<1x3x1xf32>
+// CHECK: onnx.binary sub
+// CHECK: onnx.binary add
+// CHECK: onnx.concat {{.*}} : (tensor<1x2x3x2xf32>, tensor<1x2x3x2xf32>) -> tensor<1x2x3x4xf32>
+func.func @rotary(%x: tensor<1x3x8xf32>, %ids: tensor<1x3xi64>) -> !onnx.unknown {
+  %table = onnx.constant external<"none.bin", 0, 64> : tensor<16x1xf32>
+  %y = onnx.node "RotaryEmbedding" of "com.microsoft"(%x, %ids, %table, %table) with {num_heads = 2 : i64, rotary_embedding_dim = 2 : i64} : (tensor<1x3x8xf32>, tensor<1x3xi64>, tensor<16x1xf32>, tensor<16x1xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Two numbers a byte, the lower half first: (1 - 8) * 2 and (2 - 8) * 2 lead.
+// CHECK-LABEL: func.func @four_bits
+// CHECK: onnx.constant dense<{{\[\[}}-1.400000e+01], [-1.200000e+01], [-1.400000e+01]
+// CHECK: onnx.matmul {{.*}} -> tensor<3x1xf32>
+func.func @four_bits(%x: tensor<3x16xf32>) -> !onnx.unknown {
+  %w = onnx.constant dense<33> : tensor<1x1x8xui8>
+  %s = onnx.constant dense<2.0> : tensor<1x1xf32>
+  %y = onnx.node "MatMulNBits" of "com.microsoft"(%x, %w, %s) with {K = 16 : i64, N = 1 : i64, bits = 4 : i64, block_size = 16 : i64} : (tensor<3x16xf32>, tensor<1x1x8xui8>, tensor<1x1xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// CHECK-LABEL: func.func @fused_products
+// CHECK: %[[P:.*]] = onnx.matmul {{.*}} -> tensor<3x4xf32>
+// CHECK: onnx.binary mul %[[P]], {{.*}}
+// CHECK: onnx.binary max
+func.func @fused_products(%x: tensor<3x8xf32>) -> (!onnx.unknown, !onnx.unknown) {
+  %w = onnx.constant external<"none.bin", 0, 128> : tensor<4x8xf32>
+  %y = onnx.node "FusedMatMul" of "com.microsoft"(%x, %w) with {transB = 1 : i64, alpha = 0.5 : f32} : (tensor<3x8xf32>, tensor<4x8xf32>) -> !onnx.unknown
+  %z = onnx.node "FusedGemm" of "com.microsoft"(%x, %w) with {transB = 1 : i64, activation = "Relu"} : (tensor<3x8xf32>, tensor<4x8xf32>) -> !onnx.unknown
+  return %y, %z : !onnx.unknown, !onnx.unknown
+}
+
+// CHECK-LABEL: func.func @embeddings
+// CHECK: onnx.slice {{.*}} -> tensor<3x8xf32>
+// CHECK: onnx.gather
+// CHECK: onnx.layer_norm
+// CHECK: onnx.reduce sum {{.*}} : tensor<1x3xf32> -> tensor<1xf32>
+func.func @embeddings(%ids: tensor<1x3xi32>, %mask: tensor<1x3xi32>) -> (!onnx.unknown, !onnx.unknown) {
+  %table = onnx.constant external<"none.bin", 0, 512> : tensor<16x8xf32>
+  %scale = onnx.constant dense<1.0> : tensor<8xf32>
+  %absent = onnx.none
+  %y:2 = onnx.node "EmbedLayerNormalization" of "com.microsoft"(%ids, %ids, %table, %table, %table, %scale, %scale, %mask) : (tensor<1x3xi32>, tensor<1x3xi32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<16x8xf32>, tensor<8xf32>, tensor<8xf32>, tensor<1x3xi32>) -> (!onnx.unknown, !onnx.unknown)
+  return %y#0, %y#1 : !onnx.unknown, !onnx.unknown
+}
+}
