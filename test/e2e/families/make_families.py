@@ -10,7 +10,9 @@ ARCHITECTURE.EXPORTER; see `EXPORTERS` and fused_graphs.py.
 What is there already is kept: a stamp names the versions and the sources.
 """
 
+import contextlib
 import hashlib
+import importlib.metadata
 import logging
 import multiprocessing
 import os
@@ -69,6 +71,7 @@ def variants():
 def export(name, path):
     import torch
 
+    torch.set_num_threads(1)
     architecture, _, exporter = name.partition(".")
     how = EXPORTERS[exporter]
     module, inputs, axes, output = architectures.build(
@@ -143,32 +146,40 @@ def make(name):
     except Exception as error:  # exporters raise whatever they like
         path.unlink(missing_ok=True)
         lines = [line for line in str(error).strip().split("\n") if line.strip()]
-        reason = f"{type(error).__name__}: {lines[0][:120] if lines else ''}"
+        first = lines[0].replace(f"{folder}/", "") if lines else ""
+        reason = f"{type(error).__name__}: {first[:120]}"
         path.with_suffix(".txt").write_text(reason + "\n")
         print(f"no {name}: {reason}", flush=True)
 
 
-def main():
-    import torch
-    import transformers
+def stamp():
+    """Versions and sources that the models come from. Fused graphs need no PyTorch."""
+    versions = []
+    for package in ("onnx", "onnxruntime", "torch", "transformers"):
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            versions.append(importlib.metadata.version(package))
+    sources = b"".join((Path(__file__).parent / source).read_bytes() for source in
+                       ("architectures.py", "fused_graphs.py", "make_families.py"))
+    return " ".join([*versions, hashlib.sha256(sources).hexdigest()])
 
-    torch.set_num_threads(1)
+
+def main():
     folder = cache() / "families"
     folder.mkdir(parents=True, exist_ok=True)
-    sources = b"".join(path.read_bytes() for path in sorted(Path(__file__).parent.glob("*s.py"))
-                       if path.name != "families.py")
-    stamp = f"{torch.__version__} {transformers.__version__} {hashlib.sha256(sources).hexdigest()}"
+    now = stamp()
     pattern = sys.argv[1] if len(sys.argv) > 1 else ""
     wanted = [name for name in variants() if re.search(pattern, name)]
     missing = [name for name in wanted
                if not (folder / f"{name}.stamp").exists()
-               or (folder / f"{name}.stamp").read_text() != stamp]
+               or (folder / f"{name}.stamp").read_text() != now]
     print(f"{len(wanted) - len(missing)} models are there, {len(missing)} to make", flush=True)
+    if any(name not in fused_graphs.GRAPHS for name in missing):
+        import torch  # noqa: F401  once, and not in every process
     # Exporters keep memory and state: a process makes a few models, then ends.
     context = multiprocessing.get_context("fork")
     with context.Pool(min(2, os.cpu_count() or 1), maxtasksperchild=8) as pool:
         for name, _ in zip(missing, pool.imap(make, missing)):
-            (folder / f"{name}.stamp").write_text(stamp)
+            (folder / f"{name}.stamp").write_text(now)
     return 0
 
 
