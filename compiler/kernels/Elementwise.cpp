@@ -97,7 +97,7 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   double features = layout.features.largest(machine.width);
   double vectors = plan->vectorUses.size();
   cost.compute = plan->steps.size() * machine.vectorSetup + compute(features);
-  cost.stream = model.channelWords(layout.features, vectors);
+  cost.stream = model.channelCycles(layout.features, vectors);
   cost.lowerBound =
       std::max(compute(double(layout.features.total()) / machine.width),
                vectors * layout.features.total() / machine.channelsInUse());

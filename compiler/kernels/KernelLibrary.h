@@ -102,14 +102,18 @@ public:
     return pes > 1 ? (pes - 1) * machine.hopCycles + 2 * machine.rampCycles : 0;
   }
 
-  /// Words of the busiest channel, if each column gets `words` per feature it
-  /// holds.
-  double channelWords(const FeatureTiling &tiling, double words) const {
-    int64_t most = 0;
-    for (ChannelPosition channel : machine.westChannels())
-      most = std::max(most, tiling.before(channel.end, machine.width) -
-                                tiling.before(channel.begin, machine.width));
-    return double(most) * words;
+  /// Cycles in which the busiest channel feeds its columns, if each gets
+  /// `words` per feature it holds.
+  double channelCycles(const FeatureTiling &tiling, double words) const {
+    double most = 0;
+    for (ChannelPosition channel : machine.westChannels()) {
+      double cycles = 0;
+      for (int column = channel.begin; column < channel.end; ++column)
+        cycles += feedCycles(tiling.before(column + 1, machine.width) -
+                             tiling.before(column, machine.width));
+      most = std::max(most, cycles);
+    }
+    return most * words;
   }
   /// Latency of a chain of receive-add-forward along `pes` PEs, and of a
   /// multicast back; `words` words each.
@@ -119,8 +123,22 @@ public:
   double multicast(double pes, double words) const {
     return pes * machine.hopCycles + words + 2 * machine.rampCycles;
   }
+  /// Of `words` words that each PE of a row takes in a chain and then in the
+  /// multicast of what becomes of them, without the latency of either. Both
+  /// come over its ramp, in turns once the first are back.
+  double thereAndBack(double words) const {
+    return words + std::max(0.0, words - chain(2, 0));
+  }
 
 private:
+  /// Of `words` words in a row for one column. The injector sees each twice on
+  /// its ramp: from the channel, and as it comes by in the column. Of two in
+  /// turn neither is held up by the last's echo, which falls into the words of
+  /// the next column; a word alone loses its turn as often as not.
+  static double feedCycles(int64_t words) {
+    return std::max(1.5 * double(words), 2 * double(words) - 1);
+  }
+
   const Machine &machine;
 };
 

@@ -60,6 +60,10 @@ struct Layout {
 
   /// Rows of the mesh that hold tokens, by batch element.
   RowSet rows(int64_t height) const;
+  /// Rows of a batch element, or of all, that hold tokens.
+  int64_t activeRows(int64_t height) const {
+    return group == 0 ? height : span;
+  }
   /// The same rows as a column stream sees them: without groups where groups
   /// touch one another.
   RowSet columnRows(int64_t height) const;

@@ -83,7 +83,8 @@ private:
 double Shape::blockOverhead(const Machine &machine, double block) const {
   double cycles = machine.loopOverhead + machine.vectorSetup;
   if (partial())
-    cycles += machine.vectorSetup + block * double(pitch);
+    cycles += machine.vectorSetup +
+              CostModel(machine).thereAndBack(block * double(pitch));
   return cycles;
 }
 
@@ -94,8 +95,13 @@ Plan Shape::direct(const Machine &machine) const {
     plan.block = std::max<int64_t>(1, std::min(n, partialWords / pitch));
   CostModel model(machine);
   double count = std::ceil(double(lines()) / plan.block);
-  plan.cycles = model.streamedFmacs(lines() * own, pitch) +
-                count * blockOverhead(machine, plan.block);
+  double words = lines() * own;
+  // Terms of one channel are summed up in a register. An injector relays the
+  // words besides.
+  double products = oneChannel() && reduce
+                        ? machine.dotSetup + words / machine.dotRate
+                        : model.streamedFmacs(words, pitch);
+  plan.cycles = products + words + count * blockOverhead(machine, plan.block);
   if (partial())
     plan.cycles += lines() * pitch / machine.copyRate;
   return plan;
@@ -203,9 +209,15 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
     cost.fabric = words;
     cost.serial += model.chain(width, 0) + model.multicast(width, 0);
     if (!shape.reduce)
-      cost.serial += words;
+      cost.serial += model.thereAndBack(words);
   }
-  cost.stream = model.channelWords(shape.tiling(), lines);
+  cost.stream = model.channelCycles(shape.tiling(), lines);
+  if (op.getBias()) {
+    cost.stream += model.channelCycles(shape.out.features, 1);
+    cost.compute += 2 * double(shape.out.features.largest(machine.width));
+  }
+  // From an injector to the row farthest from it.
+  cost.serial += model.multicast(shape.out.activeRows(machine.height), 0);
   cost.fabric = std::max(cost.fabric, lines * shape.own);
   return cost;
 }

@@ -25,7 +25,8 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
     KernelCost cost;
     cost.compute = model.copies(1, layout.words(machine.width, machine.height));
     if (machine.width > 1) {
-      cost.fabric = words + model.chain(machine.width, 0);
+      cost.fabric = model.thereAndBack(words) + model.chain(machine.width, 0) +
+                    model.multicast(machine.width, 0);
       cost.lowerBound = words;
     }
     return cost;

@@ -29,7 +29,14 @@ class Store final : public KernelFor<wse::StoreOp> {
                                 layout.features.largest(machine.width));
     cost.stream = std::min(words, rowsOfChannel * layout.pitch(machine.height) *
                                       layout.features.total());
-    cost.fabric = cost.stream + model.chain(machine.width + rowsOfChannel, 0);
+    // The words of a row follow one another while those of its first column
+    // are on their way; other rows' words wait by then. A PE begins when the
+    // multicast that ends most launches has reached it, a hop per column later.
+    double row = layout.pitch(machine.height) * layout.features.total();
+    double across = model.chain(machine.width, 0) -
+                    machine.hopCycles * (machine.width - 1.0);
+    cost.fabric = cost.stream + std::max(0.0, across - row) +
+                  model.chain(rowsOfChannel, 0) + 2 * machine.vectorSetup;
     cost.lowerBound = words / machine.channelsInUse();
     return cost;
   }
