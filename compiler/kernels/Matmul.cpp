@@ -209,7 +209,7 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
     cost.fabric = words;
     cost.serial += model.chain(width, 0) + model.multicast(width, 0);
     if (!shape.reduce)
-      cost.serial += model.thereAndBack(words);
+      cost.serial += words;
   }
   cost.stream = model.channelCycles(shape.tiling(), lines);
   if (op.getBias()) {

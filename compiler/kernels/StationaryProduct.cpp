@@ -77,6 +77,27 @@ SmallVector<int64_t> StationaryShape::blocks() const {
   return sizes;
 }
 
+/// Cycles of the first round, in which weights come block after block: each is
+/// multiplied, `feature` cycles for a result feature, while the next comes. A
+/// word then takes turns with the steps of the PE it is for, and holds up the
+/// row.
+static double firstRound(const StationaryShape &shape, const Machine &machine,
+                         ArrayRef<int64_t> blocks, double feature) {
+  const double tokens = shape.tokens;
+  const double words = machine.mapOverhead + tokens;
+  const double rate = words / (words + tokens / machine.fmacRate);
+  double cycles = std::max(double(shape.k) * blocks[0],
+                           3 * tokens * double(shape.ownInputs));
+  for (size_t i = 0; i < blocks.size(); ++i) {
+    double multiply = blocks[i] * feature;
+    double next = i + 1 < blocks.size() ? double(blocks[i + 1]) : 0;
+    multiply += next * double(shape.ownInputs);
+    cycles +=
+        multiply + std::max(0.0, next * double(shape.k) - rate * multiply);
+  }
+  return cycles;
+}
+
 KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
   StationaryShape shape(op, machine);
   KernelCost cost;
@@ -92,18 +113,21 @@ KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
   double product = rows * machine.mapOverhead + sums / machine.addRate +
                    model.product(others, 1, 2);
   // The rows next to the first relay most of what they take: 3 cycles a word,
-  // measured on wavelet.
-  cost.compute = rows * shape.ownInputs +
-                 rounds * (3 * gathered + product + sums +
+  // measured on wavelet. The first block of weights comes meanwhile.
+  cost.compute = rounds * (3 * gathered + product +
                            double(blocks.size()) * 2 * machine.vectorSetup);
   cost.stream = double(shape.k) * rows;
   cost.fabric = cost.stream;
   double latency =
       model.chain(machine.width, 0) + model.multicast(machine.width, 0) +
       2 * (model.chain(machine.height, 0) + model.multicast(machine.height, 0));
-  cost.serial =
-      std::max(0.0, double(shape.k) * blocks[0] - 3 * gathered) +
-      rounds * (latency + sums + 2 * tokens * double(shape.ownResults));
+  // What weights of the first round are waited for, and multiplied, beyond the
+  // longer of the two.
+  double first = 3 * gathered + product;
+  cost.serial = firstRound(shape, machine, blocks, product / rows) -
+                std::max(cost.stream, first) +
+                rounds * (latency + model.thereAndBack(sums) +
+                          2 * tokens * double(shape.ownResults));
   return cost;
 }
 
