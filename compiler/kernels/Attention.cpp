@@ -154,6 +154,10 @@ class Attention final : public KernelFor<wse::AttentionOp> {
   LogicalResult lowerOp(wse::AttentionOp op, RoutineBuilder &b) const final;
 };
 
+/// Instructions of a round besides: of sums and results, and that hear and
+/// send.
+constexpr double otherInstructions = 14;
+
 /// Softmax of the scores of a head over several columns: they are summed up and
 /// multicast in each round, and so are their exponentials.
 static double spreadCycles(const Shape &shape, const Machine &machine,
@@ -167,11 +171,10 @@ static double spreadCycles(const Shape &shape, const Machine &machine,
                    model.multicast(shape.columns, 0) + 2 * machine.vectorSetup;
   // To scale and add up scores, to find the largest and to mask; to zero them.
   double passes = causal ? 5 : 3;
-  // Besides: of sums and results, and that hear and send.
-  constexpr double instructions = 14;
   return 2 * (2 * words + rounds * latency) + passes * words +
          words / machine.copyRate +
-         rounds * ((passes + instructions) * machine.vectorSetup +
+         rounds * ((passes + otherInstructions) *
+                       (machine.vectorSetup + model.guard(shape.query)) +
                    model.functions(share) + model.adds(1, share));
 }
 
@@ -205,8 +208,9 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   if (shape.spread())
     head += spreadCycles(shape, machine, op.getCausal());
   else
-    head +=
-        4 * model.adds(shape.keys, shape.channels) + model.functions(scores);
+    head += 4 * model.adds(shape.keys, shape.channels) +
+            model.functions(scores) +
+            otherInstructions * model.guard(shape.query);
   double heads = shape.spread()
                      ? 1
                      : tileSizeMax(shape.query.features.units, machine.width);

@@ -96,8 +96,10 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   };
   double features = layout.features.largest(machine.width);
   double vectors = plan->vectorUses.size();
-  cost.compute = plan->steps.size() * machine.vectorSetup + compute(features);
-  cost.stream = model.channelCycles(layout.features, vectors);
+  cost.compute =
+      plan->steps.size() * (machine.vectorSetup + model.guard(layout)) +
+      compute(features);
+  cost.stream = model.channelCycles(layout, layout.features, vectors);
   cost.lowerBound =
       std::max(compute(double(layout.features.total()) / machine.width),
                vectors * layout.features.total() / machine.channelsInUse());

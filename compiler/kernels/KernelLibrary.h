@@ -85,6 +85,13 @@ public:
            words * ((channels > 1 ? machine.mapOverhead : 0) +
                     channels / machine.fmacRate);
   }
+  /// What each instruction costs besides where some PEs have nothing to do.
+  double guard(const Layout &layout) const {
+    return layout.inAllRows(machine.height) &&
+                   layout.features.everywhere(machine.width)
+               ? 0
+               : machine.loadCycles + machine.branchNotTaken;
+  }
   double functions(double elements) const {
     return machine.vectorSetup + elements * machine.functionCycles;
   }
@@ -102,18 +109,24 @@ public:
     return pes > 1 ? (pes - 1) * machine.hopCycles + 2 * machine.rampCycles : 0;
   }
 
-  /// Cycles in which the busiest channel feeds its columns, if each gets
-  /// `words` per feature it holds.
-  double channelCycles(const FeatureTiling &tiling, double words) const {
+  /// Cycles in which the channels feed the columns, if each gets `words` per
+  /// feature it holds, for the rows of `layout`. Columns are waited for
+  /// `eastward` cycles longer the further east they are: what the others wait
+  /// then anyway does not count.
+  double channelCycles(const Layout &layout, const FeatureTiling &tiling,
+                       double words, double eastward = 0) const {
+    const RowSet rows = layout.rows(machine.height);
     double most = 0;
     for (ChannelPosition channel : machine.westChannels()) {
       double cycles = 0;
       for (int column = channel.begin; column < channel.end; ++column)
         cycles += feedCycles(tiling.before(column + 1, machine.width) -
-                             tiling.before(column, machine.width));
-      most = std::max(most, cycles);
+                                 tiling.before(column, machine.width),
+                             rows.contains(channel.row));
+      most = std::max(most, words * cycles -
+                                eastward * (machine.width - channel.end));
     }
-    return most * words;
+    return most;
   }
   /// Latency of a chain of receive-add-forward along `pes` PEs, and of a
   /// multicast back; `words` words each.
@@ -135,8 +148,10 @@ private:
   /// its ramp: from the channel, and as it comes by in the column. Of two in
   /// turn neither is held up by the last's echo, which falls into the words of
   /// the next column; a word alone loses its turn as often as not.
-  static double feedCycles(int64_t words) {
-    return std::max(1.5 * double(words), 2 * double(words) - 1);
+  /// Injectors in rows without tokens see no echo.
+  static double feedCycles(int64_t words, bool echo) {
+    return echo ? std::max(1.5 * double(words), 2 * double(words) - 1)
+                : double(words);
   }
 
   const Machine &machine;

@@ -64,6 +64,10 @@ struct Layout {
   int64_t activeRows(int64_t height) const {
     return group == 0 ? height : span;
   }
+  /// Whether all rows hold tokens.
+  bool inAllRows(int64_t height) const {
+    return group == 0 || (span == group && batch * group == height);
+  }
   /// The same rows as a column stream sees them: without groups where groups
   /// touch one another.
   RowSet columnRows(int64_t height) const;

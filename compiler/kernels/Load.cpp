@@ -22,7 +22,8 @@ KernelCost loadCost(Value result, const Machine &machine) {
   KernelCost cost;
   cost.compute = model.copies(1, layout.words(machine.width, machine.height));
   cost.fabric = words;
-  cost.stream = model.channelCycles(layout.features, layout.tokenCount());
+  cost.stream =
+      model.channelCycles(layout, layout.features, layout.tokenCount());
   cost.lowerBound = double(layout.tokenCount()) * layout.features.total() /
                     machine.channelsInUse();
   return cost;

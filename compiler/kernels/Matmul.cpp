@@ -211,9 +211,12 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
     if (!shape.reduce)
       cost.serial += words;
   }
-  cost.stream = model.channelCycles(shape.tiling(), lines);
+  // Sums come west, column by column; activations go east.
+  double eastward =
+      shape.reduce ? model.chain(2, 0) : double(machine.hopCycles);
+  cost.stream = model.channelCycles(shape.out, shape.tiling(), lines, eastward);
   if (op.getBias()) {
-    cost.stream += model.channelCycles(shape.out.features, 1);
+    cost.stream += model.channelCycles(shape.out, shape.out.features, 1);
     cost.compute += 2 * double(shape.out.features.largest(machine.width));
   }
   // From an injector to the row farthest from it.

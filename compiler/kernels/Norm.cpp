@@ -30,7 +30,7 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
   if (exchanges)
     cost.serial = reductions * (allReduceCycles(machine, channels) +
                                 valueInstructions * model.adds(1, channels));
-  cost.stream = model.channelCycles(layout.features, streamedVectors);
+  cost.stream = model.channelCycles(layout, layout.features, streamedVectors);
   // Each makes one reciprocal or root of its sums.
   cost.serial += model.divides(channels);
   double mean = double(layout.features.total()) / machine.width;

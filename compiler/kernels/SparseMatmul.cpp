@@ -132,7 +132,7 @@ KernelCost SparseMatmul::costOf(wse::SparseMatmulOp op,
     cost.fabric = std::max(cost.fabric, double(shape.n) * channels);
     cost.serial = model.chain(width, 0) + model.multicast(width, 0);
   }
-  cost.stream = model.channelCycles(shape.in.features, rowWords);
+  cost.stream = model.channelCycles(shape.in, shape.in.features, rowWords);
   double kept = double(shape.k) * double(sparsity.keptOfRow(shape.n));
   cost.lowerBound =
       std::max(model.leastFmacs(kept / width * channels),
