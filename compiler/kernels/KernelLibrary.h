@@ -112,9 +112,11 @@ public:
   /// Cycles in which the channels feed the columns, if each gets `words` per
   /// feature it holds, for the rows of `layout`. Columns are waited for
   /// `eastward` cycles longer the further east they are: what the others wait
-  /// then anyway does not count.
+  /// then anyway does not count. A PE works `perWord` cycles on each of its
+  /// words.
   double channelCycles(const Layout &layout, const FeatureTiling &tiling,
-                       double words, double eastward = 0) const {
+                       double words, double eastward = 0,
+                       double perWord = 0) const {
     const RowSet rows = layout.rows(machine.height);
     double most = 0;
     for (ChannelPosition channel : machine.westChannels()) {
@@ -122,7 +124,7 @@ public:
       for (int column = channel.begin; column < channel.end; ++column)
         cycles += feedCycles(tiling.before(column + 1, machine.width) -
                                  tiling.before(column, machine.width),
-                             rows.contains(channel.row));
+                             rows.contains(channel.row), perWord);
       most = std::max(most, words * cycles -
                                 eastward * (machine.width - channel.end));
     }
@@ -148,10 +150,15 @@ private:
   /// its ramp: from the channel, and as it comes by in the column. Of two in
   /// turn neither is held up by the last's echo, which falls into the words of
   /// the next column; a word alone loses its turn as often as not.
-  /// Injectors in rows without tokens see no echo.
-  static double feedCycles(int64_t words, bool echo) {
-    return echo ? std::max(1.5 * double(words), 2 * double(words) - 1)
-                : double(words);
+  /// Injectors in rows without tokens see no echo. More words than queue up
+  /// come as fast as they are used.
+  double feedCycles(int64_t words, bool echo, double perWord) const {
+    const double all = double(words);
+    const double queued =
+        machine.routerBufferWords +
+        machine.inputQueueWords.back();
+    return std::max(echo ? std::max(1.5 * all, 2 * all - 1) : all,
+                    perWord * (all - queued));
   }
 
   const Machine &machine;

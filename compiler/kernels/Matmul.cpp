@@ -42,9 +42,10 @@ constexpr int64_t bufferWords = 1536;
 /// blocks.
 struct Plan {
   bool buffered = false;
-  int64_t block = 1; ///< lines
-  size_t inner = 0;  ///< vectors run along lines, own features or channels
-  double cycles = 0; ///< of the datapath of the busiest PE
+  int64_t block = 1;  ///< lines
+  size_t inner = 0;   ///< vectors run along lines, own features or channels
+  double cycles = 0;  ///< of the datapath of the busiest PE
+  double perWord = 2; ///< of it, for a weight that arrives
 };
 
 struct Shape {
@@ -101,6 +102,7 @@ Plan Shape::direct(const Machine &machine) const {
   double products = oneChannel() && reduce
                         ? machine.dotSetup + words / machine.dotRate
                         : model.streamedFmacs(words, pitch);
+  plan.perWord = 1 + products / words;
   plan.cycles = products + words + count * blockOverhead(machine, plan.block);
   if (partial())
     plan.cycles += lines() * pitch / machine.copyRate;
@@ -214,7 +216,8 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
   // Sums come west, column by column; activations go east.
   double eastward =
       shape.reduce ? model.chain(2, 0) : double(machine.hopCycles);
-  cost.stream = model.channelCycles(shape.out, shape.tiling(), lines, eastward);
+  cost.stream = model.channelCycles(shape.out, shape.tiling(), lines, eastward,
+                                    shape.plan.perWord);
   if (op.getBias()) {
     cost.stream += model.channelCycles(shape.out, shape.out.features, 1);
     cost.compute += 2 * double(shape.out.features.largest(machine.width));
