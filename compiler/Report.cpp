@@ -147,6 +147,8 @@ llvm::Expected<Report> wsec::readReport(StringRef path) {
   readMemory(program, report);
   readLaunches(program, report);
   readRegions(program, report);
+  if (program.entries()->size() == 1)
+    report.westEdge = runtime::edgeForecast(program, 0).rows;
   return report;
 }
 
@@ -319,6 +321,9 @@ void Report::print(llvm::raw_ostream &os) const {
            : deadlock == "deadlock" ? "certain in every run"
                                     : deadlock)
        << "\n";
+  if (!westEdge.empty() && cycles > 0)
+    os << "  channels       " << westEdge.size()
+       << " in: " << runtime::shares(westEdge, cycles) << "\n";
   if (tokens)
     os << "  tokens         " << tokens << " per run, "
        << readable(tokensPerSecond(), "") << " per second" << "\n";
@@ -358,6 +363,22 @@ static void printRegion(const Report &report, llvm::json::OStream &json) {
           json.attribute("fits_sram", shape.fitsSram);
         });
     });
+  });
+}
+
+static void printChannels(const Report &report, llvm::json::OStream &json) {
+  if (report.westEdge.empty())
+    return;
+  json.attributeArray("channels", [&] {
+    for (const runtime::EdgeUse &row : report.westEdge)
+      json.object([&] {
+        json.attribute("row", row.row);
+        json.attributeObject("predicted", [&] {
+          json.attribute("busy_cycles", row.words);
+          json.attribute("stalled_cycles", row.stalledCycles);
+          json.attribute("idle_cycles", row.idleCycles(report.cycles));
+        });
+      });
   });
 }
 
@@ -436,6 +457,7 @@ void Report::printJSON(llvm::raw_ostream &os) const {
         json.attribute("per_second", tokensPerSecond());
       });
     printRegion(*this, json);
+    printChannels(*this, json);
     json.attributeArray("kernels", [&] {
       for (const KernelReport &kernel : kernels)
         printKernel(kernel, json);

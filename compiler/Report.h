@@ -4,6 +4,7 @@
 #ifndef COMPILER_REPORT_H
 #define COMPILER_REPORT_H
 
+#include "runtime/program/EdgeForecast.h"
 #include "runtime/program/Facts.h"
 #include "runtime/program/WeightFolders.h"
 #include "llvm/ADT/StringRef.h"
@@ -52,6 +53,8 @@ struct Report {
   std::string deadlock, deadlockReason;
   /// x0, y0, x1, y1 of each region, from the first class on.
   std::vector<std::array<int, 4>> regions;
+  /// Rows of the west edge, as the slots of streams predict them.
+  std::vector<runtime::EdgeUse> westEdge;
   std::vector<KernelReport> kernels; // in launch order
   /// What `select` compared, the best first. Not in the file.
   std::vector<ShapeReport> shapes;

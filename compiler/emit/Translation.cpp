@@ -169,6 +169,12 @@ static LogicalResult translateLaunch(pe::LaunchOp op,
   if (ArrayAttr streams = op.getStreamsAttr())
     for (auto stream : streams.getAsRange<FlatSymbolRefAttr>())
       result.streams.push_back(numbers.streams.lookup(stream.getValue()));
+  if (ArrayAttr slots = op.getSlotsAttr())
+    for (auto slot : slots.getAsRange<pe::SlotAttr>())
+      result.slots.emplace_back(
+          narrow.to<uint32_t>(slot.getOrder(), "number of a slot"),
+          narrow.to<uint32_t>(slot.getAhead(), "words ahead"),
+          uint64_t(slot.getBegin()), uint64_t(slot.getEnd()));
   for (Value value : op.getCarried())
     result.arguments.push_back(
         narrow.to<uint16_t>(scalars.number(value), "number of a scalar"));

@@ -64,6 +64,8 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
       return {};
     return columnStreams(Layout::of(op.getResult()), machine);
   }
+  SmallVector<HostFlow> flowsOf(wse::ElementwiseOp op,
+                                const Machine &machine) const final;
   int64_t scratchWords(wse::ElementwiseOp op,
                        const Machine &machine) const final {
     FailureOr<ElementwisePlan> plan = planElementwise(op);
@@ -75,6 +77,39 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
 
   LogicalResult lowerOp(wse::ElementwiseOp op, RoutineBuilder &b) const final;
 };
+
+/// Cycles of a step over so many elements, but for its set-up.
+double stepCycles(const ElementwiseStep &step, double elements,
+                  const Machine &machine) {
+  return isFunction(step.opcode)      ? elements * machine.functionCycles
+         : isDivision(step.opcode)    ? elements * machine.divideCycles
+         : step.opcode == Opcode::Mov ? elements / machine.copyRate
+                                      : CostModel(machine).leastAdds(elements);
+}
+
+/// The words of a vector are used by one step each.
+SmallVector<HostFlow> Elementwise::flowsOf(wse::ElementwiseOp op,
+                                           const Machine &machine) const {
+  FailureOr<ElementwisePlan> plan = planElementwise(op);
+  if (failed(plan) || plan->vectorUses.empty())
+    return {};
+  Layout layout = Layout::of(op.getResult());
+  double elements = layout.words(machine.width, machine.height);
+  double cycles = 0, first = -1, last = 0;
+  for (const ElementwiseStep &step : plan->steps) {
+    bool uses = llvm::any_of(step.sources, [](const ElementwiseSource &source) {
+      return source.kind == ElementwiseSource::Vector;
+    });
+    if (uses && first < 0)
+      first = cycles;
+    cycles += machine.vectorSetup + stepCycles(step, elements, machine);
+    if (uses)
+      last = cycles;
+  }
+  return {CostModel(machine).columnFlow(layout.features,
+                                        plan->vectorUses.size(),
+                                        first / cycles, last / cycles)};
+}
 
 KernelCost Elementwise::costOf(wse::ElementwiseOp op,
                                const Machine &machine) const {
@@ -88,10 +123,7 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   auto compute = [&](double features) {
     double elements = features * channels, cycles = 0;
     for (const ElementwiseStep &step : plan->steps)
-      cycles += isFunction(step.opcode)      ? elements * machine.functionCycles
-                : isDivision(step.opcode)    ? elements * machine.divideCycles
-                : step.opcode == Opcode::Mov ? elements / machine.copyRate
-                                             : model.leastAdds(elements);
+      cycles += stepCycles(step, elements, machine);
     return cycles;
   };
   double features = layout.features.largest(machine.width);

@@ -91,6 +91,15 @@ struct KernelCost {
   }
 };
 
+/// What one launch moves between the host and its region, on one color.
+struct HostFlow {
+  wse::StreamPattern pattern; ///< channel, channel_row or out_exit
+  int64_t words = 0;          ///< of the busiest channel, none has more
+  /// When PEs take the first and the last of them, as shares of the launch;
+  /// evenly in between.
+  double firstUse = 0, lastUse = 1;
+};
+
 /// How one operation of the wse dialect runs on its region. Kernels are
 /// stateless and live as long as the process. The machine they are given is
 /// their region: its columns, rows and channels (Machine::region()).
@@ -132,6 +141,10 @@ public:
   /// of operands that lie in others.
   virtual llvm::LogicalResult lower(mlir::Operation *op,
                                     RoutineBuilder &builder) const = 0;
+
+  /// What it moves from and to the host, by color; nothing if that is nothing.
+  virtual llvm::SmallVector<HostFlow> flows(mlir::Operation *op,
+                                            const Machine &machine) const = 0;
 };
 
 /// Until the first launch can begin: its command reaches the last PE, and if

@@ -23,6 +23,10 @@ public:
                                         const Machine &machine) const final {
     return streamsOf(llvm::cast<OpTy>(op), machine);
   }
+  llvm::SmallVector<HostFlow> flows(mlir::Operation *op,
+                                    const Machine &machine) const final {
+    return flowsOf(llvm::cast<OpTy>(op), machine);
+  }
   int64_t scratchBytes(mlir::Operation *op,
                        const Machine &machine) const final {
     return 4 * scratchWords(llvm::cast<OpTy>(op), machine);
@@ -36,6 +40,9 @@ protected:
   virtual KernelCost costOf(OpTy op, const Machine &machine) const = 0;
   virtual llvm::SmallVector<StreamNeed>
   streamsOf(OpTy op, const Machine &machine) const = 0;
+  virtual llvm::SmallVector<HostFlow> flowsOf(OpTy, const Machine &) const {
+    return {};
+  }
   virtual int64_t scratchWords(OpTy, const Machine &) const { return 0; }
   virtual llvm::LogicalResult lowerOp(OpTy op, RoutineBuilder &b) const = 0;
 };
@@ -129,6 +136,15 @@ public:
                                 eastward * (machine.width - channel.end));
     }
     return most;
+  }
+  /// `words` for each feature that a column holds.
+  HostFlow columnFlow(const FeatureTiling &tiling, int64_t words,
+                      double firstUse = 0, double lastUse = 1) const {
+    int64_t most = 0;
+    for (ChannelPosition channel : machine.westChannels())
+      most = std::max(most, tiling.before(channel.end, machine.width) -
+                                tiling.before(channel.begin, machine.width));
+    return {wse::StreamPattern::Channel, most * words, firstUse, lastUse};
   }
   /// Latency of a chain of receive-add-forward along `pes` PEs, and of a
   /// multicast back; `words` words each.

@@ -29,6 +29,12 @@ KernelCost loadCost(Value result, const Machine &machine) {
   return cost;
 }
 
+SmallVector<HostFlow> loadFlows(Value result, const Machine &machine) {
+  Layout layout = Layout::of(result);
+  return {
+      CostModel(machine).columnFlow(layout.features, layout.tokenCount())};
+}
+
 /// Keeps the own tokens of a stream that lists all of them, features inside.
 void keepOwnTokens(RoutineBuilder &b, Value result) {
   ScalarBuilder &s = b.scalars();
@@ -67,6 +73,11 @@ class Load final : public KernelFor<wse::LoadOp> {
   SmallVector<StreamNeed> streamsOf(wse::LoadOp op,
                                     const Machine &machine) const final {
     return columnStreams(Layout::of(op.getResult()), machine);
+  }
+
+  SmallVector<HostFlow> flowsOf(wse::LoadOp op,
+                                const Machine &machine) const final {
+    return loadFlows(op.getResult(), machine);
   }
 
   LogicalResult lowerOp(wse::LoadOp op, RoutineBuilder &b) const final {
@@ -129,6 +140,11 @@ class Gather final : public KernelFor<wse::GatherOp> {
   SmallVector<StreamNeed> streamsOf(wse::GatherOp op,
                                     const Machine &machine) const final {
     return columnStreams(Layout::of(op.getResult()), machine);
+  }
+
+  SmallVector<HostFlow> flowsOf(wse::GatherOp op,
+                                const Machine &machine) const final {
+    return loadFlows(op.getResult(), machine);
   }
 
   LogicalResult lowerOp(wse::GatherOp op, RoutineBuilder &b) const final {

@@ -183,6 +183,9 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
     return needs;
   }
 
+  SmallVector<HostFlow> flowsOf(wse::MatmulOp op,
+                                const Machine &machine) const final;
+
   int64_t scratchWords(wse::MatmulOp op, const Machine &machine) const final {
     if (isStationary(op))
       return StationaryShape(op, machine).words();
@@ -253,6 +256,22 @@ KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
                                      : streamedCost(op, machine);
   cost.lowerBound = lowerBound(op, machine);
   return cost;
+}
+
+/// The bias, then the weights. A buffered block is taken while that before it
+/// is used.
+SmallVector<HostFlow> Matmul::flowsOf(wse::MatmulOp op,
+                                      const Machine &machine) const {
+  if (isStationary(op))
+    return stationaryFlows(op, machine);
+  Shape shape(op, machine);
+  CostModel model(machine);
+  HostFlow flow = model.columnFlow(shape.tiling(), shape.lines());
+  if (op.getBias())
+    flow.words += model.columnFlow(shape.out.features, 1).words;
+  if (shape.plan.buffered)
+    flow.lastUse = 1 - 1 / double(shape.blocks());
+  return {flow};
 }
 
 //===----------------------------------------------------------------------===//

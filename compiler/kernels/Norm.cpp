@@ -46,6 +46,14 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
   return cost;
 }
 
+/// Vectors of the host, used up by the last passes.
+static SmallVector<HostFlow> vectorFlows(const Layout &layout,
+                                         const Machine &machine, double passes,
+                                         double vectors) {
+  return {CostModel(machine).columnFlow(layout.features, int64_t(vectors),
+                                        1 - vectors / passes)};
+}
+
 namespace {
 
 class LayerNorm final : public KernelFor<wse::LayerNormOp> {
@@ -59,6 +67,11 @@ class LayerNorm final : public KernelFor<wse::LayerNormOp> {
     auto needs = columnStreams(layout, machine);
     needs.append(allReduceStreams(machine, layout.pitch(machine.height)));
     return needs;
+  }
+  SmallVector<HostFlow> flowsOf(wse::LayerNormOp op,
+                                const Machine &machine) const final {
+    return vectorFlows(Layout::of(op.getInput()), machine, /*passes=*/6,
+                       op.getBias() ? 2 : 1);
   }
   int64_t scratchWords(wse::LayerNormOp op,
                        const Machine &machine) const final {
@@ -105,6 +118,11 @@ class RMSNorm final : public KernelFor<wse::RMSNormOp> {
     auto needs = columnStreams(layout, machine);
     needs.append(allReduceStreams(machine, layout.pitch(machine.height)));
     return needs;
+  }
+  SmallVector<HostFlow> flowsOf(wse::RMSNormOp op,
+                                const Machine &machine) const final {
+    return vectorFlows(Layout::of(op.getInput()), machine, /*passes=*/3,
+                       /*vectors=*/1);
   }
   int64_t scratchWords(wse::RMSNormOp op, const Machine &machine) const final {
     return TokenValues::scratchWords(Layout::of(op.getInput()), machine);

@@ -749,11 +749,15 @@ void RoutineBuilder::streamToHost(
   pe::SegmentOp::create(atEnd, loc, made);
 }
 
-SmallVector<std::string> RoutineBuilder::streams() {
-  SmallVector<std::string> streams;
-  for (pe::StreamOp stream : {input, rowInput, output})
+SmallVector<std::pair<StreamPattern, std::string>> RoutineBuilder::streams() {
+  SmallVector<std::pair<StreamPattern, std::string>> streams;
+  auto add = [&](pe::StreamOp stream, StreamPattern pattern) {
     if (stream)
-      streams.push_back(stream.getSymName().str());
+      streams.push_back({pattern, stream.getSymName().str()});
+  };
+  add(input, StreamPattern::Channel);
+  add(rowInput, StreamPattern::ChannelRow);
+  add(output, StreamPattern::OutExit);
   return streams;
 }
 

@@ -291,8 +291,8 @@ public:
 
   /// Waits for all microthreads in use.
   void finish() { awaitAll(discipline.threadsInUse()); }
-  /// The host streams of the launch.
-  llvm::SmallVector<std::string> streams();
+  /// The host streams of the launch, by the pattern of their color.
+  llvm::SmallVector<std::pair<wse::StreamPattern, std::string>> streams();
   pe::RoutineOp getRoutine() { return routine; }
 
 private:

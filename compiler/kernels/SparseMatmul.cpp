@@ -80,6 +80,16 @@ class SparseMatmul final : public KernelFor<wse::SparseMatmulOp> {
     return needs;
   }
 
+  SmallVector<HostFlow> flowsOf(wse::SparseMatmulOp op,
+                                const Machine &machine) const final {
+    Shape shape(op, machine);
+    CostModel model(machine);
+    HostFlow flow = model.columnFlow(shape.in.features, shape.rowWords());
+    if (op.getBias())
+      flow.words += model.columnFlow(shape.out.features, 1).words;
+    return {flow};
+  }
+
   int64_t scratchWords(wse::SparseMatmulOp op,
                        const Machine &machine) const final {
     Shape shape(op, machine);

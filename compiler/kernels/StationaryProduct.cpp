@@ -131,6 +131,23 @@ KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
   return cost;
 }
 
+/// Weights come while activations and the blocks before them are at work: two
+/// cycles a word (1.65 to 2, measured on wavelet).
+SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
+                                      const Machine &machine) {
+  StationaryShape shape(op, machine);
+  KernelCost cost = stationaryCost(op, machine);
+  SmallVector<HostFlow> flows;
+  if (op.getBias())
+    flows.push_back(CostModel(machine).columnFlow(shape.out.features, 1,
+                                                  /*firstUse=*/0,
+                                                  /*lastUse=*/0));
+  flows.push_back({StreamPattern::ChannelRow, shape.k * shape.rowFeatures,
+                   /*firstUse=*/0,
+                   std::min(1.0, 2 * cost.stream / cost.total())});
+  return flows;
+}
+
 SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
                                           const Machine &machine) {
   SmallVector<StreamNeed> needs;

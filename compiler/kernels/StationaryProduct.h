@@ -41,6 +41,8 @@ struct StationaryShape {
 KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine);
 llvm::SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
                                                 const Machine &machine);
+llvm::SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
+                                            const Machine &machine);
 llvm::LogicalResult lowerStationary(wse::MatmulOp op, RoutineBuilder &b);
 
 } // namespace wsec

@@ -41,6 +41,17 @@ class Store final : public KernelFor<wse::StoreOp> {
     return cost;
   }
 
+  SmallVector<HostFlow> flowsOf(wse::StoreOp op,
+                                const Machine &machine) const final {
+    Layout layout = Layout::of(op.getValue());
+    int64_t channels = machine.channelsInUse();
+    int64_t rows = (machine.height + channels - 1) / channels;
+    return {{StreamPattern::OutExit,
+             layout.features.total() *
+                 std::min(layout.tokenCount(),
+                          rows * layout.pitch(machine.height))}};
+  }
+
   SmallVector<StreamNeed> streamsOf(wse::StoreOp,
                                     const Machine &machine) const final {
     SmallVector<StreamNeed> needs;

@@ -15,6 +15,7 @@
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/BuiltinOps.h"
+#include "mlir/IR/SymbolTable.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -106,6 +107,15 @@ static pe::RectAttr rectOf(ArrayRef<std::unique_ptr<RoutineBuilder>> parts) {
   return rectOf(parts.front()->operation()->getContext(), all);
 }
 
+/// For how long it runs: as its window says, or in a program without any as its
+/// costs do.
+static double predictedCycles(wse::KernelOp source, const KernelCost &cost,
+                              double start) {
+  if (auto window = source.getRunWindow())
+    return double((*window)[1] - (*window)[0]);
+  return start + cost.total();
+}
+
 static void createKernel(wse::KernelOp source, StringRef name,
                          pe::RectAttr region, const KernelCost &cost,
                          double start, OpBuilder &builder) {
@@ -115,24 +125,73 @@ static void createKernel(wse::KernelOp source, StringRef name,
         source->getAttrOfType<ArrayAttr>(onnx::absorbedAttrName)})
     if (names)
       nodes.insert(names.begin(), names.end());
-  pe::KernelOp::create(builder, source.getLoc(), builder.getStringAttr(name),
-                       builder.getStringAttr(kindOf(source)),
-                       builder.getArrayAttr(nodes.getArrayRef()), region,
-                       builder.getF64FloatAttr(start + cost.total()),
-                       builder.getF64FloatAttr(cost.lowerBound),
-                       builder.getStringAttr(cost.bound()));
+  pe::KernelOp::create(
+      builder, source.getLoc(), builder.getStringAttr(name),
+      builder.getStringAttr(kindOf(source)),
+      builder.getArrayAttr(nodes.getArrayRef()), region,
+      builder.getF64FloatAttr(predictedCycles(source, cost, start)),
+      builder.getF64FloatAttr(cost.lowerBound),
+      builder.getStringAttr(cost.bound()));
+}
+
+/// A host stream of a launch, and when it flows; null: nobody scheduled it.
+struct StreamSlot {
+  FlatSymbolRefAttr stream;
+  pe::SlotAttr slot;
+};
+
+/// When words of the kernel flow on its stream of this pattern; null: it has no
+/// flow for them.
+static pe::SlotAttr slotOf(wse::KernelOp source, wse::StreamPattern pattern) {
+  for (auto flow : source.getStreamFlows().getAsRange<wse::FlowAttr>()) {
+    auto stream = SymbolTable::lookupNearestSymbolFrom<wse::StreamOp>(
+        source, flow.getStream());
+    if (stream && stream.getPattern() == pattern)
+      return pe::SlotAttr::get(source->getContext(), flow.getSlot(),
+                               flow.getBegin(), flow.getEnd(), flow.getAhead());
+  }
+  return {};
+}
+
+/// The streams that the code of `source` feeds on, by slot.
+static FailureOr<SmallVector<StreamSlot>>
+scheduledStreams(wse::KernelOp source,
+                 ArrayRef<std::unique_ptr<RoutineBuilder>> code) {
+  SmallVector<StreamSlot> all;
+  for (const std::unique_ptr<RoutineBuilder> &part : code)
+    for (const auto &[pattern, name] : part->streams()) {
+      StreamSlot its{FlatSymbolRefAttr::get(source->getContext(), name), {}};
+      if (source.getStreamFlows()) {
+        its.slot = slotOf(source, pattern);
+        if (!its.slot)
+          return source.emitOpError("moves words of the host on a stream of "
+                                    "pattern ")
+                 << wse::stringifyStreamPattern(pattern)
+                 << " and has no flow for them";
+      }
+      all.push_back(its);
+    }
+  if (source.getStreamFlows())
+    llvm::sort(all, [](const StreamSlot &a, const StreamSlot &b) {
+      return a.slot.getOrder() < b.slot.getOrder();
+    });
+  return all;
 }
 
 static void createLaunch(Location loc, StringAttr routine, StringRef kernel,
-                         ArrayRef<std::string> streams, OpBuilder &builder) {
+                         ArrayRef<StreamSlot> streams, OpBuilder &builder) {
   MLIRContext *context = builder.getContext();
-  SmallVector<Attribute> symbols;
-  for (const std::string &stream : streams)
-    symbols.push_back(FlatSymbolRefAttr::get(context, stream));
-  pe::LaunchOp::create(builder, loc, FlatSymbolRefAttr::get(routine),
-                       FlatSymbolRefAttr::get(context, kernel),
-                       symbols.empty() ? ArrayAttr()
-                                       : builder.getArrayAttr(symbols));
+  SmallVector<Attribute> symbols, slots;
+  for (const StreamSlot &its : streams) {
+    symbols.push_back(its.stream);
+    if (its.slot)
+      slots.push_back(its.slot);
+  }
+  pe::LaunchOp::create(
+      builder, loc, FlatSymbolRefAttr::get(routine),
+      FlatSymbolRefAttr::get(context, kernel),
+      symbols.empty() ? ArrayAttr() : builder.getArrayAttr(symbols),
+      slots.empty() ? ArrayAttr() : builder.getArrayAttr(slots));
 }
 
 /// Erases scalars that no code depends on.
@@ -189,15 +248,15 @@ struct ConvertWseToPe final
       FailureOr<StringAttr> routine = routines.write(op, parts);
       if (failed(routine))
         return failure();
-      SmallVector<std::string> streams;
-      for (const std::unique_ptr<RoutineBuilder> &part : parts)
-        llvm::append_range(streams, part->streams());
+      FailureOr<SmallVector<StreamSlot>> streams = scheduledStreams(op, parts);
+      if (failed(streams))
+        return failure();
       RoutineBuilder &code = *parts.back(); // of its own region
       auto builder = OpBuilder::atBlockEnd(&shared.program.getBody().front());
-      double start = index ? 0 : startCycles(code.machine(), !streams.empty());
+      double start = index ? 0 : startCycles(code.machine(), !streams->empty());
       createKernel(op, names[index], rectOf(parts),
                    findKernel(op)->cost(op, code.machine()), start, builder);
-      createLaunch(op.getLoc(), *routine, names[index], streams, builder);
+      createLaunch(op.getLoc(), *routine, names[index], *streams, builder);
       createValues(op, code, shared, builder);
     }
     return success();

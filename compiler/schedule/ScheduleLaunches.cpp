@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/kernels/RoutineSet.h"
+#include "compiler/schedule/BackPressureScheduler.h"
 #include "compiler/schedule/FirstFitScheduler.h"
 #include "compiler/schedule/Passes.h"
+#include "compiler/schedule/ReadFlows.h"
 #include "compiler/schedule/ReadSchedule.h"
 
 using namespace mlir;
@@ -75,7 +77,23 @@ struct ScheduleLaunches final
              << problem->endAddress
              << " bytes of a PE; split the model into programs with fewer "
                 "different kernels";
-    return solve(program, kernels, *problem);
+    if (failed(solve(program, kernels, *problem)))
+      return failure();
+    return scheduleFlows(program);
+  }
+
+  /// When launches run and words flow.
+  static LogicalResult scheduleFlows(wse::ProgramOp program) {
+    FailureOr<SmallVector<wse::KernelOp>> kernels = kernelsInOrder(program);
+    if (failed(kernels))
+      return failure();
+    FailureOr<FlowReading> flows = readFlows(program, *kernels);
+    if (failed(flows))
+      return failure();
+    if (std::string error = flows->problem.check(); !error.empty())
+      return program.emitError(error);
+    writeFlows(*kernels, *flows, scheduleByBackPressure(flows->problem));
+    return success();
   }
 
   static LogicalResult solve(wse::ProgramOp program,

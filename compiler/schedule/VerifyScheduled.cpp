@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
+#include "compiler/kernels/RoutineSet.h"
 #include "compiler/schedule/Passes.h"
+#include "compiler/schedule/ReadFlows.h"
 #include "compiler/schedule/ReadSchedule.h"
 
 using namespace mlir;
@@ -66,6 +68,22 @@ struct VerifyScheduled final
     std::string error = problem->check();
     if (error.empty())
       error = problem->verify(schedule);
+    if (!error.empty())
+      return program.emitError(error);
+    return verifyFlows(program);
+  }
+
+  static LogicalResult verifyFlows(wse::ProgramOp program) {
+    FailureOr<SmallVector<wse::KernelOp>> kernels = kernelsInOrder(program);
+    if (failed(kernels))
+      return failure();
+    FailureOr<FlowReading> flows = readFlows(program, *kernels);
+    if (failed(flows))
+      return failure();
+    FailureOr<FlowSchedule> schedule = readFlowSchedule(*kernels, *flows);
+    if (failed(schedule))
+      return failure();
+    std::string error = flows->problem.verify(*schedule);
     return error.empty() ? success() : LogicalResult(program.emitError(error));
   }
 

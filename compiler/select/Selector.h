@@ -44,7 +44,8 @@ public:
     mlir::IntegerAttr open;
     auto kernel = KernelT::create(kernels, user->getLoc(),
                                   std::forward<Args>(args)..., nodes, region,
-                                  mlir::ArrayAttr(), open, open, open, open);
+                                  mlir::ArrayAttr(), open, open, open, open,
+                                  mlir::DenseI64ArrayAttr(), mlir::ArrayAttr());
     if (mlir::Attribute absorbed = user->getAttr(onnx::absorbedAttrName))
       kernel->setAttr(onnx::absorbedAttrName, absorbed);
     return kernel;

@@ -64,6 +64,16 @@ LogicalResult ChannelAttr::verify(function_ref<InFlightDiagnostic()> emitError,
   return success();
 }
 
+LogicalResult SlotAttr::verify(function_ref<InFlightDiagnostic()> emitError,
+                               int64_t order, int64_t begin, int64_t end,
+                               int64_t ahead) {
+  if (order < 0 || begin < 0 || end < begin || ahead < 0) // C1
+    return emitError() << "slot " << order << " from " << begin << " to " << end
+                       << " ahead " << ahead
+                       << " is negative or ends before it begins";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // #pe.affine
 //===----------------------------------------------------------------------===//

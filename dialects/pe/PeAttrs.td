@@ -241,6 +241,28 @@ def Pe_ChannelAttr : Pe_Attr<"Channel", "channel"> {
   let genVerifyDecl = 1;
 }
 
+def Pe_SlotAttr : Pe_Attr<"Slot", "slot"> {
+  let summary = "Says when a host stream flows for a launch.";
+  let description = [{
+    Where words of several streams could enter a row of the mesh in one cycle,
+    that of the lowest `order` does, if there is room for it on the fabric. The
+    stream is predicted to have words to offer in the cycles [begin, end) of the
+    run; at most `ahead` of a channel wait on their way while launches before run.
+
+    ```mlir
+    #pe.slot<order 3 from 1200 to 4500 ahead 8>
+    ```
+
+    (C1) Nothing is negative, and it does not end before it begins.
+  }];
+  let parameters = (ins "int64_t":$order, "int64_t":$begin, "int64_t":$end,
+                        "int64_t":$ahead);
+  let assemblyFormat = [{
+    `<` `order` $order `from` $begin `to` $end `ahead` $ahead `>`
+  }];
+  let genVerifyDecl = 1;
+}
+
 def Pe_FileAttr : Pe_Attr<"File", "file"> {
   let summary = "Says where the bytes of a weight lie.";
   let description = [{

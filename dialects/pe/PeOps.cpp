@@ -11,6 +11,8 @@
 #include "llvm/ADT/StringSet.h"
 
 #include <limits>
+#include <map>
+#include <utility>
 
 using namespace mlir;
 using namespace wsec::pe;
@@ -83,6 +85,8 @@ static LogicalResult verifyPlace(Operation &op, ProgramOp program) {
   return success();
 }
 
+/// The last slot of each color and direction.
+using SlotOrders = std::map<std::pair<int64_t, int64_t>, int64_t>;
 /// By name, with the numbers of their arguments.
 using Routines = llvm::MapVector<StringRef, unsigned>;
 
@@ -121,6 +125,30 @@ static LogicalResult verifyLaunch(LaunchOp launch, ProgramOp program,
              << name << ", which does not exist"
              << nearestSymbol<StreamOp>(symbol ? symbol.getValue() : "",
                                         program);
+  }
+  return success();
+}
+
+// Words of one color can't overtake one another.
+static LogicalResult verifySlots(LaunchOp launch, mlir::SymbolTable &symbols,
+                                 SlotOrders &lastSlot) {
+  if (!launch.getSlots())
+    return success();
+  size_t streams = launch.getStreams() ? launch.getStreams()->size() : 0;
+  if (launch.getSlots()->size() != streams) // C5
+    return launch.emitOpError("has ") << launch.getSlots()->size()
+                                      << " slots for " << streams << " streams";
+  for (auto [name, attribute] :
+       llvm::zip_equal(*launch.getStreams(), *launch.getSlots())) {
+    auto stream = symbols.lookup<StreamOp>(
+        cast<FlatSymbolRefAttr>(name).getValue());
+    int64_t order = cast<SlotAttr>(attribute).getOrder();
+    auto [last, isNew] = lastSlot.try_emplace(
+        {stream.getColor(), int64_t(stream.getDirection())}, order);
+    if (!isNew && order <= std::exchange(last->second, order)) // C6
+      return launch.emitOpError("has slot ")
+             << order << " for stream " << name
+             << ", but words of a color flow in the order of launches";
   }
   return success();
 }
@@ -192,8 +220,10 @@ LogicalResult ProgramOp::verifyRegions() {
   for (EntryOp entry : entries)
     called.push_back(&entry.getBody().front());
   for (Block *block : called) {
+    SlotOrders lastSlot;
     for (auto launch : block->getOps<LaunchOp>())
-      if (failed(verifyLaunch(launch, *this, symbols, routines)))
+      if (failed(verifyLaunch(launch, *this, symbols, routines)) ||
+          failed(verifySlots(launch, symbols, lastSlot)))
         return failure();
     if (getLaunchColor() && failed(verifyCopies(*block)))
       return failure();

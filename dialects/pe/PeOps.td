@@ -820,9 +820,13 @@ def Pe_LaunchOp : Pe_Op<"launch", [ParentOneOf<["ProgramOp", "EntryOp"]>]> {
 
     In an entry a launch may carry numbers to the routine: `launch @step(%row)`.
 
+    `slots` say when each of the streams flows; without them streams that share a
+    row of the west edge take turns.
+
     (C1) Some class has the routine. (C2) The kernel and the streams exist.
     (C3) It carries as many numbers as the routine takes. (C4) They are scalars
-    of the entry.
+    of the entry. (C5) There are no slots, or one for each stream. (C6) Slots of one
+    color and direction ascend in the order of launches.
 
     ```mlir
     pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
@@ -838,16 +842,20 @@ def Pe_LaunchOp : Pe_Op<"launch", [ParentOneOf<["ProgramOp", "EntryOp"]>]> {
   }];
   let arguments = (ins FlatSymbolRefAttr:$routine,
     Variadic<Pe_ScalarType>:$carried,
-    OptionalAttr<FlatSymbolRefAttr>:$kernel, OptionalAttr<ArrayAttr>:$streams);
+    OptionalAttr<FlatSymbolRefAttr>:$kernel, OptionalAttr<ArrayAttr>:$streams,
+    OptionalAttr<TypedArrayAttrBase<Pe_SlotAttr, "slots">>:$slots);
   let builders = [
     OpBuilder<(ins "::mlir::FlatSymbolRefAttr":$routine,
                    "::mlir::FlatSymbolRefAttr":$kernel,
-                   "::mlir::ArrayAttr":$streams), [{
-      build($_builder, $_state, routine, ::mlir::ValueRange(), kernel, streams);
+                   "::mlir::ArrayAttr":$streams,
+                   "::mlir::ArrayAttr":$slots), [{
+      build($_builder, $_state, routine, ::mlir::ValueRange(), kernel, streams,
+            slots);
     }]>
   ];
   let assemblyFormat = [{
-    $routine `` custom<Carried>($carried) (`for` $kernel^)? (`streams` $streams^)? attr-dict
+    $routine `` custom<Carried>($carried) (`for` $kernel^)?
+    (`streams` $streams^ (`slots` $slots^)?)? attr-dict
   }];
 }
 

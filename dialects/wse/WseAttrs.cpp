@@ -271,6 +271,18 @@ LogicalResult RuleAttr::verify(EmitError emitError, int64_t color, RectAttr,
   return success();
 }
 
+LogicalResult FlowAttr::verify(EmitError emitError, FlatSymbolRefAttr,
+                               int64_t slot, int64_t begin, int64_t end,
+                               int64_t ahead) {
+  // (C1)
+  if (slot < 0 || begin < 0 || end < begin || ahead < 0)
+    return emitError() << "expected a flow of numbers that are not negative, "
+                          "found slot "
+                       << slot << " cycles " << begin << " to " << end
+                       << " ahead " << ahead;
+  return success();
+}
+
 LogicalResult RowSetAttr::verify(EmitError emitError, int64_t groups,
                                  int64_t pitch, int64_t used) {
   // (C1)

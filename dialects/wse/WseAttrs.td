@@ -274,6 +274,29 @@ def Wse_RowSetAttr : Wse_Attr<"RowSet", "rows"> {
   let assemblyFormat = "`<` struct(params) `>`";
 }
 
+def Wse_FlowAttr : Wse_Attr<"Flow", "flow"> {
+  let summary = "Says when words flow on a host stream for a kernel.";
+  let description = [{
+    Words of `stream` enter (or leave) the mesh for one launch, in the cycles
+    [begin, end) of the run as predicted: the channels of the region have one to
+    offer in each of them. Flows that share rows of the edge take precedence by
+    `slot`, the lowest first. Of a channel at most `ahead` words wait on their
+    way while the launches before still run.
+
+    ```mlir
+    #wse.flow<@channel slot 3 cycles 1200 to 4500 ahead 8>
+    ```
+
+    - (C1) Nothing is negative, and it does not end before it begins.
+  }];
+  let parameters = (ins
+    "::mlir::FlatSymbolRefAttr":$stream, "int64_t":$slot, "int64_t":$begin,
+    "int64_t":$end, "int64_t":$ahead);
+  let assemblyFormat = [{
+    `<` $stream `slot` $slot `cycles` $begin `to` $end `ahead` $ahead `>`
+  }];
+}
+
 def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
   let summary = "Names a constant tensor outside the wafer.";
   let description = [{

@@ -53,7 +53,18 @@ def Wse_KernelOpInterface : OpInterface<"KernelOp"> {
       "$_op.setScratchAddress(address); $_op.setScratchBytes(bytes);">,
     InterfaceMethod<"Constants it streams, in the order of its attributes.",
       "::llvm::SmallVector<::wsec::wse::WeightAttr>", "getStreamedWeights",
-      (ins), "", "return collectWeights($_op.getOperation());">
+      (ins), "", "return collectWeights($_op.getOperation());">,
+    InterfaceMethod<"Cycles of the run in which it is predicted to be the one "
+                    "that runs, first and past the last, from the scheduled state on.",
+      "std::optional<::llvm::ArrayRef<int64_t>>", "getRunWindow", (ins), "",
+      "return $_op.getWindow();">,
+    InterfaceMethod<"When words flow on its host streams, from the scheduled state on.",
+      "::mlir::ArrayAttr", "getStreamFlows", (ins), "",
+      "return $_op.getFlowsAttr();">,
+    InterfaceMethod<"Sets when it is predicted to run and its words to flow.",
+      "void", "setTimes", (ins "::llvm::ArrayRef<int64_t>":$window,
+                               "::mlir::ArrayAttr":$flows), "",
+      "$_op.setWindow(window); $_op.setFlowsAttr(flows);">
   ];
 }
 

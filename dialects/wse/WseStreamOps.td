@@ -28,8 +28,8 @@ def Wse_SourceAttr : Attr<
   let convertFromStorage = "$_self";
 }
 
-// An operation that a region runs. The last five attributes are facts that later
-// states add: streams (routed), slot and addresses (scheduled).
+// An operation that a region runs. The last seven attributes are facts that later
+// states add: streams (routed), slot, addresses, window and flows (scheduled).
 class Wse_KernelOp<string mnemonic, dag specific, list<Trait> traits = []>
     : Wse_Op<mnemonic, !listconcat(traits,
         [HasParent<"ProgramOp">, DeclareOpInterfaceMethods<Wse_KernelOpInterface>,
@@ -41,7 +41,9 @@ class Wse_KernelOp<string mnemonic, dag specific, list<Trait> traits = []>
     OptionalAttr<I64Attr>:$slot,
     OptionalAttr<I64Attr>:$address,
     OptionalAttr<I64Attr>:$scratch_address,
-    OptionalAttr<I64Attr>:$scratch_bytes));
+    OptionalAttr<I64Attr>:$scratch_bytes,
+    OptionalAttr<DenseI64ArrayAttr>:$window,
+    OptionalAttr<TypedArrayAttrBase<Wse_FlowAttr, "flows">>:$flows));
   let extraClassDefinition = [{
     void $cppClass::getAsmResultNames(::mlir::OpAsmSetValueNameFn setName) {
       nameResult(getOperation(), getNodesAttr(), setName);

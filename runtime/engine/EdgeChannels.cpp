@@ -18,7 +18,11 @@ ChannelUses channelUses(const Call &call, HostPort &host, Direction direction) {
     const program::Launch &launch = call.launch(l);
     if (!launch.streams())
       continue;
-    for (uint32_t s : *launch.streams()) {
+    for (uint32_t index = 0; index < launch.streams()->size(); ++index) {
+      const uint32_t s = launch.streams()->Get(index);
+      const uint64_t order =
+          launch.slots() ? launch.slots()->Get(index)->order() + uint64_t(1)
+                         : 0;
       if (!program.streams() || s >= program.streams()->size())
         throw Error(ErrorClass::BadProgram,
                     describeLaunch(call, l) +
@@ -29,7 +33,7 @@ ChannelUses channelUses(const Call &call, HostPort &host, Direction direction) {
       for (uint32_t i = 0; i < stream.channels()->size(); ++i)
         uses[{stream.channels()->Get(i)->row(), stream.color()}].push_back(
             {l, s, i, host.words(s, i),
-             pe::wireForm(stream.type(), stream.packing())});
+             pe::wireForm(stream.type(), stream.packing()), order});
     }
   }
   return uses;
@@ -111,6 +115,55 @@ pe::Word WestChannel::take(HostPort &host, Observer *observer, pe::Cycle now) {
   word.form = uint8_t(uses[use].form | (view.half(next) ? pe::halfFilled : 0));
   word.payload = std::bit_cast<uint32_t>(view.word(next++));
   return word;
+}
+
+WestChannel *
+WestRow::choose(int64_t now, int64_t &later,
+                const std::function<bool(WestChannel &)> &room) {
+  WestChannel *best = nullptr;
+  size_t after = first;
+  for (size_t i = 0; i < channels.size(); ++i) {
+    const size_t at = (first + i) % channels.size();
+    WestChannel &channel = channels[at];
+    if (!channel.hasWord())
+      continue;
+    if (now < channel.from()) {
+      later = std::min(later, channel.from());
+      continue;
+    }
+    if (best && channel.slot() >= best->slot())
+      continue;
+    if (room(channel)) {
+      best = &channel;
+      after = at + 1;
+    }
+  }
+  first = after;
+  return best;
+}
+
+void WestRow::enters(const WestChannel &chosen, int64_t now) {
+  if (chosen.carriesCommands())
+    return;
+  int64_t since = now;
+  for (WestChannel &channel : channels)
+    if (!channel.carriesCommands() && channel.hasWord())
+      since = std::min(since, channel.from());
+  stalled += uint64_t(now - std::max(since, next));
+  next = now + 1;
+}
+
+uint64_t WestRow::delivered() const {
+  uint64_t words = 0;
+  for (const WestChannel &channel : channels)
+    words += channel.delivered();
+  return words;
+}
+
+bool WestRow::hasData() const {
+  return std::any_of(
+      channels.begin(), channels.end(),
+      [](const WestChannel &channel) { return !channel.carriesCommands(); });
 }
 
 // ---------------------------------------------------------------- east

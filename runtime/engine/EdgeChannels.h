@@ -26,7 +26,8 @@ struct ChannelUse {
   size_t launch;
   uint32_t stream, channel;
   uint64_t words;
-  uint8_t form = 0; ///< how elements lie in the words
+  uint8_t form = 0;   ///< how elements lie in the words
+  uint64_t order = 0; ///< that of its slot, plus 1; 0: it has none
 };
 
 /// All uses of the channels of one direction, by row and color, in the order of
@@ -55,6 +56,10 @@ public:
   pe::Word take(HostPort &host, Observer *observer, pe::Cycle now);
 
   int color() const { return its; }
+  /// Of its next word, which exists: the lowest of a row goes first, equal ones
+  /// in turns.
+  uint64_t slot() const { return commands ? 0 : uses[use].order; }
+  bool carriesCommands() const { return commands; }
   /// From cycle `when` on the streams of launches below `launches` flow.
   void open(size_t launches, int64_t when);
   /// The cycle in which the first word that is still to come is there.
@@ -80,6 +85,29 @@ private:
   size_t next = 0; ///< of the view
 };
 
+/// The channels of one row of the west edge, which share its link: a word per
+/// cycle.
+class WestRow {
+public:
+  std::vector<WestChannel> channels;
+
+  /// The channel whose word enters at cycle `now`: of those that have one and
+  /// find `room(channel)`, the first in order. Null: none. `later` becomes the
+  /// first cycle in which one that has a word may come, if that is before it.
+  WestChannel *choose(int64_t now, int64_t &later,
+                      const std::function<bool(WestChannel &)> &room);
+  /// The word of `chosen` is about to enter at cycle `now`.
+  void enters(const WestChannel &chosen, int64_t now);
+  uint64_t delivered() const;
+  uint64_t stalledCycles() const { return stalled; }
+  bool hasData() const;
+
+private:
+  size_t first = 0; ///< the channel that is asked first
+  int64_t next = 0; ///< the cycle after the last word of the host
+  uint64_t stalled = 0;
+};
+
 /// The channels of the west edge.
 class WestEdge {
 public:
@@ -90,8 +118,8 @@ public:
   /// An intermediate tensor is complete in the store: what waited for it goes
   /// on.
   virtual void resume() = 0;
-  /// Words of the host that entered.
-  virtual uint64_t delivered() const = 0;
+  /// What each row did, from the north.
+  virtual std::vector<EdgeUse> use() const = 0;
 };
 
 /// Takes the data words that leave the mesh over its east edge.

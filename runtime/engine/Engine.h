@@ -6,6 +6,7 @@
 
 #include "runtime/engine/HostPort.h"
 #include "runtime/pe/Launches.h"
+#include "runtime/program/EdgeForecast.h"
 
 #include <atomic>
 #include <cstddef>
@@ -59,6 +60,9 @@ struct RunResult {
   /// over all kernels is `cycles`.
   std::vector<double> kernelCycles;
   std::vector<ClassMemory> classes;
+  /// Rows that host streams enter, from the north; engines that do not know when
+  /// words enter leave it empty.
+  std::vector<EdgeUse> westEdge;
   uint64_t hostWordsIn = 0;
   uint64_t hostWordsOut = 0;
   uint64_t vectorInstructions = 0; ///< executed, summed over all PEs

@@ -232,7 +232,9 @@ RunResult SteppedRun::result() const {
   for (int index : mesh.classOf)
     if (index >= 0)
       ++result.classes[size_t(index)].pes;
-  result.hostWordsIn = west.delivered();
+  result.westEdge = west.use();
+  for (const EdgeUse &use : result.westEdge)
+    result.hostWordsIn += use.words;
   result.hostWordsOut = east.stored();
   result.vectorInstructions = wafer.vectorInstructions;
   result.operations = wafer.operations;

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 
 namespace wsec::runtime {
@@ -167,6 +168,10 @@ RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs) {
   report.runs = runs.size();
   report.replayed = run.result.replayed;
   report.tokens = tokensPerRun(program);
+  report.westEdge = run.result.westEdge;
+  const EdgeForecast forecast = edgeForecast(program, call.entryIndex());
+  report.predictedWestEdge = forecast.rows;
+  report.predictedCycles = forecast.cycles;
   addMemory(program, report);
   addKernels(call, run.result, report);
   return report;
@@ -235,6 +240,23 @@ static std::string systemsText(const SystemsReport &report) {
   return out;
 }
 
+/// What channels did, and under it what they were predicted to do.
+static std::string channelsText(const RunReport &report) {
+  const size_t rows =
+      std::max(report.westEdge.size(), report.predictedWestEdge.size());
+  if (rows == 0)
+    return "";
+  std::string out = absl::StrFormat("  channels       %d in: ", rows);
+  if (report.westEdge.empty())
+    absl::StrAppend(&out, report.engine, " does not know when words enter");
+  else
+    absl::StrAppend(&out, shares(report.westEdge, report.cycles));
+  if (!report.predictedWestEdge.empty() && report.predictedCycles > 0)
+    absl::StrAppend(&out, "\n                 predicted: ",
+                    shares(report.predictedWestEdge, report.predictedCycles));
+  return out + "\n";
+}
+
 std::string RunReport::text() const {
   std::string out = absl::StrFormat("%s on %s, %dx%d PEs at %.3g GHz\n",
                                     model.empty() ? "program" : model, machine,
@@ -260,6 +282,7 @@ std::string RunReport::text() const {
     absl::StrAppend(&out, " (", inQuotes(sramOwner), ")");
   absl::StrAppendFormat(&out, "\n  cycles         %.0f, %s, counted by %s\n",
                         cycles, readable(wallClock(), "s"), engine);
+  out += channelsText(*this);
   if (tokens > 0)
     out += "  tokens         " + std::to_string(tokens) + " per run, " +
            readable(tokensPerSecond(), "") + " per second\n";
@@ -304,6 +327,27 @@ static Json systemsJson(const SystemsReport &report) {
       {"per_system", systems}};
 }
 
+static Json edgeJson(const EdgeUse &row, double cycles) {
+  return {{"busy_cycles", row.words},
+          {"stalled_cycles", row.stalledCycles},
+          {"idle_cycles", row.idleCycles(cycles)}};
+}
+
+/// By row; engines and programs that do not know leave their half out.
+static Json channelsJson(const RunReport &report) {
+  std::map<int, Json> rows;
+  for (const EdgeUse &row : report.westEdge)
+    rows[row.row]["measured"] = edgeJson(row, report.cycles);
+  for (const EdgeUse &row : report.predictedWestEdge)
+    rows[row.row]["predicted"] = edgeJson(row, report.predictedCycles);
+  Json list = Json::array();
+  for (auto &[row, its] : rows) {
+    its["row"] = row;
+    list.push_back(std::move(its));
+  }
+  return list;
+}
+
 std::string RunReport::json() const {
   auto whole = [](double value) { return std::llround(value); };
   Json list = Json::array(), perKernel = Json::array();
@@ -342,6 +386,8 @@ std::string RunReport::json() const {
                      {"streamed_bytes", streamedBytes}};
   if (tokens > 0)
     json["tokens"] = {{"per_run", tokens}, {"per_second", tokensPerSecond()}};
+  if (Json channels = channelsJson(*this); !channels.empty())
+    json["channels"] = channels;
   json["kernels"] = list;
   json["work"] = {{"instructions", instructions}, {"elements", elements}};
   if (systems)

@@ -3,6 +3,7 @@
 #define RUNTIME_HOST_REPORT_H
 
 #include "runtime/host/Cluster.h"
+#include "runtime/program/EdgeForecast.h"
 #include "runtime/program/Facts.h"
 
 #include <array>
@@ -53,6 +54,10 @@ struct RunReport {
   /// launch to another, and is held in buffers while a launch runs.
   uint64_t streamedBytes = 0, residentBytes = 0, bufferedBytes = 0;
   uint64_t tokens = 0; ///< of a run; 0: the model knows no tokens
+  /// Rows of the west edge, as counted (not by strips) and as the compiler
+  /// predicts them in a run of so many cycles; empty where nobody knows.
+  std::vector<EdgeUse> westEdge, predictedWestEdge;
+  double predictedCycles = 0;
   std::vector<KernelReport> kernels;
   uint64_t instructions = 0, elements = 0; ///< vector instructions, all PEs
   double seconds = 0; ///< of the host: the shortest of `runs`

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <set>
 #include <string_view>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -68,11 +69,14 @@ private:
                                      const Where &where) const;
   void checkSharing(const program::Launch &launch, uint32_t stream,
                     const Where &where);
+  void checkSlots(const program::Launch &launch, const Where &where);
 
   const program::Program &program;
   CheckerWork &work;
   /// What the first launch of the entry carries that feeds on a stream.
   std::map<uint32_t, std::vector<uint16_t>> feeding;
+  /// The last slot of each color and direction, in the entry.
+  std::map<std::pair<uint8_t, program::Direction>, uint32_t> lastSlot;
   const RoutineArguments taken;
 };
 
@@ -111,6 +115,7 @@ void EntryChecker::check(const program::Entry &entry, const Where *outer) {
       checkScalars(entry.scalars(), {{}, arguments}, work, where);
   int64_t index = 0;
   feeding.clear();
+  lastSlot.clear();
   for (const program::Launch *launch : *entry.launches())
     checkLaunch(*launch, scalars, {outer, "launch", index++});
 }
@@ -141,7 +146,34 @@ void EntryChecker::checkLaunch(const program::Launch &launch,
                                   " twice; a stream flows once for a launch");
     checkSharing(launch, stream, where);
   }
+  checkSlots(launch, where);
   carried.add(launch, checkCarried(launch, scalars, where));
+}
+
+/// Words of one color can't overtake one another.
+void EntryChecker::checkSlots(const program::Launch &launch,
+                              const Where &where) {
+  if (!launch.slots())
+    return;
+  const size_t streams = launch.streams() ? launch.streams()->size() : 0;
+  if (launch.slots()->size() != streams)
+    throw badProgram(where, "has " + std::to_string(launch.slots()->size()) +
+                                " slots for " + std::to_string(streams) +
+                                " streams");
+  for (unsigned i = 0; i < streams; ++i) {
+    const program::Slot &slot = *launch.slots()->Get(i);
+    const program::HostStream &stream =
+        *program.streams()->Get(launch.streams()->Get(i));
+    const auto [last, isNew] = lastSlot.try_emplace(
+        {stream.color(), stream.direction()}, slot.order());
+    if (slot.end() < slot.begin() ||
+        (!isNew && slot.order() <= std::exchange(last->second, slot.order())))
+      throw badProgram(where, "has slot " + std::to_string(slot.order()) +
+                                  " for stream " +
+                                  std::to_string(launch.streams()->Get(i)) +
+                                  ", behind a later one of its color or "
+                                  "ending before it begins");
+  }
 }
 
 /// A stream has one set of arguments in a call.

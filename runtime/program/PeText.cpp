@@ -209,7 +209,16 @@ void ProgramPrinter::print(const LaunchT &launch, const ValueNames &values,
   for (uint32_t stream : launch.streams)
     streams += (streams.empty() ? "" : ", ") +
                symbolText(program.streams[stream]->name);
-  lines.line(text + (streams.empty() ? "" : " streams [" + streams + "]"));
+  if (!streams.empty())
+    text += " streams [" + streams + "]";
+  std::string slots;
+  for (const Slot &slot : launch.slots)
+    slots += (slots.empty() ? "#pe.slot<order " : ", #pe.slot<order ") +
+             std::to_string(slot.order()) + " from " +
+             std::to_string(slot.begin()) + " to " +
+             std::to_string(slot.end()) + " ahead " +
+             std::to_string(slot.ahead()) + ">";
+  lines.line(text + (slots.empty() ? "" : " slots [" + slots + "]"));
 }
 
 // Then launches and copies stand in the program itself.

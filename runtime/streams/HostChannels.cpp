@@ -27,8 +27,12 @@ void HostChannels::open(size_t launches, int64_t when) {
       if (its.channels.size() > 1)
         agenda.enterEdge(channel.from(), uint32_t(row));
     }
-    if (its.channels.size() == 1)
-      network.start(network.westEdge(row, its.channels[0].color()));
+    if (its.channels.size() == 1) {
+      Station &edge = network.westEdge(row, its.channels[0].color());
+      edge.countsStalls = true;
+      its.edge = &edge;
+      network.start(edge);
+    }
   }
 }
 
@@ -58,46 +62,41 @@ bool HostChannels::fill(Station &edge) {
   return true;
 }
 
-/// Lets a word in, of the first channel in turn that has one and room for it.
+/// Lets a word in, if a channel has one and room for it.
 void HostChannels::step(int index) {
   Row &row = rows.at(index);
   const Cycle now = agenda.now();
   if (std::exchange(row.stepped, now) == now)
     return;
-  Cycle next = never;
-  const size_t count = row.channels.size();
-  if (count == 1)
+  if (row.channels.size() == 1)
     return network.start(network.westEdge(index, row.channels[0].color()));
-  for (size_t i = 0; i < count; ++i) {
-    const size_t at = (row.first + i) % count;
-    WestChannel &channel = row.channels[at];
-    if (!channel.hasWord())
-      continue;
-    if (now < channel.from()) {
-      next = std::min<Cycle>(next, channel.from());
-      continue;
-    }
-    Station &edge = network.westEdge(index, channel.color());
+  Cycle next = never;
+  WestChannel *channel = row.choose(now, next, [&](const WestChannel &asked) {
+    Station &edge = network.westEdge(index, asked.color());
     const Cycle room = network.roomAt(edge, 0);
-    if (room <= now) {
-      push(edge, channel, now);
-      network.start(edge);
-      row.first = at + 1;
-      return agenda.enterEdge(now + 1, uint32_t(index));
-    }
     edge.senderWaits |= room == never;
-    next = std::min(next, room);
+    if (room > now)
+      next = std::min(next, room);
+    return room <= now;
+  });
+  if (channel) {
+    row.enters(*channel, now);
+    Station &edge = network.westEdge(index, channel->color());
+    push(edge, *channel, now);
+    network.start(edge);
+    next = now + 1;
   }
   if (next != never)
     agenda.enterEdge(next, uint32_t(index));
 }
 
-uint64_t HostChannels::delivered() const {
-  uint64_t words = 0;
+std::vector<EdgeUse> HostChannels::use() const {
+  std::vector<EdgeUse> uses;
   for (const auto &[index, row] : rows)
-    for (const WestChannel &channel : row.channels)
-      words += channel.delivered();
-  return words;
+    if (row.hasData())
+      uses.push_back({index, row.delivered(),
+                      row.edge ? row.edge->stalled : row.stalledCycles()});
+  return uses;
 }
 
 } // namespace wsec::runtime::streams

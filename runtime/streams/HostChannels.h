@@ -12,8 +12,7 @@
 namespace wsec::runtime::streams {
 
 /// The west edge: words of the host and launch wavelets enter channel by
-/// channel. Channels of one row share its link into the mesh, a word per cycle,
-/// in turns.
+/// channel. Channels of one row share its link into the mesh, a word per cycle.
 class HostChannels : public WestEdge {
 public:
   HostChannels(const Call &call, Network &network, Agenda &agenda,
@@ -21,15 +20,15 @@ public:
 
   void open(size_t launches, int64_t when) override;
   void resume() override;
-  uint64_t delivered() const override;
+  std::vector<EdgeUse> use() const override;
   /// A row is due in the agenda.
   void step(int row);
 
 private:
-  struct Row {
-    std::vector<WestChannel> channels;
-    size_t first = 0; ///< channel that is asked first
+  struct Row : WestRow {
     Cycle stepped = -1;
+    /// The way in of a channel that has the row for itself.
+    const Station *edge = nullptr;
   };
 
   bool fill(Station &edge);

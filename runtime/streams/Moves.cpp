@@ -113,10 +113,9 @@ void Network::settle() {
 }
 
 void Network::take(Station &station, Cycle when) {
+  const Cycle ready = station.queue.front().ready;
   station.queue.pop();
-  station.taken.add(when);
-  station.lastTaken = when;
-  ++station.consumed;
+  station.noteTaken(ready, when);
   lastMove = std::max(lastMove, when);
   wakeSenders(station, when);
 }
@@ -486,9 +485,7 @@ void Network::stream(uint32_t index) {
       }
       when = std::max(when, to.taken.at(before) + end.stages);
     }
-    from.taken.add(when);
-    from.lastTaken = when;
-    ++from.consumed;
+    from.noteTaken(word.ready, when);
     word.ready =
         std::max(std::max(when, end.notBefore) + end.latency, to.lastReady + 1);
     to.lastReady = word.ready;

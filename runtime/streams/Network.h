@@ -74,10 +74,21 @@ struct Station : pe::Mailbox {
   int64_t delivered = 0, consumed = 0;
   Cycle dropsFrom = 0; ///< when `toDrop` may begin
   Cycle lastReady = -1;
+  bool countsStalls = false;
+  uint64_t stalled = 0; ///< cycles for which words that were there waited
   TakeLog taken;
   std::vector<uint32_t> waiters; ///< stations that wait for room here
 
   std::unique_ptr<Way> way; ///< on from here
+
+  /// The oldest word, there since `ready`, is taken at cycle `when`.
+  void noteTaken(Cycle ready, Cycle when) {
+    if (countsStalls)
+      stalled += uint64_t(when - std::max(ready, lastTaken + 1));
+    taken.add(when);
+    lastTaken = when;
+    ++consumed;
+  }
 };
 
 /// Fills the queue of a station at the west edge; false: there is no more.

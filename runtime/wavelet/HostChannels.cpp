@@ -31,12 +31,13 @@ void HostChannels::open(size_t launches, int64_t when) {
     }
 }
 
-uint64_t HostChannels::delivered() const {
-  uint64_t words = 0;
-  for (const Row &row : rows)
-    for (const WestChannel &channel : row.channels)
-      words += channel.delivered();
-  return words;
+std::vector<EdgeUse> HostChannels::use() const {
+  std::vector<EdgeUse> uses;
+  for (size_t row = 0; row < rows.size(); ++row)
+    if (rows[row].hasData())
+      uses.push_back(
+          {int(row), rows[row].delivered(), rows[row].stalledCycles()});
+  return uses;
 }
 
 void HostChannels::step(int index) {
@@ -44,24 +45,18 @@ void HostChannels::step(int index) {
   const Cycle now = agenda.now();
   if (std::exchange(row.stepped, now) == now)
     return;
-  const size_t count = row.channels.size();
-  for (size_t i = 0; i < count; ++i) {
-    const size_t at = (row.first + i) % count;
-    WestChannel &channel = row.channels[at];
-    if (!channel.hasWord())
-      continue;
-    if (now < channel.from()) {
-      agenda.enter(channel.from(), agendaEntry(Party::Edge, uint32_t(index)));
-      continue;
-    }
-    if (!fabric.roomAtEdge(index, channel.color()))
-      continue;
-    fabric.enter(index, channel.color(),
-                 channel.take(host, fabric.observer, now));
-    row.first = at + 1;
-    agenda.enter(now + 1, agendaEntry(Party::Edge, uint32_t(index)));
-    return;
+  Cycle next = pe::never;
+  WestChannel *channel = row.choose(now, next, [&](const WestChannel &asked) {
+    return fabric.roomAtEdge(index, asked.color());
+  });
+  if (channel) {
+    row.enters(*channel, now);
+    fabric.enter(index, channel->color(),
+                 channel->take(host, fabric.observer, now));
+    next = now + 1;
   }
+  if (next != pe::never)
+    agenda.enter(next, agendaEntry(Party::Edge, uint32_t(index)));
 }
 
 } // namespace wsec::runtime::wavelet

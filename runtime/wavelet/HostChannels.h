@@ -12,8 +12,7 @@
 
 namespace wsec::runtime::wavelet {
 
-/// Every row has one link into the mesh: a word per cycle, the colors that
-/// have one taking turns.
+/// Every row has one link into the mesh: a word per cycle.
 class HostChannels : public WestEdge {
 public:
   HostChannels(const Call &call, HostPort &host, const StoreOrder &order,
@@ -21,14 +20,12 @@ public:
 
   void open(size_t launches, int64_t when) override;
   void resume() override;
-  uint64_t delivered() const override;
+  std::vector<EdgeUse> use() const override;
   /// A row is due in the agenda.
   void step(int row);
 
 private:
-  struct Row {
-    std::vector<WestChannel> channels;
-    size_t first = 0; ///< channel that is asked first
+  struct Row : WestRow {
     Cycle stepped = -1;
   };
 

@@ -73,3 +73,64 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
   %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
   %b = load @x on @r {nodes = ["b"], slot = 1 : i64, address = 8192 : i64} : tensor<1x8x8xf32, #tokens>
 }
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
+  region @r shape(4x2) at (0, 0)
+  stream @channel channel colors [1] rules []
+  input @x : tensor<8x8xf32>
+  // expected-error @below {{kernel of a scheduled program has no window of two cycles}}
+  %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64, streams = [@channel]} : tensor<1x8x8xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
+  region @r shape(4x2) at (0, 0)
+  input @x : tensor<8x8xf32>
+  // expected-error @below {{kernel moves words of the host and has no stream of pattern channel}}
+  %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x8x8xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
+  region @r shape(4x2) at (0, 0)
+  stream @channel channel colors [1] rules []
+  input @x : tensor<8x8xf32>
+  // expected-error @below {{kernel of a scheduled program has no flow, or several, for its words on @channel}}
+  %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64, streams = [@channel], window = array<i64: 0, 9999>} : tensor<1x8x8xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
+  region @r shape(4x2) at (0, 0)
+  stream @channel channel colors [1] rules []
+  stream @out out_exit colors [2] rules []
+  input @x : tensor<8x8xf32>
+  // expected-error @below {{kernel of a scheduled program has flows for words that it does not move}}
+  %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64, streams = [@channel], window = array<i64: 0, 9999>, flows = [#wse.flow<@channel slot 0 cycles 1800 to 1900 ahead 4>, #wse.flow<@out slot 1 cycles 0 to 0 ahead 0>]} : tensor<1x8x8xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+// T6. The other rules are tested in FlowProblemTest.cpp.
+// expected-error @below {{the words of 'a' flow in [1800,1810), too short for 32 words of a channel}}
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
+  region @r shape(4x2) at (0, 0)
+  stream @channel channel colors [1] rules []
+  input @x : tensor<8x8xf32>
+  %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64, streams = [@channel], window = array<i64: 0, 9999>, flows = [#wse.flow<@channel slot 0 cycles 1800 to 1810 ahead 4>]} : tensor<1x8x8xf32, #tokens>
+}

@@ -945,3 +945,43 @@ pe.program @launch_c4 mesh [1, 1] machine "wse2" {
   // expected-error @below {{carries what is no scalar of its entry}}
   launch @write(%row)
 }
+
+// -----
+
+pe.program @slot_c1 mesh [1, 1] machine "wse2" launch_color 0 {
+  class @all [0:1, 0:1] {
+    routine @idle {
+    }
+  }
+  stream in @s color 1 channels [0 -> 0:1] {
+  }
+  // expected-error @below {{slot 0 from 9 to 8 ahead 0 is negative or ends before it begins}}
+  launch @idle streams [@s] slots [#pe.slot<order 0 from 9 to 8 ahead 0>]
+}
+
+// -----
+
+pe.program @launch_c5 mesh [1, 1] machine "wse2" launch_color 0 {
+  class @all [0:1, 0:1] {
+    routine @idle {
+    }
+  }
+  stream in @s color 1 channels [0 -> 0:1] {
+  }
+  // expected-error @below {{has 2 slots for 1 streams}}
+  launch @idle streams [@s] slots [#pe.slot<order 0 from 0 to 8 ahead 0>, #pe.slot<order 1 from 8 to 9 ahead 0>]
+}
+
+// -----
+
+pe.program @launch_c6 mesh [1, 1] machine "wse2" launch_color 0 {
+  class @all [0:1, 0:1] {
+    routine @idle {
+    }
+  }
+  stream in @s color 1 channels [0 -> 0:1] {
+  }
+  launch @idle streams [@s] slots [#pe.slot<order 1 from 0 to 8 ahead 0>]
+  // expected-error @below {{has slot 0 for stream @s, but words of a color flow in the order of launches}}
+  launch @idle streams [@s] slots [#pe.slot<order 0 from 8 to 9 ahead 0>]
+}

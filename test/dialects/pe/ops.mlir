@@ -77,6 +77,6 @@ pe.program @gather mesh [4, 2] machine "wse2" launch_color 0 model "tiny.onnx" {
   }
   // CHECK: kernel @embed_kernel kind "gather" nodes ["/embed"] region [0:4, 0:2] cycles 1.200000e+01 of 8.000000e+00 bound "stream"
   kernel @embed_kernel kind "gather" nodes ["/embed"] region [0:4, 0:2] cycles 12.0 of 8.0 bound "stream"
-  // CHECK: launch @embed for @embed_kernel streams [@embeddings, @result]
-  launch @embed for @embed_kernel streams [@embeddings, @result]
+  // CHECK: launch @embed for @embed_kernel streams [@embeddings, @result] slots [#pe.slot<order 0 from 20 to 50 ahead 4>, #pe.slot<order 1 from 30 to 60 ahead 0>]
+  launch @embed for @embed_kernel streams [@embeddings, @result] slots [#pe.slot<order 0 from 20 to 50 ahead 4>, #pe.slot<order 1 from 30 to 60 ahead 0>]
 }

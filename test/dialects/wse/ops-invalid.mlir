@@ -104,6 +104,11 @@ wse.program @tiled_c4_head_columns state(selected) mesh(5x5) machine("wse2") {
 
 // -----
 
+// expected-error@below {{expected a flow of numbers that are not negative, found slot 0 cycles 9 to 8 ahead 2}}
+#flow_c1 = #wse.flow<@channel slot 0 cycles 9 to 8 ahead 2>
+
+// -----
+
 // expected-error@below {{expected positive numbers with used <= pitch, found groups = 1, pitch = 2, used = 3}}
 #rows_c1 = #wse.rows<groups = 1, pitch = 2, used = 3>
 

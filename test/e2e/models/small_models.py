@@ -197,6 +197,17 @@ def towers(path, seed, tokens=9, width=24, heads=3):
             for i, name in enumerate(("x", "z", "positions"))}
 
 
+def encoder_layer(path, seed, batch=1, tokens=16, width=96, heads=4):
+    """A layer of the kind MiniLM has: norms come after the sums."""
+    g = Graph(seed)
+    y = g.add("Add", "x", g.attention("x", batch, tokens, width, heads, "attention"))
+    x = g.layer_norm(y, width, "attention/norm")
+    y = g.gelu(g.linear(x, width, 4 * width, "intermediate"))
+    y = g.layer_norm(g.add("Add", x, g.linear(y, 4 * width, width, "output")), width, "norm")
+    g.save(path, [("x", FLOAT, [batch, tokens, width])], [(y, FLOAT, [batch, tokens, width])])
+    return {"x": random_floats(seed, batch, tokens, width)}
+
+
 SMALL = {
     "matmul": matmul,
     # Its weight is too large for a program; it streams from a file.
@@ -209,6 +220,7 @@ SMALL = {
     "gpt-2-layers": lambda path, seed: gpt(path, seed, layers=2, width=48),
     "gpt-24-layers": lambda path, seed: gpt(path, seed, layers=24, width=48),
     "gpt2-layer": gpt_layer,
+    "encoder-layer": encoder_layer,
     "small-layer": lambda path, seed: gpt_layer(path, seed, tokens=10, width=48, heads=4),
 }
 

@@ -823,6 +823,32 @@ TEST_F(CheckerTest, LaunchOfOneStreamTwice) {
                 "once for a launch");
 }
 
+TEST_F(CheckerTest, SlotsOfFewerStreams) {
+  program::LaunchT &launch = *source().entries[0]->launches[1];
+  launch.slots.resize(launch.streams.size() + 1);
+  expectRefused("BadProgram: launch 1: has " +
+                std::to_string(launch.slots.size()) + " slots for " +
+                std::to_string(launch.streams.size()) + " streams");
+}
+
+TEST_F(CheckerTest, SlotEndsBeforeItBegins) {
+  program::LaunchT &launch = *source().entries[0]->launches[1];
+  launch.streams = {0};
+  launch.slots = {program::Slot(3, 0, 9, 8)};
+  expectRefused("BadProgram: launch 1: has slot 3 for stream 0, behind a later "
+                "one of its color or ending before it begins");
+}
+
+TEST_F(CheckerTest, SlotsOfOneColorDescend) {
+  for (uint32_t order : {1, 0}) {
+    program::LaunchT &launch = *source().entries[0]->launches[1 - order];
+    launch.streams = {0};
+    launch.slots = {program::Slot(order, 0, 0, 0)};
+  }
+  expectRefused("BadProgram: launch 1: has slot 0 for stream 0, behind a later "
+                "one of its color or ending before it begins");
+}
+
 TEST_F(CheckerTest, LaunchOfUnknownStream) {
   source().entries[0]->launches[1]->streams = {2};
   expectRefused(
