@@ -172,8 +172,11 @@ void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
 
 void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
   switch (phase) {
-  case Phase::Simplify:
-    return simplify::buildSimplifyPipeline(manager);
+  case Phase::Simplify: {
+    simplify::SimplifyPipelineOptions simplification;
+    simplification.allowF64AsF32 = options.allowF64AsF32;
+    return simplify::buildSimplifyPipeline(manager, simplification);
+  }
   case Phase::Select: {
     select::SelectPipelineOptions target;
     if (!options.machine.empty())

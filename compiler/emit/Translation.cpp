@@ -4,6 +4,7 @@
 #include "compiler/machine/Machine.h"
 #include "runtime/program/Call.h"
 #include "runtime/program/Container.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 
@@ -14,20 +15,42 @@ program::Rect translateRect(pe::RectAttr rect) {
                        rect.getY0(), rect.getY1(), rect.getYstep());
 }
 
+static program::ElementType translateInteger(IntegerType type) {
+  using program::ElementType;
+  const bool isUnsigned = type.isUnsigned();
+  switch (type.getWidth()) {
+  case 1:
+    return ElementType::Bool;
+  case 2:
+    return isUnsigned ? ElementType::U2 : ElementType::I2;
+  case 4:
+    return isUnsigned ? ElementType::U4 : ElementType::I4;
+  case 8:
+    return isUnsigned ? ElementType::U8 : ElementType::I8;
+  case 16:
+    return isUnsigned ? ElementType::U16 : ElementType::I16;
+  case 32:
+    return isUnsigned ? ElementType::U32 : ElementType::I32;
+  default:
+    return isUnsigned ? ElementType::U64 : ElementType::I64;
+  }
+}
+
 program::ElementType translateType(Type type) {
-  if (type.isF16())
-    return program::ElementType::F16;
-  if (type.isBF16())
-    return program::ElementType::BF16;
-  if (type.isInteger(32))
-    return program::ElementType::I32;
-  if (type.isInteger(16))
-    return program::ElementType::I16;
-  if (type.isInteger(64))
-    return program::ElementType::I64;
-  if (type.isInteger(1))
-    return program::ElementType::Bool;
-  return program::ElementType::F32;
+  using program::ElementType;
+  if (auto integer = dyn_cast<IntegerType>(type))
+    return translateInteger(integer);
+  return llvm::TypeSwitch<Type, ElementType>(type)
+      .Case([](Float16Type) { return ElementType::F16; })
+      .Case([](BFloat16Type) { return ElementType::BF16; })
+      .Case([](Float64Type) { return ElementType::F64; })
+      .Case([](Float8E4M3FNType) { return ElementType::F8E4M3FN; })
+      .Case([](Float8E4M3FNUZType) { return ElementType::F8E4M3FNUZ; })
+      .Case([](Float8E5M2Type) { return ElementType::F8E5M2; })
+      .Case([](Float8E5M2FNUZType) { return ElementType::F8E5M2FNUZ; })
+      .Case([](Float8E8M0FNUType) { return ElementType::F8E8M0FNU; })
+      .Case([](Float4E2M1FNType) { return ElementType::F4E2M1FN; })
+      .Default([](Type) { return ElementType::F32; });
 }
 
 static void copyLimits(const Machine &machine, program::MachineT &result) {

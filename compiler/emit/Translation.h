@@ -59,7 +59,7 @@ private:
 };
 
 program::Rect translateRect(pe::RectAttr rect);
-/// The schema's element type; pe::isElementType holds for `type`.
+/// The schema's element type; pe::isStoredType holds for `type`.
 program::ElementType translateType(mlir::Type type);
 
 /// Symbols of a program by number, in the order of the ops.

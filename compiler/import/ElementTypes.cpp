@@ -9,14 +9,14 @@ using namespace wsec;
 // Index = TensorProto.DataType.
 static constexpr ElementType table[] = {
     {"undefined", 0},      {"float", 4},      {"uint8", 1},
-    {"int8", 1},           {"uint16", 0},     {"int16", 0},
+    {"int8", 1},           {"uint16", 2},     {"int16", 2},
     {"int32", 4},          {"int64", 8},      {"string", 0},
     {"bool", 1},           {"float16", 2},    {"double", 8},
-    {"uint32", 0},         {"uint64", 0},     {"complex64", 0},
-    {"complex128", 0},     {"bfloat16", 2},   {"float8e4m3fn", 0},
-    {"float8e4m3fnuz", 0}, {"float8e5m2", 0}, {"float8e5m2fnuz", 0},
-    {"uint4", 0},          {"int4", 0},       {"float4e2m1", 0},
-    {"float8e8m0", 0},     {"uint2", 0},      {"int2", 0},
+    {"uint32", 4},         {"uint64", 8},     {"complex64", 0},
+    {"complex128", 0},     {"bfloat16", 2},   {"float8e4m3fn", 1},
+    {"float8e4m3fnuz", 1}, {"float8e5m2", 1}, {"float8e5m2fnuz", 1},
+    {"uint4", 1, 2},       {"int4", 1, 2},    {"float4e2m1", 1, 2},
+    {"float8e8m0", 1},     {"uint2", 1, 4},   {"int2", 1, 4},
 };
 
 ElementType wsec::elementType(int64_t number) {
@@ -30,6 +30,35 @@ std::string wsec::elementTypeName(int64_t number) {
   return name.empty() ? "number " + std::to_string(number) : name.str();
 }
 
+static Type convertSmallType(int64_t number, MLIRContext *context) {
+  auto integer = [&](unsigned bits, IntegerType::SignednessSemantics kind) {
+    return IntegerType::get(context, bits, kind);
+  };
+  switch (number) {
+  case 17:
+    return Float8E4M3FNType::get(context);
+  case 18:
+    return Float8E4M3FNUZType::get(context);
+  case 19:
+    return Float8E5M2Type::get(context);
+  case 20:
+    return Float8E5M2FNUZType::get(context);
+  case 21:
+    return integer(4, IntegerType::Unsigned);
+  case 22:
+    return integer(4, IntegerType::Signless);
+  case 23:
+    return Float4E2M1FNType::get(context);
+  case 24:
+    return Float8E8M0FNUType::get(context);
+  case 25:
+    return integer(2, IntegerType::Unsigned);
+  case 26:
+    return integer(2, IntegerType::Signless);
+  }
+  return Type();
+}
+
 Type wsec::convertElementType(int64_t number, MLIRContext *context) {
   switch (number) {
   case 1:
@@ -38,6 +67,10 @@ Type wsec::convertElementType(int64_t number, MLIRContext *context) {
     return IntegerType::get(context, 8, IntegerType::Unsigned);
   case 3:
     return IntegerType::get(context, 8);
+  case 4:
+    return IntegerType::get(context, 16, IntegerType::Unsigned);
+  case 5:
+    return IntegerType::get(context, 16);
   case 6:
     return IntegerType::get(context, 32);
   case 7:
@@ -48,8 +81,12 @@ Type wsec::convertElementType(int64_t number, MLIRContext *context) {
     return Float16Type::get(context);
   case 11:
     return Float64Type::get(context);
+  case 12:
+    return IntegerType::get(context, 32, IntegerType::Unsigned);
+  case 13:
+    return IntegerType::get(context, 64, IntegerType::Unsigned);
   case 16:
     return BFloat16Type::get(context);
   }
-  return Type();
+  return convertSmallType(number, context);
 }

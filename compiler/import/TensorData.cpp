@@ -153,7 +153,21 @@ TensorData::storage(const OnnxTensor &tensor, uint64_t bytes) {
 // Small tensors
 //===----------------------------------------------------------------------===//
 
-static DenseElementsAttr fromBytes(RankedTensorType type, StringRef bytes) {
+/// Elements of 4 or 2 bits lie several in a byte.
+static DenseElementsAttr fromPacked(RankedTensorType type, StringRef bytes,
+                                    unsigned perByte) {
+  const unsigned bits = 8 / perByte;
+  std::vector<char> unpacked(type.getNumElements());
+  for (size_t i = 0; i < unpacked.size(); ++i)
+    unpacked[i] = char((uint8_t(bytes[i / perByte]) >> (i % perByte * bits)) &
+                       ((1u << bits) - 1));
+  return DenseElementsAttr::getFromRawBuffer(type, unpacked);
+}
+
+static DenseElementsAttr fromBytes(RankedTensorType type, StringRef bytes,
+                                   unsigned perByte) {
+  if (perByte > 1)
+    return fromPacked(type, bytes, perByte);
   if (type.getElementType().isInteger(1)) {
     SmallVector<bool> bools;
     for (char c : bytes)
@@ -204,6 +218,14 @@ static Expected<DenseElementsAttr> fromLists(RankedTensorType type,
       return error;
     return DenseElementsAttr::get(type, ArrayRef<double>(tensor.doubles));
   }
+  if (unsigned perByte = elementType(tensor.dataType).perByte; perByte > 1) {
+    // Each number is a byte of the packed elements.
+    std::string packed(tensor.integers.begin(), tensor.integers.end());
+    expected = elementType(tensor.dataType).storedBytes(expected);
+    if (llvm::Error error = check(packed.size()))
+      return error;
+    return fromPacked(type, packed, perByte);
+  }
   if (llvm::Error error = check(tensor.integers.size()))
     return error;
   return fromIntegers(type, tensor.integers);
@@ -213,31 +235,38 @@ Expected<DenseElementsAttr> TensorData::elements(const OnnxTensor &tensor) {
   Expected<RankedTensorType> type = typeOf(tensor);
   if (!type)
     return type.takeError();
-  uint64_t bytes = type->getNumElements() * elementType(tensor.dataType).bytes;
+  const ElementType element = elementType(tensor.dataType);
+  uint64_t bytes = element.storedBytes(type->getNumElements());
   Expected<std::optional<Storage>> place = storage(tensor, bytes);
   if (!place)
     return place.takeError();
   if (*place && (*place)->bytes.size() != bytes)
     return createStringError("its data is needed now, and absent");
-  return *place ? fromBytes(*type, (*place)->bytes) : fromLists(*type, tensor);
+  return *place ? fromBytes(*type, (*place)->bytes, element.perByte)
+                : fromLists(*type, tensor);
 }
 
 Expected<TensorConstant> TensorData::constant(const OnnxTensor &tensor) {
   Expected<RankedTensorType> type = typeOf(tensor);
   if (!type)
     return type.takeError();
-  uint64_t bytes = type->getNumElements() * elementType(tensor.dataType).bytes;
+  const ElementType element = elementType(tensor.dataType);
+  uint64_t bytes = element.storedBytes(type->getNumElements());
   Expected<std::optional<Storage>> place = storage(tensor, bytes);
   if (!place)
     return place.takeError();
   // What is absent is looked for where it should be, if it is needed at all.
-  if (*place && (bytes > inlineBytes || (*place)->bytes.size() != bytes))
+  const bool absent = *place && (*place)->bytes.size() != bytes;
+  if (element.perByte > 1 && absent)
+    return createStringError("its data is packed, and absent");
+  if (*place && element.perByte == 1 && (bytes > inlineBytes || absent))
     return TensorConstant{onnx::ExternalAttr::get(context, (*place)->file,
                                                   (*place)->offset, bytes,
                                                   Type()),
                           *type};
   Expected<DenseElementsAttr> dense =
-      *place ? fromBytes(*type, (*place)->bytes) : fromLists(*type, tensor);
+      *place ? fromBytes(*type, (*place)->bytes, element.perByte)
+             : fromLists(*type, tensor);
   if (!dense)
     return dense.takeError();
   return TensorConstant{*dense, *type};

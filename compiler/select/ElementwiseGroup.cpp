@@ -4,6 +4,8 @@
 
 #include "compiler/select/ScalarBody.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
@@ -225,6 +227,12 @@ Value ElementwiseGroup::emitHost(Value base, const Step *steps) {
     llvm_unreachable("such operands are in the store");
   std::optional<double> number = scalarOf(*host);
   bool integers = elementOnWafer(base).isInteger();
+  // An i32 has the bits of a ui32.
+  if (number && *number > INT32_MAX &&
+      cast<RankedTensorType>(base.getType())
+          .getElementType()
+          .isUnsignedInteger(32))
+    *number -= std::exp2(32);
   if (number && vectorsAllowed)
     return integers ? integer(*number)
                     : buildConstant(body, user->getLoc(), *number);
@@ -292,8 +300,7 @@ Value ElementwiseGroup::finish(Value result) {
   SmallVector<Value> tensors;
   SmallVector<Attribute> vectors;
   auto renumber = [&](Leaf &leaf) {
-    Value argument =
-        block->addArgument(leaf.scalar.getType(), user->getLoc());
+    Value argument = block->addArgument(leaf.scalar.getType(), user->getLoc());
     if (leaf.scalar == result)
       result = argument;
     leaf.scalar.replaceAllUsesWith(argument);

@@ -2,12 +2,16 @@
 
 #include "compiler/select/ScalarBody.h"
 
+#include "compiler/select/Distributions.h"
 #include "compiler/select/Sources.h"
 #include "dialects/onnx/Onnx.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
+
+#include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace wsec;
@@ -17,32 +21,29 @@ static Type elementType(Value value) {
   return cast<RankedTensorType>(value.getType()).getElementType();
 }
 
-static bool isInteger(Value value) {
-  return elementOnWafer(value).isInteger();
-}
+static bool isInteger(Value value) { return elementOnWafer(value).isInteger(); }
 
 /// Whether results of the model may be larger than the PE's integers.
 static arith::IntegerOverflowFlags overflowOf(Operation *op) {
-  return elementType(op->getResult(0)).isInteger(64)
+  return elementType(op->getResult(0)).getIntOrFloatBitWidth() == 64
              ? arith::IntegerOverflowFlags::nsw
              : arith::IntegerOverflowFlags::none;
 }
 
 static bool computesInteger(onnx::UnaryKind kind) {
   return kind == onnx::UnaryKind::Neg || kind == onnx::UnaryKind::Abs ||
-         kind == onnx::UnaryKind::Sign;
+         kind == onnx::UnaryKind::Sign || kind == onnx::UnaryKind::BitNot;
 }
 
 std::optional<std::string> select::scalarProblem(Operation *op) {
   for (Value value : op->getOperands())
-    if (elementType(value).isF64())
-      return "computes in f64, the wafer in f32";
+    if (elementType(value).isF64() && !isFloatCast(op))
+      return "computes in f64, the wafer in f32; --allow-f64-as-f32 does";
   Type result = elementType(op->getResult(0));
-  if (result.isInteger() && !result.isInteger(1) &&
-      result.getIntOrFloatBitWidth() < 32)
-    return "computes integers of " +
-           std::to_string(result.getIntOrFloatBitWidth()) +
-           " bits, which would have to wrap; cast to int32 first";
+  auto binary = dyn_cast<onnx::BinaryOp>(op);
+  if (binary && binary.getKind() == onnx::BinaryKind::Pow &&
+      result.isUnsignedInteger(32))
+    return "raises unsigned integers to a power; cast to int32 first";
   auto unary = dyn_cast<onnx::UnaryOp>(op);
   if (unary && isInteger(unary.getX()) && !computesInteger(unary.getKind()))
     return "computes a function of floats on integers; cast to float first";
@@ -53,6 +54,126 @@ Value select::buildConstant(OpBuilder &builder, Location location,
                             double value) {
   return arith::ConstantOp::create(builder, location,
                                    builder.getF32FloatAttr(float(value)));
+}
+
+//===----------------------------------------------------------------------===//
+// Integers of other widths
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// i32 arithmetic without overflow checks at one place.
+struct Integers {
+  OpBuilder &builder;
+  Location location;
+
+  Value constant(int64_t value) {
+    return buildInteger(builder, location, int32_t(value));
+  }
+  template <typename Op>
+  Value make(Value a, Value b) {
+    return Op::create(builder, location, a, b);
+  }
+  Value add(Value a, Value b) { return make<arith::AddIOp>(a, b); }
+  Value sub(Value a, Value b) { return make<arith::SubIOp>(a, b); }
+  Value mul(Value a, Value b) { return make<arith::MulIOp>(a, b); }
+  Value div(Value a, Value b) { return make<arith::DivSIOp>(a, b); }
+  Value bitAnd(Value a, Value b) { return make<arith::AndIOp>(a, b); }
+  Value bitOr(Value a, Value b) { return make<arith::OrIOp>(a, b); }
+  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
+    return arith::CmpIOp::create(builder, location, predicate, a, b);
+  }
+  Value isNegative(Value x) {
+    return compare(arith::CmpIPredicate::slt, x, constant(0));
+  }
+  Value choose(Value condition, Value a, Value b) {
+    return arith::SelectOp::create(builder, location, condition, a, b);
+  }
+
+  /// As an unsigned number, as a signed one of the same order.
+  Value ordered(Value x) { return add(x, constant(INT32_MIN)); }
+  Value isLessUnsigned(Value a, Value b, bool orEqual) {
+    return compare(orEqual ? arith::CmpIPredicate::sle
+                           : arith::CmpIPredicate::slt,
+                   ordered(a), ordered(b));
+  }
+
+  /// Half of the dividend is no negative number; a divisor of 2^31 or more is
+  /// taken out at most once.
+  Value divUnsigned(Value a, Value b) {
+    Value half = div(bitAnd(a, constant(INT32_MAX - 1)), constant(2));
+    half = bitOr(half, choose(isNegative(a), constant(1 << 30), constant(0)));
+    Value twice = mul(div(half, b), constant(2));
+    Value more = isLessUnsigned(b, sub(a, mul(twice, b)), true);
+    twice = choose(more, add(twice, constant(1)), twice);
+    Value once = choose(isLessUnsigned(b, a, true), constant(1), constant(0));
+    return choose(isNegative(b), once, twice);
+  }
+
+  /// Ends the run if `x` is negative: INT32_MIN - 1 does not fit.
+  Value notNegative(Value x) {
+    Value negative = isNegative(x);
+    return arith::SubIOp::create(builder, location,
+                                 choose(negative, constant(INT32_MIN), x),
+                                 choose(negative, constant(1), constant(0)),
+                                 arith::IntegerOverflowFlags::nsw);
+  }
+
+  /// 2^n modulo 2^32, for n from 0 to 31.
+  Value powerOfTwo(Value n) {
+    Value power = constant(1);
+    for (int bit = 0; bit < 5; ++bit) {
+      Value isSet = compare(arith::CmpIPredicate::ne,
+                            bitAnd(n, constant(1 << bit)), constant(0));
+      power = mul(power, choose(isSet, constant(1 << (1 << bit)), constant(1)));
+    }
+    return power;
+  }
+
+  /// x * 2^n, of which 32 bits have to hold the result: by 2^30 at most, then
+  /// by 4 if there is more to come.
+  Value shiftFar(Value x, Value n) {
+    auto fitting = arith::IntegerOverflowFlags::nsw;
+    Value isFar = isLessUnsigned(constant(30), n, false);
+    Value power = powerOfTwo(choose(isFar, constant(30), n));
+    Value near = arith::MulIOp::create(builder, location, x, power, fitting);
+    return arith::MulIOp::create(builder, location, near,
+                                 choose(isFar, constant(4), constant(1)),
+                                 fitting);
+  }
+};
+} // namespace
+
+/// What is left of `x` in an integer of the model's type: narrow ones wrap; of
+/// 64 bits without a sign, a negative number ends the run.
+static Value fitted(OpBuilder &builder, Location location, Value x, Type type) {
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer || integer.getWidth() == 1 || !x.getType().isInteger(32))
+    return x;
+  Integers of{builder, location};
+  if (integer.getWidth() == 64)
+    return integer.isUnsigned() ? of.notNegative(x) : x;
+  if (integer.getWidth() == 32)
+    return x;
+  Value mask = of.constant((1 << integer.getWidth()) - 1);
+  if (integer.isUnsigned())
+    return of.bitAnd(x, mask);
+  Value half = of.constant(1 << (integer.getWidth() - 1));
+  return of.sub(of.bitAnd(of.add(x, half), mask), half);
+}
+
+/// The bits of an i32 as an unsigned number.
+static Value unsignedAsFloat(OpBuilder &builder, Value x) {
+  Location location = x.getLoc();
+  Integers of{builder, location};
+  Value low = of.bitAnd(x, of.constant(0xffff));
+  // Without the lowest bits the division has no remainder.
+  Value high = of.bitAnd(of.div(of.sub(x, low), of.constant(1 << 16)),
+                         of.constant(0xffff));
+  Value scaled =
+      arith::MulFOp::create(builder, location, asFloat(builder, high),
+                            buildConstant(builder, location, 1 << 16));
+  return arith::AddFOp::create(builder, location, scaled,
+                               asFloat(builder, low));
 }
 
 Value select::asFloat(OpBuilder &builder, Value scalar) {
@@ -139,6 +260,14 @@ static Value sign(OpBuilder &builder, Location location, Value x) {
 static Value buildIntegerUnary(OpBuilder &builder, onnx::UnaryOp op, Value x) {
   Location location = op.getLoc();
   Value zero = buildInteger(builder, location, 0);
+  if (elementType(op.getX()).isUnsignedInteger(32)) {
+    Integers of{builder, location};
+    if (op.getKind() == onnx::UnaryKind::Abs)
+      return x;
+    if (op.getKind() == onnx::UnaryKind::Sign)
+      return of.choose(of.compare(arith::CmpIPredicate::eq, x, zero), zero,
+                       of.constant(1));
+  }
   auto is = [&](arith::CmpIPredicate predicate) {
     return arith::CmpIOp::create(builder, location, predicate, x, zero);
   };
@@ -148,12 +277,15 @@ static Value buildIntegerUnary(OpBuilder &builder, onnx::UnaryOp op, Value x) {
     return choose(builder, location, is(arith::CmpIPredicate::sgt),
                   buildInteger(builder, location, 1), below);
   }
+  if (op.getKind() == onnx::UnaryKind::BitNot)
+    return arith::SubIOp::create(builder, location,
+                                 buildInteger(builder, location, -1), x);
   Value negated =
       arith::SubIOp::create(builder, location, zero, x, overflowOf(op));
   return op.getKind() == onnx::UnaryKind::Neg
              ? negated
-             : choose(builder, location, is(arith::CmpIPredicate::slt),
-                      negated, x);
+             : choose(builder, location, is(arith::CmpIPredicate::slt), negated,
+                      x);
 }
 
 static Value buildUnary(OpBuilder &builder, onnx::UnaryOp op, Value x) {
@@ -191,6 +323,13 @@ static Value buildUnary(OpBuilder &builder, onnx::UnaryOp op, Value x) {
     return apply<math::RoundEvenOp>(builder, location, x);
   case onnx::UnaryKind::Sign:
     return sign(builder, location, x);
+  case onnx::UnaryKind::Trunc:
+    return choose(builder, location,
+                  compare(builder, location, arith::CmpFPredicate::OLT, x,
+                          buildConstant(builder, location, 0)),
+                  apply<math::CeilOp>(builder, location, x),
+                  apply<math::FloorOp>(builder, location, x));
+  case onnx::UnaryKind::BitNot:
   case onnx::UnaryKind::Not:
     break;
   }
@@ -224,15 +363,75 @@ static Value power(OpBuilder &builder, Location location, Value x, Value y) {
 /// nearest integer is right. Scaled by 2^9, larger ones do not fit.
 static Value integerPower(OpBuilder &builder, Location location, Value x,
                           Value y) {
-  Value real = power(builder, location, asFloat(builder, x),
-                     asFloat(builder, y));
+  Value real =
+      power(builder, location, asFloat(builder, x), asFloat(builder, y));
   Value nearest = math::RoundEvenOp::create(builder, location, real);
-  Value whole = arith::FPToSIOp::create(builder, location, builder.getI32Type(),
-                                        nearest);
+  Value whole =
+      arith::FPToSIOp::create(builder, location, builder.getI32Type(), nearest);
   Value scale = buildInteger(builder, location, 1 << 9);
   Value scaled = arith::MulIOp::create(builder, location, whole, scale,
                                        arith::IntegerOverflowFlags::nsw);
   return arith::DivSIOp::create(builder, location, scaled, scale);
+}
+
+/// Of integers, with the sign of the divisor or of the dividend.
+static Value integerRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
+                              Value b) {
+  Location location = op.getLoc();
+  Integers of{builder, location};
+  if (elementType(op.getA()).isUnsignedInteger(32))
+    return of.sub(a, of.mul(of.divUnsigned(a, b), b));
+  Value rest = arith::RemSIOp::create(builder, location, a, b);
+  if (op.getKind() == onnx::BinaryKind::Remainder)
+    return rest;
+  // A product of the signs: of bits that differ in the highest.
+  Value differ =
+      of.isNegative(arith::XOrIOp::create(builder, location, rest, b));
+  Value isZero = of.compare(arith::CmpIPredicate::eq, rest, of.constant(0));
+  return of.choose(isZero, rest, of.choose(differ, of.add(rest, b), rest));
+}
+
+/// Shifts by the width or more leave zeros, or the sign.
+static Value shift(OpBuilder &builder, onnx::BinaryOp op, Value x, Value n) {
+  Integers of{builder, op.getLoc()};
+  auto type = cast<IntegerType>(elementType(op.getA()));
+  const unsigned width = type.getWidth();
+  Value inside = of.isLessUnsigned(n, of.constant(width), false);
+  Value zero = of.constant(0);
+  if (width == 64 && op.getKind() == onnx::BinaryKind::ShiftLeft)
+    return of.shiftFar(of.choose(inside, x, zero), n);
+  Value most = of.isLessUnsigned(n, of.constant(32), false);
+  Value power = of.powerOfTwo(of.choose(most, n, of.constant(31)));
+  if (op.getKind() == onnx::BinaryKind::ShiftLeft)
+    return of.choose(inside, of.mul(x, power), zero);
+  if (type.isUnsigned())
+    return of.choose(inside, of.divUnsigned(x, power), zero);
+  Value sign = of.choose(of.isNegative(x), of.constant(-1), zero);
+  // Rounds down; 2^31 is negative, and leaves the sign.
+  Value low = of.bitAnd(x, of.sub(power, of.constant(1)));
+  Value moved =
+      of.choose(of.isNegative(power), sign, of.div(of.sub(x, low), power));
+  return of.choose(inside, moved, sign);
+}
+
+/// What differs where the highest bit is no sign; nothing for all else.
+static Value buildUnsignedBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
+                                 Value b) {
+  Integers of{builder, op.getLoc()};
+  switch (op.getKind()) {
+  case onnx::BinaryKind::Div:
+    return of.divUnsigned(a, b);
+  case onnx::BinaryKind::Less:
+    return of.isLessUnsigned(a, b, false);
+  case onnx::BinaryKind::LessOrEqual:
+    return of.isLessUnsigned(a, b, true);
+  case onnx::BinaryKind::Min:
+    return of.choose(of.isLessUnsigned(a, b, false), a, b);
+  case onnx::BinaryKind::Max:
+    return of.choose(of.isLessUnsigned(a, b, false), b, a);
+  default:
+    return {};
+  }
 }
 
 /// Nothing for what is no function of integers.
@@ -263,14 +462,88 @@ static Value buildIntegerBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
     return compareAs(arith::CmpIPredicate::sle);
   case onnx::BinaryKind::Pow:
     return integerPower(builder, location, a, b);
+  case onnx::BinaryKind::Mod:
+  case onnx::BinaryKind::Remainder:
+    return integerRemainder(builder, op, a, b);
+  case onnx::BinaryKind::BitAnd:
+    return arith::AndIOp::create(builder, location, a, b);
+  case onnx::BinaryKind::BitOr:
+    return arith::OrIOp::create(builder, location, a, b);
+  case onnx::BinaryKind::BitXor:
+    return arith::XOrIOp::create(builder, location, a, b);
+  case onnx::BinaryKind::ShiftLeft:
+  case onnx::BinaryKind::ShiftRight:
+    return shift(builder, op, a, b);
   default:
     return {};
   }
 }
 
+/// a - n * b for the whole n next to a / b towards zero. The product is taken
+/// apart, so that nothing is lost, in two steps: n may have 46 bits.
+static Value floatRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
+                            Value b) {
+  Location location = op.getLoc();
+  auto add = [&](Value x, Value y) -> Value {
+    return arith::AddFOp::create(builder, location, x, y);
+  };
+  auto sub = [&](Value x, Value y) -> Value {
+    return arith::SubFOp::create(builder, location, x, y);
+  };
+  auto mul = [&](Value x, Value y) -> Value {
+    return arith::MulFOp::create(builder, location, x, y);
+  };
+  auto is = [&](arith::CmpFPredicate predicate, Value x, Value y) {
+    return compare(builder, location, predicate, x, y);
+  };
+  auto constant = [&](double x) { return buildConstant(builder, location, x); };
+  auto magnitude = [&](Value x) -> Value {
+    return math::AbsFOp::create(builder, location, x);
+  };
+  // Magnitudes first; the sign comes back at the end.
+  Value x = magnitude(a), y = magnitude(b);
+  auto upper = [&](Value value) {
+    Value wide = mul(value, constant(4097)); // 2^12 + 1
+    return sub(wide, sub(wide, value));
+  };
+  Value yHigh = upper(y), yLow = sub(y, yHigh), rest = x;
+  for (int step = 0; step < 2; ++step) {
+    Value n = math::FloorOp::create(
+        builder, location, arith::DivFOp::create(builder, location, rest, y));
+    Value nHigh = upper(n), nLow = sub(n, nHigh), product = mul(n, y);
+    Value lost = add(add(sub(mul(nHigh, yHigh), product),
+                         add(mul(nHigh, yLow), mul(nLow, yHigh))),
+                     mul(nLow, yLow));
+    rest = sub(sub(rest, product), lost);
+  }
+  // A quotient may have been rounded to the next whole number.
+  rest = choose(builder, location,
+                is(arith::CmpFPredicate::OLT, rest, constant(0)), add(rest, y),
+                rest);
+  rest = choose(builder, location, is(arith::CmpFPredicate::OLE, y, rest),
+                sub(rest, y), rest);
+  Value infinite = is(arith::CmpFPredicate::OEQ, y,
+                      constant(std::numeric_limits<double>::infinity()));
+  Value finite = is(arith::CmpFPredicate::OLT, x,
+                    constant(std::numeric_limits<double>::infinity()));
+  Value whole = arith::AndIOp::create(builder, location, infinite, finite);
+  rest = choose(builder, location, whole, x, rest);
+  rest =
+      choose(builder, location, is(arith::CmpFPredicate::OLT, a, constant(0)),
+             apply<arith::NegFOp>(builder, location, rest), rest);
+  if (op.getKind() == onnx::BinaryKind::Remainder)
+    return rest;
+  Value differ = is(arith::CmpFPredicate::OLT,
+                    mul(rest, sign(builder, location, b)), constant(0));
+  return choose(builder, location, differ, add(rest, b), rest);
+}
+
 static Value buildBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
                          Value b) {
   Location location = op.getLoc();
+  if (elementType(op.getA()).isUnsignedInteger(32))
+    if (Value result = buildUnsignedBinary(builder, op, a, b))
+      return result;
   if (a.getType().isInteger(32) && b.getType().isInteger(32))
     if (Value result = buildIntegerBinary(builder, op, a, b))
       return result;
@@ -305,6 +578,9 @@ static Value buildBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
     return arith::MinimumFOp::create(builder, location, a, b);
   case onnx::BinaryKind::Max:
     return arith::MaximumFOp::create(builder, location, a, b);
+  case onnx::BinaryKind::Mod:
+  case onnx::BinaryKind::Remainder:
+    return floatRemainder(builder, op, a, b);
   default:
     return power(builder, location, a, b);
   }
@@ -320,14 +596,32 @@ static Value buildCast(OpBuilder &builder, onnx::CastOp op, Value x) {
   if (to.isInteger(1))
     return asBool(builder, x);
   if (!to.isInteger())
-    return asFloat(builder, x);
-  if (from.isInteger())
-    return asInteger(builder, x);
-  return arith::FPToSIOp::create(builder, location, builder.getI32Type(), x);
+    return from.isUnsignedInteger(32) ? unsignedAsFloat(builder, x)
+                                      : asFloat(builder, x);
+  Integers of{builder, location};
+  if (from.isInteger()) {
+    x = asInteger(builder, x);
+    const bool isWider = to.getIntOrFloatBitWidth() == 64;
+    return from.isUnsignedInteger(32) && isWider ? of.notNegative(x) : x;
+  }
+  auto whole = [&](Value value) -> Value {
+    return arith::FPToSIOp::create(builder, location, builder.getI32Type(),
+                                   value);
+  };
+  if (!to.isUnsignedInteger(32))
+    return whole(x);
+  // The upper half of the range without its highest bit.
+  Value high = buildConstant(builder, location, std::exp2(31));
+  Value isHigh = compare(builder, location, arith::CmpFPredicate::OGE, x, high);
+  Value low =
+      whole(choose(builder, location, isHigh,
+                   arith::SubFOp::create(builder, location, x, high), x));
+  return of.choose(isHigh, of.add(low, of.constant(INT32_MIN)), low);
 }
 
-Value select::buildScalar(OpBuilder &builder, Operation *op,
-                          ValueRange operands) {
+/// The value before it is brought into the model's type.
+static Value buildUnfitted(OpBuilder &builder, Operation *op,
+                           ValueRange operands) {
   if (auto unary = dyn_cast<onnx::UnaryOp>(op)) {
     if (operands[0].getType().isInteger(32))
       return buildIntegerUnary(builder, unary, operands[0]);
@@ -337,8 +631,16 @@ Value select::buildScalar(OpBuilder &builder, Operation *op,
   }
   if (auto binary = dyn_cast<onnx::BinaryOp>(op))
     return buildBinary(builder, binary, operands[0], operands[1]);
-  if (auto cast = dyn_cast<onnx::CastOp>(op))
-    return buildCast(builder, cast, operands[0]);
+  return buildCast(builder, cast<onnx::CastOp>(op), operands[0]);
+}
+
+Value select::buildScalar(OpBuilder &builder, Operation *op,
+                          ValueRange operands) {
+  Type result = elementType(op->getResult(0));
+  if (!isa<onnx::WhereOp>(op)) {
+    Value value = buildUnfitted(builder, op, operands);
+    return fitted(builder, op->getLoc(), value, result);
+  }
   Value condition = asBool(builder, operands[0]);
   auto part = [&](Value value) {
     return isInteger(op->getResult(0)) ? asInteger(builder, value)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One element of an onnx operator as arith and math on f32 and i32. Booleans are
-// i1 inside a body and 1.0 or 0.0 where they come in or go out. Integers of the
-// model are i32: those of 32 bits wrap as ONNX's do; those of 64 end the run
-// where they do not fit.
+// One element of an onnx operator as arith and math on f32 and i32. Booleans
+// are i1 inside a body and 1.0 or 0.0 where they come in or go out. Integers of
+// the model are i32: those of 32 bits and less wrap as ONNX's do (an i32 has
+// the bits of a ui32); those of 64 end the run where they do not fit.
 
 #ifndef WSEC_COMPILER_SELECT_SCALARBODY_H
 #define WSEC_COMPILER_SELECT_SCALARBODY_H

@@ -56,8 +56,9 @@ Value Selector::reduceTokens(Operation *op, Value input, wse::ReduceKind kind) {
       tiling.getGroup(), 0, tiling.getColumns(), tiling.getHeadSize(),
       tiling.getHeadColumns());
   return create<wse::ReduceTokensOp>(
-      op, nodesOf(op), Type(tensorType(resultTiling, wse::featuresOf(input), input)),
-      input, wse::ReduceKindAttr::get(main.getContext(), kind));
+      op, nodesOf(op),
+      Type(tensorType(resultTiling, wse::featuresOf(input), input)), input,
+      wse::ReduceKindAttr::get(main.getContext(), kind));
 }
 
 // Any axes: they become the tokens, all others features of one batch element.
@@ -81,7 +82,23 @@ Value Selector::reduceInStore(onnx::ReduceOp op) {
   return {};
 }
 
+/// Partial results are i32, which would have to wrap in between.
+static bool reducesOtherIntegers(onnx::ReduceOp op) {
+  auto integer = dyn_cast<IntegerType>(
+      cast<RankedTensorType>(op.getX().getType()).getElementType());
+  if (!integer || integer.getWidth() == 1)
+    return false;
+  const bool isMax = op.getKind() == onnx::ReduceKind::Max;
+  return isMax ? integer.isUnsignedInteger(32)
+               : integer.getWidth() < 32 || integer.isUnsigned();
+}
+
 Value Selector::select(onnx::ReduceOp op) {
+  if (reducesOtherIntegers(op)) {
+    refuse(op, "combines integers whose partial results 32 bits with a sign "
+               "do not hold; cast to int32 or int64 first");
+    return {};
+  }
   Value input = onWafer(op.getX(), op);
   if (!input)
     return {};
@@ -196,8 +213,7 @@ Value Selector::takeToken(onnx::SliceOp op, Value input, int64_t token) {
   auto kernel = create<wse::ElementwiseOp>(
       op, nodesOf(op.getOperation()),
       Type(tensorType(tiling, wse::featuresOf(input), input)),
-      ValueRange{input, mask},
-      kernels.getArrayAttr({}));
+      ValueRange{input, mask}, kernels.getArrayAttr({}));
   Block &block = kernel.getBody().emplaceBlock();
   Type f32 = kernels.getF32Type();
   Type element = elementOnWafer(input);

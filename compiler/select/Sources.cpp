@@ -153,7 +153,7 @@ static double toDouble(Attribute element) {
   if (auto number = dyn_cast<FloatAttr>(element))
     return number.getValueAsDouble();
   auto integer = cast<IntegerAttr>(element);
-  return integer.getType().isInteger(1)
+  return integer.getType().isInteger(1) || integer.getType().isUnsignedInteger()
              ? double(integer.getValue().getZExtValue())
              : double(integer.getValue().getSExtValue());
 }

@@ -85,19 +85,9 @@ private:
       why = node.reason().empty() ? "its operands do not fit" : node.reason();
       return false;
     }
-    for (auto [result, fact] : llvm::zip(op.getResults(), node.outputs)) {
-      if (fact.constant || numElements(fact.shape) != 0)
-        continue;
-      if (llvm::any_of(result.getUsers(), [](Operation *user) {
-            return user->hasTrait<OpTrait::IsTerminator>();
-          })) {
-        why = "the model's result of shape " + printShape(fact.shape) +
-              " has no elements, which only constants may";
-        return false;
-      }
-      // All of its elements are known.
-      fact = Fact::ofTensor(Tensor(fact.type, fact.shape));
-    }
+    for (Fact &fact : node.outputs)
+      if (!fact.constant && numElements(fact.shape) == 0)
+        fact = Fact::ofTensor(Tensor(fact.type, fact.shape));
     for (auto [result, fact] : llvm::zip(op.getResults(), node.outputs)) {
       result.setType(RankedTensorType::get(
           fact.shape, toMlirType(op.getContext(), fact.type)));
@@ -127,10 +117,10 @@ struct InferAndFoldPass
   void runOnFunction(func::FuncOp function) {
     Inference inference(opsetOf(function));
     Block &body = function.front();
-    for (Value argument : body.getArguments()) {
-      foldIfEmpty(argument, function.getLoc());
+    for (BlockArgument argument : body.getArguments())
+      forgetIfEmpty(argument);
+    for (Value argument : body.getArguments())
       inference.remember(argument);
-    }
     for (Operation &op : body)
       inference.visit(op);
     for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
@@ -141,21 +131,25 @@ struct InferAndFoldPass
                           body.getTerminator()->getOperandTypes()));
   }
 
-  /// Of an input without elements, an empty cache, all elements are known.
-  static void foldIfEmpty(Value argument, Location loc) {
+  /// What has no elements is known.
+  static void forgetIfEmpty(BlockArgument argument) {
     std::optional<Fact> fact = factOf(argument);
-    if (!fact || shapeProblem(fact->shape) || numElements(fact->shape) != 0 ||
-        argument.use_empty())
+    if (!fact || shapeProblem(fact->shape) || numElements(fact->shape) != 0)
       return;
-    auto builder = OpBuilder::atBlockBegin(argument.getParentBlock());
-    argument.replaceAllUsesWith(
-        materialize(builder, loc, Tensor(fact->type, fact->shape)));
+    OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
+    argument.replaceAllUsesWith(materialize(builder, argument.getLoc(),
+                                            Tensor(fact->type, fact->shape)));
   }
 
   /// Replaces a node whose used results are all known.
   static void fold(onnx::NodeOp op, const Inference &inference) {
     OpBuilder builder(op);
     SmallVector<Value> constants;
+    for (Value result : op.getResults())
+      if (const Fact *fact = inference.lookup(result);
+          fact && fact->constant && numElements(fact->shape) == 0)
+        result.replaceAllUsesWith(
+            materialize(builder, op.getLoc(), *fact, op.getNode()));
     for (Value result : op.getResults()) {
       const Fact *fact = inference.lookup(result);
       if (!fact || (!fact->constant && !result.use_empty()))

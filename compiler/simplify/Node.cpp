@@ -321,6 +321,18 @@ std::optional<ElementType> wsec::simplify::elementTypeOf(Type type) {
     return ElementType::Float32;
   if (type.isF64())
     return ElementType::Float64;
+  if (isa<Float4E2M1FNType>(type))
+    return ElementType::Float4E2M1FN;
+  if (isa<Float8E4M3FNType>(type))
+    return ElementType::Float8E4M3FN;
+  if (isa<Float8E4M3FNUZType>(type))
+    return ElementType::Float8E4M3FNUZ;
+  if (isa<Float8E5M2Type>(type))
+    return ElementType::Float8E5M2;
+  if (isa<Float8E5M2FNUZType>(type))
+    return ElementType::Float8E5M2FNUZ;
+  if (isa<Float8E8M0FNUType>(type))
+    return ElementType::Float8E8M0FNU;
   auto integer = dyn_cast<IntegerType>(type);
   if (!integer)
     return std::nullopt;
@@ -328,6 +340,10 @@ std::optional<ElementType> wsec::simplify::elementTypeOf(Type type) {
   switch (integer.getWidth()) {
   case 1:
     return ElementType::Bool;
+  case 2:
+    return isUnsigned ? ElementType::UInt2 : ElementType::Int2;
+  case 4:
+    return isUnsigned ? ElementType::UInt4 : ElementType::Int4;
   case 8:
     return isUnsigned ? ElementType::UInt8 : ElementType::Int8;
   case 16:
@@ -346,6 +362,26 @@ Type wsec::simplify::toMlirType(MLIRContext *context, ElementType type) {
     return IntegerType::get(context, width, IntegerType::Unsigned);
   };
   switch (type) {
+  case ElementType::Float4E2M1FN:
+    return Float4E2M1FNType::get(context);
+  case ElementType::Float8E4M3FN:
+    return Float8E4M3FNType::get(context);
+  case ElementType::Float8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(context);
+  case ElementType::Float8E5M2:
+    return Float8E5M2Type::get(context);
+  case ElementType::Float8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(context);
+  case ElementType::Float8E8M0FNU:
+    return Float8E8M0FNUType::get(context);
+  case ElementType::Int2:
+    return IntegerType::get(context, 2);
+  case ElementType::Int4:
+    return IntegerType::get(context, 4);
+  case ElementType::UInt2:
+    return unsignedType(2);
+  case ElementType::UInt4:
+    return unsignedType(4);
   case ElementType::Float16:
     return Float16Type::get(context);
   case ElementType::BFloat16:

@@ -30,14 +30,19 @@ def InferAndFold : Pass<"onnx-infer-and-fold", "::mlir::ModuleOp"> {
 }
 
 def PromoteToF32 : Pass<"onnx-promote-to-f32", "::mlir::ModuleOp"> {
-  let summary = "Computes what the model states in f16 and bf16 in f32.";
+  let summary = "Computes what the model states in other floats in f32.";
+  let options = [
+    Option<"allowF64AsF32", "allow-f64-as-f32", "bool", "false",
+           "Compute what the model states in f64 in f32, too">
+  ];
   let description = [{
-    The wafer computes in f32. Every f16 or bf16 value inside @main becomes
-    f32; what stays narrow are bytes outside the wafer: inputs, outputs and
+    The wafer computes in f32. Every value of f16, bf16 or a float of 8 bits or
+    less inside @main becomes f32, one of f64 if `allow-f64-as-f32` says so; what stays narrow are bytes outside the wafer: inputs, outputs and
     stored constants, which are converted where they are read and written.
     Constants keep their stored type, so weights are neither read nor copied.
     Casts between float types inside the model fall away, and with them the
-    rounding of intermediate results to 16 bits.
+    rounding of intermediate results to 16 bits. A Cast to 8 bits or less is
+    kept unless its result is an output only; it saturates before.
 
     ```mlir
     func.func @main(%x: tensor<8x16xf16>) -> tensor<8x16xf16> {

@@ -7,9 +7,12 @@
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Pass/PassRegistry.h"
 
-void wsec::simplify::buildSimplifyPipeline(mlir::OpPassManager &pm) {
+void wsec::simplify::buildSimplifyPipeline(
+    mlir::OpPassManager &pm, const SimplifyPipelineOptions &options) {
+  PromoteToF32Options promotion;
+  promotion.allowF64AsF32 = options.allowF64AsF32;
   pm.addPass(createInferAndFold());
-  pm.addPass(createPromoteToF32());
+  pm.addPass(createPromoteToF32(promotion));
   pm.addPass(createLegalizeNodes());
   // Exporters repeat subexpressions that patterns expect to be one value.
   pm.addPass(createCommonSubexpressions());
@@ -26,7 +29,7 @@ void wsec::simplify::buildSimplifyPipeline(mlir::OpPassManager &pm) {
 
 void wsec::simplify::registerSimplifyPipeline() {
   registerSimplifyPasses();
-  mlir::PassPipelineRegistration<>(
+  mlir::PassPipelineRegistration<SimplifyPipelineOptions>(
       "wsec-simplify", "Brings a model to the operators that have kernels.",
-      [](mlir::OpPassManager &pm) { buildSimplifyPipeline(pm); });
+      buildSimplifyPipeline);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// f16 and bf16 values become f32 wherever the wafer computes with them.
+// Floats of other types become f32 wherever the wafer computes with them.
 #include "compiler/simplify/OnnxValues.h"
 #include "compiler/simplify/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -13,17 +13,6 @@ namespace wsec::simplify {
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::simplify;
-
-/// `type` with f32 elements if it has f16 or bf16 ones, or null.
-static RankedTensorType widened(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  if (!tensor)
-    return nullptr;
-  Type element = tensor.getElementType();
-  if (!element.isF16() && !element.isBF16())
-    return nullptr;
-  return tensor.clone(Float32Type::get(type.getContext()));
-}
 
 static Value castTo(OpBuilder &builder, Location loc, Value value, Type type) {
   return onnx::CastOp::create(builder, loc, type, value,
@@ -40,17 +29,54 @@ static void keepStoredType(onnx::ConstantOp constant) {
       external.getBytes(), constant.getStoredType()));
 }
 
+static bool isCast(onnx::NodeOp node) {
+  return node.getDomain().empty() && !node.getInputs().empty() &&
+         (node.getOpType() == "Cast" || node.getOpType() == "CastLike");
+}
+
 /// A Cast that is left with equal types on both sides.
 static bool isEmptyCast(Operation &op) {
   auto node = dyn_cast<onnx::NodeOp>(op);
-  return node && node.getDomain().empty() && !node.getInputs().empty() &&
-         (node.getOpType() == "Cast" || node.getOpType() == "CastLike") &&
+  return node && isCast(node) &&
          node.getInputs()[0].getType() == node.getResult(0).getType();
+}
+
+/// Whether the results of the operator are rounded to their type.
+static bool rounds(onnx::NodeOp node) {
+  return isCast(node) ||
+         (node.getDomain().empty() && node.getOpType() == "QuantizeLinear");
+}
+
+/// Numbers beyond the largest become it, unless the node says otherwise.
+static Value saturated(OpBuilder &builder, onnx::NodeOp node, Value x,
+                       ElementType to) {
+  auto attribute = node.getOnnxAttributes().getAs<IntegerAttr>("saturate");
+  if ((attribute && attribute.getInt() == 0) ||
+      to == ElementType::Float8E8M0FNU)
+    return x;
+  Location loc = node.getLoc();
+  StringRef name = node.getNode();
+  Value largest = scalarLike(builder, loc, x, largestOf(to));
+  Value least = scalarLike(builder, loc, x, -largestOf(to));
+  x = binary(builder, loc, onnx::BinaryKind::Max, x, least, name);
+  return binary(builder, loc, onnx::BinaryKind::Min, x, largest, name);
 }
 
 namespace {
 struct PromoteToF32Pass
     : wsec::simplify::impl::PromoteToF32Base<PromoteToF32Pass> {
+  using PromoteToF32Base::PromoteToF32Base;
+
+  /// `type` with f32 elements if it has other floats, or null.
+  RankedTensorType widened(Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    if (!tensor || !isa<FloatType>(tensor.getElementType()) ||
+        tensor.getElementType().isF32() ||
+        (tensor.getElementType().isF64() && !allowF64AsF32))
+      return nullptr;
+    return tensor.clone(Float32Type::get(type.getContext()));
+  }
+
   void runOnOperation() override {
     for (auto function : getOperation().getOps<func::FuncOp>())
       if (!function.isExternal())
@@ -89,12 +115,43 @@ struct PromoteToF32Pass
       if (RankedTensorType type = widened(result.getType())) {
         if (auto constant = dyn_cast<onnx::ConstantOp>(op))
           keepStoredType(constant);
+        ElementType stated = *elementTypeOf(typeOf(result).getElementType());
         result.setType(type);
+        auto node = dyn_cast<onnx::NodeOp>(op);
+        if (node && rounds(node) && isSmallFloat(stated))
+          round(node, stated);
       }
     if (isEmptyCast(op)) {
       op.getResult(0).replaceAllUsesWith(op.getOperand(0));
       op.erase();
     }
+  }
+
+  /// Floats of 8 bits or less: outputs are rounded as they are stored; what is
+  /// computed with has to be rounded before.
+  void round(onnx::NodeOp node, ElementType to) {
+    OpBuilder builder(node.getContext());
+    builder.setInsertionPointAfter(node);
+    Value result = node.getResult(0);
+    SmallVector<OpOperand *> uses;
+    bool onlyLeaves = true;
+    for (OpOperand &use : result.getUses()) {
+      uses.push_back(&use);
+      onlyLeaves &= isa<func::ReturnOp>(use.getOwner());
+    }
+    Value x = saturated(builder, node, result, to);
+    if (!onlyLeaves) {
+      Type narrow =
+          withElement(result.getType(), toMlirType(&getContext(), to));
+      x = castTo(builder, node.getLoc(), x, narrow);
+      x = castTo(builder, node.getLoc(), x, result.getType());
+    }
+    for (OpOperand *use : uses)
+      use->set(x);
+  }
+
+  static Type withElement(Type type, Type element) {
+    return cast<RankedTensorType>(type).clone(element);
   }
 };
 } // namespace

@@ -55,6 +55,27 @@ struct Norm1 : Sum<T> {
   static T join(T sum, T x) { return plus(sum, x < 0 ? negated(x) : x); }
 };
 
+/// Where integers start that the reduction starts with the least or the
+/// largest of all: with that of their type.
+static int64_t startOf(ElementType type, int64_t start) {
+  if (start != std::numeric_limits<int64_t>::lowest() &&
+      start != std::numeric_limits<int64_t>::max())
+    return start;
+  const bool least = start < 0;
+  if (type == ElementType::Bool)
+    return !least;
+  const bool isSigned = wrapTo(type, -1) < 0;
+  const int64_t bits = type == ElementType::Int4 || type == ElementType::UInt4
+                           ? 4
+                       : type == ElementType::Int2 || type == ElementType::UInt2
+                           ? 2
+                           : 8 * storedBytes(type);
+  if (bits == 64)
+    return least && !isSigned ? 0 : start;
+  const int64_t highest = (int64_t(1) << (isSigned ? bits - 1 : bits)) - 1;
+  return !least ? highest : isSigned ? -highest - 1 : 0;
+}
+
 /// What is not folded: its values are activations.
 template <typename T>
 struct Unfolded {};
@@ -116,7 +137,8 @@ static bool reduce(Node &node) {
   else if (isFloat(x.type))
     fold<Reduction<double>>(node, *axes, Reduction<double>::start);
   else
-    fold<Reduction<int64_t>>(node, *axes, Reduction<int64_t>::start);
+    fold<Reduction<int64_t>>(node, *axes,
+                             startOf(x.type, Reduction<int64_t>::start));
   return true;
 }
 

@@ -13,8 +13,18 @@ bool wsec::simplify::isFloat(ElementType type) {
   return type <= ElementType::Float64;
 }
 
+bool wsec::simplify::isSmallFloat(ElementType type) {
+  return type <= ElementType::Float8E8M0FNU;
+}
+
 int64_t wsec::simplify::storedBytes(ElementType type) {
+  if (isSmallFloat(type))
+    return 1;
   switch (type) {
+  case ElementType::Int2:
+  case ElementType::Int4:
+  case ElementType::UInt2:
+  case ElementType::UInt4:
   case ElementType::Bool:
   case ElementType::Int8:
   case ElementType::UInt8:
@@ -61,13 +71,57 @@ std::optional<ElementType> wsec::simplify::elementTypeOfOnnx(int64_t number) {
     return ElementType::UInt64;
   case 16:
     return ElementType::BFloat16;
+  case 17:
+    return ElementType::Float8E4M3FN;
+  case 18:
+    return ElementType::Float8E4M3FNUZ;
+  case 19:
+    return ElementType::Float8E5M2;
+  case 20:
+    return ElementType::Float8E5M2FNUZ;
+  case 21:
+    return ElementType::UInt4;
+  case 22:
+    return ElementType::Int4;
+  case 23:
+    return ElementType::Float4E2M1FN;
+  case 24:
+    return ElementType::Float8E8M0FNU;
+  case 25:
+    return ElementType::UInt2;
+  case 26:
+    return ElementType::Int2;
   default:
     return std::nullopt;
   }
 }
 
 static const llvm::fltSemantics &semanticsOf(ElementType type) {
-  return type == ElementType::Float16 ? APFloat::IEEEhalf() : APFloat::BFloat();
+  switch (type) {
+  case ElementType::Float4E2M1FN:
+    return APFloat::Float4E2M1FN();
+  case ElementType::Float8E4M3FN:
+    return APFloat::Float8E4M3FN();
+  case ElementType::Float8E4M3FNUZ:
+    return APFloat::Float8E4M3FNUZ();
+  case ElementType::Float8E5M2:
+    return APFloat::Float8E5M2();
+  case ElementType::Float8E5M2FNUZ:
+    return APFloat::Float8E5M2FNUZ();
+  case ElementType::Float8E8M0FNU:
+    return APFloat::Float8E8M0FNU();
+  case ElementType::Float16:
+    return APFloat::IEEEhalf();
+  default:
+    return APFloat::BFloat();
+  }
+}
+
+double wsec::simplify::largestOf(ElementType type) {
+  APFloat largest = APFloat::getLargest(semanticsOf(type));
+  bool exact;
+  largest.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &exact);
+  return largest.convertToDouble();
 }
 
 double wsec::simplify::roundTo(ElementType type, double value) {
@@ -92,6 +146,14 @@ int64_t wsec::simplify::wrapTo(ElementType type, int64_t value) {
     return int16_t(value);
   case ElementType::Int32:
     return int32_t(value);
+  case ElementType::Int4:
+    return int8_t(uint64_t(value) << 4) >> 4;
+  case ElementType::Int2:
+    return int8_t(uint64_t(value) << 6) >> 6;
+  case ElementType::UInt4:
+    return value & 15;
+  case ElementType::UInt2:
+    return value & 3;
   case ElementType::UInt8:
     return uint8_t(value);
   case ElementType::UInt16:
@@ -166,7 +228,11 @@ static double readFloat(ElementType type, const char *bytes) {
     return read<double>(bytes);
   if (type == ElementType::Float32)
     return read<float>(bytes);
-  APFloat number(semanticsOf(type), llvm::APInt(16, read<uint16_t>(bytes)));
+  const llvm::fltSemantics &semantics = semanticsOf(type);
+  uint64_t bits =
+      storedBytes(type) == 1 ? read<uint8_t>(bytes) : read<uint16_t>(bytes);
+  APFloat number(semantics, llvm::APInt(APFloat::getSizeInBits(semantics), bits,
+                                        false, true));
   bool exact;
   number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &exact);
   return number.convertToDouble();
@@ -180,7 +246,11 @@ static void writeFloat(ElementType type, double value, char *bytes) {
   APFloat number(value);
   bool exact;
   number.convert(semanticsOf(type), APFloat::rmNearestTiesToEven, &exact);
-  write<uint16_t>(bytes, number.bitcastToAPInt().getZExtValue());
+  const uint64_t bits = number.bitcastToAPInt().getZExtValue();
+  if (storedBytes(type) == 1)
+    write<uint8_t>(bytes, bits);
+  else
+    write<uint16_t>(bytes, bits);
 }
 
 Tensor Tensor::fromBytes(ElementType type, ArrayRef<int64_t> shape,

@@ -13,6 +13,12 @@ namespace wsec::simplify {
 
 /// Element types of ONNX tensors that have numbers in them.
 enum class ElementType {
+  Float4E2M1FN,
+  Float8E4M3FN,
+  Float8E4M3FNUZ,
+  Float8E5M2,
+  Float8E5M2FNUZ,
+  Float8E8M0FNU,
   Float16,
   BFloat16,
   Float32,
@@ -25,11 +31,19 @@ enum class ElementType {
   UInt8,
   UInt16,
   UInt32,
-  UInt64
+  UInt64,
+  Int2,
+  Int4,
+  UInt2,
+  UInt4
 };
 
 bool isFloat(ElementType type);
-/// Bytes of one stored element; a bool takes one.
+/// A float of 8 bits or less.
+bool isSmallFloat(ElementType type);
+/// The largest number of a float of 8 bits or less.
+double largestOf(ElementType type);
+/// Bytes of one stored element; those of less than 8 bits take one.
 int64_t storedBytes(ElementType type);
 /// Type number of ONNX's TensorProto, as in the `to` of Cast.
 std::optional<ElementType> elementTypeOfOnnx(int64_t number);

@@ -46,15 +46,25 @@ static Type elementOf(Type type) {
   return nullptr;
 }
 
-/// The wafer computes on f32; i64, i32 and i1 are ids, masks and conditions.
+/// The wafer computes on f32 and i32, which carries integers of all types.
 static bool isMapped(Type element) {
-  return element.isF32() || element.isInteger(64) || element.isInteger(32) ||
-         element.isInteger(1);
+  return element.isF32() || isa<IntegerType>(element);
 }
 
-/// What the host holds may be narrower: it is converted at the wafer's edge.
+/// What the host holds is converted at the wafer's edge.
 static bool isHostType(Type element) {
-  return isMapped(element) || element.isF16() || element.isBF16();
+  return isMapped(element) || isa<FloatType>(element);
+}
+
+/// Rounding to 8 bits or less is what the store does with outputs.
+static bool roundsInside(Operation *op) {
+  auto cast = dyn_cast<onnx::CastOp>(op);
+  Type element = cast ? elementOf(cast.getY().getType()) : Type();
+  return element && isa<FloatType>(element) &&
+         element.getIntOrFloatBitWidth() <= 8 &&
+         llvm::any_of(op->getUsers(), [](Operation *user) {
+           return !isa<func::ReturnOp>(user);
+         });
 }
 
 /// Why an operation cannot be mapped, or nothing.
@@ -62,6 +72,8 @@ static std::string reasonOf(Operation *op) {
   if (auto reason = op->getAttrOfType<StringAttr>(reasonAttrName);
       reason && isa<onnx::NodeOp>(op))
     return reason.str();
+  if (roundsInside(op))
+    return "is rounded to fewer bits, which only outputs are";
   if (isa<onnx::NodeOp>(op))
     return "the operator has no kernel";
   return "";
@@ -117,6 +129,11 @@ static std::string sizeProblem(Type type) {
          "features";
 }
 
+static bool isEmpty(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && llvm::is_contained(tensor.getShape(), 0);
+}
+
 static std::string printed(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
@@ -143,7 +160,8 @@ public:
   }
 
   static std::string noElement(Type element) {
-    return "the wafer has no " + printed(element);
+    return "the wafer has no " + printed(element) +
+           (element.isF64() ? "; --allow-f64-as-f32 computes in f32" : "");
   }
 
   bool empty() const { return problems.empty(); }
@@ -209,7 +227,8 @@ struct VerifySimplifiedPass
         Type element = elementOf(input.getType());
         std::string why = element && !isHostType(element)
                               ? Report::noElement(element)
-                              : sizeProblem(input.getType());
+                          : input.use_empty() ? std::string()
+                                              : sizeProblem(input.getType());
         if (!why.empty())
           report.addInput(name ? name.getValue() : StringRef(), element, why);
       }
@@ -222,6 +241,8 @@ struct VerifySimplifiedPass
           why = Report::noElement(element);
       if (why.empty() && !isa<onnx::ConstantOp>(op) && op->getNumResults())
         why = sizeProblem(op->getResult(0).getType());
+      if (why.empty() && llvm::any_of(op->getOperandTypes(), isEmpty))
+        why = "reads a tensor without elements";
       if (!why.empty())
         report.add(op, why);
     });

@@ -18,9 +18,9 @@ ExternalAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
   if (offset > INT64_MAX || bytes > INT64_MAX - offset) // C1
     return emitError() << "bytes " << offset << " to " << offset << " + "
                        << bytes << " are in no file";
-  if (stored && !stored.isF16() && !stored.isBF16()) // C2
+  if (stored && (!mlir::isa<mlir::FloatType>(stored) || stored.isF32())) // C2
     return emitError() << "stored elements are " << stored
-                       << ", expected f16 or bf16";
+                       << ", expected floats other than f32";
   return mlir::success();
 }
 

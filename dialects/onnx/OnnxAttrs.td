@@ -18,10 +18,10 @@ def Onnx_ExternalAttr : Onnx_Attr<"External", "external"> {
     read only when the program runs. `file` is a path without `..`, relative to
     the folder of the model or of the IR, or to one that `--weights` names. A
     type is stated where stored elements are
-    converted as they are read: `f16` or `bf16`, read as f32.
+    converted as they are read: `f16`, `bf16` or another float, read as f32.
 
     - (C1) the bytes are counted in an int64.
-    - (C2) the type, if stated, is `f16` or `bf16`.
+    - (C2) the type, if stated, is a float other than f32.
 
     ```mlir
     #onnx.external<"bert.onnx", 4096, 1536>
@@ -47,7 +47,8 @@ def Onnx_UnaryKindAttr : I32EnumAttr<"UnaryKind", "function of one element", [
     I32EnumAttrCase<"Sin", 10, "sin">, I32EnumAttrCase<"Cos", 11, "cos">,
     I32EnumAttrCase<"Floor", 12, "floor">, I32EnumAttrCase<"Ceil", 13, "ceil">,
     I32EnumAttrCase<"Round", 14, "round">, I32EnumAttrCase<"Sign", 15, "sign">,
-    I32EnumAttrCase<"Not", 16, "not">]> {
+    I32EnumAttrCase<"Not", 16, "not">, I32EnumAttrCase<"BitNot", 17, "bit_not">,
+    I32EnumAttrCase<"Trunc", 18, "trunc">]> {
   let cppNamespace = "::wsec::onnx";
 }
 
@@ -58,7 +59,12 @@ def Onnx_BinaryKindAttr : I32EnumAttr<"BinaryKind", "function of two elements", 
     I32EnumAttrCase<"Pow", 6, "pow">, I32EnumAttrCase<"Equal", 7, "equal">,
     I32EnumAttrCase<"Less", 8, "less">,
     I32EnumAttrCase<"LessOrEqual", 9, "less_or_equal">,
-    I32EnumAttrCase<"And", 10, "and">, I32EnumAttrCase<"Or", 11, "or">]> {
+    I32EnumAttrCase<"And", 10, "and">, I32EnumAttrCase<"Or", 11, "or">,
+    I32EnumAttrCase<"Mod", 12, "mod">, I32EnumAttrCase<"Remainder", 13, "remainder">,
+    I32EnumAttrCase<"BitAnd", 14, "bit_and">, I32EnumAttrCase<"BitOr", 15, "bit_or">,
+    I32EnumAttrCase<"BitXor", 16, "bit_xor">,
+    I32EnumAttrCase<"ShiftLeft", 17, "shift_left">,
+    I32EnumAttrCase<"ShiftRight", 18, "shift_right">]> {
   let cppNamespace = "::wsec::onnx";
 }
 

@@ -188,7 +188,7 @@ LogicalResult ConstantOp::verify() {
     return emitOpError() << "holds no tensor of countable numbers, but "
                          << type; // C6
   Type stored = getStoredType(), read = type.getElementType();
-  bool widened = (stored.isF16() || stored.isBF16()) && read.isF32();
+  bool widened = isa<FloatType>(stored) && read.isF32();
   if (stored != read && !widened) // C2
     return emitOpError() << "stored elements are " << stored
                          << ", those of the result " << read;

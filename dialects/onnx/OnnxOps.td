@@ -41,7 +41,7 @@ def Onnx_ConstantOp : Onnx_Op<"constant"> {
     touch no bytes. Without a view the result is the stored data, row major.
 
     - (C1) `value` is dense elements or `#onnx.external`.
-    - (C2) stored and result element types are equal, or f16 or bf16 is
+    - (C2) stored and result element types are equal, or another float is
       stored and the result, converted when it is read, is f32.
     - (C3) without a view, the stored data has as many elements as the result.
     - (C4) `strides` has one entry per dimension of the result.

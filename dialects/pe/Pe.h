@@ -123,7 +123,9 @@ llvm::LogicalResult verifyAffine(mlir::Operation *op, AffineAttr affine,
 /// Ports of a route: some to transmit on, and no way back to a neighbour.
 llvm::LogicalResult verifyPorts(mlir::Operation *op, Port receive,
                                 Ports transmit);
-/// Whether tensors and buffers may hold elements of this type.
+/// Whether tensors off the wafer may hold elements of this type.
+bool isStoredType(mlir::Type type);
+/// Whether buffers may hold elements of this type, too.
 bool isElementType(mlir::Type type);
 /// Bytes of an element as it lies in a file or in SRAM; i1 takes one.
 unsigned elementBytes(mlir::Type type);

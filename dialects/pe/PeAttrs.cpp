@@ -121,6 +121,17 @@ bool wsec::pe::isElementType(Type type) {
          type.isSignlessInteger(64) || type.isSignlessInteger(1);
 }
 
+bool wsec::pe::isStoredType(Type type) {
+  if (isa<Float8E4M3FNType, Float8E4M3FNUZType, Float8E5M2Type,
+          Float8E5M2FNUZType, Float8E8M0FNUType, Float4E2M1FNType>(type))
+    return true;
+  if (isElementType(type) || type.isF64())
+    return true;
+  auto integer = dyn_cast<IntegerType>(type);
+  return integer && !integer.isSigned() &&
+         llvm::is_contained({2, 4, 8, 16, 32, 64}, int(integer.getWidth()));
+}
+
 unsigned wsec::pe::elementBytes(Type type) {
   return (type.getIntOrFloatBitWidth() + 7) / 8;
 }

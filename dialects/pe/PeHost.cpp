@@ -13,8 +13,7 @@ using namespace wsec::pe;
 // pe.tensor
 //===----------------------------------------------------------------------===//
 
-static LogicalResult verifySparse(TensorOp op,
-                                  SymbolTableCollection &symbols) {
+static LogicalResult verifySparse(TensorOp op, SymbolTableCollection &symbols) {
   SparseAttr sparse = *op.getSparse();
   auto matrix =
       symbols.lookupNearestSymbolFrom<TensorOp>(op, sparse.getTensor());
@@ -36,11 +35,11 @@ static LogicalResult verifySparse(TensorOp op,
 LogicalResult TensorOp::verify() {
   auto type = dyn_cast<RankedTensorType>(getType());
   if (!type || !type.hasStaticShape() ||
-      !isElementType(type.getElementType())) // C1
+      !isStoredType(type.getElementType())) // C1
     return emitOpError("has type ")
            << getType()
-           << ", expected a static shape of f32, f16, bf16, i32, i16, i64 or "
-              "i1";
+           << ", expected a static shape of floats or of integers of 1 to 64 "
+              "bits";
   if (getSource() && getSparse()) // C2
     return emitOpError("has a source, but is made of another tensor");
   if ((getSource() || getSparse()) != (getRole() == Role::Weight)) // C2

@@ -481,7 +481,7 @@ def Pe_TensorOp : Pe_Op<"tensor", [HasParent<"ProgramOp">, Symbol,
     it streams: `tensor weight @kept sparse <@w at 0 strides [64, 1] rows 64
     columns 64 keep 8 of 32 rest 0 topk seed 0 step 1> : tensor<1536xf32>`.
 
-    (C1) A static shape of f32, f16, bf16, i32, i16, i64 or i1. (C2) A weight has a
+    (C1) A static shape of floats, or of integers of 1 to 64 bits. (C2) A weight has a
     source or is sparse, nothing else does. (C3) A constant has a value of the tensor's type,
     nothing else does. (C4) Only an output is an alias, of a
     tensor with as many elements of its type. (C5) A sparse weight is made of a

@@ -206,8 +206,8 @@ def Wse_GatherOp : Wse_KernelOp<"gather", (ins
   let summary = "Brings the rows of a table that ids name onto the wafer.";
   let description = [{
     Row `ids[b * tokens + s]` of the table becomes token s of batch element b.
-    Ids are resolved where the table is: in the parameter store. Negative ids
-    count from the end; any other id outside the table makes the run fail.
+    Ids are resolved where the table is: in the parameter store; ids that the
+    wafer computes go there as an intermediate first. Negative ids count from the end; any other id outside the table makes the run fail.
 
     ```mlir
     %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids on @r {nodes = ["word"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>

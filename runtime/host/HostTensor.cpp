@@ -23,8 +23,21 @@ DataType dataType(program::ElementType type) {
     return DataType::Int64;
   case program::ElementType::Bool:
     return DataType::Bool;
+  case program::ElementType::I8:
+    return DataType::Int8;
+  case program::ElementType::U8:
+    return DataType::UInt8;
+  case program::ElementType::U16:
+    return DataType::UInt16;
+  case program::ElementType::U32:
+    return DataType::UInt32;
+  case program::ElementType::U64:
+    return DataType::UInt64;
+  case program::ElementType::F64:
+    return DataType::Float64;
+  default:
+    return DataType::Bits8;
   }
-  return DataType::Float32;
 }
 
 uint32_t dataTypeBytes(DataType type) {
@@ -32,6 +45,7 @@ uint32_t dataTypeBytes(DataType type) {
   case DataType::Bool:
   case DataType::Int8:
   case DataType::UInt8:
+  case DataType::Bits8:
     return 1;
   case DataType::Float16:
   case DataType::BFloat16:
@@ -52,8 +66,8 @@ uint32_t dataTypeBytes(DataType type) {
 
 const char *dataTypeName(DataType type) {
   static const char *const names[] = {
-      "float32", "float16", "bfloat16", "int32",  "int64",  "bool",  "float64",
-      "int8",    "int16",   "uint8",    "uint16", "uint32", "uint64"};
+      "float32", "float16", "bfloat16", "int32",  "int64",  "bool",   "float64",
+      "int8",    "int16",   "uint8",    "uint16", "uint32", "uint64", "V1"};
   return names[size_t(type)];
 }
 
@@ -90,6 +104,7 @@ double HostTensor::number(uint64_t index) const {
   case DataType::Bool:
     return loadElement<uint8_t>(bytes, index) != 0;
   case DataType::UInt8:
+  case DataType::Bits8:
     return loadElement<uint8_t>(bytes, index);
   case DataType::UInt16:
     return loadElement<uint16_t>(bytes, index);

@@ -11,7 +11,7 @@
 
 namespace wsec::runtime {
 
-/// Element types of tensor files. Programs use the first six.
+/// Element types of tensor files.
 enum class DataType {
   Float32,
   Float16,
@@ -26,6 +26,9 @@ enum class DataType {
   UInt16,
   UInt32,
   UInt64,
+  /// A float of 8 bits or less, or an integer of less: numpy knows only the
+  /// byte, V1, and a number is its bits.
+  Bits8,
 };
 
 DataType dataType(program::ElementType type);

@@ -16,7 +16,8 @@ namespace {
 
 constexpr std::string_view magic("\x93NUMPY", 6);
 
-/// Type codes without the byte order. bfloat16 is what ml_dtypes calls V2.
+/// Type codes without the byte order. V2 and V1 are what ml_dtypes calls
+/// bfloat16 and the types of Bits8, f1 one of these.
 struct TypeCode {
   const char *code;
   DataType type;
@@ -28,7 +29,8 @@ constexpr TypeCode typeCodes[] = {
     {"f8", DataType::Float64},  {"i1", DataType::Int8},
     {"i2", DataType::Int16},    {"u1", DataType::UInt8},
     {"u2", DataType::UInt16},   {"u4", DataType::UInt32},
-    {"u8", DataType::UInt64}};
+    {"u8", DataType::UInt64},   {"V1", DataType::Bits8},
+    {"f1", DataType::Bits8}};
 
 Error badArray(const std::string &name, const std::string &what) {
   return Error(ErrorClass::BadTensor, inQuotes(name) + ": " + what);
@@ -188,7 +190,7 @@ std::string formatNpy(const HostTensor &tensor) {
     shape.pop_back();
   const char *code = "";
   for (const TypeCode &known : typeCodes)
-    if (known.type == tensor.type)
+    if (known.type == tensor.type && !*code)
       code = known.code;
   char order = dataTypeBytes(tensor.type) == 1 ? '|' : '<';
   std::string header = std::string("{'descr': '") + order + code +

@@ -16,6 +16,28 @@ static Error badTensor(const std::string &file, const std::string &what) {
   return Error(ErrorClass::BadTensor, absl::StrCat(inQuotes(file), ": ", what));
 }
 
+/// Types that are younger than the message classes: from FLOAT8E4M3FN to INT2.
+constexpr int firstSmall = 17, lastSmall = 26;
+
+/// Elements of such a type in a byte of a file.
+static unsigned elementsPerByte(int type) {
+  const bool two = type == 25 || type == 26, four = type >= 21 && type <= 23;
+  return two ? 4 : four ? 2 : 1;
+}
+
+/// A byte for each of `count` elements of 4 or 2 bits, the lowest bits first.
+static std::vector<uint8_t> unpacked(const std::vector<uint8_t> &packed,
+                                     unsigned perByte, uint64_t count) {
+  if (packed.size() != (count + perByte - 1) / perByte)
+    return packed;
+  const unsigned bits = 8 / perByte;
+  std::vector<uint8_t> result(count);
+  for (uint64_t i = 0; i < count; ++i)
+    result[i] =
+        (packed[i / perByte] >> (i % perByte * bits)) & ((1u << bits) - 1);
+  return result;
+}
+
 static DataType typeOf(const onnx::TensorProto &proto,
                        const std::string &file) {
   switch (proto.data_type()) {
@@ -48,6 +70,8 @@ static DataType typeOf(const onnx::TensorProto &proto,
   case onnx::TensorProto::UNDEFINED:
     throw badTensor(file, "not an ONNX tensor: it has no element type");
   default:
+    if (proto.data_type() >= firstSmall && proto.data_type() <= lastSmall)
+      return DataType::Bits8;
     break;
   }
   std::string name = absl::StrCat(proto.data_type());
@@ -107,6 +131,9 @@ NamedTensor parseTensorProto(const uint8_t *data, uint64_t size,
   tensor.bytes = elementsOf(proto, tensor.type);
   const uint32_t bytes = dataTypeBytes(tensor.type);
   const auto elements = countElements(tensor.shape, bytes);
+  if (const unsigned perByte = elementsPerByte(proto.data_type());
+      elements && perByte > 1)
+    tensor.bytes = unpacked(tensor.bytes, perByte, *elements);
   if (!elements || *elements * bytes != tensor.bytes.size())
     throw badTensor(file, absl::StrCat(describe(tensor.type, tensor.shape),
                                        " does not fit the ",

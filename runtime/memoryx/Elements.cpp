@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/memoryx/Elements.h"
 
+#include "runtime/memoryx/SmallFloats.h"
 #include "runtime/pe/Arithmetic.h"
 #include "runtime/pe/HalfKernels.h"
 #include "runtime/pe/UnalignedFloat.h"
@@ -10,6 +11,8 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <type_traits>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -22,10 +25,11 @@ Integer toInteger(float value) {
   if (std::isnan(value))
     return 0;
   // The upper limit as a float may be one beyond the largest integer.
-  constexpr float upper = -float(std::numeric_limits<Integer>::min());
+  constexpr float upper =
+      float(std::numeric_limits<Integer>::max() / 2 + 1) * 2;
   if (value >= upper)
     return std::numeric_limits<Integer>::max();
-  if (value <= -upper)
+  if (value <= float(std::numeric_limits<Integer>::min()))
     return std::numeric_limits<Integer>::min();
   return Integer(value);
 }
@@ -48,11 +52,33 @@ struct BF16 {
   }
   static uint16_t store(float word) { return bfloatFromFloat(word); }
 };
+struct F64 {
+  using Stored = double;
+  static float load(double stored) { return float(stored); }
+  static double store(float word) { return word; }
+};
+template <ElementType type>
+struct Small {
+  using Stored = uint8_t;
+  static float load(uint8_t stored) { return floatFromSmall(type, stored); }
+  static uint8_t store(float word) { return smallFromFloat(type, word); }
+};
 template <typename Integer>
 struct Whole {
   using Stored = Integer;
   static float load(Integer stored) { return float(stored); }
   static Integer store(float word) { return toInteger<Integer>(word); }
+};
+/// An integer of `bits` bits, in the lowest of a byte.
+template <unsigned bits, bool isSigned>
+struct Bits {
+  using Stored = uint8_t;
+  static int integer(uint8_t stored) {
+    const int low = stored & ((1 << bits) - 1);
+    return isSigned && low >> (bits - 1) ? low - (1 << bits) : low;
+  }
+  static float load(uint8_t stored) { return float(integer(stored)); }
+  static uint8_t store(float word) { return uint8_t(toInteger<int8_t>(word)); }
 };
 struct Boolean {
   using Stored = uint8_t;
@@ -86,6 +112,59 @@ void write(uint8_t *data, int64_t first, int64_t stride, size_t count,
   }
 }
 
+/// Calls `visit` with what converts elements of the type.
+template <typename Visit>
+void visitType(ElementType type, const Visit &visit) {
+  switch (type) {
+  case ElementType::F32:
+    return visit(F32());
+  case ElementType::F16:
+    return visit(F16());
+  case ElementType::BF16:
+    return visit(BF16());
+  case ElementType::F64:
+    return visit(F64());
+  case ElementType::I64:
+    return visit(Whole<int64_t>());
+  case ElementType::I32:
+    return visit(Whole<int32_t>());
+  case ElementType::I16:
+    return visit(Whole<int16_t>());
+  case ElementType::I8:
+    return visit(Whole<int8_t>());
+  case ElementType::U64:
+    return visit(Whole<uint64_t>());
+  case ElementType::U32:
+    return visit(Whole<uint32_t>());
+  case ElementType::U16:
+    return visit(Whole<uint16_t>());
+  case ElementType::U8:
+    return visit(Whole<uint8_t>());
+  case ElementType::I4:
+    return visit(Bits<4, true>());
+  case ElementType::I2:
+    return visit(Bits<2, true>());
+  case ElementType::U4:
+    return visit(Bits<4, false>());
+  case ElementType::U2:
+    return visit(Bits<2, false>());
+  case ElementType::Bool:
+    return visit(Boolean());
+  case ElementType::F8E4M3FN:
+    return visit(Small<ElementType::F8E4M3FN>());
+  case ElementType::F8E4M3FNUZ:
+    return visit(Small<ElementType::F8E4M3FNUZ>());
+  case ElementType::F8E5M2:
+    return visit(Small<ElementType::F8E5M2>());
+  case ElementType::F8E5M2FNUZ:
+    return visit(Small<ElementType::F8E5M2FNUZ>());
+  case ElementType::F8E8M0FNU:
+    return visit(Small<ElementType::F8E8M0FNU>());
+  case ElementType::F4E2M1FN:
+    return visit(Small<ElementType::F4E2M1FN>());
+  }
+}
+
 } // namespace
 
 void readElements(ElementType type, const uint8_t *data, int64_t first,
@@ -104,35 +183,18 @@ void readElements(ElementType type, const uint8_t *data, int64_t first,
     return read<F16>(data, first, stride, count, words);
   case ElementType::BF16:
     return read<BF16>(data, first, stride, count, words);
-  case ElementType::I32:
-    return read<Whole<int32_t>>(data, first, stride, count, words);
-  case ElementType::I16:
-    return read<Whole<int16_t>>(data, first, stride, count, words);
-  case ElementType::I64:
-    return read<Whole<int64_t>>(data, first, stride, count, words);
-  case ElementType::Bool:
-    return read<Boolean>(data, first, stride, count, words);
+  default:
+    return visitType(type, [&]<typename Type>(Type) {
+      read<Type>(data, first, stride, count, words);
+    });
   }
 }
 
 void writeElements(ElementType type, uint8_t *data, int64_t first,
                    int64_t stride, size_t count, const float *words) {
-  switch (type) {
-  case ElementType::F32:
-    return write<F32>(data, first, stride, count, words);
-  case ElementType::F16:
-    return write<F16>(data, first, stride, count, words);
-  case ElementType::BF16:
-    return write<BF16>(data, first, stride, count, words);
-  case ElementType::I32:
-    return write<Whole<int32_t>>(data, first, stride, count, words);
-  case ElementType::I16:
-    return write<Whole<int16_t>>(data, first, stride, count, words);
-  case ElementType::I64:
-    return write<Whole<int64_t>>(data, first, stride, count, words);
-  case ElementType::Bool:
-    return write<Boolean>(data, first, stride, count, words);
-  }
+  visitType(type, [&]<typename Type>(Type) {
+    write<Type>(data, first, stride, count, words);
+  });
 }
 
 // ---------------------------------------------------------------- wires
@@ -143,6 +205,11 @@ namespace {
 struct Range {
   int64_t low, high;
 };
+
+bool isFloatingPoint(ElementType type) {
+  return type <= ElementType::BF16 || type == ElementType::F64 ||
+         type >= ElementType::F8E4M3FN;
+}
 
 Range exactRange(ElementType wire) {
   switch (wire) {
@@ -172,26 +239,47 @@ void storeAs(void *data, int64_t element, Stored value) {
               &value, sizeof(value));
 }
 
-/// The first of the elements that the wire does not carry.
-template <typename Integer>
-size_t firstBeyond(ElementType wire, const uint8_t *data, int64_t first,
-                   int64_t stride, size_t count) {
-  const auto [low, high] = exactRange(wire);
-  if (low <= std::numeric_limits<Integer>::min() &&
-      high >= std::numeric_limits<Integer>::max())
+/// Calls `visit` with an integer of the type that elements are stored as, and
+/// what one of them is; only for integers.
+template <typename Visit>
+void visitInteger(ElementType type, const Visit &visit) {
+  visitType(type, [&]<typename Type>(Type) {
+    using Stored = typename Type::Stored;
+    if constexpr (requires { Type::integer(Stored()); })
+      visit(Stored(), Type::integer);
+    else if constexpr (std::is_integral_v<Stored>)
+      visit(Stored(), [](Stored stored) { return stored; });
+  });
+}
+
+/// The first of the elements that the wire does not carry. An I32 has the bits
+/// of a U32.
+size_t firstBeyond(ElementType wire, ElementType type, const uint8_t *data,
+                   int64_t first, int64_t stride, size_t count) {
+  const bool isBits = type == ElementType::U32 && wire == ElementType::I32;
+  if (isFloatingPoint(type) || type == ElementType::Bool || isBits)
     return count;
-  auto beyond = [&](size_t i) {
-    const int64_t value =
-        loadInteger<Integer>(data, first + int64_t(i) * stride);
-    return value < low || value > high;
-  };
-  bool any = false;
-  for (size_t i = 0; i < count; ++i)
-    any |= beyond(i);
-  size_t i = 0;
-  while (any && !beyond(i))
-    ++i;
-  return any ? i : count;
+  const auto [low, high] = exactRange(wire);
+  size_t good = count;
+  visitInteger(type, [&](auto zero, auto integer) {
+    using Stored = decltype(zero);
+    if (std::cmp_less_equal(low, std::numeric_limits<Stored>::min()) &&
+        std::cmp_greater_equal(high, std::numeric_limits<Stored>::max()))
+      return;
+    auto beyond = [&](size_t i) {
+      const auto value =
+          integer(loadInteger<Stored>(data, first + int64_t(i) * stride));
+      return std::cmp_less(value, low) || std::cmp_greater(value, high);
+    };
+    bool any = false;
+    for (size_t i = 0; i < count; ++i)
+      any |= beyond(i);
+    for (good = 0; any && !beyond(good);)
+      ++good;
+    if (!any)
+      good = count;
+  });
+  return good;
 }
 
 /// Elements converted at a time, on the stack.
@@ -236,56 +324,69 @@ void scatter(const void *elements, size_t count, uint8_t *data, int64_t first,
         loadInteger<Bits>(static_cast<const uint8_t *>(elements), int64_t(i)));
 }
 
-template <typename Wire, typename Stored>
-void convertIntegers(const void *elements, size_t count, uint8_t *data,
-                     int64_t first, int64_t stride) {
-  for (size_t i = 0; i < count; ++i)
-    storeAs(data, first + int64_t(i) * stride,
-            Stored(loadInteger<Wire>(static_cast<const uint8_t *>(elements),
-                                     int64_t(i))));
+/// The integers of a tensor.
+Range rangeOf(ElementType type) {
+  switch (type) {
+  case ElementType::I16:
+    return {INT16_MIN, INT16_MAX};
+  case ElementType::I8:
+    return {INT8_MIN, INT8_MAX};
+  case ElementType::I4:
+    return {-8, 7};
+  case ElementType::I2:
+    return {-2, 1};
+  case ElementType::U64:
+    return {0, INT64_MAX};
+  case ElementType::U16:
+    return {0, UINT16_MAX};
+  case ElementType::U8:
+    return {0, UINT8_MAX};
+  case ElementType::U4:
+    return {0, 15};
+  case ElementType::U2:
+    return {0, 3};
+  default: // of 32 bits the bits are kept
+    return {INT64_MIN, INT64_MAX};
+  }
 }
 
 template <typename Wire>
-void convertTo(ElementType type, const void *elements, size_t count,
-               uint8_t *data, int64_t first, int64_t stride) {
-  if (type == ElementType::I64)
-    return convertIntegers<Wire, int64_t>(elements, count, data, first, stride);
-  convertIntegers<Wire, int32_t>(elements, count, data, first, stride);
+size_t convertTo(ElementType type, const void *elements, size_t count,
+                 uint8_t *data, int64_t first, int64_t stride) {
+  const auto [low, high] = rangeOf(type);
+  size_t i = 0;
+  visitType(type, [&]<typename Type>(Type) {
+    for (; i < count; ++i) {
+      const Wire word =
+          loadInteger<Wire>(static_cast<const uint8_t *>(elements), int64_t(i));
+      if (word < low || word > high)
+        return;
+      storeAs(data, first + int64_t(i) * stride, typename Type::Stored(word));
+    }
+  });
+  return i;
 }
 
 template <typename Wire>
 void convertFrom(ElementType type, const uint8_t *data, int64_t first,
                  int64_t stride, size_t count, void *elements) {
-  auto convert = [&]<typename Stored>(Stored) {
-    for (size_t i = 0; i < count; ++i)
+  const bool isBool = type == ElementType::Bool;
+  visitInteger(type, [&](auto zero, auto integer) {
+    using Stored = decltype(zero);
+    for (size_t i = 0; i < count; ++i) {
+      const Stored stored =
+          loadInteger<Stored>(data, first + int64_t(i) * stride);
       storeAs(elements, int64_t(i),
-              Wire(loadInteger<Stored>(data, first + int64_t(i) * stride)));
-  };
-  switch (type) {
-  case ElementType::I64:
-    return convert(int64_t());
-  case ElementType::I32:
-    return convert(int32_t());
-  case ElementType::I16:
-    return convert(int16_t());
-  default:
-    for (size_t i = 0; i < count; ++i)
-      storeAs(elements, int64_t(i),
-              Wire(data[first + int64_t(i) * stride] != 0));
-  }
+              isBool ? Wire(stored != 0) : Wire(integer(stored)));
+    }
+  });
 }
 
 } // namespace
 
 size_t readWire(ElementType wire, ElementType type, const uint8_t *data,
                 int64_t first, int64_t stride, size_t count, void *elements) {
-  size_t good = count;
-  if (type == ElementType::I64)
-    good = firstBeyond<int64_t>(wire, data, first, stride, count);
-  if (type == ElementType::I32)
-    good = firstBeyond<int32_t>(wire, data, first, stride, count);
-  if (type == ElementType::I16)
-    good = firstBeyond<int16_t>(wire, data, first, stride, count);
+  const size_t good = firstBeyond(wire, type, data, first, stride, count);
   if (good < count)
     return good;
   if (wire == ElementType::F32)
@@ -312,8 +413,9 @@ std::string wholeRange(ElementType wire) {
   return "from " + std::to_string(low) + " to " + std::to_string(high);
 }
 
-void writeWire(ElementType wire, const void *elements, size_t count,
-               ElementType type, uint8_t *data, int64_t first, int64_t stride) {
+size_t writeWire(ElementType wire, const void *elements, size_t count,
+                 ElementType type, uint8_t *data, int64_t first,
+                 int64_t stride) {
   if (wire == ElementType::F32)
     writeElements(type, data, first, stride, count,
                   static_cast<const float *>(elements));
@@ -322,9 +424,9 @@ void writeWire(ElementType wire, const void *elements, size_t count,
   else if (wire == type)
     scatter<uint32_t>(elements, count, data, first, stride);
   else if (wire == ElementType::I32)
-    convertTo<int32_t>(type, elements, count, data, first, stride);
+    return convertTo<int32_t>(type, elements, count, data, first, stride);
   else if (wire == ElementType::I16)
-    convertTo<int16_t>(type, elements, count, data, first, stride);
+    return convertTo<int16_t>(type, elements, count, data, first, stride);
   else
     inParts(count, [&](size_t done, size_t part) {
       float values[convertedAtOnce];
@@ -332,6 +434,7 @@ void writeWire(ElementType wire, const void *elements, size_t count,
       writeElements(type, data, first + int64_t(done) * stride, stride, part,
                     values);
     });
+  return count;
 }
 
 static void addValues(const float *values, size_t count, float *sums,
@@ -353,11 +456,12 @@ void addWire(ElementType wire, const void *elements, size_t count, float *sums,
 }
 
 int64_t readIndex(ElementType type, const uint8_t *data, uint64_t index) {
-  if (type == ElementType::I32)
-    return loadInteger<int32_t>(data, int64_t(index));
-  if (type == ElementType::I16)
-    return loadInteger<int16_t>(data, int64_t(index));
-  return loadInteger<int64_t>(data, int64_t(index));
+  int64_t result = 0;
+  visitInteger(type, [&](auto zero, auto integer) {
+    result =
+        int64_t(integer(loadInteger<decltype(zero)>(data, int64_t(index))));
+  });
+  return result;
 }
 
 } // namespace wsec::runtime

@@ -33,16 +33,19 @@ size_t readWire(program::ElementType wire, program::ElementType type,
 /// "from -2048 to 2048": those that are all carried exactly.
 std::string wholeRange(program::ElementType wire);
 
-/// The inverse. Integers go to integers of at least their size.
-void writeWire(program::ElementType wire, const void *elements, size_t count,
-               program::ElementType type, uint8_t *data, int64_t first,
-               int64_t stride);
+/// The inverse. Returns how many elements were written: fewer than `count`
+/// where the next is an integer that the tensor does not hold. I32 goes to U32
+/// as its bits.
+size_t writeWire(program::ElementType wire, const void *elements, size_t count,
+                 program::ElementType type, uint8_t *data, int64_t first,
+                 int64_t stride);
 
 /// sums[i * stride] += elements[i], in f32. The wire's type is a float.
 void addWire(program::ElementType wire, const void *elements, size_t count,
              float *sums, int64_t stride);
 
-/// Element `index` of a tensor of type I16, I32 or I64.
+/// Element `index` of a tensor of integers; one of U64 beyond int64 is
+/// negative.
 int64_t readIndex(program::ElementType type, const uint8_t *data,
                   uint64_t index);
 

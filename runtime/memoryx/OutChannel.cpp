@@ -162,9 +162,22 @@ void OutChannel::storeRun(const void *elements, uint64_t first, size_t count) {
   const program::Segment &its = *stream.segments()->Get(segment);
   const uint32_t tensor = its.tensor();
   uint8_t *data = tensors.outputElements(tensor);
-  if (!its.accumulate())
-    return writeWire(wire.type, elements, count, tensors.tensor(tensor).type(),
-                     data, int64_t(first), block.runStride());
+  if (!its.accumulate()) {
+    const program::Tensor &to = tensors.tensor(tensor);
+    const size_t good = writeWire(wire.type, elements, count, to.type(), data,
+                                  int64_t(first), block.runStride());
+    if (good == count)
+      return;
+    throw Error(
+        ErrorClass::BadTensor,
+        "element " +
+            std::to_string(int64_t(first) + int64_t(good) * block.runStride()) +
+            " of tensor " + inQuotes(to.name()->string_view()) + " would be " +
+            std::to_string(readIndex(
+                wire.type, static_cast<const uint8_t *>(elements), good)) +
+            ", which " + program::EnumNameElementType(to.type()) +
+            " does not hold");
+  }
   Share &share = byTensor.at(tensor);
   float *sums = share.sums.empty()
                     ? reinterpret_cast<float *>(data) + first

@@ -247,7 +247,9 @@ void checkIndexTensor(const program::Segment &segment, const Interval &lines,
 bool isFloat(program::ElementType type) {
   return type == program::ElementType::F32 ||
          type == program::ElementType::F16 ||
-         type == program::ElementType::BF16;
+         type == program::ElementType::BF16 ||
+         type == program::ElementType::F64 ||
+         type >= program::ElementType::F8E4M3FN;
 }
 
 /// The wire carries what the tensor holds, or the other way round.
@@ -264,10 +266,7 @@ void checkElements(const program::Segment &segment,
                                 ": floats that go out do, in one of F32");
   if (isFloat(stream.type()))
     return;
-  const bool holds =
-      out ? tensor.type() != program::ElementType::Bool &&
-                elementBytes(tensor.type()) >= elementBytes(stream.type())
-          : true;
+  const bool holds = !out || tensor.type() != program::ElementType::Bool;
   if (isFloat(tensor.type()) || !holds)
     throw badProgram(where, std::string(out ? "writes " : "reads ") +
                                 program::EnumNameElementType(stream.type()) +
@@ -280,7 +279,7 @@ void checkElements(const program::Segment &segment,
 void checkWire(const program::HostStream &stream, const Where &where) {
   using program::ElementType;
   const ElementType type = stream.type();
-  if (type > ElementType::MAX || type == ElementType::I64 ||
+  if (type > ElementType::I16 || type == ElementType::I64 ||
       type == ElementType::Bool)
     throw badProgram(where, "has elements of a type that no wavelet carries");
   if (stream.packing() > program::Packing::MAX)
@@ -452,17 +451,21 @@ uint32_t elementBytes(program::ElementType type) {
   switch (type) {
   case program::ElementType::F32:
   case program::ElementType::I32:
+  case program::ElementType::U32:
     return 4;
   case program::ElementType::F16:
   case program::ElementType::BF16:
   case program::ElementType::I16:
+  case program::ElementType::U16:
     return 2;
   case program::ElementType::I64:
+  case program::ElementType::U64:
+  case program::ElementType::F64:
     return 8;
   case program::ElementType::Bool:
+  default:
     return 1;
   }
-  return 1;
 }
 
 /// What launches of one entry do to an intermediate tensor: write it, then read

@@ -341,6 +341,7 @@ private:
   }
 
   std::string element(size_t index) const {
+    char bits[8];
     switch (tensor.type) {
     case ElementType::F32:
       return realText(read<float>(index));
@@ -350,13 +351,36 @@ private:
       return std::to_string(read<int32_t>(index));
     case ElementType::I16:
       return std::to_string(read<int16_t>(index));
+    case ElementType::I8:
+      return std::to_string(read<int8_t>(index));
+    case ElementType::U8:
+      return std::to_string(read<uint8_t>(index));
+    case ElementType::U16:
+      return std::to_string(read<uint16_t>(index));
+    case ElementType::U32:
+      return std::to_string(read<uint32_t>(index));
+    case ElementType::U64:
+      return std::to_string(read<uint64_t>(index));
+    case ElementType::F64:
+      return realText(read<double>(index));
     case ElementType::Bool:
       return read<uint8_t>(index) ? "true" : "false";
+    case ElementType::I4:
+      return std::to_string(int8_t(read<uint8_t>(index) << 4) >> 4);
+    case ElementType::I2:
+      return std::to_string(int8_t(read<uint8_t>(index) << 6) >> 6);
+    case ElementType::U4:
+      return std::to_string(read<uint8_t>(index) & 15);
+    case ElementType::U2:
+      return std::to_string(read<uint8_t>(index) & 3);
     case ElementType::F16:
     case ElementType::BF16:
       break;
+    default:
+      std::snprintf(bits, sizeof bits, "0x%02X",
+                    unsigned(read<uint8_t>(index)));
+      return bits;
     }
-    char bits[8];
     std::snprintf(bits, sizeof bits, "0x%04X", unsigned(read<uint16_t>(index)));
     return bits;
   }

@@ -51,8 +51,12 @@ std::string symbolText(const std::string &name) {
 }
 
 std::string typeText(ElementType type) {
-  return type == ElementType::Bool ? "i1"
-                                   : snakeCase(EnumNameElementType(type));
+  if (type == ElementType::Bool)
+    return "i1";
+  if (type >= ElementType::F8E4M3FN)
+    return "f" + std::string(EnumNameElementType(type) + 1);
+  const std::string name = snakeCase(EnumNameElementType(type));
+  return name[0] == 'u' ? "ui" + name.substr(1) : name;
 }
 
 /// `bits` is what stands for a number that decimals do not.

@@ -37,6 +37,8 @@ static int64_t onnxNumber(DataType type) {
     return 13;
   case DataType::BFloat16:
     return 16;
+  case DataType::Bits8:
+    break;
   }
   return 0; // none
 }

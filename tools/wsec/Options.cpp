@@ -99,6 +99,10 @@ struct Flags {
   cl::opt<std::string> precision{
       "precision", cl::desc("Type of arithmetic; f32 is the only one so far"),
       cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category)};
+  cl::opt<bool> allowF64AsF32{
+      "allow-f64-as-f32",
+      cl::desc("Compute what the model states in float64 in float32"),
+      cl::cat(category)};
   cl::opt<std::string> report{"report", cl::desc("Write the report as JSON"),
                               cl::value_desc("FILE.json"), cl::cat(category)};
   cl::opt<std::string> reproducer{
@@ -138,7 +142,7 @@ static bool readShapes(const Flags &flags, ImportOptions &options) {
       if (extent.getAsInteger(10, shape.second.emplace_back()) ||
           shape.second.back() < 0)
         return usageError("--shape " + text + ": '" + extent +
-                          "' is not a number of elements");
+                          "' is not an extent");
   }
   return true;
 }
@@ -293,6 +297,7 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
   }
   options.printsConstants = flags.printConstants;
   options.import.allowAbsentWeights = flags.allowAbsentWeights;
+  options.allowF64AsF32 = flags.allowF64AsF32;
   options.report = flags.report;
   options.reproducer = flags.reproducer;
   options.quiet = flags.quiet;

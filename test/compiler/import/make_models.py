@@ -9,6 +9,7 @@ Most are sound; the others break one rule that the importer checks.
 import os
 import sys
 
+import ml_dtypes
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
@@ -74,7 +75,7 @@ def packed_weight():
 
 
 def element_types():
-    names = ["f32", "f16", "bf16", "f64", "i64", "i32", "i8", "u8", "bool"]
+    names = ["f32", "f16", "bf16", "f64", "i64", "i32", "i8", "u8", "bool", "u64", "u16", "f8", "i4", "u2"]
     tensors = [
         save("f32", np.float32([1, 2])), save("f16", np.float16([1, 2])),
         helper.make_tensor("bf16", TensorProto.BFLOAT16, [2], [1.0, 2.0]),
@@ -82,9 +83,13 @@ def element_types():
         save("i64", np.int64([-1, 2])), save("i32", np.int32([-1, 2])),
         save("i8", np.int8([-1, 2])), save("u8", np.uint8([255, 2])),
         save("bool", np.bool_([True, False])),
+        save("u64", np.uint64([2**64 - 1, 2])), save("u16", np.uint16([65535, 2])),
+        save("f8", np.array([448, -2], ml_dtypes.float8_e4m3fn)),
+        save("i4", np.array([-8, 7, -1], ml_dtypes.int4)),  # an odd one is half a byte
+        save("u2", np.array([3, 0, 1, 2, 3], ml_dtypes.uint2)),
     ]
     nodes = [helper.make_node("Cast", [name], ["y_" + name], to=FLOAT) for name in names]
-    return model(nodes, [], [value("y_" + name, (2,)) for name in names], tensors)
+    return model(nodes, [], [value("y_" + t.name, t.dims) for t in tensors], tensors)
 
 
 def typed_data():
@@ -97,9 +102,10 @@ def typed_data():
         helper.make_tensor("i32", TensorProto.INT32, [2], [-1, 2]),
         helper.make_tensor("u8", TensorProto.UINT8, [2], [255, 2]),
         helper.make_tensor("bool", TensorProto.BOOL, [2], [True, False]),
+        helper.make_tensor("i4", TensorProto.INT4, [3], [-8, 7, -1]),
     ]
     nodes = [helper.make_node("Cast", [t.name], ["y_" + t.name], to=FLOAT) for t in tensors]
-    return model(nodes, [], [value("y_" + t.name, (2,)) for t in tensors], tensors)
+    return model(nodes, [], [value("y_" + t.name, t.dims) for t in tensors], tensors)
 
 
 def constants():
@@ -227,8 +233,7 @@ def sequence_input():
 
 def unsupported_types():
     tensors = [helper.make_tensor("text", TensorProto.STRING, [1], [b"hi"]),
-               save("c64", np.complex64([1])),
-               helper.make_tensor("f8", TensorProto.FLOAT8E4M3FN, [1], [1.0])]
+               save("c64", np.complex64([1]))]
     unknown = save("future", np.float32([1]))
     unknown.data_type = 77
     tensors.append(unknown)

@@ -59,3 +59,17 @@ func.func @folds_in_f16() -> !onnx.unknown {
   %c = onnx.node "Add"(%a, %b) : (tensor<f16>, tensor<f16>) -> !onnx.unknown
   return %c : !onnx.unknown
 }
+
+// Outputs of 8 bits are rounded as they are stored; larger numbers become the
+// largest, unless the cast says otherwise.
+// CHECK-LABEL: func.func @small
+// CHECK: %[[LOW:.*]] = onnx.binary max %arg0
+// CHECK: %[[HIGH:.*]] = onnx.binary min %[[LOW]]
+// CHECK-DAG: %[[Y:.*]] = onnx.cast %[[HIGH]] : tensor<4xf32> -> tensor<4xf8E4M3FN>
+// CHECK-DAG: %[[Z:.*]] = onnx.cast %arg0 : tensor<4xf32> -> tensor<4xf8E4M3FN>
+// CHECK: return %[[Y]], %[[Z]]
+func.func @small(%arg0: tensor<4xf32>) -> (!onnx.unknown, !onnx.unknown) {
+  %y = onnx.node "Cast"(%arg0) with {to = 17 : i64} : (tensor<4xf32>) -> !onnx.unknown
+  %z = onnx.node "Cast"(%arg0) with {to = 17 : i64, saturate = 0 : i64} : (tensor<4xf32>) -> !onnx.unknown
+  return %y, %z : !onnx.unknown, !onnx.unknown
+}

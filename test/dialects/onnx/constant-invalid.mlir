@@ -19,7 +19,7 @@ func.func @constant_c2() {
 // -----
 
 func.func @constant_c2_narrowed() {
-  // expected-error @below {{stored elements are 'f32', expected f16 or bf16}}
+  // expected-error @below {{stored elements are 'f32', expected floats other than f32}}
   %c = onnx.constant external<"w.bin", 0, 16, f32> : tensor<4xf16>
   return
 }
@@ -91,7 +91,7 @@ func.func @external_c1_before_the_file() {
 // -----
 
 func.func @external_c2() {
-  // expected-error @below {{stored elements are 'complex<f32>', expected f16 or bf16}}
+  // expected-error @below {{stored elements are 'complex<f32>', expected floats other than f32}}
   %c = onnx.constant external<"w.bin", 0, 16, complex<f32>> : tensor<4xf32>
   return
 }

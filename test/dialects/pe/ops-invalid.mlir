@@ -486,7 +486,7 @@ pe.program @await_c1_twice mesh [1, 1] machine "wse2" launch_color 0 {
 //===----------------------------------------------------------------------===//
 
 pe.program @tensor_c1 mesh [1, 1] machine "wse2" launch_color 0 {
-  // expected-error @below {{has type 'tensor<?xf32>', expected a static shape of f32, f16, bf16, i32, i16, i64 or i1}}
+  // expected-error @below {{has type 'tensor<?xf32>', expected a static shape of floats or of integers of 1 to 64 bits}}
   tensor input @x : tensor<?xf32>
 }
 

@@ -163,5 +163,79 @@ TEST(WireTest, IntegersAreExactOrFound) {
   EXPECT_EQ(longs, (std::vector<int64_t>{7, -3}));
 }
 
+TEST(WireTest, IntegersOfEveryWidth) {
+  EXPECT_EQ(wireBits<int32_t>(ElementType::I32, ElementType::U8,
+                              std::vector<uint8_t>{0, 255}, 0, 1, 2),
+            (std::vector<int32_t>{0, 255}));
+  EXPECT_EQ(wireBits<int32_t>(ElementType::I32, ElementType::I4,
+                              std::vector<uint8_t>{0x7, 0x8, 0xff}, 0, 1, 3),
+            (std::vector<int32_t>{7, -8, -1}));
+  EXPECT_EQ(wireBits<int32_t>(ElementType::I32, ElementType::U2,
+                              std::vector<uint8_t>{0x3, 0xfc}, 0, 1, 2),
+            (std::vector<int32_t>{3, 0}));
+  // The bits of an unsigned number of 32 bits; more bits are refused.
+  EXPECT_EQ(wireBits<uint32_t>(ElementType::I32, ElementType::U32,
+                               std::vector<uint32_t>{0xffffffff}, 0, 1, 1),
+            (std::vector<uint32_t>{0xffffffff}));
+  const std::vector<uint64_t> wide{INT32_MAX, uint64_t(INT32_MAX) + 1};
+  int32_t words[2];
+  EXPECT_EQ(readWire(ElementType::I32, ElementType::U64,
+                     reinterpret_cast<const uint8_t *>(wide.data()), 0, 1, 2,
+                     words),
+            1u);
+}
+
+TEST(WireTest, IntegersThatATensorDoesNotHoldAreFound) {
+  const std::vector<int32_t> words{0, 127, -1, 128};
+  std::vector<uint8_t> bytes(8 * words.size());
+  auto write = [&](ElementType type) {
+    return writeWire(ElementType::I32, words.data(), words.size(), type,
+                     bytes.data(), 0, 1);
+  };
+  EXPECT_EQ(write(ElementType::I8), 3u);
+  EXPECT_EQ(write(ElementType::U8), 2u);
+  EXPECT_EQ(write(ElementType::U64), 2u);
+  EXPECT_EQ(write(ElementType::I16), 4u);
+  EXPECT_EQ(write(ElementType::U32), 4u);
+}
+
+/// Values of ml_dtypes.
+TEST(ElementsTest, SmallFloatsRoundToNearestEven) {
+  const float nan = NAN;
+  EXPECT_EQ(writeAll<uint8_t>(ElementType::F8E4M3FN,
+                              {nan, inf, 464, 465, -0.0f, 240, 249, 1e-7f}),
+            (std::vector<uint8_t>{127, 127, 126, 127, 128, 119, 120, 0}));
+  EXPECT_EQ(writeAll<uint8_t>(ElementType::F8E4M3FNUZ,
+                              {nan, inf, 247, 248, -0.0f, -1e-9f}),
+            (std::vector<uint8_t>{128, 128, 127, 128, 0, 0}));
+  EXPECT_EQ(writeAll<uint8_t>(ElementType::F8E5M2,
+                              {nan, inf, -inf, 480, 60000, 61440, 65000}),
+            (std::vector<uint8_t>{126, 124, 252, 96, 123, 124, 124}));
+  EXPECT_EQ(writeAll<uint8_t>(ElementType::F8E5M2FNUZ,
+                              {nan, 465, 480, 60000, 61440, 65000}),
+            (std::vector<uint8_t>{128, 99, 100, 127, 128, 128}));
+  EXPECT_EQ(writeAll<uint8_t>(ElementType::F4E2M1FN,
+                              {nan, inf, -inf, 9, -8, 5, 0.25f, 0.75f, 1.25f,
+                               -0.0f, 3.5f, 2.5f}),
+            (std::vector<uint8_t>{8, 7, 15, 7, 15, 6, 0, 2, 2, 8, 6, 4}));
+  EXPECT_EQ(writeAll<uint8_t>(ElementType::F8E8M0FNU, {0, 1, 1.1f, 4, nan}),
+            (std::vector<uint8_t>{0, 127, 128, 129, 255}));
+}
+
+TEST(ElementsTest, SmallFloatsComeBackAsTheyWere) {
+  for (ElementType type :
+       {ElementType::F8E4M3FN, ElementType::F8E4M3FNUZ, ElementType::F8E5M2,
+        ElementType::F8E5M2FNUZ, ElementType::F8E8M0FNU, ElementType::F4E2M1FN})
+    for (int code = 0; code < (type == ElementType::F4E2M1FN ? 16 : 256);
+         ++code) {
+      const float value =
+          readAll<uint8_t>(type, {uint8_t(code)}, 0, 1, 1).front();
+      if (!std::isnan(value)) {
+        EXPECT_EQ(writeAll<uint8_t>(type, {value}).front(), code)
+            << program::EnumNameElementType(type) << " " << value;
+      }
+    }
+}
+
 } // namespace
 } // namespace wsec::runtime

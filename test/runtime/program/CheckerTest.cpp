@@ -639,9 +639,9 @@ TEST_F(CheckerTest, FloatsOnAWireOfIntegers) {
 TEST_F(CheckerTest, IntegersThatTheTensorDoesNotHold) {
   stream(1).type = program::ElementType::I32;
   stream(1).segments[0]->tensor = 3;
-  source().tensors[3]->type = program::ElementType::I16;
+  source().tensors[3]->type = program::ElementType::Bool;
   expectRefused("BadProgram: stream 'result', segment 0: writes I32 to tensor "
-                "'y' of I16, which does not hold it exactly");
+                "'y' of Bool, which does not hold it exactly");
 }
 
 TEST_F(CheckerTest, SumsOfOtherThanF32) {
