@@ -302,8 +302,8 @@ Value Selector::select(onnx::SoftmaxOp op) {
 // Gather
 //===----------------------------------------------------------------------===//
 
-// Ids are resolved in the store, so they must be there: an input or a constant,
-// in the order of the tokens. Casts between integers do not change them.
+// Ids are resolved in the store: inputs and constants are there, in the order
+// of the tokens. Casts between integers do not change them.
 static std::optional<HostView> asIds(const HostValues &values, Value ids) {
   while (auto cast = ids.getDefiningOp<onnx::CastOp>()) {
     Type from =
@@ -320,10 +320,10 @@ Value Selector::select(onnx::GatherOp op) {
   if (!table)
     return {};
   std::optional<HostView> ids = asIds(hostValues, op.getIds());
-  if (!ids || ids->tensor || !ids->isWhole()) {
-    refuse(op, "its ids are computed or repeated; the store looks up whole "
-               "inputs and constants only");
-    return {};
+  if (!ids || !ids->isWhole()) {
+    if (!toStoreInOrder(op.getIds(), op))
+      return {};
+    ids = hostValues.view(op.getIds());
   }
   TiledAttr tiling =
       wantedHeads.columnsFor(op.getY(), defaultTiling(shapeOf(op.getY())));

@@ -88,6 +88,16 @@ static bool identity(Node &node) {
   return true;
 }
 
+/// True for all elements.
+static Fact everywhere(const Shape &shape) {
+  if (numElements(shape) > maxFoldedBytes)
+    return unknown(ElementType::Bool, shape);
+  Tensor mask(ElementType::Bool, shape);
+  for (int64_t i = 0; i < mask.size(); ++i)
+    mask.setInt(i, 1);
+  return Fact::ofTensor(std::move(mask));
+}
+
 /// In inference the second result, the mask, keeps everything.
 static bool dropout(Node &node) {
   if (!identity(node))
@@ -100,7 +110,7 @@ static bool dropout(Node &node) {
       return node.fail("Dropout in training mode");
   }
   if (node.outputs.size() > 1)
-    node.outputs[1] = unknown(ElementType::Bool, node.input(0).shape);
+    node.outputs[1] = everywhere(node.input(0).shape);
   return true;
 }
 
@@ -119,6 +129,14 @@ static bool isNaN(Node &node) {
   return true;
 }
 
+/// Infinities of one sign or of both.
+static bool isInf(Node &node) {
+  if (!node.needs(1))
+    return false;
+  node.outputs[0] = unknown(ElementType::Bool, node.input(0).shape);
+  return true;
+}
+
 static bool castFact(Node &node, ElementType to) {
   const Fact &x = node.input(0);
   Fact &output = node.outputs[0];
@@ -128,10 +146,12 @@ static bool castFact(Node &node, ElementType to) {
   }
   output = unknown(to, x.shape);
   // Every f16 and bf16 is an f32: the same bytes, converted when they are read.
-  bool widens = to == ElementType::Float32 && storedBytes(x.type) == 2;
+  bool widens = to == ElementType::Float32 && storedBytes(x.type) <= 2;
   if (widens && isFloat(x.type))
     output.constant = x.constant;
-  else if (output.bytes() <= maxFoldedBytes)
+  else if (isSmallFloat(to) && node.intAttr("saturate", 1)) {
+    // The rare constant: left to the wafer, which saturates.
+  } else if (output.bytes() <= maxFoldedBytes)
     if (std::optional<Tensor> tensor = x.load())
       output = Fact::ofTensor(tensor->cast(to));
   return true;
@@ -144,6 +164,9 @@ static bool castRule(Node &node) {
   std::optional<ElementType> to = elementTypeOfOnnx(number);
   if (!to)
     return node.fail("Cast to ONNX element type " + llvm::Twine(number));
+  if (node.stringAttr("round_mode", "up") != "up")
+    return node.fail("rounds in mode '" + node.stringAttr("round_mode", "up") +
+                     "', expected 'up'");
   return castFact(node, *to);
 }
 
@@ -282,6 +305,30 @@ static bool mod(Node &node) {
                                  : arithmetic<fmodFloat, modInt>(node);
 }
 
+static int64_t bitAnd(int64_t a, int64_t b) { return a & b; }
+static int64_t bitOr(int64_t a, int64_t b) { return a | b; }
+static int64_t bitXor(int64_t a, int64_t b) { return a ^ b; }
+static int64_t bitNot(int64_t x) { return ~x; }
+
+/// Of integers; what only data has is not folded.
+template <IntFunction2 onInt>
+static bool bits(Node &node) {
+  if (!node.needs(2) || isFloat(node.input(0).type))
+    return node.fail("combines the bits of floats");
+  return arithmetic<divFloat, onInt>(node);
+}
+
+static bool bitShift(Node &node) {
+  if (!node.needs(2) || !node.haveOneType() || isFloat(node.input(0).type))
+    return node.fail("shifts other things than integers of one type");
+  return broadcastAll(node, node.input(0).type);
+}
+
+static bool mean(Node &node) {
+  return node.needs(std::max<size_t>(1, node.numInputs())) &&
+         node.haveOneType() && broadcastAll(node, node.input(0).type);
+}
+
 /// The exponent may have a type of its own; the result has the base's.
 static bool pow(Node &node) {
   if (!node.needs(2))
@@ -404,8 +451,26 @@ llvm::ArrayRef<NamedRule> wsec::simplify::elementwiseRules() {
       {"Clip", clip},
       {"LeakyRelu", likeFirst, "alpha"},
       {"Elu", likeFirst, "alpha"},
-      {"Selu", likeFirst},
-      {"Celu", likeFirst},
+      {"Selu", likeFirst, "alpha gamma"},
+      {"Celu", likeFirst, "alpha"},
+      {"ThresholdedRelu", likeFirst, "alpha"},
+      {"Shrink", likeFirst, "bias lambd"},
+      {"Tan", likeFirst},
+      {"Asin", likeFirst},
+      {"Acos", likeFirst},
+      {"Atan", likeFirst},
+      {"Sinh", likeFirst},
+      {"Cosh", likeFirst},
+      {"Asinh", likeFirst},
+      {"Acosh", likeFirst},
+      {"Atanh", likeFirst},
+      {"IsInf", isInf, "detect_negative detect_positive"},
+      {"BitwiseNot", unary<reciprocal, bitNot>},
+      {"BitwiseAnd", bits<bitAnd>},
+      {"BitwiseOr", bits<bitOr>},
+      {"BitwiseXor", bits<bitXor>},
+      {"BitShift", bitShift, "direction"},
+      {"Mean", mean},
       {"HardSigmoid", likeFirst, "alpha beta"},
       {"HardSwish", likeFirst},
       {"Mish", likeFirst},

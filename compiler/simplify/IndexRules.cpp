@@ -466,6 +466,9 @@ static bool topK(Node &node) {
   std::optional<int64_t> count = node.oneInt(1, "k");
   if (!axis || !count)
     return false;
+  if (*count > x.shape[*axis])
+    return node.fail("takes " + llvm::Twine(*count) + " of " +
+                     llvm::Twine(x.shape[*axis]) + " elements");
   Shape shape = x.shape;
   shape[*axis] = *count;
   node.outputs[0] = Fact{x.type, shape, std::nullopt};
@@ -502,13 +505,14 @@ llvm::ArrayRef<NamedRule> wsec::simplify::indexRules() {
       {"GatherND", gatherND, "batch_dims"},
       {"ScatterND", scatterND, "reduction"},
       {"ScatterElements", scatterElements, "axis reduction"},
+      {"Scatter", scatterElements, "axis reduction"},
       {"Range", range},
       {"Trilu", trilu, "upper"},
       {"CumSum", cumSum, "exclusive reverse"},
       {"CumProd", cumProd, "exclusive reverse"},
       {"ArgMax", argExtreme, "axis keepdims select_last_index"},
       {"ArgMin", argExtreme, "axis keepdims select_last_index"},
-      {"TopK", topK, "axis"},
+      {"TopK", topK, "axis largest sorted"},
       {"NonZero", nonZero},
   };
   return rules;

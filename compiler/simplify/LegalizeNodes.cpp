@@ -125,7 +125,8 @@ static NamingRule findNamingRule(onnx::NodeOp op) {
   static const std::map<StringRef, NamingRule> table = [] {
     std::map<StringRef, NamingRule> rules;
     for (ArrayRef<NamedNamingRule> family :
-         {elementwiseNaming(), shapeNaming(), reductionNaming(),
+         {elementwiseNaming(), arithmeticNaming(), quantizedNaming(),
+          shapeNaming(), lookupNaming(), layoutNaming(), reductionNaming(),
           productNaming(), attentionNaming(), fusedNaming(),
           convolutionNaming()})
       for (const NamedNamingRule &named : family)

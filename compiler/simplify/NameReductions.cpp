@@ -62,6 +62,17 @@ static Value keptReduced(Naming &n, Value x, ReduceKind kind,
                                 x, axes, true, n.nameAttr());
 }
 
+static bool isInteger(Value x) {
+  Type element = typeOf(x).getElementType();
+  return isa<IntegerType>(element) && !element.isInteger(1);
+}
+
+/// What is largest of the results is smallest of the operands; -1 - x of
+/// integers, all of which have one.
+static Value opposite(Naming &n, Value x) {
+  return n.unary(isInteger(x) ? UnaryKind::BitNot : UnaryKind::Neg, x);
+}
+
 static Value same(Naming &, Value x) { return x; }
 static Value square(Naming &n, Value x) {
   return n.binary(BinaryKind::Mul, x, x);
@@ -137,6 +148,18 @@ static bool reduceProd(Naming &n) {
 // Positions of extremes
 //===----------------------------------------------------------------------===//
 
+/// In a type that the wafer finds the largest element of.
+static Value comparable(Naming &n, Value x) {
+  const bool isUnsigned = typeOf(x).getElementType().isUnsignedInteger(32);
+  Type type = isInteger(x) ? Type(n.builder().getI32Type())
+                           : Type(n.builder().getF32Type());
+  if (typeOf(x).getElementType() != type)
+    x = onnx::CastOp::create(n.builder(), n.loc(), typeOf(x).clone(type), x,
+                             n.nameAttr());
+  // The bits of an unsigned number, in the same order.
+  return isUnsigned ? n.binary(BinaryKind::Add, x, double(INT32_MIN)) : x;
+}
+
 /// The first place, or the last, of the extreme; NaN is one, as in numpy.
 template <bool smallest>
 static bool argExtreme(Naming &n) {
@@ -144,12 +167,9 @@ static bool argExtreme(Naming &n) {
   std::optional<int64_t> axis = n.node().axisAttr(0, shapeOf(x).size());
   if (!axis)
     return false;
-  Type f32 = n.builder().getF32Type();
-  if (typeOf(x).getElementType() != f32)
-    x = onnx::CastOp::create(n.builder(), n.loc(), typeOf(x).clone(f32), x,
-                             n.nameAttr());
+  x = comparable(n, x);
   if (smallest)
-    x = n.unary(UnaryKind::Neg, x);
+    x = opposite(n, x);
   Value most = keptReduced(n, x, ReduceKind::Max, {*axis});
   Value ordered = n.binary(BinaryKind::Equal, x, x);
   Value found = n.binary(BinaryKind::Or, n.binary(BinaryKind::Equal, x, most),
@@ -162,10 +182,10 @@ static bool argExtreme(Naming &n) {
   Tensor places(ElementType::Float32, along);
   for (int64_t i = 0; i < extent; ++i)
     places.setFloat(i, last ? i : extent - 1 - i);
+  Value numbers = materialize(n.builder(), n.loc(), std::move(places));
   Value rank = onnx::WhereOp::create(
-      n.builder(), n.loc(), x.getType(), found,
-      materialize(n.builder(), n.loc(), std::move(places)),
-      scalarLike(n.builder(), n.loc(), x, -1), n.nameAttr());
+      n.builder(), n.loc(), withShape(numbers, shapeOf(x)), found, numbers,
+      scalarLike(n.builder(), n.loc(), numbers, -1), n.nameAttr());
   Value place = keptReduced(n, rank, ReduceKind::Max, {*axis});
   if (!last) {
     place = n.unary(UnaryKind::Neg, place);
@@ -252,8 +272,7 @@ ArrayRef<NamedNamingRule> wsec::simplify::reductionNaming() {
       {"ReduceSum", reduce<ReduceKind::Sum>},
       {"ReduceMean", reduce<ReduceKind::Mean>},
       {"ReduceMax", reduce<ReduceKind::Max>},
-      {"ReduceMin", reduce<ReduceKind::Max, function<UnaryKind::Neg>,
-                           function<UnaryKind::Neg>>},
+      {"ReduceMin", reduce<ReduceKind::Max, opposite, opposite>},
       {"ReduceL1", reduce<ReduceKind::Sum, function<UnaryKind::Abs>>},
       {"ReduceL2", reduce<ReduceKind::Sum, square, function<UnaryKind::Sqrt>>},
       {"ReduceSumSquare", reduce<ReduceKind::Sum, square>},

@@ -83,7 +83,13 @@ static bool split(Naming &n) {
 
 static bool concat(Naming &n) {
   std::optional<int64_t> axis = n.node().axisAttr(1, n.resultType().getRank());
-  return axis && n.replace(n.concat(n.op().getInputs(), *axis));
+  if (!axis)
+    return false;
+  SmallVector<Value> parts;
+  for (Value part : n.op().getInputs())
+    if (numElements(shapeOf(part)) > 0)
+      parts.push_back(part);
+  return n.replace(n.concat(parts, *axis));
 }
 
 //===----------------------------------------------------------------------===//
@@ -178,8 +184,7 @@ static bool gatherND(Naming &n) {
   Shape from(shapeOf(x)), to(n.resultType().getShape());
   if (!indices || n.node().intAttr("batch_dims", 0) != 0 || to.empty() ||
       numElements(to) == 0 || indices->shape().back() != int64_t(from.size()))
-    return n.fail("looks up other things than single elements at constant "
-                  "positions");
+    return gatherTuples(n);
   Shape strides = rowMajorStrides(from);
   std::vector<int64_t> at(numElements(to), 0);
   for (size_t i = 0; i < at.size(); ++i)
@@ -189,14 +194,14 @@ static bool gatherND(Naming &n) {
     }
   std::optional<Shape> steps = linearSteps(to, at);
   if (!steps)
-    return n.fail("picks elements that are not equally spaced");
+    return gatherTuples(n);
   Shape once = to;
   for (size_t d = 0; d < to.size(); ++d)
     if ((*steps)[d] == 0)
       once[d] = 1;
   StridedView view = StridedView::strided(once, at[0], *steps);
   if (numElements(once) != numElements(from) || !view.isContiguous())
-    return n.fail("picks a part of the elements");
+    return gatherTuples(n);
   return n.replace(expandTo(n, n.reshape(x, once), to));
 }
 

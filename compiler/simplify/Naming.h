@@ -74,9 +74,16 @@ struct NamedNamingRule {
   llvm::StringLiteral name;
   NamingRule rule;
 };
+/// A GatherND at computed places. False with a reason if it cannot.
+bool gatherTuples(Naming &naming);
+
 // The families of operators, one file each.
 llvm::ArrayRef<NamedNamingRule> elementwiseNaming();
 llvm::ArrayRef<NamedNamingRule> shapeNaming();
+llvm::ArrayRef<NamedNamingRule> lookupNaming();
+llvm::ArrayRef<NamedNamingRule> layoutNaming();
+llvm::ArrayRef<NamedNamingRule> quantizedNaming();
+llvm::ArrayRef<NamedNamingRule> arithmeticNaming();
 llvm::ArrayRef<NamedNamingRule> reductionNaming();
 llvm::ArrayRef<NamedNamingRule> productNaming();
 llvm::ArrayRef<NamedNamingRule> attentionNaming();

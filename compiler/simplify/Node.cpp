@@ -456,7 +456,7 @@ std::vector<NamedRule> wsec::simplify::allRules() {
   std::vector<NamedRule> all;
   for (ArrayRef<NamedRule> family :
        {elementwiseRules(), shapeRules(), indexRules(), reduceRules(),
-        matrixRules(), fusedRules(), convolutionRules()})
+        matrixRules(), quantizedRules(), fusedRules(), convolutionRules()})
     llvm::append_range(all, family);
   return all;
 }

@@ -151,6 +151,7 @@ llvm::ArrayRef<NamedRule> shapeRules();
 llvm::ArrayRef<NamedRule> indexRules();
 llvm::ArrayRef<NamedRule> reduceRules();
 llvm::ArrayRef<NamedRule> matrixRules();
+llvm::ArrayRef<NamedRule> quantizedRules();
 llvm::ArrayRef<NamedRule> fusedRules();
 llvm::ArrayRef<NamedRule> convolutionRules();
 

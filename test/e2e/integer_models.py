@@ -30,8 +30,104 @@ def model(nodes, inputs, output, shape=None, initializers=()):
     return result
 
 
+NARROW = {T.INT8: "i1", T.UINT8: "u1", T.INT16: "i2", T.UINT16: "u2", T.UINT32: "u4"}
+
+
+def narrow_models(random):
+    """Types that 32 bits carry: all of their numbers, and what wraps."""
+    for kind, code in NARROW.items():
+        limits = np.iinfo(code)
+        a, b = (random.integers(limits.min, limits.max, SHAPE, code, endpoint=True) for _ in "ab")
+        a.flat[:2], b.flat[:2] = limits.max, limits.min
+        if kind in (T.INT8, T.UINT8, T.UINT32):
+            both = {"a": kind, "b": kind}
+            for op in ("Add", "Sub", "Mul") if kind != T.UINT32 else ("Add", "Sub", "Mul", "Max", "Min"):
+                # onnxruntime lacks some of these types: numpy wraps as ONNX does.
+                function = {"Add": np.add, "Sub": np.subtract, "Mul": np.multiply, "Max": np.maximum,
+                            "Min": np.minimum}[op]
+                yield f"{op.lower()}-{code}", model([(op, ["a", "b"], "y")], both, kind), {
+                    "a": a, "b": b}, function(a, b)
+            divisor = np.where(b == 0, limits.max, b)
+            floats = a.astype("f8") / divisor.astype("f8")
+            yield f"div-{code}", model([("Div", ["a", "b"], "y")], both, kind), {"a": a, "b": divisor}, np.trunc(
+                floats).astype("i8").astype(code)
+            yield f"less-{code}", model([("Less", ["a", "b"], "y")], both, T.BOOL), {"a": a, "b": b}, a < b
+        for target, narrow in NARROW.items():
+            yield f"cast-{code}-{narrow}", model([("Cast", ["a"], "y", {"to": target})], {"a": kind}, target), {
+                "a": a}, a.astype(narrow)
+        yield f"float-{code}", model([("Cast", ["a"], "y", {"to": T.FLOAT})], {"a": kind}, T.FLOAT), {
+            "a": a}, a.astype("f4")
+    bytes_ = random.integers(0, 256, SHAPE, "u1")
+    bytes_.flat[3] = 0
+    yield "min-u1", model([("ReduceMin", ["a", "axes"], "y")], {"a": T.UINT8}, T.UINT8, [5, 1], [("axes", [1])]), {
+        "a": bytes_}, bytes_.min(1, keepdims=True)
+    close = (2**24 + random.integers(0, 9, SHAPE)).astype("i4")
+    for op, function in ("ArgMin", np.argmin), ("ArgMax", np.argmax):
+        yield op.lower(), model([(op, ["a"], "y", {"axis": 1})], {"a": T.INT32}, T.INT64, [5, 1]), {
+            "a": close}, function(close, 1, keepdims=True).astype("i8")
+    a, b = random.integers(-99, 99, SHAPE), random.integers(1, 9, SHAPE) * random.choice([-1, 1], SHAPE)
+    yield "mod", model([("Mod", ["a", "b"], "y")], {"a": T.INT64, "b": T.INT64}, T.INT64), {"a": a, "b": b}, None
+    x = (random.standard_normal(SHAPE) * 10.0**random.integers(-3, 9, SHAPE)).astype("f4")
+    y = (random.standard_normal(SHAPE) * 10.0**random.integers(-2, 2, SHAPE)).astype("f4")
+    x.flat[:4], y.flat[:4] = [3, np.inf, 5, -7], [np.inf, 2, 0, 7]
+    floats = {"a": T.FLOAT, "b": T.FLOAT}
+    with np.errstate(invalid="ignore"):
+        yield "fmod", model([("Mod", ["a", "b"], "y", {"fmod": 1})], floats, T.FLOAT), {"a": x, "b": y}, np.fmod(x, y)
+    words, shifts = random.integers(0, 2**32, SHAPE, "u4"), random.integers(0, 32, SHAPE, "u4")
+    shifts.flat[0] = 31
+    for direction, function in ("LEFT", np.left_shift), ("RIGHT", np.right_shift):
+        yield f"shift-{direction.lower()}", model([("BitShift", ["a", "b"], "y", {"direction": direction})], {
+            "a": T.UINT32, "b": T.UINT32}, T.UINT32), {"a": words, "b": shifts}, function(words, shifts)
+    whole = {"a": T.UINT64, "b": T.UINT64}
+    yield "sub-u8-negative", model([("Sub", ["a", "b"], "s"), ("Less", ["s", "a"], "y")], whole, T.BOOL), {
+        "a": np.full(SHAPE, 5, "u8"), "b": np.full(SHAPE, 7, "u8")}, "IntegerError"
+    yield "cast-u4-i8", model([("Cast", ["a"], "y", {"to": T.INT64})], {"a": T.UINT32}, T.INT64), {
+        "a": np.full(SHAPE, 2**31, "u4")}, "IntegerError"
+
+
+def lookup_models(random):
+    """Places that the wafer computes."""
+    table = [("table", random.standard_normal((9, 4)).astype("f4")), ("two", np.int64(2)), ("one", np.int64(1))]
+    ids = random.integers(-4, 4, SHAPE)
+    places = [("Mul", ["a", "two"], "m"), ("Add", ["m", "one"], "p")]
+
+    def looks_up(*nodes, output=T.FLOAT, shape=None):
+        return model([*places, *nodes], {"a": T.INT64}, output, shape, table)
+
+    yield "gather", looks_up(("Gather", ["table", "p"], "y"), shape=SHAPE + [4]), {"a": ids}, None
+    outside = np.array(ids)
+    outside[2, 3] = 5
+    yield "gather-outside", looks_up(("Gather", ["table", "p"], "y"), shape=SHAPE + [4]), {"a": outside}, "BadTensor"
+    x = {"x": T.FLOAT, "i": T.INT64}
+    data = random.standard_normal(SHAPE).astype("f4")
+    data[1, 2], data[3, 3] = np.nan, np.inf
+    inside = random.integers(-5, 5, SHAPE)
+    for axis in (0, 1):
+        yield f"elements-{axis}", model([("GatherElements", ["x", "i"], "y", {"axis": axis})], x, T.FLOAT), {
+            "x": data, "i": inside}, None
+    beyond = np.array(inside)
+    beyond[4, 6] = 5
+    # Inside of the tensor as a number of an element, outside of its dimension.
+    yield "elements-outside", model([("GatherElements", ["x", "i"], "y", {"axis": 0})], x, T.FLOAT), {
+        "x": data, "i": beyond}, "BadTensor"
+    rows = np.array([[0], [-1], [2], [2], [1]])
+    yield "scatter", scatter("ScatterND", "none"), {"x": data, "i": rows, "u": data[::-1] * 2}, None
+    yield "scatter-outside", scatter("ScatterND", "none"), {"x": data, "i": rows + 4, "u": data}, "BadTensor"
+    finite = np.round(np.nan_to_num(data, nan=1, posinf=2) * 8) / 8  # no sum or product rounds
+    for reduction in ("add", "mul", "max", "min"):
+        yield f"scatter-{reduction}", scatter("ScatterND", reduction), {"x": finite, "i": rows, "u": finite * 2}, None
+
+
+def scatter(op, reduction):
+    graph = h.make_graph([h.make_node(op, ["x", "i", "u"], ["y"], name="y", reduction=reduction)], "g",
+                         [h.make_tensor_value_info("x", T.FLOAT, SHAPE), h.make_tensor_value_info("i", T.INT64, [5, 1]),
+                          h.make_tensor_value_info("u", T.FLOAT, SHAPE)],
+                         [h.make_tensor_value_info("y", T.FLOAT, SHAPE)])
+    return h.make_model(graph, opset_imports=[h.make_opsetid("", 18)], ir_version=9)
+
+
 def models():
-    """Name, model, inputs, and what the run's error says where it fails."""
+    """Name, model, inputs, and the outcome (`check`)."""
     random = np.random.default_rng(1)
     large = random.integers(-2**30, 2**30, SHAPE)
     near = large + random.integers(-1, 2, SHAPE)
@@ -68,6 +164,8 @@ def models():
     yield "max", reduction("ReduceMax", 0, [1, 7]), {"a": large}, None
     yield "transpose", model([("Add", ["a", "a"], "d"), ("Transpose", ["d"], "t"), ("Sub", ["t", "o"], "y")], wide,
                              T.INT64, [7, 5], [("o", np.int64(1))]), {"a": large // 4}, None
+    yield from narrow_models(random)
+    yield from lookup_models(random)
     yield "add-wraps", two("Add"), {"a": np.full(SHAPE, 2**31 - 1), "b": np.full(SHAPE, 1)}, "IntegerError"
     yield "multiply-wraps", two("Mul"), binary, "IntegerError"
     yield "sum-wraps", reduction("ReduceSum", 0, [1, 7]), {"a": np.full(SHAPE, 2**30)}, "IntegerError"
@@ -81,7 +179,9 @@ def run(command):
     return "" if done.returncode == 0 else done.stderr or "no message"
 
 
-def check(work, mesh, name, graph, inputs, error):
+def check(work, mesh, name, graph, inputs, outcome):
+    """`outcome`: what the error says, the result, or nothing where it is onnxruntime's."""
+    error = outcome if isinstance(outcome, str) else None
     path, feed = work / f"{name}.onnx", work / f"{name}.npz"
     onnx.save(graph, path)
     np.savez(feed, **inputs)
@@ -89,7 +189,9 @@ def check(work, mesh, name, graph, inputs, error):
     refused = run(["wsec", path, "-o", program, f"--mesh={mesh}", "--quiet"])
     if refused:
         return refused
-    expected = None if error else onnxruntime.InferenceSession(path).run(None, inputs)[0]
+    expected = outcome
+    if outcome is None:
+        expected = onnxruntime.InferenceSession(path).run(None, inputs)[0]
     for engine in ENGINES:
         outputs = work / f"{engine}.npz"
         said = run(["wse-run", program, "--inputs", feed, "--outputs", outputs, f"--engine={engine}", "--quiet"])
@@ -99,7 +201,8 @@ def check(work, mesh, name, graph, inputs, error):
             continue
         with np.load(outputs) as file:
             found = file["y"]
-        if found.dtype != expected.dtype or not np.array_equal(found, expected):
+        if found.dtype != expected.dtype or not np.array_equal(
+                found, expected, equal_nan=found.dtype.kind == "f"):
             return f"{engine}: {found.ravel()[:4]} in place of {expected.ravel()[:4]}"
     return None
 

@@ -185,3 +185,33 @@ func.func @main(%x: tensor<2x1x4xf32> {onnx.name = "x"}) -> (tensor<6x4xf32> {on
   %y = onnx.unary neg %flat {node = "neg"} : tensor<6x4xf32>
   return %y : tensor<6x4xf32>
 }
+
+// -----
+
+// Ids that the wafer computes pass through the store, which looks the rows up.
+// CHECK-LABEL: wse.program @main
+// CHECK: elementwise
+// CHECK: arith.addi
+// CHECK: intermediate @double : tensor<6xi32>
+// CHECK: store {{.*}} to "double" on @r
+// CHECK: gather <"constant" : tensor<10x8xf32> file "m.data" offset 0 bytes 320> at @double on @r {nodes = ["lookup"]}
+func.func @main(%ids: tensor<6xi64> {onnx.name = "ids"}) -> (tensor<6x8xf32> {onnx.name = "y"}) {
+  %table = onnx.constant external<"m.data", 0, 320> : tensor<10x8xf32>
+  %next = onnx.binary add %ids, %ids {node = "double"} : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>
+  %y = onnx.gather %table, %next {node = "lookup"} : (tensor<10x8xf32>, tensor<6xi64>) -> tensor<6x8xf32>
+  return %y : tensor<6x8xf32>
+}
+
+// -----
+
+// A narrow integer is an i32 that wraps behind each operator.
+// CHECK-LABEL: wse.program @main
+// CHECK: input @x : tensor<6xui8>
+// CHECK: ^bb0(%[[X:.*]]: i32):
+// CHECK: %[[SUM:.*]] = arith.addi %[[X]], %[[X]] : i32
+// CHECK: arith.andi %[[SUM]], %{{.*}} : i32
+// CHECK: store {{.*}} to tensor<6xui8>
+func.func @main(%x: tensor<6xui8> {onnx.name = "x"}) -> (tensor<6xui8> {onnx.name = "y"}) {
+  %y = onnx.binary add %x, %x {node = "double"} : (tensor<6xui8>, tensor<6xui8>) -> tensor<6xui8>
+  return %y : tensor<6xui8>
+}

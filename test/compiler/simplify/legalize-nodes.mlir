@@ -161,4 +161,28 @@ func.func @padded(%x: tensor<4xf32>) -> !onnx.unknown {
   return %y : !onnx.unknown
 }
 
+// Numbers of elements: an index along the axis times its stride, one beyond all
+// of them where it is outside, and the position along the other dimension.
+// CHECK-LABEL: func.func @elements_at_places
+// CHECK: %[[IDS:.*]] = onnx.cast %{{.*}} : tensor<2x8xi64> -> tensor<2x8xi32>
+// CHECK: %[[SCALED:.*]] = onnx.binary mul
+// CHECK: %[[ROWS:.*]] = onnx.where %{{.*}}, %[[SCALED]]
+// CHECK: %[[PLACES:.*]] = onnx.binary add %[[ROWS]]
+// CHECK: onnx.gather %{{.*}}, %[[PLACES]] {{.*}}: (tensor<32x1xf32>, tensor<2x8xi32>) -> tensor<2x8x1xf32>
+func.func @elements_at_places(%x: tensor<4x8xf32>, %ids: tensor<2x8xi64>) -> !onnx.unknown {
+  %y = onnx.node "GatherElements"(%x, %ids) with {axis = 0 : i64} : (tensor<4x8xf32>, tensor<2x8xi64>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Each row is that of the last update of it, if there is one.
+// CHECK-LABEL: func.func @scattered_rows
+// CHECK: onnx.binary equal %{{.*}} -> tensor<4x3xi1>
+// CHECK: onnx.reduce max %{{.*}} : tensor<4x3xi32> -> tensor<4xi32>
+// CHECK: %[[ALL:.*]] = onnx.concat %{{.*}} -> tensor<7x8xf32>
+// CHECK: onnx.gather %[[ALL]]
+func.func @scattered_rows(%x: tensor<4x8xf32>, %ids: tensor<3x1xi64>, %u: tensor<3x8xf32>) -> !onnx.unknown {
+  %y = onnx.node "ScatterND"(%x, %ids, %u) : (tensor<4x8xf32>, tensor<3x1xi64>, tensor<3x8xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 }
