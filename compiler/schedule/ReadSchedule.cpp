@@ -37,18 +37,6 @@ static bool mayOverwrite(wse::ElementwiseOp op, unsigned index) {
   return true;
 }
 
-/// The inputs and intermediates whose words the kernel streams.
-static llvm::SmallVector<StringAttr> tensorsRead(wse::KernelOp kernel) {
-  llvm::SmallVector<StringAttr> names;
-  for (NamedAttribute attribute : kernel->getAttrs())
-    if (auto name = dyn_cast<FlatSymbolRefAttr>(attribute.getValue()))
-      names.push_back(name.getAttr());
-  for (wse::WeightAttr weight : kernel.getStreamedWeights())
-    if (weight.getTensor())
-      names.push_back(weight.getTensor().getAttr());
-  return names;
-}
-
 FailureOr<SchedulingProblem>
 wsec::readSchedulingProblem(wse::ProgramOp program) {
   const Machine mesh = program.targetMachine();
@@ -80,7 +68,7 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
         if (mayOverwrite(elementwise, i))
           memory.overwrites.push_back(memory.operands[i]);
     memory.cycles = library->cost(kernel, machine).total();
-    for (StringAttr name : tensorsRead(kernel))
+    for (StringAttr name : wse::tensorsRead(kernel))
       llvm::append_range(memory.after, storedBy[name]);
     if (auto store = dyn_cast<wse::StoreOp>(*kernel))
       storedBy[store.getOutputAttr()].push_back(problem.kernels.size());

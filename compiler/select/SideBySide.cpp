@@ -50,19 +50,11 @@ private:
 
 /// The intermediates that a kernel stores or loads.
 SmallVector<StringAttr> Components::passingTensors(wse::KernelOp kernel) const {
-  SmallVector<StringAttr> names;
-  auto add = [&](StringAttr name) {
-    if (name && intermediates.contains(name))
-      names.push_back(name);
-  };
-  for (NamedAttribute attribute : kernel->getAttrs()) {
-    if (auto symbol = dyn_cast<FlatSymbolRefAttr>(attribute.getValue()))
-      add(symbol.getAttr());
-    add(dyn_cast<StringAttr>(attribute.getValue()));
-  }
-  for (wse::WeightAttr weight : kernel.getStreamedWeights())
-    if (weight.getTensor())
-      add(weight.getTensor().getAttr());
+  SmallVector<StringAttr> names = wse::tensorsRead(kernel);
+  if (auto store = dyn_cast<wse::StoreOp>(*kernel))
+    names.push_back(store.getOutputAttr());
+  llvm::erase_if(
+      names, [&](StringAttr name) { return !intermediates.contains(name); });
   return names;
 }
 
