@@ -125,6 +125,17 @@ public:
   virtual int64_t scratchBytes(mlir::Operation *op,
                                const Machine &machine) const = 0;
 
+  /// The ways in which it can run `op`, numbered from 0: cost and scratch tell
+  /// them apart, and of equal ones the first is taken.
+  virtual int variantCount(mlir::Operation *) const { return 1; }
+  virtual int variantOf(mlir::Operation *) const { return 0; }
+  virtual void setVariant(mlir::Operation *, int) const {}
+  /// Whether this variant holds weights on the wafer, for which it needs much
+  /// scratch that others do without.
+  virtual bool keepsWeights(mlir::Operation *) const { return false; }
+  /// Whether results that only leave the wafer may do so piece by piece.
+  virtual bool leavesInPieces() const { return false; }
+
   /// Writes the routine that every PE runs and the host streams it feeds on.
   /// Asked for each region that takes part: the kernel's, and before it those
   /// of operands that lie in others.

@@ -158,6 +158,21 @@ bool isStationary(wse::MatmulOp op) {
 class Matmul final : public KernelFor<wse::MatmulOp> {
   KernelCost costOf(wse::MatmulOp op, const Machine &machine) const final;
 
+  // In the order of the enum.
+  int variantCount(Operation *) const final {
+    return int(wse::getMaxEnumValForMatmulVariant()) + 1;
+  }
+  int variantOf(Operation *op) const final {
+    return int(cast<wse::MatmulOp>(op).getVariant());
+  }
+  void setVariant(Operation *op, int variant) const final {
+    cast<wse::MatmulOp>(op).setVariant(wse::MatmulVariant(variant));
+  }
+  bool keepsWeights(Operation *op) const final {
+    return isStationary(cast<wse::MatmulOp>(op));
+  }
+  bool leavesInPieces() const final { return true; }
+
   SmallVector<StreamNeed> streamsOf(wse::MatmulOp op,
                                     const Machine &machine) const final {
     if (isStationary(op))
@@ -216,18 +231,23 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
     if (!shape.reduce)
       cost.serial += words;
   }
-  // Sums come west, column by column; activations go east.
-  double eastward =
-      shape.reduce ? model.chain(2, 0) : double(machine.hopCycles);
-  cost.stream = model.channelCycles(shape.out, shape.tiling(), lines, eastward,
+  cost.stream = model.channelCycles(shape.out, shape.tiling(), lines, 0,
                                     shape.plan.perWord);
+  cost.fabric = std::max(cost.fabric, lines * shape.own);
+  // Sums come west, column by column; activations go east. Weights that come
+  // late to columns in the west need not be waited for.
+  const double others = std::max(cost.compute, cost.fabric);
+  const double waited = model.channelCycles(
+      shape.out, shape.tiling(), lines,
+      shape.reduce ? model.chain(2, 0) : double(machine.hopCycles),
+      shape.plan.perWord);
+  cost.serial += std::max(others, waited) - std::max(others, cost.stream);
   if (op.getBias()) {
     cost.stream += model.channelCycles(shape.out, shape.out.features, 1);
     cost.compute += 2 * double(shape.out.features.largest(machine.width));
   }
   // From an injector to the row farthest from it.
   cost.serial += model.multicast(shape.out.activeRows(machine.height), 0);
-  cost.fabric = std::max(cost.fabric, lines * shape.own);
   return cost;
 }
 

@@ -21,35 +21,39 @@ int64_t select::roomForOutput(Value input, const Machine &region) {
   return (region.usableBytes() - codeReserve - bytesPerPE(input, region)) / 2;
 }
 
-select::ProductChoice select::cheapestVariant(wse::MatmulOp matmul,
+select::VariantChoice select::cheapestVariant(Operation *op,
                                               const Machine &region,
                                               bool littleScratch) {
-  const Kernel *kernel = findKernel(matmul);
-  const int64_t left = region.usableBytes() -
-                       bytesPerPE(matmul.getInput(), region) -
-                       bytesPerPE(matmul.getResult(), region);
-  const wse::MatmulVariant before = matmul.getVariant();
-  auto choiceOf = [&](wse::MatmulVariant variant) -> ProductChoice {
-    matmul.setVariant(variant);
-    const int64_t room =
-        left - (variant == wse::MatmulVariant::Stationary ? stationaryReserve
-                                                          : codeReserve);
-    int64_t bytes = kernel->scratchBytes(matmul, region);
-    return {variant, std::max<int64_t>(0, bytes - room),
-            kernel->cost(matmul, region).total()};
-  };
-  ProductChoice best = choiceOf(wse::MatmulVariant::Reduce);
-  best = std::min(best, choiceOf(wse::MatmulVariant::Broadcast));
-  if (!littleScratch)
-    best = std::min(best, choiceOf(wse::MatmulVariant::Stationary));
-  matmul.setVariant(before);
-  return best;
+  const Kernel *kernel = findKernel(op);
+  int64_t left = region.usableBytes();
+  for (Value value : op->getOperands())
+    left -= bytesPerPE(value, region);
+  for (Value value : op->getResults())
+    left -= bytesPerPE(value, region);
+  const int before = kernel->variantOf(op);
+  std::optional<VariantChoice> best;
+  for (int variant = 0; variant < kernel->variantCount(op); ++variant) {
+    kernel->setVariant(op, variant);
+    const bool keeps = kernel->keepsWeights(op);
+    if (keeps && littleScratch)
+      continue;
+    const int64_t room = left - (keeps ? stationaryReserve : codeReserve);
+    VariantChoice choice = {
+        variant, std::max<int64_t>(0, kernel->scratchBytes(op, region) - room),
+        kernel->cost(op, region).total()};
+    if (!best || choice < *best)
+      best = choice;
+  }
+  kernel->setVariant(op, before);
+  return *best;
 }
 
 void select::chooseVariants(wse::ProgramOp program, bool littleScratch) {
-  for (auto matmul : program.bodyBlock().getOps<wse::MatmulOp>()) {
-    auto kernel = cast<wse::KernelOp>(matmul.getOperation());
-    const Machine region = wse::regionOf(kernel).machine();
-    matmul.setVariant(cheapestVariant(matmul, region, littleScratch).variant);
+  for (auto op : program.bodyBlock().getOps<wse::KernelOp>()) {
+    const Kernel *kernel = findKernel(op);
+    if (!kernel || kernel->variantCount(op) < 2)
+      continue;
+    const Machine region = wse::regionOf(op).machine();
+    kernel->setVariant(op, cheapestVariant(op, region, littleScratch).variant);
   }
 }

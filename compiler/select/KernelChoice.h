@@ -19,24 +19,24 @@ int64_t bytesPerPE(mlir::Value value, const Machine &region);
 /// kernel: half of the rest, which has to hold scratch and what else lives.
 int64_t roomForOutput(mlir::Value input, const Machine &region);
 
-/// A way to run a product: the least scratch that does not fit, then the
+/// A way to run a kernel: the least scratch that does not fit, then the
 /// fewest cycles win.
-struct ProductChoice {
-  wse::MatmulVariant variant;
+struct VariantChoice {
+  int variant;     ///< of Kernel::setVariant
   int64_t missing; ///< bytes of scratch that do not fit beside the operands
   double cycles;
 
-  bool operator<(const ProductChoice &other) const {
+  bool operator<(const VariantChoice &other) const {
     return std::tie(missing, cycles) < std::tie(other.missing, other.cycles);
   }
 };
 
-/// The cheapest variant of a product whose operands lie as they do; with
+/// The cheapest variant of a kernel whose operands lie as they do; with
 /// `littleScratch` of those that stream all their weights.
-ProductChoice cheapestVariant(wse::MatmulOp matmul, const Machine &region,
+VariantChoice cheapestVariant(mlir::Operation *op, const Machine &region,
                               bool littleScratch = false);
 
-/// Gives every product its cheapest variant, now that all values have their
+/// Gives every kernel its cheapest variant, now that all values have their
 /// types.
 void chooseVariants(wse::ProgramOp program, bool littleScratch);
 

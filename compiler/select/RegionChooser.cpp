@@ -146,37 +146,36 @@ void RegionChooser::retype(RegionShape shape) {
   }
 }
 
-/// Of all kernels, each product in its better variant.
+/// Of all kernels, each in its best variant.
 void RegionChooser::estimateCycles(const Machine &region,
                                    Candidate &candidate) {
   scratch.clear();
   candidate.cycles = startCycles(region, /*streams=*/true);
   for (auto &[description, kernels] : classes) {
     const Kernel *kernel = findKernel(kernels.first);
-    auto matmul = dyn_cast<wse::MatmulOp>(*kernels.first);
-    wse::MatmulVariant before = {};
-    if (matmul) {
-      before = matmul.getVariant();
-      matmul.setVariant(cheapestVariant(matmul, region).variant);
-    }
+    const int before = kernel->variantOf(kernels.first);
+    if (kernel->variantCount(kernels.first) > 1)
+      kernel->setVariant(kernels.first,
+                         cheapestVariant(kernels.first, region).variant);
     const KernelCost cost = kernel->cost(kernels.first, region);
     candidate.cycles += kernels.count * cost.total();
     candidate.stream += kernels.count * cost.stream;
     scratch[description] = kernel->scratchBytes(kernels.first, region);
-    if (matmul)
-      matmul.setVariant(before);
+    kernel->setVariant(kernels.first, before);
   }
 }
 
 /// A result that only leaves the wafer is cut to fit.
 int64_t RegionChooser::bytesOf(Value value, const Machine &region) const {
   int64_t bytes = bytesPerPE(value, region);
-  auto matmul = value.getDefiningOp<wse::MatmulOp>();
-  bool leaves = matmul && llvm::all_of(value.getUsers(), [](Operation *user) {
-                  return isa<wse::StoreOp>(user);
+  Operation *producer = value.getDefiningOp();
+  bool leaves = findKernel(producer)->leavesInPieces() &&
+                llvm::all_of(value.getUsers(), [](Operation *user) {
+                  return user->getNumResults() == 0;
                 });
-  return leaves ? std::min(bytes, roomForOutput(matmul.getInput(), region))
-                : bytes;
+  return leaves
+             ? std::min(bytes, roomForOutput(producer->getOperand(0), region))
+             : bytes;
 }
 
 /// Whether all that lives at a time leaves room for code, and for gaps.
@@ -246,17 +245,23 @@ static std::vector<int64_t> series(int64_t most, int64_t elements,
   return result;
 }
 
+/// Elements of the largest matrix among the weights of a kernel.
+static int64_t largestMatrix(Operation *kernel) {
+  int64_t most = 0;
+  for (NamedAttribute attribute : kernel->getAttrs())
+    if (auto weight = dyn_cast<wse::WeightAttr>(attribute.getValue()))
+      if (weight.getType().getRank() == 2)
+        most = std::max(most, weight.getType().getNumElements());
+  return most;
+}
+
 /// The features of most products, by weights.
 std::vector<int64_t> RegionChooser::widths() const {
   llvm::MapVector<int64_t, double> weights;
   for (auto &[description, kernels] : classes)
     for (Value value : kernels.first->getOperands())
-      if (auto matmul = dyn_cast<wse::MatmulOp>(*kernels.first))
-        weights[wse::featuresOf(value)] +=
-            kernels.count *
-            double(matmul.getWeight().getType().getNumElements());
-      else
-        weights[wse::featuresOf(value)] += 1;
+      weights[wse::featuresOf(value)] +=
+          std::max(1.0, kernels.count * double(largestMatrix(kernels.first)));
   int64_t features = mesh.width;
   double most = 0;
   for (auto [size, weight] : weights)

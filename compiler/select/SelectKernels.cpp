@@ -102,24 +102,24 @@ Value Selector::buildMatmul(Operation *op, Value input, wse::WeightAttr weight,
   auto matmul =
       create<wse::MatmulOp>(op, nodesOf(op), Type(tensorType(tiling, features)),
                             input, weight, bias, variant);
-  ProductChoice choice = cheapestVariant(matmul, machine);
+  VariantChoice choice = cheapestVariant(matmul, machine);
   if (tilingOf(input).getColumns() == ColumnPlacement::Heads)
     choice = spreadInput(matmul, choice, op);
-  matmul.setVariant(choice.variant);
+  findKernel(matmul)->setVariant(matmul, choice.variant);
   return matmul.getResult();
 }
 
 // Fewer heads than columns leave columns without input. Where it costs less to
 // spread its features over all of them first, the product reads those.
-ProductChoice Selector::spreadInput(wse::MatmulOp matmul,
-                                    ProductChoice asItLies, Operation *op) {
+VariantChoice Selector::spreadInput(wse::MatmulOp matmul,
+                                    VariantChoice asItLies, Operation *op) {
   Value input = matmul.getInput();
   Operation *last = &target.bodyBlock().back();
   Value spread = redistribute(input, ColumnPlacement::Balanced, 0, op);
   Operation *move = spread.getDefiningOp();
   const bool isNew = &target.bodyBlock().back() != last;
   matmul.getInputMutable().assign(spread);
-  ProductChoice choice = cheapestVariant(matmul, machine);
+  VariantChoice choice = cheapestVariant(matmul, machine);
   if (isNew) {
     matmul->moveAfter(move);
     choice.cycles += findKernel(move)->cost(move, machine).total();

@@ -133,7 +133,7 @@ private:
   mlir::Value buildMatmul(mlir::Operation *op, mlir::Value input,
                           wse::WeightAttr weight, wse::WeightAttr bias,
                           wse::TiledAttr tiling);
-  ProductChoice spreadInput(wse::MatmulOp matmul, ProductChoice asItLies,
+  VariantChoice spreadInput(wse::MatmulOp matmul, VariantChoice asItLies,
                             mlir::Operation *op);
   bool storeInPieces(onnx::MatMulOp op, mlir::Value input,
                      wse::WeightAttr weight, wse::WeightAttr bias);
