@@ -32,14 +32,6 @@ static Value where(Naming &n, Value condition, Value a, Value b) {
                                a, b, n.nameAttr());
 }
 
-static Value asFloat(Naming &n, Value x) {
-  Type f32 = n.builder().getF32Type();
-  if (typeOf(x).getElementType() == f32)
-    return x;
-  return onnx::CastOp::create(n.builder(), n.loc(), typeOf(x).clone(f32), x,
-                              n.nameAttr());
-}
-
 /// A constant with a number for each query and key.
 static Value numbers(Naming &n, int64_t queries, int64_t keys,
                      llvm::function_ref<double(int64_t, int64_t)> at) {
@@ -102,7 +94,8 @@ Value wsec::simplify::visibleKeys(Naming &n, const GeneralAttention &a) {
     }
     return all ? Value() : materialize(n.builder(), n.loc(), std::move(keep));
   }
-  Value length = n.reshape(asFloat(n, a.lengths), {shapeOf(a.q)[0], 1, 1, 1});
+  Value length = n.reshape(n.cast(a.lengths, n.builder().getF32Type()),
+                           {shapeOf(a.q)[0], 1, 1, 1});
   Value result = n.binary(
       BinaryKind::Less,
       numbers(n, 1, keys, [](int64_t, int64_t key) { return key; }), length);

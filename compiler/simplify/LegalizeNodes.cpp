@@ -42,6 +42,13 @@ Naming::Naming(onnx::NodeOp op, int64_t opset, StringRef understood)
             pointers(op, inputs), op.getNumResults()),
       build(op) {}
 
+Value Naming::cast(Value x, Type element) {
+  if (typeOf(x).getElementType() == element)
+    return x;
+  return onnx::CastOp::create(build, loc(), typeOf(x).clone(element), x,
+                              nameAttr());
+}
+
 Value Naming::transpose(Value x, ArrayRef<int64_t> perm) {
   Shape shape;
   for (int64_t dim : perm)

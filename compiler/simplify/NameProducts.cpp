@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products by weights, softmax and norms.
+// Products by weights, softmax, norms and embeddings.
 #include "compiler/simplify/Naming.h"
 #include <numeric>
 
@@ -99,6 +99,91 @@ static bool fusedGemm(Naming &n) {
   if (function == "Sigmoid")
     return n.replace(n.unary(onnx::UnaryKind::Sigmoid, y));
   return n.fail("with " + function + " behind it");
+}
+
+/// Of two computed tensors: a node for attention to find.
+static Value productForAttention(Naming &n, Value a, Value b) {
+  return onnx::NodeOp::create(n.builder(), n.loc(), TypeRange(n.resultType()),
+                              "MatMul", "", ValueRange{a, b},
+                              n.builder().getDictionaryAttr({}), n.name())
+      .getResult(0);
+}
+
+/// alpha * A B, either with its last two axes swapped.
+static bool fusedMatMul(Naming &n) {
+  Value parts[] = {n.input(0), n.input(1)};
+  bool swaps[] = {n.node().intAttr("transA", 0) != 0,
+                  n.node().intAttr("transB", 0) != 0};
+  for (int i = 0; i < 2; ++i) {
+    int64_t rank = shapeOf(parts[i]).size();
+    if (!swaps[i] || rank < 2)
+      continue;
+    Shape perm(rank);
+    for (int64_t d = 0; d < rank; ++d)
+      perm[d] = d;
+    std::swap(perm[rank - 1], perm[rank - 2]);
+    std::optional<Fact> fact = factOf(parts[i]);
+    if (fact->constant) {
+      fact->constant->view = fact->constant->view.transposed(perm);
+      fact->shape = fact->constant->view.shape();
+      if (!(parts[i] = n.constant(fact)))
+        return false;
+    } else {
+      parts[i] = n.transpose(parts[i], perm);
+    }
+  }
+  auto [x, weight] = std::pair(parts[0], parts[1]);
+  bool byWeight = isConstant(weight) && shapeOf(weight).size() == 2 &&
+                  !shapeOf(x).empty() && !isConstant(x);
+  double alpha = n.node().floatAttr("alpha", 1);
+  Value y = byWeight ? n.matmul(x, weight, nullptr)
+                     : productForAttention(n, x, weight);
+  return n.replace(alpha == 1 ? y : n.binary(BinaryKind::Mul, y, alpha));
+}
+
+/// Weights of 2, 4 or 8 bits in blocks with a scale each, as f32: [K, N].
+static Tensor expanded(Naming &n, const Tensor &packed, const Tensor &scales,
+                       const std::optional<Tensor> &zeros, int64_t rows,
+                       int64_t columns) {
+  int64_t bits = n.node().intAttr("bits", 4);
+  int64_t block = n.node().intAttr("block_size", 0);
+  int64_t blocks = (rows + block - 1) / block, each = 8 / bits;
+  auto field = [&](const Tensor &bytes, int64_t first, int64_t number) {
+    return (bytes.asInt(first + number / each) >> (number % each * bits)) &
+           ((1 << bits) - 1);
+  };
+  int64_t zeroBytes = (blocks + each - 1) / each;
+  auto zeroOf = [&](int64_t column, int64_t number) -> double {
+    if (!zeros)
+      return 1 << (bits - 1);
+    if (isFloat(zeros->type()))
+      return zeros->asFloat(column * blocks + number);
+    return field(*zeros, column * zeroBytes, number);
+  };
+  Tensor weight(ElementType::Float32, {rows, columns});
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t number = row / block, at = column * blocks + number;
+      double q = field(packed, at * (block / each), row % block);
+      weight.setFloat(row * columns + column,
+                      (q - zeroOf(column, number)) * scales.asFloat(at));
+    }
+  return weight;
+}
+
+static bool matMulNBits(Naming &n) {
+  int64_t rows = n.node().intAttr("K", 0), columns = n.node().intAttr("N", 0);
+  std::optional<Tensor> packed = n.node().input(1).load();
+  std::optional<Tensor> scales = n.node().input(2).load();
+  std::optional<Tensor> zeros =
+      n.has(3) ? n.node().input(3).load() : std::nullopt;
+  if (!packed || !scales || (n.has(3) && !zeros))
+    return n.fail("its weights are not constants, or too many to expand");
+  Value weight = materialize(
+      n.builder(), n.loc(),
+      Fact::ofTensor(expanded(n, *packed, *scales, zeros, rows, columns)),
+      n.name());
+  return n.replace(n.matmul(n.input(0), weight, n.optional(5)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -245,11 +330,57 @@ static bool skipRmsNorm(Naming &n) {
   return n.replace({y, Value(), Value(), sum});
 }
 
+//===----------------------------------------------------------------------===//
+// Embeddings
+//===----------------------------------------------------------------------===//
+
+static Value rowsAt(Naming &n, Value table, Value ids) {
+  Shape shape(shapeOf(ids));
+  shape.push_back(shapeOf(table)[1]);
+  return onnx::GatherOp::create(n.builder(), n.loc(), withShape(table, shape),
+                                table, ids, n.nameAttr());
+}
+
+/// Words, positions and segments, normed; how many ones the mask has by batch
+/// element; the sum before the norm.
+static bool embedLayerNorm(Naming &n) {
+  Value ids = n.input(0), positions = n.input(3);
+  int64_t batch = shapeOf(ids)[0], tokens = shapeOf(ids)[1];
+  int64_t width = shapeOf(n.input(2))[1];
+  Value places = n.has(8)
+                     ? rowsAt(n, positions, n.input(8))
+                     : n.slice(positions, {{0, 0}, {tokens, width}, {1, 1}});
+  Value sum = n.binary(BinaryKind::Add, rowsAt(n, n.input(2), ids), places);
+  if (n.has(1) && n.has(4))
+    sum = n.binary(BinaryKind::Add, sum, rowsAt(n, n.input(4), n.input(1)));
+  Value y = onnx::LayerNormOp::create(
+      n.builder(), n.loc(), sum.getType(), sum, n.input(5), n.input(6),
+      n.builder().getF32FloatAttr(n.node().floatAttr("epsilon", 1e-12)),
+      n.nameAttr());
+  SmallVector<Value> results = {y, Value(), sum};
+  results.resize(n.op().getNumResults());
+  if (results.size() > 1 && !n.op().getResult(1).use_empty()) {
+    Type f32 = n.builder().getF32Type();
+    Value mask =
+        n.has(7) ? n.cast(n.input(7), f32)
+                 : materialize(n.builder(), n.loc(),
+                               Tensor(ElementType::Float32, {batch, tokens}));
+    Value count = onnx::ReduceOp::create(
+        n.builder(), n.loc(), withShape(mask, {batch}), onnx::ReduceKind::Sum,
+        mask, ArrayRef<int64_t>{1}, false, n.nameAttr());
+    results[1] = n.cast(count, n.resultType(1).getElementType());
+  }
+  return n.replace(results);
+}
+
 ArrayRef<NamedNamingRule> wsec::simplify::productNaming() {
   static const NamedNamingRule rules[] = {
       {"MatMul", matMul},
       {"Gemm", gemm},
       {"com.microsoft.FusedGemm", fusedGemm},
+      {"com.microsoft.FusedMatMul", fusedMatMul},
+      {"com.microsoft.MatMulNBits", matMulNBits},
+      {"com.microsoft.EmbedLayerNormalization", embedLayerNorm},
       {"Softmax", softmax},
       {"LayerNormalization", layerNorm},
       {"RMSNormalization", rmsNorm},

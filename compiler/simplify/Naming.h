@@ -41,6 +41,8 @@ public:
   mlir::Value reshape(mlir::Value x, llvm::ArrayRef<int64_t> shape) {
     return reshapeTo(build, loc(), x, shape, name());
   }
+  /// `x` with elements of another type, or `x` itself if it has them.
+  mlir::Value cast(mlir::Value x, mlir::Type element);
   mlir::Value transpose(mlir::Value x, llvm::ArrayRef<int64_t> perm);
   mlir::Value slice(mlir::Value x, const Box &box);
   /// Elements [start, start + size) of the last axis.

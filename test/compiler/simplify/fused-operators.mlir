@@ -99,6 +99,16 @@ func.func @fused_products(%x: tensor<3x8xf32>) -> (!onnx.unknown, !onnx.unknown)
   return %y, %z : !onnx.unknown, !onnx.unknown
 }
 
+// Of two computed tensors: a product that attention may take, and its scale.
+// CHECK-LABEL: func.func @fused_scores
+// CHECK: %[[K:.*]] = onnx.transpose %arg0 {perm = array<i64: 0, 1, 3, 2>}
+// CHECK: %[[P:.*]] = onnx.node "MatMul"(%arg0, %[[K]])
+// CHECK: onnx.binary mul %[[P]]
+func.func @fused_scores(%x: tensor<1x2x3x4xf32>) -> !onnx.unknown {
+  %y = onnx.node "FusedMatMul" of "com.microsoft"(%x, %x) with {transB = 1 : i64, alpha = 0.5 : f32} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 // CHECK-LABEL: func.func @embeddings
 // CHECK: onnx.slice {{.*}} -> tensor<3x8xf32>
 // CHECK: onnx.gather

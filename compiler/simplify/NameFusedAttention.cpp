@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attention, rotary embeddings, embeddings and products of onnxruntime.
+// Attention and rotary embeddings of onnxruntime.
 #include "compiler/simplify/Attention.h"
 #include "compiler/simplify/AttentionMask.h"
 
@@ -8,13 +8,6 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::simplify;
 using onnx::BinaryKind;
-
-static Value castTo(Naming &n, Value x, Type element) {
-  if (typeOf(x).getElementType() == element)
-    return x;
-  return onnx::CastOp::create(n.builder(), n.loc(), typeOf(x).clone(element), x,
-                              n.nameAttr());
-}
 
 /// 0, 1, 2, ... as f32.
 static Value range(Naming &n, int64_t count) {
@@ -45,7 +38,7 @@ static Value sumsByKey(Naming &n, Value lengths, int64_t batch, int64_t keys) {
   Fact ones = Fact::ofTensor(Tensor::scalar(ElementType::Float32, 1));
   ones.constant->view = ones.constant->view.expanded({keys, keys});
   ones.shape = {keys, keys};
-  Value mask = castTo(n, uncast(sum.getX()), n.builder().getF32Type());
+  Value mask = n.cast(uncast(sum.getX()), n.builder().getF32Type());
   return n.reshape(n.matmul(mask, n.constant(ones), nullptr),
                    {batch, 1, 1, keys});
 }
@@ -61,7 +54,7 @@ static Value keyMask(Naming &n, Value mask, int64_t batch, int64_t keys) {
     auto part = [&](int64_t start) {
       Value bounds =
           shape[0] == batch ? mask : n.slice(mask, {{start}, {batch}, {1}});
-      return n.reshape(castTo(n, bounds, f32), {batch, 1, 1, 1});
+      return n.reshape(n.cast(bounds, f32), {batch, 1, 1, 1});
     };
     Value counts = sumsByKey(n, mask, batch, keys);
     Value keep =
@@ -73,7 +66,7 @@ static Value keyMask(Naming &n, Value mask, int64_t batch, int64_t keys) {
     return additiveMask(n.builder(), n.loc(), keep, filter, false);
   }
   Shape rank4 = {shape[0], 1, shape.size() == 3 ? shape[1] : 1, keys};
-  Value ones = castTo(n, n.reshape(mask, rank4), f32);
+  Value ones = n.cast(n.reshape(mask, rank4), f32);
   // (mask - 1) * 10000: what is masked gets -10000.
   Value bias = n.binary(BinaryKind::Sub, ones, 1.0);
   return n.binary(BinaryKind::Mul, bias, -filter);
@@ -334,139 +327,12 @@ static bool groupQueryAttention(Naming &n) {
   return n.replace(results);
 }
 
-//===----------------------------------------------------------------------===//
-// Embeddings
-//===----------------------------------------------------------------------===//
-
-static Value rowsAt(Naming &n, Value table, Value ids) {
-  Shape shape(shapeOf(ids));
-  shape.push_back(shapeOf(table)[1]);
-  return onnx::GatherOp::create(n.builder(), n.loc(), withShape(table, shape),
-                                table, ids, n.nameAttr());
-}
-
-/// Words, positions and segments, normed; how many ones the mask has by batch
-/// element; the sum before the norm.
-static bool embedLayerNorm(Naming &n) {
-  Value ids = n.input(0), positions = n.input(3);
-  int64_t batch = shapeOf(ids)[0], tokens = shapeOf(ids)[1];
-  int64_t width = shapeOf(n.input(2))[1];
-  Value places = n.has(8)
-                     ? rowsAt(n, positions, n.input(8))
-                     : n.slice(positions, {{0, 0}, {tokens, width}, {1, 1}});
-  Value sum = n.binary(BinaryKind::Add, rowsAt(n, n.input(2), ids), places);
-  if (n.has(1) && n.has(4))
-    sum = n.binary(BinaryKind::Add, sum, rowsAt(n, n.input(4), n.input(1)));
-  Value y = onnx::LayerNormOp::create(
-      n.builder(), n.loc(), sum.getType(), sum, n.input(5), n.input(6),
-      n.builder().getF32FloatAttr(n.node().floatAttr("epsilon", 1e-12)),
-      n.nameAttr());
-  SmallVector<Value> results = {y, Value(), sum};
-  results.resize(n.op().getNumResults());
-  if (results.size() > 1 && !n.op().getResult(1).use_empty()) {
-    Type f32 = n.builder().getF32Type();
-    Value mask =
-        n.has(7) ? castTo(n, n.input(7), f32)
-                 : materialize(n.builder(), n.loc(),
-                               Tensor(ElementType::Float32, {batch, tokens}));
-    Value count = onnx::ReduceOp::create(
-        n.builder(), n.loc(), withShape(mask, {batch}), onnx::ReduceKind::Sum,
-        mask, ArrayRef<int64_t>{1}, false, n.nameAttr());
-    results[1] = castTo(n, count, n.resultType(1).getElementType());
-  }
-  return n.replace(results);
-}
-
-//===----------------------------------------------------------------------===//
-// Products
-//===----------------------------------------------------------------------===//
-
-/// alpha * A B, either with its last two axes swapped.
-static bool fusedMatMul(Naming &n) {
-  Value parts[] = {n.input(0), n.input(1)};
-  bool swaps[] = {n.node().intAttr("transA", 0) != 0,
-                  n.node().intAttr("transB", 0) != 0};
-  for (int i = 0; i < 2; ++i) {
-    int64_t rank = shapeOf(parts[i]).size();
-    if (!swaps[i] || rank < 2)
-      continue;
-    Shape perm(rank);
-    for (int64_t d = 0; d < rank; ++d)
-      perm[d] = d;
-    std::swap(perm[rank - 1], perm[rank - 2]);
-    std::optional<Fact> fact = factOf(parts[i]);
-    if (fact->constant) {
-      fact->constant->view = fact->constant->view.transposed(perm);
-      fact->shape = fact->constant->view.shape();
-      if (!(parts[i] = n.constant(fact)))
-        return false;
-    } else {
-      parts[i] = n.transpose(parts[i], perm);
-    }
-  }
-  auto [x, weight] = std::pair(parts[0], parts[1]);
-  bool byWeight = isConstant(weight) && shapeOf(weight).size() == 2 &&
-                  !shapeOf(x).empty() && !isConstant(x);
-  double alpha = n.node().floatAttr("alpha", 1);
-  // Attention expects its scale on the scores.
-  Value y = byWeight ? n.matmul(x, weight, nullptr) : n.batchMatmul(x, weight);
-  return n.replace(alpha == 1 ? y : n.binary(BinaryKind::Mul, y, alpha));
-}
-
-/// Weights of 2, 4 or 8 bits in blocks with a scale each, as f32: [K, N].
-static Tensor expanded(Naming &n, const Tensor &packed, const Tensor &scales,
-                       const std::optional<Tensor> &zeros, int64_t rows,
-                       int64_t columns) {
-  int64_t bits = n.node().intAttr("bits", 4);
-  int64_t block = n.node().intAttr("block_size", 0);
-  int64_t blocks = (rows + block - 1) / block, each = 8 / bits;
-  auto field = [&](const Tensor &bytes, int64_t first, int64_t number) {
-    return (bytes.asInt(first + number / each) >> (number % each * bits)) &
-           ((1 << bits) - 1);
-  };
-  int64_t zeroBytes = (blocks + each - 1) / each;
-  auto zeroOf = [&](int64_t column, int64_t number) -> double {
-    if (!zeros)
-      return 1 << (bits - 1);
-    if (isFloat(zeros->type()))
-      return zeros->asFloat(column * blocks + number);
-    return field(*zeros, column * zeroBytes, number);
-  };
-  Tensor weight(ElementType::Float32, {rows, columns});
-  for (int64_t column = 0; column < columns; ++column)
-    for (int64_t row = 0; row < rows; ++row) {
-      int64_t number = row / block, at = column * blocks + number;
-      double q = field(packed, at * (block / each), row % block);
-      weight.setFloat(row * columns + column,
-                      (q - zeroOf(column, number)) * scales.asFloat(at));
-    }
-  return weight;
-}
-
-static bool matMulNBits(Naming &n) {
-  int64_t rows = n.node().intAttr("K", 0), columns = n.node().intAttr("N", 0);
-  std::optional<Tensor> packed = n.node().input(1).load();
-  std::optional<Tensor> scales = n.node().input(2).load();
-  std::optional<Tensor> zeros =
-      n.has(3) ? n.node().input(3).load() : std::nullopt;
-  if (!packed || !scales || (n.has(3) && !zeros))
-    return n.fail("its weights are not constants, or too many to expand");
-  Value weight = materialize(
-      n.builder(), n.loc(),
-      Fact::ofTensor(expanded(n, *packed, *scales, zeros, rows, columns)),
-      n.name());
-  return n.replace(n.matmul(n.input(0), weight, n.optional(5)));
-}
-
 ArrayRef<NamedNamingRule> wsec::simplify::fusedNaming() {
   static const NamedNamingRule rules[] = {
       {"com.microsoft.MultiHeadAttention", multiHeadAttention},
       {"com.microsoft.Attention", packedAttention},
       {"com.microsoft.GroupQueryAttention", groupQueryAttention},
       {"com.microsoft.RotaryEmbedding", rotaryEmbedding},
-      {"com.microsoft.EmbedLayerNormalization", embedLayerNorm},
-      {"com.microsoft.FusedMatMul", fusedMatMul},
-      {"com.microsoft.MatMulNBits", matMulNBits},
   };
   return rules;
 }
