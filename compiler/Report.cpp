@@ -251,6 +251,41 @@ static bool hasRegion(const Report &report) {
 
 /// The region, and the best of the shapes it was chosen from; the last line is
 /// the whole mesh.
+/// What simplify found in the nodes of exporters, by its kernels, and the
+/// softmaxes of attentions that it did not find and products stand in for.
+struct Recognized {
+  unsigned attentions = 0, norms = 0;
+  std::vector<StringRef> softmaxes; // names of their nodes
+};
+static Recognized recognizedIn(const Report &report) {
+  Recognized found;
+  for (const KernelReport &kernel : report.kernels) {
+    found.attentions += kernel.kind == "attention";
+    found.norms += kernel.kind == "layer_norm" || kernel.kind == "rms_norm";
+    if (kernel.kind == "softmax")
+      found.softmaxes.push_back(kernel.onnxNodes.empty()
+                                    ? StringRef(kernel.name)
+                                    : StringRef(kernel.onnxNodes.front()));
+  }
+  return found;
+}
+
+static void printRecognized(const Report &report, llvm::raw_ostream &os) {
+  Recognized found = recognizedIn(report);
+  if (found.attentions + found.norms + found.softmaxes.size() == 0)
+    return;
+  os << "  recognized     " << found.attentions << " attention, " << found.norms
+     << " norm";
+  if (!found.softmaxes.empty()) {
+    os << "; " << found.softmaxes.size() << " softmax outside of attention ('"
+       << runtime::printable(found.softmaxes.front().str()) << "'";
+    if (found.softmaxes.size() > 1)
+      os << " and " << found.softmaxes.size() - 1 << " more";
+    os << ")";
+  }
+  os << "\n";
+}
+
 static void printRegion(const Report &report, llvm::raw_ostream &os) {
   if (!hasRegion(report))
     return;
@@ -327,9 +362,22 @@ void Report::print(llvm::raw_ostream &os) const {
   if (tokens)
     os << "  tokens         " << tokens << " per run, "
        << readable(tokensPerSecond(), "") << " per second" << "\n";
+  printRecognized(*this, os);
   if (cycles > 0)
     printKinds(*this, os);
   os << "compiled in " << llvm::format("%.2f", compileSeconds) << " s\n";
+}
+
+static void printRecognized(const Report &report, llvm::json::OStream &json) {
+  Recognized found = recognizedIn(report);
+  json.attributeObject("recognized", [&] {
+    json.attribute("attention", found.attentions);
+    json.attribute("norm", found.norms);
+    json.attributeArray("softmax_outside_of_attention", [&] {
+      for (StringRef node : found.softmaxes)
+        json.value(node);
+    });
+  });
 }
 
 static void printRegion(const Report &report, llvm::json::OStream &json) {
@@ -458,6 +506,7 @@ void Report::printJSON(llvm::raw_ostream &os) const {
       });
     printRegion(*this, json);
     printChannels(*this, json);
+    printRecognized(*this, json);
     json.attributeArray("kernels", [&] {
       for (const KernelReport &kernel : kernels)
         printKernel(kernel, json);
