@@ -16,7 +16,7 @@
 
 using namespace wsec;
 
-constexpr size_t runsAtFirst = 8, runsAtLast = 2, mostColumns = 12;
+constexpr size_t startsUsed = 4, runsAtLast = 2, mostColumns = 12;
 /// Of the price, while a run lasts, and of the temperature.
 constexpr double priceGrowth = 8, cooling = 0.02;
 constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -197,20 +197,22 @@ public:
         const double done = double(i) / double(changes);
         temperature = start * run.heat * std::pow(cooling, done);
         price = priceAt(done);
-        energy = energyNow();
+        energy = energyNow(infinite);
+        wireCost = lastWireCost;
       }
       const double bar = energy + temperature * threshold.draw(random);
       if (!tryOne(random)) {
         tree.undo();
         continue;
       }
-      const double changed = energyNow();
+      const double changed = energyNow(bar);
       if (!(changed <= bar)) {
         tree.undo();
         continue;
       }
       tree.keep();
       energy = changed;
+      wireCost = lastWireCost;
       if (sticksOut == 0 && energy < run.score) {
         run.score = energy;
         run.plan = tree.plan();
@@ -233,11 +235,16 @@ private:
     return true;
   }
 
-  double energyNow() {
+  /// Infinite if there is no layout, or it is plain that none is below `bar`:
+  /// a change that shortens all wires by a quarter is not waited for.
+  double energyNow(double bar) {
     sticksOut = tree.overflow();
-    if (sticksOut >= curves.reach())
+    const double rest = problem.costWeight * curves.limits()[tree.limit()] +
+                        price * double(sticksOut);
+    if (sticksOut >= curves.reach() || !(rest + 0.75 * wireCost <= bar))
       return infinite;
-    return scoreOf(problem, curves, tree) + price * double(sticksOut);
+    lastWireCost = problem.wireWeight * tree.layOut();
+    return rest + lastWireCost;
   }
 
   double edgeCost() {
@@ -258,7 +265,7 @@ private:
   const ShapeCurves &curves;
   SlicingTree tree;
   Threshold threshold;
-  double price = 0;
+  double price = 0, wireCost = 0, lastWireCost = 0;
   int32_t sticksOut = 0;
 };
 } // namespace
@@ -285,15 +292,15 @@ static void annealAll(std::vector<Run> &runs, const FloorplanProblem &problem,
   sortByScore(runs);
 }
 
-/// The hottest runs forget their start, so they have different ones, the
-/// coldest refine the best.
+/// Different starts, each at different heats: which ones do well differs from
+/// problem to problem.
 static std::vector<Run> firstRuns(const std::vector<Run> &starts) {
   std::vector<Run> runs;
-  double heat = 4;
-  for (size_t i = 0; i < runsAtFirst; ++i, heat /= 2) {
-    runs.push_back(starts[i < runsAtFirst / 2 ? i % starts.size() : 0]);
-    runs.back().heat = heat;
-  }
+  for (double heat : {2., 1., 0.5, 0.25})
+    for (size_t i = 0; i < startsUsed; ++i) {
+      runs.push_back(starts[i % starts.size()]);
+      runs.back().heat = heat;
+    }
   return runs;
 }
 
@@ -313,7 +320,7 @@ std::string wsec::annealFloorplan(const FloorplanProblem &problem,
   // A change takes longer the more blocks there are.
   const int64_t changes =
       options.changes ? options.changes
-                      : 900'000'000 / int64_t(problem.blocks.size() + 44);
+                      : 400'000'000 / int64_t(problem.blocks.size() + 44);
   runs = firstRuns(runs);
   RandomNumbers seeds(options.seed);
   int rounds = 1;
@@ -331,8 +338,6 @@ std::string wsec::annealFloorplan(const FloorplanProblem &problem,
               });
     if (round + 1 < rounds)
       runs.resize(runs.size() / 2);
-    for (Run &run : runs)
-      run.heat /= 2;
   }
   SlicingTree tree(problem, curves);
   tree.restore(runs[0].plan);

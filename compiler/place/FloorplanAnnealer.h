@@ -23,7 +23,7 @@ struct AnnealingOptions {
 
 /// Simulated annealing over slicing trees (SlicingTree.h) and the largest cost
 /// that blocks may have. Starts are snakes: columns in the order of the graph.
-/// Several runs; the better half of them goes on, longer and colder. Returns
+/// Several runs; the better half of them goes on, for longer. Returns
 /// empty and fills `floorplan`, or why there is none.
 std::string annealFloorplan(const FloorplanProblem &problem,
                             const AnnealingOptions &options,
