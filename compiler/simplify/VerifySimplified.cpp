@@ -129,11 +129,6 @@ static std::string sizeProblem(Type type) {
          "features";
 }
 
-static bool isEmpty(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && llvm::is_contained(tensor.getShape(), 0);
-}
-
 static std::string printed(Type type) {
   std::string text;
   llvm::raw_string_ostream(text) << type;
