@@ -106,9 +106,8 @@ SmallVector<HostFlow> Elementwise::flowsOf(wse::ElementwiseOp op,
     if (uses)
       last = cycles;
   }
-  return {CostModel(machine).columnFlow(layout.features,
-                                        plan->vectorUses.size(),
-                                        first / cycles, last / cycles)};
+  return {CostModel(machine).columnFlow(
+      layout.features, plan->vectorUses.size(), first / cycles, last / cycles)};
 }
 
 KernelCost Elementwise::costOf(wse::ElementwiseOp op,

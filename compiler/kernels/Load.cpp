@@ -31,8 +31,7 @@ KernelCost loadCost(Value result, const Machine &machine) {
 
 SmallVector<HostFlow> loadFlows(Value result, const Machine &machine) {
   Layout layout = Layout::of(result);
-  return {
-      CostModel(machine).columnFlow(layout.features, layout.tokenCount())};
+  return {CostModel(machine).columnFlow(layout.features, layout.tokenCount())};
 }
 
 /// Keeps the own tokens of a stream that lists all of them, features inside.

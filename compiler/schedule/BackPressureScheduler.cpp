@@ -72,9 +72,8 @@ private:
 
   const FlowProblem &problem;
   FlowSchedule schedule;
-  std::map<size_t, Usage> usage; // by stream
-  /// By region: when its channels are free, and its PEs.
-  std::map<size_t, int64_t> freeChannels, freeRegion;
+  std::map<size_t, Usage> usage;                    // by stream
+  std::map<size_t, int64_t> freeStream, freeRegion; // from when on
   int64_t slot = 0;
 };
 
@@ -88,8 +87,7 @@ int64_t Scheduler::enter(size_t index, double begin, double cycles) {
   its.add(transfer.words, begin + transfer.firstUse * cycles,
           begin + transfer.lastUse * cycles);
   int64_t &from = result.window.begin;
-  int64_t &free =
-      freeChannels[problem.launches[transfer.launch].regions.front()];
+  int64_t &free = freeStream[transfer.stream];
   from = std::max(sendable(transfer), free);
   double room = its.taken(its.total() - transfer.queue - 1);
   result.ahead = std::min(transfer.words, transfer.queue);
@@ -129,7 +127,11 @@ void Scheduler::launch(const LaunchCost &cost, std::vector<size_t> its) {
       continue;
     end = std::max(end,
                    int64_t(std::ceil(begin)) + problem.transfers[index].words);
-    result.window = {std::min(int64_t(std::ceil(begin)), end), end};
+    int64_t &free = freeStream[problem.transfers[index].stream];
+    result.window.begin = std::max(free, int64_t(std::ceil(begin)));
+    result.window.end = free =
+        std::max(end, result.window.begin + problem.transfers[index].words);
+    end = result.window.end;
   }
   schedule.launches.push_back({now, end});
   for (size_t region : cost.regions)

@@ -9,9 +9,9 @@ namespace wsec {
 
 /// Transfers in the order of launches, within one in the order of their first
 /// use: a word waits for nothing but what is used before it. Each begins as
-/// soon as its channels are free and the store has its words, and ends when its
-/// last word finds room, which is when the word `queue` places before it is
-/// used.
+/// soon as the words of its color before have entered and the store has its
+/// own, and ends when its last word finds room, which is when the word `queue`
+/// places before it is used.
 FlowSchedule scheduleByBackPressure(const FlowProblem &problem);
 
 } // namespace wsec

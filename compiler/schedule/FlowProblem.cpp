@@ -63,28 +63,21 @@ std::string FlowProblem::verifySlots(const FlowSchedule &schedule) const {
 }
 
 /// T6.
-std::string FlowProblem::verifyRegions(const FlowSchedule &schedule) const {
-  std::vector<size_t> order(transfers.size());
-  for (size_t t = 0; t < transfers.size(); ++t)
-    order[schedule.transfers[t].slot] = t;
-  std::map<size_t, std::pair<size_t, int64_t>> last; // by region: whose end
-  for (size_t t : order) {
-    const HostTransfer &transfer = transfers[t];
+std::string FlowProblem::verifyColors(const FlowSchedule &schedule) const {
+  std::map<size_t, size_t> last; // by stream
+  for (size_t t = 0; t < transfers.size(); ++t) {
     const CycleWindow &window = schedule.transfers[t].window;
-    if (window.end - window.begin < transfer.words)
+    if (window.end - window.begin < transfers[t].words)
       return nameOf(*this, t) + " flow in " + text(window) +
-             ", too short for " + std::to_string(transfer.words) +
+             ", too short for " + std::to_string(transfers[t].words) +
              " words of a channel";
-    if (!transfer.in)
-      continue;
-    auto [before, isNew] = last.emplace(
-        launches[transfer.launch].regions.front(), std::pair(t, window.end));
-    if (!isNew && window.begin < before->second.second)
+    auto [before, isNew] = last.emplace(transfers[t].stream, t);
+    const CycleWindow &earlier = schedule.transfers[before->second].window;
+    if (!isNew && window.begin < earlier.end)
       return nameOf(*this, t) + " flow in " + text(window) + ", but " +
-             nameOf(*this, before->second.first) +
-             " have the channels of their region until cycle " +
-             std::to_string(before->second.second);
-    before->second = {t, window.end};
+             nameOf(*this, before->second) + " have their color until cycle " +
+             std::to_string(earlier.end);
+    before->second = t;
   }
   return "";
 }
@@ -156,7 +149,7 @@ std::string FlowProblem::verify(const FlowSchedule &schedule) const {
            " launches and " + std::to_string(transfers.size()) + " transfers";
   std::string error = verifySlots(schedule);
   if (error.empty())
-    error = verifyRegions(schedule);
+    error = verifyColors(schedule);
   if (error.empty())
     error = verifyStore(schedule);
   if (error.empty())

@@ -72,8 +72,8 @@ public:
   /// Empty if `schedule` is legal, else the first rule it breaks:
   ///   T5 each transfer has a slot of its own, 0 to n-1; those of one stream
   ///      ascend in the order of launches
-  ///   T6 words that enter for one region do so one after the other, the lowest
-  ///      slot first, and a window holds a cycle for each word
+  ///   T6 words of one stream flow one after the other, in the order of
+  ///      launches, and a window holds a cycle for each
   ///   T7 the store sends nothing before its latency, and no word of a tensor
   ///      before the wafer has sent all of it, and the latency is over
   ///   T8 a transfer ends in its launch; what enters before its launch are
@@ -84,7 +84,7 @@ public:
 
 private:
   std::string verifySlots(const FlowSchedule &schedule) const;
-  std::string verifyRegions(const FlowSchedule &schedule) const;
+  std::string verifyColors(const FlowSchedule &schedule) const;
   std::string verifyStore(const FlowSchedule &schedule) const;
   std::string verifyAhead(const FlowSchedule &schedule) const;
   std::string verifyLaunches(const FlowSchedule &schedule) const;

@@ -42,10 +42,10 @@ public:
   template <typename KernelT, typename... Args>
   KernelT create(mlir::Operation *user, mlir::ArrayAttr nodes, Args &&...args) {
     mlir::IntegerAttr open;
-    auto kernel = KernelT::create(kernels, user->getLoc(),
-                                  std::forward<Args>(args)..., nodes, region,
-                                  mlir::ArrayAttr(), open, open, open, open,
-                                  mlir::DenseI64ArrayAttr(), mlir::ArrayAttr());
+    auto kernel =
+        KernelT::create(kernels, user->getLoc(), std::forward<Args>(args)...,
+                        nodes, region, mlir::ArrayAttr(), open, open, open,
+                        open, mlir::DenseI64ArrayAttr(), mlir::ArrayAttr());
     if (mlir::Attribute absorbed = user->getAttr(onnx::absorbedAttrName))
       kernel->setAttr(onnx::absorbedAttrName, absorbed);
     return kernel;

@@ -140,8 +140,8 @@ static LogicalResult verifySlots(LaunchOp launch, mlir::SymbolTable &symbols,
                                       << " slots for " << streams << " streams";
   for (auto [name, attribute] :
        llvm::zip_equal(*launch.getStreams(), *launch.getSlots())) {
-    auto stream = symbols.lookup<StreamOp>(
-        cast<FlatSymbolRefAttr>(name).getValue());
+    auto stream =
+        symbols.lookup<StreamOp>(cast<FlatSymbolRefAttr>(name).getValue());
     int64_t order = cast<SlotAttr>(attribute).getOrder();
     auto [last, isNew] = lastSlot.try_emplace(
         {stream.getColor(), int64_t(stream.getDirection())}, order);

@@ -117,9 +117,8 @@ pe::Word WestChannel::take(HostPort &host, Observer *observer, pe::Cycle now) {
   return word;
 }
 
-WestChannel *
-WestRow::choose(int64_t now, int64_t &later,
-                const std::function<bool(WestChannel &)> &room) {
+WestChannel *WestRow::choose(int64_t now, int64_t &later,
+                             const std::function<bool(WestChannel &)> &room) {
   WestChannel *best = nullptr;
   size_t after = first;
   for (size_t i = 0; i < channels.size(); ++i) {

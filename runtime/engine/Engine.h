@@ -60,8 +60,8 @@ struct RunResult {
   /// over all kernels is `cycles`.
   std::vector<double> kernelCycles;
   std::vector<ClassMemory> classes;
-  /// Rows that host streams enter, from the north; engines that do not know when
-  /// words enter leave it empty.
+  /// Rows that host streams enter, from the north; engines that do not know
+  /// when words enter leave it empty.
   std::vector<EdgeUse> westEdge;
   uint64_t hostWordsIn = 0;
   uint64_t hostWordsOut = 0;

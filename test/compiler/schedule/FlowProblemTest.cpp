@@ -156,10 +156,10 @@ TEST(BrokenFlows, T6TooShortForItsWords) {
             "the words of 'a' flow in [20,60), too short for 50 words of a "
             "channel");
 }
-TEST(BrokenFlows, T6OverlapInARegion) {
+TEST(BrokenFlows, T6OverlapOnOneColor) {
   EXPECT_EQ(errorOf([](FlowSchedule &s) { s.transfers[1].window.begin = 121; }),
-            "the words of 'b' flow in [121,222), but the words of 'a' have the "
-            "channels of their region until cycle 122");
+            "the words of 'b' flow in [121,222), but the words of 'a' have "
+            "their color until cycle 122");
 }
 TEST(BrokenFlows, T7BeforeTheStoreSends) {
   EXPECT_EQ(errorOf([](FlowSchedule &s) { s.transfers[0].window.begin = 19; }),

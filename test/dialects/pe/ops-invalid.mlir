@@ -953,7 +953,9 @@ pe.program @slot_c1 mesh [1, 1] machine "wse2" launch_color 0 {
     routine @idle {
     }
   }
+  tensor input @x : tensor<4xf32>
   stream in @s color 1 channels [0 -> 0:1] {
+    segment @x[0, strides = [1]] over (4)
   }
   // expected-error @below {{slot 0 from 9 to 8 ahead 0 is negative or ends before it begins}}
   launch @idle streams [@s] slots [#pe.slot<order 0 from 9 to 8 ahead 0>]
@@ -966,7 +968,9 @@ pe.program @launch_c5 mesh [1, 1] machine "wse2" launch_color 0 {
     routine @idle {
     }
   }
+  tensor input @x : tensor<4xf32>
   stream in @s color 1 channels [0 -> 0:1] {
+    segment @x[0, strides = [1]] over (4)
   }
   // expected-error @below {{has 2 slots for 1 streams}}
   launch @idle streams [@s] slots [#pe.slot<order 0 from 0 to 8 ahead 0>, #pe.slot<order 1 from 8 to 9 ahead 0>]
@@ -979,7 +983,9 @@ pe.program @launch_c6 mesh [1, 1] machine "wse2" launch_color 0 {
     routine @idle {
     }
   }
+  tensor input @x : tensor<4xf32>
   stream in @s color 1 channels [0 -> 0:1] {
+    segment @x[0, strides = [1]] over (4)
   }
   launch @idle streams [@s] slots [#pe.slot<order 1 from 0 to 8 ahead 0>]
   // expected-error @below {{has slot 0 for stream @s, but words of a color flow in the order of launches}}
