@@ -3,10 +3,10 @@
 #include "compiler/select/ScalarBody.h"
 
 #include "compiler/select/Distributions.h"
+#include "compiler/select/Integers.h"
 #include "compiler/select/Sources.h"
 #include "dialects/onnx/Onnx.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Matchers.h"
 
@@ -59,89 +59,6 @@ Value select::buildConstant(OpBuilder &builder, Location location,
 //===----------------------------------------------------------------------===//
 // Integers of other widths
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// i32 arithmetic without overflow checks at one place.
-struct Integers {
-  OpBuilder &builder;
-  Location location;
-
-  Value constant(int64_t value) {
-    return buildInteger(builder, location, int32_t(value));
-  }
-  template <typename Op>
-  Value make(Value a, Value b) {
-    return Op::create(builder, location, a, b);
-  }
-  Value add(Value a, Value b) { return make<arith::AddIOp>(a, b); }
-  Value sub(Value a, Value b) { return make<arith::SubIOp>(a, b); }
-  Value mul(Value a, Value b) { return make<arith::MulIOp>(a, b); }
-  Value div(Value a, Value b) { return make<arith::DivSIOp>(a, b); }
-  Value bitAnd(Value a, Value b) { return make<arith::AndIOp>(a, b); }
-  Value bitOr(Value a, Value b) { return make<arith::OrIOp>(a, b); }
-  Value compare(arith::CmpIPredicate predicate, Value a, Value b) {
-    return arith::CmpIOp::create(builder, location, predicate, a, b);
-  }
-  Value isNegative(Value x) {
-    return compare(arith::CmpIPredicate::slt, x, constant(0));
-  }
-  Value choose(Value condition, Value a, Value b) {
-    return arith::SelectOp::create(builder, location, condition, a, b);
-  }
-
-  /// As an unsigned number, as a signed one of the same order.
-  Value ordered(Value x) { return add(x, constant(INT32_MIN)); }
-  Value isLessUnsigned(Value a, Value b, bool orEqual) {
-    return compare(orEqual ? arith::CmpIPredicate::sle
-                           : arith::CmpIPredicate::slt,
-                   ordered(a), ordered(b));
-  }
-
-  /// Half of the dividend is no negative number; a divisor of 2^31 or more is
-  /// taken out at most once.
-  Value divUnsigned(Value a, Value b) {
-    Value half = div(bitAnd(a, constant(INT32_MAX - 1)), constant(2));
-    half = bitOr(half, choose(isNegative(a), constant(1 << 30), constant(0)));
-    Value twice = mul(div(half, b), constant(2));
-    Value more = isLessUnsigned(b, sub(a, mul(twice, b)), true);
-    twice = choose(more, add(twice, constant(1)), twice);
-    Value once = choose(isLessUnsigned(b, a, true), constant(1), constant(0));
-    return choose(isNegative(b), once, twice);
-  }
-
-  /// Ends the run if `x` is negative: INT32_MIN - 1 does not fit.
-  Value notNegative(Value x) {
-    Value negative = isNegative(x);
-    return arith::SubIOp::create(builder, location,
-                                 choose(negative, constant(INT32_MIN), x),
-                                 choose(negative, constant(1), constant(0)),
-                                 arith::IntegerOverflowFlags::nsw);
-  }
-
-  /// 2^n modulo 2^32, for n from 0 to 31.
-  Value powerOfTwo(Value n) {
-    Value power = constant(1);
-    for (int bit = 0; bit < 5; ++bit) {
-      Value isSet = compare(arith::CmpIPredicate::ne,
-                            bitAnd(n, constant(1 << bit)), constant(0));
-      power = mul(power, choose(isSet, constant(1 << (1 << bit)), constant(1)));
-    }
-    return power;
-  }
-
-  /// x * 2^n, of which 32 bits have to hold the result: by 2^30 at most, then
-  /// by 4 if there is more to come.
-  Value shiftFar(Value x, Value n) {
-    auto fitting = arith::IntegerOverflowFlags::nsw;
-    Value isFar = isLessUnsigned(constant(30), n, false);
-    Value power = powerOfTwo(choose(isFar, constant(30), n));
-    Value near = arith::MulIOp::create(builder, location, x, power, fitting);
-    return arith::MulIOp::create(builder, location, near,
-                                 choose(isFar, constant(4), constant(1)),
-                                 fitting);
-  }
-};
-} // namespace
 
 /// What is left of `x` in an integer of the model's type: narrow ones wrap; of
 /// 64 bits without a sign, a negative number ends the run.
