@@ -93,6 +93,11 @@ int64_t CopyOp::getElements() {
   return tensor.getTensorType().getNumElements() / countPes(getRect());
 }
 
+static LogicalResult withTensor(InFlightDiagnostic error, TensorOp tensor) {
+  error.attachNote(tensor.getLoc()) << "the tensor";
+  return error;
+}
+
 LogicalResult CopyOp::verifySymbolUses(SymbolTableCollection &symbols) {
   auto tensor =
       symbols.lookupNearestSymbolFrom<TensorOp>(*this, getTensorAttr());
@@ -102,13 +107,16 @@ LogicalResult CopyOp::verifySymbolUses(SymbolTableCollection &symbols) {
            << nearestTensor(getTensor(), *this);
   bool out = getDirection() == Direction::Out;
   if (tensor.getRole() == Role::Intermediate) // C1
-    return emitOpError("copies ") << getTensorAttr()
-                                  << ", which is an intermediate: only streams "
-                                     "read and write these";
+    return withTensor(emitOpError("copies ")
+                          << getTensorAttr()
+                          << ", which is an intermediate: only streams read "
+                             "and write these",
+                      tensor);
   if (out != (tensor.getRole() == Role::Output)) // C1
-    return emitOpError(out ? "writes " : "reads ")
-           << getTensorAttr() << ", which is "
-           << (out ? "not an output" : "an output");
+    return withTensor(emitOpError(out ? "writes " : "reads ")
+                          << getTensorAttr() << ", which is "
+                          << (out ? "not an output" : "an output"),
+                      tensor);
   int64_t elements = tensor.getTensorType().getNumElements();
   int64_t pes = countPes(getRect());
   if (elements == 0 || elements % pes) // C2
@@ -236,9 +244,10 @@ LogicalResult SegmentOp::verifySymbolUses(SymbolTableCollection &symbols) {
   bool out = stream.getDirection() == Direction::Out;
   if (tensor.getRole() != Role::Intermediate &&
       out != (tensor.getRole() == Role::Output)) // C1
-    return emitOpError(out ? "writes " : "reads ")
-           << getTensorAttr() << ", which is "
-           << (out ? "not an output" : "an output");
+    return withTensor(emitOpError(out ? "writes " : "reads ")
+                          << getTensorAttr() << ", which is "
+                          << (out ? "not an output" : "an output"),
+                      tensor);
   size_t extents = getExtents().size();
   if (extents > 8 || getStrides().size() != extents) // C2
     return emitOpError("has ")
@@ -248,8 +257,9 @@ LogicalResult SegmentOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return emitOpError("leaves the wafer: expected no index");
   if (getAccumulate() &&
       (!out || !tensor.getTensorType().getElementType().isF32())) // C5
-    return emitOpError("accumulates in ")
-           << getTensorAttr() << ", expected an output of f32";
+    return withTensor(emitOpError("accumulates in ")
+                          << getTensorAttr() << ", expected an output of f32",
+                      tensor);
   return verifyIndex(*this, symbols);
 }
 

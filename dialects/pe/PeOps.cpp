@@ -87,14 +87,25 @@ static LogicalResult verifyPlace(Operation &op, ProgramOp program) {
 
 /// The last slot of each color and direction.
 using SlotOrders = std::map<std::pair<int64_t, int64_t>, int64_t>;
-/// By name, with the numbers of their arguments.
-using Routines = llvm::MapVector<StringRef, unsigned>;
+/// By name, the first of each.
+using Routines = llvm::MapVector<StringRef, RoutineOp>;
 
 static SmallVector<StringRef> namesOf(const Routines &routines) {
   SmallVector<StringRef> names;
-  for (const auto &[name, arguments] : routines)
+  for (const auto &[name, routine] : routines)
     names.push_back(name);
   return names;
+}
+
+static unsigned countArguments(RoutineOp routine) {
+  return routine.getBody().getNumArguments();
+}
+
+/// Adds where the other half of an error lies.
+static LogicalResult withNote(InFlightDiagnostic error, Operation *other,
+                              const Twine &note) {
+  error.attachNote(other->getLoc()) << note;
+  return error;
 }
 
 static LogicalResult verifyLaunch(LaunchOp launch, ProgramOp program,
@@ -105,10 +116,12 @@ static LogicalResult verifyLaunch(LaunchOp launch, ProgramOp program,
     return launch.emitOpError("starts routine @")
            << launch.getRoutine() << ", which no class has"
            << nearest(launch.getRoutine(), namesOf(routines));
-  if (launch.getCarried().size() != routine->second) // C3
-    return launch.emitOpError("carries ")
-           << launch.getCarried().size() << " numbers, routine @"
-           << launch.getRoutine() << " takes " << routine->second;
+  const unsigned arguments = countArguments(routine->second);
+  if (launch.getCarried().size() != arguments) // C3
+    return withNote(launch.emitOpError("carries ")
+                        << launch.getCarried().size() << " numbers, routine @"
+                        << launch.getRoutine() << " takes " << arguments,
+                    routine->second, "the routine");
   for (Value value : launch.getCarried())
     if (!isClassScalar(value)) // C4
       return launch.emitOpError("carries what is no scalar of its entry");
@@ -164,9 +177,10 @@ static LogicalResult verifyCopies(Block &block) {
     last = launch;
   for (auto copy : block.getOps<CopyOp>())
     if (first->isBeforeInBlock(copy) && copy->isBeforeInBlock(last))
-      return copy.emitOpError(
-          "stands between launches that overlap; without a " // C3
-          "launch color they do not");
+      return withNote(
+          copy.emitOpError("stands between launches that overlap; without a "
+                           "launch color they do not"), // C3
+          last, "the last of the launches");
   return success();
 }
 
@@ -191,12 +205,15 @@ static LogicalResult verifyChains(ProgramOp program,
 
 // Routines of one name take the same of their launches.
 static LogicalResult addRoutine(RoutineOp routine, Routines &routines) {
-  const unsigned arguments = routine.getBody().getNumArguments();
-  auto [known, isNew] = routines.insert({routine.getSymName(), arguments});
-  if (!isNew && known->second != arguments)
-    return routine.emitOpError("takes ")
-           << arguments << " arguments, in another class " << known->second;
-  return success();
+  const unsigned arguments = countArguments(routine);
+  RoutineOp first =
+      routines.insert({routine.getSymName(), routine}).first->second;
+  if (countArguments(first) == arguments)
+    return success();
+  return withNote(routine.emitOpError("takes ")
+                      << arguments << " arguments, in another class "
+                      << countArguments(first),
+                  first, "the other routine");
 }
 
 LogicalResult ProgramOp::verifyRegions() {
@@ -485,8 +502,9 @@ static LogicalResult verifyTask(Operation *op, FlatSymbolRefAttr name,
            << " does not have"
            << nearestSymbol<TaskOp>(name.getValue(), peClass);
   if (activates && task.getKind() != TaskKind::Local) // C3
-    return op->emitOpError("activates ")
-           << name << ", which is not a local task";
+    return withNote(op->emitOpError("activates ")
+                        << name << ", which is not a local task",
+                    task, "the task");
   return success();
 }
 
@@ -514,10 +532,9 @@ static LogicalResult verifyTaskIds(ClassOp peClass) {
         {int64_t(task.getKind()), int64_t(task.getId())}, task);
     if (isNew)
       continue;
-    auto error = task.emitOpError("has the kind and id of task @")
-                 << twin->second.getSymName(); // C3 of task
-    error.attachNote(twin->second.getLoc()) << "the other task";
-    return failure();
+    return withNote(task.emitOpError("has the kind and id of task @")
+                        << twin->second.getSymName(), // C3 of task
+                    twin->second, "the other task");
   }
   return success();
 }
@@ -533,10 +550,9 @@ static LogicalResult verifyPersistent(ClassOp peClass) {
       if (other == kept || !other.getAddress() || *other.getAddress() >= end ||
           *other.getAddress() + other.getBytes() <= begin)
         continue;
-      auto error = kept.emitOpError("is persistent, and shares bytes with @")
-                   << other.getSymName();
-      error.attachNote(other.getLoc()) << "the other buffer";
-      return failure();
+      return withNote(kept.emitOpError("is persistent, and shares bytes with @")
+                          << other.getSymName(),
+                      other, "the other buffer");
     }
   }
   return success();

@@ -41,6 +41,24 @@ static bool isReplicatedColumns(TiledAttr tiling) {
   return tiling.getColumns() == ColumnPlacement::Replicated;
 }
 
+/// Adds where the other half of an error lies; null: nowhere.
+static LogicalResult withNote(InFlightDiagnostic error, Operation *other,
+                              const Twine &note) {
+  if (other)
+    error.attachNote(other->getLoc()) << note;
+  return error;
+}
+
+/// The same for a source, or a tensor of the program by its name.
+static LogicalResult withDeclaration(InFlightDiagnostic error, Operation *op,
+                                     Attribute source) {
+  auto name = dyn_cast<FlatSymbolRefAttr>(source);
+  return withNote(std::move(error),
+                  name ? SymbolTable::lookupNearestSymbolFrom(op, name)
+                       : nullptr,
+                  "the tensor is declared here");
+}
+
 //===----------------------------------------------------------------------===//
 // Checks that several kernels share
 //===----------------------------------------------------------------------===//
@@ -152,9 +170,10 @@ static LogicalResult verifyAttributes(Operation *op) {
   return success();
 }
 
-/// (C2) The values of a kernel on a region of so many columns and rows.
-static LogicalResult verifyResults(Operation *op, int64_t columns,
-                                   int64_t rows) {
+/// (C2) The values of a kernel on its region.
+static LogicalResult verifyResults(Operation *op, RegionOp region) {
+  const int64_t columns = region.columns(), rows = region.rows();
+  const char *const note = "the region is here";
   for (Value result : op->getResults()) {
     TiledAttr tiling = tilingOf(result);
     if (failed(verifyEncoding(op, tensorOf(result), tiling)))
@@ -162,15 +181,19 @@ static LogicalResult verifyResults(Operation *op, int64_t columns,
     int64_t batch = tiling.getBatch();
     int64_t group = batch <= rows ? rows / batch : 0;
     if (tiling.getGroup() != group)
-      return op->emitOpError("encoding has groups of ")
-             << tiling.getGroup() << " rows; batch " << batch << " on " << rows
-             << " rows makes groups of " << group;
+      return withNote(op->emitOpError("encoding has groups of ")
+                          << tiling.getGroup() << " rows; batch " << batch
+                          << " on " << rows << " rows makes groups of "
+                          << group,
+                      region, note);
     int64_t headColumns = tiling.getHeadColumns();
     if (headColumns > 1 &&
         featuresOf(result) / tiling.getHeadSize() > columns / headColumns)
-      return op->emitOpError("encoding has ")
-             << featuresOf(result) / tiling.getHeadSize() << " heads of "
-             << headColumns << " columns each, the region has " << columns;
+      return withNote(op->emitOpError("encoding has ")
+                          << featuresOf(result) / tiling.getHeadSize()
+                          << " heads of " << headColumns
+                          << " columns each, the region has " << columns,
+                      region, note);
   }
   return success();
 }
@@ -202,14 +225,18 @@ static LogicalResult verifyView(Operation *op, WeightAttr weight,
       *touchedElements(weight.getType().getShape(), weight.getViewOffset(),
                        weight.viewStrides());
   if (weight.getType().getElementType() != type.getElementType())
-    return op->emitOpError("reads ")
-           << weight.getTensor() << " as " << weight.getType().getElementType()
-           << ", which holds " << type.getElementType();
+    return withDeclaration(op->emitOpError("reads ")
+                               << weight.getTensor() << " as "
+                               << weight.getType().getElementType()
+                               << ", which holds " << type.getElementType(),
+                           op, weight.getTensor());
   if (first >= 0 && last < type.getNumElements())
     return success();
-  return op->emitOpError("reads elements ")
-         << first << " to " << last << " of the " << type.getNumElements()
-         << " of " << weight.getTensor();
+  return withDeclaration(op->emitOpError("reads elements ")
+                             << first << " to " << last << " of the "
+                             << type.getNumElements() << " of "
+                             << weight.getTensor(),
+                         op, weight.getTensor());
 }
 
 /// What the kernel reads and writes of tensors of the program fits them.
@@ -222,9 +249,10 @@ static LogicalResult verifyTensors(Operation *op, const Tensors &tensors) {
       store ? tensors.lookup(store.getOutputAttr()) : RankedTensorType();
   // (C3) of wse.store
   if (type && type != store.getType())
-    return op->emitOpError("stores ")
-           << store.getType() << " to '" << store.getOutput() << "', which is "
-           << type;
+    return withDeclaration(op->emitOpError("stores ")
+                               << store.getType() << " to '"
+                               << store.getOutput() << "', which is " << type,
+                           op, FlatSymbolRefAttr::get(store.getOutputAttr()));
   return success();
 }
 
@@ -299,7 +327,7 @@ LogicalResult ProgramOp::verifyRegions() {
       used.push_back({region, kernel});
     }
     // (C2)
-    if (failed(verifyResults(&op, region.columns(), region.rows())) ||
+    if (failed(verifyResults(&op, region)) ||
         failed(verifyOperandRegions(kernel)) ||
         failed(verifyTensors(&op, tensors)))
       return failure();
@@ -386,8 +414,10 @@ LogicalResult AliasOp::verify() {
   auto type = cast<RankedTensorType>(getType());
   if (source->getElementType() != type.getElementType() ||
       source->getNumElements() != type.getNumElements())
-    return emitOpError("output of type ")
-           << type << " cannot stand for its source of type " << *source;
+    return withDeclaration(
+        emitOpError("output of type ")
+            << type << " cannot stand for its source of type " << *source,
+        *this, getSource());
   return success();
 }
 
@@ -410,9 +440,11 @@ LogicalResult LoadOp::verify() {
   // (C3)
   if (!strides) {
     if (source->getNumElements() != type.getNumElements())
-      return emitOpError("loads ")
-             << type.getNumElements() << " elements from a source of "
-             << source->getNumElements();
+      return withDeclaration(emitOpError("loads ")
+                                 << type.getNumElements()
+                                 << " elements from a source of "
+                                 << source->getNumElements(),
+                             *this, getSource());
     return success();
   }
   auto touched = touchedElements(type.getShape(), getViewOffset(), *strides);

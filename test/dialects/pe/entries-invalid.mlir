@@ -57,6 +57,7 @@ pe.program @entry_form mesh [1, 1] machine "wse2" {
 
 pe.program @launch_c3 mesh [1, 1] machine "wse2" {
   class @all [0:1, 0:1] {
+    // expected-note @below {{the routine}}
     routine @write(%row) {
     }
   }
@@ -70,6 +71,7 @@ pe.program @launch_c3 mesh [1, 1] machine "wse2" {
 
 pe.program @routine_twice mesh [2, 1] machine "wse2" {
   class @one [0:1, 0:1] {
+    // expected-note @below {{the other routine}}
     routine @write(%row) {
     }
   }
@@ -93,6 +95,7 @@ pe.program @program_c3_entry mesh [1, 1] machine "wse2" launch_color 0 {
     launch @idle
     // expected-error @below {{stands between launches that overlap}}
     copy in @x to @v [0:1, 0:1]
+    // expected-note @below {{the last of the launches}}
     launch @idle
   }
 }

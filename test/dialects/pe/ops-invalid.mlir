@@ -650,6 +650,7 @@ pe.program @segment_c1_absent mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @segment_c1_reads mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the tensor}}
   tensor output @y : tensor<4xf32>
   stream in @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{reads @y, which is an output}}
@@ -660,6 +661,7 @@ pe.program @segment_c1_reads mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @segment_c1_writes mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the tensor}}
   tensor input @x : tensor<4xf32>
   stream out @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{writes @x, which is not an output}}
@@ -711,6 +713,7 @@ pe.program @segment_c4 mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @segment_c5_in mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the tensor}}
   tensor input @x : tensor<4xf32>
   stream in @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{accumulates in @x, expected an output of f32}}
@@ -721,6 +724,7 @@ pe.program @segment_c5_in mesh [1, 1] machine "wse2" launch_color 0 {
 // -----
 
 pe.program @segment_c5_type mesh [1, 1] machine "wse2" launch_color 0 {
+  // expected-note @below {{the tensor}}
   tensor output @y : tensor<4xf16>
   stream out @s color 1 channels [0 -> 0:1] {
     // expected-error @below {{accumulates in @y, expected an output of f32}}

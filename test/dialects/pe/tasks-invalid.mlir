@@ -15,6 +15,7 @@ pe.program @program_c3_copy mesh [2, 1] machine "wse2" launch_color 0 {
   launch @r for @k
   // expected-error @below {{stands between launches that overlap; without a launch color they do not}}
   copy in @x to @v [0:2, 0:1]
+  // expected-note @below {{the last of the launches}}
   launch @r for @k
 }
 
@@ -111,6 +112,7 @@ pe.program @class_c3_vector mesh [2, 1] machine "wse2" {
 
 pe.program @class_c3_local mesh [2, 1] machine "wse2" {
   class @all [0:2, 0:1] {
+    // expected-note @below {{the task}}
     task @t data 1 {
       // expected-error @below {{activates @t, which is not a local task}}
       activate @t
@@ -586,6 +588,7 @@ pe.program @copy_c1 mesh [2, 1] machine "wse2" {
 // -----
 
 pe.program @copy_c1_in mesh [2, 1] machine "wse2" {
+  // expected-note @below {{the tensor}}
   tensor output @y : tensor<2xf32>
   // expected-error @below {{reads @y, which is an output}}
   copy in @y to @v [0:2, 0:1]
@@ -594,6 +597,7 @@ pe.program @copy_c1_in mesh [2, 1] machine "wse2" {
 // -----
 
 pe.program @copy_c1_out mesh [2, 1] machine "wse2" {
+  // expected-note @below {{the tensor}}
   tensor input @x : tensor<2xf32>
   // expected-error @below {{writes @x, which is not an output}}
   copy out @x from @v [0:2, 0:1]

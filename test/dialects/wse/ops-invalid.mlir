@@ -13,6 +13,7 @@ wse.program @program_c1 state(selected) mesh(800x5) machine("wse2") {
 // -----
 
 wse.program @program_c2 state(selected) mesh(4x5) machine("wse2") {
+  // expected-note @below {{the region is here}}
   region @r shape(4x5)
   input @x : tensor<2x3x6xf32>
   // expected-error@below {{encoding has groups of 5 rows; batch 2 on 5 rows makes groups of 2}}
@@ -71,6 +72,7 @@ wse.program @tiled_c4_heads state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 wse.program @tiled_c4_head_columns state(selected) mesh(5x5) machine("wse2") {
+  // expected-note @below {{the region is here}}
   region @r shape(5x5)
   input @x : tensor<1x6x6xf32>
   // expected-error@below {{encoding has 2 heads of 3 columns each, the region has 5}}
@@ -157,6 +159,7 @@ wse.program @tiled_c4_head_columns state(selected) mesh(5x5) machine("wse2") {
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @weight_c3_tensor state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
+  // expected-note @below {{the tensor is declared here}}
   input @x : tensor<6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{reads elements 1 to 36 of the 36 of @x}}
@@ -209,6 +212,7 @@ wse.program @store_c1_count state(selected) mesh(4x5) machine("wse2") {
 wse.program @store_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note @below {{the tensor is declared here}}
   intermediate @t : tensor<36xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{stores 'tensor<6x6xf32>' to 't', which is 'tensor<36xf32>'}}
@@ -247,6 +251,7 @@ wse.program @alias_c1 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 wse.program @alias_c2 state(selected) mesh(4x5) machine("wse2") {
+  // expected-note @below {{the tensor is declared here}}
   input @x : tensor<2xf32>
   // expected-error@below {{output of type 'tensor<3xf32>' cannot stand for its source of type 'tensor<2xf32>'}}
   alias "y" = @x : tensor<3xf32>
@@ -267,6 +272,7 @@ wse.program @load_c2 state(selected) mesh(4x5) machine("wse2") {
 #split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
 wse.program @load_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
+  // expected-note @below {{the tensor is declared here}}
   input @x : tensor<6x5xf32>
   // expected-error@below {{loads 36 elements from a source of 30}}
   %x = load @x on @r : tensor<1x6x6xf32, #split>
@@ -663,6 +669,7 @@ wse.program @region_c1_coordinate state(placed) mesh(4x5) machine("wse2") {
 
 // The rows are those of the region.
 wse.program @program_c2_region state(selected) mesh(4x5) machine("wse2") {
+  // expected-note @below {{the region is here}}
   region @r shape(4x3)
   input @x : tensor<2x4xf32>
   // expected-error @below {{encoding has groups of 2 rows; batch 1 on 3 rows makes groups of 3}}
