@@ -10,7 +10,32 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::wse;
 
+namespace {
+
+/// Types of tensors on the wafer, which every line names, are written as
+/// !tokens_1x6x8_balanced: the shape, and how columns share the features;
+/// !tokens_1x6x8xi32_balanced where elements are not f32.
+struct TensorAliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Type type, raw_ostream &os) const override {
+    TiledAttr tiling = TiledAttr::of(type);
+    if (!tiling)
+      return AliasResult::NoAlias;
+    os << "tokens_";
+    llvm::interleave(cast<RankedTensorType>(type).getShape(), os, "x");
+    if (Type element = cast<RankedTensorType>(type).getElementType();
+        !element.isF32())
+      os << "x" << element;
+    os << "_" << stringifyColumnPlacement(tiling.getColumns());
+    return AliasResult::FinalAlias;
+  }
+};
+
+} // namespace
+
 void WseDialect::initialize() {
+  addInterfaces<TensorAliases>();
   registerAttributes();
   addOperations<
 #define GET_OP_LIST

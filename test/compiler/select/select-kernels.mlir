@@ -6,25 +6,28 @@
 // CHECK: #[[$ROWS:.*]] = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 3, columns = balanced>
 // CHECK: #[[$HEADS:.*]] = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 3, columns = heads, head_size = 4, head_columns = 2>
 // CHECK: #[[$KEYS:.*]] = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 3, span = 3, columns = replicated>
+// CHECK-DAG: !tokens_1x6x8_balanced = tensor<1x6x8xf32, #[[$ROWS]]>
+// CHECK-DAG: !tokens_1x6x8_heads = tensor<1x6x8xf32, #[[$HEADS]]>
+// CHECK-DAG: !tokens_1x1x6xi32_replicated = tensor<1x1x6xi32, #[[$KEYS]]>
 // CHECK-LABEL: wse.program @main state(selected) mesh(4x3) machine("wse2")
 // CHECK: input @ids : tensor<1x6xi64>
 // CHECK: input @mask : tensor<1x6xi64>
-// CHECK: %[[WORD:.*]] = gather <"wte" : tensor<10x8xf32> file "m.data" offset 0 bytes 320> at @ids on @r {nodes = ["word"]} : tensor<1x6x8xf32, #[[$ROWS]]>
+// CHECK: %[[WORD:.*]] = gather <"wte" : tensor<10x8xf32> file "m.data" offset 0 bytes 320> at @ids on @r {nodes = ["word"]} : !tokens_1x6x8_balanced
 // CHECK: %[[POSITION:.*]] = load <"wpe" : tensor<1x6x8xf32> file "m.data" offset 320 bytes 192>
 // CHECK: %[[EMBED:.*]] = elementwise(%[[WORD]], %[[POSITION]])
 // CHECK: arith.addf
 // CHECK: %[[LN:.*]] = layer_norm %[[EMBED]] scale <"g" {{.*}} epsilon(9.9
-// CHECK: %[[Q:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256> bias <"b" {{.*}} variant({{.*}}) on @r {nodes = ["q"]} : tensor<1x6x8xf32, #[[$ROWS]]> -> tensor<1x6x8xf32, #[[$HEADS]]>
+// CHECK: %[[Q:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256> bias <"b" {{.*}} variant({{.*}}) on @r {nodes = ["q"]} : !tokens_1x6x8_balanced -> !tokens_1x6x8_heads
 // CHECK: %[[K:.*]] = matmul %[[LN]] weight <"w" : tensor<8x8xf32> file "m.data" offset 512 bytes 256 view 0 strides [1, 8]>
-// CHECK: %[[MASK:.*]] = load @mask on @r {nodes = ["attend"]} : tensor<1x1x6xi32, #[[$KEYS]]>
-// CHECK: %[[BIAS:.*]] = elementwise(%[[MASK]]) on @r {nodes = ["to_float", "not_mask", "padding"]} : (tensor<1x1x6xi32, #[[$KEYS]]>) -> tensor<1x1x6xf32, #[[$KEYS]]>
+// CHECK: %[[MASK:.*]] = load @mask on @r {nodes = ["attend"]} : !tokens_1x1x6xi32_replicated
+// CHECK: %[[BIAS:.*]] = elementwise(%[[MASK]]) on @r {nodes = ["to_float", "not_mask", "padding"]} : (!tokens_1x1x6xi32_replicated) -> !tokens_1x1x6_replicated
 // CHECK: %[[ATTEND:.*]] = attention %[[Q]], %[[K]], %[[K]] key_bias %[[BIAS]] heads(2) scale(5.000000e-01) on @r {nodes = ["attend"]}
-// CHECK: %[[UP:.*]] = matmul %[[ATTEND]] {{.*}} #[[$HEADS]]> -> tensor<1x6x8xf32, #[[$ROWS]]>
+// CHECK: %[[UP:.*]] = matmul %[[ATTEND]] {{.*}} !tokens_1x6x8_heads -> !tokens_1x6x8_balanced
 // CHECK: %[[GELU:.*]] = elementwise(%[[UP]]) on @r {nodes = ["div", "erf", "plus", "times", "gelu"]}
 // CHECK-NEXT: ^bb0
 // CHECK-NOT: elementwise
 // CHECK: math.erf
-// CHECK: store %[[GELU]] to "hidden" {{.*}} : tensor<1x6x8xf32, #[[$ROWS]]> to tensor<6x8xf32>
+// CHECK: store %[[GELU]] to "hidden" {{.*}} : !tokens_1x6x8_balanced to tensor<6x8xf32>
 func.func @main(%ids: tensor<1x6xi64> {onnx.name = "ids"}, %mask: tensor<1x6xi64> {onnx.name = "mask"}) -> (tensor<6x8xf32> {onnx.name = "hidden"}) {
   %table = onnx.constant external<"m.data", 0, 320> : tensor<10x8xf32> {node = "wte"}
   %positions = onnx.constant external<"m.data", 320, 192> : tensor<1x6x8xf32> {node = "wpe"}
@@ -60,11 +63,11 @@ func.func @main(%ids: tensor<1x6xi64> {onnx.name = "ids"}, %mask: tensor<1x6xi64
 
 // An output too large for the SRAM leaves in pieces of its features.
 // CHECK-LABEL: wse.program @main
-// CHECK: %[[FIRST:.*]] = matmul %x weight <"embedding" : tensor<8x910xf32> file "m.data" offset 0 bytes 1600000 view 0 strides [1, 8]> {{.*}} -> tensor<1x60x910xf32
-// CHECK: store %[[FIRST]] to "logits" on @r {nodes = ["head"]} : tensor<1x60x910xf32, {{.*}} to tensor<60x50000xf32>
+// CHECK: %[[FIRST:.*]] = matmul %x weight <"embedding" : tensor<8x910xf32> file "m.data" offset 0 bytes 1600000 view 0 strides [1, 8]> {{.*}} -> !tokens_1x60x910_
+// CHECK: store %[[FIRST]] to "logits" on @r {nodes = ["head"]} : !tokens_1x60x910_{{.*}} to tensor<60x50000xf32>
 // CHECK: %[[SECOND:.*]] = matmul %x weight <"embedding" : tensor<8x910xf32> {{.*}} view 7280 strides [1, 8]>
 // CHECK: store %[[SECOND]] to "logits" at 910
-// CHECK: store {{.*}} to "logits" at 49091 on @r {nodes = ["head"]} : tensor<1x60x909xf32
+// CHECK: store {{.*}} to "logits" at 49091 on @r {nodes = ["head"]} : !tokens_1x60x909_
 // CHECK-NOT: store
 func.func @main(%x: tensor<60x8xf32> {onnx.name = "x"}) -> (tensor<60x50000xf32> {onnx.name = "logits"}) {
   %w = onnx.constant external<"m.data", 0, 1600000> view offset 0 strides [1, 8] : tensor<8x50000xf32> {node = "embedding"}
@@ -93,10 +96,12 @@ func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx
 // feature per token, a vector for constants.
 // CHECK-DAG: #[[$TOKEN:.*]] = #wse.tiled<batch = 2, tokens = 1, rows = replicated, group = 1, span = 1, columns = balanced>
 // CHECK-DAG: #[[$FEATURE:.*]] = #wse.tiled<batch = 2, tokens = 4, rows = split, group = 1, columns = replicated>
+// CHECK-DAG: !tokens_2x1x8_balanced = tensor<2x1x8xf32, #[[$TOKEN]]>
+// CHECK-DAG: !tokens_2x4x1_replicated = tensor<2x4x1xf32, #[[$FEATURE]]>
 // CHECK-LABEL: wse.program @main
 // CHECK-DAG: %a = load @a
-// CHECK-DAG: %b = load @b {{.*}} : tensor<2x1x8xf32, #[[$TOKEN]]>
-// CHECK-DAG: %c = load @c {{.*}} : tensor<2x4x1xf32, #[[$FEATURE]]>
+// CHECK-DAG: %b = load @b {{.*}} : !tokens_2x1x8_balanced
+// CHECK-DAG: %c = load @c {{.*}} : !tokens_2x4x1_replicated
 // CHECK: elementwise(%a, %b, %c) vectors [#wse.weight<"v" : tensor<8xf32>
 func.func @main(%a: tensor<2x4x8xf32> {onnx.name = "a"}, %b: tensor<2x1x8xf32> {onnx.name = "b"}, %c: tensor<4x1xf32> {onnx.name = "c"}) -> (tensor<2x4x8xf32> {onnx.name = "y"}) {
   %v = onnx.constant dense<[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0]> : tensor<8xf32> {node = "v"}
@@ -131,7 +136,7 @@ func.func @main(%x: tensor<1x3x8xf32> {onnx.name = "x"}) -> (tensor<1x8xf32> {on
 // CHECK: %[[KEPT:.*]] = elementwise(%softmax, %[[MASK]])
 // CHECK: arith.select
 // CHECK: %[[TOKEN:.*]] = reduce_tokens sum %[[KEPT]] on @r {nodes = ["second"]}
-// CHECK: matmul %[[TOKEN]] {{.*}} -> tensor<2x1x8xf32
+// CHECK: matmul %[[TOKEN]] {{.*}} -> !tokens_2x1x8_
 func.func @main(%x: tensor<2x3x8xf32> {onnx.name = "x"}) -> (tensor<2x8xf32> {onnx.name = "y"}) {
   %w = onnx.constant external<"m.data", 0, 256> : tensor<8x8xf32> {node = "w"}
   %n = onnx.softmax %x {node = "softmax"} : tensor<2x3x8xf32>
@@ -160,9 +165,9 @@ func.func @main(%x: tensor<3x8xf32> {onnx.name = "x"}) -> (tensor<3x4xf32> {onnx
 // the shortest dimension, then what the store holds is in order.
 // CHECK-LABEL: wse.program @main
 // CHECK: intermediate @y : tensor<2x4x3x5x3xf32>
-// CHECK: load @x strides [1, {{.*}}] on @r {{.*}} : tensor<1x4x3x5x3xf32
+// CHECK: load @x strides [1, {{.*}}] on @r {{.*}} : !tokens_1x4x3x5x3_
 // CHECK: store {{.*}} to "y" strides [360, 3, 1] on @r
-// CHECK: load @x offset 1 strides [1, {{.*}}] on @r {{.*}} : tensor<1x4x3x5x3xf32
+// CHECK: load @x offset 1 strides [1, {{.*}}] on @r {{.*}} : !tokens_1x4x3x5x3_
 // CHECK: store {{.*}} to "y" at 180 strides [360, 3, 1] on @r
 // CHECK: load @y on @r
 func.func @main(%x: tensor<3x3x4x5x2xf32> {onnx.name = "x"}) -> (tensor<2x4x3x5x3xf32> {onnx.name = "z"}) {
@@ -177,7 +182,7 @@ func.func @main(%x: tensor<3x3x4x5x2xf32> {onnx.name = "x"}) -> (tensor<2x4x3x5x
 // CHECK: elementwise
 // CHECK: store {{.*}} to "wide" on @r
 // CHECK: load @wide on @r
-// CHECK-SAME: tensor<{{(1x)?}}6x4xf32
+// CHECK-SAME: !tokens_{{(1x)?}}6x4_
 func.func @main(%x: tensor<2x1x4xf32> {onnx.name = "x"}) -> (tensor<6x4xf32> {onnx.name = "y"}) {
   %a = onnx.unary abs %x {node = "abs"} : tensor<2x1x4xf32>
   %wide = onnx.expand %a {node = "wide"} : tensor<2x1x4xf32> -> tensor<2x3x4xf32>

@@ -5,9 +5,11 @@
 
 // CHECK: #[[$HEADS:.*]] = #wse.tiled<{{.*}} columns = heads, head_size = 48>
 // CHECK: #[[$BALANCED:.*]] = #wse.tiled<{{.*}} columns = balanced>
+// CHECK-DAG: !tokens_1x24x240_heads = tensor<1x24x240xf32, #[[$HEADS]]>
+// CHECK-DAG: !tokens_1x24x240_balanced = tensor<1x24x240xf32, #[[$BALANCED]]>
 // CHECK-LABEL: wse.program @main
 // CHECK: %[[HEADS:.*]] = attention
-// CHECK-NEXT: %[[SPREAD:.*]] = redistribute %[[HEADS]] on @r {nodes = ["out"]} : tensor<1x24x240xf32, #[[$HEADS]]> -> tensor<1x24x240xf32, #[[$BALANCED]]>
+// CHECK-NEXT: %[[SPREAD:.*]] = redistribute %[[HEADS]] on @r {nodes = ["out"]} : !tokens_1x24x240_heads -> !tokens_1x24x240_balanced
 // CHECK-NEXT: matmul %[[SPREAD]] weight <"w" {{.*}} variant(stationary)
 func.func @main(%x: tensor<1x24x240xf32> {onnx.name = "x"}) -> (tensor<1x24x240xf32> {onnx.name = "y"}) {
   %w = onnx.constant external<"m.data", 0, 230400> : tensor<240x240xf32> {node = "w"}

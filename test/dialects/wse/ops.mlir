@@ -67,7 +67,7 @@ wse.program @two_regions state(selected) mesh(8x5) machine("wse2") {
   region @b shape(3x5)
   input @x : tensor<6x6xf32>
   %x = load @x on @a {nodes = ["x"]} : tensor<1x6x6xf32, #split>
-  // CHECK: %moved = transfer %x on @b {nodes = ["moved"]} : tensor<1x6x6xf32, {{.*}}> -> tensor<1x6x6xf32,
+  // CHECK: %moved = transfer %x on @b {nodes = ["moved"]} : !tokens_1x6x6_{{.*}} -> !tokens_1x6x6_
   %moved = transfer %x on @b {nodes = ["moved"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
 }
 
