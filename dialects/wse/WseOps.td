@@ -479,7 +479,12 @@ def Wse_YieldOp : Wse_Op<"yield", [Pure, Terminator, HasParent<"ElementwiseOp">]
   let summary = "Ends the body of an element-wise kernel with its result.";
   let description = [{
     ```mlir
-    wse.yield %relu : f32
+    %y = elementwise(%x) on @r {nodes = ["relu"]} : (tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>) -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> {
+    ^bb0(%element: f32):
+      %zero = arith.constant 0.0 : f32
+      %relu = arith.maximumf %element, %zero : f32
+      wse.yield %relu : f32
+    }
     ```
   }];
   let arguments = (ins AnyTypeOf<[F32, I32]>:$value);
