@@ -505,7 +505,7 @@ llvm::ArrayRef<NamedRule> wsec::simplify::indexRules() {
       {"GatherND", gatherND, "batch_dims"},
       {"ScatterND", scatterND, "reduction"},
       {"ScatterElements", scatterElements, "axis reduction"},
-      {"Scatter", scatterElements, "axis reduction"},
+      {"Scatter", scatterElements, "axis"},
       {"Range", range},
       {"Trilu", trilu, "upper"},
       {"CumSum", cumSum, "exclusive reverse"},

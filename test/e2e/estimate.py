@@ -2,9 +2,9 @@
 """Holds `wsec estimate --mesh` against the emulator: cycles of a forward pass of
 small models on small meshes.
 
-Where the link is the limit nothing is fitted: the estimate knows the machine's
-description. Where the PEs are, one run gives eta, the used fraction of their
-peak, and the others must follow.
+One run in which the link is the limit gives beta, the used fraction of its
+rate, one in which the PEs are gives eta, that of their peak; the others must
+follow.
 
 Usage: estimate.py FOLDER. Prints a line per run; exit code 1 above 10 %.
 """
@@ -27,7 +27,7 @@ def tool(*words):
     return subprocess.run(words, check=True, capture_output=True, text=True).stdout
 
 
-def run(folder, shape, regime, eta=1):
+def run(folder, shape, regime, eta=1, beta=1):
     """Emulated cycles over estimated ones."""
     layers, width, heads, mesh, tokens = shape
     config, model, program = folder / "e.yaml", folder / "e.onnx", folder / "e.wafer"
@@ -42,10 +42,10 @@ def run(folder, shape, regime, eta=1):
     measured = json.loads(report.read_text(encoding="utf-8"))
     cycles = measured["cycles"]["total"]
     estimate = json.loads(tool("wsec", "estimate", model, f"--mesh={mesh}", "--mode=eval",
-                               "--batch=1", f"--eta={eta}", "--beta=1", "--json"))
+                               "--batch=1", f"--eta={eta}", f"--beta={beta}", "--json"))
     expected = estimate["step_seconds"] * measured["machine"]["clock_ghz"] * 1e9
     print(f"{layers} layers of {width} on {mesh}, {tokens} tokens, {estimate['regime']}, eta "
-          f"{eta:.3f}: estimated {expected:.0f} cycles, emulated {cycles:.0f}, "
+          f"{eta:.3f}, beta {beta:.3f}: estimated {expected:.0f} cycles, emulated {cycles:.0f}, "
           f"{100 * (cycles / expected - 1):+.1f} %", flush=True)
     assert estimate["regime"] == regime
     return cycles / expected
@@ -54,7 +54,8 @@ def run(folder, shape, regime, eta=1):
 def main():
     folder = Path(sys.argv[1])
     folder.mkdir(parents=True, exist_ok=True)
-    ratios = [run(folder, shape, "stream") for shape in STREAM]
+    beta = 1 / run(folder, STREAM[0], "stream")
+    ratios = [run(folder, shape, "stream", beta=beta) for shape in STREAM[1:]]
     eta = 1 / run(folder, COMPUTE[0], "compute")
     ratios += [run(folder, shape, "compute", eta) for shape in COMPUTE[1:]]
     worst = max(abs(ratio - 1) for ratio in ratios)

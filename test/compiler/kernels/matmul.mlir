@@ -15,8 +15,8 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
 
   // The bias starts the result. Activations go west and come back as a
   // multicast, which a microthread takes into a buffer; own words are awaited
-  // before those of the east are relayed. Every weight that arrives is used
-  // once, over four channels.
+  // before those of the east are relayed. Weights go into a buffer: used as they
+  // arrive they would hold up the injector. Vectors run along input features.
   // CHECK-LABEL: routine @matmul {
   // CHECK-NEXT:    vector mov fabric([[$COLUMN:[0-9]+]], depth = 2) = fabric([[CHANNEL:[0-9]+]], depth = 2, window = {{.*}}) over (1, 3) where %{{.*}} thread 0
   // CHECK-NEXT:    vector mov [[RESULT:@[a-z0-9_]+]][0, strides = [4, 1]] = fabric([[$COLUMN]]) over (3, 4)
@@ -29,7 +29,9 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    vector mov fabric([[$CAST]]) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 1
   // CHECK-NEXT:    vector mov fabric({{.*}}) = fabric({{.*}}) over ({{.*}}) where %{{.*}} thread 1
   // CHECK-NEXT:    await [5]
-  // CHECK-NEXT:    vector fmac [[RESULT]][0, strides = [0, 4, 1]] = fabric([[$COLUMN]], depth = 2), [[ALL]][0, strides = [4, 0, 1]] over (8, 3, 4)
+  // CHECK-NEXT:    vector mov [[WEIGHTS:@[a-z0-9_]+]][0, strides = [3, 1]] = fabric([[$COLUMN]], depth = 2) over (8, 3) thread 4
+  // CHECK-NEXT:    await [4]
+  // CHECK-NEXT:    vector fmac [[RESULT]][0, strides = [4, 1, 0]] = [[WEIGHTS]][0, strides = [1, 0, 3]], [[ALL]][0, strides = [0, 1, 4]] over (3, 4, 8)
   // CHECK-NEXT:    await [0, 1]
   %y = matmul %x weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> bias #wse.weight<"b" : tensor<12xf32> data dense<1.0> : tensor<12xf32>> variant(broadcast) on @r {nodes = ["fc1"]} : tensor<8x8xf32, #tokens> -> tensor<8x12xf32, #tokens>
 
