@@ -78,7 +78,8 @@ private:
   const CompileOptions &options;
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
-  bool littleScratch = false; ///< what `select` is told
+  /// What `select` is told.
+  bool oneRegion = false, littleScratch = false;
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -183,6 +184,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
       target.machine = options.machine;
     target.mesh = options.mesh;
     target.region = options.region;
+    target.oneRegion = oneRegion;
     target.littleScratch = littleScratch;
     target.sparsity = options.sparsity;
     target.sparsityMethod = options.sparsityMethod;
@@ -211,34 +213,46 @@ void Compilation::addPlacementDump(OpPassManager &manager) const {
   manager.addNestedPass<wse::ProgramOp>(place::createDumpPlacementPass(dump));
 }
 
+static bool hasSeveralRegions(ModuleOp module) {
+  return llvm::any_of(module.getOps<wse::ProgramOp>(),
+                      [](wse::ProgramOp program) {
+                        return program.kernelRegions().size() > 1;
+                      });
+}
+
 /// How much code there is, and so how much room for scratch, is known only once
-/// kernels are selected and scheduled. Where there is too little, they are
-/// selected once more.
+/// kernels are selected and scheduled, and how many colors there are once they
+/// are routed. Where there is too little, kernels are selected once more: all
+/// on one region, then without weights that stay in SRAM.
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
-  if (first > Phase::Select || last < Phase::Schedule)
+  if (first > Phase::Select || last < Phase::Route)
     return runPhasesOnce(first, last);
-  OwningOpRef<ModuleOp> before = module->clone();
-  bool overflow = false;
-  std::vector<Diagnostic> said;
-  {
-    ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-      overflow |= StringRef(diagnostic.str()).contains("SramOverflow: ");
-      said.push_back(std::move(diagnostic));
-      return success();
-    });
-    if (succeeded(runPhasesOnce(first, last)))
-      overflow = false;
-    else if (!overflow)
-      before = nullptr;
-  }
-  if (overflow) {
+  for (;;) {
+    OwningOpRef<ModuleOp> before = module->clone();
+    bool sram = false, colors = false;
+    std::vector<Diagnostic> said;
+    LogicalResult result = failure();
+    {
+      ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
+        sram |= StringRef(diagnostic.str()).contains("SramOverflow: ");
+        colors |= StringRef(diagnostic.str()).contains("ColorOverflow: ");
+        said.push_back(std::move(diagnostic));
+        return success();
+      });
+      result = runPhasesOnce(first, last);
+    }
+    if (failed(result) && (sram || colors) && !oneRegion &&
+        hasSeveralRegions(*module)) {
+      oneRegion = true;
+    } else if (failed(result) && sram && !littleScratch) {
+      oneRegion = littleScratch = true;
+    } else {
+      for (Diagnostic &diagnostic : said)
+        context.getDiagEngine().emit(std::move(diagnostic));
+      return result;
+    }
     module = std::move(before);
-    littleScratch = true;
-    return runPhasesOnce(first, last);
   }
-  for (Diagnostic &diagnostic : said)
-    context.getDiagEngine().emit(std::move(diagnostic));
-  return success(bool(before));
 }
 
 /// Runs the passes of some phases as one pipeline, so that timing, IR dumps and

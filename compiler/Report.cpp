@@ -46,36 +46,38 @@ static KernelReport readKernel(const program::Kernel &kernel) {
   return report;
 }
 
-static bool overlap(const std::array<int, 4> &a, const std::array<int, 4> &b) {
-  return a[0] < b[2] && b[0] < a[2] && a[1] < b[3] && b[1] < a[3];
-}
-
-/// When the last of some kernels ends: each begins once its region is free.
-static double makespan(llvm::ArrayRef<KernelReport> kernels) {
-  std::map<std::array<int, 4>, double> ends;
-  double last = 0;
-  for (const KernelReport &kernel : kernels) {
-    double start = 0;
-    for (const auto &[region, end] : ends)
-      if (overlap(region, kernel.region))
-        start = std::max(start, end);
-    ends[kernel.region] = start + kernel.cycles;
-    last = std::max(last, start + kernel.cycles);
-  }
-  return last;
+/// The classes whose PEs run each routine.
+static std::map<uint32_t, llvm::SmallVector<unsigned, 1>>
+classesOfRoutines(const program::Program &program) {
+  std::map<uint32_t, llvm::SmallVector<unsigned, 1>> classes;
+  for (unsigned i = 0; i < program.classes()->size(); ++i)
+    if (const auto *routines = program.classes()->Get(i)->routines())
+      for (const program::Routine *routine : *routines)
+        classes[routine->id()].push_back(i);
+  return classes;
 }
 
 static void readLaunches(const program::Program &program, Report &report) {
-  // Of several entries, one call each.
+  const auto classes = classesOfRoutines(program);
+  // Of several entries, one call each. A kernel begins once its PEs are free.
   for (const program::Entry *entry : *program.entries()) {
-    const size_t first = report.kernels.size();
+    std::vector<double> free(program.classes()->size(), 0);
     for (const program::Launch *launch : *entry->launches())
       if (launch->kernel() < sizeOf(program.kernels())) {
         report.kernels.push_back(
             readKernel(*program.kernels()->Get(launch->kernel())));
         report.kernels.back().sparse = runtime::sparseWeights(program, *launch);
+        auto parts = classes.find(launch->routine());
+        if (parts == classes.end())
+          continue;
+        double end = 0;
+        for (unsigned part : parts->second)
+          end = std::max(end, free[part]);
+        end += report.kernels.back().cycles;
+        for (unsigned part : parts->second)
+          free[part] = end;
       }
-    report.cycles += makespan(llvm::ArrayRef(report.kernels).drop_front(first));
+    report.cycles += *llvm::max_element(free);
   }
 }
 
@@ -217,7 +219,9 @@ static std::string ratio(double cycles, double lowerBound) {
 
 static void printKinds(const Report &report, llvm::raw_ostream &os) {
   llvm::MapVector<StringRef, KindSummary> kinds;
+  double all = 0; // more than those of the run where kernels overlap
   for (const KernelReport &kernel : report.kernels) {
+    all += kernel.cycles;
     KindSummary &kind = kinds[kernel.kind];
     ++kind.count;
     kind.cycles += kernel.cycles;
@@ -236,8 +240,7 @@ static void printKinds(const Report &report, llvm::raw_ostream &os) {
         kind.bounds, [](auto &a, auto &b) { return a.second < b.second; });
     os << llvm::format("  %-16s %6u %12.0f  %5.1f %%  %9s  %s\n",
                        runtime::printable(name.str()).c_str(), kind.count,
-                       kind.cycles,
-                       report.cycles ? 100 * kind.cycles / report.cycles : 0.0,
+                       kind.cycles, all > 0 ? 100 * kind.cycles / all : 0.0,
                        ratio(kind.cycles, kind.lowerBound).c_str(),
                        runtime::printable(limit->first.str()).c_str());
   }
@@ -249,8 +252,6 @@ static bool hasRegion(const Report &report) {
          report.cycles > 0;
 }
 
-/// The region, and the best of the shapes it was chosen from; the last line is
-/// the whole mesh.
 /// What simplify found in the nodes of exporters, by its kernels, and the
 /// softmaxes of attentions that it did not find and products stand in for.
 struct Recognized {
@@ -286,6 +287,8 @@ static void printRecognized(const Report &report, llvm::raw_ostream &os) {
   os << "\n";
 }
 
+/// The regions, or the best of the shapes that one was chosen from; the last
+/// line is the whole mesh.
 static void printRegion(const Report &report, llvm::raw_ostream &os) {
   if (!hasRegion(report))
     return;
@@ -297,7 +300,7 @@ static void printRegion(const Report &report, llvm::raw_ostream &os) {
        << "," << y0 << ")";
   }
   if (report.regions.size() > 1)
-    os << ", side by side";
+    os << ", at the same time";
   else if (report.shapes.size() > 1)
     os << ", the fewest predicted cycles of " << report.shapes.size()
        << " shapes";

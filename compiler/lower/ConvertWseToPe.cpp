@@ -111,7 +111,7 @@ static pe::RectAttr rectOf(ArrayRef<std::unique_ptr<RoutineBuilder>> parts) {
 /// costs do.
 static double predictedCycles(wse::KernelOp source, const KernelCost &cost,
                               double start) {
-  if (auto window = source.getRunWindow())
+  if (auto window = source.getRunWindow(); window && window->size() == 2)
     return double((*window)[1] - (*window)[0]);
   return start + cost.total();
 }

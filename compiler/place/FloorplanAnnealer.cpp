@@ -284,7 +284,7 @@ static void annealAll(std::vector<Run> &runs, const FloorplanProblem &problem,
     }
   };
   std::vector<std::thread> others;
-  for (int i = 1; i < threads; ++i)
+  for (int i = 1; i < std::min(threads, int(runs.size())); ++i)
     others.emplace_back(work, false);
   work(true);
   for (std::thread &other : others)

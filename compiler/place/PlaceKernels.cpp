@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Programs stream their weights: kernels run one after the other, so that their
-// regions may lie on top of each other.
+// A position for each region.
 
 #include "compiler/place/Passes.h"
 #include "compiler/place/ReadPlacement.h"

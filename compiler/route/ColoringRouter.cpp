@@ -62,7 +62,7 @@ static int64_t colorGraph(std::vector<Node> &nodes) {
 
 static std::string tooManyColors(const RoutingProblem &problem,
                                  int64_t needed) {
-  std::string error = "the streams of the program need " +
+  std::string error = "ColorOverflow: the streams of the program need " +
                       std::to_string(needed) + " colors, the machine has " +
                       std::to_string(problem.colors) + " for programs:";
   for (const StreamRequest &stream : problem.streams) {

@@ -9,7 +9,7 @@ def ScheduleLaunchesPass
     : Pass<"wse-schedule-launches", "::wsec::wse::ProgramOp"> {
   let summary = "Gives every kernel its slot, its data SRAM addresses, and words of the host a time.";
   let description = [{
-    routed -> scheduled. Kernels run in the order of the text; a result lives
+    routed -> scheduled. Kernels of a region run in the order of the text; a result lives
     until its last reader has run, and an element-wise kernel may write over
     an operand that dies with it. Buffers begin behind the code, whose size the
     kernel library tells. Fails if the SRAM is too small, naming the kernel and

@@ -118,7 +118,7 @@ void wsec::writeFlows(ArrayRef<wse::KernelOp> kernels,
   }
 }
 
-/// Adds the flow of each transfer of `kernel`, the first of which is `next`.
+/// Adds the flow of each transfer of `kernel`, which is number `launch`.
 static LogicalResult readKernelFlows(wse::KernelOp kernel,
                                      const FlowReading &reading, size_t launch,
                                      FlowSchedule &schedule) {

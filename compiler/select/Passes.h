@@ -31,6 +31,9 @@ struct SelectPipelineOptions
       *this, "little-scratch",
       llvm::cl::desc("No products that keep weights in SRAM"),
       llvm::cl::init(false)};
+  Option<bool> oneRegion{*this, "one-region",
+                         llvm::cl::desc("All kernels on one region"),
+                         llvm::cl::init(false)};
   Option<double> sparsity{
       *this, "sparsity",
       llvm::cl::desc("Share of the weights of products that count as zero"),

@@ -38,7 +38,10 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"machine", "machine", "std::string", "\"wse2\"",
            "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">,
     Option<"littleScratch", "little-scratch", "bool", "false",
-           "No products that keep weights in SRAM, however much faster.">
+           "No products that keep weights in SRAM, however much faster.">,
+    Option<"oneRegion", "one-region", "bool", "false",
+           "All kernels on one region, even where parts of the model could run "
+           "side by side.">
   ];
   let dependentDialects = ["::wsec::wse::WseDialect",
                            "::mlir::arith::ArithDialect",

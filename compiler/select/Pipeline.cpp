@@ -32,6 +32,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.region = options.region;
   passOptions.machine = options.machine;
   passOptions.littleScratch = options.littleScratch;
+  passOptions.oneRegion = options.oneRegion;
   manager.addPass(createSelectKernelsPass(passOptions));
   manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
 }

@@ -500,8 +500,7 @@ struct SelectKernelsPass
     if (region.empty()) {
       RegionChoice choice = chooseRegion(program);
       module->setAttr(wse::candidatesAttrName, choice.candidates);
-      // Less room on each; where that was too little, all have one region.
-      if (auto parts = littleScratch
+      if (auto parts = oneRegion
                            ? std::nullopt
                            : chooseSideBySide(program, choice.cycles)) {
         spreadOverRegions(program, *parts);

@@ -25,7 +25,7 @@ struct SideBySide {
   double cycles = 0; ///< predicted until the last part ends
 };
 
-/// The parts and regions, next to each other from west to east, with the fewest
+/// The parts and regions, which fit next to each other, with the fewest
 /// predicted cycles; nothing if one region for all, of `cyclesOfOne`, is as
 /// good. `program` has all kernels on the whole mesh.
 std::optional<SideBySide> chooseSideBySide(wse::ProgramOp program,

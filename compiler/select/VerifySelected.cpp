@@ -26,6 +26,8 @@ static LogicalResult verifyNothingLater(wse::KernelOp kernel) {
                      : kernel.getTimeSlot()      ? "a slot"
                      : kernel.getResultAddress() ? "an address"
                      : kernel.getScratch()       ? "scratch"
+                     : kernel.getRunWindow()     ? "a window"
+                     : kernel.getStreamFlows()   ? "flows"
                                                  : nullptr;
   if (!fact)
     return success();

@@ -151,6 +151,8 @@ static LogicalResult verifySlots(LaunchOp launch, mlir::SymbolTable &symbols,
   if (launch.getSlots()->size() != streams) // C5
     return launch.emitOpError("has ") << launch.getSlots()->size()
                                       << " slots for " << streams << " streams";
+  if (streams == 0)
+    return success();
   for (auto [name, attribute] :
        llvm::zip_equal(*launch.getStreams(), *launch.getSlots())) {
     auto stream =

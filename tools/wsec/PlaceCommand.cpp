@@ -44,9 +44,10 @@ static void printScore(const KernelGraph &graph, const FloorplanScore &score,
               shown(score.cost).c_str(), shown(graph.wireWeight).c_str(),
               shown(score.wire).c_str());
   std::printf("bound %s of the time alone: with less, the smallest rectangles "
-              "have more tiles than the wafer\nratio %.4f\n",
-              shown(graph.timeWeight * bound).c_str(),
-              score.total / (graph.timeWeight * bound));
+              "have more tiles than the wafer\n",
+              shown(graph.timeWeight * bound).c_str());
+  if (graph.timeWeight * bound > 0)
+    std::printf("ratio %.4f\n", score.total / (graph.timeWeight * bound));
 }
 
 static AnnealingOptions searchOptions() {

@@ -385,7 +385,7 @@ void judge(const RoutingProblem &problem, const RoutingOracle &oracle,
 /// asks for there is one.
 void checkTooManyColors(RoutingProblem problem, const std::string &error,
                         Tally &tally) {
-  const std::string before = "the streams of the program need ";
+  const std::string before = "ColorOverflow: the streams of the program need ";
   tally.expect(error.compare(0, before.size(), before) == 0, error);
   const int64_t needed = std::atoll(error.c_str() + before.size());
   tally.expect(needed > problem.colors, error);

@@ -1,9 +1,10 @@
 // RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=48x8})' | FileCheck %s
 // RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=48x8 region=48x8})' | FileCheck %s --check-prefix=ONE
-// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=48x8 little-scratch})' | FileCheck %s --check-prefix=ONE
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=48x8 one-region})' | FileCheck %s --check-prefix=ONE
 
 // Two chains that share an input: each has its own region, and loads it there.
-// A region that is asked for, or SRAM that was short, makes it one for all.
+// A region that is asked for, or SRAM or colors that were short, make it one for
+// all.
 
 // CHECK: region @r shape([[W:[0-9]+]]x8)
 // CHECK: region @r1 shape([[W]]x8)
