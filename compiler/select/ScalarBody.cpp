@@ -112,6 +112,10 @@ Value select::buildInteger(OpBuilder &builder, Location location,
 Value select::asInteger(OpBuilder &builder, Value scalar) {
   if (scalar.getType().isInteger(32))
     return scalar;
+  // The store sends booleans as 0.0 and 1.0.
+  if (scalar.getType().isF32())
+    return arith::FPToSIOp::create(builder, scalar.getLoc(),
+                                   builder.getI32Type(), scalar);
   return arith::ExtUIOp::create(builder, scalar.getLoc(), builder.getI32Type(),
                                 scalar);
 }
@@ -358,6 +362,11 @@ static Value buildIntegerBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
   auto compareAs = [&](arith::CmpIPredicate predicate) -> Value {
     return arith::CmpIOp::create(builder, location, predicate, a, b);
   };
+  auto compareWith = [&](Value value, int64_t constant) -> Value {
+    return arith::CmpIOp::create(
+        builder, location, arith::CmpIPredicate::eq, value,
+        arith::ConstantIntOp::create(builder, location, constant, 32));
+  };
   switch (op.getKind()) {
   case onnx::BinaryKind::Add:
     return arith::AddIOp::create(builder, location, a, b, overflowOf(op));
@@ -365,8 +374,18 @@ static Value buildIntegerBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
     return arith::SubIOp::create(builder, location, a, b, overflowOf(op));
   case onnx::BinaryKind::Mul:
     return arith::MulIOp::create(builder, location, a, b, overflowOf(op));
-  case onnx::BinaryKind::Div:
-    return arith::DivSIOp::create(builder, location, a, b);
+  case onnx::BinaryKind::Div: {
+    Value quotient = arith::DivSIOp::create(builder, location, a, b);
+    if (overflowOf(op) == arith::IntegerOverflowFlags::none)
+      return quotient;
+    // The least integer over -1 has no 32 bits: a negation that may not wrap.
+    Value zero = arith::ConstantIntOp::create(builder, location, 0, 32);
+    Value isNegation = compareWith(b, -1);
+    Value negated = arith::SubIOp::create(
+        builder, location, zero, choose(builder, location, isNegation, a, zero),
+        overflowOf(op));
+    return choose(builder, location, isNegation, negated, quotient);
+  }
   case onnx::BinaryKind::Min:
     return arith::MinSIOp::create(builder, location, a, b);
   case onnx::BinaryKind::Max:
@@ -445,6 +464,29 @@ static Value floatRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
                     constant(std::numeric_limits<double>::infinity()));
   Value whole = arith::AndIOp::create(builder, location, infinite, finite);
   rest = choose(builder, location, whole, x, rest);
+  // Beyond that, and where the parts of a product are not finite, the run ends:
+  // no integer of 32 bits holds 2^40.
+  Value quotient = arith::DivFOp::create(builder, location, x, y);
+  auto both = [&](Value first, Value second) -> Value {
+    return arith::AndIOp::create(builder, location, first, second);
+  };
+  Value isLarge = arith::OrIOp::create(
+      builder, location,
+      is(arith::CmpFPredicate::OLT, constant(std::exp2(45)), quotient),
+      arith::OrIOp::create(
+          builder, location,
+          is(arith::CmpFPredicate::OLT, constant(std::exp2(112)), x),
+          is(arith::CmpFPredicate::OLT, constant(std::exp2(112)), y)));
+  Value isUsual =
+      both(finite, both(is(arith::CmpFPredicate::OLT, constant(0), y),
+                        is(arith::CmpFPredicate::OLT, y,
+                           constant(std::numeric_limits<double>::infinity()))));
+  Value checked =
+      arith::FPToSIOp::create(builder, location, builder.getI32Type(),
+                              choose(builder, location, both(isLarge, isUsual),
+                                     constant(std::exp2(40)), constant(0)));
+  rest = add(rest, arith::SIToFPOp::create(builder, location,
+                                           builder.getF32Type(), checked));
   rest =
       choose(builder, location, is(arith::CmpFPredicate::OLT, a, constant(0)),
              apply<arith::NegFOp>(builder, location, rest), rest);

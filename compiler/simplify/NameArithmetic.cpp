@@ -123,10 +123,23 @@ static Value acos(Naming &n, Value x) {
   Value half = n.unary(UnaryKind::Sqrt, div(n, oneMinus(n, x), add(n, x, 1.0)));
   return mul(n, atan(n, half), 2.0);
 }
+/// (e^x + e^-x) / 2, or the difference. By e^(x/2), whose half is finite where
+/// the result is.
 static Value halfOf(Naming &n, Value x, BinaryKind kind) {
-  Value power = n.unary(UnaryKind::Exp, x);
-  Value inverse = n.unary(UnaryKind::Exp, n.unary(UnaryKind::Neg, x));
-  return mul(n, n.binary(kind, power, inverse), 0.5);
+  auto half = [&](Value exponent) {
+    Value root = n.unary(UnaryKind::Exp, mul(n, exponent, 0.5));
+    return mul(n, mul(n, root, 0.5), root);
+  };
+  return n.binary(kind, half(x), half(n.unary(UnaryKind::Neg, x)));
+}
+/// log(2 x): of large x, whose square is not finite.
+static Value logOfDouble(Naming &n, Value x) {
+  return add(n, n.unary(UnaryKind::Log, x), 0.6931471805599453);
+}
+/// `small` below 1e10, else log(2 x).
+static Value unlessLarge(Naming &n, Value x, Value small) {
+  return where(n, n.binary(BinaryKind::Less, x, 1e10), small,
+               logOfDouble(n, x));
 }
 static Value cosh(Naming &n, Value x) { return halfOf(n, x, BinaryKind::Add); }
 /// 2 t / (1 - t^2) with t = tanh(x / 2) where exponentials would cancel.
@@ -140,12 +153,14 @@ static Value asinh(Naming &n, Value x) {
   Value size = n.unary(UnaryKind::Abs, x), square = mul(n, size, size);
   Value root = n.unary(UnaryKind::Sqrt, add(n, square, 1.0));
   Value more = div(n, square, add(n, root, 1.0));
-  return withSign(n, x, logOnePlus(n, n.binary(BinaryKind::Add, size, more)));
+  Value small = logOnePlus(n, n.binary(BinaryKind::Add, size, more));
+  return withSign(n, x, unlessLarge(n, size, small));
 }
 static Value acosh(Naming &n, Value x) {
   Value less = add(n, x, -1.0);
   Value root = n.unary(UnaryKind::Sqrt, mul(n, less, add(n, x, 1.0)));
-  return logOnePlus(n, n.binary(BinaryKind::Add, less, root));
+  return unlessLarge(n, x,
+                     logOnePlus(n, n.binary(BinaryKind::Add, less, root)));
 }
 static Value atanh(Naming &n, Value x) {
   Value size = n.unary(UnaryKind::Abs, x);
@@ -208,6 +223,8 @@ static bool shrink(Naming &n) {
   Value x = n.input(0);
   const double limit = n.node().floatAttr("lambd", 0.5);
   const double bias = n.node().floatAttr("bias", 0.0);
+  if (n.resultType().getElementType().isInteger() && std::trunc(bias) != bias)
+    return n.fail("moves integers by a bias that is not whole");
   Value isBelow = n.binary(BinaryKind::Less, x, -limit);
   Value isAbove =
       n.binary(BinaryKind::Less, scalarLike(n.builder(), n.loc(), x, limit), x);

@@ -68,6 +68,11 @@ static bool cast(Naming &n) {
 static bool pow(Naming &n) {
   Value x = n.input(0), exponent = n.input(1);
   std::optional<double> known = uniformValue(exponent);
+  const bool isWhole = known ? std::trunc(*known) == *known
+                             : typeOf(exponent).getElementType().isInteger();
+  if (typeOf(x).getElementType().isInteger() && !isWhole)
+    return n.fail("raises integers to powers that are not whole; cast the base "
+                  "to a float");
   if (known && n.resultType() == x.getType()) {
     if (*known == 1)
       return n.replace(x);

@@ -66,8 +66,10 @@ static Value keyMask(Naming &n, Value mask, int64_t batch, int64_t keys) {
     return additiveMask(n.builder(), n.loc(), keep, filter, false);
   }
   Shape rank4 = {shape[0], 1, shape.size() == 3 ? shape[1] : 1, keys};
-  Value ones = n.cast(n.reshape(mask, rank4), f32);
-  // (mask - 1) * 10000: what is masked gets -10000.
+  Value zero = scalarLike(n.builder(), n.loc(), mask, 0);
+  Value takesPart = n.binary(BinaryKind::Less, zero, mask);
+  Value ones = n.cast(n.reshape(takesPart, rank4), f32);
+  // (1 or 0) - 1, times 10000: what is masked gets -10000.
   Value bias = n.binary(BinaryKind::Sub, ones, 1.0);
   return n.binary(BinaryKind::Mul, bias, -filter);
 }

@@ -16,8 +16,7 @@ using onnx::UnaryKind;
 static bool spaceToDepth(Naming &n) {
   ArrayRef<int64_t> x = shapeOf(n.input(0));
   const int64_t b = n.node().intAttr("blocksize", 1);
-  Value blocks =
-      n.reshape(n.input(0), {x[0], x[1], x[2] / b, b, x[3] / b, b});
+  Value blocks = n.reshape(n.input(0), {x[0], x[1], x[2] / b, b, x[3] / b, b});
   const bool crd = n.node().stringAttr("mode", "DCR") == "CRD";
   blocks = n.transpose(blocks, crd ? ArrayRef<int64_t>{0, 1, 3, 5, 2, 4}
                                    : ArrayRef<int64_t>{0, 3, 5, 1, 2, 4});
@@ -28,10 +27,9 @@ static bool depthToSpace(Naming &n) {
   ArrayRef<int64_t> x = shapeOf(n.input(0));
   const int64_t b = n.node().intAttr("blocksize", 1), c = x[1] / (b * b);
   const bool crd = n.node().stringAttr("mode", "DCR") == "CRD";
-  Value blocks = n.reshape(n.input(0), crd ? ArrayRef<int64_t>{x[0], c, b, b,
-                                                               x[2], x[3]}
-                                           : ArrayRef<int64_t>{x[0], b, b, c,
-                                                               x[2], x[3]});
+  Value blocks =
+      n.reshape(n.input(0), crd ? ArrayRef<int64_t>{x[0], c, b, b, x[2], x[3]}
+                                : ArrayRef<int64_t>{x[0], b, b, c, x[2], x[3]});
   blocks = n.transpose(blocks, crd ? ArrayRef<int64_t>{0, 1, 4, 2, 5, 3}
                                    : ArrayRef<int64_t>{0, 3, 4, 1, 5, 2});
   return n.replace(n.reshape(blocks, n.resultType().getShape()));
@@ -82,14 +80,14 @@ static bool lpNormalization(Naming &n) {
   if (p == 1)
     norm = keptReduced(n, n.unary(UnaryKind::Abs, x), ReduceKind::Sum, {*axis});
   else
-    norm = n.unary(UnaryKind::Sqrt,
-                   keptReduced(n, n.binary(BinaryKind::Mul, x, x),
-                               ReduceKind::Sum, {*axis}));
+    norm =
+        n.unary(UnaryKind::Sqrt, keptReduced(n, n.binary(BinaryKind::Mul, x, x),
+                                             ReduceKind::Sum, {*axis}));
   // What is all zero stays so.
   Value isZero = n.binary(BinaryKind::Equal, norm, 0.0);
   Value one = scalarLike(n.builder(), n.loc(), x, 1);
-  norm = onnx::WhereOp::create(n.builder(), n.loc(), norm.getType(), isZero, one,
-                               norm, n.nameAttr());
+  norm = onnx::WhereOp::create(n.builder(), n.loc(), norm.getType(), isZero,
+                               one, norm, n.nameAttr());
   return n.replace(n.binary(BinaryKind::Div, x, norm));
 }
 

@@ -97,8 +97,14 @@ static bool dynamicQuantizeLinear(Naming &n) {
   };
   Value high = largest(flat);
   Value low = n.unary(UnaryKind::Neg, largest(n.unary(UnaryKind::Neg, flat)));
-  Value scale =
-      n.binary(BinaryKind::Div, n.binary(BinaryKind::Sub, high, low), 255.0);
+  Value range = n.binary(BinaryKind::Sub, high, low);
+  // All zero: 1, as onnxruntime has it.
+  Value isEmpty = n.binary(BinaryKind::Equal, range,
+                           scalarLike(n.builder(), n.loc(), range, 0));
+  Value scale = Value(onnx::WhereOp::create(
+      n.builder(), n.loc(), cast<RankedTensorType>(range.getType()), isEmpty,
+      scalarLike(n.builder(), n.loc(), range, 1),
+      n.binary(BinaryKind::Div, range, 255.0), n.nameAttr()));
   auto clamped = [&](Value value) {
     return n.binary(BinaryKind::Min, n.binary(BinaryKind::Max, value, 0.0),
                     255.0);

@@ -169,6 +169,13 @@ def models():
     yield "add-wraps", two("Add"), {"a": np.full(SHAPE, 2**31 - 1), "b": np.full(SHAPE, 1)}, "IntegerError"
     yield "multiply-wraps", two("Mul"), binary, "IntegerError"
     yield "sum-wraps", reduction("ReduceSum", 0, [1, 7]), {"a": np.full(SHAPE, 2**30)}, "IntegerError"
+    yield "quotient-wraps", two("Div"), {"a": np.full(SHAPE, -2**31), "b": np.full(SHAPE, -1)}, "IntegerError"
+    yield "power", two("Pow"), {"a": small % 100, "b": np.full(SHAPE, 3)}, None
+    floats = {"a": T.FLOAT, "b": T.FLOAT}
+    remainder = model([("Mod", ["a", "b"], "y", {"fmod": 1})], floats, T.FLOAT)
+    yield "far-remainder", remainder, {"a": np.full(SHAPE, 1e20, "f4"), "b": np.full(SHAPE, 7, "f4")}, "IntegerError"
+    yield "input-bool", model([("Cast", ["a"], "c", {"to": T.INT64}), ("Add", ["c", "c"], "y")], {"a": T.BOOL},
+                              T.INT64), {"a": large > 0}, None
     yield "divide-by-zero", two("Div"), {"a": large, "b": small * 0}, "divides by zero"
     yield "beyond-input", two("Add"), {"a": large + 2**31, "b": small}, "BadTensor"
     yield "beyond-cast", unary("Cast", kind=T.FLOAT, to=T.INT64), {"a": np.full(SHAPE, 3e9, "f4")}, "IntegerError"
