@@ -283,7 +283,7 @@ static bool scatterND(Node &node) {
   return true;
 }
 
-static bool scatterElements(Node &node) {
+static bool scatterAlong(Node &node, llvm::StringRef reduction) {
   if (!node.needs(3))
     return false;
   const Fact &x = node.input(0), &ids = node.input(1);
@@ -291,7 +291,7 @@ static bool scatterElements(Node &node) {
   if (!axis || !indicesFit(node, x, ids, *axis) || !updatesFit(node, ids.shape))
     return false;
   node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
-  if (node.stringAttr("reduction", "none") != "none")
+  if (reduction != "none")
     return true;
   auto tensors = node.loadAll(node.outputs[0]);
   if (!tensors)
@@ -305,6 +305,13 @@ static bool scatterElements(Node &node) {
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
 }
+
+static bool scatterElements(Node &node) {
+  return scatterAlong(node, node.stringAttr("reduction", "none"));
+}
+
+/// ScatterElements before it had reductions.
+static bool scatter(Node &node) { return scatterAlong(node, "none"); }
 
 //===----------------------------------------------------------------------===//
 // Sequences and triangles
@@ -505,7 +512,7 @@ llvm::ArrayRef<NamedRule> wsec::simplify::indexRules() {
       {"GatherND", gatherND, "batch_dims"},
       {"ScatterND", scatterND, "reduction"},
       {"ScatterElements", scatterElements, "axis reduction"},
-      {"Scatter", scatterElements, "axis"},
+      {"Scatter", scatter, "axis"},
       {"Range", range},
       {"Trilu", trilu, "upper"},
       {"CumSum", cumSum, "exclusive reverse"},

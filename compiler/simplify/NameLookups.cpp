@@ -181,7 +181,9 @@ static Value foldUpdates(Naming &n, BinaryKind kind, Value updates) {
 static bool scatterRows(Naming &n, Value rows, Value places, Value updates) {
   const int64_t count = shapeOf(rows)[0], width = shapeOf(rows)[1];
   const int64_t many = shapeOf(updates)[0];
-  StringRef reduction = n.node().stringAttr("reduction", "none");
+  StringRef reduction = n.op().getOpType() == "Scatter"
+                            ? "none" // has no other
+                            : n.node().stringAttr("reduction", "none");
   const int64_t each = reduction == "none" ? 1 : width;
   if (many * each > mostComparisons / count)
     return n.fail(Twine(many) + " updates of " + Twine(count) +
