@@ -255,13 +255,14 @@ static bool hasRegion(const Report &report) {
 /// What simplify found in the nodes of exporters, by its kernels, and the
 /// softmaxes of attentions that it did not find and products stand in for.
 struct Recognized {
-  unsigned attentions = 0, norms = 0;
+  unsigned attentions = 0, norms = 0, rotaries = 0;
   std::vector<StringRef> softmaxes; // names of their nodes
 };
 static Recognized recognizedIn(const Report &report) {
   Recognized found;
   for (const KernelReport &kernel : report.kernels) {
     found.attentions += kernel.kind == "attention";
+    found.rotaries += kernel.kind == "rotary";
     found.norms += kernel.kind == "layer_norm" || kernel.kind == "rms_norm";
     if (kernel.kind == "softmax")
       found.softmaxes.push_back(kernel.onnxNodes.empty()
@@ -277,6 +278,8 @@ static void printRecognized(const Report &report, llvm::raw_ostream &os) {
     return;
   os << "  recognized     " << found.attentions << " attention, " << found.norms
      << " norm";
+  if (found.rotaries)
+    os << ", " << found.rotaries << " rotary";
   if (!found.softmaxes.empty()) {
     os << "; " << found.softmaxes.size() << " softmax outside of attention ('"
        << runtime::printable(found.softmaxes.front().str()) << "'";
@@ -376,6 +379,7 @@ static void printRecognized(const Report &report, llvm::json::OStream &json) {
   json.attributeObject("recognized", [&] {
     json.attribute("attention", found.attentions);
     json.attribute("norm", found.norms);
+    json.attribute("rotary", found.rotaries);
     json.attributeArray("softmax_outside_of_attention", [&] {
       for (StringRef node : found.softmaxes)
         json.value(node);

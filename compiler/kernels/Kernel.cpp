@@ -11,7 +11,7 @@ const Kernel *findKernel(mlir::Operation *op) {
   for (const Kernel *kernel :
        {attentionKernel(), elementwiseKernel(), gatherKernel(),
         layerNormKernel(), loadKernel(), matmulKernel(), redistributeKernel(),
-        reduceTokensKernel(), rmsNormKernel(), softmaxKernel(),
+        reduceTokensKernel(), rmsNormKernel(), rotaryKernel(), softmaxKernel(),
         sparseMatmulKernel(), storeKernel(), transferKernel()})
     if (kernel->opName() == name)
       return kernel;

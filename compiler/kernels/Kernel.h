@@ -133,6 +133,8 @@ public:
   /// Whether this variant holds weights on the wafer, for which it needs much
   /// scratch that others do without.
   virtual bool keepsWeights(mlir::Operation *) const { return false; }
+  /// Whether a head may not be spread over several columns.
+  virtual bool needsWholeHeads() const { return false; }
   /// Whether results that only leave the wafer may do so piece by piece.
   virtual bool leavesInPieces() const { return false; }
 

@@ -189,6 +189,7 @@ const Kernel *matmulKernel();
 const Kernel *redistributeKernel();
 const Kernel *reduceTokensKernel();
 const Kernel *rmsNormKernel();
+const Kernel *rotaryKernel();
 const Kernel *softmaxKernel();
 const Kernel *sparseMatmulKernel();
 const Kernel *storeKernel();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Features to other columns: each row multicasts all its elements, every PE
-// keeps a window of them.
+// keeps a window of them. Where heads are repeated, a PE that owns several
+// takes what they show into a window of its own and repeats it from there.
 
 #include "compiler/kernels/KernelLibrary.h"
 
@@ -21,9 +22,12 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
     Layout layout = Layout::of(op.getResult());
     CostModel model(machine);
     double channels = layout.pitch(machine.height);
-    double words = layout.features.total() * channels;
+    double words = Layout::of(op.getInput()).features.total() * channels;
     KernelCost cost;
     cost.compute = model.copies(1, layout.words(machine.width, machine.height));
+    if (scratchWords(op, machine) > 0)
+      cost.serial =
+          model.copies(layout.features.largest(machine.width), channels);
     if (machine.width > 1) {
       cost.fabric = model.thereAndBack(words) + model.chain(machine.width, 0) +
                     model.multicast(machine.width, 0);
@@ -36,24 +40,92 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
     return rowStreams(machine);
   }
 
+  /// What a PE with several repeated heads hears.
+  int64_t scratchWords(wse::RedistributeOp op,
+                       const Machine &machine) const final {
+    const Layout layout = Layout::of(op.getResult());
+    const int64_t size = layout.features.unitSize, repeat = op.getRepeat();
+    const int64_t heads = layout.features.largest(machine.width) / size;
+    if (repeat == 1 || heads <= 1 || machine.width == 1)
+      return 0;
+    // The heads of a PE may begin within a group.
+    return std::min((heads + 2 * repeat - 2) / repeat,
+                    layout.features.units / repeat) *
+           size * layout.pitch(machine.height);
+  }
+
   LogicalResult lowerOp(wse::RedistributeOp op, RoutineBuilder &b) const final {
     ScalarBuilder &s = b.scalars();
     Tile in = b.tile(op.getInput()), out = b.tile(op.getResult());
+    const int64_t repeat = op.getRepeat();
+    const int64_t window = scratchWords(op, b.machine());
     b.where(out.active, [&] {
-      if (b.width() == 1) {
-        b.vector(Opcode::Mov, {out.features, out.channels},
-                 Operand::memory(out.buffer, 0, {out.pitch, 1}),
-                 {Operand::memory(in.buffer, 0, {in.pitch, 1})});
-        return;
+      if (b.width() == 1)
+        return repeatGroups(op, b, out, in.buffer, {});
+      Value first = out.firstFeature, count = out.features;
+      std::string heard = out.buffer;
+      Heads heads;
+      if (repeat > 1) {
+        const int64_t size = out.layout.features.unitSize;
+        heads.first = s.div(out.firstFeature, size);
+        heads.count = s.div(out.features, size);
+        Value group = s.div(heads.first, repeat);
+        // A part of a head, or its first feature, lies as far into its group's.
+        first = s.sub(out.firstFeature, s.mul(s.sub(heads.first, group), size));
+        if (window > 0) {
+          heard = b.scratch("window", window);
+          Value end =
+              s.div(s.add(s.add(heads.first, heads.count), repeat - 1), repeat);
+          count = s.mul(s.mul(s.sub(end, group), s.less(0, heads.count)), size);
+        }
       }
       Operand row = Operand::fabric(b.color(StreamPattern::RowCast), 3);
       multicastRow(
-          b, in, {1, out.features, out.channels},
-          Operand::memory(out.buffer, 0, {0, out.pitch, 1}),
-          row.windowed(s.mul(out.firstFeature, out.channels),
+          b, in, {1, count, out.channels},
+          Operand::memory(heard, 0, {0, out.pitch, 1}),
+          row.windowed(s.mul(first, out.channels),
                        Affine(out.channels) * in.layout.features.total()));
+      if (window > 0)
+        repeatGroups(op, b, out, heard, heads);
     });
     return success();
+  }
+
+private:
+  /// Heads that a PE owns; without them all of the tensor.
+  struct Heads {
+    Value first, count;
+  };
+
+  /// Copies heads from `from`, which begins with the group of the first one.
+  static void repeatGroups(wse::RedistributeOp op, RoutineBuilder &b,
+                           const Tile &out, StringRef from, Heads heads) {
+    ScalarBuilder &s = b.scalars();
+    const int64_t repeat = op.getRepeat();
+    const int64_t size = op.getRepeat() == 1 ? out.layout.features.total()
+                                             : out.layout.features.unitSize;
+    const int64_t head = size * out.pitch;
+    auto copy = [&](Affine count, Affine to, Affine group) {
+      b.vector(Opcode::Mov, {count, size, out.channels},
+               Operand::memory(out.buffer, to * head, {head, out.pitch, 1}),
+               {Operand::memory(from, group * head, {0, out.pitch, 1})});
+    };
+    if (!heads.first) {
+      b.loop(out.layout.features.total() / size / repeat,
+             [&](Affine group) { copy(repeat, group * repeat, group); });
+      return;
+    }
+    // The rest of a group that the columns west begin, whole ones, a part.
+    Value begun = s.mod(s.sub(repeat, s.mod(heads.first, repeat)), repeat);
+    begun = s.min(begun, heads.count);
+    Value rest = s.sub(heads.count, begun), any = s.less(0, begun);
+    Value whole = s.div(rest, repeat);
+    copy(begun, 0, 0);
+    b.loop(whole, [&](Affine group) {
+      copy(repeat, Affine(begun) + group * repeat, Affine(any) + group);
+    });
+    copy(s.mod(rest, repeat), Affine(begun) + Affine(whole) * repeat,
+         Affine(any) + Affine(whole));
   }
 };
 

@@ -67,7 +67,14 @@ void WantedHeads::visit(Value value) {
     Operation *user = use.getOwner();
     auto attention = dyn_cast<onnx::AttentionOp>(user);
     if (attention && use.getOperandNumber() < 3) {
-      offer({0, lastExtent(value) / int64_t(attention.getNumHeads())});
+      // Keys and values that are repeated are moved anyway.
+      if (use.getOperandNumber() == 0 || attention.headsPerKey() == 1)
+        offer({0, lastExtent(value) / int64_t(attention.getNumHeads())});
+      continue;
+    }
+    if (auto rotary = dyn_cast<onnx::RotaryOp>(user);
+        rotary && use.getOperandNumber() == 0) {
+      offer({0, lastExtent(value) / int64_t(rotary.getNumHeads())});
       continue;
     }
     bool sameFeatures = (isElementwise(user) || isa<onnx::ReshapeOp>(user)) &&

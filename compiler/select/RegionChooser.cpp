@@ -55,7 +55,7 @@ private:
   SmallVector<std::pair<Value, RankedTensorType>> values; // on the whole mesh
   llvm::DenseMap<Value, size_t> lastUse;
   llvm::DenseMap<Attribute, int64_t> scratch; // of the shape at hand
-  int64_t leastHeadSize = 0;                  ///< 0: there are no heads
+  int64_t leastHeadSize = 0; ///< 0: there are no heads, or all stay whole
   std::vector<Candidate> candidates;
 };
 
@@ -106,6 +106,10 @@ RegionChooser::RegionChooser(const Machine &mesh,
   for (auto [value, type] : values)
     if (int64_t size = TiledAttr::of(type).getHeadSize())
       leastHeadSize = leastHeadSize ? std::min(leastHeadSize, size) : size;
+  if (llvm::any_of(classes, [](const auto &known) {
+        return findKernel(known.second.first)->needsWholeHeads();
+      }))
+    leastHeadSize = 0;
 }
 
 /// Columns of each head of a tensor, of those that there are for it: no more

@@ -48,9 +48,9 @@ void Selector::select(Operation *op) {
   }
   Value result =
       llvm::TypeSwitch<Operation *, Value>(op)
-          .Case<onnx::MatMulOp, onnx::AttentionOp, onnx::LayerNormOp,
-                onnx::RMSNormOp, onnx::SoftmaxOp, onnx::GatherOp,
-                onnx::ReduceOp, onnx::SliceOp, onnx::ReshapeOp,
+          .Case<onnx::MatMulOp, onnx::AttentionOp, onnx::RotaryOp,
+                onnx::LayerNormOp, onnx::RMSNormOp, onnx::SoftmaxOp,
+                onnx::GatherOp, onnx::ReduceOp, onnx::SliceOp, onnx::ReshapeOp,
                 onnx::TransposeOp, onnx::ExpandOp, onnx::ConcatOp,
                 onnx::BatchMatMulOp>([&](auto named) { return select(named); })
           .Default([&](Operation *other) -> Value {
@@ -196,11 +196,13 @@ Value Selector::select(onnx::MatMulOp op) {
 // Attention
 //===----------------------------------------------------------------------===//
 
-Value Selector::attentionOperand(onnx::AttentionOp op, Value value) {
+/// `value` with whole heads in each column, each `repeat` times in a row.
+Value Selector::wholeHeads(Operation *op, Value value, int64_t heads,
+                           int64_t repeat) {
   Value tensor = onWafer(value, op);
   if (!tensor)
     return {};
-  int64_t headSize = wse::featuresOf(tensor) / op.getNumHeads();
+  int64_t headSize = wse::featuresOf(tensor) / heads;
   TiledAttr tiling = tilingOf(tensor);
   if (tiling.getBatch() != shapeOf(value)[0]) {
     tiling = defaultTiling(shapeOf(value))
@@ -210,9 +212,9 @@ Value Selector::attentionOperand(onnx::AttentionOp op, Value value) {
       return {};
   }
   if (tiling.getColumns() == ColumnPlacement::Heads &&
-      tiling.getHeadSize() == headSize)
+      tiling.getHeadSize() == headSize && repeat == 1)
     return tensor;
-  return redistribute(tensor, ColumnPlacement::Heads, headSize, op);
+  return redistribute(tensor, ColumnPlacement::Heads, headSize, op, repeat);
 }
 
 // A bias per key is one row of keys for each batch element; any other one row
@@ -230,9 +232,9 @@ Value Selector::attentionBias(onnx::AttentionOp op, TiledAttr query,
 }
 
 Value Selector::select(onnx::AttentionOp op) {
-  Value query = attentionOperand(op, op.getQ());
-  Value key = attentionOperand(op, op.getK());
-  Value value = attentionOperand(op, op.getV());
+  Value query = wholeHeads(op, op.getQ(), op.getNumHeads());
+  Value key = wholeHeads(op, op.getK(), op.keyHeads(), op.headsPerKey());
+  Value value = wholeHeads(op, op.getV(), op.keyHeads(), op.headsPerKey());
   if (!query || !key || !value)
     return {};
   TiledAttr queryTiling = tilingOf(query);
@@ -253,6 +255,27 @@ Value Selector::select(onnx::AttentionOp op) {
       keyBias, scoreBias, op.getNumHeadsAttr(),
       kernels.getF64FloatAttr(op.getScale().convertToFloat()),
       op.getCausalAttr());
+}
+
+Value Selector::rotaryAngles(onnx::RotaryOp op, Value angles, TiledAttr rows) {
+  if (!hostValues.contains(angles) && !toStore(angles, op))
+    return {};
+  return bring(angles,
+               {rows.getBatch(), rows.getTokens(), shapeOf(angles).back()},
+               rows.withColumns(ColumnPlacement::Replicated), op);
+}
+
+Value Selector::select(onnx::RotaryOp op) {
+  Value input = wholeHeads(op, op.getX(), op.getNumHeads());
+  if (!input)
+    return {};
+  Value cos = rotaryAngles(op, op.getCos(), tilingOf(input));
+  Value sin = rotaryAngles(op, op.getSin(), tilingOf(input));
+  if (!cos || !sin)
+    return {};
+  return create<wse::RotaryOp>(op, nodesOf(op.getOperation()), input.getType(),
+                               input, cos, sin, op.getRotaryDimAttr(),
+                               op.getInterleavedAttr());
 }
 
 //===----------------------------------------------------------------------===//
@@ -500,9 +523,8 @@ struct SelectKernelsPass
     if (region.empty()) {
       RegionChoice choice = chooseRegion(program);
       module->setAttr(wse::candidatesAttrName, choice.candidates);
-      if (auto parts = oneRegion
-                           ? std::nullopt
-                           : chooseSideBySide(program, choice.cycles)) {
+      if (auto parts = oneRegion ? std::nullopt
+                                 : chooseSideBySide(program, choice.cycles)) {
         spreadOverRegions(program, *parts);
         chooseVariants(program, littleScratch);
         main.erase();

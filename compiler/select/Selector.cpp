@@ -314,19 +314,19 @@ Value Selector::loadReshaped(HostView host, ArrayRef<int64_t> shape,
 }
 
 Value Selector::redistribute(Value value, wse::ColumnPlacement columns,
-                             int64_t headSize, Operation *user) {
+                             int64_t headSize, Operation *user,
+                             int64_t repeat) {
   wse::TiledAttr own = wse::TiledAttr::of(value.getType());
   if (own.getColumns() == wse::ColumnPlacement::Replicated) {
     refuse(user, "needs features in one column each that every column holds");
     return {};
   }
-  RankedTensorType type =
-      tensorType(own.withColumns(columns, headSize), wse::featuresOf(value),
-                 value);
+  RankedTensorType type = tensorType(own.withColumns(columns, headSize),
+                                     repeat * wse::featuresOf(value), value);
   Value &result = moved[{value, type}];
   if (!result)
-    result =
-        create<wse::RedistributeOp>(user, nodesOf(user), Type(type), value);
+    result = create<wse::RedistributeOp>(user, nodesOf(user), Type(type), value,
+                                         kernels.getI64IntegerAttr(repeat));
   return result;
 }
 

@@ -67,9 +67,10 @@ public:
                     wse::TiledAttr tiling, mlir::Operation *user);
   /// What bring() gave for `value` in its own shape; null if it was not asked.
   mlir::Value brought(mlir::Value value, wse::TiledAttr tiling);
-  /// `value` with its features in other columns.
+  /// `value` with its features in other columns, heads perhaps repeated.
   mlir::Value redistribute(mlir::Value value, wse::ColumnPlacement columns,
-                           int64_t headSize, mlir::Operation *user);
+                           int64_t headSize, mlir::Operation *user,
+                           int64_t repeat = 1);
   /// A view of an input or constant, loaded with these extents.
   mlir::Value load(const HostView &host, wse::TiledAttr tiling,
                    mlir::Operation *user);
@@ -101,6 +102,7 @@ private:
   static void nameValues(mlir::Operation *op, mlir::Value result);
   mlir::Value select(onnx::MatMulOp op);
   mlir::Value select(onnx::AttentionOp op);
+  mlir::Value select(onnx::RotaryOp op);
   mlir::Value select(onnx::LayerNormOp op);
   mlir::Value select(onnx::RMSNormOp op);
   mlir::Value select(onnx::SoftmaxOp op);
@@ -138,7 +140,10 @@ private:
   bool storeInPieces(onnx::MatMulOp op, mlir::Value input,
                      wse::WeightAttr weight, wse::WeightAttr bias);
   mlir::Value normInput(mlir::Value value, mlir::Operation *op);
-  mlir::Value attentionOperand(onnx::AttentionOp op, mlir::Value value);
+  mlir::Value wholeHeads(mlir::Operation *op, mlir::Value value, int64_t heads,
+                         int64_t repeat = 1);
+  mlir::Value rotaryAngles(onnx::RotaryOp op, mlir::Value angles,
+                           wse::TiledAttr rows);
   mlir::Value attentionBias(onnx::AttentionOp op, wse::TiledAttr query,
                             int64_t keys, bool &perKey);
   void storeOutput(mlir::OpOperand &output, llvm::StringRef name);

@@ -59,9 +59,9 @@ mlir::Value behindPast(Naming &naming, mlir::Value past, mlir::Value x);
 /// Null: all.
 mlir::Value visibleKeys(Naming &naming, const GeneralAttention &attention);
 
-/// Turns pairs of the last axis' first features, those at i and i + half or,
-/// interleaved, at 2i and 2i + 1, by angles whose cosines and sines, [..,
-/// half], broadcast; keeps the others.
+/// Turns pairs of the first features of each head of `x` [batch, heads, tokens,
+/// size], those at i and i + half or, interleaved, at 2i and 2i + 1, by angles
+/// whose cosines and sines are [batch or 1, tokens, half]; keeps the others.
 mlir::Value rotate(Naming &naming, mlir::Value x, mlir::Value cosines,
                    mlir::Value sines, bool interleaved);
 

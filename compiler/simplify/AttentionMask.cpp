@@ -5,12 +5,10 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::simplify;
 
-/// A constant that repeats along a dimension (an Expand that was folded),
-/// with that dimension taken once.
-static Value withoutRepeats(OpBuilder &builder, Location loc, Value mask,
-                            size_t dim) {
+Value wsec::simplify::withoutRepeats(OpBuilder &builder, Location loc,
+                                     Value mask, size_t dim) {
   std::optional<Fact> fact = factOf(mask);
-  if (!fact || !fact->constant)
+  if (!fact || !fact->constant || fact->shape[dim] == 1)
     return mask;
   StridedView::Atoms atoms = fact->constant->view.atoms(dim, 1);
   Shape shape = fact->shape;
@@ -65,8 +63,7 @@ Value wsec::simplify::maskOfRank4(OpBuilder &builder, Location loc, Value mask,
   Shape rank4;
   if (lead == 2 && scores[0] == extents.batch && scores[1] == extents.heads) {
     for (size_t dim : {0, 1, 2})
-      if (shape[dim] != 1)
-        mask = withoutRepeats(builder, loc, mask, dim);
+      mask = withoutRepeats(builder, loc, mask, dim);
     if (shapeOf(mask)[1] != 1) {
       why = "the mask differs between heads";
       return nullptr;

@@ -13,6 +13,11 @@ struct AttentionExtents {
   int64_t batch, heads, queries, keys;
 };
 
+/// A constant that repeats along a dimension, with that dimension taken once;
+/// any other value as it is.
+mlir::Value withoutRepeats(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value value, size_t dim);
+
 /// `mask`, which broadcasts to scores of shape `scores`, as [B|1,1,S|1,T].
 /// Null with a reason if it differs between heads or cannot be brought there.
 mlir::Value maskOfRank4(mlir::OpBuilder &builder, mlir::Location loc,

@@ -10,13 +10,16 @@
 //
 //   batch: tokens * features   head: size   token: features   feature: 1
 //
+// Several heads of queries in a row may share one of keys and values, which an
+// exporter has repeated.
+//
 // So it does not matter which reshapes and transposes an exporter chose. The
 // result goes back through a reshape and a transpose of our own, which cancel
 // with those that follow.
 #include "compiler/simplify/AttentionMask.h"
+#include "compiler/simplify/Heads.h"
 #include "compiler/simplify/Passes.h"
 #include "compiler/simplify/ValueNames.h"
-#include "compiler/simplify/ViewTracing.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
 #include <limits>
@@ -30,73 +33,6 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::simplify;
 using onnx::BinaryKind;
-
-//===----------------------------------------------------------------------===//
-// Operands: heads of a [batch, token, feature] tensor
-//===----------------------------------------------------------------------===//
-
-namespace {
-/// Heads of `size` features, from feature `offset` on, of a root whose
-/// elements are [batch, tokens, features].
-struct Heads {
-  Value root;
-  double scale;
-  int64_t batch, tokens, features, heads, size, offset;
-};
-} // namespace
-
-/// Reads `value` as heads with tokens along `rowDim` and features along
-/// `columnDim`; these are its last two dimensions in some order.
-static std::optional<Heads> matchHeads(Value value, size_t rowDim,
-                                       size_t columnDim) {
-  TracedView traced = traceScaledLayout(value);
-  const StridedView &view = traced.view;
-  Shape shape = view.shape();
-  Heads h{traced.root, traced.scale,     0, shape[rowDim], 0,
-          0,           shape[columnDim], 0};
-  ArrayRef<int64_t> root = shapeOf(traced.root);
-  if (root.size() < 2 || numElements(shape) == 0)
-    return std::nullopt;
-  StridedView::Atoms row = view.atoms(rowDim, 1);
-  StridedView::Atoms column = view.atoms(columnDim, 1);
-  if (row.size() > 1 || column.size() > 1 ||
-      (!column.empty() && column.front().stride != 1))
-    return std::nullopt;
-  // One step of the token is all features of the root.
-  h.features =
-      row.empty()
-          ? numElements(root.drop_front(std::min<size_t>(2, root.size() - 1)))
-          : row.front().stride;
-  if (h.features <= 0 || numElements(root) % (h.features * h.tokens) != 0)
-    return std::nullopt;
-  h.batch = numElements(root) / (h.features * h.tokens);
-  int64_t lead = numElements(ArrayRef<int64_t>(shape).drop_back(2));
-  if (lead % h.batch != 0)
-    return std::nullopt;
-  h.heads = lead / h.batch;
-  h.offset = view.getOffset();
-  if (h.offset < 0 || h.offset + h.heads * h.size > h.features)
-    return std::nullopt;
-  auto expected = StridedView::strided({h.batch, h.heads}, 0,
-                                       {h.tokens * h.features, h.size});
-  if (view.atoms(0, view.rank() - 2) != expected.atoms(0, 2))
-    return std::nullopt;
-  return h;
-}
-
-/// The operand as a [batch, token, heads * size] tensor.
-static Value toRank3(OpBuilder &builder, Location loc, const Heads &h,
-                     StringRef node) {
-  Value x =
-      reshapeTo(builder, loc, h.root, {h.batch, h.tokens, h.features}, node);
-  int64_t width = h.heads * h.size;
-  if (width == h.features)
-    return x;
-  Shape shape{h.batch, h.tokens, width};
-  return onnx::SliceOp::create(
-      builder, loc, withShape(x, shape), x, ArrayRef<int64_t>{0, 0, h.offset},
-      ArrayRef<int64_t>{1, 1, 1}, builder.getStringAttr(node));
-}
 
 //===----------------------------------------------------------------------===//
 // Scores: from softmax back to the product of Q and K
@@ -336,10 +272,12 @@ private:
     if (rank < 2 || shapeOf(product.getInputs()[1]).size() != rank ||
         valueRank < 2)
       return false;
-    auto query = matchHeads(product.getInputs()[0], rank - 2, rank - 1);
-    auto key = matchHeads(product.getInputs()[1], rank - 1, rank - 2);
-    auto value =
-        matchHeads(output.getInputs()[1], valueRank - 2, valueRank - 1);
+    auto query = matchHeads(traceScaledLayout(product.getInputs()[0]), rank - 2,
+                            rank - 1);
+    auto key =
+        matchHeads(traceRepeated(product.getInputs()[1]), rank - 1, rank - 2);
+    auto value = matchHeads(traceRepeated(output.getInputs()[1]), valueRank - 2,
+                            valueRank - 1);
     for (auto [heads, what] :
          {std::pair(&query, "queries"), std::pair(&key, "keys"),
           std::pair(&value, "values")})
@@ -350,8 +288,9 @@ private:
         return false;
       }
     q = *query, k = *key, v = *value;
-    if (q.batch != k.batch || q.heads != k.heads || q.size != k.size ||
-        v.batch != k.batch || v.heads != k.heads || v.tokens != k.tokens) {
+    if (q.batch != k.batch || q.size != k.size || v.batch != k.batch ||
+        q.heads != k.heads * k.repeats || v.heads != k.heads ||
+        v.repeats != k.repeats || v.tokens != k.tokens) {
       why = "queries, keys and values differ in batch or heads";
       return false;
     }
@@ -375,19 +314,16 @@ private:
   void replace(OpBuilder &builder, Value bias, double scale) {
     StringRef node = output.getNode();
     Value x = toRank3(builder, loc(), q, node);
-    auto type = withShape(x, {q.batch, q.tokens, v.heads * v.size});
+    auto type = withShape(x, {q.batch, q.tokens, q.heads * v.size});
     Value y = onnx::AttentionOp::create(
         builder, loc(), type, x, toRank3(builder, loc(), k, node),
         toRank3(builder, loc(), v, node), bias,
-        builder.getI64IntegerAttr(q.heads), builder.getF32FloatAttr(scale),
-        UnitAttr(), builder.getStringAttr(node));
+        builder.getI64IntegerAttr(q.heads),
+        k.repeats > 1 ? builder.getI64IntegerAttr(k.heads) : IntegerAttr(),
+        builder.getF32FloatAttr(scale), UnitAttr(),
+        builder.getStringAttr(node));
     Operation *attention = y.getDefiningOp();
-    y = reshapeTo(builder, loc(), y, {q.batch, q.tokens, v.heads, v.size},
-                  node);
-    auto byHead = withShape(y, {q.batch, v.heads, q.tokens, v.size});
-    y = onnx::TransposeOp::create(builder, loc(), byHead, y,
-                                  ArrayRef<int64_t>{0, 2, 1, 3},
-                                  builder.getStringAttr(node));
+    y = splitHeads(builder, loc(), y, q.heads, node);
     y = reshapeTo(builder, loc(), y, shapeOf(output.getResult(0)), node);
     moveValueNames(output.getResult(0), y);
     output.getResult(0).replaceAllUsesWith(y);

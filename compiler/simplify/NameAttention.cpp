@@ -3,6 +3,7 @@
 // ONNX's attention.
 #include "compiler/simplify/Attention.h"
 #include "compiler/simplify/AttentionMask.h"
+#include "compiler/simplify/Heads.h"
 #include <cmath>
 #include <limits>
 
@@ -27,9 +28,7 @@ Value wsec::simplify::mergeHeads(Naming &n, Value x) {
 }
 
 Value wsec::simplify::splitHeads(Naming &n, Value x, int64_t heads) {
-  Shape s(shapeOf(x));
-  Value split = n.reshape(x, {s[0], s[1], heads, s[2] / heads});
-  return n.transpose(split, {0, 2, 1, 3});
+  return splitHeads(n.builder(), n.loc(), x, heads, n.name());
 }
 
 /// onnx.attention hides later keys itself where queries and keys are as many.
@@ -41,10 +40,12 @@ static Value attentionOp(Naming &n, const GeneralAttention &a, Value bias) {
     bias = bias ? addMasks(n.builder(), n.loc(), bias, hiding) : hiding;
   }
   Value q = mergeHeads(n, a.q), k = mergeHeads(n, a.k), v = mergeHeads(n, a.v);
-  Shape shape{shapeOf(q)[0], shapeOf(q)[1], shapeOf(v)[2]};
+  const int64_t heads = a.queryHeads(), shared = a.keyHeads();
+  Shape shape{shapeOf(q)[0], shapeOf(q)[1], shapeOf(v)[2] / shared * heads};
   return onnx::AttentionOp::create(
       n.builder(), n.loc(), withShape(q, shape), q, k, v, bias,
-      n.builder().getI64IntegerAttr(a.queryHeads()),
+      n.builder().getI64IntegerAttr(heads),
+      shared != heads ? n.builder().getI64IntegerAttr(shared) : IntegerAttr(),
       n.builder().getF32FloatAttr(a.factor()),
       causal ? n.builder().getUnitAttr() : UnitAttr(), n.nameAttr());
 }
@@ -88,8 +89,7 @@ static Value plainMask(Naming &n, const GeneralAttention &a) {
 
 /// As onnx.attention; null if that does not do it.
 static Value attendPlainly(Naming &n, const GeneralAttention &a) {
-  if (a.keyHeads() != a.queryHeads() || a.softcap > 0 || a.left >= 0 ||
-      a.right > 0 || a.lengths)
+  if (a.softcap > 0 || a.left >= 0 || a.right > 0 || a.lengths)
     return nullptr;
   if (!a.mask)
     return attentionOp(n, a, nullptr);

@@ -95,55 +95,28 @@ static Value addBiasPart(Naming &n, Value x, Value bias, int64_t start) {
 // Rotary embeddings
 //===----------------------------------------------------------------------===//
 
-/// Rows of a table of cosines or sines at `ids` [batch, tokens], as [batch, 1,
-/// tokens, half]; without ids at `first`, `first` + 1, ...: [1, 1, tokens,
-/// half].
+/// Rows of a table of cosines or sines at `ids` [batch, tokens], as [batch,
+/// tokens, half]; without ids at `first`, `first` + 1, ...: [1, tokens, half].
 static Value anglesAt(Naming &n, Value table, Value ids, int64_t first,
                       int64_t tokens) {
   int64_t half = shapeOf(table)[1];
   if (!ids)
     return n.reshape(n.slice(table, {{first, 0}, {tokens, half}, {1, 1}}),
-                     {1, 1, tokens, half});
-  Shape ofIds(shapeOf(ids)), shape = ofIds;
+                     {1, tokens, half});
+  Shape shape(shapeOf(ids));
   shape.push_back(half);
-  Value rows = onnx::GatherOp::create(
-      n.builder(), n.loc(), withShape(table, shape), table, ids, n.nameAttr());
-  return n.reshape(rows, {ofIds[0], 1, ofIds[1], half});
+  return onnx::GatherOp::create(n.builder(), n.loc(), withShape(table, shape),
+                                table, ids, n.nameAttr());
 }
 
 Value wsec::simplify::rotate(Naming &n, Value x, Value cosines, Value sines,
                              bool interleaved) {
-  Shape shape(shapeOf(x));
-  int64_t half = shapeOf(cosines).back(), axis = shape.size() - 1;
-  auto every = [&](int64_t start, int64_t count, int64_t step) {
-    Box box{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
-    box.starts.back() = start;
-    box.extents.back() = count;
-    box.steps.back() = step;
-    return n.slice(x, box);
-  };
-  Value a = interleaved ? every(0, half, 2) : every(0, half, 1);
-  Value b = interleaved ? every(1, half, 2) : every(half, half, 1);
-  auto times = [&](Value p, Value q) {
-    return n.binary(BinaryKind::Mul, p, q);
-  };
-  Value real = n.binary(BinaryKind::Sub, times(a, cosines), times(b, sines));
-  Value imaginary =
-      n.binary(BinaryKind::Add, times(a, sines), times(b, cosines));
-  Value turned;
-  if (interleaved) {
-    Shape single(shapeOf(real)), both(shapeOf(real));
-    single.push_back(1);
-    both.back() *= 2;
-    turned = n.reshape(
-        n.concat({n.reshape(real, single), n.reshape(imaginary, single)},
-                 single.size() - 1),
-        both);
-  } else {
-    turned = n.concat({real, imaginary}, axis);
-  }
-  int64_t rest = shape.back() - 2 * half;
-  return rest ? n.concat({turned, every(2 * half, rest, 1)}, axis) : turned;
+  int64_t heads = shapeOf(x)[1], turned = 2 * shapeOf(cosines).back();
+  x = mergeHeads(n, x);
+  Value y =
+      onnx::RotaryOp::create(n.builder(), n.loc(), x.getType(), x, cosines,
+                             sines, heads, turned, interleaved, n.name());
+  return splitHeads(n, y, heads);
 }
 
 static bool rotaryEmbedding(Naming &n) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Quantised numbers, element by element, and rotary embeddings.
-#include "compiler/simplify/Naming.h"
+#include "compiler/simplify/Attention.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -122,74 +122,25 @@ static bool dynamicQuantizeLinear(Naming &n) {
 // Rotary embeddings
 //===----------------------------------------------------------------------===//
 
-/// Every second one of the last axis, from `start`; or its halves.
-static Value partOf(Naming &n, Value x, bool interleaved, int64_t number) {
-  Shape shape(shapeOf(x));
-  const int64_t half = shape.back() / 2;
-  if (!interleaved)
-    return n.sliceLast(x, number * half, half);
-  Box box{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
-  box.starts.back() = number;
-  box.extents.back() = half;
-  box.steps.back() = 2;
-  return n.slice(x, box);
-}
-
-static Value joined(Naming &n, Value first, Value second, bool interleaved) {
-  const int64_t rank = shapeOf(first).size();
-  if (!interleaved)
-    return n.concat({first, second}, rank - 1);
-  Shape single(shapeOf(first)), both(shapeOf(first));
-  single.push_back(1);
-  both.back() *= 2;
-  return n.reshape(
-      n.concat({n.reshape(first, single), n.reshape(second, single)}, rank),
-      both);
-}
-
-/// Cosines or sines of all tokens, against batch x heads x tokens x features or
-/// batch x tokens x heads x features.
-static Value cacheOf(Naming &n, size_t input, bool tokensFirst) {
-  Value cache = n.input(input);
-  if (n.has(3)) {
-    Value ids = n.input(3);
-    Shape shape(shapeOf(ids));
-    shape.push_back(shapeOf(cache)[1]);
-    cache =
-        onnx::GatherOp::create(n.builder(), n.loc(), withShape(cache, shape),
-                               cache, ids, n.nameAttr());
-  }
-  Shape shape(shapeOf(cache));
-  shape.insert(shape.begin() + (tokensFirst ? 2 : 1), 1);
-  return n.reshape(cache, shape);
+/// Cosines or sines, [batch, tokens, half]; ids name rows of a table.
+static Value anglesOf(Naming &n, size_t input) {
+  Value angles = n.input(input);
+  if (!n.has(3))
+    return angles;
+  Shape shape(shapeOf(n.input(3)));
+  shape.push_back(shapeOf(angles)[1]);
+  return onnx::GatherOp::create(n.builder(), n.loc(), withShape(angles, shape),
+                                angles, n.input(3), n.nameAttr());
 }
 
 static bool rotaryEmbedding(Naming &n) {
   Value x = n.input(0);
-  const bool tokensFirst = shapeOf(x).size() == 3;
-  const bool interleaved = n.node().intAttr("interleaved", 0);
-  if (tokensFirst) {
-    const int64_t heads = n.node().intAttr("num_heads", 0);
-    ArrayRef<int64_t> shape = shapeOf(x);
-    x = n.reshape(x, {shape[0], shape[1], heads, shape[2] / heads});
-  }
-  const int64_t size = shapeOf(x).back();
-  const int64_t stated = n.node().intAttr("rotary_embedding_dim", 0);
-  const int64_t rotated = stated ? stated : size;
-  Value moving = rotated == size ? x : n.sliceLast(x, 0, rotated);
-  Value cos = cacheOf(n, 1, tokensFirst), sin = cacheOf(n, 2, tokensFirst);
-  Value first = partOf(n, moving, interleaved, 0);
-  Value second = partOf(n, moving, interleaved, 1);
-  auto times = [&](Value a, Value b) {
-    return n.binary(BinaryKind::Mul, a, b);
-  };
-  Value real = n.binary(BinaryKind::Sub, times(first, cos), times(second, sin));
-  Value imaginary =
-      n.binary(BinaryKind::Add, times(first, sin), times(second, cos));
-  Value y = joined(n, real, imaginary, interleaved);
-  if (rotated != size)
-    y = n.concat({y, n.sliceLast(x, rotated, size - rotated)}, 3);
-  return n.replace(n.reshape(y, n.resultType().getShape()));
+  const bool byHead = shapeOf(x).size() == 4;
+  if (!byHead)
+    x = splitHeads(n, x, n.node().intAttr("num_heads", 0));
+  Value y = rotate(n, x, anglesOf(n, 1), anglesOf(n, 2),
+                   n.node().intAttr("interleaved", 0));
+  return n.replace(byHead ? y : mergeHeads(n, y));
 }
 
 ArrayRef<NamedNamingRule> wsec::simplify::quantizedNaming() {

@@ -100,6 +100,31 @@ def FuseNorms : Pass<"onnx-fuse-norms", "::mlir::ModuleOp"> {
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }
 
+def FuseRotary : Pass<"onnx-fuse-rotary", "::mlir::ModuleOp"> {
+  let summary = "Finds rotary embeddings that were dissolved into primitives.";
+  let description = [{
+    `x * cos + rotate_half(x) * sin`, on all features of heads or on the first
+    ones, in halves or in pairs, becomes one `onnx.rotary` on a `[batch, token,
+    feature]` tensor. Reshapes and transposes that made heads come behind it,
+    where attention sees through them.
+
+    ```mlir
+    %a = onnx.slice %x {starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x6x2x4xf32> -> tensor<1x6x2x2xf32>
+    %b = onnx.slice %x {starts = array<i64: 0, 0, 0, 2>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x6x2x4xf32> -> tensor<1x6x2x2xf32>
+    %n = onnx.unary neg %b : tensor<1x6x2x2xf32>
+    %r = onnx.concat %n, %a {axis = 3 : i64} : (tensor<1x6x2x2xf32>, tensor<1x6x2x2xf32>) -> tensor<1x6x2x4xf32>
+    %c = onnx.binary mul %x, %cos : (tensor<1x6x2x4xf32>, tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32>
+    %s = onnx.binary mul %r, %sin : (tensor<1x6x2x4xf32>, tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32>
+    %y = onnx.binary add %c, %s : (tensor<1x6x2x4xf32>, tensor<1x6x2x4xf32>) -> tensor<1x6x2x4xf32>
+    ```
+    becomes, between reshapes,
+    ```mlir
+    %y = onnx.rotary %x, %cos, %sin {num_heads = 2 : i64, rotary_dim = 4 : i64} : (tensor<1x6x8xf32>, tensor<1x6x4xf32>, tensor<1x6x4xf32>) -> tensor<1x6x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
 def FuseAttention : Pass<"onnx-fuse-attention", "::mlir::ModuleOp"> {
   let summary = "Finds attention that was dissolved into primitives.";
   let description = [{

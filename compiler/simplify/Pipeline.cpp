@@ -20,6 +20,7 @@ void wsec::simplify::buildSimplifyPipeline(
   // Transposes around projections have to be out of attention's way, and
   // attention leaves some that cancel.
   pm.addPass(createFuseMatMul());
+  pm.addPass(createFuseRotary());
   pm.addPass(createFuseAttention());
   pm.addPass(createLegalizeProducts());
   pm.addPass(createFuseMatMul());

@@ -45,12 +45,17 @@ static std::optional<std::pair<Value, double>> scaling(onnx::BinaryOp op) {
   return std::nullopt;
 }
 
+/// How far a trace goes.
+enum class Through { Layout, Scales, Repeats };
+
 /// The operand that a chain goes on with, or null at its root.
-static Value operandOnChain(Operation *op, bool scaled) {
+static Value operandOnChain(Operation *op, Through through) {
   if (Value operand = layoutOperand(op))
     return operand;
-  if (!scaled)
+  if (through == Through::Layout)
     return nullptr;
+  if (auto expand = dyn_cast<onnx::ExpandOp>(op))
+    return through == Through::Repeats ? expand.getX() : Value();
   if (auto slice = dyn_cast<onnx::SliceOp>(op))
     return slice.getX();
   auto product = dyn_cast<onnx::BinaryOp>(op);
@@ -60,10 +65,10 @@ static Value operandOnChain(Operation *op, bool scaled) {
 
 /// Down to the root, then back over the operations. Where one breaks the
 /// view, its result is the root of what follows.
-static TracedView trace(Value value, bool scaled) {
+static TracedView trace(Value value, Through through) {
   SmallVector<Operation *> chain;
   while (Operation *op = value.getDefiningOp()) {
-    Value operand = operandOnChain(op, scaled);
+    Value operand = operandOnChain(op, through);
     if (!operand)
       break;
     chain.push_back(op);
@@ -73,6 +78,10 @@ static TracedView trace(Value value, bool scaled) {
   for (Operation *op : llvm::reverse(chain)) {
     if (auto product = dyn_cast<onnx::BinaryOp>(op)) {
       traced.scale *= scaling(product)->second;
+      continue;
+    }
+    if (isa<onnx::ExpandOp>(op)) {
+      traced.view = traced.view.expanded(shapeOf(op->getResult(0)));
       continue;
     }
     auto slice = dyn_cast<onnx::SliceOp>(op);
@@ -88,8 +97,11 @@ static TracedView trace(Value value, bool scaled) {
 }
 
 TracedView wsec::simplify::traceLayout(Value value) {
-  return trace(value, /*scaled=*/false);
+  return trace(value, Through::Layout);
 }
 TracedView wsec::simplify::traceScaledLayout(Value value) {
-  return trace(value, /*scaled=*/true);
+  return trace(value, Through::Scales);
+}
+TracedView wsec::simplify::traceRepeated(Value value) {
+  return trace(value, Through::Repeats);
 }

@@ -21,6 +21,9 @@ TracedView traceLayout(mlir::Value value);
 /// Traces through slices and multiplications by one number as well.
 TracedView traceScaledLayout(mlir::Value value);
 
+/// The same, and through expands.
+TracedView traceRepeated(mlir::Value value);
+
 } // namespace wsec::simplify
 
 #endif // COMPILER_SIMPLIFY_VIEWTRACING_H

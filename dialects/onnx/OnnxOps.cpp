@@ -257,12 +257,12 @@ LogicalResult BatchMatMulOp::verify() {
   return expectType(*this, "result", getY(), shape, elementOf(getY()));
 }
 
-static LogicalResult verifyHeads(AttentionOp op, StringRef what, Value value) {
-  int64_t heads = op.getNumHeads();
+static LogicalResult verifyHeads(Operation *op, StringRef what, Value value,
+                                 int64_t heads) {
   if (heads > 0 && lastExtent(value) % heads == 0)
     return success();
-  return op.emitOpError() << lastExtent(value) << " features of " << what
-                          << " are not a multiple of " << heads << " heads";
+  return op->emitOpError() << lastExtent(value) << " features of " << what
+                           << " are not a multiple of " << heads << " heads";
 }
 
 LogicalResult AttentionOp::verify() {
@@ -273,11 +273,15 @@ LogicalResult AttentionOp::verify() {
     return emitOpError("needs q, k and v of rank 3 and equal batch, found ")
            << getQ().getType() << ", " << getK().getType() << ", "
            << getV().getType();
-  if (failed(verifyHeads(*this, "q", getQ())) ||
-      failed(verifyHeads(*this, "k", getK())) ||
-      failed(verifyHeads(*this, "v", getV()))) // C2
+  const int64_t heads = getNumHeads(), shared = keyHeads();
+  if (failed(verifyHeads(*this, "q", getQ(), heads)) ||
+      failed(verifyHeads(*this, "k", getK(), shared)) ||
+      failed(verifyHeads(*this, "v", getV(), shared))) // C2
     return failure();
-  if (q[2] != k[2] || k[1] != v[1]) // C3
+  if (heads % shared != 0) // C2
+    return emitOpError() << heads << " heads cannot share " << shared
+                         << " heads of keys evenly";
+  if (q[2] / heads != k[2] / shared || k[1] != v[1]) // C3
     return emitOpError("q and k differ in features or k and v in tokens: ")
            << getQ().getType() << ", " << getK().getType() << ", "
            << getV().getType();
@@ -291,8 +295,32 @@ LogicalResult AttentionOp::verify() {
                            << ", expected [" << q[0] << " or 1, 1, " << q[1]
                            << " or 1, " << k[1] << "]";
   }
-  return expectType(*this, "result", getY(), {q[0], q[1], v[2]},
+  return expectType(*this, "result", getY(),
+                    {q[0], q[1], v[2] / shared * heads},
                     elementOf(getQ())); // C4
+}
+
+LogicalResult RotaryOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), angles = shapeOf(getCos());
+  if (x.size() != 3) // C1
+    return emitOpError("needs x of rank 3, found ") << getX().getType();
+  if (failed(verifyHeads(*this, "x", getX(), getNumHeads()))) // C1
+    return failure();
+  const int64_t size = x[2] / int64_t(getNumHeads()), turned = getRotaryDim();
+  if (turned <= 0 || turned % 2 != 0 || turned > size) // C2
+    return emitOpError() << "turns " << turned << " features of heads of "
+                         << size;
+  const bool fits = getCos().getType() == getSin().getType() &&
+                    angles.size() == 3 &&
+                    (angles[0] == x[0] || angles[0] == 1) &&
+                    (angles[1] == x[1] || angles[1] == 1) &&
+                    (angles[2] == turned || angles[2] == turned / 2);
+  if (!fits) // C3
+    return emitOpError() << "cos is " << getCos().getType() << " and sin "
+                         << getSin().getType() << ", expected [" << x[0]
+                         << " or 1, " << x[1] << " or 1, " << turned << " or "
+                         << turned / 2 << "]";
+  return expectType(*this, "result", getY(), x, elementOf(getX())); // C4
 }
 
 /// A vector with one element per feature of `x`.

@@ -183,14 +183,17 @@ def Onnx_AttentionOp : Onnx_Op<"attention"> {
   let summary = "Attends: softmax(scale * q k^T + bias) v for each head.";
   let description = [{
     Heads lie side by side in the last dimension: head `h` of a tensor with
-    heads of size D is features `[h*D, (h+1)*D)`. `bias` is added to the
-    scores and is the same for all heads. With `causal`, query i takes keys
-    j <= i only.
+    heads of size D is features `[h*D, (h+1)*D)`. Keys and values may have
+    fewer heads, `kv_heads`: each serves as many heads of the queries in a row.
+    `bias` is added to the scores and is the same for all heads. With `causal`,
+    query i takes keys j <= i only.
 
     - (C1) `q`, `k`, `v` have rank 3 and equal batch extents.
-    - (C2) `num_heads` divides the features of `q`, `k` and `v`.
-    - (C3) `q` and `k` have equal features; `k` and `v` equal tokens.
-    - (C4) the result has the batch and tokens of `q`, the features of `v`.
+    - (C2) `num_heads` divides the features of `q`, `kv_heads` those of `k` and
+      `v` and `num_heads`.
+    - (C3) heads of `q` and `k` have equal size; `k` and `v` equal tokens.
+    - (C4) the result has the batch and tokens of `q` and `num_heads` heads of
+      the size of those of `v`.
     - (C5) `bias` is `[B|1, 1, S|1, T]`.
 
     ```mlir
@@ -200,12 +203,52 @@ def Onnx_AttentionOp : Onnx_Op<"attention"> {
   }];
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
                        AnyRankedTensor:$v, Optional<AnyRankedTensor>:$bias,
-                       I64Attr:$num_heads, F32Attr:$scale, UnitAttr:$causal,
-                       Onnx_NodeName:$node);
+                       I64Attr:$num_heads, OptionalAttr<I64Attr>:$kv_heads,
+                       F32Attr:$scale, UnitAttr:$causal, Onnx_NodeName:$node);
   let results = (outs AnyRankedTensor:$y);
+  let extraClassDeclaration = [{
+    /// Heads of keys and values.
+    int64_t keyHeads() { return getKvHeads().value_or(getNumHeads()); }
+    /// Heads of the queries that share one of them.
+    int64_t headsPerKey() { return getNumHeads() / keyHeads(); }
+  }];
   let assemblyFormat = [{
     $q `,` $k `,` $v (`bias` $bias^)? attr-dict `:`
     functional-type(operands, results)
+  }];
+  let hasVerifier = 1;
+}
+
+def Onnx_RotaryOp : Onnx_Op<"rotary"> {
+  let summary = "Turns pairs of features of each head by their token's angles.";
+  let description = [{
+    Of each of `num_heads` heads the first `rotary_dim` features turn, the
+    others stay. Pairs are i and i + rotary_dim / 2 or, `interleaved`, 2i and
+    2i + 1. With a the first and b the second of a pair:
+
+    ```
+    y[a] = x[a] * cos[a] - x[b] * sin[a]
+    y[b] = x[b] * cos[b] + x[a] * sin[b]
+    ```
+
+    - (C1) `x` has rank 3 and `num_heads` divides its features.
+    - (C2) `rotary_dim` is even, positive and at most the size of a head.
+    - (C3) `cos` and `sin` are `[B|1, S|1, E]` of one type, E being `rotary_dim`
+      or, with one number for both features of a pair, half of it.
+    - (C4) the result has the type of `x`.
+
+    ```mlir
+    %y = onnx.rotary %x, %cos, %sin {num_heads = 4 : i64, rotary_dim = 4 : i64}
+        : (tensor<2x8x16xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<2x8x16xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$cos,
+                       AnyRankedTensor:$sin, I64Attr:$num_heads,
+                       I64Attr:$rotary_dim, UnitAttr:$interleaved,
+                       Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = [{
+    $x `,` $cos `,` $sin attr-dict `:` functional-type(operands, results)
   }];
   let hasVerifier = 1;
 }

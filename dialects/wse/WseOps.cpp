@@ -660,14 +660,39 @@ LogicalResult ReduceTokensOp::verify() {
   return verifySplitRows(*this, getInput());
 }
 
-LogicalResult RedistributeOp::verify() {
+LogicalResult RotaryOp::verify() {
   // (C1)
+  TiledAttr input = tilingOf(getInput()), angles = tilingOf(getCos());
+  const int64_t turned = getRotaryDim();
+  if (input.getColumns() != ColumnPlacement::Heads ||
+      input.getHeadColumns() != 1 || input.getHeadSize() < turned ||
+      turned <= 0 || turned % 2 != 0)
+    return emitOpError("turns ")
+           << turned << " features of each head, of which whole ones lie in a "
+           << "column, found " << getInput().getType();
+  // (C2)
+  if (!angles.sameRows(input) || !isReplicatedColumns(angles) ||
+      (featuresOf(getCos()) != turned && featuresOf(getCos()) != turned / 2))
+    return emitOpError("needs cosines and sines of the tokens of its input, ")
+           << turned << " or " << turned / 2
+           << " features in all columns, found " << getCos().getType();
+  return success();
+}
+
+LogicalResult RedistributeOp::verify() {
+  // (C3)
   TiledAttr input = tilingOf(getInput()), result = tilingOf(getResult());
+  const int64_t repeat = getRepeat();
+  if (repeat < 1 ||
+      (repeat > 1 && result.getColumns() != ColumnPlacement::Heads))
+    return emitOpError("repeats heads ")
+           << repeat << " times in " << getResult().getType();
+  // (C1)
   if (!input.sameRows(result) ||
-      featuresOf(getInput()) != featuresOf(getResult()))
+      repeat * featuresOf(getInput()) != featuresOf(getResult()))
     return emitOpError("moves features between columns only; rows, tokens and "
                        "features must stay");
-  if (input.sameColumns(result))
+  if (repeat == 1 && input.sameColumns(result))
     return emitOpError("moves nothing");
   // (C2)
   return verifySplitColumns(*this, getInput());

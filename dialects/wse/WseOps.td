@@ -512,12 +512,42 @@ def Wse_ReduceTokensOp : Wse_KernelOp<"reduce_tokens", (ins
   let hasVerifier = 1;
 }
 
-def Wse_RedistributeOp : Wse_KernelOp<"redistribute", (ins Wse_Tiled:$input)> {
+def Wse_RotaryOp : Wse_KernelOp<"rotary", (ins
+    Wse_Tiled:$input, Wse_Tiled:$cos, Wse_Tiled:$sin, I64Attr:$rotary_dim,
+    UnitAttr:$interleaved),
+    [AllTypesMatch<["input", "result"]>, AllTypesMatch<["cos", "sin"]>]> {
+  let summary = "Turns pairs of features of each head by their token's angles.";
+  let description = [{
+    The first `rotary_dim` features of each head turn, as `onnx.rotary` says.
+    Both features of a pair lie in one column, so nothing moves.
+
+    ```mlir
+    %y = rotary %x, %cos, %sin dim(2) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>, tensor<1x6x1xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>>
+    ```
+
+    - (C1) The input has whole heads in its columns, of at least `rotary_dim`
+      features, a positive even number.
+    - (C2) `cos` and `sin` have the tokens of the input and `rotary_dim`
+      features or half as many, replicated over the columns.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = [{
+    $input `,` $cos `,` $sin `dim` `(` $rotary_dim `)`
+    (`interleaved` $interleaved^)? `on` $region attr-dict `:` type($input) `,`
+    type($cos)
+  }];
+  let hasVerifier = 1;
+}
+
+def Wse_RedistributeOp : Wse_KernelOp<"redistribute", (ins
+    Wse_Tiled:$input, DefaultValuedAttr<I64Attr, "1">:$repeat)> {
   let summary = "Moves features to other columns.";
   let description = [{
     Each row is gathered west to its first column, which multicasts the row's
     elements; every PE keeps the features it owns now. Never implied: a kernel
-    that wants other columns gets them from this operation only.
+    that wants other columns gets them from this operation only. With `repeat`,
+    a result in heads holds each head of the input so many times in a row, as
+    attention asks for whose queries have more heads than its keys.
 
     ```mlir
     %y = redistribute %x on @r {nodes = ["add"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>> -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
@@ -526,10 +556,12 @@ def Wse_RedistributeOp : Wse_KernelOp<"redistribute", (ins Wse_Tiled:$input)> {
     - (C1) Input and result have the same rows, tokens and features, and
       different columns.
     - (C2) The input is not replicated over the columns.
+    - (C3) `repeat` is positive; if it is not 1 the result is in heads and has
+      so many times the input's features.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
-    $input `on` $region attr-dict `:` type($input) `->` type($result)
+    $input (`repeat` `(` $repeat^ `)`)? `on` $region attr-dict `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -27,6 +27,39 @@ func.func @key_mask(%q: tensor<2x5x12xf32>, %k: tensor<2x5x12xf32>, %v: tensor<2
   return %y : !onnx.unknown
 }
 
+// Two heads of queries for each of keys and values, which the exporter repeats.
+// CHECK-LABEL: func.func @shared_keys
+// CHECK-SAME: %[[Q:[a-z0-9]+]]: tensor<2x5x16xf32>, %[[K:[a-z0-9]+]]: tensor<2x5x8xf32>, %[[V:[a-z0-9]+]]: tensor<2x5x8xf32>)
+// CHECK-NEXT: %[[Y:.*]] = onnx.attention %[[Q]], %[[K]], %[[V]] {kv_heads = 2 : i64, {{.*}}num_heads = 4 : i64
+// CHECK-NEXT: return %[[Y]]
+func.func @shared_keys(%q: tensor<2x5x16xf32>, %k: tensor<2x5x8xf32>, %v: tensor<2x5x8xf32>) -> !onnx.unknown {
+  %heads = onnx.constant dense<[2, 5, 4, 4]> : tensor<4xi64>
+  %few = onnx.constant dense<[2, 5, 2, 4]> : tensor<4xi64>
+  %axis = onnx.constant dense<2> : tensor<1xi64>
+  %twice = onnx.constant dense<[2, 2, 2, 5, 4]> : tensor<5xi64>
+  %all = onnx.constant dense<[2, 4, 5, 4]> : tensor<4xi64>
+  %merged = onnx.constant dense<[2, 5, 16]> : tensor<3xi64>
+  %q4 = onnx.node "Reshape"(%q, %heads) : (tensor<2x5x16xf32>, tensor<4xi64>) -> !onnx.unknown
+  %k4 = onnx.node "Reshape"(%k, %few) : (tensor<2x5x8xf32>, tensor<4xi64>) -> !onnx.unknown
+  %v4 = onnx.node "Reshape"(%v, %few) : (tensor<2x5x8xf32>, tensor<4xi64>) -> !onnx.unknown
+  %qt = onnx.node "Transpose"(%q4) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
+  %kt = onnx.node "Transpose"(%k4) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
+  %vt = onnx.node "Transpose"(%v4) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
+  %k5 = onnx.node "Unsqueeze"(%kt, %axis) : (!onnx.unknown, tensor<1xi64>) -> !onnx.unknown
+  %v5 = onnx.node "Unsqueeze"(%vt, %axis) : (!onnx.unknown, tensor<1xi64>) -> !onnx.unknown
+  %ke = onnx.node "Expand"(%k5, %twice) : (!onnx.unknown, tensor<5xi64>) -> !onnx.unknown
+  %ve = onnx.node "Expand"(%v5, %twice) : (!onnx.unknown, tensor<5xi64>) -> !onnx.unknown
+  %kr = onnx.node "Reshape"(%ke, %all) : (!onnx.unknown, tensor<4xi64>) -> !onnx.unknown
+  %vr = onnx.node "Reshape"(%ve, %all) : (!onnx.unknown, tensor<4xi64>) -> !onnx.unknown
+  %krt = onnx.node "Transpose"(%kr) with {perm = [0, 1, 3, 2]} : (!onnx.unknown) -> !onnx.unknown
+  %qk = onnx.node "MatMul"(%qt, %krt) : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
+  %p = onnx.node "Softmax"(%qk) : (!onnx.unknown) -> !onnx.unknown
+  %pv = onnx.node "MatMul"(%p, %vr) : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
+  %t = onnx.node "Transpose"(%pv) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
+  %y = onnx.node "Reshape"(%t, %merged) : (!onnx.unknown, tensor<3xi64>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 // torch's form: a fused projection, the root of the scale on both operands,
 // K by way of rank 3, a causal mask, a guard against NaN.
 // CHECK-LABEL: func.func @fused_causal

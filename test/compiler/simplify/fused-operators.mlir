@@ -4,13 +4,10 @@
 
 module attributes {onnx.opset = 21 : i64} {
 
-// The heads of a group are rows of one product; later keys are hidden.
+// Two heads share their keys; later ones are hidden.
 // CHECK-LABEL: func.func @grouped_prompt
-// CHECK: onnx.reshape {{.*}} : tensor<1x4x3x2xf32> -> tensor<1x2x6x2xf32>
-// CHECK: onnx.batch_matmul {{.*}} : (tensor<1x2x6x2xf32>, tensor<1x2x2x3xf32>) -> tensor<1x2x6x3xf32>
-// CHECK: onnx.constant dense<{{.*}}[0.000000e+00, 0xFF800000, 0xFF800000], {{.*}}> : tensor<3x3xf32>
-// CHECK: onnx.softmax
-// CHECK: onnx.batch_matmul {{.*}} : (tensor<1x2x6x3xf32>, tensor<1x2x3x2xf32>) -> tensor<1x2x6x2xf32>
+// CHECK: onnx.attention %arg0, %arg1, %arg2 {causal, kv_heads = 2 : i64, num_heads = 4 : i64, scale = 0.707106769 : f32}
+// CHECK-NEXT: return
 func.func @grouped_prompt(%q: tensor<1x3x8xf32>, %k: tensor<1x3x4xf32>, %v: tensor<1x3x4xf32>, %lengths: tensor<1xi32>) -> !onnx.unknown {
   %total = onnx.constant dense<3> : tensor<i32>
   %absent = onnx.none
@@ -68,9 +65,7 @@ func.func @lengths_as_mask(%x: tensor<2x3x8xf32>, %lengths: tensor<2xi32>) -> !o
 // Half of each head's features turns, by angles that positions choose.
 // CHECK-LABEL: func.func @rotary
 // CHECK: onnx.gather {{.*}} : (tensor<16x1xf32>, tensor<1x3xi64>) -> tensor<1x3x1xf32>
-// CHECK: onnx.binary sub
-// CHECK: onnx.binary add
-// CHECK: onnx.concat {{.*}} : (tensor<1x2x3x2xf32>, tensor<1x2x3x2xf32>) -> tensor<1x2x3x4xf32>
+// CHECK: onnx.rotary %arg0, {{.*}} {num_heads = 2 : i64, rotary_dim = 2 : i64} : (tensor<1x3x8xf32>, tensor<1x3x1xf32>, tensor<1x3x1xf32>) -> tensor<1x3x8xf32>
 func.func @rotary(%x: tensor<1x3x8xf32>, %ids: tensor<1x3xi64>) -> !onnx.unknown {
   %table = onnx.constant external<"none.bin", 0, 64> : tensor<16x1xf32>
   %y = onnx.node "RotaryEmbedding" of "com.microsoft"(%x, %ids, %table, %table) with {num_heads = 2 : i64, rotary_embedding_dim = 2 : i64} : (tensor<1x3x8xf32>, tensor<1x3xi64>, tensor<16x1xf32>, tensor<16x1xf32>) -> !onnx.unknown

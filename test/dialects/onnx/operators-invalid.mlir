@@ -287,3 +287,59 @@ func.func @concat_c1_rank(%x: tensor<8x2xf32>, %y: tensor<8xf32>) {
   %z = onnx.concat %x, %y {axis = 0 : i64} : (tensor<8x2xf32>, tensor<8xf32>) -> tensor<16x2xf32>
   return
 }
+
+// -----
+
+func.func @attention_c2_keys(%q: tensor<2x8x16xf32>) {
+  // expected-error @below {{16 features of k are not a multiple of 3 heads}}
+  %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, kv_heads = 3 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c2_shared(%q: tensor<2x8x12xf32>, %k: tensor<2x8x8xf32>) {
+  // expected-error @below {{6 heads cannot share 4 heads of keys evenly}}
+  %a = onnx.attention %q, %k, %k {num_heads = 6 : i64, kv_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x12xf32>, tensor<2x8x8xf32>, tensor<2x8x8xf32>) -> tensor<2x8x12xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c1(%x: tensor<8x16xf32>, %a: tensor<1x8x4xf32>) {
+  // expected-error @below {{needs x of rank 3, found 'tensor<8x16xf32>'}}
+  %y = onnx.rotary %x, %a, %a {num_heads = 4 : i64, rotary_dim = 4 : i64} : (tensor<8x16xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<8x16xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c1_heads(%x: tensor<2x8x16xf32>, %a: tensor<1x8x4xf32>) {
+  // expected-error @below {{16 features of x are not a multiple of 3 heads}}
+  %y = onnx.rotary %x, %a, %a {num_heads = 3 : i64, rotary_dim = 4 : i64} : (tensor<2x8x16xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c2(%x: tensor<2x8x16xf32>, %a: tensor<1x8x6xf32>) {
+  // expected-error @below {{turns 6 features of heads of 4}}
+  %y = onnx.rotary %x, %a, %a {num_heads = 4 : i64, rotary_dim = 6 : i64} : (tensor<2x8x16xf32>, tensor<1x8x6xf32>, tensor<1x8x6xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c3(%x: tensor<2x8x16xf32>, %a: tensor<1x8x3xf32>) {
+  // expected-error @below {{cos is 'tensor<1x8x3xf32>' and sin 'tensor<1x8x3xf32>', expected [2 or 1, 8 or 1, 4 or 2]}}
+  %y = onnx.rotary %x, %a, %a {num_heads = 4 : i64, rotary_dim = 4 : i64} : (tensor<2x8x16xf32>, tensor<1x8x3xf32>, tensor<1x8x3xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @rotary_c4(%x: tensor<2x8x16xf32>, %a: tensor<1x8x4xf32>) {
+  // expected-error @below {{result is 'tensor<2x8x8xf32>', expected 'tensor<2x8x16xf32>'}}
+  %y = onnx.rotary %x, %a, %a {num_heads = 4 : i64, rotary_dim = 4 : i64} : (tensor<2x8x16xf32>, tensor<1x8x4xf32>, tensor<1x8x4xf32>) -> tensor<2x8x8xf32>
+  return
+}

@@ -11,6 +11,15 @@ func.func @matmul(%x: tensor<1x8x16xf32>, %w: tensor<16x24xf32>, %b: tensor<24xf
   return %y : tensor<1x8x24xf32>
 }
 
+// CHECK-LABEL: func.func @shared_keys
+func.func @shared_keys(%q: tensor<2x8x16xf32>, %k: tensor<2x8x8xf32>, %c: tensor<1x8x2xf32>) -> tensor<2x8x16xf32> {
+  // CHECK: %[[T:.*]] = onnx.rotary %{{.*}}, %{{.*}}, %{{.*}} {interleaved, num_heads = 4 : i64, rotary_dim = 4 : i64}
+  %t = onnx.rotary %q, %c, %c {num_heads = 4 : i64, rotary_dim = 4 : i64, interleaved} : (tensor<2x8x16xf32>, tensor<1x8x2xf32>, tensor<1x8x2xf32>) -> tensor<2x8x16xf32>
+  // CHECK: onnx.attention %[[T]], %{{.*}}, %{{.*}} {kv_heads = 2 : i64, num_heads = 4 : i64, scale = 5.000000e-01 : f32}
+  %a = onnx.attention %t, %k, %k {num_heads = 4 : i64, kv_heads = 2 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x8xf32>, tensor<2x8x8xf32>) -> tensor<2x8x16xf32>
+  return %a : tensor<2x8x16xf32>
+}
+
 // CHECK-LABEL: func.func @attention
 func.func @attention(%q: tensor<2x8x16xf32>, %k: tensor<2x8x16xf32>, %v: tensor<2x8x16xf32>, %mask: tensor<2x1x1x8xf32>) -> tensor<2x8x16xf32> {
   // CHECK: onnx.attention %{{.*}}, %{{.*}}, %{{.*}} bias %{{.*}} {causal, num_heads = 4 : i64, scale = 5.000000e-01 : f32}

@@ -923,3 +923,65 @@ wse.program @sparse_matmul_c4 state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
   %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x8xf32, #split>
 }
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+wse.program @redistribute_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{repeats heads 2 times in 'tensor<1x6x12xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>'}}
+  %y = redistribute %x repeat(2) on @r : tensor<1x6x6xf32, #heads> -> tensor<1x6x12xf32, #split>
+}
+
+// -----
+
+#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+wse.program @redistribute_c1_repeat state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{moves features between columns only; rows, tokens and features must stay}}
+  %y = redistribute %x repeat(2) on @r : tensor<1x6x6xf32, #heads> -> tensor<1x6x18xf32, #heads>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#all = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+wse.program @rotary_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  input @a : tensor<6x2xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  %a = load @a on @r : tensor<1x6x2xf32, #all>
+  // expected-error@below {{turns 2 features of each head, of which whole ones lie in a column}}
+  %y = rotary %x, %a, %a dim(2) on @r : tensor<1x6x6xf32, #split>, tensor<1x6x2xf32, #all>
+}
+
+// -----
+
+#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+#all = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+wse.program @rotary_c1_odd state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  input @a : tensor<6x3xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  %a = load @a on @r : tensor<1x6x3xf32, #all>
+  // expected-error@below {{turns 3 features of each head}}
+  %y = rotary %x, %a, %a dim(3) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x3xf32, #all>
+}
+
+// -----
+
+#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+wse.program @rotary_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{needs cosines and sines of the tokens of its input, 2 or 1 features in all columns}}
+  %y = rotary %x, %x, %x dim(2) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>
+}

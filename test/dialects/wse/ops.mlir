@@ -49,6 +49,11 @@ wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
   %sparse = sparse_matmul %rms weight <"wq" : tensor<6x6xf32> file "m.data" offset 384 bytes 144> bias <"bq" : tensor<6xf32> data dense<0.0> : tensor<6xf32>> sparsity <keep 1 of 4 rest 1 random seed 3> on @r {nodes = ["sparse"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
   // CHECK: %attend = attention %q, %q, %q key_bias %mask score_bias %mask_0 heads(2) scale(5.000000e-01) causal
   %attend = attention %q, %q, %q key_bias %mask score_bias %bias heads(2) scale(0.5) causal on @r {nodes = ["attend"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> key_bias tensor<1x1x6xf32, #keys> score_bias tensor<1x6x6xf32, #scores> -> tensor<1x6x6xf32, #heads>
+  // CHECK: %repeated = redistribute %attend repeat(2)
+  %repeated = redistribute %attend repeat(2) on @r {nodes = ["repeated"]} : tensor<1x6x6xf32, #heads> -> tensor<1x6x12xf32, #heads>
+  // CHECK: %turned = rotary %attend, %{{.*}}, %{{.*}} dim(2) interleaved on @r
+  %angles = load <"cos" : tensor<1x6x2xf32> file "m.data" offset 240 bytes 48> on @r {nodes = ["angles"]} : tensor<1x6x2xf32, #scores>
+  %turned = rotary %attend, %angles, %angles dim(2) interleaved on @r {nodes = ["turned"]} : tensor<1x6x6xf32, #heads>, tensor<1x6x2xf32, #scores>
   // CHECK: %move = redistribute %attend
   %move = redistribute %attend on @r {nodes = ["move"]} : tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #split>
   // CHECK: %probabilities = softmax %move

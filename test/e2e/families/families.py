@@ -150,7 +150,7 @@ def judge(name, seconds):
 
 # Kernels of what was recognized; the last one is of attention that was not.
 KINDS = {"attention": "attention", "layer_norm": "norm", "rms_norm": "norm",
-         "softmax": "softmax outside of attention"}
+         "rotary": "rotary", "softmax": "softmax outside of attention"}
 
 
 def recognized(report):

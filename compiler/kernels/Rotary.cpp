@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rotary embeddings. Heads are whole in their column and all columns have the
+// angles of their tokens, so every PE turns what it has:
+//
+//   y = x * cos
+//   y of first features  += x of second ones * -sin
+//   y of second features += x of first ones  * sin
+
+#include "compiler/kernels/KernelLibrary.h"
+
+using namespace mlir;
+
+namespace wsec {
+namespace {
+
+using pe::Affine;
+using pe::Opcode;
+using pe::Operand;
+
+class Rotary final : public KernelFor<wse::RotaryOp> {
+  KernelCost costOf(wse::RotaryOp op, const Machine &machine) const final {
+    Layout layout = Layout::of(op.getInput());
+    CostModel model(machine);
+    const double channels = layout.pitch(machine.height);
+    const double heads =
+        layout.features.largest(machine.width) / layout.features.unitSize;
+    const double turned = heads * op.getRotaryDim();
+    const double angles = wse::featuresOf(op.getSin());
+    const double rest = heads * layout.features.unitSize - turned;
+    KernelCost cost;
+    cost.compute =
+        2 * model.adds(turned / 2, channels) +
+        2 * model.fmacs(turned / 2, channels) + model.adds(angles, channels) +
+        (rest > 0 ? model.copies(rest, channels) : 0) + 6 * model.guard(layout);
+    const double all = double(layout.tokenCount()) * layout.features.units *
+                       op.getRotaryDim() / machine.width / machine.height;
+    cost.lowerBound = model.leastAdds(all) + model.leastFmacs(all);
+    return cost;
+  }
+
+  SmallVector<StreamNeed> streamsOf(wse::RotaryOp,
+                                    const Machine &) const final {
+    return {};
+  }
+
+  bool needsWholeHeads() const final { return true; }
+
+  int64_t scratchWords(wse::RotaryOp op, const Machine &machine) const final {
+    return Layout::of(op.getSin()).words(machine.width, machine.height);
+  }
+
+  LogicalResult lowerOp(wse::RotaryOp op, RoutineBuilder &b) const final {
+    const Tile x = b.tile(op.getInput()), y = b.tile(op.getResult()),
+               cos = b.tile(op.getCos()), sin = b.tile(op.getSin());
+    const FeatureTiling &tiling = x.layout.features;
+    const int64_t size = tiling.unitSize, turned = op.getRotaryDim(),
+                  half = turned / 2,
+                  angles =
+                      sin.layout.features.unitSize * sin.layout.features.units;
+    const std::string minus = b.scratch("minus_sin", angles * sin.pitch);
+    Affine heads =
+        b.scalars().spreadSize(tiling.units, b.width(), b.scalars().px());
+    // Features of pairs, the first or second of each.
+    const int64_t step = op.getInterleaved() ? 2 : 1;
+    const int64_t apart = op.getInterleaved() ? 1 : half;
+    auto features = [&](const Tile &tile, int64_t number) {
+      return Operand::memory(tile.buffer, number * apart * tile.pitch,
+                             {size * tile.pitch, step * tile.pitch, 1});
+    };
+    auto ofToken = [&](StringRef buffer, const Tile &tile, int64_t number) {
+      const bool shared = angles == half;
+      return Operand::memory(buffer, shared ? 0 : number * apart * tile.pitch,
+                             {0, (shared ? 1 : step) * tile.pitch, 1});
+    };
+    const SmallVector<Affine> extents = {heads, half, x.channels};
+    b.where(x.active, [&] {
+      auto flat = [&](StringRef buffer) {
+        return Operand::memory(buffer, 0, {sin.pitch, 1});
+      };
+      b.vector(Opcode::Mul, {angles, x.channels}, flat(minus),
+               {flat(sin.buffer), Operand::immediate(-1)});
+      for (int64_t number : {0, 1})
+        b.vector(Opcode::Mul, extents, features(y, number),
+                 {features(x, number), ofToken(cos.buffer, cos, number)});
+      for (int64_t number : {0, 1})
+        b.multiplyAdd(extents, /*inner=*/2, features(y, number),
+                      features(x, 1 - number),
+                      ofToken(number == 0 ? minus : sin.buffer, sin, number));
+      if (turned < size) {
+        auto rest = [&](const Tile &tile) {
+          return Operand::memory(tile.buffer, turned * tile.pitch,
+                                 {size * tile.pitch, tile.pitch, 1});
+        };
+        b.vector(Opcode::Mov, {heads, size - turned, x.channels}, rest(y),
+                 {rest(x)});
+      }
+    });
+    return success();
+  }
+};
+
+} // namespace
+
+const Kernel *rotaryKernel() {
+  static const Rotary kernel;
+  return &kernel;
+}
+
+} // namespace wsec
