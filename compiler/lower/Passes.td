@@ -14,14 +14,44 @@ def ConvertWseToPePass : Pass<"convert-wse-to-pe", "::mlir::ModuleOp"> {
     with the depth of a model.
 
     ```mlir
-    load @x {slot = 0, address = 16384, ...}            // before
-
-    routine @load { ... }                               // after
-    stream in @to_load ...
-    launch @load for @x streams [@to_load]
+    // wse-opt --wse-route-streams --wse-schedule-launches --convert-wse-to-pe
+    !tokens = tensor<1x2x4xf32, #wse.tiled<batch = 1, tokens = 2, rows = split, group = 1, columns = balanced>>
+    wse.program @main state(placed) mesh(1x1) machine("wse2") {
+      region @r shape(1x1) at (0, 0)
+      input @x : tensor<2x4xf32>
+      %x = load @x on @r : !tokens
+      store %x to "y" on @r : !tokens to tensor<2x4xf32>
+    }
     ```
-
-    See test/compiler/lower/convert-wse-to-pe.mlir.
+    becomes
+    ```mlir
+    pe.program @main mesh [1, 1] machine "wse2" launch_color 0 {
+      tensor input @x : tensor<2x4xf32>
+      tensor output @y : tensor<2x4xf32>
+      route 0 [0:1, 0:1] from west to [ramp]
+      route 1 [0:1, 0:1] from west to [ramp]
+      route 2 [0:1, 0:1] from ramp to [ramp]
+      route 3 [0:1, 0:1] from ramp to [east]
+      class @every_pe [0:1, 0:1] {
+        ...
+        routine @load {
+          vector mov fabric(2, depth = 2) = fabric(1, depth = 2) over (2, 4) thread 0
+          vector mov @tensor_4288[0, strides = [0, 1, 2]] = fabric(2, depth = 3, window = 0 of 8) over (1, 2, 4)
+          await [0]
+        }
+        routine @store {
+          vector mov fabric(3, depth = 2) = @tensor_4288[0, strides = [1, 2]] over (2, 4) thread 1
+          await [1]
+        }
+      }
+      stream in @to_load color 1 channels [0 -> 0:1] {
+        segment @x[0, strides = [1]] over (4) lines 2 step 4
+      }
+      ...
+      launch @load for @wse.load streams [@to_load]
+      ...
+    }
+    ```
   }];
   let dependentDialects = ["::wsec::pe::PeDialect"];
 }

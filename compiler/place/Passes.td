@@ -11,11 +11,16 @@ def PlaceKernelsPass : Pass<"wse-place-kernels", "::wsec::wse::ProgramOp"> {
     selected -> placed. A region that has a position already keeps it.
 
     ```mlir
-    region @r shape(4x5)                                  // before
-    region @r shape(4x5) at (0, 0)                        // after
+    wse.program @main state(selected) mesh(4x5) machine("wse2") {
+      region @r shape(4x5)
+    }
     ```
-
-    See test/compiler/place/place-kernels.mlir.
+    becomes
+    ```mlir
+    wse.program @main state(placed) mesh(4x5) machine("wse2") {
+      region @r shape(4x5) at (0, 0)
+    }
+    ```
   }];
 }
 
@@ -24,6 +29,17 @@ def VerifyPlacedPass : Pass<"wse-verify-placed", "::wsec::wse::ProgramOp"> {
   let description = [{
     Every region has a position, and they keep the rules P1 to P4 of
     compiler/place/PlacementProblem.h.
+
+    ```mlir
+    wse.program @main state(placed) mesh(4x5) machine("wse2") {
+      region @a shape(2x5) at (0, 0)
+      region @b shape(2x5) at (1, 0)
+    }
+    ```
+    is refused:
+    ```
+    error: P4: region @a, 2x5 at (0,0), and region @b, 2x5 at (1,0), overlap
+    ```
   }];
 }
 
@@ -34,6 +50,19 @@ def DumpPlacementPass : Pass<"wse-dump-placement", "::wsec::wse::ProgramOp"> {
     `.json` an object as in compiler/place/placement.schema.json, `.svg` a
     drawing. Streams and SRAM are shown once the program is routed and
     scheduled.
+
+    ```mlir
+    wse.program @main state(placed) mesh(4x5) machine("wse2") {
+      region @a shape(2x5) at (0, 0)
+      region @b shape(2x5) at (2, 0)
+    }
+    ```
+    prints
+    ```
+    @main (placed) on 4x5 PEs of wse2; one character = 1x1 PEs, '>' an I/O channel
+         0 >AABB>
+         1 >AABB>
+    ```
   }];
   let options = [
     Option<"file", "file", "std::string", "\"\"",

@@ -14,19 +14,34 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     attributes that name bytes of files; shape-only operators disappear.
 
     ```mlir
-    %h = onnx.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
-    %y = onnx.unary tanh %h : tensor<6x4xf32>
+    // wse-opt --wse-select-kernels=mesh=4x3
+    func.func @main(%x: tensor<6x8xf32> {onnx.name = "x"}) -> (tensor<6x4xf32> {onnx.name = "y"}) {
+      %w = onnx.constant external<"m.data", 0, 128> : tensor<8x4xf32> {node = "w"}
+      %h = onnx.matmul %x, %w {node = "fc"} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+      %y = onnx.unary tanh %h {node = "tanh"} : tensor<6x4xf32>
+      return %y : tensor<6x4xf32>
+    }
     ```
-
-    becomes, on a mesh of 4 x 3,
-
+    becomes
     ```mlir
-    %h = matmul %x weight <"w" : ...> variant(reduce) : tensor<1x6x8xf32, #tiled> -> tensor<1x6x4xf32, #tiled>
-    %y = elementwise(%h) ... { ^bb0(%a: f32): ... math.tanh ... }
+    ...
+    wse.program @main state(selected) mesh(4x3) machine("wse2") {
+      region @r shape(4x3)
+      input @x : tensor<6x8xf32>
+      %x = load @x on @r {nodes = ["fc"]} : !tokens_1x6x8_balanced
+      %fc = matmul %x weight <"w" : tensor<8x4xf32> file "m.data" offset 0 bytes 128> variant(broadcast) on @r
+      ...
+      %tanh = elementwise(%fc) on @r {nodes = ["tanh"]} : (!tokens_1x6x4_balanced) -> !tokens_1x6x4_balanced {
+      ^bb0(%arg0: f32):
+        %0 = math.tanh %arg0 : f32
+        wse.yield %0 : f32
+      }
+      store %tanh to "y" on @r {nodes = ["tanh"]} : !tokens_1x6x4_balanced to tensor<6x4xf32>
+    }
     ```
 
     What no kernel can do is reported in one error, node by node, with the
-    reason. See test/compiler/select/select-kernels.mlir.
+    reason.
   }];
   let options = [
     Option<"mesh", "mesh", "std::string", "\"\"",
@@ -55,20 +70,26 @@ def MarkSparsePass : Pass<"wse-mark-sparse", "::mlir::ModuleOp"> {
     zero. They get a `wse.sparsity`, and their kernels are `wse.sparse_matmul`. A
     filter is a glob that the weight's name or the node's matches; without one
     these are what frameworks call the weights of queries, keys, values,
-    attention outputs and feed-forward blocks. With `sparsity=0.75 filter=fc1*`
+    attention outputs and feed-forward blocks.
 
     ```mlir
-    %h = onnx.matmul %x, %w {node = "fc1"} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+    // wse-opt --wse-mark-sparse=sparsity=0.75
+    func.func @main(%x: tensor<6x8xf32>) -> tensor<6x4xf32> {
+      %w = onnx.constant external<"m.data", 0, 128> : tensor<8x4xf32> {node = "fc1"}
+      %h = onnx.matmul %x, %w : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+      return %h : tensor<6x4xf32>
+    }
     ```
-
     becomes
-
     ```mlir
-    %h = onnx.matmul %x, %w {node = "fc1", wse.sparsity = #wse.sparsity<keep 16 of 64 rest 1 random seed 0>} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+    func.func @main(%x: tensor<6x8xf32>) -> tensor<6x4xf32> {
+      %w = onnx.constant external<"m.data", 0, 128> : tensor<8x4xf32> {node = "fc1"}
+      %h = onnx.matmul %x, %w {wse.sparsity = #wse.sparsity<keep 16 of 64 rest 1 random seed 0>} : (tensor<6x8xf32>, tensor<8x4xf32>) -> tensor<6x4xf32>
+      return %h : tensor<6x4xf32>
+    }
     ```
 
-    A filter that names no weight, and a sparsity that keeps none, are errors. See
-    test/compiler/select/mark-sparse.mlir.
+    A filter that names no weight, and a sparsity that keeps none, are errors.
   }];
   let options = [
     Option<"sparsity", "sparsity", "double", "0",
@@ -93,7 +114,15 @@ def VerifySelectedPass : Pass<"wse-verify-selected", "::wsec::wse::ProgramOp"> {
     - (S5) There is an output.
     - (S6) An intermediate is declared, then stored, then read.
 
-    See test/compiler/select/verify-selected-invalid.mlir.
+    ```mlir
+    wse.program @main state(selected) mesh(2x2) machine("wse2") {
+      region @r shape(2x2)
+    }
+    ```
+    is refused:
+    ```
+    error: 'wse.program' op has no output
+    ```
   }];
 }
 

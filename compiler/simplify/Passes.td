@@ -15,12 +15,19 @@ def InferAndFold : Pass<"onnx-infer-and-fold", "::mlir::ModuleOp"> {
     everything else folds up to 64 MiB of result.
 
     ```mlir
-    %w = onnx.constant external<"m.onnx", 0, 256> : tensor<8x8xf32>
-    %wt = onnx.node "Transpose"(%w) : (tensor<8x8xf32>) -> !onnx.unknown
+    func.func @main() -> !onnx.unknown {
+      %w = onnx.constant external<"m.onnx", 0, 256> : tensor<8x8xf32>
+      %t = onnx.node "Transpose"(%w) : (tensor<8x8xf32>) -> !onnx.unknown
+      return %t : !onnx.unknown
+    }
     ```
     becomes
     ```mlir
-    %wt = onnx.constant external<"m.onnx", 0, 256> view offset 0 strides [1, 8] : tensor<8x8xf32>
+    func.func @main() -> tensor<8x8xf32> {
+      %w = onnx.constant external<"m.onnx", 0, 256> : tensor<8x8xf32>
+      %t = onnx.constant external<"m.onnx", 0, 256> view offset 0 strides [1, 8] : tensor<8x8xf32>
+      return %t : tensor<8x8xf32>
+    }
     ```
 
     A node whose rule fails keeps its unknown types and gets an `onnx.reason`,
@@ -76,12 +83,18 @@ def LegalizeNodes : Pass<"onnx-legalize-nodes", "::mlir::ModuleOp"> {
     Split as slices, activations as chains of simple functions.
 
     ```mlir
-    %y = onnx.node "Relu"(%x) : (tensor<8x16xf32>) -> tensor<8x16xf32>
+    func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+      %y = onnx.node "Relu"(%x) : (tensor<8x16xf32>) -> tensor<8x16xf32>
+      return %y : tensor<8x16xf32>
+    }
     ```
     becomes
     ```mlir
-    %0 = onnx.constant dense<0.0> : tensor<f32>
-    %y = onnx.binary max %x, %0 : (tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
+    func.func @main(%x: tensor<8x16xf32>) -> tensor<8x16xf32> {
+      %zero = onnx.constant dense<0.0> : tensor<f32>
+      %y = onnx.binary max %x, %zero : (tensor<8x16xf32>, tensor<f32>) -> tensor<8x16xf32>
+      return %y : tensor<8x16xf32>
+    }
     ```
 
     A product of two activations stays a node until `onnx-fuse-attention` has
@@ -96,6 +109,27 @@ def FuseNorms : Pass<"onnx-fuse-norms", "::mlir::ModuleOp"> {
   let description = [{
     `x - mean(x)`, its square, `rsqrt(mean + epsilon)`, scale and bias become
     one `onnx.layer_norm`; without the mean they are an `onnx.rms_norm`.
+
+    ```mlir
+    // wse-opt --onnx-fuse-norms --onnx-common-subexpressions
+    func.func @main(%x: tensor<2x8xf32>, %g: tensor<8xf32>) -> tensor<2x8xf32> {
+      %epsilon = onnx.constant dense<0.5> : tensor<f32>
+      %square = onnx.binary mul %x, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+      %mean = onnx.reduce mean %square {axes = array<i64: 1>, keepdims = true} : tensor<2x8xf32> -> tensor<2x1xf32>
+      %sum = onnx.binary add %mean, %epsilon : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+      %inverse = onnx.unary rsqrt %sum : tensor<2x1xf32>
+      %normal = onnx.binary mul %x, %inverse : (tensor<2x8xf32>, tensor<2x1xf32>) -> tensor<2x8xf32>
+      %y = onnx.binary mul %normal, %g : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+      return %y : tensor<2x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<2x8xf32>, %g: tensor<8xf32>) -> tensor<2x8xf32> {
+      %y = onnx.rms_norm %x, %g {epsilon = 0.5 : f32} : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+      return %y : tensor<2x8xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }
@@ -134,6 +168,31 @@ def FuseAttention : Pass<"onnx-fuse-attention", "::mlir::ModuleOp"> {
     a product and the tensor with the projections is composed into one strided
     view, and its strides say which dimension is batch, head, token and
     feature. A constant mask that is exactly lower triangular becomes `causal`.
+
+    ```mlir
+    // wse-opt --onnx-fuse-attention --onnx-fuse-matmul --onnx-common-subexpressions
+    func.func @main(%q: tensor<1x5x8xf32>, %k: tensor<1x5x8xf32>, %v: tensor<1x5x8xf32>) -> tensor<1x5x8xf32> {
+      %q4 = onnx.reshape %q : tensor<1x5x8xf32> -> tensor<1x5x2x4xf32>
+      %k4 = onnx.reshape %k : tensor<1x5x8xf32> -> tensor<1x5x2x4xf32>
+      %v4 = onnx.reshape %v : tensor<1x5x8xf32> -> tensor<1x5x2x4xf32>
+      %qh = onnx.transpose %q4 {perm = array<i64: 0, 2, 1, 3>} : tensor<1x5x2x4xf32> -> tensor<1x2x5x4xf32>
+      %kh = onnx.transpose %k4 {perm = array<i64: 0, 2, 3, 1>} : tensor<1x5x2x4xf32> -> tensor<1x2x4x5xf32>
+      %vh = onnx.transpose %v4 {perm = array<i64: 0, 2, 1, 3>} : tensor<1x5x2x4xf32> -> tensor<1x2x5x4xf32>
+      %scores = onnx.node "MatMul"(%qh, %kh) : (tensor<1x2x5x4xf32>, tensor<1x2x4x5xf32>) -> tensor<1x2x5x5xf32>
+      %p = onnx.softmax %scores {axis = 3 : i64} : tensor<1x2x5x5xf32>
+      %o = onnx.node "MatMul"(%p, %vh) : (tensor<1x2x5x5xf32>, tensor<1x2x5x4xf32>) -> tensor<1x2x5x4xf32>
+      %t = onnx.transpose %o {perm = array<i64: 0, 2, 1, 3>} : tensor<1x2x5x4xf32> -> tensor<1x5x2x4xf32>
+      %y = onnx.reshape %t : tensor<1x5x2x4xf32> -> tensor<1x5x8xf32>
+      return %y : tensor<1x5x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%q: tensor<1x5x8xf32>, %k: tensor<1x5x8xf32>, %v: tensor<1x5x8xf32>) -> tensor<1x5x8xf32> {
+      %y = onnx.attention %q, %k, %v {num_heads = 2 : i64, scale = 1.0 : f32} : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32>
+      return %y : tensor<1x5x8xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }
@@ -147,12 +206,20 @@ def FuseMatMul : Pass<"onnx-fuse-matmul", "::mlir::ModuleOp"> {
     (fused Q, K and V) becomes one product per part with views of the weight.
 
     ```mlir
-    %y = onnx.matmul %x, %w : (tensor<1x8x16xf32>, tensor<16x24xf32>) -> tensor<1x8x24xf32>
-    %z = onnx.binary add %y, %b : (tensor<1x8x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>
+    func.func @main(%x: tensor<1x8x16xf32>, %w: tensor<16x24xf32>) -> tensor<1x8x24xf32> {
+      %b = onnx.constant external<"m.onnx", 0, 96> : tensor<24xf32>
+      %h = onnx.matmul %x, %w : (tensor<1x8x16xf32>, tensor<16x24xf32>) -> tensor<1x8x24xf32>
+      %y = onnx.binary add %h, %b : (tensor<1x8x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>
+      return %y : tensor<1x8x24xf32>
+    }
     ```
     becomes
     ```mlir
-    %z = onnx.matmul %x, %w bias %b : (tensor<1x8x16xf32>, tensor<16x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>
+    func.func @main(%x: tensor<1x8x16xf32>, %w: tensor<16x24xf32>) -> tensor<1x8x24xf32> {
+      %b = onnx.constant external<"m.onnx", 0, 96> : tensor<24xf32>
+      %y = onnx.matmul %x, %w bias %b : (tensor<1x8x16xf32>, tensor<16x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>
+      return %y : tensor<1x8x24xf32>
+    }
     ```
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
@@ -162,16 +229,20 @@ def LegalizeProducts : Pass<"onnx-legalize-products", "::mlir::ModuleOp"> {
   let summary = "Names the products that no attention took.";
   let description = [{
     A `MatMul` of two computed tensors that is no part of an attention becomes
-    `onnx.batch_matmul`. See test/compiler/simplify/legalize-products.mlir.
+    `onnx.batch_matmul`.
 
     ```mlir
-    %y = onnx.node "MatMul"(%a, %b) : (tensor<2x8x16xf32>, tensor<2x16x24xf32>) -> tensor<2x8x24xf32>
+    func.func @main(%a: tensor<2x8x16xf32>, %b: tensor<2x16x24xf32>) -> tensor<2x8x24xf32> {
+      %y = onnx.node "MatMul"(%a, %b) : (tensor<2x8x16xf32>, tensor<2x16x24xf32>) -> tensor<2x8x24xf32>
+      return %y : tensor<2x8x24xf32>
+    }
     ```
-
     becomes
-
     ```mlir
-    %y = onnx.batch_matmul %a, %b : (tensor<2x8x16xf32>, tensor<2x16x24xf32>) -> tensor<2x8x24xf32>
+    func.func @main(%a: tensor<2x8x16xf32>, %b: tensor<2x16x24xf32>) -> tensor<2x8x24xf32> {
+      %y = onnx.batch_matmul %a, %b : (tensor<2x8x16xf32>, tensor<2x16x24xf32>) -> tensor<2x8x24xf32>
+      return %y : tensor<2x8x24xf32>
+    }
     ```
   }];
 }
@@ -181,6 +252,23 @@ def CommonSubexpressions : Pass<"onnx-common-subexpressions", "::mlir::ModuleOp"
   let description = [{
     Like MLIR's CSE, but operators that differ in the name of their node only
     are equal. The first name stays.
+
+    ```mlir
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %a = onnx.unary exp %x {node = "first"} : tensor<8xf32>
+      %b = onnx.unary exp %x {node = "second"} : tensor<8xf32>
+      %y = onnx.binary add %a, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      return %y : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %a = onnx.unary exp %x {node = "first", onnx.absorbed = ["second"]} : tensor<8xf32>
+      %y = onnx.binary add %a, %a : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      return %y : tensor<8xf32>
+    }
+    ```
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }
@@ -191,6 +279,19 @@ def VerifySimplified : Pass<"onnx-verify-simplified", "::mlir::ModuleOp"> {
     Holds when every operator is a named one of known shape that has a kernel,
     on element types the wafer has. Otherwise one error lists what does not,
     grouped by operator and reason, with the count and the names of nodes.
+
+    ```mlir
+    func.func @main(%x: tensor<8xf32>) -> !onnx.unknown {
+      %y = onnx.node "Det"(%x) {node = "determinant"} : (tensor<8xf32>) -> !onnx.unknown
+      return %y : !onnx.unknown
+    }
+    ```
+    is refused:
+    ```
+    error: 1 node of the model cannot be mapped:
+      Det x1: the operator has no kernel
+        in determinant
+    ```
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
 }

@@ -21,6 +21,10 @@ struct NotUnderstood {
   std::string reason;
 };
 
+inline NotUnderstood ofColor(int64_t color, const std::string &what) {
+  return {"color " + std::to_string(color) + ": " + what};
+}
+
 /// The work of a proof. One that takes too much is given up, so that no file
 /// keeps its reader busy.
 class ProofSteps {
