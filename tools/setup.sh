@@ -15,7 +15,7 @@ debian_packages=(
   git cmake ninja-build ccache pkg-config
   clang-22 lld-22 clang-format-22 libclang-rt-22-dev
   llvm-22-dev llvm-22-tools libmlir-22-dev mlir-22-tools
-  libonnx-dev libprotobuf-dev protobuf-compiler
+  libprotobuf-dev protobuf-compiler
   libabsl-dev libflatbuffers-dev flatbuffers-compiler flatbuffers-compiler-dev
   libhwy-dev nlohmann-json3-dev libgtest-dev libgmock-dev libbenchmark-dev
   libonnx-testdata libopenmpi-dev libpng-dev libxxhash-dev libyaml-cpp-dev

@@ -51,7 +51,7 @@ fromTexts(RankedTensorType type, ArrayRef<std::string> texts, Read read) {
 }
 
 static Expected<DenseElementsAttr> elementsOf(const BoundInput &bound,
-                                              const OnnxValue &input,
+                                              const ValueInfoProto &input,
                                               RankedTensorType type,
                                               TensorData &data) {
   if (!bound.elementType) {
@@ -64,19 +64,21 @@ static Expected<DenseElementsAttr> elementsOf(const BoundInput &bound,
       return integerOf(text, element);
     });
   }
-  if (bound.elementType != input.elementType)
+  const int expected = input.type().tensor_type().elem_type();
+  if (bound.elementType != expected)
     return createStringError(
         "its file has elements of type " + elementTypeName(bound.elementType) +
-        ", the input of type " + elementTypeName(input.elementType));
-  OnnxTensor tensor;
-  tensor.dims.assign(bound.shape.begin(), bound.shape.end());
-  tensor.dataType = bound.elementType;
-  tensor.raw = bound.bytes;
+        ", the input of type " + elementTypeName(expected));
+  TensorProto tensor;
+  tensor.mutable_dims()->Add(bound.shape.begin(), bound.shape.end());
+  tensor.set_data_type(int(bound.elementType));
+  tensor.set_raw_data(bound.bytes);
   return data.elements(tensor);
 }
 
 FailureOr<llvm::StringMap<DenseElementsAttr>>
-wsec::boundElements(const OnnxModel &model, ArrayRef<OnnxValue> inputs,
+wsec::boundElements(const OnnxModel &model,
+                    ArrayRef<const ValueInfoProto *> inputs,
                     ArrayRef<RankedTensorType> types,
                     const ImportOptions &options, MLIRContext *context) {
   Problems problems(context, model.path + ": inputs cannot be bound");
@@ -84,11 +86,11 @@ wsec::boundElements(const OnnxModel &model, ArrayRef<OnnxValue> inputs,
   llvm::StringMap<DenseElementsAttr> elements;
   for (const BoundInput &bound : options.bindings)
     for (auto [input, type] : llvm::zip(inputs, types)) {
-      if (input.name != bound.name)
+      if (input->name() != bound.name)
         continue;
-      Expected<DenseElementsAttr> value = elementsOf(bound, input, type, data);
+      Expected<DenseElementsAttr> value = elementsOf(bound, *input, type, data);
       if (value)
-        elements[input.name] = *value;
+        elements[input->name()] = *value;
       else
         problems.add("--bind " + bound.name + ": " +
                      toString(value.takeError()));

@@ -13,7 +13,8 @@ namespace wsec {
 /// are those of `inputs`, in order. Elements of a file have the type of their
 /// input, numbers of the command line are converted to it.
 llvm::FailureOr<llvm::StringMap<mlir::DenseElementsAttr>>
-boundElements(const OnnxModel &model, llvm::ArrayRef<OnnxValue> inputs,
+boundElements(const OnnxModel &model,
+              llvm::ArrayRef<const ValueInfoProto *> inputs,
               llvm::ArrayRef<mlir::RankedTensorType> types,
               const ImportOptions &options, mlir::MLIRContext *context);
 

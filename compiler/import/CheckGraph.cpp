@@ -18,9 +18,9 @@ static InFlightDiagnostic fileError(const OnnxModel &model,
 FailureOr<int64_t> wsec::checkOpsets(const OnnxModel &model,
                                      MLIRContext *context) {
   std::optional<int64_t> version;
-  for (const OnnxOpset &opset : model.opsets)
-    if (normalizedDomain(opset.domain).empty())
-      version = opset.version;
+  for (const OperatorSetIdProto &opset : model.proto.opset_import())
+    if (normalizedDomain(opset.domain()).empty())
+      version = opset.version();
   if (!version)
     return fileError(model, context)
            << "the model does not state its opset of the default domain";
@@ -31,10 +31,10 @@ FailureOr<int64_t> wsec::checkOpsets(const OnnxModel &model,
            << " are supported, onnx.version_converter converts between them";
 
   Problems problems(context, model.path + ": operators of unknown domains");
-  for (const OnnxNode &node : model.graph->nodes) {
-    StringRef domain = normalizedDomain(node.domain);
+  for (const NodeProto &node : model.proto.graph().node()) {
+    StringRef domain = normalizedDomain(node.domain());
     if (!domain.empty() && domain != "com.microsoft")
-      problems.add("node '" + node.name + "' is a " + node.operatorName());
+      problems.add("node '" + node.name() + "' is a " + operatorName(node));
   }
   if (failed(problems.report()))
     return failure();
@@ -44,13 +44,13 @@ FailureOr<int64_t> wsec::checkOpsets(const OnnxModel &model,
 /// Every node applies an operator and has a result, if only an unnamed one.
 static LogicalResult checkNodes(const OnnxModel &model, MLIRContext *context) {
   Problems problems(context, model.path + ": nodes are incomplete");
-  for (auto [index, node] : llvm::enumerate(model.graph->nodes)) {
+  for (auto [index, node] : llvm::enumerate(model.proto.graph().node())) {
     std::string which =
-        "node " + std::to_string(index) + " '" + node.name.str() + "'";
-    if (node.opType.empty())
+        "node " + std::to_string(index) + " '" + node.name() + "'";
+    if (node.op_type().empty())
       problems.add(which + " has no operator");
-    else if (node.outputs.empty())
-      problems.add(which + " (" + node.operatorName() + ") has no outputs");
+    else if (node.output().empty())
+      problems.add(which + " (" + operatorName(node) + ") has no outputs");
   }
   return problems.report();
 }
@@ -62,12 +62,12 @@ using Definitions = llvm::StringMap<size_t>;
 static LogicalResult findDefinitions(const OnnxModel &model,
                                      Definitions &definitions,
                                      MLIRContext *context) {
-  const OnnxGraph &graph = *model.graph;
+  const GraphProto &graph = model.proto.graph();
   Problems problems(context, model.path + ": values are defined twice");
   auto nameOf = [&](size_t definer) {
     return definer == graphItself
                ? std::string("the graph's inputs and initializers")
-               : "node '" + graph.nodes[definer].name.str() + "'";
+               : "node '" + graph.node(int(definer)).name() + "'";
   };
   auto define = [&](StringRef value, size_t definer) {
     auto [place, isNew] = definitions.try_emplace(value, definer);
@@ -76,18 +76,18 @@ static LogicalResult findDefinitions(const OnnxModel &model,
                    " and again by " + nameOf(definer));
   };
   llvm::StringMap<bool> inputs;
-  for (const OnnxValue &input : graph.inputs) {
-    define(input.name, graphItself);
-    inputs[input.name] = true;
+  for (const ValueInfoProto &input : graph.input()) {
+    define(input.name(), graphItself);
+    inputs[input.name()] = true;
   }
-  for (const OnnxTensor &initializer : graph.initializers) {
+  for (const TensorProto &initializer : graph.initializer()) {
     // An initializer of an input's name is the input's default; once.
-    auto input = inputs.find(initializer.name);
+    auto input = inputs.find(initializer.name());
     if (input == inputs.end() || !std::exchange(input->second, false))
-      define(initializer.name, graphItself);
+      define(initializer.name(), graphItself);
   }
-  for (auto [index, node] : llvm::enumerate(graph.nodes))
-    for (StringRef output : node.outputs)
+  for (auto [index, node] : llvm::enumerate(graph.node()))
+    for (StringRef output : node.output())
       if (!output.empty())
         define(output, index);
   return problems.report();
@@ -97,14 +97,14 @@ static LogicalResult checkUses(const OnnxModel &model,
                                const Definitions &definitions,
                                MLIRContext *context) {
   Problems problems(context, model.path + ": values are used, not defined");
-  for (const OnnxNode &node : model.graph->nodes)
-    for (StringRef input : node.inputs)
+  for (const NodeProto &node : model.proto.graph().node())
+    for (StringRef input : node.input())
       if (!input.empty() && !definitions.count(input))
-        problems.add("'" + input + "' by node '" + node.name + "' (" +
-                     node.operatorName() + ")");
-  for (const OnnxValue &output : model.graph->outputs)
-    if (!definitions.count(output.name))
-      problems.add("'" + output.name + "' by the graph's outputs");
+        problems.add("'" + input + "' by node '" + node.name() + "' (" +
+                     operatorName(node) + ")");
+  for (const ValueInfoProto &output : model.proto.graph().output())
+    if (!definitions.count(output.name()))
+      problems.add("'" + output.name() + "' by the graph's outputs");
   return problems.report();
 }
 
@@ -113,11 +113,11 @@ static LogicalResult checkNoSubgraphs(const OnnxModel &model,
   Problems problems(context, model.path +
                                  ": control flow is not supported; export the "
                                  "model with its branches and loops resolved");
-  for (const OnnxNode &node : model.graph->nodes)
-    for (const OnnxAttribute &attribute : node.attributes)
-      if (attribute.type == OnnxAttribute::Graph ||
-          attribute.type == OnnxAttribute::Graphs) {
-        problems.add("node '" + node.name + "' (" + node.operatorName() +
+  for (const NodeProto &node : model.proto.graph().node())
+    for (const AttributeProto &attribute : node.attribute())
+      if (attribute.type() == AttributeProto::GRAPH ||
+          attribute.type() == AttributeProto::GRAPHS) {
+        problems.add("node '" + node.name() + "' (" + operatorName(node) +
                      ") holds a subgraph");
         break;
       }
@@ -130,9 +130,9 @@ static LogicalResult reportCycle(const OnnxModel &model,
                                  ArrayRef<unsigned> missing,
                                  const Definitions &definitions,
                                  MLIRContext *context) {
-  const std::vector<OnnxNode> &nodes = model.graph->nodes;
+  const auto &nodes = model.proto.graph().node();
   auto blockedInput = [&](size_t node) {
-    for (StringRef input : nodes[node].inputs) {
+    for (StringRef input : nodes[int(node)].input()) {
       auto place = definitions.find(input);
       if (place != definitions.end() && place->second != graphItself &&
           missing[place->second])
@@ -152,20 +152,21 @@ static LogicalResult reportCycle(const OnnxModel &model,
                              << "the graph has a cycle of " << path.size()
                              << " nodes";
   for (size_t member : path)
-    error.attachNote() << "node '" << nodes[member].name << "' ("
-                       << nodes[member].operatorName() << ") uses a value of '"
-                       << nodes[blockedInput(member)].name << "'";
+    error.attachNote() << "node '" << nodes[int(member)].name() << "' ("
+                       << operatorName(nodes[int(member)])
+                       << ") uses a value of '"
+                       << nodes[int(blockedInput(member))].name() << "'";
   return error;
 }
 
 /// Takes, each time, the first node in file order whose inputs are all there.
 static LogicalResult sortNodes(OnnxModel &model, const Definitions &definitions,
                                MLIRContext *context) {
-  std::vector<OnnxNode> &nodes = model.graph->nodes;
+  auto &nodes = *model.proto.mutable_graph()->mutable_node();
   SmallVector<unsigned> missing(nodes.size(), 0);
   std::vector<SmallVector<size_t, 2>> users(nodes.size());
   for (auto [index, node] : llvm::enumerate(nodes)) {
-    for (StringRef input : node.inputs) {
+    for (StringRef input : node.input()) {
       auto place = definitions.find(input);
       if (place == definitions.end() || place->second == graphItself)
         continue;
@@ -174,7 +175,7 @@ static LogicalResult sortNodes(OnnxModel &model, const Definitions &definitions,
     }
   }
   std::priority_queue<size_t, std::vector<size_t>, std::greater<size_t>> ready;
-  for (size_t index = 0; index < nodes.size(); ++index)
+  for (size_t index = 0; index < missing.size(); ++index)
     if (missing[index] == 0)
       ready.push(index);
   SmallVector<size_t> order;
@@ -186,22 +187,22 @@ static LogicalResult sortNodes(OnnxModel &model, const Definitions &definitions,
       if (--missing[user] == 0)
         ready.push(user);
   }
-  if (order.size() != nodes.size())
+  if (order.size() != missing.size())
     return reportCycle(model, missing, definitions, context);
-  std::vector<OnnxNode> sorted;
-  sorted.reserve(nodes.size());
+  std::vector<NodeProto *> unsorted(missing.size());
+  nodes.ExtractSubrange(0, nodes.size(), unsorted.data());
   for (size_t index : order)
-    sorted.push_back(std::move(nodes[index]));
-  nodes = std::move(sorted);
+    nodes.AddAllocated(unsorted[index]);
   return success();
 }
 
 LogicalResult wsec::checkAndSortGraph(OnnxModel &model, MLIRContext *context) {
-  if (model.graph->nodes.empty())
+  const GraphProto &graph = model.proto.graph();
+  if (graph.node().empty())
     return fileError(model, context) << "the graph has no nodes";
-  if (model.graph->outputs.empty())
+  if (graph.output().empty())
     return fileError(model, context) << "the graph has no outputs";
-  if (model.graph->hasSparseInitializers)
+  if (!graph.sparse_initializer().empty())
     return fileError(model, context) << "sparse initializers are not supported";
   Definitions definitions;
   if (failed(checkNodes(model, context)) ||

@@ -1,92 +1,85 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/ElementTypes.h"
+#include "compiler/import/ModelFile.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include <iterator>
 
 using namespace mlir;
 using namespace wsec;
 
-// Index = TensorProto.DataType.
-static constexpr ElementType table[] = {
-    {"undefined", 0},      {"float", 4},      {"uint8", 1},
-    {"int8", 1},           {"uint16", 2},     {"int16", 2},
-    {"int32", 4},          {"int64", 8},      {"string", 0},
-    {"bool", 1},           {"float16", 2},    {"double", 8},
-    {"uint32", 4},         {"uint64", 8},     {"complex64", 0},
-    {"complex128", 0},     {"bfloat16", 2},   {"float8e4m3fn", 1},
-    {"float8e4m3fnuz", 1}, {"float8e5m2", 1}, {"float8e5m2fnuz", 1},
-    {"uint4", 1, 2},       {"int4", 1, 2},    {"float4e2m1", 1, 2},
-    {"float8e8m0", 1},     {"uint2", 1, 4},   {"int2", 1, 4},
-};
-
-ElementType wsec::elementType(int64_t number) {
-  if (number < 0 || number >= int64_t(std::size(table)))
-    return {"", 0};
-  return table[number];
-}
-
 std::string wsec::elementTypeName(int64_t number) {
-  llvm::StringRef name = elementType(number).name;
-  return name.empty() ? "number " + std::to_string(number) : name.str();
-}
-
-static Type convertSmallType(int64_t number, MLIRContext *context) {
-  auto integer = [&](unsigned bits, IntegerType::SignednessSemantics kind) {
-    return IntegerType::get(context, bits, kind);
-  };
-  switch (number) {
-  case 17:
-    return Float8E4M3FNType::get(context);
-  case 18:
-    return Float8E4M3FNUZType::get(context);
-  case 19:
-    return Float8E5M2Type::get(context);
-  case 20:
-    return Float8E5M2FNUZType::get(context);
-  case 21:
-    return integer(4, IntegerType::Unsigned);
-  case 22:
-    return integer(4, IntegerType::Signless);
-  case 23:
-    return Float4E2M1FNType::get(context);
-  case 24:
-    return Float8E8M0FNUType::get(context);
-  case 25:
-    return integer(2, IntegerType::Unsigned);
-  case 26:
-    return integer(2, IntegerType::Signless);
-  }
-  return Type();
+  const int type = int(number);
+  return type == number && TensorProto::DataType_IsValid(type)
+             ? StringRef(TensorProto::DataType_Name(type)).lower()
+             : "number " + std::to_string(number);
 }
 
 Type wsec::convertElementType(int64_t number, MLIRContext *context) {
+  auto integer = [&](unsigned bits) { return IntegerType::get(context, bits); };
+  auto natural = [&](unsigned bits) {
+    return IntegerType::get(context, bits, IntegerType::Unsigned);
+  };
   switch (number) {
-  case 1:
+  case TensorProto::FLOAT:
     return Float32Type::get(context);
-  case 2:
-    return IntegerType::get(context, 8, IntegerType::Unsigned);
-  case 3:
-    return IntegerType::get(context, 8);
-  case 4:
-    return IntegerType::get(context, 16, IntegerType::Unsigned);
-  case 5:
-    return IntegerType::get(context, 16);
-  case 6:
-    return IntegerType::get(context, 32);
-  case 7:
-    return IntegerType::get(context, 64);
-  case 9:
-    return IntegerType::get(context, 1);
-  case 10:
-    return Float16Type::get(context);
-  case 11:
+  case TensorProto::DOUBLE:
     return Float64Type::get(context);
-  case 12:
-    return IntegerType::get(context, 32, IntegerType::Unsigned);
-  case 13:
-    return IntegerType::get(context, 64, IntegerType::Unsigned);
-  case 16:
+  case TensorProto::FLOAT16:
+    return Float16Type::get(context);
+  case TensorProto::BFLOAT16:
     return BFloat16Type::get(context);
+  case TensorProto::FLOAT8E4M3FN:
+    return Float8E4M3FNType::get(context);
+  case TensorProto::FLOAT8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(context);
+  case TensorProto::FLOAT8E5M2:
+    return Float8E5M2Type::get(context);
+  case TensorProto::FLOAT8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(context);
+  case TensorProto::FLOAT8E8M0:
+    return Float8E8M0FNUType::get(context);
+  case TensorProto::FLOAT4E2M1:
+    return Float4E2M1FNType::get(context);
+  case TensorProto::BOOL:
+    return integer(1);
+  case TensorProto::INT2:
+    return integer(2);
+  case TensorProto::INT4:
+    return integer(4);
+  case TensorProto::INT8:
+    return integer(8);
+  case TensorProto::INT16:
+    return integer(16);
+  case TensorProto::INT32:
+    return integer(32);
+  case TensorProto::INT64:
+    return integer(64);
+  case TensorProto::UINT2:
+    return natural(2);
+  case TensorProto::UINT4:
+    return natural(4);
+  case TensorProto::UINT8:
+    return natural(8);
+  case TensorProto::UINT16:
+    return natural(16);
+  case TensorProto::UINT32:
+    return natural(32);
+  case TensorProto::UINT64:
+    return natural(64);
+  default:
+    return Type();
   }
-  return convertSmallType(number, context);
+}
+
+unsigned wsec::elementsPerByte(Type element) {
+  const unsigned bits = element.getIntOrFloatBitWidth();
+  return bits == 2 || bits == 4 ? 8 / bits : 1;
+}
+
+unsigned wsec::elementBytes(Type element) {
+  return std::max(1u, element.getIntOrFloatBitWidth() / 8);
+}
+
+uint64_t wsec::storedBytes(Type element, uint64_t count) {
+  const unsigned perByte = elementsPerByte(element);
+  return (count * elementBytes(element) + perByte - 1) / perByte;
 }

@@ -15,7 +15,8 @@
 #include "llvm/Support/Path.h"
 
 using namespace mlir;
-using namespace wsec;
+
+namespace wsec {
 
 namespace {
 /// Builds the module of a model that CheckGraph found sound.
@@ -23,37 +24,37 @@ class ModuleBuilder {
 public:
   ModuleBuilder(const OnnxModel &model, const ImportOptions &options,
                 MLIRContext *context)
-      : model(model), graph(*model.graph), context(context), builder(context),
-        options(options), data(model, options, context),
+      : model(model), graph(model.proto.graph()), context(context),
+        builder(context), options(options), data(model, options, context),
         tensorProblems(context, model.path + ": tensors cannot be imported"),
         nodeProblems(context, model.path + ": nodes cannot be imported") {}
 
   OwningOpRef<ModuleOp> build(int64_t opset);
 
 private:
-  SmallVector<OnnxValue> inputsWithoutDefault() const;
+  SmallVector<const ValueInfoProto *> inputsWithoutDefault() const;
   /// With an argument for each input that is not bound.
-  func::FuncOp createFunction(ArrayRef<OnnxValue> inputs,
+  func::FuncOp createFunction(ArrayRef<const ValueInfoProto *> inputs,
                               ArrayRef<RankedTensorType> types,
                               const llvm::StringMap<DenseElementsAttr> &bound);
   void importInitializers();
-  void importInitializer(const OnnxTensor &tensor);
-  void importNode(const OnnxNode &node);
-  bool importConstant(const OnnxNode &node);
+  void importInitializer(const TensorProto &tensor);
+  void importNode(const NodeProto &node);
+  bool importConstant(const NodeProto &node);
   void addConstant(const TensorConstant &constant, StringRef node,
                    StringRef value);
-  Attribute convertAttribute(const OnnxNode &node,
-                             const OnnxAttribute &attribute);
+  Attribute convertAttribute(const NodeProto &node,
+                             const AttributeProto &attribute);
   Value absent();
   void finishFunction(func::FuncOp function);
 
-  void nodeProblem(const OnnxNode &node, const Twine &what) {
-    nodeProblems.add("node '" + node.name + "' (" + node.operatorName() +
+  void nodeProblem(const NodeProto &node, const Twine &what) {
+    nodeProblems.add("node '" + node.name() + "' (" + operatorName(node) +
                      "): " + what);
   }
 
   const OnnxModel &model;
-  const OnnxGraph &graph;
+  const GraphProto &graph;
   MLIRContext *context;
   OpBuilder builder;
   const ImportOptions &options;
@@ -66,40 +67,41 @@ private:
 } // namespace
 
 /// Inputs that an initializer gives a default are constants to us.
-SmallVector<OnnxValue> ModuleBuilder::inputsWithoutDefault() const {
+SmallVector<const ValueInfoProto *>
+ModuleBuilder::inputsWithoutDefault() const {
   llvm::StringSet<> initialized;
-  for (const OnnxTensor &tensor : graph.initializers)
-    initialized.insert(tensor.name);
-  SmallVector<OnnxValue> inputs;
-  for (const OnnxValue &input : graph.inputs)
-    if (!initialized.contains(input.name))
-      inputs.push_back(input);
+  for (const TensorProto &tensor : graph.initializer())
+    initialized.insert(tensor.name());
+  SmallVector<const ValueInfoProto *> inputs;
+  for (const ValueInfoProto &input : graph.input())
+    if (!initialized.contains(input.name()))
+      inputs.push_back(&input);
   return inputs;
 }
 
 func::FuncOp
-ModuleBuilder::createFunction(ArrayRef<OnnxValue> inputs,
+ModuleBuilder::createFunction(ArrayRef<const ValueInfoProto *> inputs,
                               ArrayRef<RankedTensorType> types,
                               const llvm::StringMap<DenseElementsAttr> &bound) {
   SmallVector<Type> open;
   for (auto [input, type] : llvm::zip(inputs, types))
-    if (!bound.contains(input.name))
+    if (!bound.contains(input->name()))
       open.push_back(type);
   auto function =
-      func::FuncOp::create(builder, namedLocation(graph.name, context), "main",
-                           builder.getFunctionType(open, {}));
+      func::FuncOp::create(builder, namedLocation(graph.name(), context),
+                           "main", builder.getFunctionType(open, {}));
   Block *body = function.addEntryBlock();
   builder.setInsertionPointToStart(body);
   unsigned index = 0;
   for (auto [input, type] : llvm::zip(inputs, types)) {
-    if (auto elements = bound.find(input.name); elements != bound.end()) {
-      addConstant({elements->second, type}, input.name, input.name);
+    if (auto elements = bound.find(input->name()); elements != bound.end()) {
+      addConstant({elements->second, type}, input->name(), input->name());
       continue;
     }
     function.setArgAttr(index, onnx::nameAttrName,
-                        builder.getStringAttr(input.name));
-    body->getArgument(index).setLoc(namedLocation(input.name, context));
-    values[input.name] = body->getArgument(index++);
+                        builder.getStringAttr(input->name()));
+    body->getArgument(index).setLoc(namedLocation(input->name(), context));
+    values[input->name()] = body->getArgument(index++);
   }
   return function;
 }
@@ -112,31 +114,31 @@ void ModuleBuilder::addConstant(const TensorConstant &constant, StringRef node,
       builder.getStringAttr(node));
 }
 
-void ModuleBuilder::importInitializer(const OnnxTensor &tensor) {
+void ModuleBuilder::importInitializer(const TensorProto &tensor) {
   llvm::Expected<TensorConstant> constant = data.constant(tensor);
   if (!constant) {
-    tensorProblems.add("'" + tensor.name +
+    tensorProblems.add("'" + tensor.name() +
                        "': " + llvm::toString(constant.takeError()));
     return;
   }
   if (isa<FloatType>(constant->type.getElementType()) &&
       constant->type.getRank() > 0) {
-    parameters += constant->type.getNumElements();
-    weightBytes +=
-        constant->type.getNumElements() * elementType(tensor.dataType).bytes;
+    const int64_t elements = constant->type.getNumElements();
+    parameters += elements;
+    weightBytes += elements * elementBytes(constant->type.getElementType());
   }
-  addConstant(*constant, tensor.name, tensor.name);
+  addConstant(*constant, tensor.name(), tensor.name());
 }
 
 void ModuleBuilder::importInitializers() {
   llvm::StringSet<> used;
-  for (const OnnxNode &node : graph.nodes)
-    for (StringRef input : node.inputs)
+  for (const NodeProto &node : graph.node())
+    for (StringRef input : node.input())
       used.insert(input);
-  for (const OnnxValue &output : graph.outputs)
-    used.insert(output.name);
-  for (const OnnxTensor &tensor : graph.initializers)
-    if (used.contains(tensor.name))
+  for (const ValueInfoProto &output : graph.output())
+    used.insert(output.name());
+  for (const TensorProto &tensor : graph.initializer())
+    if (used.contains(tensor.name()))
       importInitializer(tensor);
 }
 
@@ -150,110 +152,120 @@ Value ModuleBuilder::absent() {
   return none;
 }
 
+template <typename T>
+static ArrayRef<T> listOf(const google::protobuf::RepeatedField<T> &values) {
+  return ArrayRef<T>(values.data(), size_t(values.size()));
+}
+
 /// Null for what cannot be an attribute; then a problem was noted.
-Attribute ModuleBuilder::convertAttribute(const OnnxNode &node,
-                                          const OnnxAttribute &attribute) {
+Attribute ModuleBuilder::convertAttribute(const NodeProto &node,
+                                          const AttributeProto &attribute) {
   SmallVector<Attribute> list;
-  switch (attribute.type) {
-  case OnnxAttribute::Float:
-    return builder.getF32FloatAttr(attribute.real);
-  case OnnxAttribute::Int:
-    return builder.getI64IntegerAttr(attribute.integer);
-  case OnnxAttribute::String:
-    return builder.getStringAttr(attribute.text);
-  case OnnxAttribute::Floats:
-    return builder.getDenseF32ArrayAttr(attribute.floats);
-  case OnnxAttribute::Ints:
-    return builder.getDenseI64ArrayAttr(attribute.integers);
-  case OnnxAttribute::Strings:
-    for (StringRef text : attribute.strings)
+  auto elements = [&](const TensorProto &tensor) -> Attribute {
+    llvm::Expected<DenseElementsAttr> dense = data.elements(tensor);
+    if (dense)
+      return *dense;
+    nodeProblem(node, "attribute '" + attribute.name() +
+                          "': " + llvm::toString(dense.takeError()));
+    return Attribute();
+  };
+  switch (attribute.type()) {
+  case AttributeProto::FLOAT:
+    return builder.getF32FloatAttr(attribute.f());
+  case AttributeProto::INT:
+    return builder.getI64IntegerAttr(attribute.i());
+  case AttributeProto::STRING:
+    return builder.getStringAttr(attribute.s());
+  case AttributeProto::FLOATS:
+    return builder.getDenseF32ArrayAttr(listOf(attribute.floats()));
+  case AttributeProto::INTS:
+    return builder.getDenseI64ArrayAttr(listOf(attribute.ints()));
+  case AttributeProto::STRINGS:
+    for (StringRef text : attribute.strings())
       list.push_back(builder.getStringAttr(text));
     return builder.getArrayAttr(list);
-  case OnnxAttribute::Tensor:
-  case OnnxAttribute::Tensors:
-    for (const OnnxTensor &tensor : attribute.tensors) {
-      llvm::Expected<DenseElementsAttr> elements = data.elements(tensor);
-      if (!elements) {
-        nodeProblem(node, "attribute '" + attribute.name +
-                              "': " + llvm::toString(elements.takeError()));
+  case AttributeProto::TENSOR:
+    return elements(attribute.t());
+  case AttributeProto::TENSORS:
+    for (const TensorProto &tensor : attribute.tensors()) {
+      list.push_back(elements(tensor));
+      if (!list.back())
         return Attribute();
-      }
-      list.push_back(*elements);
     }
-    if (attribute.type == OnnxAttribute::Tensor && list.size() == 1)
-      return list.front();
     return builder.getArrayAttr(list);
+  default:
+    break;
   }
-  nodeProblem(node, "attribute '" + attribute.name +
+  nodeProblem(node, "attribute '" + attribute.name() +
                         "' is of a kind that is not supported");
   return Attribute();
 }
 
 /// A Constant whose value we can hold becomes an onnx.constant.
-bool ModuleBuilder::importConstant(const OnnxNode &node) {
-  if (node.opType != "Constant" || !normalizedDomain(node.domain).empty() ||
-      node.attributes.size() != 1 || node.outputs.size() != 1)
+bool ModuleBuilder::importConstant(const NodeProto &node) {
+  if (node.op_type() != "Constant" ||
+      !normalizedDomain(node.domain()).empty() || node.attribute_size() != 1 ||
+      node.output_size() != 1)
     return false;
-  const OnnxAttribute &value = node.attributes.front();
+  const AttributeProto &value = node.attribute(0);
+  StringRef name = value.name();
   TensorConstant constant;
   auto hold = [&](ArrayRef<int64_t> shape, Type element, auto elements) {
     constant.type = RankedTensorType::get(shape, element);
     constant.value = DenseElementsAttr::get(constant.type, elements);
   };
-  if (value.name == "value" && value.tensors.size() == 1) {
-    llvm::Expected<TensorConstant> tensor = data.constant(value.tensors[0]);
+  if (name == "value" && value.has_t()) {
+    llvm::Expected<TensorConstant> tensor = data.constant(value.t());
     if (!tensor) {
       nodeProblem(node, llvm::toString(tensor.takeError()));
       return true;
     }
     constant = *tensor;
-  } else if (value.name == "value_float") {
-    hold({}, builder.getF32Type(), ArrayRef<float>(value.real));
-  } else if (value.name == "value_int") {
-    hold({}, builder.getI64Type(), ArrayRef<int64_t>(value.integer));
-  } else if (value.name == "value_floats") {
-    hold(int64_t(value.floats.size()), builder.getF32Type(),
-         ArrayRef<float>(value.floats));
-  } else if (value.name == "value_ints") {
-    hold(int64_t(value.integers.size()), builder.getI64Type(),
-         ArrayRef<int64_t>(value.integers));
+  } else if (name == "value_float") {
+    hold({}, builder.getF32Type(), ArrayRef<float>(value.f()));
+  } else if (name == "value_int") {
+    hold({}, builder.getI64Type(), ArrayRef<int64_t>(value.i()));
+  } else if (name == "value_floats") {
+    hold(value.floats_size(), builder.getF32Type(), listOf(value.floats()));
+  } else if (name == "value_ints") {
+    hold(value.ints_size(), builder.getI64Type(), listOf(value.ints()));
   } else {
     return false;
   }
-  addConstant(constant, node.name, node.outputs.front());
+  addConstant(constant, node.name(), node.output(0));
   return true;
 }
 
-void ModuleBuilder::importNode(const OnnxNode &node) {
+void ModuleBuilder::importNode(const NodeProto &node) {
   if (importConstant(node))
     return;
   SmallVector<Value> inputs;
-  for (StringRef input : node.inputs)
+  for (StringRef input : node.input())
     inputs.push_back(input.empty() ? absent() : values.lookup(input));
   NamedAttrList attributes;
-  for (const OnnxAttribute &attribute : node.attributes) {
+  for (const AttributeProto &attribute : node.attribute()) {
     Attribute value = convertAttribute(node, attribute);
     if (!value)
       return;
-    if (attributes.set(attribute.name, value))
-      return nodeProblem(node,
-                         "attribute '" + attribute.name + "' is stated twice");
+    if (attributes.set(attribute.name(), value))
+      return nodeProblem(node, "attribute '" + attribute.name() +
+                                   "' is stated twice");
   }
   // Values of inputs that had problems are missing; they were noted.
   if (llvm::is_contained(inputs, Value()))
     return;
-  SmallVector<Type> types(node.outputs.size(), onnx::UnknownType::get(context));
-  auto op =
-      onnx::NodeOp::create(builder, namedLocation(node.name, context), types,
-                           node.opType, normalizedDomain(node.domain), inputs,
-                           attributes.getDictionary(context), node.name);
+  SmallVector<Type> types(node.output_size(), onnx::UnknownType::get(context));
+  auto op = onnx::NodeOp::create(
+      builder, namedLocation(node.name(), context), types, node.op_type(),
+      normalizedDomain(node.domain()), inputs,
+      attributes.getDictionary(context), node.name());
   SmallVector<Attribute> names;
-  for (auto [output, result] : llvm::zip(node.outputs, op.getOutputs())) {
+  for (auto [output, result] : llvm::zip(node.output(), op.getOutputs())) {
     names.push_back(builder.getArrayAttr({}));
     if (output.empty())
       continue;
     values[output] = result;
-    names.back() = builder.getStrArrayAttr({output});
+    names.back() = builder.getStrArrayAttr({StringRef(output)});
   }
   op->setAttr(onnx::valuesAttrName, builder.getArrayAttr(names));
 }
@@ -261,10 +273,10 @@ void ModuleBuilder::importNode(const OnnxNode &node) {
 void ModuleBuilder::finishFunction(func::FuncOp function) {
   SmallVector<Value> results;
   SmallVector<DictionaryAttr> names;
-  for (const OnnxValue &output : graph.outputs) {
-    results.push_back(values.lookup(output.name));
+  for (const ValueInfoProto &output : graph.output()) {
+    results.push_back(values.lookup(output.name()));
     names.push_back(builder.getDictionaryAttr(builder.getNamedAttr(
-        onnx::nameAttrName, builder.getStringAttr(output.name))));
+        onnx::nameAttrName, builder.getStringAttr(output.name()))));
   }
   func::ReturnOp::create(builder, function.getLoc(), results);
   function.setType(builder.getFunctionType(function.getArgumentTypes(),
@@ -273,7 +285,7 @@ void ModuleBuilder::finishFunction(func::FuncOp function) {
 }
 
 OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
-  SmallVector<OnnxValue> inputs = inputsWithoutDefault();
+  SmallVector<const ValueInfoProto *> inputs = inputsWithoutDefault();
   FailureOr<SmallVector<RankedTensorType>> types =
       bindInputShapes(model, inputs, options, context);
   if (failed(types))
@@ -290,7 +302,7 @@ OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
   // Without its tensors every node would seem at fault.
   if (failed(tensorProblems.report()))
     return nullptr;
-  for (const OnnxNode &node : graph.nodes)
+  for (const NodeProto &node : graph.node())
     importNode(node);
   if (failed(nodeProblems.report()))
     return nullptr;
@@ -305,9 +317,8 @@ OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
   return module;
 }
 
-OwningOpRef<ModuleOp> wsec::importModel(StringRef path,
-                                        const ImportOptions &options,
-                                        MLIRContext *context) {
+OwningOpRef<ModuleOp> importModel(StringRef path, const ImportOptions &options,
+                                  MLIRContext *context) {
   context->loadDialect<func::FuncDialect, onnx::OnnxDialect>();
   auto fail = [&](llvm::Error error) {
     emitError(UnknownLoc::get(context)) << llvm::toString(std::move(error));
@@ -325,3 +336,5 @@ OwningOpRef<ModuleOp> wsec::importModel(StringRef path,
     return nullptr;
   return ModuleBuilder(*model, options, context).build(*opset);
 }
+
+} // namespace wsec

@@ -10,57 +10,61 @@ using llvm::StringRef;
 
 void wsec::nameNodes(OnnxModel &model) {
   llvm::StringSet<> taken;
-  for (const OnnxNode &node : model.graph->nodes)
-    taken.insert(node.name);
+  auto &nodes = *model.proto.mutable_graph()->mutable_node();
+  for (const NodeProto &node : nodes)
+    taken.insert(node.name());
   llvm::StringSet<> seen;
-  for (auto [index, node] : llvm::enumerate(model.graph->nodes)) {
-    if (!node.name.empty() && seen.insert(node.name).second)
+  for (auto [index, node] : llvm::enumerate(nodes)) {
+    if (!node.name().empty() && seen.insert(node.name()).second)
       continue;
-    StringRef stem = node.name.empty() ? node.opType : node.name;
+    StringRef stem = node.name().empty() ? node.op_type() : node.name();
     std::string name = (stem + "_" + llvm::Twine(index)).str();
     while (!taken.insert(name).second)
       name += "_";
-    node.name = model.save(name);
-    seen.insert(node.name);
+    seen.insert(name);
+    node.set_name(std::move(name));
   }
 }
 
 namespace {
+using NodeList = google::protobuf::RepeatedPtrField<NodeProto>;
+
 class FunctionInliner {
 public:
   explicit FunctionInliner(OnnxModel &model) : model(model) {
-    for (const OnnxFunction &function : model.functions)
+    for (const FunctionProto &function : model.proto.functions())
       functions.try_emplace(
-          key(function.domain, function.name, function.overload), &function);
+          key(function.domain(), function.name(), function.overload()),
+          &function);
   }
 
-  llvm::Error expand(const OnnxNode &node, std::vector<OnnxNode> &result);
+  llvm::Error expand(const NodeProto &node, NodeList &result);
 
 private:
   static std::string key(StringRef domain, StringRef name, StringRef overload) {
     return (normalizedDomain(domain) + "\n" + name + "\n" + overload).str();
   }
-  llvm::Error checkCall(const OnnxNode &call, const OnnxFunction &function);
-  llvm::Error inlineCall(const OnnxNode &call, const OnnxFunction &function,
-                         std::vector<OnnxNode> &result);
-  OnnxNode instantiate(const OnnxNode &node, const OnnxNode &call,
-                       const OnnxFunction &function, size_t index,
-                       const llvm::StringMap<StringRef> &values);
+  llvm::Error checkCall(const NodeProto &call, const FunctionProto &function);
+  llvm::Error inlineCall(const NodeProto &call, const FunctionProto &function,
+                         NodeList &result);
+  NodeProto instantiate(const NodeProto &node, const NodeProto &call,
+                        const FunctionProto &function, size_t index,
+                        const llvm::StringMap<std::string> &values);
 
   OnnxModel &model;
-  llvm::StringMap<const OnnxFunction *> functions;
-  std::vector<const OnnxFunction *> callStack;
+  llvm::StringMap<const FunctionProto *> functions;
+  std::vector<const FunctionProto *> callStack;
   size_t expanded = 0; // nodes so far, calls among them
 };
 } // namespace
 
-static llvm::Error callError(const OnnxNode &call, const llvm::Twine &what) {
-  return llvm::createStringError("node '" + call.name + "' calls function '" +
-                                 call.operatorName() + "', " + what);
+static llvm::Error callError(const NodeProto &call, const llvm::Twine &what) {
+  return llvm::createStringError("node '" + call.name() + "' calls function '" +
+                                 operatorName(call) + "', " + what);
 }
 
-llvm::Error FunctionInliner::checkCall(const OnnxNode &call,
-                                       const OnnxFunction &function) {
+llvm::Error FunctionInliner::checkCall(const NodeProto &call,
+                                       const FunctionProto &function) {
   if (llvm::is_contained(callStack, &function))
     return callError(call, "which calls itself");
   if (callStack.size() == maxNestedCalls)
@@ -70,109 +74,109 @@ llvm::Error FunctionInliner::checkCall(const OnnxNode &call,
     return callError(call, "after functions unfolded to " +
                                llvm::Twine(maxInlinedNodes) +
                                " nodes, the most that are supported");
-  if (call.inputs.size() > function.inputs.size() ||
-      call.outputs.size() > function.outputs.size())
-    return callError(
-        call, "with " + llvm::Twine(call.inputs.size()) + " inputs and " +
-                  llvm::Twine(call.outputs.size()) + " outputs; it has " +
-                  llvm::Twine(function.inputs.size()) + " and " +
-                  llvm::Twine(function.outputs.size()));
-  for (const OnnxOpset &theirs : function.opsets)
-    for (const OnnxOpset &ours : model.opsets)
-      if (normalizedDomain(theirs.domain).empty() &&
-          normalizedDomain(ours.domain).empty() &&
-          theirs.version != ours.version)
+  if (call.input_size() > function.input_size() ||
+      call.output_size() > function.output_size())
+    return callError(call,
+                     "with " + llvm::Twine(call.input_size()) + " inputs and " +
+                         llvm::Twine(call.output_size()) + " outputs; it has " +
+                         llvm::Twine(function.input_size()) + " and " +
+                         llvm::Twine(function.output_size()));
+  for (const OperatorSetIdProto &theirs : function.opset_import())
+    for (const OperatorSetIdProto &ours : model.proto.opset_import())
+      if (normalizedDomain(theirs.domain()).empty() &&
+          normalizedDomain(ours.domain()).empty() &&
+          theirs.version() != ours.version())
         return callError(
-            call, "which is of opset " + llvm::Twine(theirs.version) +
-                      ", the model of opset " + llvm::Twine(ours.version));
+            call, "which is of opset " + llvm::Twine(theirs.version()) +
+                      ", the model of opset " + llvm::Twine(ours.version()));
   return llvm::Error::success();
 }
 
 /// The attribute of the call, the function's default, or none (then the
 /// inlined node does without it too).
-static const OnnxAttribute *resolve(StringRef name, const OnnxNode &call,
-                                    const OnnxFunction &function) {
-  if (const OnnxAttribute *given = call.find(name))
-    return given;
-  for (const OnnxAttribute &byDefault : function.defaults)
-    if (byDefault.name == name)
-      return &byDefault;
+static const AttributeProto *resolve(StringRef name, const NodeProto &call,
+                                     const FunctionProto &function) {
+  for (const auto *attributes :
+       {&call.attribute(), &function.attribute_proto()})
+    for (const AttributeProto &attribute : *attributes)
+      if (attribute.name() == name)
+        return &attribute;
   return nullptr;
 }
 
-OnnxNode
-FunctionInliner::instantiate(const OnnxNode &node, const OnnxNode &call,
-                             const OnnxFunction &function, size_t index,
-                             const llvm::StringMap<StringRef> &values) {
-  OnnxNode copy = node;
-  copy.name =
-      node.name.empty()
-          ? model.save(call.name + "/" + node.opType + "_" + llvm::Twine(index))
-          : model.save(call.name + "/" + node.name);
-  auto rename = [&](StringRef &value) {
+NodeProto
+FunctionInliner::instantiate(const NodeProto &node, const NodeProto &call,
+                             const FunctionProto &function, size_t index,
+                             const llvm::StringMap<std::string> &values) {
+  NodeProto copy = node;
+  copy.set_name(call.name() + "/" +
+                (node.name().empty()
+                     ? node.op_type() + "_" + std::to_string(index)
+                     : node.name()));
+  auto rename = [&](std::string &value) {
     if (!value.empty())
       value = values.lookup(value);
   };
-  llvm::for_each(copy.inputs, rename);
-  llvm::for_each(copy.outputs, rename);
-  copy.attributes.clear();
-  for (const OnnxAttribute &attribute : node.attributes) {
-    if (attribute.reference.empty()) {
-      copy.attributes.push_back(attribute);
-    } else if (const OnnxAttribute *given =
-                   resolve(attribute.reference, call, function)) {
-      copy.attributes.push_back(*given);
-      copy.attributes.back().name = attribute.name;
+  llvm::for_each(*copy.mutable_input(), rename);
+  llvm::for_each(*copy.mutable_output(), rename);
+  copy.clear_attribute();
+  for (const AttributeProto &attribute : node.attribute()) {
+    if (attribute.ref_attr_name().empty()) {
+      *copy.add_attribute() = attribute;
+    } else if (const AttributeProto *given =
+                   resolve(attribute.ref_attr_name(), call, function)) {
+      *copy.add_attribute() = *given;
+      copy.mutable_attribute()->rbegin()->set_name(attribute.name());
     }
   }
   return copy;
 }
 
-llvm::Error FunctionInliner::inlineCall(const OnnxNode &call,
-                                        const OnnxFunction &function,
-                                        std::vector<OnnxNode> &result) {
+llvm::Error FunctionInliner::inlineCall(const NodeProto &call,
+                                        const FunctionProto &function,
+                                        NodeList &result) {
   // Formal names -> names in the caller. An input that the call leaves out is
   // an empty name; an output that it leaves out is local to the body.
-  llvm::StringMap<StringRef> values;
-  for (auto [i, formal] : llvm::enumerate(function.inputs))
-    values[formal] = i < call.inputs.size() ? call.inputs[i] : StringRef();
-  for (auto [i, formal] : llvm::enumerate(function.outputs)) {
-    if (i >= call.outputs.size() || call.outputs[i].empty())
+  llvm::StringMap<std::string> values;
+  for (int i = 0; i < function.input_size(); ++i)
+    values[function.input(i)] =
+        i < call.input_size() ? call.input(i) : std::string();
+  for (int i = 0; i < call.output_size(); ++i) {
+    if (call.output(i).empty())
       continue;
-    auto [place, isNew] = values.try_emplace(formal, call.outputs[i]);
+    auto [place, isNew] =
+        values.try_emplace(function.output(i), call.output(i));
     if (isNew)
       continue;
     // The function hands an input through.
-    OnnxNode identity;
-    identity.name = model.save(call.name + "/" + formal);
-    identity.opType = "Identity";
-    identity.inputs = {place->second};
-    identity.outputs = {call.outputs[i]};
-    result.push_back(std::move(identity));
+    NodeProto &identity = *result.Add();
+    identity.set_name(call.name() + "/" + function.output(i));
+    identity.set_op_type("Identity");
+    identity.add_input(place->second);
+    identity.add_output(call.output(i));
   }
   auto addLocal = [&](StringRef value) {
     if (!value.empty() && !values.count(value))
-      values[value] = model.save(call.name + "/" + value);
+      values[value] = call.name() + "/" + value.str();
   };
-  for (const OnnxNode &node : function.nodes) {
-    llvm::for_each(node.inputs, addLocal);
-    llvm::for_each(node.outputs, addLocal);
+  for (const NodeProto &node : function.node()) {
+    llvm::for_each(node.input(), addLocal);
+    llvm::for_each(node.output(), addLocal);
   }
-  for (auto [index, node] : llvm::enumerate(function.nodes)) {
-    OnnxNode copy = instantiate(node, call, function, index, values);
+  for (auto [index, node] : llvm::enumerate(function.node())) {
+    NodeProto copy = instantiate(node, call, function, index, values);
     if (llvm::Error error = expand(copy, result))
       return error;
   }
   return llvm::Error::success();
 }
 
-llvm::Error FunctionInliner::expand(const OnnxNode &node,
-                                    std::vector<OnnxNode> &result) {
+llvm::Error FunctionInliner::expand(const NodeProto &node, NodeList &result) {
   ++expanded;
-  const OnnxFunction *function =
-      functions.lookup(key(node.domain, node.opType, node.overload));
+  const FunctionProto *function =
+      functions.lookup(key(node.domain(), node.op_type(), node.overload()));
   if (!function) {
-    result.push_back(node);
+    *result.Add() = node;
     return llvm::Error::success();
   }
   if (llvm::Error error = checkCall(node, *function))
@@ -184,14 +188,15 @@ llvm::Error FunctionInliner::expand(const OnnxNode &node,
 }
 
 llvm::Error wsec::inlineFunctions(OnnxModel &model) {
-  if (model.functions.empty())
+  if (model.proto.functions().empty())
     return llvm::Error::success();
   FunctionInliner inliner(model);
-  std::vector<OnnxNode> nodes;
-  for (const OnnxNode &node : model.graph->nodes)
+  GraphProto &graph = *model.proto.mutable_graph();
+  NodeList nodes;
+  for (const NodeProto &node : graph.node())
     if (llvm::Error error = inliner.expand(node, nodes))
       return llvm::createStringError(model.path + ": " +
                                      llvm::toString(std::move(error)));
-  model.graph->nodes = std::move(nodes);
+  graph.mutable_node()->Swap(&nodes);
   return llvm::Error::success();
 }

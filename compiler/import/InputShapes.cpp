@@ -12,7 +12,7 @@ using namespace wsec;
 namespace {
 class ShapeBinder {
 public:
-  ShapeBinder(const OnnxModel &model, ArrayRef<OnnxValue> inputs,
+  ShapeBinder(const OnnxModel &model, ArrayRef<const ValueInfoProto *> inputs,
               const ImportOptions &options, MLIRContext *context)
       : model(model), inputs(inputs), options(options), context(context),
         problems(context, model.path + ": the inputs' shapes do not fit") {}
@@ -21,10 +21,10 @@ public:
 
 private:
   void checkNames();
-  void checkKind(const OnnxValue &input);
+  void checkKind(const ValueInfoProto &input);
   void bindParameter(StringRef parameter, int64_t extent, const Twine &by);
-  void bindFromShape(const OnnxValue &input);
-  void fillIn(const OnnxValue &input, SmallVectorImpl<int64_t> &shape);
+  void bindFromShape(const ValueInfoProto &input);
+  void fillIn(const ValueInfoProto &input, SmallVectorImpl<int64_t> &shape);
   LogicalResult reportOpenDimensions();
 
   /// The shape that the user states for an input, and by which flag.
@@ -35,7 +35,7 @@ private:
   Given givenShape(StringRef input) const;
 
   const OnnxModel &model;
-  ArrayRef<OnnxValue> inputs;
+  ArrayRef<const ValueInfoProto *> inputs;
   const ImportOptions &options;
   MLIRContext *context;
   Problems problems;
@@ -50,28 +50,56 @@ private:
 };
 } // namespace
 
+static const TensorShapeProto &shapeOf(const ValueInfoProto &value) {
+  return value.type().tensor_type().shape();
+}
+static bool hasShape(const ValueInfoProto &value) {
+  return value.type().tensor_type().has_shape();
+}
+
+static std::string kindOf(const TypeProto &type) {
+  switch (type.value_case()) {
+  case TypeProto::kTensorType:
+    return "a tensor";
+  case TypeProto::kSequenceType:
+    return "a sequence";
+  case TypeProto::kMapType:
+    return "a map";
+  case TypeProto::kSparseTensorType:
+    return "a sparse tensor";
+  case TypeProto::kOptionalType:
+    return "an optional";
+  case TypeProto::kOpaqueType:
+    return "an opaque value";
+  case TypeProto::VALUE_NOT_SET:
+    break;
+  }
+  return "of no type";
+}
+
 /// A fixed extent; some exporters write -1 or 0 for an open dimension.
-static std::optional<int64_t> fixedExtent(const OnnxDimension &dimension) {
-  if (dimension.value && *dimension.value > 0)
-    return dimension.value;
+static std::optional<int64_t>
+fixedExtent(const TensorShapeProto::Dimension &dimension) {
+  if (dimension.dim_value() > 0)
+    return dimension.dim_value();
   return std::nullopt;
 }
 
 /// "1x'sequence'x?": a declared shape for messages.
-static std::string declaredShape(const OnnxValue &value) {
-  if (!value.hasShape)
+static std::string declaredShape(const ValueInfoProto &value) {
+  if (!hasShape(value))
     return "unknown";
-  if (value.dims.empty())
+  if (shapeOf(value).dim().empty())
     return "scalar";
   std::string text;
   llvm::raw_string_ostream os(text);
   llvm::interleave(
-      value.dims,
-      [&](const OnnxDimension &dimension) {
+      shapeOf(value).dim(),
+      [&](const TensorShapeProto::Dimension &dimension) {
         if (std::optional<int64_t> extent = fixedExtent(dimension))
           os << *extent;
-        else if (!dimension.parameter.empty())
-          os << "'" << dimension.parameter << "'";
+        else if (!dimension.dim_param().empty())
+          os << "'" << dimension.dim_param() << "'";
         else
           os << "?";
       },
@@ -101,10 +129,11 @@ static std::string listNames(const Range &range, Name name) {
 /// Names given on the command line must exist.
 void ShapeBinder::checkNames() {
   auto checkInput = [&](StringRef flag, StringRef name) {
-    if (llvm::none_of(
-            inputs, [&](const OnnxValue &input) { return input.name == name; }))
-      problems.add(flag + name + ": no such input; the model's inputs are " +
-                   listNames(inputs, [](auto &input) { return input.name; }));
+    if (llvm::none_of(inputs,
+                      [&](auto *input) { return input->name() == name; }))
+      problems.add(
+          flag + name + ": no such input; the model's inputs are " +
+          listNames(inputs, [](auto *input) { return input->name(); }));
   };
   for (const auto &[name, shape] : options.shapes)
     checkInput("--shape ", name);
@@ -115,10 +144,10 @@ void ShapeBinder::checkNames() {
                    ": --bind states its shape already; leave one out");
   }
   llvm::MapVector<StringRef, bool> parameters;
-  for (const OnnxValue &input : inputs)
-    for (const OnnxDimension &dimension : input.dims)
-      if (!fixedExtent(dimension) && !dimension.parameter.empty())
-        parameters[dimension.parameter] = true;
+  for (const ValueInfoProto *input : inputs)
+    for (const TensorShapeProto::Dimension &dimension : shapeOf(*input).dim())
+      if (!fixedExtent(dimension) && !dimension.dim_param().empty())
+        parameters[dimension.dim_param()] = true;
   for (const auto &[name, extent] : options.dims) {
     if (!parameters.count(name))
       problems.add(
@@ -132,15 +161,14 @@ void ShapeBinder::checkNames() {
   }
 }
 
-void ShapeBinder::checkKind(const OnnxValue &input) {
-  if (input.kind != "tensor")
-    problems.add(
-        "input '" + input.name + "' is " +
-        (input.kind.empty() ? Twine("of no type") : "a " + Twine(input.kind)) +
-        "; only tensors are supported");
-  else if (!elementType(input.elementType).supported())
-    problems.add("input '" + input.name + "' has elements of type " +
-                 elementTypeName(input.elementType) +
+void ShapeBinder::checkKind(const ValueInfoProto &input) {
+  const TypeProto &type = input.type();
+  if (!type.has_tensor_type())
+    problems.add("input '" + input.name() + "' is " + kindOf(type) +
+                 "; only tensors are supported");
+  else if (!convertElementType(type.tensor_type().elem_type(), context))
+    problems.add("input '" + input.name() + "' has elements of type " +
+                 elementTypeName(type.tensor_type().elem_type()) +
                  ", which are not supported");
 }
 
@@ -154,55 +182,56 @@ void ShapeBinder::bindParameter(StringRef parameter, int64_t extent,
 }
 
 /// A given shape has the declared rank and keeps the declared extents.
-void ShapeBinder::bindFromShape(const OnnxValue &input) {
-  const auto [shape, flag] = givenShape(input.name);
-  if (!shape || !input.hasShape)
+void ShapeBinder::bindFromShape(const ValueInfoProto &input) {
+  const auto [shape, flag] = givenShape(input.name());
+  if (!shape || !hasShape(input))
     return;
   auto mismatch = [&, flag = flag, shape = shape](const Twine &what) {
-    problems.add(flag + input.name + "=" + shapeText(*shape) + ": " + what +
+    problems.add(flag + input.name() + "=" + shapeText(*shape) + ": " + what +
                  "; the model declares " + declaredShape(input));
   };
-  if (shape->size() != input.dims.size())
+  if (shape->size() != size_t(shapeOf(input).dim_size()))
     return mismatch("rank " + Twine(shape->size()) + " instead of " +
-                    Twine(input.dims.size()));
-  for (auto [index, dimension] : llvm::enumerate(input.dims)) {
+                    Twine(shapeOf(input).dim_size()));
+  for (auto [index, dimension] : llvm::enumerate(shapeOf(input).dim())) {
     std::optional<int64_t> extent = fixedExtent(dimension);
     if (extent && *extent != (*shape)[index])
       return mismatch("dimension " + Twine(index) + " cannot change");
-    if (!extent && !dimension.parameter.empty())
-      bindParameter(dimension.parameter, (*shape)[index], flag + input.name);
+    if (!extent && !dimension.dim_param().empty())
+      bindParameter(dimension.dim_param(), (*shape)[index],
+                    flag + input.name());
   }
 }
 
-void ShapeBinder::fillIn(const OnnxValue &input,
+void ShapeBinder::fillIn(const ValueInfoProto &input,
                          SmallVectorImpl<int64_t> &shape) {
-  if (auto given = givenShape(input.name).shape) {
+  if (auto given = givenShape(input.name()).shape) {
     shape.append(given->begin(), given->end());
     return;
   }
-  bool needsShape = !input.hasShape;
+  bool needsShape = !hasShape(input);
   if (needsShape)
-    open.push_back(input.name.str() + " (of unknown rank)");
-  for (auto [index, dimension] : llvm::enumerate(input.dims)) {
+    open.push_back(input.name() + " (of unknown rank)");
+  for (auto [index, dimension] : llvm::enumerate(shapeOf(input).dim())) {
     std::optional<int64_t> extent = fixedExtent(dimension);
-    auto binding = bindings.find(dimension.parameter);
-    if (!extent && !dimension.parameter.empty() && binding != bindings.end())
+    auto binding = bindings.find(dimension.dim_param());
+    if (!extent && !dimension.dim_param().empty() && binding != bindings.end())
       extent = binding->second.extent;
     shape.push_back(extent.value_or(1));
     if (extent)
       continue;
-    std::string what = (input.name + "[" + Twine(index) + "]").str();
-    if (dimension.parameter.empty())
+    std::string what = (input.name() + "[" + Twine(index) + "]").str();
+    if (dimension.dim_param().empty())
       needsShape = true;
     else
-      what += " '" + dimension.parameter.str() + "'";
+      what += " '" + dimension.dim_param() + "'";
     open.push_back(what);
-    if (!dimension.parameter.empty() &&
-        !llvm::is_contained(openNames, dimension.parameter))
-      openNames.push_back(dimension.parameter.str());
+    if (!dimension.dim_param().empty() &&
+        !llvm::is_contained(openNames, dimension.dim_param()))
+      openNames.push_back(dimension.dim_param());
   }
   if (needsShape)
-    openUnnamed.push_back(input.name.str());
+    openUnnamed.push_back(input.name());
 }
 
 LogicalResult ShapeBinder::reportOpenDimensions() {
@@ -225,19 +254,20 @@ LogicalResult ShapeBinder::reportOpenDimensions() {
 
 FailureOr<SmallVector<RankedTensorType>> ShapeBinder::run() {
   checkNames();
-  llvm::for_each(inputs, [&](auto &input) { checkKind(input); });
-  llvm::for_each(inputs, [&](auto &input) { bindFromShape(input); });
+  llvm::for_each(inputs, [&](auto *input) { checkKind(*input); });
+  llvm::for_each(inputs, [&](auto *input) { bindFromShape(*input); });
   if (failed(problems.report()))
     return failure();
   SmallVector<RankedTensorType> types;
-  for (const OnnxValue &input : inputs) {
+  for (const ValueInfoProto *input : inputs) {
     SmallVector<int64_t> shape;
-    fillIn(input, shape);
-    if (!countBytes(shape, elementType(input.elementType).bytes))
-      problems.add("input '" + input.name + "' of shape " + shapeText(shape) +
-                   " has too many elements");
-    types.push_back(RankedTensorType::get(
-        shape, convertElementType(input.elementType, context)));
+    fillIn(*input, shape);
+    Type element =
+        convertElementType(input->type().tensor_type().elem_type(), context);
+    if (!countBytes(shape, elementBytes(element)))
+      problems.add("input '" + input->name() + "' of shape " +
+                   shapeText(shape) + " has too many elements");
+    types.push_back(RankedTensorType::get(shape, element));
   }
   if (failed(reportOpenDimensions()) || failed(problems.report()))
     return failure();
@@ -245,7 +275,8 @@ FailureOr<SmallVector<RankedTensorType>> ShapeBinder::run() {
 }
 
 FailureOr<SmallVector<RankedTensorType>>
-wsec::bindInputShapes(const OnnxModel &model, ArrayRef<OnnxValue> inputs,
+wsec::bindInputShapes(const OnnxModel &model,
+                      ArrayRef<const ValueInfoProto *> inputs,
                       const ImportOptions &options, MLIRContext *context) {
   return ShapeBinder(model, inputs, options, context).run();
 }

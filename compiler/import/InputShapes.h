@@ -11,7 +11,8 @@ namespace wsec {
 /// Types of the model's inputs, in order, all extents bound. The problems of
 /// all inputs are reported in one error, which says how to bind what is open.
 llvm::FailureOr<llvm::SmallVector<mlir::RankedTensorType>>
-bindInputShapes(const OnnxModel &model, llvm::ArrayRef<OnnxValue> inputs,
+bindInputShapes(const OnnxModel &model,
+                llvm::ArrayRef<const ValueInfoProto *> inputs,
                 const ImportOptions &options, mlir::MLIRContext *context);
 
 } // namespace wsec

@@ -6,7 +6,6 @@
 #include "runtime/program/ProceduralFile.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/Path.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -37,41 +36,44 @@ std::optional<int64_t> wsec::countBytes(ArrayRef<int64_t> shape,
 // Where the bytes are
 //===----------------------------------------------------------------------===//
 
-Expected<RankedTensorType> TensorData::typeOf(const OnnxTensor &tensor) {
-  if (!elementType(tensor.dataType).supported())
+static ArrayRef<int64_t> dimsOf(const TensorProto &tensor) {
+  return ArrayRef<int64_t>(tensor.dims().data(), size_t(tensor.dims_size()));
+}
+
+Expected<RankedTensorType> TensorData::typeOf(const TensorProto &tensor) {
+  Type element = convertElementType(tensor.data_type(), context);
+  if (!element)
     return createStringError("elements of type " +
-                             elementTypeName(tensor.dataType) +
+                             elementTypeName(tensor.data_type()) +
                              " are not supported");
-  if (!countBytes(tensor.dims, elementType(tensor.dataType).bytes))
-    return createStringError("the shape " + shapeText(tensor.dims) +
+  if (!countBytes(dimsOf(tensor), elementBytes(element)))
+    return createStringError("the shape " + shapeText(dimsOf(tensor)) +
                              " is not possible");
-  return RankedTensorType::get(tensor.dims,
-                               convertElementType(tensor.dataType, context));
+  return RankedTensorType::get(dimsOf(tensor), element);
 }
 
 /// Small tensors are computed now, as they would be read.
 Expected<TensorData::Storage>
-TensorData::computedStorage(const OnnxTensor &tensor, uint64_t offset,
-                            uint64_t bytes) {
-  std::string location = tensor.location.str();
-  auto file = runtime::ProceduralFile::parse(location);
+TensorData::computedStorage(const TensorProto &tensor, Reference place) {
+  auto file = runtime::ProceduralFile::parse(place.file);
   if (!file)
-    return createStringError("its data: '" + location +
+    return createStringError("its data: '" + place.file +
                              "' is malformed; expected "
                              "procedural:seed=N,range=X,mean=X");
-  if (offset % sizeof(float) != 0 ||
-      !convertElementType(tensor.dataType, context).isF32())
+  if (place.offset % sizeof(float) != 0 ||
+      tensor.data_type() != TensorProto::FLOAT)
     return createStringError(
-        "its data: '" + location +
+        "its data: '" + place.file +
         "' has f32 at multiples of 4 bytes, asked for is " +
-        elementTypeName(tensor.dataType) + " at byte " + Twine(offset));
-  if (bytes > inlineBytes)
-    return Storage{location, offset, StringRef()};
-  auto &values = computed.emplace_back(bytes / sizeof(float));
-  file->read(offset / sizeof(float), 1, values.size(), values.data());
+        elementTypeName(tensor.data_type()) + " at byte " +
+        Twine(place.offset));
+  if (place.length > inlineBytes)
+    return Storage{place.file, place.offset, StringRef()};
+  auto &values = computed.emplace_back(place.length / sizeof(float));
+  file->read(place.offset / sizeof(float), 1, values.size(), values.data());
   return Storage{
-      location, offset,
-      StringRef(reinterpret_cast<const char *>(values.data()), bytes)};
+      place.file, place.offset,
+      StringRef(reinterpret_cast<const char *>(values.data()), place.length)};
 }
 
 /// Files of strangers: the runtime opens them, and throws where it refuses.
@@ -86,22 +88,46 @@ Expected<StringRef> TensorData::mapFile(StringRef path) {
   return StringRef(reinterpret_cast<const char *>(file->data()), file->size());
 }
 
+Expected<TensorData::Reference>
+TensorData::referenceOf(const TensorProto &tensor, uint64_t bytes) {
+  Reference place{"", 0, bytes};
+  bool malformed = false;
+  for (const StringStringEntryProto &entry : tensor.external_data()) {
+    StringRef key = entry.key(), value = entry.value();
+    if (key == "location")
+      place.file = entry.value();
+    else if (key == "offset" && !value.empty())
+      malformed |= value.getAsInteger(10, place.offset);
+    else if (key == "length" && !value.empty())
+      malformed |= value.getAsInteger(10, place.length);
+  }
+  if (malformed)
+    return createStringError("its place in '" + place.file + "' is malformed");
+  if (place.length != bytes)
+    return createStringError(Twine(place.length) + " bytes are stored in '" +
+                             place.file + "', its shape needs " + Twine(bytes));
+  return place;
+}
+
 Expected<TensorData::Storage>
-TensorData::externalStorage(const OnnxTensor &tensor, uint64_t bytes) {
-  uint64_t offset = 0, length = bytes;
-  if ((!tensor.externalOffset.empty() &&
-       tensor.externalOffset.getAsInteger(10, offset)) ||
-      (!tensor.externalLength.empty() &&
-       tensor.externalLength.getAsInteger(10, length)))
-    return createStringError("its place in '" + tensor.location +
-                             "' is malformed");
-  if (length != bytes)
-    return createStringError(Twine(length) + " bytes are stored in '" +
-                             tensor.location + "', its shape needs " +
-                             Twine(bytes));
-  std::string name = tensor.location.str();
+TensorData::externalStorage(const TensorProto &tensor, uint64_t bytes) {
+  Expected<Reference> place = referenceOf(tensor, bytes);
+  if (!place)
+    return place.takeError();
+  const auto &[name, offset, length] = *place;
+  auto within = [&, &name = name,
+                 offset = offset](const Twine &path,
+                                  StringRef contents) -> Expected<Storage> {
+    if (offset > contents.size() || bytes > contents.size() - offset)
+      return createStringError(
+          "'" + path + "' is too short: it has " + Twine(contents.size()) +
+          " bytes, " + Twine(bytes) + " are needed at byte " + Twine(offset));
+    return Storage{name, offset, contents.substr(offset, bytes)};
+  };
+  if (name == model.fileName())
+    return within(model.path, model.file->getBuffer());
   if (runtime::ProceduralFile::isNamedBy(name))
-    return computedStorage(tensor, offset, bytes);
+    return computedStorage(tensor, *place);
   if (std::optional<std::string> problem =
           runtime::WeightFolders::problemOf(name))
     return createStringError("its data: '" + name + "' " + *problem);
@@ -116,37 +142,26 @@ TensorData::externalStorage(const OnnxTensor &tensor, uint64_t bytes) {
   Expected<StringRef> contents = mapFile(*path);
   if (!contents)
     return contents.takeError();
-  if (offset > contents->size() || bytes > contents->size() - offset)
-    return createStringError(
-        "'" + *path + "' is too short: it has " + Twine(contents->size()) +
-        " bytes, " + Twine(bytes) + " are needed at byte " + Twine(offset));
-  return Storage{name, offset, contents->substr(offset, bytes)};
+  return within(*path, *contents);
 }
 
 Expected<std::optional<TensorData::Storage>>
-TensorData::storage(const OnnxTensor &tensor, uint64_t bytes) {
-  if (tensor.external) {
+TensorData::storage(const TensorProto &tensor, uint64_t bytes) {
+  if (tensor.data_location() == TensorProto::EXTERNAL) {
     Expected<Storage> place = externalStorage(tensor, bytes);
     if (!place)
       return place.takeError();
     return std::optional<Storage>(*place);
   }
-  StringRef stored = tensor.packed;
-  if (tensor.raw)
-    stored = *tensor.raw;
-  else if (tensor.packed.empty())
+  if (!tensor.has_raw_data())
     return std::optional<Storage>();
-  else if (!isa<FloatType>(convertElementType(tensor.dataType, context)))
-    return createStringError("floats are stored for elements of type " +
-                             elementTypeName(tensor.dataType));
+  StringRef stored = tensor.raw_data();
   if (stored.size() != bytes)
     return createStringError(
         Twine(stored.size()) + " bytes are stored, its shape " +
-        shapeText(tensor.dims) + " of " + elementTypeName(tensor.dataType) +
-        " needs " + Twine(bytes));
-  uint64_t offset = stored.data() - model.file->getBufferStart();
-  std::string name = llvm::sys::path::filename(model.path).str();
-  return std::optional<Storage>(Storage{name, offset, stored});
+        shapeText(dimsOf(tensor)) + " of " +
+        elementTypeName(tensor.data_type()) + " needs " + Twine(bytes));
+  return std::optional<Storage>(Storage{"", 0, stored});
 }
 
 //===----------------------------------------------------------------------===//
@@ -179,93 +194,108 @@ static DenseElementsAttr fromBytes(RankedTensorType type, StringRef bytes,
 }
 
 /// float16 and bfloat16 come as their bits.
+template <typename Numbers>
 static DenseElementsAttr fromIntegers(RankedTensorType type,
-                                      ArrayRef<int64_t> numbers) {
+                                      const Numbers &numbers) {
   Type element = type.getElementType();
   unsigned bits = element.getIntOrFloatBitWidth();
   if (auto floats = dyn_cast<FloatType>(element)) {
     SmallVector<APFloat> values;
-    for (int64_t number : numbers)
+    for (auto number : numbers)
       values.emplace_back(floats.getFloatSemantics(),
                           APInt(bits, uint64_t(number), false, true));
     return DenseElementsAttr::get(type, values);
   }
   SmallVector<APInt> values;
-  for (int64_t number : numbers)
+  for (auto number : numbers)
     values.emplace_back(bits, uint64_t(bits == 1 ? number != 0 : number), false,
                         true);
   return DenseElementsAttr::get(type, values);
 }
 
+/// Each type has one list that holds its elements; two integers or more of
+/// fewer than 8 bits are one number.
 static Expected<DenseElementsAttr> fromLists(RankedTensorType type,
-                                             const OnnxTensor &tensor) {
-  size_t expected = type.getNumElements();
-  auto check = [&](size_t count) -> llvm::Error {
-    if (count == expected)
-      return llvm::Error::success();
-    return createStringError(Twine(count) + " elements are stored, its shape " +
-                             shapeText(tensor.dims) + " needs " +
-                             Twine(expected));
-  };
+                                             const TensorProto &tensor) {
   Type element = type.getElementType();
-  if (element.isF32()) {
-    if (llvm::Error error = check(tensor.floats.size()))
-      return error;
-    return DenseElementsAttr::get(type, ArrayRef<float>(tensor.floats));
+  const uint64_t expected =
+      storedBytes(element, type.getNumElements()) / elementBytes(element);
+  auto take = [&](const auto &numbers,
+                  auto make) -> Expected<DenseElementsAttr> {
+    if (uint64_t(numbers.size()) == expected)
+      return make(numbers);
+    return createStringError(
+        Twine(numbers.size()) + " elements of type " +
+        elementTypeName(tensor.data_type()) + " are stored, its shape " +
+        shapeText(dimsOf(tensor)) + " needs " + Twine(expected));
+  };
+  auto copy = [&](const auto &numbers) {
+    return DenseElementsAttr::get(
+        type, ArrayRef(numbers.data(), size_t(numbers.size())));
+  };
+  auto integers = [&](const auto &numbers) {
+    return fromIntegers(type, numbers);
+  };
+  switch (tensor.data_type()) {
+  case TensorProto::FLOAT:
+    return take(tensor.float_data(), copy);
+  case TensorProto::DOUBLE:
+    return take(tensor.double_data(), copy);
+  case TensorProto::INT64:
+    return take(tensor.int64_data(), integers);
+  case TensorProto::UINT32:
+  case TensorProto::UINT64:
+    return take(tensor.uint64_data(), integers);
+  default:
+    break;
   }
-  if (element.isF64()) {
-    if (llvm::Error error = check(tensor.doubles.size()))
-      return error;
-    return DenseElementsAttr::get(type, ArrayRef<double>(tensor.doubles));
-  }
-  if (unsigned perByte = elementType(tensor.dataType).perByte; perByte > 1) {
-    // Each number is a byte of the packed elements.
-    std::string packed(tensor.integers.begin(), tensor.integers.end());
-    expected = elementType(tensor.dataType).storedBytes(expected);
-    if (llvm::Error error = check(packed.size()))
-      return error;
-    return fromPacked(type, packed, perByte);
-  }
-  if (llvm::Error error = check(tensor.integers.size()))
-    return error;
-  return fromIntegers(type, tensor.integers);
+  const unsigned perByte = elementsPerByte(element);
+  if (perByte == 1)
+    return take(tensor.int32_data(), integers);
+  return take(tensor.int32_data(), [&](const auto &numbers) {
+    return fromPacked(type, std::string(numbers.begin(), numbers.end()),
+                      perByte);
+  });
 }
 
-Expected<DenseElementsAttr> TensorData::elements(const OnnxTensor &tensor) {
+Expected<DenseElementsAttr> TensorData::elements(const TensorProto &tensor) {
   Expected<RankedTensorType> type = typeOf(tensor);
   if (!type)
     return type.takeError();
-  const ElementType element = elementType(tensor.dataType);
-  uint64_t bytes = element.storedBytes(type->getNumElements());
+  const unsigned perByte = elementsPerByte(type->getElementType());
+  const uint64_t bytes =
+      storedBytes(type->getElementType(), type->getNumElements());
   Expected<std::optional<Storage>> place = storage(tensor, bytes);
   if (!place)
     return place.takeError();
   if (*place && (*place)->bytes.size() != bytes)
     return createStringError("its data is needed now, and absent");
-  return *place ? fromBytes(*type, (*place)->bytes, element.perByte)
+  return *place ? fromBytes(*type, (*place)->bytes, perByte)
                 : fromLists(*type, tensor);
 }
 
-Expected<TensorConstant> TensorData::constant(const OnnxTensor &tensor) {
+Expected<TensorConstant> TensorData::constant(const TensorProto &tensor) {
   Expected<RankedTensorType> type = typeOf(tensor);
   if (!type)
     return type.takeError();
-  const ElementType element = elementType(tensor.dataType);
-  uint64_t bytes = element.storedBytes(type->getNumElements());
+  const unsigned perByte = elementsPerByte(type->getElementType());
+  const uint64_t bytes =
+      storedBytes(type->getElementType(), type->getNumElements());
   Expected<std::optional<Storage>> place = storage(tensor, bytes);
   if (!place)
     return place.takeError();
   // What is absent is looked for where it should be, if it is needed at all.
   const bool absent = *place && (*place)->bytes.size() != bytes;
-  if (element.perByte > 1 && absent)
+  if (perByte > 1 && absent)
     return createStringError("its data is packed, and absent");
-  if (*place && element.perByte == 1 && (bytes > inlineBytes || absent))
+  if (*place && perByte == 1 && !(*place)->file.empty() &&
+      (bytes > inlineBytes || absent))
     return TensorConstant{onnx::ExternalAttr::get(context, (*place)->file,
                                                   (*place)->offset, bytes,
                                                   Type()),
                           *type};
   Expected<DenseElementsAttr> dense =
-      *place ? fromBytes(*type, (*place)->bytes, element.perByte)
+      *place ? fromBytes(*type, (*place)->bytes, perByte)
              : fromLists(*type, tensor);
   if (!dense)
     return dense.takeError();

@@ -30,27 +30,35 @@ public:
       : model(model), options(options), context(context) {}
 
   /// Errors are complete sentences without the tensor's name.
-  llvm::Expected<TensorConstant> constant(const OnnxTensor &tensor);
+  llvm::Expected<TensorConstant> constant(const TensorProto &tensor);
   /// The same, but never external: for attributes of nodes.
-  llvm::Expected<mlir::DenseElementsAttr> elements(const OnnxTensor &tensor);
+  llvm::Expected<mlir::DenseElementsAttr> elements(const TensorProto &tensor);
 
 private:
   /// Contiguous little-endian elements, and where they lie: a name in one of
-  /// the weight folders. There are no bytes when the file is absent and may be.
+  /// the weight folders, none for those of a message. There are no bytes when
+  /// the file is absent and may be.
   struct Storage {
     std::string file;
     uint64_t offset = 0;
     llvm::StringRef bytes;
   };
 
-  llvm::Expected<mlir::RankedTensorType> typeOf(const OnnxTensor &tensor);
-  llvm::Expected<Storage> externalStorage(const OnnxTensor &tensor,
+  llvm::Expected<mlir::RankedTensorType> typeOf(const TensorProto &tensor);
+  /// External data of a tensor, as its message states it.
+  struct Reference {
+    std::string file;
+    uint64_t offset = 0, length = 0;
+  };
+  llvm::Expected<Reference> referenceOf(const TensorProto &tensor,
+                                        uint64_t bytes);
+  llvm::Expected<Storage> externalStorage(const TensorProto &tensor,
                                           uint64_t bytes);
-  llvm::Expected<Storage> computedStorage(const OnnxTensor &tensor,
-                                          uint64_t offset, uint64_t bytes);
+  llvm::Expected<Storage> computedStorage(const TensorProto &tensor,
+                                          Reference place);
   llvm::Expected<llvm::StringRef> mapFile(llvm::StringRef path);
   /// None when the elements are numbers in a typed list.
-  llvm::Expected<std::optional<Storage>> storage(const OnnxTensor &tensor,
+  llvm::Expected<std::optional<Storage>> storage(const TensorProto &tensor,
                                                  uint64_t bytes);
 
   const OnnxModel &model;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/simplify/Attributes.h"
-#include "dialects/onnx/OnnxSchemas.h"
+#include "compiler/simplify/Node.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -112,6 +112,36 @@ static std::optional<std::string> attributeProblem(const StatedNode &node,
   if (known->use == AttributeSchema::Default)
     problem += ", only its default is";
   return problem;
+}
+
+static std::string printed(Type type) {
+  std::string text;
+  llvm::raw_string_ostream(text) << type;
+  return text;
+}
+
+std::optional<std::string>
+wsec::simplify::operandProblem(const OperatorSchema &schema,
+                               ArrayRef<Type> elements) {
+  for (auto [i, element] : llvm::enumerate(elements)) {
+    const onnx::InputSchema &formal = schema.input(i);
+    const std::string name = "input " + std::to_string(i);
+    if (!element && formal.use == onnx::InputSchema::Optional)
+      continue;
+    if (!element)
+      return name + " is missing";
+    std::optional<ElementType> type = elementTypeOf(element);
+    if (!type || !(formal.types >> int(*type) & 1))
+      return name + " is of " + printed(element) +
+             ", which the operator does not take";
+    for (size_t first = 0; first < i && formal.variable >= 0; ++first)
+      if (elements[first] && elements[first] != element &&
+          schema.input(first).variable == formal.variable)
+        return "inputs " + std::to_string(first) + " and " + std::to_string(i) +
+               " differ in type, " + printed(elements[first]) + " and " +
+               printed(element);
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string>

@@ -6,6 +6,7 @@
 #ifndef COMPILER_SIMPLIFY_ATTRIBUTES_H
 #define COMPILER_SIMPLIFY_ATTRIBUTES_H
 
+#include "dialects/onnx/OnnxSchemas.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include <optional>
 #include <string>
@@ -19,6 +20,11 @@ struct StatedNode {
   mlir::DictionaryAttr attributes;
   size_t numInputs, numOutputs;
 };
+
+/// Why operands with elements of these types, null where one is left out, are
+/// not what the operator takes; or nothing.
+std::optional<std::string> operandProblem(const onnx::OperatorSchema &schema,
+                                          llvm::ArrayRef<mlir::Type> elements);
 
 /// Why a node is not what its operator's definition allows, or says more than
 /// `understood`, names of attributes with spaces between them; or nothing. An

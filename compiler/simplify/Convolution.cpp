@@ -36,7 +36,7 @@ static std::optional<Shape> perAxis(Node &node, StringRef name, size_t count,
 
 /// Pads as stated, or such that there are extent / stride windows.
 static bool setPads(Node &node, ArrayRef<int64_t> spatial, Windows &w) {
-  StringRef automatic = node.stringAttr("auto_pad", "NOTSET");
+  StringRef automatic = node.stringAttr("auto_pad");
   size_t axes = spatial.size();
   if (automatic == "NOTSET" || automatic == "VALID") {
     auto pads = automatic == "VALID" ? std::optional(Shape(2 * axes, 0))
@@ -96,10 +96,8 @@ static std::optional<Windows> windowsOf(Node &node) {
 static constexpr int64_t maxGroups = 16;
 
 static bool conv(Node &node) {
-  if (!node.needs(2) || !node.haveOneType())
-    return false;
   const Fact &x = node.input(0), &weight = node.input(1);
-  int64_t groups = node.intAttr("group", 1);
+  int64_t groups = node.intAttr("group");
   if (x.rank() < 3 || weight.rank() != x.rank())
     return node.fail("convolves " + printShape(x.shape) + " with " +
                      printShape(weight.shape));
@@ -239,10 +237,10 @@ static Value part(Naming &n, Value x, size_t axis, int64_t number, int64_t of) {
 template <bool fused>
 static bool convolve(Naming &n) {
   std::optional<Windows> windows = windowsOf(n.node());
-  int64_t groups = n.node().intAttr("group", 1);
+  int64_t groups = n.node().intAttr("group");
   Value x = n.input(0), weight = n.input(1), bias = n.optional(2);
   StringRef activation =
-      fused ? n.node().stringAttr("activation", "") : StringRef();
+      fused ? n.node().stringAttr("activation") : StringRef();
   if (!activation.empty() && activation != "Relu")
     return n.fail("with " + activation + " behind it");
   bool simple = arePatches(*windows, shapeOf(x).drop_front(2));

@@ -23,17 +23,13 @@ static Fact unknown(ElementType type, ArrayRef<int64_t> shape) {
 /// The result has the type and shape of the first operand; values are not
 /// folded (operators that appear on activations only).
 static bool likeFirst(Node &node) {
-  if (!node.needs(1))
-    return false;
   node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
   return true;
 }
 
 /// The same with a second operand, a slope or a bias, that repeats.
-template <size_t least>
 static bool likeFirstOfTwo(Node &node) {
-  if (!node.needs(least) || !node.haveOneType() ||
-      !node.broadcasts(1, node.input(0).shape))
+  if (!node.broadcasts(1, node.input(0).shape))
     return false;
   node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
   return true;
@@ -82,8 +78,6 @@ static double notFloat(double x) { return x == 0; }
 static int64_t notInt(int64_t x) { return x == 0; }
 
 static bool identity(Node &node) {
-  if (!node.needs(1))
-    return false;
   node.outputs[0] = node.input(0);
   return true;
 }
@@ -100,8 +94,7 @@ static Fact everywhere(const Shape &shape) {
 
 /// In inference the second result, the mask, keeps everything.
 static bool dropout(Node &node) {
-  if (!identity(node))
-    return false;
+  identity(node);
   if (node.has(2)) {
     std::optional<int64_t> training = node.oneInt(2, "training_mode");
     if (!training)
@@ -115,8 +108,6 @@ static bool dropout(Node &node) {
 }
 
 static bool isNaN(Node &node) {
-  if (!node.needs(1))
-    return false;
   Fact &output = node.outputs[0];
   output = unknown(ElementType::Bool, node.input(0).shape);
   auto tensors = node.loadAll(output);
@@ -131,8 +122,6 @@ static bool isNaN(Node &node) {
 
 /// Infinities of one sign or of both.
 static bool isInf(Node &node) {
-  if (!node.needs(1))
-    return false;
   node.outputs[0] = unknown(ElementType::Bool, node.input(0).shape);
   return true;
 }
@@ -149,7 +138,7 @@ static bool castFact(Node &node, ElementType to) {
   bool widens = to == ElementType::Float32 && storedBytes(x.type) <= 2;
   if (widens && isFloat(x.type))
     output.constant = x.constant;
-  else if (isSmallFloat(to) && node.intAttr("saturate", 1)) {
+  else if (isSmallFloat(to) && node.intAttr("saturate")) {
     // The rare constant: left to the wafer, which saturates.
   } else if (output.bytes() <= maxFoldedBytes)
     if (std::optional<Tensor> tensor = x.load())
@@ -158,26 +147,20 @@ static bool castFact(Node &node, ElementType to) {
 }
 
 static bool castRule(Node &node) {
-  if (!node.needs(1))
-    return false;
-  int64_t number = node.intAttr("to", 0);
+  int64_t number = node.intAttr("to");
   std::optional<ElementType> to = elementTypeOfOnnx(number);
   if (!to)
     return node.fail("Cast to ONNX element type " + llvm::Twine(number));
-  if (node.stringAttr("round_mode", "up") != "up")
-    return node.fail("rounds in mode '" + node.stringAttr("round_mode", "up") +
+  if (node.stringAttr("round_mode") != "up")
+    return node.fail("rounds in mode '" + node.stringAttr("round_mode") +
                      "', expected 'up'");
   return castFact(node, *to);
 }
 
-static bool castLike(Node &node) {
-  return node.needs(2) && castFact(node, node.input(1).type);
-}
+static bool castLike(Node &node) { return castFact(node, node.input(1).type); }
 
 /// Folded values are rare enough that only masks and counters matter.
 static bool clip(Node &node) {
-  if (!node.needs(1) || !node.haveOneType())
-    return false;
   for (size_t bound : {1, 2})
     if (node.has(bound) && numElements(node.input(bound).shape) != 1)
       return node.fail("a bound of shape " +
@@ -241,8 +224,7 @@ using IntFunction2 = int64_t (*)(int64_t, int64_t);
 /// Any number of operands of one type, combined from the left.
 template <FloatFunction2 onFloat, IntFunction2 onInt>
 static bool accumulated(Node &node) {
-  if (!node.needs(std::max<size_t>(1, node.numInputs())) ||
-      !node.haveOneType() || !broadcastAll(node, node.input(0).type))
+  if (!broadcastAll(node, node.input(0).type))
     return false;
   auto tensors = loadExpanded(node);
   if (!tensors)
@@ -257,11 +239,6 @@ static bool accumulated(Node &node) {
     }
   node.outputs[0] = Fact::ofTensor(std::move(result));
   return true;
-}
-
-template <FloatFunction2 onFloat, IntFunction2 onInt>
-static bool arithmetic(Node &node) {
-  return node.needs(2) && accumulated<onFloat, onInt>(node);
 }
 
 static double divFloat(double a, double b) { return a / b; }
@@ -301,8 +278,8 @@ static int64_t fmodInt(int64_t a, int64_t b) {
 static double fmodFloat(double a, double b) { return std::fmod(a, b); }
 
 static bool mod(Node &node) {
-  return node.intAttr("fmod", 0) ? arithmetic<fmodFloat, fmodInt>(node)
-                                 : arithmetic<fmodFloat, modInt>(node);
+  return node.intAttr("fmod") ? accumulated<fmodFloat, fmodInt>(node)
+                              : accumulated<fmodFloat, modInt>(node);
 }
 
 static int64_t bitAnd(int64_t a, int64_t b) { return a & b; }
@@ -313,28 +290,18 @@ static int64_t bitNot(int64_t x) { return ~x; }
 /// Of integers; what only data has is not folded.
 template <IntFunction2 onInt>
 static bool bits(Node &node) {
-  if (!node.needs(2) || isFloat(node.input(0).type))
-    return node.fail("combines the bits of floats");
-  return arithmetic<divFloat, onInt>(node);
+  return accumulated<divFloat, onInt>(node);
 }
 
-static bool bitShift(Node &node) {
-  if (!node.needs(2) || !node.haveOneType() || isFloat(node.input(0).type))
-    return node.fail("shifts other things than integers of one type");
+/// What only data has is not folded.
+static bool unfolded(Node &node) {
   return broadcastAll(node, node.input(0).type);
-}
-
-static bool mean(Node &node) {
-  return node.needs(std::max<size_t>(1, node.numInputs())) &&
-         node.haveOneType() && broadcastAll(node, node.input(0).type);
 }
 
 /// The exponent may have a type of its own; the result has the base's.
 static bool pow(Node &node) {
-  if (!node.needs(2))
-    return false;
   if (node.input(0).type == node.input(1).type)
-    return arithmetic<power, powerInt>(node);
+    return accumulated<power, powerInt>(node);
   if (!broadcastAll(node, node.input(0).type))
     return false;
   auto tensors = loadExpanded(node);
@@ -357,8 +324,7 @@ using IntTest = bool (*)(int64_t, int64_t);
 
 template <FloatTest onFloat, IntTest onInt>
 static bool comparison(Node &node) {
-  if (!node.needs(2) || !node.haveOneType() ||
-      !broadcastAll(node, ElementType::Bool))
+  if (!broadcastAll(node, ElementType::Bool))
     return false;
   auto tensors = loadExpanded(node);
   if (!tensors)
@@ -406,12 +372,8 @@ static bool differ(T a, T b) {
 }
 
 static bool where(Node &node) {
-  if (!node.needs(3) || !broadcastAll(node, node.input(1).type))
+  if (!broadcastAll(node, node.input(1).type))
     return false;
-  if (node.input(0).type != ElementType::Bool)
-    return node.fail("its condition is not of booleans");
-  if (node.input(1).type != node.input(2).type)
-    return node.fail("operands differ in type");
   auto tensors = loadExpanded(node);
   if (!tensors)
     return true;
@@ -469,23 +431,23 @@ llvm::ArrayRef<NamedRule> wsec::simplify::elementwiseRules() {
       {"BitwiseAnd", bits<bitAnd>},
       {"BitwiseOr", bits<bitOr>},
       {"BitwiseXor", bits<bitXor>},
-      {"BitShift", bitShift, "direction"},
-      {"Mean", mean},
+      {"BitShift", unfolded, "direction"},
+      {"Mean", unfolded},
       {"HardSigmoid", likeFirst, "alpha beta"},
       {"HardSwish", likeFirst},
       {"Mish", likeFirst},
       {"Softsign", likeFirst},
-      {"PRelu", likeFirstOfTwo<2>},
+      {"PRelu", likeFirstOfTwo},
       {"Gelu", likeFirst, "approximate"},
       {"Swish", likeFirst, "alpha"},
       {"com.microsoft.Gelu", likeFirst},
-      {"com.microsoft.FastGelu", likeFirstOfTwo<1>},
-      {"com.microsoft.BiasGelu", likeFirstOfTwo<2>},
+      {"com.microsoft.FastGelu", likeFirstOfTwo},
+      {"com.microsoft.BiasGelu", likeFirstOfTwo},
       {"com.microsoft.QuickGelu", likeFirst, "alpha"},
-      {"Add", arithmetic<plus, plus>},
-      {"Sub", arithmetic<minus, minus>},
-      {"Mul", arithmetic<times, times>},
-      {"Div", arithmetic<divFloat, divInt>},
+      {"Add", accumulated<plus, plus>},
+      {"Sub", accumulated<minus, minus>},
+      {"Mul", accumulated<times, times>},
+      {"Div", accumulated<divFloat, divInt>},
       {"Min", accumulated<minFloat, minInt>},
       {"Max", accumulated<maxFloat, maxInt>},
       {"Sum", accumulated<plus, plus>},

@@ -87,8 +87,7 @@ static std::optional<Shape> byHeads(Node &node, size_t i, int64_t heads) {
 static bool multiHeadAttention(Node &node) {
   if (!node.has(1) || !node.has(2))
     return node.fail("packed queries, keys and values, or keys and values");
-  if (!node.needs(3) ||
-      !refuses(node, {8, 9}, "a cache that grows where it lies"))
+  if (!refuses(node, {8, 9}, "a cache that grows where it lies"))
     return false;
   int64_t heads = node.intAttr("num_heads", 0);
   auto q = byHeads(node, 0, heads), k = byHeads(node, 1, heads),
@@ -126,8 +125,6 @@ static bool multiHeadAttention(Node &node) {
 }
 
 static bool packedAttention(Node &node) {
-  if (!node.needs(2))
-    return false;
   const Fact &x = node.input(0), &weights = node.input(1);
   if (!refuses(node, {6}, "a cache that grows where it lies"))
     return false;
@@ -210,8 +207,6 @@ static bool groupedRotaryFits(Node &node, int64_t batch, int64_t tokens,
 }
 
 static bool groupQueryAttention(Node &node) {
-  if (!node.has(0) || !node.has(5) || !node.has(6))
-    return node.fail("misses its queries or lengths");
   if (!refuses(node, {11}, "a sink of heads") ||
       !refuses(node, {12, 13}, "a cache of integers") ||
       !refuses(node, {14, 15}, "norms of queries and keys"))
@@ -254,8 +249,6 @@ static bool groupQueryAttention(Node &node) {
 }
 
 static bool rotaryEmbedding(Node &node) {
-  if (!node.needs(4))
-    return false;
   const Fact &x = node.input(0);
   const Shape &table = node.input(2).shape, &ids = node.input(1).shape;
   if ((x.rank() != 3 && x.rank() != 4) || table.size() != 2)
@@ -285,9 +278,6 @@ static bool rotaryEmbedding(Node &node) {
 //===----------------------------------------------------------------------===//
 
 static bool embedLayerNorm(Node &node) {
-  for (size_t i : {0, 2, 3, 5, 6})
-    if (!node.has(i))
-      return node.fail("misses input " + llvm::Twine(i));
   const Shape &ids = node.input(0).shape, &table = node.input(2).shape;
   if (ids.size() != 2 || table.size() != 2)
     return node.fail("looks up " + printShape(ids) + " in " +
@@ -316,14 +306,12 @@ static bool embedLayerNorm(Node &node) {
 }
 
 static bool fusedMatMul(Node &node) {
-  if (!node.needs(2) || !node.haveOneType())
-    return false;
   Shape a = node.input(0).shape, b = node.input(1).shape;
   if (a.size() < 2 || b.size() < 2)
     return node.fail("operands are not matrices");
-  if (node.intAttr("transA", 0))
+  if (node.intAttr("transA"))
     std::swap(a[a.size() - 1], a[a.size() - 2]);
-  if (node.intAttr("transB", 0))
+  if (node.intAttr("transB"))
     std::swap(b[b.size() - 1], b[b.size() - 2]);
   auto shape =
       broadcastShapes(ArrayRef(a).drop_back(2), ArrayRef(b).drop_back(2));
@@ -335,10 +323,8 @@ static bool fusedMatMul(Node &node) {
 }
 
 static bool matMulNBits(Node &node) {
-  if (!node.needs(3))
-    return false;
-  int64_t bits = node.intAttr("bits", 4), block = node.intAttr("block_size", 0);
-  int64_t rows = node.intAttr("K", 0), columns = node.intAttr("N", 0);
+  int64_t bits = node.intAttr("bits"), block = node.intAttr("block_size");
+  int64_t rows = node.intAttr("K"), columns = node.intAttr("N");
   if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || rows < 1 ||
       columns < 1)
     return node.fail(llvm::Twine(rows) + "x" + llvm::Twine(columns) +

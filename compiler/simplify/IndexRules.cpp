@@ -48,17 +48,10 @@ static std::optional<Fact> gatherAsView(const Fact &table, int64_t axis,
   return Fact{table.type, result, Constant{table.constant->storage, *shaped}};
 }
 
-static bool areIndices(Node &node, const Fact &ids) {
-  return ids.type == ElementType::Int32 || ids.type == ElementType::Int64 ||
-         node.fail("indices are neither int32 nor int64");
-}
-
 static bool gather(Node &node) {
-  if (!node.needs(2))
-    return false;
   const Fact &table = node.input(0), &ids = node.input(1);
-  std::optional<int64_t> axis = node.axisAttr(0, table.rank());
-  if (!axis || !areIndices(node, ids))
+  std::optional<int64_t> axis = node.axisAttr(table.rank());
+  if (!axis)
     return false;
   Fact result{table.type,
               joined({front(table.shape, *axis), ids.shape,
@@ -103,11 +96,9 @@ static int64_t indexInto(int64_t extent, int64_t index) {
 }
 
 /// Whether there is at most one index for each element of the data, `axis`
-/// aside, and they are integers.
+/// aside.
 static bool indicesFit(Node &node, const Fact &data, const Fact &ids,
                        int64_t axis) {
-  if (!areIndices(node, ids))
-    return false;
   if (data.rank() != ids.rank())
     return node.fail("indices differ in rank from the data");
   for (int64_t d = 0; d < data.rank(); ++d)
@@ -144,10 +135,8 @@ static bool isUniform(const Tensor &tensor) {
 }
 
 static bool gatherElements(Node &node) {
-  if (!node.needs(2))
-    return false;
   const Fact &x = node.input(0), &ids = node.input(1);
-  std::optional<int64_t> axis = node.axisAttr(0, x.rank());
+  std::optional<int64_t> axis = node.axisAttr(x.rank());
   if (!axis || !indicesFit(node, x, ids, *axis))
     return false;
   node.outputs[0] = Fact{x.type, ids.shape, std::nullopt};
@@ -175,12 +164,10 @@ static bool gatherElements(Node &node) {
   return true;
 }
 
-/// Whether the last dimension of the indices is a tuple of integers that fits
+/// Whether the last dimension of the indices is a tuple that fits
 /// behind the `batch` dimensions which indices and data share.
 static bool tuplesFit(Node &node, const Fact &data, const Fact &ids,
                       int64_t batch) {
-  if (!areIndices(node, ids))
-    return false;
   if (ids.rank() == 0 || batch < 0 || batch >= ids.rank() ||
       batch + ids.shape.back() > data.rank())
     return node.fail("indices are too long for rank " +
@@ -215,10 +202,8 @@ static bool forEachTuple(Node &node, const Shape &data, const Tensor &indices,
 }
 
 static bool gatherND(Node &node) {
-  if (!node.needs(2))
-    return false;
   const Fact &x = node.input(0), &ids = node.input(1);
-  int64_t batch = node.intAttr("batch_dims", 0);
+  int64_t batch = node.intAttr("batch_dims");
   if (!tuplesFit(node, x, ids, batch))
     return false;
   int64_t width = ids.shape.back();
@@ -246,18 +231,14 @@ static bool gatherND(Node &node) {
 //===----------------------------------------------------------------------===//
 
 static bool updatesFit(Node &node, const Shape &expected) {
-  const Fact &x = node.input(0), &updates = node.input(2);
+  const Fact &updates = node.input(2);
   if (updates.shape != expected)
     return node.fail("updates have shape " + printShape(updates.shape) +
                      ", expected " + printShape(expected));
-  if (updates.type != x.type)
-    return node.fail("updates differ in type from the data");
   return true;
 }
 
 static bool scatterND(Node &node) {
-  if (!node.needs(3))
-    return false;
   const Fact &x = node.input(0), &ids = node.input(1);
   if (!tuplesFit(node, x, ids, /*batch=*/0))
     return false;
@@ -266,7 +247,7 @@ static bool scatterND(Node &node) {
                                 behind(x.shape, width)})))
     return false;
   node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
-  if (node.stringAttr("reduction", "none") != "none")
+  if (node.stringAttr("reduction") != "none")
     return true;
   auto tensors = node.loadAll(node.outputs[0]);
   if (!tensors)
@@ -284,10 +265,8 @@ static bool scatterND(Node &node) {
 }
 
 static bool scatterAlong(Node &node, llvm::StringRef reduction) {
-  if (!node.needs(3))
-    return false;
   const Fact &x = node.input(0), &ids = node.input(1);
-  std::optional<int64_t> axis = node.axisAttr(0, x.rank());
+  std::optional<int64_t> axis = node.axisAttr(x.rank());
   if (!axis || !indicesFit(node, x, ids, *axis) || !updatesFit(node, ids.shape))
     return false;
   node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
@@ -307,7 +286,7 @@ static bool scatterAlong(Node &node, llvm::StringRef reduction) {
 }
 
 static bool scatterElements(Node &node) {
-  return scatterAlong(node, node.stringAttr("reduction", "none"));
+  return scatterAlong(node, node.stringAttr("reduction"));
 }
 
 /// ScatterElements before it had reductions.
@@ -358,8 +337,6 @@ static bool rangeOf(Node &node, const std::vector<Tensor> &bounds) {
 }
 
 static bool range(Node &node) {
-  if (!node.needs(3))
-    return false;
   std::vector<Tensor> bounds;
   for (size_t i = 0; i < 3; ++i) {
     std::optional<Tensor> bound = node.input(i).load();
@@ -378,8 +355,6 @@ static bool isOne(Node &node, const Tensor &tensor, llvm::StringRef what) {
 }
 
 static bool trilu(Node &node) {
-  if (!node.needs(1))
-    return false;
   const Fact &x = node.input(0);
   if (x.rank() < 2)
     return node.fail("needs a tensor of rank 2 or more");
@@ -392,7 +367,7 @@ static bool trilu(Node &node) {
   if (!tensors)
     return true;
   int64_t diagonal = *stated;
-  bool upper = node.intAttr("upper", 1);
+  bool upper = node.intAttr("upper");
   Tensor zero(x.type, {1}), &result = tensors->front();
   int64_t columns = x.shape.back(), rows = x.shape[x.rank() - 2];
   for (int64_t i = 0; i < result.size(); ++i) {
@@ -406,8 +381,6 @@ static bool trilu(Node &node) {
 }
 
 static bool cumSum(Node &node) {
-  if (!node.needs(2))
-    return false;
   const Fact &x = node.input(0);
   node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
   auto tensors = node.loadAll(node.outputs[0]);
@@ -419,8 +392,8 @@ static bool cumSum(Node &node) {
   axis += axis < 0 ? x.rank() : 0;
   if (axis < 0 || axis >= x.rank())
     return node.fail("axis outside the rank");
-  bool exclusive = node.intAttr("exclusive", 0);
-  bool reverse = node.intAttr("reverse", 0);
+  bool exclusive = node.intAttr("exclusive");
+  bool reverse = node.intAttr("reverse");
   const Tensor &data = tensors->front();
   Tensor result(x.type, x.shape);
   int64_t inner = numElements(behind(x.shape, axis + 1));
@@ -443,21 +416,19 @@ static bool cumSum(Node &node) {
 }
 
 static bool cumProd(Node &node) {
-  if (!node.needs(2) || !node.oneInt(1, "axis"))
+  if (!node.oneInt(1, "axis"))
     return false;
   node.outputs[0] = Fact{node.input(0).type, node.input(0).shape, std::nullopt};
   return true;
 }
 
 static bool argExtreme(Node &node) {
-  if (!node.needs(1))
-    return false;
   const Fact &x = node.input(0);
-  std::optional<int64_t> axis = node.axisAttr(0, x.rank());
+  std::optional<int64_t> axis = node.axisAttr(x.rank());
   if (!axis)
     return false;
   Fact result{ElementType::Int64, x.shape, std::nullopt};
-  if (node.intAttr("keepdims", 1))
+  if (node.intAttr("keepdims"))
     result.shape[*axis] = 1;
   else
     result.shape.erase(result.shape.begin() + *axis);
@@ -466,10 +437,8 @@ static bool argExtreme(Node &node) {
 }
 
 static bool topK(Node &node) {
-  if (!node.needs(2))
-    return false;
   const Fact &x = node.input(0);
-  std::optional<int64_t> axis = node.axisAttr(-1, x.rank());
+  std::optional<int64_t> axis = node.axisAttr(x.rank());
   std::optional<int64_t> count = node.oneInt(1, "k");
   if (!axis || !count)
     return false;
@@ -486,8 +455,6 @@ static bool topK(Node &node) {
 
 /// The number of results depends on the values, so they have to be known.
 static bool nonZero(Node &node) {
-  if (!node.needs(1))
-    return false;
   std::optional<Tensor> x = node.input(0).load();
   if (!x)
     return node.fail("the number of results depends on the model's inputs");

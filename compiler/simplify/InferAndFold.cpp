@@ -8,6 +8,7 @@
 #include "compiler/simplify/OnnxValues.h"
 #include "compiler/simplify/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
 #include "llvm/ADT/DenseMap.h"
 
 namespace wsec::simplify {
@@ -68,7 +69,9 @@ private:
       why = *problem;
       return false;
     }
+    const onnx::OperatorSchema &schema = *onnx::findSchema(name, opset);
     SmallVector<const Fact *> inputs;
+    SmallVector<Type> elements;
     for (Value input : op.getInputs()) {
       const Fact *fact = lookup(input);
       if (!fact && !isa<NoneType>(input.getType())) {
@@ -78,8 +81,13 @@ private:
         return false;
       }
       inputs.push_back(fact);
+      elements.push_back(fact ? getElementTypeOrSelf(input.getType()) : Type());
     }
-    Node node(op.getOpType(), opset, op.getOnnxAttributes(), known->understood,
+    if (auto problem = operandProblem(schema, elements)) {
+      why = *problem;
+      return false;
+    }
+    Node node(schema, op.getOnnxAttributes(), known->understood,
               std::move(inputs), op.getNumResults());
     if (!apply(known->rule, node)) {
       why = node.reason().empty() ? "its operands do not fit" : node.reason();

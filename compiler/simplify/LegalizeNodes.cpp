@@ -36,10 +36,11 @@ static SmallVector<const Fact *> pointers(onnx::NodeOp op,
   return result;
 }
 
-Naming::Naming(onnx::NodeOp op, int64_t opset, StringRef understood)
+Naming::Naming(onnx::NodeOp op, const onnx::OperatorSchema &schema,
+               StringRef understood)
     : nodeOp(op), inputs(inputFacts(op)),
-      facts(op.getOpType(), opset, op.getOnnxAttributes(), understood,
-            pointers(op, inputs), op.getNumResults()),
+      facts(schema, op.getOnnxAttributes(), understood, pointers(op, inputs),
+            op.getNumResults()),
       build(op) {}
 
 Value Naming::cast(Value x, Type element) {
@@ -170,9 +171,10 @@ struct LegalizeNodesPass
     };
     NamingRule rule = findNamingRule(op);
     const NamedRule *known = findRule(qualifiedName(op));
-    if (!rule || !known)
+    const auto *schema = onnx::findSchema(qualifiedName(op), opset);
+    if (!rule || !known || !schema)
       return giveUp("the operator has no kernel");
-    Naming naming(op, opset, known->understood);
+    Naming naming(op, *schema, known->understood);
     if (!rule(naming))
       return giveUp(naming.node().reason());
     for (auto [result, value] :

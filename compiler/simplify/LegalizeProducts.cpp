@@ -16,7 +16,8 @@ namespace {
 struct LegalizeProductsPass
     : wsec::simplify::impl::LegalizeProductsBase<LegalizeProductsPass> {
   void runOnOperation() override {
-    int64_t opset = opsetOf(getOperation());
+    const onnx::OperatorSchema &schema =
+        *onnx::findSchema("MatMul", opsetOf(getOperation()));
     SmallVector<onnx::NodeOp> products;
     getOperation().walk([&](onnx::NodeOp op) {
       auto typed = [](Type type) { return isa<RankedTensorType>(type); };
@@ -26,7 +27,7 @@ struct LegalizeProductsPass
         products.push_back(op);
     });
     for (onnx::NodeOp op : products) {
-      Naming naming(op, opset, "");
+      Naming naming(op, schema, "");
       Value product = naming.batchMatmul(naming.input(0), naming.input(1));
       op.getResult(0).replaceAllUsesWith(product);
       op.erase();

@@ -16,8 +16,6 @@ static Fact unknown(ElementType type, ArrayRef<int64_t> shape) {
 static constexpr int64_t maxFoldedProducts = 1 << 22;
 
 static bool matMul(Node &node) {
-  if (!node.needs(2) || !node.haveOneType())
-    return false;
   const Fact &a = node.input(0), &b = node.input(1);
   if (a.rank() == 0 || b.rank() == 0)
     return node.fail("operands are scalars");
@@ -69,12 +67,10 @@ static bool matMul(Node &node) {
 }
 
 static bool gemm(Node &node) {
-  if (!node.needs(2) || !node.haveOneType())
-    return false;
   const Fact &a = node.input(0), &b = node.input(1);
   if (a.rank() != 2 || b.rank() != 2)
     return node.fail("operands are not matrices");
-  bool transA = node.intAttr("transA", 0), transB = node.intAttr("transB", 0);
+  bool transA = node.intAttr("transA"), transB = node.intAttr("transB");
   if (a.shape[!transA] != b.shape[transB])
     return node.fail("cannot multiply " + printShape(a.shape) + " by " +
                      printShape(b.shape));
@@ -99,10 +95,8 @@ static bool fitsFeatures(Node &node, size_t i, int64_t count) {
 /// The first result is like the first operand. Other results (statistics)
 /// are rarely used; they get the shape the operator gives them.
 static bool norm(Node &node) {
-  if (!node.needs(2))
-    return false;
   const Fact &x = node.input(0);
-  std::optional<int64_t> axis = node.axisAttr(-1, x.rank());
+  std::optional<int64_t> axis = node.axisAttr(x.rank());
   if (!axis)
     return false;
   int64_t features = numElements(ArrayRef(x.shape).drop_front(*axis));
@@ -117,16 +111,12 @@ static bool norm(Node &node) {
 }
 
 static bool softmax(Node &node) {
-  if (!node.needs(1))
-    return false;
   node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
   return true;
 }
 
 /// Results 1 and 2 are unused statistics; 3 is the sum, which feeds on.
 static bool skipNorm(Node &node) {
-  if (!node.needs(3))
-    return false;
   const Fact &x = node.input(0);
   if (x.rank() == 0)
     return node.fail("operands are scalars");
@@ -180,13 +170,11 @@ static bool addPast(Node &node, size_t i, Shape &shape) {
 /// ONNX's Attention: [B,S,H*D] with head counts, or [B,H,S,D]; see
 /// DissolveAttention.cpp.
 static bool attention(Node &node) {
-  if (!node.needs(3))
-    return false;
   // The wafer computes in f32, which is no less than what 16 bits ask for.
   int64_t precision = node.intAttr("softmax_precision", 1);
   if (precision != 1 && precision != 10 && precision != 16)
     return node.fail("softmax in ONNX element type " + llvm::Twine(precision));
-  int64_t mode = node.intAttr("qk_matmul_output_mode", 0);
+  int64_t mode = node.intAttr("qk_matmul_output_mode");
   if (mode < 0 || mode > 3)
     return node.fail("qk_matmul_output_mode is " + llvm::Twine(mode) +
                      ", expected 0 to 3");

@@ -32,21 +32,21 @@ static bool bitNot(Naming &n) {
 }
 
 static bool bitShift(Naming &n) {
-  return n.node().stringAttr("direction", "") == "LEFT"
+  return n.node().stringAttr("direction") == "LEFT"
              ? bits<BinaryKind::ShiftLeft>(n)
              : bits<BinaryKind::ShiftRight>(n);
 }
 
 static bool mod(Naming &n) {
-  return n.node().intAttr("fmod", 0) ? bits<BinaryKind::Remainder>(n)
-                                     : bits<BinaryKind::Mod>(n);
+  return n.node().intAttr("fmod") ? bits<BinaryKind::Remainder>(n)
+                                  : bits<BinaryKind::Mod>(n);
 }
 
 static bool isInf(Naming &n) {
   const double infinity = std::numeric_limits<double>::infinity();
   Value x = n.input(0);
-  const bool positive = n.node().intAttr("detect_positive", 1);
-  const bool negative = n.node().intAttr("detect_negative", 1);
+  const bool positive = n.node().intAttr("detect_positive");
+  const bool negative = n.node().intAttr("detect_negative");
   if (positive && negative)
     return n.replace(
         n.binary(BinaryKind::Equal, n.unary(UnaryKind::Abs, x), infinity));
@@ -190,12 +190,11 @@ static Value exponentialBelow(Naming &n, double alpha, double beta,
 }
 
 static bool selu(Naming &n) {
-  return n.replace(exponentialBelow(
-      n, n.node().floatAttr("alpha", 1.67326319217681884765625), 1,
-      n.node().floatAttr("gamma", 1.05070102214813232421875)));
+  return n.replace(exponentialBelow(n, n.node().floatAttr("alpha"), 1,
+                                    n.node().floatAttr("gamma")));
 }
 static bool celu(Naming &n) {
-  const double alpha = n.node().floatAttr("alpha", 1.0);
+  const double alpha = n.node().floatAttr("alpha");
   return n.replace(exponentialBelow(n, alpha, alpha, 1));
 }
 
@@ -213,7 +212,7 @@ static bool thresholdedRelu(Naming &n) {
   Value x = n.input(0);
   Value isAbove = n.binary(
       BinaryKind::Less,
-      scalarLike(n.builder(), n.loc(), x, n.node().floatAttr("alpha", 1.0)), x);
+      scalarLike(n.builder(), n.loc(), x, n.node().floatAttr("alpha")), x);
   return n.replace(
       where(n, isAbove, x, scalarLike(n.builder(), n.loc(), x, 0)));
 }
@@ -221,8 +220,8 @@ static bool thresholdedRelu(Naming &n) {
 /// Towards zero by `bias` outside of [-lambd, lambd], where all is zero.
 static bool shrink(Naming &n) {
   Value x = n.input(0);
-  const double limit = n.node().floatAttr("lambd", 0.5);
-  const double bias = n.node().floatAttr("bias", 0.0);
+  const double limit = n.node().floatAttr("lambd");
+  const double bias = n.node().floatAttr("bias");
   if (n.resultType().getElementType().isInteger() && std::trunc(bias) != bias)
     return n.fail("moves integers by a bias that is not whole");
   Value isBelow = n.binary(BinaryKind::Less, x, -limit);

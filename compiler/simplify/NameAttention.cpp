@@ -117,9 +117,9 @@ static bool attention(Naming &n) {
   a.past = n.has(4) ? shapeOf(n.input(4))[2] : 0;
   a.mask = n.optional(3);
   a.lengths = n.optional(6);
-  a.left = n.node().intAttr("left_window_size", -1);
-  a.right = n.node().intAttr("right_window_size", -1);
-  if (n.node().intAttr("is_causal", 0))
+  a.left = n.node().intAttr("left_window_size");
+  a.right = n.node().intAttr("right_window_size");
+  if (n.node().intAttr("is_causal"))
     a.right = a.right < 0 ? 0 : std::min<int64_t>(a.right, 0);
   a.scale = n.node().floatAttr("scale", 0);
   a.softcap = n.node().floatAttr("softcap", 0);
@@ -130,7 +130,7 @@ static bool attention(Naming &n) {
   DissolvedAttention parts = dissolve(n, a);
   Value y = byHead ? parts.y : mergeHeads(n, parts.y);
   SmallVector<Value> results = {
-      y, a.k, a.v, parts.scores[n.node().intAttr("qk_matmul_output_mode", 0)]};
+      y, a.k, a.v, parts.scores[n.node().intAttr("qk_matmul_output_mode")]};
   results.resize(n.op().getNumResults());
   return n.replace(results);
 }

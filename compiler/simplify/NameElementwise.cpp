@@ -103,7 +103,7 @@ static bool relu(Naming &n) {
 
 static bool leakyRelu(Naming &n) {
   Value x = n.input(0);
-  double alpha = n.node().floatAttr("alpha", 0.01);
+  double alpha = n.node().floatAttr("alpha");
   Value below = n.binary(BinaryKind::Less, x, 0.0);
   return n.replace(Value(onnx::WhereOp::create(
       n.builder(), n.loc(), n.resultType(), below,
@@ -149,7 +149,7 @@ static Value geluTanh(Naming &n, Value x) {
 }
 
 static bool gelu(Naming &n) {
-  bool usesTanh = n.node().stringAttr("approximate", "none") == "tanh";
+  bool usesTanh = n.node().stringAttr("approximate") == "tanh";
   return n.replace(usesTanh ? geluTanh(n, n.input(0)) : geluErf(n, n.input(0)));
 }
 
@@ -171,10 +171,10 @@ static bool swishWith(Naming &n, double alpha) {
       n.binary(BinaryKind::Mul, x, n.unary(UnaryKind::Sigmoid, scaled)));
 }
 static bool swish(Naming &n) {
-  return swishWith(n, n.node().floatAttr("alpha", 1.0));
+  return swishWith(n, n.node().floatAttr("alpha"));
 }
 static bool quickGelu(Naming &n) {
-  return swishWith(n, n.node().floatAttr("alpha", 1.702));
+  return swishWith(n, n.node().floatAttr("alpha"));
 }
 
 static Value hardSigmoidOf(Naming &n, Value x, double alpha, double beta) {
@@ -183,9 +183,8 @@ static Value hardSigmoidOf(Naming &n, Value x, double alpha, double beta) {
   return n.binary(BinaryKind::Min, n.binary(BinaryKind::Max, line, 0.0), 1.0);
 }
 static bool hardSigmoid(Naming &n) {
-  return n.replace(hardSigmoidOf(n, n.input(0),
-                                 n.node().floatAttr("alpha", 0.2),
-                                 n.node().floatAttr("beta", 0.5)));
+  return n.replace(hardSigmoidOf(n, n.input(0), n.node().floatAttr("alpha"),
+                                 n.node().floatAttr("beta")));
 }
 static bool hardSwish(Naming &n) {
   Value gate = hardSigmoidOf(n, n.input(0), 1.0 / 6, 0.5);
@@ -197,7 +196,7 @@ static bool elu(Naming &n) {
   // exp of the negative part only: the other would overflow unused.
   Value low = n.binary(BinaryKind::Min, x, 0.0);
   low = n.binary(BinaryKind::Sub, n.unary(UnaryKind::Exp, low), 1.0);
-  low = n.binary(BinaryKind::Mul, low, n.node().floatAttr("alpha", 1.0));
+  low = n.binary(BinaryKind::Mul, low, n.node().floatAttr("alpha"));
   return n.replace(
       n.binary(BinaryKind::Add, n.binary(BinaryKind::Max, x, 0.0), low));
 }

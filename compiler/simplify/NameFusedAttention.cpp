@@ -170,7 +170,7 @@ static bool multiHeadAttention(Naming &n) {
   a.v = behindPast(n, n.optional(7), parts[2]);
   a.past = n.has(6) ? shapeOf(n.input(6))[2] : 0;
   a.scale = n.node().floatAttr("scale", 0);
-  a.right = n.node().intAttr("unidirectional", 0) ? 0 : -1;
+  a.right = n.node().intAttr("unidirectional") ? 0 : -1;
   a.maskIsFinite = true;
   Value keyed =
       n.has(4) ? keyMask(n, n.input(4), shapeOf(a.q)[0], a.keys()) : Value();
@@ -211,7 +211,7 @@ static bool packedAttention(Naming &n) {
   a.v = behindPast(n, ofPast(1), parts[2]);
   a.past = a.keys() - a.queries();
   a.scale = n.node().floatAttr("scale", 0);
-  a.right = n.node().intAttr("unidirectional", 0) ? 0 : -1;
+  a.right = n.node().intAttr("unidirectional") ? 0 : -1;
   a.maskIsFinite = true;
   Value keyed =
       n.has(3) ? keyMask(n, n.input(3), shapeOf(a.q)[0], a.keys()) : Value();
@@ -291,9 +291,9 @@ static bool groupQueryAttention(Naming &n) {
   a.v = firstTokens(n, values, total);
   a.scale = n.node().floatAttr("scale", 0);
   a.softcap = n.node().floatAttr("softcap", 0);
-  a.right = n.node().intAttr("causal", 1) ? 0 : -1;
+  a.right = n.node().intAttr("causal") ? 0 : -1;
   // A window counts the query's own key.
-  if (int64_t window = n.node().intAttr("local_window_size", -1); window > 0)
+  if (int64_t window = n.node().intAttr("local_window_size"); window > 0)
     a.left = window - 1;
   a.mask = n.optional(10);
   a.maskIsFinite = true;

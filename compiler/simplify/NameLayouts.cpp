@@ -15,9 +15,9 @@ using onnx::UnaryKind;
 /// `{C, b, b}`.
 static bool spaceToDepth(Naming &n) {
   ArrayRef<int64_t> x = shapeOf(n.input(0));
-  const int64_t b = n.node().intAttr("blocksize", 1);
+  const int64_t b = n.node().intAttr("blocksize");
   Value blocks = n.reshape(n.input(0), {x[0], x[1], x[2] / b, b, x[3] / b, b});
-  const bool crd = n.node().stringAttr("mode", "DCR") == "CRD";
+  const bool crd = n.node().stringAttr("mode") == "CRD";
   blocks = n.transpose(blocks, crd ? ArrayRef<int64_t>{0, 1, 3, 5, 2, 4}
                                    : ArrayRef<int64_t>{0, 3, 5, 1, 2, 4});
   return n.replace(n.reshape(blocks, n.resultType().getShape()));
@@ -25,8 +25,8 @@ static bool spaceToDepth(Naming &n) {
 
 static bool depthToSpace(Naming &n) {
   ArrayRef<int64_t> x = shapeOf(n.input(0));
-  const int64_t b = n.node().intAttr("blocksize", 1), c = x[1] / (b * b);
-  const bool crd = n.node().stringAttr("mode", "DCR") == "CRD";
+  const int64_t b = n.node().intAttr("blocksize"), c = x[1] / (b * b);
+  const bool crd = n.node().stringAttr("mode") == "CRD";
   Value blocks =
       n.reshape(n.input(0), crd ? ArrayRef<int64_t>{x[0], c, b, b, x[2], x[3]}
                                 : ArrayRef<int64_t>{x[0], b, b, c, x[2], x[3]});
@@ -47,7 +47,7 @@ static Value keptReduced(Naming &n, Value x, ReduceKind kind, Shape axes) {
 static bool hardmax(Naming &n) {
   Value x = n.input(0);
   const int64_t rank = shapeOf(x).size();
-  std::optional<int64_t> axis = n.node().axisAttr(-1, rank);
+  std::optional<int64_t> axis = n.node().axisAttr(rank);
   if (!axis)
     return false;
   const int64_t extent = shapeOf(x)[*axis];
@@ -72,8 +72,8 @@ static bool hardmax(Naming &n) {
 
 static bool lpNormalization(Naming &n) {
   Value x = n.input(0);
-  std::optional<int64_t> axis = n.node().axisAttr(-1, shapeOf(x).size());
-  const int64_t p = n.node().intAttr("p", 2);
+  std::optional<int64_t> axis = n.node().axisAttr(shapeOf(x).size());
+  const int64_t p = n.node().intAttr("p");
   if (!axis || (p != 1 && p != 2))
     return n.fail("a norm of order " + Twine(p));
   Value norm;

@@ -105,7 +105,7 @@ static Value elementsAt(Naming &n, Value x, Value indices, int64_t axis) {
 
 static bool gatherElements(Naming &n) {
   Value x = n.input(0);
-  std::optional<int64_t> axis = n.node().axisAttr(0, shapeOf(x).size());
+  std::optional<int64_t> axis = n.node().axisAttr(shapeOf(x).size());
   return axis && n.replace(elementsAt(n, x, n.input(1), *axis));
 }
 
@@ -134,7 +134,7 @@ static Value tuplePlaces(Naming &n, ArrayRef<int64_t> shape, Value indices,
 
 bool wsec::simplify::gatherTuples(Naming &n) {
   Value x = n.input(0), indices = n.input(1);
-  const int64_t batch = n.node().intAttr("batch_dims", 0);
+  const int64_t batch = n.node().intAttr("batch_dims");
   if (shapeOf(indices).back() == 0)
     return n.fail("its indices are empty");
   Value places = tuplePlaces(n, shapeOf(x), indices, batch);
@@ -183,7 +183,7 @@ static bool scatterRows(Naming &n, Value rows, Value places, Value updates) {
   const int64_t many = shapeOf(updates)[0];
   StringRef reduction = n.op().getOpType() == "Scatter"
                             ? "none" // has no other
-                            : n.node().stringAttr("reduction", "none");
+                            : n.node().stringAttr("reduction");
   const int64_t each = reduction == "none" ? 1 : width;
   if (many * each > mostComparisons / count)
     return n.fail(Twine(many) + " updates of " + Twine(count) +
@@ -224,7 +224,7 @@ static bool scatterRows(Naming &n, Value rows, Value places, Value updates) {
 
 static bool scatterElements(Naming &n) {
   Value x = n.input(0), indices = n.input(1);
-  std::optional<int64_t> axis = n.node().axisAttr(0, shapeOf(x).size());
+  std::optional<int64_t> axis = n.node().axisAttr(shapeOf(x).size());
   if (!axis)
     return false;
   const int64_t many = numElements(shapeOf(indices));
@@ -252,7 +252,7 @@ static bool scatterND(Naming &n) {
 static bool oneHot(Naming &n) {
   Value indices = n.input(0), values = n.input(2);
   const int64_t rank = n.resultType().getRank();
-  std::optional<int64_t> axis = n.node().axisAttr(-1, rank);
+  std::optional<int64_t> axis = n.node().axisAttr(rank);
   if (!axis)
     return false;
   const int64_t depth = n.resultType().getShape()[*axis];
@@ -274,7 +274,7 @@ static bool oneHot(Naming &n) {
 static bool topK(Naming &n) {
   Value x = n.input(0);
   const int64_t rank = shapeOf(x).size();
-  std::optional<int64_t> axis = n.node().axisAttr(-1, rank);
+  std::optional<int64_t> axis = n.node().axisAttr(rank);
   if (!axis)
     return false;
   const int64_t extent = shapeOf(x)[*axis];
@@ -283,7 +283,7 @@ static bool topK(Naming &n) {
   if (extent > mostComparisons / all)
     return n.fail("orders " + Twine(all) +
                   " elements, too many for each to be held against each");
-  const bool largest = n.node().intAttr("largest", 1);
+  const bool largest = n.node().intAttr("largest");
   Shape mine(shapeOf(x)), others(shapeOf(x));
   mine.insert(mine.begin() + *axis + 1, 1);
   others.insert(others.begin() + *axis, 1);

@@ -54,11 +54,11 @@ static Value gemmAddend(Naming &n, double beta, int64_t columns) {
 static Value gemmOf(Naming &n) {
   Value x = n.input(0), weight = n.input(1);
   bool computed = !isConstant(weight);
-  if (n.node().intAttr("transA", 0))
+  if (n.node().intAttr("transA"))
     x = n.transpose(x, {1, 0});
-  if (n.node().intAttr("transB", 0) && computed) {
+  if (n.node().intAttr("transB") && computed) {
     weight = n.transpose(weight, {1, 0});
-  } else if (n.node().intAttr("transB", 0)) {
+  } else if (n.node().intAttr("transB")) {
     Fact fact = *factOf(weight);
     fact.constant->view = fact.constant->view.transposed({1, 0});
     fact.shape = fact.constant->view.shape();
@@ -66,9 +66,9 @@ static Value gemmOf(Naming &n) {
     if (!weight)
       return nullptr;
   }
-  double alpha = n.node().floatAttr("alpha", 1);
+  double alpha = n.node().floatAttr("alpha");
   int64_t columns = shapeOf(weight)[1];
-  Value addend = gemmAddend(n, n.node().floatAttr("beta", 1), columns);
+  Value addend = gemmAddend(n, n.node().floatAttr("beta"), columns);
   bool isBias = addend && alpha == 1 && isConstant(addend) &&
                 shapeOf(addend) == ArrayRef<int64_t>(columns);
   isBias &= !computed;
@@ -88,7 +88,7 @@ static bool gemm(Naming &n) {
 
 /// What comes behind a Gemm of onnxruntime.
 static bool fusedGemm(Naming &n) {
-  StringRef function = n.node().stringAttr("activation", "");
+  StringRef function = n.node().stringAttr("activation");
   Value y = gemmOf(n);
   if (!y)
     return false;
@@ -112,8 +112,8 @@ static Value productForAttention(Naming &n, Value a, Value b) {
 /// alpha * A B, either with its last two axes swapped.
 static bool fusedMatMul(Naming &n) {
   Value parts[] = {n.input(0), n.input(1)};
-  bool swaps[] = {n.node().intAttr("transA", 0) != 0,
-                  n.node().intAttr("transB", 0) != 0};
+  bool swaps[] = {n.node().intAttr("transA") != 0,
+                  n.node().intAttr("transB") != 0};
   for (int i = 0; i < 2; ++i) {
     int64_t rank = shapeOf(parts[i]).size();
     if (!swaps[i] || rank < 2)
@@ -135,7 +135,7 @@ static bool fusedMatMul(Naming &n) {
   auto [x, weight] = std::pair(parts[0], parts[1]);
   bool byWeight = isConstant(weight) && shapeOf(weight).size() == 2 &&
                   !shapeOf(x).empty() && !isConstant(x);
-  double alpha = n.node().floatAttr("alpha", 1);
+  double alpha = n.node().floatAttr("alpha");
   Value y = byWeight ? n.matmul(x, weight, nullptr)
                      : productForAttention(n, x, weight);
   return n.replace(alpha == 1 ? y : n.binary(BinaryKind::Mul, y, alpha));
@@ -145,8 +145,8 @@ static bool fusedMatMul(Naming &n) {
 static Tensor expanded(Naming &n, const Tensor &packed, const Tensor &scales,
                        const std::optional<Tensor> &zeros, int64_t rows,
                        int64_t columns) {
-  int64_t bits = n.node().intAttr("bits", 4);
-  int64_t block = n.node().intAttr("block_size", 0);
+  int64_t bits = n.node().intAttr("bits");
+  int64_t block = n.node().intAttr("block_size");
   int64_t blocks = (rows + block - 1) / block, each = 8 / bits;
   auto field = [&](const Tensor &bytes, int64_t first, int64_t number) {
     return (bytes.asInt(first + number / each) >> (number % each * bits)) &
@@ -172,7 +172,7 @@ static Tensor expanded(Naming &n, const Tensor &packed, const Tensor &scales,
 }
 
 static bool matMulNBits(Naming &n) {
-  int64_t rows = n.node().intAttr("K", 0), columns = n.node().intAttr("N", 0);
+  int64_t rows = n.node().intAttr("K"), columns = n.node().intAttr("N");
   std::optional<Tensor> packed = n.node().input(1).load();
   std::optional<Tensor> scales = n.node().input(2).load();
   std::optional<Tensor> zeros =
@@ -194,9 +194,8 @@ static bool matMulNBits(Naming &n) {
 static bool softmax(Naming &n) {
   Value x = n.input(0);
   Shape shape(shapeOf(x));
-  bool flattens = n.node().opset() < 13;
-  std::optional<int64_t> axis =
-      n.node().axisAttr(flattens ? 1 : -1, shape.size());
+  bool flattens = n.node().version() < 13;
+  std::optional<int64_t> axis = n.node().axisAttr(shape.size());
   if (!axis)
     return false;
   auto over = [&](Value rows) -> Value {
@@ -278,10 +277,10 @@ static Value meanFrom(Naming &n, Value x, int64_t axis) {
 
 static bool layerNorm(Naming &n) {
   Value x = n.input(0);
-  std::optional<int64_t> axis = n.node().axisAttr(-1, shapeOf(x).size());
+  std::optional<int64_t> axis = n.node().axisAttr(shapeOf(x).size());
   if (!axis)
     return false;
-  double epsilon = n.node().floatAttr("epsilon", 1e-5);
+  double epsilon = n.node().floatAttr("epsilon");
   SmallVector<Value> results = {
       layerNormOf(n, x, *axis, n.input(1), n.optional(2), epsilon)};
   results.resize(n.op().getNumResults());
@@ -302,10 +301,9 @@ static bool layerNorm(Naming &n) {
 }
 
 static bool rmsNorm(Naming &n) {
-  std::optional<int64_t> axis =
-      n.node().axisAttr(-1, shapeOf(n.input(0)).size());
+  std::optional<int64_t> axis = n.node().axisAttr(shapeOf(n.input(0)).size());
   return axis && n.replace(rmsNormOf(n, n.input(0), *axis, n.input(1),
-                                     n.node().floatAttr("epsilon", 1e-5)));
+                                     n.node().floatAttr("epsilon")));
 }
 
 /// input + skip (+ bias); the sum is result 3.
@@ -318,15 +316,14 @@ static bool skipLayerNorm(Naming &n) {
   Value sum = skipSum(n, n.optional(4));
   int64_t axis = shapeOf(sum).size() - 1;
   Value y = layerNormOf(n, sum, axis, n.input(2), n.optional(3),
-                        n.node().floatAttr("epsilon", 1e-12));
+                        n.node().floatAttr("epsilon"));
   return n.replace({y, Value(), Value(), sum});
 }
 
 static bool skipRmsNorm(Naming &n) {
   Value sum = skipSum(n, n.optional(3));
   int64_t axis = shapeOf(sum).size() - 1;
-  Value y =
-      rmsNormOf(n, sum, axis, n.input(2), n.node().floatAttr("epsilon", 1e-12));
+  Value y = rmsNormOf(n, sum, axis, n.input(2), n.node().floatAttr("epsilon"));
   return n.replace({y, Value(), Value(), sum});
 }
 
@@ -355,8 +352,7 @@ static bool embedLayerNorm(Naming &n) {
     sum = n.binary(BinaryKind::Add, sum, rowsAt(n, n.input(4), n.input(1)));
   Value y = onnx::LayerNormOp::create(
       n.builder(), n.loc(), sum.getType(), sum, n.input(5), n.input(6),
-      n.builder().getF32FloatAttr(n.node().floatAttr("epsilon", 1e-12)),
-      n.nameAttr());
+      n.builder().getF32FloatAttr(n.node().floatAttr("epsilon")), n.nameAttr());
   SmallVector<Value> results = {y, Value(), sum};
   results.resize(n.op().getNumResults());
   if (results.size() > 1 && !n.op().getResult(1).use_empty()) {

@@ -28,8 +28,8 @@ static Value spread(Naming &n, Value parameter, Value x) {
   const int64_t rank = shape.size();
   if (numElements(shapeOf(parameter)) == 1)
     return n.reshape(parameter, {});
-  const int64_t axis = *n.node().axisAttr(1, rank);
-  const int64_t block = n.node().intAttr("block_size", 0);
+  const int64_t axis = *n.node().axisAttr(rank);
+  const int64_t block = n.node().intAttr("block_size");
   if (block <= 0) {
     Shape along(rank, 1);
     along[axis] = shape[axis];

@@ -28,7 +28,7 @@ static std::optional<Shape> reducedAxes(Naming &n) {
   if (!axes)
     return std::nullopt;
   llvm::sort(*axes);
-  if (axes->empty() && !n.node().intAttr("noop_with_empty_axes", 0))
+  if (axes->empty() && !n.node().intAttr("noop_with_empty_axes"))
     for (int64_t d = 0; d < rank; ++d)
       axes->push_back(d);
   return axes;
@@ -38,7 +38,7 @@ static std::optional<Shape> reducedAxes(Naming &n) {
 static Value reduced(Naming &n, Value x, ReduceKind kind, const Shape &axes) {
   if (axes.empty())
     return x;
-  bool keeps = n.node().intAttr("keepdims", 1);
+  bool keeps = n.node().intAttr("keepdims");
   Shape shape;
   for (int64_t d = 0; d < int64_t(shapeOf(x).size()); ++d) {
     if (!llvm::is_contained(axes, d))
@@ -164,7 +164,7 @@ static Value comparable(Naming &n, Value x) {
 template <bool smallest>
 static bool argExtreme(Naming &n) {
   Value x = n.input(0);
-  std::optional<int64_t> axis = n.node().axisAttr(0, shapeOf(x).size());
+  std::optional<int64_t> axis = n.node().axisAttr(shapeOf(x).size());
   if (!axis)
     return false;
   x = comparable(n, x);
@@ -176,7 +176,7 @@ static bool argExtreme(Naming &n) {
                          n.unary(UnaryKind::Not, ordered));
   // The largest number wins, so the first place has to have it.
   int64_t extent = shapeOf(x)[*axis];
-  bool last = n.node().intAttr("select_last_index", 0);
+  bool last = n.node().intAttr("select_last_index");
   Shape along(shapeOf(x).size(), 1);
   along[*axis] = extent;
   Tensor places(ElementType::Float32, along);
@@ -230,9 +230,9 @@ static bool running(Naming &n) {
   if (!stated || *stated < -rank || *stated >= rank)
     return n.fail("the axis is not known, or outside the rank");
   int64_t axis = *stated + (*stated < 0 ? rank : 0);
-  int64_t sign = n.node().intAttr("reverse", 0) ? -1 : 1;
+  int64_t sign = n.node().intAttr("reverse") ? -1 : 1;
   double neutral = kind == BinaryKind::Mul;
-  if (n.node().intAttr("exclusive", 0))
+  if (n.node().intAttr("exclusive"))
     x = shifted(n, x, axis, sign, neutral);
   for (int64_t steps = 1; steps < shapeOf(x)[axis]; steps *= 2)
     x = n.binary(kind, x, shifted(n, x, axis, sign * steps, neutral));
@@ -246,8 +246,8 @@ static bool running(Naming &n) {
 /// One axis from opset 13 on; before, everything from `axis` on.
 static std::optional<Shape> softmaxAxes(Naming &n) {
   int64_t rank = shapeOf(n.input(0)).size();
-  bool flattens = n.node().opset() < 13;
-  std::optional<int64_t> axis = n.node().axisAttr(flattens ? 1 : -1, rank);
+  bool flattens = n.node().version() < 13;
+  std::optional<int64_t> axis = n.node().axisAttr(rank);
   if (!axis)
     return std::nullopt;
   Shape axes = {*axis};

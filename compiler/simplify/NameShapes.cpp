@@ -68,7 +68,7 @@ static bool slice(Naming &n) {
 static bool split(Naming &n) {
   Value x = n.input(0);
   int64_t rank = shapeOf(x).size();
-  std::optional<int64_t> axis = n.node().axisAttr(0, rank);
+  std::optional<int64_t> axis = n.node().axisAttr(rank);
   if (!axis)
     return false;
   Box box{Shape(rank, 0), Shape(), Shape(rank, 1)};
@@ -82,7 +82,7 @@ static bool split(Naming &n) {
 }
 
 static bool concat(Naming &n) {
-  std::optional<int64_t> axis = n.node().axisAttr(1, n.resultType().getRank());
+  std::optional<int64_t> axis = n.node().axisAttr(n.resultType().getRank());
   if (!axis)
     return false;
   SmallVector<Value> parts;
@@ -131,7 +131,7 @@ static Value gatherRows(Naming &n, Value table, Value ids, int64_t axis) {
 static bool gather(Naming &n) {
   Value table = n.input(0), ids = n.input(1);
   int64_t rank = shapeOf(table).size();
-  std::optional<int64_t> axis = n.node().axisAttr(0, rank);
+  std::optional<int64_t> axis = n.node().axisAttr(rank);
   if (!axis)
     return false;
   if ((rank == 2 && *axis == 0 && isConstant(table)) || !isConstant(ids))
@@ -182,7 +182,7 @@ static bool gatherND(Naming &n) {
   Value x = n.input(0);
   std::optional<Tensor> indices = n.node().input(1).load();
   Shape from(shapeOf(x)), to(n.resultType().getShape());
-  if (!indices || n.node().intAttr("batch_dims", 0) != 0 || to.empty() ||
+  if (!indices || n.node().intAttr("batch_dims") != 0 || to.empty() ||
       numElements(to) == 0 || indices->shape().back() != int64_t(from.size()))
     return gatherTuples(n);
   Shape strides = rowMajorStrides(from);
@@ -217,7 +217,7 @@ static bool trilu(Naming &n) {
   if (!diagonal)
     return false;
   ArrayRef<int64_t> matrix = shapeOf(x).take_back(2);
-  bool upper = n.node().intAttr("upper", 1);
+  bool upper = n.node().intAttr("upper");
   Tensor keep(ElementType::Bool, matrix);
   for (int64_t i = 0; i < keep.size(); ++i) {
     int64_t above = i % matrix[1] - i / matrix[1];
@@ -274,7 +274,7 @@ static bool pad(Naming &n) {
     axes.push_back(d);
   if (n.has(3))
     axes = *n.node().ints(3, "axes");
-  StringRef mode = n.node().stringAttr("mode", "constant");
+  StringRef mode = n.node().stringAttr("mode");
   if (mode != "constant" && mode != "edge" && mode != "reflect" &&
       mode != "wrap")
     return n.fail("pads in mode '" + mode + "'");

@@ -10,7 +10,8 @@ namespace wsec::simplify {
 
 class Naming {
 public:
-  Naming(onnx::NodeOp op, int64_t opset, llvm::StringRef understood);
+  Naming(onnx::NodeOp op, const onnx::OperatorSchema &schema,
+         llvm::StringRef understood);
 
   // The node as the rules of inference see it: attributes, constant inputs.
   Node &node() { return facts; }

@@ -8,9 +8,11 @@
 #include "runtime/program/WeightFolders.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/MathExtras.h"
+#include <limits>
 #include <map>
 
 using namespace mlir;
+using namespace wsec;
 using namespace wsec::simplify;
 
 //===----------------------------------------------------------------------===//
@@ -121,23 +123,6 @@ bool Node::fail(const Twine &reason) {
   return false;
 }
 
-bool Node::needs(size_t count) {
-  for (size_t i = 0; i < count; ++i)
-    if (!has(i))
-      return fail("input " + Twine(i) + " is missing");
-  return true;
-}
-
-bool Node::haveOneType() {
-  const Fact *first = nullptr;
-  for (const Fact *input : inputs) {
-    if (first && input && input->type != first->type)
-      return fail("operands differ in type");
-    first = first ? first : input;
-  }
-  return true;
-}
-
 bool Node::broadcasts(size_t i, ArrayRef<int64_t> shape) {
   if (!has(i))
     return true;
@@ -162,10 +147,6 @@ std::optional<Shape> Node::ints(size_t i, StringRef what) {
   if (!tensor) {
     fail(what + " is computed from the model's inputs; it has to be known at "
                 "compile time");
-    return std::nullopt;
-  }
-  if (isFloat(tensor->type())) {
-    fail(what + " has floats, expected integers");
     return std::nullopt;
   }
   Shape result;
@@ -213,19 +194,35 @@ Attribute Node::attribute(StringRef name) const {
   return attributes.get(name);
 }
 
+/// The schema of an attribute that has a default, else null.
+const onnx::AttributeSchema *Node::defaultOf(StringRef name) const {
+  const onnx::AttributeSchema *known = schema.find(name);
+  if (!known)
+    known = onnx::findSchema(schema.name, std::numeric_limits<int64_t>::max())
+                ->find(name);
+  return known && known->use == onnx::AttributeSchema::Default ? known
+                                                               : nullptr;
+}
+
 int64_t Node::intAttr(StringRef name, int64_t otherwise) const {
-  Attribute value = attribute(name);
-  return value ? cast<IntegerAttr>(value).getValue().getSExtValue() : otherwise;
+  if (Attribute value = attribute(name))
+    return cast<IntegerAttr>(value).getValue().getSExtValue();
+  const onnx::AttributeSchema *known = defaultOf(name);
+  return known ? known->integer : otherwise;
 }
 
 double Node::floatAttr(StringRef name, double otherwise) const {
-  Attribute value = attribute(name);
-  return value ? cast<FloatAttr>(value).getValueAsDouble() : otherwise;
+  if (Attribute value = attribute(name))
+    return cast<FloatAttr>(value).getValueAsDouble();
+  const onnx::AttributeSchema *known = defaultOf(name);
+  return known ? known->real : otherwise;
 }
 
-StringRef Node::stringAttr(StringRef name, StringRef otherwise) const {
-  Attribute value = attribute(name);
-  return value ? cast<StringAttr>(value).getValue() : otherwise;
+StringRef Node::stringAttr(StringRef name) const {
+  if (Attribute value = attribute(name))
+    return cast<StringAttr>(value).getValue();
+  const onnx::AttributeSchema *known = defaultOf(name);
+  return known ? StringRef(known->text) : StringRef();
 }
 
 std::optional<Shape> Node::intsAttr(StringRef name) const {
@@ -245,8 +242,8 @@ std::optional<Tensor> Node::tensorAttr(StringRef name) const {
   return value ? tensorOf(cast<DenseElementsAttr>(value)) : std::nullopt;
 }
 
-std::optional<int64_t> Node::axisAttr(int64_t otherwise, int64_t rank) {
-  int64_t axis = intAttr("axis", otherwise);
+std::optional<int64_t> Node::axisAttr(int64_t rank) {
+  int64_t axis = intAttr("axis");
   if (axis < -rank || axis >= rank) {
     fail("axis " + Twine(axis) + " is outside rank " + Twine(rank));
     return std::nullopt;

@@ -6,6 +6,7 @@
 #define COMPILER_SIMPLIFY_NODE_H
 
 #include "compiler/simplify/Tensor.h"
+#include "dialects/onnx/OnnxSchemas.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include <memory>
 #include <string>
@@ -63,23 +64,20 @@ Fact reshapeFact(const Fact &fact, llvm::ArrayRef<int64_t> shape);
 class Node {
 public:
   /// `understood`: the attributes that rules may ask for, with spaces between.
-  Node(llvm::StringRef op, int64_t opset, mlir::DictionaryAttr attributes,
+  /// Attributes and inputs are what the schema says: `statementProblem` and
+  /// `operandProblem` have held.
+  Node(const onnx::OperatorSchema &schema, mlir::DictionaryAttr attributes,
        llvm::StringRef understood, llvm::SmallVector<const Fact *> inputs,
        size_t numOutputs)
-      : outputs(numOutputs), op(op), opsetVersion(opset),
-        attributes(attributes), understood(understood),
-        inputs(std::move(inputs)) {}
+      : outputs(numOutputs), schema(schema), attributes(attributes),
+        understood(understood), inputs(std::move(inputs)) {}
 
-  llvm::StringRef opType() const { return op; }
-  int64_t opset() const { return opsetVersion; }
+  /// The opset that defined the operator as this node means it.
+  int64_t version() const { return schema.sinceVersion; }
 
   size_t numInputs() const { return inputs.size(); }
   bool has(size_t i) const { return i < inputs.size() && inputs[i]; }
   const Fact &input(size_t i) const { return *inputs[i]; }
-  /// Fails with a reason when the first `count` inputs are not all there.
-  bool needs(size_t count);
-  /// Fails with a reason when present inputs differ in type.
-  bool haveOneType();
   /// Fails with a reason unless input `i`, if present, can be broadcast to a
   /// tensor of this shape.
   bool broadcasts(size_t i, llvm::ArrayRef<int64_t> shape);
@@ -92,17 +90,17 @@ public:
   /// negative. Empty if absent; nothing if they are wrong (a reason is set).
   std::optional<Shape> axes(size_t i, int64_t rank);
 
-  // Attributes are of the kind that their operator defines: `statementProblem`
-  // has held. Only those may be asked for that the rules declare.
+  // Only those attributes may be asked for that the rules declare. What the
+  // node does not state is the schema's default, or `otherwise` if there is
+  // none. One that a later version brought was its default before.
   bool hasAttr(llvm::StringRef name) const { return bool(attribute(name)); }
-  int64_t intAttr(llvm::StringRef name, int64_t otherwise) const;
-  double floatAttr(llvm::StringRef name, double otherwise) const;
-  llvm::StringRef stringAttr(llvm::StringRef name,
-                             llvm::StringRef otherwise) const;
+  int64_t intAttr(llvm::StringRef name, int64_t otherwise = 0) const;
+  double floatAttr(llvm::StringRef name, double otherwise = 0) const;
+  llvm::StringRef stringAttr(llvm::StringRef name) const;
   std::optional<Shape> intsAttr(llvm::StringRef name) const;
   std::optional<Tensor> tensorAttr(llvm::StringRef name) const;
   /// An `axis` attribute, counted from the front; fails outside the rank.
-  std::optional<int64_t> axisAttr(int64_t otherwise, int64_t rank);
+  std::optional<int64_t> axisAttr(int64_t rank);
 
   /// Every present input, loaded; nothing unless all of them are constants
   /// and `result` is small enough to be made.
@@ -116,9 +114,9 @@ public:
 
 private:
   mlir::Attribute attribute(llvm::StringRef name) const;
+  const onnx::AttributeSchema *defaultOf(llvm::StringRef name) const;
 
-  llvm::StringRef op;
-  int64_t opsetVersion;
+  const onnx::OperatorSchema &schema;
   mlir::DictionaryAttr attributes;
   llvm::StringRef understood;
   llvm::SmallVector<const Fact *> inputs; // null: left out

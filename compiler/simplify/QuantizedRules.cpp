@@ -18,10 +18,10 @@ static bool scaleFits(Node &node) {
   const Fact &x = node.input(0), &scale = node.input(1);
   if (numElements(scale.shape) == 1)
     return true;
-  std::optional<int64_t> axis = node.axisAttr(1, x.rank());
+  std::optional<int64_t> axis = node.axisAttr(x.rank());
   if (!axis)
     return false;
-  const int64_t block = node.intAttr("block_size", 0);
+  const int64_t block = node.intAttr("block_size");
   Shape expected = {x.shape[*axis]};
   if (block > 0) {
     expected = x.shape;
@@ -41,10 +41,10 @@ static bool zeroPointFits(Node &node) {
 }
 
 static bool quantizeLinear(Node &node) {
-  if (!node.needs(2) || !scaleFits(node) || !zeroPointFits(node))
+  if (!scaleFits(node) || !zeroPointFits(node))
     return false;
   ElementType type = ElementType::UInt8;
-  if (int64_t stated = node.intAttr("output_dtype", 0)) {
+  if (int64_t stated = node.intAttr("output_dtype")) {
     std::optional<ElementType> known = elementTypeOfOnnx(stated);
     if (!known)
       return node.fail("gives ONNX element type " + llvm::Twine(stated));
@@ -52,17 +52,17 @@ static bool quantizeLinear(Node &node) {
   }
   if (node.has(2))
     type = node.input(2).type;
-  if (int64_t precision = node.intAttr("precision", 0); precision > 1)
+  if (int64_t precision = node.intAttr("precision"); precision > 1)
     return node.fail("divides in ONNX element type " + llvm::Twine(precision));
   node.outputs[0] = unknown(type, node.input(0).shape);
   return true;
 }
 
 static bool dequantizeLinear(Node &node) {
-  if (!node.needs(2) || !scaleFits(node) || !zeroPointFits(node))
+  if (!scaleFits(node) || !zeroPointFits(node))
     return false;
   ElementType type = node.input(1).type;
-  if (int64_t stated = node.intAttr("output_dtype", 0)) {
+  if (int64_t stated = node.intAttr("output_dtype")) {
     std::optional<ElementType> known = elementTypeOfOnnx(stated);
     if (!known)
       return node.fail("gives ONNX element type " + llvm::Twine(stated));
@@ -73,7 +73,7 @@ static bool dequantizeLinear(Node &node) {
 }
 
 static bool dynamicQuantizeLinear(Node &node) {
-  if (!node.needs(1) || node.outputs.size() != 3)
+  if (node.outputs.size() != 3)
     return false;
   node.outputs[0] = unknown(ElementType::UInt8, node.input(0).shape);
   node.outputs[1] = unknown(ElementType::Float32, {});
@@ -82,11 +82,9 @@ static bool dynamicQuantizeLinear(Node &node) {
 }
 
 static bool oneHot(Node &node) {
-  if (!node.needs(3))
-    return false;
   const Fact &indices = node.input(0), &values = node.input(2);
   std::optional<Tensor> depth = node.input(1).load();
-  std::optional<int64_t> axis = node.axisAttr(-1, indices.rank() + 1);
+  std::optional<int64_t> axis = node.axisAttr(indices.rank() + 1);
   if (!axis)
     return false;
   if (!depth || depth->size() != 1)
@@ -101,8 +99,6 @@ static bool oneHot(Node &node) {
 }
 
 static bool rotaryEmbedding(Node &node) {
-  if (!node.needs(3))
-    return false;
   const Fact &x = node.input(0);
   const int64_t heads = node.intAttr("num_heads", 0);
   if (x.rank() != 4 && (x.rank() != 3 || heads < 1 || x.shape[2] % heads))
@@ -134,11 +130,9 @@ static bool rotaryEmbedding(Node &node) {
 /// Channels and pixels that change places, `blocksize` squared of them.
 template <bool toDepth>
 static bool blocks(Node &node) {
-  if (!node.needs(1))
-    return false;
   Shape shape = node.input(0).shape;
-  const int64_t b = node.intAttr("blocksize", 0);
-  StringRef mode = node.stringAttr("mode", "DCR");
+  const int64_t b = node.intAttr("blocksize");
+  StringRef mode = node.stringAttr("mode");
   if (mode != "DCR" && mode != "CRD")
     return node.fail("rearranges in mode '" + mode + "'");
   if (shape.size() != 4 || b < 1 ||
@@ -153,17 +147,19 @@ static bool blocks(Node &node) {
 }
 
 static bool alongAxis(Node &node) {
-  if (!node.needs(1) || !node.axisAttr(-1, node.input(0).rank()))
+  if (!node.axisAttr(node.input(0).rank()))
     return false;
-  if (node.opType() == "Hardmax" && node.opset() < 13)
-    return node.fail("before opset 13 it flattens its operand");
   node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
   return true;
 }
 
+static bool hardmax(Node &node) {
+  if (node.version() < 13)
+    return node.fail("before opset 13 it flattens its operand");
+  return alongAxis(node);
+}
+
 static bool globalPool(Node &node) {
-  if (!node.needs(1))
-    return false;
   Shape shape = node.input(0).shape;
   if (shape.size() < 2)
     return node.fail("an image of " + printShape(shape));
@@ -175,8 +171,6 @@ static bool globalPool(Node &node) {
 
 /// Ones on a diagonal.
 static bool eyeLike(Node &node) {
-  if (!node.needs(1))
-    return false;
   const Fact &x = node.input(0);
   std::optional<ElementType> type = x.type;
   if (int64_t stated = node.intAttr("dtype", 0))
@@ -186,7 +180,7 @@ static bool eyeLike(Node &node) {
   Tensor result(*type, x.shape);
   if (result.bytes() > maxFoldedBytes)
     return node.fail("is too large");
-  const int64_t diagonal = node.intAttr("k", 0);
+  const int64_t diagonal = node.intAttr("k");
   for (int64_t i = 0; i < result.size(); ++i) {
     const bool one = i % x.shape[1] - i / x.shape[1] == diagonal;
     isFloat(*type) ? result.setFloat(i, one) : result.setInt(i, one);
@@ -204,7 +198,7 @@ llvm::ArrayRef<NamedRule> wsec::simplify::quantizedRules() {
       {"OneHot", oneHot, "axis"},
       {"SpaceToDepth", blocks<true>, "blocksize mode"},
       {"DepthToSpace", blocks<false>, "blocksize mode"},
-      {"Hardmax", alongAxis, "axis"},
+      {"Hardmax", hardmax, "axis"},
       {"LpNormalization", alongAxis, "axis p"},
       {"GlobalAveragePool", globalPool},
       {"GlobalMaxPool", globalPool},

@@ -110,14 +110,12 @@ static void fold(Node &node, const Shape &axes, T start) {
 /// Axes are an input from opset 18 on (ReduceSum: 13), an attribute before.
 template <template <typename> typename Reduction>
 static bool reduce(Node &node) {
-  if (!node.needs(1))
-    return false;
   const Fact &x = node.input(0);
   std::optional<Shape> axes = node.axes(1, x.rank());
   if (!axes)
     return false;
   if (axes->empty()) {
-    if (node.intAttr("noop_with_empty_axes", 0)) {
+    if (node.intAttr("noop_with_empty_axes")) {
       node.outputs[0] = x;
       return true;
     }
@@ -129,7 +127,7 @@ static bool reduce(Node &node) {
   for (int64_t d = 0; d < x.rank(); ++d) {
     if (!llvm::is_contained(*axes, d))
       output.shape.push_back(x.shape[d]);
-    else if (node.intAttr("keepdims", 1))
+    else if (node.intAttr("keepdims"))
       output.shape.push_back(1);
   }
   if constexpr (std::is_same_v<Reduction<double>, Unfolded<double>>)

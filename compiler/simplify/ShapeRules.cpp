@@ -36,13 +36,11 @@ static Fact reindexed(const Fact &fact, Change change) {
 //===----------------------------------------------------------------------===//
 
 static bool shape(Node &node) {
-  if (!node.needs(1))
-    return false;
   int64_t rank = node.input(0).rank();
   auto clamp = [&](int64_t index) {
     return std::clamp<int64_t>(index < 0 ? index + rank : index, 0, rank);
   };
-  int64_t start = clamp(node.intAttr("start", 0));
+  int64_t start = clamp(node.intAttr("start"));
   int64_t end = clamp(node.intAttr("end", rank));
   ArrayRef<int64_t> extents = node.input(0).shape;
   node.outputs[0] = Fact::ofTensor(
@@ -51,8 +49,6 @@ static bool shape(Node &node) {
 }
 
 static bool size(Node &node) {
-  if (!node.needs(1))
-    return false;
   Tensor count(ElementType::Int64, {});
   count.setInt(0, numElements(node.input(0).shape));
   node.outputs[0] = Fact::ofTensor(std::move(count));
@@ -104,15 +100,13 @@ static bool setReshaped(Node &node, ArrayRef<int64_t> to) {
 }
 
 static bool reshape(Node &node) {
-  if (!node.needs(1))
-    return false;
   std::optional<Shape> to = node.ints(1, "shape");
   if (!to)
     return false;
   const Fact &x = node.input(0);
   int64_t open = -1;
   for (auto [d, extent] : llvm::enumerate(*to)) {
-    if (extent == 0 && !node.intAttr("allowzero", 0)) {
+    if (extent == 0 && !node.intAttr("allowzero")) {
       if (int64_t(d) >= x.rank())
         return node.fail("shape copies dimension " + llvm::Twine(d) +
                          " of a tensor of rank " + llvm::Twine(x.rank()));
@@ -135,10 +129,8 @@ static bool reshape(Node &node) {
 }
 
 static bool flatten(Node &node) {
-  if (!node.needs(1))
-    return false;
   const Shape &x = node.input(0).shape;
-  int64_t rank = x.size(), axis = node.intAttr("axis", 1);
+  int64_t rank = x.size(), axis = node.intAttr("axis");
   if (axis < 0)
     axis += rank;
   if (axis < 0 || axis > rank)
@@ -148,8 +140,6 @@ static bool flatten(Node &node) {
 }
 
 static bool squeeze(Node &node) {
-  if (!node.needs(1))
-    return false;
   const Shape &x = node.input(0).shape;
   std::optional<Shape> axes = node.axes(1, x.size());
   if (!axes)
@@ -168,8 +158,6 @@ static bool squeeze(Node &node) {
 }
 
 static bool unsqueeze(Node &node) {
-  if (!node.needs(1))
-    return false;
   const Shape &x = node.input(0).shape;
   std::optional<Shape> stated =
       node.has(1) ? node.ints(1, "axes") : node.intsAttr("axes");
@@ -192,8 +180,6 @@ static bool unsqueeze(Node &node) {
 //===----------------------------------------------------------------------===//
 
 static bool transpose(Node &node) {
-  if (!node.needs(1))
-    return false;
   const Fact &x = node.input(0);
   Shape reversed;
   for (int64_t d = x.rank(); d-- > 0;)
@@ -213,8 +199,6 @@ static bool transpose(Node &node) {
 }
 
 static bool expand(Node &node) {
-  if (!node.needs(2))
-    return false;
   std::optional<Shape> stated = node.ints(1, "shape");
   if (!stated)
     return false;
@@ -269,8 +253,6 @@ static std::optional<SliceBounds> sliceBounds(Node &node) {
 }
 
 std::optional<Box> wsec::simplify::sliceBox(Node &node) {
-  if (!node.needs(1))
-    return std::nullopt;
   std::optional<SliceBounds> bounds = sliceBounds(node);
   if (!bounds)
     return std::nullopt;
@@ -329,10 +311,8 @@ static bool slice(Node &node) {
 /// Sizes are an input from opset 13 on; without any, parts are equal, and
 /// from opset 18 on the last may be smaller.
 static bool split(Node &node) {
-  if (!node.needs(1))
-    return false;
   const Fact &x = node.input(0);
-  std::optional<int64_t> axis = node.axisAttr(0, x.rank());
+  std::optional<int64_t> axis = node.axisAttr(x.rank());
   if (!axis)
     return false;
   int64_t extent = x.shape[*axis], parts = node.outputs.size();
@@ -373,10 +353,8 @@ static bool split(Node &node) {
 }
 
 static bool concat(Node &node) {
-  if (!node.needs(std::max<size_t>(1, node.numInputs())))
-    return false;
   Fact result{node.input(0).type, node.input(0).shape, std::nullopt};
-  std::optional<int64_t> axis = node.axisAttr(1, result.rank());
+  std::optional<int64_t> axis = node.axisAttr(result.rank());
   if (!axis)
     return false;
   result.shape[*axis] = 0;
@@ -384,8 +362,6 @@ static bool concat(Node &node) {
     Shape part = node.input(i).shape;
     if (part.size() != result.shape.size())
       return node.fail("parts differ in rank");
-    if (node.input(i).type != result.type)
-      return node.fail("parts differ in type");
     result.shape[*axis] += part[*axis];
     part[*axis] = result.shape[*axis];
     if (part != result.shape)
@@ -414,8 +390,6 @@ static bool concat(Node &node) {
 
 /// Repeating is expanding new dimensions and merging them with the old ones.
 static bool tile(Node &node) {
-  if (!node.needs(2))
-    return false;
   std::optional<Shape> repeats = node.ints(1, "repeats");
   const Fact &x = node.input(0);
   if (!repeats)
@@ -443,8 +417,6 @@ static bool tile(Node &node) {
 
 /// Shape only, unless everything is small: constant padding of constants.
 static bool pad(Node &node) {
-  if (!node.needs(1))
-    return false;
   const Fact &x = node.input(0);
   std::optional<Shape> stated = node.ints(1, "pads");
   if (!stated)
@@ -475,7 +447,7 @@ static bool pad(Node &node) {
   if (!node.allows(result.shape))
     return false;
   node.outputs[0] = result;
-  bool plain = node.stringAttr("mode", "constant") == "constant" &&
+  bool plain = node.stringAttr("mode") == "constant" &&
                llvm::all_of(*stated, [](int64_t p) { return p >= 0; });
   auto tensors = plain ? node.loadAll(result) : std::nullopt;
   if (!tensors)
@@ -483,8 +455,8 @@ static bool pad(Node &node) {
   Tensor padded(result.type, result.shape);
   if (node.has(2)) {
     const Tensor &fill = (*tensors)[2];
-    if (fill.size() != 1 || fill.type() != result.type)
-      return node.fail("the value to pad with is not one of the data's type");
+    if (fill.size() != 1)
+      return node.fail("pads with " + llvm::Twine(fill.size()) + " values");
     for (int64_t i = 0; i < padded.size(); ++i)
       padded.set(i, fill, 0);
   }

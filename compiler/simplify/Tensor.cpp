@@ -10,11 +10,22 @@ using llvm::APFloat;
 using llvm::ArrayRef;
 
 bool wsec::simplify::isFloat(ElementType type) {
-  return type <= ElementType::Float64;
+  switch (type) {
+  case ElementType::Float16:
+  case ElementType::BFloat16:
+  case ElementType::Float32:
+  case ElementType::Float64:
+    return true;
+  default:
+    return isSmallFloat(type);
+  }
 }
 
 bool wsec::simplify::isSmallFloat(ElementType type) {
-  return type <= ElementType::Float8E8M0FNU;
+  return (type >= ElementType::Float8E4M3FN &&
+          type <= ElementType::Float8E5M2FNUZ) ||
+         type == ElementType::Float4E2M1FN ||
+         type == ElementType::Float8E8M0FNU;
 }
 
 int64_t wsec::simplify::storedBytes(ElementType type) {
@@ -44,56 +55,12 @@ int64_t wsec::simplify::storedBytes(ElementType type) {
 }
 
 std::optional<ElementType> wsec::simplify::elementTypeOfOnnx(int64_t number) {
-  switch (number) {
-  case 1:
-    return ElementType::Float32;
-  case 2:
-    return ElementType::UInt8;
-  case 3:
-    return ElementType::Int8;
-  case 4:
-    return ElementType::UInt16;
-  case 5:
-    return ElementType::Int16;
-  case 6:
-    return ElementType::Int32;
-  case 7:
-    return ElementType::Int64;
-  case 9:
-    return ElementType::Bool;
-  case 10:
-    return ElementType::Float16;
-  case 11:
-    return ElementType::Float64;
-  case 12:
-    return ElementType::UInt32;
-  case 13:
-    return ElementType::UInt64;
-  case 16:
-    return ElementType::BFloat16;
-  case 17:
-    return ElementType::Float8E4M3FN;
-  case 18:
-    return ElementType::Float8E4M3FNUZ;
-  case 19:
-    return ElementType::Float8E5M2;
-  case 20:
-    return ElementType::Float8E5M2FNUZ;
-  case 21:
-    return ElementType::UInt4;
-  case 22:
-    return ElementType::Int4;
-  case 23:
-    return ElementType::Float4E2M1FN;
-  case 24:
-    return ElementType::Float8E8M0FNU;
-  case 25:
-    return ElementType::UInt2;
-  case 26:
-    return ElementType::Int2;
-  default:
+  constexpr int64_t text = 8, complex64 = 14, complex128 = 15;
+  if (number < int64_t(ElementType::Float32) ||
+      number > int64_t(ElementType::Int2) || number == text ||
+      number == complex64 || number == complex128)
     return std::nullopt;
-  }
+  return ElementType(number);
 }
 
 static const llvm::fltSemantics &semanticsOf(ElementType type) {

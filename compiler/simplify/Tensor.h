@@ -11,31 +11,32 @@
 
 namespace wsec::simplify {
 
-/// Element types of ONNX tensors that have numbers in them.
+/// Element types of ONNX tensors that have numbers in them, as TensorProto
+/// counts them.
 enum class ElementType {
-  Float4E2M1FN,
-  Float8E4M3FN,
-  Float8E4M3FNUZ,
-  Float8E5M2,
-  Float8E5M2FNUZ,
-  Float8E8M0FNU,
-  Float16,
-  BFloat16,
-  Float32,
-  Float64,
-  Bool,
-  Int8,
-  Int16,
-  Int32,
-  Int64,
-  UInt8,
-  UInt16,
-  UInt32,
-  UInt64,
-  Int2,
-  Int4,
-  UInt2,
-  UInt4
+  Float32 = 1,
+  UInt8 = 2,
+  Int8 = 3,
+  UInt16 = 4,
+  Int16 = 5,
+  Int32 = 6,
+  Int64 = 7,
+  Bool = 9,
+  Float16 = 10,
+  Float64 = 11,
+  UInt32 = 12,
+  UInt64 = 13,
+  BFloat16 = 16,
+  Float8E4M3FN = 17,
+  Float8E4M3FNUZ = 18,
+  Float8E5M2 = 19,
+  Float8E5M2FNUZ = 20,
+  UInt4 = 21,
+  Int4 = 22,
+  Float4E2M1FN = 23,
+  Float8E8M0FNU = 24,
+  UInt2 = 25,
+  Int2 = 26
 };
 
 bool isFloat(ElementType type);

@@ -6,6 +6,10 @@ using namespace wsec::onnx;
 
 #include "dialects/onnx/OnnxSchemas.inc"
 
+const InputSchema &OperatorSchema::input(size_t i) const {
+  return inputs[firstInput + std::min<size_t>(i, numInputs - 1)];
+}
+
 llvm::ArrayRef<AttributeSchema> OperatorSchema::attributes() const {
   return llvm::ArrayRef(::attributes).slice(firstAttribute, numAttributes);
 }

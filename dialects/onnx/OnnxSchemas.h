@@ -34,13 +34,27 @@ struct AttributeSchema {
   llvm::StringLiteral text;
 };
 
+struct InputSchema {
+  enum Use { Required, Optional, Variadic };
+
+  Use use;
+  /// Bit n: tensors of TensorProto.DataType n.
+  uint32_t types;
+  /// Inputs of one variable have one type; -1 for those of none.
+  int32_t variable;
+};
+
 struct OperatorSchema {
   llvm::StringLiteral name; // outside of ONNX's own domain "domain.Name"
   int32_t sinceVersion;
   // Of a variadic operator the most are more than a file can hold.
   int32_t minInputs, maxInputs, maxOutputs;
+  int32_t firstInput, numInputs;
   int32_t firstAttribute, numAttributes;
 
+  /// What input `i` may be; the last one of a variadic operator repeats. There
+  /// are no more than `maxInputs`.
+  const InputSchema &input(size_t i) const;
   llvm::ArrayRef<AttributeSchema> attributes() const;
   /// Null if the operator has no such attribute.
   const AttributeSchema *find(llvm::StringRef attribute) const;

@@ -50,6 +50,30 @@ def attribute_row(attribute):
             f"{integer}, {real.hex()}, {quoted(text)}}},")
 
 
+def type_bits(names):
+    """Of "tensor(float)" and the like; sequences and optional values have none."""
+    bits = 0
+    for name in names:
+        element = name.removeprefix("tensor(").removesuffix(")").upper()
+        if name.startswith("tensor(") and element in onnx.TensorProto.DataType.keys():
+            bits |= 1 << onnx.TensorProto.DataType.Value(element)
+    return bits
+
+
+def input_rows(schema):
+    variables = []
+    for formal in schema.inputs:
+        use = {"Single": "Required"}.get(formal.option.name, formal.option.name)
+        name = getattr(formal, "type_str", None) or formal.typeStr
+        homogeneous = getattr(formal, "is_homogeneous", None)
+        if homogeneous is None:
+            homogeneous = formal.isHomogeneous
+        if name not in variables:
+            variables.append(name)
+        variable = variables.index(name) if homogeneous else -1
+        yield f"{{InputSchema::{use}, {type_bits(formal.types):#x}, {variable}}},"
+
+
 def main():
     # (name with domain, version) -> schema; ONNX itself comes first.
     schemas = {}
@@ -58,16 +82,20 @@ def main():
         if schema.domain in ("", EXTRA_DOMAIN) and not schema.deprecated:
             name = f"{schema.domain}.{schema.name}".lstrip(".")
             schemas.setdefault((name, schema.since_version), schema)
-    attributes, operators = [], []
+    attributes, inputs, operators = [], [], []
     for (name, version), schema in sorted(schemas.items(), key=lambda item: item[0]):
         rows = [attribute_row(a) for _, a in sorted(schema.attributes.items())]
+        operands = list(input_rows(schema))
         operators.append(
             f"{{{quoted(name)}, {version}, {schema.min_input}, {schema.max_input}, "
-            f"{schema.max_output}, {len(attributes)}, {len(rows)}}},")
+            f"{schema.max_output}, {len(inputs)}, {len(operands)}, "
+            f"{len(attributes)}, {len(rows)}}},")
         attributes += rows
+        inputs += operands
     with open(sys.argv[1], "w", encoding="utf-8") as out:
         out.write(f"// Written by OnnxSchemas.py from onnx {onnx.__version__}.\n")
         for title, rows in (("AttributeSchema attributes", attributes),
+                            ("InputSchema inputs", inputs),
                             ("OperatorSchema operators", operators)):
             out.write(f"static constexpr {title}[] = {{\n    " + "\n    ".join(rows) + "\n};\n")
 

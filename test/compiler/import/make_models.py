@@ -242,9 +242,60 @@ def unsupported_types():
 
 
 def floats_for_integers():
-    tensor = TensorProto(name="i", data_type=TensorProto.INT64, dims=[2], float_data=[1, 2, 3, 4])
-    node = helper.make_node("Cast", ["i"], ["y"], to=FLOAT)
-    return model([node], [], [value("y", (2,))], [tensor])
+    """Few, and so many that they would stay in the file."""
+    tensors = [TensorProto(name=f"i{n}", data_type=TensorProto.INT64, dims=[n],
+                           float_data=range(2 * n)) for n in (2, 1024)]
+    nodes = [helper.make_node("Cast", [t.name], ["y_" + t.name], to=FLOAT) for t in tensors]
+    return model(nodes, [], [value("y_" + t.name, None) for t in tensors], tensors)
+
+
+def two_pieces():
+    """A weight whose floats come in two fields: protobuf joins them."""
+    result = packed_weight()
+    tensor = result.graph.initializer.pop(1)
+    half = 128 * 128
+    pieces = TensorProto(float_data=tensor.float_data[half:]).SerializeToString()
+    del tensor.float_data[half:]
+    return result.SerializeToString() + field(7, field(5, tensor.SerializeToString() + pieces))
+
+
+def field(number, content, size=None):
+    """A field of protobuf that holds bytes; `size` if more of them follow."""
+    def varint(n):
+        return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
+    return varint(number << 3 | 2) + varint(len(content) if size is None else size) + content
+
+
+def damaged_node():
+    return add().SerializeToString() + field(7, field(1, b"\x0f\x00"))
+
+
+def damaged_input():
+    return add().SerializeToString() + field(7, field(11, b"\x0f\x00"))
+
+
+def giant():
+    """A weight of 3 GiB, and so a graph and a model of more."""
+    size = 3 << 30
+    result = large_weight()
+    del result.graph.initializer[:]
+    shape = TensorProto(name="w", data_type=FLOAT, dims=[1024, size // 4096])
+    tensor = shape.SerializeToString() + field(9, b"", size)
+    graph = result.graph.SerializeToString()
+    graph += field(5, tensor, len(tensor) + size)
+    result.ClearField("graph")
+    return result.SerializeToString() + field(7, graph, len(graph) + size), size
+
+
+def nested_subgraphs():
+    """Deeper than Python's protobuf can write."""
+    choice = helper.make_node("If", ["c"], ["y"], name="choice").SerializeToString()
+    branch = onnx.AttributeProto(name="then_branch", type=onnx.AttributeProto.GRAPH)
+    node = choice
+    for _ in range(500):
+        node = choice + field(5, branch.SerializeToString() + field(6, field(1, node)))
+    result = model([], [value("c", (), TensorProto.BOOL)], [value("y", None)])
+    return result.SerializeToString() + field(7, field(1, node))
 
 
 def short_data():
@@ -356,8 +407,14 @@ def external_length():
 
 def main():
     name, path = sys.argv[1:]
+    result = globals()[name]()
+    # Some are bytes already, and bytes that a hole in the file follows.
+    data, hole = result if isinstance(result, tuple) else (result, 0)
+    if not isinstance(data, bytes):
+        data = data.SerializeToString()
     with open(path, "wb") as file:
-        file.write(globals()[name]().SerializeToString())
+        file.write(data)
+        file.truncate(len(data) + hole)
     if name.startswith("external"):
         # Beside the model: its data, and a link to a file elsewhere.
         folder = os.path.dirname(path) or "."

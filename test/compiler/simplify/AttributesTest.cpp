@@ -9,6 +9,7 @@
 #include "dialects/onnx/OnnxSchemas.h"
 
 #include "mlir/IR/Builders.h"
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/IR/MLIRContext.h"
 
 #include <gmock/gmock.h>
@@ -134,6 +135,25 @@ TEST_F(AttributesTest, OperandsAreCounted) {
   EXPECT_EQ(problemOf("Attention", 3, 1), "opset 17 has no such operator");
   EXPECT_EQ(problemOf("com.microsoft.FastGelu", 2, 1), "");
   EXPECT_EQ(problemOf("Cast", 1, 1), "attribute 'to' is missing");
+}
+
+TEST_F(AttributesTest, OperandsHaveTypesOfTheOperator) {
+  Type f32 = builder.getF32Type(), f16 = builder.getF16Type();
+  Type i32 = builder.getI32Type(), i64 = builder.getI64Type();
+  auto problemOf = [&](StringRef name, ArrayRef<Type> types) {
+    return operandProblem(*onnx::findSchema(name, 17), types).value_or("");
+  };
+  EXPECT_EQ(problemOf("Gather", {f32, i32}), "");
+  EXPECT_EQ(problemOf("Gather", {f32, f32}),
+            "input 1 is of f32, which the operator does not take");
+  EXPECT_EQ(problemOf("Gather", {f32, Type()}), "input 1 is missing");
+  EXPECT_EQ(problemOf("Clip", {f32, Type(), f32}), "");
+  EXPECT_EQ(problemOf("Clip", {f32, Type(), f16}),
+            "inputs 0 and 2 differ in type, f32 and f16");
+  // Any number of one type; what has a type of its own.
+  EXPECT_EQ(problemOf("Sum", {f32, f32, f32, f16}),
+            "inputs 0 and 3 differ in type, f32 and f16");
+  EXPECT_EQ(problemOf("Pow", {f32, i64}), "");
 }
 
 TEST_F(AttributesTest, VersionsAreThoseOfTheOpset) {

@@ -3,7 +3,7 @@
 // What fused operators and convolutions do not do, and what does not fit together.
 
 module attributes {onnx.opset = 21 : i64} {
-func.func @main(%x: tensor<1x3x8xf32>, %flat: tensor<3x8xf32>, %cache: tensor<1x2x5x4xf32>, %other: tensor<1x2x6x4xf32>, %ids: tensor<1x3xi32>, %lengths: tensor<1xi32>, %image: tensor<1x4x6xf32>, %computed: tensor<8x24xf32>, %mask: tensor<2x7xi32>, %bias: tensor<1x2x3x9xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
+func.func @main(%x: tensor<1x3x8xf32>, %flat: tensor<3x8xf32>, %cache: tensor<1x2x5x4xf32>, %other: tensor<1x2x6x4xf32>, %ids: tensor<1x3xi32>, %lengths: tensor<1xi32>, %image: tensor<1x4x6xf32>, %computed: tensor<8x24xf32>, %mask: tensor<2x7xi32>, %places: tensor<1x3xi64>, %wrongplaces: tensor<2x7xi64>, %idcube: tensor<1x3x8xi32>, %bias: tensor<1x2x3x9xf32>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown) {
   %total = onnx.constant dense<3> : tensor<i32>
   %two = onnx.constant dense<2> : tensor<i32>
   %nine = onnx.constant dense<9> : tensor<i32>
@@ -53,7 +53,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %flat: tensor<3x8xf32>, %cache: tensor<1x
   // CHECK-DAG: Attention of com.microsoft{{.*}} x1: the weights are computed{{$}}
   %n13 = onnx.node "Attention" of "com.microsoft"(%x, %computed) with {num_heads = 2 : i64} {node = "n13"} : (tensor<1x3x8xf32>, tensor<8x24xf32>) -> !onnx.unknown
 
-  // CHECK-DAG: GroupQueryAttention of com.microsoft{{.*}} x1: misses its queries or lengths{{$}}
+  // CHECK-DAG: GroupQueryAttention of com.microsoft{{.*}} x1: input 5 is missing{{$}}
   %n14 = onnx.node "GroupQueryAttention" of "com.microsoft"(%x, %x, %x, %absent, %absent, %absent, %total) with {num_heads = 2 : i64, kv_num_heads = 2 : i64} {node = "n14"} : (tensor<1x3x8xf32>, tensor<1x3x8xf32>, tensor<1x3x8xf32>, none, none, none, tensor<i32>) -> !onnx.unknown
   // CHECK-DAG: GroupQueryAttention of com.microsoft{{.*}} x1: keys without values, or a cache of one of them{{$}}
   %n15 = onnx.node "GroupQueryAttention" of "com.microsoft"(%x, %x, %absent, %absent, %absent, %lengths, %total) with {num_heads = 2 : i64, kv_num_heads = 2 : i64} {node = "n15"} : (tensor<1x3x8xf32>, tensor<1x3x8xf32>, none, none, none, tensor<1xi32>, tensor<i32>) -> !onnx.unknown
@@ -81,18 +81,18 @@ func.func @main(%x: tensor<1x3x8xf32>, %flat: tensor<3x8xf32>, %cache: tensor<1x
   %n26 = onnx.node "GroupQueryAttention" of "com.microsoft"(%x, %x, %x, %absent, %absent, %lengths, %total, %wide, %wide) with {num_heads = 2 : i64, kv_num_heads = 2 : i64, do_rotary = 1 : i64} {node = "n26"} : (tensor<1x3x8xf32>, tensor<1x3x8xf32>, tensor<1x3x8xf32>, none, none, tensor<1xi32>, tensor<i32>, tensor<4x4xf32>, tensor<4x4xf32>) -> !onnx.unknown
 
   // CHECK-DAG: RotaryEmbedding of com.microsoft{{.*}} x1: rotates 3x8 by a table of 4x2{{$}}
-  %n27 = onnx.node "RotaryEmbedding" of "com.microsoft"(%flat, %ids, %table, %table) {node = "n27"} : (tensor<3x8xf32>, tensor<1x3xi32>, tensor<4x2xf32>, tensor<4x2xf32>) -> !onnx.unknown
+  %n27 = onnx.node "RotaryEmbedding" of "com.microsoft"(%flat, %places, %table, %table) {node = "n27"} : (tensor<3x8xf32>, tensor<1x3xi64>, tensor<4x2xf32>, tensor<4x2xf32>) -> !onnx.unknown
   // CHECK-DAG: RotaryEmbedding of com.microsoft{{.*}} x1: a table of shape 4x4 for heads of size 4{{$}}
-  %n28 = onnx.node "RotaryEmbedding" of "com.microsoft"(%x, %ids, %wide, %wide) with {num_heads = 2 : i64} {node = "n28"} : (tensor<1x3x8xf32>, tensor<1x3xi32>, tensor<4x4xf32>, tensor<4x4xf32>) -> !onnx.unknown
+  %n28 = onnx.node "RotaryEmbedding" of "com.microsoft"(%x, %places, %wide, %wide) with {num_heads = 2 : i64} {node = "n28"} : (tensor<1x3x8xf32>, tensor<1x3xi64>, tensor<4x4xf32>, tensor<4x4xf32>) -> !onnx.unknown
   // CHECK-DAG: RotaryEmbedding of com.microsoft{{.*}} x1: positions of shape 2x7, expected 1x3{{$}}
-  %n29 = onnx.node "RotaryEmbedding" of "com.microsoft"(%x, %mask, %table, %table) with {num_heads = 2 : i64} {node = "n29"} : (tensor<1x3x8xf32>, tensor<2x7xi32>, tensor<4x2xf32>, tensor<4x2xf32>) -> !onnx.unknown
+  %n29 = onnx.node "RotaryEmbedding" of "com.microsoft"(%x, %wrongplaces, %table, %table) with {num_heads = 2 : i64} {node = "n29"} : (tensor<1x3x8xf32>, tensor<2x7xi64>, tensor<4x2xf32>, tensor<4x2xf32>) -> !onnx.unknown
   // CHECK-DAG: RotaryEmbedding of com.microsoft{{.*}} x1: positions 20 to 22 of a table of 4{{$}}
   %n30 = onnx.node "RotaryEmbedding" of "com.microsoft"(%x, %past, %table, %table) with {num_heads = 2 : i64} {node = "n30"} : (tensor<1x3x8xf32>, tensor<1xi64>, tensor<4x2xf32>, tensor<4x2xf32>) -> !onnx.unknown
 
-  // CHECK-DAG: EmbedLayerNormalization of com.microsoft{{.*}} x1: misses input 3{{$}}
+  // CHECK-DAG: EmbedLayerNormalization of com.microsoft{{.*}} x1: input 3 is missing{{$}}
   %n31 = onnx.node "EmbedLayerNormalization" of "com.microsoft"(%ids, %absent, %words, %absent, %absent, %vector, %vector) {node = "n31"} : (tensor<1x3xi32>, none, tensor<16x8xf32>, none, none, tensor<8xf32>, tensor<8xf32>) -> !onnx.unknown
   // CHECK-DAG: EmbedLayerNormalization of com.microsoft{{.*}} x1: looks up 1x3x8 in 16x8{{$}}
-  %n32 = onnx.node "EmbedLayerNormalization" of "com.microsoft"(%x, %absent, %words, %words, %absent, %vector, %vector) {node = "n32"} : (tensor<1x3x8xf32>, none, tensor<16x8xf32>, tensor<16x8xf32>, none, tensor<8xf32>, tensor<8xf32>) -> !onnx.unknown
+  %n32 = onnx.node "EmbedLayerNormalization" of "com.microsoft"(%idcube, %absent, %words, %words, %absent, %vector, %vector) {node = "n32"} : (tensor<1x3x8xi32>, none, tensor<16x8xf32>, tensor<16x8xf32>, none, tensor<8xf32>, tensor<8xf32>) -> !onnx.unknown
   // CHECK-DAG: EmbedLayerNormalization of com.microsoft{{.*}} x1: embeddings of shape 16x8 and 4x2{{$}}
   %n33 = onnx.node "EmbedLayerNormalization" of "com.microsoft"(%ids, %absent, %words, %table, %absent, %vector, %vector) {node = "n33"} : (tensor<1x3xi32>, none, tensor<16x8xf32>, tensor<4x2xf32>, none, tensor<8xf32>, tensor<8xf32>) -> !onnx.unknown
   // CHECK-DAG: EmbedLayerNormalization of com.microsoft{{.*}} x1: 3 tokens for 2 positions{{$}}

@@ -39,7 +39,7 @@ func.func @main(%x: tensor<4xf64> {onnx.name = "x"}, %p: tensor<4xui8> {onnx.nam
   %g = onnx.node "Cast"(%bytes) with {to = 1 : i64} {node = "cast2"} : (tensor<4xi8>) -> !onnx.unknown
   %i = onnx.node "Exp"(%h) {node = "half"} : (tensor<4xf16>) -> !onnx.unknown
   %low = onnx.node "Cast"(%i) with {to = 17 : i64} {node = "low"} : (!onnx.unknown) -> !onnx.unknown
-  %high = onnx.node "Neg"(%low) {node = "high"} : (!onnx.unknown) -> !onnx.unknown
+  %high = onnx.node "Cast"(%low) with {to = 1 : i64} {node = "high"} : (!onnx.unknown) -> !onnx.unknown
   return %z, %f, %g, %high : !onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown
 }
 
