@@ -210,6 +210,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
 void Compilation::addPlacementDump(OpPassManager &manager) const {
   place::DumpPlacementPassOptions dump;
   dump.file = options.placementDump;
+  dump.measured.assign(options.measured.begin(), options.measured.end());
   manager.addNestedPass<wse::ProgramOp>(place::createDumpPlacementPass(dump));
 }
 

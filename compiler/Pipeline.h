@@ -62,8 +62,10 @@ struct CompileOptions {
   /// Whether IR has the elements of large constants, so that it can be read
   /// back.
   bool printsConstants = false;
-  /// A map of the placement: .txt, .json, .svg; made of the last state reached.
+  /// A map of the placement: .txt, .json, .svg, .html; made of the last state
+  /// reached. With counters or the report of a run, for .html.
   std::string placementDump;
+  std::vector<std::string> measured;
   bool bundle = false;
   /// Where weight files may lie, besides the folder of the input.
   std::vector<std::string> weightFolders;

@@ -32,12 +32,15 @@ def DumpPlacementPass : Pass<"wse-dump-placement", "::wsec::wse::ProgramOp"> {
   let description = [{
     The name of the file says what it becomes: `.txt` a map for the terminal,
     `.json` an object as in compiler/place/placement.schema.json, `.svg` a
-    drawing. Streams and SRAM are shown once the program is routed and
-    scheduled.
+    drawing, `.html` a page to look around in. Streams and SRAM are shown once
+    the program is routed and scheduled.
   }];
   let options = [
     Option<"file", "file", "std::string", "\"\"",
-           "Where to write; standard output as text if empty.">
+           "Where to write; standard output as text if empty.">,
+    ListOption<"measured", "measured", "std::string",
+               "Counters or the report of a run, which a page shows beside "
+               "what is predicted.">
   ];
 }
 

@@ -83,8 +83,14 @@ struct Flags {
       cl::cat(category)};
   cl::opt<std::string> placementDump{
       "dump-placement",
-      cl::desc("Draw the placement; the ending says how: .txt, .json, .svg"),
+      cl::desc("Draw the placement; the ending says how: .txt, .json, .svg, "
+               ".html"),
       cl::value_desc("FILE"), cl::cat(category)};
+  cl::list<std::string> counters{
+      "counters",
+      cl::desc("What wse-run wrote with --counters or --report, to be shown in "
+               "--dump-placement=FILE.html; may be repeated"),
+      cl::value_desc("FILE.json"), cl::cat(category)};
   cl::opt<bool> bundle{"bundle", cl::desc("Copy the weights into the program"),
                        cl::cat(category)};
   cl::list<std::string> weightFolders{
@@ -230,6 +236,10 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
 static bool readStages(const Flags &flags, CompileOptions &options) {
   options.output = flags.output;
   options.placementDump = flags.placementDump;
+  options.measured.assign(flags.counters.begin(), flags.counters.end());
+  if (!options.measured.empty() &&
+      !StringRef(options.placementDump).ends_with(".html"))
+    return usageError("--counters goes with --dump-placement=FILE.html");
   if (!flags.emit.empty() && flags.emit != "mlir" && flags.emit != "wafer")
     return usageError("--emit=" + flags.emit + ": expected wafer or mlir");
   bool wantsIR = flags.emit == "mlir";
