@@ -45,6 +45,8 @@ struct CompileOptions {
   std::string machine, mesh;
   /// Columns x rows of the region that kernels run on; empty: chosen by cost.
   std::string region;
+  /// A placement as JSON: its regions are taken, in shape and place.
+  std::string placement;
   /// Compute what the model states in f64 in f32.
   bool allowF64AsF32 = false;
   /// Share of the weights of products that count as zero, which of them do, and

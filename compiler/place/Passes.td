@@ -15,8 +15,15 @@ def PlaceKernelsPass : Pass<"wse-place-kernels", "::wsec::wse::ProgramOp"> {
     region @r shape(4x5) at (0, 0)                        // after
     ```
 
+    With `placement` all regions get the positions that a file says, which are
+    held against the rules; it is what `--dump-placement=FILE.json` writes.
+
     See test/compiler/place/place-kernels.mlir.
   }];
+  let options = [
+    Option<"placement", "placement", "std::string", "\"\"",
+           "Placement as JSON that says where regions lie.">
+  ];
 }
 
 def VerifyPlacedPass : Pass<"wse-verify-placed", "::wsec::wse::ProgramOp"> {

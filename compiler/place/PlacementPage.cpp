@@ -3,9 +3,9 @@
 // The map for browsers. What it shows and how is in map/, as files of the page;
 // here they become one, with the placement and what was measured inside.
 
-#include "compiler/InputText.h"
 #include "compiler/place/PageParts.h"
 #include "compiler/place/PlacementDump.h"
+#include "compiler/place/PlacementFile.h"
 
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
@@ -112,18 +112,9 @@ std::string wsec::readMeasured(const std::string &path,
   auto problem = [&](const std::string &what) {
     return "'" + path + "' " + what;
   };
-  auto text = readRegularFile(path);
-  if (!text)
-    return llvm::toString(text.takeError());
-  StringRef buffer = (*text)->getBuffer();
-  if (auto nesting = nestingProblem(buffer, maxNestingOfJson))
-    return problem(*nesting);
-  llvm::Expected<llvm::json::Value> value = llvm::json::parse(buffer);
-  if (!value)
-    return problem("is no JSON: " + llvm::toString(value.takeError()));
-  const llvm::json::Object *object = value->getAsObject();
+  llvm::Expected<llvm::json::Object> object = readJsonObject(path);
   if (!object)
-    return problem("is no JSON object");
+    return llvm::toString(object.takeError());
   const bool counts = object->getString("format") == "wsec-counters-1";
   std::string wrong = counts
                           ? meshProblem(object->getArray("mesh"), view.machine)
@@ -133,6 +124,6 @@ std::string wsec::readMeasured(const std::string &path,
   std::string &into = counts ? run.counters : run.report;
   if (!into.empty())
     return problem("is a second file of the same kind");
-  llvm::raw_string_ostream(into) << *value;
+  llvm::raw_string_ostream(into) << llvm::json::Value(std::move(*object));
   return "";
 }

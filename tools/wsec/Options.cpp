@@ -81,6 +81,11 @@ struct Flags {
       "print-constants",
       cl::desc("Print large constants in IR, so that wsec can read it back"),
       cl::cat(category)};
+  cl::opt<std::string> placement{
+      "placement",
+      cl::desc("Regions as in what --dump-placement=FILE.json wrote, or you "
+               "made of it"),
+      cl::value_desc("FILE.json"), cl::cat(category)};
   cl::opt<std::string> placementDump{
       "dump-placement",
       cl::desc("Draw the placement; the ending says how: .txt, .json, .svg, "
@@ -229,6 +234,9 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
                         std::to_string(machine->height));
   }
   options.region = flags.region;
+  options.placement = flags.placement;
+  if (!flags.region.empty() && !flags.placement.empty())
+    return usageError("--region and --placement both say which PEs to use");
   return true;
 }
 
