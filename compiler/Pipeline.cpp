@@ -10,6 +10,7 @@
 #include "compiler/emit/Emit.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
+#include "compiler/place/PlacementFile.h"
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/select/Passes.h"
@@ -57,6 +58,7 @@ private:
   LogicalResult readInput();
   LogicalResult readText();
   LogicalResult checkOptions(Phase first);
+  LogicalResult readRegions();
   FailureOr<Phase> firstPhase();
   void addVerifiers(Phase first, OpPassManager &manager) const;
   void addPhase(Phase phase, OpPassManager &manager) const;
@@ -79,6 +81,7 @@ private:
   MLIRContext &context;
   OwningOpRef<ModuleOp> module;
   /// What `select` is told.
+  std::string regions;
   bool oneRegion = false, littleScratch = false;
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
@@ -183,7 +186,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     if (!options.machine.empty())
       target.machine = options.machine;
     target.mesh = options.mesh;
-    target.region = options.region;
+    target.region = regions;
     target.oneRegion = oneRegion;
     target.littleScratch = littleScratch;
     target.sparsity = options.sparsity;
@@ -194,7 +197,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     return select::buildSelectPipeline(manager, target);
   }
   case Phase::Place:
-    return place::buildPlacePipeline(manager);
+    return place::buildPlacePipeline(manager, options.placement);
   case Phase::Route:
     return route::buildRoutePipeline(manager);
   case Phase::Schedule:
@@ -210,6 +213,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
 void Compilation::addPlacementDump(OpPassManager &manager) const {
   place::DumpPlacementPassOptions dump;
   dump.file = options.placementDump;
+  dump.measured.assign(options.measured.begin(), options.measured.end());
   manager.addNestedPass<wse::ProgramOp>(place::createDumpPlacementPass(dump));
 }
 
@@ -242,10 +246,10 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
       result = runPhasesOnce(first, last);
     }
     if (failed(result) && (sram || colors) && !oneRegion &&
-        hasSeveralRegions(*module)) {
+        options.placement.empty() && hasSeveralRegions(*module)) {
       oneRegion = true;
     } else if (failed(result) && sram && !littleScratch) {
-      oneRegion = littleScratch = true;
+      oneRegion = littleScratch = true; // but for a placement that is given
     } else {
       for (Diagnostic &diagnostic : said)
         context.getDiagEngine().emit(std::move(diagnostic));
@@ -297,11 +301,31 @@ LogicalResult Compilation::checkOptions(Phase first) {
   if (first < Phase::Emit && !options.parameters.empty())
     return error() << "--param sets parameters of a pe.program; '"
                    << options.input << "' holds none";
+  if (!options.placement.empty() &&
+      (first > Phase::Place || options.stopAfter < Phase::Place))
+    return error() << "there are no regions to be placed between "
+                   << phaseName(first) << " and "
+                   << phaseName(options.stopAfter);
   bool placed = first <= Phase::Lower && options.stopAfter >= Phase::Place;
   if (!options.placementDump.empty() && !placed)
     return error() << "there is no placement to dump between "
                    << phaseName(first) << " and "
                    << phaseName(options.stopAfter);
+  return success();
+}
+
+/// The shapes of regions that `select` is to use.
+LogicalResult Compilation::readRegions() {
+  regions = options.region;
+  if (options.placement.empty())
+    return success();
+  llvm::Expected<PlacementFile> file = readPlacementFile(options.placement);
+  if (!file)
+    return fail(file.takeError());
+  for (const PlacementFile::Region &region : file->regions)
+    regions += (regions.empty() ? "" : ",") +
+               std::to_string(region.pes.columns) + "x" +
+               std::to_string(region.pes.rows);
   return success();
 }
 
@@ -384,7 +408,7 @@ LogicalResult Compilation::run() {
   if (failed(checkOutputs()) || failed(readInput()))
     return failure();
   FailureOr<Phase> first = firstPhase();
-  if (failed(first) || failed(checkOptions(*first)))
+  if (failed(first) || failed(checkOptions(*first)) || failed(readRegions()))
     return failure();
   Phase last = std::min(options.stopAfter, Phase::Lower);
   if (*first <= last && failed(runPhases(*first, last)))

@@ -45,6 +45,8 @@ struct CompileOptions {
   std::string machine, mesh;
   /// Columns x rows of the region that kernels run on; empty: chosen by cost.
   std::string region;
+  /// A placement as JSON: its regions are taken, in shape and place.
+  std::string placement;
   /// Compute what the model states in f64 in f32.
   bool allowF64AsF32 = false;
   /// Share of the weights of products that count as zero, which of them do, and
@@ -62,8 +64,10 @@ struct CompileOptions {
   /// Whether IR has the elements of large constants, so that it can be read
   /// back.
   bool printsConstants = false;
-  /// A map of the placement: .txt, .json, .svg; made of the last state reached.
+  /// A map of the placement: .txt, .json, .svg, .html; made of the last state
+  /// reached. With counters or the report of a run, for .html.
   std::string placementDump;
+  std::vector<std::string> measured;
   bool bundle = false;
   /// Where weight files may lie, besides the folder of the input.
   std::vector<std::string> weightFolders;

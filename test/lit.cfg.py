@@ -32,6 +32,10 @@ for name in ("HOME", "XDG_CACHE_HOME", "WSEC_MODEL_CACHE"):
 config.environment["WSEC_BIN"] = path[0]
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
+for browser in ("chromium-headless-shell", "chromium"):
+    if shutil.which(browser) and "chromium" not in config.available_features:
+        config.available_features.add("chromium")
+        config.substitutions.append(("%{chromium}", browser))
 # Tests may run as root, with more processes than there are cores.
 for name in ("ALLOW_RUN_AS_ROOT", "ALLOW_RUN_AS_ROOT_CONFIRM", "MCA_rmaps_base_oversubscribe"):
     config.environment[f"OMPI_{name}"] = "1"

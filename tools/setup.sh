@@ -21,6 +21,8 @@ debian_packages=(
   libonnx-testdata libopenmpi-dev libpng-dev libxxhash-dev libyaml-cpp-dev
   libzip-dev openmpi-bin
 )
+# Opens the maps of placements; only a test needs it.
+browser_packages=(chromium-headless-shell)
 python_packages=(
   onnx==1.23.2 onnxruntime==1.31.1 numpy==2.4.6 tokenizers==0.23.3
   safetensors==0.8.0 lit==23.1.5
@@ -36,7 +38,7 @@ want_build=1
 targets=(all)
 for argument in "$@"; do
   case "$argument" in
-    --for=quickstart) targets=(wsec wse-run) ;;
+    --for=quickstart) targets=(wsec wse-run) browser_packages=() ;;
     --torch) want_torch=1 ;;
     --no-build) want_build=0 ;;
     *) sed -n '4,10p' "$0" | sed 's/^# \{0,1\}//'; exit 2 ;;
@@ -106,6 +108,6 @@ install_debian_packages python3 python3-venv
 [ -x .venv/bin/python ] || { say "Making .venv"; python3 -m venv .venv; }
 # Both wait for the network and the disk most of the time.
 install_all_python_packages &
-install_debian_packages "${debian_packages[@]}"
+install_debian_packages "${debian_packages[@]}" "${browser_packages[@]}"
 wait $!
 [ "$want_build" = 0 ] || configure_and_build

@@ -28,7 +28,8 @@ struct DumpPlacement final : place::impl::DumpPlacementPassBase<DumpPlacement> {
       return;
     }
     std::string path = file.empty() ? "placement.txt" : file.getValue();
-    if (std::string error = dumpPlacement(program, path); !error.empty()) {
+    if (std::string error = dumpPlacement(program, path, measured);
+        !error.empty()) {
       program.emitError(error);
       signalPassFailure();
     }

@@ -5,13 +5,17 @@
 
 #include "mlir/Pass/Pass.h"
 
+#include <string>
+
 namespace wsec::place {
 
 #define GEN_PASS_DECL
 #include "compiler/place/Passes.h.inc"
 
-/// selected -> placed: `wse-place-kernels`, then `wse-verify-placed`.
-void buildPlacePipeline(mlir::OpPassManager &manager);
+/// selected -> placed: `wse-place-kernels`, with a placement of regions as JSON
+/// if that is not empty, then `wse-verify-placed`.
+void buildPlacePipeline(mlir::OpPassManager &manager,
+                        const std::string &placement = "");
 
 /// The passes of this folder and the pipeline `wsec-place`.
 void registerPlacePipeline();

@@ -21,7 +21,14 @@ def PlaceKernelsPass : Pass<"wse-place-kernels", "::wsec::wse::ProgramOp"> {
       region @r shape(4x5) at (0, 0)
     }
     ```
+
+    With `placement` all regions get the positions that a file says, which are
+    held against the rules; it is what `--dump-placement=FILE.json` writes.
   }];
+  let options = [
+    Option<"placement", "placement", "std::string", "\"\"",
+           "Placement as JSON that says where regions lie.">
+  ];
 }
 
 def VerifyPlacedPass : Pass<"wse-verify-placed", "::wsec::wse::ProgramOp"> {
@@ -48,8 +55,8 @@ def DumpPlacementPass : Pass<"wse-dump-placement", "::wsec::wse::ProgramOp"> {
   let description = [{
     The name of the file says what it becomes: `.txt` a map for the terminal,
     `.json` an object as in compiler/place/placement.schema.json, `.svg` a
-    drawing. Streams and SRAM are shown once the program is routed and
-    scheduled.
+    drawing, `.html` a page to look around in. Streams and SRAM are shown once
+    the program is routed and scheduled.
 
     ```mlir
     wse.program @main state(placed) mesh(4x5) machine("wse2") {
@@ -66,7 +73,10 @@ def DumpPlacementPass : Pass<"wse-dump-placement", "::wsec::wse::ProgramOp"> {
   }];
   let options = [
     Option<"file", "file", "std::string", "\"\"",
-           "Where to write; standard output as text if empty.">
+           "Where to write; standard output as text if empty.">,
+    ListOption<"measured", "measured", "std::string",
+               "Counters or the report of a run, which a page shows beside "
+               "what is predicted.">
   ];
 }
 

@@ -13,14 +13,17 @@ namespace wsec::place {
 #include "compiler/place/Passes.h.inc"
 } // namespace wsec::place
 
-void place::buildPlacePipeline(mlir::OpPassManager &manager) {
-  manager.addNestedPass<wse::ProgramOp>(place::createPlaceKernelsPass());
+void place::buildPlacePipeline(mlir::OpPassManager &manager,
+                               const std::string &placement) {
+  PlaceKernelsPassOptions options;
+  options.placement = placement;
+  manager.addNestedPass<wse::ProgramOp>(place::createPlaceKernelsPass(options));
   manager.addNestedPass<wse::ProgramOp>(place::createVerifyPlacedPass());
 }
 
 void place::registerPlacePipeline() {
   registerPlacePasses();
-  mlir::PassPipelineRegistration<>("wsec-place",
-                                   "Places the kernels: selected -> placed.",
-                                   buildPlacePipeline);
+  mlir::PassPipelineRegistration<>(
+      "wsec-place", "Places the kernels: selected -> placed.",
+      [](mlir::OpPassManager &manager) { buildPlacePipeline(manager); });
 }

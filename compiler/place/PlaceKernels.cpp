@@ -3,6 +3,7 @@
 // A position for each region.
 
 #include "compiler/place/Passes.h"
+#include "compiler/place/PlacementFile.h"
 #include "compiler/place/ReadPlacement.h"
 #include "compiler/place/SkylinePlacer.h"
 
@@ -18,6 +19,23 @@ using namespace wsec;
 namespace {
 
 struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
+  using PlaceKernelsPassBase::PlaceKernelsPassBase;
+
+  /// Positions as the file says; empty, or which rule they break.
+  std::string takePlaces(wse::ProgramOp program) {
+    llvm::Expected<PlacementFile> file = readPlacementFile(placement);
+    if (!file)
+      return llvm::toString(file.takeError());
+    if (std::string error = pinRegions(program, *file); !error.empty())
+      return error;
+    PlacementProblem problem = readPlacementProblem(program);
+    Placement pins;
+    for (const RegionRequest &region : problem.regions)
+      pins.origins.push_back(*region.pin);
+    std::string error = problem.verify(pins);
+    return error.empty() ? "" : "placement '" + placement + "': " + error;
+  }
+
   void runOnOperation() override {
     wse::ProgramOp program = getOperation();
     if (program.getState() != wse::State::Selected) {
@@ -25,17 +43,19 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
           << wse::stringifyState(program.getState());
       return signalPassFailure();
     }
+    std::string error = placement.empty() ? "" : takePlaces(program);
     PlacementProblem problem = readPlacementProblem(program);
-    Placement placement;
-    std::string error = problem.check();
+    Placement solution;
     if (error.empty())
-      error = placeBySkyline(problem, placement);
+      error = problem.check();
+    if (error.empty())
+      error = placeBySkyline(problem, solution);
     if (!error.empty()) {
       program.emitError(error);
       return signalPassFailure();
     }
     for (auto [region, origin] :
-         llvm::zip(regionsOf(program), placement.origins)) {
+         llvm::zip(regionsOf(program), solution.origins)) {
       region.setX(origin.x);
       region.setY(origin.y);
     }

@@ -2,6 +2,7 @@
 
 #include "compiler/place/PlacementDump.h"
 #include "compiler/place/ReadPlacement.h"
+#include "dialects/onnx/Onnx.h"
 
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
@@ -30,19 +31,49 @@ viewChannels(const std::vector<ChannelPosition> &channels, int64_t row,
 /// Names are those of the model, which may hold any bytes; dumps are UTF-8.
 static std::string nameOf(StringRef name) { return llvm::json::fixUTF8(name); }
 
+/// When words of the host flow for a kernel, and how many.
+static std::vector<PlacementView::FlowView>
+viewFlows(wse::KernelOp kernel, const Kernel &library, const Machine &machine) {
+  std::vector<PlacementView::FlowView> views;
+  ArrayAttr flows = kernel.getStreamFlows();
+  if (!flows)
+    return views;
+  SmallVector<HostFlow> words = library.flows(kernel, machine);
+  for (auto flow : flows.getAsRange<wse::FlowAttr>()) {
+    auto stream = SymbolTable::lookupNearestSymbolFrom<wse::StreamOp>(
+        kernel, flow.getStream());
+    for (const HostFlow &its : words)
+      if (stream && its.pattern == stream.getPattern())
+        views.push_back({nameOf(flow.getStream().getValue()),
+                         its.words,
+                         {flow.getBegin(), flow.getEnd()}});
+  }
+  return views;
+}
+
 static PlacementView::KernelView viewKernel(wse::KernelOp kernel,
                                             const Machine &machine) {
   PlacementView::KernelView view;
   view.name = nameOf(kernel.getReportName());
   view.kind = kernel->getName().stripDialect();
-  if (ArrayAttr nodes = kernel.getNodeNames())
-    for (auto node : nodes.getAsRange<StringAttr>())
-      view.nodes.push_back(nameOf(node.getValue()));
+  for (ArrayAttr nodes :
+       {kernel.getNodeNames(),
+        kernel->getAttrOfType<ArrayAttr>(onnx::absorbedAttrName)})
+    if (nodes)
+      for (auto node : nodes.getAsRange<StringAttr>())
+        if (!llvm::is_contained(view.nodes, nameOf(node.getValue())))
+          view.nodes.push_back(nameOf(node.getValue()));
   if (ArrayAttr streams = kernel.getStreamRefs())
     for (auto stream : streams.getAsRange<FlatSymbolRefAttr>())
       view.streams.push_back(nameOf(stream.getValue()));
   view.region = nameOf(kernel.getRegionRef().getValue());
   view.pes = {machine.x, machine.y, machine.width, machine.height};
+  if (const Kernel *library = findKernel(kernel)) {
+    view.cost = library->cost(kernel, machine);
+    view.flows = viewFlows(kernel, *library, machine);
+  }
+  if (auto window = kernel.getRunWindow())
+    view.window = {(*window)[0], (*window)[1]};
   view.slot = kernel.getTimeSlot();
   view.address = kernel.getResultAddress();
   view.scratchAddress = kernel.getScratch();
@@ -93,6 +124,16 @@ viewRegions(wse::ProgramOp program,
   return views;
 }
 
+/// Code ends where the first buffer begins.
+static int64_t codeBytes(const PlacementView &view) {
+  int64_t lowest = view.machine.sramBytes;
+  for (const PlacementView::KernelView &kernel : view.kernels)
+    for (std::optional<int64_t> address :
+         {kernel.address, kernel.scratchAddress})
+      lowest = std::min(lowest, address.value_or(lowest));
+  return lowest - view.machine.runtimeBytes;
+}
+
 PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   PlacementView view;
   view.name = nameOf(program.getSymName());
@@ -108,9 +149,15 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   llvm::DenseMap<Attribute, Machine> machines; // looked up only
   for (wse::RegionOp region : program.kernelRegions())
     machines[region.getSymNameAttr()] = region.machine();
-  for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>())
+  llvm::DenseMap<Operation *, int64_t> numbers; // looked up only
+  for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
+    numbers[kernel] = int64_t(view.kernels.size());
     view.kernels.push_back(
         viewKernel(kernel, machines[kernel.getRegionRef().getAttr()]));
+    for (Value operand : kernel->getOperands())
+      view.kernels.back().reads.push_back(
+          numbers.lookup(operand.getDefiningOp()));
+  }
   for (auto transfer : program.bodyBlock().getOps<wse::TransferOp>())
     view.transfers.push_back(
         {nameOf(cast<wse::KernelOp>(transfer.getOperation()).getReportName()),
@@ -122,163 +169,49 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
         {nameOf(stream.getSymName()),
          wse::stringifyStreamPattern(stream.getPattern()).str(),
          std::vector<int64_t>(stream.getColors()), viewRoutes(stream)});
-  if (auto peak = program.getSramPeak())
+  if (auto peak = program.getSramPeak()) {
     view.sramPeak = int64_t(*peak);
+    view.codeBytes = codeBytes(view);
+  }
   view.sramOwner = nameOf(program.getSramOwner().value_or(""));
   return view;
-}
-
-//===----------------------------------------------------------------------===//
-// JSON
-//===----------------------------------------------------------------------===//
-
-static void writeChannels(llvm::json::OStream &json, StringRef key,
-                          const std::vector<PlacedChannel> &channels) {
-  json.attributeArray(key, [&] {
-    for (const PlacedChannel &channel : channels)
-      json.object([&] {
-        json.attribute("row", channel.row);
-        json.attribute("begin", channel.begin);
-        json.attribute("end", channel.end);
-      });
-  });
-}
-
-static void writeRectangle(llvm::json::OStream &json,
-                           const PlacedRegion &region) {
-  json.attribute("x", region.x);
-  json.attribute("y", region.y);
-  json.attribute("columns", region.columns);
-  json.attribute("rows", region.rows);
-}
-
-static void writeRegion(llvm::json::OStream &json, const PlacedRegion &region) {
-  json.attributeObject("region", [&] { writeRectangle(json, region); });
-}
-
-template <typename Values>
-static void writeArray(llvm::json::OStream &json, StringRef key,
-                       const Values &values) {
-  json.attributeArray(key, [&] {
-    for (const auto &value : values)
-      json.value(value);
-  });
-}
-
-static void writeKernel(llvm::json::OStream &json,
-                        const PlacementView::KernelView &kernel) {
-  json.attribute("name", kernel.name);
-  json.attribute("kind", kernel.kind);
-  writeArray(json, "onnx_nodes", kernel.nodes);
-  writeRegion(json, kernel.pes);
-  if (!kernel.streams.empty())
-    writeArray(json, "streams", kernel.streams);
-  if (kernel.slot)
-    json.attribute("slot", *kernel.slot);
-  if (kernel.address) {
-    json.attribute("address", *kernel.address);
-    json.attribute("bytes", kernel.bytes);
-  }
-  if (kernel.scratchAddress) {
-    json.attribute("scratch_address", *kernel.scratchAddress);
-    json.attribute("scratch_bytes", kernel.scratchBytes);
-  }
-}
-
-static void writeMachine(llvm::json::OStream &json, const Machine &machine) {
-  json.attributeObject("machine", [&] {
-    json.attribute("name", machine.name);
-    json.attribute("width", machine.width);
-    json.attribute("height", machine.height);
-    json.attribute("sram_bytes", machine.sramBytes);
-    json.attribute("runtime_bytes", machine.runtimeBytes);
-    json.attribute("colors", machine.usableColors());
-  });
-}
-
-std::string wsec::placementAsJson(const PlacementView &view) {
-  std::string text;
-  llvm::raw_string_ostream stream(text);
-  llvm::json::OStream json(stream, 2);
-  json.object([&] {
-    json.attribute("version", 1);
-    json.attribute("program", view.name);
-    json.attribute("state", view.state);
-    writeMachine(json, view.machine);
-    json.attributeObject("channels", [&] {
-      writeChannels(json, "west", view.west);
-      writeChannels(json, "east", view.east);
-    });
-    json.attributeArray("regions", [&] {
-      for (const PlacementView::RegionView &region : view.regions)
-        json.object([&] {
-          json.attribute("name", region.name);
-          writeRectangle(json, region.pes);
-        });
-    });
-    json.attributeArray("transfers", [&] {
-      for (const PlacementView::TransferView &transfer : view.transfers)
-        json.object([&] {
-          json.attribute("kernel", transfer.kernel);
-          json.attribute("from", transfer.from);
-          json.attribute("to", transfer.to);
-        });
-    });
-    json.attributeArray("kernels", [&] {
-      for (const PlacementView::KernelView &kernel : view.kernels)
-        json.object([&] { writeKernel(json, kernel); });
-    });
-    json.attributeArray("streams", [&] {
-      for (const PlacementView::StreamView &stream : view.streams)
-        json.object([&] {
-          json.attribute("name", stream.name);
-          json.attribute("pattern", stream.pattern);
-          writeArray(json, "colors", stream.colors);
-          json.attribute("rules", int64_t(stream.routes.size()));
-          json.attributeArray("routes", [&] {
-            for (const PlacementView::RouteView &route : stream.routes)
-              json.object([&] {
-                json.attribute("color", route.color);
-                writeArray(json, "x", route.x);
-                writeArray(json, "y", route.y);
-                json.attribute("receive", route.receive);
-                writeArray(json, "transmit", route.transmit);
-              });
-          });
-        });
-    });
-    if (view.sramPeak)
-      json.attributeObject("sram", [&] {
-        json.attribute("peak_bytes", *view.sramPeak);
-        json.attribute("limit_bytes", view.machine.sramBytes);
-        json.attribute("owner", view.sramOwner);
-      });
-  });
-  return text + "\n";
 }
 
 //===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
 
-std::string wsec::dumpPlacement(wse::ProgramOp program,
-                                const std::string &path) {
+static std::string renderPlacement(const PlacementView &view, StringRef file,
+                                   const MeasuredRun &run) {
+  if (file.ends_with(".txt"))
+    return placementAsText(view);
+  if (file.ends_with(".json"))
+    return placementAsJson(view);
+  return file.ends_with(".svg") ? placementAsSvg(view)
+                                : placementAsHtml(view, run);
+}
+
+std::string wsec::dumpPlacement(wse::ProgramOp program, const std::string &path,
+                                const std::vector<std::string> &measured) {
   if (program.getState() < wse::State::Placed)
     return "cannot show where a program is placed that is only " +
            wse::stringifyState(program.getState()).str();
   StringRef file(path);
-  std::string (*render)(const PlacementView &) =
-      file.ends_with(".txt")    ? placementAsText
-      : file.ends_with(".json") ? placementAsJson
-      : file.ends_with(".svg")  ? placementAsSvg
-                                : nullptr;
-  if (!render)
+  if (!llvm::any_of(ArrayRef<StringRef>{".txt", ".json", ".svg", ".html"},
+                    [&](StringRef end) { return file.ends_with(end); }))
     return "cannot write a placement to '" + path +
-           "': expected a name that ends in .txt, .json or .svg";
+           "': expected a name that ends in .txt, .json, .svg or .html";
+  if (!measured.empty() && !file.ends_with(".html"))
+    return "what a run measured is shown in .html, not in '" + path + "'";
+  PlacementView view = viewPlacement(program);
+  MeasuredRun run;
+  for (const std::string &name : measured)
+    if (std::string error = readMeasured(name, view, run); !error.empty())
+      return error;
   std::error_code error;
   llvm::raw_fd_ostream stream(path, error);
   if (!error) {
-    stream << render(viewPlacement(program));
+    stream << renderPlacement(view, file, run);
     stream.close();
     error = stream.error();
     stream.clear_error();

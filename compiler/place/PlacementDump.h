@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A placed program for people (text, SVG) and for tools (JSON, described by
-// placement.schema.json). What is not decided yet is left out.
+// A placed program for people (text, SVG, HTML) and for tools (JSON, described
+// by placement.schema.json). What is not decided yet is left out.
 
 #ifndef WSEC_COMPILER_PLACE_PLACEMENTDUMP_H
 #define WSEC_COMPILER_PLACE_PLACEMENTDUMP_H
 
+#include "compiler/kernels/Kernel.h"
 #include "compiler/machine/Machine.h"
 #include "compiler/place/PlacementProblem.h"
 
@@ -30,14 +31,25 @@ struct PlacedChannel {
 
 /// What there is to show, without MLIR.
 struct PlacementView {
+  /// Words between host and region for one launch, on each of the channels at
+  /// most; in cycles [begin, end) as predicted.
+  struct FlowView {
+    std::string stream;
+    int64_t words = 0;
+    std::array<int64_t, 2> window;
+  };
   struct KernelView {
     std::string name, kind;
     std::vector<std::string> nodes;   // ONNX nodes it computes
     std::vector<std::string> streams; // names, from the routed state on
     std::string region;
     PlacedRegion pes;
+    std::vector<int64_t> reads; // numbers of the kernels of its operands
+    KernelCost cost;
     std::optional<int64_t> slot, address, scratchAddress;
     int64_t bytes = 0, scratchBytes = 0;
+    std::optional<std::array<int64_t, 2>> window;
+    std::vector<FlowView> flows;
   };
   /// Routers at x and y (begin, end, step) pass words of `color` from the port
   /// `receive` to those of `transmit`.
@@ -71,18 +83,34 @@ struct PlacementView {
   std::vector<StreamView> streams;
   std::optional<int64_t> sramPeak;
   std::string sramOwner;
+  int64_t codeBytes = 0; // between the host runtime and the lowest buffer
+};
+
+/// What wse-run counted, as JSON texts; empty: not given.
+struct MeasuredRun {
+  std::string counters; // runtime/observe/counters.schema.json
+  std::string report;   // runtime/host/report.schema.json
 };
 
 /// Reads a program that is at least placed.
 PlacementView viewPlacement(wse::ProgramOp program);
 
 std::string placementAsText(const PlacementView &view);
-std::string placementAsJson(const PlacementView &view);
+std::string placementAsJson(const PlacementView &view, unsigned indent = 2);
 std::string placementAsSvg(const PlacementView &view);
+/// One file that loads nothing: the JSON and the scripts of map/.
+std::string placementAsHtml(const PlacementView &view, const MeasuredRun &run);
 
-/// Writes `program` to `path`, in the format its ending names: .txt, .json or
-/// .svg. Returns empty or what went wrong.
-std::string dumpPlacement(wse::ProgramOp program, const std::string &path);
+/// Adds what the file at `path` says to `run`. Returns empty or why it says
+/// nothing of a run of this program.
+std::string readMeasured(const std::string &path, const PlacementView &view,
+                         MeasuredRun &run);
+
+/// Writes `program` to `path`, in the format its ending names: .txt, .json,
+/// .svg or .html; this one with the files of a run in `measured`. Returns empty
+/// or what went wrong.
+std::string dumpPlacement(wse::ProgramOp program, const std::string &path,
+                          const std::vector<std::string> &measured);
 
 } // namespace wsec
 

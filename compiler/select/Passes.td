@@ -48,8 +48,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
            "Columns x rows of PEs to use, such as 8x8; all of the machine's if "
            "empty.">,
     Option<"region", "region", "std::string", "\"\"",
-           "Columns x rows of the region that kernels run on; the best of "
-           "several by predicted cycles if empty.">,
+           "Columns x rows of the region that kernels run on, several with "
+           "commas for parts side by side; the best by predicted cycles if "
+           "empty.">,
     Option<"machine", "machine", "std::string", "\"wse2\"",
            "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">,
     Option<"littleScratch", "little-scratch", "bool", "false",

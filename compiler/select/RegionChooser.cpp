@@ -348,6 +348,15 @@ RegionShape select::chooseHeads(wse::ProgramOp program, RegionShape shape) {
       .chooseHeads(shape);
 }
 
+RegionShape select::chooseHeads(const Machine &mesh,
+                                ArrayRef<wse::KernelOp> kernels,
+                                RegionShape shape) {
+  RegionChooser chooser(mesh, kernels);
+  RegionShape chosen = chooser.chooseHeads(shape);
+  chooser.retype({mesh.width, mesh.height});
+  return chosen;
+}
+
 void select::spreadHeads(wse::ProgramOp program, RegionShape shape) {
   retype(program.targetMachine(), kernelsOf(program), shape);
 }

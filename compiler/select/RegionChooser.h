@@ -61,6 +61,11 @@ void retype(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
 /// `shape` with the heads of a program selected for it as they cost least.
 RegionShape chooseHeads(wse::ProgramOp program, RegionShape shape);
 
+/// The same for some kernels of a program that has all on the whole mesh.
+RegionShape chooseHeads(const Machine &mesh,
+                        llvm::ArrayRef<wse::KernelOp> kernels,
+                        RegionShape shape);
+
 /// Gives the values of a program selected for `shape` its heads.
 void spreadHeads(wse::ProgramOp program, RegionShape shape);
 

@@ -461,16 +461,24 @@ struct SelectKernelsPass
     return *read;
   }
 
-  /// The shape that the option asks for.
-  FailureOr<RegionShape> readRegion(Operation *op, const Machine &target) {
-    std::optional<std::pair<int, int>> extents = parseMesh(region);
-    if (!extents)
-      return op->emitError()
-             << "region '" << region << "' is not columns x rows, such as 8x8";
-    if (extents->first > target.width || extents->second > target.height)
-      return op->emitError() << "region " << region << " does not fit the mesh "
-                             << "of " << target.width << "x" << target.height;
-    return RegionShape{extents->first, extents->second};
+  /// The shapes that the option asks for, of regions side by side if there are
+  /// several; none: to be chosen.
+  FailureOr<SmallVector<RegionShape>> readRegions(Operation *op,
+                                                  const Machine &target) {
+    SmallVector<StringRef> texts;
+    StringRef(region).split(texts, ',', -1, /*KeepEmpty=*/false);
+    SmallVector<RegionShape> shapes;
+    for (StringRef text : texts) {
+      std::optional<std::pair<int, int>> extents = parseMesh(text.str());
+      if (!extents)
+        return op->emitError()
+               << "region '" << text << "' is not columns x rows, such as 8x8";
+      if (extents->first > target.width || extents->second > target.height)
+        return op->emitError() << "region " << text << " does not fit the mesh "
+                               << "of " << target.width << "x" << target.height;
+      shapes.push_back({extents->first, extents->second});
+    }
+    return shapes;
   }
 
   /// The program with all kernels on a region of that shape; null if some
@@ -513,14 +521,23 @@ struct SelectKernelsPass
     if (failed(target))
       return signalPassFailure();
     RegionShape whole{target->width, target->height};
-    FailureOr<RegionShape> shape =
-        region.empty() ? whole : readRegion(module, *target);
-    if (failed(shape))
+    FailureOr<SmallVector<RegionShape>> shapes = readRegions(module, *target);
+    if (failed(shapes))
       return signalPassFailure();
-    wse::ProgramOp program = select(main, *target, *shape);
+    RegionShape shape = shapes->size() == 1 ? shapes->front() : whole;
+    wse::ProgramOp program = select(main, *target, shape);
     if (!program)
       return signalPassFailure();
-    if (region.empty()) {
+    if (shapes->size() > 1) {
+      FailureOr<SideBySide> parts = sideBySideOn(program, *shapes);
+      if (failed(parts))
+        return signalPassFailure();
+      spreadOverRegions(program, *parts);
+      chooseVariants(program, littleScratch);
+      main.erase();
+      return;
+    }
+    if (shapes->empty()) {
       RegionChoice choice = chooseRegion(program);
       module->setAttr(wse::candidatesAttrName, choice.candidates);
       if (auto parts = oneRegion ? std::nullopt
@@ -531,14 +548,14 @@ struct SelectKernelsPass
         return;
       }
       shape = choice.shape;
-      if (shape->columns != whole.columns || shape->rows != whole.rows) {
+      if (shape.columns != whole.columns || shape.rows != whole.rows) {
         program.erase();
-        program = select(main, *target, *shape);
+        program = select(main, *target, shape);
       }
     } else {
-      shape = chooseHeads(program, *shape);
+      shape = chooseHeads(program, shape);
     }
-    spreadHeads(program, *shape);
+    spreadHeads(program, shape);
     chooseVariants(program, littleScratch);
     main.erase();
   }

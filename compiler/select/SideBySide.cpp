@@ -175,15 +175,22 @@ private:
 
 } // namespace
 
+/// Predicted for each component on its best shape.
+static std::vector<double> cyclesOf(const Machine &mesh,
+                                    const std::vector<Kernels> &components) {
+  std::vector<double> cycles;
+  for (const Kernels &component : components)
+    cycles.push_back(estimateShapes(mesh, component).front().cycles);
+  return cycles;
+}
+
 std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
                                                    double cyclesOfOne) {
   const Machine mesh = program.targetMachine();
   const std::vector<Kernels> components = Components(program).take();
   if (components.size() < 2)
     return std::nullopt;
-  std::vector<double> cycles;
-  for (const Kernels &component : components)
-    cycles.push_back(estimateShapes(mesh, component).front().cycles);
+  std::vector<double> cycles = cyclesOf(mesh, components);
   std::optional<SideBySide> best;
   for (size_t count = 2; count <= std::min(components.size(), kMostParts);
        ++count) {
@@ -200,6 +207,23 @@ std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
       best->parts.push_back({part, estimate->shape});
   }
   return best;
+}
+
+FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
+                                           ArrayRef<RegionShape> shapes) {
+  const Machine mesh = program.targetMachine();
+  const std::vector<Kernels> components = Components(program).take();
+  if (components.size() < shapes.size())
+    return program.emitError("there are ")
+           << shapes.size() << " regions to run side by side, and "
+           << components.size()
+           << " parts of the model that have nothing to do with one another";
+  SideBySide choice;
+  for (auto [kernels, shape] : llvm::zip_equal(
+           share(components, cyclesOf(mesh, components), shapes.size()),
+           shapes))
+    choice.parts.push_back({kernels, chooseHeads(mesh, kernels, shape)});
+  return choice;
 }
 
 //===----------------------------------------------------------------------===//

@@ -31,6 +31,11 @@ struct SideBySide {
 std::optional<SideBySide> chooseSideBySide(wse::ProgramOp program,
                                            double cyclesOfOne);
 
+/// As many parts as there are shapes, each for a region of its shape; an error
+/// if the program has fewer. `program` has all kernels on the whole mesh.
+llvm::FailureOr<SideBySide> sideBySideOn(wse::ProgramOp program,
+                                         llvm::ArrayRef<RegionShape> shapes);
+
 /// Gives each part its region, with distributions for it.
 void spreadOverRegions(wse::ProgramOp program, SideBySide &choice);
 

@@ -81,10 +81,21 @@ struct Flags {
       "print-constants",
       cl::desc("Print large constants in IR, so that wsec can read it back"),
       cl::cat(category)};
+  cl::opt<std::string> placement{
+      "placement",
+      cl::desc("Regions as in what --dump-placement=FILE.json wrote, or you "
+               "made of it"),
+      cl::value_desc("FILE.json"), cl::cat(category)};
   cl::opt<std::string> placementDump{
       "dump-placement",
-      cl::desc("Draw the placement; the ending says how: .txt, .json, .svg"),
+      cl::desc("Draw the placement; the ending says how: .txt, .json, .svg, "
+               ".html"),
       cl::value_desc("FILE"), cl::cat(category)};
+  cl::list<std::string> counters{
+      "counters",
+      cl::desc("What wse-run wrote with --counters or --report, to be shown in "
+               "--dump-placement=FILE.html; may be repeated"),
+      cl::value_desc("FILE.json"), cl::cat(category)};
   cl::opt<bool> bundle{"bundle", cl::desc("Copy the weights into the program"),
                        cl::cat(category)};
   cl::list<std::string> weightFolders{
@@ -223,6 +234,9 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
                         std::to_string(machine->height));
   }
   options.region = flags.region;
+  options.placement = flags.placement;
+  if (!flags.region.empty() && !flags.placement.empty())
+    return usageError("--region and --placement both say which PEs to use");
   return true;
 }
 
@@ -230,6 +244,10 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
 static bool readStages(const Flags &flags, CompileOptions &options) {
   options.output = flags.output;
   options.placementDump = flags.placementDump;
+  options.measured.assign(flags.counters.begin(), flags.counters.end());
+  if (!options.measured.empty() &&
+      !StringRef(options.placementDump).ends_with(".html"))
+    return usageError("--counters goes with --dump-placement=FILE.html");
   if (!flags.emit.empty() && flags.emit != "mlir" && flags.emit != "wafer")
     return usageError("--emit=" + flags.emit + ": expected wafer or mlir");
   bool wantsIR = flags.emit == "mlir";

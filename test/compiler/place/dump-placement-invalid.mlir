@@ -5,7 +5,7 @@
 // No map of what is not placed, and none that cannot be written.
 
 // STATE: cannot show where a program is placed that is only selected
-// FORMAT: expected a name that ends in .txt, .json or .svg
+// FORMAT: expected a name that ends in .txt, .json, .svg or .html
 // FILE: cannot write '{{.*}}folder.txt': No such file or directory
 wse.program @main state(selected) mesh(8x4) machine("wse2") {
 }

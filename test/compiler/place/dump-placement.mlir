@@ -3,6 +3,13 @@
 // RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wse-dump-placement="file=%t.json" -o /dev/null && FileCheck %s --check-prefix=JSON < %t.json
 // RUN: wse-opt %s --wsec-place --wsec-route --wsec-schedule --wse-dump-placement="file=%t.svg" -o /dev/null && FileCheck %s --check-prefix=SVG < %t.svg
 
+// The JSON is what its schema says, in every state.
+// RUN: wse-opt %s --wsec-place --wse-dump-placement="file=%t.placed.json" -o /dev/null
+// RUN: wse-opt %s --wsec-place --wsec-route --wse-dump-placement="file=%t.routed.json" -o /dev/null
+// RUN: %python %S/../../check_placement.py %t.placed.json %t.routed.json %t.json
+// RUN: sed 's/"kind": "load"/"kind": 3/' %t.json > %t.bad.json && not %python %S/../../check_placement.py %t.bad.json | FileCheck %s --check-prefix=BAD
+// BAD: placement.kernels[0].kind is no string
+
 // What is not decided yet is not shown.
 // RUN: wse-opt %s --wsec-place --wse-dump-placement -o /dev/null | FileCheck %s --check-prefix=PLACED
 

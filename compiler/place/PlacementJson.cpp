@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What placement.schema.json describes.
+
+#include "compiler/place/PlacementDump.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace wsec;
+using llvm::StringRef;
+
+static void writeChannels(llvm::json::OStream &json, StringRef key,
+                          const std::vector<PlacedChannel> &channels) {
+  json.attributeArray(key, [&] {
+    for (const PlacedChannel &channel : channels)
+      json.object([&] {
+        json.attribute("row", channel.row);
+        json.attribute("begin", channel.begin);
+        json.attribute("end", channel.end);
+      });
+  });
+}
+
+static void writeRectangle(llvm::json::OStream &json,
+                           const PlacedRegion &region) {
+  json.attribute("x", region.x);
+  json.attribute("y", region.y);
+  json.attribute("columns", region.columns);
+  json.attribute("rows", region.rows);
+}
+
+static void writeRegion(llvm::json::OStream &json, const PlacedRegion &region) {
+  json.attributeObject("region", [&] { writeRectangle(json, region); });
+}
+
+template <typename Values>
+static void writeArray(llvm::json::OStream &json, StringRef key,
+                       const Values &values) {
+  json.attributeArray(key, [&] {
+    for (const auto &value : values)
+      json.value(value);
+  });
+}
+
+static void writeCost(llvm::json::OStream &json, const KernelCost &cost) {
+  json.attributeObject("cost", [&] {
+    json.attribute("cycles", cost.total());
+    json.attribute("compute", cost.compute);
+    json.attribute("stream", cost.stream);
+    json.attribute("fabric", cost.fabric);
+    json.attribute("serial", cost.serial);
+    json.attribute("lower_bound", cost.lowerBound);
+    json.attribute("bound", cost.bound());
+  });
+}
+
+static void writeKernel(llvm::json::OStream &json,
+                        const PlacementView::KernelView &kernel) {
+  json.attribute("name", kernel.name);
+  json.attribute("kind", kernel.kind);
+  writeArray(json, "onnx_nodes", kernel.nodes);
+  writeRegion(json, kernel.pes);
+  writeArray(json, "reads", kernel.reads);
+  writeCost(json, kernel.cost);
+  if (!kernel.streams.empty())
+    writeArray(json, "streams", kernel.streams);
+  if (kernel.slot)
+    json.attribute("slot", *kernel.slot);
+  if (kernel.window)
+    writeArray(json, "window", *kernel.window);
+  if (!kernel.flows.empty())
+    json.attributeArray("flows", [&] {
+      for (const PlacementView::FlowView &flow : kernel.flows)
+        json.object([&] {
+          json.attribute("stream", flow.stream);
+          json.attribute("words", flow.words);
+          writeArray(json, "window", flow.window);
+        });
+    });
+  if (kernel.address) {
+    json.attribute("address", *kernel.address);
+    json.attribute("bytes", kernel.bytes);
+  }
+  if (kernel.scratchAddress) {
+    json.attribute("scratch_address", *kernel.scratchAddress);
+    json.attribute("scratch_bytes", kernel.scratchBytes);
+  }
+}
+
+static void writeMachine(llvm::json::OStream &json, const Machine &machine) {
+  json.attributeObject("machine", [&] {
+    json.attribute("name", machine.name);
+    json.attribute("width", machine.width);
+    json.attribute("height", machine.height);
+    json.attribute("sram_bytes", machine.sramBytes);
+    json.attribute("runtime_bytes", machine.runtimeBytes);
+    json.attribute("colors", machine.usableColors());
+  });
+}
+
+std::string wsec::placementAsJson(const PlacementView &view, unsigned indent) {
+  std::string text;
+  llvm::raw_string_ostream stream(text);
+  llvm::json::OStream json(stream, indent);
+  json.object([&] {
+    json.attribute("version", 1);
+    json.attribute("program", view.name);
+    json.attribute("state", view.state);
+    writeMachine(json, view.machine);
+    json.attributeObject("channels", [&] {
+      writeChannels(json, "west", view.west);
+      writeChannels(json, "east", view.east);
+    });
+    json.attributeArray("regions", [&] {
+      for (const PlacementView::RegionView &region : view.regions)
+        json.object([&] {
+          json.attribute("name", region.name);
+          writeRectangle(json, region.pes);
+        });
+    });
+    json.attributeArray("transfers", [&] {
+      for (const PlacementView::TransferView &transfer : view.transfers)
+        json.object([&] {
+          json.attribute("kernel", transfer.kernel);
+          json.attribute("from", transfer.from);
+          json.attribute("to", transfer.to);
+        });
+    });
+    json.attributeArray("kernels", [&] {
+      for (const PlacementView::KernelView &kernel : view.kernels)
+        json.object([&] { writeKernel(json, kernel); });
+    });
+    json.attributeArray("streams", [&] {
+      for (const PlacementView::StreamView &stream : view.streams)
+        json.object([&] {
+          json.attribute("name", stream.name);
+          json.attribute("pattern", stream.pattern);
+          writeArray(json, "colors", stream.colors);
+          json.attribute("rules", int64_t(stream.routes.size()));
+          json.attributeArray("routes", [&] {
+            for (const PlacementView::RouteView &route : stream.routes)
+              json.object([&] {
+                json.attribute("color", route.color);
+                writeArray(json, "x", route.x);
+                writeArray(json, "y", route.y);
+                json.attribute("receive", route.receive);
+                writeArray(json, "transmit", route.transmit);
+              });
+          });
+        });
+    });
+    if (view.sramPeak)
+      json.attributeObject("sram", [&] {
+        json.attribute("peak_bytes", *view.sramPeak);
+        json.attribute("limit_bytes", view.machine.sramBytes);
+        json.attribute("owner", view.sramOwner);
+        json.attribute("code_bytes", view.codeBytes);
+      });
+  });
+  return text + "\n";
+}

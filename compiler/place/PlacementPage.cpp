@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The map for browsers. What it shows and how is in map/, as files of the page;
+// here they become one, with the placement and what was measured inside.
+
+#include "compiler/place/PageParts.h"
+#include "compiler/place/PlacementDump.h"
+#include "compiler/place/PlacementFile.h"
+
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+
+#include <map>
+
+using namespace wsec;
+using llvm::StringRef;
+
+/// JSON inside of an element of the page: no text in it may end the element.
+static std::string inPage(StringRef json) {
+  std::string result;
+  for (char c : json)
+    result += c == '<' ? "\\u003c" : std::string(1, c);
+  return result;
+}
+
+std::string wsec::placementAsHtml(const PlacementView &view,
+                                  const MeasuredRun &run) {
+  std::string measured = "{";
+  if (!run.counters.empty())
+    measured += "\"counters\":" + run.counters;
+  if (!run.report.empty())
+    measured += std::string(measured.size() > 1 ? "," : "") +
+                "\"report\":" + run.report;
+  std::string result;
+  StringRef page = pageText;
+  for (auto [mark, text] :
+       {std::pair<StringRef, std::string>{"/*STYLE*/", styleText.str()},
+        {"/*PLACEMENT*/", inPage(placementAsJson(view, 0))},
+        {"/*MEASURED*/", inPage(measured + "}")},
+        {"/*SCRIPT*/", scriptText.str()}}) {
+    auto [before, after] = page.split(mark);
+    result += before.str() + text;
+    page = after;
+  }
+  return result + page.str();
+}
+
+//===----------------------------------------------------------------------===//
+// What wse-run measured
+//===----------------------------------------------------------------------===//
+
+static std::string meshProblem(const llvm::json::Array *mesh,
+                               const Machine &machine) {
+  auto extent = [&](size_t i) {
+    return mesh && mesh->size() == 2 ? (*mesh)[i].getAsInteger().value_or(0)
+                                     : 0;
+  };
+  if (extent(0) == machine.width && extent(1) == machine.height)
+    return "";
+  return "is of a mesh of " + std::to_string(extent(0)) + "x" +
+         std::to_string(extent(1)) + ", the program of " +
+         std::to_string(machine.width) + "x" + std::to_string(machine.height);
+}
+
+/// Kernels of a report come in the order of launches. Their names may have
+/// numbers added, their nodes are those of the model.
+static std::string kernelsProblem(const llvm::json::Array *kernels,
+                                  const PlacementView &view) {
+  std::map<int64_t, const PlacementView::KernelView *> launches;
+  for (size_t i = 0; i < view.kernels.size(); ++i)
+    launches[view.kernels[i].slot.value_or(i)] = &view.kernels[i];
+  size_t count = kernels ? kernels->size() : 0;
+  if (count != launches.size())
+    return "is of " + std::to_string(count) + " kernels, the program has " +
+           std::to_string(launches.size());
+  for (auto [slot, launch] : launches) {
+    const llvm::json::Object *kernel = (*kernels)[slot].getAsObject();
+    if (!kernel || !kernel->getArray("onnx_nodes") ||
+        *kernel->getArray("onnx_nodes") != llvm::json::Array(launch->nodes))
+      return "has another kernel than the program's '" + launch->name +
+             "' in launch " + std::to_string(slot);
+  }
+  return "";
+}
+
+static std::string reportProblem(const llvm::json::Object &report,
+                                 const PlacementView &view) {
+  const llvm::json::Object *cycles = report.getObject("cycles");
+  const llvm::json::Object *machine = report.getObject("machine");
+  const llvm::json::Array *each =
+      cycles ? cycles->getArray("per_kernel") : nullptr;
+  if (!each || !machine)
+    return "is neither the counters nor the report of a run: expected what "
+           "wse-run writes with --counters=FILE.json or --report=FILE.json";
+  if (!cycles->get("engine"))
+    return "is the report of a compilation; that of a run is written by "
+           "wse-run";
+  if (std::string problem =
+          meshProblem(machine->getArray("mesh"), view.machine);
+      !problem.empty())
+    return problem;
+  const llvm::json::Array *kernels = report.getArray("kernels");
+  if (std::string problem = kernelsProblem(kernels, view); !problem.empty())
+    return problem;
+  return each->size() == kernels->size()
+             ? ""
+             : "has cycles of " + std::to_string(each->size()) + " kernels";
+}
+
+std::string wsec::readMeasured(const std::string &path,
+                               const PlacementView &view, MeasuredRun &run) {
+  auto problem = [&](const std::string &what) {
+    return "'" + path + "' " + what;
+  };
+  llvm::Expected<llvm::json::Object> object = readJsonObject(path);
+  if (!object)
+    return llvm::toString(object.takeError());
+  const bool counts = object->getString("format") == "wsec-counters-1";
+  std::string wrong = counts
+                          ? meshProblem(object->getArray("mesh"), view.machine)
+                          : reportProblem(*object, view);
+  if (!wrong.empty())
+    return problem(wrong);
+  std::string &into = counts ? run.counters : run.report;
+  if (!into.empty())
+    return problem("is a second file of the same kind");
+  llvm::raw_string_ostream(into) << llvm::json::Value(std::move(*object));
+  return "";
+}

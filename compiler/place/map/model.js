@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What is shown: the placement as JSON (placement.schema.json), and what runs
+// counted, made easy to ask. No drawing here.
+'use strict';
+
+const ports = ['north', 'south', 'east', 'west'];
+const step = {north: [0, -1], south: [0, 1], east: [1, 0], west: [-1, 0], ramp: [0, 0]};
+
+/** The launches in order, each with its region, window and what it reads. */
+function launchesOf(placement) {
+  const kernels = placement.kernels.map((kernel, index) => ({...kernel, index}));
+  const order = [...kernels].sort((a, b) => (a.slot ?? a.index) - (b.slot ?? b.index));
+  let clock = 0, end = 0;
+  order.forEach((kernel, launch) => {
+    kernel.launch = launch;
+    kernel.on = placement.regions.findIndex(r => same(r, kernel.region));
+    kernel.last = launch;
+    // Before there is a schedule, one kernel follows the other.
+    kernel.window ??= [clock, clock + kernel.cost.cycles];
+    clock = kernel.window[1];
+    // By how much it moves the end of the run, as reports of runs count it.
+    kernel.moves = Math.max(0, kernel.window[1] - end);
+    end = Math.max(end, kernel.window[1]);
+  });
+  for (const kernel of order)
+    for (const read of kernel.reads)
+      kernels[read].last = Math.max(kernels[read].last, kernel.launch);
+  return order;
+}
+
+function same(a, b) {
+  return a.x === b.x && a.y === b.y && a.columns === b.columns && a.rows === b.rows;
+}
+
+function contains(region, x, y) {
+  return x >= region.x && x < region.x + region.columns && y >= region.y && y < region.y + region.rows;
+}
+
+function inRange([begin, end, by], value) {
+  return value >= begin && value < end && (value - begin) % by === 0;
+}
+
+/** What every PE of a region holds: {owner, what, address, bytes, from, to}. */
+function buffersOf(model, region) {
+  const buffers = [];
+  for (const kernel of model.launches) {
+    if (kernel.on !== region) continue;
+    if (kernel.address !== undefined && kernel.bytes)
+      buffers.push({owner: kernel, what: 'result', address: kernel.address, bytes: kernel.bytes,
+                    from: kernel.launch, to: kernel.last});
+    if (kernel.scratch_address !== undefined)
+      buffers.push({owner: kernel, what: 'scratch', address: kernel.scratch_address,
+                    bytes: kernel.scratch_bytes, from: kernel.launch, to: kernel.launch});
+  }
+  return buffers;
+}
+
+/** Those in a launch; a result that takes over the place of an operand hides it. */
+function buffersAt(buffers, launch) {
+  const alive = buffers.filter(b => b.from <= launch && launch <= b.to);
+  return alive.filter(b => !alive.some(
+      other => other.from > b.from && other.address < b.address + b.bytes &&
+               b.address < other.address + other.bytes))
+      .sort((a, b) => a.address - b.address);
+}
+
+/** Numbers of the routers' links out, by port, from the rules of streams: each
+ *  rule adds `amount(stream)` to its links. */
+function linksOf(model, streams, amount) {
+  const {width, height} = model.placement.machine;
+  const links = Object.fromEntries(ports.map(port => [port, new Float64Array(width * height)]));
+  for (const stream of streams) {
+    const words = amount(stream);
+    if (!words) continue;
+    for (const rule of stream.routes)
+      for (const port of rule.transmit) {
+        if (port === 'ramp') continue;
+        for (let y = rule.y[0]; y < rule.y[1]; y += rule.y[2])
+          for (let x = rule.x[0]; x < rule.x[1]; x += rule.x[2])
+            links[port][y * width + x] += words;
+      }
+  }
+  return links;
+}
+
+/** A map of counters.schema.json as one number a PE. */
+function unpack(map, width, height) {
+  const values = new Float64Array(width * height);
+  for (const {y, runs} of map.rows)
+    for (let row = y[0]; row < y[1]; ++row) {
+      let x = row * width;
+      for (const [value, count] of runs) values.fill(value, x, x += count);
+    }
+  return values;
+}
+
+function buildModel(placement, measured) {
+  const model = {placement, measured};
+  model.launches = launchesOf(placement);
+  model.streams = new Map(placement.streams.map(stream => [stream.name, stream]));
+  model.cycles = Math.max(1, ...model.launches.map(kernel => kernel.window[1]));
+  model.colors = new Set(placement.streams.flatMap(stream => stream.colors));
+  model.buffers = placement.regions.map((_, region) => buffersOf(model, region));
+  // Reports list kernels in the order of their launches.
+  if (measured.report) {
+    let clock = 0;
+    model.launches.forEach((kernel, launch) => {
+      const cycles = measured.report.cycles.per_kernel[launch];
+      kernel.measured = {cycles, window: [clock, clock += cycles]};
+    });
+  }
+  model.words = new Map();
+  for (const kernel of model.launches)
+    for (const flow of kernel.flows ?? [])
+      model.words.set(flow.stream, (model.words.get(flow.stream) ?? 0) + flow.words);
+  return model;
+}
+
+/** Streams of a launch; those of all launches that a filter keeps. */
+function streamsOf(kernels) {
+  return new Set(kernels.flatMap(kernel => kernel.streams ?? []));
+}
+
+function matches(kernel, filter) {
+  const text = filter.toLowerCase();
+  return [kernel.name, ...kernel.onnx_nodes].some(name => name.toLowerCase().includes(text));
+}
+
+/** Numbers to fill PEs with: {name, label, values, links, unit}; made when wanted. */
+function layersOf(model) {
+  const {width, height} = model.placement.machine;
+  const layers = [{name: 'regions', label: 'regions'}];
+  const worst = links => {
+    const values = new Float64Array(width * height);
+    for (const port of ports)
+      links[port].forEach((value, i) => { if (value > values[i]) values[i] = value; });
+    return values;
+  };
+  const add = (name, label, unit, make) => layers.push({name, label, unit, make() {
+    if (!this.values) Object.assign(this, make());
+    return this;
+  }});
+  const byLinks = (name, label, unit, make) => add(name, label, unit, () => {
+    const links = make();
+    return {links, values: worst(links)};
+  });
+  if (model.placement.streams.length)
+    byLinks('shared', 'streams that share a link', 'streams',
+            () => linksOf(model, model.placement.streams, () => 1));
+  if (model.words.size)
+    byLinks('predicted', 'words of the host on a link, predicted', 'words',
+            () => linksOf(model, model.placement.streams, stream => model.words.get(stream.name)));
+  const maps = model.measured.counters?.maps;
+  if (maps) {
+    byLinks('measured', 'words on a link, measured', 'words', () => Object.fromEntries(
+        ports.map(port => [port, unpack(maps[`link_words_${port}`], width, height)])));
+    for (const name of Object.keys(maps))
+      if (!name.startsWith('link_'))
+        add(name, name.replaceAll('_', ' ') + ', measured', maps[name].unit,
+            () => ({values: unpack(maps[name], width, height)}));
+  }
+  return layers;
+}

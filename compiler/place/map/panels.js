@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The numbers beside the map, as elements; `data-...` names what a row shows.
+'use strict';
+
+function element(name, attributes = {}, ...children) {
+  const node = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children.filter(child => child !== null && child !== undefined));
+  return node;
+}
+
+const spell = number => Math.round(number).toLocaleString('en-US').replaceAll(',', '\u202f');
+const short = number => number >= 1e6 ? (number / 1e6).toFixed(1) + 'M'
+    : number >= 1e4 ? (number / 1e3).toFixed(0) + 'k' : String(Math.round(number));
+const percent = (part, whole) => whole ? `${(100 * part / whole).toFixed(part < whole / 100 ? 2 : 1)} %` : '';
+const ratio = (measured, predicted) => predicted ? `${(measured / predicted).toFixed(3)}x` : '';
+
+function heading(text, more = '') {
+  return element('h2', {}, text, element('span', {}, more));
+}
+
+/** Rows of cells; numbers stand to the right. `mark(row)` gives attributes. */
+function table(heads, rows) {
+  const cells = (kind, row) => row.map(cell => element(
+      kind, typeof cell === 'number' || /^n:/.test(cell) ? {class: 'n'} : {},
+      typeof cell === 'number' ? spell(cell) : cell instanceof Node ? cell : String(cell).replace(/^n:/, '')));
+  return element('table', {},
+                 element('tr', {}, ...cells('th', heads)),
+                 ...rows.map(([attributes, ...row]) => element('tr', attributes, ...cells('td', row))));
+}
+
+function swatch(color) { return element('i', {class: 'swatch', style: `background:${color}`}); }
+
+function factsOf({placement, launches, colors, cycles, measured}) {
+  const {machine, regions, sram} = placement;
+  const used = regions.reduce((sum, r) => sum + r.columns * r.rows, 0);
+  const facts = [['PEs', `${spell(used)} of ${spell(machine.width * machine.height)}`],
+                 ['regions', regions.length], ['launches', launches.length],
+                 ['cycles, predicted', spell(cycles)]];
+  if (measured.report)
+    facts.push(['cycles, measured', spell(measured.report.cycles.total)]);
+  if (colors.size) facts.push(['colors', `${colors.size} of ${machine.colors}`]);
+  if (sram) facts.push(['fullest PE', `${spell(sram.peak_bytes)} of ${spell(sram.limit_bytes)} B`]);
+  return facts.map(([what, value]) => element('div', {}, element('dt', {}, what), element('dd', {'data-fact': what}, String(value))));
+}
+
+function launchPanel({model, launch, theme}) {
+  const kernel = model.launches[launch];
+  if (!kernel) return [];
+  const {region: r, cost, window: [begin, end]} = kernel;
+  const parts = ['compute', 'stream', 'fabric', 'serial'];
+  const most = Math.max(1, ...parts.map(part => cost[part]));
+  const rows = [
+    [{'data-row': 'region'}, 'region', `@${model.placement.regions[kernel.on]?.name}, ${r.columns}x${r.rows} at (${r.x},${r.y})`],
+    [{'data-row': 'predicted'}, 'predicted', `${spell(end - begin)} cycles, ${spell(begin)} to ${spell(end)}`],
+    [{'data-row': 'cost'}, 'cost', `${spell(cost.cycles)} cycles, ${(cost.cycles / Math.max(1, cost.lower_bound)).toFixed(2)}x of its lower bound`],
+  ];
+  if (kernel.measured)
+    rows.push([{'data-row': 'measured'}, 'measured',
+               `${spell(kernel.measured.cycles)} cycles, ${ratio(kernel.measured.cycles, kernel.moves)} of predicted`]);
+  const transfer = model.placement.transfers.find(t => t.kernel === kernel.name && kernel.kind === 'transfer');
+  if (transfer) rows.push([{'data-row': 'from'}, 'from', `@${transfer.from}`]);
+  for (const flow of kernel.flows ?? [])
+    rows.push([{'data-row': 'flow'}, '@' + flow.stream, `${spell(flow.words)} words, cycles ${spell(flow.window[0])} to ${spell(flow.window[1])}`]);
+  return [
+    heading(`launch ${launch}`, element('span', {}, swatch(kindColor(kernel.kind, theme)), kernel.kind)),
+    element('p', {class: 'name', 'data-kernel': kernel.index}, kernel.name),
+    element('p', {class: 'nodes'}, kernel.onnx_nodes.length > 1 || kernel.onnx_nodes[0] !== kernel.name
+        ? kernel.onnx_nodes.join(', ') : ''),
+    table([], rows),
+    heading('what bounds it', cost.bound),
+    element('div', {class: 'bars'}, ...parts.flatMap(part => [
+      element('span', {class: 'quiet'}, part),
+      element('i', {style: `width:${100 * cost[part] / most}%` + (part === cost.bound ? '' : ';opacity:.4')}),
+      element('span', {'data-cost': part}, spell(cost[part]))])),
+  ];
+}
+
+function sramPanel(state) {
+  const {model, launch, region, theme} = state;
+  const {machine, sram, regions} = model.placement;
+  if (!sram || !regions[region]) return [];
+  const alive = buffersAt(model.buffers[region], launch);
+  const total = machine.runtime_bytes + sram.code_bytes + alive.reduce((sum, b) => sum + b.bytes, 0);
+  return [
+    heading(`SRAM of a PE of @${regions[region].name}`, `${spell(machine.sram_bytes)} bytes`),
+    drawSram(model, region, {...state, width: 350}),
+    table(['owner', 'what', 'n:address', 'n:bytes'], [
+      [{'data-owner': 'runtime'}, 'host runtime', '', 0, machine.runtime_bytes],
+      [{'data-owner': 'code'}, 'code', '', machine.runtime_bytes, sram.code_bytes],
+      ...alive.map(b => [{'data-launch': b.owner.launch, 'data-buffer': b.what}, element('span', {},
+          swatch(kindColor(b.owner.kind, theme)), b.owner.name), b.what, b.address, b.bytes]),
+      [{'data-owner': 'sum'}, 'in use in this launch', '', 'n:' + percent(total, machine.sram_bytes), total],
+    ]),
+  ];
+}
+
+function pePanel({model, pe, layers, theme}) {
+  const {machine, regions, streams} = model.placement;
+  if (!pe) return [];
+  const on = regions.find(r => contains(r, pe.x, pe.y));
+  const routes = streams.flatMap(stream => stream.routes.filter(r => inRange(r.x, pe.x) && inRange(r.y, pe.y))
+      .map(route => ({stream, route}))).sort((a, b) => a.route.color - b.route.color);
+  const i = pe.y * machine.width + pe.x;
+  const parts = [heading(`PE (${pe.x}, ${pe.y})`, on ? `@${on.name}, column ${pe.x - on.x}, row ${pe.y - on.y}` : 'no code')];
+  if (routes.length)
+    parts.push(table(['color', 'stream', 'from', 'to'], routes.map(({stream, route}) => [
+      {'data-route': route.color}, element('span', {}, swatch(wireColor(route.color, theme)), String(route.color)),
+      '@' + stream.name, route.receive, route.transmit.join(', ')])));
+  const numbers = layers.filter(layer => layer.make && !layer.links).map(layer => layer.make());
+  const links = layers.filter(layer => layer.make).map(layer => layer.make()).filter(layer => layer.links);
+  if (links.length)
+    parts.push(table(['links out', ...ports.map(port => 'n:' + port)], links.map(layer => [
+      {'data-links': layer.name}, layer.label, ...ports.map(port => layer.links[port][i])])));
+  const counted = numbers.filter(layer => !layer.links);
+  if (counted.length)
+    parts.push(table(['counted', 'n:' + '', ''], counted.map(layer => [
+      {'data-counter': layer.name}, layer.label.replace(', measured', ''), layer.values[i], layer.unit])));
+  return parts;
+}
+
+function measuredPanel({model}) {
+  const {report} = model.measured;
+  if (!report) return [];
+  const rows = [...model.launches].sort(
+      (a, b) => Math.abs(b.measured.cycles - b.moves) - Math.abs(a.measured.cycles - a.moves));
+  const most = 8;
+  return [
+    heading('predicted against measured', report.cycles.engine),
+    element('p', {'data-row': 'total'},
+            `${spell(model.cycles)} predicted, ${spell(report.cycles.total)} measured: ${ratio(report.cycles.total, model.cycles)}`),
+    table(['farthest apart', 'n:predicted', 'n:measured', ''], rows.slice(0, most).map(kernel => [
+      {'data-launch': kernel.launch}, kernel.name, kernel.moves, kernel.measured.cycles,
+      ratio(kernel.measured.cycles, kernel.moves)])),
+  ];
+}
+
+function streamsPanel({model, launch, theme, pinned}) {
+  const {streams, machine} = model.placement;
+  if (!streams.length) return [];
+  const used = new Set(model.launches[launch]?.streams);
+  return [
+    heading('streams', `${model.colors.size} of ${machine.colors} colors; click to see one`),
+    table(['', 'stream', 'pattern', 'n:rules', 'n:words'], streams.map(stream => [
+      {'data-stream': stream.name, class: (used.has(stream.name) ? 'used ' : '') + (pinned === stream.name ? 'pinned' : '')},
+      element('span', {}, ...stream.colors.flatMap(color => [swatch(wireColor(color, theme)), `${color} `])),
+      '@' + stream.name, stream.pattern, stream.rules, model.words.has(stream.name) ? model.words.get(stream.name) : ''])),
+  ];
+}

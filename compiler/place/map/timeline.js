@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Drawings of time as SVG: launches by region, words of the host, what a run
+// measured; and the SRAM of a PE over launches.
+'use strict';
+
+function svg(name, attributes, ...children) {
+  const node = document.createElementNS('http://www.w3.org/2000/svg', name);
+  for (const [key, value] of Object.entries(attributes)) node.setAttribute(key, value);
+  node.append(...children);
+  return node;
+}
+
+/** Round numbers from 0 to `most`, some eight of them. */
+function ticks(most) {
+  const rough = most / 8, power = 10 ** Math.floor(Math.log10(rough || 1));
+  const by = power * [1, 2, 5, 10].find(factor => factor * power >= rough);
+  return Array.from({length: Math.floor(most / by) + 1}, (_, i) => i * by);
+}
+
+/** Lanes over cycles: `lit(kernel)` says what a filter keeps. */
+function drawTimeline(model, {launch, lit, theme, width}) {
+  const {placement, launches} = model;
+  const measured = launches[0]?.measured;
+  const most = Math.max(model.cycles, measured ? launches.at(-1).measured.window[1] : 0);
+  const left = 120, room = width - left - 14, lane = 20;
+  const x = cycle => left + cycle / most * room;
+  const lanes = [];
+  const box = (kernel, [begin, end], y, height, title, fill, opacity = 1) => svg('rect', {
+    x: x(begin), y, width: Math.max(.6, x(end) - x(begin) - .4), height, rx: 1.5, fill, opacity,
+    'data-launch': kernel.launch,
+    class: (lit(kernel) ? '' : 'dim') + (kernel.launch === launch ? ' current' : ''),
+  }, svg('title', {}, title));
+  const add = (label, draw) => lanes.push({label, draw});
+  placement.regions.forEach((region, i) => add('@' + region.name, y => launches.filter(k => k.on === i).map(
+      k => box(k, k.window, y, lane - 4, `${k.name}: ${k.kind}, ${spell(k.window[1] - k.window[0])} cycles predicted`,
+               kindColor(k.kind, theme)))));
+  if (measured)
+    add('measured', y => launches.map(k => box(
+        k, k.measured.window, y, lane - 4, `${k.name}: ${spell(k.measured.cycles)} cycles measured`,
+        kindColor(k.kind, theme), .65)));
+  const flows = direction => launches.flatMap(kernel => (kernel.flows ?? []).filter(
+      flow => (model.streams.get(flow.stream)?.pattern === 'out_exit') === direction).map(flow => ({kernel, flow})));
+  for (const [label, out] of [['words in', false], ['words out', true]]) {
+    const found = flows(out);
+    if (found.length)
+      add(label, y => found.map(({kernel, flow}) => box(
+          kernel, flow.window, y + 3, lane - 10, `@${flow.stream} for ${kernel.name}: ${spell(flow.words)} words`,
+          wireColor(model.streams.get(flow.stream).colors[0], theme))));
+  }
+  const height = lanes.length * lane + 22;
+  const root = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img'});
+  for (const cycle of ticks(most))
+    root.append(svg('line', {class: 'axis', x1: x(cycle), x2: x(cycle), y1: 0, y2: lanes.length * lane}),
+                svg('text', {x: x(cycle), y: height - 7, 'text-anchor': cycle ? 'middle' : 'start'},
+                    spell(cycle) + (cycle ? '' : ' cycles')));
+  lanes.forEach(({label, draw}, i) => root.append(
+      svg('text', {x: left - 8, y: i * lane + 13, 'text-anchor': 'end'}, label), ...draw(i * lane + 2)));
+  const now = launches[launch];
+  if (now)
+    root.append(svg('line', {class: 'cursor', x1: x(now.window[0]), x2: x(now.window[0]), y1: 0, y2: height - 18}));
+  return root;
+}
+
+/** Addresses downwards, launches to the right. */
+function drawSram(model, region, {launch, lit, theme, width}) {
+  const {machine, sram} = model.placement;
+  const height = 190, left = 44, bottom = 16, count = model.launches.length;
+  const x = l => left + l / count * (width - left);
+  const y = address => address / machine.sram_bytes * (height - bottom);
+  const root = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img'});
+  const band = (address, bytes, attributes, title) => root.append(svg('rect', {
+    x: left, y: y(address), width: width - left, height: Math.max(.5, y(bytes)), ...attributes}, svg('title', {}, title)));
+  band(0, machine.sram_bytes, {class: 'free'}, 'free');
+  band(0, machine.runtime_bytes, {class: 'reserved'}, `host runtime: ${spell(machine.runtime_bytes)} bytes`);
+  band(machine.runtime_bytes, sram.code_bytes, {fill: theme.quiet, opacity: .45},
+       `code: ${spell(sram.code_bytes)} bytes`);
+  for (const buffer of model.buffers[region])
+    root.append(svg('rect', {
+      x: x(buffer.from), width: Math.max(.7, x(buffer.to + 1) - x(buffer.from) - .3),
+      y: y(buffer.address), height: Math.max(.7, y(buffer.bytes)), 'data-launch': buffer.owner.launch,
+      fill: kindColor(buffer.owner.kind, theme), opacity: buffer.what === 'scratch' ? .55 : 1,
+      class: (lit(buffer.owner) ? '' : 'dim') + (buffer.owner.launch === launch ? ' current' : ''),
+    }, svg('title', {}, `${buffer.owner.name}, ${buffer.what}: ${spell(buffer.bytes)} bytes at ` +
+                        `${buffer.address}, launches ${buffer.from} to ${buffer.to}`)));
+  for (const part of [0, .25, .5, .75, 1])
+    root.append(svg('text', {x: left - 5, y: Math.max(9, y(machine.sram_bytes * part)), 'text-anchor': 'end'},
+                    `${Math.round(machine.sram_bytes * part / 1024)} K`));
+  root.append(svg('line', {class: 'limit', x1: left, x2: width, y1: y(sram.peak_bytes), y2: y(sram.peak_bytes)}),
+              svg('line', {class: 'cursor', x1: x(launch + .5), x2: x(launch + .5), y1: 0, y2: height - bottom}),
+              svg('text', {x: left, y: height - 3}, 'launch 0'),
+              svg('text', {x: width, y: height - 3, 'text-anchor': 'end'}, String(count - 1)));
+  return root;
+}
