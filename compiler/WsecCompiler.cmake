@@ -113,5 +113,5 @@ function(wsec_tool name)
   add_dependencies(${name} wsec-generated)
   set_target_properties(${name} PROPERTIES
     INSTALL_RPATH "${LLVM_LIBRARY_DIR}" BUILD_RPATH "${LLVM_LIBRARY_DIR}")
-  install(TARGETS ${name} RUNTIME DESTINATION bin)
+  install(TARGETS ${name} RUNTIME DESTINATION bin COMPONENT ${name})
 endfunction()

@@ -4,57 +4,15 @@
 
     check_report.py REPORT.json ...
 
-Prints one line per report; exit code 1 if one is wrong. Knows the keywords the
-schema uses and refuses others, so that none is silently skipped.
+Prints one line per report; exit code 1 if one is wrong.
 """
 
 import json
 import sys
 from pathlib import Path
 
-SCHEMA = Path(__file__).resolve().parents[1] / "runtime" / "host" / "report.schema.json"
-TYPES = {
-    "object": lambda v: isinstance(v, dict),
-    "array": lambda v: isinstance(v, list),
-    "string": lambda v: isinstance(v, str),
-    "boolean": lambda v: isinstance(v, bool),
-    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
-    "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
-}
-KEYWORDS = {"$schema", "title", "description", "type", "additionalProperties", "required",
-            "properties", "items", "minItems", "maxItems", "minimum", "enum", "oneOf"}
-
-
-def findings(value, schema, where="report"):
-    """What is wrong with `value`, as a list of sentences."""
-    unknown = schema.keys() - KEYWORDS
-    if unknown:
-        raise ValueError(f"{where}: the checker does not know {sorted(unknown)}")
-    if "type" in schema and not TYPES[schema["type"]](value):
-        return [f"{where} is no {schema['type']}: {value!r}"]
-    wrong = []
-    if "enum" in schema and value not in schema["enum"]:
-        wrong.append(f"{where} is {value!r}, not one of {schema['enum']}")
-    if value is not None and "minimum" in schema and value < schema["minimum"]:
-        wrong.append(f"{where} is {value}, below {schema['minimum']}")
-    if isinstance(value, dict):
-        properties = schema.get("properties", {})
-        wrong += [f"{where} has no '{key}'" for key in schema.get("required", ())
-                  if key not in value]
-        if schema.get("additionalProperties") is False:
-            wrong += [f"{where} has '{key}', unknown" for key in value.keys() - properties.keys()]
-        for key in value.keys() & properties.keys():
-            wrong += findings(value[key], properties[key], f"{where}.{key}")
-    if isinstance(value, list):
-        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
-            wrong.append(f"{where} has {len(value)} items")
-        for i, item in enumerate(value):
-            wrong += findings(item, schema.get("items", {}), f"{where}[{i}]")
-    if "oneOf" in schema:
-        fitting = [s for s in schema["oneOf"] if not findings(value, s, where)]
-        if len(fitting) != 1:
-            wrong.append(f"{where} fits {len(fitting)} of {len(schema['oneOf'])} forms")
-    return wrong
+sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "python"))
+from wsec.report import findings, schema  # noqa: E402
 
 
 def inconsistencies(report):
@@ -81,11 +39,10 @@ def inconsistencies(report):
 
 
 def main():
-    schema = json.loads(SCHEMA.read_text())
     bad = False
     for path in sys.argv[1:]:
         report = json.loads(Path(path).read_text())
-        wrong = findings(report, schema) or inconsistencies(report)
+        wrong = findings(report, schema()) or inconsistencies(report)
         bad |= bool(wrong)
         print(f"{Path(path).name}: {'; '.join(wrong) if wrong else 'ok'}")
     return 1 if bad else 0

@@ -86,9 +86,10 @@ def main(arguments):
     folder = Path("build")
     folder.mkdir(exist_ok=True)
     try:
-        program = wsec.compile(model, folder / "sentences.wafer", mesh=options.mesh,
-                               shapes=shapes, show=True)
-        result = program.run(inputs, engine=options.engine, show=True)
+        program = wsec.compile(model, folder / "sentences.wafer", mesh=options.mesh, shapes=shapes)
+        print(program.report)
+        outputs = program.run(inputs, engine=options.engine)
+        print(outputs.report)
     except wsec.Error as error:
         print(error, file=sys.stderr)
         return 1
@@ -96,10 +97,10 @@ def main(arguments):
     start = time.perf_counter()
     expected = session.run([EMBEDDING], inputs)[0]
     seconds = time.perf_counter() - start
-    actual = result.outputs[EMBEDDING]
+    actual = outputs[EMBEDDING]
     error = np.abs(actual - expected).max() / np.abs(expected).max()
     print_table(sentences, similarities(actual), similarities(expected))
-    emulated = result.report["time"]["emulate_s"]
+    emulated = outputs.report.time.emulate_s
     print(f"\nlargest difference from onnxruntime: {error:.1e} of the largest value")
     print(f"emulated in {emulated:.2f} s; onnxruntime took {seconds:.3f} s")
     return 0 if error <= 1e-4 else 1

@@ -4,22 +4,13 @@ that we count them in."""
 
 import contextlib
 import io
+import sys
 import warnings
 from dataclasses import dataclass
+from pathlib import Path
 
-# Operands that say how large a result is or along which axes it is computed.
-# Where they are inputs of a case, they are bound at compile time; data never is.
-BOUND_OPERANDS = {
-    "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "Col2Im": [1, 2],
-    "ConstantOfShape": [0], "CumProd": [1], "CumSum": [1], "DFT": [1, 2], "Dropout": [1, 2],
-    "Expand": [1], "HammingWindow": [0], "HannWindow": [0], "MaxUnpool": [2],
-    "MelWeightMatrix": [0, 1, 2, 3, 4], "NonMaxSuppression": [2, 3, 4], "OneHot": [1],
-    "Pad": [1, 3], "Range": [0, 1, 2], "Reshape": [1], "Resize": [1, 2, 3], "STFT": [1, 3],
-    "Slice": [1, 2, 3, 4], "Split": [1], "SplitToSequence": [1], "Squeeze": [1], "Tile": [1],
-    "TopK": [1], "Trilu": [1], "Unsqueeze": [1], "Upsample": [1],
-    **{f"Reduce{kind}": [1] for kind in ("L1", "L2", "LogSum", "LogSumExp", "Max", "Mean", "Min",
-                                         "Prod", "Sum", "SumSquare")},
-}
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "python"))
+from wsec.backend import bound_inputs, nodes_of  # noqa: E402
 
 # The transformer core: cases of these operators only.
 CORE = set("""
@@ -68,23 +59,10 @@ class Case:
 
     def bound(self):
         """Inputs that are constants to us."""
-        names = set()
-        for node in nodes_of(self.model.graph):
-            for index in BOUND_OPERANDS.get(node.op_type, []):
-                if index < len(node.input):
-                    names.add(node.input[index])
-        return [name for name in self.inputs if name in names]
+        return [name for name in bound_inputs(self.model) if name in self.inputs]
 
 
 GROUPS = ["the transformer core", "without an operator that no transformer contains", "all"]
-
-
-def nodes_of(graph):
-    for node in graph.node:
-        yield node
-        for attribute in node.attribute:
-            for inner in [attribute.g] if attribute.HasField("g") else attribute.graphs:
-                yield from nodes_of(inner)
 
 
 def value_of(given):

@@ -120,7 +120,7 @@ def main():
     arguments = parser.parse_args()
     work = Path(arguments.work)
     work.mkdir(parents=True, exist_ok=True)
-    schema = json.loads(check_report.SCHEMA.read_text())
+    schema = check_report.schema()
     good = [check(name, mesh, arguments, work, schema)
             for name in arguments.model for mesh in arguments.mesh]
     return 0 if all(good) else 1

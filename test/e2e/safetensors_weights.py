@@ -61,9 +61,9 @@ class SafetensorsTest(unittest.TestCase):
         hidden = np.maximum(self.x["x"] @ self.weights["fc1.weight"] + self.weights["fc1.bias"], 0)
         expected = hidden @ self.weights["fc2.weight"] + self.weights["fc2.bias"]
         for engine in ("strips", "streams"):
-            result = program.run(self.x, engine=engine)
-            np.testing.assert_allclose(result.outputs["y"], expected, atol=1e-5)
-        self.assertGreater(result.report["weights"]["streamed_bytes"], 4 * 40960)
+            outputs = program.run(self.x, engine=engine)
+            np.testing.assert_allclose(outputs["y"], expected, atol=1e-5)
+        self.assertGreater(outputs.report.weights.streamed_bytes, 4 * 40960)
         return program
 
     def test_one_file_elsewhere(self):
@@ -75,7 +75,7 @@ class SafetensorsTest(unittest.TestCase):
         # The same graph with its weights beside it, by onnxruntime.
         wsec.weights.refer(model(), self.stored, self.stored / "m.onnx")
         expected = onnxruntime.InferenceSession(self.stored / "m.onnx").run(None, self.x)[0]
-        np.testing.assert_allclose(program.run(self.x).outputs["y"], expected, atol=1e-5)
+        np.testing.assert_allclose(program.run(self.x)["y"], expected, atol=1e-5)
 
     def test_shards_below(self):
         self.shards()

@@ -154,5 +154,5 @@ class Assembly:
             source = Path(folder) / f"{self.name}.mlir"
             source.write_text(self.text())
             program = wsec.compile(source, Path(folder) / f"{self.name}.wafer")
-            result = program.run(self.inputs, threads=threads, engine=engine)
-        return Run(result.outputs, result.report["cycles"]["total"], result.report)
+            outputs = program.run(self.inputs, threads=threads, engine=engine)
+        return Run(outputs, outputs.report.cycles.total, outputs.report)

@@ -35,11 +35,11 @@ def call_all(program, engine, past, x, state):
                            load_state=None if first else state, save_state=state)
 
     def attend(length):
-        result = call("attend", length=length)
+        outputs = call("attend", length=length)
         expected = rows[:length].sum(0).reshape(4, 4)
-        wrong = None if np.array_equal(result.outputs["y"], expected) else \
+        wrong = None if np.array_equal(outputs["y"], expected) else \
             f"the sum of {length} rows differs"
-        return result.report["cycles"]["total"], wrong
+        return outputs.report.cycles.total, wrong
 
     call("load", first=True)
     for position in (2, 3):

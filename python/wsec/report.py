@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Reports of wsec and wse-run as objects, and how a notebook shows them."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Iterator, Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from wsec.tools import Error
+
+_TYPES = {
+    "object": lambda v: isinstance(v, dict),
+    "array": lambda v: isinstance(v, list),
+    "string": lambda v: isinstance(v, str),
+    "boolean": lambda v: isinstance(v, bool),
+    "integer": lambda v: isinstance(v, int) and not isinstance(v, bool),
+    "number": lambda v: isinstance(v, (int, float)) and not isinstance(v, bool),
+}
+_KEYWORDS = {"$schema", "title", "description", "type", "additionalProperties", "required",
+             "properties", "items", "minItems", "maxItems", "minimum", "maximum", "enum", "oneOf"}
+
+
+@functools.cache
+def schema() -> dict:
+    """The JSON schema of reports; its descriptions give the unit of each number."""
+    package = Path(__file__).resolve().parent
+    installed = package / "report.schema.json"
+    in_tree = package.parents[1] / "runtime" / "host" / "report.schema.json"
+    return json.loads((installed if installed.exists() else in_tree).read_text())
+
+
+def findings(value: Any, schema: dict, where: str = "report") -> list[str]:
+    """What is wrong with `value`, as sentences. Knows the keywords that the schema of reports uses and
+    raises ValueError for others, so that none is silently skipped."""
+    unknown = schema.keys() - _KEYWORDS
+    if unknown:
+        raise ValueError(f"{where}: the checker does not know {sorted(unknown)}")
+    if "type" in schema and not _TYPES[schema["type"]](value):
+        return [f"{where} is no {schema['type']}: {value!r}"]
+    wrong = []
+    if "enum" in schema and value not in schema["enum"]:
+        wrong.append(f"{where} is {value!r}, not one of {schema['enum']}")
+    if "minimum" in schema and value < schema["minimum"]:
+        wrong.append(f"{where} is {value}, below {schema['minimum']}")
+    if "maximum" in schema and value > schema["maximum"]:
+        wrong.append(f"{where} is {value}, above {schema['maximum']}")
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        wrong += [f"{where} has no '{key}'" for key in schema.get("required", ())
+                  if key not in value]
+        if schema.get("additionalProperties") is False:
+            wrong += [f"{where} has '{key}', unknown" for key in sorted(value.keys() - properties.keys())]
+        for key in sorted(value.keys() & properties.keys()):
+            wrong += findings(value[key], properties[key], f"{where}.{key}")
+    if isinstance(value, list):
+        if not schema.get("minItems", 0) <= len(value) <= schema.get("maxItems", len(value)):
+            wrong.append(f"{where} has {len(value)} items")
+        for i, item in enumerate(value):
+            wrong += findings(item, schema.get("items", {}), f"{where}[{i}]")
+    if "oneOf" in schema:
+        fitting = [s for s in schema["oneOf"] if not findings(value, s, where)]
+        if len(fitting) != 1:
+            wrong.append(f"{where} fits {len(fitting)} of {len(schema['oneOf'])} forms")
+    return wrong
+
+
+class Section(Mapping):
+    """An object of a report: its fields are attributes, and items."""
+
+    def __init__(self, fields: dict[str, Any]) -> None:
+        self._fields = fields
+
+    def __getitem__(self, name: str) -> Any:
+        return _wrapped(self._fields[name])
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):  # before there are fields, when it is copied
+            raise AttributeError(name)
+        if name not in self._fields:
+            raise AttributeError(f"there is no '{name}' here, only {', '.join(self._fields)}")
+        return self[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._fields)
+
+    def __len__(self) -> int:
+        return len(self._fields)
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *self._fields]
+
+    def __repr__(self) -> str:
+        return repr(self._fields)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The JSON, as dictionaries and lists of Python."""
+        return self._fields
+
+
+def _wrapped(value: Any) -> Any:
+    if isinstance(value, dict):
+        return Section(value)
+    return [_wrapped(item) for item in value] if isinstance(value, list) else value
+
+
+class Report(Section):
+    """What wsec predicts, or wse-run measured: `model`, `machine`, `cycles`, `pes`, `sram`,
+    `weights`, `kernels`, `time` and more, named as in the JSON of --report. Cycles are of the
+    wafer, sizes are bytes, seconds under `time` are of this computer; `wsec.schema()`
+    says the rest. `str(report)` is the tool's screen, and a notebook shows a table of kernels and,
+    where `placement` (SVG) is known, the map of the mesh.
+
+        report.cycles.total, report.kernels[0].onnx_nodes, report["sram"]["peak_bytes"]
+    """
+
+    def __init__(self, fields: dict[str, Any], text: str = "", placement: str | None = None) -> None:
+        """Raises Error if `fields` is not as the schema says: tools and package are not of one version."""
+        wrong = findings(fields, schema())
+        if wrong:
+            raise Error("not a report that this package knows; are the tools of another version? " + "; ".join(wrong))
+        super().__init__(fields)
+        self._text, self.placement = text, placement
+
+    def __str__(self) -> str:
+        return self._text or repr(self)
+
+    def __repr__(self) -> str:
+        return f"<Report: {self._title()}, {self.cycles.total:,.0f} cycles>"
+
+    def _repr_html_(self) -> str:
+        predicted = "engine" not in self.cycles
+        rows = [
+            ("parameters", f"{self.model.parameters:,}, {_bytes(self.model.weight_bytes)}"),
+            ("streamed", f"{_bytes(self.weights.streamed_bytes)} of weights per run"),
+            ("PEs", f"{self.pes.used:,} of {self.pes.available:,}"),
+            ("SRAM peak", f"{self.sram.peak_bytes:,} of {self.sram.limit_bytes:,} bytes"
+             + (f" ({self.sram.owner})" if self.sram.owner else "")),
+            ("predicted" if predicted else "measured", f"{self.cycles.total:,.0f} cycles, {self._seconds() * 1e6:,.1f} µs"
+             + ("" if predicted else f", counted by {self.cycles.engine}")),
+        ]
+        if "tokens" in self:
+            rows.append(("tokens", f"{self.tokens.per_run:,} per run, {self.tokens.per_second:,.0f} per second"))
+        return (f"<b>{escape(self._title())}</b>" + _table([], rows)
+                + _table(["kernel", "count", "cycles", "share", "vs bound", "limited by"], self._kinds())
+                + f"<details><summary>{len(self.kernels)} kernels</summary>"
+                + _table(["kernel", "kind", "ONNX nodes", "region", "cycles", "bound, cycles"], self._each())
+                + "</details>" + (self.placement or ""))
+
+    def _title(self) -> str:
+        width, height = self.machine.mesh
+        return f"{self.model.name} on {self.machine.name}, {width}x{height} PEs at {self.machine.clock_ghz} GHz"
+
+    def _seconds(self) -> float:
+        """Of a run, at the clock of the machine."""
+        return self.cycles.total / (self.machine.clock_ghz * 1e9) if self.machine.clock_ghz else 0.0
+
+    def _kinds(self) -> list[tuple[str, ...]]:
+        """Kernels of one kind together, the longest first."""
+        kinds: dict[str, list[Section]] = {}
+        for kernel in self.kernels:
+            kinds.setdefault(kernel.kind, []).append(kernel)
+        rows = []
+        for kind, kernels in kinds.items():
+            cycles, bound = (sum(kernel[name] for kernel in kernels) for name in ("cycles", "lower_bound_cycles"))
+            longest = max(kernels, key=lambda kernel: kernel.cycles)
+            rows.append((cycles, (kind, str(len(kernels)), f"{cycles:,.0f}", f"{cycles / (self.cycles.total or 1):.1%}",
+                                  f"{cycles / bound:.2f} x" if bound else "", longest.bound)))
+        return [row for _, row in sorted(rows, key=lambda pair: -pair[0])]
+
+    def _each(self) -> list[tuple[str, ...]]:
+        return [(kernel.name, kernel.kind, ", ".join(kernel.onnx_nodes), "({},{}) to ({},{})".format(*kernel.region),
+                 f"{kernel.cycles:,.0f}", f"{kernel.lower_bound_cycles:,.0f}") for kernel in self.kernels]
+
+
+def _bytes(size: float) -> str:
+    for unit in ("bytes", "kB", "MB", "GB"):
+        if size < 1000:
+            break
+        size /= 1000
+    else:
+        unit = "TB"
+    return f"{size:.3g} {unit}"
+
+
+def _table(head: list[str], rows: list[tuple[str, ...]]) -> str:
+    """An HTML table; all text is escaped."""
+    titles = "".join(f"<th>{escape(word)}</th>" for word in head)
+    lines = ["<tr>" + "".join(f"<td>{escape(word)}</td>" for word in row) + "</tr>" for row in rows]
+    return "<table>" + (f"<tr>{titles}</tr>" if head else "") + "".join(lines) + "</table>"

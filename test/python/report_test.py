@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""wsec.Report: fields, the schema, and what a notebook shows."""
+
+import copy
+import unittest
+from html.parser import HTMLParser
+
+from models import MLP, perceptron, rows
+
+import wsec
+from wsec.report import findings
+
+
+class Tags(HTMLParser):
+    """Checks that tags close in order; collects text and names of tags."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.open, self.seen, self.text = [], set(), []
+        self.feed(text)
+        assert not self.open, self.open
+
+    def handle_starttag(self, tag, attributes):
+        self.open.append(tag)
+        self.seen.add(tag)
+
+    def handle_startendtag(self, tag, attributes):
+        self.seen.add(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag, tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+class ReportTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        model, _ = perceptron(MLP.replace("[fc1]", "[fc1_script]"))
+        for node in model.graph.node:
+            node.name = node.name.replace("_script", "<script>&amp;")
+        cls.program = wsec.compile(model, mesh="4x4", dims={"rows": 6})
+        cls.report = cls.program.report
+
+    def test_fields(self):
+        report = self.report
+        self.assertEqual(report.model.name, "mlp")
+        self.assertEqual(report.kernels[0].onnx_nodes, ["fc1<script>&amp;"])
+        self.assertEqual(report["cycles"]["total"], report.cycles.total)
+        self.assertEqual(sum(k.cycles for k in report.kernels), sum(report.cycles.per_kernel))
+        self.assertEqual(report.machine, {"name": "wse2", "mesh": [4, 4], "clock_ghz": 0.85})
+        self.assertIn("clock_ghz", dir(report.machine))
+        self.assertEqual(report.to_dict()["machine"]["mesh"], [4, 4])
+        with self.assertRaisesRegex(AttributeError, "no 'clock' here, only name, mesh, clock_ghz"):
+            report.machine.clock
+        copied = copy.deepcopy(report)
+        self.assertEqual(copied, report)
+
+    def test_text(self):
+        self.assertRegex(str(self.report), r"^mlp on wse2, 4x4 PEs at 0.85 GHz\n(.|\n)*compiled in")
+        self.assertEqual(repr(self.report),
+                         f"<Report: mlp on wse2, 4x4 PEs at 0.85 GHz, {self.report.cycles.total:,.0f} cycles>")
+
+    def test_schema(self):
+        good = self.report.to_dict()
+        for change, said in (
+                (lambda r: r.pop("pes"), "report has no 'pes'"),
+                (lambda r: r.update(more=1), "report has 'more', unknown"),
+                (lambda r: r["cycles"].update(total="many"), "report.cycles.total is no number"),
+                (lambda r: r["sram"].update(peak_bytes=-1), "report.sram.peak_bytes is -1, below 0"),
+                (lambda r: r["machine"].update(mesh=[1]), "report.machine.mesh has 1 items"),
+                (lambda r: r["kernels"][0].update(bound="luck"), "report.kernels.0..bound is 'luck', not one of"),
+                (lambda r: r.update(time={}), "report.time fits 0 of 2 forms")):
+            bad = copy.deepcopy(good)
+            change(bad)
+            with self.assertRaisesRegex(wsec.Error, said):
+                wsec.Report(bad)
+        with self.assertRaisesRegex(ValueError, "does not know .'pattern'"):
+            findings("x", {"pattern": "y"})
+        self.assertEqual(findings(2, {"type": "number", "maximum": 1}), ["report is 2, above 1"])
+
+    def test_html(self):
+        for report in (self.report, self.program.run({"x": rows(6)}).report):
+            shown = Tags(report._repr_html_())
+            text = " ".join(shown.text)
+            self.assertIn("mlp on wse2, 4x4 PEs at 0.85 GHz", text)
+            self.assertIn("fc1<script>&amp;", text)  # as text
+            self.assertNotIn("script", shown.seen)
+            self.assertIn("matmul", text)
+            self.assertIn(f"{report.cycles.total:,.0f} cycles", text)
+            # The map is of the compiler's report.
+            self.assertEqual("svg" in shown.seen, report is self.report)
+        self.assertIn("4x4 PEs of wse2", self.report.placement)
+        self.assertEqual(self.program._repr_html_(), self.report._repr_html_())
+
+
+if __name__ == "__main__":
+    unittest.main()
