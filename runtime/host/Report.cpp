@@ -203,8 +203,8 @@ RunReport makeReport(const Call &call, const Tree &tree,
   return report;
 }
 
-RunReport makeReport(const Call &call, const PipelineRun &run) {
-  RunReport report = makeReport(call, std::vector<SessionRun>{run.run});
+RunReport makeReport(const Pipeline &pipeline, const PipelineRun &run) {
+  RunReport report = makeReport(pipeline.call(), {run.run});
   report.pipeline = run;
   return report;
 }

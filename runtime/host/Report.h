@@ -81,7 +81,7 @@ struct RunReport {
 
 RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs);
 RunReport makeReport(const Call &call, const Tree &tree, const ClusterRun &run);
-RunReport makeReport(const Call &call, const PipelineRun &run);
+RunReport makeReport(const Pipeline &pipeline, const PipelineRun &run);
 
 } // namespace wsec::runtime
 

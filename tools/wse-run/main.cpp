@@ -300,7 +300,7 @@ static int runSamples(const Flags &flags) {
   });
   if (run.run.result.stopped)
     return 0;
-  writeResults(*pipeline, makeReport(call, run), flags);
+  writeResults(*pipeline, makeReport(*pipeline, run), flags);
   if (!flags.saveState.empty())
     require(pipeline->saveState(flags.saveState));
   return compareAll(*pipeline, references, flags);
