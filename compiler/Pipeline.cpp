@@ -83,6 +83,7 @@ private:
   /// What `select` is told.
   std::string regions;
   bool oneRegion = false, littleScratch = false;
+  int64_t stages = 1;
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -188,6 +189,8 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     target.mesh = options.mesh;
     target.region = regions;
     target.oneRegion = oneRegion;
+    target.stages = stages;
+    target.whereFaster = options.mode == Mode::Auto;
     target.littleScratch = littleScratch;
     target.sparsity = options.sparsity;
     target.sparsityMethod = options.sparsityMethod;
@@ -217,18 +220,23 @@ void Compilation::addPlacementDump(OpPassManager &manager) const {
   manager.addNestedPass<wse::ProgramOp>(place::createDumpPlacementPass(dump));
 }
 
-static bool hasSeveralRegions(ModuleOp module) {
-  return llvm::any_of(module.getOps<wse::ProgramOp>(),
-                      [](wse::ProgramOp program) {
-                        return program.kernelRegions().size() > 1;
-                      });
+/// Stages of a pipeline that are tried first: each takes colors.
+static constexpr int64_t mostStages = 8;
+
+static int64_t regionCount(ModuleOp module) {
+  size_t most = 0;
+  for (auto program : module.getOps<wse::ProgramOp>())
+    most = std::max(most, program.kernelRegions().size());
+  return int64_t(most);
 }
 
 /// How much code there is, and so how much room for scratch, is known only once
 /// kernels are selected and scheduled, and how many colors there are once they
-/// are routed. Where there is too little, kernels are selected once more: all
-/// on one region, then without weights that stay in SRAM.
+/// are routed. Where there is too little, kernels are selected once more: in
+/// fewer stages, or all on one region, then without weights that stay in SRAM.
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
+  if (options.mode != Mode::Stream)
+    stages = mostStages;
   if (first > Phase::Select || last < Phase::Route)
     return runPhasesOnce(first, last);
   for (;;) {
@@ -245,9 +253,15 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
       });
       result = runPhasesOnce(first, last);
     }
-    if (failed(result) && (sram || colors) && !oneRegion &&
-        options.placement.empty() && hasSeveralRegions(*module)) {
+    const int64_t parts = regionCount(*module);
+    const int64_t leastStages = options.mode == Mode::Resident ? 2 : 1;
+    if (failed(result) && colors && stages > 1 && parts > leastStages) {
+      stages = parts - 1;
+    } else if (failed(result) && (sram || colors) && !oneRegion && parts > 1 &&
+               options.mode != Mode::Resident &&
+               options.placement.empty()) {
       oneRegion = true;
+      stages = 1;
     } else if (failed(result) && sram && !littleScratch) {
       oneRegion = littleScratch = true; // but for a placement that is given
     } else {
@@ -295,6 +309,12 @@ LogicalResult Compilation::checkOptions(Phase first) {
     return error() << "'" << options.input
                    << "' has chosen its machine, mesh and region; --machine, "
                       "--mesh and --region come too late";
+  if (first > Phase::Select && options.mode != Mode::Stream)
+    return error() << "'" << options.input
+                   << "' has its kernels on regions; --mode comes too late";
+  if (options.mode != Mode::Stream && !options.region.empty())
+    return error() << "--region puts all kernels on one region, and "
+                      "--mode=resident or auto on several; leave one out";
   if (first > Phase::Select && options.sparsity != 0)
     return error() << "'" << options.input
                    << "' has chosen its kernels; --sparsity comes too late";

@@ -33,6 +33,9 @@ enum class Phase {
 llvm::StringRef phaseName(Phase phase);
 std::optional<Phase> findPhase(llvm::StringRef name);
 
+/// How a model uses the wafer: see compiler/select/README.md.
+enum class Mode { Stream, Resident, Auto };
+
 struct CompileOptions {
   /// A model (.onnx), or IR of any level (.mlir).
   std::string input;
@@ -47,6 +50,7 @@ struct CompileOptions {
   std::string region;
   /// A placement as JSON: its regions are taken, in shape and place.
   std::string placement;
+  Mode mode = Mode::Stream;
   /// Compute what the model states in f64 in f32.
   bool allowF64AsF32 = false;
   /// Share of the weights of products that count as zero, which of them do, and

@@ -60,6 +60,22 @@ static void convertRoutes(wse::ProgramOp source, pe::ClassOp firstClass) {
                           static_cast<pe::Ports>(rule.getTransmit()));
 }
 
+/// Every PE takes every launch wavelet in turn, also those for other regions:
+/// so a region that is busy holds up the others as soon as its queues are full.
+/// The deepest queue is theirs where there are others.
+static void bindLaunchQueue(ClassSet &classes, int64_t launchColor) {
+  const Machine &machine = classes.all().front()->machine;
+  const auto first = machine.inputQueueWords.begin();
+  const auto deepest = std::max_element(first, machine.inputQueueWords.end());
+  if (classes.all().size() < 2 || machine.reservedInputQueues > 0)
+    return;
+  for (const std::unique_ptr<ClassBuilder> &each : classes.all()) {
+    auto builder = OpBuilder::atBlockBegin(&each->peClass.getBody().front());
+    pe::QueueOp::create(builder, each->peClass.getLoc(), pe::QueueKind::Input,
+                        deepest - first, launchColor);
+  }
+}
+
 static pe::RectAttr rectOf(MLIRContext *context, const Machine &region) {
   return pe::RectAttr::get(context, region.x, region.x + region.width, 1,
                            region.y, region.y + region.height, 1);
@@ -226,6 +242,7 @@ struct ConvertWseToPe final
     ProgramBuilder shared(source, *launchColor, before);
     ClassSet classes(shared, source);
     convertRoutes(source, classes.all().front()->peClass);
+    bindLaunchQueue(classes, *launchColor);
     if (failed(convertKernels(*kernels, shared, classes)))
       return failure();
     for (const std::unique_ptr<ClassBuilder> &each : classes.all())

@@ -34,6 +34,14 @@ struct SelectPipelineOptions
   Option<bool> oneRegion{*this, "one-region",
                          llvm::cl::desc("All kernels on one region"),
                          llvm::cl::init(false)};
+  Option<int64_t> stages{
+      *this, "stages",
+      llvm::cl::desc("At most so many stages, each on a region of its own"),
+      llvm::cl::init(1)};
+  Option<bool> whereFaster{
+      *this, "where-faster",
+      llvm::cl::desc("Several stages only where samples follow faster"),
+      llvm::cl::init(false)};
   Option<double> sparsity{
       *this, "sparsity",
       llvm::cl::desc("Share of the weights of products that count as zero"),

@@ -57,7 +57,13 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
            "No products that keep weights in SRAM, however much faster.">,
     Option<"oneRegion", "one-region", "bool", "false",
            "All kernels on one region, even where parts of the model could run "
-           "side by side.">
+           "side by side.">,
+    Option<"stages", "stages", "int64_t", "1",
+           "At most so many stages, each on a region of its own, through which "
+           "samples follow one another.">,
+    Option<"whereFaster", "where-faster", "bool", "false",
+           "Several stages only where samples are predicted to follow one "
+           "another faster than on one region.">
   ];
   let dependentDialects = ["::wsec::wse::WseDialect",
                            "::mlir::arith::ArithDialect",

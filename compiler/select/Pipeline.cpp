@@ -33,6 +33,8 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.machine = options.machine;
   passOptions.littleScratch = options.littleScratch;
   passOptions.oneRegion = options.oneRegion;
+  passOptions.stages = options.stages;
+  passOptions.whereFaster = options.whereFaster;
   manager.addPass(createSelectKernelsPass(passOptions));
   manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
 }

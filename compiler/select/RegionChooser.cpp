@@ -33,6 +33,7 @@ class RegionChooser {
 public:
   RegionChooser(const Machine &mesh, ArrayRef<wse::KernelOp> kernels);
   std::vector<ShapeEstimate> estimateAll();
+  std::vector<double> cyclesOfEach(RegionShape shape);
   /// `shape` with heads as they cost least.
   RegionShape chooseHeads(RegionShape shape);
   void retype(RegionShape shape);
@@ -54,7 +55,9 @@ private:
   SmallVector<Attribute> classOf;                         // of each kernel
   SmallVector<std::pair<Value, RankedTensorType>> values; // on the whole mesh
   llvm::DenseMap<Value, size_t> lastUse;
-  llvm::DenseMap<Attribute, int64_t> scratch; // of the shape at hand
+  // Of the shape at hand.
+  llvm::DenseMap<Attribute, int64_t> scratch;
+  llvm::DenseMap<Attribute, double> cycles;
   int64_t leastHeadSize = 0; ///< 0: there are no heads, or all stay whole
   std::vector<Candidate> candidates;
 };
@@ -162,6 +165,7 @@ void RegionChooser::estimateCycles(const Machine &region,
       kernel->setVariant(kernels.first,
                          cheapestVariant(kernels.first, region).variant);
     const KernelCost cost = kernel->cost(kernels.first, region);
+    cycles[description] = cost.total();
     candidate.cycles += kernels.count * cost.total();
     candidate.stream += kernels.count * cost.stream;
     scratch[description] = kernel->scratchBytes(kernels.first, region);
@@ -220,6 +224,15 @@ RegionShape RegionChooser::chooseHeads(RegionShape shape) {
   other.spreadHeads = true;
   return leastHeadSize && estimate(other).key() < estimate(shape).key() ? other
                                                                         : shape;
+}
+
+std::vector<double> RegionChooser::cyclesOfEach(RegionShape shape) {
+  estimate(chooseHeads(shape));
+  retype({mesh.width, mesh.height});
+  std::vector<double> each;
+  for (Attribute description : classOf)
+    each.push_back(cycles.lookup(description));
+  return each;
 }
 
 void RegionChooser::tryShape(int64_t columns, int64_t rows) {
@@ -338,14 +351,23 @@ select::estimateShapes(const Machine &mesh, ArrayRef<wse::KernelOp> kernels) {
   return RegionChooser(mesh, kernels).estimateAll();
 }
 
+std::vector<std::vector<double>>
+select::cyclesOfEach(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
+                     ArrayRef<RegionShape> shapes) {
+  RegionChooser chooser(mesh, kernels);
+  std::vector<std::vector<double>> cycles;
+  for (RegionShape shape : shapes)
+    cycles.push_back(chooser.cyclesOfEach(shape));
+  return cycles;
+}
+
 void select::retype(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
                     RegionShape shape) {
   RegionChooser(mesh, kernels).retype(shape);
 }
 
 RegionShape select::chooseHeads(wse::ProgramOp program, RegionShape shape) {
-  return RegionChooser(program.targetMachine(), kernelsOf(program))
-      .chooseHeads(shape);
+  return chooseHeads(program.targetMachine(), kernelsOf(program), shape);
 }
 
 RegionShape select::chooseHeads(const Machine &mesh,

@@ -54,12 +54,21 @@ RegionChoice chooseRegion(wse::ProgramOp program);
 std::vector<ShapeEstimate>
 estimateShapes(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels);
 
+/// Cycles of each of these kernels, in its best variant, on each shape.
+std::vector<std::vector<double>>
+cyclesOfEach(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
+             llvm::ArrayRef<RegionShape> shapes);
+
 /// Gives the values of some kernels the types they have on that shape.
 void retype(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
             RegionShape shape);
 
 /// `shape` with the heads of a program selected for it as they cost least.
 RegionShape chooseHeads(wse::ProgramOp program, RegionShape shape);
+/// With those of some kernels of a program that has all on the whole mesh.
+RegionShape chooseHeads(const Machine &mesh,
+                        llvm::ArrayRef<wse::KernelOp> kernels,
+                        RegionShape shape);
 
 /// The same for some kernels of a program that has all on the whole mesh.
 RegionShape chooseHeads(const Machine &mesh,

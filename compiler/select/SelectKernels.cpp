@@ -10,11 +10,14 @@
 #include "compiler/select/RegionChooser.h"
 #include "compiler/select/Selector.h"
 #include "compiler/select/SideBySide.h"
+#include "compiler/select/Stages.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/TypeSwitch.h"
+
+#include <limits>
 
 using namespace mlir;
 using namespace wsec;
@@ -500,6 +503,21 @@ struct SelectKernelsPass
     return {};
   }
 
+  /// Puts the kernels on several regions, if that is asked for or pays.
+  bool spread(wse::ProgramOp program, double cyclesOfOne) {
+    if (stages > 1 &&
+        spreadOverStages(program, size_t(stages),
+                         whereFaster
+                             ? cyclesOfOne
+                             : std::numeric_limits<double>::infinity()))
+      return true;
+    auto parts = oneRegion ? std::nullopt
+                           : chooseSideBySide(program, cyclesOfOne);
+    if (parts)
+      spreadOverRegions(program, *parts);
+    return parts.has_value();
+  }
+
   /// Inputs are symbols, too, and keep their names.
   static std::string regionName(func::FuncOp main) {
     std::string name = "r";
@@ -540,9 +558,7 @@ struct SelectKernelsPass
     if (shapes->empty()) {
       RegionChoice choice = chooseRegion(program);
       module->setAttr(wse::candidatesAttrName, choice.candidates);
-      if (auto parts = oneRegion ? std::nullopt
-                                 : chooseSideBySide(program, choice.cycles)) {
-        spreadOverRegions(program, *parts);
+      if (spread(program, choice.cycles)) {
         chooseVariants(program, littleScratch);
         main.erase();
         return;

@@ -5,7 +5,6 @@
 #include "runtime/memoryx/MemoryX.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/Errors.h"
-#include "runtime/program/NearestNames.h"
 #include "runtime/swarmx/CanonicalSum.h"
 #include "runtime/swarmx/PassLink.h"
 #include "runtime/swarmx/WireWords.h"
@@ -29,7 +28,7 @@ Cluster::Cluster(std::unique_ptr<Session> first, unsigned systems)
 
 Cluster::Cluster(std::unique_ptr<Session> first, unsigned systems,
                  std::shared_ptr<Link> link)
-    : joined(systems), link(std::move(link)) {
+    : joined(systems), link(std::move(link)), batch(*first) {
   sessions.push_back(std::move(first));
   while (sessions.size() < systems)
     sessions.push_back(sessions.front()->sibling());
@@ -49,88 +48,19 @@ std::vector<std::string> Cluster::weightFiles() const {
   return sessions.front()->weightFiles();
 }
 
-// ---------------------------------------------------------------- the batch
-
-static const program::Tensor *inputNamed(const program::Program &program,
-                                         const std::string &name) {
-  for (const program::Tensor *tensor : *program.tensors())
-    if (tensor->role() == program::TensorRole::Input &&
-        tensor->name()->string_view() == name)
-      return tensor;
-  return nullptr;
-}
-
-/// What a session would say.
-static void require(const absl::Status &status) {
-  if (status.ok())
-    return;
-  const std::optional<ErrorClass> known = errorClassOf(status);
-  std::string text(status.message());
-  if (!known)
-    throw std::runtime_error(text);
-  text.erase(0, errorClassName(*known).size() + 2);
-  throw Error(*known, text);
-}
-
-/// 1 for a tensor that all calls share.
-uint64_t Cluster::callsIn(const std::string &name, DataType type,
-                          const std::vector<int64_t> &shape) const {
-  const absl::Status fits = sessions.front()->accepts(name, type, shape);
-  if (fits.ok())
-    return 1;
-  const program::Tensor *input = inputNamed(sessions.front()->program(), name);
-  if (!input || !input->shape() || input->shape()->size() == 0 ||
-      shape.empty() || input->shape()->Get(0) == 0)
-    require(fits);
-  const std::vector<int64_t> own(input->shape()->begin(),
-                                 input->shape()->end());
-  std::vector<int64_t> one = shape;
-  one[0] = own[0];
-  require(one == own ? sessions.front()->accepts(name, type, one) : fits);
-  if (shape[0] < own[0] || shape[0] % own[0] != 0)
-    throw Error(ErrorClass::BadTensor,
-                absl::StrCat("input ", inQuotes(name), ": expected ",
-                             describe(type, own), " for each call, found ",
-                             describe(type, shape), "; ", shape[0],
-                             " rows are no multiple of ", own[0]));
-  return uint64_t(shape[0] / own[0]);
-}
-
 absl::Status Cluster::accepts(const std::string &name, DataType type,
                               const std::vector<int64_t> &shape) const {
-  return asStatus([&] { callsIn(name, type, shape); });
-}
-
-void Cluster::bindBatch(const std::string &name, HostTensor tensor) {
-  const uint64_t its = callsIn(name, tensor.type, tensor.shape);
-  if (its > 1 && calls > 1 && its != calls)
-    throw Error(ErrorClass::BadTensor,
-                absl::StrCat("input ", inQuotes(name), " holds ", its,
-                             " calls of the program, ", inQuotes(countedBy),
-                             " ", calls,
-                             "; give all inputs of a batch as many"));
-  if (its > 1) {
-    calls = its;
-    countedBy = name;
-  }
-  batch.emplace_back(name, std::move(tensor));
+  return asStatus([&] { batch.callsIn(name, type, shape); });
 }
 
 absl::Status Cluster::bind(const std::string &name, HostTensor tensor) {
-  return asStatus([&] { bindBatch(name, std::move(tensor)); });
+  return asStatus([&] { batch.bind(name, std::move(tensor)); });
 }
 
 void Cluster::bindCall(Session &session, uint64_t call) const {
-  for (const auto &[name, tensor] : batch) {
-    const uint64_t parts = callsIn(name, tensor.type, tensor.shape);
-    const auto bytes = ptrdiff_t(tensor.bytes.size() / parts);
-    const auto from =
-        tensor.bytes.begin() + (parts > 1 ? ptrdiff_t(call) * bytes : 0);
-    HostTensor part{tensor.type, tensor.shape, {from, from + bytes}};
-    if (parts > 1)
-      part.shape[0] /= int64_t(parts);
-    require(session.bind(name, std::move(part)));
-  }
+  batch.forEachInput(call, [&](const std::string &name, HostTensor part) {
+    requireOk(session.bind(name, std::move(part)));
+  });
 }
 
 // ---------------------------------------------------------------- a run
@@ -236,7 +166,8 @@ void Cluster::countEdges(Pass &pass, ClusterRun &run) {
 
 void Cluster::runPass(Pass &pass, ClusterRun &run) {
   const auto callOf = [&](unsigned system) {
-    return samplesOf(system, joined.systems(), calls).begin + pass.number;
+    return samplesOf(system, joined.systems(), batch.calls()).begin +
+           pass.number;
   };
   for (unsigned system = 0; system < pass.systems; ++system)
     bindCall(*sessions[system], callOf(system));
@@ -256,7 +187,7 @@ void Cluster::runPass(Pass &pass, ClusterRun &run) {
   for (unsigned system = 0; system < pass.systems; ++system) {
     Pass::Result &result = pass.results[system];
     try {
-      require(result.run.status());
+      requireOk(result.run.status());
     } catch (const Error &error) {
       throw Error(error.errorClass(),
                   absl::StrCat("system ", system, ", call ", callOf(system),
@@ -283,6 +214,7 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
                 "the program has persistent buffers, which keep something from "
                 "call to call, and calls of a batch run on different systems; "
                 "run them one after the other on one");
+  const uint64_t calls = batch.calls();
   if (calls < systems)
     throw Error(ErrorClass::BadTensor,
                 absl::StrCat("the inputs hold ", calls, " call",
@@ -297,7 +229,7 @@ ClusterRun Cluster::runBatch(const Call &call, const EngineOptions &given,
                 "--num-systems, without mpirun");
   awaitOthers();
   const auto start = std::chrono::steady_clock::now();
-  results.clear();
+  batch.clearOutputs();
   EngineOptions options = given;
   if (options.threads == 0)
     options.threads = std::max(1u, std::thread::hardware_concurrency());
@@ -340,33 +272,15 @@ absl::StatusOr<ClusterRun> Cluster::run(const Call &call, EngineOptions options,
 void Cluster::keepOutputs(const Session &session, uint64_t call) {
   for (const std::string &name : session.written()) {
     absl::StatusOr<HostTensor> part = session.output(name);
-    require(part.status());
-    HostTensor &whole = results[name];
-    const size_t bytes = part->bytes.size();
-    if (whole.bytes.empty()) {
-      whole.type = part->type;
-      whole.shape = part->shape;
-      if (whole.shape.empty())
-        whole.shape.push_back(1);
-      whole.shape[0] *= int64_t(calls);
-      whole.bytes.resize(bytes * calls);
-    }
-    std::copy(part->bytes.begin(), part->bytes.end(),
-              whole.bytes.begin() + ptrdiff_t(call * bytes));
+    requireOk(part.status());
+    batch.keepOutput(name, call, *part);
   }
 }
 
-HostTensor Cluster::wholeOutput(const std::string &name) const {
-  const auto found = results.find(name);
-  if (found != results.end())
-    return found->second;
-  absl::StatusOr<HostTensor> none = sessions.front()->output(name);
-  require(none.status());
-  return *none;
-}
-
 absl::StatusOr<HostTensor> Cluster::output(const std::string &name) const {
-  return asStatusOr([&] { return wholeOutput(name); });
+  if (const HostTensor *whole = batch.output(name))
+    return *whole;
+  return sessions.front()->output(name);
 }
 
 std::vector<std::string> Cluster::written() const {

@@ -2,6 +2,7 @@
 #ifndef RUNTIME_HOST_CLUSTER_H
 #define RUNTIME_HOST_CLUSTER_H
 
+#include "runtime/host/Batch.h"
 #include "runtime/host/Session.h"
 #include "runtime/swarmx/Link.h"
 #include "runtime/swarmx/Tree.h"
@@ -39,11 +40,9 @@ struct ClusterRun {
 /// A program on several emulated wafers that share its weights, fed through a
 /// tree (runtime/swarmx): each makes calls of a batch.
 ///
-/// A batch of k calls gives each input k times the rows of the program, one
-/// call behind the other along the first axis; what has the program's own shape
-/// is the same for all calls. Outputs are as long, in the same order. System i
-/// of N makes calls i * k / N and on: as many as the others or one more. In a
-/// pass every system makes one call, and the weights leave the store once.
+/// System i of N makes calls i * k / N and on of a Batch of k: as many as the
+/// others or one more. In a pass every system makes one call, and the weights
+/// leave the store once.
 ///
 /// Throws nothing; Session.h says which statuses there are.
 class Cluster {
@@ -86,9 +85,6 @@ public:
 
 private:
   struct Pass;
-  uint64_t callsIn(const std::string &name, DataType type,
-                   const std::vector<int64_t> &shape) const;
-  void bindBatch(const std::string &name, HostTensor tensor);
   ClusterRun runBatch(const Call &call, const EngineOptions &options,
                       Progress *progress, Engine engine);
   void awaitOthers();
@@ -98,15 +94,11 @@ private:
   void runSystem(Pass &pass, unsigned system);
   void bindCall(Session &session, uint64_t call) const;
   void keepOutputs(const Session &session, uint64_t call);
-  HostTensor wholeOutput(const std::string &name) const;
 
   const Tree joined;
   const std::shared_ptr<Link> link;
+  Batch batch;
   std::vector<std::unique_ptr<Session>> sessions; ///< by system
-  std::vector<std::pair<std::string, HostTensor>> batch;
-  std::string countedBy; ///< the input that says how many calls there are
-  uint64_t calls = 1;
-  std::map<std::string, HostTensor> results;
 };
 
 } // namespace wsec::runtime

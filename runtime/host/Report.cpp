@@ -203,6 +203,34 @@ RunReport makeReport(const Call &call, const Tree &tree,
   return report;
 }
 
+RunReport makeReport(const Pipeline &pipeline, const PipelineRun &run) {
+  RunReport report = makeReport(pipeline.call(), {run.run});
+  report.pipeline = run;
+  return report;
+}
+
+static std::string pipelineText(const PipelineRun &run) {
+  std::string out = absl::StrFormat(
+      "%d samples in flight, %d stages\n"
+      "  from sample to sample  %.0f cycles, predicted %.0f\n"
+      "  latency of a sample    %.0f cycles alone, %.0f behind others\n"
+      "  stage              measured    predicted\n",
+      run.samples, run.stages.size(), run.measured, run.predicted,
+      run.firstLatency, run.lastLatency);
+  const auto slowest = std::max_element(
+      run.stages.begin(), run.stages.end(),
+      [](auto &a, auto &b) { return a.measured < b.measured; });
+  for (auto stage = run.stages.begin(); stage != run.stages.end(); ++stage) {
+    const auto &[x0, y0, x1, y1] = stage->region;
+    absl::StrAppendFormat(
+        &out, "    %-14s %10.0f   %10.0f%s\n",
+        absl::StrFormat("%dx%d at (%d,%d)", x1 - x0, y1 - y0, x0, y0),
+        stage->measured, stage->predicted,
+        stage == slowest && run.stages.size() > 1 ? "  the slowest" : "");
+  }
+  return out;
+}
+
 /// "4 x 1.05 MB": edges of a level, whose bytes mostly are the same.
 static std::string edgesText(const SystemsReport &report, unsigned level) {
   std::map<uint64_t, unsigned, std::greater<>> byBytes;
@@ -290,6 +318,8 @@ std::string RunReport::text() const {
     out += kindTable(*this);
   if (systems)
     out += systemsText(*systems);
+  if (pipeline)
+    out += pipelineText(*pipeline);
   if (runs == 1)
     return out + absl::StrFormat("emulated in %.2f s\n", seconds);
   return out +
@@ -325,6 +355,20 @@ static Json systemsJson(const SystemsReport &report) {
       {"tree",
        {{"nodes", report.nodes}, {"depth", report.depth}, {"edges", edges}}},
       {"per_system", systems}};
+}
+
+static Json pipelineJson(const PipelineRun &run) {
+  Json stages = Json::array();
+  for (const StageRun &stage : run.stages)
+    stages.push_back({{"region", stage.region},
+                      {"cycles", std::llround(stage.measured)},
+                      {"predicted_cycles", std::llround(stage.predicted)}});
+  return {{"samples", run.samples},
+          {"cycles_per_sample", std::llround(run.measured)},
+          {"predicted_cycles_per_sample", std::llround(run.predicted)},
+          {"first_latency_cycles", std::llround(run.firstLatency)},
+          {"last_latency_cycles", std::llround(run.lastLatency)},
+          {"stages", stages}};
 }
 
 static Json edgeJson(const EdgeUse &row, double cycles) {
@@ -392,6 +436,8 @@ std::string RunReport::json() const {
   json["work"] = {{"instructions", instructions}, {"elements", elements}};
   if (systems)
     json["systems"] = systemsJson(*systems);
+  if (pipeline)
+    json["pipeline"] = pipelineJson(*pipeline);
   json["time"] = {{"emulate_s", seconds},
                   {"first_emulate_s", firstSeconds},
                   {"runs", runs},

@@ -3,6 +3,7 @@
 #define RUNTIME_HOST_REPORT_H
 
 #include "runtime/host/Cluster.h"
+#include "runtime/host/Pipeline.h"
 #include "runtime/program/EdgeForecast.h"
 #include "runtime/program/Facts.h"
 
@@ -65,6 +66,7 @@ struct RunReport {
   uint64_t runs = 1;
   bool replayed = false; ///< runs after the first replay its operations
   std::optional<SystemsReport> systems; ///< the rest is of one call then
+  std::optional<PipelineRun> pipeline;  ///< the rest is of all samples then
 
   /// On the wafer, at the clock of the machine.
   double wallClock() const { return cycles / (clockGhz * 1e9); }
@@ -79,6 +81,7 @@ struct RunReport {
 
 RunReport makeReport(const Call &call, const std::vector<SessionRun> &runs);
 RunReport makeReport(const Call &call, const Tree &tree, const ClusterRun &run);
+RunReport makeReport(const Pipeline &pipeline, const PipelineRun &run);
 
 } // namespace wsec::runtime
 

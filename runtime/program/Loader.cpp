@@ -66,7 +66,16 @@ const program::Program *readProgram(const uint8_t *data, uint64_t bytes) {
 
 } // namespace
 
-uint64_t LoadedProgram::digest() const { return digestOf(rootData, rootBytes); }
+uint64_t LoadedProgram::digest() const {
+  return origin ? origin->digest() : digestOf(rootData, rootBytes);
+}
+
+/// What the flatbuffer says, before anybody reads it.
+void LoadedProgram::check() {
+  root = readProgram(rootData, rootBytes);
+  checkProgram(*root);
+  checkProof(*root);
+}
 
 std::shared_ptr<const LoadedProgram>
 LoadedProgram::open(const std::string &path) {
@@ -80,9 +89,7 @@ LoadedProgram::open(const std::string &path) {
     file.read(containerHeaderBytes, loaded->bytes.data(), size);
     loaded->rootData = loaded->bytes.data();
     loaded->rootBytes = size;
-    loaded->root = readProgram(loaded->rootData, size);
-    checkProgram(*loaded->root);
-    checkProof(*loaded->root);
+    loaded->check();
     if (uint64_t start = bundleStart(size); start < file.size()) {
       loaded->mapped = MappedFile::open(path);
       if (loaded->mapped->size() > start) {
@@ -106,14 +113,28 @@ LoadedProgram::fromBytes(std::vector<uint8_t> bytes,
   const uint64_t size = readHeader(data, loaded->bytes.size());
   loaded->rootData = data + containerHeaderBytes;
   loaded->rootBytes = size;
-  loaded->root = readProgram(loaded->rootData, size);
-  checkProgram(*loaded->root);
-  checkProof(*loaded->root);
+  loaded->check();
   if (uint64_t start = bundleStart(size); start < loaded->bytes.size()) {
     loaded->bundleData = data + start;
     loaded->bundleLength = loaded->bytes.size() - start;
   }
   loaded->home.add(directory);
+  return loaded;
+}
+
+std::shared_ptr<const LoadedProgram>
+LoadedProgram::derived(std::shared_ptr<const LoadedProgram> from,
+                       std::vector<uint8_t> flatbuffer) {
+  std::shared_ptr<LoadedProgram> loaded(new LoadedProgram);
+  loaded->bytes = std::move(flatbuffer);
+  loaded->rootData = loaded->bytes.data();
+  loaded->rootBytes = loaded->bytes.size();
+  loaded->check();
+  loaded->mapped = from->mapped;
+  loaded->bundleData = from->bundleData;
+  loaded->bundleLength = from->bundleLength;
+  loaded->home = from->home;
+  loaded->origin = std::move(from);
   return loaded;
 }
 

@@ -25,9 +25,17 @@ public:
   static std::shared_ptr<const LoadedProgram>
   fromBytes(std::vector<uint8_t> bytes, const std::string &directory = "");
 
+  /// Another flatbuffer in the place of `loaded`'s, with the same weights; it
+  /// is checked as if it came from a file. The state of one is that of the
+  /// other.
+  static std::shared_ptr<const LoadedProgram>
+  derived(std::shared_ptr<const LoadedProgram> loaded,
+          std::vector<uint8_t> flatbuffer);
+
   const program::Program &program() const { return *root; }
 
-  /// XXH3 of the flatbuffer: tells programs apart.
+  /// XXH3 of the flatbuffer: tells programs apart. Of a derived one that of
+  /// the program it comes from.
   uint64_t digest() const;
 
   /// The weight data that travels inside the file.
@@ -42,11 +50,13 @@ public:
 
 private:
   LoadedProgram() = default;
+  void check();
 
   std::vector<uint8_t> bytes; ///< of the flatbuffer, or of a whole file
   const program::Program *root = nullptr;
   const uint8_t *rootData = nullptr;
   uint64_t rootBytes = 0;
+  std::shared_ptr<const LoadedProgram> origin; ///< of a derived program
   std::shared_ptr<const MappedFile> mapped;
   const uint8_t *bundleData = nullptr;
   uint64_t bundleLength = 0;

@@ -75,6 +75,7 @@ using wsec::tools::Words;
 using Threads = wsec::run::Count<1024>;
 using Repeats = wsec::run::Count<1000000>;
 using Systems = wsec::run::Count<1024>;
+using Samples = wsec::run::Count<65536>;
 using wsec::run::ToleranceNumber;
 
 ABSL_FLAG(Words, input, {}, "NAME=FILE  an input, from .npy or ONNX's .pb");
@@ -120,6 +121,11 @@ ABSL_FLAG(Systems, num_systems, {0},
           "same for all calls), outputs as many in the same order; the first "
           "k mod N systems make one call more; under mpirun over all processes "
           "together");
+ABSL_FLAG(Samples, samples, {0},
+          "N  run N samples that follow one another without waiting for each "
+          "other's end: inputs hold N times the rows of the program (those of "
+          "the program's own shape are the same for all), outputs as many; a "
+          "program of wsec --mode=resident then works on several at a time");
 ABSL_FLAG(std::string, report, "", "FILE.json  write what the report prints");
 ABSL_FLAG(bool, quiet, false, "print nothing but errors");
 
@@ -165,8 +171,8 @@ const std::vector<tools::FlagGroup> flagGroups = {
       "rtol"}},
     {"the call", {"entry", "argument", "load-state", "save-state"}},
     {"the run",
-     {"weights", "engine", "num-systems", "threads", "repeat", "report",
-      "quiet"}},
+     {"weights", "engine", "samples", "num-systems", "threads", "repeat",
+      "report", "quiet"}},
     {"looking inside (of one run; the strips engine then takes one thread)",
      {"trace", "counters", "metric", "until", "break", "peek"}},
     {"this tool", {"help", "version"}}};
@@ -224,6 +230,13 @@ static void checkLooking(const Flags &flags) {
                      "out --num-systems and mpirun");
 }
 
+/// Samples in flight are one run on one wafer.
+static void checkSamples(const Flags &flags) {
+  if (flags.samples && (flags.systems || flags.repeat > 1))
+    throw UsageError("--samples sends samples through one wafer, once; leave "
+                     "out --num-systems, mpirun and --repeat");
+}
+
 static std::string programOf(const std::vector<std::string> &words) {
   if (words.empty())
     throw UsageError("no program is given");
@@ -259,6 +272,7 @@ Flags givenFlags(const std::vector<std::string> &words) {
   flags.threads = absl::GetFlag(FLAGS_threads).value;
   flags.repeat = absl::GetFlag(FLAGS_repeat).value;
   flags.systems = absl::GetFlag(FLAGS_num_systems).value;
+  flags.samples = absl::GetFlag(FLAGS_samples).value;
   flags.mpi = runtime::mpiLaunch();
   if (flags.systems && flags.systems < flags.mpi.size)
     throw UsageError(absl::StrCat("--num-systems=", flags.systems, " for ",
@@ -273,6 +287,7 @@ Flags givenFlags(const std::vector<std::string> &words) {
     if (std::error_code none; !std::filesystem::is_directory(folder, none))
       throw UsageError(absl::StrCat("--weights=", folder, " is not a folder"));
   checkLooking(flags);
+  checkSamples(flags);
   return flags;
 }
 

@@ -33,6 +33,7 @@ struct Flags {
   runtime::Engine engine = runtime::Engine::Burst;
   unsigned threads = 0;
   unsigned repeat = 1;
+  unsigned samples = 0;   ///< 0: no --samples
   unsigned systems = 0;   ///< 0: neither --num-systems nor mpirun
   runtime::MpiLaunch mpi; ///< if mpirun has started this process
   bool quiet = false;

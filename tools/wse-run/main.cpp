@@ -3,6 +3,7 @@
 #include "runtime/host/Cluster.h"
 #include "runtime/host/Npy.h"
 #include "runtime/host/OutputFiles.h"
+#include "runtime/host/Pipeline.h"
 #include "runtime/host/Report.h"
 #include "runtime/host/TensorProto.h"
 #include "runtime/host/TestData.h"
@@ -261,6 +262,50 @@ static int runOnSystems(const std::shared_ptr<Link> &link, const Flags &flags) {
   return compareAll(cluster, references, flags);
 }
 
+/// A call that looks at the wafer where the flags ask for it.
+template <class Run>
+static auto runLooking(const Call &call, const Flags &flags, const Run &run) {
+  Looking looking(call, flags);
+  auto ran = run(looking.observer());
+  looking.show();
+  std::fflush(stdout);
+  return require(std::move(ran));
+}
+
+template <class Target>
+static void restoreState(Target &session, const Flags &flags) {
+  if (!session.hasState() &&
+      !(flags.loadState.empty() && flags.saveState.empty()))
+    throw Error(ErrorClass::BadState,
+                "the program has no persistent buffers, so there is no state "
+                "to load or save");
+  if (!flags.loadState.empty())
+    require(session.restoreState(flags.loadState));
+}
+
+static int runSamples(const Flags &flags) {
+  std::unique_ptr<Pipeline> pipeline =
+      require(Pipeline::open(flags.program, flags.weightFolders, flags.entry,
+                             flags.arguments, flags.samples));
+  const NamedTensors references = readTensors(*pipeline, flags);
+  restoreState(*pipeline, flags);
+  Progress progress;
+  EngineOptions options;
+  options.threads = flags.threads;
+  const Call &call = pipeline->call();
+  const PipelineRun run = runLooking(call, flags, [&](Observer *observer) {
+    options.observer = observer;
+    ProgressLine line(call, progress, !flags.quiet);
+    return pipeline->run(options, &progress, flags.engine);
+  });
+  if (run.run.result.stopped)
+    return 0;
+  writeResults(*pipeline, makeReport(*pipeline, run), flags);
+  if (!flags.saveState.empty())
+    require(pipeline->saveState(flags.saveState));
+  return compareAll(*pipeline, references, flags);
+}
+
 /// In the others. What is wrong with the program is told by process 0.
 static int serve(Link &link, const Flags &flags) {
   try {
@@ -310,26 +355,19 @@ static int runProgram(const Flags &flags) {
     return runUnderMpi(flags);
   if (flags.systems)
     return runOnSystems(std::make_shared<OneProcess>(), flags);
+  if (flags.samples)
+    return runSamples(flags);
   std::unique_ptr<Session> opened =
       require(Session::open(flags.program, flags.weightFolders));
   Session &session = *opened;
   const Call call = require(session.callOf(flags.entry, flags.arguments));
   const NamedTensors references = readTensors(session, flags);
 
-  if (!session.hasState() &&
-      !(flags.loadState.empty() && flags.saveState.empty()))
-    throw Error(ErrorClass::BadState,
-                "the program has no persistent buffers, so there is no state "
-                "to load or save");
-  if (!flags.loadState.empty())
-    require(session.restoreState(flags.loadState));
-
-  Looking looking(call, flags);
-  const absl::StatusOr<std::vector<SessionRun>> ran =
-      runSession(session, call, flags, looking.observer());
-  looking.show();
-  std::fflush(stdout);
-  const std::vector<SessionRun> runs = require(ran);
+  restoreState(session, flags);
+  const std::vector<SessionRun> runs =
+      runLooking(call, flags, [&](Observer *observer) {
+        return runSession(session, call, flags, observer);
+      });
   if (runs.back().result.stopped)
     return 0;
   writeResults(session, makeReport(call, runs), flags);

@@ -7,6 +7,7 @@
 #include "tools/wsec/Bindings.h"
 #include "tools/wsec/Subcommands.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -46,6 +47,13 @@ struct Flags {
       "region", cl::cat(category), cl::value_desc("WxH"),
       cl::desc("PEs that the kernels run on; the best of several shapes by "
                "predicted cycles if absent")};
+  cl::opt<std::string> mode{
+      "mode", cl::cat(category), cl::value_desc("stream|resident|auto"),
+      cl::init("stream"),
+      cl::desc("stream (default): a region runs one kernel after the other; "
+               "resident: a pipeline of regions side by side, through which "
+               "samples follow one another (wse-run --samples); auto: a "
+               "pipeline where it is predicted to be faster")};
   cl::opt<std::string> mesh{"mesh",
                             cl::desc("Use a sub-rectangle of the machine: 8x8"),
                             cl::value_desc("WxH"), cl::cat(category)};
@@ -237,6 +245,18 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
   options.placement = flags.placement;
   if (!flags.region.empty() && !flags.placement.empty())
     return usageError("--region and --placement both say which PEs to use");
+  auto mode = llvm::StringSwitch<std::optional<Mode>>(flags.mode)
+                  .Case("stream", Mode::Stream)
+                  .Case("resident", Mode::Resident)
+                  .Case("auto", Mode::Auto)
+                  .Default(std::nullopt);
+  if (!mode)
+    return usageError("--mode=" + flags.mode +
+                      ": expected stream, resident or auto");
+  options.mode = *mode;
+  if (*mode != Mode::Stream && !flags.placement.empty())
+    return usageError("--mode=" + flags.mode +
+                      " chooses regions, which --placement gives");
   return true;
 }
 

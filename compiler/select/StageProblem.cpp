@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/select/StageProblem.h"
+
+#include <algorithm>
+#include <cmath>
+
+using namespace wsec;
+
+double StageProblem::cyclesOf(const Stage &stage) const {
+  double sum = 0;
+  for (size_t k = stage.begin; k < stage.end; ++k)
+    sum += cycles[stage.width][k];
+  if (stage.begin > 0)
+    sum += entering[stage.width][stage.begin];
+  if (stage.end < kernelCount())
+    sum += leaving[stage.width][stage.end];
+  return sum;
+}
+
+int64_t StageProblem::bytesOf(const Stage &stage) const {
+  int64_t sum = 0;
+  for (size_t k = stage.begin; k < stage.end; ++k)
+    sum += bytes[stage.width][k];
+  return sum;
+}
+
+template <typename Number>
+static bool isTable(const std::vector<std::vector<Number>> &table, size_t rows,
+                    size_t columns) {
+  return table.size() == rows &&
+         std::all_of(table.begin(), table.end(), [&](const auto &row) {
+           return row.size() == columns &&
+                  std::all_of(row.begin(), row.end(),
+                              [](Number number) { return number >= 0; });
+         });
+}
+
+std::string StageProblem::check() const {
+  if (kernelCount() == 0)
+    return "there are no kernels";
+  if (mostStages == 0)
+    return "at least one stage is needed";
+  if (!std::is_sorted(widths.begin(), widths.end()) || widths.empty() ||
+      widths.front() < 1)
+    return "widths are positive, and ascend";
+  if (!isTable(cycles, widths.size(), kernelCount()) ||
+      !isTable(leaving, widths.size(), kernelCount()) ||
+      !isTable(entering, widths.size(), kernelCount()) ||
+      !isTable(bytes, widths.size(), kernelCount()))
+    return "each kernel has cycles and bytes on each width, and what leaves "
+           "and "
+           "enters before it";
+  for (const std::vector<double> &row : cycles)
+    if (std::any_of(row.begin(), row.end(),
+                    [](double number) { return std::isinf(number); }))
+      return "cycles are finite";
+  return "";
+}
+
+static std::string text(size_t number) { return std::to_string(number); }
+
+std::string StageProblem::verify(const StagePlan &plan) const {
+  // G1
+  size_t next = 0;
+  for (const Stage &stage : plan.stages) {
+    if (stage.begin != next || stage.end <= stage.begin ||
+        stage.end > kernelCount())
+      return "G1: stage [" + text(stage.begin) + ", " + text(stage.end) +
+             ") does not go on at kernel " + text(next) + " of " +
+             text(kernelCount());
+    next = stage.end;
+  }
+  if (next != kernelCount() || plan.stages.size() > mostStages)
+    return "G1: " + text(plan.stages.size()) + " stages, of " +
+           text(mostStages) + " at most, have " + text(next) + " of " +
+           text(kernelCount()) + " kernels";
+  // G2
+  int64_t taken = 0;
+  for (const Stage &stage : plan.stages) {
+    if (stage.width >= widths.size())
+      return "G2: there is no width " + text(stage.width);
+    taken += widths[stage.width];
+  }
+  if (taken > columns)
+    return "G2: " + std::to_string(taken) + " columns of " +
+           std::to_string(columns);
+  double slowest = 0;
+  for (const Stage &stage : plan.stages) {
+    const double its = cyclesOf(stage);
+    if (std::isinf(its)) // G3
+      return "G3: what kernels [" + text(stage.begin) + ", " + text(stage.end) +
+             ") take or hand over cannot cross";
+    if (bytesOf(stage) > room) // G4
+      return "G4: kernels [" + text(stage.begin) + ", " + text(stage.end) +
+             ") hold " + std::to_string(bytesOf(stage)) + " bytes in a PE of " +
+             std::to_string(room);
+    slowest = std::max(slowest, its);
+  }
+  // G5, but for the order of the sums.
+  if (std::abs(slowest - plan.cycles) > 1e-6 * (1 + slowest))
+    return "G5: the slowest stage takes " + std::to_string(slowest) +
+           " cycles, not " + std::to_string(plan.cycles);
+  return "";
+}

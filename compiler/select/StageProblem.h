@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which kernels of a program that runs as a pipeline share a region, and how
+// wide each region is. Plain C++: no MLIR.
+
+#ifndef WSEC_COMPILER_SELECT_STAGEPROBLEM_H
+#define WSEC_COMPILER_SELECT_STAGEPROBLEM_H
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace wsec {
+
+/// Kernels [begin, end) of the list, on a region of widths[width] columns.
+struct Stage {
+  size_t begin = 0, end = 0;
+  size_t width = 0;
+};
+
+struct StagePlan {
+  std::vector<Stage> stages;
+  double cycles = 0; ///< of the slowest: from sample to sample
+};
+
+/// Samples follow one another through the stages, which lie side by side, so
+/// the slowest stage decides how many there are in a second. Three kernels, 8
+/// columns, widths 2, 4 and 8:
+///
+///   kernel                 a    b    c
+///   cycles on 2 columns   60   20   40
+///             4           30   10   20
+///             8           20    8   15       one stage of 8: 43
+///   what crosses before        2    2
+///
+///   | a, 4 columns | b c, 4 columns |        32 and 2 + 30: 32
+class StageProblem {
+public:
+  int64_t columns = 0;   ///< of the mesh
+  size_t mostStages = 1; ///< each has colors of its own
+  int64_t room = 0;      ///< bytes of a PE for what stays there
+  std::vector<int64_t> widths;
+  /// Of each kernel on each width, [width][kernel].
+  std::vector<std::vector<double>> cycles;
+  /// What a stage of that width that ends before kernel k takes to hand over
+  /// what is used from there on, and one that begins with it to take that,
+  /// [width][k]; infinite: no region can hand it over.
+  std::vector<std::vector<double>> leaving, entering;
+  /// What stays in each PE from sample to sample, [width][kernel].
+  std::vector<std::vector<int64_t>> bytes;
+
+  size_t kernelCount() const { return cycles.empty() ? 0 : cycles[0].size(); }
+
+  /// Of one stage, with what it takes and hands over.
+  double cyclesOf(const Stage &stage) const;
+  int64_t bytesOf(const Stage &stage) const;
+
+  /// Empty if the input makes sense, else what is wrong with it.
+  std::string check() const;
+
+  /// Empty if `plan` is legal, else the first rule it breaks:
+  ///   G1 stages are at most mostStages, and have each kernel once, in order
+  ///   G2 their widths are of the list, and together at most the mesh's columns
+  ///   G3 what crosses from one to the next can be handed over
+  ///   G4 what stays in a PE fits
+  ///   G5 its cycles are those of the slowest
+  std::string verify(const StagePlan &plan) const;
+};
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_SELECT_STAGEPROBLEM_H

@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Where a program may be cut: between two kernels of its list, where all that
+// is made before and used from there on can be transferred. Words of the host
+// come to whoever needs them; what is computed from these alone and cannot be
+// transferred, such as a mask that all columns hold, each stage computes for
+// itself.
+//
+//   list     load  norm  q k v  attention  proj  add | norm  up  down  add
+//   stages   [ 0                                     ] [ 1                 ]
+//   crosses                                        add
+
+#include "compiler/select/Stages.h"
+#include "compiler/select/StagePartitioner.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/SetVector.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::select;
+
+/// Widths that are tried for each stage.
+static constexpr int64_t kMostWidths = 32;
+
+namespace {
+
+class Stages {
+public:
+  explicit Stages(wse::ProgramOp program);
+
+  StageProblem problem(size_t mostStages);
+  /// The kernels and regions of each stage.
+  SideBySide spread(const StageProblem &problem, const StagePlan &plan);
+
+private:
+  bool isPrepared(wse::KernelOp kernel) const;
+  /// What is prepared for a kernel, sources first.
+  llvm::SetVector<Operation *> preparationOf(wse::KernelOp kernel) const;
+  /// Results of kernels before `at` that others from there on read.
+  SmallVector<Value> crossing(size_t at) const;
+  bool passesStore(size_t at) const;
+  double crossingCycles(size_t at, int64_t width) const;
+  /// Fills the rows of a width; `cycles` are of all kernels.
+  void addWidth(int64_t width,
+                const llvm::DenseMap<Operation *, double> &cycles,
+                StageProblem &problem) const;
+  void prepare(size_t stage, wse::KernelOp kernel,
+               llvm::SetVector<Operation *> &members);
+  Value transfer(Value value, wse::KernelOp before);
+
+  wse::ProgramOp program;
+  const Machine mesh;
+  SmallVector<wse::KernelOp> kernels;          ///< that are not prepared
+  llvm::DenseMap<Operation *, size_t> numbers; // looked up only
+  /// Of the prepared kernels the stage that has them, and what other stages
+  /// have instead.
+  llvm::DenseMap<Operation *, size_t> owner;
+  llvm::DenseMap<std::pair<size_t, Operation *>, Operation *> copies;
+};
+
+} // namespace
+
+static bool canCross(Value value) {
+  wse::TiledAttr tiling = wse::TiledAttr::of(value.getType());
+  return tiling.getRows() == wse::RowPlacement::Split &&
+         tiling.getColumns() != wse::ColumnPlacement::Replicated;
+}
+
+/// Words of the host, or computed of these alone where it is used.
+bool Stages::isPrepared(wse::KernelOp kernel) const {
+  if (kernel->getNumResults() == 0)
+    return false;
+  if (kernel->getNumOperands() == 0)
+    return llvm::none_of(wse::tensorsRead(kernel), [&](StringAttr name) {
+      return isa_and_nonnull<wse::IntermediateOp>(
+          SymbolTable::lookupSymbolIn(program, name));
+    });
+  return isa<wse::ElementwiseOp>(*kernel) && !canCross(kernel->getResult(0)) &&
+         llvm::all_of(kernel->getOperands(), [&](Value operand) {
+           return !numbers.contains(operand.getDefiningOp());
+         });
+}
+
+Stages::Stages(wse::ProgramOp program)
+    : program(program), mesh(program.targetMachine()) {
+  for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
+    if (isPrepared(kernel))
+      continue;
+    numbers[kernel] = kernels.size();
+    kernels.push_back(kernel);
+  }
+}
+
+llvm::SetVector<Operation *> Stages::preparationOf(wse::KernelOp kernel) const {
+  SmallVector<Operation *> all;
+  SmallVector<Operation *> next = {kernel};
+  while (!next.empty())
+    for (Value operand : next.pop_back_val()->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (numbers.contains(producer))
+        continue;
+      all.push_back(producer);
+      next.push_back(producer);
+    }
+  llvm::sort(all,
+             [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+  return {all.begin(), all.end()};
+}
+
+SmallVector<Value> Stages::crossing(size_t at) const {
+  llvm::SetVector<Value> values;
+  for (wse::KernelOp kernel : ArrayRef(kernels).drop_front(at))
+    for (Value operand : kernel->getOperands())
+      if (auto made = numbers.find(operand.getDefiningOp());
+          made != numbers.end() && made->second < at)
+        values.insert(operand);
+  SmallVector<Value> sorted = values.takeVector();
+  llvm::sort(sorted, [&](Value a, Value b) {
+    return numbers.lookup(a.getDefiningOp()) <
+           numbers.lookup(b.getDefiningOp());
+  });
+  return sorted;
+}
+
+/// Whether a kernel from `at` on reads an intermediate that one before stores:
+/// those stay together.
+bool Stages::passesStore(size_t at) const {
+  llvm::DenseSet<StringAttr> stored; // looked up only
+  for (wse::KernelOp kernel : ArrayRef(kernels).take_front(at))
+    if (auto store = dyn_cast<wse::StoreOp>(*kernel))
+      stored.insert(store.getOutputAttr());
+  return llvm::any_of(
+      ArrayRef(kernels).drop_front(at), [&](wse::KernelOp kernel) {
+        return llvm::any_of(wse::tensorsRead(kernel), [&](StringAttr name) {
+          return stored.contains(name);
+        });
+      });
+}
+
+double Stages::crossingCycles(size_t at, int64_t width) const {
+  if (passesStore(at))
+    return std::numeric_limits<double>::infinity();
+  double cycles = 0;
+  for (Value value : crossing(at)) {
+    if (!canCross(value))
+      return std::numeric_limits<double>::infinity();
+    cycles +=
+        double(
+            wse::featuresOf(value) *
+            wse::TiledAttr::of(value.getType()).tokensPerRowMax(mesh.height)) +
+        double(width) * (mesh.hopCycles + 2 * mesh.rampCycles + 1);
+  }
+  return cycles;
+}
+
+void Stages::addWidth(int64_t width,
+                      const llvm::DenseMap<Operation *, double> &cycles,
+                      StageProblem &problem) const {
+  const size_t count = kernels.size();
+  // What is prepared for a kernel and for an earlier one, too, is prepared
+  // again where a stage begins in between.
+  std::vector<double> own(count, 0), again(count + 1, 0);
+  llvm::DenseMap<Operation *, size_t> lastUse; // looked up only
+  for (auto [number, kernel] : llvm::enumerate(kernels)) {
+    own[number] += cycles.lookup(kernel);
+    for (Operation *before : preparationOf(kernel)) {
+      auto [use, isFirst] = lastUse.try_emplace(before, number);
+      if (isFirst)
+        own[number] += cycles.lookup(before);
+      else
+        for (size_t at = use->second + 1; at <= number; ++at)
+          again[at] += cycles.lookup(before);
+      use->second = number;
+    }
+  }
+  std::vector<double> leaving(count, 0), entering(count, 0);
+  for (size_t at = 1; at < count; ++at) {
+    leaving[at] = crossingCycles(at, width);
+    entering[at] = leaving[at] + again[at];
+  }
+  problem.cycles.push_back(std::move(own));
+  problem.leaving.push_back(std::move(leaving));
+  problem.entering.push_back(std::move(entering));
+  problem.bytes.emplace_back(count, 0);
+}
+
+StageProblem Stages::problem(size_t mostStages) {
+  StageProblem problem;
+  problem.columns = mesh.width;
+  problem.mostStages = mostStages;
+  for (int64_t i = 1; i <= kMostWidths; ++i)
+    if (int64_t width = mesh.width * i / kMostWidths;
+        width > (problem.widths.empty() ? 0 : problem.widths.back()))
+      problem.widths.push_back(width);
+  SmallVector<wse::KernelOp> all(program.bodyBlock().getOps<wse::KernelOp>());
+  std::vector<RegionShape> shapes;
+  for (int64_t width : problem.widths)
+    shapes.push_back({width, mesh.height});
+  const auto estimates = cyclesOfEach(mesh, all, shapes);
+  for (auto [width, estimate] : llvm::zip_equal(problem.widths, estimates)) {
+    llvm::DenseMap<Operation *, double> cycles; // looked up only
+    for (auto [kernel, its] : llvm::zip_equal(all, estimate))
+      cycles[kernel] = its;
+    addWidth(width, cycles, problem);
+  }
+  return problem;
+}
+
+//===----------------------------------------------------------------------===//
+// Spreading
+//===----------------------------------------------------------------------===//
+
+/// Gives `kernel` what is prepared for it on its own stage.
+void Stages::prepare(size_t stage, wse::KernelOp kernel,
+                     llvm::SetVector<Operation *> &members) {
+  IRMapping mapping;
+  for (Operation *before : preparationOf(kernel)) {
+    Operation *its = before;
+    if (owner.try_emplace(before, stage).first->second != stage) {
+      Operation *&copy = copies[{stage, before}];
+      if (!copy) {
+        OpBuilder builder(before);
+        builder.setInsertionPointAfter(before);
+        copy = builder.clone(*before, mapping);
+      }
+      its = copy;
+    }
+    for (OpOperand &operand : its->getOpOperands())
+      operand.set(mapping.lookupOrDefault(operand.get()));
+    mapping.map(before->getResult(0), its->getResult(0));
+    members.insert(its);
+  }
+  for (OpOperand &operand : kernel->getOpOperands())
+    operand.set(mapping.lookupOrDefault(operand.get()));
+}
+
+Value Stages::transfer(Value value, wse::KernelOp before) {
+  OpBuilder builder(before);
+  auto producer = cast<wse::KernelOp>(value.getDefiningOp());
+  IntegerAttr open;
+  return wse::TransferOp::create(
+      builder, value.getLoc(), value.getType(), value, producer.getNodeNames(),
+      producer.getRegionRef(), ArrayAttr(), open, open, open, open,
+      DenseI64ArrayAttr(), ArrayAttr());
+}
+
+SideBySide Stages::spread(const StageProblem &problem, const StagePlan &plan) {
+  SideBySide result;
+  result.cycles = plan.cycles;
+  IRMapping held; // what crossed, where the stage at hand has it
+  for (auto [number, stage] : llvm::enumerate(plan.stages)) {
+    llvm::SetVector<Operation *> members;
+    if (stage.begin > 0)
+      for (Value value : crossing(stage.begin)) {
+        Value here =
+            transfer(held.lookupOrDefault(value), kernels[stage.begin]);
+        held.map(value, here);
+        members.insert(here.getDefiningOp());
+      }
+    for (size_t k = stage.begin; k < stage.end; ++k) {
+      prepare(number, kernels[k], members);
+      members.insert(kernels[k]);
+    }
+    RegionPart &part = result.parts.emplace_back();
+    for (Operation *member : members)
+      part.kernels.push_back(cast<wse::KernelOp>(member));
+    llvm::sort(part.kernels, [](wse::KernelOp a, wse::KernelOp b) {
+      return a->isBeforeInBlock(b);
+    });
+    part.shape = chooseHeads(mesh, part.kernels,
+                             {problem.widths[stage.width], mesh.height});
+    // Only now, so that crossing() sees the values of the program.
+    for (size_t k = stage.begin; k < stage.end; ++k)
+      for (OpOperand &operand : kernels[k]->getOpOperands())
+        if (!members.contains(operand.get().getDefiningOp()))
+          operand.set(held.lookupOrDefault(operand.get()));
+  }
+  return result;
+}
+
+bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
+                              double cycles) {
+  Stages stages(program);
+  StageProblem problem = stages.problem(mostStages);
+  if (!problem.check().empty())
+    return false;
+  std::optional<StagePlan> plan = partitionStages(problem);
+  assert((!plan || problem.verify(*plan).empty()) && "a plan breaks no rule");
+  if (!plan || plan->stages.size() < 2 || plan->cycles >= cycles)
+    return false;
+  SideBySide choice = stages.spread(problem, *plan);
+  spreadOverRegions(program, choice);
+  // Side by side in the order of the stages, so that what crosses flies least.
+  int64_t x = 0;
+  for (RegionPart &part : choice.parts) {
+    wse::RegionOp region = wse::regionOf(part.kernels.front());
+    region.setX(x);
+    region.setY(0);
+    x += part.shape.columns;
+  }
+  return true;
+}

@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Resident mode: the program becomes a pipeline. Its kernels are cut into
+// stages, each on a band of columns of its own, and what one makes and a later
+// one uses is transferred from band to band, so that each can work on another
+// sample.
+
+#ifndef WSEC_COMPILER_SELECT_STAGES_H
+#define WSEC_COMPILER_SELECT_STAGES_H
+
+#include "compiler/select/SideBySide.h"
+
+#include <optional>
+
+namespace wsec::select {
+
+/// Cuts `program`, which has all kernels on the whole mesh, into at most
+/// `mostStages` stages whose slowest is as fast as any can be, with the
+/// transfers between them. False, and nothing is changed, if that is one stage,
+/// or samples would not follow one another in fewer than `cycles`.
+bool spreadOverStages(wse::ProgramOp program, size_t mostStages, double cycles);
+
+} // namespace wsec::select
+
+#endif // WSEC_COMPILER_SELECT_STAGES_H

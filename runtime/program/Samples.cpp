@@ -1,0 +1,358 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "runtime/program/Samples.h"
+
+#include "runtime/program/DeadlockChecker.h"
+#include "runtime/program/Errors.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <numeric>
+#include <set>
+
+namespace wsec::runtime {
+
+using program::TensorRole;
+
+// ---------------------------------------------------------------- the order
+
+/// The tensors that a launch moves in this direction.
+static std::set<uint32_t> tensorsOf(const program::Program &program,
+                                    const program::Launch &launch,
+                                    program::Direction direction) {
+  std::set<uint32_t> tensors;
+  for (unsigned s = 0; launch.streams() && s < launch.streams()->size(); ++s) {
+    const program::HostStream &stream =
+        *program.streams()->Get(launch.streams()->Get(s));
+    if (stream.direction() != direction)
+      continue;
+    for (const program::Segment *segment : *stream.segments()) {
+      tensors.insert(segment->tensor());
+      if (segment->index_tensor() >= 0)
+        tensors.insert(uint32_t(segment->index_tensor()));
+    }
+  }
+  return tensors;
+}
+
+SamplePlan::SamplePlan(const program::Program &program, uint32_t index,
+                       uint32_t samples)
+    : program(program), entry(*program.entries()->Get(index)) {
+  if (program.launch_color() == 255)
+    throw Error(ErrorClass::BadProgram,
+                "launches of this program are calls of the host, which wait "
+                "until all PEs are at rest; several samples at a time take "
+                "launch wavelets");
+  findPartners();
+  forgetStart();
+  for (StageLaunches &stage : classes)
+    for (uint32_t launch : stage.launches)
+      stage.cycles += cycles[launch];
+  launches = ordered(samples);
+}
+
+/// Which classes take part in a launch, and which launches it has to follow.
+void SamplePlan::findPartners() {
+  const uint32_t count = entry.launches()->size();
+  classesOf.resize(count);
+  after.resize(count);
+  for (uint32_t c = 0; c < program.classes()->size(); ++c) {
+    std::set<uint32_t> routines;
+    const auto *its = program.classes()->Get(c)->routines();
+    for (unsigned r = 0; its && r < its->size(); ++r)
+      routines.insert(its->Get(r)->id());
+    StageLaunches stage;
+    for (uint32_t l = 0; l < count; ++l)
+      if (routines.count(entry.launches()->Get(l)->routine()))
+        stage.launches.push_back(l);
+    if (stage.launches.empty())
+      continue;
+    for (uint32_t l : stage.launches)
+      classesOf[l].push_back(uint32_t(classes.size()));
+    stage.peClass = c;
+    classes.push_back(std::move(stage));
+  }
+  std::map<uint32_t, std::vector<uint32_t>> stored; // by tensor
+  for (uint32_t l = 0; l < count; ++l) {
+    const program::Launch &launch = *entry.launches()->Get(l);
+    for (uint32_t tensor : tensorsOf(program, launch, program::Direction::In))
+      if (const auto writers = stored.find(tensor); writers != stored.end())
+        after[l].insert(after[l].end(), writers->second.begin(),
+                        writers->second.end());
+    for (uint32_t tensor : tensorsOf(program, launch, program::Direction::Out))
+      stored[tensor].push_back(l);
+    cycles.push_back(
+        program.kernels()
+            ? program.kernels()->Get(launch.kernel())->predicted_cycles()
+            : 0);
+  }
+}
+
+/// Launches at the start of a run wait for the first words of the store, which
+/// later samples find there.
+void SamplePlan::forgetStart() {
+  const double latency = program.machine()->store_latency_cycles();
+  for (const SampleLaunch &each : ordered(1))
+    if (!tensorsOf(program, *entry.launches()->Get(each.launch),
+                   program::Direction::In)
+             .empty())
+      cycles[each.launch] -=
+          std::clamp(latency - each.start, 0.0, cycles[each.launch]);
+}
+
+namespace {
+
+/// Classes as they fill up, launch by launch.
+class Filling {
+public:
+  Filling(const std::vector<std::vector<uint32_t>> &classesOf,
+          const std::vector<std::vector<uint32_t>> &after,
+          const std::vector<double> &cycles, size_t classes, uint32_t samples)
+      : classesOf(classesOf), after(after), cycles(cycles), free(classes, 0),
+        waiting(classes), ends(samples, std::vector<double>(cycles.size(), -1)),
+        samples(samples) {
+    for (uint32_t sample = 0; sample < samples; ++sample)
+      for (uint32_t launch = 0; launch < cycles.size(); ++launch)
+        for (uint32_t c : classesOf[launch])
+          waiting[c].push_back({sample, launch, 0});
+  }
+
+  std::vector<SampleLaunch> run();
+
+private:
+  bool isNext(const SampleLaunch &launch) const;
+  double startOf(const SampleLaunch &launch) const;
+  void take(SampleLaunch launch);
+
+  const std::vector<std::vector<uint32_t>> &classesOf, &after;
+  const std::vector<double> &cycles;
+  std::vector<double> free; ///< when each class is
+  std::vector<std::deque<SampleLaunch>> waiting;
+  std::vector<std::vector<double>> ends; ///< of each sample and launch
+  const uint32_t samples;
+  std::vector<SampleLaunch> order;
+};
+
+bool isSame(const SampleLaunch &a, const SampleLaunch &b) {
+  return a.sample == b.sample && a.launch == b.launch;
+}
+
+bool Filling::isNext(const SampleLaunch &its) const {
+  return std::all_of(
+             classesOf[its.launch].begin(), classesOf[its.launch].end(),
+             [&](uint32_t c) { return isSame(waiting[c].front(), its); }) &&
+         std::all_of(
+             after[its.launch].begin(), after[its.launch].end(),
+             [&](uint32_t other) { return ends[its.sample][other] >= 0; });
+}
+
+double Filling::startOf(const SampleLaunch &its) const {
+  double start = 0;
+  for (uint32_t c : classesOf[its.launch])
+    start = std::max(start, free[c]);
+  for (uint32_t other : after[its.launch])
+    start = std::max(start, ends[its.sample][other]);
+  return start;
+}
+
+void Filling::take(SampleLaunch its) {
+  its.start = startOf(its);
+  const double end = its.start + cycles[its.launch];
+  ends[its.sample][its.launch] = end;
+  for (uint32_t c : classesOf[its.launch]) {
+    free[c] = end;
+    waiting[c].pop_front();
+  }
+  order.push_back(its);
+}
+
+std::vector<SampleLaunch> Filling::run() {
+  // Launches that reach nobody go first.
+  for (uint32_t sample = 0; sample < samples; ++sample)
+    for (uint32_t launch = 0; launch < cycles.size(); ++launch)
+      if (classesOf[launch].empty())
+        take({sample, launch, 0});
+  for (;;) {
+    // The first of the list that is left is always one that can start.
+    const SampleLaunch *best = nullptr;
+    double bestStart = 0;
+    for (const std::deque<SampleLaunch> &queue : waiting) {
+      if (queue.empty() || !isNext(queue.front()))
+        continue;
+      const double start = startOf(queue.front());
+      if (!best || start < bestStart ||
+          (start == bestStart && queue.front().sample < best->sample)) {
+        best = &queue.front();
+        bestStart = start;
+      }
+    }
+    if (!best)
+      return order;
+    take(*best);
+  }
+}
+
+} // namespace
+
+std::vector<SampleLaunch> SamplePlan::ordered(uint32_t samples) const {
+  return Filling(classesOf, after, cycles, classes.size(), samples).run();
+}
+
+double SamplePlan::cyclesPerSample() const {
+  double slowest = 0;
+  for (const StageLaunches &stage : classes)
+    slowest = std::max(slowest, stage.cycles);
+  return slowest;
+}
+
+// ---------------------------------------------------------------- the program
+
+std::string sampleName(const std::string &name, uint32_t sample) {
+  return sample ? name + "#" + std::to_string(sample) : name;
+}
+
+namespace {
+
+class Repeater {
+public:
+  Repeater(const program::Program &source, uint32_t entry, uint32_t samples)
+      : source(source), entry(entry), samples(samples) {
+    source.UnPackTo(&program);
+  }
+
+  std::vector<uint8_t> run(const SamplePlan &plan);
+
+private:
+  void copyTensors();
+  void copyStreams();
+  void copyLaunches(const SamplePlan &plan);
+  std::vector<uint8_t> pack() const;
+  /// What stands for tensor (or stream) `index` of the source in a sample.
+  uint32_t of(const std::vector<uint32_t> &firstCopies, uint32_t index,
+              uint32_t sample) const {
+    return sample == 0 || firstCopies[index] == 0
+               ? index
+               : firstCopies[index] + sample - 1;
+  }
+
+  const program::Program &source;
+  const uint32_t entry, samples;
+  program::ProgramT program;
+  // The copies follow one another; 0: all samples share it.
+  std::vector<uint32_t> tensorCopies, streamCopies;
+};
+
+void Repeater::copyTensors() {
+  for (const program::Tensor *tensor : *source.tensors()) {
+    const bool isOwn = tensor->role() == TensorRole::Input ||
+                       tensor->role() == TensorRole::Output ||
+                       tensor->role() == TensorRole::Intermediate;
+    tensorCopies.push_back(
+        isOwn && samples > 1 ? uint32_t(program.tensors.size()) : 0);
+    for (uint32_t sample = 1; isOwn && sample < samples; ++sample) {
+      program.tensors.emplace_back(tensor->UnPack());
+      program.tensors.back()->name = sampleName(tensor->name()->str(), sample);
+    }
+  }
+  for (uint32_t i = 0; i < tensorCopies.size(); ++i)
+    for (uint32_t sample = 1; tensorCopies[i] && sample < samples; ++sample)
+      if (const int alias = source.tensors()->Get(i)->alias(); alias >= 0)
+        program.tensors[of(tensorCopies, i, sample)]->alias =
+            int(of(tensorCopies, uint32_t(alias), sample));
+}
+
+void Repeater::copyStreams() {
+  for (unsigned i = 0; source.streams() && i < source.streams()->size(); ++i) {
+    const program::HostStream &stream = *source.streams()->Get(i);
+    const auto isOwn = [&](const program::Segment *segment) {
+      return tensorCopies[segment->tensor()] != 0 ||
+             (segment->index_tensor() >= 0 &&
+              tensorCopies[uint32_t(segment->index_tensor())] != 0);
+    };
+    const bool any = std::any_of(stream.segments()->begin(),
+                                 stream.segments()->end(), isOwn);
+    streamCopies.push_back(any ? uint32_t(program.streams.size()) : 0);
+    for (uint32_t sample = 1; any && sample < samples; ++sample) {
+      program.streams.emplace_back(stream.UnPack());
+      program::HostStreamT &copy = *program.streams.back();
+      copy.name = sampleName(copy.name, sample);
+      for (auto &segment : copy.segments) {
+        segment->tensor = of(tensorCopies, segment->tensor, sample);
+        if (segment->index_tensor >= 0)
+          segment->index_tensor =
+              int(of(tensorCopies, uint32_t(segment->index_tensor), sample));
+      }
+    }
+  }
+}
+
+void Repeater::copyLaunches(const SamplePlan &plan) {
+  const program::Entry &its = *source.entries()->Get(entry);
+  program::EntryT &repeated = *program.entries[entry];
+  std::vector<double> starts(its.launches()->size()); // of the first sample
+  for (const SampleLaunch &each : plan.order())
+    if (each.sample == 0)
+      starts[each.launch] = each.start;
+  repeated.launches.clear();
+  repeated.values.clear(); // which are of one sample
+  uint32_t order = 0;
+  for (const SampleLaunch &each : plan.order()) {
+    const program::Launch &launch = *its.launches()->Get(each.launch);
+    repeated.launches.emplace_back(launch.UnPack());
+    program::LaunchT &copy = *repeated.launches.back();
+    for (uint32_t &stream : copy.streams)
+      stream = of(streamCopies, stream, each.sample);
+    // Words of a color flow in the order of launches. Later ones are expected
+    // as much later as their launch.
+    const auto later = uint64_t(each.start - starts[each.launch]);
+    std::vector<size_t> slots(copy.slots.size());
+    std::iota(slots.begin(), slots.end(), size_t(0));
+    std::sort(slots.begin(), slots.end(), [&](size_t a, size_t b) {
+      return copy.slots[a].order() < copy.slots[b].order();
+    });
+    for (size_t i : slots) {
+      const program::Slot &slot = copy.slots[i];
+      copy.slots[i] = program::Slot(order++, slot.ahead(), slot.begin() + later,
+                                    slot.end() + later);
+    }
+  }
+}
+
+std::vector<uint8_t> Repeater::pack() const {
+  flatbuffers::FlatBufferBuilder builder;
+  program::FinishProgramBuffer(builder,
+                               program::Program::Pack(builder, &program));
+  return {builder.GetBufferPointer(),
+          builder.GetBufferPointer() + builder.GetSize()};
+}
+
+std::vector<uint8_t> Repeater::run(const SamplePlan &plan) {
+  if (!program.entries[entry]->copies.empty())
+    throw Error(ErrorClass::BadProgram,
+                "entry '" + program.entries[entry]->name +
+                    "' copies tensors to and from PEs beside its streams, "
+                    "between launches that several samples in flight mix");
+  copyTensors();
+  copyStreams();
+  copyLaunches(plan);
+  program.proof.reset();
+  const std::vector<uint8_t> unproved = pack();
+  DeadlockProof proof =
+      proveDeadlockFree(*program::GetProgram(unproved.data()));
+  program.proof = std::make_unique<program::ProofT>();
+  program.proof->verdict = proof.verdict;
+  program.proof->ranks = std::move(proof.ranks);
+  program.proof->reason = std::move(proof.reason);
+  return pack();
+}
+
+} // namespace
+
+std::shared_ptr<const LoadedProgram>
+repeatEntry(const std::shared_ptr<const LoadedProgram> &loaded, uint32_t entry,
+            uint32_t samples, const SamplePlan &plan) {
+  return LoadedProgram::derived(
+      loaded, Repeater(loaded->program(), entry, samples).run(plan));
+}
+
+} // namespace wsec::runtime

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Several samples in flight: a program whose entry is called for many of them
+// becomes one whose entry has the launches of all. While the PEs of one region
+// are at work on a sample, those before it are on the next.
+//
+//   one sample   a0 [t] b0         a, b: launches of two regions
+//   three        a0 [t] b0             t: a transfer, of both
+//                       a1 [t] b1
+//                              a2 [t] b2
+#ifndef RUNTIME_PROGRAM_SAMPLES_H
+#define RUNTIME_PROGRAM_SAMPLES_H
+
+#include "runtime/program/Loader.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace wsec::runtime {
+
+/// A launch of an entry, for one of the samples.
+struct SampleLaunch {
+  uint32_t sample = 0, launch = 0;
+  double start = 0; ///< as predicted, in cycles of the run
+};
+
+/// PEs that share a class: what of an entry they take part in.
+struct StageLaunches {
+  uint32_t peClass = 0;
+  std::vector<uint32_t> launches;
+  /// Predicted for a sample, when all it needs is there.
+  double cycles = 0;
+};
+
+/// How samples go through an entry.
+class SamplePlan {
+public:
+  /// Throws BadProgram for a program that cannot have several in flight.
+  SamplePlan(const program::Program &program, uint32_t entry, uint32_t samples);
+
+  /// The classes that launches of the entry reach.
+  const std::vector<StageLaunches> &stages() const { return classes; }
+  /// The launch that moves words between classes.
+  bool isShared(uint32_t launch) const { return classesOf[launch].size() > 1; }
+  /// Predicted for a launch, when all it needs is there.
+  double cyclesOf(uint32_t launch) const { return cycles[launch]; }
+  /// All launches of all samples. Each class takes those of a sample in the
+  /// entry's order, and sample after sample, so that no buffer of one is
+  /// overwritten by the next before it has been read, or sent. Of launches that
+  /// could be next, the one predicted to start first is: commands reach all
+  /// PEs in one order.
+  const std::vector<SampleLaunch> &order() const { return launches; }
+  /// The slowest class: cycles from sample to sample.
+  double cyclesPerSample() const;
+
+private:
+  std::vector<SampleLaunch> ordered(uint32_t samples) const;
+  void findPartners();
+  void forgetStart();
+
+  const program::Program &program;
+  const program::Entry &entry;
+  std::vector<StageLaunches> classes;
+  std::vector<std::vector<uint32_t>> classesOf; ///< of each launch
+  /// Launches that store what this one reads.
+  std::vector<std::vector<uint32_t>> after;
+  std::vector<double> cycles; ///< of each launch
+  std::vector<SampleLaunch> launches;
+};
+
+/// What a tensor of the model is called for one of the samples.
+std::string sampleName(const std::string &name, uint32_t sample);
+
+/// The program with the launches of a plan in its entry. Inputs, outputs and
+/// intermediates are there once for each sample; weights are shared. It is
+/// checked like one that is loaded, and proved free of deadlock if it is.
+std::shared_ptr<const LoadedProgram>
+repeatEntry(const std::shared_ptr<const LoadedProgram> &loaded, uint32_t entry,
+            uint32_t samples, const SamplePlan &plan);
+
+} // namespace wsec::runtime
+
+#endif // RUNTIME_PROGRAM_SAMPLES_H

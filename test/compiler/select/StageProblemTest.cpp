@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/select/StageProblem.h"
+#include "compiler/select/StagePartitioner.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <random>
+
+using namespace wsec;
+
+namespace {
+
+constexpr double never = std::numeric_limits<double>::infinity();
+
+/// The worked example of StageProblem.h.
+StageProblem example() {
+  StageProblem problem;
+  problem.columns = 8;
+  problem.mostStages = 3;
+  problem.widths = {2, 4, 8};
+  problem.cycles = {{60, 20, 40}, {30, 10, 20}, {20, 8, 15}};
+  problem.leaving = problem.entering = {{0, 2, 2}, {0, 2, 2}, {0, 2, 2}};
+  problem.bytes.assign(3, {0, 0, 0});
+  return problem;
+}
+
+TEST(StageProblem, Example) {
+  StageProblem problem = example();
+  ASSERT_EQ(problem.check(), "");
+  std::optional<StagePlan> plan = partitionStages(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(problem.verify(*plan), "");
+  EXPECT_EQ(plan->cycles, 32);
+  ASSERT_EQ(plan->stages.size(), 2u);
+  EXPECT_EQ(plan->stages[0].end, 1u);
+}
+
+TEST(StageProblem, WhatDoesNotFitAlone) {
+  StageProblem problem = example();
+  problem.room = 10;
+  problem.bytes = {{20, 20, 20}, {10, 10, 10}, {5, 5, 5}};
+  EXPECT_FALSE(partitionStages(problem));
+  problem.columns = 12;
+  std::optional<StagePlan> plan = partitionStages(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(problem.verify(*plan), "");
+}
+
+TEST(StageProblem, Check) {
+  StageProblem problem = example();
+  problem.widths = {4, 2, 8};
+  EXPECT_EQ(problem.check(), "widths are positive, and ascend");
+  problem = example();
+  problem.cycles[1].pop_back();
+  EXPECT_EQ(
+      problem.check(),
+      "each kernel has cycles and bytes on each width, and what leaves and "
+      "enters before it");
+  problem = example();
+  problem.cycles[1][2] = never;
+  EXPECT_EQ(problem.check(), "cycles are finite");
+  problem = example();
+  problem.mostStages = 0;
+  EXPECT_EQ(problem.check(), "at least one stage is needed");
+  EXPECT_EQ(StageProblem().check(), "there are no kernels");
+}
+
+class Broken : public ::testing::Test {
+protected:
+  StageProblem problem = example();
+  StagePlan plan = *partitionStages(problem);
+};
+
+TEST_F(Broken, G1Gap) {
+  plan.stages[1].begin = 2;
+  EXPECT_EQ(problem.verify(plan),
+            "G1: stage [2, 3) does not go on at kernel 1 of 3");
+}
+TEST_F(Broken, G1TooMany) {
+  problem.mostStages = 1;
+  EXPECT_EQ(problem.verify(plan),
+            "G1: 2 stages, of 1 at most, have 3 of 3 kernels");
+}
+TEST_F(Broken, G2TooWide) {
+  plan.stages[1].width = 2;
+  EXPECT_EQ(problem.verify(plan), "G2: 12 columns of 8");
+}
+TEST_F(Broken, G2NoWidth) {
+  plan.stages[1].width = 3;
+  EXPECT_EQ(problem.verify(plan), "G2: there is no width 3");
+}
+TEST_F(Broken, G3Crossing) {
+  for (std::vector<double> &row : problem.entering)
+    row[1] = never;
+  EXPECT_EQ(problem.verify(plan),
+            "G3: what kernels [1, 3) take or hand over cannot cross");
+}
+TEST_F(Broken, G4Bytes) {
+  problem.bytes[1] = {0, 3, 4};
+  EXPECT_EQ(problem.verify(plan),
+            "G4: kernels [1, 3) hold 7 bytes in a PE of 0");
+}
+TEST_F(Broken, G5Cycles) {
+  plan.cycles = 31;
+  EXPECT_EQ(problem.verify(plan).substr(0, 21), "G5: the slowest stage");
+}
+
+/// All plans, one after the other.
+class Oracle {
+public:
+  explicit Oracle(const StageProblem &problem) : problem(problem) { extend(); }
+  double least = never;
+
+private:
+  void extend() {
+    const size_t next = plan.stages.empty() ? 0 : plan.stages.back().end;
+    if (next == problem.kernelCount()) {
+      plan.cycles = 0;
+      for (const Stage &stage : plan.stages)
+        plan.cycles = std::max(plan.cycles, problem.cyclesOf(stage));
+      if (problem.verify(plan).empty())
+        least = std::min(least, plan.cycles);
+      return;
+    }
+    for (size_t end = next + 1; end <= problem.kernelCount(); ++end)
+      for (size_t width = 0; width < problem.widths.size(); ++width) {
+        plan.stages.push_back({next, end, width});
+        extend();
+        plan.stages.pop_back();
+      }
+  }
+
+  const StageProblem &problem;
+  StagePlan plan;
+};
+
+StageProblem randomProblem(std::mt19937 &random) {
+  auto number = [&](int most) { return int(random() % unsigned(most + 1)); };
+  StageProblem problem;
+  problem.columns = 1 + number(11);
+  problem.mostStages = 1 + size_t(number(4));
+  problem.room = number(12);
+  const size_t kernels = 1 + size_t(number(5));
+  int64_t width = 0;
+  for (int w = 1 + number(2); w > 0; --w)
+    problem.widths.push_back(width += 1 + number(3));
+  for (size_t w = 0; w < problem.widths.size(); ++w) {
+    problem.cycles.emplace_back();
+    problem.leaving.emplace_back();
+    problem.entering.emplace_back();
+    problem.bytes.emplace_back();
+    for (size_t k = 0; k < kernels; ++k) {
+      problem.cycles[w].push_back(number(40));
+      const bool isOpen = w ? problem.entering[0][k] < never : number(4) > 0;
+      problem.leaving[w].push_back(isOpen ? number(6) : never);
+      problem.entering[w].push_back(isOpen ? number(6) : never);
+      problem.bytes[w].push_back(number(5));
+    }
+  }
+  return problem;
+}
+
+TEST(StagePartitioner, AsFastAsAnyPlan) {
+  std::mt19937 random(1);
+  int solved = 0;
+  for (int i = 0; i < 1500; ++i) {
+    StageProblem problem = randomProblem(random);
+    ASSERT_EQ(problem.check(), "");
+    const double least = Oracle(problem).least;
+    std::optional<StagePlan> plan = partitionStages(problem);
+    ASSERT_EQ(plan.has_value(), least < never) << i;
+    if (!plan)
+      continue;
+    ++solved;
+    ASSERT_EQ(problem.verify(*plan), "") << i;
+    ASSERT_EQ(plan->cycles, least) << i;
+  }
+  EXPECT_GT(solved, 500);
+}
+
+} // namespace

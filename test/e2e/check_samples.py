@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""A model as a pipeline of regions, with several samples in flight: each output
+is onnxruntime's, and has the bits that it has when its sample runs alone, on
+every engine.
+
+  check_samples.py MODEL --mesh 16x8 [--samples 4] [--engine streams]... [--within 10] [--work DIR]
+
+MODEL is an .onnx file or a name of models/small_models.py. With --within samples
+have to follow one another within that many percent of the slowest stage's
+prediction, by the first engine. Exit code 0 or 1.
+"""
+
+import argparse
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent / "models"))
+sys.path.insert(0, str(Path(__file__).parent))
+import small_models  # noqa: E402
+from check_model import compare, load, run  # noqa: E402
+
+CHECK_REPORT = Path(__file__).resolve().parents[1] / "check_report.py"
+
+
+def samples_of(model, name, count):
+    """Inputs of each sample, other ones in each."""
+    if name == "minilm":
+        sentences = small_models.SENTENCES
+        return [small_models.encode(sentences[i:] + sentences[:i])
+                for i in (k % len(sentences) for k in range(count))]
+    return [small_models.random_inputs(model, 100 + k) for k in range(count)]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("model")
+    parser.add_argument("--mesh", required=True)
+    parser.add_argument("--samples", type=int, default=4)
+    parser.add_argument("--engine", action="append")
+    parser.add_argument("--within", type=float)
+    parser.add_argument("--tolerance", type=float, default=1e-4)
+    parser.add_argument("--work", type=Path, required=True)
+    arguments = parser.parse_args()
+    import onnxruntime
+
+    work = arguments.work
+    work.mkdir(parents=True, exist_ok=True)
+    model, _ = small_models.obtain(arguments.model, work, 0)
+    each = samples_of(model, arguments.model, arguments.samples)
+    shapes = [f"--shape={name}={'x'.join(map(str, value.shape))}"
+              for name, value in each[0].items()]
+    program, report = work / "model.wafer", work / "report.json"
+    run(["wsec", model, "-o", program, f"--mesh={arguments.mesh}", "--mode=resident", "--quiet",
+         *shapes])
+    np.savez(work / "all.npz", **{name: np.concatenate([sample[name] for sample in each])
+                                  for name in each[0]})
+    session = onnxruntime.InferenceSession(str(model))
+    names = [output.name for output in session.get_outputs()]
+    bad = []
+    for engine in arguments.engine or ["streams", "strips", "wavelet"]:
+        common = ["wse-run", program, f"--weights={Path(model).parent}", f"--engine={engine}",
+                  "--quiet"]
+        run([*common, f"--samples={arguments.samples}", "--inputs", work / "all.npz", "--outputs",
+             work / "all-out.npz", f"--report={report}"])
+        run([sys.executable, CHECK_REPORT, report])
+        together = load(work / "all-out.npz")
+        worst = 0.0
+        for number, sample in enumerate(each):
+            np.savez(work / "one.npz", **sample)
+            run([*common, "--inputs", work / "one.npz", "--outputs", work / "one-out.npz"])
+            alone = load(work / "one-out.npz")
+            for name, expected in zip(names, session.run(None, sample)):
+                rows = expected.shape[0]
+                its = together[name][number * rows:(number + 1) * rows]
+                if its.tobytes() != alone[name].tobytes():
+                    bad.append(f"{engine}: sample {number} of {name} has other bits than alone")
+                error = compare(expected, its, arguments.tolerance)
+                if error is None or error > arguments.tolerance:
+                    bad.append(f"{engine}: sample {number} of {name}: error {error}")
+                worst = max(worst, error or 0)
+        found = json.loads(report.read_text())["pipeline"]
+        predicted, measured = found["predicted_cycles_per_sample"], found["cycles_per_sample"]
+        print(f"{arguments.model} {arguments.mesh} {engine}: {len(found['stages'])} stages, "
+              f"{found['samples']} samples, error {worst:.1e}")
+        if arguments.within and engine == (arguments.engine or ["streams"])[0]:
+            off = 100 * (measured / predicted - 1)
+            if abs(off) > arguments.within:
+                bad.append(f"{engine}: {measured} cycles from sample to sample, {off:+.1f} % of "
+                           f"{predicted}")
+    for what in bad:
+        print(what)
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
