@@ -108,14 +108,14 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   llvm::DenseMap<Attribute, Machine> machines; // looked up only
   for (wse::RegionOp region : program.kernelRegions())
     machines[region.getSymNameAttr()] = region.machine();
-  for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>())
+  for (wse::KernelOp kernel : program.kernels()) {
     view.kernels.push_back(
         viewKernel(kernel, machines[kernel.getRegionRef().getAttr()]));
-  for (auto transfer : program.bodyBlock().getOps<wse::TransferOp>())
-    view.transfers.push_back(
-        {nameOf(cast<wse::KernelOp>(transfer.getOperation()).getReportName()),
-         nameOf(transfer.sourceRegion().getSymName()),
-         nameOf(transfer.getRegion())});
+    if (auto transfer = dyn_cast<wse::TransferOp>(*kernel))
+      view.transfers.push_back({nameOf(kernel.getReportName()),
+                                nameOf(transfer.sourceRegion().getSymName()),
+                                nameOf(transfer.getRegion())});
+  }
   view.regions = viewRegions(program, view.kernels);
   for (auto stream : program.bodyBlock().getOps<wse::StreamOp>())
     view.streams.push_back(
