@@ -34,6 +34,8 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.littleScratch = options.littleScratch;
   passOptions.oneRegion = options.oneRegion;
   manager.addPass(createSelectKernelsPass(passOptions));
+  if (options.keepWeights)
+    manager.addNestedPass<wse::ProgramOp>(createKeepWeightsPass());
   manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
 }
 
