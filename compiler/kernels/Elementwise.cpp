@@ -55,17 +55,33 @@ InputSteps stepsOf(const Layout &input, const Layout &result, int64_t height) {
   return steps;
 }
 
+SmallVector<wse::WeightAttr> vectorsOf(wse::ElementwiseOp op) {
+  return llvm::to_vector(op.getVectors().getAsRange<wse::WeightAttr>());
+}
+
+/// A vector for each use.
+SmallVector<wse::WeightAttr> vectorUses(wse::ElementwiseOp op,
+                                        const ElementwisePlan &plan) {
+  return llvm::map_to_vector(plan.vectorUses, [&](unsigned vector) {
+    return cast<wse::WeightAttr>(op.getVectors()[vector]);
+  });
+}
+
 class Elementwise final : public KernelFor<wse::ElementwiseOp> {
   KernelCost costOf(wse::ElementwiseOp op, const Machine &machine) const final;
 
   SmallVector<StreamNeed> streamsOf(wse::ElementwiseOp op,
                                     const Machine &machine) const final {
-    if (op.getVectors().empty())
+    if (streamedVectors(op, vectorsOf(op)).empty())
       return {};
     return columnStreams(Layout::of(op.getResult()), machine);
   }
   SmallVector<HostFlow> flowsOf(wse::ElementwiseOp op,
                                 const Machine &machine) const final;
+  std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,
+                                 const Machine &machine) const final {
+    return heldVector(op->getResult(0), weight, machine);
+  }
   int64_t scratchWords(wse::ElementwiseOp op,
                        const Machine &machine) const final {
     FailureOr<ElementwisePlan> plan = planElementwise(op);
@@ -91,23 +107,29 @@ double stepCycles(const ElementwiseStep &step, double elements,
 SmallVector<HostFlow> Elementwise::flowsOf(wse::ElementwiseOp op,
                                            const Machine &machine) const {
   FailureOr<ElementwisePlan> plan = planElementwise(op);
-  if (failed(plan) || plan->vectorUses.empty())
+  if (failed(plan))
+    return {};
+  const size_t words = streamedVectors(op, vectorUses(op, *plan)).size();
+  if (words == 0)
     return {};
   Layout layout = Layout::of(op.getResult());
   double elements = layout.words(machine.width, machine.height);
   double cycles = 0, first = -1, last = 0;
   for (const ElementwiseStep &step : plan->steps) {
-    bool uses = llvm::any_of(step.sources, [](const ElementwiseSource &source) {
-      return source.kind == ElementwiseSource::Vector;
-    });
+    bool uses =
+        llvm::any_of(step.sources, [&](const ElementwiseSource &source) {
+          return source.kind == ElementwiseSource::Vector &&
+                 !wse::residentOf(
+                     op, cast<wse::WeightAttr>(op.getVectors()[source.index]));
+        });
     if (uses && first < 0)
       first = cycles;
     cycles += machine.vectorSetup + stepCycles(step, elements, machine);
     if (uses)
       last = cycles;
   }
-  return {CostModel(machine).columnFlow(
-      layout.features, plan->vectorUses.size(), first / cycles, last / cycles)};
+  return {CostModel(machine).columnFlow(layout.features, words, first / cycles,
+                                        last / cycles)};
 }
 
 KernelCost Elementwise::costOf(wse::ElementwiseOp op,
@@ -126,7 +148,7 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
     return cycles;
   };
   double features = layout.features.largest(machine.width);
-  double vectors = plan->vectorUses.size();
+  double vectors = streamedVectors(op, vectorUses(op, *plan)).size();
   cost.compute =
       plan->steps.size() * (machine.vectorSetup + model.guard(layout)) +
       compute(features);
@@ -144,14 +166,11 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
     return failure();
   Tile out = b.tile(op.getResult());
   const Layout &layout = out.layout;
-  SmallVector<wse::WeightAttr> vectors;
-  for (unsigned vector : plan->vectorUses)
-    vectors.push_back(cast<wse::WeightAttr>(op.getVectors()[vector]));
-  if (!vectors.empty())
-    b.streamVectors(vectors, layout.features);
-
   // Rows with whole batch elements tell sequences and tokens apart.
   bool bySequence = layout.group == 0;
+  auto vectors = b.bringVectors(vectorUses(op, *plan), layout.features,
+                                /*inner=*/bySequence ? 2 : 1);
+  const Operand *nextVector = vectors.begin();
   SmallVector<Affine> extents = {out.features};
   if (bySequence)
     extents.push_back(out.sequences);
@@ -191,7 +210,7 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
           sources.push_back(inputs[source.index]);
           break;
         case ElementwiseSource::Vector:
-          sources.push_back(b.columnWords(1));
+          sources.push_back(*nextVector++);
           break;
         case ElementwiseSource::Immediate:
           sources.push_back(Operand::immediate(source.value));

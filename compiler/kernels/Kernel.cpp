@@ -9,10 +9,11 @@ namespace wsec {
 const Kernel *findKernel(mlir::Operation *op) {
   llvm::StringRef name = op->getName().getStringRef();
   for (const Kernel *kernel :
-       {attentionKernel(), elementwiseKernel(), gatherKernel(),
-        layerNormKernel(), loadKernel(), matmulKernel(), redistributeKernel(),
-        reduceTokensKernel(), rmsNormKernel(), rotaryKernel(), softmaxKernel(),
-        sparseMatmulKernel(), storeKernel(), transferKernel()})
+       {attentionKernel(), elementwiseKernel(), fillKernel(), gatherKernel(),
+        layerNormKernel(), loadKernel(), matmulKernel(), recallKernel(),
+        redistributeKernel(), reduceTokensKernel(), rmsNormKernel(),
+        rotaryKernel(), softmaxKernel(), sparseMatmulKernel(), storeKernel(),
+        transferKernel(), updateKernel()})
     if (kernel->opName() == name)
       return kernel;
   return nullptr;

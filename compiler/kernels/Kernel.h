@@ -8,6 +8,7 @@
 #ifndef COMPILER_KERNELS_KERNEL_H
 #define COMPILER_KERNELS_KERNEL_H
 
+#include "mlir/IR/BuiltinTypes.h"
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
@@ -15,6 +16,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 namespace mlir {
 class Operation;
@@ -29,6 +31,7 @@ namespace wse {
 /// The enum attribute of the wse dialect: channel, launch, column, row_west,
 /// ...
 enum class StreamPattern : uint32_t;
+class WeightAttr;
 } // namespace wse
 
 /// Rows of a region that take part in something: in each of `groups` groups of
@@ -100,6 +103,13 @@ struct HostFlow {
   double firstUse = 0, lastUse = 1;
 };
 
+/// How a region keeps a weight so that a kernel reads it there, and the strides
+/// of the weight over the elements of `type` in order.
+struct HeldWeight {
+  mlir::RankedTensorType type;
+  llvm::SmallVector<int64_t, 2> strides;
+};
+
 /// How one operation of the wse dialect runs on its region. Kernels are
 /// stateless and live as long as the process. The machine they are given is
 /// their region: its columns, rows and channels (Machine::region()).
@@ -135,6 +145,12 @@ public:
   virtual bool keepsWeights(mlir::Operation *) const { return false; }
   /// Whether a head may not be spread over several columns.
   virtual bool needsWholeHeads() const { return false; }
+  /// How a resident `weight` of the operation must lie; nothing: this variant
+  /// streams it.
+  virtual std::optional<HeldWeight> held(mlir::Operation *, wse::WeightAttr,
+                                         const Machine &) const {
+    return std::nullopt;
+  }
   /// Whether results that only leave the wafer may do so piece by piece.
   virtual bool leavesInPieces() const { return false; }
 

@@ -171,8 +171,7 @@ private:
   double feedCycles(int64_t words, bool echo, double perWord) const {
     const double all = double(words);
     const double queued =
-        machine.routerBufferWords +
-        machine.inputQueueWords.back();
+        machine.routerBufferWords + machine.inputQueueWords.back();
     return std::max(echo ? std::max(1.5 * all, 2 * all - 1) : all,
                     perWord * (all - queued));
   }
@@ -180,12 +179,23 @@ private:
   const Machine &machine;
 };
 
+/// Of constants that are one per feature, those that stream: the others are
+/// resident.
+llvm::SmallVector<wse::WeightAttr, 2>
+streamedVectors(mlir::Operation *op, llvm::ArrayRef<wse::WeightAttr> vectors);
+
+/// How such constants of the features of `tensor` are resident: in every row.
+HeldWeight heldVector(mlir::Value tensor, wse::WeightAttr vector,
+                      const Machine &machine);
+
 const Kernel *attentionKernel();
 const Kernel *elementwiseKernel();
+const Kernel *fillKernel();
 const Kernel *gatherKernel();
 const Kernel *layerNormKernel();
 const Kernel *loadKernel();
 const Kernel *matmulKernel();
+const Kernel *recallKernel();
 const Kernel *redistributeKernel();
 const Kernel *reduceTokensKernel();
 const Kernel *rmsNormKernel();
@@ -194,6 +204,7 @@ const Kernel *softmaxKernel();
 const Kernel *sparseMatmulKernel();
 const Kernel *storeKernel();
 const Kernel *transferKernel();
+const Kernel *updateKernel();
 
 } // namespace wsec
 

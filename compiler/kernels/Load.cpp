@@ -2,7 +2,8 @@
 //
 // Words of the host into a tensor on the wafer: all tokens of a column pass all
 // its PEs, each keeps a window of its own. Loads walk an input or constant,
-// gathers the rows of a table that ids name.
+// fills that of a resident parameter, gathers the rows of a table that ids
+// name.
 
 #include "compiler/kernels/KernelLibrary.h"
 
@@ -15,8 +16,7 @@ using pe::Affine;
 using pe::Opcode;
 using pe::Operand;
 
-KernelCost loadCost(Value result, const Machine &machine) {
-  Layout layout = Layout::of(result);
+KernelCost loadCost(const Layout &layout, const Machine &machine) {
   CostModel model(machine);
   double words = layout.tokenCount() * layout.features.largest(machine.width);
   KernelCost cost;
@@ -29,15 +29,13 @@ KernelCost loadCost(Value result, const Machine &machine) {
   return cost;
 }
 
-SmallVector<HostFlow> loadFlows(Value result, const Machine &machine) {
-  Layout layout = Layout::of(result);
+SmallVector<HostFlow> loadFlows(const Layout &layout, const Machine &machine) {
   return {CostModel(machine).columnFlow(layout.features, layout.tokenCount())};
 }
 
 /// Keeps the own tokens of a stream that lists all of them, features inside.
-void keepOwnTokens(RoutineBuilder &b, Value result) {
+void keepOwnTokens(RoutineBuilder &b, const Tile &out) {
   ScalarBuilder &s = b.scalars();
-  Tile out = b.tile(result);
   Affine total = Affine(out.features) * out.layout.tokenCount();
   b.where(out.active, [&] {
     b.vector(Opcode::Mov, {1, out.channels, out.features},
@@ -65,76 +63,108 @@ SmallVector<HostDim> leadingDims(ArrayRef<int64_t> shape,
   return dims;
 }
 
+/// Strides of `shape` over a source that lists the same elements in order
+/// under another shape. Only a dense source has them for any shape.
+LogicalResult reshapedStrides(Operation *op, Attribute source,
+                              ArrayRef<int64_t> shape,
+                              SmallVector<int64_t> &strides) {
+  if (auto weight = dyn_cast<wse::WeightAttr>(source)) {
+    int64_t next = 1;
+    for (auto [size, stride] : llvm::reverse(llvm::zip_equal(
+             weight.getType().getShape(), weight.viewStrides()))) {
+      if (size != 1 && stride != next)
+        return op->emitOpError("reshapes a constant whose view is not dense");
+      next *= size;
+    }
+  }
+  strides.assign(shape.size(), 1);
+  for (int64_t d = int64_t(shape.size()) - 2; d >= 0; --d)
+    strides[d] = strides[d + 1] * shape[d + 1];
+  return success();
+}
+
+/// Streams the elements of `type` from `source` at `offset`, with these strides
+/// or, without, in its own order; each PE keeps its own in `out`.
+LogicalResult bring(RoutineBuilder &b, Attribute source, RankedTensorType type,
+                    const Tile &out, int64_t offset = 0,
+                    std::optional<ArrayRef<int64_t>> given = {}) {
+  HostTensor tensor = b.source(source);
+  SmallVector<int64_t> strides(tensor.strides.begin(), tensor.strides.end());
+  auto weight = dyn_cast<wse::WeightAttr>(source);
+  if (given)
+    strides.assign(given->begin(), given->end());
+  else if (!weight || weight.getType().getShape() != type.getShape())
+    if (failed(
+            reshapedStrides(b.operation(), source, type.getShape(), strides)))
+      return failure();
+  SmallVector<HostDim> dims = leadingDims(type.getShape(), strides);
+  if (dims.size() > 3)
+    return b.operation()->emitOpError("walks its source in ")
+           << dims.size() + 1 << " dimensions that do not continue one "
+           << "another; streams have at most 4";
+  ColumnWords words;
+  words.tensor = tensor.symbol;
+  words.offset = tensor.offset + offset;
+  words.features = out.layout.features;
+  words.featureStep = strides.empty() ? 0 : strides.back();
+  if (!dims.empty()) {
+    words.lines = dims.front();
+    words.inner.assign(dims.begin() + 1, dims.end());
+  }
+  b.streamToColumns(words);
+  keepOwnTokens(b, out);
+  return success();
+}
+
 class Load final : public KernelFor<wse::LoadOp> {
   KernelCost costOf(wse::LoadOp op, const Machine &machine) const final {
-    return loadCost(op.getResult(), machine);
+    return loadCost(Layout::of(op.getResult()), machine);
   }
   SmallVector<StreamNeed> streamsOf(wse::LoadOp op,
                                     const Machine &machine) const final {
     return columnStreams(Layout::of(op.getResult()), machine);
   }
-
   SmallVector<HostFlow> flowsOf(wse::LoadOp op,
                                 const Machine &machine) const final {
-    return loadFlows(op.getResult(), machine);
+    return loadFlows(Layout::of(op.getResult()), machine);
   }
-
   LogicalResult lowerOp(wse::LoadOp op, RoutineBuilder &b) const final {
-    auto type = cast<RankedTensorType>(op.getResult().getType());
-    HostTensor source = b.source(op.getSource());
-    SmallVector<int64_t> strides(source.strides.begin(), source.strides.end());
-    bool sameShape = false;
-    if (auto weight = dyn_cast<wse::WeightAttr>(op.getSource()))
-      sameShape = weight.getType().getShape() == type.getShape();
-    if (std::optional<ArrayRef<int64_t>> given = op.getStrides()) {
-      strides.assign(given->begin(), given->end());
-    } else if (!sameShape) {
-      if (failed(reshapedStrides(op, type.getShape(), strides)))
-        return failure();
-    }
-    SmallVector<HostDim> dims = leadingDims(type.getShape(), strides);
-    if (dims.size() > 3)
-      return op.emitOpError("walks its source in ")
-             << dims.size() + 1 << " dimensions that do not continue one "
-             << "another; streams have at most 4";
-    ColumnWords words;
-    words.tensor = source.symbol;
-    words.offset = source.offset + op.getViewOffset();
-    words.features = Layout::of(type).features;
-    words.featureStep = strides.empty() ? 0 : strides.back();
-    if (!dims.empty()) {
-      words.lines = dims.front();
-      words.inner.assign(dims.begin() + 1, dims.end());
-    }
-    b.streamToColumns(words);
-    keepOwnTokens(b, op.getResult());
-    return success();
+    return bring(b, op.getSource(),
+                 cast<RankedTensorType>(op.getResult().getType()),
+                 b.tile(op.getResult()), op.getViewOffset(), op.getStrides());
+  }
+};
+
+class Fill final : public KernelFor<wse::FillOp> {
+  static wse::ParameterOp parameterOf(wse::FillOp op) {
+    return SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(
+        op, op.getParameterAttr());
+  }
+  static Layout layoutOf(wse::FillOp op) {
+    return Layout::of(parameterOf(op).getHeldType());
   }
 
-private:
-  /// Strides of `shape` over a source that lists the same elements in order
-  /// under another shape. Only a dense source has them for any shape.
-  static LogicalResult reshapedStrides(wse::LoadOp op, ArrayRef<int64_t> shape,
-                                       SmallVector<int64_t> &strides) {
-    if (auto weight = dyn_cast<wse::WeightAttr>(op.getSource())) {
-      int64_t next = 1;
-      for (auto [size, stride] : llvm::reverse(llvm::zip_equal(
-               weight.getType().getShape(), weight.viewStrides()))) {
-        if (size != 1 && stride != next)
-          return op.emitOpError("reshapes a constant whose view is not dense");
-        next *= size;
-      }
-    }
-    strides.assign(shape.size(), 1);
-    for (int64_t d = int64_t(shape.size()) - 2; d >= 0; --d)
-      strides[d] = strides[d + 1] * shape[d + 1];
-    return success();
+  KernelCost costOf(wse::FillOp op, const Machine &machine) const final {
+    return loadCost(layoutOf(op), machine);
+  }
+  SmallVector<StreamNeed> streamsOf(wse::FillOp op,
+                                    const Machine &machine) const final {
+    return columnStreams(layoutOf(op), machine);
+  }
+  SmallVector<HostFlow> flowsOf(wse::FillOp op,
+                                const Machine &machine) const final {
+    return loadFlows(layoutOf(op), machine);
+  }
+  LogicalResult lowerOp(wse::FillOp op, RoutineBuilder &b) const final {
+    wse::ParameterOp parameter = parameterOf(op);
+    return bring(b, parameter.getValue(), parameter.getHeldType(),
+                 b.tile(parameter));
   }
 };
 
 class Gather final : public KernelFor<wse::GatherOp> {
   KernelCost costOf(wse::GatherOp op, const Machine &machine) const final {
-    return loadCost(op.getResult(), machine);
+    return loadCost(Layout::of(op.getResult()), machine);
   }
   SmallVector<StreamNeed> streamsOf(wse::GatherOp op,
                                     const Machine &machine) const final {
@@ -143,7 +173,7 @@ class Gather final : public KernelFor<wse::GatherOp> {
 
   SmallVector<HostFlow> flowsOf(wse::GatherOp op,
                                 const Machine &machine) const final {
-    return loadFlows(op.getResult(), machine);
+    return loadFlows(Layout::of(op.getResult()), machine);
   }
 
   LogicalResult lowerOp(wse::GatherOp op, RoutineBuilder &b) const final {
@@ -159,7 +189,7 @@ class Gather final : public KernelFor<wse::GatherOp> {
     words.indexStep = table.strides[0];
     words.indexRows = op.getTable().getType().getDimSize(0);
     b.streamToColumns(words);
-    keepOwnTokens(b, op.getResult());
+    keepOwnTokens(b, b.tile(op.getResult()));
     return success();
   }
 };
@@ -168,6 +198,11 @@ class Gather final : public KernelFor<wse::GatherOp> {
 
 const Kernel *loadKernel() {
   static const Load kernel;
+  return &kernel;
+}
+
+const Kernel *fillKernel() {
+  static const Fill kernel;
   return &kernel;
 }
 

@@ -171,6 +171,14 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
   bool keepsWeights(Operation *op) const final {
     return isStationary(cast<wse::MatmulOp>(op));
   }
+  std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,
+                                 const Machine &machine) const final {
+    auto product = cast<wse::MatmulOp>(op);
+    if (weight != product.getWeight())
+      return heldVector(product.getResult(), weight, machine);
+    return isStationary(product) ? heldStationary(product, machine)
+                                 : std::nullopt;
+  }
   bool leavesInPieces() const final { return true; }
 
   SmallVector<StreamNeed> streamsOf(wse::MatmulOp op,
@@ -207,14 +215,16 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
 //===----------------------------------------------------------------------===//
 
 /// Of all variants: multiply-adds spread evenly over the PEs, or the words of
-/// the weights over the channels.
+/// weights that stream over the channels.
 double lowerBound(wse::MatmulOp op, const Machine &machine) {
   double weights =
       double(wse::featuresOf(op.getInput())) * wse::featuresOf(op.getResult());
   double tokens = Layout::of(op.getResult()).tokenCount();
-  return std::max(
-      CostModel(machine).leastFmacs(weights * tokens / machine.peCount()),
-      weights / machine.channelsInUse());
+  double products =
+      CostModel(machine).leastFmacs(weights * tokens / machine.peCount());
+  return wse::residentOf(op, op.getWeight())
+             ? products
+             : std::max(products, weights / machine.channelsInUse());
 }
 
 KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
@@ -242,7 +252,7 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
       shape.reduce ? model.chain(2, 0) : double(machine.hopCycles),
       shape.plan.perWord);
   cost.serial += std::max(others, waited) - std::max(others, cost.stream);
-  if (op.getBias()) {
+  if (op.getBias() && !wse::residentOf(op, *op.getBias())) {
     cost.stream += model.channelCycles(shape.out, shape.out.features, 1);
     cost.compute += 2 * double(shape.out.features.largest(machine.width));
   }
@@ -267,7 +277,7 @@ SmallVector<HostFlow> Matmul::flowsOf(wse::MatmulOp op,
   Shape shape(op, machine);
   CostModel model(machine);
   HostFlow flow = model.columnFlow(shape.tiling(), shape.lines());
-  if (op.getBias())
+  if (op.getBias() && !wse::residentOf(op, *op.getBias()))
     flow.words += model.columnFlow(shape.out.features, 1).words;
   if (shape.plan.buffered)
     flow.lastUse = 1 - 1 / double(shape.blocks());
@@ -314,10 +324,8 @@ private:
 /// The result starts as the bias, or as 0.
 void MatmulWriter::initialise() {
   Operand start = Operand::immediate(0);
-  if (op.getBias()) {
-    b.streamVectors({*op.getBias()}, out.layout.features);
-    start = b.columnWords(1);
-  }
+  if (op.getBias())
+    start = b.bringVectors({*op.getBias()}, out.layout.features).front();
   b.vector(Opcode::Mov, {out.features, out.channels},
            Operand::memory(out.buffer, 0, {out.pitch, 1}), {start});
 }

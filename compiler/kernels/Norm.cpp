@@ -50,41 +50,62 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
 static SmallVector<HostFlow> vectorFlows(const Layout &layout,
                                          const Machine &machine, double passes,
                                          double vectors) {
+  if (vectors == 0)
+    return {};
   return {CostModel(machine).columnFlow(layout.features, int64_t(vectors),
                                         1 - vectors / passes)};
 }
 
+template <typename NormOp>
+static SmallVector<StreamNeed> normStreams(NormOp op,
+                                           ArrayRef<wse::WeightAttr> vectors,
+                                           const Machine &machine) {
+  Layout layout = Layout::of(op.getInput());
+  SmallVector<StreamNeed> needs;
+  if (!streamedVectors(op, vectors).empty())
+    needs = columnStreams(layout, machine);
+  needs.append(allReduceStreams(machine, layout.pitch(machine.height)));
+  return needs;
+}
+
 namespace {
+
+SmallVector<wse::WeightAttr, 2> vectorsOf(wse::LayerNormOp op) {
+  SmallVector<wse::WeightAttr, 2> vectors = {op.getScale()};
+  if (op.getBias())
+    vectors.push_back(*op.getBias());
+  return vectors;
+}
 
 class LayerNorm final : public KernelFor<wse::LayerNormOp> {
   KernelCost costOf(wse::LayerNormOp op, const Machine &machine) const final {
     return rowKernelCost(Layout::of(op.getInput()), machine, /*passes=*/6,
-                         /*reductions=*/2, op.getBias() ? 2 : 1);
+                         /*reductions=*/2,
+                         streamedVectors(op, vectorsOf(op)).size());
   }
   SmallVector<StreamNeed> streamsOf(wse::LayerNormOp op,
                                     const Machine &machine) const final {
-    Layout layout = Layout::of(op.getInput());
-    auto needs = columnStreams(layout, machine);
-    needs.append(allReduceStreams(machine, layout.pitch(machine.height)));
-    return needs;
+    return normStreams(op, vectorsOf(op), machine);
   }
   SmallVector<HostFlow> flowsOf(wse::LayerNormOp op,
                                 const Machine &machine) const final {
     return vectorFlows(Layout::of(op.getInput()), machine, /*passes=*/6,
-                       op.getBias() ? 2 : 1);
+                       streamedVectors(op, vectorsOf(op)).size());
   }
   int64_t scratchWords(wse::LayerNormOp op,
                        const Machine &machine) const final {
     return 2 * TokenValues::scratchWords(Layout::of(op.getInput()), machine);
   }
 
+  std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,
+                                 const Machine &machine) const final {
+    return heldVector(op->getResult(0), weight, machine);
+  }
+
   LogicalResult lowerOp(wse::LayerNormOp op, RoutineBuilder &b) const final {
     Tile x = b.tile(op.getInput()), y = b.tile(op.getResult());
     float share = 1.0 / x.layout.features.total();
-    SmallVector<wse::WeightAttr, 2> vectors = {op.getScale()};
-    if (op.getBias())
-      vectors.push_back(*op.getBias());
-    b.streamVectors(vectors, x.layout.features);
+    auto vectors = b.bringVectors(vectorsOf(op), x.layout.features);
     b.where(x.active, [&] {
       TokenValues mean(b, x, "mean"), deviation(b, x, "deviation");
       mean.fill(0);
@@ -99,9 +120,9 @@ class LayerNorm final : public KernelFor<wse::LayerNormOp> {
         deviation.apply(Opcode::Rsqrt);
       });
       eachElement(b, y, Opcode::Mul, {elements(y), deviation.perElement()});
-      eachElement(b, y, Opcode::Mul, {elements(y), b.columnWords(1)});
+      eachElement(b, y, Opcode::Mul, {elements(y), vectors[0]});
       if (op.getBias())
-        eachElement(b, y, Opcode::Add, {elements(y), b.columnWords(1)});
+        eachElement(b, y, Opcode::Add, {elements(y), vectors[1]});
     });
     return success();
   }
@@ -110,27 +131,30 @@ class LayerNorm final : public KernelFor<wse::LayerNormOp> {
 class RMSNorm final : public KernelFor<wse::RMSNormOp> {
   KernelCost costOf(wse::RMSNormOp op, const Machine &machine) const final {
     return rowKernelCost(Layout::of(op.getInput()), machine, /*passes=*/3,
-                         /*reductions=*/1, /*streamedVectors=*/1);
+                         /*reductions=*/1,
+                         streamedVectors(op, {op.getScale()}).size());
   }
   SmallVector<StreamNeed> streamsOf(wse::RMSNormOp op,
                                     const Machine &machine) const final {
-    Layout layout = Layout::of(op.getInput());
-    auto needs = columnStreams(layout, machine);
-    needs.append(allReduceStreams(machine, layout.pitch(machine.height)));
-    return needs;
+    return normStreams(op, {op.getScale()}, machine);
   }
   SmallVector<HostFlow> flowsOf(wse::RMSNormOp op,
                                 const Machine &machine) const final {
     return vectorFlows(Layout::of(op.getInput()), machine, /*passes=*/3,
-                       /*vectors=*/1);
+                       streamedVectors(op, {op.getScale()}).size());
   }
   int64_t scratchWords(wse::RMSNormOp op, const Machine &machine) const final {
     return TokenValues::scratchWords(Layout::of(op.getInput()), machine);
   }
 
+  std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,
+                                 const Machine &machine) const final {
+    return heldVector(op->getResult(0), weight, machine);
+  }
+
   LogicalResult lowerOp(wse::RMSNormOp op, RoutineBuilder &b) const final {
     Tile x = b.tile(op.getInput()), y = b.tile(op.getResult());
-    b.streamVectors({op.getScale()}, x.layout.features);
+    auto vectors = b.bringVectors({op.getScale()}, x.layout.features);
     b.where(x.active, [&] {
       TokenValues size(b, x, "size");
       size.fill(0);
@@ -141,7 +165,7 @@ class RMSNorm final : public KernelFor<wse::RMSNormOp> {
         size.apply(Opcode::Rsqrt);
       });
       eachElement(b, y, Opcode::Mul, {elements(x), size.perElement()});
-      eachElement(b, y, Opcode::Mul, {elements(y), b.columnWords(1)});
+      eachElement(b, y, Opcode::Mul, {elements(y), vectors[0]});
     });
     return success();
   }

@@ -59,7 +59,8 @@ ClassBuilder::ClassBuilder(ProgramBuilder &shared, const Machine &region,
       scalars(&peClass.getBody().front(), peClass.getLoc(), machine) {}
 
 std::string ClassBuilder::buffer(StringRef name, int64_t address, int64_t bytes,
-                                 Type element, StringRef node) {
+                                 Type element, StringRef node,
+                                 bool persistent) {
   std::string &symbol =
       buffers[{address, bytes, pe::elementBytes(element), element.isInteger()}];
   if (!symbol.empty())
@@ -81,7 +82,7 @@ std::string ClassBuilder::buffer(StringRef name, int64_t address, int64_t bytes,
   lastBuffer = pe::BufferOp::create(
       builder, peClass.getLoc(), builder.getStringAttr(symbol),
       builder.getI64IntegerAttr(address), builder.getI64IntegerAttr(bytes),
-      TypeAttr::get(element), /*persistent=*/UnitAttr(),
+      TypeAttr::get(element), persistent ? builder.getUnitAttr() : UnitAttr(),
       node.empty() ? StringAttr() : builder.getStringAttr(node));
   return symbol;
 }
@@ -140,8 +141,10 @@ void ProgramBuilder::declareEnds(wse::ProgramOp source) {
   for (auto passing : source.getOps<wse::IntermediateOp>())
     declareTensor(passing.getSymNameAttr(), pe::Role::Intermediate,
                   passing.getType(), {}, {}, {});
-  for (Operation &op : source.bodyBlock()) {
-    auto store = dyn_cast<wse::StoreOp>(op);
+  for (auto parameter : source.getOps<wse::ParameterOp>())
+    parameters[parameter.getSymNameAttr()] = parameter.getValue();
+  for (wse::KernelOp kernel : source.kernels()) {
+    auto store = dyn_cast<wse::StoreOp>(*kernel);
     // An output may leave in pieces.
     if (store && !symbols.contains(store.getOutput()))
       declareTensor(store.getOutputAttr(), pe::Role::Output, store.getType(),
@@ -223,8 +226,11 @@ std::string ProgramBuilder::declareSparse(pe::SparseAttr sparse) {
 }
 
 std::string ProgramBuilder::declareWeight(wse::WeightAttr weight) {
-  if (FlatSymbolRefAttr tensor = weight.getTensor())
-    return tensor.getValue().str();
+  if (FlatSymbolRefAttr tensor = weight.getTensor()) {
+    auto parameter = parameters.find(tensor.getAttr());
+    return parameter == parameters.end() ? tensor.getValue().str()
+                                         : declareWeight(parameter->second);
+  }
   MLIRContext *context = program.getContext();
   Type element = weight.getType().getElementType();
   if (DenseElementsAttr data = weight.getData()) {
@@ -418,6 +424,18 @@ Tile RoutineBuilder::tile(Value tensor) {
       shared.buffer("tensor_" + std::to_string(*producer.getResultAddress()),
                     *producer.getResultAddress(), bytes, elementOf(tensor),
                     firstNode(producer));
+  return tile;
+}
+
+Tile RoutineBuilder::tile(wse::PersistentOp held) {
+  Tile tile = describe(scalars(), Layout::of(held.getHeldType()));
+  // The tensor in the store has the name of the parameter.
+  StringRef prefix = isa<wse::ParameterOp>(*held) ? "resident_" : "";
+  tile.buffer = shared.buffer(
+      (prefix + held.getHeldName().getValue()).str(), *held.getHeldAddress(),
+      4 * tile.layout.words(width(), height()),
+      held.getHeldType().getElementType(), firstNode(cast<wse::KernelOp>(op)),
+      /*persistent=*/true);
   return tile;
 }
 
@@ -670,10 +688,19 @@ void RoutineBuilder::streamToColumns(ArrayRef<ColumnWords> all) {
   relayAtHeads(all[0].features, lines, all[0].innerSize());
 }
 
-void RoutineBuilder::streamVectors(ArrayRef<wse::WeightAttr> vectors,
-                                   const FeatureTiling &features) {
+SmallVector<pe::Operand, 0>
+RoutineBuilder::bringVectors(ArrayRef<wse::WeightAttr> vectors,
+                             const FeatureTiling &features, unsigned inner) {
   SmallVector<ColumnWords, 2> all;
+  SmallVector<Operand, 0> operands;
   for (wse::WeightAttr vector : vectors) {
+    if (wse::ParameterOp parameter = wse::residentOf(op, vector)) {
+      SmallVector<int64_t> strides(1 + inner, 0);
+      strides.front() = 1;
+      operands.push_back(Operand::memory(tile(parameter).buffer, 0, strides));
+      continue;
+    }
+    operands.push_back(columnWords(1));
     HostTensor tensor = source(vector);
     ColumnWords &words = all.emplace_back();
     words.tensor = tensor.symbol;
@@ -681,7 +708,9 @@ void RoutineBuilder::streamVectors(ArrayRef<wse::WeightAttr> vectors,
     words.features = features;
     words.featureStep = tensor.strides.back();
   }
-  streamToColumns(all);
+  if (!all.empty())
+    streamToColumns(all);
+  return operands;
 }
 
 // A channel carries, for each line, one block per column it serves. The head of

@@ -83,6 +83,9 @@ private:
   /// before anything else that takes a symbol.
   void declareEnds(wse::ProgramOp source);
   std::string declareWeight(wse::WeightAttr weight);
+
+  /// By name. Looked up only.
+  llvm::DenseMap<mlir::StringAttr, wse::WeightAttr> parameters;
   pe::TensorOp declareTensor(mlir::StringAttr name, pe::Role role,
                              mlir::Type type, pe::FileAttr file,
                              mlir::ElementsAttr value,
@@ -114,7 +117,8 @@ public:
   /// The buffer of `bytes` bytes at `address`, declared on first use. Two with
   /// equal address, size and type are one, so that equal routines look equal.
   std::string buffer(llvm::StringRef name, int64_t address, int64_t bytes,
-                     mlir::Type element, llvm::StringRef node);
+                     mlir::Type element, llvm::StringRef node,
+                     bool persistent = false);
   /// The same words as 16-bit integers.
   std::string halvesOf(llvm::StringRef buffer, llvm::StringRef node);
   /// The bytes of such a buffer in SRAM.
@@ -208,6 +212,8 @@ public:
 
   /// The tile of an operand or result of the operation.
   Tile tile(Value tensor);
+  /// That of a resident parameter or a state of its region.
+  Tile tile(wse::PersistentOp held);
   /// The scalars of a layout in any scalar scope, without a buffer.
   static Tile describe(ScalarBuilder &scalars, const Layout &layout);
   /// Whether the column is one of a unit's, where each has several.
@@ -273,9 +279,12 @@ public:
   void streamToColumns(llvm::ArrayRef<ColumnWords> words);
   /// The operand words of streamToColumns arrive on.
   Operand columnWords(unsigned depth);
-  /// The same for vectors with one element per feature, each in one line.
-  void streamVectors(llvm::ArrayRef<wse::WeightAttr> vectors,
-                     const FeatureTiling &features);
+  /// The same for vectors with one element per feature, each in one line; those
+  /// that are resident stay where they are. The operands to read them with, in
+  /// this order, over features and `inner` further extents.
+  llvm::SmallVector<Operand, 0>
+  bringVectors(llvm::ArrayRef<wse::WeightAttr> vectors,
+               const FeatureTiling &features, unsigned inner = 1);
   /// Streams a segment from the host into all PEs of each row that has a
   /// channel, in the scalars of the stream; words arrive on channel_row.
   void streamToRows(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);

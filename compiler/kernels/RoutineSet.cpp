@@ -42,12 +42,46 @@ RoutineSet::Parts RoutineSet::findOrInsert(const Parts &parts) {
   return parts;
 }
 
+/// Resident weights lie where the kernel looks for them, as it reads them.
+static LogicalResult checkResidents(wse::KernelOp kernel,
+                                    const Kernel &library) {
+  for (wse::WeightAttr weight : wse::allWeights(kernel)) {
+    wse::ParameterOp parameter = wse::residentOf(kernel, weight);
+    if (!parameter)
+      continue;
+    std::optional<HeldWeight> held =
+        library.held(kernel, weight, wse::regionOf(kernel).machine());
+    auto error = [&] {
+      InFlightDiagnostic diagnostic = kernel.emitOpError("reads ")
+                                      << weight.getTensor();
+      diagnostic.attachNote(parameter.getLoc()) << "it is resident here";
+      return diagnostic;
+    };
+    if (!held)
+      return error() << ", which is resident, and can only stream it";
+    if (parameter.getHome() != kernel.getRegionRef() ||
+        parameter.getHeldType() != held->type)
+      return error() << ", which is resident on " << parameter.getHome()
+                     << " as " << parameter.getHeldType() << ", expected "
+                     << held->type << " on " << kernel.getRegionRef();
+    if (weight.getViewOffset() != 0 ||
+        llvm::ArrayRef<int64_t>(weight.viewStrides()) !=
+            llvm::ArrayRef<int64_t>(held->strides))
+      return error() << " at " << weight.getViewOffset() << " with strides ["
+                     << weight.viewStrides() << "], expected 0 and ["
+                     << held->strides << "]: all of what is resident";
+  }
+  return success();
+}
+
 FailureOr<StringAttr>
 RoutineSet::write(wse::KernelOp kernel,
                   ArrayRef<std::unique_ptr<RoutineBuilder>> code) {
   const Kernel *library = findKernel(kernel);
   if (!library)
     return kernel.emitOpError("has no kernel that runs it");
+  if (failed(checkResidents(kernel, *library)))
+    return failure();
   Parts own;
   for (const std::unique_ptr<RoutineBuilder> &part : code) {
     if (failed(library->lower(kernel, *part)))
@@ -71,35 +105,40 @@ wsec::routineBuilders(wse::KernelOp kernel, ClassSet &classes, StringRef name) {
       });
 }
 
-FailureOr<SmallVector<wse::KernelOp>>
-wsec::kernelsInOrder(wse::ProgramOp scheduled) {
-  SmallVector<wse::KernelOp> kernels(
-      scheduled.bodyBlock().getOps<wse::KernelOp>());
-  for (wse::KernelOp kernel : kernels)
-    if (!kernel.getTimeSlot() || !kernel.getStreamRefs() ||
-        !wse::regionOf(kernel).isPlaced())
-      return kernel.emitOpError(
-          "lacks its slot, its streams or the place of its region");
-  llvm::sort(kernels, [](wse::KernelOp a, wse::KernelOp b) {
-    return *a.getTimeSlot() < *b.getTimeSlot();
-  });
-  return kernels;
+FailureOr<SmallVector<EntryKernels>>
+wsec::entriesInOrder(wse::ProgramOp scheduled) {
+  SmallVector<EntryKernels> entries;
+  for (Block *block : scheduled.entryBlocks()) {
+    EntryKernels kernels(block->getOps<wse::KernelOp>());
+    for (wse::KernelOp kernel : kernels)
+      if (!kernel.getTimeSlot() || !kernel.getStreamRefs() ||
+          !wse::regionOf(kernel).isPlaced())
+        return kernel.emitOpError(
+            "lacks its slot, its streams or the place of its region");
+    llvm::sort(kernels, [](wse::KernelOp a, wse::KernelOp b) {
+      return *a.getTimeSlot() < *b.getTimeSlot();
+    });
+    if (!kernels.empty())
+      entries.push_back(std::move(kernels));
+  }
+  return entries;
 }
 
 FailureOr<int64_t> wsec::codeBytes(wse::ProgramOp scheduled) {
-  auto kernels = kernelsInOrder(scheduled);
-  if (failed(kernels))
+  auto entries = entriesInOrder(scheduled);
+  if (failed(entries))
     return failure();
   OwningOpRef<ModuleOp> dropped = ModuleOp::create(scheduled.getLoc());
   auto builder = OpBuilder::atBlockEnd(dropped->getBody());
   ProgramBuilder shared(scheduled, /*launchColor=*/0, builder);
   ClassSet classes(shared, scheduled);
   RoutineSet routines;
-  for (wse::KernelOp kernel : *kernels)
-    if (failed(routines.write(
-            kernel,
-            routineBuilders(kernel, classes, shared.freshSymbol("routine")))))
-      return failure();
+  for (const EntryKernels &kernels : *entries)
+    for (wse::KernelOp kernel : kernels)
+      if (failed(routines.write(
+              kernel,
+              routineBuilders(kernel, classes, shared.freshSymbol("routine")))))
+        return failure();
   int64_t most = 0;
   for (const std::unique_ptr<ClassBuilder> &each : classes.all())
     most = std::max(most, pe::codeBytes(each->peClass));

@@ -39,11 +39,14 @@ private:
 llvm::SmallVector<std::unique_ptr<RoutineBuilder>>
 routineBuilders(wse::KernelOp kernel, ClassSet &classes, llvm::StringRef name);
 
-/// The kernels of a scheduled program in the order of their slots. Fails if one
-/// lacks what lowering needs: its slot, its streams, or the place of its
-/// region.
-mlir::FailureOr<llvm::SmallVector<wse::KernelOp>>
-kernelsInOrder(wse::ProgramOp scheduled);
+/// The kernels of an entry.
+using EntryKernels = llvm::SmallVector<wse::KernelOp>;
+
+/// The kernels of each entry of a scheduled program that has some, in the order
+/// of their slots. Fails if one lacks what lowering needs: its slot, its
+/// streams, or the place of its region.
+mlir::FailureOr<llvm::SmallVector<EntryKernels>>
+entriesInOrder(wse::ProgramOp scheduled);
 
 /// Bytes of code of the PE that has most, of those that run the kernels of a
 /// scheduled program. They stay the same if all addresses move by one distance.

@@ -288,4 +288,29 @@ SmallVector<StreamNeed> columnStreams(const Layout &layout,
           {StreamPattern::Column, layout.columnRows(machine.height)}};
 }
 
+SmallVector<wse::WeightAttr, 2>
+streamedVectors(Operation *op, ArrayRef<wse::WeightAttr> vectors) {
+  SmallVector<wse::WeightAttr, 2> streamed(vectors);
+  llvm::erase_if(streamed, [&](wse::WeightAttr vector) {
+    return wse::residentOf(op, vector) != nullptr;
+  });
+  return streamed;
+}
+
+HeldWeight heldVector(Value tensor, wse::WeightAttr vector,
+                      const Machine &machine) {
+  MLIRContext *context = tensor.getContext();
+  auto columns = wse::TiledAttr::of(tensor.getType());
+  auto tiling = wse::TiledAttr::get(
+      context, /*batch=*/1, /*tokens=*/1, wse::RowPlacement::Replicated,
+      machine.height, /*span=*/machine.height, columns.getColumns(),
+      columns.getHeadSize(), columns.getHeadColumns());
+  SmallVector<int64_t, 2> strides(vector.getType().getRank(), 1);
+  for (int64_t d = vector.getType().getRank() - 2; d >= 0; --d)
+    strides[d] = strides[d + 1] * vector.getType().getDimSize(d + 1);
+  return {RankedTensorType::get({1, wse::featuresOf(tensor)},
+                                Float32Type::get(context), tiling),
+          strides};
+}
+
 } // namespace wsec

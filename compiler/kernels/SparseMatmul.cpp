@@ -192,10 +192,8 @@ private:
 /// The result starts as the bias, or as 0.
 void SparseMatmulWriter::initialise() {
   Operand start = Operand::immediate(0);
-  if (op.getBias()) {
-    b.streamVectors({*op.getBias()}, out.layout.features);
-    start = b.columnWords(1);
-  }
+  if (op.getBias())
+    start = b.bringVectors({*op.getBias()}, out.layout.features).front();
   b.where(out.active, [&] {
     b.vector(Opcode::Mov, {out.features, out.channels},
              Operand::memory(out.buffer, 0, {out.pitch, 1}), {start});

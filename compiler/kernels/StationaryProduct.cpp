@@ -28,12 +28,13 @@ static bool sharedEvenly(const Layout &layout, const Machine &machine) {
          layout.span == layout.group && layout.tokens % layout.span == 0;
 }
 
-StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine)
+StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
+                                 bool resident)
     : in(Layout::of(op.getInput())), out(Layout::of(op.getResult())),
-      k(in.features.total()), n(out.features.total()) {
+      k(in.features.total()), n(out.features.total()), resident(resident) {
   const int64_t height = machine.height, pitch = out.pitch(height);
   if (machine.width < 2 || height < 2 || n % height != 0 ||
-      machine.channelsInUse() != height || out.replicatedRows)
+      (!resident && machine.channelsInUse() != height) || out.replicatedRows)
     return;
   rowFeatures = n / height;
   ownInputs = in.features.largest(machine.width);
@@ -59,6 +60,8 @@ StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine)
 }
 
 SmallVector<int64_t> StationaryShape::blocks() const {
+  if (resident)
+    return {rowFeatures};
   auto count = [&](int64_t size) {
     int64_t blocks = 0;
     for (int64_t sum = 0; sum < rowFeatures; sum += size, size *= growth)
@@ -116,18 +119,19 @@ KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
   // measured on wavelet. The first block of weights comes meanwhile.
   cost.compute = rounds * (3 * gathered + product +
                            double(blocks.size()) * 2 * machine.vectorSetup);
-  cost.stream = double(shape.k) * rows;
-  cost.fabric = cost.stream;
+  if (!shape.resident)
+    cost.fabric = cost.stream = double(shape.k) * rows;
   double latency =
       model.chain(machine.width, 0) + model.multicast(machine.width, 0) +
       2 * (model.chain(machine.height, 0) + model.multicast(machine.height, 0));
   // What weights of the first round are waited for, and multiplied, beyond the
   // longer of the two.
   double first = 3 * gathered + product;
-  cost.serial = firstRound(shape, machine, blocks, product / rows) -
-                std::max(cost.stream, first) +
-                rounds * (latency + model.thereAndBack(sums) +
-                          2 * tokens * double(shape.ownResults));
+  if (!shape.resident)
+    cost.serial = firstRound(shape, machine, blocks, product / rows) -
+                  std::max(cost.stream, first);
+  cost.serial += rounds * (latency + model.thereAndBack(sums) +
+                           2 * tokens * double(shape.ownResults));
   return cost;
 }
 
@@ -138,10 +142,12 @@ SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
   StationaryShape shape(op, machine);
   KernelCost cost = stationaryCost(op, machine);
   SmallVector<HostFlow> flows;
-  if (op.getBias())
+  if (op.getBias() && !wse::residentOf(op, *op.getBias()))
     flows.push_back(CostModel(machine).columnFlow(shape.out.features, 1,
                                                   /*firstUse=*/0,
                                                   /*lastUse=*/0));
+  if (shape.resident)
+    return flows;
   flows.push_back({StreamPattern::ChannelRow, shape.k * shape.rowFeatures,
                    /*firstUse=*/0,
                    std::min(1.0, 2 * cost.stream / cost.total())});
@@ -151,14 +157,33 @@ SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
 SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
                                           const Machine &machine) {
   SmallVector<StreamNeed> needs;
-  if (op.getBias())
+  if (op.getBias() && !wse::residentOf(op, *op.getBias()))
     needs = columnStreams(Layout::of(op.getResult()), machine);
   RowSet all{1, machine.height, machine.height};
-  needs.push_back({StreamPattern::ChannelRow, {}});
+  if (!wse::residentOf(op, op.getWeight()))
+    needs.push_back({StreamPattern::ChannelRow, {}});
   needs.append(rowStreams(machine));
   needs.push_back({StreamPattern::KeyNorth, {}});
   needs.push_back({StreamPattern::KeyCast, all});
   return needs;
+}
+
+/// Result features as tokens of a tensor with the features of the input: a row
+/// holds as many of them, a column those of its inputs.
+std::optional<HeldWeight> heldStationary(wse::MatmulOp op,
+                                         const Machine &machine) {
+  StationaryShape shape(op, machine, /*resident=*/true);
+  if (shape.rounds == 0)
+    return std::nullopt;
+  auto input = wse::TiledAttr::of(op.getInput().getType());
+  auto tiling =
+      wse::TiledAttr::balanced(op.getContext(), 1, shape.n, machine.height)
+          .withColumns(input.getColumns(), input.getHeadSize())
+          .withHeadColumns(input.getHeadColumns());
+  return HeldWeight{RankedTensorType::get({1, shape.n, shape.k},
+                                          Float32Type::get(op.getContext()),
+                                          tiling),
+                    {1, shape.k}};
 }
 
 namespace {
@@ -168,7 +193,6 @@ public:
   StationaryWriter(wse::MatmulOp op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         in(b.tile(op.getInput())), out(b.tile(op.getResult())),
-        weight(b.source(op.getWeight())),
         firstRow(s.mul(s.py(), shape.rowFeatures)) {}
 
   void write();
@@ -178,8 +202,10 @@ private:
   struct Block {
     int64_t first, size;
     std::string weights;
+    int64_t output, input; ///< words from one feature to the next
   };
   void initialise();
+  void placeWeights();
   void streamWeights();
   void fill(const Block &block);
   void multiply(const Block &block);
@@ -194,7 +220,6 @@ private:
   ScalarBuilder &s;
   StationaryShape shape;
   Tile in, out;
-  HostTensor weight;
   Value firstRow; ///< result feature of the row
   std::string activations, sums, kept;
   SmallVector<Block> blocks;
@@ -203,18 +228,32 @@ private:
 void StationaryWriter::initialise() {
   b.where(out.active, [&] {
     Operand start = Operand::immediate(0);
-    if (op.getBias()) {
-      b.streamVectors({*op.getBias()}, out.layout.features);
-      start = b.columnWords(1);
-    }
+    if (op.getBias())
+      start = b.bringVectors({*op.getBias()}, out.layout.features).front();
     b.vector(Opcode::Mov, {out.features, out.channels},
              Operand::memory(out.buffer, 0, {out.pitch, 1}), {start});
   });
 }
 
+/// Where each block lies.
+void StationaryWriter::placeWeights() {
+  if (wse::ParameterOp parameter = wse::residentOf(op, op.getWeight())) {
+    Tile held = b.tile(parameter);
+    blocks.push_back({0, shape.rowFeatures, held.buffer, 1, held.pitch});
+    return;
+  }
+  int64_t first = 0;
+  for (int64_t size : shape.blocks()) {
+    blocks.push_back({first, size, b.scratch("weights", size * shape.ownInputs),
+                      shape.ownInputs, 1});
+    first += size;
+  }
+}
+
 /// A block after the other; of each row its features, for each column what it
 /// has of the input.
 void StationaryWriter::streamWeights() {
+  HostTensor weight = b.source(op.getWeight());
   for (const Block &block : blocks)
     b.streamToRows([&](ScalarBuilder &host) {
       pe::Segment segment;
@@ -234,7 +273,7 @@ void StationaryWriter::streamWeights() {
 
 void StationaryWriter::fill(const Block &block) {
   b.start(FillThread, Opcode::Mov, {1, block.size, in.features},
-          Operand::memory(block.weights, 0, {0, shape.ownInputs, 1}),
+          Operand::memory(block.weights, 0, {0, block.output, block.input}),
           {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
                .windowed(s.mul(in.firstFeature, block.size),
                          shape.k * block.size)});
@@ -256,12 +295,13 @@ void StationaryWriter::multiply(const Block &block) {
   b.where(hasTerms, [&] {
     b.vector(Opcode::Mul, {size, tokens},
              Operand::memory(sums, first, {tokens, 1}),
-             {Operand::memory(block.weights, 0, {shape.ownInputs, 0}),
+             {Operand::memory(block.weights, 0, {block.output, 0}),
               Operand::memory(activations, 0, {0, 1})});
     if (shape.ownInputs > 1)
       b.vector(Opcode::Fmac, {size, s.sub(terms, 1), tokens},
                Operand::memory(sums, first, {tokens, 0, 1}),
-               {Operand::memory(block.weights, 1, {shape.ownInputs, 1, 0}),
+               {Operand::memory(block.weights, block.input,
+                                {block.output, block.input, 0}),
                 Operand::memory(activations, tokens, {0, tokens, 1})});
   });
 }
@@ -340,15 +380,11 @@ void StationaryWriter::write() {
   activations = b.scratch("activations", tokens * shape.ownInputs);
   sums = b.scratch("sums", tokens * shape.rowFeatures);
   kept = b.scratch("kept", tokens * shape.kept());
-  int64_t first = 0;
-  for (int64_t size : shape.blocks()) {
-    blocks.push_back(
-        {first, size, b.scratch("weights", size * shape.ownInputs)});
-    first += size;
+  placeWeights();
+  if (!shape.resident) {
+    streamWeights();
+    fill(blocks[0]);
   }
-
-  streamWeights();
-  fill(blocks[0]);
   initialise();
   Value channels = scaled(in.channels);
   Value south =
@@ -363,7 +399,7 @@ void StationaryWriter::write() {
            s.mul(south, in.features));
     b.await(GatherThread);
     for (const Block &block : blocks) {
-      if (first) {
+      if (first && !shape.resident) {
         b.await(FillThread);
         if (&block != &blocks.back())
           fill(*(&block + 1));

@@ -3,7 +3,8 @@
 // Products whose weights stay: the PE in column x and row y holds the weights
 // of the features of column x, for result features of its own row, and
 // multiplies all tokens with them. All PEs have as much to do, however few
-// tokens there are, and no PE relays weights.
+// tokens there are, and no PE relays weights. Those of a resident parameter are
+// there from an earlier launch on; others come with each launch.
 
 #ifndef COMPILER_KERNELS_STATIONARYPRODUCT_H
 #define COMPILER_KERNELS_STATIONARYPRODUCT_H
@@ -24,8 +25,12 @@ struct StationaryShape {
   int64_t channels = 0;    ///< most tokens of a row in a round
   int64_t tokens = 0;      ///< of all rows in a round
   int64_t growth = 1;      ///< of blocks, from one to the next
+  bool resident = false;   ///< its weights are there from an earlier launch
 
-  StationaryShape(wse::MatmulOp op, const Machine &machine);
+  StationaryShape(wse::MatmulOp op, const Machine &machine)
+      : StationaryShape(op, machine,
+                        wse::residentOf(op, op.getWeight()) != nullptr) {}
+  StationaryShape(wse::MatmulOp op, const Machine &machine, bool resident);
 
   /// In how many result features at a time a row takes its weights.
   llvm::SmallVector<int64_t> blocks() const;
@@ -33,7 +38,7 @@ struct StationaryShape {
   int64_t kept() const { return std::min(rowFeatures, ownResults); }
   int64_t words() const {
     return tokens * (ownInputs + rowFeatures + kept()) +
-           rowFeatures * ownInputs;
+           (resident ? 0 : rowFeatures * ownInputs);
   }
 };
 
@@ -43,6 +48,8 @@ llvm::SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
                                                 const Machine &machine);
 llvm::SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
                                             const Machine &machine);
+std::optional<HeldWeight> heldStationary(wse::MatmulOp op,
+                                         const Machine &machine);
 llvm::LogicalResult lowerStationary(wse::MatmulOp op, RoutineBuilder &b);
 
 } // namespace wsec

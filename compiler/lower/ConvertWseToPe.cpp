@@ -92,19 +92,27 @@ static StringRef kindOf(wse::KernelOp kernel) {
 
 /// A name for each kernel, taken before weights and streams ask for any. The
 /// first kernel of a node has the node's own name, even where another's second
-/// would be numbered like that: a name leads to one node.
-static SmallVector<std::string> nameKernels(ArrayRef<wse::KernelOp> kernels,
-                                            ProgramBuilder &shared) {
-  SmallVector<std::string> wanted, names(kernels.size());
-  for (wse::KernelOp kernel : kernels)
-    wanted.push_back(kernel.getReportName());
+/// would be numbered like that: a name leads to one node. What computes a node
+/// comes before what brings its weights, which further entries do.
+static SmallVector<SmallVector<std::string>>
+nameKernels(ArrayRef<EntryKernels> entries, ProgramBuilder &shared) {
+  SmallVector<SmallVector<std::string>> names(entries.size());
+  auto each = [&](auto visit) {
+    for (size_t i = entries.size(); i-- > 0;)
+      for (auto [kernel, name] : llvm::zip_equal(entries[i], names[i]))
+        visit(wse::KernelOp(kernel).getReportName(), name);
+  };
+  for (auto [its, kernels] : llvm::zip_equal(names, entries))
+    its.resize(kernels.size());
   llvm::StringSet<> named;
-  for (auto [want, name] : llvm::zip_equal(wanted, names))
+  each([&](const std::string &want, std::string &name) {
     if (named.insert(want).second)
       name = shared.freshSymbol(want);
-  for (auto [want, name] : llvm::zip_equal(wanted, names))
+  });
+  each([&](const std::string &want, std::string &name) {
     if (name.empty())
       name = shared.freshSymbol(want);
+  });
   return names;
 }
 
@@ -234,8 +242,8 @@ struct ConvertWseToPe final
                                 "this one is ")
              << wse::stringifyState(source.getState());
     FailureOr<int64_t> launchColor = findLaunchColor(source);
-    auto kernels = kernelsInOrder(source);
-    if (failed(launchColor) || failed(kernels))
+    auto entries = entriesInOrder(source);
+    if (failed(launchColor) || failed(entries))
       return failure();
 
     OpBuilder before(source);
@@ -243,7 +251,7 @@ struct ConvertWseToPe final
     ClassSet classes(shared, source);
     convertRoutes(source, classes.all().front()->peClass);
     bindLaunchQueue(classes, *launchColor);
-    if (failed(convertKernels(*kernels, shared, classes)))
+    if (failed(convertEntries(*entries, shared, classes)))
       return failure();
     for (const std::unique_ptr<ClassBuilder> &each : classes.all())
       eraseUnusedScalars(each->peClass.getBody().front());
@@ -255,10 +263,39 @@ struct ConvertWseToPe final
     return success();
   }
 
-  LogicalResult convertKernels(ArrayRef<wse::KernelOp> kernels,
+  LogicalResult convertEntries(ArrayRef<EntryKernels> entries,
                                ProgramBuilder &shared, ClassSet &classes) {
     RoutineSet routines;
-    SmallVector<std::string> names = nameKernels(kernels, shared);
+    auto names = nameKernels(entries, shared);
+    for (auto [kernels, itsNames] : llvm::zip_equal(entries, names))
+      if (failed(convertKernels(
+              kernels, itsNames,
+              OpBuilder::atBlockEnd(callsOf(kernels.front(), shared)), routines,
+              shared, classes)))
+        return failure();
+    return success();
+  }
+
+  /// Where the launches of the entry of `kernel` go: those of a program without
+  /// further ones stand in it.
+  static Block *callsOf(wse::KernelOp kernel, ProgramBuilder &shared) {
+    Block *body = &shared.program.getBody().front();
+    auto program = kernel->getParentOfType<wse::ProgramOp>();
+    if (program.getOps<wse::EntryOp>().empty())
+      return body;
+    auto builder = OpBuilder::atBlockEnd(body);
+    auto source = dyn_cast<wse::EntryOp>(kernel->getParentOp());
+    auto entry = pe::EntryOp::create(
+        builder, source ? source.getLoc() : program.getLoc(),
+        source ? source.getSymName() : StringRef("main"),
+        builder.getArrayAttr({}), ArrayRef<int64_t>(), ArrayRef<int64_t>());
+    return &entry.getBody().emplaceBlock();
+  }
+
+  LogicalResult convertKernels(ArrayRef<wse::KernelOp> kernels,
+                               ArrayRef<std::string> names, OpBuilder launches,
+                               RoutineSet &routines, ProgramBuilder &shared,
+                               ClassSet &classes) {
     for (size_t index = 0; index < kernels.size(); ++index) {
       wse::KernelOp op = kernels[index];
       auto parts = routineBuilders(op, classes, shared.freshSymbol(kindOf(op)));
@@ -273,8 +310,9 @@ struct ConvertWseToPe final
       double start = index ? 0 : startCycles(code.machine(), !streams->empty());
       createKernel(op, names[index], rectOf(parts),
                    findKernel(op)->cost(op, code.machine()), start, builder);
-      createLaunch(op.getLoc(), *routine, names[index], *streams, builder);
-      createValues(op, code, shared, builder);
+      launches.setInsertionPointToEnd(launches.getInsertionBlock());
+      createLaunch(op.getLoc(), *routine, names[index], *streams, launches);
+      createValues(op, code, shared, launches);
     }
     return success();
   }

@@ -150,19 +150,18 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   for (wse::RegionOp region : program.kernelRegions())
     machines[region.getSymNameAttr()] = region.machine();
   llvm::DenseMap<Operation *, int64_t> numbers; // looked up only
-  for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
+  for (wse::KernelOp kernel : program.kernels()) {
     numbers[kernel] = int64_t(view.kernels.size());
     view.kernels.push_back(
         viewKernel(kernel, machines[kernel.getRegionRef().getAttr()]));
     for (Value operand : kernel->getOperands())
       view.kernels.back().reads.push_back(
           numbers.lookup(operand.getDefiningOp()));
+    if (auto transfer = dyn_cast<wse::TransferOp>(*kernel))
+      view.transfers.push_back({nameOf(kernel.getReportName()),
+                                nameOf(transfer.sourceRegion().getSymName()),
+                                nameOf(transfer.getRegion())});
   }
-  for (auto transfer : program.bodyBlock().getOps<wse::TransferOp>())
-    view.transfers.push_back(
-        {nameOf(cast<wse::KernelOp>(transfer.getOperation()).getReportName()),
-         nameOf(transfer.sourceRegion().getSymName()),
-         nameOf(transfer.getRegion())});
   view.regions = viewRegions(program, view.kernels);
   for (auto stream : program.bodyBlock().getOps<wse::StreamOp>())
     view.streams.push_back(

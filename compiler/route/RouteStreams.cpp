@@ -99,7 +99,7 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
     auto regions = program.kernelRegions();
     openStream(problem, {"", RoutePattern::Launch, {}});
     SmallVector<std::pair<wse::KernelOp, SmallVector<size_t>>> kernels;
-    for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
+    for (wse::KernelOp kernel : program.kernels()) {
       if (!findKernel(kernel))
         return fail(kernel, "the kernel library has no kernel for this");
       SmallVector<size_t> used;

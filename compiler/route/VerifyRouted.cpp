@@ -99,7 +99,7 @@ struct VerifyRouted final : route::impl::VerifyRoutedPassBase<VerifyRouted> {
     }
     if (!hasCommand)
       return program.emitError("no stream carries the launches");
-    for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>())
+    for (wse::KernelOp kernel : program.kernels())
       if (failed(checkKernel(kernel, regions, problem, streams)))
         return failure();
     std::string error = problem.check();

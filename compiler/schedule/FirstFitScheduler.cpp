@@ -10,11 +10,13 @@ using namespace wsec;
 
 namespace {
 
+enum class Use { Result, Scratch, Persistent };
+
 /// A block of SRAM that is taken until its `lastUse`.
 struct Block {
   int64_t begin = 0, end = 0;
-  size_t kernel = 0;
-  bool isScratch = false;
+  size_t owner = 0; // a kernel, or behind these what persists
+  Use use = Use::Result;
 };
 
 class Allocator {
@@ -37,11 +39,10 @@ public:
     });
     blocks.insert(it, block);
   }
-  void release(size_t kernel, bool isScratch) {
+  void release(size_t kernel, Use use) {
     blocks.erase(std::remove_if(blocks.begin(), blocks.end(),
                                 [&](const Block &b) {
-                                  return b.kernel == kernel &&
-                                         b.isScratch == isScratch;
+                                  return b.owner == kernel && b.use == use;
                                 }),
                  blocks.end());
   }
@@ -58,11 +59,15 @@ private:
 
 } // namespace
 
+static std::string describe(Use use) {
+  return use == Use::Result    ? "the result of "
+         : use == Use::Scratch ? "the scratch of "
+                               : "what stays of ";
+}
+
 static std::string describe(const SchedulingProblem &problem,
-                            const Allocator &allocator, size_t kernel,
-                            bool isScratch) {
-  const KernelMemory &memory = problem.kernels[kernel];
-  int64_t bytes = isScratch ? memory.scratchBytes : memory.resultBytes;
+                            const Allocator &allocator, const Block &asked) {
+  int64_t bytes = asked.end - asked.begin;
   int64_t room = problem.endAddress - problem.firstAddress;
   std::vector<Block> blocks = allocator.taken();
   int64_t inUse = 0;
@@ -73,10 +78,14 @@ static std::string describe(const SchedulingProblem &problem,
     return sizeA != sizeB ? sizeA > sizeB : a.begin < b.begin;
   });
   std::string message =
-      "SramOverflow: kernel '" + memory.name + "' needs " +
-      std::to_string(bytes) + " bytes of SRAM per PE for its " +
-      (isScratch ? "scratch" : "result") + "; of " + std::to_string(room) +
-      " bytes for buffers" +
+      (asked.use == Use::Persistent ? "SramOverflow: '"
+                                    : "SramOverflow: kernel '") +
+      problem.ownerName(asked.owner) + "' needs " + std::to_string(bytes) +
+      " bytes of SRAM per PE" +
+      (asked.use == Use::Result    ? " for its result"
+       : asked.use == Use::Scratch ? " for its scratch"
+                                   : " that stay") +
+      "; of " + std::to_string(room) + " bytes for buffers" +
       (problem.codeBytes
            ? " beside " + std::to_string(problem.codeBytes) + " of code"
            : std::string()) +
@@ -85,10 +94,9 @@ static std::string describe(const SchedulingProblem &problem,
     message += ", in pieces that leave no gap large enough";
   for (size_t i = 0; i < blocks.size() && i < 3; ++i)
     message += std::string(i ? ", " : "; largest: ") +
-               std::to_string(blocks[i].end - blocks[i].begin) +
-               " bytes for the " +
-               (blocks[i].isScratch ? "scratch" : "result") + " of '" +
-               problem.kernels[blocks[i].kernel].name + "'";
+               std::to_string(blocks[i].end - blocks[i].begin) + " bytes for " +
+               describe(blocks[i].use) + "'" +
+               problem.ownerName(blocks[i].owner) + "'";
   return message + "; compile for a larger mesh or for fewer tokens";
 }
 
@@ -111,6 +119,7 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
   schedule.resultAddresses.assign(count, 0);
   schedule.scratchAddresses.assign(count, 0);
   schedule.slots.assign(count, 0);
+  schedule.persistentAddresses.assign(problem.persistents.size(), 0);
   const std::vector<size_t> order = orderLaunches(problem);
   std::vector<size_t> lastUse(count);
   for (size_t slot = 0; slot < count; ++slot) {
@@ -123,24 +132,35 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
   size_t regions = 1;
   for (const KernelMemory &kernel : problem.kernels)
     regions = std::max(regions, kernel.region + 1);
+  for (const PersistentMemory &held : problem.persistents)
+    regions = std::max(regions, held.region + 1);
   std::vector<Allocator> allocators(regions, Allocator(problem));
   auto allocatorOf = [&](size_t k) -> Allocator & {
     return allocators[problem.kernels[k].region];
   };
-  auto place = [&](size_t k, bool isScratch, int64_t bytes, int64_t address) {
+  auto place = [&](Allocator &allocator, size_t owner, Use use, int64_t bytes,
+                   int64_t address, int64_t &placed) {
     if (address < 0) {
-      overflow = {describe(problem, allocatorOf(k), k, isScratch), k};
+      overflow = {describe(problem, allocator, {0, bytes, owner, use}), owner};
       return false;
     }
-    allocatorOf(k).take({address, address + bytes, k, isScratch});
-    (isScratch ? schedule.scratchAddresses : schedule.resultAddresses)[k] =
-        address;
+    allocator.take({address, address + bytes, owner, use});
+    placed = address;
     if (address + bytes > schedule.highWater) {
       schedule.highWater = address + bytes;
-      schedule.highWaterKernel = k;
+      schedule.highWaterKernel = owner;
     }
     return true;
   };
+
+  // What persists lies lowest, where no entry has anything else.
+  for (size_t p = 0; p < problem.persistents.size(); ++p) {
+    const PersistentMemory &held = problem.persistents[p];
+    Allocator &allocator = allocators[held.region];
+    if (!place(allocator, count + p, Use::Persistent, held.bytes,
+               allocator.findGap(held.bytes), schedule.persistentAddresses[p]))
+      return false;
+  }
 
   for (size_t k : order) {
     const KernelMemory &memory = problem.kernels[k];
@@ -149,19 +169,21 @@ bool wsec::scheduleByFirstFit(const SchedulingProblem &problem,
       int64_t address = overwritten != size_t(-1)
                             ? schedule.resultAddresses[overwritten]
                             : allocatorOf(k).findGap(memory.resultBytes);
-      if (!place(k, false, memory.resultBytes, address))
+      if (!place(allocatorOf(k), k, Use::Result, memory.resultBytes, address,
+                 schedule.resultAddresses[k]))
         return false;
     }
     if (memory.scratchBytes &&
-        !place(k, true, memory.scratchBytes,
-               allocatorOf(k).findGap(memory.scratchBytes)))
+        !place(allocatorOf(k), k, Use::Scratch, memory.scratchBytes,
+               allocatorOf(k).findGap(memory.scratchBytes),
+               schedule.scratchAddresses[k]))
       return false;
-    allocatorOf(k).release(k, true);
+    allocatorOf(k).release(k, Use::Scratch);
     for (size_t operand : memory.operands)
       if (lastUse[operand] == k)
-        allocatorOf(operand).release(operand, false);
+        allocatorOf(operand).release(operand, Use::Result);
     if (lastUse[k] == k)
-      allocatorOf(k).release(k, false);
+      allocatorOf(k).release(k, Use::Result);
   }
   return true;
 }

@@ -10,7 +10,7 @@ namespace wsec {
 /// Why the buffers do not fit.
 struct SramOverflow {
   std::string message;
-  size_t kernel = 0; // the one that found no room
+  size_t owner = 0; // what found no room: as Schedule::highWaterKernel
 };
 
 /// Launches the kernels in their order and gives every buffer the lowest

@@ -28,6 +28,8 @@ private:
   std::vector<double> free;                 // when each region is
   std::vector<double> ends;                 // of each kernel
   std::vector<bool> isLaunched;
+  std::vector<size_t> left; // kernels of each entry
+  size_t entry = 0;         // whose kernels are launched
 };
 
 } // namespace
@@ -47,13 +49,16 @@ Launches::Launches(const SchedulingProblem &problem)
     waiting.resize(std::max(waiting.size(), parts.back() + 1));
     for (size_t region : parts)
       waiting[region].push_back(k);
+    left.resize(std::max(left.size(), kernel.entry + 1));
+    ++left[kernel.entry];
   }
   free.assign(waiting.size(), 0);
 }
 
 bool Launches::isNext(size_t kernel) const {
   const KernelMemory &memory = problem.kernels[kernel];
-  return std::all_of(partsOf[kernel].begin(), partsOf[kernel].end(),
+  return memory.entry == entry &&
+         std::all_of(partsOf[kernel].begin(), partsOf[kernel].end(),
                      [&](size_t region) {
                        return waiting[region].front() == kernel;
                      }) &&
@@ -73,6 +78,7 @@ double Launches::startOf(size_t kernel) const {
 void Launches::launch(size_t kernel) {
   ends[kernel] = startOf(kernel) + problem.kernels[kernel].cycles;
   isLaunched[kernel] = true;
+  --left[problem.kernels[kernel].entry];
   for (size_t region : partsOf[kernel]) {
     free[region] = ends[kernel];
     waiting[region].pop_front();
@@ -82,6 +88,8 @@ void Launches::launch(size_t kernel) {
 std::vector<size_t> Launches::run() {
   std::vector<size_t> order;
   while (order.size() < problem.kernels.size()) {
+    while (left[entry] == 0)
+      ++entry;
     // The first kernel of the list that is left is always one that can start.
     size_t best = problem.kernels.size();
     for (const std::deque<size_t> &queue : waiting)

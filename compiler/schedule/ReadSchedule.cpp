@@ -9,13 +9,44 @@
 using namespace mlir;
 using namespace wsec;
 
-static int64_t resultBytes(wse::KernelOp kernel, const Machine &machine) {
-  if (kernel->getNumResults() == 0)
-    return 0;
-  Type type = kernel->getResult(0).getType();
+static int64_t bytesOf(Type type, const Machine &machine) {
   return wse::TiledAttr::of(type).bytesPerPE(wse::featuresOf(type),
                                              machine.width, machine.height);
 }
+
+static int64_t resultBytes(wse::KernelOp kernel, const Machine &machine) {
+  return kernel->getNumResults() == 0
+             ? 0
+             : bytesOf(kernel->getResult(0).getType(), machine);
+}
+
+namespace {
+
+/// Kernels that read or write what others do: each follows those that wrote
+/// what it touches, one that writes also those that read it.
+class Accesses {
+public:
+  void add(wse::KernelOp kernel, size_t number, std::vector<size_t> &after) {
+    for (StringAttr name : wse::tensorsRead(kernel)) {
+      llvm::append_range(after, written[name]);
+      read[name].push_back(number);
+    }
+    StringAttr name = wse::tensorWritten(kernel);
+    if (!name)
+      return;
+    // Pieces of an output or intermediate go to different places.
+    if (isa<wse::UpdateOp>(*kernel)) {
+      llvm::append_range(after, written[name]);
+      llvm::append_range(after, read[name]);
+    }
+    written[name].push_back(number);
+  }
+
+private:
+  llvm::DenseMap<StringAttr, llvm::SmallVector<size_t>> written, read;
+};
+
+} // namespace
 
 /// True if an element-wise kernel may write its result over input `index`: the
 /// two are laid out alike, and no instruction reads the input after one has
@@ -49,31 +80,40 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
     regions[region.getSymNameAttr()] = machines.size();
     machines.push_back(region.machine());
   }
+  for (wse::PersistentOp held : program.persistents()) {
+    auto region = regions.find(held.getHome().getAttr());
+    if (region == regions.end())
+      return held.emitError("stays on ")
+             << held.getHome() << ", which no kernel is on";
+    problem.persistents.push_back(
+        {held.getHeldName().str(), region->second,
+         bytesOf(held.getHeldType(), machines[region->second])});
+  }
   llvm::DenseMap<Operation *, size_t> index;
-  llvm::DenseMap<StringAttr, llvm::SmallVector<size_t>> storedBy;
-  for (auto kernel : program.bodyBlock().getOps<wse::KernelOp>()) {
-    const Kernel *library = findKernel(kernel);
-    if (!library)
-      return kernel.emitError("the kernel library has no kernel for this");
-    KernelMemory memory;
-    memory.name = kernel.getReportName();
-    memory.region = regions.lookup(kernel.getRegionRef().getAttr());
-    const Machine &machine = machines[memory.region];
-    memory.resultBytes = resultBytes(kernel, machine);
-    memory.scratchBytes = library->scratchBytes(kernel, machine);
-    for (Value operand : kernel->getOperands())
-      memory.operands.push_back(index.lookup(operand.getDefiningOp()));
-    if (auto elementwise = dyn_cast<wse::ElementwiseOp>(*kernel))
-      for (unsigned i = 0; i < elementwise.getInputs().size(); ++i)
-        if (mayOverwrite(elementwise, i))
-          memory.overwrites.push_back(memory.operands[i]);
-    memory.cycles = library->cost(kernel, machine).total();
-    for (StringAttr name : wse::tensorsRead(kernel))
-      llvm::append_range(memory.after, storedBy[name]);
-    if (auto store = dyn_cast<wse::StoreOp>(*kernel))
-      storedBy[store.getOutputAttr()].push_back(problem.kernels.size());
-    index[kernel] = problem.kernels.size();
-    problem.kernels.push_back(std::move(memory));
+  for (auto [entry, block] : llvm::enumerate(program.entryBlocks())) {
+    Accesses accesses;
+    for (auto kernel : block->getOps<wse::KernelOp>()) {
+      const Kernel *library = findKernel(kernel);
+      if (!library)
+        return kernel.emitError("the kernel library has no kernel for this");
+      KernelMemory memory;
+      memory.name = kernel.getReportName();
+      memory.region = regions.lookup(kernel.getRegionRef().getAttr());
+      const Machine &machine = machines[memory.region];
+      memory.resultBytes = resultBytes(kernel, machine);
+      memory.scratchBytes = library->scratchBytes(kernel, machine);
+      for (Value operand : kernel->getOperands())
+        memory.operands.push_back(index.lookup(operand.getDefiningOp()));
+      if (auto elementwise = dyn_cast<wse::ElementwiseOp>(*kernel))
+        for (unsigned i = 0; i < elementwise.getInputs().size(); ++i)
+          if (mayOverwrite(elementwise, i))
+            memory.overwrites.push_back(memory.operands[i]);
+      memory.cycles = library->cost(kernel, machine).total();
+      memory.entry = entry;
+      accesses.add(kernel, problem.kernels.size(), memory.after);
+      index[kernel] = problem.kernels.size();
+      problem.kernels.push_back(std::move(memory));
+    }
   }
   return problem;
 }

@@ -33,9 +33,12 @@ static void writeSchedule(wse::ProgramOp program,
     if (memory.scratchBytes)
       op.setScratch(schedule.scratchAddresses[i], memory.scratchBytes);
   }
+  for (auto [held, address] :
+       llvm::zip_equal(program.persistents(), schedule.persistentAddresses))
+    held.setHeldAddress(address);
   program.setSramPeak(schedule.highWater);
   if (!kernels.empty())
-    program.setSramOwner(problem.kernels[schedule.highWaterKernel].name);
+    program.setSramOwner(problem.ownerName(schedule.highWaterKernel));
   program.setState(wse::State::Scheduled);
 }
 
@@ -60,7 +63,7 @@ struct ScheduleLaunches final
       return failure();
     if (std::string error = problem->check(); !error.empty())
       return program.emitError(error);
-    auto kernels = llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
+    SmallVector<wse::KernelOp> kernels = program.kernels();
     if (failed(solve(program, kernels, *problem)))
       return failure();
     // Now that all have an address, it is known how much code there is. Buffers
@@ -82,17 +85,19 @@ struct ScheduleLaunches final
     return scheduleFlows(program);
   }
 
-  /// When launches run and words flow.
+  /// When launches run and words flow, in a call of each entry.
   static LogicalResult scheduleFlows(wse::ProgramOp program) {
-    FailureOr<SmallVector<wse::KernelOp>> kernels = kernelsInOrder(program);
-    if (failed(kernels))
+    FailureOr<SmallVector<EntryKernels>> entries = entriesInOrder(program);
+    if (failed(entries))
       return failure();
-    FailureOr<FlowReading> flows = readFlows(program, *kernels);
-    if (failed(flows))
-      return failure();
-    if (std::string error = flows->problem.check(); !error.empty())
-      return program.emitError(error);
-    writeFlows(*kernels, *flows, scheduleByBackPressure(flows->problem));
+    for (const EntryKernels &kernels : *entries) {
+      FailureOr<FlowReading> flows = readFlows(program, kernels);
+      if (failed(flows))
+        return failure();
+      if (std::string error = flows->problem.check(); !error.empty())
+        return program.emitError(error);
+      writeFlows(kernels, *flows, scheduleByBackPressure(flows->problem));
+    }
     return success();
   }
 
@@ -102,8 +107,11 @@ struct ScheduleLaunches final
     Schedule solution;
     SramOverflow overflow;
     if (!scheduleByFirstFit(problem, solution, overflow)) {
-      wse::KernelOp kernel = kernels[overflow.kernel];
-      return kernel.emitError(overflow.message);
+      if (overflow.owner < kernels.size())
+        return wse::KernelOp(kernels[overflow.owner])
+            .emitError(overflow.message);
+      return program.persistents()[overflow.owner - kernels.size()].emitError(
+          overflow.message);
     }
     writeSchedule(program, kernels, problem, solution);
     return success();

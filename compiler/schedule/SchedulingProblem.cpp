@@ -16,6 +16,9 @@ std::string SchedulingProblem::check() const {
     const KernelMemory &kernel = kernels[k];
     if (kernel.resultBytes < 0 || kernel.scratchBytes < 0)
       return "kernel " + quote(kernel.name) + " asks for negative bytes";
+    if (k > 0 && kernel.entry < kernels[k - 1].entry)
+      return "kernel " + quote(kernel.name) +
+             " stands behind those of another entry";
     for (size_t operand : kernel.operands)
       if (operand >= k || kernels[operand].resultBytes == 0)
         return "kernel " + quote(kernel.name) +
@@ -35,6 +38,9 @@ std::string SchedulingProblem::check() const {
         return "kernel " + quote(kernel.name) +
                " overwrites a result on another region";
   }
+  for (const PersistentMemory &held : persistents)
+    if (held.bytes <= 0)
+      return quote(held.name) + " stays on the wafer and has no bytes";
   return "";
 }
 
@@ -45,16 +51,21 @@ std::string SchedulingProblem::check() const {
 
 namespace {
 
+enum class Use { Result, Scratch, Persistent };
+
 struct LiveBuffer {
-  size_t kernel;
-  bool isScratch;
+  size_t owner; // a kernel, or behind these what persists
+  Use use;
+  size_t region;
   int64_t begin, end;
   int64_t lastSlot;
 };
 
 std::string text(const SchedulingProblem &problem, const LiveBuffer &buffer) {
-  return std::string(buffer.isScratch ? "scratch" : "result") + " of " +
-         quote(problem.kernels[buffer.kernel].name) + " at [" +
+  std::string what = buffer.use == Use::Result    ? "result of "
+                     : buffer.use == Use::Scratch ? "scratch of "
+                                                  : "persistent ";
+  return what + quote(problem.ownerName(buffer.owner)) + " at [" +
          std::to_string(buffer.begin) + "," + std::to_string(buffer.end) + ")";
 }
 
@@ -91,7 +102,15 @@ static std::string checkSlots(const SchedulingProblem &problem,
         return "kernel " + quote(name) + " runs in slot " +
                std::to_string(slot) + ", before " +
                quote(problem.kernels[other].name) +
-               ", which stores what it loads";
+               "; both use a tensor that one of them writes";
+  }
+  for (size_t slot = 1; slot < count; ++slot) {
+    const KernelMemory &before = problem.kernels[order[slot - 1]];
+    const KernelMemory &kernel = problem.kernels[order[slot]];
+    if (kernel.entry < before.entry)
+      return "kernel " + quote(kernel.name) + " runs in slot " +
+             std::to_string(slot) + ", behind " + quote(before.name) +
+             " of a later entry";
   }
   return "";
 }
@@ -112,12 +131,12 @@ static std::string checkRange(const SchedulingProblem &problem,
 /// The exception of T3: `result` takes over the place of `operand`.
 static bool mayOverwrite(const SchedulingProblem &problem, int64_t slot,
                          const LiveBuffer &result, const LiveBuffer &operand) {
-  if (result.isScratch || operand.isScratch || operand.lastSlot != slot ||
-      result.begin != operand.begin || result.end > operand.end)
+  if (result.use != Use::Result || operand.use != Use::Result ||
+      operand.lastSlot != slot || result.begin != operand.begin ||
+      result.end > operand.end)
     return false;
-  const std::vector<size_t> &allowed =
-      problem.kernels[result.kernel].overwrites;
-  return std::find(allowed.begin(), allowed.end(), operand.kernel) !=
+  const std::vector<size_t> &allowed = problem.kernels[result.owner].overwrites;
+  return std::find(allowed.begin(), allowed.end(), operand.owner) !=
          allowed.end();
 }
 
@@ -129,10 +148,8 @@ static std::string enter(const SchedulingProblem &problem, int64_t slot,
   if (!error.empty())
     return error;
   for (const LiveBuffer &other : live)
-    if (problem.kernels[buffer.kernel].region ==
-            problem.kernels[other.kernel].region &&
-        buffer.begin < other.end && other.begin < buffer.end &&
-        !mayOverwrite(problem, slot, buffer, other))
+    if (buffer.region == other.region && buffer.begin < other.end &&
+        other.begin < buffer.end && !mayOverwrite(problem, slot, buffer, other))
       return text(problem, buffer) + " overlaps " + text(problem, other) +
              " in slot " + std::to_string(slot);
   live.push_back(buffer);
@@ -143,6 +160,14 @@ static std::string enter(const SchedulingProblem &problem, int64_t slot,
 static std::string checkHighWater(const SchedulingProblem &problem,
                                   const Schedule &schedule) {
   int64_t highest = 0, ofNamed = 0;
+  auto count = [&](size_t owner, int64_t end) {
+    highest = std::max(highest, end);
+    if (owner == schedule.highWaterKernel)
+      ofNamed = end;
+  };
+  for (size_t p = 0; p < problem.persistents.size(); ++p)
+    count(problem.kernels.size() + p,
+          schedule.persistentAddresses[p] + problem.persistents[p].bytes);
   for (size_t k = 0; k < problem.kernels.size(); ++k) {
     const KernelMemory &kernel = problem.kernels[k];
     int64_t end = 0;
@@ -150,9 +175,7 @@ static std::string checkHighWater(const SchedulingProblem &problem,
       end = std::max(end, schedule.resultAddresses[k] + kernel.resultBytes);
     if (kernel.scratchBytes)
       end = std::max(end, schedule.scratchAddresses[k] + kernel.scratchBytes);
-    highest = std::max(highest, end);
-    if (k == schedule.highWaterKernel)
-      ofNamed = end;
+    count(k, end);
   }
   if (schedule.highWater != highest)
     return "buffers end at byte " + std::to_string(highest) +
@@ -168,12 +191,23 @@ std::string SchedulingProblem::verify(const Schedule &schedule) const {
   std::string error = checkSlots(*this, schedule, order);
   if (!error.empty())
     return error;
+  if (schedule.persistentAddresses.size() != persistents.size())
+    return "expected addresses of " + std::to_string(persistents.size()) +
+           " that persist"; // T2
   std::vector<int64_t> lastSlot = schedule.slots;
   for (size_t k = 0; k < kernels.size(); ++k)
     for (size_t operand : kernels[k].operands)
       lastSlot[operand] = std::max(lastSlot[operand], schedule.slots[k]);
 
   std::vector<LiveBuffer> live;
+  for (size_t p = 0; p < persistents.size() && error.empty(); ++p) {
+    int64_t begin = schedule.persistentAddresses[p];
+    error = enter(*this, 0, live,
+                  {kernels.size() + p, Use::Persistent, persistents[p].region,
+                   begin, begin + persistents[p].bytes, int64_t(order.size())});
+  }
+  if (!error.empty())
+    return error;
   for (int64_t slot = 0; slot < int64_t(order.size()); ++slot) {
     size_t k = order[slot];
     live.erase(std::remove_if(live.begin(), live.end(),
@@ -184,13 +218,13 @@ std::string SchedulingProblem::verify(const Schedule &schedule) const {
     int64_t result = schedule.resultAddresses[k];
     int64_t scratch = schedule.scratchAddresses[k];
     if (kernels[k].resultBytes)
-      error = enter(
-          *this, slot, live,
-          {k, false, result, result + kernels[k].resultBytes, lastSlot[k]});
+      error = enter(*this, slot, live,
+                    {k, Use::Result, kernels[k].region, result,
+                     result + kernels[k].resultBytes, lastSlot[k]});
     if (error.empty() && kernels[k].scratchBytes)
-      error =
-          enter(*this, slot, live,
-                {k, true, scratch, scratch + kernels[k].scratchBytes, slot});
+      error = enter(*this, slot, live,
+                    {k, Use::Scratch, kernels[k].region, scratch,
+                     scratch + kernels[k].scratchBytes, slot});
     if (!error.empty())
       return error;
   }

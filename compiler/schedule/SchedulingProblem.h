@@ -23,10 +23,18 @@ struct KernelMemory {
   /// use: element i of the result needs element i of them and no other.
   std::vector<size_t> overwrites;
   size_t region = 0; ///< whose PEs hold its result and scratch
-  /// Kernels that it follows for another reason: they store what it loads. All
-  /// come earlier in the list.
+  /// Kernels that it follows for another reason: they store what it loads, or
+  /// what one of the two writes stays on the wafer. All come earlier in the list.
   std::vector<size_t> after = {};
   double cycles = 0; ///< predicted
+  size_t entry = 0;  ///< the kernels of an entry stand together
+};
+
+/// What stays in all PEs of a region, between the launches of all entries.
+struct PersistentMemory {
+  std::string name; // for reports
+  size_t region = 0;
+  int64_t bytes = 0;
 };
 
 /// Addresses are meaningless where the kernel asked for 0 bytes.
@@ -34,12 +42,16 @@ struct Schedule {
   std::vector<int64_t> slots; // kernel i runs as the slots[i]-th
   std::vector<int64_t> resultAddresses;
   std::vector<int64_t> scratchAddresses;
-  int64_t highWater = 0;      // end of the highest buffer, 0 if none
-  size_t highWaterKernel = 0; // whose buffer that is
+  std::vector<int64_t> persistentAddresses;
+  int64_t highWater = 0; // end of the highest buffer, 0 if none
+  /// Whose buffer that is: a kernel's, or behind these that of what persists.
+  size_t highWaterKernel = 0;
 };
 
 /// A result lives from the slot of its kernel to the slot of its last reader,
-/// scratch in the slot of its kernel. Three kernels, b overwrites a's result:
+/// scratch in the slot of its kernel, what persists in all slots. The entries
+/// of a program have their slots one after the other. Three kernels, b
+/// overwrites a's result:
 ///
 ///   slot       0   1   2        address  0  |aaaa|bbbb|bbbb|   a, then b
 ///   a (64 B)  def use                   64  |    |ssss|    |   scratch of b
@@ -52,6 +64,7 @@ public:
   /// Bytes of code below firstAddress, for messages.
   int64_t codeBytes = 0;
   std::vector<KernelMemory> kernels;
+  std::vector<PersistentMemory> persistents;
 
   static constexpr int64_t alignment = 4;
 
@@ -59,14 +72,20 @@ public:
   std::string check() const;
 
   /// Empty if `schedule` is legal, else the first rule it breaks:
-  ///   T1 each kernel has a slot of its own, 0 to n-1, after its operands' and
-  ///      those that it follows
+  ///   T1 each kernel has a slot of its own, 0 to n-1, after its operands',
+  ///      those that it follows, and those of the entries before its own
   ///   T2 buffers are aligned and lie in [firstAddress, endAddress)
   ///   T3 buffers that live in one slot of one region do not overlap, but for
   ///      a result that overwrites, from the same address, an operand that
   ///      allows it
   ///   T4 the high-water mark and its kernel are right
   std::string verify(const Schedule &schedule) const;
+
+  /// The kernel, or what persists, behind `Schedule::highWaterKernel`.
+  const std::string &ownerName(size_t owner) const {
+    return owner < kernels.size() ? kernels[owner].name
+                                  : persistents[owner - kernels.size()].name;
+  }
 };
 
 } // namespace wsec

@@ -56,8 +56,17 @@ struct VerifyScheduled final
       return failure();
     Schedule schedule;
     schedule.highWater = *program.getSramPeak();
-    for (auto [i, kernel] :
-         llvm::enumerate(program.bodyBlock().getOps<wse::KernelOp>())) {
+    for (auto [i, held] : llvm::enumerate(program.persistents())) {
+      if (!held.getHeldAddress())
+        return held.emitError("stays on the wafer, and has no address in a "
+                              "scheduled program");
+      const PersistentMemory &memory = problem->persistents[i];
+      schedule.persistentAddresses.push_back(*held.getHeldAddress());
+      if (program.getSramOwner() == memory.name &&
+          *held.getHeldAddress() + memory.bytes == schedule.highWater)
+        schedule.highWaterKernel = problem->kernels.size() + i;
+    }
+    for (auto [i, kernel] : llvm::enumerate(program.kernels())) {
       const KernelMemory &memory = problem->kernels[i];
       if (failed(readKernel(kernel, memory, schedule)))
         return failure();
@@ -74,17 +83,20 @@ struct VerifyScheduled final
   }
 
   static LogicalResult verifyFlows(wse::ProgramOp program) {
-    FailureOr<SmallVector<wse::KernelOp>> kernels = kernelsInOrder(program);
-    if (failed(kernels))
+    FailureOr<SmallVector<EntryKernels>> entries = entriesInOrder(program);
+    if (failed(entries))
       return failure();
-    FailureOr<FlowReading> flows = readFlows(program, *kernels);
-    if (failed(flows))
-      return failure();
-    FailureOr<FlowSchedule> schedule = readFlowSchedule(*kernels, *flows);
-    if (failed(schedule))
-      return failure();
-    std::string error = flows->problem.verify(*schedule);
-    return error.empty() ? success() : LogicalResult(program.emitError(error));
+    for (const EntryKernels &kernels : *entries) {
+      FailureOr<FlowReading> flows = readFlows(program, kernels);
+      if (failed(flows))
+        return failure();
+      FailureOr<FlowSchedule> schedule = readFlowSchedule(kernels, *flows);
+      if (failed(schedule))
+        return failure();
+      if (std::string error = flows->problem.verify(*schedule); !error.empty())
+        return program.emitError(error);
+    }
+    return success();
   }
 
   /// Kernels may share a name; the owner is the one that reaches the mark.

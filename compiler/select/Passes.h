@@ -42,6 +42,10 @@ struct SelectPipelineOptions
       *this, "where-faster",
       llvm::cl::desc("Several stages only where samples follow faster"),
       llvm::cl::init(false)};
+  Option<bool> keepWeights{
+      *this, "keep-weights",
+      llvm::cl::desc("Weights that kernels can hold stay on the wafer"),
+      llvm::cl::init(false)};
   Option<double> sparsity{
       *this, "sparsity",
       llvm::cl::desc("Share of the weights of products that count as zero"),
@@ -58,7 +62,8 @@ struct SelectPipelineOptions
       llvm::cl::desc("Globs of names of weights or nodes")};
 };
 
-/// onnx -> wse, selected: `wse-select-kernels`, then `wse-verify-selected`.
+/// onnx -> wse, selected: `wse-select-kernels`, `wse-keep-weights` if asked,
+/// then `wse-verify-selected`.
 void buildSelectPipeline(mlir::OpPassManager &manager,
                          const SelectPipelineOptions &options);
 

@@ -110,6 +110,33 @@ def MarkSparsePass : Pass<"wse-mark-sparse", "::mlir::ModuleOp"> {
   let dependentDialects = ["::wsec::wse::WseDialect"];
 }
 
+def KeepWeightsPass : Pass<"wse-keep-weights", "::wsec::wse::ProgramOp"> {
+  let summary = "Makes weights resident that kernels can read on the wafer.";
+  let description = [{
+    wse, selected. A kernel takes the variant that can hold most of its weights.
+    These become resident parameters, which entry `@load` fills: called once, it
+    spares the entry `main` their streams. What no kernel can hold (tables of a
+    gather, sparse products) streams as before. Whether all fits the SRAM of its
+    regions is for schedule to say.
+
+    ```mlir
+    %y = matmul %x weight <"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
+    ```
+
+    becomes
+
+    ```mlir
+    parameter @w = <"w" : tensor<1x12x8xf32> file "w.bin" offset 0 bytes 384 view 0 strides [0, 1, 12]> resident on @r as tensor<1x12x8xf32, #held>
+    entry @load {
+      fill @w on @r {nodes = ["fc"]}
+    }
+    %y = matmul %x weight <"w" : tensor<8x12xf32> in @w view 0 strides [1, 8]> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
+    ```
+
+    See test/compiler/select/keep-weights.mlir.
+  }];
+}
+
 def VerifySelectedPass : Pass<"wse-verify-selected", "::wsec::wse::ProgramOp"> {
   let summary = "Checks what place, route and schedule rely on.";
   let description = [{

@@ -36,6 +36,8 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.stages = options.stages;
   passOptions.whereFaster = options.whereFaster;
   manager.addPass(createSelectKernelsPass(passOptions));
+  if (options.keepWeights)
+    manager.addNestedPass<wse::ProgramOp>(createKeepWeightsPass());
   manager.addNestedPass<wse::ProgramOp>(createVerifySelectedPass());
 }
 

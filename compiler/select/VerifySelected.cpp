@@ -113,57 +113,96 @@ static LogicalResult verifyCovered(StringRef output,
   return success();
 }
 
+namespace {
+
+/// What the entries of a program store and read outside of the wafer.
+class EntryChecks {
+public:
+  /// Declared in the program, whatever entry is called.
+  LogicalResult declare(Operation &op);
+  LogicalResult verify(Block &entry);
+  bool hasOutput() const { return outputs; }
+
+private:
+  using Stores = llvm::MapVector<StringAttr, SmallVector<wse::StoreOp>>;
+
+  LogicalResult verifyReads(wse::KernelOp kernel, const Stores &stored,
+                            llvm::DenseSet<Attribute> &read) const;
+
+  llvm::DenseSet<Attribute> intermediates, aliases;
+  bool outputs = false;
+};
+
+} // namespace
+
+LogicalResult EntryChecks::declare(Operation &op) {
+  if (isa<wse::StreamOp>(op))
+    return op.emitOpError("stands in a selected program, which has no streams");
+  if (auto passing = dyn_cast<wse::IntermediateOp>(op))
+    intermediates.insert(passing.getSymNameAttr());
+  auto alias = dyn_cast<wse::AliasOp>(op);
+  if (alias && !aliases.insert(alias.getOutputAttr()).second)
+    return op.emitOpError("output ")
+           << alias.getOutputAttr() << " is declared twice";
+  outputs |= alias != nullptr;
+  return success();
+}
+
+/// (S6)
+LogicalResult EntryChecks::verifyReads(wse::KernelOp kernel,
+                                       const Stores &stored,
+                                       llvm::DenseSet<Attribute> &read) const {
+  for (StringAttr name : wse::tensorsRead(kernel))
+    if (intermediates.contains(name)) {
+      read.insert(name);
+      if (!stored.contains(name))
+        return kernel.emitOpError("reads '")
+               << name.getValue() << "', which nothing has stored yet";
+    }
+  return success();
+}
+
+LogicalResult EntryChecks::verify(Block &entry) {
+  Stores stored;
+  llvm::DenseSet<Attribute> read;
+  for (auto kernel : entry.getOps<wse::KernelOp>()) {
+    if (failed(verifyNothingLater(kernel)) || failed(verifyNamed(kernel)) ||
+        failed(verifyReads(kernel, stored, read)))
+      return failure();
+    auto store = dyn_cast<wse::StoreOp>(*kernel);
+    if (!store)
+      continue;
+    if (read.contains(store.getOutputAttr()))
+      return store.emitOpError("stores to '")
+             << store.getOutput() << "', which was read before";
+    if (aliases.contains(store.getOutputAttr()))
+      return store.emitOpError("output ")
+             << store.getOutputAttr() << " is declared twice";
+    outputs |= !intermediates.contains(store.getOutputAttr());
+    stored[store.getOutputAttr()].push_back(store);
+  }
+  // (S4)
+  for (auto &[output, pieces] : stored)
+    if (failed(verifyCovered(output.getValue(), pieces)))
+      return failure();
+  return success();
+}
+
 static LogicalResult verifySelected(wse::ProgramOp program) {
   // (S1)
   if (program.getState() != wse::State::Selected)
     return program.emitOpError("is expected to be selected, found ")
            << wse::stringifyState(program.getState());
-  llvm::MapVector<StringAttr, SmallVector<wse::StoreOp>> outputs;
-  llvm::DenseSet<Attribute> intermediates, read;
-  for (Operation &op : program.bodyBlock()) {
-    if (isa<wse::StreamOp>(op))
-      return op.emitOpError("stands in a selected program, which has no "
-                            "streams");
-    if (auto passing = dyn_cast<wse::IntermediateOp>(op))
-      intermediates.insert(passing.getSymNameAttr());
-    if (auto alias = dyn_cast<wse::AliasOp>(op)) {
-      if (!outputs.insert({alias.getOutputAttr(), {}}).second)
-        return op.emitOpError("output ")
-               << alias.getOutputAttr() << " is declared twice";
-      continue;
-    }
-    auto kernel = dyn_cast<wse::KernelOp>(op);
-    if (!kernel)
-      continue;
-    if (failed(verifyNothingLater(kernel)) || failed(verifyNamed(kernel)))
+  EntryChecks checks;
+  for (Operation &op : program.bodyBlock())
+    if (failed(checks.declare(op)))
       return failure();
-    // (S6)
-    for (StringAttr name : wse::tensorsRead(&op))
-      if (intermediates.contains(name)) {
-        read.insert(name);
-        if (!outputs.contains(name))
-          return op.emitOpError("reads '")
-                 << name.getValue() << "', which nothing has stored yet";
-      }
-    if (auto store = dyn_cast<wse::StoreOp>(op)) {
-      if (read.contains(store.getOutputAttr()))
-        return op.emitOpError("stores to '")
-               << store.getOutput() << "', which was read before";
-      auto [entry, isNew] = outputs.insert({store.getOutputAttr(), {}});
-      if (!isNew && entry->second.empty())
-        return op.emitOpError("output ")
-               << store.getOutputAttr() << " is declared twice";
-      entry->second.push_back(store);
-    }
-  }
+  for (Block *entry : program.entryBlocks())
+    if (failed(checks.verify(*entry)))
+      return failure();
   // (S5)
-  if (llvm::all_of(outputs, [&](auto &entry) {
-        return intermediates.contains(entry.first);
-      }))
+  if (!checks.hasOutput())
     return program.emitOpError("has no output");
-  for (auto &[output, pieces] : outputs)
-    if (!pieces.empty() && failed(verifyCovered(output.getValue(), pieces)))
-      return failure();
   return success();
 }
 

@@ -43,14 +43,16 @@ void WseDialect::initialize() {
       >();
 }
 
-// What a load brings is called as its source, all else as the last of its
-// nodes.
+// What a load brings is called as its source, what a state held as the state,
+// all else as the last of its nodes.
 static StringRef nameOf(Operation *op, ArrayAttr nodes) {
   if (auto load = dyn_cast<LoadOp>(op)) {
     if (auto weight = dyn_cast<WeightAttr>(load.getSource()))
       return weight.getName().getValue();
     return cast<FlatSymbolRefAttr>(load.getSource()).getValue();
   }
+  if (auto recall = dyn_cast<RecallOp>(op))
+    return recall.getState();
   if (!nodes || nodes.empty())
     return {};
   return cast<StringAttr>(nodes.getValue().back()).getValue();
@@ -103,16 +105,30 @@ SmallVector<StringAttr> wsec::wse::tensorsRead(Operation *op) {
     add(load.getSource());
   if (auto gather = dyn_cast<GatherOp>(op))
     add(gather.getIds());
+  if (auto recall = dyn_cast<RecallOp>(op))
+    add(recall.getStateAttr());
   for (WeightAttr weight : allWeights(op))
     if (weight.getTensor())
       names.push_back(weight.getTensor().getAttr());
   return names;
 }
 
-SmallVector<WeightAttr> wsec::wse::collectWeights(Operation *op) {
-  SmallVector<WeightAttr> weights = allWeights(op);
-  llvm::erase_if(weights, [](WeightAttr weight) { return weight.getTensor(); });
-  return weights;
+StringAttr wsec::wse::tensorWritten(Operation *op) {
+  if (auto store = dyn_cast<StoreOp>(op))
+    return store.getOutputAttr();
+  if (auto fill = dyn_cast<FillOp>(op))
+    return fill.getParameterAttr().getAttr();
+  if (auto update = dyn_cast<UpdateOp>(op))
+    return update.getStateAttr().getAttr();
+  return {};
+}
+
+ParameterOp wsec::wse::residentOf(Operation *kernel, WeightAttr weight) {
+  if (!weight.getTensor())
+    return {};
+  auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
+      kernel, weight.getTensor());
+  return parameter && parameter.isResident() ? parameter : ParameterOp();
 }
 
 //===----------------------------------------------------------------------===//

@@ -40,11 +40,12 @@ std::string describeKernel(mlir::Operation *op);
 
 /// All #wse.weight attributes of the operation, in order.
 llvm::SmallVector<WeightAttr> allWeights(mlir::Operation *op);
-/// Those that are constants, no tensors of the program.
-llvm::SmallVector<WeightAttr> collectWeights(mlir::Operation *op);
 
-/// The inputs and intermediates that a kernel reads from outside of the wafer.
+/// The inputs, intermediates, parameters and states that a kernel reads.
 llvm::SmallVector<mlir::StringAttr> tensorsRead(mlir::Operation *op);
+/// What a kernel writes, that others may read: an output or intermediate, a
+/// parameter, a state; null: nothing.
+mlir::StringAttr tensorWritten(mlir::Operation *op);
 
 /// Features of a tensor: its last dimension.
 inline int64_t featuresOf(mlir::Type type) {
@@ -65,6 +66,10 @@ namespace wsec::wse {
 
 /// The region that a kernel of a verified program is on.
 RegionOp regionOf(KernelOp kernel);
+
+/// The resident parameter that a weight of a kernel is a view of; null: it
+/// streams.
+ParameterOp residentOf(mlir::Operation *kernel, WeightAttr weight);
 
 } // namespace wsec::wse
 

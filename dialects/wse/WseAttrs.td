@@ -303,7 +303,7 @@ def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
     `type` is the tensor as the kernel sees it, in the element type that is
     stored; words are converted to f32 on the wire. The bytes lie in a file
     (used in place, never copied) or in the program (`data`), or they are those
-    of an input or intermediate tensor of the program (`in`). A view says where
+    of an input, intermediate or parameter of the program (`in`). A view says where
     element (i0, i1, ...) is: at stored element
     `view_offset + i0 * strides[0] + i1 * strides[1] + ...`; without one the
     tensor is stored densely in row-major order. Transposes, slices and splits

@@ -51,9 +51,6 @@ def Wse_KernelOpInterface : OpInterface<"KernelOp"> {
     InterfaceMethod<"Sets address and size of what it borrows.",
       "void", "setScratch", (ins "int64_t":$address, "int64_t":$bytes), "",
       "$_op.setScratchAddress(address); $_op.setScratchBytes(bytes);">,
-    InterfaceMethod<"Constants it streams, in the order of its attributes.",
-      "::llvm::SmallVector<::wsec::wse::WeightAttr>", "getStreamedWeights",
-      (ins), "", "return collectWeights($_op.getOperation());">,
     InterfaceMethod<"Cycles of the run in which it is predicted to be the one "
                     "that runs, first and past the last, from the scheduled state on.",
       "std::optional<::llvm::ArrayRef<int64_t>>", "getRunWindow", (ins), "",
@@ -65,6 +62,31 @@ def Wse_KernelOpInterface : OpInterface<"KernelOp"> {
       "void", "setTimes", (ins "::llvm::ArrayRef<int64_t>":$window,
                                "::mlir::ArrayAttr":$flows), "",
       "$_op.setWindow(window); $_op.setFlowsAttr(flows);">
+  ];
+}
+
+def Wse_PersistentOpInterface : OpInterface<"PersistentOp"> {
+  let cppNamespace = "::wsec::wse";
+  let description = [{
+    What stays on the wafer between launches and calls.
+  }];
+  let methods = [
+    InterfaceMethod<"Symbol of the region that holds it; null: none does.",
+      "::mlir::FlatSymbolRefAttr", "getHome", (ins), "",
+      "return $_op.getRegionAttr();">,
+    InterfaceMethod<"Its type there.",
+      "::mlir::RankedTensorType", "getHeldType", (ins), "",
+      "return ::llvm::cast<::mlir::RankedTensorType>("
+      "$_op.getTypeAttr().getValue());">,
+    InterfaceMethod<"Its name.",
+      "::mlir::StringAttr", "getHeldName", (ins), "",
+      "return $_op.getSymNameAttr();">,
+    InterfaceMethod<"Its SRAM address in every PE, from the scheduled state on.",
+      "std::optional<int64_t>", "getHeldAddress", (ins), "",
+      "return $_op.getAddress();">,
+    InterfaceMethod<"Sets its SRAM address.",
+      "void", "setHeldAddress", (ins "int64_t":$address), "",
+      "$_op.setAddress(address);">
   ];
 }
 

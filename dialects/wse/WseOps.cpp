@@ -1,32 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Verifiers. Labels (C1, C2, ...) are those of the descriptions in WseOps.td;
-// C0 is the rule every encoding follows (C4 of #wse.tiled).
+// Verifiers of WseOps.td. Labels (C1, C2, ...) are those of the descriptions
+// there.
 
 #include "dialects/StridedRange.h"
-#include "dialects/wse/Wse.h"
-
-#include "mlir/IR/Builders.h"
-#include "llvm/ADT/SetVector.h"
+#include "dialects/wse/WseChecks.h"
 
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::wse;
-
-static RankedTensorType tensorOf(Value value) {
-  return cast<RankedTensorType>(value.getType());
-}
-static TiledAttr tilingOf(Value value) {
-  return TiledAttr::of(value.getType());
-}
-
-static bool isWaferElement(Type type) {
-  return type.isF32() || type.isInteger(32);
-}
-
-static Type elementType(Value value) {
-  return cast<RankedTensorType>(value.getType()).getElementType();
-}
 
 // Integers of the wafer are integers of the host.
 static LogicalResult verifyWire(Operation *op, Value value,
@@ -39,52 +21,6 @@ static LogicalResult verifyWire(Operation *op, Value value,
 
 static bool isReplicatedColumns(TiledAttr tiling) {
   return tiling.getColumns() == ColumnPlacement::Replicated;
-}
-
-/// Adds where the other half of an error lies; null: nowhere.
-static LogicalResult withNote(InFlightDiagnostic error, Operation *other,
-                              const Twine &note) {
-  if (other)
-    error.attachNote(other->getLoc()) << note;
-  return error;
-}
-
-/// The same for a source, or a tensor of the program by its name.
-static LogicalResult withDeclaration(InFlightDiagnostic error, Operation *op,
-                                     Attribute source) {
-  auto name = dyn_cast<FlatSymbolRefAttr>(source);
-  return withNote(std::move(error),
-                  name ? SymbolTable::lookupNearestSymbolFrom(op, name)
-                       : nullptr,
-                  "the tensor is declared here");
-}
-
-//===----------------------------------------------------------------------===//
-// Checks that several kernels share
-//===----------------------------------------------------------------------===//
-
-// (C4 of #wse.tiled) The encoding describes this tensor.
-static LogicalResult verifyEncoding(Operation *op, RankedTensorType type,
-                                    TiledAttr tiling) {
-  if (!isWaferElement(type.getElementType()) || type.getRank() < 1 ||
-      !type.hasStaticShape())
-    return op->emitOpError(
-               "tensors on the wafer are static and of f32 or i32, found ")
-           << type;
-  bool anyType = isa<LoadOp, GatherOp, StoreOp, ElementwiseOp, RedistributeOp,
-                     ReduceTokensOp, TransferOp>(op);
-  if (!anyType && type.getElementType().isInteger())
-    return op->emitOpError("computes in f32, found ") << type;
-  int64_t tokens = ShapedType::getNumElements(type.getShape().drop_back());
-  if (tokens != tiling.getBatch() * tiling.getTokens())
-    return op->emitOpError("tensor has ")
-           << tokens << " tokens, its encoding batch " << tiling.getBatch()
-           << " x tokens " << tiling.getTokens();
-  if (tiling.getHeadSize() && type.getShape().back() % tiling.getHeadSize())
-    return op->emitOpError("features (")
-           << type.getShape().back() << ") are no multiple of head_size "
-           << tiling.getHeadSize();
-  return success();
 }
 
 static LogicalResult verifyVector(Operation *op, StringRef what,
@@ -110,316 +46,9 @@ static LogicalResult verifySplitRows(Operation *op, Value value) {
                          "replicated");
 }
 
-// The type of an input or intermediate of the program.
-static FailureOr<RankedTensorType> tensorType(Operation *op,
-                                              FlatSymbolRefAttr name) {
-  Operation *tensor = SymbolTable::lookupNearestSymbolFrom(op, name);
-  if (auto input = dyn_cast_or_null<InputOp>(tensor))
-    return cast<RankedTensorType>(input.getType());
-  if (auto passing = dyn_cast_or_null<IntermediateOp>(tensor))
-    return cast<RankedTensorType>(passing.getType());
-  return op->emitOpError("refers to ")
-         << name << ", which is no input or intermediate";
-}
-
-// The type of a source: of the constant itself, or of the input declared in
-// the program. Reports what is wrong with it.
-static FailureOr<RankedTensorType> sourceType(Operation *op, Attribute source) {
-  if (auto weight = dyn_cast<WeightAttr>(source))
-    return weight.getType();
-  return tensorType(op, cast<FlatSymbolRefAttr>(source));
-}
-
 //===----------------------------------------------------------------------===//
-// wse.program
+// To the wafer and off it
 //===----------------------------------------------------------------------===//
-
-StringRef ProgramOp::getDefaultDialect() { return "wse"; }
-
-Machine ProgramOp::targetMachine() {
-  std::string error;
-  Machine machine = *machineFromDescription(getMachine(), error);
-  machine.width = int(meshWidth());
-  machine.height = int(meshHeight());
-  return machine;
-}
-
-LogicalResult ProgramOp::verify() {
-  // (C1)
-  std::string error;
-  std::optional<Machine> machine = machineFromDescription(getMachine(), error);
-  if (!machine)
-    return emitOpError() << error;
-  if (getMesh().size() != 2)
-    return emitOpError("mesh needs columns and rows");
-  if (meshWidth() < 1 || meshHeight() < 1 ||
-      meshWidth() > machine->fabricWidth ||
-      meshHeight() > machine->fabricHeight)
-    return emitOpError("mesh ")
-           << meshWidth() << "x" << meshHeight() << " does not fit the fabric "
-           << "of " << machine->fabricWidth << "x" << machine->fabricHeight;
-  return success();
-}
-
-/// (C3) of wse.program.
-static LogicalResult verifyAttributes(Operation *op) {
-  for (NamedAttribute attribute : op->getDiscardableAttrs())
-    if (!attribute.getName().getValue().contains('.'))
-      return op->emitOpError("has no attribute '")
-             << attribute.getName().getValue() << "'";
-  return success();
-}
-
-/// (C2) The values of a kernel on its region.
-static LogicalResult verifyResults(Operation *op, RegionOp region) {
-  const int64_t columns = region.columns(), rows = region.rows();
-  const char *const note = "the region is here";
-  for (Value result : op->getResults()) {
-    TiledAttr tiling = tilingOf(result);
-    if (failed(verifyEncoding(op, tensorOf(result), tiling)))
-      return failure();
-    int64_t batch = tiling.getBatch();
-    int64_t group = batch <= rows ? rows / batch : 0;
-    if (tiling.getGroup() != group)
-      return withNote(op->emitOpError("encoding has groups of ")
-                          << tiling.getGroup() << " rows; batch " << batch
-                          << " on " << rows << " rows makes groups of "
-                          << group,
-                      region, note);
-    int64_t headColumns = tiling.getHeadColumns();
-    if (headColumns > 1 &&
-        featuresOf(result) / tiling.getHeadSize() > columns / headColumns)
-      return withNote(op->emitOpError("encoding has ")
-                          << featuresOf(result) / tiling.getHeadSize()
-                          << " heads of " << headColumns
-                          << " columns each, the region has " << columns,
-                      region, note);
-  }
-  return success();
-}
-
-namespace {
-/// The inputs and intermediates of a program, by name.
-using Tensors = llvm::DenseMap<StringAttr, RankedTensorType>;
-} // namespace
-
-static Tensors tensorsOf(ProgramOp program) {
-  Tensors tensors;
-  for (auto input : program.getOps<InputOp>())
-    tensors[input.getSymNameAttr()] = cast<RankedTensorType>(input.getType());
-  for (auto passing : program.getOps<IntermediateOp>())
-    tensors[passing.getSymNameAttr()] =
-        cast<RankedTensorType>(passing.getType());
-  return tensors;
-}
-
-/// (C3) of #wse.weight: a view of a tensor of the program stays inside of it.
-static LogicalResult verifyView(Operation *op, WeightAttr weight,
-                                const Tensors &tensors) {
-  RankedTensorType type = tensors.lookup(weight.getTensor().getAttr());
-  if (!type)
-    return op->emitOpError("refers to ")
-           << weight.getTensor() << ", which is no input or intermediate";
-  // That it can be counted was verified with the attribute.
-  auto [first, last] =
-      *touchedElements(weight.getType().getShape(), weight.getViewOffset(),
-                       weight.viewStrides());
-  if (weight.getType().getElementType() != type.getElementType())
-    return withDeclaration(op->emitOpError("reads ")
-                               << weight.getTensor() << " as "
-                               << weight.getType().getElementType()
-                               << ", which holds " << type.getElementType(),
-                           op, weight.getTensor());
-  if (first >= 0 && last < type.getNumElements())
-    return success();
-  return withDeclaration(op->emitOpError("reads elements ")
-                             << first << " to " << last << " of the "
-                             << type.getNumElements() << " of "
-                             << weight.getTensor(),
-                         op, weight.getTensor());
-}
-
-/// What the kernel reads and writes of tensors of the program fits them.
-static LogicalResult verifyTensors(Operation *op, const Tensors &tensors) {
-  for (WeightAttr weight : allWeights(op))
-    if (weight.getTensor() && failed(verifyView(op, weight, tensors)))
-      return failure();
-  auto store = dyn_cast<StoreOp>(op);
-  RankedTensorType type =
-      store ? tensors.lookup(store.getOutputAttr()) : RankedTensorType();
-  // (C3) of wse.store
-  if (type && type != store.getType())
-    return withDeclaration(op->emitOpError("stores ")
-                               << store.getType() << " to '"
-                               << store.getOutput() << "', which is " << type,
-                           op, FlatSymbolRefAttr::get(store.getOutputAttr()));
-  return success();
-}
-
-/// (C5) Of a region that a kernel is the first to use.
-static LogicalResult
-verifyDisjoint(KernelOp kernel, RegionOp region,
-               ArrayRef<std::pair<RegionOp, KernelOp>> others) {
-  auto covers = [](int64_t a, int64_t lengthA, int64_t b, int64_t lengthB) {
-    return a < b + lengthB && b < a + lengthA;
-  };
-  for (auto [placed, user] : others) {
-    RegionOp other = placed;
-    if (!region.isPlaced() || !other.isPlaced() ||
-        !covers(*region.getX(), region.columns(), *other.getX(),
-                other.columns()) ||
-        !covers(*region.getY(), region.rows(), *other.getY(), other.rows()))
-      continue;
-    InFlightDiagnostic error = kernel.emitOpError("is on @")
-                               << region.getSymName()
-                               << ", which has PEs in common with @"
-                               << other.getSymName();
-    error.attachNote(user.getLoc())
-        << "a kernel on @" << other.getSymName() << " is here";
-    return error;
-  }
-  return success();
-}
-
-/// (C6)
-static LogicalResult verifyOperandRegions(KernelOp kernel) {
-  if (isa<TransferOp>(*kernel))
-    return success(); // (C1) of wse.transfer
-  for (Value operand : kernel->getOperands()) {
-    auto producer = dyn_cast_or_null<KernelOp>(operand.getDefiningOp());
-    if (!producer || producer.getRegionRef() == kernel.getRegionRef())
-      continue;
-    InFlightDiagnostic error = kernel.emitOpError("is on ")
-                               << kernel.getRegionRef() << ", its operand on "
-                               << producer.getRegionRef()
-                               << "; a transfer would bring it here";
-    error.attachNote(producer.getLoc()) << "the operand is made here";
-    return error;
-  }
-  return success();
-}
-
-LogicalResult ProgramOp::verifyRegions() {
-  if (failed(verifyAttributes(*this)))
-    return failure();
-  const Tensors tensors = tensorsOf(*this);
-  llvm::SmallVector<std::pair<RegionOp, KernelOp>> used; // and who uses it
-  for (Operation &op : bodyBlock()) {
-    // (C3)
-    if (!isa<WseDialect>(op.getDialect()))
-      return op.emitOpError("is no operation of the wafer");
-    if (failed(verifyAttributes(&op)))
-      return failure();
-    auto kernel = dyn_cast<KernelOp>(op);
-    if (!kernel)
-      continue;
-    auto known = llvm::find_if(used, [&](auto &entry) {
-      return entry.second.getRegionRef() == kernel.getRegionRef();
-    });
-    RegionOp region = known == used.end() ? regionOf(kernel) : known->first;
-    // (C4)
-    if (!region)
-      return op.emitOpError("is on ")
-             << kernel.getRegionRef() << ", which is no region";
-    if (known == used.end()) {
-      if (failed(verifyDisjoint(kernel, region, used)))
-        return failure();
-      used.push_back({region, kernel});
-    }
-    // (C2)
-    if (failed(verifyResults(&op, region)) ||
-        failed(verifyOperandRegions(kernel)) ||
-        failed(verifyTensors(&op, tensors)))
-      return failure();
-  }
-  return success();
-}
-
-llvm::SmallVector<RegionOp, 4> ProgramOp::kernelRegions() {
-  llvm::SmallSetVector<Attribute, 4> used;
-  for (KernelOp kernel : bodyBlock().getOps<KernelOp>())
-    used.insert(kernel.getRegionRef().getAttr());
-  llvm::SmallVector<RegionOp, 4> regions;
-  for (RegionOp region : bodyBlock().getOps<RegionOp>())
-    if (used.contains(region.getSymNameAttr()))
-      regions.push_back(region);
-  return regions;
-}
-
-llvm::SmallVector<Machine, 1> ProgramOp::kernelMachines() {
-  llvm::SmallVector<Machine, 1> machines;
-  for (RegionOp region : kernelRegions())
-    machines.push_back(region.machine());
-  if (machines.empty())
-    machines.push_back(targetMachine());
-  return machines;
-}
-
-//===----------------------------------------------------------------------===//
-// wse.region
-//===----------------------------------------------------------------------===//
-
-RegionOp wsec::wse::regionOf(KernelOp kernel) {
-  return SymbolTable::lookupNearestSymbolFrom<RegionOp>(kernel,
-                                                        kernel.getRegionRef());
-}
-
-Machine RegionOp::machine() {
-  return (*this)->getParentOfType<ProgramOp>().targetMachine().region(
-      int(getX().value_or(0)), int(getY().value_or(0)), int(columns()),
-      int(rows()));
-}
-
-LogicalResult RegionOp::verify() {
-  // (C1)
-  auto program = (*this)->getParentOfType<ProgramOp>();
-  if (getShape().size() != 2 || getX().has_value() != getY().has_value())
-    return emitOpError("needs a shape of columns and rows, and a position of "
-                       "both coordinates or none");
-  int64_t x = getX().value_or(0), y = getY().value_or(0);
-  int64_t width = program.meshWidth(), height = program.meshHeight();
-  if (columns() < 1 || rows() < 1 || x < 0 || y < 0 || columns() > width ||
-      rows() > height || x > width - columns() || y > height - rows())
-    return emitOpError("of ")
-           << columns() << "x" << rows() << " PEs at (" << x << ", " << y
-           << ") does not fit the mesh of " << width << "x" << height;
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// Ends of the model
-//===----------------------------------------------------------------------===//
-
-LogicalResult InputOp::verify() {
-  // (C1)
-  if (!cast<RankedTensorType>(getType()).hasStaticShape())
-    return emitOpError("needs a static shape, found ") << getType();
-  return success();
-}
-
-LogicalResult IntermediateOp::verify() {
-  // (C1)
-  auto type = cast<RankedTensorType>(getType());
-  if (!type.hasStaticShape() || !isWaferElement(type.getElementType()))
-    return emitOpError("needs a static shape of f32 or i32, found ") << type;
-  return success();
-}
-
-LogicalResult AliasOp::verify() {
-  // (C1)
-  FailureOr<RankedTensorType> source = sourceType(*this, getSource());
-  if (failed(source))
-    return failure();
-  // (C2)
-  auto type = cast<RankedTensorType>(getType());
-  if (source->getElementType() != type.getElementType() ||
-      source->getNumElements() != type.getNumElements())
-    return withDeclaration(
-        emitOpError("output of type ")
-            << type << " cannot stand for its source of type " << *source,
-        *this, getSource());
-  return success();
-}
 
 LogicalResult LoadOp::verify() {
   // (C1)
@@ -521,6 +150,49 @@ LogicalResult StoreOp::verify() {
   }
   // (C2)
   return verifySplitRows(*this, getValue());
+}
+
+/// (C1) of wse.update and wse.recall: the state that `op` names is its own.
+static LogicalResult verifyState(KernelOp op, FlatSymbolRefAttr name,
+                                 RankedTensorType type) {
+  auto state = SymbolTable::lookupNearestSymbolFrom<StateOp>(op, name);
+  if (!state)
+    return op.emitOpError("refers to ") << name << ", which is no state";
+  if (state.getRegionAttr() == op.getRegionRef() && state.getHeldType() == type)
+    return success();
+  return withNote(op.emitOpError("is on ")
+                      << op.getRegionRef() << ", of type " << type << "; "
+                      << name << " is on " << state.getRegionAttr() << ", of "
+                      << state.getHeldType(),
+                  state, "the state is declared here");
+}
+
+LogicalResult FillOp::verify() {
+  // (C1)
+  auto parameter = SymbolTable::lookupNearestSymbolFrom<ParameterOp>(
+      *this, getParameterAttr());
+  if (!parameter || !parameter.isResident())
+    return withNote(emitOpError("fills ") << getParameterAttr()
+                                          << ", which is no resident parameter",
+                    parameter, "the parameter is declared here");
+  if (parameter.getHome() == getRegionAttr())
+    return success();
+  return withNote(emitOpError("is on ")
+                      << getRegionAttr() << ", " << getParameterAttr()
+                      << " is resident on " << parameter.getHome(),
+                  parameter, "the parameter is declared here");
+}
+
+LogicalResult UpdateOp::verify() {
+  // (C1)
+  return verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
+                     tensorOf(getValue()));
+}
+
+LogicalResult RecallOp::verify() {
+  // (C1)
+  return verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
+                     tensorOf(getResult()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -786,63 +458,5 @@ LogicalResult ElementwiseOp::verifyRegions() {
       return op.emitOpError("cannot stand in an element-wise body: only arith "
                             "and math on scalars of f32 and i32 can");
   }
-  return success();
-}
-
-//===----------------------------------------------------------------------===//
-// wse.stream
-//===----------------------------------------------------------------------===//
-
-static bool isNeighbourPattern(StreamPattern pattern) {
-  switch (pattern) {
-  case StreamPattern::RowWest:
-  case StreamPattern::RowEast:
-  case StreamPattern::KeyNorth:
-  case StreamPattern::ValueNorth:
-  case StreamPattern::OutNorth:
-  case StreamPattern::RootWest:
-    return true;
-  default:
-    return false;
-  }
-}
-
-static bool dependsOnRows(StreamPattern pattern) {
-  return pattern == StreamPattern::Column ||
-         pattern == StreamPattern::KeyCast ||
-         pattern == StreamPattern::ValueCast ||
-         pattern == StreamPattern::RootWest ||
-         pattern == StreamPattern::HeadCast;
-}
-
-LogicalResult StreamOp::verify() {
-  // (C1)
-  size_t colors = isNeighbourPattern(getPattern()) ? 2 : 1;
-  if (getColors().size() != colors)
-    return emitOpError() << stringifyStreamPattern(getPattern()) << " takes "
-                         << colors << " color" << (colors > 1 ? "s" : "")
-                         << ", found " << getColors().size();
-  // (C2)
-  if (getRows().has_value() != dependsOnRows(getPattern()))
-    return emitOpError() << stringifyStreamPattern(getPattern())
-                         << (getRows() ? " does not depend on rows"
-                                       : " needs the rows it reaches");
-  // (C3)
-  for (RuleAttr rule : getRules().getAsRange<RuleAttr>())
-    if (!llvm::is_contained(getColors(), rule.getColor()))
-      return emitOpError("has a rule for color ")
-             << rule.getColor() << ", which is none of its own";
-  // (C4)
-  bool transfers = getPattern() == StreamPattern::Transfer;
-  if (getTarget().has_value() != transfers)
-    return emitOpError() << stringifyStreamPattern(getPattern())
-                         << (transfers ? " needs the region it goes to"
-                                       : " goes to no other region");
-  if (getRegion() && getPattern() == StreamPattern::Launch)
-    return emitOpError("launches start the kernels of all regions");
-  for (FlatSymbolRefAttr region : {getRegionAttr(), getTargetAttr()})
-    if (region &&
-        !SymbolTable::lookupNearestSymbolFrom<RegionOp>(*this, region))
-      return emitOpError("refers to ") << region << ", which is no region";
   return success();
 }

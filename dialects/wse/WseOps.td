@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The program and its kernels. Streams are in WseStreamOps.td.
+// The kernels. The program is in WseProgramOps.td, streams are in
+// WseStreamOps.td.
 
 #ifndef WSEC_DIALECTS_WSE_WSEOPS_TD
 #define WSEC_DIALECTS_WSE_WSEOPS_TD
 
 include "dialects/wse/WseAttrs.td"
 include "dialects/wse/WseInterfaces.td"
+include "dialects/wse/WseProgramOps.td"
 include "dialects/wse/WseStreamOps.td"
 include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
@@ -14,160 +16,8 @@ include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 //===----------------------------------------------------------------------===//
-// The program
+// To the wafer and off it
 //===----------------------------------------------------------------------===//
-
-def Wse_ProgramOp : Wse_Op<"program",
-    [IsolatedFromAbove, Symbol, SymbolTable, NoTerminator, SingleBlock,
-     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getDefaultDialect"]>]> {
-  let summary = "Holds a model on the wafer.";
-  let description = [{
-    The kernels in `body` run in order of their slots (in order of the text
-    until they are scheduled), each on the PEs of its region, one launch per
-    kernel. Operations inside drop the prefix `wse.`.
-
-    `machine` is a preset's name or the JSON text of a machine; `mesh` is the
-    sub-rectangle in use, columns x rows: its edges have the I/O channels. A
-    scheduled program knows the SRAM of its fullest PE and the kernel to blame
-    for it.
-
-    ```mlir
-    wse.program @main state(selected) mesh(4x5) machine("wse2") {
-      region @r shape(4x5)
-      input @x : tensor<6x6xf32>
-      %x = load @x on @r {nodes = ["x"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
-      store %x to "y" on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<6x6xf32>
-    }
-    ```
-
-    - (C1) The mesh fits the machine.
-    - (C2) Encodings of all values fit the region of their kernel: `group` is
-      its rows divided by the batch, and 0 if the batch is larger.
-    - (C3) Nothing but `wse` operations stands in the body, and these have no
-      attributes that mean nothing: only those of other dialects, as `a.b`.
-    - (C4) Every kernel is on a declared region.
-    - (C5) Regions of kernels that are placed have no PE in common: code, SRAM
-      and routes of a region are its own.
-    - (C6) A kernel's operands are results on its region; `transfer` brings those
-      of another.
-  }];
-  let arguments = (ins
-    SymbolNameAttr:$sym_name,
-    Wse_State:$state,
-    DenseI64ArrayAttr:$mesh,
-    StrAttr:$machine,
-    OptionalAttr<I64Attr>:$sram_peak,
-    OptionalAttr<StrAttr>:$sram_owner);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = [{
-    $sym_name `state` `(` $state `)` `mesh` `(` custom<MeshExtents>($mesh) `)`
-    `machine` `(` $machine `)` attr-dict-with-keyword $body
-  }];
-  let hasVerifier = 1;
-  let hasRegionVerifier = 1;
-  let extraClassDeclaration = [{
-    int64_t meshWidth() { return getMesh()[0]; }
-    int64_t meshHeight() { return getMesh()[1]; }
-    /// The machine with this program's mesh; the verifier made sure it exists.
-    ::wsec::Machine targetMachine();
-    ::mlir::Block &bodyBlock() { return getBody().front(); }
-    /// The regions that have kernels, in the order of the text.
-    ::llvm::SmallVector<RegionOp, 4> kernelRegions();
-    /// What kernels know of the machine: their regions, or without kernels the
-    /// mesh.
-    ::llvm::SmallVector<::wsec::Machine, 1> kernelMachines();
-  }];
-}
-
-def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
-  let summary = "Declares a rectangle of PEs that kernels run on.";
-  let description = [{
-    `select` decides the shape, columns x rows, `place` where on the mesh its
-    north-west corner lies. Distributions, streams and the code of its kernels
-    count columns and rows from there. A position that is already there when a
-    program is placed is kept. PEs outside of all regions have no code; streams
-    of the host pass through their routers.
-
-    ```mlir
-    region @r shape(4x3) at (0, 2)
-    ```
-
-    - (C1) The shape is positive and fits the mesh; so does the region at its
-      position.
-  }];
-  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$shape,
-                       OptionalAttr<I64Attr>:$x, OptionalAttr<I64Attr>:$y);
-  let assemblyFormat = [{
-    $sym_name `shape` `(` custom<MeshExtents>($shape) `)`
-    (`at` ` ` `(` $x^ `,` $y `)`)? attr-dict
-  }];
-  let hasVerifier = 1;
-  let extraClassDeclaration = [{
-    int64_t columns() { return getShape()[0]; }
-    int64_t rows() { return getShape()[1]; }
-    bool isPlaced() { return getX().has_value(); }
-    /// What the machine is to its kernels; until it is placed, as at (0, 0).
-    ::wsec::Machine machine();
-  }];
-}
-
-//===----------------------------------------------------------------------===//
-// Ends of the model
-//===----------------------------------------------------------------------===//
-
-def Wse_InputOp : Wse_Op<"input", [Symbol, HasParent<"ProgramOp">]> {
-  let summary = "Declares a tensor that the host passes in.";
-  let description = [{
-    Kernels refer to it by name; it is never a value, because only they say
-    where its elements go.
-
-    ```mlir
-    input @input_ids : tensor<1x128xi64>
-    ```
-
-    - (C1) The shape is static.
-  }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type);
-  let assemblyFormat = "$sym_name `:` $type attr-dict";
-  let hasVerifier = 1;
-}
-
-def Wse_IntermediateOp : Wse_Op<"intermediate", [Symbol, HasParent<"ProgramOp">]> {
-  let summary = "Declares a tensor that passes through the store.";
-  let description = [{
-    Kernels `store` it, in one piece or several, and later ones read it as they
-    read an input or a weight, in any order that strides describe: this is how
-    elements change their places on the wafer where no kernel moves them.
-
-    ```mlir
-    intermediate @scores : tensor<2x6x6xf32>
-    ```
-
-    - (C1) The shape is static, the elements are f32 or i32.
-  }];
-  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type);
-  let assemblyFormat = "$sym_name `:` $type attr-dict";
-  let hasVerifier = 1;
-}
-
-def Wse_AliasOp : Wse_Op<"alias", [HasParent<"ProgramOp">]> {
-  let summary = "Declares an output that equals an input or constant unchanged.";
-  let description = [{
-    Nothing moves on the wafer; the host hands out the tensor itself.
-
-    ```mlir
-    alias "y" = @x : tensor<2x3xf32>
-    alias "c" = <"c" : tensor<2xf32> data dense<1.0> : tensor<2xf32>> : tensor<2xf32>
-    ```
-
-    - (C1) The source is a declared input or a constant.
-    - (C2) It has as many elements as the output, of the same type.
-  }];
-  let arguments = (ins StrAttr:$output, Wse_SourceAttr:$source,
-                       TypeAttrOf<AnyRankedTensor>:$type);
-  let assemblyFormat = "$output `=` custom<Source>($source) `:` $type attr-dict";
-  let hasVerifier = 1;
-}
 
 def Wse_LoadOp : Wse_KernelOp<"load", (ins
     Wse_SourceAttr:$source,
@@ -261,6 +111,64 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
     /// and feature to feature.
     std::array<int64_t, 3> outputStrides();
   }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// What outlives a call
+//===----------------------------------------------------------------------===//
+
+def Wse_FillOp : Wse_KernelOp<"fill", (ins FlatSymbolRefAttr:$parameter)> {
+  let summary = "Brings a resident parameter to its place on the wafer.";
+  let description = [{
+    Moves words as `load` does. Kernels of this and later calls find them where
+    they were left.
+
+    ```mlir
+    parameter @w = <"w" : tensor<6x8xf32> data dense<1.0> : tensor<6x8xf32>> resident on @r as tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    fill @w on @r {nodes = ["fc"]}
+    ```
+
+    - (C1) The parameter is resident on this region.
+  }];
+  let assemblyFormat = "$parameter `on` $region attr-dict";
+  let hasVerifier = 1;
+}
+
+def Wse_UpdateOp : Wse_KernelOp<"update", (ins
+    FlatSymbolRefAttr:$state, Wse_Tiled:$value)> {
+  let summary = "Writes a tensor to a state.";
+  let description = [{
+    Every PE copies its elements; no word leaves it.
+
+    ```mlir
+    state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    update @k with %x on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) The state is on this region, of the type of the value.
+  }];
+  let assemblyFormat = [{
+    $state `with` $value `on` $region attr-dict `:` type($value)
+  }];
+  let hasVerifier = 1;
+}
+
+def Wse_RecallOp : Wse_KernelOp<"recall", (ins FlatSymbolRefAttr:$state)> {
+  let summary = "Reads what a state holds.";
+  let description = [{
+    Every PE copies its elements: the value is that of now, whatever is written to
+    the state later.
+
+    ```mlir
+    state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %k = recall @k on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) The state is on this region, of the type of the result.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = "$state `on` $region attr-dict `:` type($result)";
   let hasVerifier = 1;
 }
 

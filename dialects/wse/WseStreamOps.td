@@ -32,7 +32,8 @@ def Wse_SourceAttr : Attr<
 // states add: streams (routed), slot, addresses, window and flows (scheduled).
 class Wse_KernelOp<string mnemonic, dag specific, list<Trait> traits = []>
     : Wse_Op<mnemonic, !listconcat(traits,
-        [HasParent<"ProgramOp">, DeclareOpInterfaceMethods<Wse_KernelOpInterface>,
+        [ParentOneOf<["ProgramOp", "EntryOp"]>,
+         DeclareOpInterfaceMethods<Wse_KernelOpInterface>,
          DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>])> {
   let arguments = !con(specific, (ins
     OptionalAttr<StrArrayAttr>:$nodes,

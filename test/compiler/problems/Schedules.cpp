@@ -17,7 +17,9 @@ const std::vector<Complaint> complaints = {
     {"T1", "has slot"},
     {"T1", "both have slot"},
     {"T1", "before its operand"},
-    {"T1", "which stores what it loads"},
+    {"T1", "both use a tensor that one of them writes"},
+    {"T1", "of a later entry"},
+    {"T2", "expected addresses of"},
     {"T2", "is not aligned to"},
     {"T2", "leaves the SRAM for buffers"},
     {"T3", "overlaps"},
@@ -39,8 +41,12 @@ SchedulingProblem randomProblem(Random &random) {
     kernel.name = "k" + std::to_string(k);
     kernel.region = random.oneIn(3);
     kernel.cycles = double(random.below(4));
+    if (k > 0)
+      kernel.entry = problem.kernels.back().entry + random.oneIn(5);
     for (size_t o = 0; o < k; ++o)
-      if (random.oneIn(8)) {
+      if (problem.kernels[o].entry != kernel.entry)
+        continue;
+      else if (random.oneIn(8)) {
         kernel.after.push_back(o);
       } else if (problem.kernels[o].resultBytes && random.oneIn(3)) {
         kernel.operands.push_back(o);
@@ -51,6 +57,10 @@ SchedulingProblem randomProblem(Random &random) {
     kernel.scratchBytes = random.oneIn(2) ? 0 : randomBytes(random);
     problem.kernels.push_back(kernel);
   }
+  for (size_t p = size_t(random.below(3)); p > 0; --p)
+    problem.persistents.push_back({"p" + std::to_string(p),
+                                   size_t(random.oneIn(3)),
+                                   4 * random.between(1, 4)});
   return problem;
 }
 
@@ -83,6 +93,10 @@ bool slotsAreSound(const SchedulingProblem &problem, const Schedule &schedule) {
     for (size_t other : problem.kernels[k].after)
       if (schedule.slots[other] >= schedule.slots[k])
         return false;
+    for (size_t other = 0; other < count; ++other)
+      if (problem.kernels[other].entry < problem.kernels[k].entry &&
+          schedule.slots[other] >= schedule.slots[k])
+        return false;
   }
   return true;
 }
@@ -105,6 +119,11 @@ bool slotOverlaps(const SchedulingProblem &problem, const Schedule &schedule,
       owners[{kernel.region, schedule.scratchAddresses[k] + b}].emplace_back(
           k, true);
   }
+  for (size_t p = 0; p < problem.persistents.size(); ++p)
+    for (int64_t b = 0; b < problem.persistents[p].bytes; ++b)
+      owners[{problem.persistents[p].region,
+              schedule.persistentAddresses[p] + b}]
+          .emplace_back(problem.kernels.size() + p, true);
   auto takesOver = [&](size_t k, size_t operand) {
     const std::vector<size_t> &may = problem.kernels[k].overwrites;
     return schedule.slots[k] == slot &&
@@ -126,6 +145,8 @@ bool slotOverlaps(const SchedulingProblem &problem, const Schedule &schedule,
 Rules brokenRules(const SchedulingProblem &problem, const Schedule &schedule) {
   if (!slotsAreSound(problem, schedule))
     return {"T1"};
+  if (schedule.persistentAddresses.size() != problem.persistents.size())
+    return {"T2"};
   Rules broken;
   std::map<int64_t, std::set<size_t>> ends; // of buffers, and whose they are
   auto enter = [&](size_t k, int64_t address, int64_t bytes) {
@@ -142,6 +163,9 @@ Rules brokenRules(const SchedulingProblem &problem, const Schedule &schedule) {
     if (slotOverlaps(problem, schedule, int64_t(k)))
       broken.insert("T3");
   }
+  for (size_t p = 0; p < problem.persistents.size(); ++p)
+    enter(problem.kernels.size() + p, schedule.persistentAddresses[p],
+          problem.persistents[p].bytes);
   const auto last = ends.rbegin();
   if (ends.empty() ? schedule.highWater != 0
                    : schedule.highWater != last->first ||
@@ -150,20 +174,29 @@ Rules brokenRules(const SchedulingProblem &problem, const Schedule &schedule) {
   return broken;
 }
 
-/// The solver gave up at a kernel: then no aligned place for the buffer is
-/// free of what is alive.
+/// The solver gave up at a kernel, or at what persists: then no aligned place
+/// for the buffer is free of what is alive.
 void checkOverflow(const SchedulingProblem &problem, const Schedule &schedule,
                    const SramOverflow &overflow, Tally &tally) {
-  const size_t k = overflow.kernel;
+  const size_t k = overflow.owner, count = problem.kernels.size();
+  const bool persists = k >= count;
   const bool isScratch =
       overflow.message.find("for its scratch") != std::string::npos;
-  const int64_t bytes = isScratch ? problem.kernels[k].scratchBytes
-                                  : problem.kernels[k].resultBytes;
+  const int64_t bytes = persists    ? problem.persistents[k - count].bytes
+                        : isScratch ? problem.kernels[k].scratchBytes
+                                    : problem.kernels[k].resultBytes;
+  const size_t region = persists ? problem.persistents[k - count].region
+                                 : problem.kernels[k].region;
   std::set<int64_t> taken;
-  const int64_t slot = schedule.slots[k];
+  for (size_t p = 0; p < problem.persistents.size(); ++p)
+    for (int64_t b = 0; b < problem.persistents[p].bytes; ++b)
+      if (problem.persistents[p].region == region &&
+          (!persists || p + count < k))
+        taken.insert(schedule.persistentAddresses[p] + b);
+  const int64_t slot = persists ? 0 : schedule.slots[k];
   for (size_t other = 0; other < problem.kernels.size(); ++other) {
     const bool alive =
-        problem.kernels[other].region == problem.kernels[k].region &&
+        !persists && problem.kernels[other].region == region &&
         (other == k ? isScratch
                     : schedule.slots[other] < slot &&
                           lastSlot(problem, schedule, other) >= slot);
@@ -193,14 +226,20 @@ void measure(const SchedulingProblem &problem, Schedule &schedule) {
     raise(k, schedule.resultAddresses[k], problem.kernels[k].resultBytes);
     raise(k, schedule.scratchAddresses[k], problem.kernels[k].scratchBytes);
   }
+  for (size_t p = 0; p < problem.persistents.size(); ++p)
+    raise(problem.kernels.size() + p, schedule.persistentAddresses[p],
+          problem.persistents[p].bytes);
 }
 
 /// Changes the schedule so that the rule is probably broken.
 void breakRule(int rule, const SchedulingProblem &problem, Schedule &schedule,
                Random &random) {
   int64_t &slot = random.of(schedule.slots);
-  int64_t &address = random.oneIn(2) ? random.of(schedule.resultAddresses)
-                                     : random.of(schedule.scratchAddresses);
+  const bool persists =
+      !schedule.persistentAddresses.empty() && random.oneIn(3);
+  int64_t &address = persists          ? random.of(schedule.persistentAddresses)
+                     : random.oneIn(2) ? random.of(schedule.resultAddresses)
+                                       : random.of(schedule.scratchAddresses);
   switch (rule) {
   case 1:
     if (random.oneIn(8))
@@ -211,6 +250,8 @@ void breakRule(int rule, const SchedulingProblem &problem, Schedule &schedule,
       std::swap(slot, random.of(schedule.slots));
     return;
   case 2:
+    if (persists && random.oneIn(8))
+      return schedule.persistentAddresses.pop_back();
     address +=
         random.oneIn(2) ? random.between(-3, 3) : 4 * random.between(-80, 80);
     return measure(problem, schedule);

@@ -201,7 +201,7 @@ TEST(SchedulingProblem, OverflowNamesTheLargestBuffers) {
   Schedule schedule;
   SramOverflow overflow;
   EXPECT_FALSE(scheduleByFirstFit(problem, schedule, overflow));
-  EXPECT_EQ(overflow.kernel, 2u);
+  EXPECT_EQ(overflow.owner, 2u);
   EXPECT_EQ(overflow.message,
             "SramOverflow: kernel 'c' needs 96 bytes of SRAM per PE for its "
             "result; of 256 "
@@ -270,7 +270,8 @@ TEST(BrokenSchedule, T1BeforeWhatStoresItsTensor) {
   std::swap(schedule.slots[0], schedule.slots[1]);
   EXPECT_EQ(
       problem.verify(schedule),
-      "kernel 'b' runs in slot 0, before 'a', which stores what it loads");
+      "kernel 'b' runs in slot 0, before 'a'; both use a tensor that one of "
+      "them writes");
   problem.kernels[0].after = {1};
   EXPECT_EQ(problem.check(), "kernel 'a' follows no earlier kernel");
   problem.kernels[0].after = {};
@@ -280,6 +281,61 @@ TEST(BrokenSchedule, T1BeforeWhatStoresItsTensor) {
 TEST(BrokenSchedule, T1BeforeItsOperand) {
   EXPECT_EQ(errorOf([](Schedule &s) { std::swap(s.slots[1], s.slots[2]); }),
             "kernel 'c' runs in slot 1, before its operand 'b'");
+}
+/// The worked example as two entries, a and b of the first, c alone in the
+/// second, and 40 bytes that stay between their calls.
+SchedulingProblem twoEntries() {
+  SchedulingProblem problem = example();
+  problem.kernels[2].operands = {};
+  problem.kernels[2].entry = 1;
+  problem.persistents = {{"w", 0, 40}};
+  return problem;
+}
+std::string errorOfEntries(std::function<void(Schedule &)> change) {
+  SchedulingProblem problem = twoEntries();
+  Schedule schedule = solve(problem);
+  change(schedule);
+  return problem.verify(schedule);
+}
+
+TEST(SchedulingProblem, WhatPersistsLiesLowestInAllEntries) {
+  const Schedule schedule = solve(twoEntries());
+  EXPECT_EQ(schedule.persistentAddresses, std::vector<int64_t>{128});
+  EXPECT_EQ(schedule.resultAddresses, (std::vector<int64_t>{168, 168, 168}));
+  EXPECT_EQ(schedule.slots, (std::vector<int64_t>{0, 1, 2}));
+}
+TEST(SchedulingProblem, WhatPersistsMayBeTooMuch) {
+  SchedulingProblem problem = twoEntries();
+  problem.persistents.push_back({"v", 0, 1000});
+  Schedule schedule;
+  SramOverflow overflow;
+  EXPECT_FALSE(scheduleByFirstFit(problem, schedule, overflow));
+  EXPECT_EQ(overflow.owner, 4u);
+  EXPECT_EQ(overflow.message,
+            "SramOverflow: 'v' needs 1000 bytes of SRAM per PE that stay; of "
+            "1024 bytes for buffers, 40 are in use; largest: 40 bytes for "
+            "what stays of 'w'; compile for a larger mesh or for fewer tokens");
+  problem.persistents[1].bytes = 0;
+  EXPECT_EQ(problem.check(), "'v' stays on the wafer and has no bytes");
+}
+TEST(SchedulingProblem, EntriesStandOneAfterTheOther) {
+  SchedulingProblem problem = twoEntries();
+  problem.kernels[0].entry = 1;
+  EXPECT_EQ(problem.check(), "kernel 'b' stands behind those of another entry");
+}
+TEST(BrokenSchedule, T1AmongAnotherEntry) {
+  EXPECT_EQ(
+      errorOfEntries([](Schedule &s) { std::swap(s.slots[1], s.slots[2]); }),
+      "kernel 'b' runs in slot 2, behind 'c' of a later entry");
+}
+TEST(BrokenSchedule, T2NoAddressOfWhatPersists) {
+  EXPECT_EQ(errorOfEntries([](Schedule &s) { s.persistentAddresses.clear(); }),
+            "expected addresses of 1 that persist");
+}
+TEST(BrokenSchedule, T3OverwritesWhatPersists) {
+  EXPECT_EQ(errorOfEntries([](Schedule &s) { s.resultAddresses[2] = 160; }),
+            "result of 'c' at [160,192) overlaps persistent 'w' at [128,168) "
+            "in slot 2");
 }
 TEST(BrokenSchedule, T2Unaligned) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.resultAddresses[2] = 194; }),
@@ -316,6 +372,17 @@ TEST(BrokenSchedule, T4HighWater) {
             "buffers end at byte 256, the high-water mark is given as 192");
   EXPECT_EQ(errorOf([](Schedule &s) { s.highWaterKernel = 0; }),
             "the high-water mark is not that of the kernel it is given to");
+}
+TEST(BrokenSchedule, T4HighWaterOfWhatPersists) {
+  EXPECT_EQ(
+      errorOfEntries([](Schedule &s) { s.persistentAddresses[0] = 1000; }),
+      "buffers end at byte 1040, the high-water mark is given as 296");
+  EXPECT_EQ(errorOfEntries([](Schedule &s) {
+              s.persistentAddresses[0] = 1000;
+              s.highWater = 1040;
+              s.highWaterKernel = 3;
+            }),
+            "");
 }
 
 } // namespace

@@ -134,3 +134,46 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
   input @x : tensor<8x8xf32>
   %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64, streams = [@channel], window = array<i64: 0, 9999>, flows = [#wse.flow<@channel slot 0 cycles 1800 to 1810 ahead 4>]} : tensor<1x8x8xf32, #tokens>
 }
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
+  region @r shape(4x2) at (0, 0)
+  // expected-error @below {{stays on the wafer, and has no address in a scheduled program}}
+  state @k on @r : tensor<1x8x8xf32, #tokens>
+  %a = recall @k on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x8x8xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+// A state that an entry keeps keeps its place in all others.
+// expected-error @below {{result of 'a' at [8160,8192) overlaps persistent 'k' at [8128,8168) in slot 1}}
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
+  region @r shape(4x2) at (0, 0)
+  stream @channel channel colors [1] rules []
+  input @x : tensor<8x8xf32>
+  state @k on @r : tensor<1x9x8xf32, #wse.tiled<batch = 1, tokens = 9, rows = split, group = 2, columns = balanced>> {address = 8128 : i64}
+  entry @read {
+    %k = recall @k on @r {nodes = ["k"], slot = 0 : i64, address = 6000 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x9x8xf32, #wse.tiled<batch = 1, tokens = 9, rows = split, group = 2, columns = balanced>>
+  }
+  %a = load @x on @r {nodes = ["a"], slot = 1 : i64, address = 8160 : i64, streams = [@channel], window = array<i64: 0, 9999>, flows = [#wse.flow<@channel slot 0 cycles 1800 to 1900 ahead 4>]} : tensor<1x8x8xf32, #tokens>
+}
+
+// -----
+
+#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+
+// What is kept is read before it is written again.
+// expected-error @below {{kernel 'write' runs in slot 1, before 'read'; both use a tensor that one of them writes}}
+wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "read"} {
+  region @r shape(4x2) at (0, 0)
+  state @k on @r : tensor<1x8x8xf32, #tokens> {address = 6000 : i64}
+  state @l on @r : tensor<1x8x8xf32, #tokens> {address = 6100 : i64}
+  %other = recall @l on @r {nodes = ["other"], slot = 0 : i64, address = 8000 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x8x8xf32, #tokens>
+  %a = recall @k on @r {nodes = ["read"], slot = 2 : i64, address = 8160 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x8x8xf32, #tokens>
+  update @k with %other on @r {nodes = ["write"], slot = 1 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x8x8xf32, #tokens>
+}

@@ -131,3 +131,21 @@ wse.program @s6_stored_late state(selected) mesh(4x5) machine("wse2") {
 // expected-error@below {{has no output}}
 wse.program @s5 state(selected) mesh(4x5) machine("wse2") {
 }
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+
+// S6: a call reads what it has stored itself.
+wse.program @main state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  intermediate @t : tensor<6x6xf32>
+  entry @first {
+    %x = load @x on @r : tensor<1x6x6xf32, #split>
+    store %x to "t" on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+  }
+  // expected-error@below {{reads 't', which nothing has stored yet}}
+  %t = load @t on @r : tensor<1x6x6xf32, #split>
+  store %t to "y" on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+}

@@ -173,7 +173,7 @@ wse.program @weight_no_tensor state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
-  // expected-error@below {{refers to @z, which is no input or intermediate}}
+  // expected-error@below {{refers to @z, which is no input, intermediate or parameter}}
   %y = matmul %x weight <"z" : tensor<6x6xf32> in @z> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
 
@@ -922,6 +922,153 @@ wse.program @sparse_matmul_c4 state(selected) mesh(4x5) machine("wse2") {
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
   %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x8xf32, #split>
+}
+
+// -----
+
+wse.program @program_c7 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-error@below {{is resident on @r, and nothing fills it}}
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+}
+
+// -----
+
+wse.program @program_c7_twice state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  entry @load {
+    // expected-note @below {{it is filled here already}}
+    fill @w on @r
+  }
+  // expected-error@below {{fills @w a second time}}
+  fill @w on @r
+}
+
+// -----
+
+wse.program @entry_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-error@below {{has no kernel}}
+  entry @load {
+  }
+}
+
+// -----
+
+wse.program @entry_c1_constant state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  entry @load {
+    // expected-error@below {{is no kernel, an entry holds nothing else}}
+    %c = arith.constant 1.0 : f32
+  }
+}
+
+// -----
+
+wse.program @entry_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-error@below {{is called main, as the kernels of the program itself are}}
+  entry @main {
+    %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  }
+}
+
+// -----
+
+wse.program @entry_values state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-note @below {{required by region isolation constraints}}
+  entry @second {
+    // expected-error@below {{using value defined outside the region}}
+    store %x to "y" on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<6x6xf32>
+  }
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+}
+
+// -----
+
+wse.program @parameter_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // expected-error@below {{has the value of @x, expected that of a constant}}
+  parameter @w = <"w" : tensor<6x6xf32> in @x>
+}
+
+// -----
+
+wse.program @parameter_c1_view state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-error@below {{streams, and is itself a view; kernels say which elements they read}}
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32> view 0 strides [1, 6]>
+}
+
+// -----
+
+wse.program @parameter_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-error@below {{for a value of 'tensor<6x6xf32>', expected as many f32}}
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+}
+
+// -----
+
+wse.program @parameter_c2_region state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-error@below {{is on @s, which is no region}}
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @s as tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+}
+
+// -----
+
+wse.program @state_c1 state(selected) mesh(4x5) machine("wse2") {
+  // expected-note @below {{the region is here}}
+  region @r shape(4x5)
+  // expected-error@below {{encoding has groups of 4 rows; batch 1 on 5 rows makes groups of 5}}
+  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 4, columns = balanced>>
+}
+
+// -----
+
+wse.program @fill_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the parameter is declared here}}
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>>
+  // expected-error@below {{fills @w, which is no resident parameter}}
+  fill @w on @r
+}
+
+// -----
+
+wse.program @fill_c1_region state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  region @s shape(4x5)
+  // expected-note @below {{the parameter is declared here}}
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  // expected-error@below {{is on @s, @w is resident on @r}}
+  fill @w on @s
+}
+
+// -----
+
+wse.program @update_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  // expected-error@below {{refers to @x, which is no state}}
+  update @x with %x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+}
+
+// -----
+
+wse.program @recall_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  // expected-error-re@below {{is on @r, of type {{.*}}6x8xf32{{.*}}; @k is on @r, of {{.*}}6x6xf32}}
+  %k = recall @k on @r : tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
 }
 
 // -----

@@ -76,6 +76,31 @@ wse.program @two_regions state(selected) mesh(8x5) machine("wse2") {
   %moved = transfer %x on @b {nodes = ["moved"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
 }
 
+// CHECK-LABEL: wse.program @entries
+wse.program @entries state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  // CHECK: parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>{{$}}
+  parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
+  // CHECK: parameter @w = <"w" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144 view 0 strides [0, 1, 6]> resident on @r as !tokens_1x6x6_
+  parameter @w = <"w" : tensor<1x6x6xf32> file "m.data" offset 240 bytes 144 view 0 strides [0, 1, 6]> resident on @r as tensor<1x6x6xf32, #split>
+  // CHECK: state @k on @r : !tokens_1x6x6_
+  state @k on @r : tensor<1x6x6xf32, #split>
+  // CHECK: entry @load {
+  // CHECK-NEXT: fill @w on @r {nodes = ["fc"]}
+  entry @load {
+    fill @w on @r {nodes = ["fc"]}
+  }
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x6x6xf32, #split>
+  // CHECK: update @k with %x on @r {nodes = ["cache"]} : !tokens_1x6x6_
+  update @k with %x on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #split>
+  // CHECK: %k = recall @k on @r {nodes = ["cache"]} : !tokens_1x6x6_
+  %k = recall @k on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #split>
+  // CHECK: weight <"w" : tensor<6x6xf32> in @w view 0 strides [1, 6]> variant(stationary)
+  %y = matmul %k weight <"w" : tensor<6x6xf32> in @w view 0 strides [1, 6]> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+  store %y to "y" on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
+}
+
 // CHECK-LABEL: wse.program @later_states state(scheduled)
 // CHECK-SAME: sram_owner = "x", sram_peak = 4992 : i64
 // CHECK-NEXT: region @r shape(4x1) at (0, 0)

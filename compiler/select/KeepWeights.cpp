@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Weights that stay on the wafer: constants of kernels become resident
+// parameters, which an entry of their own fills.
+
+#include "compiler/kernels/Kernel.h"
+#include "compiler/select/Passes.h"
+#include "dialects/wse/Wse.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+
+namespace wsec::select {
+#define GEN_PASS_DEF_KEEPWEIGHTSPASS
+#include "compiler/select/Passes.h.inc"
+} // namespace wsec::select
+
+using namespace wsec;
+
+/// A view of the elements of `weight`, or of the tensor `in` if that is not
+/// null; without strides where these are those of a dense tensor.
+static wse::WeightAttr viewOf(wse::WeightAttr weight, FlatSymbolRefAttr in,
+                              ArrayRef<int64_t> shape,
+                              ArrayRef<int64_t> strides) {
+  auto type = RankedTensorType::get(shape, weight.getType().getElementType());
+  const int64_t first = in ? 0 : weight.getViewOffset();
+  auto make = [&](ArrayRef<int64_t> strides) {
+    return in ? wse::WeightAttr::get(weight.getContext(), weight.getName(),
+                                     type, {}, 0, 0, {}, in, 0, strides)
+              : wse::WeightAttr::get(weight.getContext(), weight.getName(),
+                                     type, weight.getFile(), weight.getOffset(),
+                                     weight.getBytes(), weight.getData(), {},
+                                     first, strides);
+  };
+  bool isDense =
+      first == 0 && ArrayRef<int64_t>(make({}).viewStrides()) == strides;
+  return make(isDense ? ArrayRef<int64_t>() : strides);
+}
+
+/// The bytes that `weight` is a view of, as a view of a constant; null where it
+/// is none.
+static wse::WeightAttr constantOf(wse::KernelOp kernel,
+                                  wse::WeightAttr weight) {
+  FlatSymbolRefAttr name = weight.getTensor();
+  if (!name)
+    return weight;
+  auto parameter =
+      SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(kernel, name);
+  if (!parameter || parameter.isResident())
+    return {};
+  wse::WeightAttr value = parameter.getValue();
+  return wse::WeightAttr::get(
+      weight.getContext(), weight.getName(), weight.getType(), value.getFile(),
+      value.getOffset(), value.getBytes(), value.getData(), {},
+      weight.getViewOffset(), weight.viewStrides());
+}
+
+/// The elements of `weight` in the order in which `held` lists them.
+static wse::WeightAttr inOrderOf(const HeldWeight &held,
+                                 wse::WeightAttr weight) {
+  SmallVector<int64_t> strides = weight.viewStrides(), order;
+  ArrayRef<int64_t> shape = held.type.getShape();
+  int64_t step = 1;
+  for (int64_t size : llvm::reverse(shape)) {
+    int64_t stride = step; // of one element: as if dense
+    for (size_t d = 0; d < strides.size(); ++d)
+      if (size > 1 && weight.getType().getDimSize(d) == size &&
+          held.strides[d] == step)
+        stride = strides[d];
+    order.insert(order.begin(), stride);
+    step *= size;
+  }
+  return viewOf(weight, {}, shape, order);
+}
+
+namespace {
+
+class Keeper {
+public:
+  explicit Keeper(wse::ProgramOp program)
+      : program(program), symbols(program) {}
+
+  void run() {
+    for (wse::KernelOp kernel : program.kernels())
+      keep(kernel);
+  }
+
+private:
+  void keep(wse::KernelOp kernel);
+  wse::WeightAttr keep(wse::KernelOp kernel, wse::WeightAttr weight);
+  wse::ParameterOp declare(wse::KernelOp kernel, const HeldWeight &held,
+                           wse::WeightAttr value);
+
+  wse::ProgramOp program;
+  SymbolTable symbols;
+  wse::EntryOp entry; ///< that fills them
+  /// By value, region and type. Looked up only.
+  llvm::DenseMap<std::tuple<Attribute, Attribute, Type>, wse::ParameterOp>
+      parameters;
+};
+
+struct KeepWeights final : select::impl::KeepWeightsPassBase<KeepWeights> {
+  void runOnOperation() override { Keeper(getOperation()).run(); }
+};
+
+} // namespace
+
+/// How many weights of the kernel can be resident, as it is.
+static int64_t countHeld(wse::KernelOp kernel, const Kernel &library,
+                         const Machine &machine) {
+  return llvm::count_if(wse::allWeights(kernel), [&](wse::WeightAttr weight) {
+    return library.held(kernel, weight, machine).has_value();
+  });
+}
+
+/// In the variant that needs to stream least.
+void Keeper::keep(wse::KernelOp kernel) {
+  const Kernel *library = findKernel(kernel);
+  if (!library)
+    return; // routing says so
+  const Machine machine = wse::regionOf(kernel).machine();
+  const int own = library->variantOf(kernel);
+  int best = own;
+  int64_t most = countHeld(kernel, *library, machine);
+  for (int variant = 0; variant < library->variantCount(kernel); ++variant) {
+    library->setVariant(kernel, variant);
+    if (int64_t held = countHeld(kernel, *library, machine); held > most) {
+      best = variant;
+      most = held;
+    }
+  }
+  library->setVariant(kernel, best);
+  for (NamedAttribute attribute : llvm::to_vector(kernel->getAttrs())) {
+    Attribute value = attribute.getValue();
+    if (auto weight = dyn_cast<wse::WeightAttr>(value))
+      value = keep(kernel, weight);
+    else if (auto array = dyn_cast<ArrayAttr>(value))
+      value = ArrayAttr::get(
+          kernel->getContext(), llvm::map_to_vector(array, [&](Attribute each) {
+            auto weight = dyn_cast<wse::WeightAttr>(each);
+            return weight ? Attribute(keep(kernel, weight)) : each;
+          }));
+    kernel->setAttr(attribute.getName(), value);
+  }
+}
+
+/// What the kernel reads instead of `weight`.
+wse::WeightAttr Keeper::keep(wse::KernelOp kernel, wse::WeightAttr weight) {
+  wse::WeightAttr constant = constantOf(kernel, weight);
+  auto held =
+      findKernel(kernel)->held(kernel, weight, wse::regionOf(kernel).machine());
+  if (!constant || !held)
+    return weight;
+  auto parameter = declare(kernel, *held, inOrderOf(*held, constant));
+  return viewOf(weight, FlatSymbolRefAttr::get(parameter),
+                weight.getType().getShape(), held->strides);
+}
+
+wse::ParameterOp Keeper::declare(wse::KernelOp kernel, const HeldWeight &held,
+                                 wse::WeightAttr value) {
+  wse::ParameterOp &parameter =
+      parameters[{value, kernel.getRegionRef(), held.type}];
+  if (parameter)
+    return parameter;
+  OpBuilder builder(program.getContext());
+  if (!entry) {
+    entry = wse::EntryOp::create(builder, program.getLoc(), "load");
+    entry.getBody().emplaceBlock();
+    // Before the kernels, as they are called.
+    symbols.insert(
+        entry,
+        Block::iterator(*program.bodyBlock().getOps<wse::KernelOp>().begin()));
+  }
+  parameter = wse::ParameterOp::create(
+      builder, kernel.getLoc(), value.getName(), value, kernel.getRegionRef(),
+      TypeAttr::get(held.type), IntegerAttr());
+  symbols.insert(parameter, Block::iterator(entry));
+  builder.setInsertionPointToEnd(&entry.getBody().front());
+  auto fill =
+      wse::FillOp::create(builder, kernel.getLoc(), TypeRange(), ValueRange());
+  fill.setParameterAttr(FlatSymbolRefAttr::get(parameter));
+  fill.setNodesAttr(kernel.getNodeNames());
+  fill.setRegionAttr(kernel.getRegionRef());
+  return parameter;
+}

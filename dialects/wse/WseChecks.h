@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What the verifiers of this dialect share.
+
+#ifndef WSEC_DIALECTS_WSE_WSECHECKS_H
+#define WSEC_DIALECTS_WSE_WSECHECKS_H
+
+#include "dialects/wse/Wse.h"
+
+namespace wsec::wse {
+
+inline mlir::RankedTensorType tensorOf(mlir::Value value) {
+  return llvm::cast<mlir::RankedTensorType>(value.getType());
+}
+inline mlir::Type elementType(mlir::Value value) {
+  return tensorOf(value).getElementType();
+}
+inline TiledAttr tilingOf(mlir::Value value) {
+  return TiledAttr::of(value.getType());
+}
+inline bool isWaferElement(mlir::Type type) {
+  return type.isF32() || type.isInteger(32);
+}
+
+/// Adds where the other half of an error lies; null: nowhere.
+llvm::LogicalResult withNote(mlir::InFlightDiagnostic error,
+                             mlir::Operation *other, const llvm::Twine &note);
+
+/// The same for a source, or a tensor of the program by its name.
+llvm::LogicalResult withDeclaration(mlir::InFlightDiagnostic error,
+                                    mlir::Operation *op,
+                                    mlir::Attribute source);
+
+/// The type of a source: of the constant itself, or of the input or
+/// intermediate declared in the program. Reports what is wrong with it.
+mlir::FailureOr<mlir::RankedTensorType> sourceType(mlir::Operation *op,
+                                                   mlir::Attribute source);
+
+} // namespace wsec::wse
+
+#endif // WSEC_DIALECTS_WSE_WSECHECKS_H

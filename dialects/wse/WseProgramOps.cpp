@@ -1,0 +1,460 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifiers of WseProgramOps.td. Labels (C1, C2, ...) are those of the
+// descriptions there.
+
+#include "dialects/StridedRange.h"
+#include "dialects/wse/WseChecks.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::wse;
+
+//===----------------------------------------------------------------------===//
+// wse.program
+//===----------------------------------------------------------------------===//
+
+StringRef ProgramOp::getDefaultDialect() { return "wse"; }
+
+Machine ProgramOp::targetMachine() {
+  std::string error;
+  Machine machine = *machineFromDescription(getMachine(), error);
+  machine.width = int(meshWidth());
+  machine.height = int(meshHeight());
+  return machine;
+}
+
+LogicalResult ProgramOp::verify() {
+  // (C1)
+  std::string error;
+  std::optional<Machine> machine = machineFromDescription(getMachine(), error);
+  if (!machine)
+    return emitOpError() << error;
+  if (getMesh().size() != 2)
+    return emitOpError("mesh needs columns and rows");
+  if (meshWidth() < 1 || meshHeight() < 1 ||
+      meshWidth() > machine->fabricWidth ||
+      meshHeight() > machine->fabricHeight)
+    return emitOpError("mesh ")
+           << meshWidth() << "x" << meshHeight() << " does not fit the fabric "
+           << "of " << machine->fabricWidth << "x" << machine->fabricHeight;
+  return success();
+}
+
+/// (C3) of wse.program.
+static LogicalResult verifyAttributes(Operation *op) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (!attribute.getName().getValue().contains('.'))
+      return op->emitOpError("has no attribute '")
+             << attribute.getName().getValue() << "'";
+  return success();
+}
+
+// (C4 of #wse.tiled) The encoding describes this tensor.
+static LogicalResult verifyEncoding(Operation *op, RankedTensorType type,
+                                    TiledAttr tiling) {
+  if (!isWaferElement(type.getElementType()) || type.getRank() < 1 ||
+      !type.hasStaticShape())
+    return op->emitOpError(
+               "tensors on the wafer are static and of f32 or i32, found ")
+           << type;
+  bool anyType =
+      isa<LoadOp, GatherOp, StoreOp, ElementwiseOp, RedistributeOp,
+          ReduceTokensOp, TransferOp, UpdateOp, RecallOp, StateOp>(op);
+  if (!anyType && type.getElementType().isInteger())
+    return op->emitOpError("computes in f32, found ") << type;
+  int64_t tokens = ShapedType::getNumElements(type.getShape().drop_back());
+  if (tokens != tiling.getBatch() * tiling.getTokens())
+    return op->emitOpError("tensor has ")
+           << tokens << " tokens, its encoding batch " << tiling.getBatch()
+           << " x tokens " << tiling.getTokens();
+  if (tiling.getHeadSize() && type.getShape().back() % tiling.getHeadSize())
+    return op->emitOpError("features (")
+           << type.getShape().back() << ") are no multiple of head_size "
+           << tiling.getHeadSize();
+  return success();
+}
+
+/// The tensor, in this encoding, fits the region.
+static LogicalResult verifyFits(Operation *op, RankedTensorType type,
+                                RegionOp region) {
+  const int64_t columns = region.columns(), rows = region.rows();
+  const char *const note = "the region is here";
+  TiledAttr tiling = TiledAttr::of(type);
+  if (failed(verifyEncoding(op, type, tiling)))
+    return failure();
+  int64_t batch = tiling.getBatch();
+  int64_t group = batch <= rows ? rows / batch : 0;
+  if (tiling.getGroup() != group)
+    return withNote(op->emitOpError("encoding has groups of ")
+                        << tiling.getGroup() << " rows; batch " << batch
+                        << " on " << rows << " rows makes groups of " << group,
+                    region, note);
+  int64_t headColumns = tiling.getHeadColumns();
+  if (headColumns > 1 &&
+      featuresOf(type) / tiling.getHeadSize() > columns / headColumns)
+    return withNote(op->emitOpError("encoding has ")
+                        << featuresOf(type) / tiling.getHeadSize()
+                        << " heads of " << headColumns
+                        << " columns each, the region has " << columns,
+                    region, note);
+  return success();
+}
+
+/// (C2) The values of a kernel on its region.
+static LogicalResult verifyResults(Operation *op, RegionOp region) {
+  for (Value result : op->getResults())
+    if (failed(verifyFits(op, tensorOf(result), region)))
+      return failure();
+  return success();
+}
+
+namespace {
+/// The inputs, intermediates and parameters of a program, by name.
+using Tensors = llvm::DenseMap<StringAttr, RankedTensorType>;
+} // namespace
+
+static Tensors tensorsOf(ProgramOp program) {
+  Tensors tensors;
+  for (auto input : program.getOps<InputOp>())
+    tensors[input.getSymNameAttr()] = cast<RankedTensorType>(input.getType());
+  for (auto passing : program.getOps<IntermediateOp>())
+    tensors[passing.getSymNameAttr()] =
+        cast<RankedTensorType>(passing.getType());
+  for (auto parameter : program.getOps<ParameterOp>())
+    tensors[parameter.getSymNameAttr()] = parameter.getValue().getType();
+  return tensors;
+}
+
+/// (C3) of #wse.weight: a view of a tensor of the program stays inside of it.
+static LogicalResult verifyView(Operation *op, WeightAttr weight,
+                                const Tensors &tensors) {
+  RankedTensorType type = tensors.lookup(weight.getTensor().getAttr());
+  if (!type)
+    return op->emitOpError("refers to ")
+           << weight.getTensor()
+           << ", which is no input, intermediate or parameter";
+  // That it can be counted was verified with the attribute.
+  auto [first, last] =
+      *touchedElements(weight.getType().getShape(), weight.getViewOffset(),
+                       weight.viewStrides());
+  if (weight.getType().getElementType() != type.getElementType())
+    return withDeclaration(op->emitOpError("reads ")
+                               << weight.getTensor() << " as "
+                               << weight.getType().getElementType()
+                               << ", which holds " << type.getElementType(),
+                           op, weight.getTensor());
+  if (first >= 0 && last < type.getNumElements())
+    return success();
+  return withDeclaration(op->emitOpError("reads elements ")
+                             << first << " to " << last << " of the "
+                             << type.getNumElements() << " of "
+                             << weight.getTensor(),
+                         op, weight.getTensor());
+}
+
+/// What the kernel reads and writes of tensors of the program fits them.
+static LogicalResult verifyTensors(Operation *op, const Tensors &tensors) {
+  for (WeightAttr weight : allWeights(op))
+    if (weight.getTensor() && failed(verifyView(op, weight, tensors)))
+      return failure();
+  auto store = dyn_cast<StoreOp>(op);
+  RankedTensorType type =
+      store ? tensors.lookup(store.getOutputAttr()) : RankedTensorType();
+  // (C3) of wse.store
+  if (type && type != store.getType())
+    return withDeclaration(op->emitOpError("stores ")
+                               << store.getType() << " to '"
+                               << store.getOutput() << "', which is " << type,
+                           op, FlatSymbolRefAttr::get(store.getOutputAttr()));
+  return success();
+}
+
+/// (C5) Of a region that a kernel is the first to use.
+static LogicalResult
+verifyDisjoint(KernelOp kernel, RegionOp region,
+               ArrayRef<std::pair<RegionOp, KernelOp>> others) {
+  auto covers = [](int64_t a, int64_t lengthA, int64_t b, int64_t lengthB) {
+    return a < b + lengthB && b < a + lengthA;
+  };
+  for (auto [placed, user] : others) {
+    RegionOp other = placed;
+    if (!region.isPlaced() || !other.isPlaced() ||
+        !covers(*region.getX(), region.columns(), *other.getX(),
+                other.columns()) ||
+        !covers(*region.getY(), region.rows(), *other.getY(), other.rows()))
+      continue;
+    InFlightDiagnostic error = kernel.emitOpError("is on @")
+                               << region.getSymName()
+                               << ", which has PEs in common with @"
+                               << other.getSymName();
+    error.attachNote(user.getLoc())
+        << "a kernel on @" << other.getSymName() << " is here";
+    return error;
+  }
+  return success();
+}
+
+/// (C6)
+static LogicalResult verifyOperandRegions(KernelOp kernel) {
+  if (isa<TransferOp>(*kernel))
+    return success(); // (C1) of wse.transfer
+  for (Value operand : kernel->getOperands()) {
+    auto producer = dyn_cast_or_null<KernelOp>(operand.getDefiningOp());
+    if (!producer || producer.getRegionRef() == kernel.getRegionRef())
+      continue;
+    InFlightDiagnostic error = kernel.emitOpError("is on ")
+                               << kernel.getRegionRef() << ", its operand on "
+                               << producer.getRegionRef()
+                               << "; a transfer would bring it here";
+    error.attachNote(producer.getLoc()) << "the operand is made here";
+    return error;
+  }
+  return success();
+}
+
+namespace {
+/// What the kernels of a program are held against.
+struct ProgramChecks {
+  explicit ProgramChecks(ProgramOp program) : tensors(tensorsOf(program)) {}
+
+  LogicalResult verifyKernel(KernelOp kernel);
+
+private:
+  const Tensors tensors;
+  llvm::SmallVector<std::pair<RegionOp, KernelOp>> used; // and who uses it
+};
+} // namespace
+
+LogicalResult ProgramChecks::verifyKernel(KernelOp kernel) {
+  auto known = llvm::find_if(used, [&](auto &entry) {
+    return entry.second.getRegionRef() == kernel.getRegionRef();
+  });
+  RegionOp region = known == used.end() ? regionOf(kernel) : known->first;
+  // (C4)
+  if (!region)
+    return kernel.emitOpError("is on ")
+           << kernel.getRegionRef() << ", which is no region";
+  if (known == used.end()) {
+    if (failed(verifyDisjoint(kernel, region, used)))
+      return failure();
+    used.push_back({region, kernel});
+  }
+  // (C2)
+  if (failed(verifyResults(kernel, region)) ||
+      failed(verifyOperandRegions(kernel)))
+    return failure();
+  return verifyTensors(kernel, tensors);
+}
+
+/// (C7)
+static LogicalResult verifyFilled(ProgramOp program) {
+  llvm::DenseMap<Attribute, FillOp> filled;
+  for (KernelOp kernel : program.kernels())
+    if (auto fill = dyn_cast<FillOp>(*kernel))
+      if (auto [first, isNew] = filled.insert({fill.getParameterAttr(), fill});
+          !isNew)
+        return withNote(fill.emitOpError("fills ")
+                            << fill.getParameterAttr() << " a second time",
+                        first->second, "it is filled here already");
+  for (auto parameter : program.getOps<ParameterOp>())
+    if (parameter.isResident() &&
+        !filled.contains(FlatSymbolRefAttr::get(parameter)))
+      return parameter.emitOpError("is resident on ")
+             << parameter.getHome() << ", and nothing fills it";
+  return success();
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  if (failed(verifyAttributes(*this)))
+    return failure();
+  ProgramChecks checks(*this);
+  for (Operation &op : bodyBlock())
+    // (C3)
+    if (!isa<WseDialect>(op.getDialect()))
+      return op.emitOpError("is no operation of the wafer");
+  for (Block *block : entryBlocks())
+    for (Operation &op : *block) {
+      if (failed(verifyAttributes(&op)))
+        return failure();
+      if (auto kernel = dyn_cast<KernelOp>(op);
+          kernel && failed(checks.verifyKernel(kernel)))
+        return failure();
+    }
+  return verifyFilled(*this);
+}
+
+llvm::SmallVector<Block *, 2> ProgramOp::entryBlocks() {
+  llvm::SmallVector<Block *, 2> blocks;
+  for (auto entry : bodyBlock().getOps<EntryOp>())
+    blocks.push_back(&entry.getBody().front());
+  blocks.push_back(&bodyBlock());
+  return blocks;
+}
+
+llvm::SmallVector<KernelOp> ProgramOp::kernels() {
+  llvm::SmallVector<KernelOp> kernels;
+  for (Block *block : entryBlocks())
+    llvm::append_range(kernels, block->getOps<KernelOp>());
+  return kernels;
+}
+
+llvm::SmallVector<PersistentOp> ProgramOp::persistents() {
+  llvm::SmallVector<PersistentOp> persistents;
+  for (auto op : bodyBlock().getOps<PersistentOp>())
+    if (op.getHome())
+      persistents.push_back(op);
+  return persistents;
+}
+
+llvm::SmallVector<RegionOp, 4> ProgramOp::kernelRegions() {
+  llvm::SmallSetVector<Attribute, 4> used;
+  for (KernelOp kernel : kernels())
+    used.insert(kernel.getRegionRef().getAttr());
+  llvm::SmallVector<RegionOp, 4> regions;
+  for (RegionOp region : bodyBlock().getOps<RegionOp>())
+    if (used.contains(region.getSymNameAttr()))
+      regions.push_back(region);
+  return regions;
+}
+
+llvm::SmallVector<Machine, 1> ProgramOp::kernelMachines() {
+  llvm::SmallVector<Machine, 1> machines;
+  for (RegionOp region : kernelRegions())
+    machines.push_back(region.machine());
+  if (machines.empty())
+    machines.push_back(targetMachine());
+  return machines;
+}
+
+//===----------------------------------------------------------------------===//
+// wse.region
+//===----------------------------------------------------------------------===//
+
+RegionOp wsec::wse::regionOf(KernelOp kernel) {
+  return SymbolTable::lookupNearestSymbolFrom<RegionOp>(kernel,
+                                                        kernel.getRegionRef());
+}
+
+Machine RegionOp::machine() {
+  return (*this)->getParentOfType<ProgramOp>().targetMachine().region(
+      int(getX().value_or(0)), int(getY().value_or(0)), int(columns()),
+      int(rows()));
+}
+
+LogicalResult RegionOp::verify() {
+  // (C1)
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  if (getShape().size() != 2 || getX().has_value() != getY().has_value())
+    return emitOpError("needs a shape of columns and rows, and a position of "
+                       "both coordinates or none");
+  int64_t x = getX().value_or(0), y = getY().value_or(0);
+  int64_t width = program.meshWidth(), height = program.meshHeight();
+  if (columns() < 1 || rows() < 1 || x < 0 || y < 0 || columns() > width ||
+      rows() > height || x > width - columns() || y > height - rows())
+    return emitOpError("of ")
+           << columns() << "x" << rows() << " PEs at (" << x << ", " << y
+           << ") does not fit the mesh of " << width << "x" << height;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// wse.entry
+//===----------------------------------------------------------------------===//
+
+StringRef EntryOp::getDefaultDialect() { return "wse"; }
+
+LogicalResult EntryOp::verify() {
+  // (C2)
+  if (getSymName() == "main")
+    return emitOpError("is called main, as the kernels of the program itself "
+                       "are");
+  return success();
+}
+
+LogicalResult EntryOp::verifyRegions() {
+  // (C1)
+  Block &block = getBody().front();
+  if (block.empty())
+    return emitOpError("has no kernel");
+  for (Operation &op : block)
+    if (!isa<KernelOp>(op))
+      return op.emitOpError("is no kernel, an entry holds nothing else");
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// What outlives a kernel
+//===----------------------------------------------------------------------===//
+
+/// The region that holds it is one, and its distribution fits.
+static LogicalResult verifyHome(PersistentOp op) {
+  auto region =
+      SymbolTable::lookupNearestSymbolFrom<RegionOp>(op, op.getHome());
+  if (!region)
+    return op.emitOpError("is on ") << op.getHome() << ", which is no region";
+  return verifyFits(op, op.getHeldType(), region);
+}
+
+LogicalResult ParameterOp::verify() {
+  // (C1)
+  WeightAttr value = getValue();
+  if (value.getTensor())
+    return emitOpError("has the value of ")
+           << value.getTensor() << ", expected that of a constant";
+  if (!isResident()) {
+    if (!value.getStrides().empty())
+      return emitOpError("streams, and is itself a view; kernels say which "
+                         "elements they read");
+    return success();
+  }
+  // (C2)
+  RankedTensorType held = getHeldType();
+  if (!held.getElementType().isF32() ||
+      held.getNumElements() != value.getType().getNumElements())
+    return emitOpError("holds ") << held << " for a value of "
+                                 << value.getType() << ", expected as many f32";
+  return verifyHome(cast<PersistentOp>(getOperation()));
+}
+
+LogicalResult StateOp::verify() {
+  // (C1)
+  return verifyHome(cast<PersistentOp>(getOperation()));
+}
+
+//===----------------------------------------------------------------------===//
+// Ends of the model
+//===----------------------------------------------------------------------===//
+
+LogicalResult InputOp::verify() {
+  // (C1)
+  if (!cast<RankedTensorType>(getType()).hasStaticShape())
+    return emitOpError("needs a static shape, found ") << getType();
+  return success();
+}
+
+LogicalResult IntermediateOp::verify() {
+  // (C1)
+  auto type = cast<RankedTensorType>(getType());
+  if (!type.hasStaticShape() || !isWaferElement(type.getElementType()))
+    return emitOpError("needs a static shape of f32 or i32, found ") << type;
+  return success();
+}
+
+LogicalResult AliasOp::verify() {
+  // (C1)
+  FailureOr<RankedTensorType> source = sourceType(*this, getSource());
+  if (failed(source))
+    return failure();
+  // (C2)
+  auto type = cast<RankedTensorType>(getType());
+  if (source->getElementType() != type.getElementType() ||
+      source->getNumElements() != type.getNumElements())
+    return withDeclaration(
+        emitOpError("output of type ")
+            << type << " cannot stand for its source of type " << *source,
+        *this, getSource());
+  return success();
+}

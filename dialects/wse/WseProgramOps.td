@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The program and what its kernels refer to by name: regions, entries, the ends
+// of the model, parameters and states.
+
+#ifndef WSEC_DIALECTS_WSE_WSEPROGRAMOPS_TD
+#define WSEC_DIALECTS_WSE_WSEPROGRAMOPS_TD
+
+include "dialects/wse/WseAttrs.td"
+include "dialects/wse/WseInterfaces.td"
+include "dialects/wse/WseStreamOps.td"
+include "mlir/IR/OpAsmInterface.td"
+include "mlir/IR/SymbolInterfaces.td"
+
+//===----------------------------------------------------------------------===//
+// The program
+//===----------------------------------------------------------------------===//
+
+def Wse_ProgramOp : Wse_Op<"program",
+    [IsolatedFromAbove, Symbol, SymbolTable, NoTerminator, SingleBlock,
+     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getDefaultDialect"]>]> {
+  let summary = "Holds a model on the wafer.";
+  let description = [{
+    The kernels in `body` are its entry `main`; those of further entries stand in
+    `entry` operations. A call of an entry runs its kernels in order of their
+    slots (in order of the text until they are scheduled), each on the PEs of its
+    region, one launch per kernel. What a call leaves on the wafer are states and
+    resident parameters. Operations inside drop the prefix `wse.`.
+
+    `machine` is a preset's name or the JSON text of a machine; `mesh` is the
+    sub-rectangle in use, columns x rows: its edges have the I/O channels. A
+    scheduled program knows the SRAM of its fullest PE and the kernel to blame
+    for it.
+
+    ```mlir
+    wse.program @main state(selected) mesh(4x5) machine("wse2") {
+      region @r shape(4x5)
+      input @x : tensor<6x6xf32>
+      %x = load @x on @r {nodes = ["x"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+      store %x to "y" on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<6x6xf32>
+    }
+    ```
+
+    - (C1) The mesh fits the machine.
+    - (C2) Encodings of all values fit the region of their kernel: `group` is
+      its rows divided by the batch, and 0 if the batch is larger.
+    - (C3) Nothing but `wse` operations stands in the body, and these have no
+      attributes that mean nothing: only those of other dialects, as `a.b`.
+    - (C4) Every kernel is on a declared region.
+    - (C5) Regions of kernels that are placed have no PE in common: code, SRAM
+      and routes of a region are its own.
+    - (C6) A kernel's operands are results on its region; `transfer` brings those
+      of another.
+    - (C7) Every resident parameter is filled by one kernel.
+  }];
+  let arguments = (ins
+    SymbolNameAttr:$sym_name,
+    Wse_State:$state,
+    DenseI64ArrayAttr:$mesh,
+    StrAttr:$machine,
+    OptionalAttr<I64Attr>:$sram_peak,
+    OptionalAttr<StrAttr>:$sram_owner);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $sym_name `state` `(` $state `)` `mesh` `(` custom<MeshExtents>($mesh) `)`
+    `machine` `(` $machine `)` attr-dict-with-keyword $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t meshWidth() { return getMesh()[0]; }
+    int64_t meshHeight() { return getMesh()[1]; }
+    /// The machine with this program's mesh; the verifier made sure it exists.
+    ::wsec::Machine targetMachine();
+    ::mlir::Block &bodyBlock() { return getBody().front(); }
+    /// The blocks that hold the kernels of an entry: those of `entry` operations
+    /// in the order of the text, then the body.
+    ::llvm::SmallVector<::mlir::Block *, 2> entryBlocks();
+    /// The kernels of all entries, in that order.
+    ::llvm::SmallVector<KernelOp> kernels();
+    /// The resident parameters and the states, in the order of the text.
+    ::llvm::SmallVector<PersistentOp> persistents();
+    /// The regions that have kernels, in the order of the text.
+    ::llvm::SmallVector<RegionOp, 4> kernelRegions();
+    /// What kernels know of the machine: their regions, or without kernels the
+    /// mesh.
+    ::llvm::SmallVector<::wsec::Machine, 1> kernelMachines();
+  }];
+}
+
+def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "Declares a rectangle of PEs that kernels run on.";
+  let description = [{
+    `select` decides the shape, columns x rows, `place` where on the mesh its
+    north-west corner lies. Distributions, streams and the code of its kernels
+    count columns and rows from there. A position that is already there when a
+    program is placed is kept. PEs outside of all regions have no code; streams
+    of the host pass through their routers.
+
+    ```mlir
+    region @r shape(4x3) at (0, 2)
+    ```
+
+    - (C1) The shape is positive and fits the mesh; so does the region at its
+      position.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$shape,
+                       OptionalAttr<I64Attr>:$x, OptionalAttr<I64Attr>:$y);
+  let assemblyFormat = [{
+    $sym_name `shape` `(` custom<MeshExtents>($shape) `)`
+    (`at` ` ` `(` $x^ `,` $y `)`)? attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t columns() { return getShape()[0]; }
+    int64_t rows() { return getShape()[1]; }
+    bool isPlaced() { return getX().has_value(); }
+    /// What the machine is to its kernels; until it is placed, as at (0, 0).
+    ::wsec::Machine machine();
+  }];
+}
+
+def Wse_EntryOp : Wse_Op<"entry",
+    [Symbol, HasParent<"ProgramOp">, IsolatedFromAbove, NoTerminator,
+     SingleBlock,
+     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getDefaultDialect"]>]> {
+  let summary = "Holds the kernels of a further entry of the program.";
+  let description = [{
+    What the host calls by this name: `wse-run --entry=load`. Values are those of
+    one call; states and resident parameters go from call to call. Kernels that
+    stand in the program itself are its entry `main`.
+
+    ```mlir
+    parameter @w = <"w" : tensor<6x8xf32> data dense<1.0> : tensor<6x8xf32>> resident on @r as tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    entry @load {
+      fill @w on @r {nodes = ["fc"]}
+    }
+    ```
+
+    - (C1) It has kernels, and nothing else.
+    - (C2) It is not called `main`.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// What outlives a kernel
+//===----------------------------------------------------------------------===//
+
+def Wse_ParameterOp : Wse_Op<"parameter",
+    [Symbol, HasParent<"ProgramOp">,
+     DeclareOpInterfaceMethods<Wse_PersistentOpInterface>]> {
+  let summary = "Declares a trained tensor.";
+  let description = [{
+    Kernels refer to it by name, as `#wse.weight<... in @w>`, with a view: several
+    that read one tensor name its bytes once. As a rule its elements stream past
+    the PEs that use them. A resident parameter stays in the SRAM of a region, in
+    the distribution of its type, which lists the elements of the value in order;
+    an entry fills it once, and kernels of any later call read it there. A
+    scheduled program knows its `address`, the same in every PE and entry.
+
+    ```mlir
+    parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
+    parameter @w = <"w" : tensor<8x6xf32> file "m.data" offset 240 bytes 192 view 0 strides [1, 8]> resident on @r as tensor<1x8x6xf32, #wse.tiled<batch = 1, tokens = 8, rows = split, group = 5, columns = balanced>>
+    fill @w on @r {nodes = ["fc"]}
+    ```
+
+    - (C1) The value is a constant. Without a place on the wafer it has no view.
+    - (C2) A resident parameter has as many elements as its value, of f32, and
+      its distribution fits its region.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, Wse_WeightAttr:$value,
+                       OptionalAttr<FlatSymbolRefAttr>:$region,
+                       OptionalAttr<TypeAttrOf<Wse_Tiled>>:$type,
+                       OptionalAttr<I64Attr>:$address);
+  let assemblyFormat = [{
+    $sym_name `=` $value (`resident` `on` $region^ `as` $type)? attr-dict
+  }];
+  let extraClassDeclaration = [{
+    bool isResident() { return getRegionAttr() != nullptr; }
+  }];
+  let hasVerifier = 1;
+}
+
+def Wse_StateOp : Wse_Op<"state",
+    [Symbol, HasParent<"ProgramOp">,
+     DeclareOpInterfaceMethods<Wse_PersistentOpInterface>]> {
+  let summary = "Declares a tensor that stays on the wafer from call to call.";
+  let description = [{
+    Its type is its capacity, and says which PE of the region owns which element.
+    `update` writes it, `recall` reads it, in any entry; before the first `update`
+    there is nothing to read, and a run that does ends. A scheduled program knows
+    its `address`, the same in every PE and entry.
+
+    ```mlir
+    state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    ```
+
+    - (C1) Its distribution fits its region.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$region,
+                       TypeAttrOf<Wse_Tiled>:$type,
+                       OptionalAttr<I64Attr>:$address);
+  let assemblyFormat = "$sym_name `on` $region `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Ends of the model
+//===----------------------------------------------------------------------===//
+
+def Wse_InputOp : Wse_Op<"input", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "Declares a tensor that the host passes in.";
+  let description = [{
+    Kernels refer to it by name; it is never a value, because only they say
+    where its elements go.
+
+    ```mlir
+    input @input_ids : tensor<1x128xi64>
+    ```
+
+    - (C1) The shape is static.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type);
+  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Wse_IntermediateOp : Wse_Op<"intermediate", [Symbol, HasParent<"ProgramOp">]> {
+  let summary = "Declares a tensor that passes through the store.";
+  let description = [{
+    Kernels `store` it, in one piece or several, and later ones read it as they
+    read an input or a weight, in any order that strides describe: this is how
+    elements change their places on the wafer where no kernel moves them.
+
+    ```mlir
+    intermediate @scores : tensor<2x6x6xf32>
+    ```
+
+    - (C1) The shape is static, the elements are f32 or i32.
+  }];
+  let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<AnyRankedTensor>:$type);
+  let assemblyFormat = "$sym_name `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+def Wse_AliasOp : Wse_Op<"alias", [HasParent<"ProgramOp">]> {
+  let summary = "Declares an output that equals an input or constant unchanged.";
+  let description = [{
+    Nothing moves on the wafer; the host hands out the tensor itself.
+
+    ```mlir
+    alias "y" = @x : tensor<2x3xf32>
+    alias "c" = <"c" : tensor<2xf32> data dense<1.0> : tensor<2xf32>> : tensor<2xf32>
+    ```
+
+    - (C1) The source is a declared input or a constant.
+    - (C2) It has as many elements as the output, of the same type.
+  }];
+  let arguments = (ins StrAttr:$output, Wse_SourceAttr:$source,
+                       TypeAttrOf<AnyRankedTensor>:$type);
+  let assemblyFormat = "$output `=` custom<Source>($source) `:` $type attr-dict";
+  let hasVerifier = 1;
+}
+
+#endif // WSEC_DIALECTS_WSE_WSEPROGRAMOPS_TD

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Verifier of WseStreamOps.td. Labels (C1, C2, ...) are those of the
+// description there.
+
+#include "dialects/wse/Wse.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::wse;
+
+static bool isNeighbourPattern(StreamPattern pattern) {
+  switch (pattern) {
+  case StreamPattern::RowWest:
+  case StreamPattern::RowEast:
+  case StreamPattern::KeyNorth:
+  case StreamPattern::ValueNorth:
+  case StreamPattern::OutNorth:
+  case StreamPattern::RootWest:
+    return true;
+  default:
+    return false;
+  }
+}
+
+static bool dependsOnRows(StreamPattern pattern) {
+  return pattern == StreamPattern::Column ||
+         pattern == StreamPattern::KeyCast ||
+         pattern == StreamPattern::ValueCast ||
+         pattern == StreamPattern::RootWest ||
+         pattern == StreamPattern::HeadCast;
+}
+
+LogicalResult StreamOp::verify() {
+  // (C1)
+  size_t colors = isNeighbourPattern(getPattern()) ? 2 : 1;
+  if (getColors().size() != colors)
+    return emitOpError() << stringifyStreamPattern(getPattern()) << " takes "
+                         << colors << " color" << (colors > 1 ? "s" : "")
+                         << ", found " << getColors().size();
+  // (C2)
+  if (getRows().has_value() != dependsOnRows(getPattern()))
+    return emitOpError() << stringifyStreamPattern(getPattern())
+                         << (getRows() ? " does not depend on rows"
+                                       : " needs the rows it reaches");
+  // (C3)
+  for (RuleAttr rule : getRules().getAsRange<RuleAttr>())
+    if (!llvm::is_contained(getColors(), rule.getColor()))
+      return emitOpError("has a rule for color ")
+             << rule.getColor() << ", which is none of its own";
+  // (C4)
+  bool transfers = getPattern() == StreamPattern::Transfer;
+  if (getTarget().has_value() != transfers)
+    return emitOpError() << stringifyStreamPattern(getPattern())
+                         << (transfers ? " needs the region it goes to"
+                                       : " goes to no other region");
+  if (getRegion() && getPattern() == StreamPattern::Launch)
+    return emitOpError("launches start the kernels of all regions");
+  for (FlatSymbolRefAttr region : {getRegionAttr(), getTargetAttr()})
+    if (region &&
+        !SymbolTable::lookupNearestSymbolFrom<RegionOp>(*this, region))
+      return emitOpError("refers to ") << region << ", which is no region";
+  return success();
+}
