@@ -65,10 +65,6 @@ void retype(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
 
 /// `shape` with the heads of a program selected for it as they cost least.
 RegionShape chooseHeads(wse::ProgramOp program, RegionShape shape);
-/// With those of some kernels of a program that has all on the whole mesh.
-RegionShape chooseHeads(const Machine &mesh,
-                        llvm::ArrayRef<wse::KernelOp> kernels,
-                        RegionShape shape);
 
 /// The same for some kernels of a program that has all on the whole mesh.
 RegionShape chooseHeads(const Machine &mesh,
