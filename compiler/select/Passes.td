@@ -120,20 +120,25 @@ def KeepWeightsPass : Pass<"wse-keep-weights", "::wsec::wse::ProgramOp"> {
     regions is for schedule to say.
 
     ```mlir
-    %y = matmul %x weight <"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
-    ```
-
-    becomes
-
-    ```mlir
-    parameter @w = <"w" : tensor<1x12x8xf32> file "w.bin" offset 0 bytes 384 view 0 strides [0, 1, 12]> resident on @r as tensor<1x12x8xf32, #held>
-    entry @load {
-      fill @w on @r {nodes = ["fc"]}
+    #tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
+    wse.program @main state(selected) mesh(3x2) machine("wse2") {
+      region @r shape(3x2)
+      input @x : tensor<1x3x8xf32>
+      %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>
+      %y = matmul %x weight <"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
+      store %y to "y" on @r {nodes = ["fc"]} : tensor<1x3x12xf32, #tiled> to tensor<1x3x12xf32>
     }
-    %y = matmul %x weight <"w" : tensor<8x12xf32> in @w view 0 strides [1, 8]> variant(stationary) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x12xf32, #tiled>
     ```
-
-    See test/compiler/select/keep-weights.mlir.
+    becomes
+    ```mlir
+    parameter @w = <"w" : tensor<1x12x8xf32> file "w.bin" offset 0 bytes 384 view 0 strides [96, 1, 12]> resident on @r as
+    ...
+    entry @load {
+    ...
+    fill @w on @r {nodes = ["fc"]}
+    ...
+    matmul %x weight <"w" : tensor<8x12xf32> in @w view 0 strides [1, 8]> variant(stationary) on @r {nodes = ["fc"]}
+    ```
   }];
 }
 

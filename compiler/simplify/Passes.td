@@ -143,17 +143,28 @@ def FuseRotary : Pass<"onnx-fuse-rotary", "::mlir::ModuleOp"> {
     where attention sees through them.
 
     ```mlir
-    %a = onnx.slice %x {starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x6x2x4xf32> -> tensor<1x6x2x2xf32>
-    %b = onnx.slice %x {starts = array<i64: 0, 0, 0, 2>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x6x2x4xf32> -> tensor<1x6x2x2xf32>
-    %n = onnx.unary neg %b : tensor<1x6x2x2xf32>
-    %r = onnx.concat %n, %a {axis = 3 : i64} : (tensor<1x6x2x2xf32>, tensor<1x6x2x2xf32>) -> tensor<1x6x2x4xf32>
-    %c = onnx.binary mul %x, %cos : (tensor<1x6x2x4xf32>, tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32>
-    %s = onnx.binary mul %r, %sin : (tensor<1x6x2x4xf32>, tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32>
-    %y = onnx.binary add %c, %s : (tensor<1x6x2x4xf32>, tensor<1x6x2x4xf32>) -> tensor<1x6x2x4xf32>
+    // wse-opt --onnx-fuse-rotary --onnx-common-subexpressions
+    func.func @main(%x: tensor<1x6x2x4xf32>, %cos: tensor<1x6x1x4xf32>, %sin: tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32> {
+      %a = onnx.slice %x {starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x6x2x4xf32> -> tensor<1x6x2x2xf32>
+      %b = onnx.slice %x {starts = array<i64: 0, 0, 0, 2>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x6x2x4xf32> -> tensor<1x6x2x2xf32>
+      %n = onnx.unary neg %b : tensor<1x6x2x2xf32>
+      %r = onnx.concat %n, %a {axis = 3 : i64} : (tensor<1x6x2x2xf32>, tensor<1x6x2x2xf32>) -> tensor<1x6x2x4xf32>
+      %c = onnx.binary mul %x, %cos : (tensor<1x6x2x4xf32>, tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32>
+      %s = onnx.binary mul %r, %sin : (tensor<1x6x2x4xf32>, tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32>
+      %y = onnx.binary add %c, %s : (tensor<1x6x2x4xf32>, tensor<1x6x2x4xf32>) -> tensor<1x6x2x4xf32>
+      return %y : tensor<1x6x2x4xf32>
+    }
     ```
-    becomes, between reshapes,
+    becomes
     ```mlir
-    %y = onnx.rotary %x, %cos, %sin {num_heads = 2 : i64, rotary_dim = 4 : i64} : (tensor<1x6x8xf32>, tensor<1x6x4xf32>, tensor<1x6x4xf32>) -> tensor<1x6x8xf32>
+    func.func @main(%x: tensor<1x6x2x4xf32>, %cos: tensor<1x6x1x4xf32>, %sin: tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32> {
+      %c = onnx.reshape %cos : tensor<1x6x1x4xf32> -> tensor<1x6x4xf32>
+      %s = onnx.reshape %sin : tensor<1x6x1x4xf32> -> tensor<1x6x4xf32>
+      %h = onnx.reshape %x : tensor<1x6x2x4xf32> -> tensor<1x6x8xf32>
+      %t = onnx.rotary %h, %c, %s {num_heads = 2 : i64, rotary_dim = 4 : i64} : (tensor<1x6x8xf32>, tensor<1x6x4xf32>, tensor<1x6x4xf32>) -> tensor<1x6x8xf32>
+      %y = onnx.reshape %t : tensor<1x6x8xf32> -> tensor<1x6x2x4xf32>
+      return %y : tensor<1x6x2x4xf32>
+    }
     ```
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];
