@@ -167,6 +167,7 @@ void LaunchWords::collectAtoms(const FabricOp &op,
     scalars.atoms(*size, atoms);
 }
 
+/// D8: those columns hear a channel that it serves.
 void LaunchWords::checkHeard(int64_t color,
                              const program::Channel &channel) const {
   if (channel.begin() == channel.end())
@@ -179,6 +180,7 @@ void LaunchWords::checkHeard(int64_t color,
                         " is heard by other columns than it serves"};
 }
 
+/// D8: each column takes as many words as the channel brings it.
 void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
                                  bool alone, Segments &next,
                                  Segments end) const {
@@ -284,6 +286,7 @@ void LaunchWords::checkWayOut(int64_t color, int64_t row) const {
                         std::to_string(row)};
 }
 
+/// D8: an output takes as many words as are sent.
 void LaunchWords::checkOut(const program::HostStream &stream) const {
   requireSingles(stream);
   const program::Machine &machine = *program.machine();
@@ -333,6 +336,7 @@ void LaunchWords::checkOut(const program::HostStream &stream) const {
 
 } // namespace
 
+/// D8: columns change phases at the same lines.
 void alignColumns(const FabricRoutine &routine, const AxisScalars &scalars,
                   Handovers &handovers) {
   struct Lines {

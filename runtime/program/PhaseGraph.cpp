@@ -379,7 +379,8 @@ void PhaseGraph::walkAll() {
   }
 }
 
-/// L: the PE is idle, and takes a launch wavelet, which makes room for another.
+/// D9: the PE is idle, and takes a launch wavelet, which makes room for
+/// another.
 void Walk::take(size_t launch) {
   const size_t next = launch + graph.launchRoom;
   if (next < graph.launchCount())

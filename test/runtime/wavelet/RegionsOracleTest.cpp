@@ -197,7 +197,7 @@ TEST(Regions, ProofDoesNotGrowWithPes) {
 }
 
 /// B answers, and A waits for it in a launch that comes long before B's.
-TEST(Regions, LaunchesInTheWrongOrder) {
+TEST(Regions, D9LaunchesInTheWrongOrder) {
   for (bool right : {true, false}) {
     Regions regions(2, 40);
     const uint32_t ask = regions.routine(0);
