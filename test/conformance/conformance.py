@@ -146,6 +146,20 @@ def reason_of(message):
     return first + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
 
 
+def require_success(tool_name, result):
+    if result.returncode:
+        first = result.stderr.strip().split("\n")[0]
+        raise Failure(f"{tool_name} ends with {result.returncode}: {first[:120]}")
+
+
+def refusal_of(result):
+    """Why wsec refuses a model, in its own words; None if it does not."""
+    if result.returncode in (1, 2) and not NOT_OURS.search(result.stderr):
+        return reason_of(result.stderr)
+    require_success("wsec", result)
+    return None
+
+
 def compile_case(case, folder, seconds):
     """Compiles; the flags name what is bound. Returns the refusal, or None."""
     import onnx
@@ -164,13 +178,7 @@ def compile_case(case, folder, seconds):
         if isinstance(array, np.ndarray) and value.name not in bound and any(
                 dim.dim_value <= 0 for dim in dims):
             command.append(f"--shape={value.name}={'x'.join(map(str, array.shape))}")
-    result = call([str(word) for word in command], seconds)
-    if result.returncode == 0:
-        return None
-    if result.returncode < 0 or result.returncode > 2 or NOT_OURS.search(result.stderr):
-        last = result.stderr.strip().split("\n")[0]
-        raise Failure(f"wsec ends with {result.returncode}: {last[:120]}")
-    return reason_of(result.stderr)
+    return refusal_of(call([str(word) for word in command], seconds))
 
 
 def run_case(case, folder, engine, seconds):
@@ -179,9 +187,7 @@ def run_case(case, folder, engine, seconds):
     result = call([tool("wse-run"), str(folder / "model.wafer"), f"--engine={engine}",
                    f"--inputs={folder / 'in.npz'}", f"--outputs={folder / 'out.npz'}", "--quiet"],
                   seconds)
-    if result.returncode:
-        last = result.stderr.strip().split("\n")[0]
-        raise Failure(f"wse-run ends with {result.returncode}: {last[:120]}")
+    require_success("wse-run", result)
     outputs = {}
     with np.load(folder / "out.npz") as file:
         for name in file:
@@ -255,16 +261,37 @@ def differences(rows, text):
             yield f"- {known.get(row.case, 'nothing of ' + row.case)}\n+ {row.text()}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__,
+def table_parser(description):
+    """What runs of a table are told."""
+    parser = argparse.ArgumentParser(description=description,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--table", type=Path)
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--only", default="")
     parser.add_argument("--few", action="store_true")
-    parser.add_argument("--engines", default="burst,wavelet")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=int, default=120)
+    return parser
+
+
+def conclude(arguments, rows, text, differing):
+    """Writes the table, or says where it differs; the exit code."""
+    if arguments.write and not arguments.only and not arguments.few:
+        arguments.table.write_text(text)
+    found = []
+    if arguments.table and not arguments.write:
+        found = list(differing(rows, arguments.table.read_text()))
+    failed = [row.text() for row in rows if row.status == "fail"]
+    print("\n".join(found + failed))
+    print("\n".join(line for line in text.split("\n") if line.startswith("- ")))
+    if arguments.table and not arguments.write:
+        print(f"{len(found)} rows differ from {arguments.table.name}")
+    return 1 if failed or found else 0
+
+
+def main():
+    parser = table_parser(__doc__)
+    parser.add_argument("--engines", default="burst,wavelet")
     arguments = parser.parse_args()
 
     chosen = [case for case in cases.collect() if re.search(arguments.only, case.name)]
@@ -273,18 +300,7 @@ def main():
     engines = arguments.engines.split(",")
     with ThreadPoolExecutor(arguments.jobs) as pool:
         rows = list(pool.map(lambda case: judge(case, engines, arguments.seconds), chosen))
-    text = table(chosen, rows)
-    if arguments.write and not arguments.only and not arguments.few:
-        arguments.table.write_text(text)
-    found = []
-    if arguments.table and not arguments.write:
-        found = list(differences(rows, arguments.table.read_text()))
-    failed = [row.text() for row in rows if row.status == "fail"]
-    print("\n".join(found + failed))
-    print("\n".join(line for line in text.split("\n") if line.startswith("- ")))
-    if arguments.table and not arguments.write:
-        print(f"{len(found)} rows differ from {arguments.table.name}")
-    return 1 if failed or found else 0
+    return conclude(arguments, rows, table(chosen, rows), differences)
 
 
 if __name__ == "__main__":

@@ -19,7 +19,6 @@ the output's largest value, integers not at all. Exit code 1 if a model fails or
 a row differs from the table.
 """
 
-import argparse
 import json
 import re
 import sys
@@ -33,7 +32,8 @@ import numpy as np
 
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "models"), str(HERE.parents[1] / "conformance")]
-from conformance import NOT_OURS, Failure, call, reason_of, tool  # noqa: E402
+from conformance import (Failure, call, conclude, refusal_of, require_success,  # noqa: E402
+                         table_parser, tool)
 from make_families import cache, variants  # noqa: E402
 
 MESH = "8x8"
@@ -100,12 +100,7 @@ def compile_model(path, inputs, folder, seconds):
               for name, value in inputs.items() if value.ndim]
     result = call([tool("wsec"), str(path), "-o", str(folder / "model.wafer"), f"--mesh={MESH}",
                    "--quiet", f"--report={folder / 'compile.json'}", *flags], seconds)
-    if result.returncode == 0:
-        return None
-    if result.returncode < 0 or result.returncode > 2 or NOT_OURS.search(result.stderr):
-        last = (result.stderr.strip().split("\n") or [""])[0]
-        raise Failure(f"wsec ends with {result.returncode}: {last[:120]}")
-    return reason_of(result.stderr)
+    return refusal_of(result)
 
 
 def run_model(path, inputs, folder, seconds):
@@ -113,9 +108,7 @@ def run_model(path, inputs, folder, seconds):
     result = call([tool("wse-run"), str(folder / "model.wafer"), f"--weights={path.parent}",
                    f"--inputs={folder / 'in.npz'}", f"--outputs={folder / 'out.npz'}", "--quiet"],
                   seconds)
-    if result.returncode:
-        last = (result.stderr.strip().split("\n") or [""])[0]
-        raise Failure(f"wse-run ends with {result.returncode}: {last[:120]}")
+    require_success("wse-run", result)
     return load(folder / "out.npz")
 
 
@@ -198,32 +191,12 @@ def differences(rows, text):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__,
-                                     formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--table", type=Path)
-    parser.add_argument("--write", action="store_true")
-    parser.add_argument("--only", default="")
-    parser.add_argument("--few", action="store_true")
-    parser.add_argument("--jobs", type=int, default=2)
-    parser.add_argument("--seconds", type=int, default=120)
-    arguments = parser.parse_args()
-
+    arguments = table_parser(__doc__).parse_args()
     chosen = [name for name in variants() if re.search(arguments.only, name)
               and (FEW.search(name) or not arguments.few)]
     with ThreadPoolExecutor(arguments.jobs) as pool:
         rows = list(pool.map(lambda name: judge(name, arguments.seconds), chosen))
-    text = table(rows)
-    if arguments.write and not arguments.only and not arguments.few:
-        arguments.table.write_text(text)
-    found = []
-    if arguments.table and not arguments.write:
-        found = list(differences(rows, arguments.table.read_text()))
-    failed = [row.text() for row in rows if row.status == "fail"]
-    print("\n".join(found + failed))
-    print("\n".join(line for line in text.split("\n") if line.startswith("- ")))
-    if arguments.table and not arguments.write:
-        print(f"{len(found)} rows differ from {arguments.table.name}")
-    return 1 if failed or found else 0
+    return conclude(arguments, rows, table(rows), differences)
 
 
 if __name__ == "__main__":
