@@ -18,11 +18,7 @@ using program::Tensor;
 
 const Tensor &checkTensor(const HostCopy &copy, const program::Program &program,
                           const Where &where) {
-  if (copy.tensor() >= program.tensors()->size())
-    throw badProgram(where, "refers to tensor " +
-                                std::to_string(copy.tensor()) +
-                                ", which does not exist");
-  const Tensor &tensor = *program.tensors()->Get(copy.tensor());
+  const Tensor &tensor = tensorAt(program, copy.tensor(), "refers to", where);
   bool out = copy.direction() == program::Direction::Out;
   if (tensor.role() == program::TensorRole::Intermediate)
     throw badProgram(where, "copies " + inQuotes(tensor.name()->string_view()) +

@@ -17,6 +17,14 @@ namespace wsec::runtime {
 /// More bytes than any store holds; sizes below it can be added freely.
 static constexpr uint64_t largestBytes = uint64_t(1) << 50;
 
+const program::Tensor &tensorAt(const program::Program &program, int64_t index,
+                                const std::string &what, const Where &where) {
+  if (index >= int64_t(program.tensors()->size()))
+    throw badProgram(where, what + " tensor " + std::to_string(index) +
+                                ", which does not exist");
+  return *program.tensors()->Get(flatbuffers::uoffset_t(index));
+}
+
 void checkAligned(const flatbuffers::Vector<int64_t> &vector,
                   const Where &where) {
   if (reinterpret_cast<uintptr_t>(vector.Data()) % alignof(int64_t) != 0)
@@ -97,11 +105,7 @@ void checkAlias(const Tensor &tensor, const program::Program &program,
     return;
   if (tensor.role() != TensorRole::Output)
     throw badProgram(where, "only an output can equal another tensor");
-  if (size_t(tensor.alias()) >= program.tensors()->size())
-    throw badProgram(where, "equals tensor " + std::to_string(tensor.alias()) +
-                                ", which does not exist");
-  const Tensor &source =
-      *program.tensors()->Get(flatbuffers::uoffset_t(tensor.alias()));
+  const Tensor &source = tensorAt(program, tensor.alias(), "equals", where);
   if (source.alias() >= 0 || &source == &tensor)
     throw badProgram(where, "equals a tensor that equals another one");
   if (source.type() != tensor.type() ||
@@ -223,12 +227,8 @@ void checkIndexTensor(const program::Segment &segment, const Interval &lines,
                       const program::Program &program, const Where &where) {
   if (segment.index_tensor() < 0)
     return;
-  if (size_t(segment.index_tensor()) >= program.tensors()->size())
-    throw badProgram(where, "takes rows from tensor " +
-                                std::to_string(segment.index_tensor()) +
-                                ", which does not exist");
   const Tensor &ids =
-      *program.tensors()->Get(flatbuffers::uoffset_t(segment.index_tensor()));
+      tensorAt(program, segment.index_tensor(), "takes rows from", where);
   if (ids.role() == TensorRole::Output ||
       (ids.type() != program::ElementType::I32 &&
        ids.type() != program::ElementType::I64))
@@ -318,11 +318,8 @@ void checkSegment(const program::Segment &segment,
                   const program::HostStream &stream,
                   const program::Program &program,
                   const std::vector<Interval> &scalars, const Where &where) {
-  if (segment.tensor() >= program.tensors()->size())
-    throw badProgram(where, "refers to tensor " +
-                                std::to_string(segment.tensor()) +
-                                ", which does not exist");
-  const Tensor &tensor = *program.tensors()->Get(segment.tensor());
+  const Tensor &tensor =
+      tensorAt(program, segment.tensor(), "refers to", where);
   bool out = stream.direction() == program::Direction::Out;
   if (tensor.role() != TensorRole::Intermediate &&
       out != (tensor.role() == TensorRole::Output))

@@ -17,6 +17,9 @@ void checkStreams(const program::Program &program, const CarriedRanges &carried,
 void checkCopies(const program::Program &program, CheckerWork &work);
 void checkValues(const program::Program &program, CheckerWork &work);
 
+/// Tensor `index`, of which "what" is said if it does not exist.
+const program::Tensor &tensorAt(const program::Program &program, int64_t index,
+                                const std::string &what, const Where &where);
 /// The flatbuffer verifier aligns the length of a vector, not its elements.
 void checkAligned(const flatbuffers::Vector<int64_t> &vector,
                   const Where &where);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/InFlight.h"
+#include "runtime/program/Bodies.h"
 #include "runtime/program/Checker.h"
 #include "runtime/program/ScalarChecker.h"
 
@@ -241,17 +242,6 @@ void Walk::run(const CodeBody *body, const Where &where) {
   int64_t index = 0;
   for (const program::Statement *statement : *body)
     runStatement(*statement, {&where, "statement", index++});
-}
-
-template <typename Visit>
-void forEachBody(const program::PEClass &peClass, const Where &where,
-                 Visit visit) {
-  if (peClass.routines())
-    for (const program::Routine *routine : *peClass.routines())
-      visit(routine->body(), Where{&where, "routine", routine->id()});
-  if (peClass.tasks())
-    for (const program::Task *task : *peClass.tasks())
-      visit(task->body(), Where{&where, "task", -1, task->name()});
 }
 
 } // namespace

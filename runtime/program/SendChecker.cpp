@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/SendChecker.h"
+#include "runtime/program/Bodies.h"
 #include "runtime/program/FabricUse.h"
 #include "runtime/program/Ports.h"
-#include "runtime/program/Where.h"
 
 #include <algorithm>
 #include <bit>
@@ -277,18 +277,6 @@ bool setsRoutes(const StatementList *body) {
          });
 }
 
-/// Calls `visit` with each routine and task of a class, and its place.
-template <typename Visit>
-void forEachBody(const program::PEClass &peClass, Visit visit) {
-  const Where where{nullptr, "class", -1, peClass.name()};
-  if (peClass.routines())
-    for (const program::Routine *routine : *peClass.routines())
-      visit(routine->body(), Where{&where, "routine", routine->id()});
-  if (peClass.tasks())
-    for (const program::Task *task : *peClass.tasks())
-      visit(task->body(), Where{&where, "task", -1, task->name()});
-}
-
 } // namespace
 
 void checkSends(const program::Program &program) {
@@ -296,16 +284,19 @@ void checkSends(const program::Program &program) {
   try {
     RampRoutes routes(program, steps);
     for (const program::PEClass *peClass : *program.classes()) {
+      const Where where{nullptr, "class", -1, peClass->name()};
       bool byCode = false;
-      forEachBody(*peClass, [&](const StatementList *body, const Where &) {
-        byCode |= setsRoutes(body);
-      });
+      forEachBody(*peClass, where,
+                  [&](const StatementList *body, const Where &) {
+                    byCode |= setsRoutes(body);
+                  });
       if (byCode)
         continue;
       SendChecker checker(*peClass, program, routes, steps);
-      forEachBody(*peClass, [&](const StatementList *body, const Where &where) {
-        checker.check(body, where);
-      });
+      forEachBody(*peClass, where,
+                  [&](const StatementList *body, const Where &here) {
+                    checker.check(body, here);
+                  });
     }
   } catch (const NotUnderstood &) {
     // More than is checked in advance; engines look at every word that is sent.

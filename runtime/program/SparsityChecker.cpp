@@ -20,11 +20,8 @@ static bool isFloat(program::ElementType type) {
 void checkSparsity(const Tensor &tensor, const program::Program &program,
                    const Where &where) {
   const program::Sparsity &sparse = *tensor.sparsity();
-  if (sparse.tensor() >= program.tensors()->size())
-    throw badProgram(where, "is the sparse form of tensor " +
-                                std::to_string(sparse.tensor()) +
-                                ", which does not exist");
-  const Tensor &matrix = *program.tensors()->Get(sparse.tensor());
+  const Tensor &matrix =
+      tensorAt(program, sparse.tensor(), "is the sparse form of", where);
   if ((matrix.role() != TensorRole::Weight &&
        matrix.role() != TensorRole::Constant) ||
       matrix.sparsity() || !isFloat(matrix.type()))

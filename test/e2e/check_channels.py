@@ -16,7 +16,6 @@ code 0 or 1.
 import argparse
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -25,18 +24,11 @@ import numpy as np
 sys.path += [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolve().parent / "models")]
 import check_report  # noqa: E402
 import small_models  # noqa: E402
+from commands import run  # noqa: E402
 
 SHARE = 0.1
 LAUNCH = re.compile(r"launch @.* streams \[(.*?)\] slots \[(.*)\]")
 SLOT = re.compile(r"order (\d+) from (\d+) to (\d+) ahead (\d+)")
-
-
-def run(command):
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        print("$", " ".join(map(str, command)))
-        print(result.stdout, result.stderr)
-        sys.exit(1)
 
 
 def lowered(model, inputs, mesh, work):

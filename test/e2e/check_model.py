@@ -20,7 +20,6 @@ a unit in its last place, comes on top of the 1e-4 that f32 is granted. With
 
 import argparse
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -33,15 +32,7 @@ sys.path.insert(0, str(Path(__file__).parent / "models"))
 sys.path.insert(0, str(Path(__file__).parent))
 import round_trip  # noqa: E402
 import small_models  # noqa: E402
-
-
-def run(command):
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        print("$", " ".join(map(str, command)))
-        print(result.stdout, result.stderr)
-        sys.exit(1)
-    return result
+from commands import run  # noqa: E402
 
 
 # By type of the output: 1e-4, and half a unit in the last place of the type.

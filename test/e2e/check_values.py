@@ -13,7 +13,6 @@ at least N. Also reads one element of each with --peek. Exit code 0 or 1.
 import argparse
 import json
 import re
-import subprocess
 import sys
 from pathlib import Path
 
@@ -22,6 +21,7 @@ import onnx
 
 sys.path.insert(0, str(Path(__file__).parent / "models"))
 import small_models  # noqa: E402
+from commands import run  # noqa: E402
 
 
 def with_outputs(path, names, work):
@@ -34,14 +34,6 @@ def with_outputs(path, names, work):
     more = work / "with_values.onnx"
     onnx.save(model, more)
     return more
-
-
-def run(*command):
-    result = subprocess.run([str(word) for word in command], capture_output=True, text=True,
-                            check=False)
-    if result.returncode:
-        sys.exit(f"$ {' '.join(map(str, command))}\n{result.stdout}{result.stderr}")
-    return result.stdout
 
 
 def main():
@@ -59,9 +51,9 @@ def main():
     model, inputs = small_models.obtain(arguments.model, work, 0)
     program = work / "values.wafer"
     np.savez(work / "values_in.npz", **inputs)
-    run("wsec", model, "-o", program, f"--mesh={arguments.mesh}", "--quiet",
-        *[f"--shape={name}={'x'.join(map(str, value.shape))}" for name, value in inputs.items()])
-    values = json.loads(run("wse-inspect", "show", program, "--values", "--json"))
+    run(["wsec", model, "-o", program, f"--mesh={arguments.mesh}", "--quiet",
+        *[f"--shape={name}={'x'.join(map(str, value.shape))}" for name, value in inputs.items()]])
+    values = json.loads(run(["wse-inspect", "show", program, "--values", "--json"]).stdout)
     names = [value["name"] for value in values]
 
     options = onnxruntime.SessionOptions()
@@ -76,8 +68,8 @@ def main():
     files = {name: work / f"value_{i}.npy" for i, name in enumerate(names)}
     common = ["wse-run", program, f"--weights={Path(model).parent}",
               f"--inputs={work / 'values_in.npz'}", f"--engine={arguments.engine}", "--quiet"]
-    text = run(*common, *[f"--output={name}={path}" for name, path in files.items()],
-               *[f"--peek={name}[{','.join(map(str, asked[name]))}]" for name in names])
+    text = run([*common, *[f"--output={name}={path}" for name, path in files.items()],
+               *[f"--peek={name}[{','.join(map(str, asked[name]))}]" for name in names]]).stdout
     peeked = re.findall(r"^(.*)\[[0-9,]*\] = (\S+), in PE \(\d+, \d+\), element \d+ of buffer '.*', "
                         r"after launch \d+ \(kernel '.*'\)$", text, re.MULTILINE)
     failed = [name for name, _ in peeked] != names

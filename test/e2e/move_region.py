@@ -19,16 +19,9 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "models"))
 import small_models  # noqa: E402
+from commands import run  # noqa: E402
 
 ENGINES = ("wavelet", "streams", "strips")
-
-
-def run(command):
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
-    if result.returncode:
-        print("$", " ".join(map(str, command)))
-        print(result.stdout, result.stderr)
-        sys.exit(1)
 
 
 def place(model, inputs, mesh, region, work):

@@ -6,12 +6,11 @@ Usage: store_models.py WORK [--mesh WxH ...]. Each model is compiled for each me
 
 import argparse
 import pathlib
-import subprocess
-import sys
 
 import numpy as np
 import onnx
 import onnxruntime
+from commands import run
 from onnx import TensorProto as T
 from onnx import helper as h
 
@@ -100,12 +99,6 @@ def models():
              "x": normal(2, 5, 16), "mask": np.where(normal(2, 1, 1, 5) > 1, -1e9, 0).astype("f4")}
 
 
-def run(*words):
-    result = subprocess.run([str(word) for word in words], capture_output=True, text=True, check=False)
-    if result.returncode:
-        sys.exit(f"{words[0]}: {result.stderr}")
-
-
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("work", type=pathlib.Path)
@@ -119,12 +112,12 @@ def main():
         expected = onnxruntime.InferenceSession(path).run(None, inputs)[0]
         for mesh in options.mesh:
             program = options.work / f"{name}-{mesh}.wafer"
-            run("wsec", path, "-o", program, f"--mesh={mesh}", "--quiet")
+            run(["wsec", path, "-o", program, f"--mesh={mesh}", "--quiet"])
             found = []
             for engine in ENGINES:
                 output = options.work / "y.npy"
-                run("wse-run", program, "--inputs", path.with_suffix(".npz"), "--output", f"y={output}",
-                    f"--engine={engine}", "--quiet")
+                run(["wse-run", program, "--inputs", path.with_suffix(".npz"), "--output", f"y={output}",
+                    f"--engine={engine}", "--quiet"])
                 found.append(np.load(output))
             np.testing.assert_allclose(found[0], expected, rtol=2e-6, atol=2e-6, err_msg=f"{name} on {mesh}")
             for engine, values in zip(ENGINES, found):

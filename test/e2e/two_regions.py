@@ -11,11 +11,11 @@ placement dump has to name the transfers. Exit code 0 or 1.
 import argparse
 import json
 import random
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+from commands import run
 
 ENGINES = ("wavelet", "streams", "strips")
 
@@ -38,14 +38,6 @@ PROGRAM = """module {{
   }}
 }}
 """
-
-
-def run(command):
-    result = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
-    if result.returncode:
-        print("$", " ".join(map(str, command)))
-        print(result.stdout, result.stderr)
-        sys.exit(1)
 
 
 def random_case(rng):

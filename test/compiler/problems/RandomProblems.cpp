@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Any number of random problems of one phase, from the command line.
+#include "test/CommandLine.h"
 #include "test/compiler/problems/Problems.h"
 
 #include <cstdio>
@@ -14,25 +15,17 @@ static const char usage[] =
     "[--count=N]\n"
     "Problem FIRST + i is made from that seed alone.\n";
 
-static bool value(const char *argument, const char *name, const char *&text) {
-  const size_t length = std::strlen(name);
-  if (std::strncmp(argument, name, length) != 0 || argument[length] != '=')
-    return false;
-  text = argument + length + 1;
-  return true;
-}
-
 int main(int argc, char **argv) {
   const Phase phases[] = {placements(), routings(), schedules()};
   const Phase *phase = nullptr;
   uint32_t first = 1, count = 1000;
   for (int i = 1; i < argc; ++i) {
     const char *text = nullptr;
-    if (value(argv[i], "--seed", text))
+    if (optionValue(argv[i], "--seed", text))
       first = uint32_t(std::strtoul(text, nullptr, 10));
-    else if (value(argv[i], "--count", text))
+    else if (optionValue(argv[i], "--count", text))
       count = uint32_t(std::strtoul(text, nullptr, 10));
-    else if (value(argv[i], "--phase", text))
+    else if (optionValue(argv[i], "--phase", text))
       for (const Phase &candidate : phases)
         phase = std::strcmp(candidate.name, text) ? phase : &candidate;
   }

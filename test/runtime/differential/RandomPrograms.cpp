@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Any number of random programs on both engines, from the command line.
+#include "test/CommandLine.h"
 #include "test/runtime/differential/Campaign.h"
 
 #include <cstdio>
@@ -8,6 +9,7 @@
 #include <cstring>
 
 using namespace wsec::runtime::test;
+using wsec::test::optionValue;
 
 static const char usage[] =
     "usage: RandomPrograms [--seed=FIRST] [--count=N] [--kind=KIND] "
@@ -23,30 +25,22 @@ static const char usage[] =
     "  --print   prints the programs in the pe dialect instead of running "
     "them\n";
 
-static bool value(const char *argument, const char *name, const char *&text) {
-  const size_t length = std::strlen(name);
-  if (std::strncmp(argument, name, length) != 0 || argument[length] != '=')
-    return false;
-  text = argument + length + 1;
-  return true;
-}
-
 int main(int argc, char **argv) {
   Campaign campaign;
   bool prints = false;
   for (int i = 1; i < argc; ++i) {
     const char *text = nullptr;
-    if (value(argv[i], "--seed", text))
+    if (optionValue(argv[i], "--seed", text))
       campaign.first = std::strtoull(text, nullptr, 10);
-    else if (value(argv[i], "--count", text))
+    else if (optionValue(argv[i], "--count", text))
       campaign.count = std::strtoull(text, nullptr, 10);
-    else if (value(argv[i], "--shrink", text))
+    else if (optionValue(argv[i], "--shrink", text))
       campaign.tries = std::atoi(text);
     else if (std::strcmp(argv[i], "--cycles") == 0)
       campaign.shrinksCycles = true;
     else if (std::strcmp(argv[i], "--print") == 0)
       prints = true;
-    else if (!value(argv[i], "--kind", text) || !campaign.setKind(text)) {
+    else if (!optionValue(argv[i], "--kind", text) || !campaign.setKind(text)) {
       std::fputs(usage, stderr);
       for (int b = 1; b < breaks; ++b)
         std::fprintf(stderr, "  %s\n", breakName(Break(b)));

@@ -6,9 +6,7 @@
 // must.
 #include "runtime/program/Checker.h"
 #include "runtime/program/DeadlockChecker.h"
-#include "runtime/program/Errors.h"
-#include "runtime/wavelet/WaveletEngine.h"
-#include "test/runtime/ProgramBuilder.h"
+#include "test/runtime/wavelet/RunError.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -67,16 +65,7 @@ public:
     checkProgram(program);
     return proveDeadlockFree(program);
   }
-  /// The name of the error that a run ends in; empty if none.
-  std::string run() {
-    VectorHost host;
-    try {
-      WaveletEngine(builder.finish()).run(host);
-    } catch (const Error &error) {
-      return std::string(errorClassName(error.errorClass()));
-    }
-    return "";
-  }
+  std::string run() { return runError(builder.finish()); }
 
   ProgramBuilder builder;
   std::vector<ClassBuilder> pes;
