@@ -56,9 +56,13 @@ def problem_of(flag, blocks):
         return errors or "there is no error"
     if not language:
         lines = after.strip().split("\n")
+        if not lines[0]:
+            return "the example shows nothing that is printed"
         return "" if contains(folded(errors or output), lines) else f"printed:\n{errors or output}"
     if re.search(r"^ *\.\.\.$", after, re.M):
         parts = re.split(r"^ *\.\.\.$", after, flags=re.M)
+        if not "".join(parts).strip():
+            return "the example shows nothing of what comes of it"
         return "" if contains(folded(output), parts) else f"printed:\n{output}"
     expected, errors = run(after)
     return errors if errors else "" if output == expected else f"printed:\n{output}"
