@@ -70,7 +70,9 @@ function drawSram(model, region, {launch, lit, theme, width}) {
   const {machine, sram} = model.placement;
   const height = 190, left = 44, bottom = 16, count = model.launches.length;
   const x = l => left + l / count * (width - left);
-  const y = address => address / machine.sram_bytes * (height - bottom);
+  // Of a program that needs little, the part that it needs.
+  const most = sram.peak_bytes * 2 < machine.sram_bytes ? Math.ceil(sram.peak_bytes * 1.3 / 1024) * 1024 : machine.sram_bytes;
+  const y = address => Math.min(1, address / most) * (height - bottom);
   const root = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img'});
   const band = (address, bytes, attributes, title) => root.append(svg('rect', {
     x: left, y: y(address), width: width - left, height: Math.max(.5, y(bytes)), ...attributes}, svg('title', {}, title)));
@@ -88,8 +90,8 @@ function drawSram(model, region, {launch, lit, theme, width}) {
     }, svg('title', {}, `${buffer.owner.name}, ${buffer.what}: ${spell(buffer.bytes)} bytes at ` +
                         `${buffer.address}, launches ${buffer.from} to ${buffer.to}`)));
   for (const part of [0, .25, .5, .75, 1])
-    root.append(svg('text', {x: left - 5, y: Math.max(9, y(machine.sram_bytes * part)), 'text-anchor': 'end'},
-                    `${Math.round(machine.sram_bytes * part / 1024)} K`));
+    root.append(svg('text', {x: left - 5, y: Math.max(9, y(most * part)), 'text-anchor': 'end'},
+                    `${+(most * part / 1024).toFixed(1)} K`));
   root.append(svg('line', {class: 'limit', x1: left, x2: width, y1: y(sram.peak_bytes), y2: y(sram.peak_bytes)}),
               svg('line', {class: 'cursor', x1: x(launch + .5), x2: x(launch + .5), y1: 0, y2: height - bottom}),
               svg('text', {x: left, y: height - 3}, 'launch 0'),
