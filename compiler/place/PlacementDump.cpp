@@ -56,6 +56,8 @@ static PlacementView::KernelView viewKernel(wse::KernelOp kernel,
   PlacementView::KernelView view;
   view.name = nameOf(kernel.getReportName());
   view.kind = kernel->getName().stripDialect();
+  auto entry = dyn_cast<wse::EntryOp>(kernel->getParentOp());
+  view.entry = entry ? nameOf(entry.getSymName()) : "main";
   for (ArrayAttr nodes :
        {kernel.getNodeNames(),
         kernel->getAttrOfType<ArrayAttr>(onnx::absorbedAttrName)})
@@ -84,6 +86,23 @@ static PlacementView::KernelView viewKernel(wse::KernelOp kernel,
         wse::featuresOf(type), machine.width, machine.height);
   }
   return view;
+}
+
+static std::vector<PlacementView::HeldView> viewHeld(wse::ProgramOp program) {
+  std::vector<PlacementView::HeldView> views;
+  for (wse::PersistentOp held : program.persistents()) {
+    auto region = SymbolTable::lookupNearestSymbolFrom<wse::RegionOp>(
+        held, held.getHome());
+    Machine machine = region.machine();
+    RankedTensorType type = held.getHeldType();
+    views.push_back({nameOf(held.getHeldName().getValue()),
+                     held->getName().stripDialect().str(),
+                     {machine.x, machine.y, machine.width, machine.height},
+                     wse::TiledAttr::of(type).bytesPerPE(
+                         wse::featuresOf(type), machine.width, machine.height),
+                     held.getHeldAddress()});
+  }
+  return views;
 }
 
 static std::vector<PlacementView::RouteView> viewRoutes(wse::StreamOp stream) {
@@ -131,6 +150,8 @@ static int64_t codeBytes(const PlacementView &view) {
     for (std::optional<int64_t> address :
          {kernel.address, kernel.scratchAddress})
       lowest = std::min(lowest, address.value_or(lowest));
+  for (const PlacementView::HeldView &held : view.held)
+    lowest = std::min(lowest, held.address.value_or(lowest));
   return lowest - view.machine.runtimeBytes;
 }
 
@@ -162,6 +183,7 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
                                 nameOf(transfer.sourceRegion().getSymName()),
                                 nameOf(transfer.getRegion())});
   }
+  view.held = viewHeld(program);
   view.regions = viewRegions(program, view.kernels);
   for (auto stream : program.bodyBlock().getOps<wse::StreamOp>())
     view.streams.push_back(

@@ -39,7 +39,7 @@ struct PlacementView {
     std::array<int64_t, 2> window;
   };
   struct KernelView {
-    std::string name, kind;
+    std::string name, kind, entry;
     std::vector<std::string> nodes;   // ONNX nodes it computes
     std::vector<std::string> streams; // names, from the routed state on
     std::string region;
@@ -68,6 +68,14 @@ struct PlacementView {
   struct TransferView {
     std::string kernel, from, to;
   };
+  /// A state or resident parameter, which all PEs of a region hold from call to
+  /// call.
+  struct HeldView {
+    std::string name, kind;
+    PlacedRegion pes;
+    int64_t bytes = 0;
+    std::optional<int64_t> address;
+  };
   struct RegionView {
     std::string name;
     PlacedRegion pes;
@@ -79,6 +87,7 @@ struct PlacementView {
   std::vector<PlacedChannel> west, east;
   std::vector<RegionView> regions; // the largest first
   std::vector<KernelView> kernels;
+  std::vector<HeldView> held;
   std::vector<TransferView> transfers;
   std::vector<StreamView> streams;
   std::optional<int64_t> sramPeak;
@@ -90,6 +99,7 @@ struct PlacementView {
 struct MeasuredRun {
   std::string counters; // runtime/observe/counters.schema.json
   std::string report;   // runtime/host/report.schema.json
+  std::string entry;    // of the report
 };
 
 /// Reads a program that is at least placed.

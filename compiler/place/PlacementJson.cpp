@@ -59,6 +59,7 @@ static void writeKernel(llvm::json::OStream &json,
                         const PlacementView::KernelView &kernel) {
   json.attribute("name", kernel.name);
   json.attribute("kind", kernel.kind);
+  json.attribute("entry", kernel.entry);
   writeArray(json, "onnx_nodes", kernel.nodes);
   writeRegion(json, kernel.pes);
   writeArray(json, "reads", kernel.reads);
@@ -130,6 +131,17 @@ std::string wsec::placementAsJson(const PlacementView &view, unsigned indent) {
     json.attributeArray("kernels", [&] {
       for (const PlacementView::KernelView &kernel : view.kernels)
         json.object([&] { writeKernel(json, kernel); });
+    });
+    json.attributeArray("held", [&] {
+      for (const PlacementView::HeldView &held : view.held)
+        json.object([&] {
+          json.attribute("name", held.name);
+          json.attribute("kind", held.kind);
+          writeRegion(json, held.pes);
+          json.attribute("bytes", held.bytes);
+          if (held.address)
+            json.attribute("address", *held.address);
+        });
     });
     json.attributeArray("streams", [&] {
       for (const PlacementView::StreamView &stream : view.streams)

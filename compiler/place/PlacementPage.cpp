@@ -7,6 +7,7 @@
 #include "compiler/place/PlacementDump.h"
 #include "compiler/place/PlacementFile.h"
 
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -30,7 +31,8 @@ std::string wsec::placementAsHtml(const PlacementView &view,
     measured += "\"counters\":" + run.counters;
   if (!run.report.empty())
     measured += std::string(measured.size() > 1 ? "," : "") +
-                "\"report\":" + run.report;
+                "\"report\":" + run.report + ",\"entry\":" +
+                llvm::formatv("{0}", llvm::json::Value(run.entry)).str();
   std::string result;
   StringRef page = pageText;
   for (auto [mark, text] :
@@ -62,29 +64,40 @@ static std::string meshProblem(const llvm::json::Array *mesh,
          std::to_string(machine.width) + "x" + std::to_string(machine.height);
 }
 
-/// Kernels of a report come in the order of launches. Their names may have
+/// Whether these are the launches of an entry, in order. Their names may have
 /// numbers added, their nodes are those of the model.
-static std::string kernelsProblem(const llvm::json::Array *kernels,
-                                  const PlacementView &view) {
+static bool
+areLaunches(const llvm::json::Array &kernels,
+            llvm::ArrayRef<const PlacementView::KernelView *> launches) {
+  return std::equal(kernels.begin(), kernels.end(), launches.begin(),
+                    launches.end(),
+                    [](const llvm::json::Value &value,
+                       const PlacementView::KernelView *launch) {
+                      const llvm::json::Object *kernel = value.getAsObject();
+                      return kernel && kernel->getArray("onnx_nodes") &&
+                             *kernel->getArray("onnx_nodes") ==
+                                 llvm::json::Array(launch->nodes);
+                    });
+}
+
+/// The entry whose launches these are; empty: none.
+static std::string entryOf(const llvm::json::Array &kernels,
+                           const PlacementView &view) {
   std::map<int64_t, const PlacementView::KernelView *> launches;
   for (size_t i = 0; i < view.kernels.size(); ++i)
     launches[view.kernels[i].slot.value_or(i)] = &view.kernels[i];
-  size_t count = kernels ? kernels->size() : 0;
-  if (count != launches.size())
-    return "is of " + std::to_string(count) + " kernels, the program has " +
-           std::to_string(launches.size());
-  for (auto [slot, launch] : launches) {
-    const llvm::json::Object *kernel = (*kernels)[slot].getAsObject();
-    if (!kernel || !kernel->getArray("onnx_nodes") ||
-        *kernel->getArray("onnx_nodes") != llvm::json::Array(launch->nodes))
-      return "has another kernel than the program's '" + launch->name +
-             "' in launch " + std::to_string(slot);
-  }
+  std::map<std::string, std::vector<const PlacementView::KernelView *>> entries;
+  for (auto [slot, launch] : launches)
+    entries[launch->entry].push_back(launch);
+  for (auto &[name, its] : entries)
+    if (areLaunches(kernels, its))
+      return name;
   return "";
 }
 
 static std::string reportProblem(const llvm::json::Object &report,
-                                 const PlacementView &view) {
+                                 const PlacementView &view,
+                                 std::string &entry) {
   const llvm::json::Object *cycles = report.getObject("cycles");
   const llvm::json::Object *machine = report.getObject("machine");
   const llvm::json::Array *each =
@@ -100,8 +113,11 @@ static std::string reportProblem(const llvm::json::Object &report,
       !problem.empty())
     return problem;
   const llvm::json::Array *kernels = report.getArray("kernels");
-  if (std::string problem = kernelsProblem(kernels, view); !problem.empty())
-    return problem;
+  entry = kernels ? entryOf(*kernels, view) : "";
+  if (entry.empty())
+    return "is of other kernels than the program's; measure with the program "
+           "of "
+           "the same flags";
   return each->size() == kernels->size()
              ? ""
              : "has cycles of " + std::to_string(each->size()) + " kernels";
@@ -118,7 +134,7 @@ std::string wsec::readMeasured(const std::string &path,
   const bool counts = object->getString("format") == "wsec-counters-1";
   std::string wrong = counts
                           ? meshProblem(object->getArray("mesh"), view.machine)
-                          : reportProblem(*object, view);
+                          : reportProblem(*object, view, run.entry);
   if (!wrong.empty())
     return problem(wrong);
   std::string &into = counts ? run.counters : run.report;

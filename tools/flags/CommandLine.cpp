@@ -176,6 +176,9 @@ int runTool(const Tool &tool, int argc, char **argv) {
   } catch (const UsageError &error) {
     message = absl::StrCat(error.what(), "; see ", tool.name, " --help");
     code = 2;
+  } catch (const Trouble &error) {
+    message = error.what();
+    code = 2;
   } catch (const std::bad_alloc &) {
     code = 1;
     message = "out of memory";

@@ -20,6 +20,11 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
+/// An error of a command whose exit code 1 is an answer: exit code 2.
+struct Trouble : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
 /// Type of a flag that may be given several times, in the order of the line.
 struct Words {
   std::vector<std::string> values;

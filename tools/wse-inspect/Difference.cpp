@@ -2,6 +2,7 @@
 #include "tools/wse-inspect/Difference.h"
 
 #include <map>
+#include <utility>
 
 namespace wsec::inspect {
 
@@ -70,29 +71,64 @@ private:
     return items;
   }
 
+  /// What is said of some items of a list, in the order it is first said.
+  class Sayings {
+  public:
+    void add(const std::string &what, const std::string &name) {
+      const auto [place, isNew] = numbers.try_emplace(what, said.size());
+      if (isNew)
+        said.push_back({what, {}});
+      said[place->second].second.push_back(name);
+    }
+    /// Of many items the first are named.
+    void tell(const std::string &where, std::vector<std::string> &lines) const {
+      for (const auto &[what, names] : said)
+        lines.push_back(where + " " + briefly(names) +
+                        (what[0] == ':' ? "" : ", ") + what);
+    }
+    bool empty() const { return said.empty(); }
+
+  private:
+    std::vector<std::pair<std::string, std::vector<std::string>>> said;
+    std::map<std::string, size_t> numbers;
+  };
+
   void compareLists(const std::string &where, const Json &before,
                     const Json &after) {
     auto left = named(before), right = named(after);
     std::map<std::string, const Json *> byName(right.begin(), right.end());
-    size_t known = lines.size();
+    Sayings sayings;
     for (const auto &[name, item] : left) {
       auto match = byName.find(name);
       if (match == byName.end()) {
-        lines.push_back(where + " " + name + ": only in the first");
+        sayings.add(": only in the first", name);
         continue;
       }
-      compare(where + " " + name, *item, *match->second);
+      for (const std::string &line : differences(*item, *match->second))
+        sayings.add(line, name);
       byName.erase(match);
     }
     for (const auto &[name, item] : right)
       if (byName.count(name))
-        lines.push_back(where + " " + name + ": only in the second");
-    if (lines.size() == known)
+        sayings.add(": only in the second", name);
+    if (sayings.empty())
       lines.push_back(where + ": in another order");
+    sayings.tell(where, lines);
   }
 };
 
 } // namespace
+
+std::string briefly(const std::vector<std::string> &names) {
+  constexpr size_t most = 4;
+  const size_t shown = names.size() > most ? most - 1 : names.size();
+  std::string text;
+  for (size_t i = 0; i < shown; ++i)
+    text += (i ? ", " : "") + names[i];
+  if (shown < names.size())
+    text += " and " + std::to_string(names.size() - shown) + " more";
+  return text;
+}
 
 std::vector<std::string> differences(const Json &before, const Json &after) {
   Comparison comparison;

@@ -14,6 +14,9 @@ namespace wsec::inspect {
 /// Things with a name are compared with those of the same name.
 std::vector<std::string> differences(const Json &before, const Json &after);
 
+/// "a, b, c and 7 more".
+std::string briefly(const std::vector<std::string> &names);
+
 } // namespace wsec::inspect
 
 #endif // TOOLS_WSE_INSPECT_DIFFERENCE_H

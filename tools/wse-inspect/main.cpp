@@ -8,6 +8,7 @@
 #include "runtime/program/NearestNames.h"
 #include "tools/flags/CommandLine.h"
 #include "tools/wse-inspect/Difference.h"
+#include "tools/wse-inspect/PlacementText.h"
 #include "tools/wse-inspect/Places.h"
 #include "tools/wse-inspect/ProgramText.h"
 #include "tools/wse-inspect/Show.h"
@@ -38,6 +39,7 @@ static const char *const usageText =
        wse-inspect at PROGRAM.wafer X,Y [--json]
        wse-inspect pe PROGRAM.wafer [-o FILE.mlir]
        wse-inspect diff FIRST.wafer SECOND.wafer
+       wse-inspect diff FIRST.json SECOND.json
        wse-inspect store PATH [--verify] [--json]
 
 Looks into compiled programs without running them, and into stored weights.
@@ -56,15 +58,17 @@ Looks into compiled programs without running them, and into stored weights.
   pe      the program as text of the pe dialect, which wsec compiles to the
           same bytes; -o: to a file, which wants --weights=DIR if that
           lies elsewhere
-  diff    what differs, a line each, by name: classes, buffers, routes, code
+  diff    what differs, a line each, by name: classes, buffers, routes, code; of
+          two placements of wsec --dump-placement=FILE.json regions, channels,
+          kernels, streams
   store   tensors of a safetensors file, of an index or folder of several, or of
           a checkpoint and where it stands; of a folder of checkpoints the last
           one. Malformed files are refused with what is wrong
 )";
 
 static const char *const exitCodesText =
-    R"(Exit code: 0 done, for diff: no difference; 1 a file is at fault, for diff: or
-the programs differ; 2 wrong usage.
+    R"(Exit code: 0 done; 1 a file is at fault; 2 wrong usage. For diff: 0 there is no
+difference; 1 there is one; 2 a file is at fault or wrong usage.
 )";
 
 static Json read(const std::string &path) {
@@ -119,8 +123,18 @@ static int printText(const std::string &path, const std::string &output) {
   return 0;
 }
 
-static int diffPrograms(const std::string &first, const std::string &second) {
-  std::vector<std::string> lines = differences(read(first), read(second));
+static int diffFiles(const std::string &first, const std::string &second) {
+  const bool placements = first.ends_with(".json");
+  if (placements != second.ends_with(".json"))
+    throw tools::UsageError("diff wants two programs or two placements");
+  std::vector<std::string> lines;
+  try {
+    lines = placements ? placementDifferences(readPlacement(first),
+                                              readPlacement(second))
+                       : differences(read(first), read(second));
+  } catch (const std::exception &error) {
+    throw tools::Trouble(error.what());
+  }
   for (const std::string &line : lines)
     print(line + "\n");
   return lines.empty() ? 0 : 1;
@@ -179,8 +193,8 @@ static int inspectFiles(const std::vector<std::string> &words) {
     require(words.size() == 2, "pe wants one program");
     return printText(words[1], output);
   }
-  require(words.size() == 3, "diff wants two programs");
-  return diffPrograms(words[1], words[2]);
+  require(words.size() == 3, "diff wants two programs or two placements");
+  return diffFiles(words[1], words[2]);
 }
 
 int main(int argc, char **argv) {

@@ -29,7 +29,7 @@ function heat(share, {heat: stops}) {
 }
 
 const hues = {matmul: 212, sparse_matmul: 232, stationary: 200, attention: 22, norm: 152, softmax: 330,
-              elementwise: 268, reduce_tokens: 48, redistribute: 186, transfer: 2};
+              elementwise: 268, state: 300, parameter: 84, reduce_tokens: 48, redistribute: 186, transfer: 2};
 function kindColor(kind, theme) {
   if (kind === 'load' || kind === 'store') return theme.dark ? '#6d7789' : '#98a2b3';
   const hue = hues[kind] ?? [...kind].reduce((sum, c) => sum * 31 + c.charCodeAt(0), 7) % 360;
@@ -131,7 +131,8 @@ function update() {
   $('timeline').replaceChildren(drawTimeline(model, {...all, width: $('timeline').clientWidth || 1200}));
   $('slider').value = state.launch;
   $('position').textContent = kernel
-      ? `launch ${state.launch} of ${launches.length}, cycle ${spell(kernel.window[0])}` : 'no launches';
+      ? `launch ${state.launch} of ${launches.length}, cycle ${spell(kernel.window[0])}` +
+        (kernel.entry === 'main' ? '' : ` of @${kernel.entry}`) : 'no launches';
   $('filter').value = state.filter;
   $('matches').textContent = state.filter ? `${kept.length} of ${launches.length} launches` : '';
   $('layer').value = state.fill;

@@ -11,9 +11,12 @@ const step = {north: [0, -1], south: [0, 1], east: [1, 0], west: [-1, 0], ramp: 
 function launchesOf(placement) {
   const kernels = placement.kernels.map((kernel, index) => ({...kernel, index}));
   const order = [...kernels].sort((a, b) => (a.slot ?? a.index) - (b.slot ?? b.index));
-  let clock = 0, end = 0;
+  let clock = 0, end = 0, start = 0;
   order.forEach((kernel, launch) => {
     kernel.launch = launch;
+    // Cycles are those of a call; entries are shown one after the other.
+    if (launch && kernel.entry !== order[launch - 1].entry) [start, clock, end] = [start + end, 0, 0];
+    kernel.start = start;
     kernel.on = placement.regions.findIndex(r => same(r, kernel.region));
     kernel.last = launch;
     // Before there is a schedule, one kernel follows the other.
@@ -43,7 +46,10 @@ function inRange([begin, end, by], value) {
 
 /** What every PE of a region holds: {owner, what, address, bytes, from, to}. */
 function buffersOf(model, region) {
-  const buffers = [];
+  const buffers = model.placement.held.filter(held => same(held.region, model.placement.regions[region]))
+      .filter(held => held.address !== undefined).map(held => ({
+        owner: held, what: held.kind, address: held.address, bytes: held.bytes, from: 0,
+        to: model.launches.length - 1}));
   for (const kernel of model.launches) {
     if (kernel.on !== region) continue;
     if (kernel.address !== undefined && kernel.bytes)
@@ -99,17 +105,17 @@ function buildModel(placement, measured) {
   const model = {placement, measured};
   model.launches = launchesOf(placement);
   model.streams = new Map(placement.streams.map(stream => [stream.name, stream]));
-  model.cycles = Math.max(1, ...model.launches.map(kernel => kernel.window[1]));
+  // Of all entries together; what runs report is one.
+  model.cycles = model.launches.reduce((most, kernel) => Math.max(most, kernel.start + kernel.window[1]), 1);
+  model.measuredLaunches = measured.report ? model.launches.filter(kernel => kernel.entry === measured.entry) : [];
   model.colors = new Set(placement.streams.flatMap(stream => stream.colors));
   model.buffers = placement.regions.map((_, region) => buffersOf(model, region));
   // Reports list kernels in the order of their launches.
-  if (measured.report) {
-    let clock = 0;
-    model.launches.forEach((kernel, launch) => {
-      const cycles = measured.report.cycles.per_kernel[launch];
-      kernel.measured = {cycles, window: [clock, clock += cycles]};
-    });
-  }
+  let clock = 0;
+  model.measuredLaunches.forEach((kernel, number) => {
+    const cycles = measured.report.cycles.per_kernel[number];
+    kernel.measured = {cycles, window: [clock, clock += cycles]};
+  });
   model.words = new Map();
   for (const kernel of model.launches)
     for (const flow of kernel.flows ?? [])

@@ -56,6 +56,7 @@ function launchPanel({model, launch, theme}) {
     [{'data-row': 'predicted'}, 'predicted', `${spell(end - begin)} cycles, ${spell(begin)} to ${spell(end)}`],
     [{'data-row': 'cost'}, 'cost', `${spell(cost.cycles)} cycles, ${(cost.cycles / Math.max(1, cost.lower_bound)).toFixed(2)}x of its lower bound`],
   ];
+  if (kernel.entry !== 'main') rows.unshift([{'data-row': 'entry'}, 'entry', kernel.entry]);
   if (kernel.measured)
     rows.push([{'data-row': 'measured'}, 'measured',
                `${spell(kernel.measured.cycles)} cycles, ${ratio(kernel.measured.cycles, kernel.moves)} of predicted`]);
@@ -89,7 +90,7 @@ function sramPanel(state) {
     table(['owner', 'what', 'n:address', 'n:bytes'], [
       [{'data-owner': 'runtime'}, 'host runtime', '', 0, machine.runtime_bytes],
       [{'data-owner': 'code'}, 'code', '', machine.runtime_bytes, sram.code_bytes],
-      ...alive.map(b => [{'data-launch': b.owner.launch, 'data-buffer': b.what}, element('span', {},
+      ...alive.map(b => [{...(b.owner.launch === undefined ? {} : {'data-launch': b.owner.launch}), 'data-buffer': b.what}, element('span', {},
           swatch(kindColor(b.owner.kind, theme)), b.owner.name), b.what, b.address, b.bytes]),
       [{'data-owner': 'sum'}, 'in use in this launch', '', 'n:' + percent(total, machine.sram_bytes), total],
     ]),
@@ -123,13 +124,13 @@ function pePanel({model, pe, layers, theme}) {
 function measuredPanel({model}) {
   const {report} = model.measured;
   if (!report) return [];
-  const rows = [...model.launches].sort(
+  const rows = [...model.measuredLaunches].sort(
       (a, b) => Math.abs(b.measured.cycles - b.moves) - Math.abs(a.measured.cycles - a.moves));
-  const most = 8;
+  const predicted = rows.reduce((end, kernel) => Math.max(end, kernel.window[1]), 0), most = 8;
   return [
     heading('predicted against measured', report.cycles.engine),
     element('p', {'data-row': 'total'},
-            `${spell(model.cycles)} predicted, ${spell(report.cycles.total)} measured: ${ratio(report.cycles.total, model.cycles)}`),
+            `${spell(predicted)} predicted, ${spell(report.cycles.total)} measured: ${ratio(report.cycles.total, predicted)}`),
     table(['farthest apart', 'n:predicted', 'n:measured', ''], rows.slice(0, most).map(kernel => [
       {'data-launch': kernel.launch}, kernel.name, kernel.moves, kernel.measured.cycles,
       ratio(kernel.measured.cycles, kernel.moves)])),

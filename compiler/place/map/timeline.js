@@ -21,13 +21,13 @@ function ticks(most) {
 /** Lanes over cycles: `lit(kernel)` says what a filter keeps. */
 function drawTimeline(model, {launch, lit, theme, width}) {
   const {placement, launches} = model;
-  const measured = launches[0]?.measured;
-  const most = Math.max(model.cycles, measured ? launches.at(-1).measured.window[1] : 0);
+  const measured = model.measuredLaunches;
+  const most = measured.reduce((end, kernel) => Math.max(end, kernel.start + kernel.measured.window[1]), model.cycles);
   const left = 120, room = width - left - 14, lane = 20;
   const x = cycle => left + cycle / most * room;
   const lanes = [];
   const box = (kernel, [begin, end], y, height, title, fill, opacity = 1) => svg('rect', {
-    x: x(begin), y, width: Math.max(.6, x(end) - x(begin) - .4), height, rx: 1.5, fill, opacity,
+    x: x(kernel.start + begin), y, width: Math.max(.6, x(end) - x(begin) - .4), height, rx: 1.5, fill, opacity,
     'data-launch': kernel.launch,
     class: (lit(kernel) ? '' : 'dim') + (kernel.launch === launch ? ' current' : ''),
   }, svg('title', {}, title));
@@ -35,8 +35,8 @@ function drawTimeline(model, {launch, lit, theme, width}) {
   placement.regions.forEach((region, i) => add('@' + region.name, y => launches.filter(k => k.on === i).map(
       k => box(k, k.window, y, lane - 4, `${k.name}: ${k.kind}, ${spell(k.window[1] - k.window[0])} cycles predicted`,
                kindColor(k.kind, theme)))));
-  if (measured)
-    add('measured', y => launches.map(k => box(
+  if (measured.length)
+    add('measured', y => measured.map(k => box(
         k, k.measured.window, y, lane - 4, `${k.name}: ${spell(k.measured.cycles)} cycles measured`,
         kindColor(k.kind, theme), .65)));
   const flows = direction => launches.flatMap(kernel => (kernel.flows ?? []).filter(
@@ -56,9 +56,12 @@ function drawTimeline(model, {launch, lit, theme, width}) {
                     spell(cycle) + (cycle ? '' : ' cycles')));
   lanes.forEach(({label, draw}, i) => root.append(
       svg('text', {x: left - 8, y: i * lane + 13, 'text-anchor': 'end'}, label), ...draw(i * lane + 2)));
+  for (const kernel of launches.filter((kernel, i) => i && kernel.entry !== launches[i - 1].entry))
+    root.append(svg('line', {class: 'limit', x1: x(kernel.start), x2: x(kernel.start), y1: 0, y2: height - 18}),
+                svg('text', {x: x(kernel.start) + 3, y: 9}, 'entry ' + kernel.entry));
   const now = launches[launch];
   if (now)
-    root.append(svg('line', {class: 'cursor', x1: x(now.window[0]), x2: x(now.window[0]), y1: 0, y2: height - 18}));
+    root.append(svg('line', {class: 'cursor', x1: x(now.start + now.window[0]), x2: x(now.start + now.window[0]), y1: 0, y2: height - 18}));
   return root;
 }
 
@@ -67,7 +70,9 @@ function drawSram(model, region, {launch, lit, theme, width}) {
   const {machine, sram} = model.placement;
   const height = 190, left = 44, bottom = 16, count = model.launches.length;
   const x = l => left + l / count * (width - left);
-  const y = address => address / machine.sram_bytes * (height - bottom);
+  // Of a program that needs little, the part that it needs.
+  const most = sram.peak_bytes * 2 < machine.sram_bytes ? Math.ceil(sram.peak_bytes * 1.3 / 1024) * 1024 : machine.sram_bytes;
+  const y = address => Math.min(1, address / most) * (height - bottom);
   const root = svg('svg', {viewBox: `0 0 ${width} ${height}`, height, role: 'img'});
   const band = (address, bytes, attributes, title) => root.append(svg('rect', {
     x: left, y: y(address), width: width - left, height: Math.max(.5, y(bytes)), ...attributes}, svg('title', {}, title)));
@@ -78,14 +83,15 @@ function drawSram(model, region, {launch, lit, theme, width}) {
   for (const buffer of model.buffers[region])
     root.append(svg('rect', {
       x: x(buffer.from), width: Math.max(.7, x(buffer.to + 1) - x(buffer.from) - .3),
-      y: y(buffer.address), height: Math.max(.7, y(buffer.bytes)), 'data-launch': buffer.owner.launch,
+      y: y(buffer.address), height: Math.max(.7, y(buffer.bytes)),
+      ...(buffer.owner.launch === undefined ? {} : {'data-launch': buffer.owner.launch}),
       fill: kindColor(buffer.owner.kind, theme), opacity: buffer.what === 'scratch' ? .55 : 1,
-      class: (lit(buffer.owner) ? '' : 'dim') + (buffer.owner.launch === launch ? ' current' : ''),
+      class: (buffer.owner.launch === undefined || lit(buffer.owner) ? '' : 'dim') + (buffer.owner.launch === launch ? ' current' : ''),
     }, svg('title', {}, `${buffer.owner.name}, ${buffer.what}: ${spell(buffer.bytes)} bytes at ` +
                         `${buffer.address}, launches ${buffer.from} to ${buffer.to}`)));
   for (const part of [0, .25, .5, .75, 1])
-    root.append(svg('text', {x: left - 5, y: Math.max(9, y(machine.sram_bytes * part)), 'text-anchor': 'end'},
-                    `${Math.round(machine.sram_bytes * part / 1024)} K`));
+    root.append(svg('text', {x: left - 5, y: Math.max(9, y(most * part)), 'text-anchor': 'end'},
+                    `${+(most * part / 1024).toFixed(1)} K`));
   root.append(svg('line', {class: 'limit', x1: left, x2: width, y1: y(sram.peak_bytes), y2: y(sram.peak_bytes)}),
               svg('line', {class: 'cursor', x1: x(launch + .5), x2: x(launch + .5), y1: 0, y2: height - bottom}),
               svg('text', {x: left, y: height - 3}, 'launch 0'),
