@@ -4,6 +4,7 @@
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace wsec;
@@ -53,7 +54,7 @@ static int64_t onnxNumber(Type type) {
   return type.isInteger(1) ? 9 : 0;
 }
 
-/// "generic_5/Add", and "generic_5/Add_1" for the next: the sixth operation.
+/// "generic_5/Add", and "generic_5/Add_1" for the next: the fifth operation.
 std::string Raiser::nodeName(StringRef type) {
   std::string name =
       (current->getName().stripDialect() + "_" + Twine(position)).str();
@@ -179,6 +180,16 @@ FailureOr<Term> Raiser::converted(Term from, Type element) {
   int64_t number = onnxNumber(element);
   if (number == 0)
     return refuse("its elements are of a type that ONNX does not have");
+  constexpr double exact = 1LL << 53;
+  if (auto known = uniformNumber(from.value);
+      known && std::abs(*known) < exact && isa<FloatType>(element)) {
+    APFloat value(*known);
+    bool isRounded;
+    value.convert(cast<FloatType>(element).getFloatSemantics(),
+                  APFloat::rmNearestTiesToEven, &isRounded);
+    return constant(DenseElementsAttr::get(
+        RankedTensorType::get(from.shape, element), value));
+  }
   return elementwise(
       "Cast", from,
       builder.getNamedAttr("to", builder.getI64IntegerAttr(number)));

@@ -70,6 +70,7 @@ public:
   int64_t parameters = 0, weightBytes = 0;
 
 private:
+  llvm::LogicalResult raiseScalar(mlir::Operation *op);
   llvm::LogicalResult raiseTensorOp(mlir::Operation *op);
   llvm::LogicalResult raiseStructured(mlir::Operation *op);
   llvm::LogicalResult raiseConstant(mlir::Value result, mlir::Attribute value);

@@ -167,6 +167,7 @@ LogicalResult Raiser::raiseTensorOp(Operation *op) {
   }
   if (!isa<tensor::ExpandShapeOp, tensor::CollapseShapeOp, tensor::ReshapeOp,
            tensor::CastOp, tensor::ExtractSliceOp, tensor::ConcatOp>(op) &&
+      !(isa<tensor::FromElementsOp>(op) && op->getNumOperands() == 1) &&
       !OpTrait::hasElementwiseMappableTraits(op))
     return refuse("no operator means the same");
   auto slice = dyn_cast<tensor::ExtractSliceOp>(op);
@@ -199,16 +200,34 @@ LogicalResult Raiser::raiseTensorOp(Operation *op) {
   return success();
 }
 
+/// What is computed from constants. Where that is nothing, those that read it
+/// say so; constants themselves are made there, too.
+LogicalResult Raiser::raiseScalar(Operation *op) {
+  if (!isMemoryEffectFree(op) || op->getNumRegions() || !op->getNumResults())
+    return refuse("no operator means the same");
+  SmallVector<Term> operands;
+  for (Value operand : op->getOperands())
+    if (FailureOr<Term> found = term(operand); succeeded(found))
+      operands.push_back(*found);
+  if (operands.empty() || operands.size() != op->getNumOperands())
+    return success();
+  Value result = op->getResult(0);
+  if (auto extract = dyn_cast<tensor::ExtractOp>(op);
+      extract && extract.getIndices().empty())
+    define(result, operands[0]);
+  else if (OpTrait::hasElementwiseMappableTraits(op))
+    if (FailureOr<Term> made = scalar(op, operands); succeeded(made))
+      define(result, *made);
+  return success();
+}
+
 LogicalResult Raiser::raise(Operation *op) {
   current = op;
   names.clear();
   reason.clear();
   ++position;
-  // Scalars are raised where they are read.
   if (llvm::none_of(op->getResultTypes(), llvm::IsaPred<ShapedType>))
-    return isMemoryEffectFree(op) && op->getNumRegions() == 0
-               ? success()
-               : refuse("no operator means the same");
+    return raiseScalar(op);
   for (Type type : op->getResultTypes())
     if (auto tensor = dyn_cast<RankedTensorType>(type);
         !tensor || !tensor.hasStaticShape())

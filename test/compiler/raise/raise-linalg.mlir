@@ -203,6 +203,30 @@ func.func @layouts(%x: tensor<2x6xf32>) -> tensor<2x6xf32> {
 
 // -----
 
+// Scalars are computed from constants, or are the one element of a tensor.
+// CHECK:      %[[N:.*]] = onnx.constant dense<3.000000e+00> : tensor<f32>
+// CHECK:      %[[D:.*]] = onnx.node "Div"(%arg0, %[[N]])
+// CHECK:      %[[P:.*]] = onnx.node "Add"(%[[D]], %arg1)
+// CHECK:      onnx.node "Reshape"(%arg1
+// TYPES: return %{{.*}}, %{{.*}} : tensor<3xf32>, tensor<1xf32>
+func.func @scalars(%x: tensor<3xf32>, %s: tensor<f32>) -> (tensor<3xf32>, tensor<1xf32>) {
+  %n = arith.constant 3 : i64
+  %f = arith.sitofp %n : i64 to f32
+  %t = tensor.extract %s[] : tensor<f32>
+  %e = tensor.empty() : tensor<3xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(a) -> (a)>, affine_map<(a) -> (a)>], iterator_types = ["parallel"]}
+      ins(%x : tensor<3xf32>) outs(%e : tensor<3xf32>) {
+  ^bb0(%i: f32, %o: f32):
+    %d = arith.divf %i, %f : f32
+    %p = arith.addf %d, %t : f32
+    linalg.yield %p : f32
+  } -> tensor<3xf32>
+  %z = tensor.from_elements %t : tensor<1xf32>
+  return %y, %z : tensor<3xf32>, tensor<1xf32>
+}
+
+// -----
+
 // Weights may lie behind the text.
 // CHECK: onnx.constant dense<[1.000000e+00, 2.000000e+00]> : tensor<2xf32>
 func.func @resources() -> tensor<2xf32> {
