@@ -11,6 +11,7 @@
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
 #include "compiler/place/PlacementFile.h"
+#include "compiler/raise/Passes.h"
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/select/Passes.h"
@@ -124,7 +125,11 @@ LogicalResult Compilation::readText() {
   auto sources = std::make_shared<llvm::SourceMgr>();
   sources->AddNewSourceBuffer(std::move(*text), llvm::SMLoc());
   module = parseSourceFile<ModuleOp>(sources, &context);
-  return success(bool(module));
+  if (!module)
+    return failure();
+  PassManager manager(&context);
+  manager.addPass(raise::createRaiseLinalg());
+  return manager.run(*module);
 }
 
 runtime::WeightFolders Compilation::weightFolders() const {

@@ -2,6 +2,7 @@
 #include "compiler/Registration.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
+#include "compiler/raise/Passes.h"
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/select/Passes.h"
@@ -11,18 +12,25 @@
 #include "dialects/wse/Wse.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+#include "mlir/Dialect/MLProgram/IR/MLProgram.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Transforms/Passes.h"
 
 void wsec::registerDialects(mlir::DialectRegistry &registry) {
   registry.insert<mlir::arith::ArithDialect, mlir::func::FuncDialect,
                   mlir::math::MathDialect, onnx::OnnxDialect, wse::WseDialect,
                   pe::PeDialect>();
+  // What torch-mlir writes.
+  registry.insert<mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,
+                  mlir::ml_program::MLProgramDialect>();
 }
 
 void wsec::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
+  raise::registerRaisePasses();
   simplify::registerSimplifyPipeline();
   select::registerSelectPipeline();
   place::registerPlacePipeline();

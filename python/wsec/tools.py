@@ -79,7 +79,9 @@ def _failure(name: str, code: int, said: str) -> Error:
     text = re.sub(rf"^({re.escape(name)}: )?(error: )?", "", said.strip())
     text = re.sub(r"\s*Try: .*--help'?", "", text).replace(f"\n{name}: ", "\n")
     if code < 0:
-        text = f"{name} was ended by signal {-code}" + (f": {text}" if text else "")
+        # The stack of the tool says nothing to those who call it.
+        text = re.split(r"^(?:PLEASE submit|Stack dump)", text, maxsplit=1, flags=re.MULTILINE)[0].strip()
+        text = f"{name} was ended by signal {-code}; please report this" + (f": {text}" if text else "")
     message = text or f"{name} failed without a word"
     if code == 2:
         return UsageError(message)

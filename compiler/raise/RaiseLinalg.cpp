@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/raise/Passes.h"
+#include "compiler/raise/Raiser.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Path.h"
+
+namespace wsec::raise {
+#define GEN_PASS_DEF_RAISELINALG
+#include "compiler/raise/Passes.h.inc"
+} // namespace wsec::raise
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::raise;
+
+/// The operators that nodes are of.
+static constexpr int64_t opset = 21;
+
+namespace {
+/// What was refused: each kind of operation and reason once, with places.
+class Refusals {
+public:
+  void add(Operation *op, StringRef reason) {
+    if (reason.empty()) {
+      ++behind;
+      return;
+    }
+    places[(op->getName().getStringRef() + ": " + reason).str()].push_back(
+        op->getLoc());
+  }
+
+  LogicalResult report(Operation *function) const {
+    if (places.empty())
+      return success();
+    size_t count = 0;
+    for (auto &[what, locations] : places)
+      count += locations.size();
+    std::string text = std::to_string(count) + " operation" +
+                       (count == 1 ? "" : "s") +
+                       " cannot be said in ONNX's operators:";
+    for (auto &[what, locations] : places)
+      text += "\n  " + what + where(locations);
+    if (behind)
+      text += "\n  " + std::to_string(behind) +
+              " more read what these would give and were not looked at";
+    return emitError(function->getLoc()) << text;
+  }
+
+private:
+  static std::string where(ArrayRef<Location> locations) {
+    constexpr size_t shown = 3;
+    std::string text = "\n    at ";
+    llvm::raw_string_ostream os(text);
+    llvm::interleaveComma(locations.take_front(shown), os,
+                          [&](Location location) { os << lineOf(location); });
+    if (locations.size() > shown)
+      os << " and " << locations.size() - shown << " more";
+    return text;
+  }
+
+  static std::string lineOf(Location location) {
+    if (auto file = location->findInstanceOf<FileLineColLoc>())
+      return "line " + std::to_string(file.getLine());
+    return "an unknown place";
+  }
+
+  llvm::MapVector<std::string, SmallVector<Location>,
+                  std::map<std::string, unsigned>>
+      places;
+  unsigned behind = 0;
+};
+
+struct RaiseLinalgPass : wsec::raise::impl::RaiseLinalgBase<RaiseLinalgPass> {
+  void runOnOperation() override {
+    func::FuncOp function = functionToRaise();
+    if (function && failed(raise(function)))
+      signalPassFailure();
+  }
+
+  /// The function, if there is one and it holds more than onnx; fails where it
+  /// is not clear which one it is.
+  func::FuncOp functionToRaise() {
+    SmallVector<func::FuncOp> functions;
+    bool isForeign = false;
+    for (auto function : getOperation().getOps<func::FuncOp>()) {
+      functions.push_back(function);
+      function.walk([&](Operation *op) {
+        isForeign |= !isa_and_nonnull<func::FuncDialect, onnx::OnnxDialect>(
+            op->getDialect());
+      });
+    }
+    if (!isForeign)
+      return nullptr;
+    if (functions.size() == 1 && functions[0].getBody().hasOneBlock())
+      return functions[0];
+    functions[0].emitError()
+        << "expected one function of one block, found " << functions.size()
+        << (functions.size() == 1 ? " of several blocks" : "")
+        << "; inline what is called, and export without control flow";
+    signalPassFailure();
+    return nullptr;
+  }
+
+  LogicalResult raise(func::FuncOp function) {
+    Block &body = function.front();
+    OpBuilder builder(&getContext());
+    Raiser raiser(builder);
+    for (BlockArgument argument : body.getArguments()) {
+      auto type = dyn_cast<RankedTensorType>(argument.getType());
+      if (!type || !type.hasStaticShape())
+        return function.emitError()
+               << "argument " << argument.getArgNumber() << " is "
+               << argument.getType()
+               << ", expected a tensor of known extents; export with static "
+                  "shapes";
+      raiser.define(argument, {argument, Extents(type.getShape())});
+    }
+    Refusals refusals;
+    SmallVector<Operation *> before;
+    for (Operation &op : body.without_terminator())
+      before.push_back(&op);
+    for (Operation *op : before) {
+      builder.setInsertionPoint(op);
+      if (failed(raiser.raise(op)))
+        refusals.add(op, raiser.reason);
+    }
+    if (failed(refusals.report(function)))
+      return failure();
+    return finish(function, raiser, before);
+  }
+
+  LogicalResult finish(func::FuncOp function, Raiser &raiser,
+                       ArrayRef<Operation *> before) {
+    Block &body = function.front();
+    for (OpOperand &result : body.getTerminator()->getOpOperands()) {
+      FailureOr<Term> term = raiser.term(result.get());
+      if (failed(term))
+        return function.emitError()
+               << "result " << result.getOperandNumber() << " is "
+               << result.get().getType() << " that nothing computes";
+      result.set(term->value);
+    }
+    for (Operation *op : llvm::reverse(before))
+      op->erase();
+    // Layouts that others undid, and fillings that nothing reads.
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (isOpTriviallyDead(&op))
+        op.erase();
+    nameAll(function);
+    Operation *module = getOperation();
+    for (Operation &op : llvm::make_early_inc_range(*getOperation().getBody()))
+      if (&op != function)
+        op.erase(); // globals of the exporter
+    Builder builder(&getContext());
+    StringRef name = getOperation().getName().value_or("");
+    if (auto file = module->getLoc()->findInstanceOf<FileLineColLoc>();
+        file && name.empty())
+      name = llvm::sys::path::stem(file.getFilename().getValue());
+    module->setAttr(onnx::modelAttrName, builder.getStringAttr(name));
+    module->setAttr(onnx::opsetAttrName, builder.getI64IntegerAttr(opset));
+    module->setAttr(onnx::parametersAttrName,
+                    builder.getI64IntegerAttr(raiser.parameters));
+    module->setAttr(onnx::weightBytesAttrName,
+                    builder.getI64IntegerAttr(raiser.weightBytes));
+    return success();
+  }
+
+  /// The names that inputs and outputs are bound by.
+  static void nameAll(func::FuncOp function) {
+    Builder builder(function.getContext());
+    Block &body = function.front();
+    function.setName("main");
+    function.setType(builder.getFunctionType(
+        body.getArgumentTypes(), body.getTerminator()->getOperandTypes()));
+    auto name = [&](StringRef what, unsigned index) {
+      return builder.getStringAttr(what + Twine(index));
+    };
+    for (unsigned i = 0; i < function.getNumArguments(); ++i)
+      if (!function.getArgAttr(i, onnx::nameAttrName))
+        function.setArgAttr(i, onnx::nameAttrName, name("arg", i));
+    for (unsigned i = 0; i < function.getNumResults(); ++i)
+      if (!function.getResultAttr(i, onnx::nameAttrName))
+        function.setResultAttr(i, onnx::nameAttrName, name("result", i));
+  }
+};
+} // namespace

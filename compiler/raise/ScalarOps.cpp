@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Operations of arith and math, and the operators that mean the same.
+#include "compiler/raise/Raiser.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "llvm/ADT/StringSwitch.h"
+#include "llvm/ADT/TypeSwitch.h"
+#include <cmath>
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::raise;
+
+/// Operators with the same operands, NaNs and zeros included.
+static StringRef sameOperator(Operation *op) {
+  return llvm::StringSwitch<StringRef>(op->getName().getStringRef())
+      .Cases({"arith.addf", "arith.addi"}, "Add")
+      .Cases({"arith.subf", "arith.subi"}, "Sub")
+      .Cases({"arith.mulf", "arith.muli"}, "Mul")
+      .Cases({"arith.divf", "arith.divsi"}, "Div")
+      .Cases({"arith.maximumf", "arith.maxsi"}, "Max")
+      .Cases({"arith.minimumf", "arith.minsi"}, "Min")
+      .Case("arith.negf", "Neg")
+      .Case("arith.select", "Where")
+      .Cases({"math.absf", "math.absi"}, "Abs")
+      .Cases({"math.powf", "math.fpowi"}, "Pow")
+      .Case("math.exp", "Exp")
+      .Case("math.log", "Log")
+      .Case("math.sqrt", "Sqrt")
+      .Case("math.erf", "Erf")
+      .Case("math.sin", "Sin")
+      .Case("math.cos", "Cos")
+      .Case("math.tan", "Tan")
+      .Case("math.sinh", "Sinh")
+      .Case("math.cosh", "Cosh")
+      .Case("math.tanh", "Tanh")
+      .Case("math.asin", "Asin")
+      .Case("math.acos", "Acos")
+      .Case("math.atan", "Atan")
+      .Case("math.ceil", "Ceil")
+      .Case("math.floor", "Floor")
+      .Case("math.roundeven", "Round")
+      .Default("");
+}
+
+/// The operator of a comparison, and whether its answer is turned round: what
+/// is true of NaNs is the opposite of what is false of them.
+static std::pair<StringRef, bool> comparison(arith::CmpFPredicate predicate) {
+  using P = arith::CmpFPredicate;
+  switch (predicate) {
+  case P::OEQ:
+    return {"Equal", false};
+  case P::UNE:
+    return {"Equal", true};
+  case P::OGT:
+    return {"Greater", false};
+  case P::OGE:
+    return {"GreaterOrEqual", false};
+  case P::OLT:
+    return {"Less", false};
+  case P::OLE:
+    return {"LessOrEqual", false};
+  case P::UGT:
+    return {"LessOrEqual", true};
+  case P::UGE:
+    return {"Less", true};
+  case P::ULT:
+    return {"GreaterOrEqual", true};
+  case P::ULE:
+    return {"Greater", true};
+  default:
+    return {"", false};
+  }
+}
+
+static std::pair<StringRef, bool> comparison(arith::CmpIPredicate predicate) {
+  using P = arith::CmpIPredicate;
+  switch (predicate) {
+  case P::eq:
+    return {"Equal", false};
+  case P::ne:
+    return {"Equal", true};
+  case P::sgt:
+    return {"Greater", false};
+  case P::sge:
+    return {"GreaterOrEqual", false};
+  case P::slt:
+    return {"Less", false};
+  case P::sle:
+    return {"LessOrEqual", false};
+  default:
+    return {"", false};
+  }
+}
+
+/// `x > c ? x : c`, which torch-mlir writes for relu: NaN stays NaN.
+static bool isMaximum(arith::SelectOp select, const Term &other) {
+  auto compare = select.getCondition().getDefiningOp<arith::CmpFOp>();
+  if (!compare || compare.getLhs() != select.getTrueValue() ||
+      compare.getRhs() != select.getFalseValue())
+    return false;
+  std::optional<double> number = uniformNumber(other.value);
+  auto predicate = compare.getPredicate();
+  return number && !std::isnan(*number) &&
+         (predicate == arith::CmpFPredicate::UGT ||
+          predicate == arith::CmpFPredicate::UGE);
+}
+
+static Type elementOf(Value value) {
+  return getElementTypeOrSelf(value.getType());
+}
+
+FailureOr<Term> Raiser::scalar(Operation *op, ArrayRef<Term> operands) {
+  auto compare = [&](std::pair<StringRef, bool> found) -> FailureOr<Term> {
+    if (found.first.empty())
+      return refuse("no operator compares so");
+    Term result = elementwise(found.first, operands);
+    return found.second ? elementwise("Not", result) : result;
+  };
+  auto logical = [&](StringRef bits, StringRef bools) {
+    bool isBool = elementOf(op->getResult(0)).isInteger(1);
+    return elementwise(isBool ? bools : bits, operands);
+  };
+  bool fromBool =
+      op->getNumOperands() == 1 && elementOf(op->getOperand(0)).isInteger(1);
+  return llvm::TypeSwitch<Operation *, FailureOr<Term>>(op)
+      .Case<arith::CmpFOp, arith::CmpIOp>(
+          [&](auto op) { return compare(comparison(op.getPredicate())); })
+      .Case<arith::AndIOp>([&](auto) { return logical("BitwiseAnd", "And"); })
+      .Case<arith::OrIOp>([&](auto) { return logical("BitwiseOr", "Or"); })
+      .Case<arith::XOrIOp>([&](auto) { return logical("BitwiseXor", "Xor"); })
+      .Case<math::RsqrtOp>([&](auto) {
+        return elementwise("Reciprocal", elementwise("Sqrt", operands));
+      })
+      .Case<math::FmaOp>([&](auto) {
+        return elementwise(
+            "Add", {elementwise("Mul", operands.take_front(2)), operands[2]});
+      })
+      .Case<arith::SelectOp>([&](arith::SelectOp op) {
+        return isMaximum(op, operands[2])
+                   ? elementwise("Max", operands.drop_front())
+                   : elementwise("Where", operands);
+      })
+      .Case<arith::ExtUIOp, arith::UIToFPOp>([&](Operation *op) {
+        return fromBool ? converted(operands[0], elementOf(op->getResult(0)))
+                        : FailureOr<Term>(refuse("its operand has no sign"));
+      })
+      .Case<arith::ExtSIOp, arith::SIToFPOp>([&](Operation *op) {
+        return fromBool ? FailureOr<Term>(refuse("true is -1 to it"))
+                        : converted(operands[0], elementOf(op->getResult(0)));
+      })
+      .Case<arith::ExtFOp, arith::TruncFOp, arith::FPToSIOp>(
+          [&](Operation *op) {
+            return converted(operands[0], elementOf(op->getResult(0)));
+          })
+      .Case<arith::TruncIOp>([&](Operation *op) {
+        return elementOf(op->getResult(0)).isInteger(1)
+                   ? FailureOr<Term>(refuse("it takes the last bit"))
+                   : converted(operands[0], elementOf(op->getResult(0)));
+      })
+      .Case<arith::IndexCastOp>([&](arith::IndexCastOp op) {
+        Type type =
+            op.getType().isIndex() ? op.getIn().getType() : op.getType();
+        return type.isInteger(64)
+                   ? FailureOr<Term>(operands[0])
+                   : converted(operands[0], elementOf(op.getResult()));
+      })
+      .Default([&](Operation *op) -> FailureOr<Term> {
+        StringRef type = sameOperator(op);
+        if (type.empty())
+          return refuse("no operator means the same as " +
+                        op->getName().getStringRef());
+        return elementwise(type, operands);
+      });
+}
