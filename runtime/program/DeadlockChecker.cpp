@@ -11,26 +11,54 @@
 #include "runtime/program/TokenRun.h"
 
 #include <algorithm>
+#include <memory>
 #include <utility>
 
 namespace wsec::runtime {
 
 namespace {
 
+bool isRectangle(const program::PEClass &peClass) {
+  const auto &rects = *peClass.rects();
+  return rects.size() == 1 && rects.Get(0)->xstep() == 1 &&
+         rects.Get(0)->ystep() == 1;
+}
+
 /// The one class there is, on one rectangle, without tasks and filters; null if
 /// the program is another one. Other PEs only pass words on.
 const program::PEClass *onlyClass(const program::Program &program) {
-  if (program.classes()->size() != 1 ||
-      program.classes()->Get(0)->rects()->size() != 1)
+  if (program.classes()->size() != 1)
     return nullptr;
   const program::PEClass &found = *program.classes()->Get(0);
-  const program::Rect &rect = *found.rects()->Get(0);
-  if (rect.xstep() != 1 || rect.ystep() != 1 ||
-      (found.tasks() && found.tasks()->size() > 0) ||
+  if (!isRectangle(found) || (found.tasks() && found.tasks()->size() > 0) ||
       (found.filters() && found.filters()->size() > 0))
     return nullptr;
   return &found;
 }
+
+/// Classes of a program as its proof sees them: all PEs of a class, alone or
+/// fused of several.
+struct Part {
+  /// The only class of `program`, which is in `rects`; without any everywhere.
+  Part(const program::Program &program, const std::vector<program::Rect> &rects,
+       ProofSteps &steps)
+      : program(program), peClass(*program.classes()->Get(0)),
+        scalars(peClass.scalars(), rects, program.machine()->width(),
+                program.machine()->height(), steps),
+        routes(program, steps) {}
+
+  const StatementList *bodyOf(uint32_t routine) const {
+    for (const program::Routine *each : *peClass.routines())
+      if (each->id() == routine)
+        return each->body();
+    return nullptr;
+  }
+
+  const program::Program &program;
+  const program::PEClass &peClass;
+  AxisScalars scalars;
+  RouteTable routes;
+};
 
 /// The phases of each routine.
 class PhasesProof {
@@ -105,29 +133,39 @@ private:
   std::map<uint32_t, const Proven *> routines;   ///< by id
 };
 
-/// Launches of several classes that are fused into one: in windows, each of as
-/// few launches in a row as send all that they receive.
+/// Launches of several classes: in windows, each of as few launches in a row as
+/// send all that they receive. A launch of one class alone is looked at where
+/// that is, as if there were no other; others in the classes that are fused
+/// into one.
 class WindowsProof {
 public:
-  WindowsProof(const program::Program &fused, DeadlockProof &proof,
-               ProofSteps &steps)
-      : program(fused), proof(proof), peClass(*fused.classes()->Get(0)),
-        scalars(peClass.scalars(), {}, fused.machine()->width(),
-                fused.machine()->height(), steps),
-        routes(fused, steps) {}
+  WindowsProof(const program::Program &program, const program::Program &fused,
+               DeadlockProof &proof, ProofSteps &steps)
+      : source(program), proof(proof), steps(steps), all(fused, {}, steps) {
+    for (const program::PEClass *peClass : *program.classes())
+      for (unsigned r = 0;
+           peClass->routines() && r < peClass->routines()->size(); ++r) {
+        const auto [at, isNew] =
+            classOf.try_emplace(peClass->routines()->Get(r)->id(), peClass);
+        if (!isNew || !isRectangle(*peClass))
+          at->second = nullptr;
+      }
+  }
 
   void prove() {
-    const size_t count = onlyEntry(program).launches()->size();
+    const size_t count = onlyEntry(source).launches()->size();
     for (size_t first = 0; first < count;)
       first += proveFrom(first, count - first);
   }
 
 private:
   struct Proven {
+    const Part *part = nullptr;
     FabricRoutine routine;
     Handovers handovers;
     std::vector<uint16_t> ranks;
-    bool stated = false; ///< the ranks, in the proof
+    bool stated = false;                  ///< the ranks, in the proof
+    std::set<std::vector<int64_t>> words; ///< of the host that are known
   };
   /// More are not worth the time.
   static constexpr size_t mostLaunches = 64;
@@ -152,52 +190,77 @@ private:
     std::vector<const program::Launch *> launches;
     std::vector<uint32_t> ids;
     for (size_t i = first; i < first + length; ++i) {
-      launches.push_back(onlyEntry(program).launches()->Get(unsigned(i)));
+      launches.push_back(onlyEntry(source).launches()->Get(unsigned(i)));
       ids.push_back(launches.back()->routine());
     }
     auto known = proven.find(ids);
     if (known == proven.end())
       known = proven.emplace(ids, proveRoutines(ids)).first;
     Proven &here = known->second;
-    checkLaunchWords(program, launches, here.routine, here.handovers, scalars);
+    std::vector<int64_t> signature;
+    for (const program::Launch *launch : launches)
+      for (int64_t number : signatureOf(source, *launch))
+        signature.push_back(number);
+    if (here.words.insert(std::move(signature)).second)
+      checkLaunchWords(here.part->program, launches, here.routine,
+                       here.handovers, here.part->scalars);
     if (!std::exchange(here.stated, true))
       proof.ranks.insert(proof.ranks.end(), here.ranks.begin(),
                          here.ranks.end());
   }
 
   Proven proveRoutines(const std::vector<uint32_t> &ids) {
+    Part &part = ids.size() == 1 ? partOf(ids.front()) : all;
     std::vector<const StatementList *> bodies;
     for (uint32_t id : ids)
-      bodies.push_back(bodyOf(id));
+      bodies.push_back(part.bodyOf(id));
     Proven result;
-    result.routine = readLaunches(bodies, scalars);
-    result.handovers = findHandovers(program, result.routine, scalars, routes);
-    alignColumns(result.routine, scalars, result.handovers);
-    result.ranks =
-        rankPhases(result.routine, result.handovers, scalars, launchRoom());
+    result.part = &part;
+    result.routine = readLaunches(bodies, part.scalars);
+    result.handovers =
+        findHandovers(part.program, result.routine, part.scalars, part.routes);
+    alignColumns(result.routine, part.scalars, result.handovers);
+    result.ranks = rankPhases(result.routine, result.handovers, part.scalars,
+                              launchRoom());
     return result;
   }
 
-  const StatementList *bodyOf(uint32_t id) const {
-    for (const program::Routine *routine : *peClass.routines())
-      if (routine->id() == id)
-        return routine->body();
-    return nullptr;
+  /// Where to look at a routine: in the only class that has it.
+  Part &partOf(uint32_t routine) {
+    const auto found = classOf.find(routine);
+    if (found == classOf.end() || !found->second)
+      return all;
+    auto [at, isNew] = parts.try_emplace(found->second);
+    if (isNew) {
+      at->second.alone = std::make_unique<ClassAlone>(source, *found->second);
+      at->second.part = std::make_unique<Part>(
+          at->second.alone->program(),
+          std::vector<program::Rect>{*found->second->rects()->Get(0)}, steps);
+    }
+    return *at->second.part;
   }
-  bool byWavelets() const { return program.launch_color() != noLaunchColor; }
+
+  bool byWavelets() const { return source.launch_color() != noLaunchColor; }
   /// Of the queue in which launch wavelets wait.
   size_t launchRoom() const {
-    const auto &words = *program.machine()->input_queue_words();
+    const auto &words = *source.machine()->input_queue_words();
     return byWavelets() ? size_t(*std::min_element(words.begin(), words.end()))
                         : 0;
   }
 
-  const program::Program &program;
+  struct Alone {
+    std::unique_ptr<ClassAlone> alone;
+    std::unique_ptr<Part> part;
+  };
+
+  const program::Program &source;
   DeadlockProof &proof;
-  const program::PEClass &peClass;
-  AxisScalars scalars;
-  RouteTable routes;
-  std::map<std::vector<uint32_t>, Proven> proven; ///< by their routines
+  ProofSteps &steps;
+  Part all; ///< the classes, fused
+  /// By routine; null: no rectangle, or several classes have it.
+  std::map<uint32_t, const program::PEClass *> classOf;
+  std::map<const program::PEClass *, Alone> parts; ///< looked up only
+  std::map<std::vector<uint32_t>, Proven> proven;  ///< by their routines
 };
 
 } // namespace
@@ -210,7 +273,7 @@ DeadlockProof provePhases(const program::Program &program) {
       PhasesProof(program, *peClass, proof, steps).prove();
     } else {
       const FusedClasses fused(program);
-      WindowsProof(fused.program(), proof, steps).prove();
+      WindowsProof(program, fused.program(), proof, steps).prove();
     }
     proof.verdict = program::Verdict::Free;
   } catch (const NotUnderstood &problem) {

@@ -212,16 +212,30 @@ void requireFusable(const program::PEClass &peClass) {
 
 } // namespace
 
-FusedClasses::FusedClasses(const program::Program &program) {
-  program::ProgramT fused;
-  fused.launch_color = program.launch_color();
-  fused.machine.reset(program.machine()->UnPack());
+/// Routes, streams, launches and machine of a program.
+static program::ProgramT withoutClasses(const program::Program &program) {
+  program::ProgramT rest;
+  rest.launch_color = program.launch_color();
+  rest.machine.reset(program.machine()->UnPack());
   for (const program::RouteRule *rule : *program.routes())
-    fused.routes.emplace_back(rule->UnPack());
-  fused.entries.emplace_back(onlyEntry(program).UnPack());
+    rest.routes.emplace_back(rule->UnPack());
+  rest.entries.emplace_back(onlyEntry(program).UnPack());
   if (program.streams())
     for (const program::HostStream *stream : *program.streams())
-      fused.streams.emplace_back(stream->UnPack());
+      rest.streams.emplace_back(stream->UnPack());
+  return rest;
+}
+
+ClassAlone::ClassAlone(const program::Program &program,
+                       const program::PEClass &peClass) {
+  program::ProgramT alone = withoutClasses(program);
+  alone.classes.emplace_back(peClass.UnPack());
+  builder.Finish(program::Program::Pack(builder, &alone),
+                 program::ProgramIdentifier());
+}
+
+FusedClasses::FusedClasses(const program::Program &program) {
+  program::ProgramT fused = withoutClasses(program);
   auto all = std::make_unique<program::PEClassT>();
   all->name = "all";
   const program::Machine &machine = *program.machine();

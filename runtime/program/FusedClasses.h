@@ -27,6 +27,20 @@ private:
   flatbuffers::FlatBufferBuilder builder;
 };
 
+/// A program with one of its classes and no other: routes, streams, launches
+/// and machine are those of the program.
+class ClassAlone {
+public:
+  ClassAlone(const program::Program &program, const program::PEClass &peClass);
+
+  const program::Program &program() const {
+    return *program::GetProgram(builder.GetBufferPointer());
+  }
+
+private:
+  flatbuffers::FlatBufferBuilder builder;
+};
+
 } // namespace wsec::runtime
 
 #endif // RUNTIME_PROGRAM_FUSEDCLASSES_H

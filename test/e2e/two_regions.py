@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Programs on two regions, in MLIR: two_regions.py --count N --seed S --work DIR
+"""Programs on two or three regions, in MLIR: two_regions.py --count N --seed S --work DIR
 
 A tensor is loaded on one region, moved to another that lies somewhere in the
-same rows, and back; both compute with it. Shapes, distributions and places are
+same rows, and back; both compute with it. Of three regions the third, which may
+lie between them, takes it from both. Shapes, distributions and places are
 random. All engines have to give the numbers of NumPy and equal bytes; the
 placement dump has to name the transfers. Exit code 0 or 1.
 """
@@ -21,8 +22,8 @@ ENGINES = ("wavelet", "streams", "strips")
 
 PROGRAM = """module {{
   wse.program @main state(selected) mesh({mesh}) machine("wse2") {{
-    region @a shape({a}x{height}) at ({at_a}, 0)
-    region @b shape({b}x{height}) at ({at_b}, 0)
+    region @a shape({a}x{height}) at ({at_a}, {y})
+    region @b shape({b}x{height}) at ({at_b}, {y}){third_region}
     input @x : tensor<{shape}x{type}>
     %x = load @x on @a {{nodes = ["x"]}} : {first}
     %t = transfer %x on @b {{nodes = ["t"]}} : {first} -> {second}
@@ -33,10 +34,22 @@ PROGRAM = """module {{
     }}
     %v = transfer %u on @a {{nodes = ["v"]}} : {second} -> {third}
     %w = transfer %x on @b {{nodes = ["w"]}} : {first} -> {second}
-    store %v to "doubled" on @a : {third} to tensor<{shape}x{type}>
+{third_kernels}    store %v to "doubled" on @a : {third} to tensor<{shape}x{type}>
     store %w to "same" on @b : {second} to tensor<{shape}x{type}>
   }}
 }}
+"""
+
+THIRD_REGION = """
+    region @c shape({c}x{height}) at ({at_c}, {y})"""
+THIRD_KERNELS = """    %near = transfer %u on @c {{nodes = ["near"]}} : {second} -> {fourth}
+    %far = transfer %x on @c {{nodes = ["far"]}} : {first} -> {fourth}
+    %all = elementwise(%near, %far) on @c {{nodes = ["all"]}} : ({fourth}, {fourth}) -> {fourth} {{
+    ^bb0(%p: {type}, %q: {type}):
+      %sum = arith.{add} %p, %q : {type}
+      wse.yield %sum : {type}
+    }}
+    store %all to "tripled" on @c : {fourth} to tensor<{shape}x{type}>
 """
 
 
@@ -46,11 +59,13 @@ def random_case(rng):
     size = rng.choice([1, 1, 2, 3])
     features = heads * size
     height = rng.randint(1, 7)
-    widths = rng.randint(1, 5), rng.randint(1, 5)
-    gaps = rng.randint(0, 2), rng.randint(0, 2)
-    first_west = rng.random() < 0.5
-    west, east = widths if first_west else widths[::-1]
-    at_west, at_east = gaps[0], gaps[0] + west + gaps[1]
+    names = ["a", "b", "c"][:rng.randint(2, 3)]
+    width = {name: rng.randint(1, 5) for name in names}
+    at, x = {}, 0
+    for name in rng.sample(names, len(names)):
+        at[name] = x + rng.randint(0, 2)
+        x = at[name] + width[name]
+    y = rng.randint(0, 3)
     is_integer = rng.random() < 0.3
     kind = "i32" if is_integer else "f32"
     group = height // batch if batch <= height else 0
@@ -66,12 +81,17 @@ def random_case(rng):
         return (f"tensor<{batch}x{tokens}x{features}x{kind}, #wse.tiled<batch = {batch}, tokens = "
                 f"{tokens}, rows = split, group = {group}, columns = {columns}>>")
 
-    text = PROGRAM.format(
-        mesh=f"{at_east + east + rng.randint(0, 2)}x{height}", a=widths[0], b=widths[1],
-        at_a=at_west if first_west else at_east, at_b=at_east if first_west else at_west,
-        height=height, shape=f"{batch}x{tokens}x{features}", type=kind,
-        add="addi" if is_integer else "addf", first=tensor(widths[0]), second=tensor(widths[1]),
-        third=tensor(widths[0], replicated=rng.random() < 0.3))
+    facts = {
+        "mesh": f"{x + rng.randint(0, 2)}x{y + height + rng.randint(0, 2)}", "height": height, "y": y,
+        "shape": f"{batch}x{tokens}x{features}", "type": kind,
+        "add": "addi" if is_integer else "addf", "first": tensor(width["a"]),
+        "second": tensor(width["b"]), "third": tensor(width["a"], replicated=rng.random() < 0.3),
+        "fourth": tensor(width.get("c", 1))}
+    for name in names:
+        facts[name], facts[f"at_{name}"] = width[name], at[name]
+    third = "c" in names
+    text = PROGRAM.format(third_region=THIRD_REGION.format(**facts) if third else "",
+                          third_kernels=THIRD_KERNELS.format(**facts) if third else "", **facts)
     count = batch * tokens * features
     values = np.arange(count, dtype=np.int32 if is_integer else np.float32) * 3 - 7
     return text, values.reshape(batch, tokens, features)
@@ -83,15 +103,20 @@ def check(text, x, work):
     np.save(work / "x.npy", x)
     run(["wsec", source, "-o", program, "--quiet", f"--dump-placement={work / 'two.json'}"])
     placement = json.loads((work / "two.json").read_text())
-    assert [(t["kernel"], t["from"], t["to"]) for t in placement["transfers"]] == [
-        ("t", "a", "b"), ("v", "b", "a"), ("w", "a", "b")], placement["transfers"]
+    expected = {"doubled": x + x, "same": x}
+    moves = [("t", "a", "b"), ("v", "b", "a"), ("w", "a", "b")]
+    if "@c" in text:
+        expected["tripled"] = x + x + x
+        moves += [("near", "b", "c"), ("far", "a", "c")]
+    assert [(t["kernel"], t["from"], t["to"]) for t in placement["transfers"]] == moves, (
+        placement["transfers"])
     found = set()
     for engine in ENGINES:
-        outputs = {name: work / f"{name}.npy" for name in ("doubled", "same")}
+        outputs = {name: work / f"{name}.npy" for name in expected}
         run(["wse-run", program, "--quiet", f"--engine={engine}", "--input", f"x={work / 'x.npy'}"]
             + [f"--output={name}={path}" for name, path in outputs.items()])
-        assert np.array_equal(np.load(outputs["doubled"]), x + x), (engine, text)
-        assert np.array_equal(np.load(outputs["same"]), x), (engine, text)
+        for name, path in outputs.items():
+            assert np.array_equal(np.load(path), expected[name]), (engine, name, text)
         found.add(b"".join(path.read_bytes() for path in outputs.values()))
     assert len(found) == 1
 
@@ -107,7 +132,7 @@ def main():
     rng = random.Random(arguments.seed)
     for _ in range(arguments.count):
         check(*random_case(rng), arguments.work)
-    print(f"{arguments.count} programs on two regions")
+    print(f"{arguments.count} programs on several regions")
     return 0
 
 

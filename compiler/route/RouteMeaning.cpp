@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/route/RouteMeaning.h"
+
+using namespace wsec;
+
+static constexpr uint8_t north = portBit(RoutePort::North);
+static constexpr uint8_t south = portBit(RoutePort::South);
+static constexpr uint8_t east = portBit(RoutePort::East);
+static constexpr uint8_t west = portBit(RoutePort::West);
+
+uint8_t wsec::arrivals(const RoutingProblem &problem,
+                       const StreamRequest &request) {
+  switch (request.pattern) {
+  case RoutePattern::Channel:
+  case RoutePattern::ChannelRow:
+  case RoutePattern::RowEast:
+  case RoutePattern::RowCast:
+  case RoutePattern::HeadCast:
+    return west;
+  case RoutePattern::Launch: // has a single source
+    return west | north;
+  case RoutePattern::Column:
+    return north | south;
+  case RoutePattern::RowWest:
+  case RoutePattern::RootWest:
+    return east;
+  case RoutePattern::KeyNorth:
+  case RoutePattern::ValueNorth:
+  case RoutePattern::OutNorth:
+    return south;
+  case RoutePattern::KeyCast:
+  case RoutePattern::ValueCast:
+    return north;
+  case RoutePattern::OutExit:
+    return west;
+  case RoutePattern::Transfer:
+    return problem.regions[request.region].x < problem.regions[request.target].x
+               ? west
+               : east;
+  }
+  return 0;
+}
+
+static void append(std::vector<RouteRect> &rects, const RouteRect &rect) {
+  if (rect.x0 < rect.x1 && rect.y0 < rect.y1)
+    rects.push_back(rect);
+}
+
+/// The rows of `rows` in columns [x0, x1), as few rectangles.
+static void appendRows(std::vector<RouteRect> &rects, const RouteRows &rows,
+                       int64_t x0, int64_t x1) {
+  if (rows.groups <= rows.used) {
+    for (int64_t g = 0; g < rows.groups; ++g)
+      append(rects, {x0, x1, 1, g * rows.pitch, g * rows.pitch + rows.used, 1});
+    return;
+  }
+  int64_t lastHead = (rows.groups - 1) * rows.pitch;
+  for (int64_t u = 0; u < rows.used; ++u)
+    append(rects, {x0, x1, 1, u, lastHead + u + 1, rows.pitch});
+}
+
+/// Links within `area` to the neighbour at (dx, dy) of it: sources are the PEs
+/// with the parity of `slot` along the link.
+static Meaning meaningOfLinks(RouteRect area, int64_t dx, int64_t dy,
+                              int64_t slot) {
+  if (dx != 0) {
+    area.x0 += area.x0 % 2 != slot;
+    area.xstep = 2;
+  } else {
+    area.y0 += area.y0 % 2 != slot;
+    area.ystep = 2;
+  }
+  Meaning meaning;
+  append(meaning.sources, area);
+  append(meaning.destinations, {area.x0 + dx, area.x1 + dx, area.xstep,
+                                area.y0 + dy, area.y1 + dy, area.ystep});
+  return meaning;
+}
+
+static Meaning meaningOfOutNorth(const RouteRegion &region, int64_t slot) {
+  Meaning all;
+  int64_t right = region.width - 1;
+  for (const RouteChannel &channel : region.east) {
+    if (channel.begin == channel.end)
+      continue;
+    Meaning one = meaningOfLinks(
+        {right, right + 1, 1, channel.row + 1, channel.end}, 0, -1, slot);
+    all.sources.insert(all.sources.end(), one.sources.begin(),
+                       one.sources.end());
+    all.destinations.insert(all.destinations.end(), one.destinations.begin(),
+                            one.destinations.end());
+  }
+  return all;
+}
+
+static Meaning meaningOfChannels(const RouteRegion &region) {
+  Meaning meaning;
+  meaning.entry = RoutePort::West;
+  for (const RouteChannel &channel : region.west) {
+    if (channel.begin == channel.end)
+      continue;
+    append(meaning.sources,
+           {-region.x, 1 - region.x, 1, channel.row, channel.row + 1, 1});
+    append(meaning.destinations,
+           {channel.begin, channel.end, 1, channel.row, channel.row + 1, 1});
+  }
+  return meaning;
+}
+
+static Meaning meaningOfChannelRows(const RouteRegion &region) {
+  Meaning meaning;
+  meaning.entry = RoutePort::West;
+  for (const RouteChannel &channel : region.west) {
+    append(meaning.sources,
+           {-region.x, 1 - region.x, 1, channel.row, channel.row + 1, 1});
+    append(meaning.destinations,
+           {0, region.width, 1, channel.row, channel.row + 1, 1});
+  }
+  return meaning;
+}
+
+static Meaning meaningOfColumns(const RouteRegion &region,
+                                const RouteRows &rows) {
+  Meaning meaning;
+  for (const RouteChannel &channel : region.west)
+    append(meaning.sources,
+           {channel.begin, channel.end, 1, channel.row, channel.row + 1, 1});
+  appendRows(meaning.destinations, rows, 0, region.width);
+  return meaning;
+}
+
+static Meaning meaningOfGroupCast(const RouteRegion &region,
+                                  const RouteRows &rows) {
+  Meaning meaning;
+  appendRows(meaning.sources, {rows.groups, rows.pitch, 1}, 0, region.width);
+  appendRows(meaning.destinations, rows, 0, region.width);
+  return meaning;
+}
+
+/// The first columns of the groups of parity `slot` but the first send, those
+/// of the groups before them receive.
+static Meaning meaningOfRootWest(const RouteRegion &region,
+                                 const RouteRows &groups, int64_t slot) {
+  Meaning meaning;
+  int64_t first = slot == 0 ? 2 : 1;
+  for (int64_t back : {0, 1})
+    append(back ? meaning.destinations : meaning.sources,
+           {(first - back) * groups.pitch,
+            (groups.groups - 1 - back) * groups.pitch + 1, 2 * groups.pitch, 0,
+            region.height, 1});
+  return meaning;
+}
+
+static Meaning meaningOfHeadCast(const RouteRegion &region,
+                                 const RouteRows &groups) {
+  Meaning meaning;
+  int64_t last = (groups.groups - 1) * groups.pitch;
+  append(meaning.sources, {0, last + 1, groups.pitch, 0, region.height, 1});
+  for (int64_t u = 0; u < groups.used; ++u)
+    append(meaning.destinations,
+           {u, last + u + 1, groups.pitch, 0, region.height, 1});
+  return meaning;
+}
+
+static Meaning meaningOfExits(const RouteRegion &region, int64_t meshWidth) {
+  Meaning meaning;
+  int64_t end = meshWidth - region.x;
+  for (const RouteChannel &channel : region.east)
+    if (channel.begin != channel.end) {
+      append(meaning.sources, {region.width - 1, region.width, 1, channel.row,
+                               channel.row + 1, 1});
+      append(meaning.exits, {end - 1, end, 1, channel.row, channel.row + 1, 1});
+    }
+  return meaning;
+}
+
+/// In coordinates of the region.
+static Meaning meaningInRegion(const RouteRegion &region, int64_t meshWidth,
+                               const StreamRequest &request, int64_t slot) {
+  int64_t width = region.width, height = region.height;
+  RouteRect all{0, width, 1, 0, height, 1};
+  switch (request.pattern) {
+  case RoutePattern::Channel:
+    return meaningOfChannels(region);
+  case RoutePattern::ChannelRow:
+    return meaningOfChannelRows(region);
+  case RoutePattern::Launch:
+  case RoutePattern::Transfer:
+    break; // of several regions
+  case RoutePattern::Column:
+    return meaningOfColumns(region, request.rows);
+  case RoutePattern::RowWest:
+    return meaningOfLinks({1, width, 1, 0, height, 1}, -1, 0, slot);
+  case RoutePattern::RowEast:
+    return meaningOfLinks({0, width - 1, 1, 0, height, 1}, 1, 0, slot);
+  case RoutePattern::RowCast:
+    return {RoutePort::Ramp, {{0, 1, 1, 0, height, 1}}, {all}, {}};
+  case RoutePattern::KeyNorth:
+  case RoutePattern::ValueNorth:
+    return meaningOfLinks({0, width, 1, 1, height, 1}, 0, -1, slot);
+  case RoutePattern::KeyCast:
+  case RoutePattern::ValueCast:
+    return meaningOfGroupCast(region, request.rows);
+  case RoutePattern::OutNorth:
+    return meaningOfOutNorth(region, slot);
+  case RoutePattern::OutExit:
+    return meaningOfExits(region, meshWidth);
+  case RoutePattern::RootWest:
+    return meaningOfRootWest(region, request.rows, slot);
+  case RoutePattern::HeadCast:
+    return meaningOfHeadCast(region, request.rows);
+  }
+  return {};
+}
+
+static RouteRect rectOf(const RouteRegion &region) {
+  return {region.x, region.x + region.width,  1,
+          region.y, region.y + region.height, 1};
+}
+
+static Meaning meaningOfTransfer(const RouteRegion &from,
+                                 const RouteRegion &to) {
+  int64_t x = to.x > from.x ? from.x + from.width - 1 : from.x;
+  Meaning meaning;
+  append(meaning.sources, {x, x + 1, 1, from.y, from.y + from.height, 1});
+  append(meaning.destinations, rectOf(to));
+  return meaning;
+}
+
+Meaning wsec::meaningOf(const RoutingProblem &problem,
+                        const StreamRequest &request, int64_t slot) {
+  const RouteRegion &region = problem.regions[request.region];
+  if (request.pattern == RoutePattern::Transfer)
+    return meaningOfTransfer(region, problem.regions[request.target]);
+  if (request.pattern == RoutePattern::Launch) {
+    Meaning launch{RoutePort::West, {{0, 1, 1, 0, 1, 1}}, {}, {}};
+    for (const RouteRegion &each : problem.regions)
+      append(launch.destinations, rectOf(each));
+    return launch;
+  }
+  Meaning meaning = meaningInRegion(region, problem.meshWidth, request, slot);
+  for (auto *rects : {&meaning.sources, &meaning.destinations, &meaning.exits})
+    for (RouteRect &rect : *rects) {
+      rect.x0 += region.x;
+      rect.x1 += region.x;
+      rect.y0 += region.y;
+      rect.y1 += region.y;
+    }
+  return meaning;
+}
