@@ -89,6 +89,23 @@ std::optional<std::string> wsec::nestingProblem(StringRef text, unsigned most) {
   return std::nullopt;
 }
 
+/// Where linalg.generic has iterators that are no words in quotes, which the
+/// packaged parser takes them for unseen; npos if nowhere.
+static size_t unquotedIterators(StringRef text) {
+  constexpr StringLiteral name = "iterator_types";
+  for (size_t at = 0; (at = text.find(name, at)) != text.npos; ++at) {
+    StringRef list = text.substr(at + name.size()).ltrim();
+    if (!list.consume_front("=") || !(list = list.ltrim()).consume_front("["))
+      continue;
+    SmallVector<StringRef> words;
+    list.take_until([](char c) { return c == ']'; }).split(words, ',');
+    for (StringRef word : words)
+      if (!word.trim().empty() && !word.trim().starts_with("\""))
+        return at;
+  }
+  return text.npos;
+}
+
 Expected<std::unique_ptr<MemoryBuffer>> wsec::readRegularFile(StringRef path,
                                                               bool isText) {
   sys::fs::file_status status;
@@ -119,6 +136,10 @@ Expected<std::unique_ptr<MemoryBuffer>> wsec::readIR(StringRef path) {
                              "' is MLIR's bytecode; expected IR as text");
   if (auto problem = nestingProblem(text, maxNestingOfIR))
     return createStringError("'" + path + "': " + *problem);
+  if (size_t at = unquotedIterators(text); at != text.npos)
+    return createStringError(
+        "'" + path + "': line " + Twine(text.take_front(at).count('\n') + 1) +
+        " has iterator_types that are no words in quotes, as \"parallel\"");
   if (size_t at = text.find(elidedConstant); at != text.npos)
     return createStringError(
         "'" + path + "': line " + Twine(text.take_front(at).count('\n') + 1) +

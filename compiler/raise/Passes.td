@@ -22,12 +22,14 @@ def RaiseLinalg : Pass<"onnx-raise-linalg", "::mlir::ModuleOp"> {
     ```
     becomes
     ```mlir
-    func.func @main(%x: tensor<2x3xf32> {onnx.name = "arg0"}, %zeros: tensor<2x2xf32> {onnx.name = "arg1"})
-        -> (!onnx.unknown {onnx.name = "result0"}) {
-      %w = onnx.constant dense<1.0> : tensor<3x2xf32>
-      %0 = onnx.node "MatMul"(%x, %w) : (tensor<2x3xf32>, tensor<3x2xf32>) -> !onnx.unknown
-      %y = onnx.node "Add"(%0, %zeros) : (!onnx.unknown, tensor<2x2xf32>) -> !onnx.unknown
-      return %y : !onnx.unknown
+    module attributes {onnx.model = "<stdin>", onnx.opset = 21 : i64, onnx.parameters = 6 : i64, onnx.weight_bytes = 24 : i64} {
+      func.func @main(%x: tensor<2x3xf32> {onnx.name = "arg0"}, %zeros: tensor<2x2xf32> {onnx.name = "arg1"})
+          -> (!onnx.unknown {onnx.name = "result0"}) {
+        %w = onnx.constant dense<1.0> : tensor<3x2xf32> {node = "constant_1"}
+        %0 = onnx.node "MatMul"(%x, %w) {node = "matmul_2/MatMul"} : (tensor<2x3xf32>, tensor<3x2xf32>) -> !onnx.unknown
+        %y = onnx.node "Add"(%0, %zeros) {node = "matmul_2/Add"} : (!onnx.unknown, tensor<2x2xf32>) -> !onnx.unknown
+        return %y : !onnx.unknown
+      }
     }
     ```
   }];

@@ -123,7 +123,7 @@ class Report(Section):
         if wrong:
             raise Error("not a report that this package knows; are the tools of another version? " + "; ".join(wrong))
         super().__init__(fields)
-        self._text, self.placement = text, placement
+        self._text, self.placement = text.rstrip(), placement
 
     def __str__(self) -> str:
         return self._text or repr(self)
