@@ -83,7 +83,7 @@ private:
   OwningOpRef<ModuleOp> module;
   /// What `select` is told.
   std::string regions;
-  bool oneRegion = false, littleScratch = false;
+  bool oneRegion = false, littleScratch = false, keepWeights = false;
   int64_t stages = 1;
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
@@ -196,6 +196,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     target.oneRegion = oneRegion;
     target.stages = stages;
     target.whereFaster = options.mode == Mode::Auto;
+    target.keepWeights = keepWeights;
     target.littleScratch = littleScratch;
     target.sparsity = options.sparsity;
     target.sparsityMethod = options.sparsityMethod;
@@ -238,10 +239,12 @@ static int64_t regionCount(ModuleOp module) {
 /// How much code there is, and so how much room for scratch, is known only once
 /// kernels are selected and scheduled, and how many colors there are once they
 /// are routed. Where there is too little, kernels are selected once more: in
-/// fewer stages, or all on one region, then without weights that stay in SRAM.
+/// fewer stages, without resident weights, or all on one region, then without
+/// weights that stay in SRAM while they are used.
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (options.mode != Mode::Stream)
     stages = mostStages;
+  keepWeights = options.mode == Mode::Resident;
   if (first > Phase::Select || last < Phase::Route)
     return runPhasesOnce(first, last);
   for (;;) {
@@ -262,6 +265,8 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
     const int64_t leastStages = options.mode == Mode::Resident ? 2 : 1;
     if (failed(result) && colors && stages > 1 && parts > leastStages) {
       stages = parts - 1;
+    } else if (failed(result) && sram && keepWeights) {
+      keepWeights = false;
     } else if (failed(result) && (sram || colors) && !oneRegion && parts > 1 &&
                options.mode != Mode::Resident &&
                options.placement.empty()) {

@@ -29,6 +29,10 @@ Pipeline::Pipeline(const std::string &path,
   repeated = std::make_unique<Call>(requireOk(all->callOf(entry, arguments)));
   batch = std::make_unique<Batch>(*one);
   batch->setCalls(samples);
+  for (const program::Entry *each : *loaded->program().entries())
+    loads |= each->name()->string_view() == loadEntry &&
+             (!each->arguments() || each->arguments()->size() == 0) &&
+             each != loaded->program().entries()->Get(index);
 }
 
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::open(
@@ -70,6 +74,12 @@ PipelineRun Pipeline::runAll(const EngineOptions &options, Progress *progress,
       requireOk(all->bind(sampleName(name, sample), std::move(part)));
     });
   PipelineRun run;
+  EngineOptions unseen = options;
+  unseen.observer = nullptr;
+  if (loads)
+    run.loadCycles =
+        requireOk(all->call(loadEntry, {}, unseen, nullptr, engine))
+            .result.cycles;
   run.run = requireOk(all->call(*repeated, options, progress, engine));
   run.samples = samples;
   batch->clearOutputs();

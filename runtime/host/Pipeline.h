@@ -24,6 +24,7 @@ struct StageRun {
 struct PipelineRun {
   SessionRun run; ///< of all samples
   uint64_t samples = 0;
+  double loadCycles = 0;   ///< of the entry that fills resident weights
   double firstLatency = 0; ///< of the first sample, which waits for nobody
   double lastLatency = 0;
   double predicted = 0; ///< from sample to sample
@@ -53,6 +54,7 @@ public:
   absl::Status bind(const std::string &name, HostTensor tensor);
   bool hasState() const { return all->hasState(); }
   absl::Status restoreState(const std::string &path) {
+    loads = false;
     return all->restoreState(path);
   }
   absl::Status saveState(const std::string &path) const {
@@ -61,6 +63,8 @@ public:
 
   /// The call with the launches of all samples.
   const Call &call() const { return *repeated; }
+  /// If the program has an entry "load" without arguments, and no state was
+  /// restored, that is called first.
   absl::StatusOr<PipelineRun> run(EngineOptions options = {},
                                   Progress *progress = nullptr,
                                   Engine engine = Engine::Burst);
@@ -77,12 +81,15 @@ private:
                      Engine engine);
   void measure(PipelineRun &run) const;
 
+  static constexpr const char *loadEntry = "load";
+
   const unsigned samples;
   std::unique_ptr<Session> one; ///< of the program as it was compiled
   std::unique_ptr<SamplePlan> plan;
   std::unique_ptr<Session> all;
   std::unique_ptr<Call> repeated;
   std::unique_ptr<Batch> batch;
+  bool loads = false; ///< the weights, before the samples
 };
 
 } // namespace wsec::runtime

@@ -213,10 +213,14 @@ static std::string pipelineText(const PipelineRun &run) {
   std::string out = absl::StrFormat(
       "%d samples in flight, %d stages\n"
       "  from sample to sample  %.0f cycles, predicted %.0f\n"
-      "  latency of a sample    %.0f cycles alone, %.0f behind others\n"
+      "  latency of a sample    %.0f cycles alone, %.0f behind others\n%s"
       "  stage              measured    predicted\n",
       run.samples, run.stages.size(), run.measured, run.predicted,
-      run.firstLatency, run.lastLatency);
+      run.firstLatency, run.lastLatency,
+      run.loadCycles > 0
+          ? absl::StrFormat("  weights, once          %.0f cycles\n",
+                            run.loadCycles)
+          : "");
   const auto slowest = std::max_element(
       run.stages.begin(), run.stages.end(),
       [](auto &a, auto &b) { return a.measured < b.measured; });
@@ -368,6 +372,7 @@ static Json pipelineJson(const PipelineRun &run) {
           {"predicted_cycles_per_sample", std::llround(run.predicted)},
           {"first_latency_cycles", std::llround(run.firstLatency)},
           {"last_latency_cycles", std::llround(run.lastLatency)},
+          {"load_cycles", std::llround(run.loadCycles)},
           {"stages", stages}};
 }
 

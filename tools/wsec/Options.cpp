@@ -51,8 +51,9 @@ struct Flags {
       "mode", cl::cat(category), cl::value_desc("stream|resident|auto"),
       cl::init("stream"),
       cl::desc("stream (default): a region runs one kernel after the other; "
-               "resident: a pipeline of regions side by side, through which "
-               "samples follow one another (wse-run --samples); auto: a "
+               "resident: a pipeline of regions side by side that keep their "
+               "weights, through which samples follow one another (wse-run "
+               "--samples); auto: a "
                "pipeline where it is predicted to be faster")};
   cl::opt<std::string> mesh{"mesh",
                             cl::desc("Use a sub-rectangle of the machine: 8x8"),
