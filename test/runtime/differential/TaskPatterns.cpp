@@ -186,6 +186,43 @@ Emit endAtControl(Assembly &a) {
 
 // ---------------------------------------------------------------- filters
 
+namespace {
+
+/// By PE of a line: how many words pass its filter, and where they go.
+struct Filtered {
+  std::vector<int> taken;
+  std::vector<Space> into;
+};
+
+/// `draw` gives a PE its filter and says how many words pass it.
+template <typename Draw>
+Filtered drawFilters(Assembly &a, const Line &line, const Form &form,
+                     Draw draw) {
+  Filtered result{std::vector<int>(line.path.size()),
+                  std::vector<Space>(line.path.size())};
+  for (size_t i = 1; i < line.path.size(); ++i) {
+    if (!line.taps[i])
+      continue;
+    PE &pe = a.at(line.path[i]);
+    result.taken[i] = draw(pe);
+    result.into[i] = endOfStream(a, pe, form, result.taken[i]);
+  }
+  return result;
+}
+
+void receiveFiltered(Assembly &a, const Line &line, const Form &form,
+                     const Filtered &filtered, int routine) {
+  for (size_t i = 1; i < line.path.size(); ++i) {
+    if (!line.taps[i])
+      continue;
+    PE &pe = a.at(line.path[i]);
+    receive(a, pe, pe.routine(routine), routine, line.color, form,
+            filtered.taken[i], filtered.into[i], true);
+  }
+}
+
+} // namespace
+
 /// Every PE on the line takes the words with some indices.
 Emit rangeFilter(Assembly &a) {
   std::optional<Line> line = drawLine(a);
@@ -197,31 +234,19 @@ Emit rangeFilter(Assembly &a) {
   const int words = a.length();
   PE &sender = a.at(line->path[0]);
   const Space from = endOfStream(a, sender, form, words);
-  std::vector<Space> into(line->path.size());
-  std::vector<int> taken(line->path.size());
-  for (size_t i = 1; i < line->path.size(); ++i) {
-    if (!line->taps[i])
-      continue;
-    PE &pe = a.at(line->path[i]);
+  const Filtered filtered = drawFilters(a, *line, form, [&](PE &pe) {
     const int low = a.choices.between(0, words - 1);
     const int high = a.choices.between(low, words - 1);
-    taken[i] = high - low + 1;
-    into[i] = endOfStream(a, pe, form, taken[i]);
     pe.code.filter(line->color, FilterKind::Range, low, high);
-  }
+    return high - low + 1;
+  });
   return [=, &a, &sender](int routine) {
     Operand to = wire(line->color, form);
     to.indexed = true;
     TaskBody body = sender.routine(routine);
     auto &made = body.add(Opcode::Mov, {words}, to, memory(from.buffer, {1}));
     mayRunAside(a, sender, body, routine, made, true);
-    for (size_t i = 1; i < line->path.size(); ++i) {
-      if (!line->taps[i])
-        continue;
-      PE &pe = a.at(line->path[i]);
-      receive(a, pe, pe.routine(routine), routine, line->color, form, taken[i],
-              into[i], true);
-    }
+    receiveFiltered(a, *line, form, filtered, routine);
   };
 }
 
@@ -235,28 +260,16 @@ Emit counterFilter(Assembly &a) {
   PE &sender = a.at(line->path[0]);
   const int words = period * groups;
   const Space from = endOfStream(a, sender, form, words);
-  std::vector<Space> into(line->path.size());
-  std::vector<int> taken(line->path.size());
-  for (size_t i = 1; i < line->path.size(); ++i) {
-    if (!line->taps[i])
-      continue;
-    PE &pe = a.at(line->path[i]);
+  const Filtered filtered = drawFilters(a, *line, form, [&](PE &pe) {
     const int start = a.choices.between(0, period - 1);
     const int most = a.choices.between(0, period - 1);
-    taken[i] = (most + 1) * groups;
-    into[i] = endOfStream(a, pe, form, taken[i]);
     pe.code.filter(line->color, FilterKind::Counter, start, most, period - 1);
-  }
+    return (most + 1) * groups;
+  });
   return [=, &a, &sender](int routine) {
     send(a, sender, sender.routine(routine), routine, line->color, form, words,
          from, true);
-    for (size_t i = 1; i < line->path.size(); ++i) {
-      if (!line->taps[i])
-        continue;
-      PE &pe = a.at(line->path[i]);
-      receive(a, pe, pe.routine(routine), routine, line->color, form, taken[i],
-              into[i], true);
-    }
+    receiveFiltered(a, *line, form, filtered, routine);
   };
 }
 

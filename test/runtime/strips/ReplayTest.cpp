@@ -167,6 +167,10 @@ TEST(ReplayTest, WordsInOtherViewsAreTheSameWords) {
 /// Fails on the lanes of `rows`.
 class FailingHost : public VectorHost {
 public:
+  explicit FailingHost(Product &product) {
+    product.feed(5);
+    static_cast<VectorHost &>(*this) = product.host;
+  }
   WordView next(uint32_t stream, uint32_t lane, size_t maxWords) override {
     if (lane >= failsFrom)
       throw Error(ErrorClass::BadTensor, "lane " + std::to_string(lane));
@@ -178,9 +182,7 @@ public:
 TEST(ReplayTest, AnErrorOfTheHostEndsTheRunAndTheNextOneIsSound) {
   Product product;
   const program::Program &program = product.builder.finish();
-  product.feed(5);
-  FailingHost host;
-  static_cast<VectorHost &>(host) = product.host;
+  FailingHost host(product);
   StripsEngine replaying(program, {.threads = 2, .replay = true});
   replaying.run(host);
   auto values = host.outputs;
@@ -207,9 +209,7 @@ TEST(ReplayTest, AnErrorOfTheHostEndsTheRunAndTheNextOneIsSound) {
 TEST(ReplayTest, ARunThatFailsIsNotRecorded) {
   Product product;
   const program::Program &program = product.builder.finish();
-  product.feed(5);
-  FailingHost host;
-  static_cast<VectorHost &>(host) = product.host;
+  FailingHost host(product);
   StripsEngine replaying(program, {.threads = 2, .replay = true});
   host.failsFrom = 0;
   EXPECT_THROW(replaying.run(host), Error);
