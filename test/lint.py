@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rules of the tree that a compiler does not hold: which folder may include
-which, what the packaged MLIR lacks, FileCheck lines that check nothing, and
-rules that no check or no test names.
+which, what the packaged MLIR lacks, FileCheck lines that check nothing, rules
+that no check or no test names, and phases that know a kernel by name.
 
 Usage: lint.py ROOT. Exit code 1 and one line per finding.
 """
@@ -53,6 +53,45 @@ def rule_findings(root, files):
             yield f"{path}:{number}: no check in {path.parent} cites rule {label}"
         if label not in tests:
             yield f"{path}:{number}: no test is named after rule {label}"
+
+
+# What selection makes of values that are not where they are needed, and of
+# groups of element-wise operators, is no kernel's to say.
+NAMED_BY_SELECTION = {
+    "compiler/select/ElementwiseGroup.cpp": {"Elementwise"},
+    # An entry that brings the weights that stay.
+    "compiler/select/KeepWeights.cpp": {"Fill"},
+    "compiler/select/Selector.cpp": {"Load", "Redistribute", "Store"},
+    # What crosses a cut is moved, unless it is computed of words of the host.
+    "compiler/select/Stages.cpp": {"Elementwise", "Transfer"},
+    # Which pieces of an output are stored.
+    "compiler/select/VerifySelected.cpp": {"Store"},
+}
+KERNEL_OP = re.compile(r"^def Wse_(\w+)Op : Wse_(?:Row)?KernelOp<", re.MULTILINE)
+
+
+def kernel_findings(root, files):
+    """A kernel is one file and one registration: a phase asks the library, and
+    names no kernel's operation."""
+    kernels = [kernel for path in files if path.suffix == ".td" and path.parts[:2] == ("dialects", "wse")
+               for kernel in KERNEL_OP.findall((root / path).read_text(encoding="utf-8"))]
+    if not kernels:
+        yield "dialects/wse: no kernel found, of which phases must name none"
+        return
+    named = re.compile(rf"\bwse::({'|'.join(kernels)})Op\b")
+    for path in files:
+        if path.suffix not in (".h", ".cpp") or path.parts[0] != "compiler" \
+                or path.parts[1] not in ("select", "place", "route", "schedule", "lower"):
+            continue
+        known = NAMED_BY_SELECTION.get(path.as_posix(), set())
+        used = set()
+        for number, line in enumerate((root / path).read_text(encoding="utf-8").split("\n"), 1):
+            used.update(named.findall(line))
+            for kernel in named.findall(line):
+                if kernel not in known:
+                    yield f"{path}:{number}: names the kernel {kernel}: ask the kernel library"
+        for kernel in sorted(known - used):
+            yield f"{path}:1: does not name the kernel {kernel}, which lint.py allows"
 
 
 def forbidden(path, target):
@@ -115,6 +154,7 @@ def main():
                 if DIRECTIVE.match(line):
                     findings.append(f"{path}:{number}: directive without a colon checks nothing")
     findings += rule_findings(root, files)
+    findings += kernel_findings(root, sorted(files))
     print("\n".join(findings))
     print(f"lint: {sources} sources, {len(findings)} findings")
     return 1 if findings else 0

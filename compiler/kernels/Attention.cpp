@@ -4,120 +4,33 @@
 // batch element are gathered north to the root of its group, which multicasts
 // them south; every PE of the group takes all of them into a buffer, some
 // features at a time. Where a row holds whole batch elements, nothing moves.
-//
-// Per head and sequence, `scores` holds keys x own tokens:
-//
-//   scores = scale * K Q^T (+ biases), masked
-//   largest', correction = exp(largest - largest')
-//   scores = exp(scores - largest')
-//   sum    = sum * correction + sum of scores
-//   result = result * correction + V^T scores
-//
-// Where there are several columns for a head, each holds some features of it.
-// A PE then makes partial scores from its own, which are summed up west along
-// the columns of the head and are multicast back; each column makes the
-// exponentials of some keys, and all columns gather them. Of keys and values it
-// takes its own features only.
-//
-// and at the end result / sum. Keys whose scores do not fit come in rounds; in
-// each every row brings as many tokens. With one round the corrections fall
-// away.
 
+#include "compiler/kernels/AttentionShape.h"
 #include "compiler/kernels/CausalMask.h"
-#include "compiler/kernels/KernelLibrary.h"
-
-#include "compiler/machine/Tiling.h"
-
-#include <limits>
+#include "compiler/kernels/Heads.h"
 
 using namespace mlir;
 
 namespace wsec {
 namespace {
 
-using pe::Affine;
-using pe::Opcode;
-using pe::Operand;
-using wse::StreamPattern;
-
-/// Words of SRAM that scores may take before keys come in rounds, and those of
-/// keys or values that are multicast at a time.
-constexpr int64_t scoreWords = 2048;
-constexpr int64_t gatheredWords = 2048;
-constexpr float lowest = std::numeric_limits<float>::lowest();
-
-struct Shape {
-  Layout query, key, value;
-  int64_t columns;       // of a head
-  int64_t queries, keys; // tokens of a sequence
-  int64_t headSize, valueSize;
-  int64_t channels; // most tokens of a sequence in one PE
-  int64_t tokens;   // that a row brings in a round; the last brings the rest
-  int64_t rounds;   // before the last
-
-  Shape(wse::AttentionOp op, const Machine &machine)
-      : query(Layout::of(op.getQuery())), key(Layout::of(op.getKey())),
-        value(Layout::of(op.getValue())), columns(query.features.columns),
-        queries(query.tokens), keys(key.tokens),
-        headSize(query.features.unitSize), valueSize(value.features.unitSize),
-        channels(query.group == 0 ? queries
-                                  : tileSizeMax(queries, query.span)) {
-    tokens = std::max<int64_t>(1, scoreWords / channels / rows());
-    rounds = keys * channels <= scoreWords ? 0 : keys / rows() / tokens;
-    // The last round is never empty.
-    if (rounds > 0 && rounds * tokens * rows() == keys)
-      --rounds;
-  }
-
-  /// Rows whose keys take part in a round.
-  int64_t rows() const { return local() ? 1 : key.span; }
-  /// Rows that take part in the exchange of keys and values.
-  int64_t span() const { return std::max(query.span, key.span); }
-  bool local() const { return span() == 1; }
-  bool blocked() const { return rounds > 0; }
-  bool spread() const { return columns > 1; }
-  /// Features of a head of this size that a PE holds, at least and at most.
-  int64_t least(int64_t size) const { return size / columns; }
-  int64_t most(int64_t size) const { return tileSizeMax(size, columns); }
-  int64_t lastKeys() const { return keys - rounds * tokens * rows(); }
-  int64_t mostKeys() const {
-    return std::max(lastKeys(), rounds > 0 ? tokens * rows() : 0);
-  }
-  /// Words of the scores in the PE that has most of them.
-  int64_t scoreCount() const { return mostKeys() * channels; }
-  /// Words of the buffer that keys or values are multicast into. While it is
-  /// not needed for these it takes the sums of partial scores.
-  int64_t gatheredCount() const {
-    int64_t words =
-        local() ? 0 : mostKeys() * std::max(slice(headSize), slice(valueSize));
-    return spread() ? std::max(words, scoreCount()) : words;
-  }
-  /// Whether values come early, into a buffer of their own: where all own
-  /// features of a head come at a time.
-  bool early() const {
-    return spread() && !local() && slice(headSize) == most(headSize) &&
-           slice(valueSize) == most(valueSize);
-  }
-  /// Features that are multicast at a time, of a head of this size.
-  int64_t slice(int64_t headSize) const {
-    int64_t size = most(headSize);
-    int64_t most = std::clamp<int64_t>(gatheredWords / mostKeys(), 1, size);
-    int64_t slices = (size + most - 1) / most;
-    return (size + slices - 1) / slices;
-  }
-  RowSet castRows(int64_t height) const {
-    RowSet rows = query.rows(height);
-    rows.used = span();
-    return rows;
-  }
-};
-
 class Attention final : public KernelFor<wse::AttentionOp> {
+  Match match(Operation *op, const Selection &) const final {
+    return Match::when(isa<onnx::AttentionOp>(op));
+  }
+  Value build(Operation *op, Selection &selection) const final;
+
   KernelCost costOf(wse::AttentionOp op, const Machine &machine) const final;
 
+  SmallVector<Relay> relays() const final {
+    using P = StreamPattern;
+    return {{P::RowWest, P::RowWest},       {P::RowWest, P::HeadCast},
+            {P::KeyNorth, P::KeyNorth},     {P::KeyNorth, P::KeyCast},
+            {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast}};
+  }
   SmallVector<StreamNeed> streamsOf(wse::AttentionOp op,
                                     const Machine &machine) const final {
-    Shape shape(op, machine);
+    AttentionShape shape(op, machine);
     SmallVector<StreamNeed> needs;
     if (shape.spread())
       needs = {{StreamPattern::RowWest, {}},
@@ -139,7 +52,7 @@ class Attention final : public KernelFor<wse::AttentionOp> {
   // is multicast; which scores are hidden, for which partial ones make room.
   int64_t scratchWords(wse::AttentionOp op,
                        const Machine &machine) const final {
-    Shape shape(op, machine);
+    AttentionShape shape(op, machine);
     int64_t words = shape.scoreCount() + 4 * shape.channels;
     words += shape.gatheredCount();
     if (shape.early())
@@ -154,13 +67,54 @@ class Attention final : public KernelFor<wse::AttentionOp> {
   LogicalResult lowerOp(wse::AttentionOp op, RoutineBuilder &b) const final;
 };
 
+/// A bias per key is one row of keys for each batch element; any other one row
+/// of keys for each query.
+Value biasOf(onnx::AttentionOp op, wse::TiledAttr query, int64_t keys,
+             bool &perKey, Selection &selection) {
+  Value bias = op.getBias();
+  if (!selection.host().contains(bias) && !selection.toStore(bias, op))
+    return {};
+  perKey = shapeOf(bias)[2] == 1;
+  wse::TiledAttr rows = perKey ? query.perBatchElement() : query;
+  return selection.bring(
+      bias, {query.getBatch(), 1, perKey ? 1 : query.getTokens(), keys},
+      rows.withColumns(wse::ColumnPlacement::Replicated), op);
+}
+
+Value Attention::build(Operation *user, Selection &selection) const {
+  auto op = cast<onnx::AttentionOp>(user);
+  const int64_t repeat = op.headsPerKey();
+  Value query = wholeHeads(op.getQ(), op.getNumHeads(), op, selection);
+  Value key = wholeHeads(op.getK(), op.keyHeads(), op, selection, repeat);
+  Value value = wholeHeads(op.getV(), op.keyHeads(), op, selection, repeat);
+  if (!query || !key || !value)
+    return {};
+  wse::TiledAttr queryTiling = tilingOf(query);
+  Value keyBias, scoreBias;
+  if (op.getBias()) {
+    bool perKey = false;
+    Value bias =
+        biasOf(op, queryTiling, tilingOf(key).getTokens(), perKey, selection);
+    if (!bias)
+      return {};
+    (perKey ? keyBias : scoreBias) = bias;
+  }
+  wse::TiledAttr tiling = queryTiling.withColumns(
+      wse::ColumnPlacement::Heads, tilingOf(value).getHeadSize());
+  return selection.createFor<wse::AttentionOp>(
+      op, Type(selection.tensorType(tiling, wse::featuresOf(value))), query,
+      key, value, keyBias, scoreBias, op.getNumHeadsAttr(),
+      selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
+      op.getCausalAttr());
+}
+
 /// Instructions of a round besides: of sums and results, and that hear and
 /// send.
 constexpr double otherInstructions = 14;
 
 /// Softmax of the scores of a head over several columns: they are summed up and
 /// multicast in each round, and so are their exponentials.
-static double spreadCycles(const Shape &shape, const Machine &machine,
+static double spreadCycles(const AttentionShape &shape, const Machine &machine,
                            bool causal) {
   CostModel model(machine);
   double rounds = shape.rounds + 1;
@@ -180,7 +134,7 @@ static double spreadCycles(const Shape &shape, const Machine &machine,
 
 KernelCost Attention::costOf(wse::AttentionOp op,
                              const Machine &machine) const {
-  Shape shape(op, machine);
+  AttentionShape shape(op, machine);
   CostModel model(machine);
   double sequences = shape.query.group == 0
                          ? tileSizeMax(shape.query.batch, machine.height)
@@ -237,458 +191,13 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   return cost;
 }
 
-class AttentionWriter {
-public:
-  AttentionWriter(wse::AttentionOp op, RoutineBuilder &b)
-      : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
-        query(b.tile(op.getQuery())), key(b.tile(op.getKey())),
-        value(b.tile(op.getValue())), result(b.tile(op.getResult())),
-        scores(b.scratch("scores", shape.scoreCount())),
-        largest(b.scratch("largest", shape.channels)),
-        sum(b.scratch("sum", shape.channels)),
-        next(b.scratch("next_largest", shape.channels)),
-        correction(b.scratch("correction", shape.channels)),
-        groups(ColumnGroups::ofHeads(query.layout.features)) {
-    if (int64_t words = shape.gatheredCount())
-      other = gathered = b.scratch("gathered", words);
-    if (shape.early())
-      values =
-          b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize));
-    if (op.getCausal())
-      mask.emplace(b, query, shape.mostKeys(), shape.channels,
-                   shape.spread() ? scores
-                                  : b.scratch("hidden", shape.scoreCount()));
-  }
-
-  void write();
-
-private:
-  /// One head of one sequence.
-  struct Place {
-    Affine head, sequence;
-  };
-  /// Keys whose scores are there at a time: of each row the tokens from `first`
-  /// on, `tokens` or, in the last round, all.
-  struct Round {
-    Affine first;
-    int64_t keys;
-    bool last;
-  };
-  struct Exchange {
-    Thread thread, hearing;
-    const Tile &tile;
-    StreamPattern north, cast;
-    const std::string &buffer;
-  };
-  void attend(Place place);
-  void attendRound(Place place, Round round);
-  void inSlices(Place place, Round round, const Exchange &exchange,
-                function_ref<void(Affine, Affine, Operand)> body);
-  void startGather(Place place, Round round, const Exchange &exchange,
-                   Affine first, Affine features);
-  Exchange keyExchange() const {
-    return {KeyThread,
-            GatherThread,
-            key,
-            StreamPattern::KeyNorth,
-            StreamPattern::KeyCast,
-            gathered};
-  }
-  Exchange valueExchange() const {
-    return {ValueThread,
-            shape.early() ? FillThread : GatherThread,
-            value,
-            StreamPattern::ValueNorth,
-            StreamPattern::ValueCast,
-            shape.early() ? values : gathered};
-  }
-  void send(const Exchange &exchange, const Operand &own, Value tokens,
-            Value tokensSouth, Affine features);
-  void score(Place place, Round round);
-  void exponentials(int64_t keys);
-  void addBiases(Place place, Round round);
-  void addBias(Place place, Round round, const Tile &bias, bool perQuery);
-  void correct(Place place, int64_t keys);
-  void multiply(int64_t keys, Affine features, int64_t mostFeatures,
-                size_t summed, Operand sums, Operand lines, Operand perChannel);
-
-  /// Rows without queries only take part in the exchange.
-  void compute(function_ref<void()> body) { b.where(query.active, body); }
-  /// Tokens of a row, and how many rows have one more.
-  int64_t leastTokens() const { return shape.keys / shape.rows(); }
-  int64_t largerRows() const { return shape.keys % shape.rows(); }
-
-  Operand scoreRows() {
-    return Operand::memory(scores, 0, {shape.channels, 1});
-  }
-  Operand perToken(const std::string &buffer) {
-    return Operand::memory(buffer, 0, {1});
-  }
-  Operand perScore(const std::string &buffer) {
-    return Operand::memory(buffer, 0, {0, 1});
-  }
-  /// Features of a head that this PE holds.
-  Affine ownFeatures(const Tile &tile) const {
-    return shape.spread() ? Affine(tile.features)
-                          : Affine(tile.layout.features.unitSize);
-  }
-  /// Word of the first token of a sequence in the given head.
-  static Affine start(const Tile &tile, Place place) {
-    int64_t head = tile.layout.features.unitSize * tile.pitch;
-    return place.head * head + place.sequence * tile.layout.tokens;
-  }
-  Operand resultRows(Place place) {
-    return Operand::memory(result.buffer, start(result, place),
-                           {result.pitch, 1});
-  }
-
-  wse::AttentionOp op;
-  RoutineBuilder &b;
-  ScalarBuilder &s;
-  Shape shape;
-  Tile query, key, value, result;
-  std::string scores, largest, sum, next, correction;
-  std::string gathered, values; ///< keys or values, and values that are early
-  std::string other;            ///< where scores go next
-  ColumnGroups groups;          ///< of the columns of a head
-  std::optional<CausalMask> mask;
-};
-
-void AttentionWriter::write() {
-  const FeatureTiling &heads = query.layout.features;
-  auto attendAll = [&](Affine head) {
-    if (query.layout.group != 0)
-      return attend({head, Affine(0)});
-    b.loop(query.sequences, [&](Affine sequence) { attend({head, sequence}); });
-  };
-  if (mask)
-    compute([&] {
-      mask->prepare();
-      if (!shape.blocked())
-        mask->numberKeys(1, 0, shape.keys, 0, shape.keys);
-    });
-  if (shape.spread())
-    return b.where(RoutineBuilder::inSomeUnit(s, heads),
-                   [&] { attendAll(Affine(0)); });
-  b.loop(s.spreadSize(heads.units, b.width(), s.px()), attendAll);
-}
-
-//===----------------------------------------------------------------------===//
-// Exchange
-//===----------------------------------------------------------------------===//
-
-/// body(first, count, keys x features x tokens) for some own features of a head
-/// at a time.
-void AttentionWriter::inSlices(
-    Place place, Round round, const Exchange &exchange,
-    function_ref<void(Affine, Affine, Operand)> body) {
-  const Tile &tile = exchange.tile;
-  const Affine own = ownFeatures(tile);
-  if (shape.local())
-    return compute([&] {
-      body(0, own,
-           Operand::memory(tile.buffer, start(tile, place) + round.first,
-                           {1, tile.pitch, 0}));
-    });
-  int64_t size = tile.layout.features.unitSize;
-  int64_t slice = shape.slice(size);
-  auto emit = [&](Affine first, Affine features) {
-    // Early values were on their way with the keys.
-    const bool isKeys = exchange.thread == KeyThread;
-    if (isKeys || !shape.early())
-      startGather(place, round, exchange, first, features);
-    if (isKeys && shape.early())
-      startGather(place, round, valueExchange(), 0, ownFeatures(value));
-    b.await(exchange.hearing);
-    compute([&] {
-      body(first, features, Operand::memory(exchange.buffer, 0, {slice, 1, 0}));
-    });
-  };
-  int64_t whole = shape.least(size) / slice;
-  b.loop(whole, [&](Affine i) { emit(i * slice, slice); });
-  if (!shape.spread()) {
-    if (size > whole * slice)
-      emit(whole * slice, size - whole * slice);
-    return;
-  }
-  // Some columns hold one feature more.
-  if (shape.most(size) > whole * slice) {
-    Value rest = s.sub(tile.features, whole * slice);
-    bool all = shape.least(size) > whole * slice;
-    b.where(all ? Value() : s.less(0, rest),
-            [&] { emit(whole * slice, rest); });
-  }
-}
-
-/// The keys of a round into the buffer, some features of each.
-void AttentionWriter::startGather(Place place, Round round,
-                                  const Exchange &exchange, Affine first,
-                                  Affine features) {
-  const Tile &tile = exchange.tile;
-  const Layout &layout = tile.layout;
-  Value row = s.mod(s.py(), layout.group);
-  Value hears = tile.sequences;
-  if (shape.span() < layout.group)
-    hears = s.logicalAnd(hears, s.less(row, shape.span()));
-  b.where(hears, [&] {
-    b.start(exchange.hearing, Opcode::Mov, {round.keys, features},
-            Operand::memory(exchange.buffer, 0,
-                            {shape.slice(layout.features.unitSize), 1}),
-            {Operand::fabric(b.color(exchange.cast), 2)});
-  });
-  Value tokens = s.constant(shape.tokens);
-  Value south = s.mul(s.sub(layout.span - 1, row), shape.tokens);
-  if (round.last) {
-    int64_t before = shape.rounds * shape.tokens;
-    tokens = s.sub(tile.tokens, before);
-    Value behind = s.sub(
-        s.sub(layout.tokens, s.tileStart(layout.tokens, layout.span, row)),
-        tile.tokens);
-    south = s.sub(behind, s.mul(s.sub(layout.span - 1, row), before));
-  }
-  b.where(tile.active, [&] {
-    send(exchange,
-         Operand::memory(tile.buffer,
-                         start(tile, place) + round.first + first * tile.pitch,
-                         {1, tile.pitch}),
-         tokens, south, features);
-  });
-}
-
-/// Own tokens, then those of the rows south: north, or from the group root of
-/// the group to all of it.
-void AttentionWriter::send(const Exchange &exchange, const Operand &own,
-                           Value tokens, Value tokensSouth, Affine features) {
-  const Layout &layout = exchange.tile.layout;
-  auto sendOwn = [&](Affine onward) {
-    b.start(exchange.thread, Opcode::Mov, {tokens, features},
-            Operand::fabric(onward, 2), {own});
-  };
-  if (layout.span == 1)
-    return sendOwn(b.color(exchange.cast));
-  Value parity = s.mod(s.py(), 2);
-  Value isHead = s.equal(s.mod(s.py(), layout.group), 0);
-  Affine incoming = b.parityColor(exchange.north, s.logicalNot(parity));
-  auto either = [&](auto part) {
-    b.where(isHead, [&] { part(b.color(exchange.cast)); });
-    b.where(s.logicalNot(isHead),
-            [&] { part(b.parityColor(exchange.north, parity)); });
-  };
-  either(sendOwn);
-  either([&](Affine onward) {
-    Affine words = features.terms.empty()
-                       ? Affine(tokensSouth) * features.constant
-                       : s.mul(tokensSouth, features.terms.front().first);
-    b.start(exchange.thread, Opcode::Mov, {words}, Operand::fabric(onward),
-            {Operand::fabric(incoming)}, s.less(0, tokensSouth));
-  });
-}
-
-//===----------------------------------------------------------------------===//
-// Arithmetic
-//===----------------------------------------------------------------------===//
-
-void AttentionWriter::attend(Place place) {
-  compute([&] {
-    b.vector(Opcode::Mov, {ownFeatures(value), query.tokens}, resultRows(place),
-             {Operand::immediate(0)});
-    b.vector(Opcode::Mov, {query.tokens}, perToken(sum),
-             {Operand::immediate(0)});
-    b.vector(Opcode::Mov, {query.tokens}, perToken(largest),
-             {Operand::immediate(lowest)});
-    if (mask && shape.blocked())
-      mask->numberKeys(shape.rows(), largerRows(), leastTokens(), shape.tokens,
-                       shape.tokens);
-  });
-  b.loop(shape.rounds, [&](Affine number) {
-    attendRound(place, {number * shape.tokens, shape.tokens * shape.rows(),
-                        /*last=*/false});
-  });
-  int64_t before = shape.rounds * shape.tokens;
-  if (mask && shape.blocked())
-    compute([&] {
-      mask->numberKeys(shape.rows(), largerRows(), leastTokens(),
-                       leastTokens() + 1 - before, leastTokens() - before);
-    });
-  attendRound(place, {before, shape.lastKeys(), /*last=*/true});
-  compute([&] {
-    if (mask && shape.blocked())
-      mask->advance(-before);
-    b.vector(Opcode::Reciprocal, {query.tokens}, perToken(sum),
-             {perToken(sum)});
-    b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
-             {resultRows(place), perScore(sum)});
-  });
-}
-
-void AttentionWriter::attendRound(Place place, Round round) {
-  int64_t keys = round.keys;
-  score(place, round);
-  compute([&] {
-    correct(place, keys);
-    exponentials(keys);
-    b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
-             {perScore(sum), scoreRows()});
-  });
-  inSlices(place, round, valueExchange(),
-           [&](Affine first, Affine features, Operand values) {
-             multiply(
-                 keys, features, shape.most(shape.valueSize), /*summed=*/0,
-                 Operand::memory(result.buffer,
-                                 start(result, place) + first * result.pitch,
-                                 {0, result.pitch, 1}),
-                 values, Operand::memory(scores, 0, {shape.channels, 0, 1}));
-           });
-  if (mask && shape.blocked() && !round.last)
-    compute([&] { mask->advance(shape.tokens); });
-}
-
-/// scores = exp(scores - largest). Columns of one head share them out.
-void AttentionWriter::exponentials(int64_t keys) {
-  auto compute = [&](Affine keys, const Operand &rows) {
-    b.vector(Opcode::Sub, {keys, query.tokens}, rows,
-             {rows, perScore(largest)});
-    b.vector(Opcode::Exp, {keys, query.tokens}, rows, {rows});
-  };
-  if (!shape.spread())
-    return compute(keys, scoreRows());
-  Value column = s.mod(s.px(), shape.columns);
-  Value first = s.tileStart(keys, shape.columns, column);
-  Value count = s.tileSize(keys, shape.columns, column);
-  Value keysEast = s.sub(keys, s.add(first, count));
-  GroupBlock block;
-  block.extents = {count, query.tokens};
-  block.own = Operand::memory(scores, Affine(first) * shape.channels,
-                              {shape.channels, 1});
-  block.wordsEast = s.mul(keysEast, query.tokens);
-  block.anyEast = s.less(0, keysEast);
-  compute(count, block.own);
-  multicastBlocks(b, groups, block, {keys, query.tokens},
-                  Operand::memory(other, 0, {shape.channels, 1}),
-                  Operand::fabric(b.color(groups.cast), 2));
-  std::swap(scores, other);
-}
-
-/// sums += lines * perChannel over keys, the features of each, and own tokens.
-void AttentionWriter::multiply(int64_t keys, Affine features,
-                               int64_t mostFeatures, size_t summed,
-                               Operand sums, Operand lines,
-                               Operand perChannel) {
-  double sizes[] = {double(keys), double(mostFeatures), double(shape.channels)};
-  b.multiplyAdd({keys, features, query.tokens},
-                CostModel(b.machine()).vectorAlong(sizes, summed), sums, lines,
-                perChannel);
-}
-
-void AttentionWriter::score(Place place, Round round) {
-  // Of tokens that a row does not have, too: columns send whole buffers.
-  int64_t words = round.keys * shape.channels;
-  compute([&] {
-    if (shape.spread())
-      return b.vector(Opcode::Mov, {words}, Operand::memory(scores, 0, {1}),
-                      {Operand::immediate(0)});
-    b.vector(Opcode::Mov, {round.keys, query.tokens}, scoreRows(),
-             {Operand::immediate(0)});
-  });
-  inSlices(place, round, keyExchange(),
-           [&](Affine first, Affine features, Operand keys) {
-             multiply(round.keys, features, shape.most(shape.headSize),
-                      /*summed=*/1,
-                      Operand::memory(scores, 0, {shape.channels, 0, 1}), keys,
-                      Operand::memory(query.buffer,
-                                      start(query, place) + first * query.pitch,
-                                      {0, query.pitch, 1}));
-           });
-  if (shape.spread()) {
-    compute([&] {
-      reduceGroups(b, groups, Opcode::Add, scores, words);
-      castGroups(b, groups, scores, other, words);
-    });
-    std::swap(scores, other);
-  }
-  compute([&] {
-    b.vector(
-        Opcode::Mul, {round.keys, query.tokens}, scoreRows(),
-        {scoreRows(), Operand::immediate(op.getScale().convertToDouble())});
-    addBiases(place, round);
-    if (mask)
-      mask->apply(scores, round.keys);
-  });
-}
-
-void AttentionWriter::addBiases(Place place, Round round) {
-  if (op.getKeyBias())
-    addBias(place, round, b.tile(op.getKeyBias()), /*perQuery=*/false);
-  if (op.getScoreBias())
-    addBias(place, round, b.tile(op.getScoreBias()), /*perQuery=*/true);
-}
-
-/// Keys of a round are in order of rows. The first rows have one token more.
-void AttentionWriter::addBias(Place place, Round round, const Tile &bias,
-                              bool perQuery) {
-  int64_t token = perQuery ? 1 : 0, before = shape.rounds * shape.tokens;
-  Affine start = round.first * bias.pitch + place.sequence * bias.layout.tokens;
-  auto add = [&](int64_t rows, int64_t tokens, int64_t apart, int64_t firstKey,
-                 int64_t firstScore) {
-    if (rows == 0 || tokens == 0)
-      return;
-    SmallVector<Affine> extents = {rows, tokens, query.tokens};
-    Operand sums =
-        Operand::memory(scores, firstScore * shape.channels,
-                        {tokens * shape.channels, shape.channels, 1});
-    Operand added =
-        Operand::memory(bias.buffer, start + Affine(firstKey * bias.pitch),
-                        {apart * bias.pitch, bias.pitch, token});
-    if (rows == 1) {
-      extents.erase(extents.begin());
-      sums.strides.erase(sums.strides.begin());
-      added.strides.erase(added.strides.begin());
-    }
-    b.vector(Opcode::Add, extents, sums, {sums, added});
-  };
-  if (!shape.blocked() || shape.local())
-    return add(1, round.keys, 0, 0, 0);
-  int64_t least = leastTokens(), larger = largerRows();
-  int64_t of[] = {shape.tokens, shape.tokens};
-  if (round.last) {
-    of[0] = least + 1 - before;
-    of[1] = least - before;
-  }
-  add(larger, of[0], least + 1, 0, 0);
-  add(shape.rows() - larger, of[1], least, larger * (least + 1),
-      larger * of[0]);
-}
-
-/// Brings what earlier blocks gave to the scale of the new maximum.
-void AttentionWriter::correct(Place place, int64_t keys) {
-  const std::string &target = shape.blocked() ? next : largest;
-  if (shape.blocked())
-    b.vector(Opcode::Mov, {query.tokens}, perToken(next), {perToken(largest)});
-  b.vector(Opcode::Max, {keys, query.tokens}, perScore(target),
-           {perScore(target), scoreRows()});
-  if (!shape.blocked())
-    return;
-  b.vector(Opcode::Sub, {query.tokens}, perToken(correction),
-           {perToken(largest), perToken(next)});
-  b.vector(Opcode::Exp, {query.tokens}, perToken(correction),
-           {perToken(correction)});
-  b.vector(Opcode::Mov, {query.tokens}, perToken(largest), {perToken(next)});
-  b.vector(Opcode::Mul, {query.tokens}, perToken(sum),
-           {perToken(sum), perToken(correction)});
-  b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
-           {resultRows(place), perScore(correction)});
-}
-
 LogicalResult Attention::lowerOp(wse::AttentionOp op, RoutineBuilder &b) const {
-  AttentionWriter(op, b).write();
+  lowerAttention(op, b);
   return success();
 }
 
 } // namespace
 
-const Kernel *attentionKernel() {
-  static const Attention kernel;
-  return &kernel;
-}
+WSEC_DEFINE_KERNEL(Attention)
 
 } // namespace wsec

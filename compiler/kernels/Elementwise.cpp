@@ -12,10 +12,6 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-using pe::Affine;
-using pe::Opcode;
-using pe::Operand;
-
 bool isFunction(Opcode opcode) {
   switch (opcode) {
   case Opcode::Exp:
@@ -69,7 +65,9 @@ SmallVector<wse::WeightAttr> vectorUses(wse::ElementwiseOp op,
 
 class Elementwise final : public KernelFor<wse::ElementwiseOp> {
   KernelCost costOf(wse::ElementwiseOp op, const Machine &machine) const final;
+  bool mayOverwriteOf(wse::ElementwiseOp op, unsigned index) const final;
 
+  SmallVector<Relay> relays() const final { return columnRelays(); }
   SmallVector<StreamNeed> streamsOf(wse::ElementwiseOp op,
                                     const Machine &machine) const final {
     if (streamedVectors(op, vectorsOf(op)).empty())
@@ -93,6 +91,25 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
 
   LogicalResult lowerOp(wse::ElementwiseOp op, RoutineBuilder &b) const final;
 };
+
+/// Where the two are laid out alike, and no instruction reads the input after
+/// one has begun to write the result.
+bool Elementwise::mayOverwriteOf(wse::ElementwiseOp op, unsigned index) const {
+  if (op.getInputs()[index].getType() != op.getResult().getType())
+    return false;
+  FailureOr<ElementwisePlan> plan = planElementwise(op);
+  if (failed(plan))
+    return false; // lowering says why
+  bool written = false;
+  for (const ElementwiseStep &step : plan->steps) {
+    for (const ElementwiseSource &source : step.sources)
+      if (written && source.kind == ElementwiseSource::Input &&
+          op.getInputs()[source.index] == op.getInputs()[index])
+        return false;
+    written |= step.slot == 0;
+  }
+  return true;
+}
 
 /// Cycles of a step over so many elements, but for its set-up.
 double stepCycles(const ElementwiseStep &step, double elements,
@@ -226,9 +243,6 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
 
 } // namespace
 
-const Kernel *elementwiseKernel() {
-  static const Elementwise kernel;
-  return &kernel;
-}
+WSEC_DEFINE_KERNEL(Elementwise)
 
 } // namespace wsec

@@ -139,7 +139,9 @@ public:
 
 private:
   static bool isElementOfIntegers(Value tensor) {
-    return cast<RankedTensorType>(tensor.getType()).getElementType().isInteger();
+    return cast<RankedTensorType>(tensor.getType())
+        .getElementType()
+        .isInteger();
   }
 
   /// Finds the last user of every value that the yield needs.
@@ -310,8 +312,7 @@ private:
     if (isa<arith::RemSIOp>(inner))
       return remainder(inner, sources);
     release(inner);
-    unsigned slot =
-        freeSlot(computesIntegers || isa<arith::FPToSIOp>(inner));
+    unsigned slot = freeSlot(computesIntegers || isa<arith::FPToSIOp>(inner));
     define(inner->getResult(0), slot);
     if (isa<arith::CmpFOp, arith::CmpIOp>(inner)) {
       auto integers = dyn_cast<arith::CmpIOp>(inner);

@@ -6,18 +6,38 @@
 
 namespace wsec {
 
+llvm::ArrayRef<const Kernel *> allKernels() {
+  static const Kernel *const kernels[] = {
+#define WSEC_KERNEL(NAME) get##NAME##Kernel(),
+#include "compiler/kernels/Kernels.inc"
+#undef WSEC_KERNEL
+  };
+  return kernels;
+}
+
 const Kernel *findKernel(mlir::Operation *op) {
-  llvm::StringRef name = op->getName().getStringRef();
-  for (const Kernel *kernel :
-       {attentionKernel(), elementwiseKernel(), fillKernel(), gatherKernel(),
-        layerNormKernel(), loadKernel(), matmulKernel(), recallKernel(),
-        redistributeKernel(), reduceTokensKernel(), rmsNormKernel(),
-        rotaryKernel(), softmaxKernel(), sparseMatmulKernel(), storeKernel(),
-        transferKernel(), updateKernel()})
+  const llvm::StringRef name = op->getName().getStringRef();
+  for (const Kernel *kernel : allKernels())
     if (kernel->opName() == name)
       return kernel;
   return nullptr;
 }
+
+Match Kernel::match(mlir::Operation *, const Selection &) const { return {}; }
+
+mlir::Value Kernel::build(mlir::Operation *, Selection &) const {
+  llvm_unreachable("a kernel that matches operators builds itself for them");
+}
+
+llvm::SmallVector<Offer> Kernel::offers(mlir::Operation *op,
+                                        const Machine &machine) const {
+  Offer only;
+  only.cost = cost(op, machine);
+  only.scratchBytes = scratchBytes(op, machine);
+  return {only};
+}
+
+mlir::Value Kernel::moved(mlir::Operation *) const { return {}; }
 
 double startCycles(const Machine &machine, bool streams) {
   double command = machine.hopCycles * (machine.x + machine.width + machine.y +

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The kernel library, asked by the phases that select, place, route, schedule
-// and lower. One kernel per `wse` operation, one file per kernel. A kernel says
-// what an operation costs, which streams it opens and how much SRAM it borrows
-// while it runs, and writes the code that every PE runs for it.
+// and lower. One kernel per `wse` operation, one file per kernel, listed in
+// CMakeLists.txt. A kernel says which operators of a model it computes and in
+// what ways, which streams it opens and how much SRAM it borrows while it runs,
+// and writes the code that every PE runs for it.
 
 #ifndef COMPILER_KERNELS_KERNEL_H
 #define COMPILER_KERNELS_KERNEL_H
 
+#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/BuiltinTypes.h"
-#include "mlir/Support/LLVM.h"
+#include "mlir/IR/Value.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/LogicalResult.h"
@@ -17,15 +19,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
-
-namespace mlir {
-class Operation;
-} // namespace mlir
+#include <string>
+#include <utility>
 
 namespace wsec {
 
 struct Machine;
 class RoutineBuilder;
+class Selection;
 
 namespace wse {
 /// The enum attribute of the wse dialect: channel, launch, column, row_west,
@@ -110,6 +111,37 @@ struct HeldWeight {
   llvm::SmallVector<int64_t, 2> strides;
 };
 
+/// Whether a kernel computes an operator of the model.
+struct Match {
+  enum Answer {
+    No,      ///< another kernel may
+    Yes,     ///< it builds itself for it
+    Refused, ///< it computes such operators, but not this one
+  };
+  Answer answer = No;
+  std::string refusal; ///< why, and what to change
+
+  static Match when(bool matches) { return {matches ? Yes : No, {}}; }
+  static Match refused(std::string why) { return {Refused, std::move(why)}; }
+};
+
+/// A way to run an operation on a region, and what it takes there.
+struct Offer {
+  int variant = 0; ///< of the kernel
+  /// The type, and so the distribution, that its first operand has to be in
+  /// before; null: as it lies.
+  mlir::Type input = {};
+  KernelCost cost;
+  int64_t scratchBytes = 0;
+  /// Whether it holds weights on the wafer, for which it needs much scratch
+  /// that others do without.
+  bool keepsWeights = false;
+};
+
+/// Words that come on a stream of the first pattern go on, as they arrive, on
+/// one of the second.
+using Relay = std::pair<wse::StreamPattern, wse::StreamPattern>;
+
 /// How one operation of the wse dialect runs on its region. Kernels are
 /// stateless and live as long as the process. The machine they are given is
 /// their region: its columns, rows and channels (Machine::region()).
@@ -119,6 +151,42 @@ public:
 
   /// The operation it runs, such as "wse.matmul".
   virtual llvm::StringRef opName() const = 0;
+
+  //===------------------------------------------------------------------===//
+  // What becomes of a model
+  //===------------------------------------------------------------------===//
+
+  /// Whether it computes `op` of the onnx dialect. No two kernels compute the
+  /// same operator; those that only move values compute none.
+  virtual Match match(mlir::Operation *op, const Selection &selection) const;
+  /// Brings the operands where it needs them and creates itself. The result on
+  /// the wafer; null if only the store holds it, or if it was refused.
+  virtual mlir::Value build(mlir::Operation *op, Selection &selection) const;
+
+  /// The ways in which it can run `op` on the region, of which one is the way
+  /// it runs now. Of equal ones the first is taken.
+  virtual llvm::SmallVector<Offer> offers(mlir::Operation *op,
+                                          const Machine &machine) const;
+  virtual int variantOf(mlir::Operation *) const { return 0; }
+  virtual void setVariant(mlir::Operation *, int) const {}
+  /// Whether a head may not be spread over several columns.
+  virtual bool needsWholeHeads() const { return false; }
+  /// How a resident `weight` of the operation must lie; nothing: this variant
+  /// streams it.
+  virtual std::optional<HeldWeight> held(mlir::Operation *, wse::WeightAttr,
+                                         const Machine &) const {
+    return std::nullopt;
+  }
+
+  /// Whether results that only leave the wafer may do so piece by piece.
+  virtual bool leavesInPieces() const { return false; }
+  /// Whether it is only there to move values between the host and the wafer,
+  /// with no node of the model behind it.
+  virtual bool onlyMoves() const { return false; }
+
+  //===------------------------------------------------------------------===//
+  // What it takes to run
+  //===------------------------------------------------------------------===//
 
   /// Cycles of one launch. Needs nothing but types and attributes, so that the
   /// selection can ask before placement.
@@ -130,44 +198,43 @@ public:
   /// host; `launch` belongs to the program and is never listed.
   virtual llvm::SmallVector<StreamNeed>
   streams(mlir::Operation *op, const Machine &machine) const = 0;
+  /// Where it forwards words while they arrive. What waits for a whole message
+  /// before it sends (the sum of a row that column 0 casts back, say) relays
+  /// too: it is one more link of the same chain.
+  virtual llvm::SmallVector<Relay> relays() const = 0;
+
+  /// What it moves from and to the host, by color; nothing if that is nothing.
+  virtual llvm::SmallVector<HostFlow> flows(mlir::Operation *op,
+                                            const Machine &machine) const = 0;
+  /// Whether what it writes takes the place of what was there, so that it comes
+  /// after whoever reads that.
+  virtual bool replaces() const { return false; }
 
   /// Bytes of SRAM it borrows while it runs, beyond operands and results.
   virtual int64_t scratchBytes(mlir::Operation *op,
                                const Machine &machine) const = 0;
+  /// Whether it may write its result over operand number `index`.
+  virtual bool mayOverwrite(mlir::Operation *, unsigned) const { return false; }
 
-  /// The ways in which it can run `op`, numbered from 0: cost and scratch tell
-  /// them apart, and of equal ones the first is taken.
-  virtual int variantCount(mlir::Operation *) const { return 1; }
-  virtual int variantOf(mlir::Operation *) const { return 0; }
-  virtual void setVariant(mlir::Operation *, int) const {}
-  /// Whether this variant holds weights on the wafer, for which it needs much
-  /// scratch that others do without.
-  virtual bool keepsWeights(mlir::Operation *) const { return false; }
-  /// Whether a head may not be spread over several columns.
-  virtual bool needsWholeHeads() const { return false; }
-  /// How a resident `weight` of the operation must lie; nothing: this variant
-  /// streams it.
-  virtual std::optional<HeldWeight> held(mlir::Operation *, wse::WeightAttr,
-                                         const Machine &) const {
-    return std::nullopt;
-  }
-  /// Whether results that only leave the wafer may do so piece by piece.
-  virtual bool leavesInPieces() const { return false; }
+  //===------------------------------------------------------------------===//
+  // What it becomes
+  //===------------------------------------------------------------------===//
 
   /// Writes the routine that every PE runs and the host streams it feeds on.
   /// Asked for each region that takes part: the kernel's, and before it those
   /// of operands that lie in others.
   virtual llvm::LogicalResult lower(mlir::Operation *op,
                                     RoutineBuilder &builder) const = 0;
-
-  /// What it moves from and to the host, by color; nothing if that is nothing.
-  virtual llvm::SmallVector<HostFlow> flows(mlir::Operation *op,
-                                            const Machine &machine) const = 0;
+  /// The tensor whose words it moves as they are; null: it computes with f32.
+  virtual mlir::Value moved(mlir::Operation *op) const;
 };
 
 /// Until the first launch can begin: its command reaches the last PE, and if
 /// `streams` it uses words of the host, these come from the store.
 double startCycles(const Machine &machine, bool streams);
+
+/// All kernels, in the order of the list in CMakeLists.txt.
+llvm::ArrayRef<const Kernel *> allKernels();
 
 /// The kernel that runs `op`, or null if `op` is no kernel of the wse dialect.
 const Kernel *findKernel(mlir::Operation *op);

@@ -1,15 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // For the files that implement kernels: the typed base class, the arithmetic
-// of costs, and one accessor per kernel.
+// of costs, and how a kernel becomes one of the library.
 
 #ifndef COMPILER_KERNELS_KERNELLIBRARY_H
 #define COMPILER_KERNELS_KERNELLIBRARY_H
 
 #include "compiler/kernels/RoutineBuilder.h"
 #include "compiler/kernels/RowExchange.h"
+#include "compiler/kernels/Selection.h"
 
 namespace wsec {
+
+#define WSEC_KERNEL(NAME) const Kernel *get##NAME##Kernel();
+#include "compiler/kernels/Kernels.inc"
+#undef WSEC_KERNEL
+
+// Kernels write the operations of both dialects.
+using pe::Affine;
+using pe::Opcode;
+using pe::Operand;
+using wse::StreamPattern;
 
 /// A kernel that gets its operation with its own type.
 template <typename OpTy>
@@ -31,6 +42,9 @@ public:
                        const Machine &machine) const final {
     return 4 * scratchWords(llvm::cast<OpTy>(op), machine);
   }
+  bool mayOverwrite(mlir::Operation *op, unsigned index) const final {
+    return mayOverwriteOf(llvm::cast<OpTy>(op), index);
+  }
   llvm::LogicalResult lower(mlir::Operation *op,
                             RoutineBuilder &builder) const final {
     return lowerOp(llvm::cast<OpTy>(op), builder);
@@ -44,6 +58,7 @@ protected:
     return {};
   }
   virtual int64_t scratchWords(OpTy, const Machine &) const { return 0; }
+  virtual bool mayOverwriteOf(OpTy, unsigned) const { return false; }
   virtual llvm::LogicalResult lowerOp(OpTy op, RoutineBuilder &b) const = 0;
 };
 
@@ -188,23 +203,12 @@ streamedVectors(mlir::Operation *op, llvm::ArrayRef<wse::WeightAttr> vectors);
 HeldWeight heldVector(mlir::Value tensor, wse::WeightAttr vector,
                       const Machine &machine);
 
-const Kernel *attentionKernel();
-const Kernel *elementwiseKernel();
-const Kernel *fillKernel();
-const Kernel *gatherKernel();
-const Kernel *layerNormKernel();
-const Kernel *loadKernel();
-const Kernel *matmulKernel();
-const Kernel *recallKernel();
-const Kernel *redistributeKernel();
-const Kernel *reduceTokensKernel();
-const Kernel *rmsNormKernel();
-const Kernel *rotaryKernel();
-const Kernel *softmaxKernel();
-const Kernel *sparseMatmulKernel();
-const Kernel *storeKernel();
-const Kernel *transferKernel();
-const Kernel *updateKernel();
+/// Ends the file of each kernel that CMakeLists.txt lists.
+#define WSEC_DEFINE_KERNEL(NAME)                                               \
+  const Kernel *get##NAME##Kernel() {                                          \
+    static const NAME kernel;                                                  \
+    return &kernel;                                                            \
+  }
 
 } // namespace wsec
 

@@ -19,6 +19,7 @@
 // channel words are used as they arrive.
 
 #include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/Product.h"
 #include "compiler/kernels/StationaryProduct.h"
 
 #include "compiler/machine/Tiling.h"
@@ -27,11 +28,6 @@ using namespace mlir;
 
 namespace wsec {
 namespace {
-
-using pe::Affine;
-using pe::Opcode;
-using pe::Operand;
-using wse::StreamPattern;
 
 /// Words of scratch memory that a block of partial results may take, and the
 /// two buffers of weights.
@@ -158,18 +154,14 @@ bool isStationary(wse::MatmulOp op) {
 class Matmul final : public KernelFor<wse::MatmulOp> {
   KernelCost costOf(wse::MatmulOp op, const Machine &machine) const final;
 
-  // In the order of the enum.
-  int variantCount(Operation *) const final {
-    return int(wse::getMaxEnumValForMatmulVariant()) + 1;
-  }
+  Match match(Operation *op, const Selection &selection) const final;
+  Value build(Operation *op, Selection &selection) const final;
+  SmallVector<Offer> offers(Operation *op, const Machine &machine) const final;
   int variantOf(Operation *op) const final {
     return int(cast<wse::MatmulOp>(op).getVariant());
   }
   void setVariant(Operation *op, int variant) const final {
     cast<wse::MatmulOp>(op).setVariant(wse::MatmulVariant(variant));
-  }
-  bool keepsWeights(Operation *op) const final {
-    return isStationary(cast<wse::MatmulOp>(op));
   }
   std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,
                                  const Machine &machine) const final {
@@ -181,6 +173,12 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
   }
   bool leavesInPieces() const final { return true; }
 
+  SmallVector<Relay> relays() const final {
+    SmallVector<Relay> relays = columnRelays();
+    relays.append(rowRelays());
+    relays.append(stationaryRelays());
+    return relays;
+  }
   SmallVector<StreamNeed> streamsOf(wse::MatmulOp op,
                                     const Machine &machine) const final {
     if (isStationary(op))
@@ -209,6 +207,77 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
 
   LogicalResult lowerOp(wse::MatmulOp op, RoutineBuilder &b) const final;
 };
+
+//===----------------------------------------------------------------------===//
+// What it computes of a model
+//===----------------------------------------------------------------------===//
+
+/// Ones, or what makes a mean of a sum.
+wse::WeightAttr columnOfOnes(onnx::ReduceOp op, int64_t features) {
+  Builder builder(op.getContext());
+  const bool isMean = op.getKind() == onnx::ReduceKind::Mean;
+  auto type = RankedTensorType::get({features, 1}, builder.getF32Type());
+  return wse::WeightAttr::get(
+      op.getContext(), builder.getStringAttr(isMean ? "1/n" : "1"), type,
+      StringAttr(), 0, 0,
+      DenseElementsAttr::get(type, isMean ? 1.0f / float(features) : 1.0f),
+      FlatSymbolRefAttr(), 0, {});
+}
+
+Match Matmul::match(Operation *op, const Selection &) const {
+  if (auto reduce = dyn_cast<onnx::ReduceOp>(op))
+    return Match::when(sumsFeatures(reduce));
+  return matchProduct(op, /*sparse=*/false);
+}
+
+Value Matmul::build(Operation *op, Selection &selection) const {
+  auto make = [&](Value input, wse::WeightAttr weight, wse::WeightAttr bias,
+                  wse::TiledAttr tiling) -> Value {
+    auto matmul = selection.createFor<wse::MatmulOp>(
+        op, Type(selection.tensorType(tiling, weight.getType().getDimSize(1))),
+        input, weight, bias,
+        wse::MatmulVariantAttr::get(op->getContext(),
+                                    wse::MatmulVariant::Reduce));
+    selection.takeCheapestOffer(matmul, op);
+    return matmul.getResult();
+  };
+  auto reduce = dyn_cast<onnx::ReduceOp>(op);
+  if (!reduce)
+    return buildProduct(op, *this, selection, make);
+  Value input = selection.onWafer(reduce.getX(), op);
+  if (!input)
+    return {};
+  return make(input, columnOfOnes(reduce, wse::featuresOf(input)), {},
+              tilingOf(input).withColumns(wse::ColumnPlacement::Balanced));
+}
+
+/// All variants for the input as it lies. Fewer heads than columns leave
+/// columns without input: then also for its features over all columns.
+SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
+  auto matmul = cast<wse::MatmulOp>(op);
+  const wse::MatmulVariant before = matmul.getVariant();
+  SmallVector<Offer> offers;
+  auto offerAll = [&](Type input) {
+    for (int variant = 0; variant <= int(wse::getMaxEnumValForMatmulVariant());
+         ++variant) {
+      setVariant(op, variant);
+      offers.push_back({variant, input, cost(op, machine),
+                        scratchBytes(op, machine), isStationary(matmul)});
+    }
+  };
+  offerAll({});
+  Value input = matmul.getInput();
+  auto type = cast<RankedTensorType>(input.getType());
+  if (tilingOf(input).getColumns() == wse::ColumnPlacement::Heads) {
+    Type spread = type.cloneWithEncoding(
+        tilingOf(input).withColumns(wse::ColumnPlacement::Balanced));
+    input.setType(spread);
+    offerAll(spread);
+    input.setType(type);
+  }
+  matmul.setVariant(before);
+  return offers;
+}
 
 //===----------------------------------------------------------------------===//
 // Cost
@@ -493,9 +562,6 @@ LogicalResult Matmul::lowerOp(wse::MatmulOp op, RoutineBuilder &b) const {
 
 } // namespace
 
-const Kernel *matmulKernel() {
-  static const Matmul kernel;
-  return &kernel;
-}
+WSEC_DEFINE_KERNEL(Matmul)
 
 } // namespace wsec

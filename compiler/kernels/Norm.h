@@ -89,6 +89,16 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
                          double passes, double reductions,
                          double streamedVectors);
 
+/// Of all-reduces, and of vectors of the host if some are not resident.
+llvm::SmallVector<StreamNeed>
+normStreams(mlir::Operation *op, llvm::ArrayRef<wse::WeightAttr> vectors,
+            const Machine &machine);
+
+/// Vectors of the host, used up by the last passes.
+llvm::SmallVector<HostFlow> vectorFlows(const Layout &layout,
+                                        const Machine &machine, double passes,
+                                        double vectors);
+
 } // namespace wsec
 
 #endif // COMPILER_KERNELS_NORM_H

@@ -11,12 +11,10 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-using pe::Affine;
-using pe::Opcode;
-using pe::Operand;
-using wse::StreamPattern;
-
 class Redistribute final : public KernelFor<wse::RedistributeOp> {
+  SmallVector<Relay> relays() const final { return rowRelays(); }
+  Value moved(Operation *op) const final { return op->getResult(0); }
+
   KernelCost costOf(wse::RedistributeOp op,
                     const Machine &machine) const final {
     Layout layout = Layout::of(op.getResult());
@@ -131,9 +129,6 @@ private:
 
 } // namespace
 
-const Kernel *redistributeKernel() {
-  static const Redistribute kernel;
-  return &kernel;
-}
+WSEC_DEFINE_KERNEL(Redistribute)
 
 } // namespace wsec

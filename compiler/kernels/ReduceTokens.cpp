@@ -5,6 +5,9 @@
 // the group.
 
 #include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/Product.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
 
 #include <limits>
 
@@ -13,11 +16,14 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-using pe::Opcode;
-using pe::Operand;
-using wse::StreamPattern;
-
 class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
+  Match match(Operation *op, const Selection &selection) const final;
+  Value build(Operation *op, Selection &selection) const final;
+
+  Value moved(Operation *op) const final { return op->getResult(0); }
+  SmallVector<Relay> relays() const final {
+    return {{StreamPattern::KeyNorth, StreamPattern::KeyNorth}};
+  }
   KernelCost costOf(wse::ReduceTokensOp op,
                     const Machine &machine) const final {
     Layout layout = Layout::of(op.getInput());
@@ -41,6 +47,198 @@ class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
 
   LogicalResult lowerOp(wse::ReduceTokensOp op, RoutineBuilder &b) const final;
 };
+
+//===----------------------------------------------------------------------===//
+// What it computes of a model
+//===----------------------------------------------------------------------===//
+
+wse::ReduceKind kindOf(onnx::ReduceOp op) {
+  switch (op.getKind()) {
+  case onnx::ReduceKind::Sum:
+    return wse::ReduceKind::Sum;
+  case onnx::ReduceKind::Mean:
+    return wse::ReduceKind::Mean;
+  case onnx::ReduceKind::Max:
+    return wse::ReduceKind::Max;
+  }
+  llvm_unreachable("all kinds are handled");
+}
+
+Value reduceTokens(Operation *op, Value input, wse::ReduceKind kind,
+                   Selection &selection) {
+  wse::TiledAttr tiling = tilingOf(input);
+  auto resultTiling = wse::TiledAttr::get(
+      op->getContext(), tiling.getBatch(), 1, wse::RowPlacement::Split,
+      tiling.getGroup(), 0, tiling.getColumns(), tiling.getHeadSize(),
+      tiling.getHeadColumns());
+  return selection.createFor<wse::ReduceTokensOp>(
+      op,
+      Type(selection.tensorType(resultTiling, wse::featuresOf(input), input)),
+      input, wse::ReduceKindAttr::get(op->getContext(), kind));
+}
+
+/// Any axes: they become the tokens, all others features of one batch element.
+Value reduceInStore(onnx::ReduceOp op, Selection &selection) {
+  if (!selection.toStore(op.getX(), op))
+    return {};
+  HostView host = *selection.host().view(op.getX());
+  SmallVector<int64_t> permutation = llvm::to_vector(op.getAxes());
+  int64_t rank = int64_t(host.view.shape.size()), tokens = 1;
+  for (int64_t axis : op.getAxes())
+    tokens *= host.view.shape[axis];
+  for (int64_t axis = 0; axis < rank; ++axis)
+    if (!llvm::is_contained(op.getAxes(), axis))
+      permutation.push_back(axis);
+  int64_t features = host.view.numElements() / tokens;
+  host.view = host.view.transpose(permutation);
+  Value rows = selection.loadReshaped(
+      host, {1, tokens, features},
+      selection.defaultTiling({1, tokens, features}), op);
+  selection.storeWhole(op.getY(), reduceTokens(op, rows, kindOf(op), selection),
+                       op);
+  return {};
+}
+
+/// Where the reduced axes are the tokens, so that all that is left is batch and
+/// features, of a tensor in `tiling`.
+bool reducesTokens(onnx::ReduceOp op, wse::TiledAttr tiling) {
+  ArrayRef<int64_t> shape = shapeOf(op.getX());
+  int64_t last = int64_t(shape.size()) - 1;
+  SmallVector<int64_t> kept = llvm::to_vector(shape);
+  for (int64_t axis : op.getAxes())
+    kept[axis] = 1;
+  int64_t leading = ShapedType::getNumElements(ArrayRef(kept).drop_back());
+  bool inOrder = true;
+  for (int64_t axis = op.getAxes().front(); axis < last; ++axis)
+    inOrder &= kept[axis] == 1;
+  return inOrder && kept[last] == shape[last] && leading == tiling.getBatch();
+}
+
+/// Partial results are i32, which would have to wrap in between.
+bool reducesOtherIntegers(onnx::ReduceOp op) {
+  auto integer = dyn_cast<IntegerType>(
+      cast<RankedTensorType>(op.getX().getType()).getElementType());
+  if (!integer || integer.getWidth() == 1)
+    return false;
+  const bool isMax = op.getKind() == onnx::ReduceKind::Max;
+  return isMax ? integer.isUnsignedInteger(32)
+               : integer.getWidth() < 32 || integer.isUnsigned();
+}
+
+Match matchReduce(onnx::ReduceOp op) {
+  if (reducesOtherIntegers(op))
+    return Match::refused(
+        "combines integers whose partial results 32 bits with a sign do not "
+        "hold; cast to int32 or int64 first");
+  const bool integers = elementOnWafer(op.getX()).isInteger();
+  if (integers && op.getKind() == onnx::ReduceKind::Mean)
+    return Match::refused("takes a mean of integers, which would have to round "
+                          "towards zero; cast to float first");
+  return Match::when(!sumsFeatures(op));
+}
+
+/// The mask of a token streams in from the program file, which has to hold it.
+constexpr int64_t maxStoredMask = 1 << 24;
+
+/// The token of each batch element of `input` that is all a slice keeps, or
+/// nothing.
+std::optional<int64_t> tokenOf(onnx::SliceOp op, Value input) {
+  wse::TiledAttr tiling = tilingOf(input);
+  int64_t batch = tiling.getBatch(), tokens = tiling.getTokens();
+  int64_t features = wse::featuresOf(input);
+  View view = View::dense(shapeOf(op.getX()))
+                  .slice(op.getStarts(), op.getSteps(), shapeOf(op.getY()));
+  std::optional<View> oneToken = view.reshape({batch, 1, features});
+  auto strided = [](const View &view, ArrayRef<int64_t> strides) {
+    for (size_t d = 0; d < strides.size(); ++d)
+      if (view.shape[d] > 1 && view.strides[d] != strides[d])
+        return false;
+    return true;
+  };
+  if (view.numElements() == batch * features && oneToken &&
+      strided(*oneToken, {tokens * features, 0, 1}) &&
+      view.offset % features == 0 && view.offset / features < tokens &&
+      tokens <= maxStoredMask)
+    return view.offset / features;
+  return std::nullopt;
+}
+
+/// A 1 at the token, 0 at all others, for each batch element.
+Value loadMask(Operation *op, wse::TiledAttr tiling, int64_t token,
+               Selection &selection) {
+  Builder builder(op->getContext());
+  int64_t tokens = tiling.getTokens();
+  auto f32 = [&](ArrayRef<int64_t> shape) {
+    return RankedTensorType::get(shape, builder.getF32Type());
+  };
+  SmallVector<float> oneHot(tokens, 0.0f);
+  oneHot[token] = 1.0f;
+  int64_t strides[] = {0, 1, 0};
+  auto source = wse::WeightAttr::get(
+      op->getContext(), builder.getStringAttr("token"),
+      f32({tiling.getBatch(), tokens, 1}), StringAttr(), 0, 0,
+      DenseElementsAttr::get(f32({tokens}), ArrayRef<float>(oneHot)),
+      FlatSymbolRefAttr(), 0, strides);
+  wse::TiledAttr perToken =
+      tiling.withColumns(wse::ColumnPlacement::Replicated);
+  return selection.createFor<wse::LoadOp>(
+      op, Type(selection.tensorType(perToken, 1)), source,
+      builder.getI64IntegerAttr(0), DenseI64ArrayAttr());
+}
+
+/// One token of each batch element: all others become 0, then tokens add up.
+Value takeToken(Operation *op, Value input, int64_t token,
+                Selection &selection) {
+  wse::TiledAttr tiling = tilingOf(input);
+  Value mask = loadMask(op, tiling, token, selection);
+  Builder builder(op->getContext());
+  auto kernel = selection.createFor<wse::ElementwiseOp>(
+      op, Type(selection.tensorType(tiling, wse::featuresOf(input), input)),
+      ValueRange{input, mask}, builder.getArrayAttr({}));
+  Block &block = kernel.getBody().emplaceBlock();
+  Type element = elementOnWafer(input);
+  Location loc = op->getLoc();
+  Value x = block.addArgument(element, loc);
+  Value chosen = block.addArgument(builder.getF32Type(), loc);
+  OpBuilder body = OpBuilder::atBlockEnd(&block);
+  Value zero = arith::ConstantOp::create(body, loc, builder.getF32FloatAttr(0));
+  Value isChosen =
+      arith::CmpFOp::create(body, loc, arith::CmpFPredicate::UNE, chosen, zero);
+  Value none = zero;
+  if (element.isInteger())
+    none = arith::ConstantOp::create(body, loc, builder.getI32IntegerAttr(0));
+  Value kept = arith::SelectOp::create(body, loc, isChosen, x, none);
+  wse::YieldOp::create(body, loc, kept);
+  return reduceTokens(op, kernel.getResult(), wse::ReduceKind::Sum, selection);
+}
+
+Match ReduceTokens::match(Operation *op, const Selection &selection) const {
+  if (auto reduce = dyn_cast<onnx::ReduceOp>(op))
+    return matchReduce(reduce);
+  auto slice = dyn_cast<onnx::SliceOp>(op);
+  Value input = slice ? selection.alreadyOnWafer(slice.getX()) : Value();
+  if (!input)
+    return {};
+  if (tilingOf(input).getColumns() == wse::ColumnPlacement::Replicated)
+    return Match::refused("every column holds all features of its operand");
+  return Match::when(tokenOf(slice, input).has_value());
+}
+
+Value ReduceTokens::build(Operation *op, Selection &selection) const {
+  Value input = selection.onWafer(op->getOperand(0), op);
+  if (!input)
+    return {};
+  if (auto slice = dyn_cast<onnx::SliceOp>(op))
+    return takeToken(op, input, *tokenOf(slice, input), selection);
+  auto reduce = cast<onnx::ReduceOp>(op);
+  return reducesTokens(reduce, tilingOf(input))
+             ? reduceTokens(op, input, kindOf(reduce), selection)
+             : reduceInStore(reduce, selection);
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
 
 /// Sums of integers must not wrap: the model's may have 64 bits.
 pe::Issue sumsOf(wse::ReduceTokensOp op) {
@@ -110,9 +308,6 @@ LogicalResult ReduceTokens::lowerOp(wse::ReduceTokensOp op,
 
 } // namespace
 
-const Kernel *reduceTokensKernel() {
-  static const ReduceTokens kernel;
-  return &kernel;
-}
+WSEC_DEFINE_KERNEL(ReduceTokens)
 
 } // namespace wsec

@@ -7,6 +7,7 @@
 //   y of first features  += x of second ones * -sin
 //   y of second features += x of first ones  * sin
 
+#include "compiler/kernels/Heads.h"
 #include "compiler/kernels/KernelLibrary.h"
 
 using namespace mlir;
@@ -14,11 +15,37 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-using pe::Affine;
-using pe::Opcode;
-using pe::Operand;
+/// Cosines or sines of all tokens, in every column.
+Value angles(Value value, wse::TiledAttr rows, Operation *op,
+             Selection &selection) {
+  if (!selection.host().contains(value) && !selection.toStore(value, op))
+    return {};
+  return selection.bring(
+      value, {rows.getBatch(), rows.getTokens(), shapeOf(value).back()},
+      rows.withColumns(wse::ColumnPlacement::Replicated), op);
+}
 
 class Rotary final : public KernelFor<wse::RotaryOp> {
+  Match match(Operation *op, const Selection &) const final {
+    return Match::when(isa<onnx::RotaryOp>(op));
+  }
+  Value build(Operation *op, Selection &selection) const final {
+    auto rotary = cast<onnx::RotaryOp>(op);
+    Value input =
+        wholeHeads(rotary.getX(), rotary.getNumHeads(), op, selection);
+    if (!input)
+      return {};
+    Value cos = angles(rotary.getCos(), tilingOf(input), op, selection);
+    Value sin = angles(rotary.getSin(), tilingOf(input), op, selection);
+    if (!cos || !sin)
+      return {};
+    return selection.createFor<wse::RotaryOp>(op, input.getType(), input, cos,
+                                              sin, rotary.getRotaryDimAttr(),
+                                              rotary.getInterleavedAttr());
+  }
+
+  SmallVector<Relay> relays() const final { return {}; }
+
   KernelCost costOf(wse::RotaryOp op, const Machine &machine) const final {
     Layout layout = Layout::of(op.getInput());
     CostModel model(machine);
@@ -102,9 +129,6 @@ class Rotary final : public KernelFor<wse::RotaryOp> {
 
 } // namespace
 
-const Kernel *rotaryKernel() {
-  static const Rotary kernel;
-  return &kernel;
-}
+WSEC_DEFINE_KERNEL(Rotary)
 
 } // namespace wsec

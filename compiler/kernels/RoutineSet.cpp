@@ -84,9 +84,8 @@ RoutineSet::write(wse::KernelOp kernel,
     return failure();
   Parts own;
   for (const std::unique_ptr<RoutineBuilder> &part : code) {
-    if (failed(library->lower(kernel, *part)))
+    if (failed(library->lower(kernel, *part)) || failed(part->finish()))
       return failure();
-    part->finish();
     own.push_back(part->getRoutine());
   }
   Parts shared = findOrInsert(own);

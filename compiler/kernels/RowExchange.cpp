@@ -313,4 +313,22 @@ HeldWeight heldVector(Value tensor, wse::WeightAttr vector,
           strides};
 }
 
+SmallVector<Relay> rowRelays() {
+  using P = StreamPattern;
+  return {{P::RowWest, P::RowWest}, {P::RowWest, P::RowCast}};
+}
+
+SmallVector<Relay> allReduceRelays() {
+  using P = StreamPattern;
+  SmallVector<Relay> relays = rowRelays();
+  relays.append({{P::RowWest, P::RootWest},
+                 {P::RootWest, P::RootWest},
+                 {P::RootWest, P::RowCast}});
+  return relays;
+}
+
+SmallVector<Relay> columnRelays() {
+  return {{StreamPattern::Channel, StreamPattern::Column}};
+}
+
 } // namespace wsec

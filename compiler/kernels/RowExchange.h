@@ -80,13 +80,20 @@ void passRowSums(RoutineBuilder &builder, const Tile &result,
 
 /// The streams of multicastRow and a chain: none in a mesh of one column.
 llvm::SmallVector<StreamNeed> rowStreams(const Machine &machine);
+/// What these relay.
+llvm::SmallVector<Relay> rowRelays();
 /// The streams of allReduceRow.
 llvm::SmallVector<StreamNeed> allReduceStreams(const Machine &machine,
                                                double words);
 
+llvm::SmallVector<Relay> allReduceRelays();
+
 /// The streams on which words of the host reach the rows of `layout`.
 llvm::SmallVector<StreamNeed> columnStreams(const Layout &layout,
                                             const Machine &machine);
+
+/// Injectors relay them to their column.
+llvm::SmallVector<Relay> columnRelays();
 
 } // namespace wsec
 

@@ -12,9 +12,18 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-using pe::Opcode;
-
 class Softmax final : public KernelFor<wse::SoftmaxOp> {
+  Match match(Operation *op, const Selection &) const final {
+    return Match::when(isa<onnx::SoftmaxOp>(op));
+  }
+  Value build(Operation *op, Selection &selection) const final {
+    Value input = selection.onWaferByFeatures(op->getOperand(0), op);
+    if (!input)
+      return {};
+    return selection.createFor<wse::SoftmaxOp>(op, input.getType(), input);
+  }
+
+  SmallVector<Relay> relays() const final { return allReduceRelays(); }
   KernelCost costOf(wse::SoftmaxOp op, const Machine &machine) const final {
     Layout layout = Layout::of(op.getInput());
     KernelCost cost = rowKernelCost(layout, machine, /*passes=*/4,
@@ -53,9 +62,6 @@ class Softmax final : public KernelFor<wse::SoftmaxOp> {
 
 } // namespace
 
-const Kernel *softmaxKernel() {
-  static const Softmax kernel;
-  return &kernel;
-}
+WSEC_DEFINE_KERNEL(Softmax)
 
 } // namespace wsec

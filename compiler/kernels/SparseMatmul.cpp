@@ -17,18 +17,14 @@
 // while the main thread uses the other, unless there is room for one only.
 
 #include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/Product.h"
 
 using namespace mlir;
 
 namespace wsec {
 namespace {
 
-using pe::Affine;
-using pe::Opcode;
-using pe::Operand;
 using pe::SparseAttr;
-using wse::StreamPattern;
-
 /// Weights that the inner loop uses in one turn.
 constexpr int64_t unrolled = 8;
 /// Words that two buffers of records may take; larger ones are one.
@@ -70,8 +66,30 @@ struct Shape {
 };
 
 class SparseMatmul final : public KernelFor<wse::SparseMatmulOp> {
+  Match match(Operation *op, const Selection &) const final {
+    return matchProduct(op, /*sparse=*/true);
+  }
+  Value build(Operation *op, Selection &selection) const final {
+    return buildProduct(
+        op, *this, selection,
+        [&](Value input, wse::WeightAttr weight, wse::WeightAttr bias,
+            wse::TiledAttr tiling) -> Value {
+          return selection.createFor<wse::SparseMatmulOp>(
+              op,
+              Type(
+                  selection.tensorType(tiling, weight.getType().getDimSize(1))),
+              input, weight, bias,
+              op->getAttrOfType<wse::SparsityAttr>(wse::sparsityAttrName));
+        });
+  }
+
   KernelCost costOf(wse::SparseMatmulOp op, const Machine &machine) const final;
 
+  SmallVector<Relay> relays() const final {
+    SmallVector<Relay> relays = columnRelays();
+    relays.append(rowRelays());
+    return relays;
+  }
   SmallVector<StreamNeed> streamsOf(wse::SparseMatmulOp op,
                                     const Machine &machine) const final {
     SmallVector<StreamNeed> needs =
@@ -324,9 +342,6 @@ LogicalResult SparseMatmul::lowerOp(wse::SparseMatmulOp op,
 
 } // namespace
 
-const Kernel *sparseMatmulKernel() {
-  static const SparseMatmul kernel;
-  return &kernel;
-}
+WSEC_DEFINE_KERNEL(SparseMatmul)
 
 } // namespace wsec

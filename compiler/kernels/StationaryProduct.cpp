@@ -10,11 +10,6 @@ using namespace mlir;
 
 namespace wsec {
 
-using pe::Affine;
-using pe::Opcode;
-using pe::Operand;
-using wse::StreamPattern;
-
 /// Words of SRAM beside operands and result.
 static constexpr int64_t mostWords = 6144;
 /// Parts in which a PE takes its weights, each with code of its own.
@@ -137,6 +132,13 @@ KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
 
 /// Weights come while activations and the blocks before them are at work: two
 /// cycles a word (1.65 to 2, measured on wavelet).
+SmallVector<Relay> stationaryRelays() {
+  using P = StreamPattern;
+  return {{P::KeyNorth, P::KeyNorth},     {P::KeyNorth, P::KeyCast},
+          {P::KeyCast, P::RowWest},       {P::RowCast, P::Column},
+          {P::ValueNorth, P::ValueNorth}, {P::ValueNorth, P::ValueCast}};
+}
+
 SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
                                       const Machine &machine) {
   StationaryShape shape(op, machine);

@@ -50,6 +50,7 @@ llvm::SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
                                             const Machine &machine);
 std::optional<HeldWeight> heldStationary(wse::MatmulOp op,
                                          const Machine &machine);
+llvm::SmallVector<Relay> stationaryRelays();
 llvm::LogicalResult lowerStationary(wse::MatmulOp op, RoutineBuilder &b);
 
 } // namespace wsec

@@ -12,12 +12,25 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-using pe::Affine;
-using pe::Opcode;
-using pe::Operand;
-using wse::StreamPattern;
-
 class Store final : public KernelFor<wse::StoreOp> {
+  Match match(Operation *op, const Selection &) const final {
+    return Match::when(isa<onnx::ConcatOp>(op));
+  }
+  Value build(Operation *op, Selection &selection) const final;
+
+  bool onlyMoves() const final { return true; }
+  Value moved(Operation *op) const final {
+    return cast<wse::StoreOp>(op).getValue();
+  }
+  SmallVector<Relay> relays() const final {
+    using P = StreamPattern;
+    return {{P::RowEast, P::RowEast},
+            {P::RowEast, P::OutNorth},
+            {P::RowEast, P::OutExit},
+            {P::OutNorth, P::OutNorth},
+            {P::OutNorth, P::OutExit}};
+  }
+
   KernelCost costOf(wse::StoreOp op, const Machine &machine) const final {
     Layout layout = Layout::of(op.getValue());
     CostModel model(machine);
@@ -65,6 +78,45 @@ class Store final : public KernelFor<wse::StoreOp> {
 
   LogicalResult lowerOp(wse::StoreOp op, RoutineBuilder &b) const final;
 };
+
+/// Each part of a concatenation is stored at its place: all that lies before
+/// `axis` makes batch elements, what is between there and the features tokens.
+Value Store::build(Operation *user, Selection &selection) const {
+  auto op = cast<onnx::ConcatOp>(user);
+  ArrayRef<int64_t> whole = shapeOf(op.getY());
+  int64_t axis = op.getAxis();
+  auto elements = [](ArrayRef<int64_t> shape) {
+    return ShapedType::getNumElements(shape);
+  };
+  int64_t outer = elements(whole.take_front(axis));
+  int64_t step = elements(whole.drop_front(axis)), offset = 0;
+  wse::IntermediateOp into = selection.declare(whole, op.getY(), op);
+  for (Value part : op.getParts()) {
+    ArrayRef<int64_t> inner = shapeOf(part).drop_front(axis);
+    int64_t tokens = elements(inner.drop_back());
+    wse::TiledAttr tiling =
+        selection.defaultTiling({outer, tokens, inner.back()});
+    Value tensor = selection.alreadyOnWafer(part);
+    if (!tensor || wse::featuresOf(tensor) != inner.back() ||
+        (tokens > 1 && outer > 1 && tilingOf(tensor).getBatch() != outer)) {
+      if (!selection.toStore(part, op))
+        return {};
+      tensor =
+          selection.loadReshaped(*selection.host().view(part),
+                                 {outer, tokens, inner.back()}, tiling, op);
+    }
+    wse::TiledAttr own = tilingOf(tensor);
+    // Token number n of `own` is token n % tokens of batch element n / tokens.
+    int64_t perToken = tokens > 1 ? inner.back() : step;
+    int64_t strides[] = {own.getBatch() == outer ? step
+                                                 : own.getTokens() * perToken,
+                         perToken, 1};
+    selection.store(tensor, into, offset, strides, op);
+    offset += elements(inner);
+  }
+  selection.provide(op.getY(), into);
+  return {};
+}
 
 /// Of a tensor all columns hold, the last one sends everything.
 Value featuresSent(ScalarBuilder &s, const Tile &tile) {
@@ -181,9 +233,6 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
 
 } // namespace
 
-const Kernel *storeKernel() {
-  static const Store kernel;
-  return &kernel;
-}
+WSEC_DEFINE_KERNEL(Store)
 
 } // namespace wsec

@@ -16,11 +16,6 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
-using pe::Affine;
-using pe::Opcode;
-using pe::Operand;
-using wse::StreamPattern;
-
 bool goesEast(wse::TransferOp op) {
   auto to = wse::regionOf(cast<wse::KernelOp>(op.getOperation()));
   return op.sourceRegion().machine().x < to.machine().x;
@@ -32,6 +27,15 @@ StreamPattern chainOf(wse::TransferOp op) {
 }
 
 class Transfer final : public KernelFor<wse::TransferOp> {
+  SmallVector<Relay> relays() const final {
+    using P = StreamPattern;
+    return {{P::RowEast, P::RowEast},
+            {P::RowEast, P::Transfer},
+            {P::RowWest, P::RowWest},
+            {P::RowWest, P::Transfer}};
+  }
+  Value moved(Operation *op) const final { return op->getResult(0); }
+
   KernelCost costOf(wse::TransferOp op, const Machine &machine) const final {
     const Machine from = op.sourceRegion().machine();
     Layout layout = Layout::of(op.getResult());
@@ -118,9 +122,6 @@ class Transfer final : public KernelFor<wse::TransferOp> {
 
 } // namespace
 
-const Kernel *transferKernel() {
-  static const Transfer kernel;
-  return &kernel;
-}
+WSEC_DEFINE_KERNEL(Transfer)
 
 } // namespace wsec

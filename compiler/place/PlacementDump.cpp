@@ -172,16 +172,17 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
     machines[region.getSymNameAttr()] = region.machine();
   llvm::DenseMap<Operation *, int64_t> numbers; // looked up only
   for (wse::KernelOp kernel : program.kernels()) {
+    FlatSymbolRefAttr region = kernel.getRegionRef();
     numbers[kernel] = int64_t(view.kernels.size());
-    view.kernels.push_back(
-        viewKernel(kernel, machines[kernel.getRegionRef().getAttr()]));
-    for (Value operand : kernel->getOperands())
-      view.kernels.back().reads.push_back(
-          numbers.lookup(operand.getDefiningOp()));
-    if (auto transfer = dyn_cast<wse::TransferOp>(*kernel))
-      view.transfers.push_back({nameOf(kernel.getReportName()),
-                                nameOf(transfer.sourceRegion().getSymName()),
-                                nameOf(transfer.getRegion())});
+    view.kernels.push_back(viewKernel(kernel, machines[region.getAttr()]));
+    for (Value operand : kernel->getOperands()) {
+      auto producer = operand.getDefiningOp<wse::KernelOp>();
+      view.kernels.back().reads.push_back(numbers.lookup(producer));
+      if (FlatSymbolRefAttr from = producer.getRegionRef(); from != region)
+        view.transfers.push_back({nameOf(kernel.getReportName()),
+                                  nameOf(from.getValue()),
+                                  nameOf(region.getValue())});
+    }
   }
   view.held = viewHeld(program);
   view.regions = viewRegions(program, view.kernels);

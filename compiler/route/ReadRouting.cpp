@@ -3,26 +3,17 @@
 #include "compiler/route/ReadRouting.h"
 #include "compiler/kernels/Kernel.h"
 
+#include <set>
+
 using namespace wsec;
 
-/// Where kernels forward words while they arrive. What waits for a whole
-/// message before it sends (the sum of a row that column 0 casts back, say)
-/// relays too: it is one more link of the same chain.
+/// Those of all kernels, whether the program has them or not.
 static std::vector<std::pair<RoutePattern, RoutePattern>> kernelRelays() {
-  using P = RoutePattern;
-  return {
-      {P::Channel, P::Column}, // injectors
-      {P::RowWest, P::RowWest},      {P::RowWest, P::RowCast},
-      {P::RowWest, P::RootWest},     {P::RowWest, P::HeadCast},
-      {P::RootWest, P::RootWest},    {P::RootWest, P::RowCast},
-      {P::RowEast, P::RowEast},      {P::RowEast, P::OutNorth},
-      {P::RowEast, P::OutExit},      {P::OutNorth, P::OutNorth},
-      {P::OutNorth, P::OutExit},     {P::KeyNorth, P::KeyNorth},
-      {P::KeyCast, P::RowWest},      {P::RowCast, P::Column}, // products
-      {P::KeyNorth, P::KeyCast},     {P::ValueNorth, P::ValueNorth},
-      {P::ValueNorth, P::ValueCast}, {P::RowEast, P::Transfer},
-      {P::RowWest, P::Transfer},
-  };
+  std::set<std::pair<RoutePattern, RoutePattern>> relays;
+  for (const Kernel *kernel : allKernels())
+    for (auto [from, to] : kernel->relays())
+      relays.insert({RoutePattern(from), RoutePattern(to)});
+  return {relays.begin(), relays.end()};
 }
 
 static std::vector<RouteChannel>
@@ -55,14 +46,13 @@ size_t wsec::indexOfRegion(llvm::ArrayRef<wse::RegionOp> regions,
          regions.begin();
 }
 
-std::vector<StreamRequest>
-wsec::streamsNeededBy(wse::KernelOp kernel,
-                      llvm::ArrayRef<wse::RegionOp> regions,
-                      const RoutingProblem &problem) {
+std::vector<StreamRequest> wsec::streamsNeededBy(
+    wse::KernelOp kernel, llvm::ArrayRef<wse::RegionOp> regions,
+    llvm::ArrayRef<Machine> machines, const RoutingProblem &problem) {
   std::vector<StreamRequest> requests;
-  const Machine machine = wse::regionOf(kernel).machine();
   const size_t own = indexOfRegion(regions, kernel.getRegionRef().getValue());
-  for (const StreamNeed &need : findKernel(kernel)->streams(kernel, machine)) {
+  for (const StreamNeed &need :
+       findKernel(kernel)->streams(kernel, machines[own])) {
     StreamRequest request{"",
                           RoutePattern(need.pattern),
                           {need.rows.groups, need.rows.pitch, need.rows.used}};

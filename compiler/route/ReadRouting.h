@@ -12,9 +12,10 @@ namespace wsec {
 RoutingProblem readRegions(wse::ProgramOp program);
 
 /// The streams that a kernel needs, without those that would connect nothing
-/// in their region, one of `regions`. They have no names.
+/// in their region, one of `regions`, which are `machines`. They have no names.
 std::vector<StreamRequest>
 streamsNeededBy(wse::KernelOp kernel, llvm::ArrayRef<wse::RegionOp> regions,
+                llvm::ArrayRef<Machine> machines,
                 const RoutingProblem &problem);
 
 /// The number of the region of that name.

@@ -97,6 +97,7 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
                                wse::stringifyState(program.getState()));
     RoutingProblem problem = readRegions(program);
     auto regions = program.kernelRegions();
+    auto machines = program.kernelMachines();
     openStream(problem, {"", RoutePattern::Launch, {}});
     SmallVector<std::pair<wse::KernelOp, SmallVector<size_t>>> kernels;
     for (wse::KernelOp kernel : program.kernels()) {
@@ -104,7 +105,7 @@ struct RouteStreams final : route::impl::RouteStreamsPassBase<RouteStreams> {
         return fail(kernel, "the kernel library has no kernel for this");
       SmallVector<size_t> used;
       for (const StreamRequest &need :
-           streamsNeededBy(kernel, regions, problem))
+           streamsNeededBy(kernel, regions, machines, problem))
         used.push_back(openStream(problem, need));
       kernels.push_back({kernel, used});
     }

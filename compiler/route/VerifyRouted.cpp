@@ -45,14 +45,15 @@ static RoutedStream readRoutes(wse::StreamOp stream) {
 /// The kernel refers to the streams it needs, in the order it asks for them.
 static LogicalResult
 checkKernel(wse::KernelOp kernel, ArrayRef<wse::RegionOp> regions,
-            const RoutingProblem &problem,
+            ArrayRef<Machine> machines, const RoutingProblem &problem,
             const llvm::StringMap<StreamRequest> &streams) {
   if (!findKernel(kernel))
     return kernel.emitError("the kernel library has no kernel for this");
   ArrayAttr references = kernel.getStreamRefs();
   if (!references)
     return kernel.emitError("kernel of a routed program has no streams");
-  std::vector<StreamRequest> needs = streamsNeededBy(kernel, regions, problem);
+  std::vector<StreamRequest> needs =
+      streamsNeededBy(kernel, regions, machines, problem);
   if (needs.size() != references.size())
     return kernel.emitError("kernel needs ")
            << needs.size() << " streams and has " << references.size();
@@ -84,6 +85,7 @@ struct VerifyRouted final : route::impl::VerifyRoutedPassBase<VerifyRouted> {
              << wse::stringifyState(program.getState());
     RoutingProblem problem = readRegions(program);
     auto regions = program.kernelRegions();
+    auto machines = program.kernelMachines();
     Routing routing;
     llvm::StringMap<StreamRequest> streams;
     bool hasCommand = false;
@@ -100,7 +102,7 @@ struct VerifyRouted final : route::impl::VerifyRoutedPassBase<VerifyRouted> {
     if (!hasCommand)
       return program.emitError("no stream carries the launches");
     for (wse::KernelOp kernel : program.kernels())
-      if (failed(checkKernel(kernel, regions, problem, streams)))
+      if (failed(checkKernel(kernel, regions, machines, problem, streams)))
         return failure();
     std::string error = problem.check();
     if (error.empty())

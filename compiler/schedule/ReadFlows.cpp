@@ -2,6 +2,7 @@
 
 #include "compiler/schedule/ReadFlows.h"
 #include "compiler/kernels/Kernel.h"
+#include "compiler/kernels/RoutineSet.h"
 #include "compiler/machine/Machine.h"
 
 #include "mlir/IR/SymbolTable.h"
@@ -54,17 +55,20 @@ regionsOf(wse::KernelOp kernel, llvm::DenseMap<Operation *, size_t> &numbers) {
   return regions;
 }
 
-FailureOr<FlowReading> wsec::readFlows(wse::ProgramOp program,
-                                       ArrayRef<wse::KernelOp> kernels) {
+/// Of the kernels of one entry.
+static FailureOr<FlowReading>
+readFlows(wse::ProgramOp program, EntryKernels kernels,
+          llvm::DenseMap<Attribute, Machine> &machines) {
   FlowReading reading;
+  reading.kernels = std::move(kernels);
   FlowProblem &problem = reading.problem;
   problem.storeLatency = program.targetMachine().storeLatencyCycles;
   llvm::DenseMap<Operation *, size_t> numbers, regions; // looked up only
   llvm::DenseSet<size_t> started;
   llvm::DenseMap<StringAttr, std::vector<size_t>> storing;
-  for (wse::KernelOp kernel : kernels) {
+  for (wse::KernelOp kernel : reading.kernels) {
     const Kernel *library = findKernel(kernel);
-    Machine machine = wse::regionOf(kernel).machine();
+    const Machine &machine = machines[kernel.getRegionRef().getAttr()];
     SmallVector<HostFlow> flows = library->flows(kernel, machine);
     LaunchCost cost;
     cost.name = kernel.getReportName();
@@ -93,16 +97,34 @@ FailureOr<FlowReading> wsec::readFlows(wse::ProgramOp program,
       reading.streams.push_back(FlatSymbolRefAttr::get(stream));
       problem.transfers.push_back(std::move(transfer));
     }
-    if (auto store = dyn_cast<wse::StoreOp>(*kernel))
-      storing[store.getOutputAttr()].push_back(problem.transfers.size() - 1);
+    if (StringAttr stored = wse::tensorWritten(kernel))
+      storing[stored].push_back(problem.transfers.size() - 1);
     problem.launches.push_back(std::move(cost));
   }
   return reading;
 }
 
-void wsec::writeFlows(ArrayRef<wse::KernelOp> kernels,
-                      const FlowReading &reading,
+FailureOr<SmallVector<FlowReading>> wsec::readFlows(wse::ProgramOp program) {
+  FailureOr<SmallVector<EntryKernels>> entries = entriesInOrder(program);
+  if (failed(entries))
+    return failure();
+  llvm::DenseMap<Attribute, Machine> machines; // looked up only
+  for (wse::RegionOp region : program.kernelRegions())
+    machines[region.getSymNameAttr()] = region.machine();
+  SmallVector<FlowReading> readings;
+  for (EntryKernels &kernels : *entries) {
+    FailureOr<FlowReading> reading =
+        ::readFlows(program, std::move(kernels), machines);
+    if (failed(reading))
+      return failure();
+    readings.push_back(std::move(*reading));
+  }
+  return readings;
+}
+
+void wsec::writeFlows(const FlowReading &reading,
                       const FlowSchedule &schedule) {
+  ArrayRef<wse::KernelOp> kernels = reading.kernels;
   SmallVector<SmallVector<Attribute>> flows(kernels.size());
   for (auto [transfer, slot, stream] : llvm::zip_equal(
            reading.problem.transfers, schedule.transfers, reading.streams))
@@ -146,10 +168,9 @@ static LogicalResult readKernelFlows(wse::KernelOp kernel,
   return success();
 }
 
-FailureOr<FlowSchedule> wsec::readFlowSchedule(ArrayRef<wse::KernelOp> kernels,
-                                               const FlowReading &reading) {
+FailureOr<FlowSchedule> wsec::readFlowSchedule(const FlowReading &reading) {
   FlowSchedule schedule;
-  for (auto [launch, op] : llvm::enumerate(kernels)) {
+  for (auto [launch, op] : llvm::enumerate(reading.kernels)) {
     wse::KernelOp kernel = op;
     auto window = kernel.getRunWindow();
     if (!window || window->size() != 2)

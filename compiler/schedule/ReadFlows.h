@@ -10,25 +10,24 @@
 
 namespace wsec {
 
-/// A problem, and the symbol of the stream of each of its transfers.
+/// A problem, the kernels of its launches and the symbol of the stream of each
+/// of its transfers.
 struct FlowReading {
   FlowProblem problem;
+  llvm::SmallVector<wse::KernelOp> kernels;
   llvm::SmallVector<mlir::FlatSymbolRefAttr> streams;
 };
 
-/// What `kernels`, in the order in which they run, move from and to the host.
-/// Fails where one lacks a stream that it needs.
-mlir::FailureOr<FlowReading> readFlows(wse::ProgramOp program,
-                                       llvm::ArrayRef<wse::KernelOp> kernels);
+/// What the kernels of each entry, in the order in which they run, move from
+/// and to the host. Fails where one lacks its slot, or a stream that it needs.
+mlir::FailureOr<llvm::SmallVector<FlowReading>>
+readFlows(wse::ProgramOp program);
 
 /// Adds the windows and flows of `schedule` to the kernels.
-void writeFlows(llvm::ArrayRef<wse::KernelOp> kernels,
-                const FlowReading &reading, const FlowSchedule &schedule);
+void writeFlows(const FlowReading &reading, const FlowSchedule &schedule);
 
 /// What writeFlows wrote. Fails where a kernel lacks its window or a flow.
-mlir::FailureOr<FlowSchedule>
-readFlowSchedule(llvm::ArrayRef<wse::KernelOp> kernels,
-                 const FlowReading &reading);
+mlir::FailureOr<FlowSchedule> readFlowSchedule(const FlowReading &reading);
 
 } // namespace wsec
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/schedule/ReadSchedule.h"
-#include "compiler/kernels/ElementwisePlan.h"
 #include "compiler/kernels/Kernel.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -23,7 +22,8 @@ static int64_t resultBytes(wse::KernelOp kernel, const Machine &machine) {
 namespace {
 
 /// Kernels that read or write what others do: each follows those that wrote
-/// what it touches, one that writes also those that read it.
+/// what it touches, one that replaces it also those that read it. Pieces of an
+/// output or intermediate go to different places.
 class Accesses {
 public:
   void add(wse::KernelOp kernel, size_t number, std::vector<size_t> &after) {
@@ -34,8 +34,7 @@ public:
     StringAttr name = wse::tensorWritten(kernel);
     if (!name)
       return;
-    // Pieces of an output or intermediate go to different places.
-    if (isa<wse::UpdateOp>(*kernel)) {
+    if (findKernel(kernel)->replaces()) {
       llvm::append_range(after, written[name]);
       llvm::append_range(after, read[name]);
     }
@@ -47,26 +46,6 @@ private:
 };
 
 } // namespace
-
-/// True if an element-wise kernel may write its result over input `index`: the
-/// two are laid out alike, and no instruction reads the input after one has
-/// begun to write the result.
-static bool mayOverwrite(wse::ElementwiseOp op, unsigned index) {
-  if (op.getInputs()[index].getType() != op.getResult().getType())
-    return false;
-  FailureOr<ElementwisePlan> plan = planElementwise(op);
-  if (failed(plan))
-    return false; // lowering says why
-  bool written = false;
-  for (const ElementwiseStep &step : plan->steps) {
-    for (const ElementwiseSource &source : step.sources)
-      if (written && source.kind == ElementwiseSource::Input &&
-          op.getInputs()[source.index] == op.getInputs()[index])
-        return false;
-    written |= step.slot == 0;
-  }
-  return true;
-}
 
 FailureOr<SchedulingProblem>
 wsec::readSchedulingProblem(wse::ProgramOp program) {
@@ -102,12 +81,11 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
       const Machine &machine = machines[memory.region];
       memory.resultBytes = resultBytes(kernel, machine);
       memory.scratchBytes = library->scratchBytes(kernel, machine);
-      for (Value operand : kernel->getOperands())
-        memory.operands.push_back(index.lookup(operand.getDefiningOp()));
-      if (auto elementwise = dyn_cast<wse::ElementwiseOp>(*kernel))
-        for (unsigned i = 0; i < elementwise.getInputs().size(); ++i)
-          if (mayOverwrite(elementwise, i))
-            memory.overwrites.push_back(memory.operands[i]);
+      for (OpOperand &operand : kernel->getOpOperands()) {
+        memory.operands.push_back(index.lookup(operand.get().getDefiningOp()));
+        if (library->mayOverwrite(kernel, operand.getOperandNumber()))
+          memory.overwrites.push_back(memory.operands.back());
+      }
       memory.cycles = library->cost(kernel, machine).total();
       memory.entry = entry;
       accesses.add(kernel, problem.kernels.size(), memory.after);

@@ -87,16 +87,13 @@ struct ScheduleLaunches final
 
   /// When launches run and words flow, in a call of each entry.
   static LogicalResult scheduleFlows(wse::ProgramOp program) {
-    FailureOr<SmallVector<EntryKernels>> entries = entriesInOrder(program);
+    FailureOr<SmallVector<FlowReading>> entries = readFlows(program);
     if (failed(entries))
       return failure();
-    for (const EntryKernels &kernels : *entries) {
-      FailureOr<FlowReading> flows = readFlows(program, kernels);
-      if (failed(flows))
-        return failure();
-      if (std::string error = flows->problem.check(); !error.empty())
+    for (const FlowReading &flows : *entries) {
+      if (std::string error = flows.problem.check(); !error.empty())
         return program.emitError(error);
-      writeFlows(kernels, *flows, scheduleByBackPressure(flows->problem));
+      writeFlows(flows, scheduleByBackPressure(flows.problem));
     }
     return success();
   }

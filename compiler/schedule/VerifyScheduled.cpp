@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/kernels/RoutineSet.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/schedule/ReadFlows.h"
 #include "compiler/schedule/ReadSchedule.h"
@@ -83,17 +82,14 @@ struct VerifyScheduled final
   }
 
   static LogicalResult verifyFlows(wse::ProgramOp program) {
-    FailureOr<SmallVector<EntryKernels>> entries = entriesInOrder(program);
+    FailureOr<SmallVector<FlowReading>> entries = readFlows(program);
     if (failed(entries))
       return failure();
-    for (const EntryKernels &kernels : *entries) {
-      FailureOr<FlowReading> flows = readFlows(program, kernels);
-      if (failed(flows))
-        return failure();
-      FailureOr<FlowSchedule> schedule = readFlowSchedule(kernels, *flows);
+    for (const FlowReading &flows : *entries) {
+      FailureOr<FlowSchedule> schedule = readFlowSchedule(flows);
       if (failed(schedule))
         return failure();
-      if (std::string error = flows->problem.verify(*schedule); !error.empty())
+      if (std::string error = flows.problem.verify(*schedule); !error.empty())
         return program.emitError(error);
     }
     return success();

@@ -120,13 +120,12 @@ void Keeper::keep(wse::KernelOp kernel) {
   if (!library)
     return; // routing says so
   const Machine machine = wse::regionOf(kernel).machine();
-  const int own = library->variantOf(kernel);
-  int best = own;
+  int best = library->variantOf(kernel);
   int64_t most = countHeld(kernel, *library, machine);
-  for (int variant = 0; variant < library->variantCount(kernel); ++variant) {
-    library->setVariant(kernel, variant);
+  for (const Offer &offer : library->offers(kernel, machine)) {
+    library->setVariant(kernel, offer.variant);
     if (int64_t held = countHeld(kernel, *library, machine); held > most) {
-      best = variant;
+      best = offer.variant;
       most = held;
     }
   }

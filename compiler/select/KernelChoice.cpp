@@ -12,48 +12,52 @@ static constexpr int64_t codeReserve = 8192;
 // products have over 20 kB of code.
 static constexpr int64_t stationaryReserve = 23040;
 
-int64_t select::bytesPerPE(Value value, const Machine &region) {
-  return wse::TiledAttr::of(value.getType())
-      .bytesPerPE(wse::featuresOf(value), region.width, region.height);
+int64_t select::bytesPerPE(Type tensor, const Machine &region) {
+  return wse::TiledAttr::of(tensor).bytesPerPE(wse::featuresOf(tensor),
+                                               region.width, region.height);
 }
 
 int64_t select::roomForOutput(Value input, const Machine &region) {
-  return (region.usableBytes() - codeReserve - bytesPerPE(input, region)) / 2;
+  return (region.usableBytes() - codeReserve -
+          bytesPerPE(input.getType(), region)) /
+         2;
 }
 
-select::VariantChoice select::cheapestVariant(Operation *op,
-                                              const Machine &region,
-                                              bool littleScratch) {
-  const Kernel *kernel = findKernel(op);
+select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
+                                     const Machine &region, Type input,
+                                     bool littleScratch) {
   int64_t left = region.usableBytes();
-  for (Value value : op->getOperands())
-    left -= bytesPerPE(value, region);
+  for (OpOperand &operand : op->getOpOperands())
+    left -= bytesPerPE(input && operand.getOperandNumber() == 0
+                           ? input
+                           : operand.get().getType(),
+                       region);
   for (Value value : op->getResults())
-    left -= bytesPerPE(value, region);
-  const int before = kernel->variantOf(op);
-  std::optional<VariantChoice> best;
-  for (int variant = 0; variant < kernel->variantCount(op); ++variant) {
-    kernel->setVariant(op, variant);
-    const bool keeps = kernel->keepsWeights(op);
-    if (keeps && littleScratch)
+    left -= bytesPerPE(value.getType(), region);
+  std::optional<Choice> best;
+  for (const Offer &offer : offers) {
+    if (offer.input != input || (offer.keepsWeights && littleScratch))
       continue;
-    const int64_t room = left - (keeps ? stationaryReserve : codeReserve);
-    VariantChoice choice = {
-        variant, std::max<int64_t>(0, kernel->scratchBytes(op, region) - room),
-        kernel->cost(op, region).total()};
+    const int64_t room =
+        left - (offer.keepsWeights ? stationaryReserve : codeReserve);
+    Choice choice = {&offer, std::max<int64_t>(0, offer.scratchBytes - room),
+                     offer.cost.total()};
     if (!best || choice < *best)
       best = choice;
   }
-  kernel->setVariant(op, before);
   return *best;
 }
 
 void select::chooseVariants(wse::ProgramOp program, bool littleScratch) {
+  llvm::DenseMap<Operation *, Machine> regions; // looked up only
+  for (wse::RegionOp region : program.kernelRegions())
+    regions[region] = region.machine();
   for (auto op : program.bodyBlock().getOps<wse::KernelOp>()) {
-    const Kernel *kernel = findKernel(op);
-    if (!kernel || kernel->variantCount(op) < 2)
-      continue;
-    const Machine region = wse::regionOf(op).machine();
-    kernel->setVariant(op, cheapestVariant(op, region, littleScratch).variant);
+    const Machine &region = regions[wse::regionOf(op)];
+    SmallVector<Offer> offers = findKernel(op)->offers(op, region);
+    if (offers.size() > 1)
+      findKernel(op)->setVariant(
+          op,
+          cheapestOffer(op, offers, region, {}, littleScratch).offer->variant);
   }
 }

@@ -13,28 +13,30 @@
 namespace wsec::select {
 
 /// Bytes of a tensor in the fullest PE of a region.
-int64_t bytesPerPE(mlir::Value value, const Machine &region);
+int64_t bytesPerPE(mlir::Type tensor, const Machine &region);
 
 /// What a result that only leaves the wafer may take beside the input of its
 /// kernel: half of the rest, which has to hold scratch and what else lives.
 int64_t roomForOutput(mlir::Value input, const Machine &region);
 
-/// A way to run a kernel: the least scratch that does not fit, then the
+/// An offer as it is compared: the least scratch that does not fit, then the
 /// fewest cycles win.
-struct VariantChoice {
-  int variant;     ///< of Kernel::setVariant
+struct Choice {
+  const Offer *offer;
   int64_t missing; ///< bytes of scratch that do not fit beside the operands
   double cycles;
 
-  bool operator<(const VariantChoice &other) const {
+  bool operator<(const Choice &other) const {
     return std::tie(missing, cycles) < std::tie(other.missing, other.cycles);
   }
 };
 
-/// The cheapest variant of a kernel whose operands lie as they do; with
-/// `littleScratch` of those that stream all their weights.
-VariantChoice cheapestVariant(mlir::Operation *op, const Machine &region,
-                              bool littleScratch = false);
+/// The cheapest of a kernel's offers, of those that take its first operand as
+/// it lies, or as `input`; with `littleScratch` of those that stream all their
+/// weights.
+Choice cheapestOffer(mlir::Operation *op, llvm::ArrayRef<Offer> offers,
+                     const Machine &region, mlir::Type input = {},
+                     bool littleScratch = false);
 
 /// Gives every kernel its cheapest variant, now that all values have their
 /// types.

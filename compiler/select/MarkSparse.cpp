@@ -2,9 +2,9 @@
 //
 // Says of products which of their weights are kept. Their kernels follow.
 
-#include "compiler/select/Distributions.h"
+#include "compiler/kernels/Distributions.h"
+#include "compiler/kernels/Sources.h"
 #include "compiler/select/Passes.h"
-#include "compiler/select/Sources.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"

@@ -159,23 +159,19 @@ void RegionChooser::estimateCycles(const Machine &region,
   scratch.clear();
   candidate.cycles = startCycles(region, /*streams=*/true);
   for (auto &[description, kernels] : classes) {
-    const Kernel *kernel = findKernel(kernels.first);
-    const int before = kernel->variantOf(kernels.first);
-    if (kernel->variantCount(kernels.first) > 1)
-      kernel->setVariant(kernels.first,
-                         cheapestVariant(kernels.first, region).variant);
-    const KernelCost cost = kernel->cost(kernels.first, region);
-    cycles[description] = cost.total();
-    candidate.cycles += kernels.count * cost.total();
-    candidate.stream += kernels.count * cost.stream;
-    scratch[description] = kernel->scratchBytes(kernels.first, region);
-    kernel->setVariant(kernels.first, before);
+    SmallVector<Offer> offers =
+        findKernel(kernels.first)->offers(kernels.first, region);
+    const Offer &offer = *cheapestOffer(kernels.first, offers, region).offer;
+    cycles[description] = offer.cost.total();
+    candidate.cycles += kernels.count * offer.cost.total();
+    candidate.stream += kernels.count * offer.cost.stream;
+    scratch[description] = offer.scratchBytes;
   }
 }
 
 /// A result that only leaves the wafer is cut to fit.
 int64_t RegionChooser::bytesOf(Value value, const Machine &region) const {
-  int64_t bytes = bytesPerPE(value, region);
+  int64_t bytes = bytesPerPE(value.getType(), region);
   Operation *producer = value.getDefiningOp();
   bool leaves = findKernel(producer)->leavesInPieces() &&
                 llvm::all_of(value.getUsers(), [](Operation *user) {

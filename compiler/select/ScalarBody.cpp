@@ -2,9 +2,10 @@
 
 #include "compiler/select/ScalarBody.h"
 
-#include "compiler/select/Distributions.h"
+#include "compiler/kernels/Distributions.h"
+#include "compiler/kernels/Sources.h"
 #include "compiler/select/Integers.h"
-#include "compiler/select/Sources.h"
+#include "compiler/select/ScalarIntegers.h"
 #include "dialects/onnx/Onnx.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -22,13 +23,6 @@ static Type elementType(Value value) {
 }
 
 static bool isInteger(Value value) { return elementOnWafer(value).isInteger(); }
-
-/// Whether results of the model may be larger than the PE's integers.
-static arith::IntegerOverflowFlags overflowOf(Operation *op) {
-  return elementType(op->getResult(0)).getIntOrFloatBitWidth() == 64
-             ? arith::IntegerOverflowFlags::nsw
-             : arith::IntegerOverflowFlags::none;
-}
 
 static bool computesInteger(onnx::UnaryKind kind) {
   return kind == onnx::UnaryKind::Neg || kind == onnx::UnaryKind::Abs ||
@@ -177,38 +171,6 @@ static Value sign(OpBuilder &builder, Location location, Value x) {
                 buildConstant(builder, location, 1), rest);
 }
 
-/// Neg, Abs or Sign. Subtracting says where a negated integer does not fit.
-static Value buildIntegerUnary(OpBuilder &builder, onnx::UnaryOp op, Value x) {
-  Location location = op.getLoc();
-  Value zero = buildInteger(builder, location, 0);
-  if (elementType(op.getX()).isUnsignedInteger(32)) {
-    Integers of{builder, location};
-    if (op.getKind() == onnx::UnaryKind::Abs)
-      return x;
-    if (op.getKind() == onnx::UnaryKind::Sign)
-      return of.choose(of.compare(arith::CmpIPredicate::eq, x, zero), zero,
-                       of.constant(1));
-  }
-  auto is = [&](arith::CmpIPredicate predicate) {
-    return arith::CmpIOp::create(builder, location, predicate, x, zero);
-  };
-  if (op.getKind() == onnx::UnaryKind::Sign) {
-    Value below = choose(builder, location, is(arith::CmpIPredicate::slt),
-                         buildInteger(builder, location, -1), zero);
-    return choose(builder, location, is(arith::CmpIPredicate::sgt),
-                  buildInteger(builder, location, 1), below);
-  }
-  if (op.getKind() == onnx::UnaryKind::BitNot)
-    return arith::SubIOp::create(builder, location,
-                                 buildInteger(builder, location, -1), x);
-  Value negated =
-      arith::SubIOp::create(builder, location, zero, x, overflowOf(op));
-  return op.getKind() == onnx::UnaryKind::Neg
-             ? negated
-             : choose(builder, location, is(arith::CmpIPredicate::slt), negated,
-                      x);
-}
-
 static Value buildUnary(OpBuilder &builder, onnx::UnaryOp op, Value x) {
   Location location = op.getLoc();
   switch (op.getKind()) {
@@ -293,126 +255,6 @@ static Value integerPower(OpBuilder &builder, Location location, Value x,
   Value scaled = arith::MulIOp::create(builder, location, whole, scale,
                                        arith::IntegerOverflowFlags::nsw);
   return arith::DivSIOp::create(builder, location, scaled, scale);
-}
-
-/// Of integers, with the sign of the divisor or of the dividend.
-static Value integerRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
-                              Value b) {
-  Location location = op.getLoc();
-  Integers of{builder, location};
-  if (elementType(op.getA()).isUnsignedInteger(32))
-    return of.sub(a, of.mul(of.divUnsigned(a, b), b));
-  Value rest = arith::RemSIOp::create(builder, location, a, b);
-  if (op.getKind() == onnx::BinaryKind::Remainder)
-    return rest;
-  // A product of the signs: of bits that differ in the highest.
-  Value differ =
-      of.isNegative(arith::XOrIOp::create(builder, location, rest, b));
-  Value isZero = of.compare(arith::CmpIPredicate::eq, rest, of.constant(0));
-  return of.choose(isZero, rest, of.choose(differ, of.add(rest, b), rest));
-}
-
-/// Shifts by the width or more leave zeros, or the sign.
-static Value shift(OpBuilder &builder, onnx::BinaryOp op, Value x, Value n) {
-  Integers of{builder, op.getLoc()};
-  auto type = cast<IntegerType>(elementType(op.getA()));
-  const unsigned width = type.getWidth();
-  Value inside = of.isLessUnsigned(n, of.constant(width), false);
-  Value zero = of.constant(0);
-  if (width == 64 && op.getKind() == onnx::BinaryKind::ShiftLeft)
-    return of.shiftFar(of.choose(inside, x, zero), n);
-  Value most = of.isLessUnsigned(n, of.constant(32), false);
-  Value power = of.powerOfTwo(of.choose(most, n, of.constant(31)));
-  if (op.getKind() == onnx::BinaryKind::ShiftLeft)
-    return of.choose(inside, of.mul(x, power), zero);
-  if (type.isUnsigned())
-    return of.choose(inside, of.divUnsigned(x, power), zero);
-  Value sign = of.choose(of.isNegative(x), of.constant(-1), zero);
-  // Rounds down; 2^31 is negative, and leaves the sign.
-  Value low = of.bitAnd(x, of.sub(power, of.constant(1)));
-  Value moved =
-      of.choose(of.isNegative(power), sign, of.div(of.sub(x, low), power));
-  return of.choose(inside, moved, sign);
-}
-
-/// What differs where the highest bit is no sign; nothing for all else.
-static Value buildUnsignedBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
-                                 Value b) {
-  Integers of{builder, op.getLoc()};
-  switch (op.getKind()) {
-  case onnx::BinaryKind::Div:
-    return of.divUnsigned(a, b);
-  case onnx::BinaryKind::Less:
-    return of.isLessUnsigned(a, b, false);
-  case onnx::BinaryKind::LessOrEqual:
-    return of.isLessUnsigned(a, b, true);
-  case onnx::BinaryKind::Min:
-    return of.choose(of.isLessUnsigned(a, b, false), a, b);
-  case onnx::BinaryKind::Max:
-    return of.choose(of.isLessUnsigned(a, b, false), b, a);
-  default:
-    return {};
-  }
-}
-
-/// Nothing for what is no function of integers.
-static Value buildIntegerBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
-                                Value b) {
-  Location location = op.getLoc();
-  auto compareAs = [&](arith::CmpIPredicate predicate) -> Value {
-    return arith::CmpIOp::create(builder, location, predicate, a, b);
-  };
-  auto compareWith = [&](Value value, int64_t constant) -> Value {
-    return arith::CmpIOp::create(
-        builder, location, arith::CmpIPredicate::eq, value,
-        arith::ConstantIntOp::create(builder, location, constant, 32));
-  };
-  switch (op.getKind()) {
-  case onnx::BinaryKind::Add:
-    return arith::AddIOp::create(builder, location, a, b, overflowOf(op));
-  case onnx::BinaryKind::Sub:
-    return arith::SubIOp::create(builder, location, a, b, overflowOf(op));
-  case onnx::BinaryKind::Mul:
-    return arith::MulIOp::create(builder, location, a, b, overflowOf(op));
-  case onnx::BinaryKind::Div: {
-    Value quotient = arith::DivSIOp::create(builder, location, a, b);
-    if (overflowOf(op) == arith::IntegerOverflowFlags::none)
-      return quotient;
-    // The least integer over -1 has no 32 bits: a negation that may not wrap.
-    Value zero = arith::ConstantIntOp::create(builder, location, 0, 32);
-    Value isNegation = compareWith(b, -1);
-    Value negated = arith::SubIOp::create(
-        builder, location, zero, choose(builder, location, isNegation, a, zero),
-        overflowOf(op));
-    return choose(builder, location, isNegation, negated, quotient);
-  }
-  case onnx::BinaryKind::Min:
-    return arith::MinSIOp::create(builder, location, a, b);
-  case onnx::BinaryKind::Max:
-    return arith::MaxSIOp::create(builder, location, a, b);
-  case onnx::BinaryKind::Equal:
-    return compareAs(arith::CmpIPredicate::eq);
-  case onnx::BinaryKind::Less:
-    return compareAs(arith::CmpIPredicate::slt);
-  case onnx::BinaryKind::LessOrEqual:
-    return compareAs(arith::CmpIPredicate::sle);
-  case onnx::BinaryKind::Pow:
-    return integerPower(builder, location, a, b);
-  case onnx::BinaryKind::Mod:
-  case onnx::BinaryKind::Remainder:
-    return integerRemainder(builder, op, a, b);
-  case onnx::BinaryKind::BitAnd:
-    return arith::AndIOp::create(builder, location, a, b);
-  case onnx::BinaryKind::BitOr:
-    return arith::OrIOp::create(builder, location, a, b);
-  case onnx::BinaryKind::BitXor:
-    return arith::XOrIOp::create(builder, location, a, b);
-  case onnx::BinaryKind::ShiftLeft:
-  case onnx::BinaryKind::ShiftRight:
-    return shift(builder, op, a, b);
-  default:
-    return {};
-  }
 }
 
 /// a - n * b for the whole n next to a / b towards zero. The product is taken
@@ -500,12 +342,11 @@ static Value floatRemainder(OpBuilder &builder, onnx::BinaryOp op, Value a,
 static Value buildBinary(OpBuilder &builder, onnx::BinaryOp op, Value a,
                          Value b) {
   Location location = op.getLoc();
-  if (elementType(op.getA()).isUnsignedInteger(32))
-    if (Value result = buildUnsignedBinary(builder, op, a, b))
-      return result;
-  if (a.getType().isInteger(32) && b.getType().isInteger(32))
-    if (Value result = buildIntegerBinary(builder, op, a, b))
-      return result;
+  if (Value result = buildIntegerBinary(builder, op, a, b))
+    return result;
+  if (op.getKind() == onnx::BinaryKind::Pow && a.getType().isInteger(32) &&
+      b.getType().isInteger(32))
+    return integerPower(builder, location, a, b);
   switch (op.getKind()) {
   case onnx::BinaryKind::Equal:
     return compare(builder, location, arith::CmpFPredicate::OEQ, a, b);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Bookkeeping of the selection. What becomes of each operator is in
-// SelectKernels.cpp.
+// Bookkeeping of the selection: which values are where.
 
 #include "compiler/select/Selector.h"
 
@@ -24,8 +23,8 @@ std::string select::describeNode(Operation *op) {
 Selector::Selector(func::FuncOp main, wse::ProgramOp program,
                    wse::RegionOp region)
     : main(main), target(program),
-      region(FlatSymbolRefAttr::get(region.getSymNameAttr())),
-      machine(region.machine()), hostValues(main.front()),
+      regionName(FlatSymbolRefAttr::get(region.getSymNameAttr())),
+      regionMachine(region.machine()), hostValues(main.front()),
       wantedHeads(main.front()),
       kernels(OpBuilder::atBlockEnd(&program.bodyBlock())) {}
 
@@ -123,16 +122,130 @@ void Selector::refuse(Operation *op, const Twine &reason) {
 }
 
 //===----------------------------------------------------------------------===//
+// One operator
+//===----------------------------------------------------------------------===//
+
+void Selector::select(Operation *op) {
+  if (op->use_empty() || isa<onnx::ConstantOp, onnx::NoneOp>(op) ||
+      hostValues.contains(op->getResult(0)))
+    return;
+  // What needs a refused value was not looked at: one reason is enough.
+  for (Value operand : op->getOperands())
+    if (selected.count(operand) && !selected.lookup(operand)) {
+      selected[op->getResult(0)] = {};
+      return;
+    }
+  if (isElementwise(op) && !isInGroup(op, op))
+    return;
+  Value result = build(op);
+  // What only the store holds is no refusal.
+  if (result || !hostValues.contains(op->getResult(0)))
+    selected[op->getResult(0)] = result;
+  nameValues(op, result);
+}
+
+/// The one kernel that computes the operator; what only changes the shape is a
+/// view where none does.
+Value Selector::build(Operation *op) {
+  if (isElementwise(op))
+    return buildElementwise(op);
+  for (const Kernel *kernel : allKernels()) {
+    Match match = kernel->match(op, *this);
+    if (match.answer == Match::Yes)
+      return kernel->build(op, *this);
+    if (match.answer == Match::Refused) {
+      refuse(op, match.refusal);
+      return {};
+    }
+  }
+  if (isShapeOnly(op))
+    return buildShape(op);
+  refuse(op, "no kernel of this library computes it");
+  return {};
+}
+
+// Tokens may be regrouped, since kernels see batch, token and feature only.
+Value Selector::buildShape(Operation *op) {
+  Value input = alreadyOnWafer(op->getOperand(0));
+  ArrayRef<int64_t> shape = shapeOf(op->getResult(0));
+  int64_t features = shape.empty() ? 1 : shape.back();
+  if (isa<onnx::ReshapeOp>(op) && input &&
+      (onlyLeavesWafer(op) || features == wse::featuresOf(input)))
+    return input;
+  selectView(op);
+  return {};
+}
+
+void Selector::nameValues(Operation *op, Value result) {
+  auto names = op->getAttrOfType<ArrayAttr>(onnx::valuesAttrName);
+  Operation *kernel = result ? result.getDefiningOp() : nullptr;
+  if (!names || !kernel)
+    return;
+  llvm::SetVector<Attribute> all;
+  if (auto known = kernel->getAttrOfType<ArrayAttr>(onnx::valuesAttrName))
+    all.insert_range(known);
+  int64_t elements = cast<RankedTensorType>(result.getType()).getNumElements();
+  for (Attribute name : cast<ArrayAttr>(names[0])) {
+    auto pair = dyn_cast<ArrayAttr>(name);
+    if (pair && ShapedType::getNumElements(
+                    cast<DenseI64ArrayAttr>(pair[1]).asArrayRef()) == elements)
+      all.insert(name);
+  }
+  if (!all.empty())
+    kernel->setAttr(onnx::valuesAttrName,
+                    ArrayAttr::get(op->getContext(), all.getArrayRef()));
+}
+
+Value Selector::buildElementwise(Operation *root) {
+  ArrayRef<int64_t> shape = shapeOf(root->getResult(0));
+  int64_t features = shape.empty() ? 1 : shape.back();
+  int64_t leading =
+      shape.empty() ? 1 : ShapedType::getNumElements(shape.drop_back());
+  // The first operand on the wafer with all tokens decides the rows; columns
+  // are balanced unless all operands hold heads or heads are wanted.
+  wse::TiledAttr rows;
+  bool allHeads = true;
+  wse::TiledAttr heads;
+  llvm::SetVector<Operation *> group;
+  group.insert(root);
+  for (size_t next = 0; next < group.size(); ++next)
+    for (Value operand : group[next]->getOperands()) {
+      if (hostValues.contains(operand))
+        continue;
+      if (isInGroup(operand.getDefiningOp(), root)) {
+        group.insert(operand.getDefiningOp());
+        continue;
+      }
+      Value tensor = alreadyOnWafer(operand);
+      if (!tensor)
+        return {};
+      wse::TiledAttr tiling = tilingOf(tensor);
+      if (tiling.getRows() == wse::RowPlacement::Split &&
+          tiling.getBatch() * tiling.getTokens() == leading && !rows)
+        rows = tiling;
+      if (wse::featuresOf(tensor) != features)
+        continue;
+      allHeads &= tiling.getColumns() == wse::ColumnPlacement::Heads &&
+                  (!heads || heads.sameColumns(tiling));
+      heads = tiling;
+    }
+  if (!rows)
+    rows = defaultTiling(shape);
+  wse::TiledAttr tiling = wantedHeads.columnsFor(root->getResult(0), rows);
+  if (tiling.getColumns() == wse::ColumnPlacement::Balanced && heads &&
+      allHeads)
+    tiling = rows.withColumns(wse::ColumnPlacement::Heads, heads.getHeadSize());
+  return ElementwiseGroup(*this, root->getResult(0), shape, tiling, root)
+      .build();
+}
+
+//===----------------------------------------------------------------------===//
 // Values on the wafer
 //===----------------------------------------------------------------------===//
 
-wse::TiledAttr Selector::defaultTiling(ArrayRef<int64_t> shape) {
-  TokenShape tokens = tokenShape(shape);
-  return wse::TiledAttr::balanced(main.getContext(), tokens.batch,
-                                  tokens.tokens, machine.height);
+Value Selector::alreadyOnWafer(Value value) const {
+  return selected.lookup(value);
 }
-
-Value Selector::alreadyOnWafer(Value value) { return selected.lookup(value); }
 
 Value Selector::onWafer(Value value, Operation *user) {
   Value tensor = alreadyOnWafer(value);
@@ -179,10 +292,10 @@ Value Selector::load(const HostView &host, wse::TiledAttr tiling,
   if (Value result = loaded.lookup(key))
     return result;
   constexpr int64_t mostWalked = 4; // by a stream
-  Value result = host.view.walkedDimensions() > mostWalked
-                     ? load(storedInParts(host, user), tiling, user)
-                     : create<wse::LoadOp>(user, nodesOf(user), Type(type),
-                                           source, offset, strides);
+  Value result =
+      host.view.walkedDimensions() > mostWalked
+          ? load(storedInParts(host, user), tiling, user)
+          : createFor<wse::LoadOp>(user, Type(type), source, offset, strides);
   return loaded[key] = result;
 }
 
@@ -246,23 +359,8 @@ wse::IntermediateOp Selector::declare(ArrayRef<int64_t> shape, Value like,
       kernels, user->getLoc(), intermediateName(user), TypeAttr::get(type));
 }
 
-void Selector::store(Value tensor, wse::IntermediateOp into, int64_t offset,
-                     ArrayRef<int64_t> strides, Operation *user) {
-  create<wse::StoreOp>(user, nodesOf(user), tensor, into.getSymNameAttr(),
-                       kernels.getI64IntegerAttr(offset),
-                       strides.empty() ? DenseI64ArrayAttr()
-                                       : kernels.getDenseI64ArrayAttr(strides),
-                       into.getTypeAttr());
-}
-
-bool Selector::storeWhole(Value value, Value tensor, Operation *user) {
-  if (!tensor)
-    return false;
-  Operation *producer = value.getDefiningOp() ? value.getDefiningOp() : user;
-  wse::IntermediateOp into = declare(shapeOf(value), value, producer);
-  store(tensor, into, 0, {}, user);
-  hostValues.store(value, FlatSymbolRefAttr::get(into.getSymNameAttr()));
-  return true;
+void Selector::provide(Value value, wse::IntermediateOp from) {
+  hostValues.store(value, FlatSymbolRefAttr::get(from.getSymNameAttr()));
 }
 
 bool Selector::toStore(Value value, Operation *user) {
@@ -277,10 +375,6 @@ bool Selector::toStoreInOrder(Value value, Operation *user) {
   ArrayRef<int64_t> shape = shapeOf(value);
   return storeWhole(value, bring(value, shape, defaultTiling(shape), user),
                     user);
-}
-
-wse::WeightAttr Selector::asWeight(Value value, Operation *user) {
-  return toStore(value, user) ? hostValues.weight(value) : wse::WeightAttr();
 }
 
 // What only changes shapes is another view of what the store holds. Where no
@@ -313,21 +407,64 @@ Value Selector::loadReshaped(HostView host, ArrayRef<int64_t> shape,
   return load(host, tiling, user);
 }
 
+Type Selector::redistributed(Value value, wse::ColumnPlacement columns,
+                             int64_t headSize, int64_t repeat) {
+  return tensorType(tilingOf(value).withColumns(columns, headSize),
+                    repeat * wse::featuresOf(value), value);
+}
+
 Value Selector::redistribute(Value value, wse::ColumnPlacement columns,
                              int64_t headSize, Operation *user,
                              int64_t repeat) {
-  wse::TiledAttr own = wse::TiledAttr::of(value.getType());
-  if (own.getColumns() == wse::ColumnPlacement::Replicated) {
+  if (tilingOf(value).getColumns() == wse::ColumnPlacement::Replicated) {
     refuse(user, "needs features in one column each that every column holds");
     return {};
   }
-  RankedTensorType type = tensorType(own.withColumns(columns, headSize),
-                                     repeat * wse::featuresOf(value), value);
+  Type type = redistributed(value, columns, headSize, repeat);
   Value &result = moved[{value, type}];
   if (!result)
-    result = create<wse::RedistributeOp>(user, nodesOf(user), Type(type), value,
-                                         kernels.getI64IntegerAttr(repeat));
+    result = createFor<wse::RedistributeOp>(user, type, value,
+                                            kernels.getI64IntegerAttr(repeat));
   return result;
+}
+
+/// Of bringing `value` into that distribution, where nothing has yet.
+double Selector::redistributeCycles(Value value, wse::TiledAttr tiling,
+                                    Operation *user) {
+  Type type = redistributed(value, tiling.getColumns(), tiling.getHeadSize());
+  if (moved.lookup({value, type}))
+    return 0;
+  Operation *trial = createFor<wse::RedistributeOp>(
+      user, type, value, kernels.getI64IntegerAttr(1));
+  double cycles = findKernel(trial)->cost(trial, regionMachine).total();
+  trial->erase();
+  return cycles;
+}
+
+void Selector::takeCheapestOffer(Operation *kernel, Operation *user) {
+  const Kernel *library = findKernel(kernel);
+  SmallVector<Offer> offers = library->offers(kernel, regionMachine);
+  Choice best = cheapestOffer(kernel, offers, regionMachine);
+  Type other;
+  for (const Offer &offer : offers) {
+    if (!offer.input || offer.input == other)
+      continue;
+    other = offer.input;
+    Choice choice = cheapestOffer(kernel, offers, regionMachine, other);
+    choice.cycles += redistributeCycles(kernel->getOperand(0),
+                                        wse::TiledAttr::of(other), user);
+    if (choice < best)
+      best = choice;
+  }
+  library->setVariant(kernel, best.offer->variant);
+  if (Type input = best.offer->input) {
+    wse::TiledAttr tiling = wse::TiledAttr::of(input);
+    Value value = redistribute(kernel->getOperand(0), tiling.getColumns(),
+                               tiling.getHeadSize(), user);
+    kernel->setOperand(0, value);
+    if (kernel->isBeforeInBlock(value.getDefiningOp()))
+      kernel->moveAfter(value.getDefiningOp());
+  }
 }
 
 bool Selector::isInGroup(Operation *op, Operation *root) const {
@@ -335,38 +472,44 @@ bool Selector::isInGroup(Operation *op, Operation *root) const {
 }
 
 //===----------------------------------------------------------------------===//
-// Names and types
+// Outputs
 //===----------------------------------------------------------------------===//
-
-ArrayAttr Selector::nodesOf(ArrayRef<Operation *> ops) {
-  llvm::SetVector<Attribute> names;
-  for (Operation *op : ops) {
-    auto node = op->getAttrOfType<StringAttr>("node");
-    if (node && !node.getValue().empty())
-      names.insert(node);
-  }
-  // An operator without a name is called as what it is.
-  if (names.empty() && !ops.empty())
-    names.insert(kernels.getStringAttr(ops.back()->getName().stripDialect()));
-  return kernels.getArrayAttr(names.getArrayRef());
-}
-
-RankedTensorType Selector::tensorType(ArrayRef<int64_t> shape,
-                                      wse::TiledAttr tiling, Value like) {
-  SmallVector<int64_t> extents = llvm::to_vector(shape);
-  if (extents.empty())
-    extents.push_back(1);
-  Type element = like ? elementOnWafer(like) : kernels.getF32Type();
-  return RankedTensorType::get(extents, element, tiling);
-}
-
-RankedTensorType Selector::tensorType(wse::TiledAttr tiling, int64_t features,
-                                      Value like) {
-  return tensorType({tiling.getBatch(), tiling.getTokens(), features}, tiling,
-                    like);
-}
 
 StringRef Selector::outputName(unsigned index) {
   auto name = main.getResultAttrOfType<StringAttr>(index, onnx::nameAttrName);
   return name ? name.getValue() : StringRef();
+}
+
+void Selector::storePiece(Value tensor, OpOperand &output, int64_t offset,
+                          Operation *user) {
+  const unsigned index = output.getOperandNumber();
+  createFor<wse::StoreOp>(
+      user, tensor, kernels.getStringAttr(outputName(index)),
+      kernels.getI64IntegerAttr(offset), DenseI64ArrayAttr(),
+      TypeAttr::get(output.get().getType()));
+  storedOutputs.insert(index);
+}
+
+void Selector::storeOutput(OpOperand &output, StringRef name) {
+  Value value = beforeFloatCasts(output.get());
+  Operation *producer = value.getDefiningOp();
+  Operation *user = producer ? producer : output.getOwner();
+  auto type = cast<RankedTensorType>(output.get().getType());
+  std::optional<HostView> host;
+  if (hostValues.contains(value))
+    host = hostValues.view(value);
+  // All elements of an input or a constant, in order: nothing has to move.
+  if (host && !host->tensor && host->isWhole() &&
+      host->storedType() == type.getElementType()) {
+    host->view = View::dense(shapeOf(value));
+    wse::AliasOp::create(kernels, user->getLoc(), kernels.getStringAttr(name),
+                         host->source(), TypeAttr::get(type));
+    return;
+  }
+  Value tensor = onWafer(value, user);
+  if (!tensor)
+    return;
+  createFor<wse::StoreOp>(user, tensor, kernels.getStringAttr(name),
+                          kernels.getI64IntegerAttr(0), DenseI64ArrayAttr(),
+                          TypeAttr::get(type));
 }

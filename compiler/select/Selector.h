@@ -6,9 +6,8 @@
 #ifndef WSEC_COMPILER_SELECT_SELECTOR_H
 #define WSEC_COMPILER_SELECT_SELECTOR_H
 
-#include "compiler/select/Distributions.h"
+#include "compiler/kernels/Selection.h"
 #include "compiler/select/KernelChoice.h"
-#include "compiler/select/Sources.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/MapVector.h"
@@ -17,13 +16,14 @@
 
 namespace wsec::select {
 
-/// Selects kernels for the operators of @main, in their order. Values that the
+/// Selects kernels for the operators of @main, in their order: asks the library
+/// which one computes an operator, and has it build itself. Values that the
 /// host can provide (HostValues) are brought onto the wafer when the first
 /// kernel asks for them, in the distribution that it asks for; every other
 /// value keeps the distribution of the kernel that produces it, and moves by an
 /// explicit wse.redistribute, or through the store: kernels store it as an
 /// intermediate, and from then on the host provides it, in any order.
-class Selector {
+class Selector final : public Selection {
 public:
   /// All kernels run on `region` of the program.
   Selector(mlir::func::FuncOp main, wse::ProgramOp program,
@@ -32,127 +32,68 @@ public:
   /// Fills the program. Reports everything that no kernel can do in one error.
   mlir::LogicalResult run();
 
-  // For ElementwiseGroup.
+  const Machine &machine() const final { return regionMachine; }
+  mlir::OpBuilder &builder() final { return kernels; }
+  mlir::FlatSymbolRefAttr region() const final { return regionName; }
+  const HostValues &host() const final { return hostValues; }
+  const WantedHeads &heads() const final { return wantedHeads; }
+  void refuse(mlir::Operation *op, const llvm::Twine &reason) final;
+  void takeCheapestOffer(mlir::Operation *kernel, mlir::Operation *user) final;
 
-  wse::ProgramOp program() { return target; }
-  mlir::OpBuilder &builder() { return kernels; }
-  const HostValues &host() const { return hostValues; }
-
-  /// Creates a kernel; facts of later states stay open.
-  template <typename KernelT, typename... Args>
-  KernelT create(mlir::Operation *user, mlir::ArrayAttr nodes, Args &&...args) {
-    mlir::IntegerAttr open;
-    auto kernel =
-        KernelT::create(kernels, user->getLoc(), std::forward<Args>(args)...,
-                        nodes, region, mlir::ArrayAttr(), open, open, open,
-                        open, mlir::DenseI64ArrayAttr(), mlir::ArrayAttr());
-    if (mlir::Attribute absorbed = user->getAttr(onnx::absorbedAttrName))
-      kernel->setAttr(onnx::absorbedAttrName, absorbed);
-    return kernel;
-  }
-
-  /// Notes that `op` cannot be selected, and why.
-  void refuse(mlir::Operation *op, const llvm::Twine &reason);
-
-  /// The distribution for `shape` when nothing else decides.
-  wse::TiledAttr defaultTiling(llvm::ArrayRef<int64_t> shape);
-
-  /// `value` on the wafer in its own distribution, or in the default one if
-  /// the host provides it. Null if it was refused.
-  mlir::Value onWafer(mlir::Value value, mlir::Operation *user);
-  /// The same without bringing anything: null for values of the host.
-  mlir::Value alreadyOnWafer(mlir::Value value);
-  /// `value` of the host, read as `shape`, in the given distribution.
+  mlir::Value onWafer(mlir::Value value, mlir::Operation *user) final;
+  mlir::Value alreadyOnWafer(mlir::Value value) const final;
   mlir::Value bring(mlir::Value value, llvm::ArrayRef<int64_t> shape,
-                    wse::TiledAttr tiling, mlir::Operation *user);
-  /// What bring() gave for `value` in its own shape; null if it was not asked.
-  mlir::Value brought(mlir::Value value, wse::TiledAttr tiling);
-  /// `value` with its features in other columns, heads perhaps repeated.
+                    wse::TiledAttr tiling, mlir::Operation *user) final;
   mlir::Value redistribute(mlir::Value value, wse::ColumnPlacement columns,
                            int64_t headSize, mlir::Operation *user,
-                           int64_t repeat = 1);
-  /// A view of an input or constant, loaded with these extents.
+                           int64_t repeat = 1) final;
   mlir::Value load(const HostView &host, wse::TiledAttr tiling,
-                   mlir::Operation *user);
-  /// Makes sure that the host holds `value`, as a view of what it had or of an
-  /// intermediate that kernels store. False if it was refused.
-  bool toStore(mlir::Value value, mlir::Operation *user);
-  /// Makes sure that the store holds the elements of `value`, a value of the
-  /// host, in their own order.
-  bool toStoreInOrder(mlir::Value value, mlir::Operation *user);
-  /// As toStore, for kernels that stream it.
-  wse::WeightAttr asWeight(mlir::Value value, mlir::Operation *user);
+                   mlir::Operation *user) final;
+  mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
+                           wse::TiledAttr tiling, mlir::Operation *user) final;
 
+  bool toStore(mlir::Value value, mlir::Operation *user) final;
+  bool toStoreInOrder(mlir::Value value, mlir::Operation *user) final;
+  wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape, mlir::Value like,
+                              mlir::Operation *user) final;
+  void provide(mlir::Value value, wse::IntermediateOp from) final;
+  int64_t roomForOutput(mlir::Value input) const final {
+    return select::roomForOutput(input, regionMachine);
+  }
+  void storePiece(mlir::Value tensor, mlir::OpOperand &output, int64_t offset,
+                  mlir::Operation *user) final;
+
+  // For ElementwiseGroup.
+
+  /// What bring() gave for `value` in its own shape; null if it was not asked.
+  mlir::Value brought(mlir::Value value, wse::TiledAttr tiling);
   /// Does `op` belong to the element-wise group that `root` is the last of?
   bool isInGroup(mlir::Operation *op, mlir::Operation *root) const;
-  mlir::ArrayAttr nodesOf(llvm::ArrayRef<mlir::Operation *> ops);
-  /// Of f32, unless `like` is a value of integers or a tensor of them.
-  mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape,
-                                    wse::TiledAttr tiling,
-                                    mlir::Value like = {});
-  mlir::RankedTensorType tensorType(wse::TiledAttr tiling, int64_t features,
-                                    mlir::Value like = {});
 
 private:
   void findGroups();
   llvm::LogicalResult checkNames();
   void declareInputs();
   void select(mlir::Operation *op);
+  mlir::Value build(mlir::Operation *op);
   /// The kernel of `result` makes the values of the model that `op` is.
   static void nameValues(mlir::Operation *op, mlir::Value result);
-  mlir::Value select(onnx::MatMulOp op);
-  mlir::Value select(onnx::AttentionOp op);
-  mlir::Value select(onnx::RotaryOp op);
-  mlir::Value select(onnx::LayerNormOp op);
-  mlir::Value select(onnx::RMSNormOp op);
-  mlir::Value select(onnx::SoftmaxOp op);
-  mlir::Value select(onnx::GatherOp op);
-  mlir::Value select(onnx::ReduceOp op);
-  mlir::Value select(onnx::SliceOp op);
-  mlir::Value select(onnx::ReshapeOp op);
-  mlir::Value select(onnx::TransposeOp op);
-  mlir::Value select(onnx::ExpandOp op);
-  mlir::Value select(onnx::ConcatOp op);
-  mlir::Value select(onnx::BatchMatMulOp op);
+  mlir::Value buildShape(mlir::Operation *op);
   bool selectView(mlir::Operation *op);
-  mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
-                           wse::TiledAttr tiling, mlir::Operation *user);
+  mlir::Value buildElementwise(mlir::Operation *op);
   HostView storedInParts(HostView host, mlir::Operation *user);
-  mlir::Value reduceInStore(onnx::ReduceOp op);
   mlir::StringAttr intermediateName(mlir::Operation *user);
-  wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape, mlir::Value like,
-                              mlir::Operation *user);
-  void store(mlir::Value tensor, wse::IntermediateOp into, int64_t offset,
-             llvm::ArrayRef<int64_t> strides, mlir::Operation *user);
-  bool storeWhole(mlir::Value value, mlir::Value tensor, mlir::Operation *user);
-  mlir::Value selectElementwise(mlir::Operation *op);
-
-  mlir::Value reduceTokens(mlir::Operation *op, mlir::Value input,
-                           wse::ReduceKind kind);
-  bool canStore(onnx::SliceOp op, int64_t zeros);
-  mlir::Value takeToken(onnx::SliceOp op, mlir::Value input, int64_t token);
-  mlir::Value reduceFeatures(onnx::ReduceOp op, mlir::Value input);
-  mlir::Value buildMatmul(mlir::Operation *op, mlir::Value input,
-                          wse::WeightAttr weight, wse::WeightAttr bias,
-                          wse::TiledAttr tiling);
-  VariantChoice spreadInput(wse::MatmulOp matmul, VariantChoice asItLies,
-                            mlir::Operation *op);
-  bool storeInPieces(onnx::MatMulOp op, mlir::Value input,
-                     wse::WeightAttr weight, wse::WeightAttr bias);
-  mlir::Value normInput(mlir::Value value, mlir::Operation *op);
-  mlir::Value wholeHeads(mlir::Operation *op, mlir::Value value, int64_t heads,
-                         int64_t repeat = 1);
-  mlir::Value rotaryAngles(onnx::RotaryOp op, mlir::Value angles,
-                           wse::TiledAttr rows);
-  mlir::Value attentionBias(onnx::AttentionOp op, wse::TiledAttr query,
-                            int64_t keys, bool &perKey);
+  double redistributeCycles(mlir::Value value, wse::TiledAttr tiling,
+                            mlir::Operation *user);
+  mlir::Type redistributed(mlir::Value value, wse::ColumnPlacement columns,
+                           int64_t headSize, int64_t repeat = 1);
   void storeOutput(mlir::OpOperand &output, llvm::StringRef name);
   llvm::StringRef outputName(unsigned index);
 
   mlir::func::FuncOp main;
   wse::ProgramOp target;
-  mlir::FlatSymbolRefAttr region;
-  Machine machine; ///< as the region's kernels see it
+  mlir::FlatSymbolRefAttr regionName;
+  Machine regionMachine; ///< as the region's kernels see it
   HostValues hostValues;
   WantedHeads wantedHeads;
   mlir::OpBuilder kernels;

@@ -51,8 +51,8 @@ private:
 /// The intermediates that a kernel stores or loads.
 SmallVector<StringAttr> Components::passingTensors(wse::KernelOp kernel) const {
   SmallVector<StringAttr> names = wse::tensorsRead(kernel);
-  if (auto store = dyn_cast<wse::StoreOp>(*kernel))
-    names.push_back(store.getOutputAttr());
+  if (StringAttr stored = wse::tensorWritten(kernel))
+    names.push_back(stored);
   llvm::erase_if(
       names, [&](StringAttr name) { return !intermediates.contains(name); });
   return names;

@@ -131,8 +131,8 @@ SmallVector<Value> Stages::crossing(size_t at) const {
 bool Stages::passesStore(size_t at) const {
   llvm::DenseSet<StringAttr> stored; // looked up only
   for (wse::KernelOp kernel : ArrayRef(kernels).take_front(at))
-    if (auto store = dyn_cast<wse::StoreOp>(*kernel))
-      stored.insert(store.getOutputAttr());
+    if (StringAttr name = wse::tensorWritten(kernel))
+      stored.insert(name);
   return llvm::any_of(
       ArrayRef(kernels).drop_front(at), [&](wse::KernelOp kernel) {
         return llvm::any_of(wse::tensorsRead(kernel), [&](StringAttr name) {

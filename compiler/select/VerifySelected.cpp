@@ -3,6 +3,7 @@
 // The boundary behind selection. Op verifiers checked each kernel; this checks
 // what only the whole program shows. Rules are those of Passes.td.
 
+#include "compiler/kernels/Kernel.h"
 #include "compiler/select/Passes.h"
 #include "dialects/wse/Wse.h"
 
@@ -37,7 +38,8 @@ static LogicalResult verifyNothingLater(wse::KernelOp kernel) {
 
 // (S3)
 static LogicalResult verifyNamed(wse::KernelOp kernel) {
-  if (isa<wse::LoadOp, wse::StoreOp>(kernel.getOperation()) ||
+  const Kernel *library = findKernel(kernel);
+  if ((library && library->onlyMoves()) ||
       (kernel.getNodeNames() && !kernel.getNodeNames().empty()))
     return success();
   return kernel->emitOpError("names no ONNX node that it computes");

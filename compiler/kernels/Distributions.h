@@ -2,13 +2,13 @@
 //
 // Which distribution a tensor gets when nothing else decides.
 
-#ifndef WSEC_COMPILER_SELECT_DISTRIBUTIONS_H
-#define WSEC_COMPILER_SELECT_DISTRIBUTIONS_H
+#ifndef WSEC_COMPILER_KERNELS_DISTRIBUTIONS_H
+#define WSEC_COMPILER_KERNELS_DISTRIBUTIONS_H
 
 #include "dialects/onnx/Onnx.h"
 #include "dialects/wse/Wse.h"
 
-namespace wsec::select {
+namespace wsec {
 
 /// A tensor as the wafer sees it.
 struct TokenShape {
@@ -65,6 +65,6 @@ bool isFloatCast(mlir::Operation *op);
 /// An output as the wafer computes it, before the store converts it.
 mlir::Value beforeFloatCasts(mlir::Value value);
 
-} // namespace wsec::select
+} // namespace wsec
 
-#endif // WSEC_COMPILER_SELECT_DISTRIBUTIONS_H
+#endif // WSEC_COMPILER_KERNELS_DISTRIBUTIONS_H

@@ -2,16 +2,16 @@
 //
 // Tensors that the host holds: inputs of the model and constants.
 
-#ifndef WSEC_COMPILER_SELECT_SOURCES_H
-#define WSEC_COMPILER_SELECT_SOURCES_H
+#ifndef WSEC_COMPILER_KERNELS_SOURCES_H
+#define WSEC_COMPILER_KERNELS_SOURCES_H
 
-#include "compiler/select/View.h"
+#include "compiler/kernels/View.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/wse/Wse.h"
 
 #include "llvm/ADT/SmallPtrSet.h"
 
-namespace wsec::select {
+namespace wsec {
 
 /// A value of the host seen through shape-only operators: `base` is an input
 /// (a block argument), the result of an onnx.constant, whose own view is part
@@ -79,6 +79,6 @@ mlir::Type elementOnWafer(mlir::Value value);
 /// The name of an input of @main.
 llvm::StringRef inputName(mlir::BlockArgument input);
 
-} // namespace wsec::select
+} // namespace wsec
 
-#endif // WSEC_COMPILER_SELECT_SOURCES_H
+#endif // WSEC_COMPILER_KERNELS_SOURCES_H

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/select/Sources.h"
+#include "compiler/kernels/Sources.h"
 
-#include "compiler/select/Distributions.h"
+#include "compiler/kernels/Distributions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 
 using namespace mlir;
 using namespace wsec;
-using namespace wsec::select;
 
 HostValues::HostValues(Block &main) {
   auto isComputed = [&](Value value) { return contains(value); };
@@ -40,7 +39,7 @@ bool HostValues::dependsOnInput(Value value) const {
   return !op || !constant.contains(op);
 }
 
-Type select::elementOnWafer(Value value) {
+Type wsec::elementOnWafer(Value value) {
   Type element = cast<RankedTensorType>(value.getType()).getElementType();
   if (element.isInteger() && !element.isInteger(1))
     return IntegerType::get(value.getContext(), 32);
@@ -158,7 +157,7 @@ static double toDouble(Attribute element) {
              : double(integer.getValue().getSExtValue());
 }
 
-std::optional<double> select::scalarOf(const HostView &host) {
+std::optional<double> wsec::scalarOf(const HostView &host) {
   onnx::ConstantOp constant = host.constant();
   if (!constant)
     return std::nullopt;
@@ -174,7 +173,7 @@ std::optional<double> select::scalarOf(const HostView &host) {
   return toDouble(data.getValues<Attribute>()[host.view.offset]);
 }
 
-StringRef select::inputName(BlockArgument input) {
+StringRef wsec::inputName(BlockArgument input) {
   auto function = cast<func::FuncOp>(input.getOwner()->getParentOp());
   auto name = function.getArgAttrOfType<StringAttr>(input.getArgNumber(),
                                                     onnx::nameAttrName);

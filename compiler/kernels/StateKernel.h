@@ -3,15 +3,12 @@
 // What stays on the wafer: every PE copies its elements of a state from a
 // tensor or to one.
 
+#ifndef COMPILER_KERNELS_STATEKERNEL_H
+#define COMPILER_KERNELS_STATEKERNEL_H
+
 #include "compiler/kernels/KernelLibrary.h"
 
-using namespace mlir;
-
 namespace wsec {
-namespace {
-
-using pe::Opcode;
-using pe::Operand;
 
 template <typename OpTy>
 class StateKernel : public KernelFor<OpTy> {
@@ -24,37 +21,28 @@ class StateKernel : public KernelFor<OpTy> {
                       (machine.copyRate * machine.peCount());
     return cost;
   }
-  SmallVector<StreamNeed> streamsOf(OpTy, const Machine &) const final {
+  llvm::SmallVector<StreamNeed> streamsOf(OpTy, const Machine &) const final {
     return {};
   }
-  LogicalResult lowerOp(OpTy op, RoutineBuilder &b) const final {
-    auto state = SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(
+  llvm::SmallVector<Relay> relays() const final { return {}; }
+  llvm::LogicalResult lowerOp(OpTy op, RoutineBuilder &b) const final {
+    auto state = mlir::SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(
         op, op.getStateAttr());
     Tile held = b.tile(state), tensor = b.tile(tensorOf(op));
-    bool writes = isa<wse::UpdateOp>(op);
+    bool writes = llvm::isa<wse::UpdateOp>(op);
     const Tile &from = writes ? tensor : held, &to = writes ? held : tensor;
     b.where(held.active, [&] {
       b.vector(Opcode::Mov, {held.features, held.channels},
                Operand::memory(to.buffer, 0, {to.pitch, 1}),
                {Operand::memory(from.buffer, 0, {from.pitch, 1})});
     });
-    return success();
+    return llvm::success();
   }
 
-  static Value tensorOf(wse::UpdateOp op) { return op.getValue(); }
-  static Value tensorOf(wse::RecallOp op) { return op.getResult(); }
+  static mlir::Value tensorOf(wse::UpdateOp op) { return op.getValue(); }
+  static mlir::Value tensorOf(wse::RecallOp op) { return op.getResult(); }
 };
 
-} // namespace
-
-const Kernel *recallKernel() {
-  static const StateKernel<wse::RecallOp> kernel;
-  return &kernel;
-}
-
-const Kernel *updateKernel() {
-  static const StateKernel<wse::UpdateOp> kernel;
-  return &kernel;
-}
-
 } // namespace wsec
+
+#endif // COMPILER_KERNELS_STATEKERNEL_H

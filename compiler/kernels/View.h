@@ -5,8 +5,8 @@
 // slice, broadcasts) compose into one view, and the host sends the elements in
 // the right order; nothing is ever rearranged on the wafer.
 
-#ifndef WSEC_COMPILER_SELECT_VIEW_H
-#define WSEC_COMPILER_SELECT_VIEW_H
+#ifndef WSEC_COMPILER_KERNELS_VIEW_H
+#define WSEC_COMPILER_KERNELS_VIEW_H
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/SmallVector.h"
@@ -18,7 +18,7 @@ namespace mlir {
 class Operation;
 } // namespace mlir
 
-namespace wsec::select {
+namespace wsec {
 
 /// Element (i0, i1, ...) is the stored element offset + sum(i[d] * strides[d]).
 struct View {
@@ -56,6 +56,6 @@ bool isShapeOnly(mlir::Operation *op);
 /// The view of the result of a shape-only operation, from that of its operand.
 std::optional<View> applyShapeOp(mlir::Operation *op, const View &operand);
 
-} // namespace wsec::select
+} // namespace wsec
 
-#endif // WSEC_COMPILER_SELECT_VIEW_H
+#endif // WSEC_COMPILER_KERNELS_VIEW_H

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/select/View.h"
+#include "compiler/kernels/View.h"
 
 #include <gtest/gtest.h>
 
-using namespace wsec::select;
+using namespace wsec;
 using Extents = llvm::SmallVector<int64_t>;
 
 TEST(ViewTest, DenseIsRowMajor) {

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/select/Distributions.h"
+#include "compiler/kernels/Distributions.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "llvm/ADT/SmallPtrSet.h"
 
 using namespace mlir;
 using namespace wsec;
-using namespace wsec::select;
 
-TokenShape select::tokenShape(ArrayRef<int64_t> shape) {
+TokenShape wsec::tokenShape(ArrayRef<int64_t> shape) {
   TokenShape result;
   if (shape.empty())
     return result;
@@ -23,12 +22,12 @@ TokenShape select::tokenShape(ArrayRef<int64_t> shape) {
   return result;
 }
 
-bool select::isElementwise(Operation *op) {
+bool wsec::isElementwise(Operation *op) {
   return op &&
          isa<onnx::UnaryOp, onnx::BinaryOp, onnx::WhereOp, onnx::CastOp>(op);
 }
 
-bool select::isFloatCast(Operation *op) {
+bool wsec::isFloatCast(Operation *op) {
   auto cast = dyn_cast_or_null<onnx::CastOp>(op);
   auto isFloat = [](Value value) {
     return mlir::cast<RankedTensorType>(value.getType())
@@ -38,7 +37,7 @@ bool select::isFloatCast(Operation *op) {
   return cast && isFloat(cast.getX()) && isFloat(cast.getY());
 }
 
-Value select::beforeFloatCasts(Value value) {
+Value wsec::beforeFloatCasts(Value value) {
   while (isFloatCast(value.getDefiningOp()))
     value = value.getDefiningOp()->getOperand(0);
   return value;
@@ -99,7 +98,7 @@ wse::TiledAttr WantedHeads::columnsFor(Value value, wse::TiledAttr rows) const {
   return rows.withColumns(wse::ColumnPlacement::Balanced);
 }
 
-bool select::onlyLeavesWafer(Operation *op) {
+bool wsec::onlyLeavesWafer(Operation *op) {
   return llvm::all_of(op->getUsers(), [](Operation *user) {
     return isa<func::ReturnOp>(user);
   });

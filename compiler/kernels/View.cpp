@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "compiler/select/View.h"
+#include "compiler/kernels/View.h"
 
 #include "dialects/onnx/Onnx.h"
 
@@ -8,7 +8,6 @@
 
 using namespace mlir;
 using namespace wsec;
-using namespace wsec::select;
 
 View View::dense(ArrayRef<int64_t> shape) {
   View view{llvm::to_vector(shape), 0, SmallVector<int64_t>(shape.size())};
@@ -104,13 +103,13 @@ std::optional<View> View::reshape(ArrayRef<int64_t> newShape) const {
   return view;
 }
 
-bool select::isShapeOnly(Operation *op) {
+bool wsec::isShapeOnly(Operation *op) {
   return op &&
          isa<onnx::ReshapeOp, onnx::ExpandOp, onnx::TransposeOp, onnx::SliceOp>(
              op);
 }
 
-std::optional<View> select::applyShapeOp(Operation *op, const View &operand) {
+std::optional<View> wsec::applyShapeOp(Operation *op, const View &operand) {
   ArrayRef<int64_t> shape =
       cast<RankedTensorType>(op->getResult(0).getType()).getShape();
   if (auto transpose = dyn_cast<onnx::TransposeOp>(op))

@@ -1,0 +1,483 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The code of Attention.cpp.
+//
+// Per head and sequence, `scores` holds keys x own tokens:
+//
+//   scores = scale * K Q^T (+ biases), masked
+//   largest', correction = exp(largest - largest')
+//   scores = exp(scores - largest')
+//   sum    = sum * correction + sum of scores
+//   result = result * correction + V^T scores
+//
+// and at the end result / sum. Keys whose scores do not fit come in rounds; in
+// each every row brings as many tokens. With one round the corrections fall
+// away.
+//
+// Where there are several columns for a head, each holds some features of it.
+// A PE then makes partial scores from its own, which are summed up west along
+// the columns of the head and are multicast back; each column makes the
+// exponentials of some keys, and all columns gather them. Of keys and values it
+// takes its own features only.
+
+#include "compiler/kernels/AttentionShape.h"
+#include "compiler/kernels/CausalMask.h"
+
+#include <limits>
+
+using namespace mlir;
+
+namespace wsec {
+namespace {
+
+constexpr float lowest = std::numeric_limits<float>::lowest();
+
+class AttentionWriter {
+public:
+  AttentionWriter(wse::AttentionOp op, RoutineBuilder &b)
+      : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
+        query(b.tile(op.getQuery())), key(b.tile(op.getKey())),
+        value(b.tile(op.getValue())), result(b.tile(op.getResult())),
+        scores(b.scratch("scores", shape.scoreCount())),
+        largest(b.scratch("largest", shape.channels)),
+        sum(b.scratch("sum", shape.channels)),
+        next(b.scratch("next_largest", shape.channels)),
+        correction(b.scratch("correction", shape.channels)),
+        groups(ColumnGroups::ofHeads(query.layout.features)) {
+    if (int64_t words = shape.gatheredCount())
+      other = gathered = b.scratch("gathered", words);
+    if (shape.early())
+      values =
+          b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize));
+    if (op.getCausal())
+      mask.emplace(b, query, shape.mostKeys(), shape.channels,
+                   shape.spread() ? scores
+                                  : b.scratch("hidden", shape.scoreCount()));
+  }
+
+  void write();
+
+private:
+  /// One head of one sequence.
+  struct Place {
+    Affine head, sequence;
+  };
+  /// Keys whose scores are there at a time: of each row the tokens from `first`
+  /// on, `tokens` or, in the last round, all.
+  struct Round {
+    Affine first;
+    int64_t keys;
+    bool last;
+  };
+  struct Exchange {
+    Thread thread, hearing;
+    const Tile &tile;
+    StreamPattern north, cast;
+    const std::string &buffer;
+  };
+  void attend(Place place);
+  void attendRound(Place place, Round round);
+  void inSlices(Place place, Round round, const Exchange &exchange,
+                function_ref<void(Affine, Affine, Operand)> body);
+  void startGather(Place place, Round round, const Exchange &exchange,
+                   Affine first, Affine features);
+  Exchange keyExchange() const {
+    return {KeyThread,
+            GatherThread,
+            key,
+            StreamPattern::KeyNorth,
+            StreamPattern::KeyCast,
+            gathered};
+  }
+  Exchange valueExchange() const {
+    return {ValueThread,
+            shape.early() ? FillThread : GatherThread,
+            value,
+            StreamPattern::ValueNorth,
+            StreamPattern::ValueCast,
+            shape.early() ? values : gathered};
+  }
+  void send(const Exchange &exchange, const Operand &own, Value tokens,
+            Value tokensSouth, Affine features);
+  void score(Place place, Round round);
+  void exponentials(int64_t keys);
+  void addBiases(Place place, Round round);
+  void addBias(Place place, Round round, const Tile &bias, bool perQuery);
+  void correct(Place place, int64_t keys);
+  void multiply(int64_t keys, Affine features, int64_t mostFeatures,
+                size_t summed, Operand sums, Operand lines, Operand perChannel);
+
+  /// Rows without queries only take part in the exchange.
+  void compute(function_ref<void()> body) { b.where(query.active, body); }
+  /// Tokens of a row, and how many rows have one more.
+  int64_t leastTokens() const { return shape.keys / shape.rows(); }
+  int64_t largerRows() const { return shape.keys % shape.rows(); }
+
+  Operand scoreRows() {
+    return Operand::memory(scores, 0, {shape.channels, 1});
+  }
+  Operand perToken(const std::string &buffer) {
+    return Operand::memory(buffer, 0, {1});
+  }
+  Operand perScore(const std::string &buffer) {
+    return Operand::memory(buffer, 0, {0, 1});
+  }
+  /// Features of a head that this PE holds.
+  Affine ownFeatures(const Tile &tile) const {
+    return shape.spread() ? Affine(tile.features)
+                          : Affine(tile.layout.features.unitSize);
+  }
+  /// Word of the first token of a sequence in the given head.
+  static Affine start(const Tile &tile, Place place) {
+    int64_t head = tile.layout.features.unitSize * tile.pitch;
+    return place.head * head + place.sequence * tile.layout.tokens;
+  }
+  Operand resultRows(Place place) {
+    return Operand::memory(result.buffer, start(result, place),
+                           {result.pitch, 1});
+  }
+
+  wse::AttentionOp op;
+  RoutineBuilder &b;
+  ScalarBuilder &s;
+  AttentionShape shape;
+  Tile query, key, value, result;
+  std::string scores, largest, sum, next, correction;
+  std::string gathered, values; ///< keys or values, and values that are early
+  std::string other;            ///< where scores go next
+  ColumnGroups groups;          ///< of the columns of a head
+  std::optional<CausalMask> mask;
+};
+
+void AttentionWriter::write() {
+  const FeatureTiling &heads = query.layout.features;
+  auto attendAll = [&](Affine head) {
+    if (query.layout.group != 0)
+      return attend({head, Affine(0)});
+    b.loop(query.sequences, [&](Affine sequence) { attend({head, sequence}); });
+  };
+  if (mask)
+    compute([&] {
+      mask->prepare();
+      if (!shape.blocked())
+        mask->numberKeys(1, 0, shape.keys, 0, shape.keys);
+    });
+  if (shape.spread())
+    return b.where(RoutineBuilder::inSomeUnit(s, heads),
+                   [&] { attendAll(Affine(0)); });
+  b.loop(s.spreadSize(heads.units, b.width(), s.px()), attendAll);
+}
+
+//===----------------------------------------------------------------------===//
+// Exchange
+//===----------------------------------------------------------------------===//
+
+/// body(first, count, keys x features x tokens) for some own features of a head
+/// at a time.
+void AttentionWriter::inSlices(
+    Place place, Round round, const Exchange &exchange,
+    function_ref<void(Affine, Affine, Operand)> body) {
+  const Tile &tile = exchange.tile;
+  const Affine own = ownFeatures(tile);
+  if (shape.local())
+    return compute([&] {
+      body(0, own,
+           Operand::memory(tile.buffer, start(tile, place) + round.first,
+                           {1, tile.pitch, 0}));
+    });
+  int64_t size = tile.layout.features.unitSize;
+  int64_t slice = shape.slice(size);
+  auto emit = [&](Affine first, Affine features) {
+    // Early values were on their way with the keys.
+    const bool isKeys = exchange.thread == KeyThread;
+    if (isKeys || !shape.early())
+      startGather(place, round, exchange, first, features);
+    if (isKeys && shape.early())
+      startGather(place, round, valueExchange(), 0, ownFeatures(value));
+    b.await(exchange.hearing);
+    compute([&] {
+      body(first, features, Operand::memory(exchange.buffer, 0, {slice, 1, 0}));
+    });
+  };
+  int64_t whole = shape.least(size) / slice;
+  b.loop(whole, [&](Affine i) { emit(i * slice, slice); });
+  if (!shape.spread()) {
+    if (size > whole * slice)
+      emit(whole * slice, size - whole * slice);
+    return;
+  }
+  // Some columns hold one feature more.
+  if (shape.most(size) > whole * slice) {
+    Value rest = s.sub(tile.features, whole * slice);
+    bool all = shape.least(size) > whole * slice;
+    b.where(all ? Value() : s.less(0, rest),
+            [&] { emit(whole * slice, rest); });
+  }
+}
+
+/// The keys of a round into the buffer, some features of each.
+void AttentionWriter::startGather(Place place, Round round,
+                                  const Exchange &exchange, Affine first,
+                                  Affine features) {
+  const Tile &tile = exchange.tile;
+  const Layout &layout = tile.layout;
+  Value row = s.mod(s.py(), layout.group);
+  Value hears = tile.sequences;
+  if (shape.span() < layout.group)
+    hears = s.logicalAnd(hears, s.less(row, shape.span()));
+  b.where(hears, [&] {
+    b.start(exchange.hearing, Opcode::Mov, {round.keys, features},
+            Operand::memory(exchange.buffer, 0,
+                            {shape.slice(layout.features.unitSize), 1}),
+            {Operand::fabric(b.color(exchange.cast), 2)});
+  });
+  Value tokens = s.constant(shape.tokens);
+  Value south = s.mul(s.sub(layout.span - 1, row), shape.tokens);
+  if (round.last) {
+    int64_t before = shape.rounds * shape.tokens;
+    tokens = s.sub(tile.tokens, before);
+    Value behind = s.sub(
+        s.sub(layout.tokens, s.tileStart(layout.tokens, layout.span, row)),
+        tile.tokens);
+    south = s.sub(behind, s.mul(s.sub(layout.span - 1, row), before));
+  }
+  b.where(tile.active, [&] {
+    send(exchange,
+         Operand::memory(tile.buffer,
+                         start(tile, place) + round.first + first * tile.pitch,
+                         {1, tile.pitch}),
+         tokens, south, features);
+  });
+}
+
+/// Own tokens, then those of the rows south: north, or from the group root of
+/// the group to all of it.
+void AttentionWriter::send(const Exchange &exchange, const Operand &own,
+                           Value tokens, Value tokensSouth, Affine features) {
+  const Layout &layout = exchange.tile.layout;
+  auto sendOwn = [&](Affine onward) {
+    b.start(exchange.thread, Opcode::Mov, {tokens, features},
+            Operand::fabric(onward, 2), {own});
+  };
+  if (layout.span == 1)
+    return sendOwn(b.color(exchange.cast));
+  Value parity = s.mod(s.py(), 2);
+  Value isHead = s.equal(s.mod(s.py(), layout.group), 0);
+  Affine incoming = b.parityColor(exchange.north, s.logicalNot(parity));
+  auto either = [&](auto part) {
+    b.where(isHead, [&] { part(b.color(exchange.cast)); });
+    b.where(s.logicalNot(isHead),
+            [&] { part(b.parityColor(exchange.north, parity)); });
+  };
+  either(sendOwn);
+  either([&](Affine onward) {
+    Affine words = features.terms.empty()
+                       ? Affine(tokensSouth) * features.constant
+                       : s.mul(tokensSouth, features.terms.front().first);
+    b.start(exchange.thread, Opcode::Mov, {words}, Operand::fabric(onward),
+            {Operand::fabric(incoming)}, s.less(0, tokensSouth));
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Arithmetic
+//===----------------------------------------------------------------------===//
+
+void AttentionWriter::attend(Place place) {
+  compute([&] {
+    b.vector(Opcode::Mov, {ownFeatures(value), query.tokens}, resultRows(place),
+             {Operand::immediate(0)});
+    b.vector(Opcode::Mov, {query.tokens}, perToken(sum),
+             {Operand::immediate(0)});
+    b.vector(Opcode::Mov, {query.tokens}, perToken(largest),
+             {Operand::immediate(lowest)});
+    if (mask && shape.blocked())
+      mask->numberKeys(shape.rows(), largerRows(), leastTokens(), shape.tokens,
+                       shape.tokens);
+  });
+  b.loop(shape.rounds, [&](Affine number) {
+    attendRound(place, {number * shape.tokens, shape.tokens * shape.rows(),
+                        /*last=*/false});
+  });
+  int64_t before = shape.rounds * shape.tokens;
+  if (mask && shape.blocked())
+    compute([&] {
+      mask->numberKeys(shape.rows(), largerRows(), leastTokens(),
+                       leastTokens() + 1 - before, leastTokens() - before);
+    });
+  attendRound(place, {before, shape.lastKeys(), /*last=*/true});
+  compute([&] {
+    if (mask && shape.blocked())
+      mask->advance(-before);
+    b.vector(Opcode::Reciprocal, {query.tokens}, perToken(sum),
+             {perToken(sum)});
+    b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
+             {resultRows(place), perScore(sum)});
+  });
+}
+
+void AttentionWriter::attendRound(Place place, Round round) {
+  int64_t keys = round.keys;
+  score(place, round);
+  compute([&] {
+    correct(place, keys);
+    exponentials(keys);
+    b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
+             {perScore(sum), scoreRows()});
+  });
+  inSlices(place, round, valueExchange(),
+           [&](Affine first, Affine features, Operand values) {
+             multiply(
+                 keys, features, shape.most(shape.valueSize), /*summed=*/0,
+                 Operand::memory(result.buffer,
+                                 start(result, place) + first * result.pitch,
+                                 {0, result.pitch, 1}),
+                 values, Operand::memory(scores, 0, {shape.channels, 0, 1}));
+           });
+  if (mask && shape.blocked() && !round.last)
+    compute([&] { mask->advance(shape.tokens); });
+}
+
+/// scores = exp(scores - largest). Columns of one head share them out.
+void AttentionWriter::exponentials(int64_t keys) {
+  auto compute = [&](Affine keys, const Operand &rows) {
+    b.vector(Opcode::Sub, {keys, query.tokens}, rows,
+             {rows, perScore(largest)});
+    b.vector(Opcode::Exp, {keys, query.tokens}, rows, {rows});
+  };
+  if (!shape.spread())
+    return compute(keys, scoreRows());
+  Value column = s.mod(s.px(), shape.columns);
+  Value first = s.tileStart(keys, shape.columns, column);
+  Value count = s.tileSize(keys, shape.columns, column);
+  Value keysEast = s.sub(keys, s.add(first, count));
+  GroupBlock block;
+  block.extents = {count, query.tokens};
+  block.own = Operand::memory(scores, Affine(first) * shape.channels,
+                              {shape.channels, 1});
+  block.wordsEast = s.mul(keysEast, query.tokens);
+  block.anyEast = s.less(0, keysEast);
+  compute(count, block.own);
+  multicastBlocks(b, groups, block, {keys, query.tokens},
+                  Operand::memory(other, 0, {shape.channels, 1}),
+                  Operand::fabric(b.color(groups.cast), 2));
+  std::swap(scores, other);
+}
+
+/// sums += lines * perChannel over keys, the features of each, and own tokens.
+void AttentionWriter::multiply(int64_t keys, Affine features,
+                               int64_t mostFeatures, size_t summed,
+                               Operand sums, Operand lines,
+                               Operand perChannel) {
+  double sizes[] = {double(keys), double(mostFeatures), double(shape.channels)};
+  b.multiplyAdd({keys, features, query.tokens},
+                CostModel(b.machine()).vectorAlong(sizes, summed), sums, lines,
+                perChannel);
+}
+
+void AttentionWriter::score(Place place, Round round) {
+  // Of tokens that a row does not have, too: columns send whole buffers.
+  int64_t words = round.keys * shape.channels;
+  compute([&] {
+    if (shape.spread())
+      return b.vector(Opcode::Mov, {words}, Operand::memory(scores, 0, {1}),
+                      {Operand::immediate(0)});
+    b.vector(Opcode::Mov, {round.keys, query.tokens}, scoreRows(),
+             {Operand::immediate(0)});
+  });
+  inSlices(place, round, keyExchange(),
+           [&](Affine first, Affine features, Operand keys) {
+             multiply(round.keys, features, shape.most(shape.headSize),
+                      /*summed=*/1,
+                      Operand::memory(scores, 0, {shape.channels, 0, 1}), keys,
+                      Operand::memory(query.buffer,
+                                      start(query, place) + first * query.pitch,
+                                      {0, query.pitch, 1}));
+           });
+  if (shape.spread()) {
+    compute([&] {
+      reduceGroups(b, groups, Opcode::Add, scores, words);
+      castGroups(b, groups, scores, other, words);
+    });
+    std::swap(scores, other);
+  }
+  compute([&] {
+    b.vector(
+        Opcode::Mul, {round.keys, query.tokens}, scoreRows(),
+        {scoreRows(), Operand::immediate(op.getScale().convertToDouble())});
+    addBiases(place, round);
+    if (mask)
+      mask->apply(scores, round.keys);
+  });
+}
+
+void AttentionWriter::addBiases(Place place, Round round) {
+  if (op.getKeyBias())
+    addBias(place, round, b.tile(op.getKeyBias()), /*perQuery=*/false);
+  if (op.getScoreBias())
+    addBias(place, round, b.tile(op.getScoreBias()), /*perQuery=*/true);
+}
+
+/// Keys of a round are in order of rows. The first rows have one token more.
+void AttentionWriter::addBias(Place place, Round round, const Tile &bias,
+                              bool perQuery) {
+  int64_t token = perQuery ? 1 : 0, before = shape.rounds * shape.tokens;
+  Affine start = round.first * bias.pitch + place.sequence * bias.layout.tokens;
+  auto add = [&](int64_t rows, int64_t tokens, int64_t apart, int64_t firstKey,
+                 int64_t firstScore) {
+    if (rows == 0 || tokens == 0)
+      return;
+    SmallVector<Affine> extents = {rows, tokens, query.tokens};
+    Operand sums =
+        Operand::memory(scores, firstScore * shape.channels,
+                        {tokens * shape.channels, shape.channels, 1});
+    Operand added =
+        Operand::memory(bias.buffer, start + Affine(firstKey * bias.pitch),
+                        {apart * bias.pitch, bias.pitch, token});
+    if (rows == 1) {
+      extents.erase(extents.begin());
+      sums.strides.erase(sums.strides.begin());
+      added.strides.erase(added.strides.begin());
+    }
+    b.vector(Opcode::Add, extents, sums, {sums, added});
+  };
+  if (!shape.blocked() || shape.local())
+    return add(1, round.keys, 0, 0, 0);
+  int64_t least = leastTokens(), larger = largerRows();
+  int64_t of[] = {shape.tokens, shape.tokens};
+  if (round.last) {
+    of[0] = least + 1 - before;
+    of[1] = least - before;
+  }
+  add(larger, of[0], least + 1, 0, 0);
+  add(shape.rows() - larger, of[1], least, larger * (least + 1),
+      larger * of[0]);
+}
+
+/// Brings what earlier blocks gave to the scale of the new maximum.
+void AttentionWriter::correct(Place place, int64_t keys) {
+  const std::string &target = shape.blocked() ? next : largest;
+  if (shape.blocked())
+    b.vector(Opcode::Mov, {query.tokens}, perToken(next), {perToken(largest)});
+  b.vector(Opcode::Max, {keys, query.tokens}, perScore(target),
+           {perScore(target), scoreRows()});
+  if (!shape.blocked())
+    return;
+  b.vector(Opcode::Sub, {query.tokens}, perToken(correction),
+           {perToken(largest), perToken(next)});
+  b.vector(Opcode::Exp, {query.tokens}, perToken(correction),
+           {perToken(correction)});
+  b.vector(Opcode::Mov, {query.tokens}, perToken(largest), {perToken(next)});
+  b.vector(Opcode::Mul, {query.tokens}, perToken(sum),
+           {perToken(sum), perToken(correction)});
+  b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
+           {resultRows(place), perScore(correction)});
+}
+
+} // namespace
+
+void lowerAttention(wse::AttentionOp op, RoutineBuilder &builder) {
+  AttentionWriter(op, builder).write();
+}
+
+} // namespace wsec

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes of an attention on its region: cost, scratch and code depend on them.
+
+#ifndef COMPILER_KERNELS_ATTENTIONSHAPE_H
+#define COMPILER_KERNELS_ATTENTIONSHAPE_H
+
+#include "compiler/kernels/KernelLibrary.h"
+#include "compiler/machine/Tiling.h"
+
+namespace wsec {
+
+/// Words of SRAM that scores may take before keys come in rounds, and those of
+/// keys or values that are multicast at a time.
+inline constexpr int64_t scoreWords = 2048;
+inline constexpr int64_t gatheredWords = 2048;
+
+struct AttentionShape {
+  Layout query, key, value;
+  int64_t columns;       // of a head
+  int64_t queries, keys; // tokens of a sequence
+  int64_t headSize, valueSize;
+  int64_t channels; // most tokens of a sequence in one PE
+  int64_t tokens;   // that a row brings in a round; the last brings the rest
+  int64_t rounds;   // before the last
+
+  AttentionShape(wse::AttentionOp op, const Machine &machine)
+      : query(Layout::of(op.getQuery())), key(Layout::of(op.getKey())),
+        value(Layout::of(op.getValue())), columns(query.features.columns),
+        queries(query.tokens), keys(key.tokens),
+        headSize(query.features.unitSize), valueSize(value.features.unitSize),
+        channels(query.group == 0 ? queries
+                                  : tileSizeMax(queries, query.span)) {
+    tokens = std::max<int64_t>(1, scoreWords / channels / rows());
+    rounds = keys * channels <= scoreWords ? 0 : keys / rows() / tokens;
+    // The last round is never empty.
+    if (rounds > 0 && rounds * tokens * rows() == keys)
+      --rounds;
+  }
+
+  /// Rows whose keys take part in a round.
+  int64_t rows() const { return local() ? 1 : key.span; }
+  /// Rows that take part in the exchange of keys and values.
+  int64_t span() const { return std::max(query.span, key.span); }
+  bool local() const { return span() == 1; }
+  bool blocked() const { return rounds > 0; }
+  bool spread() const { return columns > 1; }
+  /// Features of a head of this size that a PE holds, at least and at most.
+  int64_t least(int64_t size) const { return size / columns; }
+  int64_t most(int64_t size) const { return tileSizeMax(size, columns); }
+  int64_t lastKeys() const { return keys - rounds * tokens * rows(); }
+  int64_t mostKeys() const {
+    return std::max(lastKeys(), rounds > 0 ? tokens * rows() : 0);
+  }
+  /// Words of the scores in the PE that has most of them.
+  int64_t scoreCount() const { return mostKeys() * channels; }
+  /// Words of the buffer that keys or values are multicast into. While it is
+  /// not needed for these it takes the sums of partial scores.
+  int64_t gatheredCount() const {
+    int64_t words =
+        local() ? 0 : mostKeys() * std::max(slice(headSize), slice(valueSize));
+    return spread() ? std::max(words, scoreCount()) : words;
+  }
+  /// Whether values come early, into a buffer of their own: where all own
+  /// features of a head come at a time.
+  bool early() const {
+    return spread() && !local() && slice(headSize) == most(headSize) &&
+           slice(valueSize) == most(valueSize);
+  }
+  /// Features that are multicast at a time, of a head of this size.
+  int64_t slice(int64_t headSize) const {
+    int64_t size = most(headSize);
+    int64_t most = std::clamp<int64_t>(gatheredWords / mostKeys(), 1, size);
+    int64_t slices = (size + most - 1) / most;
+    return (size + slices - 1) / slices;
+  }
+  RowSet castRows(int64_t height) const {
+    RowSet rows = query.rows(height);
+    rows.used = span();
+    return rows;
+  }
+};
+
+/// Writes its code: AttentionCode.cpp.
+void lowerAttention(wse::AttentionOp op, RoutineBuilder &builder);
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_ATTENTIONSHAPE_H

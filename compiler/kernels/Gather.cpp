@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Rows of a table that ids name, into a tensor on the wafer.
+
+#include "compiler/kernels/HostTokens.h"
+
+using namespace mlir;
+
+namespace wsec {
+namespace {
+
+/// Ids are resolved in the store: inputs and constants are there, in the order
+/// of the tokens. Casts between integers do not change them.
+std::optional<HostView> asIds(const HostValues &values, Value ids) {
+  while (auto cast = ids.getDefiningOp<onnx::CastOp>()) {
+    Type from =
+        mlir::cast<RankedTensorType>(cast.getX().getType()).getElementType();
+    if (!from.isInteger())
+      return std::nullopt;
+    ids = cast.getX();
+  }
+  return values.view(ids);
+}
+
+class Gather final : public KernelFor<wse::GatherOp> {
+  Match match(Operation *op, const Selection &) const final {
+    return Match::when(isa<onnx::GatherOp>(op));
+  }
+  Value build(Operation *op, Selection &selection) const final {
+    auto gather = cast<onnx::GatherOp>(op);
+    wse::WeightAttr table = selection.asWeight(gather.getTable(), op);
+    if (!table)
+      return {};
+    std::optional<HostView> ids = asIds(selection.host(), gather.getIds());
+    if (!ids || !ids->isWhole()) {
+      if (!selection.toStoreInOrder(gather.getIds(), op))
+        return {};
+      ids = selection.host().view(gather.getIds());
+    }
+    Value y = gather.getY();
+    wse::TiledAttr tiling =
+        selection.heads().columnsFor(y, selection.defaultTiling(shapeOf(y)));
+    return selection.createFor<wse::GatherOp>(
+        op, Type(selection.tensorType(tiling, shapeOf(y).back(), y)), table,
+        ids->source());
+  }
+
+  Value moved(Operation *op) const final { return op->getResult(0); }
+  SmallVector<Relay> relays() const final { return columnRelays(); }
+
+  KernelCost costOf(wse::GatherOp op, const Machine &machine) const final {
+    return hostTokensCost(Layout::of(op.getResult()), machine);
+  }
+  SmallVector<StreamNeed> streamsOf(wse::GatherOp op,
+                                    const Machine &machine) const final {
+    return columnStreams(Layout::of(op.getResult()), machine);
+  }
+
+  SmallVector<HostFlow> flowsOf(wse::GatherOp op,
+                                const Machine &machine) const final {
+    return hostTokensFlows(Layout::of(op.getResult()), machine);
+  }
+
+  LogicalResult lowerOp(wse::GatherOp op, RoutineBuilder &b) const final {
+    HostTensor table = b.source(op.getTable());
+    Layout layout = Layout::of(op.getResult());
+    ColumnWords words;
+    words.tensor = table.symbol;
+    words.offset = table.offset;
+    words.features = layout.features;
+    words.lines = {layout.tokenCount(), 0};
+    words.featureStep = table.strides[1];
+    words.indexTensor = b.source(op.getIds()).symbol;
+    words.indexStep = table.strides[0];
+    words.indexRows = op.getTable().getType().getDimSize(0);
+    b.streamToColumns(words);
+    keepOwnTokens(b, b.tile(op.getResult()));
+    return success();
+  }
+};
+
+} // namespace
+
+WSEC_DEFINE_KERNEL(Gather)
+
+} // namespace wsec

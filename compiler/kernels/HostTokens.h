@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tensor whose words the host sends: all tokens of a column pass all its PEs,
+// each keeps a window of its own.
+
+#ifndef COMPILER_KERNELS_HOSTTOKENS_H
+#define COMPILER_KERNELS_HOSTTOKENS_H
+
+#include "compiler/kernels/KernelLibrary.h"
+
+namespace wsec {
+
+KernelCost hostTokensCost(const Layout &layout, const Machine &machine);
+llvm::SmallVector<HostFlow> hostTokensFlows(const Layout &layout,
+                                            const Machine &machine);
+
+/// Keeps the own tokens of a stream that lists all of them, features inside.
+void keepOwnTokens(RoutineBuilder &builder, const Tile &out);
+
+/// Streams the elements of `type` from `source` at `offset`, with these strides
+/// or, without, in its own order; each PE keeps its own in `out`.
+llvm::LogicalResult
+bringTokens(RoutineBuilder &builder, mlir::Attribute source,
+            mlir::RankedTensorType type, const Tile &out, int64_t offset = 0,
+            std::optional<llvm::ArrayRef<int64_t>> given = {});
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_HOSTTOKENS_H

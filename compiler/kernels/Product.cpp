@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/Product.h"
+
+#include "compiler/machine/Tiling.h"
+
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+using namespace mlir;
+using namespace wsec;
+
+Match wsec::matchProduct(Operation *op, bool sparse) {
+  if (!isa<onnx::MatMulOp, onnx::BatchMatMulOp>(op) ||
+      sparse != op->hasAttr(wse::sparsityAttrName))
+    return {};
+  if (elementOnWafer(op->getResult(0)).isInteger())
+    return Match::refused("multiplies matrices of integers, which f32 does not "
+                          "hold exactly; cast to float first");
+  return Match::when(true);
+}
+
+bool wsec::sumsFeatures(onnx::ReduceOp op) {
+  const int64_t last = int64_t(shapeOf(op.getX()).size()) - 1;
+  return op.getAxes() == ArrayRef<int64_t>(last) &&
+         op.getKind() != onnx::ReduceKind::Max &&
+         !elementOnWafer(op.getX()).isInteger() &&
+         (op.getKeepdims() || onlyLeavesWafer(op));
+}
+
+/// The outputs that `value` is, if it goes nowhere else.
+static SmallVector<OpOperand *> onlyOutputs(Value value) {
+  SmallVector<OpOperand *> outputs;
+  SmallVector<Value> aliases = {value};
+  for (size_t next = 0; next < aliases.size(); ++next)
+    for (OpOperand &use : aliases[next].getUses()) {
+      if (isa<onnx::ReshapeOp>(use.getOwner()) || isFloatCast(use.getOwner()))
+        aliases.push_back(use.getOwner()->getResult(0));
+      else if (isa<func::ReturnOp>(use.getOwner()))
+        outputs.push_back(&use);
+      else
+        return {};
+    }
+  return outputs;
+}
+
+/// A result that goes nowhere but out of the wafer need not be there at once:
+/// if it is too large, features leave piece by piece. False if it is not.
+static bool leaveInPieces(onnx::MatMulOp op, const Kernel &kernel,
+                          Selection &selection, Value input,
+                          wse::WeightAttr weight, wse::WeightAttr bias,
+                          MakeProduct make) {
+  SmallVector<OpOperand *> outputs = onlyOutputs(op.getY());
+  if (outputs.empty())
+    return false;
+  const Machine &machine = selection.machine();
+  int64_t features = weight.getType().getDimSize(1);
+  wse::TiledAttr tiling =
+      tilingOf(input).withColumns(wse::ColumnPlacement::Balanced);
+  int64_t room = selection.roomForOutput(input);
+  if (tiling.bytesPerPE(features, machine.width, machine.height) <= room)
+    return false;
+  int64_t bytesPerFeature = 4 * tiling.tokensPerRowMax(machine.height);
+  int64_t perColumn = std::max<int64_t>(1, room / bytesPerFeature);
+  int64_t pieces = tileSizeMax(features, perColumn * machine.width);
+  if (!kernel.leavesInPieces()) {
+    selection.refuse(op, "its result leaves in " + Twine(pieces) +
+                             " pieces, of which the weights are streamed "
+                             "dense: let no sparsity filter name it, or use a "
+                             "larger mesh");
+    return true;
+  }
+  for (int64_t piece = 0; piece < pieces; ++piece) {
+    int64_t start = tileStart(features, pieces, piece);
+    int64_t size = tileSize(features, pieces, piece);
+    Value result = make(input, weight.slice(1, start, size),
+                        bias ? bias.slice(0, start, size) : bias, tiling);
+    for (OpOperand *output : outputs)
+      selection.storePiece(result, *output, start, op);
+  }
+  return true;
+}
+
+static Value build(onnx::MatMulOp op, const Kernel &kernel,
+                   Selection &selection, MakeProduct make) {
+  wse::WeightAttr weight = selection.asWeight(op.getWeight(), op), bias;
+  if (!weight ||
+      (op.getBias() && !(bias = selection.asWeight(op.getBias(), op))))
+    return {};
+  Value input = selection.onWafer(op.getX(), op);
+  if (!input || leaveInPieces(op, kernel, selection, input, weight, bias, make))
+    return {};
+  return make(input, weight, bias,
+              selection.heads().columnsFor(op.getY(), tilingOf(input)));
+}
+
+/// One product for each pair of matrices; the right one streams from the store.
+static Value build(onnx::BatchMatMulOp op, Selection &selection,
+                   MakeProduct make) {
+  ArrayRef<int64_t> shape = shapeOf(op.getY());
+  ArrayRef<int64_t> leading = shape.drop_back(2);
+  int64_t rows = shape[shape.size() - 2], columns = shape.back();
+  int64_t depth = shapeOf(op.getA()).back();
+  int64_t pairs = ShapedType::getNumElements(leading);
+  if (!selection.toStore(op.getB(), op))
+    return {};
+  HostView right = *selection.host().view(op.getB());
+  if (ShapedType::getNumElements(shapeOf(op.getB()).drop_back(2)) == 1) {
+    right.view = *right.view.reshape({depth, columns});
+    Value input = selection.onWafer(op.getA(), op);
+    return input
+               ? make(input, right.weight(), {},
+                      selection.heads().columnsFor(op.getY(), tilingOf(input)))
+               : Value();
+  }
+  if (!selection.toStore(op.getA(), op))
+    return {};
+  HostView left = *selection.host().view(op.getA());
+  auto over = [&](const View &view, int64_t m, int64_t n) {
+    SmallVector<int64_t> extents = llvm::to_vector(leading);
+    extents.append({m, n});
+    return view.broadcast(extents);
+  };
+  left.view = over(left.view, rows, depth);
+  right.view = over(right.view, depth, columns);
+  // The matrices of pair number `pair`.
+  auto matrix = [&](HostView host, int64_t pair) {
+    for (size_t d = leading.size(); d-- > 0; pair /= leading[d])
+      host.view.offset += pair % leading[d] * host.view.strides[d];
+    host.view.shape.erase(host.view.shape.begin(), host.view.shape.end() - 2);
+    host.view.strides.erase(host.view.strides.begin(),
+                            host.view.strides.end() - 2);
+    return host;
+  };
+  wse::IntermediateOp into = selection.declare(shape, op.getY(), op);
+  wse::TiledAttr tiling = selection.defaultTiling({1, rows, depth});
+  for (int64_t pair = 0; pair < pairs; ++pair) {
+    HostView rowsOf = matrix(left, pair);
+    rowsOf.view = *rowsOf.view.reshape({1, rows, depth});
+    Value product = make(selection.load(rowsOf, tiling, op),
+                         matrix(right, pair).weight(), {}, tiling);
+    selection.store(product, into, pair * rows * columns, {0, columns, 1}, op);
+  }
+  selection.provide(op.getY(), into);
+  return {};
+}
+
+Value wsec::buildProduct(Operation *op, const Kernel &kernel,
+                         Selection &selection, MakeProduct make) {
+  if (auto matmul = dyn_cast<onnx::MatMulOp>(op))
+    return build(matmul, kernel, selection, make);
+  return build(cast<onnx::BatchMatMulOp>(op), selection, make);
+}

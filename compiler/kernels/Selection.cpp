@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/kernels/Selection.h"
+
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace wsec;
+
+ArrayAttr Selection::nodesOf(ArrayRef<Operation *> ops) {
+  llvm::SetVector<Attribute> names;
+  for (Operation *op : ops) {
+    auto node = op->getAttrOfType<StringAttr>("node");
+    if (node && !node.getValue().empty())
+      names.insert(node);
+  }
+  // An operator without a name is called as what it is.
+  if (names.empty() && !ops.empty())
+    names.insert(builder().getStringAttr(ops.back()->getName().stripDialect()));
+  return builder().getArrayAttr(names.getArrayRef());
+}
+
+wse::TiledAttr Selection::defaultTiling(ArrayRef<int64_t> shape) {
+  TokenShape tokens = tokenShape(shape);
+  return wse::TiledAttr::balanced(builder().getContext(), tokens.batch,
+                                  tokens.tokens, machine().height);
+}
+
+RankedTensorType Selection::tensorType(ArrayRef<int64_t> shape,
+                                       wse::TiledAttr tiling, Value like) {
+  SmallVector<int64_t> extents = llvm::to_vector(shape);
+  if (extents.empty())
+    extents.push_back(1);
+  Type element = like ? elementOnWafer(like) : builder().getF32Type();
+  return RankedTensorType::get(extents, element, tiling);
+}
+
+RankedTensorType Selection::tensorType(wse::TiledAttr tiling, int64_t features,
+                                       Value like) {
+  return tensorType({tiling.getBatch(), tiling.getTokens(), features}, tiling,
+                    like);
+}
+
+Value Selection::onWaferByFeatures(Value value, Operation *user) {
+  Value tensor = onWafer(value, user);
+  if (!tensor ||
+      tilingOf(tensor).getColumns() != wse::ColumnPlacement::Replicated)
+    return tensor;
+  refuse(user, "every column holds all features of its operand");
+  return {};
+}
+
+wse::WeightAttr Selection::asWeight(Value value, Operation *user) {
+  return toStore(value, user) ? host().weight(value) : wse::WeightAttr();
+}
+
+void Selection::store(Value tensor, wse::IntermediateOp into, int64_t offset,
+                      ArrayRef<int64_t> strides, Operation *user) {
+  createFor<wse::StoreOp>(
+      user, tensor, into.getSymNameAttr(), builder().getI64IntegerAttr(offset),
+      strides.empty() ? DenseI64ArrayAttr()
+                      : builder().getDenseI64ArrayAttr(strides),
+      into.getTypeAttr());
+}
+
+bool Selection::storeWhole(Value value, Value tensor, Operation *user) {
+  if (!tensor)
+    return false;
+  Operation *producer = value.getDefiningOp() ? value.getDefiningOp() : user;
+  wse::IntermediateOp into = declare(shapeOf(value), value, producer);
+  store(tensor, into, 0, {}, user);
+  provide(value, into);
+  return true;
+}

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// What a kernel asks of the selection to build itself for an operator: its
+// operands on the wafer in a distribution, or in the store as weights.
+
+#ifndef WSEC_COMPILER_KERNELS_SELECTION_H
+#define WSEC_COMPILER_KERNELS_SELECTION_H
+
+#include "compiler/kernels/Distributions.h"
+#include "compiler/kernels/Sources.h"
+
+#include "mlir/IR/Builders.h"
+
+namespace wsec {
+
+/// Of one program, whose kernels all run on one region. Where a value is asked
+/// for, null says that it was refused; `user` is the operator that needs it.
+class Selection {
+public:
+  virtual ~Selection() = default;
+
+  /// The region, as its kernels see it.
+  virtual const Machine &machine() const = 0;
+  /// At the end of the program.
+  virtual mlir::OpBuilder &builder() = 0;
+  virtual mlir::FlatSymbolRefAttr region() const = 0;
+  /// What the host provides.
+  virtual const HostValues &host() const = 0;
+  /// Who wants whole heads in columns.
+  virtual const WantedHeads &heads() const = 0;
+
+  /// Notes that `op` cannot be selected, and why.
+  virtual void refuse(mlir::Operation *op, const llvm::Twine &reason) = 0;
+  /// Creates a kernel; facts of later states stay open.
+  template <typename KernelT, typename... Args>
+  KernelT create(mlir::Operation *user, mlir::ArrayAttr nodes, Args &&...args) {
+    mlir::IntegerAttr open;
+    auto kernel =
+        KernelT::create(builder(), user->getLoc(), std::forward<Args>(args)...,
+                        nodes, region(), mlir::ArrayAttr(), open, open, open,
+                        open, mlir::DenseI64ArrayAttr(), mlir::ArrayAttr());
+    if (mlir::Attribute absorbed = user->getAttr(onnx::absorbedAttrName))
+      kernel->setAttr(onnx::absorbedAttrName, absorbed);
+    return kernel;
+  }
+  /// The same for what one operator of the model becomes.
+  template <typename KernelT, typename... Args>
+  KernelT createFor(mlir::Operation *op, Args &&...args) {
+    return create<KernelT>(op, nodesOf(op), std::forward<Args>(args)...);
+  }
+  /// Has `kernel` run in the cheapest of its offers, and brings its first
+  /// operand into the distribution that this takes.
+  virtual void takeCheapestOffer(mlir::Operation *kernel,
+                                 mlir::Operation *user) = 0;
+
+  //===------------------------------------------------------------------===//
+  // Names and types
+  //===------------------------------------------------------------------===//
+
+  mlir::ArrayAttr nodesOf(llvm::ArrayRef<mlir::Operation *> ops);
+  /// The distribution for `shape` when nothing else decides.
+  wse::TiledAttr defaultTiling(llvm::ArrayRef<int64_t> shape);
+  /// Of f32, unless `like` is a value of integers or a tensor of them.
+  mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape,
+                                    wse::TiledAttr tiling,
+                                    mlir::Value like = {});
+  mlir::RankedTensorType tensorType(wse::TiledAttr tiling, int64_t features,
+                                    mlir::Value like = {});
+
+  //===------------------------------------------------------------------===//
+  // Values on the wafer
+  //===------------------------------------------------------------------===//
+
+  /// `value` on the wafer in its own distribution, or in the default one if
+  /// the host provides it.
+  virtual mlir::Value onWafer(mlir::Value value, mlir::Operation *user) = 0;
+  /// The same where every column holds features of its own.
+  mlir::Value onWaferByFeatures(mlir::Value value, mlir::Operation *user);
+  /// The same without bringing anything: null for values of the host.
+  virtual mlir::Value alreadyOnWafer(mlir::Value value) const = 0;
+  /// `value` of the host, read as `shape`, in the given distribution.
+  virtual mlir::Value bring(mlir::Value value, llvm::ArrayRef<int64_t> shape,
+                            wse::TiledAttr tiling, mlir::Operation *user) = 0;
+  /// `value` with its features in other columns, heads perhaps repeated.
+  virtual mlir::Value redistribute(mlir::Value value,
+                                   wse::ColumnPlacement columns,
+                                   int64_t headSize, mlir::Operation *user,
+                                   int64_t repeat = 1) = 0;
+  /// A view of an input or constant, loaded with these extents, or as another
+  /// `shape`.
+  virtual mlir::Value load(const HostView &host, wse::TiledAttr tiling,
+                           mlir::Operation *user) = 0;
+  virtual mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
+                                   wse::TiledAttr tiling,
+                                   mlir::Operation *user) = 0;
+
+  //===------------------------------------------------------------------===//
+  // Values in the store
+  //===------------------------------------------------------------------===//
+
+  /// Makes sure that the host holds `value`, as a view of what it had or of an
+  /// intermediate that kernels store. False if it was refused.
+  virtual bool toStore(mlir::Value value, mlir::Operation *user) = 0;
+  /// Makes sure that the store holds the elements of `value`, a value of the
+  /// host, in their own order.
+  virtual bool toStoreInOrder(mlir::Value value, mlir::Operation *user) = 0;
+  /// As toStore, for kernels that stream it.
+  wse::WeightAttr asWeight(mlir::Value value, mlir::Operation *user);
+
+  /// A new intermediate with elements as those of `like`.
+  virtual wse::IntermediateOp declare(llvm::ArrayRef<int64_t> shape,
+                                      mlir::Value like,
+                                      mlir::Operation *user) = 0;
+  /// Stores `tensor` into (part of) an intermediate.
+  void store(mlir::Value tensor, wse::IntermediateOp into, int64_t offset,
+             llvm::ArrayRef<int64_t> strides, mlir::Operation *user);
+  /// From now on the host provides `value` as that intermediate.
+  virtual void provide(mlir::Value value, wse::IntermediateOp from) = 0;
+  /// All of that for the whole of `value`, which `tensor` holds. False if that
+  /// is null.
+  bool storeWhole(mlir::Value value, mlir::Value tensor, mlir::Operation *user);
+
+  /// Bytes of a PE that a result which only leaves the wafer may take beside
+  /// the input of its kernel.
+  virtual int64_t roomForOutput(mlir::Value input) const = 0;
+  /// Stores `tensor` as the features from `offset` on of an output of @main.
+  virtual void storePiece(mlir::Value tensor, mlir::OpOperand &output,
+                          int64_t offset, mlir::Operation *user) = 0;
+};
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_KERNELS_SELECTION_H
