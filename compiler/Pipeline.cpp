@@ -262,11 +262,11 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
     }
     const int64_t parts = regionCount(*module);
     const int64_t leastStages = options.mode == Mode::Resident ? 2 : 1;
-    if (failed(result) && colors && stages > 1 && parts > leastStages) {
+    if (failed(result) && colors && stages > 1 && parts > leastStages &&
+        options.placement.empty()) {
       stages = parts - 1;
     } else if (failed(result) && (sram || colors) && !oneRegion && parts > 1 &&
-               options.mode != Mode::Resident &&
-               options.placement.empty()) {
+               options.mode != Mode::Resident && options.placement.empty()) {
       oneRegion = true;
       stages = 1;
     } else if (failed(result) && sram && !littleScratch) {

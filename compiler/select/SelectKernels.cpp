@@ -107,6 +107,16 @@ struct SelectKernelsPass
     return parts.has_value();
   }
 
+  /// Parts side by side, on these shapes.
+  static LogicalResult spreadOverPartsOn(wse::ProgramOp program,
+                                         ArrayRef<RegionShape> shapes) {
+    FailureOr<SideBySide> parts = sideBySideOn(program, shapes);
+    if (failed(parts))
+      return failure();
+    spreadOverRegions(program, *parts);
+    return success();
+  }
+
   /// Inputs are symbols, too, and keep their names.
   static std::string regionName(func::FuncOp main) {
     std::string name = "r";
@@ -154,10 +164,9 @@ struct SelectKernelsPass
     if (oneRegion)
       explanation.withoutParts();
     if (shapes->size() > 1) {
-      FailureOr<SideBySide> parts = sideBySideOn(program, *shapes);
-      if (failed(parts))
+      if (failed(stages > 1 ? spreadOverStagesOn(program, *shapes)
+                            : spreadOverPartsOn(program, *shapes)))
         return signalPassFailure();
-      spreadOverRegions(program, *parts);
       main.erase();
       return finish(module, program, explanation);
     }

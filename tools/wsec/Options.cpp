@@ -259,9 +259,6 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
     return usageError("--mode=" + flags.mode +
                       ": expected stream, resident or auto");
   options.mode = *mode;
-  if (*mode != Mode::Stream && !flags.placement.empty())
-    return usageError("--mode=" + flags.mode +
-                      " chooses regions, which --placement gives");
   return true;
 }
 
