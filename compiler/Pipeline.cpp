@@ -60,6 +60,7 @@ private:
   LogicalResult readText();
   LogicalResult checkOptions(Phase first);
   LogicalResult readRegions();
+  LogicalResult explain();
   FailureOr<Phase> firstPhase();
   void addVerifiers(Phase first, OpPassManager &manager) const;
   void addPhase(Phase phase, OpPassManager &manager) const;
@@ -197,6 +198,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     target.stages = stages;
     target.whereFaster = options.mode == Mode::Auto;
     target.keepWeights = keepWeights;
+    target.explain = options.explain;
     target.littleScratch = littleScratch;
     target.sparsity = options.sparsity;
     target.sparsityMethod = options.sparsityMethod;
@@ -263,13 +265,13 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
     }
     const int64_t parts = regionCount(*module);
     const int64_t leastStages = options.mode == Mode::Resident ? 2 : 1;
-    if (failed(result) && colors && stages > 1 && parts > leastStages) {
+    if (failed(result) && colors && stages > 1 && parts > leastStages &&
+        options.placement.empty()) {
       stages = parts - 1;
     } else if (failed(result) && sram && keepWeights) {
       keepWeights = false;
     } else if (failed(result) && (sram || colors) && !oneRegion && parts > 1 &&
-               options.mode != Mode::Resident &&
-               options.placement.empty()) {
+               options.mode != Mode::Resident && options.placement.empty()) {
       oneRegion = true;
       stages = 1;
     } else if (failed(result) && sram && !littleScratch) {
@@ -325,6 +327,11 @@ LogicalResult Compilation::checkOptions(Phase first) {
   if (options.mode != Mode::Stream && !options.region.empty())
     return error() << "--region puts all kernels on one region, and "
                       "--mode=resident or auto on several; leave one out";
+  if (!options.explain.empty() &&
+      (first > Phase::Select || options.stopAfter < Phase::Select))
+    return error() << "no kernels are chosen between " << phaseName(first)
+                   << " and " << phaseName(options.stopAfter)
+                   << "; --explain has nothing to tell";
   if (first > Phase::Select && options.sparsity != 0)
     return error() << "'" << options.input
                    << "' has chosen its kernels; --sparsity comes too late";
@@ -356,6 +363,17 @@ LogicalResult Compilation::readRegions() {
     regions += (regions.empty() ? "" : ",") +
                std::to_string(region.pes.columns) + "x" +
                std::to_string(region.pes.rows);
+  return success();
+}
+
+/// Prints what `select` had to say of a node.
+LogicalResult Compilation::explain() {
+  auto text = dyn_cast_or_null<StringAttr>(
+      module->getOperation()->removeAttr(select::explanationAttrName));
+  if (!text)
+    return success();
+  if (llvm::Error problem = writeText("-", text.getValue()))
+    return fail(std::move(problem));
   return success();
 }
 
@@ -442,6 +460,8 @@ LogicalResult Compilation::run() {
     return failure();
   Phase last = std::min(options.stopAfter, Phase::Lower);
   if (*first <= last && failed(runPhases(*first, last)))
+    return failure();
+  if (failed(explain()))
     return failure();
   if (options.stopAfter != Phase::Emit)
     return options.printsIR ? writeIR() : success();

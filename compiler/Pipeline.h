@@ -48,6 +48,8 @@ struct CompileOptions {
   std::string machine, mesh;
   /// Columns x rows of the region that kernels run on; empty: chosen by cost.
   std::string region;
+  /// A node of the model whose kernels are to be explained, on standard output.
+  std::string explain;
   /// A placement as JSON: its regions are taken, in shape and place.
   std::string placement;
   Mode mode = Mode::Stream;

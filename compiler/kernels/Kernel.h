@@ -177,6 +177,8 @@ public:
                                          const Machine &) const {
     return std::nullopt;
   }
+  /// What a variant is called; empty: there is one.
+  virtual llvm::StringRef variantName(int) const { return {}; }
 
   /// Whether results that only leave the wafer may do so piece by piece.
   virtual bool leavesInPieces() const { return false; }

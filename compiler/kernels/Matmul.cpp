@@ -171,6 +171,9 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
     return isStationary(product) ? heldStationary(product, machine)
                                  : std::nullopt;
   }
+  StringRef variantName(int variant) const final {
+    return wse::stringifyMatmulVariant(wse::MatmulVariant(variant));
+  }
   bool leavesInPieces() const final { return true; }
 
   SmallVector<Relay> relays() const final {

@@ -10,6 +10,9 @@
 
 namespace wsec::select {
 
+/// On the module: what `explain` asked for, as text.
+inline constexpr llvm::StringLiteral explanationAttrName = "wse.explanation";
+
 #define GEN_PASS_DECL
 #include "compiler/select/Passes.h.inc"
 
@@ -31,6 +34,10 @@ struct SelectPipelineOptions
       *this, "little-scratch",
       llvm::cl::desc("No products that keep weights in SRAM"),
       llvm::cl::init(false)};
+  Option<std::string> explain{
+      *this, "explain",
+      llvm::cl::desc("A node: which choices there were for it, and why"),
+      llvm::cl::init("")};
   Option<bool> oneRegion{*this, "one-region",
                          llvm::cl::desc("All kernels on one region"),
                          llvm::cl::init(false)};

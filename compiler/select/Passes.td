@@ -55,6 +55,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
            "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">,
     Option<"littleScratch", "little-scratch", "bool", "false",
            "No products that keep weights in SRAM, however much faster.">,
+    Option<"explain", "explain", "std::string", "\"\"",
+           "A node of the model: which choices there were for its kernels and "
+           "why these, as the attribute wse.explanation of the module.">,
     Option<"oneRegion", "one-region", "bool", "false",
            "All kernels on one region, even where parts of the model could run "
            "side by side.">,

@@ -35,6 +35,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.oneRegion = options.oneRegion;
   passOptions.stages = options.stages;
   passOptions.whereFaster = options.whereFaster;
+  passOptions.explain = options.explain;
   manager.addPass(createSelectKernelsPass(passOptions));
   if (options.keepWeights)
     manager.addNestedPass<wse::ProgramOp>(createKeepWeightsPass());

@@ -326,6 +326,7 @@ RegionChoice select::chooseRegion(wse::ProgramOp program) {
   if (kernels.empty())
     return {{program.meshWidth(), program.meshHeight()},
             0,
+            {},
             builder.getArrayAttr({})};
   SmallVector<Attribute> list;
   std::vector<ShapeEstimate> estimates =
@@ -338,7 +339,7 @@ RegionChoice select::chooseRegion(wse::ProgramOp program) {
          builder.getNamedAttr("cycles",
                               builder.getF64FloatAttr(estimate.cycles)),
          builder.getNamedAttr("fits", builder.getBoolAttr(estimate.fits))}));
-  return {estimates.front().shape, estimates.front().cycles,
+  return {estimates.front().shape, estimates.front().cycles, estimates,
           builder.getArrayAttr(list)};
 }
 

@@ -40,7 +40,8 @@ struct ShapeEstimate {
 struct RegionChoice {
   RegionShape shape;
   double cycles = 0;
-  /// What was compared, the best first: candidatesAttrName.
+  std::vector<ShapeEstimate> estimates; ///< the best first
+  /// The same for the report: candidatesAttrName.
   mlir::ArrayAttr candidates;
 };
 

@@ -3,6 +3,8 @@
 // onnx -> wse, selected: the whole mesh first, then on the region that costs
 // least.
 
+#include "compiler/select/Explain.h"
+#include "compiler/select/KernelChoice.h"
 #include "compiler/select/Passes.h"
 #include "compiler/select/RegionChooser.h"
 #include "compiler/select/Selector.h"
@@ -86,17 +88,33 @@ struct SelectKernelsPass
   }
 
   /// Puts the kernels on several regions, if that is asked for or pays.
-  bool spread(wse::ProgramOp program, double cyclesOfOne) {
+  bool spread(wse::ProgramOp program, double cyclesOfOne,
+              Explanation &explanation) {
     if (stages > 1 &&
         spreadOverStages(program, size_t(stages),
-                         whereFaster ? cyclesOfOne
-                                     : std::numeric_limits<double>::infinity()))
+                         whereFaster
+                             ? cyclesOfOne
+                             : std::numeric_limits<double>::infinity())) {
+      explanation.staged();
       return true;
+    }
     auto parts =
         oneRegion ? std::nullopt : chooseSideBySide(program, cyclesOfOne);
-    if (parts)
+    if (parts) {
+      explanation.spread(*parts);
       spreadOverRegions(program, *parts);
+    }
     return parts.has_value();
+  }
+
+  /// Parts side by side, on these shapes.
+  static LogicalResult spreadOverPartsOn(wse::ProgramOp program,
+                                         ArrayRef<RegionShape> shapes) {
+    FailureOr<SideBySide> parts = sideBySideOn(program, shapes);
+    if (failed(parts))
+      return failure();
+    spreadOverRegions(program, *parts);
+    return success();
   }
 
   /// Inputs are symbols, too, and keep their names.
@@ -107,6 +125,19 @@ struct SelectKernelsPass
     }))
       name += "_";
     return name;
+  }
+
+  /// All is chosen.
+  void finish(ModuleOp module, wse::ProgramOp program,
+              Explanation &explanation) {
+    chooseVariants(program, littleScratch);
+    if (explain.empty())
+      return;
+    FailureOr<std::string> text = explanation.tell(program, littleScratch);
+    if (failed(text))
+      return signalPassFailure();
+    module->setAttr(explanationAttrName,
+                    StringAttr::get(module.getContext(), *text));
   }
 
   void runOnOperation() override {
@@ -127,22 +158,25 @@ struct SelectKernelsPass
     wse::ProgramOp program = select(main, *target, shape);
     if (!program)
       return signalPassFailure();
+    Explanation explanation(explain);
+    if (!shapes->empty())
+      explanation.given();
+    if (oneRegion)
+      explanation.withoutParts();
     if (shapes->size() > 1) {
-      FailureOr<SideBySide> parts = sideBySideOn(program, *shapes);
-      if (failed(parts))
+      if (failed(stages > 1 ? spreadOverStagesOn(program, *shapes)
+                            : spreadOverPartsOn(program, *shapes)))
         return signalPassFailure();
-      spreadOverRegions(program, *parts);
-      chooseVariants(program, littleScratch);
       main.erase();
-      return;
+      return finish(module, program, explanation);
     }
     if (shapes->empty()) {
       RegionChoice choice = chooseRegion(program);
       module->setAttr(wse::candidatesAttrName, choice.candidates);
-      if (spread(program, choice.cycles)) {
-        chooseVariants(program, littleScratch);
+      explanation.compared(program, choice.estimates);
+      if (spread(program, choice.cycles, explanation)) {
         main.erase();
-        return;
+        return finish(module, program, explanation);
       }
       shape = choice.shape;
       if (shape.columns != whole.columns || shape.rows != whole.rows) {
@@ -153,8 +187,8 @@ struct SelectKernelsPass
       shape = chooseHeads(program, shape);
     }
     spreadHeads(program, shape);
-    chooseVariants(program, littleScratch);
     main.erase();
+    finish(module, program, explanation);
   }
 };
 } // namespace

@@ -217,7 +217,8 @@ FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
     return program.emitError("there are ")
            << shapes.size() << " regions to run side by side, and "
            << components.size()
-           << " parts of the model that have nothing to do with one another";
+           << " parts of the model that have nothing to do with one another; "
+              "for stages of a pipeline say --mode=resident";
   SideBySide choice;
   for (auto [kernels, shape] : llvm::zip_equal(
            share(components, cyclesOf(mesh, components), shapes.size()),

@@ -32,9 +32,12 @@ class Stages {
 public:
   explicit Stages(wse::ProgramOp program);
 
-  StageProblem problem(size_t mostStages);
+  /// Of stages of these widths, which ascend.
+  StageProblem problem(size_t mostStages, std::vector<int64_t> widths,
+                       int64_t rows);
   /// The kernels and regions of each stage.
-  SideBySide spread(const StageProblem &problem, const StagePlan &plan);
+  SideBySide spread(const StageProblem &problem, const StagePlan &plan,
+                    int64_t rows);
 
 private:
   bool isPrepared(wse::KernelOp kernel) const;
@@ -188,18 +191,26 @@ void Stages::addWidth(int64_t width,
   problem.bytes.emplace_back(count, 0);
 }
 
-StageProblem Stages::problem(size_t mostStages) {
+/// Shares of the mesh.
+static std::vector<int64_t> widthsOf(const Machine &mesh) {
+  std::vector<int64_t> widths;
+  for (int64_t i = 1; i <= kMostWidths; ++i)
+    if (int64_t width = mesh.width * i / kMostWidths;
+        width > (widths.empty() ? 0 : widths.back()))
+      widths.push_back(width);
+  return widths;
+}
+
+StageProblem Stages::problem(size_t mostStages, std::vector<int64_t> widths,
+                             int64_t rows) {
   StageProblem problem;
   problem.columns = mesh.width;
   problem.mostStages = mostStages;
-  for (int64_t i = 1; i <= kMostWidths; ++i)
-    if (int64_t width = mesh.width * i / kMostWidths;
-        width > (problem.widths.empty() ? 0 : problem.widths.back()))
-      problem.widths.push_back(width);
+  problem.widths = std::move(widths);
   SmallVector<wse::KernelOp> all(program.bodyBlock().getOps<wse::KernelOp>());
   std::vector<RegionShape> shapes;
   for (int64_t width : problem.widths)
-    shapes.push_back({width, mesh.height});
+    shapes.push_back({width, rows});
   const auto estimates = cyclesOfEach(mesh, all, shapes);
   for (auto [width, estimate] : llvm::zip_equal(problem.widths, estimates)) {
     llvm::DenseMap<Operation *, double> cycles; // looked up only
@@ -248,7 +259,8 @@ Value Stages::transfer(Value value, wse::KernelOp before) {
       DenseI64ArrayAttr(), ArrayAttr());
 }
 
-SideBySide Stages::spread(const StageProblem &problem, const StagePlan &plan) {
+SideBySide Stages::spread(const StageProblem &problem, const StagePlan &plan,
+                          int64_t rows) {
   SideBySide result;
   result.cycles = plan.cycles;
   IRMapping held; // what crossed, where the stage at hand has it
@@ -271,8 +283,8 @@ SideBySide Stages::spread(const StageProblem &problem, const StagePlan &plan) {
     llvm::sort(part.kernels, [](wse::KernelOp a, wse::KernelOp b) {
       return a->isBeforeInBlock(b);
     });
-    part.shape = chooseHeads(mesh, part.kernels,
-                             {problem.widths[stage.width], mesh.height});
+    part.shape =
+        chooseHeads(mesh, part.kernels, {problem.widths[stage.width], rows});
     // Only now, so that crossing() sees the values of the program.
     for (size_t k = stage.begin; k < stage.end; ++k)
       for (OpOperand &operand : kernels[k]->getOpOperands())
@@ -282,19 +294,9 @@ SideBySide Stages::spread(const StageProblem &problem, const StagePlan &plan) {
   return result;
 }
 
-bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
-                              double cycles) {
-  Stages stages(program);
-  StageProblem problem = stages.problem(mostStages);
-  if (!problem.check().empty())
-    return false;
-  std::optional<StagePlan> plan = partitionStages(problem);
-  assert((!plan || problem.verify(*plan).empty()) && "a plan breaks no rule");
-  if (!plan || plan->stages.size() < 2 || plan->cycles >= cycles)
-    return false;
-  SideBySide choice = stages.spread(problem, *plan);
+/// Side by side in the order of the stages, so that what crosses flies least.
+static void spreadInOrder(wse::ProgramOp program, SideBySide choice) {
   spreadOverRegions(program, choice);
-  // Side by side in the order of the stages, so that what crosses flies least.
   int64_t x = 0;
   for (RegionPart &part : choice.parts) {
     wse::RegionOp region = wse::regionOf(part.kernels.front());
@@ -302,5 +304,51 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
     region.setY(0);
     x += part.shape.columns;
   }
+}
+
+bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
+                              double cycles) {
+  Stages stages(program);
+  const Machine mesh = program.targetMachine();
+  StageProblem problem =
+      stages.problem(mostStages, widthsOf(mesh), mesh.height);
+  if (!problem.check().empty())
+    return false;
+  std::optional<StagePlan> plan = partitionStages(problem);
+  assert((!plan || problem.verify(*plan).empty()) && "a plan breaks no rule");
+  if (!plan || plan->stages.size() < 2 || plan->cycles >= cycles)
+    return false;
+  spreadInOrder(program, stages.spread(problem, *plan, mesh.height));
   return true;
+}
+
+LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
+                                         ArrayRef<RegionShape> shapes) {
+  const int64_t rows = shapes.front().rows;
+  std::vector<int64_t> widths, ordered;
+  for (const RegionShape &shape : shapes) {
+    if (shape.rows != rows)
+      return program.emitError("stages of a pipeline exchange along rows and "
+                               "are as tall as each other, one has ")
+             << rows << " rows, another " << shape.rows;
+    widths.push_back(shape.columns);
+  }
+  ordered = widths;
+  llvm::sort(ordered);
+  ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
+  Stages stages(program);
+  StageProblem problem = stages.problem(shapes.size(), ordered, rows);
+  if (std::string error = problem.check(); !error.empty())
+    return program.emitError(error);
+  std::vector<size_t> each;
+  for (int64_t width : widths)
+    each.push_back(llvm::find(ordered, width) - ordered.begin());
+  std::optional<StagePlan> plan = partitionStagesOn(problem, each);
+  if (!plan)
+    return program.emitError("the model cannot be cut into ")
+           << shapes.size() << " stages";
+  if (std::string error = problem.verify(*plan); !error.empty())
+    return program.emitError(error);
+  spreadInOrder(program, stages.spread(problem, *plan, rows));
+  return success();
 }

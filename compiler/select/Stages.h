@@ -20,6 +20,12 @@ namespace wsec::select {
 /// or samples would not follow one another in fewer than `cycles`.
 bool spreadOverStages(wse::ProgramOp program, size_t mostStages, double cycles);
 
+/// Cuts it into as many stages as there are shapes, which are as tall as each
+/// other, such that the slowest is as fast as it can be on these; an error if
+/// there is no such cut.
+llvm::LogicalResult spreadOverStagesOn(wse::ProgramOp program,
+                                       llvm::ArrayRef<RegionShape> shapes);
+
 } // namespace wsec::select
 
 #endif // WSEC_COMPILER_SELECT_STAGES_H

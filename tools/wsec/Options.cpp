@@ -95,6 +95,11 @@ struct Flags {
       cl::desc("Regions as in what --dump-placement=FILE.json wrote, or you "
                "made of it"),
       cl::value_desc("FILE.json"), cl::cat(category)};
+  cl::opt<std::string> explain{
+      "explain",
+      cl::desc("Say of a node of the model which kernels, variants and regions "
+               "there were for it, their predicted costs, and why these won"),
+      cl::value_desc("NODE"), cl::cat(category)};
   cl::opt<std::string> placementDump{
       "dump-placement",
       cl::desc("Draw the placement; the ending says how: .txt, .json, .svg, "
@@ -255,9 +260,6 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
     return usageError("--mode=" + flags.mode +
                       ": expected stream, resident or auto");
   options.mode = *mode;
-  if (*mode != Mode::Stream && !flags.placement.empty())
-    return usageError("--mode=" + flags.mode +
-                      " chooses regions, which --placement gives");
   return true;
 }
 
@@ -265,6 +267,7 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
 static bool readStages(const Flags &flags, CompileOptions &options) {
   options.output = flags.output;
   options.placementDump = flags.placementDump;
+  options.explain = flags.explain;
   options.measured.assign(flags.counters.begin(), flags.counters.end());
   if (!options.measured.empty() &&
       !StringRef(options.placementDump).ends_with(".html"))
@@ -288,7 +291,8 @@ static bool readStages(const Flags &flags, CompileOptions &options) {
     options.stopAfter = *phase;
   }
   if (options.stopAfter == Phase::Emit && options.output.empty()) {
-    if (options.placementDump.empty() || !options.report.empty())
+    if ((options.placementDump.empty() && options.explain.empty()) ||
+        !options.report.empty())
       return usageError("say where to write the program: -o FILE.wafer");
     options.stopAfter = Phase::Schedule;
     options.printsIR = false;

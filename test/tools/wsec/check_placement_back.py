@@ -3,8 +3,9 @@
 """Feeds placements back to wsec, as they were and with a rectangle changed:
 check_placement_back.py WORK
 
-Two encoders side by side. The same regions give the same bytes; others a program
-that has its regions there, and the same values. Exit code 0 or 1.
+Two encoders side by side, and as stages of a pipeline. The same regions give the
+same bytes; others a program that has its regions there, and the same values. Exit
+code 0 or 1.
 """
 
 import json
@@ -46,6 +47,24 @@ def changed(placement, name, **changes):
     return f"--placement={path}"
 
 
+def check_stages():
+    """Stages of a pipeline take other widths, too."""
+    mode = "--mode=resident"
+    code, placement, values = compiled("stages", mode)
+    regions = sorted(placement["regions"], key=lambda region: region["x"])
+    assert len(regions) > 1, regions
+    same, again, _ = compiled("same", mode, "--placement=stages-out.json")
+    assert same == code and again == placement, "the same stages give another program"
+    max(regions, key=lambda region: region["columns"])["columns"] -= 2
+    other = {**placement, "regions": regions}
+    Path("narrow.json").write_text(json.dumps(other))
+    _, there, computed = compiled("narrow", mode, "--placement=narrow.json")
+    assert sorted(there["regions"], key=lambda region: region["x"]) == regions, there["regions"]
+    for name, value in values.items():
+        np.testing.assert_allclose(computed[name], value, rtol=1e-4, atol=1e-5)
+    print(f"{len(regions)} stages, one narrower: the same values")
+
+
 def main():
     work = Path(sys.argv[1])
     work.mkdir(parents=True, exist_ok=True)
@@ -69,6 +88,7 @@ def main():
             if what == "moved":
                 assert np.array_equal(computed[name], value), "moved: other values"
         print(f"{what}: the same values")
+    check_stages()
 
 
 if __name__ == "__main__":

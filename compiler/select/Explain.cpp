@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "compiler/select/Explain.h"
+#include "compiler/kernels/Kernel.h"
+#include "compiler/select/KernelChoice.h"
+#include "dialects/onnx/Onnx.h"
+#include "runtime/program/NearestNames.h"
+
+#include "llvm/Support/FormatVariadic.h"
+
+#include <cmath>
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::select;
+
+/// Nodes that a kernel computes, and those that were fused into these.
+static std::vector<std::string> nodesOf(wse::KernelOp kernel) {
+  std::vector<std::string> names;
+  for (ArrayAttr nodes :
+       {kernel.getNodeNames(),
+        kernel->getAttrOfType<ArrayAttr>(onnx::absorbedAttrName)})
+    if (nodes)
+      for (auto name : nodes.getAsRange<StringAttr>())
+        names.push_back(name.str());
+  return names;
+}
+
+static SmallVector<wse::KernelOp> kernelsOf(wse::ProgramOp program,
+                                            const std::string &node) {
+  SmallVector<wse::KernelOp> kernels;
+  for (wse::KernelOp kernel : program.kernels())
+    if (llvm::is_contained(nodesOf(kernel), node))
+      kernels.push_back(kernel);
+  return kernels;
+}
+
+void Explanation::compared(wse::ProgramOp program,
+                           ArrayRef<ShapeEstimate> estimates) {
+  if (node.empty())
+    return;
+  for (const ShapeEstimate &estimate : estimates)
+    shapes.push_back({estimate});
+  SmallVector<wse::KernelOp> all = program.kernels();
+  std::vector<RegionShape> each;
+  for (const ShapeEstimate &estimate : estimates)
+    each.push_back(estimate.shape);
+  const auto cycles = cyclesOfEach(program.targetMachine(), all, each);
+  for (auto [shape, its] : llvm::zip_equal(shapes, cycles))
+    for (auto [kernel, own] : llvm::zip_equal(all, its))
+      if (llvm::is_contained(nodesOf(kernel), node))
+        shape.own += own;
+}
+
+static std::string number(double value) {
+  return llvm::formatv("{0:f0}", value).str();
+}
+
+static std::string times(double value, double best) {
+  return best > 0 ? llvm::formatv("{0:f2}x", value / best).str() : "";
+}
+
+/// A line of a table; the first column is to the left.
+static std::string line(StringRef first, ArrayRef<std::string> cells) {
+  std::string text = llvm::formatv("  {0,-24}", first).str();
+  for (const std::string &cell : cells)
+    text += llvm::formatv("{0,11}", cell).str();
+  return StringRef(text).rtrim().str();
+}
+
+/// A variant that does not apply to an operation costs infinitely much.
+static bool applies(const Offer &offer) {
+  return std::isfinite(offer.cost.total());
+}
+
+static std::string tellOffer(wse::KernelOp op, const Offer &offer,
+                             const Machine &region, bool isChosen,
+                             bool littleScratch) {
+  std::string name = findKernel(op)->variantName(offer.variant).str();
+  if (name.empty())
+    name = op->getName().stripDialect();
+  name = (isChosen ? "> " : "  ") + name;
+  if (!applies(offer))
+    return line(name, {"does not", " apply"}) + "\n";
+  const int64_t missing = cheapestOffer(op, offer, region, offer.input).missing;
+  std::string row =
+      line(name, {number(offer.cost.total()), number(offer.cost.compute),
+                  number(offer.cost.stream), number(offer.cost.fabric),
+                  number(offer.cost.serial), std::to_string(offer.scratchBytes),
+                  missing ? std::to_string(missing) : "fits"});
+  if (offer.input)
+    row += "  after a redistribute";
+  if (offer.keepsWeights && littleScratch)
+    row += "  ruled out: with its weights, SRAM was too small for the program";
+  return row + "\n";
+}
+
+/// The offers of a kernel where it lies now, and which one won.
+static std::string tellOffers(wse::KernelOp op, const Machine &region,
+                              bool littleScratch) {
+  SmallVector<Offer> offers = findKernel(op)->offers(op, region);
+  const Choice chosen = cheapestOffer(op, offers, region, {}, littleScratch);
+  std::string text = line("variants", {"cycles", "compute", "stream", "fabric",
+                                       "serial", "scratch B", "missing B"}) +
+                     "\n";
+  for (const Offer &offer : offers)
+    text += tellOffer(op, offer, region, &offer == chosen.offer, littleScratch);
+  const KernelCost &cost = chosen.offer->cost;
+  text += "  bound by " + cost.bound().str() + ", " +
+          times(cost.total(), cost.lowerBound) + " of the lower bound of " +
+          number(cost.lowerBound) + " cycles\n";
+  if (offers.size() > 1)
+    text += chosen.missing
+                ? "  decided: the least scratch is missing, none fits\n"
+                : "  decided: the fewest cycles of those whose scratch fits\n";
+  return text;
+}
+
+std::string Explanation::tellShapes(RegionShape chosen) const {
+  if (isGiven)
+    return "shape of the region: given\n";
+  std::string text =
+      line("shapes of one region", {"all cycles", "", "this node", "SRAM"}) +
+      "\n";
+  auto isChosen = [&](const ComparedShape &shape) {
+    return !sideBySide && !isStaged &&
+           shape.all.shape.columns == chosen.columns &&
+           shape.all.shape.rows == chosen.rows;
+  };
+  constexpr size_t listed = 10;
+  const ComparedShape *least = nullptr;
+  for (auto [place, shape] : llvm::enumerate(shapes)) {
+    if (shape.all.fits && (!least || shape.own < least->own))
+      least = &shape;
+    if (place < listed || isChosen(shape))
+      text +=
+          line((isChosen(shape) ? "> " : "  ") +
+                   std::to_string(shape.all.shape.columns) + "x" +
+                   std::to_string(shape.all.shape.rows),
+               {number(shape.all.cycles),
+                times(shape.all.cycles, shapes.front().all.cycles),
+                number(shape.own), shape.all.fits ? "fits" : "too little"}) +
+          "\n";
+  }
+  if (shapes.size() > listed)
+    text +=
+        "  and " + std::to_string(shapes.size() - listed) + " slower ones\n";
+  if (noParts)
+    text += "  regions side by side are ruled out: too little SRAM or too few "
+            "colors\n";
+  if (isStaged)
+    return text + "  decided: stages of a pipeline, the slowest as fast as any "
+                  "can be (--mode)\n";
+  if (sideBySide)
+    return text + "  decided: regions side by side take " + number(sideBySide) +
+           " cycles, the best single one " + number(shapes.front().all.cycles) +
+           "\n";
+  text += "  decided: the fewest cycles of all kernels together, where SRAM "
+          "holds what lives at a time\n";
+  if (least && !isChosen(*least) && least->own < shapes.front().own)
+    text += "  alone, this node would be fastest on " +
+            std::to_string(least->all.shape.columns) + "x" +
+            std::to_string(least->all.shape.rows) + "\n";
+  return text;
+}
+
+FailureOr<std::string> Explanation::tell(wse::ProgramOp program,
+                                         bool littleScratch) {
+  SmallVector<wse::KernelOp> kernels = kernelsOf(program, node);
+  if (kernels.empty()) {
+    std::vector<std::string> names;
+    for (wse::KernelOp kernel : program.kernels())
+      llvm::append_range(names, nodesOf(kernel));
+    return program.emitError("no kernel computes a node ")
+           << runtime::inQuotes(node)
+           << ", which may be a view, a constant, or of another model"
+           << runtime::nearestNames(node, names);
+  }
+  std::string text;
+  llvm::DenseSet<std::pair<Attribute, Attribute>> told; // looked up only
+  for (wse::KernelOp kernel : kernels) {
+    wse::RegionOp region = wse::regionOf(kernel);
+    std::string offers = tellOffers(kernel, region.machine(), littleScratch);
+    auto *context = program.getContext();
+    if (!told.insert(
+                 {StringAttr::get(context, offers), region.getSymNameAttr()})
+             .second)
+      continue;
+    size_t alike = llvm::count_if(kernels, [&](wse::KernelOp other) {
+      return wse::regionOf(other) == region &&
+             tellOffers(other, region.machine(), littleScratch) == offers;
+    });
+    text +=
+        "node " + runtime::inQuotes(node) + ": " +
+        (alike > 1 ? std::to_string(alike) + " kernels " : "kernel ") +
+        kernel->getName().stripDialect().str() + " on @" +
+        region.getSymName().str() + ", " + std::to_string(region.columns()) +
+        "x" + std::to_string(region.rows()) +
+        (findKernel(kernel)->onlyMoves() ? "; it moves words\n"
+                                         : "; no other kernel computes it\n");
+    std::vector<std::string> nodes = nodesOf(kernel);
+    if (nodes.size() > 1) {
+      text += "  computes";
+      for (auto [index, name] : llvm::enumerate(nodes))
+        text += (index ? ", " : " ") + name;
+      text += "\n";
+    }
+    text += offers;
+  }
+  wse::RegionOp region = wse::regionOf(kernels.front());
+  return text + tellShapes({region.columns(), region.rows()});
+}
