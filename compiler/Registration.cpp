@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Registration.h"
+#include "compiler/canonicalize/Passes.h"
+#include "compiler/infer/Passes.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/select/Passes.h"
-#include "compiler/simplify/Passes.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/pe/Pe.h"
 #include "dialects/wse/Wse.h"
@@ -23,7 +24,8 @@ void wsec::registerDialects(mlir::DialectRegistry &registry) {
 void wsec::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
-  simplify::registerSimplifyPipeline();
+  infer::registerInferPipeline();
+  canonicalize::registerCanonicalizePipeline();
   select::registerSelectPipeline();
   place::registerPlacePipeline();
   route::registerRoutePipeline();
