@@ -7,7 +7,9 @@
 #include "compiler/OutputPaths.h"
 #include "compiler/Registration.h"
 #include "compiler/Report.h"
+#include "compiler/canonicalize/Passes.h"
 #include "compiler/emit/Emit.h"
+#include "compiler/infer/Passes.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
 #include "compiler/place/PlacementFile.h"
@@ -15,7 +17,6 @@
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/select/Passes.h"
-#include "compiler/simplify/Passes.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/pe/Pe.h"
 #include "dialects/wse/Wse.h"
@@ -31,9 +32,9 @@
 using namespace mlir;
 using namespace wsec;
 
-static constexpr StringLiteral names[] = {"import", "simplify", "select",
-                                          "place",  "route",    "schedule",
-                                          "lower",  "emit"};
+static constexpr StringLiteral names[] = {"import",   "infer", "canonicalize",
+                                          "select",   "place", "route",
+                                          "schedule", "lower", "emit"};
 
 StringRef wsec::phaseName(Phase phase) { return names[size_t(phase)]; }
 
@@ -145,7 +146,7 @@ runtime::WeightFolders Compilation::weightFolders() const {
 FailureOr<Phase> Compilation::firstPhase() {
   for (Operation &op : module->getBody()->getOperations()) {
     if (isa<func::FuncOp>(op))
-      return Phase::Simplify;
+      return Phase::Infer;
     if (isa<pe::ProgramOp>(op))
       return Phase::Emit;
     if (auto program = dyn_cast<wse::ProgramOp>(op)) {
@@ -183,11 +184,13 @@ void Compilation::addVerifiers(Phase first, OpPassManager &manager) const {
 
 void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
   switch (phase) {
-  case Phase::Simplify: {
-    simplify::SimplifyPipelineOptions simplification;
-    simplification.allowF64AsF32 = options.allowF64AsF32;
-    return simplify::buildSimplifyPipeline(manager, simplification);
+  case Phase::Infer: {
+    infer::InferPipelineOptions inference;
+    inference.allowF64AsF32 = options.allowF64AsF32;
+    return infer::buildInferPipeline(manager, inference);
   }
+  case Phase::Canonicalize:
+    return canonicalize::buildCanonicalizePipeline(manager);
   case Phase::Select: {
     select::SelectPipelineOptions target;
     if (!options.machine.empty())

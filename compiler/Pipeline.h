@@ -21,7 +21,8 @@ namespace wsec {
 /// In the order they run; the folders of compiler/ are called the same.
 enum class Phase {
   Import,
-  Simplify,
+  Infer,
+  Canonicalize,
   Select,
   Place,
   Route,

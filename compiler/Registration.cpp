@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Registration.h"
+#include "compiler/canonicalize/Passes.h"
+#include "compiler/infer/Passes.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
 #include "compiler/raise/Passes.h"
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/select/Passes.h"
-#include "compiler/simplify/Passes.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/pe/Pe.h"
 #include "dialects/wse/Wse.h"
@@ -31,7 +32,8 @@ void wsec::registerPasses() {
   mlir::registerCanonicalizerPass();
   mlir::registerCSEPass();
   raise::registerRaisePasses();
-  simplify::registerSimplifyPipeline();
+  infer::registerInferPipeline();
+  canonicalize::registerCanonicalizePipeline();
   select::registerSelectPipeline();
   place::registerPlacePipeline();
   route::registerRoutePipeline();

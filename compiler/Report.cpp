@@ -252,7 +252,7 @@ static bool hasRegion(const Report &report) {
          report.cycles > 0;
 }
 
-/// What simplify found in the nodes of exporters, by its kernels, and the
+/// What canonicalize found in the nodes of exporters, by its kernels, and the
 /// softmaxes of attentions that it did not find and products stand in for.
 struct Recognized {
   unsigned attentions = 0, norms = 0, rotaries = 0;

@@ -12,7 +12,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PHASES = "import raise simplify select place route schedule lower emit".split()
+PHASES = "import raise infer canonicalize select place route schedule lower emit".split()
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DIRECTIVE = re.compile(
     r"^\s*(?://|#|;)\s*CHECK(?:-(?:NEXT|SAME|NOT|DAG|LABEL|EMPTY|COUNT-\d+))?(?:\s+[^:]*)?$"

@@ -51,7 +51,7 @@ with tempfile.TemporaryDirectory() as folder:
         if kind == "wafer":
             wsec(path, "--mesh=4x3", "--bundle", "-o", corpus / f"{name}.wafer")
         if kind == "mlir":
-            for phase in ("simplify", "select", "schedule", "lower"):
+            for phase in ("canonicalize", "select", "schedule", "lower"):
                 wsec(path, "--mesh=4x3", f"--stop-after={phase}", "--print-constants",
                      "-o", corpus / f"{name}-{phase}.mlir")
     (Path(folder) / "past.bin").write_bytes(bytes(2 * 16 * 4))  # what cache.mlir loads

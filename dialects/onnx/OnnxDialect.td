@@ -11,7 +11,7 @@ def Onnx_Dialect : Dialect {
   let summary = "The model: operators on tensors, with ONNX's names and meaning.";
   let description = [{
     ```
-    model.onnx --import--> [onnx] --simplify--> [onnx] --select--> wse
+    model.onnx --import--> [onnx] --infer, canonicalize--> [onnx] --select--> wse
     ```
 
     A module holds one `func.func @main` whose arguments and results carry the
@@ -20,7 +20,7 @@ def Onnx_Dialect : Dialect {
 
     - after **import** there are only `onnx.constant`, `onnx.none` and the
       generic `onnx.node`; results of nodes are of type `!onnx.unknown`;
-    - after **simplify** every type is a ranked tensor of known shape and every
+    - after **canonicalize** every type is a ranked tensor of known shape and every
       node is one of the named operators below, or the model was refused.
 
     Attributes of the module: `onnx.opset` (version of the default domain),
@@ -48,7 +48,7 @@ def Onnx_UnknownType : Onnx_Type<"Unknown", "unknown"> {
   let description = [{
     ONNX files rarely state the types of intermediate values, and what they
     state holds for unbound dimensions. Import therefore leaves results open
-    and simplify infers them all from the bound inputs.
+    and infer finds them all from the bound inputs.
 
     ```mlir
     %sum = onnx.node "Add"(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> !onnx.unknown

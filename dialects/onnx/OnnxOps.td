@@ -8,7 +8,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-/// A value between operators: ranked once simplify has run.
+/// A value between operators: ranked once infer has run.
 def Onnx_Tensor : AnyTypeOf<[AnyRankedTensor, Onnx_UnknownType]>;
 def Onnx_Value : AnyTypeOf<[AnyRankedTensor, Onnx_UnknownType, NoneType]>;
 /// Name of the ONNX node an operation stands for: its identity in reports.
@@ -131,7 +131,7 @@ def Onnx_NodeOp : Onnx_Op<"node"> {
 }
 
 //===----------------------------------------------------------------------===//
-// What simplify produces: products, attention, norms.
+// What infer and canonicalize produce: products, attention, norms.
 //===----------------------------------------------------------------------===//
 
 def Onnx_MatMulOp : Onnx_Op<"matmul"> {
@@ -325,7 +325,7 @@ def Onnx_GatherOp : Onnx_Op<"gather"> {
 }
 
 //===----------------------------------------------------------------------===//
-// What simplify produces: element by element.
+// What infer and canonicalize produce: element by element.
 //===----------------------------------------------------------------------===//
 
 def Onnx_UnaryOp : Onnx_Op<"unary", [SameOperandsAndResultType]> {
@@ -415,7 +415,7 @@ def Onnx_ReduceOp : Onnx_Op<"reduce"> {
 }
 
 //===----------------------------------------------------------------------===//
-// What simplify produces: shape only.
+// What infer and canonicalize produce: shape only.
 //===----------------------------------------------------------------------===//
 
 def Onnx_ReshapeOp : Onnx_Op<"reshape"> {

@@ -80,8 +80,8 @@ struct Flags {
       cl::value_desc("NAME=N"), cl::cat(category)};
   cl::opt<std::string> stopAfter{
       "stop-after",
-      cl::desc("Stop after import, simplify, select, place, route, schedule or "
-               "lower, and write the IR"),
+      cl::desc("Stop after import, infer, canonicalize, select, place, route, "
+               "schedule or lower, and write the IR"),
       cl::value_desc("PHASE"), cl::cat(category)};
   cl::opt<std::string> emit{"emit",
                             cl::desc("What to write: wafer (default) or mlir"),
@@ -280,9 +280,10 @@ static bool readStages(const Flags &flags, CompileOptions &options) {
   if (!flags.stopAfter.empty()) {
     std::optional<Phase> phase = findPhase(flags.stopAfter);
     if (!phase)
-      return usageError("--stop-after=" + flags.stopAfter +
-                        ": the phases are import, simplify, select, place, "
-                        "route, schedule, lower, emit");
+      return usageError(
+          "--stop-after=" + flags.stopAfter +
+          ": the phases are import, infer, canonicalize, select, place, "
+          "route, schedule, lower, emit");
     if (*phase == Phase::Emit && wantsIR)
       return usageError("--emit=mlir: there is no IR after emit");
     if (*phase != Phase::Emit && flags.emit == "wafer")

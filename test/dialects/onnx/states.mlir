@@ -12,8 +12,8 @@ func.func @imported(%x: tensor<8x16xf32> {onnx.name = "x"}) -> (!onnx.unknown {o
   return %y : !onnx.unknown
 }
 
-// CHECK-LABEL: func.func @simplified
-func.func @simplified(%x: tensor<8x16xf32> {onnx.name = "x"}) -> (tensor<8x24xf32> {onnx.name = "y"}) {
+// CHECK-LABEL: func.func @canonical
+func.func @canonical(%x: tensor<8x16xf32> {onnx.name = "x"}) -> (tensor<8x24xf32> {onnx.name = "y"}) {
   %wt = onnx.constant external<"fc.onnx", 4096, 1536> view offset 0 strides [1, 16] : tensor<16x24xf32> {node = "fc/Transpose"}
   %zero = onnx.constant dense<0.0> : tensor<f32>
   // CHECK: %fc_MatMul = onnx.matmul %{{.*}}, %fc_Transpose {node = "fc/MatMul"}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attention out of primitives.
+//
+//   product(Q', K'^T) -> scale, masks -> softmax -> product(., V')
+//
+// is matched backwards from the second product. Q', K' and V' are traced to
+// the tensors with the projections (ViewTracing.h); an operand is in order when
+// its strides are those of heads in a [batch, token, feature] tensor:
+//
+//   batch: tokens * features   head: size   token: features   feature: 1
+//
+// Several heads of queries in a row may share one of keys and values, which an
+// exporter has repeated.
+//
+// So it does not matter which reshapes and transposes an exporter chose. The
+// result goes back through a reshape and a transpose of our own, which cancel
+// with those that follow.
+#include "compiler/canonicalize/Passes.h"
+#include "compiler/values/AttentionMask.h"
+#include "compiler/values/Heads.h"
+#include "compiler/values/ValueNames.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include <limits>
+
+namespace wsec::canonicalize {
+#define GEN_PASS_DEF_FUSEATTENTION
+#include "compiler/canonicalize/Passes.h.inc"
+} // namespace wsec::canonicalize
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::canonicalize;
+using namespace wsec::values;
+using onnx::BinaryKind;
+
+//===----------------------------------------------------------------------===//
+// Scores: from softmax back to the product of Q and K
+//===----------------------------------------------------------------------===//
+
+static onnx::NodeOp productOf(Value value) {
+  auto node = value.getDefiningOp<onnx::NodeOp>();
+  return node && node.getOpType() == "MatMul" && node.getDomain().empty()
+             ? node
+             : onnx::NodeOp();
+}
+
+namespace {
+/// Something added to the scores, of shape `scores` where that happens.
+struct Mask {
+  Value value;
+  Shape scores;
+  bool isCondition = false; // true where scores are kept...
+  bool isInverted = false;  // ...or where they are replaced
+  double masked = 0;        // by this.
+};
+
+struct Scores {
+  onnx::NodeOp product;
+  double scale = 1;
+  SmallVector<Mask> masks;
+};
+} // namespace
+
+static bool keepsLastTwo(onnx::ReshapeOp op) {
+  ArrayRef<int64_t> from = shapeOf(op.getX()), to = shapeOf(op.getY());
+  return from.size() >= 2 && to.size() >= 2 &&
+         from.take_back(2) == to.take_back(2);
+}
+
+/// Peels what is applied to the product, outermost first. On failure `scores`
+/// is not usable.
+static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
+  if ((scores.product = productOf(value)))
+    return true;
+  if (depth > 8)
+    return false;
+  auto inside = [&](Value x) { return peelScores(x, scores, depth + 1); };
+  // Masks have to be outside of scales, or a scale would apply to them.
+  auto withMask = [&](Mask mask, Value x) {
+    if (scores.scale != 1 || shapeOf(x) != shapeOf(value))
+      return false;
+    size_t before = scores.masks.size();
+    scores.masks.push_back(std::move(mask));
+    if (inside(x))
+      return true;
+    // The caller may try the other operand.
+    scores.masks.truncate(before);
+    scores.scale = 1;
+    return false;
+  };
+  Operation *op = value.getDefiningOp();
+  if (auto reshape = dyn_cast_or_null<onnx::ReshapeOp>(op))
+    return keepsLastTwo(reshape) && inside(reshape.getX());
+  if (auto where = dyn_cast_or_null<onnx::WhereOp>(op)) {
+    Mask mask{where.getCondition(), Shape(shapeOf(value)), true};
+    for (auto [x, other] : {std::pair(where.getA(), where.getB()),
+                            std::pair(where.getB(), where.getA())}) {
+      std::optional<double> masked = uniformValue(other);
+      mask.isInverted = x == where.getB();
+      if (!masked || !(*masked <= maskedScore))
+        continue;
+      mask.masked = *masked;
+      return withMask(mask, x);
+    }
+    return false;
+  }
+  auto binary = dyn_cast_or_null<onnx::BinaryOp>(op);
+  if (!binary)
+    return false;
+  Value a = binary.getA(), b = binary.getB();
+  switch (binary.getKind()) {
+  case BinaryKind::Add:
+    return withMask({b, Shape(shapeOf(value))}, a) ||
+           withMask({a, Shape(shapeOf(value))}, b);
+  case BinaryKind::Mul:
+    for (auto [x, c] : {std::pair(a, b), std::pair(b, a)})
+      if (std::optional<double> factor = uniformValue(c)) {
+        scores.scale *= *factor;
+        return inside(x);
+      }
+    return false;
+  case BinaryKind::Div:
+    if (std::optional<double> divisor = uniformValue(b)) {
+      scores.scale /= *divisor;
+      return inside(a);
+    }
+    return false;
+  case BinaryKind::Max: // a clamp to the lowest float
+    if (std::optional<double> low = uniformValue(b); low && *low < -1e30)
+      return inside(a);
+    return false;
+  default:
+    return false;
+  }
+}
+
+/// Skips `where(isnan(p), 0, p)`, a guard for rows without any key, and
+/// reshapes; the softmax below, or null.
+static onnx::SoftmaxOp peelProbabilities(Value value) {
+  while (!value.getDefiningOp<onnx::SoftmaxOp>()) {
+    if (auto reshape = value.getDefiningOp<onnx::ReshapeOp>()) {
+      if (!keepsLastTwo(reshape))
+        return {};
+      value = reshape.getX();
+      continue;
+    }
+    auto where = value.getDefiningOp<onnx::WhereOp>();
+    if (!where || uniformValue(where.getA()) != 0.0)
+      return {};
+    auto isNaN = where.getCondition().getDefiningOp<onnx::UnaryOp>();
+    if (!isNaN || isNaN.getKind() != onnx::UnaryKind::Not)
+      return {};
+    auto equal = isNaN.getX().getDefiningOp<onnx::BinaryOp>();
+    if (!equal || equal.getKind() != BinaryKind::Equal ||
+        equal.getA() != where.getB() || equal.getB() != where.getB())
+      return {};
+    value = where.getB();
+  }
+  return value.getDefiningOp<onnx::SoftmaxOp>();
+}
+
+//===----------------------------------------------------------------------===//
+// Causal masks
+//===----------------------------------------------------------------------===//
+
+/// The conditions that `value` is the conjunction of, from the left, each once.
+static SmallVector<Value> conditionsOf(Value value) {
+  SmallVector<Value> open = {value}, all;
+  llvm::DenseSet<Value> seen;
+  while (!open.empty()) {
+    Value next = open.pop_back_val();
+    if (!seen.insert(next).second)
+      continue;
+    auto both = next.getDefiningOp<onnx::BinaryOp>();
+    if (both && both.getKind() == BinaryKind::And)
+      open.append({both.getB(), both.getA()});
+    else
+      all.push_back(next);
+  }
+  return all;
+}
+
+namespace {
+/// A bias and whether "causal" was taken out of it.
+struct Bias {
+  Value rest; // null: nothing is left
+  bool causal = false;
+};
+} // namespace
+
+/// Takes constant parts out of `where(condition and ..., 0, masked)`, as
+/// decoders with a key mask have it: what is always true, and what is causal.
+static std::optional<Bias> withoutConstantConditions(onnx::AttentionOp op) {
+  auto where = op.getBias().getDefiningOp<onnx::WhereOp>();
+  if (!where || uniformValue(where.getA()) != 0.0)
+    return std::nullopt;
+  std::optional<double> masked = uniformValue(where.getB());
+  if (!masked || !(*masked <= maskedScore))
+    return std::nullopt;
+  OpBuilder builder(op);
+  Location loc = op.getLoc();
+  int64_t queries = shapeOf(op.getQ())[1], keys = shapeOf(op.getK())[1];
+  Bias bias;
+  bool changed = false;
+  for (Value condition : conditionsOf(where.getCondition())) {
+    if (uniformValue(condition) == 1.0) {
+      changed = true;
+      continue;
+    }
+    if (isConstant(condition) && !bias.causal) {
+      Value mask = additiveMask(builder, loc, condition, *masked, false);
+      if (isCausalMask(mask, queries, keys)) {
+        changed = bias.causal = true;
+        continue;
+      }
+    }
+    bias.rest = bias.rest ? binary(builder, loc, BinaryKind::And, bias.rest,
+                                   condition, where.getNode())
+                          : condition;
+  }
+  if (!changed)
+    return std::nullopt;
+  if (!bias.rest)
+    return bias;
+  ArrayRef<int64_t> shape = shapeOf(bias.rest);
+  if (shape.size() != 4 || shape[1] != 1 || shape[3] != keys)
+    return std::nullopt;
+  bias.rest = additiveMask(builder, loc, bias.rest, *masked, false);
+  return bias;
+}
+
+//===----------------------------------------------------------------------===//
+// The rewrite
+//===----------------------------------------------------------------------===//
+
+namespace {
+class AttentionFusion {
+public:
+  explicit AttentionFusion(onnx::NodeOp output) : output(output) {}
+
+  /// Replaces the product by V; false with a reason if it is no attention we
+  /// can map, or without one if it is no attention at all.
+  bool run() {
+    auto softmax = peelProbabilities(output.getInputs()[0]);
+    Scores scores;
+    if (!softmax || !peelScores(softmax.getX(), scores))
+      return false;
+    if (!matchOperands(scores))
+      return false;
+    OpBuilder builder(output);
+    Value bias;
+    for (const Mask &mask : scores.masks) {
+      Value next = maskBias(builder, mask);
+      if (!next)
+        return false;
+      bias = bias ? addMasks(builder, loc(), bias, next) : next;
+    }
+    replace(builder, bias, scores.scale * q.scale * k.scale);
+    return true;
+  }
+
+  std::string why;
+
+private:
+  Location loc() { return output.getLoc(); }
+
+  bool matchOperands(const Scores &scores) {
+    onnx::NodeOp product = scores.product;
+    size_t rank = shapeOf(product.getInputs()[0]).size();
+    size_t valueRank = shapeOf(output.getInputs()[1]).size();
+    if (rank < 2 || shapeOf(product.getInputs()[1]).size() != rank ||
+        valueRank < 2)
+      return false;
+    auto query = matchHeads(traceScaledLayout(product.getInputs()[0]), rank - 2,
+                            rank - 1);
+    auto key =
+        matchHeads(traceRepeated(product.getInputs()[1]), rank - 1, rank - 2);
+    auto value = matchHeads(traceRepeated(output.getInputs()[1]), valueRank - 2,
+                            valueRank - 1);
+    for (auto [heads, what] :
+         {std::pair(&query, "queries"), std::pair(&key, "keys"),
+          std::pair(&value, "values")})
+      if (!*heads) {
+        why = std::string("the ") + what +
+              " of this attention are not heads of a [batch, token, feature] "
+              "tensor";
+        return false;
+      }
+    q = *query, k = *key, v = *value;
+    if (q.batch != k.batch || q.size != k.size || v.batch != k.batch ||
+        q.heads != k.heads * k.repeats || v.heads != k.heads ||
+        v.repeats != k.repeats || v.tokens != k.tokens) {
+      why = "queries, keys and values differ in batch or heads";
+      return false;
+    }
+    if (v.scale != 1) {
+      why = "the values are scaled";
+      return false;
+    }
+    return true;
+  }
+
+  /// A mask as additive bias of rank 4.
+  Value maskBias(OpBuilder &builder, const Mask &mask) {
+    AttentionExtents extents{q.batch, q.heads, q.tokens, k.tokens};
+    Value value =
+        maskOfRank4(builder, loc(), mask.value, mask.scores, extents, why);
+    if (value && mask.isCondition)
+      return additiveMask(builder, loc(), value, mask.masked, mask.isInverted);
+    return value;
+  }
+
+  void replace(OpBuilder &builder, Value bias, double scale) {
+    StringRef node = output.getNode();
+    Value x = toRank3(builder, loc(), q, node);
+    auto type = withShape(x, {q.batch, q.tokens, q.heads * v.size});
+    Value y = onnx::AttentionOp::create(
+        builder, loc(), type, x, toRank3(builder, loc(), k, node),
+        toRank3(builder, loc(), v, node), bias,
+        builder.getI64IntegerAttr(q.heads),
+        k.repeats > 1 ? builder.getI64IntegerAttr(k.heads) : IntegerAttr(),
+        builder.getF32FloatAttr(scale), UnitAttr(),
+        builder.getStringAttr(node));
+    Operation *attention = y.getDefiningOp();
+    y = splitHeads(builder, loc(), y, q.heads, node);
+    y = reshapeTo(builder, loc(), y, shapeOf(output.getResult(0)), node);
+    moveValueNames(output.getResult(0), y);
+    output.getResult(0).replaceAllUsesWith(y);
+    absorb(attention, neededOnlyBy(output));
+    output.erase();
+  }
+
+  onnx::NodeOp output;
+  Heads q, k, v;
+};
+
+struct FuseAttentionPass
+    : wsec::canonicalize::impl::FuseAttentionBase<FuseAttentionPass> {
+  llvm::DenseMap<Value, bool> causal; // looked up only
+
+  void runOnOperation() override {
+    causal.clear();
+    // From the last: the inner products lose their users first.
+    SmallVector<onnx::NodeOp> products;
+    getOperation().walk([&](onnx::NodeOp op) {
+      if (op->getNumResults() == 1 && productOf(op.getResult(0)) &&
+          isa<RankedTensorType>(op.getResult(0).getType()))
+        products.push_back(op);
+    });
+    for (onnx::NodeOp op : llvm::reverse(products)) {
+      AttentionFusion fusion(op);
+      if (!fusion.run() && !fusion.why.empty())
+        op->setAttr(reasonAttrName, StringAttr::get(&getContext(), fusion.why));
+    }
+    getOperation().walk([&](onnx::AttentionOp op) { simplifyMask(op); });
+  }
+
+  /// Whether the bias is a causal mask. Layers share theirs, and masks are
+  /// large, so each is read once.
+  bool isCausal(onnx::AttentionOp op) {
+    int64_t queries = shapeOf(op.getQ())[1], keys = shapeOf(op.getK())[1];
+    auto [known, isNew] = causal.try_emplace(op.getBias(), false);
+    if (isNew)
+      known->second = isCausalMask(op.getBias(), queries, keys);
+    return known->second;
+  }
+
+  /// A bias that says "causal", alone or together with other conditions,
+  /// becomes the flag.
+  void simplifyMask(onnx::AttentionOp op) {
+    if (!op.getBias() || op.getCausal())
+      return;
+    Bias bias{op.getBias(), false};
+    if (isCausal(op))
+      bias = {nullptr, true};
+    else if (std::optional<Bias> parts = withoutConstantConditions(op))
+      bias = *parts;
+    if (bias.rest != op.getBias())
+      op.getBiasMutable().assign(bias.rest ? ValueRange(bias.rest)
+                                           : ValueRange());
+    op.setCausal(bias.causal);
+  }
+};
+} // namespace

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/canonicalize/Passes.h"
+#include "compiler/values/OnnxValues.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
+namespace wsec::canonicalize {
+#define GEN_PASS_DEF_LEGALIZEPRODUCTS
+#include "compiler/canonicalize/Passes.h.inc"
+} // namespace wsec::canonicalize
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::canonicalize;
+using namespace wsec::values;
+
+namespace {
+struct LegalizeProductsPass
+    : wsec::canonicalize::impl::LegalizeProductsBase<LegalizeProductsPass> {
+  void runOnOperation() override {
+    SmallVector<onnx::NodeOp> products;
+    getOperation().walk([&](onnx::NodeOp op) {
+      auto typed = [](Type type) { return isa<RankedTensorType>(type); };
+      if (qualifiedName(op) == "MatMul" &&
+          llvm::all_of(op->getOperandTypes(), typed) &&
+          llvm::all_of(op->getResultTypes(), typed))
+        products.push_back(op);
+    });
+    for (onnx::NodeOp op : products) {
+      OpBuilder builder(op);
+      Value product = batchMatmul(builder, op.getLoc(), op.getInputs()[0],
+                                  op.getInputs()[1], op.getNode());
+      op.getResult(0).replaceAllUsesWith(product);
+      op.erase();
+    }
+  }
+};
+} // namespace

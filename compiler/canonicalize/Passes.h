@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef COMPILER_CANONICALIZE_PASSES_H
+#define COMPILER_CANONICALIZE_PASSES_H
+
+#include "mlir/Pass/Pass.h"
+
+namespace wsec::canonicalize {
+
+#define GEN_PASS_DECL
+#include "compiler/canonicalize/Passes.h.inc"
+
+#define GEN_PASS_REGISTRATION
+#include "compiler/canonicalize/Passes.h.inc"
+
+/// The whole phase.
+void buildCanonicalizePipeline(mlir::OpPassManager &pm);
+
+/// Registers the passes of this phase and the pipeline `wsec-canonicalize`.
+void registerCanonicalizePipeline();
+
+} // namespace wsec::canonicalize
+
+#endif // COMPILER_CANONICALIZE_PASSES_H

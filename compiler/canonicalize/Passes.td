@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#ifndef COMPILER_CANONICALIZE_PASSES_TD
+#define COMPILER_CANONICALIZE_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FuseNorms : Pass<"onnx-fuse-norms", "::mlir::ModuleOp"> {
+  let summary = "Finds norms that were dissolved into primitives.";
+  let description = [{
+    `x - mean(x)`, its square, `rsqrt(mean + epsilon)`, scale and bias become
+    one `onnx.layer_norm`; without the mean they are an `onnx.rms_norm`.
+
+    ```mlir
+    // wse-opt --onnx-fuse-norms --onnx-common-subexpressions
+    func.func @main(%x: tensor<2x8xf32>, %g: tensor<8xf32>) -> tensor<2x8xf32> {
+      %epsilon = onnx.constant dense<0.5> : tensor<f32>
+      %square = onnx.binary mul %x, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+      %mean = onnx.reduce mean %square {axes = array<i64: 1>, keepdims = true} : tensor<2x8xf32> -> tensor<2x1xf32>
+      %sum = onnx.binary add %mean, %epsilon : (tensor<2x1xf32>, tensor<f32>) -> tensor<2x1xf32>
+      %inverse = onnx.unary rsqrt %sum : tensor<2x1xf32>
+      %normal = onnx.binary mul %x, %inverse : (tensor<2x8xf32>, tensor<2x1xf32>) -> tensor<2x8xf32>
+      %y = onnx.binary mul %normal, %g : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+      return %y : tensor<2x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<2x8xf32>, %g: tensor<8xf32>) -> tensor<2x8xf32> {
+      %y = onnx.rms_norm %x, %g {epsilon = 0.5 : f32} : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+      return %y : tensor<2x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
+def FuseRotary : Pass<"onnx-fuse-rotary", "::mlir::ModuleOp"> {
+  let summary = "Finds rotary embeddings that were dissolved into primitives.";
+  let description = [{
+    `x * cos + rotate_half(x) * sin`, on all features of heads or on the first
+    ones, in halves or in pairs, becomes one `onnx.rotary` on a `[batch, token,
+    feature]` tensor. Reshapes and transposes that made heads come behind it,
+    where attention sees through them.
+
+    ```mlir
+    // wse-opt --onnx-fuse-rotary --onnx-common-subexpressions
+    func.func @main(%x: tensor<1x6x2x4xf32>, %cos: tensor<1x6x1x4xf32>, %sin: tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32> {
+      %a = onnx.slice %x {starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x6x2x4xf32> -> tensor<1x6x2x2xf32>
+      %b = onnx.slice %x {starts = array<i64: 0, 0, 0, 2>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x6x2x4xf32> -> tensor<1x6x2x2xf32>
+      %n = onnx.unary neg %b : tensor<1x6x2x2xf32>
+      %r = onnx.concat %n, %a {axis = 3 : i64} : (tensor<1x6x2x2xf32>, tensor<1x6x2x2xf32>) -> tensor<1x6x2x4xf32>
+      %c = onnx.binary mul %x, %cos : (tensor<1x6x2x4xf32>, tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32>
+      %s = onnx.binary mul %r, %sin : (tensor<1x6x2x4xf32>, tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32>
+      %y = onnx.binary add %c, %s : (tensor<1x6x2x4xf32>, tensor<1x6x2x4xf32>) -> tensor<1x6x2x4xf32>
+      return %y : tensor<1x6x2x4xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<1x6x2x4xf32>, %cos: tensor<1x6x1x4xf32>, %sin: tensor<1x6x1x4xf32>) -> tensor<1x6x2x4xf32> {
+      %c = onnx.reshape %cos : tensor<1x6x1x4xf32> -> tensor<1x6x4xf32>
+      %s = onnx.reshape %sin : tensor<1x6x1x4xf32> -> tensor<1x6x4xf32>
+      %h = onnx.reshape %x : tensor<1x6x2x4xf32> -> tensor<1x6x8xf32>
+      %t = onnx.rotary %h, %c, %s {num_heads = 2 : i64, rotary_dim = 4 : i64} : (tensor<1x6x8xf32>, tensor<1x6x4xf32>, tensor<1x6x4xf32>) -> tensor<1x6x8xf32>
+      %y = onnx.reshape %t : tensor<1x6x8xf32> -> tensor<1x6x2x4xf32>
+      return %y : tensor<1x6x2x4xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
+def FuseAttention : Pass<"onnx-fuse-attention", "::mlir::ModuleOp"> {
+  let summary = "Finds attention that was dissolved into primitives.";
+  let description = [{
+    `softmax(q k^T * scale + mask) v`, with heads moved about by reshapes and
+    transposes, becomes one `onnx.attention` on `[batch, token, feature]`
+    tensors. The layouts are not matched by their operators: what lies between
+    a product and the tensor with the projections is composed into one strided
+    view, and its strides say which dimension is batch, head, token and
+    feature. A constant mask that is exactly lower triangular becomes `causal`.
+
+    ```mlir
+    // wse-opt --onnx-fuse-attention --onnx-fuse-matmul --onnx-common-subexpressions
+    func.func @main(%q: tensor<1x5x8xf32>, %k: tensor<1x5x8xf32>, %v: tensor<1x5x8xf32>) -> tensor<1x5x8xf32> {
+      %q4 = onnx.reshape %q : tensor<1x5x8xf32> -> tensor<1x5x2x4xf32>
+      %k4 = onnx.reshape %k : tensor<1x5x8xf32> -> tensor<1x5x2x4xf32>
+      %v4 = onnx.reshape %v : tensor<1x5x8xf32> -> tensor<1x5x2x4xf32>
+      %qh = onnx.transpose %q4 {perm = array<i64: 0, 2, 1, 3>} : tensor<1x5x2x4xf32> -> tensor<1x2x5x4xf32>
+      %kh = onnx.transpose %k4 {perm = array<i64: 0, 2, 3, 1>} : tensor<1x5x2x4xf32> -> tensor<1x2x4x5xf32>
+      %vh = onnx.transpose %v4 {perm = array<i64: 0, 2, 1, 3>} : tensor<1x5x2x4xf32> -> tensor<1x2x5x4xf32>
+      %scores = onnx.node "MatMul"(%qh, %kh) : (tensor<1x2x5x4xf32>, tensor<1x2x4x5xf32>) -> tensor<1x2x5x5xf32>
+      %p = onnx.softmax %scores {axis = 3 : i64} : tensor<1x2x5x5xf32>
+      %o = onnx.node "MatMul"(%p, %vh) : (tensor<1x2x5x5xf32>, tensor<1x2x5x4xf32>) -> tensor<1x2x5x4xf32>
+      %t = onnx.transpose %o {perm = array<i64: 0, 2, 1, 3>} : tensor<1x2x5x4xf32> -> tensor<1x5x2x4xf32>
+      %y = onnx.reshape %t : tensor<1x5x2x4xf32> -> tensor<1x5x8xf32>
+      return %y : tensor<1x5x8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%q: tensor<1x5x8xf32>, %k: tensor<1x5x8xf32>, %v: tensor<1x5x8xf32>) -> tensor<1x5x8xf32> {
+      %y = onnx.attention %q, %k, %v {num_heads = 2 : i64, scale = 1.0 : f32} : (tensor<1x5x8xf32>, tensor<1x5x8xf32>, tensor<1x5x8xf32>) -> tensor<1x5x8xf32>
+      return %y : tensor<1x5x8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
+def FuseMatMul : Pass<"onnx-fuse-matmul", "::mlir::ModuleOp"> {
+  let summary = "Brings products by weights into one form.";
+  let description = [{
+    Reshapes that regroup tokens sink below products, norms and element-wise
+    operators until they meet and cancel; a constant added to a product
+    becomes its bias; a product that is only read in parts along its last axis
+    (fused Q, K and V) becomes one product per part with views of the weight.
+
+    ```mlir
+    func.func @main(%x: tensor<1x8x16xf32>, %w: tensor<16x24xf32>) -> tensor<1x8x24xf32> {
+      %b = onnx.constant external<"m.onnx", 0, 96> : tensor<24xf32>
+      %h = onnx.matmul %x, %w : (tensor<1x8x16xf32>, tensor<16x24xf32>) -> tensor<1x8x24xf32>
+      %y = onnx.binary add %h, %b : (tensor<1x8x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>
+      return %y : tensor<1x8x24xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<1x8x16xf32>, %w: tensor<16x24xf32>) -> tensor<1x8x24xf32> {
+      %b = onnx.constant external<"m.onnx", 0, 96> : tensor<24xf32>
+      %y = onnx.matmul %x, %w bias %b : (tensor<1x8x16xf32>, tensor<16x24xf32>, tensor<24xf32>) -> tensor<1x8x24xf32>
+      return %y : tensor<1x8x24xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
+def LegalizeProducts : Pass<"onnx-legalize-products", "::mlir::ModuleOp"> {
+  let summary = "Names the products that no attention took.";
+  let description = [{
+    A `MatMul` of two computed tensors that is no part of an attention becomes
+    `onnx.batch_matmul`.
+
+    ```mlir
+    func.func @main(%a: tensor<2x8x16xf32>, %b: tensor<2x16x24xf32>) -> tensor<2x8x24xf32> {
+      %y = onnx.node "MatMul"(%a, %b) : (tensor<2x8x16xf32>, tensor<2x16x24xf32>) -> tensor<2x8x24xf32>
+      return %y : tensor<2x8x24xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%a: tensor<2x8x16xf32>, %b: tensor<2x16x24xf32>) -> tensor<2x8x24xf32> {
+      %y = onnx.batch_matmul %a, %b : (tensor<2x8x16xf32>, tensor<2x16x24xf32>) -> tensor<2x8x24xf32>
+      return %y : tensor<2x8x24xf32>
+    }
+    ```
+  }];
+}
+
+def CommonSubexpressions : Pass<"onnx-common-subexpressions", "::mlir::ModuleOp"> {
+  let summary = "Computes equal values once, and removes what is not used.";
+  let description = [{
+    Like MLIR's CSE, but operators that differ in the name of their node only
+    are equal. The first name stays.
+
+    ```mlir
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %a = onnx.unary exp %x {node = "first"} : tensor<8xf32>
+      %b = onnx.unary exp %x {node = "second"} : tensor<8xf32>
+      %y = onnx.binary add %a, %b : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      return %y : tensor<8xf32>
+    }
+    ```
+    becomes
+    ```mlir
+    func.func @main(%x: tensor<8xf32>) -> tensor<8xf32> {
+      %a = onnx.unary exp %x {node = "first", onnx.absorbed = ["second"]} : tensor<8xf32>
+      %y = onnx.binary add %a, %a : (tensor<8xf32>, tensor<8xf32>) -> tensor<8xf32>
+      return %y : tensor<8xf32>
+    }
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
+def VerifyCanonical : Pass<"onnx-verify-canonical", "::mlir::ModuleOp"> {
+  let summary = "Refuses a model with operators we cannot map, all at once.";
+  let description = [{
+    Holds when every operator is a named one of known shape that has a kernel,
+    on element types the wafer has. Otherwise one error lists what does not,
+    grouped by operator and reason, with the count and the names of nodes.
+
+    ```mlir
+    func.func @main(%x: tensor<8xf32>) -> !onnx.unknown {
+      %y = onnx.node "Det"(%x) {node = "determinant"} : (tensor<8xf32>) -> !onnx.unknown
+      return %y : !onnx.unknown
+    }
+    ```
+    is refused:
+    ```
+    error: 1 node of the model cannot be mapped:
+      Det x1: the operator has no kernel
+        in determinant
+    ```
+  }];
+  let dependentDialects = ["::wsec::onnx::OnnxDialect"];
+}
+
+#endif // COMPILER_CANONICALIZE_PASSES_TD

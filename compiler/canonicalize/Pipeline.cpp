@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The phase: onnx of named operators -> onnx of those that have kernels, one
+// form for each thing that exporters write in many.
+#include "compiler/canonicalize/Passes.h"
+#include "dialects/onnx/Onnx.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+#include "mlir/Pass/PassRegistry.h"
+
+void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm) {
+  // Exporters repeat subexpressions that patterns expect to be one value.
+  pm.addPass(createCommonSubexpressions());
+  pm.addPass(createFuseNorms());
+  // Transposes around projections have to be out of attention's way, and
+  // attention leaves some that cancel.
+  pm.addPass(createFuseMatMul());
+  pm.addPass(createFuseRotary());
+  pm.addPass(createFuseAttention());
+  pm.addPass(createLegalizeProducts());
+  pm.addPass(createFuseMatMul());
+  pm.addPass(createCommonSubexpressions());
+  pm.addPass(createVerifyCanonical());
+}
+
+void wsec::canonicalize::registerCanonicalizePipeline() {
+  registerCanonicalizePasses();
+  mlir::PassPipelineRegistration<>(
+      "wsec-canonicalize", "Brings a model to the operators that have kernels.",
+      buildCanonicalizePipeline);
+}

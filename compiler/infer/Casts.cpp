@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Elements of another type, or within bounds, or as they are.
+#include "compiler/infer/Operators.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+using onnx::BinaryKind;
+
+//===----------------------------------------------------------------------===//
+// Inference
+//===----------------------------------------------------------------------===//
+
+static bool identity(Node &node) {
+  node.outputs[0] = node.input(0);
+  return true;
+}
+
+/// True for all elements.
+static Fact everywhere(const Shape &shape) {
+  if (numElements(shape) > maxFoldedBytes)
+    return unknown(ElementType::Bool, shape);
+  Tensor mask(ElementType::Bool, shape);
+  for (int64_t i = 0; i < mask.size(); ++i)
+    mask.setInt(i, 1);
+  return Fact::ofTensor(std::move(mask));
+}
+
+/// In inference the second result, the mask, keeps everything.
+static bool dropout(Node &node) {
+  identity(node);
+  if (node.has(2)) {
+    std::optional<int64_t> training = node.oneInt(2, "training_mode");
+    if (!training)
+      return false;
+    if (*training)
+      return node.fail("Dropout in training mode");
+  }
+  if (node.outputs.size() > 1)
+    node.outputs[1] = everywhere(node.input(0).shape);
+  return true;
+}
+
+static bool castFact(Node &node, ElementType to) {
+  const Fact &x = node.input(0);
+  Fact &output = node.outputs[0];
+  if (x.type == to) {
+    output = x;
+    return true;
+  }
+  output = unknown(to, x.shape);
+  // Every f16 and bf16 is an f32: the same bytes, converted when they are read.
+  bool widens = to == ElementType::Float32 && storedBytes(x.type) <= 2;
+  if (widens && isFloat(x.type))
+    output.constant = x.constant;
+  else if (isSmallFloat(to) && node.intAttr("saturate")) {
+    // The rare constant: left to the wafer, which saturates.
+  } else if (output.bytes() <= maxFoldedBytes)
+    if (std::optional<Tensor> tensor = x.load())
+      output = Fact::ofTensor(tensor->cast(to));
+  return true;
+}
+
+static bool castRule(Node &node) {
+  int64_t number = node.intAttr("to");
+  std::optional<ElementType> to = elementTypeOfOnnx(number);
+  if (!to)
+    return node.fail("Cast to ONNX element type " + llvm::Twine(number));
+  if (node.stringAttr("round_mode") != "up")
+    return node.fail("rounds in mode '" + node.stringAttr("round_mode") +
+                     "', expected 'up'");
+  return castFact(node, *to);
+}
+
+static bool castLike(Node &node) { return castFact(node, node.input(1).type); }
+
+/// Folded values are rare enough that only masks and counters matter.
+static bool clip(Node &node) {
+  for (size_t bound : {1, 2})
+    if (node.has(bound) && numElements(node.input(bound).shape) != 1)
+      return node.fail("a bound of shape " +
+                       printShape(node.input(bound).shape) +
+                       ", expected a scalar");
+  Fact &output = node.outputs[0];
+  output = unknown(node.input(0).type, node.input(0).shape);
+  auto tensors = node.loadAll(output);
+  if (!tensors)
+    return true;
+  Tensor &x = tensors->front();
+  for (int64_t i = 0; i < x.size(); ++i) {
+    if (isFloat(x.type())) {
+      double low = node.has(1) ? (*tensors)[1].asFloat(0) : -INFINITY;
+      double high = node.has(2) ? (*tensors)[2].asFloat(0) : INFINITY;
+      x.setFloat(i, std::min(std::max(x.asFloat(i), low), high));
+      continue;
+    }
+    int64_t low = node.has(1) ? (*tensors)[1].asInt(0) : INT64_MIN;
+    int64_t high = node.has(2) ? (*tensors)[2].asInt(0) : INT64_MAX;
+    x.setInt(i, std::min(std::max(x.asInt(i), low), high));
+  }
+  output = Fact::ofTensor(std::move(x));
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Legalization
+//===----------------------------------------------------------------------===//
+
+static bool pass(Legalization &n) { return n.replace(n.input(0)); }
+
+static bool cast(Legalization &n) {
+  return n.replace(n.cast(n.input(0), n.resultType().getElementType()));
+}
+
+static bool clip(Legalization &n) {
+  Value x = n.input(0);
+  if (n.has(1))
+    x = n.binary(BinaryKind::Max, x, n.input(1));
+  if (n.has(2))
+    x = n.binary(BinaryKind::Min, x, n.input(2));
+  return n.replace(x);
+}
+
+llvm::ArrayRef<Operator> wsec::infer::castsOperators() {
+  static const Operator operators[] = {
+      {"Identity", identity, pass},
+      {"Dropout", dropout, pass, "ratio seed"},
+      {"Cast", castRule, cast, "to saturate round_mode"},
+      {"CastLike", castLike, cast, "saturate round_mode"},
+      {"Clip", clip, clip},
+  };
+  return operators;
+}

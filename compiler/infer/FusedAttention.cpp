@@ -1,0 +1,476 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// onnxruntime's attentions, and what of them is supported.
+#include "compiler/infer/Attention.h"
+#include "compiler/infer/Operators.h"
+#include "compiler/values/Arithmetic.h"
+#include "compiler/values/AttentionMask.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+using onnx::BinaryKind;
+
+//===----------------------------------------------------------------------===//
+// Inference
+//===----------------------------------------------------------------------===//
+
+bool wsec::infer::dividesInto(Node &node, int64_t heads, int64_t features) {
+  if (heads > 0 && features % heads == 0)
+    return true;
+  return node.fail(llvm::Twine(heads) + " heads do not divide " +
+                   llvm::Twine(features) + " features");
+}
+
+/// A mask of keys: by batch element and key, or query and key; or as bounds.
+static bool keyMaskFits(Node &node, size_t i, int64_t batch, int64_t queries,
+                        int64_t keys) {
+  if (!node.has(i))
+    return true;
+  const Shape &shape = node.input(i).shape;
+  for (const Shape &form : {Shape{batch, keys}, Shape{batch, queries, keys},
+                            Shape{batch}, Shape{2 * batch}})
+    if (shape == form)
+      return true;
+  return node.fail("a key mask of shape " + printShape(shape) + ", expected " +
+                   printShape({batch, keys}));
+}
+
+static bool biasFits(Node &node, size_t i, ArrayRef<int64_t> scores) {
+  if (!node.has(i))
+    return true;
+  auto together = broadcastShapes(node.input(i).shape, scores);
+  if (together && ArrayRef<int64_t>(*together) == scores &&
+      node.input(i).rank() > 0 && node.input(i).shape.back() == scores.back())
+    return true;
+  return node.fail("an attention bias of shape " +
+                   printShape(node.input(i).shape) +
+                   " does not fit scores of shape " + printShape(scores));
+}
+
+/// Operand `i` of an attention as [batch, heads, tokens, size].
+static std::optional<Shape> byHeads(Node &node, size_t i, int64_t heads) {
+  const Shape &shape = node.input(i).shape;
+  if (shape.size() == 4 && i > 0)
+    return shape;
+  if (shape.size() != 3) {
+    node.fail("packed operands of shape " + printShape(shape));
+    return std::nullopt;
+  }
+  if (!dividesInto(node, heads, shape[2]))
+    return std::nullopt;
+  return Shape{shape[0], heads, shape[1], shape[2] / heads};
+}
+
+static bool multiHeadAttention(Node &node) {
+  if (!node.has(1) || !node.has(2))
+    return node.fail("packed queries, keys and values, or keys and values");
+  if (!node.refuses({8, 9}, "a cache that grows where it lies"))
+    return false;
+  int64_t heads = node.intAttr("num_heads", 0);
+  auto q = byHeads(node, 0, heads), k = byHeads(node, 1, heads),
+       v = byHeads(node, 2, heads);
+  if (!q || !k || !v)
+    return false;
+  if ((*k)[0] != (*q)[0] || (*v)[0] != (*q)[0] || (*k)[1] != heads ||
+      (*v)[1] != heads || (*k)[3] != (*q)[3] || (*k)[2] != (*v)[2])
+    return node.fail("queries " + printShape(*q) + ", keys " + printShape(*k) +
+                     " and values " + printShape(*v) + " do not fit");
+  int64_t features = 0;
+  for (size_t i : {0, 1, 2})
+    features += node.input(i).rank() == 3 ? node.input(i).shape[2] : 0;
+  if (!node.hasShape(3, "a bias", {features}))
+    return false;
+  if (node.has(6) != node.has(7))
+    return node.fail("a cache of keys or of values without the other");
+  if (node.has(6)) {
+    int64_t past = node.input(6).rank() == 4 ? node.input(6).shape[2] : 0;
+    if (!node.hasShape(6, "a cache of keys", {(*k)[0], heads, past, (*k)[3]}) ||
+        !node.hasShape(7, "a cache of values", {(*v)[0], heads, past, (*v)[3]}))
+      return false;
+    (*k)[2] += past;
+    (*v)[2] += past;
+  }
+  Shape scores = {(*q)[0], heads, (*q)[2], (*k)[2]};
+  if (!keyMaskFits(node, 4, scores[0], scores[2], scores[3]) ||
+      !biasFits(node, 5, scores))
+    return false;
+  ElementType type = node.input(0).type;
+  return node.setOutputs({unknown(type, {(*q)[0], (*q)[2], heads * (*v)[3]}),
+                          unknown(type, *k), unknown(type, *v)});
+}
+
+static bool packedAttention(Node &node) {
+  const Fact &x = node.input(0), &weights = node.input(1);
+  if (!node.refuses({6}, "a cache that grows where it lies"))
+    return false;
+  if (node.intAttr("do_rotary", 0))
+    return node.fail("rotary embedding");
+  if (x.rank() != 3 || weights.rank() != 2 || weights.shape[0] != x.shape[2])
+    return node.fail("cannot multiply " + printShape(x.shape) + " by " +
+                     printShape(weights.shape));
+  int64_t features = weights.shape[1], heads = node.intAttr("num_heads", 0);
+  Shape widths = node.intsAttr("qkv_hidden_sizes")
+                     .value_or(Shape{features / 3, features / 3, features / 3});
+  if (widths.size() != 3 || widths[0] != widths[1] ||
+      widths[0] + widths[1] + widths[2] != features)
+    return node.fail(llvm::Twine(features) +
+                     " features are not queries, keys as wide, and values");
+  if (!dividesInto(node, heads, widths[0]) ||
+      !dividesInto(node, heads, widths[2]) ||
+      !node.hasShape(2, "a bias", {features}))
+    return false;
+  int64_t batch = x.shape[0], tokens = x.shape[1], keys = tokens;
+  if (node.has(4)) {
+    if (widths[0] != widths[2])
+      return node.fail("a cache of keys and values that differ in size");
+    int64_t past = node.input(4).rank() == 5 ? node.input(4).shape[3] : 0;
+    if (!node.hasShape(4, "a cache",
+                       {2, batch, heads, past, widths[0] / heads}))
+      return false;
+    keys += past;
+  }
+  if (!keyMaskFits(node, 3, batch, tokens, keys) ||
+      !biasFits(node, 5, {batch, heads, tokens, keys}))
+    return false;
+  return node.setOutputs(
+      {unknown(x.type, {batch, tokens, widths[2]}),
+       unknown(x.type, {2, batch, heads, keys, widths[0] / heads})});
+}
+
+/// How many keys there are, the queries' own included; they are the last ones.
+static std::optional<int64_t> totalLength(Node &node, int64_t tokens) {
+  std::optional<int64_t> total = node.oneInt(6, "the total length");
+  if (!total)
+    return std::nullopt;
+  if (*total < tokens) {
+    node.fail("a total length of " + llvm::Twine(*total) + " for " +
+              llvm::Twine(tokens) + " tokens");
+    return std::nullopt;
+  }
+  // Behind a cache each batch element could stand elsewhere.
+  if (*total > tokens) {
+    std::optional<Tensor> lengths = node.input(5).load();
+    for (int64_t i = 0; lengths && i < lengths->size(); ++i)
+      if (lengths->asInt(i) != *total - 1) {
+        node.fail("sequences of different lengths behind a cache; run those "
+                  "of one length together");
+        return std::nullopt;
+      }
+    if (!lengths) {
+      node.fail("the lengths of sequences behind a cache are computed; bind "
+                "the input that they come from, as --bind "
+                "attention_mask=FILE.npy");
+      return std::nullopt;
+    }
+  }
+  return total;
+}
+
+static bool groupedRotaryFits(Node &node, int64_t batch, int64_t tokens,
+                              int64_t total, int64_t size) {
+  if (!node.intAttr("do_rotary", 0))
+    return true;
+  if (!node.has(7) || !node.has(8))
+    return node.fail("rotates without cosines or sines");
+  const Shape &table = node.input(7).shape;
+  if (table.size() != 2 || node.input(8).shape != table ||
+      2 * table[1] > size || table[0] < total)
+    return node.fail("a table of cosines of shape " + printShape(table) +
+                     " for " + llvm::Twine(total) + " tokens of size " +
+                     llvm::Twine(size));
+  return node.hasShape(9, "positions", {batch, tokens});
+}
+
+static bool groupQueryAttention(Node &node) {
+  if (!node.refuses({11}, "a sink of heads") ||
+      !node.refuses({12, 13}, "a cache of integers") ||
+      !node.refuses({14, 15}, "norms of queries and keys"))
+    return false;
+  if (node.has(1) != node.has(2) || node.has(3) != node.has(4))
+    return node.fail("keys without values, or a cache of one of them");
+  const Fact &x = node.input(0);
+  int64_t heads = node.intAttr("num_heads", 0);
+  int64_t groups = node.intAttr("kv_num_heads", 0);
+  if (heads < 1 || groups < 1 || heads % groups != 0)
+    return node.fail(llvm::Twine(heads) + " heads of queries for " +
+                     llvm::Twine(groups) + " of keys");
+  if (x.rank() != 3)
+    return node.fail("queries of shape " + printShape(x.shape));
+  int64_t split = node.has(1) ? heads : heads + 2 * groups;
+  if (!dividesInto(node, split, x.shape[2]))
+    return false;
+  int64_t batch = x.shape[0], tokens = x.shape[1], size = x.shape[2] / split;
+  Shape each = {batch, tokens, groups * size};
+  if (!node.hasShape(1, "keys", each) || !node.hasShape(2, "values", each) ||
+      !node.hasShape(5, "lengths", {batch}))
+    return false;
+  std::optional<int64_t> total = totalLength(node, tokens);
+  if (!total || !groupedRotaryFits(node, batch, tokens, *total, size))
+    return false;
+  Shape cache = {batch, groups, 0, size};
+  if (node.has(3))
+    cache[2] = node.input(3).rank() == 4 ? node.input(3).shape[2] : 0;
+  if (!node.hasShape(3, "a cache of keys", cache) ||
+      !node.hasShape(4, "a cache of values", cache))
+    return false;
+  if (cache[2] < *total - tokens)
+    return node.fail("a cache of " + llvm::Twine(cache[2]) + " tokens for " +
+                     llvm::Twine(*total - tokens) + " before these");
+  cache[2] = std::max(cache[2], *total);
+  if (!biasFits(node, 10, {batch, heads, tokens, *total}))
+    return false;
+  return node.setOutputs(
+      {unknown(x.type, {batch, tokens, heads * size}), unknown(x.type, cache)});
+}
+
+//===----------------------------------------------------------------------===//
+// Legalization
+//===----------------------------------------------------------------------===//
+
+/// 0, 1, 2, ... as f32.
+static Value range(Legalization &n, int64_t count) {
+  Tensor tensor(ElementType::Float32, {count});
+  for (int64_t i = 0; i < count; ++i)
+    tensor.setFloat(i, i);
+  return materialize(n.builder(), n.loc(), std::move(tensor));
+}
+
+/// Where a mask [batch, keys] was summed to how many keys take part, the sums
+/// as [batch, 1, 1, keys], each once for every key: a product by ones, which
+/// asks for no exchange between PEs that hold one number each. Null elsewhere.
+static Value sumsByKey(Legalization &n, Value lengths, int64_t batch,
+                       int64_t keys) {
+  auto uncast = [](Value x) {
+    while (auto cast = x.getDefiningOp<onnx::CastOp>())
+      x = cast.getX();
+    return x;
+  };
+  auto sum = uncast(lengths).getDefiningOp<onnx::ReduceOp>();
+  if (!sum || sum.getKind() != onnx::ReduceKind::Sum ||
+      sum.getAxes() != ArrayRef<int64_t>{1} ||
+      shapeOf(sum.getX()) != ArrayRef<int64_t>{batch, keys})
+    return nullptr;
+  Fact ones = Fact::ofTensor(Tensor::scalar(ElementType::Float32, 1));
+  ones.constant->view = ones.constant->view.expanded({keys, keys});
+  ones.shape = {keys, keys};
+  Value mask = n.cast(uncast(sum.getX()), n.builder().getF32Type());
+  return n.reshape(n.matmul(mask, n.constant(ones), nullptr),
+                   {batch, 1, 1, keys});
+}
+
+/// f32 [batch, 1, 1 or queries, keys], added to scores: what is hidden gets a
+/// finite number. An integer mask says by key, or by query and key, 1 for what
+/// takes part; or by batch element how many keys do, or also from which on.
+static Value keyMask(Legalization &n, Value mask, int64_t batch, int64_t keys) {
+  Type f32 = n.builder().getF32Type();
+  double filter = n.node().floatAttr("mask_filter_value", -10000);
+  Shape shape(shapeOf(mask));
+  if (shape.size() == 1) {
+    auto part = [&](int64_t start) {
+      Value bounds =
+          shape[0] == batch ? mask : n.slice(mask, {{start}, {batch}, {1}});
+      return n.reshape(n.cast(bounds, f32), {batch, 1, 1, 1});
+    };
+    Value counts = sumsByKey(n, mask, batch, keys);
+    Value keep =
+        n.binary(BinaryKind::Less, range(n, keys), counts ? counts : part(0));
+    if (shape[0] == 2 * batch)
+      keep = n.binary(
+          BinaryKind::And, keep,
+          n.binary(BinaryKind::LessOrEqual, part(batch), range(n, keys)));
+    return additiveMask(n.builder(), n.loc(), keep, filter, false);
+  }
+  Shape rank4 = {shape[0], 1, shape.size() == 3 ? shape[1] : 1, keys};
+  Value zero = scalarLike(n.builder(), n.loc(), mask, 0);
+  Value takesPart = n.binary(BinaryKind::Less, zero, mask);
+  Value ones = n.cast(n.reshape(takesPart, rank4), f32);
+  // (1 or 0) - 1, times 10000: what is masked gets -10000.
+  Value bias = n.binary(BinaryKind::Sub, ones, 1.0);
+  return n.binary(BinaryKind::Mul, bias, -filter);
+}
+
+/// The sum of masks, each of which may be null.
+static Value sumOf(Legalization &n, Value a, Value b) {
+  return a && b ? addMasks(n.builder(), n.loc(), a, b) : a ? a : b;
+}
+
+/// Part `i` of three of a bias for Q, K and V, added to `x`.
+static Value addBiasPart(Legalization &n, Value x, Value bias, int64_t start) {
+  int64_t width = shapeOf(x)[2];
+  Fact part = *factOf(bias);
+  if (part.constant) {
+    part.constant->view = *part.constant->view.sliced(0, start, width, 1);
+    part.shape = {width};
+    return n.binary(BinaryKind::Add, x, n.constant(part));
+  }
+  return n.binary(BinaryKind::Add, x, n.sliceLast(bias, start, width));
+}
+
+/// Its results are the attention, keys and values, and, if asked for, weights.
+static bool multiHeadAttention(Legalization &n) {
+  int64_t heads = n.node().intAttr("num_heads", 0);
+  Value parts[] = {n.input(0), n.input(1), n.input(2)};
+  int64_t start = 0;
+  for (Value &part : parts)
+    if (shapeOf(part).size() == 3) {
+      int64_t width = shapeOf(part)[2];
+      if (Value bias = n.optional(3))
+        part = addBiasPart(n, part, bias, start);
+      start += width;
+      part = splitHeads(n, part, heads);
+    }
+  GeneralAttention a;
+  a.q = parts[0];
+  a.k = behindPast(n, n.optional(6), parts[1]);
+  a.v = behindPast(n, n.optional(7), parts[2]);
+  a.past = n.has(6) ? shapeOf(n.input(6))[2] : 0;
+  a.scale = n.node().floatAttr("scale", 0);
+  a.right = n.node().intAttr("unidirectional") ? 0 : -1;
+  a.maskIsFinite = true;
+  Value keyed =
+      n.has(4) ? keyMask(n, n.input(4), shapeOf(a.q)[0], a.keys()) : Value();
+  a.mask = sumOf(n, keyed, n.optional(5));
+  SmallVector<Value> results = {attend(n, a), a.k, a.v};
+  results.resize(n.op().getNumResults());
+  return n.replace(results);
+}
+
+/// With packed weights: one product whose parts are Q, K, V.
+static bool packedAttention(Legalization &n) {
+  Value weight = n.input(1);
+  if (!isConstant(weight))
+    return n.fail("the weights are computed");
+  Value x = n.matmul(n.input(0), weight, n.optional(2));
+  int64_t heads = n.node().intAttr("num_heads", 0), width = shapeOf(x)[2] / 3;
+  Shape widths = n.node()
+                     .intsAttr("qkv_hidden_sizes")
+                     .value_or(Shape{width, width, width});
+  Value parts[3];
+  int64_t start = 0;
+  for (int i = 0; i < 3; ++i) {
+    parts[i] = splitHeads(n, n.sliceLast(x, start, widths[i]), heads);
+    start += widths[i];
+  }
+  auto ofPast = [&](int64_t number) -> Value {
+    if (!n.has(4) || shapeOf(n.input(4))[3] == 0)
+      return nullptr;
+    Shape shape(shapeOf(n.input(4))), starts(5, 0);
+    starts[0] = number;
+    shape[0] = 1;
+    Value part = n.slice(n.input(4), {starts, shape, Shape(5, 1)});
+    return n.reshape(part, ArrayRef<int64_t>(shape).drop_front());
+  };
+  GeneralAttention a;
+  a.q = parts[0];
+  a.k = behindPast(n, ofPast(0), parts[1]);
+  a.v = behindPast(n, ofPast(1), parts[2]);
+  a.past = a.keys() - a.queries();
+  a.scale = n.node().floatAttr("scale", 0);
+  a.right = n.node().intAttr("unidirectional") ? 0 : -1;
+  a.maskIsFinite = true;
+  Value keyed =
+      n.has(3) ? keyMask(n, n.input(3), shapeOf(a.q)[0], a.keys()) : Value();
+  a.mask = sumOf(n, keyed, n.optional(5));
+  SmallVector<Value> results = {attend(n, a)};
+  if (n.op().getNumResults() > 1) {
+    Shape shape(shapeOf(a.k));
+    shape.insert(shape.begin(), 1);
+    results.push_back(
+        n.op().getResult(1).use_empty()
+            ? Value()
+            : n.concat({n.reshape(a.k, shape), n.reshape(a.v, shape)}, 0));
+  }
+  return n.replace(results);
+}
+
+/// A cache of as many tokens as it has room for, with `now` from token `past`
+/// on; or one of exactly `past` tokens, which grows.
+static Value grow(Legalization &n, Value cache, Value now, int64_t past) {
+  if (!cache)
+    return now;
+  Shape shape(shapeOf(cache)), starts(4, 0), steps(4, 1);
+  int64_t room = shape[2], tokens = shapeOf(now)[2];
+  SmallVector<Value> parts;
+  auto keep = [&](int64_t start, int64_t count) {
+    if (count <= 0)
+      return;
+    starts[2] = start;
+    shape[2] = count;
+    parts.push_back(count == room ? cache
+                                  : n.slice(cache, {starts, shape, steps}));
+  };
+  keep(0, past);
+  parts.push_back(now);
+  keep(past + tokens, room - past - tokens);
+  return n.concat(parts, 2);
+}
+
+static Value firstTokens(Legalization &n, Value x, int64_t count) {
+  Shape shape(shapeOf(x));
+  if (shape[2] == count)
+    return x;
+  shape[2] = count;
+  return n.slice(x, {Shape(4, 0), shape, Shape(4, 1)});
+}
+
+/// The rule of inference has held lengths and shapes against one another.
+static bool groupQueryAttention(Legalization &n) {
+  int64_t heads = n.node().intAttr("num_heads", 0);
+  int64_t groups = n.node().intAttr("kv_num_heads", 0);
+  Value parts[] = {n.input(0), n.optional(1), n.optional(2)};
+  if (!parts[1]) {
+    int64_t size = shapeOf(parts[0])[2] / (heads + 2 * groups);
+    Value packed = parts[0];
+    parts[0] = n.sliceLast(packed, 0, heads * size);
+    parts[1] = n.sliceLast(packed, heads * size, groups * size);
+    parts[2] = n.sliceLast(packed, (heads + groups) * size, groups * size);
+  }
+  GeneralAttention a;
+  a.q = splitHeads(n, parts[0], heads);
+  a.k = splitHeads(n, parts[1], groups);
+  a.v = splitHeads(n, parts[2], groups);
+  int64_t tokens = a.queries(), total = *n.node().oneInt(6, "the length");
+  a.past = total - tokens;
+  if (n.node().intAttr("do_rotary", 0)) {
+    // The positions of a first prompt are those of its tokens.
+    Value ids = a.past ? n.optional(9) : Value();
+    bool interleaved = n.node().intAttr("rotary_interleaved", 0);
+    Value cosines = anglesAt(n, n.input(7), ids, a.past, tokens);
+    Value sines = anglesAt(n, n.input(8), ids, a.past, tokens);
+    a.q = rotate(n, a.q, cosines, sines, interleaved);
+    a.k = rotate(n, a.k, cosines, sines, interleaved);
+  }
+  Value keys = grow(n, n.optional(3), a.k, a.past);
+  Value values = grow(n, n.optional(4), a.v, a.past);
+  a.k = firstTokens(n, keys, total);
+  a.v = firstTokens(n, values, total);
+  a.scale = n.node().floatAttr("scale", 0);
+  a.softcap = n.node().floatAttr("softcap", 0);
+  a.right = n.node().intAttr("causal") ? 0 : -1;
+  // A window counts the query's own key.
+  if (int64_t window = n.node().intAttr("local_window_size"); window > 0)
+    a.left = window - 1;
+  a.mask = n.optional(10);
+  a.maskIsFinite = true;
+  SmallVector<Value> results = {attend(n, a), keys, values};
+  results.resize(n.op().getNumResults());
+  return n.replace(results);
+}
+
+llvm::ArrayRef<Operator> wsec::infer::fusedAttentionOperators() {
+  static const Operator operators[] = {
+      {"com.microsoft.Attention", packedAttention, packedAttention,
+       "num_heads scale unidirectional mask_filter_value do_rotary "
+       "qkv_hidden_sizes"},
+      {"com.microsoft.MultiHeadAttention", multiHeadAttention,
+       multiHeadAttention, "num_heads scale unidirectional mask_filter_value"},
+      {"com.microsoft.GroupQueryAttention", groupQueryAttention,
+       groupQueryAttention,
+       "num_heads kv_num_heads scale softcap do_rotary rotary_interleaved "
+       "local_window_size causal"},
+  };
+  return operators;
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Convolutions as products: what a window of the input covers stands side by
+// side as features of one token, and meets all filters at once.
+//
+//   x [B, C, H, W] -> tokens [B, oh, ow, C * kh * kw] times [C * kh * kw, O]
+//
+// Windows that neither overlap nor leave gaps (patches of an image) are a
+// reshape and a transpose; others are a strided slice for each of their
+// elements.
+#include "compiler/infer/Operators.h"
+#include <algorithm>
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+
+//===----------------------------------------------------------------------===//
+// Inference
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Along each spatial axis.
+struct Windows {
+  Shape extents, strides, dilations, before, after; // of windows; pads
+  Shape counts;                                     // of windows
+};
+} // namespace
+
+/// A list with a number for each spatial axis, all alike if it is not stated.
+static std::optional<Shape> perAxis(Node &node, StringRef name, size_t count,
+                                    int64_t otherwise, int64_t least) {
+  Shape list = node.intsAttr(name).value_or(Shape(count, otherwise));
+  if (list.size() == count &&
+      llvm::all_of(list, [&](int64_t value) { return value >= least; }))
+    return list;
+  node.fail(name + " does not fit " + Twine(count) + " axes");
+  return std::nullopt;
+}
+
+/// Pads as stated, or such that there are extent / stride windows.
+static bool setPads(Node &node, ArrayRef<int64_t> spatial, Windows &w) {
+  StringRef automatic = node.stringAttr("auto_pad");
+  size_t axes = spatial.size();
+  if (automatic == "NOTSET" || automatic == "VALID") {
+    auto pads = automatic == "VALID" ? std::optional(Shape(2 * axes, 0))
+                                     : perAxis(node, "pads", 2 * axes, 0, 0);
+    if (!pads)
+      return false;
+    w.before.assign(pads->begin(), pads->begin() + axes);
+    w.after.assign(pads->begin() + axes, pads->end());
+    return true;
+  }
+  if (automatic != "SAME_UPPER" && automatic != "SAME_LOWER")
+    return node.fail("auto_pad is " + automatic);
+  for (size_t d = 0; d < axes; ++d) {
+    int64_t windows = (spatial[d] + w.strides[d] - 1) / w.strides[d];
+    int64_t covered =
+        (windows - 1) * w.strides[d] + (w.extents[d] - 1) * w.dilations[d] + 1;
+    int64_t total = std::max<int64_t>(covered - spatial[d], 0);
+    int64_t less = total / 2;
+    w.before.push_back(automatic == "SAME_UPPER" ? less : total - less);
+    w.after.push_back(total - w.before.back());
+  }
+  return true;
+}
+
+static std::optional<Windows> windowsOf(Node &node) {
+  const Shape &x = node.input(0).shape, &weight = node.input(1).shape;
+  ArrayRef<int64_t> spatial = ArrayRef(x).drop_front(2);
+  size_t axes = spatial.size();
+  Windows w;
+  w.extents.assign(weight.begin() + 2, weight.end());
+  auto strides = perAxis(node, "strides", axes, 1, 1);
+  auto dilations = perAxis(node, "dilations", axes, 1, 1);
+  if (!strides || !dilations)
+    return std::nullopt;
+  if (node.intsAttr("kernel_shape").value_or(w.extents) != w.extents) {
+    node.fail("kernel_shape is not that of its weights");
+    return std::nullopt;
+  }
+  w.strides = *strides;
+  w.dilations = *dilations;
+  if (!setPads(node, spatial, w))
+    return std::nullopt;
+  for (size_t d = 0; d < axes; ++d) {
+    int64_t covered = (w.extents[d] - 1) * w.dilations[d] + 1;
+    int64_t room = spatial[d] + w.before[d] + w.after[d] - covered;
+    if (room < 0) {
+      node.fail("a window of " + Twine(covered) + " over " +
+                Twine(spatial[d] + w.before[d] + w.after[d]));
+      return std::nullopt;
+    }
+    w.counts.push_back(room / w.strides[d] + 1);
+  }
+  return w;
+}
+
+/// Each group is a product of its own.
+static constexpr int64_t maxGroups = 16;
+
+static bool conv(Node &node) {
+  const Fact &x = node.input(0), &weight = node.input(1);
+  int64_t groups = node.intAttr("group");
+  if (x.rank() < 3 || weight.rank() != x.rank())
+    return node.fail("convolves " + printShape(x.shape) + " with " +
+                     printShape(weight.shape));
+  if (groups < 1 || groups > maxGroups)
+    return node.fail(Twine(groups) + " groups, expected 1 to " +
+                     Twine(maxGroups));
+  if (x.shape[1] != groups * weight.shape[1] || weight.shape[0] % groups)
+    return node.fail(Twine(x.shape[1]) + " channels for weights of shape " +
+                     printShape(weight.shape) + " in " + Twine(groups) +
+                     " groups");
+  if (node.has(2) && node.input(2).shape != Shape{weight.shape[0]})
+    return node.fail("a bias of shape " + printShape(node.input(2).shape));
+  if (node.has(3))
+    return node.fail("adds to what it convolves");
+  std::optional<Windows> windows = windowsOf(node);
+  if (!windows)
+    return false;
+  Shape shape = {x.shape[0], weight.shape[0]};
+  llvm::append_range(shape, windows->counts);
+  node.outputs[0] = Fact{x.type, shape, std::nullopt};
+  return true;
+}
+
+/// The axes from `first` on before those from 1 to it: [B, C, H, W] with
+/// `first` = 2 is [B, H, W, C], and with 3 [B, W, C, H].
+static Value rotateAxes(Legalization &n, Value x, int64_t first) {
+  Shape perm = {0};
+  int64_t rank = shapeOf(x).size();
+  for (int64_t d = first; d < rank; ++d)
+    perm.push_back(d);
+  for (int64_t d = 1; d < first; ++d)
+    perm.push_back(d);
+  return n.transpose(x, perm);
+}
+
+static bool arePatches(const Windows &w, ArrayRef<int64_t> spatial) {
+  for (size_t d = 0; d < spatial.size(); ++d)
+    if (w.strides[d] != w.extents[d] || w.dilations[d] != 1 || w.before[d] ||
+        w.after[d] || spatial[d] != w.extents[d] * w.counts[d])
+      return false;
+  return true;
+}
+
+/// [B, C, H, W] to [B, oh, ow, C * kh * kw].
+static Value patches(Legalization &n, Value x, const Windows &w) {
+  Shape shape(shapeOf(x)), split = {shape[0], shape[1]}, perm = {0};
+  size_t axes = w.counts.size();
+  for (size_t d = 0; d < axes; ++d) {
+    split.append({w.counts[d], w.extents[d]});
+    perm.push_back(2 + 2 * d);
+  }
+  perm.push_back(1);
+  for (size_t d = 0; d < axes; ++d)
+    perm.push_back(3 + 2 * d);
+  Shape tokens = {shape[0]};
+  llvm::append_range(tokens, w.counts);
+  tokens.push_back(shape[1] * numElements(w.extents));
+  return n.reshape(n.transpose(n.reshape(x, split), perm), tokens);
+}
+
+static Value padded(Legalization &n, Value x, size_t axis, int64_t before,
+                    int64_t after) {
+  auto zeros = [&](int64_t count) {
+    Shape shape(shapeOf(x));
+    shape[axis] = count;
+    return materialize(n.builder(), n.loc(),
+                       Tensor(ElementType::Float32, shape));
+  };
+  SmallVector<Value> parts = {x};
+  if (before > 0)
+    parts.insert(parts.begin(), zeros(before));
+  if (after > 0)
+    parts.push_back(zeros(after));
+  return n.concat(parts, axis);
+}
+
+/// [B, C, H, W] to [B, oh, ow, kh * kw * C]: a slice for each (kh, kw).
+static Value slices(Legalization &n, Value x, const Windows &w) {
+  x = rotateAxes(n, x, 2);
+  size_t axes = w.counts.size(), rank = axes + 2;
+  for (size_t d = 0; d < axes; ++d)
+    x = padded(n, x, d + 1, w.before[d], w.after[d]);
+  Box box{Shape(rank, 0), Shape(shapeOf(x)), Shape(rank, 1)};
+  for (size_t d = 0; d < axes; ++d) {
+    box.extents[d + 1] = w.counts[d];
+    box.steps[d + 1] = w.strides[d];
+  }
+  SmallVector<Value> parts;
+  Shape strides = rowMajorStrides(w.extents);
+  for (int64_t tap = 0; tap < numElements(w.extents); ++tap) {
+    for (size_t d = 0; d < axes; ++d)
+      box.starts[d + 1] = tap / strides[d] % w.extents[d] * w.dilations[d];
+    parts.push_back(n.slice(x, box));
+  }
+  return n.concat(parts, rank - 1);
+}
+
+/// Weights [O, C, kh, kw] as [C * kh * kw, O], or [kh * kw * C, O]; null, with
+/// a reason, if they are too many to rearrange.
+static Value filters(Legalization &n, Value weight, bool channelsFirst) {
+  Shape shape(shapeOf(weight)), perm;
+  int64_t rank = shape.size(), rows = numElements(shape) / shape[0];
+  for (int64_t d = channelsFirst ? 1 : 2; d < rank; ++d)
+    perm.push_back(d);
+  if (!channelsFirst)
+    perm.push_back(1);
+  perm.push_back(0);
+  std::optional<Fact> fact = factOf(weight);
+  if (!fact->constant)
+    return n.reshape(n.transpose(weight, perm), {rows, shape[0]});
+  fact->constant->view = fact->constant->view.transposed(perm);
+  fact->shape = fact->constant->view.shape();
+  Fact matrix = reshapeFact(*fact, {rows, shape[0]});
+  return n.constant(matrix);
+}
+
+static Value part(Legalization &n, Value x, size_t axis, int64_t number,
+                  int64_t of) {
+  if (!x || of == 1)
+    return x;
+  Box box{Shape(shapeOf(x).size(), 0), Shape(shapeOf(x)),
+          Shape(shapeOf(x).size(), 1)};
+  box.extents[axis] /= of;
+  box.starts[axis] = number * box.extents[axis];
+  std::optional<Fact> fact = factOf(x);
+  if (!fact->constant)
+    return n.slice(x, box);
+  fact->constant->view = *fact->constant->view.sliced(axis, box.starts[axis],
+                                                      box.extents[axis], 1);
+  fact->shape = box.extents;
+  return n.constant(fact);
+}
+
+template <bool fused>
+static bool convolve(Legalization &n) {
+  std::optional<Windows> windows = windowsOf(n.node());
+  int64_t groups = n.node().intAttr("group");
+  Value x = n.input(0), weight = n.input(1), bias = n.optional(2);
+  StringRef activation =
+      fused ? n.node().stringAttr("activation") : StringRef();
+  if (!activation.empty() && activation != "Relu")
+    return n.fail("with " + activation + " behind it");
+  bool simple = arePatches(*windows, shapeOf(x).drop_front(2));
+  SmallVector<Value> results;
+  for (int64_t g = 0; g < groups; ++g) {
+    Value matrix = part(n, weight, 0, g, groups);
+    matrix = matrix ? filters(n, matrix, simple) : matrix;
+    if (!matrix)
+      return false;
+    Value channels = part(n, x, 1, g, groups);
+    Value tokens =
+        simple ? patches(n, channels, *windows) : slices(n, channels, *windows);
+    Value addend = part(n, bias, 0, g, groups);
+    bool isBias = !addend || isConstant(addend);
+    Value y = isConstant(matrix)
+                  ? n.matmul(tokens, matrix, isBias ? addend : Value())
+                  : n.batchMatmul(tokens, matrix);
+    if (addend && !(isBias && isConstant(matrix)))
+      y = n.binary(onnx::BinaryKind::Add, y, addend);
+    results.push_back(y);
+  }
+  int64_t last = shapeOf(x).size() - 1;
+  Value y = rotateAxes(n, n.concat(results, last), last);
+  return n.replace(
+      activation.empty() ? y : n.binary(onnx::BinaryKind::Max, y, 0.0));
+}
+
+/// Channels and pixels that change places, `blocksize` squared of them.
+template <bool toDepth>
+static bool blocks(Node &node) {
+  Shape shape = node.input(0).shape;
+  const int64_t b = node.intAttr("blocksize");
+  StringRef mode = node.stringAttr("mode");
+  if (mode != "DCR" && mode != "CRD")
+    return node.fail("rearranges in mode '" + mode + "'");
+  if (shape.size() != 4 || b < 1 ||
+      (toDepth ? shape[2] % b || shape[3] % b : shape[1] % (b * b)))
+    return node.fail("blocks of " + llvm::Twine(b) + " do not fit " +
+                     printShape(shape));
+  shape[1] = toDepth ? shape[1] * b * b : shape[1] / (b * b);
+  for (int64_t d : {2, 3})
+    shape[d] = toDepth ? shape[d] / b : shape[d] * b;
+  node.outputs[0] = unknown(node.input(0).type, shape);
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Legalization
+//===----------------------------------------------------------------------===//
+
+/// Blocks of b x b of an image become channels: `{b, b, C}` or, in mode CRD,
+/// `{C, b, b}`.
+static bool spaceToDepth(Legalization &n) {
+  ArrayRef<int64_t> x = shapeOf(n.input(0));
+  const int64_t b = n.node().intAttr("blocksize");
+  Value blocks = n.reshape(n.input(0), {x[0], x[1], x[2] / b, b, x[3] / b, b});
+  const bool crd = n.node().stringAttr("mode") == "CRD";
+  blocks = n.transpose(blocks, crd ? ArrayRef<int64_t>{0, 1, 3, 5, 2, 4}
+                                   : ArrayRef<int64_t>{0, 3, 5, 1, 2, 4});
+  return n.replace(n.reshape(blocks, n.resultType().getShape()));
+}
+
+static bool depthToSpace(Legalization &n) {
+  ArrayRef<int64_t> x = shapeOf(n.input(0));
+  const int64_t b = n.node().intAttr("blocksize"), c = x[1] / (b * b);
+  const bool crd = n.node().stringAttr("mode") == "CRD";
+  Value blocks =
+      n.reshape(n.input(0), crd ? ArrayRef<int64_t>{x[0], c, b, b, x[2], x[3]}
+                                : ArrayRef<int64_t>{x[0], b, b, c, x[2], x[3]});
+  blocks = n.transpose(blocks, crd ? ArrayRef<int64_t>{0, 1, 4, 2, 5, 3}
+                                   : ArrayRef<int64_t>{0, 3, 4, 1, 5, 2});
+  return n.replace(n.reshape(blocks, n.resultType().getShape()));
+}
+
+llvm::ArrayRef<Operator> wsec::infer::imagesOperators() {
+  static const Operator operators[] = {
+      {"Conv", conv, convolve<false>,
+       "auto_pad dilations group kernel_shape pads strides"},
+      {"com.microsoft.FusedConv", conv, convolve<true>,
+       "auto_pad dilations group kernel_shape pads strides activation"},
+      {"SpaceToDepth", blocks<true>, spaceToDepth, "blocksize mode"},
+      {"DepthToSpace", blocks<false>, depthToSpace, "blocksize mode"},
+  };
+  return operators;
+}

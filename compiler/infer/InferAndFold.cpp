@@ -1,0 +1,180 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Types of all values, and values known at compile time. Two walks: forwards,
+// each node's rule turns facts about operands into facts about results;
+// backwards, nodes whose results are all known become constants, which then
+// are made only where something that stays reads them.
+#include "compiler/infer/Operators.h"
+#include "compiler/infer/Passes.h"
+#include "compiler/infer/Statement.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/TypeUtilities.h"
+#include "llvm/ADT/DenseMap.h"
+
+namespace wsec::infer {
+#define GEN_PASS_DEF_INFERANDFOLD
+#include "compiler/infer/Passes.h.inc"
+} // namespace wsec::infer
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+
+namespace {
+class Inference {
+public:
+  explicit Inference(int64_t opset) : opset(opset) {}
+
+  void visit(Operation &op) {
+    if (auto node = dyn_cast<onnx::NodeOp>(op))
+      return visitNode(node);
+    for (Value result : op.getResults())
+      remember(result);
+  }
+
+  void remember(Value value) {
+    std::optional<Fact> fact = factOf(value);
+    if (fact && !shapeProblem(fact->shape))
+      facts[value] = std::move(*fact);
+  }
+
+  const Fact *lookup(Value value) const {
+    auto found = facts.find(value);
+    return found == facts.end() ? nullptr : &found->second;
+  }
+
+private:
+  void visitNode(onnx::NodeOp op) {
+    std::string why;
+    if (!infer(op, why)) {
+      op->setAttr(reasonAttrName, StringAttr::get(op.getContext(), why));
+      return;
+    }
+    op->removeAttr(reasonAttrName);
+  }
+
+  /// Runs the rule of `op`; on success its results have types and facts.
+  bool infer(onnx::NodeOp op, std::string &why) {
+    // Said of an operator even where its operands are unknown.
+    std::string name = qualifiedName(op);
+    const Operator *known = findOperator(name);
+    if (!known) {
+      why = "the operator is not known";
+      return false;
+    }
+    if (auto problem =
+            statementProblem({name, opset, op.getOnnxAttributes(),
+                              op.getInputs().size(), op.getNumResults()},
+                             known->understood)) {
+      why = *problem;
+      return false;
+    }
+    const onnx::OperatorSchema &schema = *onnx::findSchema(name, opset);
+    SmallVector<const Fact *> inputs;
+    SmallVector<Type> elements;
+    for (Value input : op.getInputs()) {
+      const Fact *fact = lookup(input);
+      if (!fact && !isa<NoneType>(input.getType())) {
+        why = isa<onnx::UnknownType>(input.getType())
+                  ? unsupportedOperand.str()
+                  : "operand of " + typeString(input.getType());
+        return false;
+      }
+      inputs.push_back(fact);
+      elements.push_back(fact ? getElementTypeOrSelf(input.getType()) : Type());
+    }
+    if (auto problem = operandProblem(schema, elements)) {
+      why = *problem;
+      return false;
+    }
+    Node node(schema, op.getOnnxAttributes(), known->understood,
+              std::move(inputs), op.getNumResults());
+    if (!apply(known->infer, node)) {
+      why = node.reason().empty() ? "its operands do not fit" : node.reason();
+      return false;
+    }
+    for (Fact &fact : node.outputs)
+      if (!fact.constant && numElements(fact.shape) == 0)
+        fact = Fact::ofTensor(Tensor(fact.type, fact.shape));
+    for (auto [result, fact] : llvm::zip(op.getResults(), node.outputs)) {
+      result.setType(RankedTensorType::get(
+          fact.shape, toMlirType(op.getContext(), fact.type)));
+      facts[result] = std::move(fact);
+    }
+    return true;
+  }
+
+  static std::string typeString(Type type) {
+    std::string text;
+    llvm::raw_string_ostream(text) << type;
+    return text;
+  }
+
+  int64_t opset;
+  DenseMap<Value, Fact> facts; // looked up only, never walked
+};
+
+struct InferAndFoldPass
+    : wsec::infer::impl::InferAndFoldBase<InferAndFoldPass> {
+  void runOnOperation() override {
+    for (auto function : getOperation().getOps<func::FuncOp>())
+      if (!function.isExternal())
+        runOnFunction(function);
+  }
+
+  void runOnFunction(func::FuncOp function) {
+    Inference inference(opsetOf(function));
+    Block &body = function.front();
+    for (BlockArgument argument : body.getArguments())
+      forgetIfEmpty(argument);
+    for (Value argument : body.getArguments())
+      inference.remember(argument);
+    for (Operation &op : body)
+      inference.visit(op);
+    for (Operation &op : llvm::make_early_inc_range(llvm::reverse(body)))
+      if (auto node = dyn_cast<onnx::NodeOp>(op))
+        fold(node, inference);
+    function.setFunctionType(
+        FunctionType::get(&getContext(), body.getArgumentTypes(),
+                          body.getTerminator()->getOperandTypes()));
+  }
+
+  /// What has no elements is known.
+  static void forgetIfEmpty(BlockArgument argument) {
+    std::optional<Fact> fact = factOf(argument);
+    if (!fact || shapeProblem(fact->shape) || numElements(fact->shape) != 0)
+      return;
+    OpBuilder builder = OpBuilder::atBlockBegin(argument.getOwner());
+    argument.replaceAllUsesWith(materialize(builder, argument.getLoc(),
+                                            Tensor(fact->type, fact->shape)));
+  }
+
+  /// Replaces a node whose used results are all known.
+  static void fold(onnx::NodeOp op, const Inference &inference) {
+    OpBuilder builder(op);
+    SmallVector<Value> constants;
+    for (Value result : op.getResults())
+      if (const Fact *fact = inference.lookup(result);
+          fact && fact->constant && numElements(fact->shape) == 0)
+        result.replaceAllUsesWith(
+            materialize(builder, op.getLoc(), *fact, op.getNode()));
+    for (Value result : op.getResults()) {
+      const Fact *fact = inference.lookup(result);
+      if (!fact || (!fact->constant && !result.use_empty()))
+        return;
+      Value constant;
+      if (!result.use_empty()) {
+        constant = materialize(builder, op.getLoc(), *fact, op.getNode());
+        if (!constant)
+          return;
+      }
+      constants.push_back(constant);
+    }
+    for (auto [result, constant] : llvm::zip(op.getResults(), constants))
+      if (constant)
+        result.replaceAllUsesWith(constant);
+    op.erase();
+  }
+};
+} // namespace

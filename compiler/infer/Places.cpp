@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/infer/Places.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+using onnx::BinaryKind;
+using onnx::UnaryKind;
+
+Value wsec::infer::countAlong(Legalization &n, ElementType type, int64_t rank,
+                              int64_t axis, int64_t extent, int64_t step) {
+  Shape shape(rank, 1);
+  shape[axis] = extent;
+  Tensor numbers(type, shape);
+  for (int64_t i = 0; i < extent; ++i)
+    isFloat(type) ? numbers.setFloat(i, i * step) : numbers.setInt(i, i * step);
+  return materialize(n.builder(), n.loc(), std::move(numbers));
+}
+
+Value wsec::infer::rowsAt(Legalization &n, Value table, Value places) {
+  Shape shape(shapeOf(places));
+  shape.push_back(shapeOf(table)[1]);
+  return onnx::GatherOp::create(n.builder(), n.loc(), withShape(table, shape),
+                                table, places, n.nameAttr());
+}
+
+Value wsec::infer::steps(Legalization &n, Value indices, int64_t extent,
+                         int64_t step, int64_t outside) {
+  Value negative = n.binary(BinaryKind::Less, indices, 0.0);
+  Value index = n.where(
+      negative, n.binary(BinaryKind::Add, indices, double(extent)), indices);
+  Value tooSmall = n.binary(BinaryKind::Less, index, 0.0);
+  Value fits = n.binary(BinaryKind::Less, index, double(extent));
+  Value isInside =
+      n.binary(BinaryKind::And, fits, n.unary(UnaryKind::Not, tooSmall));
+  Value scaled =
+      step == 1 ? index : n.binary(BinaryKind::Mul, index, double(step));
+  return n.where(isInside, scaled,
+                 scalarLike(n.builder(), n.loc(), scaled, double(outside)));
+}
+
+Value wsec::infer::asI32(Legalization &n, Value indices) {
+  return n.cast(indices, n.builder().getI32Type());
+}
+
+Value wsec::infer::elementPlaces(Legalization &n, ArrayRef<int64_t> shape,
+                                 Value indices, int64_t axis) {
+  Shape strides = rowMajorStrides(Shape(shape)), extents(shapeOf(indices));
+  Value places = steps(n, asI32(n, indices), shape[axis], strides[axis],
+                       numElements(shape));
+  for (int64_t d = 0; d < int64_t(shape.size()); ++d)
+    if (d != axis && extents[d] > 1)
+      places = n.binary(BinaryKind::Add, places,
+                        countAlong(n, ElementType::Int32, shape.size(), d,
+                                   extents[d], strides[d]));
+  return places;
+}
+
+Value wsec::infer::elementsAt(Legalization &n, Value x, Value indices,
+                              int64_t axis) {
+  Shape shape(shapeOf(x)), result(shapeOf(indices));
+  Value table = n.reshape(x, {numElements(shape), 1});
+  return n.reshape(rowsAt(n, table, elementPlaces(n, shape, indices, axis)),
+                   result);
+}

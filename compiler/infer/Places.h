@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Elements at computed places: places are numbers of rows of a table, made on
+// the PEs from the indices; the store looks the rows up. A place outside of the
+// table ends the run, so an index that is outside of its own dimension becomes
+// one.
+#ifndef COMPILER_INFER_PLACES_H
+#define COMPILER_INFER_PLACES_H
+
+#include "compiler/infer/Legalization.h"
+
+namespace wsec::infer {
+
+/// Every place is held against every update.
+inline constexpr int64_t mostComparisons = int64_t(1) << 24;
+
+/// 0, step, 2 * step, ... along one axis of `rank`.
+mlir::Value countAlong(Legalization &legalization, ElementType type,
+                       int64_t rank, int64_t axis, int64_t extent,
+                       int64_t step);
+
+mlir::Value asI32(Legalization &legalization, mlir::Value indices);
+
+/// Rows of a table [rows, width].
+mlir::Value rowsAt(Legalization &legalization, mlir::Value table,
+                   mlir::Value places);
+
+/// step * index, of indices that may count from the end of `extent`; `outside`
+/// for those that are beyond it.
+mlir::Value steps(Legalization &legalization, mlir::Value indices,
+                  int64_t extent, int64_t step, int64_t outside);
+
+/// Numbers of the elements of a tensor of `shape` that `indices`, for one axis,
+/// ask for.
+mlir::Value elementPlaces(Legalization &legalization,
+                          llvm::ArrayRef<int64_t> shape, mlir::Value indices,
+                          int64_t axis);
+
+/// Elements of `x` that `indices` ask for along one axis.
+mlir::Value elementsAt(Legalization &legalization, mlir::Value x,
+                       mlir::Value indices, int64_t axis);
+
+} // namespace wsec::infer
+
+#endif // COMPILER_INFER_PLACES_H

@@ -1,0 +1,279 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Quantised numbers: made, taken, multiplied.
+#include "compiler/infer/Operators.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+using onnx::BinaryKind;
+using onnx::ReduceKind;
+using onnx::UnaryKind;
+
+//===----------------------------------------------------------------------===//
+// Inference
+//===----------------------------------------------------------------------===//
+
+static bool matMulNBits(Node &node) {
+  int64_t bits = node.intAttr("bits"), block = node.intAttr("block_size");
+  int64_t rows = node.intAttr("K"), columns = node.intAttr("N");
+  if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || rows < 1 ||
+      columns < 1)
+    return node.fail(llvm::Twine(rows) + "x" + llvm::Twine(columns) +
+                     " weights of " + llvm::Twine(bits) +
+                     " bits in blocks of " + llvm::Twine(block));
+  if (!node.refuses({4}, "an order of groups (g_idx)"))
+    return false;
+  const Fact &x = node.input(0);
+  if (x.rank() == 0 || x.shape.back() != rows)
+    return node.fail("cannot multiply " + printShape(x.shape) + " by " +
+                     printShape({rows, columns}));
+  int64_t blocks = (rows + block - 1) / block;
+  if (!node.hasShape(1, "weights", {columns, blocks, block * bits / 8}) ||
+      !node.hasShape(5, "a bias", {columns}))
+    return false;
+  int64_t zeros = isFloat(node.has(3) ? node.input(3).type : ElementType::UInt8)
+                      ? blocks
+                      : (blocks * bits + 7) / 8;
+  for (auto [i, count] : {std::pair<size_t, int64_t>{2, blocks}, {3, zeros}})
+    if (node.has(i) && numElements(node.input(i).shape) != columns * count)
+      return node.fail("scales or zero points of shape " +
+                       printShape(node.input(i).shape) + ", expected " +
+                       printShape({columns, count}));
+  Shape shape = x.shape;
+  shape.back() = columns;
+  return node.setOutputs({unknown(x.type, shape)});
+}
+
+/// Whether `scale` is one number, one for each index of the axis, or one for
+/// each block of `block_size` of them.
+static bool scaleFits(Node &node) {
+  const Fact &x = node.input(0), &scale = node.input(1);
+  if (numElements(scale.shape) == 1)
+    return true;
+  std::optional<int64_t> axis = node.axisAttr(x.rank());
+  if (!axis)
+    return false;
+  const int64_t block = node.intAttr("block_size");
+  Shape expected = {x.shape[*axis]};
+  if (block > 0) {
+    expected = x.shape;
+    expected[*axis] = (expected[*axis] + block - 1) / block;
+  }
+  return scale.shape == expected ||
+         node.fail("its scale has shape " + printShape(scale.shape) +
+                   ", expected " + printShape(expected));
+}
+
+static bool zeroPointFits(Node &node) {
+  return !node.has(2) ||
+         numElements(node.input(2).shape) == numElements(node.input(1).shape) ||
+         node.fail("its zero point has shape " +
+                   printShape(node.input(2).shape) + ", its scale " +
+                   printShape(node.input(1).shape));
+}
+
+static bool quantizeLinear(Node &node) {
+  if (!scaleFits(node) || !zeroPointFits(node))
+    return false;
+  ElementType type = ElementType::UInt8;
+  if (int64_t stated = node.intAttr("output_dtype")) {
+    std::optional<ElementType> known = elementTypeOfOnnx(stated);
+    if (!known)
+      return node.fail("gives ONNX element type " + llvm::Twine(stated));
+    type = *known;
+  }
+  if (node.has(2))
+    type = node.input(2).type;
+  if (int64_t precision = node.intAttr("precision"); precision > 1)
+    return node.fail("divides in ONNX element type " + llvm::Twine(precision));
+  node.outputs[0] = unknown(type, node.input(0).shape);
+  return true;
+}
+
+static bool dequantizeLinear(Node &node) {
+  if (!scaleFits(node) || !zeroPointFits(node))
+    return false;
+  ElementType type = node.input(1).type;
+  if (int64_t stated = node.intAttr("output_dtype")) {
+    std::optional<ElementType> known = elementTypeOfOnnx(stated);
+    if (!known)
+      return node.fail("gives ONNX element type " + llvm::Twine(stated));
+    type = *known;
+  }
+  node.outputs[0] = unknown(type, node.input(0).shape);
+  return true;
+}
+
+static bool dynamicQuantizeLinear(Node &node) {
+  if (node.outputs.size() != 3)
+    return false;
+  node.outputs[0] = unknown(ElementType::UInt8, node.input(0).shape);
+  node.outputs[1] = unknown(ElementType::Float32, {});
+  node.outputs[2] = unknown(ElementType::UInt8, {});
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Legalization
+//===----------------------------------------------------------------------===//
+
+/// Weights of 2, 4 or 8 bits in blocks with a scale each, as f32: [K, N].
+static Tensor expanded(Legalization &n, const Tensor &packed,
+                       const Tensor &scales, const std::optional<Tensor> &zeros,
+                       int64_t rows, int64_t columns) {
+  int64_t bits = n.node().intAttr("bits");
+  int64_t block = n.node().intAttr("block_size");
+  int64_t blocks = (rows + block - 1) / block, each = 8 / bits;
+  auto field = [&](const Tensor &bytes, int64_t first, int64_t number) {
+    return (bytes.asInt(first + number / each) >> (number % each * bits)) &
+           ((1 << bits) - 1);
+  };
+  int64_t zeroBytes = (blocks + each - 1) / each;
+  auto zeroOf = [&](int64_t column, int64_t number) -> double {
+    if (!zeros)
+      return 1 << (bits - 1);
+    if (isFloat(zeros->type()))
+      return zeros->asFloat(column * blocks + number);
+    return field(*zeros, column * zeroBytes, number);
+  };
+  Tensor weight(ElementType::Float32, {rows, columns});
+  for (int64_t column = 0; column < columns; ++column)
+    for (int64_t row = 0; row < rows; ++row) {
+      int64_t number = row / block, at = column * blocks + number;
+      double q = field(packed, at * (block / each), row % block);
+      weight.setFloat(row * columns + column,
+                      (q - zeroOf(column, number)) * scales.asFloat(at));
+    }
+  return weight;
+}
+
+static bool matMulNBits(Legalization &n) {
+  int64_t rows = n.node().intAttr("K"), columns = n.node().intAttr("N");
+  std::optional<Tensor> packed = n.node().input(1).load();
+  std::optional<Tensor> scales = n.node().input(2).load();
+  std::optional<Tensor> zeros =
+      n.has(3) ? n.node().input(3).load() : std::nullopt;
+  if (!packed || !scales || (n.has(3) && !zeros))
+    return n.fail("its weights are not constants, or too many to expand");
+  Value weight = materialize(
+      n.builder(), n.loc(),
+      Fact::ofTensor(expanded(n, *packed, *scales, zeros, rows, columns)),
+      n.name());
+  return n.replace(n.matmul(n.input(0), weight, n.optional(5)));
+}
+
+static Value asF32(Legalization &n, Value x) {
+  return n.cast(x, n.builder().getF32Type());
+}
+
+/// A scale or zero point against `x`: of one number, of one for each index of
+/// the axis, or of one for each block, which is repeated.
+static Value spread(Legalization &n, Value parameter, Value x) {
+  Shape shape(shapeOf(x));
+  const int64_t rank = shape.size();
+  if (numElements(shapeOf(parameter)) == 1)
+    return n.reshape(parameter, {});
+  const int64_t axis = *n.node().axisAttr(rank);
+  const int64_t block = n.node().intAttr("block_size");
+  if (block <= 0) {
+    Shape along(rank, 1);
+    along[axis] = shape[axis];
+    return n.reshape(parameter, along);
+  }
+  Shape blocks(shapeOf(parameter)), once = blocks, repeated = blocks;
+  once.insert(once.begin() + axis + 1, 1);
+  repeated.insert(repeated.begin() + axis + 1, block);
+  blocks[axis] *= block;
+  Value wide = n.reshape(parameter, once);
+  wide = onnx::ExpandOp::create(n.builder(), n.loc(), withShape(wide, repeated),
+                                wide, n.nameAttr());
+  wide = n.reshape(wide, blocks);
+  if (blocks == shape)
+    return wide;
+  // The last block may be smaller.
+  return n.slice(wide, Box{Shape(rank, 0), shape, Shape(rank, 1)});
+}
+
+/// round(x / scale) + zero point, between the least and the largest number.
+static bool quantizeLinear(Legalization &n) {
+  Value x = asF32(n, n.input(0));
+  x = n.binary(BinaryKind::Div, x, spread(n, asF32(n, n.input(1)), x));
+  auto integer = dyn_cast<IntegerType>(n.resultType().getElementType());
+  if (!integer) { // floats of 8 bits have no zero point
+    if (x.getType() != n.resultType())
+      return n.fail("gives elements that are rounded no further");
+    return n.replace(x);
+  }
+  if (integer.getWidth() > 16)
+    return n.fail("gives integers of more than 16 bits");
+  x = n.unary(UnaryKind::Round, x);
+  if (n.has(2))
+    x = n.binary(BinaryKind::Add, x, spread(n, asF32(n, n.input(2)), x));
+  const double count = double(int64_t(1) << integer.getWidth());
+  const double least = integer.isUnsigned() ? 0 : -count / 2;
+  x = n.binary(BinaryKind::Max, x, least);
+  x = n.binary(BinaryKind::Min, x, least + count - 1);
+  return n.replace(n.cast(x, integer));
+}
+
+static bool dequantizeLinear(Legalization &n) {
+  Value x = n.input(0);
+  auto integer = dyn_cast<IntegerType>(typeOf(x).getElementType());
+  if (n.has(2) && integer) {
+    Type i32 = n.builder().getI32Type();
+    x = n.cast(x, i32);
+    x = n.binary(BinaryKind::Sub, x, spread(n, n.cast(n.input(2), i32), x));
+  }
+  x = asF32(n, x);
+  x = n.binary(BinaryKind::Mul, x, spread(n, asF32(n, n.input(1)), x));
+  return n.replace(n.cast(x, n.resultType().getElementType()));
+}
+
+/// Scale and zero point from the extremes, which take 0 in.
+static bool dynamicQuantizeLinear(Legalization &n) {
+  Value x = n.input(0);
+  const int64_t count = numElements(shapeOf(x));
+  Value flat = n.reshape(x, {count});
+  auto largest = [&](Value value) -> Value {
+    Value most =
+        onnx::ReduceOp::create(n.builder(), n.loc(), withShape(value, Shape{}),
+                               ReduceKind::Max, value, 0, false, n.nameAttr());
+    return n.binary(BinaryKind::Max, most, 0.0);
+  };
+  Value high = largest(flat);
+  Value low = n.unary(UnaryKind::Neg, largest(n.unary(UnaryKind::Neg, flat)));
+  Value range = n.binary(BinaryKind::Sub, high, low);
+  // All zero: 1, as onnxruntime has it.
+  Value isEmpty = n.binary(BinaryKind::Equal, range,
+                           scalarLike(n.builder(), n.loc(), range, 0));
+  Value scale = Value(onnx::WhereOp::create(
+      n.builder(), n.loc(), cast<RankedTensorType>(range.getType()), isEmpty,
+      scalarLike(n.builder(), n.loc(), range, 1),
+      n.binary(BinaryKind::Div, range, 255.0), n.nameAttr()));
+  auto clamped = [&](Value value) {
+    return n.binary(BinaryKind::Min, n.binary(BinaryKind::Max, value, 0.0),
+                    255.0);
+  };
+  Value zero = n.unary(
+      UnaryKind::Round,
+      clamped(n.unary(UnaryKind::Neg, n.binary(BinaryKind::Div, low, scale))));
+  Value y = n.unary(UnaryKind::Round, n.binary(BinaryKind::Div, x, scale));
+  y = clamped(n.binary(BinaryKind::Add, y, zero));
+  Type byte = n.resultType().getElementType();
+  return n.replace({n.cast(y, byte), scale, n.cast(zero, byte)});
+}
+
+llvm::ArrayRef<Operator> wsec::infer::quantizationOperators() {
+  static const Operator operators[] = {
+      {"QuantizeLinear", quantizeLinear, quantizeLinear,
+       "axis block_size output_dtype saturate precision"},
+      {"DequantizeLinear", dequantizeLinear, dequantizeLinear,
+       "axis block_size output_dtype"},
+      {"DynamicQuantizeLinear", dynamicQuantizeLinear, dynamicQuantizeLinear},
+      {"com.microsoft.MatMulNBits", matMulNBits, matMulNBits,
+       "K N bits block_size accuracy_level"},
+  };
+  return operators;
+}

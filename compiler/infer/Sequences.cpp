@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Elements that are counted or ordered: ranges, triangles, ones at places, the
+// largest.
+#include "compiler/infer/Operators.h"
+#include "compiler/infer/Places.h"
+#include "compiler/values/Arithmetic.h"
+#include <algorithm>
+#include <cmath>
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+using onnx::BinaryKind;
+using onnx::ReduceKind;
+using onnx::UnaryKind;
+
+//===----------------------------------------------------------------------===//
+// Inference
+//===----------------------------------------------------------------------===//
+
+/// Numbers from start towards limit, which is left out; nothing if they are
+/// uncountable.
+static std::optional<uint64_t> rangeCount(double start, double limit,
+                                          double delta) {
+  double count = std::ceil((limit - start) / delta);
+  if (!(count < 0x1p63))
+    return std::nullopt;
+  return std::max(count, 0.0);
+}
+
+/// Unsigned distances: those between int64s need not be int64s.
+static std::optional<uint64_t> rangeCount(int64_t start, int64_t limit,
+                                          int64_t delta) {
+  if (delta > 0 ? limit <= start : limit >= start)
+    return 0;
+  uint64_t distance = uint64_t(limit) - uint64_t(start), step = delta;
+  if (delta < 0) {
+    distance = -distance;
+    step = -step;
+  }
+  return (distance - 1) / step + 1;
+}
+
+template <typename T>
+static bool rangeOf(Node &node, const std::vector<Tensor> &bounds) {
+  T start = bounds[0].get<T>(0), limit = bounds[1].get<T>(0),
+    delta = bounds[2].get<T>(0);
+  if (delta == 0)
+    return node.fail("delta is 0");
+  ElementType type = bounds[0].type();
+  std::optional<uint64_t> count = rangeCount(start, limit, delta);
+  if (!count || *count > uint64_t(maxFoldedBytes / storedBytes(type)))
+    return node.fail("the range has more than " + llvm::Twine(maxFoldedBytes) +
+                     " bytes");
+  Tensor result(type, {int64_t(*count)});
+  for (int64_t i = 0; i < result.size(); ++i)
+    result.put(i, plus(start, times(T(i), delta)));
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+static bool range(Node &node) {
+  std::vector<Tensor> bounds;
+  for (size_t i = 0; i < 3; ++i) {
+    std::optional<Tensor> bound = node.input(i).load();
+    if (!bound || bound->size() != 1)
+      return node.fail("bounds have to be known at compile time");
+    bounds.push_back(std::move(*bound));
+  }
+  return isFloat(bounds[0].type()) ? rangeOf<double>(node, bounds)
+                                   : rangeOf<int64_t>(node, bounds);
+}
+
+static bool trilu(Node &node) {
+  const Fact &x = node.input(0);
+  if (x.rank() < 2)
+    return node.fail("needs a tensor of rank 2 or more");
+  std::optional<int64_t> stated =
+      node.has(1) ? node.oneInt(1, "k") : std::optional<int64_t>(0);
+  if (!stated)
+    return false;
+  node.outputs[0] = Fact{x.type, x.shape, std::nullopt};
+  auto tensors = node.loadAll(node.outputs[0]);
+  if (!tensors)
+    return true;
+  int64_t diagonal = *stated;
+  bool upper = node.intAttr("upper");
+  Tensor zero(x.type, {1}), &result = tensors->front();
+  int64_t columns = x.shape.back(), rows = x.shape[x.rank() - 2];
+  for (int64_t i = 0; i < result.size(); ++i) {
+    int64_t row = i / columns % rows, column = i % columns;
+    bool keep = upper ? column - row >= diagonal : column - row <= diagonal;
+    if (!keep)
+      result.set(i, zero, 0);
+  }
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+/// The number of results depends on the values, so they have to be known.
+static bool nonZero(Node &node) {
+  std::optional<Tensor> x = node.input(0).load();
+  if (!x)
+    return node.fail("the number of results depends on the model's inputs");
+  Shape found;
+  for (int64_t i = 0; i < x->size(); ++i)
+    if (x->asBool(i))
+      found.push_back(i);
+  int64_t rank = x->shape().size(), count = found.size();
+  Shape strides = rowMajorStrides(x->shape());
+  Tensor result(ElementType::Int64, {rank, count});
+  for (int64_t d = 0; d < rank; ++d)
+    for (int64_t i = 0; i < count; ++i)
+      result.setInt(d * count + i, found[i] / strides[d] % x->shape()[d]);
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+static bool oneHot(Node &node) {
+  const Fact &indices = node.input(0), &values = node.input(2);
+  std::optional<Tensor> depth = node.input(1).load();
+  std::optional<int64_t> axis = node.axisAttr(indices.rank() + 1);
+  if (!axis)
+    return false;
+  if (!depth || depth->size() != 1)
+    return node.fail("its depth has to be known at compile time");
+  if (values.shape != Shape{2})
+    return node.fail("its values have shape " + printShape(values.shape) +
+                     ", expected 2");
+  Shape shape = indices.shape;
+  shape.insert(shape.begin() + *axis, depth->asInt(0));
+  node.outputs[0] = unknown(values.type, shape);
+  return true;
+}
+
+/// Ones on a diagonal.
+static bool eyeLike(Node &node) {
+  const Fact &x = node.input(0);
+  std::optional<ElementType> type = x.type;
+  if (int64_t stated = node.intAttr("dtype", 0))
+    type = elementTypeOfOnnx(stated);
+  if (!type || x.rank() != 2)
+    return node.fail("of " + printShape(x.shape) + ", expected a matrix");
+  Tensor result(*type, x.shape);
+  if (result.bytes() > maxFoldedBytes)
+    return node.fail("is too large");
+  const int64_t diagonal = node.intAttr("k");
+  for (int64_t i = 0; i < result.size(); ++i) {
+    const bool one = i % x.shape[1] - i / x.shape[1] == diagonal;
+    isFloat(*type) ? result.setFloat(i, one) : result.setInt(i, one);
+  }
+  node.outputs[0] = Fact::ofTensor(std::move(result));
+  return true;
+}
+
+static bool topK(Node &node) {
+  const Fact &x = node.input(0);
+  std::optional<int64_t> axis = node.axisAttr(x.rank());
+  std::optional<int64_t> count = node.oneInt(1, "k");
+  if (!axis || !count)
+    return false;
+  if (*count > x.shape[*axis])
+    return node.fail("takes " + llvm::Twine(*count) + " of " +
+                     llvm::Twine(x.shape[*axis]) + " elements");
+  Shape shape = x.shape;
+  shape[*axis] = *count;
+  node.outputs[0] = Fact{x.type, shape, std::nullopt};
+  if (node.outputs.size() > 1)
+    node.outputs[1] = Fact{ElementType::Int64, shape, std::nullopt};
+  return true;
+}
+
+//===----------------------------------------------------------------------===//
+// Legalization
+//===----------------------------------------------------------------------===//
+
+static bool oneHot(Legalization &n) {
+  Value indices = n.input(0), values = n.input(2);
+  const int64_t rank = n.resultType().getRank();
+  std::optional<int64_t> axis = n.node().axisAttr(rank);
+  if (!axis)
+    return false;
+  const int64_t depth = n.resultType().getShape()[*axis];
+  Value index = asI32(n, indices);
+  index = n.where(n.binary(BinaryKind::Less, index, 0.0),
+                  n.binary(BinaryKind::Add, index, double(depth)), index);
+  Shape shape(shapeOf(indices));
+  shape.insert(shape.begin() + *axis, 1);
+  Value isHere =
+      n.binary(BinaryKind::Equal, n.reshape(index, shape),
+               countAlong(n, ElementType::Int32, rank, *axis, depth, 1));
+  Value off = n.reshape(n.sliceLast(values, 0, 1), Shape(rank, 1));
+  Value on = n.reshape(n.sliceLast(values, 1, 1), Shape(rank, 1));
+  return n.replace(n.where(isHere, on, off));
+}
+
+/// What is outside of the triangle becomes 0, whatever it was.
+static bool trilu(Legalization &n) {
+  Value x = n.input(0);
+  std::optional<int64_t> diagonal =
+      n.has(1) ? n.node().oneInt(1, "k") : std::optional<int64_t>(0);
+  if (!diagonal)
+    return false;
+  ArrayRef<int64_t> matrix = shapeOf(x).take_back(2);
+  bool upper = n.node().intAttr("upper");
+  Tensor keep(ElementType::Bool, matrix);
+  for (int64_t i = 0; i < keep.size(); ++i) {
+    int64_t above = i % matrix[1] - i / matrix[1];
+    keep.setInt(i, upper ? above >= *diagonal : above <= *diagonal);
+  }
+  return n.replace(Value(onnx::WhereOp::create(
+      n.builder(), n.loc(), x.getType(),
+      materialize(n.builder(), n.loc(), std::move(keep)), x,
+      scalarLike(n.builder(), n.loc(), x, 0), n.nameAttr())));
+}
+
+/// The place of an element is the number of those before it: larger ones, and
+/// equal ones with a lower index. NaN is larger than any number.
+static bool topK(Legalization &n) {
+  Value x = n.input(0);
+  const int64_t rank = shapeOf(x).size();
+  std::optional<int64_t> axis = n.node().axisAttr(rank);
+  if (!axis)
+    return false;
+  const int64_t extent = shapeOf(x)[*axis];
+  const int64_t count = n.resultType().getShape()[*axis];
+  const int64_t all = numElements(shapeOf(x));
+  if (extent > mostComparisons / all)
+    return n.fail("orders " + Twine(all) +
+                  " elements, too many for each to be held against each");
+  const bool largest = n.node().intAttr("largest");
+  Shape mine(shapeOf(x)), others(shapeOf(x));
+  mine.insert(mine.begin() + *axis + 1, 1);
+  others.insert(others.begin() + *axis, 1);
+  Value own = n.reshape(x, mine), other = n.reshape(x, others);
+  Value isMore = largest ? n.binary(BinaryKind::Less, own, other)
+                         : n.binary(BinaryKind::Less, other, own);
+  Value isEqual = n.binary(BinaryKind::Equal, own, other);
+  if (isa<FloatType>(typeOf(x).getElementType())) {
+    auto isNaN = [&](Value value) {
+      return n.unary(UnaryKind::Not, n.binary(BinaryKind::Equal, value, value));
+    };
+    Value both = n.binary(BinaryKind::And, isNaN(own), isNaN(other));
+    isEqual = n.binary(BinaryKind::Or, isEqual, both);
+    Value larger = largest ? other : own, smaller = largest ? own : other;
+    Value only = n.binary(BinaryKind::And, isNaN(larger),
+                          n.unary(UnaryKind::Not, isNaN(smaller)));
+    isMore = n.binary(BinaryKind::Or, isMore, only);
+  }
+  Value numbers = countAlong(n, ElementType::Int32, rank + 1, *axis, extent, 1);
+  Value otherNumbers =
+      countAlong(n, ElementType::Int32, rank + 1, *axis + 1, extent, 1);
+  Value isBefore =
+      n.binary(BinaryKind::Or, isMore,
+               n.binary(BinaryKind::And, isEqual,
+                        n.binary(BinaryKind::Less, otherNumbers, numbers)));
+  Value place = n.reduced(
+      ReduceKind::Sum, n.cast(isBefore, n.builder().getI32Type()), *axis + 1);
+  // Which element has place p, for the first `count` places.
+  Value isAt =
+      n.binary(BinaryKind::Equal, n.reshape(place, others),
+               countAlong(n, ElementType::Int32, rank + 1, *axis, count, 1));
+  Value index = n.where(isAt, otherNumbers,
+                        scalarLike(n.builder(), n.loc(), otherNumbers, -1));
+  index = n.reduced(ReduceKind::Max, index, *axis + 1);
+  Value values = elementsAt(n, x, index, *axis);
+  SmallVector<Value> results = {values};
+  if (n.op().getNumResults() > 1)
+    results.push_back(n.cast(index, n.resultType(1).getElementType()));
+  return n.replace(results);
+}
+
+llvm::ArrayRef<Operator> wsec::infer::sequencesOperators() {
+  static const Operator operators[] = {
+      {"Range", range, nullptr},
+      {"NonZero", nonZero, nullptr},
+      {"EyeLike", eyeLike, nullptr, "dtype k"},
+      {"OneHot", oneHot, oneHot, "axis"},
+      {"Trilu", trilu, trilu, "upper"},
+      {"TopK", topK, topK, "axis largest sorted"},
+  };
+  return operators;
+}

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Masks in the one form onnx.attention takes: additive f32 of rank 4.
+#ifndef COMPILER_VALUES_ATTENTIONMASK_H
+#define COMPILER_VALUES_ATTENTIONMASK_H
+
+#include "compiler/values/OnnxValues.h"
+
+namespace wsec::values {
+
+/// Extents of an attention: batch, heads, queries, keys.
+struct AttentionExtents {
+  int64_t batch, heads, queries, keys;
+};
+
+/// A constant that repeats along a dimension, with that dimension taken once;
+/// any other value as it is.
+mlir::Value withoutRepeats(mlir::OpBuilder &builder, mlir::Location loc,
+                           mlir::Value value, size_t dim);
+
+/// `mask`, which broadcasts to scores of shape `scores`, as [B|1,1,S|1,T].
+/// Null with a reason if it differs between heads or cannot be brought there.
+mlir::Value maskOfRank4(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value mask, llvm::ArrayRef<int64_t> scores,
+                        const AttentionExtents &extents, std::string &why);
+
+/// f32: 0 where `keep` is true and `masked` where it is false, or the other
+/// way round if `inverted`.
+mlir::Value additiveMask(mlir::OpBuilder &builder, mlir::Location loc,
+                         mlir::Value keep, double masked, bool inverted);
+
+/// The sum of two masks of rank 4; constants are added now.
+mlir::Value addMasks(mlir::OpBuilder &builder, mlir::Location loc,
+                     mlir::Value a, mlir::Value b);
+
+/// Holds for a constant mask that hides exactly the keys j > i of query i.
+bool isCausalMask(mlir::Value mask, int64_t queries, int64_t keys);
+
+/// Scores below this are as good as minus infinity.
+inline constexpr double maskedScore = -1.0e4;
+
+} // namespace wsec::values
+
+#endif // COMPILER_VALUES_ATTENTIONMASK_H

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/values/Facts.h"
+#include "mlir/IR/BuiltinTypes.h"
+#include "runtime/program/Errors.h"
+#include "runtime/program/InputFile.h"
+#include "runtime/program/ProceduralFile.h"
+#include "runtime/program/WeightFolders.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::values;
+
+//===----------------------------------------------------------------------===//
+// Facts
+//===----------------------------------------------------------------------===//
+
+Fact Fact::ofTensor(Tensor tensor) {
+  Fact fact;
+  fact.type = tensor.type();
+  fact.shape = tensor.shape();
+  StridedView view = StridedView::whole(fact.shape);
+  auto storage = std::make_shared<Storage>();
+  storage->type = tensor.type();
+  storage->tensor = std::move(tensor);
+  fact.constant = Constant{std::move(storage), std::move(view)};
+  return fact;
+}
+
+int64_t Storage::numElements() const {
+  if (isExternal())
+    return fileBytes / storedBytes(type);
+  return dense ? dense.getNumElements() : tensor->size();
+}
+
+const Tensor &Storage::inMemory() const {
+  if (!tensor)
+    tensor = tensorOf(dense);
+  return *tensor;
+}
+
+/// Nothing where the file is absent, shorter, or out of reach.
+static std::optional<std::vector<char>>
+readPart(const Storage &storage, uint64_t offset, uint64_t bytes) {
+  if (auto file = wsec::runtime::ProceduralFile::parse(storage.file))
+    return file->bytesAt(offset, bytes);
+  wsec::runtime::WeightFolders folders(*storage.weightFolders);
+  if (storage.weightFolders->empty())
+    folders.add("");
+  std::optional<std::string> path = folders.find(storage.file);
+  if (!path)
+    return std::nullopt;
+  std::vector<char> data(bytes);
+  try {
+    wsec::runtime::InputFile(*path).read(offset, data.data(), bytes);
+  } catch (const wsec::runtime::Error &) {
+    return std::nullopt;
+  }
+  return data;
+}
+
+/// Reads the part of a file a view touches, and views that.
+static std::optional<Tensor> loadExternal(const Storage &storage,
+                                          const StridedView &view) {
+  int64_t first = view.getOffset(), last = first;
+  StridedView::Atoms atoms = view.atoms(0, view.rank());
+  Shape sizes, strides;
+  for (StridedView::Atom atom : atoms) {
+    (atom.stride < 0 ? first : last) += (atom.size - 1) * atom.stride;
+    sizes.push_back(atom.size);
+    strides.push_back(atom.stride);
+  }
+  int64_t width = storedBytes(storage.type), count = last - first + 1;
+  int64_t limit = isFloat(storage.type) ? maxReadWeightBytes : maxFoldedBytes;
+  if (count * width > limit || uint64_t((last + 1) * width) > storage.fileBytes)
+    return std::nullopt;
+  std::optional<std::vector<char>> data =
+      readPart(storage, storage.fileOffset + first * width, count * width);
+  if (!data)
+    return std::nullopt;
+  Tensor part = Tensor::fromBytes(storage.type, {count}, *data);
+  return part
+      .viewed(StridedView::strided(sizes, view.getOffset() - first, strides))
+      .reshaped(view.shape());
+}
+
+std::optional<Tensor> Fact::load() const {
+  if (!constant || bytes() > maxFoldedBytes)
+    return std::nullopt;
+  if (numElements(shape) == 0)
+    return Tensor(type, shape);
+  const Storage &storage = *constant->storage;
+  std::optional<Tensor> stored =
+      storage.isExternal() ? loadExternal(storage, constant->view)
+                           : storage.inMemory().viewed(constant->view);
+  return stored && stored->type() != type ? stored->cast(type) : stored;
+}
+
+Fact wsec::values::reshapeFact(const Fact &fact, ArrayRef<int64_t> shape) {
+  Fact result{fact.type, Shape(shape), std::nullopt};
+  if (!fact.constant)
+    return result;
+  if (auto view = fact.constant->view.reshaped(shape)) {
+    result.constant = Constant{fact.constant->storage, *view};
+    return result;
+  }
+  if (std::optional<Tensor> tensor = fact.load())
+    return Fact::ofTensor(tensor->reshaped(shape));
+  return result;
+}
+
+//===----------------------------------------------------------------------===//
+// Shapes and types
+//===----------------------------------------------------------------------===//
+
+std::optional<Shape> wsec::values::broadcastShapes(ArrayRef<int64_t> a,
+                                                   ArrayRef<int64_t> b) {
+  if (a.size() < b.size())
+    std::swap(a, b);
+  Shape result(a);
+  for (size_t i = 0; i < b.size(); ++i) {
+    int64_t &extent = result[a.size() - b.size() + i];
+    if (extent != b[i] && extent != 1 && b[i] != 1)
+      return std::nullopt;
+    if (extent == 1)
+      extent = b[i];
+  }
+  return result;
+}
+
+std::optional<std::string> wsec::values::shapeProblem(ArrayRef<int64_t> shape) {
+  int64_t bytes = storedBytes(ElementType::Int64); // the widest there is
+  for (int64_t extent : shape) {
+    if (extent < 0)
+      return "shape " + printShape(shape) + " has a negative extent";
+    // Strides are products of the other extents, even next to an extent of 0.
+    if (llvm::MulOverflow(bytes, std::max<int64_t>(extent, 1), bytes))
+      return "shape " + printShape(shape) + " has too many elements";
+  }
+  return std::nullopt;
+}
+
+std::string wsec::values::printShape(ArrayRef<int64_t> shape) {
+  if (shape.empty())
+    return "scalar";
+  return llvm::join(
+      llvm::map_range(shape,
+                      [](int64_t extent) { return std::to_string(extent); }),
+      "x");
+}
+
+std::optional<ElementType> wsec::values::elementTypeOf(Type type) {
+  if (type.isF16())
+    return ElementType::Float16;
+  if (type.isBF16())
+    return ElementType::BFloat16;
+  if (type.isF32())
+    return ElementType::Float32;
+  if (type.isF64())
+    return ElementType::Float64;
+  if (isa<Float4E2M1FNType>(type))
+    return ElementType::Float4E2M1FN;
+  if (isa<Float8E4M3FNType>(type))
+    return ElementType::Float8E4M3FN;
+  if (isa<Float8E4M3FNUZType>(type))
+    return ElementType::Float8E4M3FNUZ;
+  if (isa<Float8E5M2Type>(type))
+    return ElementType::Float8E5M2;
+  if (isa<Float8E5M2FNUZType>(type))
+    return ElementType::Float8E5M2FNUZ;
+  if (isa<Float8E8M0FNUType>(type))
+    return ElementType::Float8E8M0FNU;
+  auto integer = dyn_cast<IntegerType>(type);
+  if (!integer)
+    return std::nullopt;
+  bool isUnsigned = integer.isUnsigned();
+  switch (integer.getWidth()) {
+  case 1:
+    return ElementType::Bool;
+  case 2:
+    return isUnsigned ? ElementType::UInt2 : ElementType::Int2;
+  case 4:
+    return isUnsigned ? ElementType::UInt4 : ElementType::Int4;
+  case 8:
+    return isUnsigned ? ElementType::UInt8 : ElementType::Int8;
+  case 16:
+    return isUnsigned ? ElementType::UInt16 : ElementType::Int16;
+  case 32:
+    return isUnsigned ? ElementType::UInt32 : ElementType::Int32;
+  case 64:
+    return isUnsigned ? ElementType::UInt64 : ElementType::Int64;
+  default:
+    return std::nullopt;
+  }
+}
+
+Type wsec::values::toMlirType(MLIRContext *context, ElementType type) {
+  auto unsignedType = [&](unsigned width) {
+    return IntegerType::get(context, width, IntegerType::Unsigned);
+  };
+  switch (type) {
+  case ElementType::Float4E2M1FN:
+    return Float4E2M1FNType::get(context);
+  case ElementType::Float8E4M3FN:
+    return Float8E4M3FNType::get(context);
+  case ElementType::Float8E4M3FNUZ:
+    return Float8E4M3FNUZType::get(context);
+  case ElementType::Float8E5M2:
+    return Float8E5M2Type::get(context);
+  case ElementType::Float8E5M2FNUZ:
+    return Float8E5M2FNUZType::get(context);
+  case ElementType::Float8E8M0FNU:
+    return Float8E8M0FNUType::get(context);
+  case ElementType::Int2:
+    return IntegerType::get(context, 2);
+  case ElementType::Int4:
+    return IntegerType::get(context, 4);
+  case ElementType::UInt2:
+    return unsignedType(2);
+  case ElementType::UInt4:
+    return unsignedType(4);
+  case ElementType::Float16:
+    return Float16Type::get(context);
+  case ElementType::BFloat16:
+    return BFloat16Type::get(context);
+  case ElementType::Float32:
+    return Float32Type::get(context);
+  case ElementType::Float64:
+    return Float64Type::get(context);
+  case ElementType::Bool:
+    return IntegerType::get(context, 1);
+  case ElementType::Int8:
+    return IntegerType::get(context, 8);
+  case ElementType::Int16:
+    return IntegerType::get(context, 16);
+  case ElementType::Int32:
+    return IntegerType::get(context, 32);
+  case ElementType::Int64:
+    return IntegerType::get(context, 64);
+  case ElementType::UInt8:
+    return unsignedType(8);
+  case ElementType::UInt16:
+    return unsignedType(16);
+  case ElementType::UInt32:
+    return unsignedType(32);
+  case ElementType::UInt64:
+    return unsignedType(64);
+  }
+  llvm_unreachable("unknown element type");
+}
+
+std::optional<Tensor> wsec::values::tensorOf(DenseElementsAttr elements) {
+  std::optional<ElementType> type = elementTypeOf(elements.getElementType());
+  if (!type)
+    return std::nullopt;
+  Tensor tensor(*type, elements.getType().getShape());
+  int64_t i = 0;
+  if (*type == ElementType::Bool) {
+    for (bool value : elements.getValues<bool>())
+      tensor.setInt(i++, value);
+    return tensor;
+  }
+  int64_t width = storedBytes(*type);
+  ArrayRef<char> raw = elements.getRawData();
+  if (!elements.isSplat())
+    return Tensor::fromBytes(*type, tensor.shape(), raw);
+  Tensor one = Tensor::fromBytes(*type, {1}, raw.take_front(width));
+  for (; i < tensor.size(); ++i)
+    tensor.set(i, one, 0);
+  return tensor;
+}
+
+DenseElementsAttr wsec::values::denseOf(MLIRContext *context,
+                                        const Tensor &tensor) {
+  auto type =
+      RankedTensorType::get(tensor.shape(), toMlirType(context, tensor.type()));
+  if (tensor.type() == ElementType::Bool) {
+    SmallVector<bool> values;
+    for (int64_t i = 0; i < tensor.size(); ++i)
+      values.push_back(tensor.asBool(i));
+    return DenseElementsAttr::get(type, values);
+  }
+  return DenseElementsAttr::getFromRawBuffer(type, tensor.toBytes());
+}

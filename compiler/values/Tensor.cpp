@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/values/Tensor.h"
+#include "llvm/ADT/APFloat.h"
+#include "llvm/ADT/STLExtras.h"
+#include <cmath>
+#include <cstring>
+
+using namespace wsec::values;
+using llvm::APFloat;
+using llvm::ArrayRef;
+
+bool wsec::values::isFloat(ElementType type) {
+  switch (type) {
+  case ElementType::Float16:
+  case ElementType::BFloat16:
+  case ElementType::Float32:
+  case ElementType::Float64:
+    return true;
+  default:
+    return isSmallFloat(type);
+  }
+}
+
+bool wsec::values::isSmallFloat(ElementType type) {
+  return (type >= ElementType::Float8E4M3FN &&
+          type <= ElementType::Float8E5M2FNUZ) ||
+         type == ElementType::Float4E2M1FN ||
+         type == ElementType::Float8E8M0FNU;
+}
+
+int64_t wsec::values::storedBytes(ElementType type) {
+  if (isSmallFloat(type))
+    return 1;
+  switch (type) {
+  case ElementType::Int2:
+  case ElementType::Int4:
+  case ElementType::UInt2:
+  case ElementType::UInt4:
+  case ElementType::Bool:
+  case ElementType::Int8:
+  case ElementType::UInt8:
+    return 1;
+  case ElementType::Float16:
+  case ElementType::BFloat16:
+  case ElementType::Int16:
+  case ElementType::UInt16:
+    return 2;
+  case ElementType::Float32:
+  case ElementType::Int32:
+  case ElementType::UInt32:
+    return 4;
+  default:
+    return 8;
+  }
+}
+
+std::optional<ElementType> wsec::values::elementTypeOfOnnx(int64_t number) {
+  constexpr int64_t text = 8, complex64 = 14, complex128 = 15;
+  if (number < int64_t(ElementType::Float32) ||
+      number > int64_t(ElementType::Int2) || number == text ||
+      number == complex64 || number == complex128)
+    return std::nullopt;
+  return ElementType(number);
+}
+
+static const llvm::fltSemantics &semanticsOf(ElementType type) {
+  switch (type) {
+  case ElementType::Float4E2M1FN:
+    return APFloat::Float4E2M1FN();
+  case ElementType::Float8E4M3FN:
+    return APFloat::Float8E4M3FN();
+  case ElementType::Float8E4M3FNUZ:
+    return APFloat::Float8E4M3FNUZ();
+  case ElementType::Float8E5M2:
+    return APFloat::Float8E5M2();
+  case ElementType::Float8E5M2FNUZ:
+    return APFloat::Float8E5M2FNUZ();
+  case ElementType::Float8E8M0FNU:
+    return APFloat::Float8E8M0FNU();
+  case ElementType::Float16:
+    return APFloat::IEEEhalf();
+  default:
+    return APFloat::BFloat();
+  }
+}
+
+double wsec::values::largestOf(ElementType type) {
+  APFloat largest = APFloat::getLargest(semanticsOf(type));
+  bool exact;
+  largest.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &exact);
+  return largest.convertToDouble();
+}
+
+double wsec::values::roundTo(ElementType type, double value) {
+  if (type == ElementType::Float64)
+    return value;
+  if (type == ElementType::Float32)
+    return float(value);
+  APFloat number(value);
+  bool exact;
+  number.convert(semanticsOf(type), APFloat::rmNearestTiesToEven, &exact);
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &exact);
+  return number.convertToDouble();
+}
+
+int64_t wsec::values::wrapTo(ElementType type, int64_t value) {
+  switch (type) {
+  case ElementType::Bool:
+    return value != 0;
+  case ElementType::Int8:
+    return int8_t(value);
+  case ElementType::Int16:
+    return int16_t(value);
+  case ElementType::Int32:
+    return int32_t(value);
+  case ElementType::Int4:
+    return int8_t(uint64_t(value) << 4) >> 4;
+  case ElementType::Int2:
+    return int8_t(uint64_t(value) << 6) >> 6;
+  case ElementType::UInt4:
+    return value & 15;
+  case ElementType::UInt2:
+    return value & 3;
+  case ElementType::UInt8:
+    return uint8_t(value);
+  case ElementType::UInt16:
+    return uint16_t(value);
+  case ElementType::UInt32:
+    return uint32_t(value);
+  default:
+    return value;
+  }
+}
+
+int64_t wsec::values::truncate(double value) {
+  if (std::isnan(value))
+    return 0;
+  if (value >= 9223372036854775807.0)
+    return INT64_MAX;
+  if (value <= -9223372036854775808.0)
+    return INT64_MIN;
+  return int64_t(value);
+}
+
+Tensor::Tensor(ElementType type, ArrayRef<int64_t> shape)
+    : elementType(type), extents(shape.begin(), shape.end()),
+      count(numElements(shape)) {
+  if (isFloat(type))
+    floats.resize(count);
+  else
+    integers.resize(count);
+}
+
+Tensor Tensor::ofInts(ArrayRef<int64_t> values) {
+  Tensor tensor(ElementType::Int64, {int64_t(values.size())});
+  tensor.integers.assign(values.begin(), values.end());
+  return tensor;
+}
+
+Tensor Tensor::scalar(ElementType type, double value) {
+  Tensor tensor(type, {});
+  if (isFloat(type))
+    tensor.setFloat(0, value);
+  else
+    tensor.setInt(0, truncate(value));
+  return tensor;
+}
+
+void Tensor::setFloat(int64_t i, double value) {
+  floats[i] = roundTo(elementType, value);
+}
+void Tensor::setInt(int64_t i, int64_t value) {
+  integers[i] = wrapTo(elementType, value);
+}
+void Tensor::set(int64_t i, const Tensor &from, int64_t j) {
+  if (isFloat(elementType))
+    floats[i] = from.floats[j];
+  else
+    integers[i] = from.integers[j];
+}
+
+template <typename T>
+static T read(const char *bytes) {
+  T value;
+  std::memcpy(&value, bytes, sizeof(T));
+  return value;
+}
+template <typename T>
+static void write(char *bytes, T value) {
+  std::memcpy(bytes, &value, sizeof(T));
+}
+
+static double readFloat(ElementType type, const char *bytes) {
+  if (type == ElementType::Float64)
+    return read<double>(bytes);
+  if (type == ElementType::Float32)
+    return read<float>(bytes);
+  const llvm::fltSemantics &semantics = semanticsOf(type);
+  uint64_t bits =
+      storedBytes(type) == 1 ? read<uint8_t>(bytes) : read<uint16_t>(bytes);
+  APFloat number(semantics, llvm::APInt(APFloat::getSizeInBits(semantics), bits,
+                                        false, true));
+  bool exact;
+  number.convert(APFloat::IEEEdouble(), APFloat::rmNearestTiesToEven, &exact);
+  return number.convertToDouble();
+}
+
+static void writeFloat(ElementType type, double value, char *bytes) {
+  if (type == ElementType::Float64)
+    return write<double>(bytes, value);
+  if (type == ElementType::Float32)
+    return write<float>(bytes, float(value));
+  APFloat number(value);
+  bool exact;
+  number.convert(semanticsOf(type), APFloat::rmNearestTiesToEven, &exact);
+  const uint64_t bits = number.bitcastToAPInt().getZExtValue();
+  if (storedBytes(type) == 1)
+    write<uint8_t>(bytes, bits);
+  else
+    write<uint16_t>(bytes, bits);
+}
+
+Tensor Tensor::fromBytes(ElementType type, ArrayRef<int64_t> shape,
+                         ArrayRef<char> bytes) {
+  Tensor tensor(type, shape);
+  int64_t width = storedBytes(type);
+  for (int64_t i = 0; i < tensor.count; ++i) {
+    const char *element = bytes.data() + i * width;
+    if (isFloat(type)) {
+      tensor.floats[i] = readFloat(type, element);
+      continue;
+    }
+    int64_t value = 0;
+    std::memcpy(&value, element, width);
+    tensor.integers[i] = wrapTo(type, value); // extends the sign
+  }
+  return tensor;
+}
+
+std::vector<char> Tensor::toBytes() const {
+  int64_t width = storedBytes(elementType);
+  std::vector<char> result(count * width);
+  for (int64_t i = 0; i < count; ++i) {
+    if (isFloat(elementType))
+      writeFloat(elementType, floats[i], &result[i * width]);
+    else
+      std::memcpy(&result[i * width], &integers[i], width);
+  }
+  return result;
+}
+
+Tensor Tensor::viewed(const StridedView &view) const {
+  // A view of many atoms is read as a dense tensor of atoms.
+  StridedView::Atoms atoms = view.atoms(0, view.rank());
+  Shape sizes, strides;
+  for (StridedView::Atom atom : atoms) {
+    sizes.push_back(atom.size);
+    strides.push_back(atom.stride);
+  }
+  Tensor result(elementType, view.shape());
+  int64_t next = 0;
+  if (result.count > 0)
+    forEachPosition(sizes, view.getOffset(), strides, [&](int64_t position) {
+      result.set(next++, *this, position);
+    });
+  return result;
+}
+
+Tensor Tensor::reshaped(ArrayRef<int64_t> shape) const {
+  Tensor result = *this;
+  result.extents.assign(shape.begin(), shape.end());
+  return result;
+}
+
+Tensor Tensor::cast(ElementType to) const {
+  Tensor result(to, extents);
+  for (int64_t i = 0; i < count; ++i) {
+    if (isFloat(to))
+      result.setFloat(i, asFloat(i));
+    else if (to == ElementType::Bool)
+      result.setInt(i, asBool(i));
+    else
+      result.setInt(i, asInt(i));
+  }
+  return result;
+}

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// From a value back through reshapes, transposes and slices to the tensor
+// whose elements it shows.
+#ifndef COMPILER_VALUES_VIEWTRACING_H
+#define COMPILER_VALUES_VIEWTRACING_H
+
+#include "compiler/values/OnnxValues.h"
+
+namespace wsec::values {
+
+struct TracedView {
+  mlir::Value root;
+  StridedView view;
+  double scale = 1; // what multiplications on the way amount to
+};
+
+/// Traces through reshapes and transposes only.
+TracedView traceLayout(mlir::Value value);
+
+/// Traces through slices and multiplications by one number as well.
+TracedView traceScaledLayout(mlir::Value value);
+
+/// The same, and through expands.
+TracedView traceRepeated(mlir::Value value);
+
+} // namespace wsec::values
+
+#endif // COMPILER_VALUES_VIEWTRACING_H
