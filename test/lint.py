@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Rules of the tree that a compiler does not hold: which folder may include
-which, what the packaged MLIR lacks, FileCheck lines that check nothing, rules
-that no check or no test names, and phases that know a kernel by name.
+which, sources of more than 600 lines, what the packaged MLIR lacks, FileCheck
+lines that check nothing, rules that no check or no test names, and phases that
+know a kernel by name.
 
 Usage: lint.py ROOT. Exit code 1 and one line per finding.
 """
@@ -12,6 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+MOST_LINES = 600
 PHASES = "import raise infer canonicalize select place route schedule lower emit".split()
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 DIRECTIVE = re.compile(
@@ -132,6 +134,11 @@ def main():
     findings = []
     sources = 0
     for path in sorted(files):
+        if path.suffix in (".h", ".cpp", ".td", ".py"):
+            length = len((root / path).read_text(encoding="utf-8").splitlines())
+            if length > MOST_LINES:
+                findings.append(f"{path}:{MOST_LINES}: {length} lines, at most {MOST_LINES}: "
+                                "split it by what its parts are about")
         if path.suffix in (".h", ".cpp", ".td"):
             sources += 1
             lines = (root / path).read_text(encoding="utf-8").split("\n")
