@@ -18,7 +18,23 @@ void Datapath::owe(int thread, int lane, double work) {
     cycles += work;
 }
 
+void Datapath::receive(int thread, double words, double slowed) {
+  if (slowed > 1)
+    flows.push_back({thread, words, slowed, worked});
+}
+
+double Datapath::late(int thread) const {
+  double cycles = 0;
+  for (const Flow &flow : flows)
+    if (flow.thread == thread)
+      cycles = std::max(cycles,
+                        std::min((worked - flow.before) * (1 - 1 / flow.slowed),
+                                 flow.words * (flow.slowed - 1)));
+  return cycles;
+}
+
 double Datapath::share(double elapsed, const std::vector<double> &work) {
+  worked += *std::max_element(work.begin(), work.end());
   if (owed.empty())
     return 0;
   auto own = [&](size_t lane) { return work[work.size() == 1 ? 0 : lane]; };
@@ -46,7 +62,9 @@ double Datapath::share(double elapsed, const std::vector<double> &work) {
 }
 
 void Datapath::settle(int thread) {
-  std::erase_if(owed, [&](const Owed &its) { return its.thread == thread; });
+  auto isIts = [&](const auto &its) { return its.thread == thread; };
+  std::erase_if(owed, isIts);
+  std::erase_if(flows, isIts);
 }
 
 } // namespace wsec::runtime

@@ -22,6 +22,11 @@ public:
 
   /// Microthread `thread` gets `work` in a lane (-1: in all).
   void owe(int thread, int lane, double work);
+  /// Microthread `thread` was given `words` to receive, which take `slowed`
+  /// times as long while the main thread works.
+  void receive(int thread, double words, double slowed);
+  /// The cycles by which that made the last such words of `thread` late.
+  double late(int thread) const;
   /// The main thread was `elapsed` cycles at an instruction, and took the
   /// datapath for `work` of them: for each lane, or one number for all. Returns
   /// the cycles by which microthreads make it longer in the slowest lane.
@@ -35,7 +40,15 @@ private:
     std::vector<double> work; ///< of each lane
   };
 
+  struct Flow {
+    int thread;
+    double words, slowed;
+    double before; ///< of `worked`
+  };
+
   const size_t lanes;
+  double worked = 0; ///< by the main thread, so far
+  std::vector<Flow> flows;
   std::vector<Owed> owed; ///< in the order in which threads were given work
 };
 

@@ -21,6 +21,26 @@ void FabricSource::take(size_t words) {
     queue->pop(words, lane);
 }
 
+size_t FabricSource::wordsUntil(size_t uses) const {
+  if (!windowed)
+    return uses;
+  if (uses >= window.periods * window.used)
+    return window.periods * window.total;
+  const size_t rest = uses % window.used;
+  return uses / window.used * window.total + (rest ? window.offset + rest : 0);
+}
+
+void FabricSource::ask(Demand demand, size_t uses) {
+  if (windowed) {
+    demand.used = window.used;
+    demand.total = std::max<size_t>(1, window.total);
+  }
+  usesAsked += uses;
+  const size_t words = wordsUntil(usesAsked);
+  queue->ask(demand, words - wordsAsked, lane);
+  wordsAsked = words;
+}
+
 void FabricSource::drop(const Chunk &words, size_t count) {
   // A rectangle of several rows may be longer than what is dropped.
   Chunk gone = words.part(0, std::min(count, words.words()));

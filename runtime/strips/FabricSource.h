@@ -28,6 +28,16 @@ public:
       : queue(&queue), lanes(lanes), lane(lane), windowed(true),
         window(std::move(cut)) {}
 
+  /// Asks for the words of the next `uses`, and all that is dropped behind the
+  /// last one; `demand` says how it takes those that it uses.
+  void ask(Demand demand, size_t uses);
+  /// Words of each period that are used while others are not; else 0.
+  size_t windowWords() const {
+    return windowed && window.used < window.total ? window.used : 0;
+  }
+  /// Whether all words have come that were asked for.
+  bool hasAll() const { return received >= wordsAsked; }
+
   /// The next words that the instruction uses; false if it must wait.
   bool peek(Chunk &words, Actor &reader);
   /// Takes words of the last peek.
@@ -38,11 +48,9 @@ public:
   /// Arrival of the last word that was dropped.
   double dropped() const { return droppedAt; }
   size_t wordsReceived() const { return received; }
-  /// Words received for each word used.
-  double wordsPerUse() const {
-    return windowed && window.used ? double(window.total) / double(window.used)
-                                   : 1;
-  }
+  /// Words received up to that of the last of `uses`, and all that is dropped
+  /// behind the last one.
+  size_t wordsUntil(size_t uses) const;
 
 private:
   bool front(Chunk &words, Actor &reader);
@@ -59,7 +67,8 @@ private:
   int lanes, lane;
   bool windowed = false;
   Window window;
-  size_t received = 0;       ///< words taken from the queue
+  size_t received = 0; ///< words taken from the queue
+  size_t wordsAsked = 0, usesAsked = 0;
   bool wholePeriods = false; ///< the last peek shows these
   double droppedAt = 0;
   // For windows that differ among lanes: periods cut, and the one in work.

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace wsec::runtime {
 
@@ -21,6 +22,53 @@ InputChannel::InputChannel(World &world, HostPort &host,
     : world(world), host(host), order(order), color(color), row(row),
       links(world.hostLinks(color, row)),
       now(world.image.machine.store_latency_cycles()) {}
+
+/// Of `words` of a line for one column: the ramp of its head carries each
+/// again where the head hears what it relays, but for the last, which falls
+/// into the words of the next column. What is more than the queue holds comes
+/// as it is used, and the words of the next column behind it.
+static double feedCycles(const Demand &column) {
+  const double words = double(column.used);
+  return std::max(column.echo ? std::max(1.5 * words, 2 * words - 1) : words,
+                  column.perWord * (words - column.queued));
+}
+
+InputChannel::Pace InputChannel::pace() {
+  Pace pace;
+  size_t words = SIZE_MAX;
+  double feed = 0, usedShare = 0;
+  for (const Link &link : links.links) {
+    Demand column;
+    const size_t its = link.queue->asked(link.to, link.count, *this, column);
+    if (its == 0 && !released)
+      return {};
+    if (its == 0)
+      continue;
+    words = std::min(words, its);
+    const auto used = double(column.used), total = double(column.total);
+    pace.start = std::max(pace.start, column.start - link.latency);
+    pace.perWord = std::max(pace.perWord, column.perWord * used / total);
+    // Who relays lets words of other columns by.
+    const bool whole = column.relays && column.queued >= used;
+    pace.ahead = std::min(pace.ahead,
+                          whole ? column.queued * total / used : column.queued);
+    feed += feedCycles(column) / total;
+    usedShare += used / total;
+  }
+  // Columns take their words one after the other, unless several take the same.
+  feed = usedShare > 1 ? feed / usedShare : feed + 1 - usedShare;
+  pace.perWord = std::max(pace.perWord, feed);
+  pace.words = std::min(words, inputWords);
+  return pace;
+}
+
+bool InputChannel::release() {
+  if (!std::exchange(waits, false))
+    return false;
+  released = true;
+  world.scheduler.wake(*this);
+  return true;
+}
 
 void InputChannel::run() {
   while (next < uses.size()) {
@@ -40,7 +88,12 @@ void InputChannel::run() {
         now = std::max(now, std::ceil(*complete) +
                                 world.image.machine.store_latency_cycles());
     }
-    WordView view = host.next(use.stream, use.channel, inputWords);
+    const Pace pace = this->pace();
+    waits = pace.words == 0;
+    if (waits)
+      return;
+    released = false;
+    WordView view = host.next(use.stream, use.channel, pace.words);
     size_t words = view.words();
     if (words == 0 || words > use.words - deliveredOfUse)
       throw Error(ErrorClass::BadProgram,
@@ -53,16 +106,18 @@ void InputChannel::run() {
     chunk.length = view.length;
     chunk.rowStride = ptrdiff_t(view.stride);
     chunk.wordStride = ptrdiff_t(view.wordStride);
-    chunk.first = now;
-    chunk.last = now + double(words - 1);
+    chunk.last = std::max(
+        now + double(words - 1) * pace.perWord,
+        pace.start + std::max(0.0, double(words) - pace.ahead) * pace.perWord);
+    chunk.first = chunk.last - double(words - 1) * pace.perWord;
     chunk.owner = std::move(view.owner);
     if (world.recording)
       chunk.buffer = world.recording->addView(0, use.stream, use.channel,
-                                              inputWords, view);
+                                              pace.words, view);
     if (world.observer)
       world.observer->hostWords(use.stream, use.channel, words, chunk.first,
                                 chunk.last);
-    now += double(words);
+    now = chunk.last + pace.perWord;
     deliveredOfUse += words;
     delivered += words;
     links.push(chunk);

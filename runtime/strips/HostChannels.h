@@ -23,6 +23,9 @@ public:
   void run() override;
   bool done() const { return next == uses.size(); }
   std::string describe() const;
+  /// Lets it go on without those that have not asked for words, if there are
+  /// some.
+  bool release();
 
   std::vector<ChannelUse> uses;
   uint64_t delivered = 0;
@@ -32,10 +35,20 @@ private:
   HostPort &host;
   const StoreOrder &order;
   int color, row;
+  /// How the columns take the words that all of them have asked for.
+  struct Pace {
+    size_t words = 0;     ///< 0: some have not asked
+    double start = 0;     ///< when the last begins to take them
+    double perWord = 1;   ///< cycles
+    double ahead = 1e300; ///< words that come before `start`
+  };
+  Pace pace();
+
   Links links;
   size_t next = 0;
   uint64_t deliveredOfUse = 0;
-  double now;
+  bool waits = false, released = false;
+  double now; ///< when it can bring the next word
 };
 
 /// Hands the words that leave at one row to the host.

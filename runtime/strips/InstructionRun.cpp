@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/strips/InstructionRun.h"
 
+#include "runtime/engine/Mesh.h"
 #include "runtime/strips/Recording.h"
 
 #include "runtime/program/Errors.h"
@@ -16,6 +17,64 @@ using program::OperandKind;
 /// cache until it is read, large enough to be worth its handling.
 static constexpr size_t chunkFloats = 1 << 14;
 
+void InstructionRun::start(double time) {
+  began = time;
+  now = time + cost.setup;
+  if (forwards() && steps > 0)
+    return; // It asks as others ask for what it passes on.
+  for (Source &source : sources)
+    if (source.fabric)
+      source.fabric->ask(
+          {now, cost.perStep * double(source.group), queued(source)},
+          steps / source.group);
+}
+
+/// Words of a source that its PE holds before it takes any.
+double InstructionRun::queued(const Source &source) const {
+  return inboxWords(site.world.image.machine, site.strip.code, source.color);
+}
+
+double InstructionRun::wordsReceived() const {
+  double words = 0;
+  for (const Source &source : sources)
+    if (source.fabric)
+      words += double(source.fabric->wordsUntil(steps / source.group));
+  return words;
+}
+
+double InstructionRun::slowed() const {
+  double slowed = 1;
+  for (const Source &source : sources)
+    if (source.fabric && source.fabric->windowWords() > 0) {
+      const double words = double(source.fabric->windowWords());
+      // Those of the router in front of it wait, too.
+      const double held =
+          queued(source) + routerWords(site.world.image.machine);
+      slowed = std::max(slowed, 2 * (words - held) / words);
+    }
+  return slowed;
+}
+
+/// Asks for what all receivers have asked for.
+void InstructionRun::askToForward(Actor &actor) {
+  FabricSource &source = *sources[0].fabric;
+  if (!source.hasAll())
+    return;
+  Demand demand{now, cost.perStep, queued(sources[0])};
+  const size_t uses =
+      std::min(steps - done, links->asked(actor, site.lane, demand));
+  if (uses == 0)
+    return;
+  demand.start = std::max(now, demand.start - cost.perStep);
+  demand.perWord = std::max(cost.perStep, demand.perWord);
+  demand.relays = true;
+  demand.echo =
+      links->reach(site.world.queue(site.strip, sendColor), site.lane);
+  if (demand.echo)
+    demand.perWord += cost.perStep; // Of the same datapath.
+  source.ask(demand, uses);
+}
+
 bool InstructionRun::advance(Actor &actor) {
   while (done < steps)
     if (!step(actor))
@@ -26,7 +85,8 @@ bool InstructionRun::advance(Actor &actor) {
         waitsForColor = source.color;
         return false;
       }
-      now = std::max(now, source.fabric->dropped());
+      now = std::max({now, source.fabric->dropped(),
+                      receivedAt(steps / source.group, source)});
     }
   waitsForColor = -1;
   if (site.world.observer)
@@ -68,6 +128,8 @@ size_t InstructionRun::fit(Source &source, size_t available) {
 }
 
 bool InstructionRun::step(Actor &actor) {
+  if (forwards())
+    askToForward(actor);
   for (Source &source : sources)
     if (source.fabric && !source.fabric->peek(source.chunk, actor)) {
       waitsForColor = source.color;
@@ -131,19 +193,23 @@ void InstructionRun::forward(size_t available) {
   site.world.count(0, words * size_t(lanes));
 }
 
+/// When it has received the word of a use, if all were there: one a cycle.
+double InstructionRun::receivedAt(size_t uses, const Source &source) const {
+  return began + cost.setup + double(source.fabric->wordsUntil(uses)) - 1;
+}
+
 /// Words are used as soon as they are there, one step after the other.
 void InstructionRun::advanceTime(size_t count, double &firstSent) {
-  double perStep = cost.perStep;
   double begin = now, last = 0;
   for (Source &source : sources)
     if (source.fabric) {
-      perStep = std::max(perStep, source.fabric->wordsPerUse());
       begin = std::max({begin, source.chunk.first, source.fabric->dropped()});
       size_t words = source.group > 1 ? 1 : count;
-      last = std::max(last, source.chunk.arrival(words - 1));
+      last = std::max({last, source.chunk.arrival(words - 1),
+                       receivedAt((done + count) / source.group, source)});
     }
-  firstSent = begin + perStep;
-  now = std::max(begin + double(count) * perStep, last + perStep);
+  firstSent = begin + cost.perStep;
+  now = std::max(begin + double(count) * cost.perStep, last + cost.perStep);
 }
 
 void InstructionRun::popSources(size_t count) {
@@ -245,8 +311,8 @@ void InstructionRun::carryOut(const Nest &nest, uint32_t dstBuffer) const try {
     execute(nest);
 } catch (const NestError &error) {
   // Lanes are innermost.
-  const size_t lane = size_t(error.element - nest.dst.data) %
-                      nest.extent[nest.dimensions - 1];
+  const size_t lane =
+      size_t(error.element - nest.dst.data) % nest.extent[nest.dimensions - 1];
   fail(error.errorClass(), error.what, int(lane));
 }
 

@@ -57,10 +57,7 @@ public:
   void touch();
 
   /// Sets when it starts.
-  void start(double time) {
-    began = time;
-    now = time + cost.setup;
-  }
+  void start(double time);
   /// True when it is complete; else `actor` is woken to go on.
   bool advance(Actor &actor);
   /// When it was complete.
@@ -69,6 +66,12 @@ public:
   /// overhead of calls in a nest counts: words that others relay at the pace of
   /// these steps come as a step begins, not in the gap behind it.
   double work() const { return double(steps) * cost.perStep; }
+  /// Words that it takes from the fabric, those that it drops too.
+  double wordsReceived() const;
+  /// How much longer these take while another thread has every second cycle of
+  /// the datapath. Those of a window are held up as far as they do not fit the
+  /// queue, and with them what follows for other PEs.
+  double slowed() const;
 
   const InstructionCode &code() const { return site.code; }
   size_t launch() const { return site.launch; }
@@ -137,6 +140,7 @@ private:
   size_t fit(Source &source, size_t available);
   Block chooseBlock(size_t available) const;
   bool forwards() const;
+  void askToForward(Actor &actor);
   void forward(size_t available);
   void compute(const Block &block);
   void send(const Block &block, Nest &nest);
@@ -145,6 +149,8 @@ private:
   uint32_t recordedBuffer(const Source &source) const;
   void bind(const Source &source, const Block &block,
             Strided<const float> &into) const;
+  double queued(const Source &source) const;
+  double receivedAt(size_t uses, const Source &source) const;
   void advanceTime(size_t steps, double &firstSent);
   void popSources(size_t steps);
   void report(Observer &observer) const;

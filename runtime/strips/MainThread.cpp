@@ -79,7 +79,7 @@ bool MainThread::finishPending() {
       continue;
     if (!microthreads[i]->idle())
       return false;
-    now = std::max(now, microthreads[i]->finished());
+    now = std::max(now, microthreads[i]->finished() + datapath.late(i));
     datapath.settle(i);
     if (i == laneThread)
       shareDatapath();
@@ -181,6 +181,7 @@ void MainThread::execute(const InstructionCode &code) {
   now += issueCycles(world.image.machine);
   pending.note(*run);
   datapath.owe(code.thread, -1, run->work());
+  datapath.receive(code.thread, run->wordsReceived(), run->slowed());
   std::vector<std::unique_ptr<InstructionRun>> issued;
   issued.push_back(std::move(run));
   microthread(code.thread).issue(std::move(issued), now);
@@ -208,6 +209,7 @@ void MainThread::executeLanes(const InstructionCode &code) {
     if (code.asynchronous()) {
       pending.note(run);
       datapath.owe(thread, lane, run.work());
+      datapath.receive(thread, run.wordsReceived(), run.slowed());
     } else {
       ownWork[size_t(lane)] = run.work();
     }

@@ -64,8 +64,58 @@ void StripQueue::pushLane(Chunk chunk, int index) {
   }
 }
 
+/// Notes that lanes get words.
+void StripQueue::give(size_t words, int from, int count) {
+  if (from == 0 && count == lanes) {
+    askedOfAll.words -= ptrdiff_t(words);
+    return;
+  }
+  askedOfLane.resize(size_t(lanes));
+  for (int i = from; i < from + count; ++i)
+    askedOfLane[size_t(i)].words -= ptrdiff_t(words);
+}
+
+void StripQueue::ask(const Demand &demand, size_t words, int lane) {
+  std::lock_guard<std::mutex> guard(lock);
+  if (lane >= 0)
+    askedOfLane.resize(size_t(lanes));
+  Asked &its = lane < 0 ? askedOfAll : askedOfLane[size_t(lane)];
+  its.words += ptrdiff_t(words);
+  its.demand = demand;
+  std::erase_if(awaitingAsk, [&](const std::pair<Actor *, int> &waiter) {
+    const bool asked = lacking(waiter.second) > 0;
+    if (asked)
+      scheduler.wake(*waiter.first);
+    return asked;
+  });
+}
+
+size_t StripQueue::asked(int from, int count, Actor &sender, Demand &slowest) {
+  std::lock_guard<std::mutex> guard(lock);
+  slowest = askedOfAll.demand;
+  ptrdiff_t words = PTRDIFF_MAX;
+  // Lanes ask one after the other: the last is likely to be the last.
+  for (int lane = from + count; lane-- > from;) {
+    words = std::min(words, lacking(lane));
+    if (words <= 0) {
+      const std::pair<Actor *, int> waiter(&sender, lane);
+      if (std::find(awaitingAsk.begin(), awaitingAsk.end(), waiter) ==
+          awaitingAsk.end())
+        awaitingAsk.push_back(waiter);
+      return 0;
+    }
+    if (askedOfLane.empty())
+      break;
+    const Demand &its = askedOfLane[size_t(lane)].demand;
+    if (its.start > slowest.start)
+      slowest = its;
+  }
+  return size_t(words);
+}
+
 void StripQueue::push(Chunk chunk, int from, int count) {
   std::lock_guard<std::mutex> guard(lock);
+  give(chunk.words(), from, count);
   if (from == 0 && count == lanes && busyLanes == 0 && laneReaders == 0) {
     hold(sharedWords(chunk, chunk.words()));
     shared.push(std::move(chunk));

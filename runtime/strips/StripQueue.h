@@ -44,6 +44,17 @@ struct Chunk {
   Chunk shifted(ptrdiff_t lane, bool broadcast) const;
 };
 
+/// How a reader takes the words that it asks for. The next one comes no earlier
+/// than there is room for it behind those that it has not taken.
+struct Demand {
+  double start = 0;           ///< when it can take the first
+  double perWord = 0;         ///< cycles between words that it uses
+  double queued = 0;          ///< so many come before it takes any
+  size_t used = 1, total = 1; ///< of each `total` words it uses `used`
+  bool relays = false; ///< it sends them on, and drops the others meanwhile
+  bool echo = false;   ///< it hears them again on its ramp
+};
+
 /// First in, first out; hands out what is left of the oldest chunk.
 class Fifo {
 public:
@@ -102,6 +113,13 @@ public:
   bool front(Chunk &chunk, int lane, Actor &reader);
   void pop(size_t words, int lane);
 
+  /// A reader of a lane (-1: of all) asks for further words.
+  void ask(const Demand &demand, size_t words, int lane);
+  /// How many words all lanes in [from, from + count) have asked for beyond
+  /// those they got, and how the slowest takes them; 0: some lane has not, and
+  /// `sender` is woken when it does.
+  size_t asked(int from, int count, Actor &sender, Demand &slowest);
+
   /// Whether a sender should wait; it is then woken when there is room.
   bool full(Actor &writer);
   /// More room; returns whether anybody waited for it.
@@ -121,6 +139,11 @@ private:
   void gather();
   void recordGather(const std::vector<Chunk> &fronts, Chunk &result);
   void hold(ptrdiff_t words);
+  void give(size_t words, int from, int count);
+  ptrdiff_t lacking(int lane) const {
+    return askedOfAll.words +
+           (askedOfLane.empty() ? 0 : askedOfLane[size_t(lane)].words);
+  }
   ptrdiff_t sharedWords(const Chunk &chunk, size_t words) const {
     return ptrdiff_t(words) * (chunk.laneStride ? lanes : 1);
   }
@@ -137,6 +160,16 @@ private:
   std::vector<Actor *> writers;
   ptrdiff_t held = 0; ///< words waiting, per lane where lanes differ
   ptrdiff_t capacity;
+
+  /// Words that were asked for and not sent, and the last demand.
+  struct Asked {
+    ptrdiff_t words = 0;
+    Demand demand;
+  };
+  Asked askedOfAll;
+  std::vector<Asked> askedOfLane; ///< in addition, once a lane was asked of
+  /// Senders that wait for a lane to ask.
+  std::vector<std::pair<Actor *, int>> awaitingAsk;
 };
 
 } // namespace wsec::runtime

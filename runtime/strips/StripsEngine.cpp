@@ -59,7 +59,16 @@ private:
     // Senders that wait for room while nothing else can run get it.
     do
       world.scheduler.runUntilIdle(threads);
-    while (world.growStripQueues());
+    while (world.growStripQueues() || releaseChannels());
+  }
+
+  /// Where a column asks for its words only once another has got some, which
+  /// on the wafer then lie in the queue of the first, channels go on without.
+  bool releaseChannels() {
+    bool any = false;
+    for (const auto &channel : channels.inputs)
+      any |= channel->release();
+    return any;
   }
 
   // ---- for observers

@@ -95,6 +95,34 @@ void Links::push(const Chunk &chunk, int lane) const {
   }
 }
 
+size_t Links::asked(Actor &sender, int lane, Demand &slowest) const {
+  size_t words = SIZE_MAX;
+  for (const Link &link : links) {
+    if (lane >= 0 && !carries(link, lane))
+      continue;
+    const bool one = lane >= 0 && !link.broadcast;
+    Demand its;
+    words = std::min(
+        words, link.queue->asked(one ? link.to + lane - link.from : link.to,
+                                 one ? 1 : link.count, sender, its));
+    if (words == 0)
+      return 0;
+    slowest.start = std::max(slowest.start, its.start - link.latency);
+    slowest.queued = std::min(slowest.queued, its.queued);
+    slowest.perWord = std::max(slowest.perWord, its.perWord * double(its.used) /
+                                                    double(its.total));
+  }
+  return words;
+}
+
+bool Links::reach(const StripQueue &queue, int lane) const {
+  return std::any_of(links.begin(), links.end(), [&](const Link &link) {
+    return link.queue == &queue &&
+           (lane < 0 || (carries(link, lane) && link.to <= lane &&
+                         lane < link.to + link.count));
+  });
+}
+
 bool Links::full(Actor &writer) const {
   return std::any_of(links.begin(), links.end(), [&](const Link &link) {
     return link.queue->full(writer);
@@ -159,9 +187,12 @@ StripQueue &World::queue(const Strip &strip, int color) {
 StripQueue &World::exitStripQueue(int color, int row) {
   std::lock_guard<std::mutex> guard(exitLock);
   std::unique_ptr<StripQueue> &slot = exits[{color, row}];
-  if (!slot)
+  if (!slot) {
     slot = std::make_unique<StripQueue>(scheduler, 1, queueWords, recording,
                                         exitReader(row));
+    // The host takes all of them at once.
+    slot->ask({.queued = 1e9}, PTRDIFF_MAX / 2, -1);
+  }
   return *slot;
 }
 

@@ -55,6 +55,12 @@ public:
   void push(const Chunk &chunk) const;
   /// Sends words of one lane; the chunk holds only these.
   void push(const Chunk &chunk, int lane) const;
+  /// How many words all receivers of a lane (-1: of all) have asked for beyond
+  /// those they got, and how the slowest takes them, in time of the sender; 0:
+  /// some has not, and the sender is woken when it does.
+  size_t asked(Actor &sender, int lane, Demand &slowest) const;
+  /// Whether what a lane (-1: any) sends comes back to it, whose queue this is.
+  bool reach(const StripQueue &queue, int lane) const;
   /// Whether the sender should wait; it is then woken.
   bool full(Actor &writer) const;
   bool full(Actor &writer, int lane) const;

@@ -58,5 +58,17 @@ TEST(DatapathTest, WhatIsAwaitedIsDone) {
   EXPECT_EQ(datapath.share(10, {10}), 2);
 }
 
+TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
+  Datapath datapath(1);
+  datapath.receive(4, 20, 2);
+  EXPECT_EQ(datapath.late(4), 0);
+  datapath.share(30, {30});
+  EXPECT_EQ(datapath.late(4), 15); // 15 words passed in 30 cycles.
+  datapath.share(1000, {1000});
+  EXPECT_EQ(datapath.late(4), 20); // All took twice as long.
+  datapath.settle(4);
+  EXPECT_EQ(datapath.late(4), 0);
+}
+
 } // namespace
 } // namespace wsec::runtime

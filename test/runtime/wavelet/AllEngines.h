@@ -45,6 +45,8 @@ public:
     EXPECT_NEAR(moved.cycles, stepped.cycles,
                 std::max(1.0, 0.005 * stepped.cycles));
     const RunResult result = hold(strips, "strips");
+    EXPECT_NEAR(result.cycles, stepped.cycles,
+                std::max(5.0, 0.05 * stepped.cycles));
     checkCounters(before, host.outputs,
                   {result.cycles, moved.cycles, stepped.cycles});
     return result;
