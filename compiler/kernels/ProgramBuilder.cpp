@@ -106,8 +106,8 @@ ClassBuilder *ClassSet::classOf(StringAttr region) {
 SmallVector<ClassBuilder *> ClassSet::takingPart(wse::KernelOp kernel) {
   llvm::SmallSetVector<ClassBuilder *, 2> part;
   for (Value operand : kernel->getOperands())
-    part.insert(classOf(
-        cast<wse::KernelOp>(operand.getDefiningOp()).getRegionRef().getAttr()));
+    if (auto producer = operand.getDefiningOp<wse::KernelOp>())
+      part.insert(classOf(producer.getRegionRef().getAttr()));
   ClassBuilder *own = classOf(kernel.getRegionRef().getAttr());
   part.remove(own);
   part.insert(own);

@@ -37,7 +37,10 @@ RoutineBuilder::RoutineBuilder(ClassBuilder &shared, Operation *op,
     : shared(shared), op(op), builder(op->getContext()), loc(op->getLoc()) {
   builder.setInsertionPointToEnd(&shared.peClass.getBody().front());
   routine = pe::RoutineOp::create(builder, loc, builder.getStringAttr(name));
-  builder.createBlock(&routine.getBody());
+  Block *body = builder.createBlock(&routine.getBody());
+  for (BlockArgument argument : wse::argumentsOf(op))
+    carried[argument] = body->addArgument(pe::ScalarType::get(op->getContext()),
+                                          argument.getLoc());
   wire = wireOf(op);
 }
 
@@ -295,6 +298,16 @@ void RoutineBuilder::vector(Opcode opcode, ArrayRef<Affine> extents,
     pe::VectorOp::create(builder, loc, opcode, typed(dst, wire), from, extents,
                          issue);
   });
+}
+
+pe::Affine RoutineBuilder::compute(pe::ScalarKind kind,
+                                   ArrayRef<Affine> inputs) {
+  pe::AffineEncoder encoder(op->getContext());
+  ArrayAttr encoded = encoder.encode(inputs);
+  return Affine(pe::ComputeOp::create(builder, loc,
+                                      pe::ScalarType::get(op->getContext()),
+                                      kind, encoder.getValues(), encoded)
+                    .getResult());
 }
 
 pe::Affine RoutineBuilder::load(StringRef buffer, const Affine &offset) {

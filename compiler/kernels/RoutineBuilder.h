@@ -135,6 +135,12 @@ public:
   /// extents as the innermost.
   void multiplyAdd(llvm::ArrayRef<Affine> extents, size_t inner, Operand sums,
                    Operand a, Operand b);
+  /// An argument of the entry, as the launch carries it.
+  Affine argument(Value argument) const {
+    return Affine(carried.lookup(argument));
+  }
+  /// An integer that the PE computes while it runs.
+  Affine compute(pe::ScalarKind kind, llvm::ArrayRef<Affine> inputs);
   /// An integer of a buffer, for addresses in the body it is loaded in.
   Affine load(llvm::StringRef buffer, const Affine &offset);
   /// The same as `vector` on a microthread.
@@ -210,6 +216,7 @@ private:
   int64_t scratchUsed = 0;
   bool incomplete = false; ///< it lacks something
   mlir::Type wire;         ///< of the words that the operation moves; null: f32
+  llvm::SmallDenseMap<Value, Value> carried; ///< arguments of the entry
   MicrothreadDiscipline discipline;
   pe::StreamOp input, rowInput, output;
   std::unique_ptr<ScalarBuilder> inputScalars, rowInputScalars, outputScalars;

@@ -12,7 +12,8 @@ namespace wsec {
 
 template <typename OpTy>
 class StateKernel : public KernelFor<OpTy> {
-  KernelCost costOf(OpTy op, const Machine &machine) const final {
+protected:
+  KernelCost costOf(OpTy op, const Machine &machine) const override {
     Layout layout = Layout::of(tensorOf(op));
     KernelCost cost;
     cost.compute = CostModel(machine).copies(
@@ -21,11 +22,12 @@ class StateKernel : public KernelFor<OpTy> {
                       (machine.copyRate * machine.peCount());
     return cost;
   }
-  llvm::SmallVector<StreamNeed> streamsOf(OpTy, const Machine &) const final {
+  llvm::SmallVector<StreamNeed> streamsOf(OpTy,
+                                          const Machine &) const override {
     return {};
   }
-  llvm::SmallVector<Relay> relays() const final { return {}; }
-  llvm::LogicalResult lowerOp(OpTy op, RoutineBuilder &b) const final {
+  llvm::SmallVector<Relay> relays() const override { return {}; }
+  llvm::LogicalResult lowerOp(OpTy op, RoutineBuilder &b) const override {
     auto state = mlir::SymbolTable::lookupNearestSymbolFrom<wse::StateOp>(
         op, op.getStateAttr());
     Tile held = b.tile(state), tensor = b.tile(tensorOf(op));

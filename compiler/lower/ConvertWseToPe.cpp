@@ -202,8 +202,9 @@ scheduledStreams(wse::KernelOp source,
   return all;
 }
 
-static void createLaunch(Location loc, StringAttr routine, StringRef kernel,
-                         ArrayRef<StreamSlot> streams, OpBuilder &builder) {
+static void createLaunch(wse::KernelOp source, StringAttr routine,
+                         StringRef kernel, ArrayRef<StreamSlot> streams,
+                         OpBuilder &builder) {
   MLIRContext *context = builder.getContext();
   SmallVector<Attribute> symbols, slots;
   for (const StreamSlot &its : streams) {
@@ -211,8 +212,14 @@ static void createLaunch(Location loc, StringAttr routine, StringRef kernel,
     if (its.slot)
       slots.push_back(its.slot);
   }
+  // Entries have the arguments of those they come of.
+  auto carried = llvm::map_to_vector(
+      wse::argumentsOf(source), [&](BlockArgument argument) -> Value {
+        return builder.getInsertionBlock()->getArgument(
+            argument.getArgNumber());
+      });
   pe::LaunchOp::create(
-      builder, loc, FlatSymbolRefAttr::get(routine),
+      builder, source.getLoc(), FlatSymbolRefAttr::get(routine), carried,
       FlatSymbolRefAttr::get(context, kernel),
       symbols.empty() ? ArrayAttr() : builder.getArrayAttr(symbols),
       slots.empty() ? ArrayAttr() : builder.getArrayAttr(slots));
@@ -288,8 +295,14 @@ struct ConvertWseToPe final
     auto entry = pe::EntryOp::create(
         builder, source ? source.getLoc() : program.getLoc(),
         source ? source.getSymName() : StringRef("main"),
-        builder.getArrayAttr({}), ArrayRef<int64_t>(), ArrayRef<int64_t>());
-    return &entry.getBody().emplaceBlock();
+        source ? source.getNames() : builder.getArrayAttr({}),
+        source ? source.getFrom() : ArrayRef<int64_t>(),
+        source ? source.getTo() : ArrayRef<int64_t>());
+    Block &calls = entry.getBody().emplaceBlock();
+    for (size_t i = 0; i < entry.getNames().size(); ++i)
+      calls.addArgument(pe::ScalarType::get(builder.getContext()),
+                        entry.getLoc());
+    return &calls;
   }
 
   LogicalResult convertKernels(ArrayRef<wse::KernelOp> kernels,
@@ -311,7 +324,7 @@ struct ConvertWseToPe final
       createKernel(op, names[index], rectOf(parts),
                    findKernel(op)->cost(op, code.machine()), start, builder);
       launches.setInsertionPointToEnd(launches.getInsertionBlock());
-      createLaunch(op.getLoc(), *routine, names[index], *streams, launches);
+      createLaunch(op, *routine, names[index], *streams, launches);
       createValues(op, code, shared, launches);
     }
     return success();

@@ -177,6 +177,8 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
     view.kernels.push_back(viewKernel(kernel, machines[region.getAttr()]));
     for (Value operand : kernel->getOperands()) {
       auto producer = operand.getDefiningOp<wse::KernelOp>();
+      if (!producer)
+        continue; // an argument of the call
       view.kernels.back().reads.push_back(numbers.lookup(producer));
       if (FlatSymbolRefAttr from = producer.getRegionRef(); from != region)
         view.transfers.push_back({nameOf(kernel.getReportName()),

@@ -82,6 +82,8 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
       memory.resultBytes = resultBytes(kernel, machine);
       memory.scratchBytes = library->scratchBytes(kernel, machine);
       for (OpOperand &operand : kernel->getOpOperands()) {
+        if (!operand.get().getDefiningOp())
+          continue; // an argument of the call
         memory.operands.push_back(index.lookup(operand.get().getDefiningOp()));
         if (library->mayOverwrite(kernel, operand.getOperandNumber()))
           memory.overwrites.push_back(memory.operands.back());

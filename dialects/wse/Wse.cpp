@@ -123,6 +123,14 @@ StringAttr wsec::wse::tensorWritten(Operation *op) {
   return {};
 }
 
+SmallVector<BlockArgument> wsec::wse::argumentsOf(Operation *kernel) {
+  SmallVector<BlockArgument> arguments;
+  for (Value operand : kernel->getOperands())
+    if (auto argument = dyn_cast<BlockArgument>(operand))
+      arguments.push_back(argument);
+  return arguments;
+}
+
 ParameterOp wsec::wse::residentOf(Operation *kernel, WeightAttr weight) {
   if (!weight.getTensor())
     return {};
@@ -152,6 +160,58 @@ static ParseResult parseMeshExtents(OpAsmParser &parser,
 static void printMeshExtents(OpAsmPrinter &printer, Operation *,
                              DenseI64ArrayAttr mesh) {
   printer << mesh[0] << "x" << mesh[1];
+}
+
+//===----------------------------------------------------------------------===//
+// Assembly of entries: (%position from 0 to 5) { kernels }
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseEntryBody(OpAsmParser &parser, ArrayAttr &names,
+                                  DenseI64ArrayAttr &from,
+                                  DenseI64ArrayAttr &to, Region &body) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<StringRef> words;
+  SmallVector<int64_t> lowest, highest;
+  auto parseOne = [&]() -> ParseResult {
+    OpAsmParser::Argument &argument = arguments.emplace_back();
+    if (parser.parseArgument(argument) || parser.parseKeyword("from") ||
+        parser.parseInteger(lowest.emplace_back()) ||
+        parser.parseKeyword("to") ||
+        parser.parseInteger(highest.emplace_back()))
+      return failure();
+    argument.type = parser.getBuilder().getIndexType();
+    words.push_back(argument.ssaName.name.drop_front());
+    return success();
+  };
+  if (parser.parseCommaSeparatedList(AsmParser::Delimiter::OptionalParen,
+                                     parseOne))
+    return failure();
+  names = parser.getBuilder().getStrArrayAttr(words);
+  from = parser.getBuilder().getDenseI64ArrayAttr(lowest);
+  to = parser.getBuilder().getDenseI64ArrayAttr(highest);
+  if (parser.parseRegion(body, arguments))
+    return failure();
+  if (body.empty())
+    body.emplaceBlock();
+  return success();
+}
+
+static void printEntryBody(OpAsmPrinter &printer, Operation *, ArrayAttr,
+                           DenseI64ArrayAttr from, DenseI64ArrayAttr to,
+                           Region &body) {
+  if (body.getNumArguments()) {
+    printer << '(';
+    llvm::interleaveComma(llvm::zip_equal(body.getArguments(),
+                                          from.asArrayRef(), to.asArrayRef()),
+                          printer, [&](auto argument) {
+                            auto [value, lowest, highest] = argument;
+                            printer << value << " from " << lowest << " to "
+                                    << highest;
+                          });
+    printer << ')';
+  }
+  printer << ' ';
+  printer.printRegion(body, /*printEntryBlockArgs=*/false);
 }
 
 //===----------------------------------------------------------------------===//

@@ -67,6 +67,9 @@ namespace wsec::wse {
 /// The region that a kernel of a verified program is on.
 RegionOp regionOf(KernelOp kernel);
 
+/// The arguments of its entry that a kernel reads, in the order of operands.
+llvm::SmallVector<mlir::BlockArgument> argumentsOf(mlir::Operation *kernel);
+
 /// The resident parameter that a weight of a kernel is a view of; null: it
 /// streams.
 ParameterOp residentOf(mlir::Operation *kernel, WeightAttr weight);

@@ -183,7 +183,42 @@ LogicalResult FillOp::verify() {
                   parameter, "the parameter is declared here");
 }
 
+/// (C2) and (C3) of wse.update
+static LogicalResult verifyPosition(UpdateOp op, StateOp state) {
+  const char *const note = "the state is declared here";
+  TiledAttr token = tilingOf(op.getValue());
+  TiledAttr held = TiledAttr::of(state.getHeldType());
+  // (C2)
+  if (token.getTokens() != 1 || token.getBatch() != held.getBatch() ||
+      token.getGroup() == 0 || token.getRows() != RowPlacement::Split ||
+      held.getRows() != RowPlacement::Split || !token.sameColumns(held) ||
+      featuresOf(op.getValue()) != featuresOf(state.getHeldType()) ||
+      elementType(op.getValue()) != state.getHeldType().getElementType() ||
+      state.getHome() != op.getRegionAttr())
+    return withNote(op.emitOpError("writes a token of each batch element, with "
+                                   "the rows and columns of the state, found ")
+                        << op.getValue().getType() << " for "
+                        << state.getHeldType(),
+                    state, note);
+  // (C3)
+  auto argument = dyn_cast<BlockArgument>(op.getPosition());
+  auto entry = dyn_cast<EntryOp>(op->getParentOp());
+  if (!argument || !entry)
+    return op.emitOpError("has a position that is no argument of an entry");
+  auto [first, last] = entry.rangeOf(argument);
+  if (first < 0 || last >= held.getTokens())
+    return withNote(op.emitOpError("writes token ")
+                        << first << " to " << last << " of a state of "
+                        << held.getTokens(),
+                    state, note);
+  return success();
+}
+
 LogicalResult UpdateOp::verify() {
+  auto state =
+      SymbolTable::lookupNearestSymbolFrom<StateOp>(*this, getStateAttr());
+  if (state && getPosition())
+    return verifyPosition(*this, state);
   // (C1)
   return verifyState(cast<KernelOp>(getOperation()), getStateAttr(),
                      tensorOf(getValue()));

@@ -136,20 +136,39 @@ def Wse_FillOp : Wse_KernelOp<"fill", (ins FlatSymbolRefAttr:$parameter)> {
 }
 
 def Wse_UpdateOp : Wse_KernelOp<"update", (ins
-    FlatSymbolRefAttr:$state, Wse_Tiled:$value)> {
-  let summary = "Writes a tensor to a state.";
+    FlatSymbolRefAttr:$state, Optional<Index>:$position, Wse_Tiled:$value)> {
+  let summary = "Writes a tensor to a state, or a token of each batch element.";
   let description = [{
-    Every PE copies its elements; no word leaves it.
+    Every PE copies its elements; no word leaves it. `at` a position, which is an
+    argument of the entry, the value is that token of the state: the first row
+    of the batch element multicasts it south, and the row that owns it keeps it.
 
     ```mlir
     state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
     update @k with %x on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
     ```
 
+    ```mlir
+    wse.program @main state(selected) mesh(4x5) machine("wse2") {
+      region @r shape(4x5)
+      input @x : tensor<1x6xf32>
+      state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+      entry @step(%position from 0 to 5) {
+        %x = load @x on @r : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+        update @k at %position with %x on @r {nodes = ["cache"]} : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+      }
+    }
+    ```
+
     - (C1) The state is on this region, of the type of the value.
+    - (C2) A value at a position has one token of each batch element, and the
+      batch, features and columns of the state; both are split over the rows, of
+      which there are no fewer than batch elements.
+    - (C3) A position is an argument of the entry whose range lies in the tokens
+      of the state.
   }];
   let assemblyFormat = [{
-    $state `with` $value `on` $region attr-dict `:` type($value)
+    $state (`at` $position^)? `with` $value `on` $region attr-dict `:` type($value)
   }];
   let hasVerifier = 1;
 }

@@ -366,7 +366,33 @@ LogicalResult RegionOp::verify() {
 
 StringRef EntryOp::getDefaultDialect() { return "wse"; }
 
+void EntryOp::getAsmBlockArgumentNames(Region &region,
+                                       OpAsmSetValueNameFn setName) {
+  for (auto [argument, name] : llvm::zip(
+           region.getArguments(), getNames().getAsValueRange<StringAttr>()))
+    setName(argument, name);
+}
+
+/// (C3)
+static LogicalResult verifyArguments(EntryOp entry) {
+  if (entry.getNames().size() != entry.getBody().getNumArguments() ||
+      entry.getFrom().size() != entry.getNames().size() ||
+      entry.getTo().size() != entry.getNames().size())
+    return entry.emitOpError("has other names or ranges than arguments");
+  llvm::SmallDenseSet<Attribute> taken;
+  for (auto [name, from, to] :
+       llvm::zip(entry.getNames(), entry.getFrom(), entry.getTo()))
+    if (!taken.insert(name).second || from > to || !llvm::isInt<32>(from) ||
+        !llvm::isInt<32>(to))
+      return entry.emitOpError("has an argument ")
+             << name << " from " << from << " to " << to
+             << ", expected a range of 32-bit numbers and no name twice";
+  return success();
+}
+
 LogicalResult EntryOp::verify() {
+  if (failed(verifyArguments(*this)))
+    return failure();
   // (C2)
   if (getSymName() == "main")
     return emitOpError("is called main, as the kernels of the program itself "

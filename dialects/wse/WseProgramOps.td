@@ -123,12 +123,15 @@ def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
 def Wse_EntryOp : Wse_Op<"entry",
     [Symbol, HasParent<"ProgramOp">, IsolatedFromAbove, NoTerminator,
      SingleBlock,
-     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getDefaultDialect"]>]> {
+     DeclareOpInterfaceMethods<OpAsmOpInterface,
+       ["getDefaultDialect", "getAsmBlockArgumentNames"]>]> {
   let summary = "Holds the kernels of a further entry of the program.";
   let description = [{
     What the host calls by this name: `wse-run --entry=load`. Values are those of
     one call; states and resident parameters go from call to call. Kernels that
-    stand in the program itself are its entry `main`.
+    stand in the program itself are its entry `main`. Arguments are integers of
+    the call in the range behind their names, which its launches carry:
+    `wse-run --entry=step --argument position=3`.
 
     ```mlir
     parameter @w = <"w" : tensor<6x8xf32> data dense<1.0> : tensor<6x8xf32>> resident on @r as tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
@@ -139,10 +142,27 @@ def Wse_EntryOp : Wse_Op<"entry",
 
     - (C1) It has kernels, and nothing else.
     - (C2) It is not called `main`.
+    - (C3) Arguments have names of their own, and a range of 32-bit numbers.
   }];
-  let arguments = (ins SymbolNameAttr:$sym_name);
+  let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$names,
+                       DenseI64ArrayAttr:$from, DenseI64ArrayAttr:$to);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let builders = [
+    OpBuilder<(ins "::llvm::StringRef":$name), [{
+      build($_builder, $_state, name, $_builder.getArrayAttr({}),
+            ::llvm::ArrayRef<int64_t>(), ::llvm::ArrayRef<int64_t>());
+    }]>
+  ];
+  let assemblyFormat = [{
+    $sym_name `` custom<EntryBody>($names, $from, $to, $body) attr-dict
+  }];
+  let extraClassDeclaration = [{
+    /// The least and the greatest value of an argument.
+    std::pair<int64_t, int64_t> rangeOf(::mlir::BlockArgument argument) {
+      return {getFrom()[argument.getArgNumber()],
+              getTo()[argument.getArgNumber()]};
+    }
+  }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }

@@ -1132,3 +1132,54 @@ wse.program @rotary_c2 state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{needs cosines and sines of the tokens of its input, 2 or 1 features in all columns}}
   %y = rotary %x, %x, %x dim(2) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>
 }
+
+// -----
+
+wse.program @entry_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  // expected-error@below {{has an argument "p" from 3 to 2, expected a range of 32-bit numbers and no name twice}}
+  entry @step(%p from 3 to 2) {
+    %k = recall @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  }
+}
+
+// -----
+
+wse.program @update_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  input @x : tensor<6x6xf32>
+  entry @step(%p from 0 to 5) {
+    %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    // expected-error@below {{writes a token of each batch element, with the rows and columns of the state}}
+    update @k at %p with %x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  }
+}
+
+// -----
+
+wse.program @update_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  // expected-note @below {{the state is declared here}}
+  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  input @x : tensor<1x6xf32>
+  entry @step(%p from 0 to 6) {
+    %x = load @x on @r : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+    // expected-error@below {{writes token 0 to 6 of a state of 6}}
+    update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+  }
+}
+
+// -----
+
+wse.program @update_c3_constant state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  input @x : tensor<1x6xf32>
+  %x = load @x on @r : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+  %p = arith.constant 1 : index
+  // expected-error@below {{has a position that is no argument of an entry}}
+  update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+}

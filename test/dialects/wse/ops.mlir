@@ -91,6 +91,12 @@ wse.program @entries state(selected) mesh(4x5) machine("wse2") {
   entry @load {
     fill @w on @r {nodes = ["fc"]}
   }
+  // CHECK: entry @step(%position from 0 to 5, %other from -1 to 1) {
+  entry @step(%position from 0 to 5, %other from -1 to 1) {
+    %token = load <"t" : tensor<1x1x6xf32> data dense<1.0> : tensor<1x1x6xf32>> on @r : tensor<1x1x6xf32, #pooled>
+    // CHECK: update @k at %position with %t on @r
+    update @k at %position with %token on @r {nodes = ["cache"]} : tensor<1x1x6xf32, #pooled>
+  }
   %x = load @x on @r {nodes = ["x"]} : tensor<1x6x6xf32, #split>
   // CHECK: update @k with %x on @r {nodes = ["cache"]} : !tokens_1x6x6_
   update @k with %x on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #split>
