@@ -29,10 +29,8 @@ Pipeline::Pipeline(const std::string &path,
   repeated = std::make_unique<Call>(requireOk(all->callOf(entry, arguments)));
   batch = std::make_unique<Batch>(*one);
   batch->setCalls(samples);
-  for (const program::Entry *each : *loaded->program().entries())
-    loads |= each->name()->string_view() == loadEntry &&
-             (!each->arguments() || each->arguments()->size() == 0) &&
-             each != loaded->program().entries()->Get(index);
+  if (const program::Entry *entry = loadingEntry(loaded->program(), index))
+    load = entry->name()->str();
 }
 
 absl::StatusOr<std::unique_ptr<Pipeline>> Pipeline::open(
@@ -76,10 +74,9 @@ PipelineRun Pipeline::runAll(const EngineOptions &options, Progress *progress,
   PipelineRun run;
   EngineOptions unseen = options;
   unseen.observer = nullptr;
-  if (loads)
+  if (!load.empty())
     run.loadCycles =
-        requireOk(all->call(loadEntry, {}, unseen, nullptr, engine))
-            .result.cycles;
+        requireOk(all->call(load, {}, unseen, nullptr, engine)).result.cycles;
   run.run = requireOk(all->call(*repeated, options, progress, engine));
   run.samples = samples;
   batch->clearOutputs();

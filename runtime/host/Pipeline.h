@@ -54,7 +54,7 @@ public:
   absl::Status bind(const std::string &name, HostTensor tensor);
   bool hasState() const { return all->hasState(); }
   absl::Status restoreState(const std::string &path) {
-    loads = false;
+    load.clear();
     return all->restoreState(path);
   }
   absl::Status saveState(const std::string &path) const {
@@ -63,8 +63,7 @@ public:
 
   /// The call with the launches of all samples.
   const Call &call() const { return *repeated; }
-  /// If the program has an entry "load" without arguments, and no state was
-  /// restored, that is called first.
+  /// Calls the loadingEntry() first, if there is one and no state was restored.
   absl::StatusOr<PipelineRun> run(EngineOptions options = {},
                                   Progress *progress = nullptr,
                                   Engine engine = Engine::Burst);
@@ -81,15 +80,13 @@ private:
                      Engine engine);
   void measure(PipelineRun &run) const;
 
-  static constexpr const char *loadEntry = "load";
-
   const unsigned samples;
   std::unique_ptr<Session> one; ///< of the program as it was compiled
   std::unique_ptr<SamplePlan> plan;
   std::unique_ptr<Session> all;
   std::unique_ptr<Call> repeated;
   std::unique_ptr<Batch> batch;
-  bool loads = false; ///< the weights, before the samples
+  std::string load; ///< the entry to call before the samples, if any
 };
 
 } // namespace wsec::runtime

@@ -91,6 +91,17 @@ std::string describeEntry(const program::Entry &entry) {
          (text.empty() ? "" : "(" + text + ")");
 }
 
+const program::Entry *loadingEntry(const program::Program &program,
+                                   uint32_t index) {
+  if (program.entries()->Get(index)->name()->string_view() != mainEntry)
+    return nullptr;
+  for (const program::Entry *entry : *program.entries())
+    if (entry->name()->string_view() == "load" &&
+        (!entry->arguments() || entry->arguments()->size() == 0))
+      return entry;
+  return nullptr;
+}
+
 uint32_t findEntry(const program::Program &program, const std::string &name) {
   const auto &entries = *program.entries();
   std::vector<std::string> names;

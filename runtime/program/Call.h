@@ -71,6 +71,11 @@ Call largestCall(const program::Program &program, uint32_t entry);
 /// The entry of a name; an empty one means the only entry, or "main". Throws
 /// BadCall, listing the entries.
 uint32_t findEntry(const program::Program &program, const std::string &name);
+/// What fills the weights that stay on the wafer: the entry "load", if it has
+/// no arguments and the entry at `index` is "main", before which it is called
+/// unless a state is restored. Null: nothing.
+const program::Entry *loadingEntry(const program::Program &program,
+                                   uint32_t index);
 
 /// The values of an entry's arguments, each given by name. Throws BadCall where
 /// one is missing, unknown, given twice or out of range.

@@ -243,11 +243,23 @@ private:
   bool ended = false;
 };
 
+/// The entry to call before the one that the flags name, if any.
+static const program::Entry *loadingOf(const Session &session,
+                                       const Flags &flags) {
+  return loadingEntry(session.program(),
+                      findEntry(session.program(), flags.entry));
+}
+
 static int runOnSystems(const std::shared_ptr<Link> &link, const Flags &flags) {
   OtherProcesses others(*link);
   std::unique_ptr<Session> session =
       require(Session::open(flags.program, flags.weightFolders));
   const Call call = require(session->callOf(flags.entry, flags.arguments));
+  if (loadingOf(*session, flags))
+    throw Error(ErrorClass::BadCall,
+                "weights of this program stay on the wafer, and several "
+                "systems have no call that brings them there; compile it with "
+                "--mode=stream");
   Cluster cluster(std::move(session), flags.systems, link);
   const NamedTensors references = readTensors(cluster, flags);
   Progress progress;
@@ -364,6 +376,13 @@ static int runProgram(const Flags &flags) {
   const NamedTensors references = readTensors(session, flags);
 
   restoreState(session, flags);
+  const program::Entry *load = loadingOf(session, flags);
+  if (load && flags.loadState.empty()) {
+    EngineOptions options;
+    options.threads = flags.threads;
+    require(
+        session.call(load->name()->str(), {}, options, nullptr, flags.engine));
+  }
   const std::vector<SessionRun> runs =
       runLooking(call, flags, [&](Observer *observer) {
         return runSession(session, call, flags, observer);
