@@ -103,7 +103,8 @@ static std::optional<Rotary> matchRotary(onnx::BinaryOp sum) {
     return op && op.getKind() == BinaryKind::Mul ? op : onnx::BinaryOp();
   };
   onnx::BinaryOp left = product(sum.getA()), right = product(sum.getB());
-  if (!left || !right || shapeOf(sum.getY()).size() != 4)
+  if (!left || !right || shapeOf(sum.getY()).size() != 4 ||
+      !isa<FloatType>(typeOf(sum.getY()).getElementType()))
     return std::nullopt;
   for (auto [own, other] : {std::pair(left, right), std::pair(right, left)})
     for (auto [x, cos] :
@@ -126,9 +127,13 @@ static std::optional<Heads> headsOf(Value x, bool tokensFirst) {
   TracedView traced = traceScaledLayout(x);
   if (tokensFirst)
     traced.view = traced.view.transposed({0, 2, 1, 3});
+  const Shape shape = traced.view.shape();
   std::optional<Heads> heads = matchHeads(traced, 2, 3);
-  return heads && heads->scale == 1 && heads->repeats == 1 ? heads
-                                                           : std::nullopt;
+  // Of a root that is [batch, heads, ..] itself each head counts as a batch.
+  const bool isWhole = heads && heads->scale == 1 && heads->repeats == 1 &&
+                       heads->batch == shape[0] && heads->heads == shape[1] &&
+                       heads->tokens == shape[2];
+  return isWhole ? heads : std::nullopt;
 }
 
 /// What broadcasts to all heads as [batch or 1, tokens or 1, features]; null if
@@ -153,9 +158,12 @@ static Value anglesOf(OpBuilder &builder, Location loc, Value value,
 /// these whole heads; the sum and its operand where all turn.
 static std::pair<Value, Value> wholeHeads(onnx::BinaryOp sum, Value x) {
   auto first = x.getDefiningOp<onnx::SliceOp>();
-  if (!first || !sum->hasOneUse())
+  auto concat = sum->hasOneUse()
+                    ? dyn_cast<onnx::ConcatOp>(sum->use_begin()->getOwner())
+                    : onnx::ConcatOp();
+  if (!first || !concat)
     return {sum.getY(), x};
-  Value joined = sum->use_begin()->getOwner()->getResult(0);
+  Value joined = concat.getY();
   auto [turned, rest] = joinedLast(joined);
   Value heads = first.getX();
   const int64_t size = shapeOf(x).back();

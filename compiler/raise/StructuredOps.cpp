@@ -294,7 +294,9 @@ FailureOr<Term> Structured::contract(Operation *product) {
   for (ArrayRef<int64_t> dims : {batch, rows, columns, inner})
     for (int64_t dim : dims) {
       order.push_back(dim);
-      extents.push_back(reduces(dim) ? 1 : loops[dim]);
+      // Along a loop of neither operand the result is the same.
+      const bool varies = !reduces(dim) && (has(a, dim) || has(b, dim));
+      extents.push_back(varies ? loops[dim] : 1);
     }
   auto ahead = [](ArrayRef<int64_t> shape) { return shape.drop_back(2); };
   flat = broadcast(ahead(left->shape), ahead(right->shape));

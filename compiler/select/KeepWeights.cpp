@@ -25,17 +25,20 @@ static wse::WeightAttr viewOf(wse::WeightAttr weight, FlatSymbolRefAttr in,
                               ArrayRef<int64_t> strides) {
   auto type = RankedTensorType::get(shape, weight.getType().getElementType());
   const int64_t first = in ? 0 : weight.getViewOffset();
-  auto make = [&](ArrayRef<int64_t> strides) {
-    return in ? wse::WeightAttr::get(weight.getContext(), weight.getName(),
-                                     type, {}, 0, 0, {}, in, 0, strides)
-              : wse::WeightAttr::get(weight.getContext(), weight.getName(),
-                                     type, weight.getFile(), weight.getOffset(),
-                                     weight.getBytes(), weight.getData(), {},
-                                     first, strides);
-  };
-  bool isDense =
-      first == 0 && ArrayRef<int64_t>(make({}).viewStrides()) == strides;
-  return make(isDense ? ArrayRef<int64_t>() : strides);
+  bool isDense = first == 0;
+  int64_t next = 1;
+  for (auto [size, stride] : llvm::reverse(llvm::zip_equal(shape, strides))) {
+    isDense &= stride == next;
+    next *= size;
+  }
+  if (isDense)
+    strides = {};
+  return in ? wse::WeightAttr::get(weight.getContext(), weight.getName(), type,
+                                   {}, 0, 0, {}, in, 0, strides)
+            : wse::WeightAttr::get(weight.getContext(), weight.getName(), type,
+                                   weight.getFile(), weight.getOffset(),
+                                   weight.getBytes(), weight.getData(), {},
+                                   first, strides);
 }
 
 /// The bytes that `weight` is a view of, as a view of a constant; null where it

@@ -75,3 +75,47 @@ func.func @angles_of_heads(%x: tensor<1x2x5x4xf32>, %cos: tensor<1x2x5x4xf32>) -
   %y = onnx.binary add %c, %s : (tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>) -> tensor<1x2x5x4xf32>
   return %y : tensor<1x2x5x4xf32>
 }
+
+// Of a tensor that is [batch, heads, token, feature] itself no view is [batch,
+// token, feature].
+// CHECK-LABEL: func.func @heads_of_their_own
+// CHECK-NOT: onnx.rotary
+func.func @heads_of_their_own(%x: tensor<2x3x5x4xf32>, %cos: tensor<1x1x5x4xf32>) -> tensor<2x3x5x4xf32> {
+  %a = onnx.slice %x {starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : tensor<2x3x5x4xf32> -> tensor<2x3x5x2xf32>
+  %b = onnx.slice %x {starts = array<i64: 0, 0, 0, 2>, steps = array<i64: 1, 1, 1, 1>} : tensor<2x3x5x4xf32> -> tensor<2x3x5x2xf32>
+  %n = onnx.unary neg %b : tensor<2x3x5x2xf32>
+  %o = onnx.concat %n, %a {axis = 3 : i64} : (tensor<2x3x5x2xf32>, tensor<2x3x5x2xf32>) -> tensor<2x3x5x4xf32>
+  %c = onnx.binary mul %x, %cos : (tensor<2x3x5x4xf32>, tensor<1x1x5x4xf32>) -> tensor<2x3x5x4xf32>
+  %s = onnx.binary mul %o, %cos : (tensor<2x3x5x4xf32>, tensor<1x1x5x4xf32>) -> tensor<2x3x5x4xf32>
+  %y = onnx.binary add %c, %s : (tensor<2x3x5x4xf32>, tensor<2x3x5x4xf32>) -> tensor<2x3x5x4xf32>
+  return %y : tensor<2x3x5x4xf32>
+}
+
+// What turns of a slice may be all that is asked for.
+// CHECK-LABEL: func.func @slice_alone
+// CHECK: onnx.rotary %{{.*}} {{{.*}}num_heads = 1 : i64, rotary_dim = 4 : i64}
+func.func @slice_alone(%q: tensor<1x5x1x6xf32>, %cos: tensor<1x5x1x4xf32>) -> tensor<1x5x1x4xf32> {
+  %x = onnx.slice %q {starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x5x1x6xf32> -> tensor<1x5x1x4xf32>
+  %a = onnx.slice %x {starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x5x1x4xf32> -> tensor<1x5x1x2xf32>
+  %b = onnx.slice %x {starts = array<i64: 0, 0, 0, 2>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x5x1x4xf32> -> tensor<1x5x1x2xf32>
+  %n = onnx.unary neg %b : tensor<1x5x1x2xf32>
+  %o = onnx.concat %n, %a {axis = 3 : i64} : (tensor<1x5x1x2xf32>, tensor<1x5x1x2xf32>) -> tensor<1x5x1x4xf32>
+  %c = onnx.binary mul %x, %cos : (tensor<1x5x1x4xf32>, tensor<1x5x1x4xf32>) -> tensor<1x5x1x4xf32>
+  %s = onnx.binary mul %o, %cos : (tensor<1x5x1x4xf32>, tensor<1x5x1x4xf32>) -> tensor<1x5x1x4xf32>
+  %y = onnx.binary add %c, %s : (tensor<1x5x1x4xf32>, tensor<1x5x1x4xf32>) -> tensor<1x5x1x4xf32>
+  return %y : tensor<1x5x1x4xf32>
+}
+
+// Integers are not turned.
+// CHECK-LABEL: func.func @integers
+// CHECK-NOT: onnx.rotary
+func.func @integers(%q: tensor<1x5x2x4xi32>, %cos: tensor<1x5x1x4xi32>) -> tensor<1x5x2x4xi32> {
+  %a = onnx.slice %q {starts = array<i64: 0, 0, 0, 0>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x5x2x4xi32> -> tensor<1x5x2x2xi32>
+  %b = onnx.slice %q {starts = array<i64: 0, 0, 0, 2>, steps = array<i64: 1, 1, 1, 1>} : tensor<1x5x2x4xi32> -> tensor<1x5x2x2xi32>
+  %n = onnx.unary neg %b : tensor<1x5x2x2xi32>
+  %o = onnx.concat %n, %a {axis = 3 : i64} : (tensor<1x5x2x2xi32>, tensor<1x5x2x2xi32>) -> tensor<1x5x2x4xi32>
+  %c = onnx.binary mul %q, %cos : (tensor<1x5x2x4xi32>, tensor<1x5x1x4xi32>) -> tensor<1x5x2x4xi32>
+  %s = onnx.binary mul %o, %cos : (tensor<1x5x2x4xi32>, tensor<1x5x1x4xi32>) -> tensor<1x5x2x4xi32>
+  %y = onnx.binary add %c, %s : (tensor<1x5x2x4xi32>, tensor<1x5x2x4xi32>) -> tensor<1x5x2x4xi32>
+  return %y : tensor<1x5x2x4xi32>
+}

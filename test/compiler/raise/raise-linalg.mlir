@@ -240,3 +240,23 @@ func.func @resources() -> tensor<2xf32> {
     }
   }
 #-}
+
+// -----
+
+// A batch that neither operand has: one product, repeated.
+// CHECK: %[[Y:.*]] = onnx.node "MatMul"(%arg0, %arg1)
+// CHECK: onnx.constant dense<[1, 2, 5, 1]> : tensor<4xi64>
+// CHECK: %[[R:.*]] = onnx.node "Reshape"(%[[Y]],
+// CHECK: onnx.constant dense<[4, 2, 5, 1]> : tensor<4xi64>
+// CHECK: onnx.node "Expand"(%[[R]],
+func.func @main(%x: tensor<2x3xf32>, %w: tensor<3x5xf32>) -> tensor<4x2x5xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<4x2x3xf32>
+  %xs = linalg.broadcast ins(%x : tensor<2x3xf32>) outs(%e0 : tensor<4x2x3xf32>) dimensions = [0]
+  %e = tensor.empty() : tensor<4x3x5xf32>
+  %ws = linalg.broadcast ins(%w : tensor<3x5xf32>) outs(%e : tensor<4x3x5xf32>) dimensions = [0]
+  %f = tensor.empty() : tensor<4x2x5xf32>
+  %g = linalg.fill ins(%zero : f32) outs(%f : tensor<4x2x5xf32>) -> tensor<4x2x5xf32>
+  %y = linalg.batch_matmul ins(%xs, %ws : tensor<4x2x3xf32>, tensor<4x3x5xf32>) outs(%g : tensor<4x2x5xf32>) -> tensor<4x2x5xf32>
+  return %y : tensor<4x2x5xf32>
+}

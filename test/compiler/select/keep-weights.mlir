@@ -53,3 +53,19 @@ wse.program @slices state(selected) mesh(4x2) machine("wse2") {
   %y = matmul %r weight <"w" : tensor<8x13xf32> file "w.bin" offset 0 bytes 416> bias <"b" : tensor<13xf32> data dense<2.0> : tensor<13xf32>> variant(broadcast) on @r {nodes = ["fc"]} : tensor<1x3x8xf32, #tiled> -> tensor<1x3x13xf32, #tiled>
   store %y to "y" on @r : tensor<1x3x13xf32, #tiled> to tensor<3x13xf32>
 }
+
+// -----
+
+#tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
+
+// A constant that a stride of 0 repeats has fewer elements than its view.
+// CHECK-LABEL: wse.program @repeated
+// CHECK: parameter @w = <"w" : tensor<1x6x6xf32> file "w.bin" offset 0 bytes 24 view 0 strides [36, 0, 1]> resident on @r
+// CHECK: matmul {{.*}} in @w view 0 strides [1, 6]> variant(stationary)
+wse.program @repeated state(selected) mesh(3x2) machine("wse2") {
+  region @r shape(3x2)
+  input @x : tensor<3x6xf32>
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x3x6xf32, #tiled>
+  %y = matmul %x weight <"w" : tensor<6x6xf32> file "w.bin" offset 0 bytes 24 view 0 strides [1, 0]> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x3x6xf32, #tiled> -> tensor<1x3x6xf32, #tiled>
+  store %y to "y" on @r : tensor<1x3x6xf32, #tiled> to tensor<3x6xf32>
+}

@@ -202,7 +202,7 @@ std::string wsec::test::runProgram(Bytes file, const std::string &folder,
     return runOn(loaded, Engine::Wavelet);
   std::string ended = runOn(loaded, Engine::Streams);
   // Strips is what burst means for larger programs than these. It need not end
-  // alike: it knows no full queues, and counts work in its own way.
+  // alike: its PEs know no full queues, and it counts work in its own way.
   if (loaded->program().launch_color() != noLaunchColor)
     if (const std::string strips = runOn(loaded, Engine::Strips);
         strips != ended)
