@@ -107,7 +107,7 @@ class Program:
         """Runs on the emulated wafer; returns name -> array.
 
         inputs: name -> array, of the dtype and shape in `Program.inputs`; lists and numbers take that dtype.
-            A batch for num_systems=N may have k times the rows, k >= N.
+            A batch for num_systems=N may have k times the rows, k >= N; one for samples=N has N times the rows.
         engine: "burst" (default), "streams", "strips", "wavelet"; threads: of this computer, one a core
             by default. Neither changes a value.
         entry, arguments: what to call, and name -> integer, of a program with entries; outputs are those
@@ -168,7 +168,7 @@ class Program:
                              f"convert with .astype('{want.dtype}')")
             elif array.shape != want.shape and not _is_batch(array.shape, want.shape, flags):
                 wrong.append(f"input '{name}' is {array.dtype}{list(array.shape)}, the program wants {want}: "
-                             f"compile for shapes={{'{name}': {array.shape}}}")
+                             + _remedy(name, array.shape, want.shape, flags))
             arrays[name] = array
         # What one of several entries reads, wse-run knows.
         if not flags.get("test_data") and len(self._summary["entries"]) == 1:
@@ -251,9 +251,23 @@ def _refuse_own(flags: Mapping[str, Any], *own: str) -> None:
 
 
 def _is_batch(shape: tuple[int, ...], want: tuple[int, ...], flags: Mapping[str, Any]) -> bool:
-    """Whether an input holds the rows of several calls."""
-    return bool(flags.get("num_systems") and shape and want and shape[1:] == want[1:]
-                and want[0] and shape[0] % want[0] == 0)
+    """Whether an input holds the rows of several calls, as many as samples= asks for."""
+    if not _differs_in_rows(shape, want):
+        return False
+    if flags.get("samples"):
+        return shape[0] == want[0] * int(flags["samples"])
+    return bool(flags.get("num_systems")) and shape[0] % want[0] == 0
+
+
+def _differs_in_rows(shape: tuple[int, ...], want: tuple[int, ...]) -> bool:
+    return bool(shape and want and want[0]) and shape[1:] == want[1:]
+
+
+def _remedy(name: str, shape: tuple[int, ...], want: tuple[int, ...], flags: Mapping[str, Any]) -> str:
+    """What to do about an input of another shape."""
+    if not flags.get("samples") or not _differs_in_rows(shape, want):
+        return f"compile for shapes={{'{name}': {shape}}}"
+    return f"with samples={flags['samples']} give {want[0] * int(flags['samples'])} rows, or {want[0]} for all samples"
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -205,6 +205,11 @@ RunReport makeReport(const Call &call, const Tree &tree,
 
 RunReport makeReport(const Pipeline &pipeline, const PipelineRun &run) {
   RunReport report = makeReport(pipeline.call(), {run.run});
+  // The program knows these of one sample.
+  report.tokens *= run.samples;
+  for (KernelReport &kernel : report.kernels)
+    if (kernel.span > 0) // else it is of another entry
+      kernel.lowerBoundCycles *= double(run.samples);
   report.pipeline = run;
   return report;
 }

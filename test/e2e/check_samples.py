@@ -35,6 +35,26 @@ def samples_of(model, name, count):
     return [small_models.random_inputs(model, 100 + k) for k in range(count)]
 
 
+def wrong_sums(together, alone, count):
+    """What a report of all samples says that is not `count` times that of one."""
+    wrong = []
+    if "tokens" in alone:
+        tokens, seconds = together["tokens"], together["cycles"]["total"] / (
+            together["machine"]["clock_ghz"] * 1e9)
+        if tokens["per_run"] != count * alone["tokens"]["per_run"]:
+            wrong.append(f"{tokens['per_run']} tokens of {count} samples, one has "
+                         f"{alone['tokens']['per_run']}")
+        if abs(tokens["per_second"] * seconds / tokens["per_run"] - 1) > 1e-3:
+            wrong.append(f"{tokens['per_second']} tokens per second, {tokens['per_run']} took "
+                         f"{seconds} s")
+    for its, one in zip(together["kernels"], alone["kernels"]):
+        bound = one["lower_bound_cycles"] * (count if one["span_cycles"] else 1)
+        if abs(its["lower_bound_cycles"] - bound) > count:  # rounding, one each
+            wrong.append(f"kernel '{its['name']}' has the lower bound "
+                         f"{its['lower_bound_cycles']}, {count} samples have {bound}")
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("model")
@@ -75,7 +95,7 @@ def main():
         for number, sample in enumerate(each):
             np.savez(work / "one.npz", **sample)
             run([*common, f"--load-state={state}", "--inputs", work / "one.npz", "--outputs",
-                 work / "one-out.npz"])
+                 work / "one-out.npz", f"--report={work / 'one.json'}"])
             alone = load(work / "one-out.npz")
             for name, expected in zip(names, session.run(None, sample)):
                 rows = expected.shape[0]
@@ -86,7 +106,10 @@ def main():
                 if error is None or error > arguments.tolerance:
                     bad.append(f"{engine}: sample {number} of {name}: error {error}")
                 worst = max(worst, error or 0)
-        found = json.loads(report.read_text())["pipeline"]
+        found = json.loads(report.read_text())
+        bad += [f"{engine}: {what}" for what in wrong_sums(
+            found, json.loads((work / "one.json").read_text()), arguments.samples)]
+        found = found["pipeline"]
         predicted, measured = found["predicted_cycles_per_sample"], found["cycles_per_sample"]
         print(f"{arguments.model} {arguments.mesh} {engine}: {len(found['stages'])} stages, "
               f"{found['samples']} samples, weights loaded once: {found['load_cycles'] > 0}, "

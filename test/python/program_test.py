@@ -89,6 +89,15 @@ class ProgramTest(unittest.TestCase):
         with self.assertRaisesRegex(wsec.InputError, r"float32\[18, 12\], the program wants float32\[6, 12\]"):
             self.program.run({"x": x})
 
+    def test_samples(self):
+        x = rows(18)
+        outputs = self.program.run({"x": x}, samples=3)
+        np.testing.assert_allclose(outputs["y"], expected(x, self.weights), rtol=1e-4, atol=1e-3)
+        self.assertEqual(outputs.report.pipeline.samples, 3)
+        with self.assertRaisesRegex(wsec.InputError, r"\[18, 12\].* wants float32\[6, 12\]: with samples=2 give 12 rows, "
+                                    "or 6 for all samples"):
+            self.program.run({"x": x}, samples=2)
+
     def test_wrong_inputs(self):
         # No engine of this name: what is wrong is found before the emulator starts.
         def refusal(inputs):
