@@ -34,11 +34,7 @@ class LayerNorm final : public KernelFor<wse::LayerNormOp> {
             norm.getEpsilon().convertToFloat()));
   }
 
-  SmallVector<Relay> relays() const final {
-    SmallVector<Relay> relays = columnRelays();
-    relays.append(allReduceRelays());
-    return relays;
-  }
+  SmallVector<Relay> relays() const final { return normRelays(); }
   KernelCost costOf(wse::LayerNormOp op, const Machine &machine) const final {
     return rowKernelCost(Layout::of(op.getInput()), machine, /*passes=*/6,
                          /*reductions=*/2,

@@ -59,4 +59,10 @@ SmallVector<StreamNeed> normStreams(Operation *op,
   return needs;
 }
 
+SmallVector<Relay> normRelays() {
+  SmallVector<Relay> relays = columnRelays();
+  relays.append(allReduceRelays());
+  return relays;
+}
+
 } // namespace wsec

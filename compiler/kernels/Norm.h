@@ -93,6 +93,8 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
 llvm::SmallVector<StreamNeed>
 normStreams(mlir::Operation *op, llvm::ArrayRef<wse::WeightAttr> vectors,
             const Machine &machine);
+/// Of all that norms may open.
+llvm::SmallVector<Relay> normRelays();
 
 /// Vectors of the host, used up by the last passes.
 llvm::SmallVector<HostFlow> vectorFlows(const Layout &layout,

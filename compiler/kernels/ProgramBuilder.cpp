@@ -2,6 +2,7 @@
 
 #include "compiler/kernels/ProgramBuilder.h"
 
+#include "dialects/StridedRange.h"
 #include "dialects/onnx/Onnx.h"
 
 #include "mlir/IR/BuiltinOps.h"
@@ -183,19 +184,12 @@ pe::TensorOp ProgramBuilder::declareTensor(StringAttr name, pe::Role role,
   return tensor;
 }
 
-/// Strides of a dense row-major tensor.
-static SmallVector<int64_t, 4> denseStrides(RankedTensorType type) {
-  SmallVector<int64_t, 4> strides(type.getRank(), 1);
-  for (int64_t d = type.getRank() - 2; d >= 0; --d)
-    strides[d] = strides[d + 1] * type.getDimSize(d + 1);
-  return strides;
-}
-
 HostTensor ProgramBuilder::source(Attribute source) {
   if (auto name = dyn_cast<FlatSymbolRefAttr>(source)) {
     auto tensor = cast<pe::TensorOp>(
         SymbolTable::lookupSymbolIn(program, name.getAttr()));
-    return {name.getValue().str(), 0, denseStrides(tensor.getTensorType())};
+    auto strides = denseStrides(tensor.getTensorType().getShape());
+    return {name.getValue().str(), 0, {strides.begin(), strides.end()}};
   }
   auto weight = cast<wse::WeightAttr>(source);
   HostTensor result;

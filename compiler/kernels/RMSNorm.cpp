@@ -26,11 +26,7 @@ class RMSNorm final : public KernelFor<wse::RMSNormOp> {
             norm.getEpsilon().convertToFloat()));
   }
 
-  SmallVector<Relay> relays() const final {
-    SmallVector<Relay> relays = columnRelays();
-    relays.append(allReduceRelays());
-    return relays;
-  }
+  SmallVector<Relay> relays() const final { return normRelays(); }
   KernelCost costOf(wse::RMSNormOp op, const Machine &machine) const final {
     return rowKernelCost(Layout::of(op.getInput()), machine, /*passes=*/3,
                          /*reductions=*/1,

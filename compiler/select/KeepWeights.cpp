@@ -5,6 +5,7 @@
 
 #include "compiler/kernels/Kernel.h"
 #include "compiler/select/Passes.h"
+#include "dialects/StridedRange.h"
 #include "dialects/wse/Wse.h"
 
 #include "mlir/IR/Builders.h"
@@ -25,13 +26,7 @@ static wse::WeightAttr viewOf(wse::WeightAttr weight, FlatSymbolRefAttr in,
                               ArrayRef<int64_t> strides) {
   auto type = RankedTensorType::get(shape, weight.getType().getElementType());
   const int64_t first = in ? 0 : weight.getViewOffset();
-  bool isDense = first == 0;
-  int64_t next = 1;
-  for (auto [size, stride] : llvm::reverse(llvm::zip_equal(shape, strides))) {
-    isDense &= stride == next;
-    next *= size;
-  }
-  if (isDense)
+  if (first == 0 && strides == ArrayRef<int64_t>(denseStrides(shape)))
     strides = {};
   return in ? wse::WeightAttr::get(weight.getContext(), weight.getName(), type,
                                    {}, 0, 0, {}, in, 0, strides)

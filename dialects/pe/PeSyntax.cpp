@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/pe/PeSyntax.h"
+#include "dialects/EntrySyntax.h"
 #include "dialects/pe/PeMistakes.h"
 #include "mlir/IR/Builders.h"
 
@@ -270,21 +271,9 @@ ParseResult parseEntry(OpAsmParser &parser, ArrayAttr &names,
   return parseBlock(parser, arguments, body);
 }
 
-void printEntry(OpAsmPrinter &printer, Operation *, ArrayAttr names,
+void printEntry(OpAsmPrinter &printer, Operation *, ArrayAttr,
                 DenseI64ArrayAttr from, DenseI64ArrayAttr to, Region &body) {
-  if (!names.empty()) {
-    printer << '(';
-    llvm::interleaveComma(llvm::zip_equal(body.getArguments(),
-                                          from.asArrayRef(), to.asArrayRef()),
-                          printer, [&](auto argument) {
-                            auto [value, lowest, highest] = argument;
-                            printer << value << " from " << lowest << " to "
-                                    << highest;
-                          });
-    printer << ')';
-  }
-  printer << ' ';
-  printer.printRegion(body, /*printEntryBlockArgs=*/false);
+  printEntryOf(printer, from, to, body);
 }
 
 ParseResult parseCarried(OpAsmParser &parser,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "dialects/wse/Wse.h"
+#include "dialects/EntrySyntax.h"
 
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -199,19 +200,7 @@ static ParseResult parseEntryBody(OpAsmParser &parser, ArrayAttr &names,
 static void printEntryBody(OpAsmPrinter &printer, Operation *, ArrayAttr,
                            DenseI64ArrayAttr from, DenseI64ArrayAttr to,
                            Region &body) {
-  if (body.getNumArguments()) {
-    printer << '(';
-    llvm::interleaveComma(llvm::zip_equal(body.getArguments(),
-                                          from.asArrayRef(), to.asArrayRef()),
-                          printer, [&](auto argument) {
-                            auto [value, lowest, highest] = argument;
-                            printer << value << " from " << lowest << " to "
-                                    << highest;
-                          });
-    printer << ')';
-  }
-  printer << ' ';
-  printer.printRegion(body, /*printEntryBlockArgs=*/false);
+  printEntryOf(printer, from, to, body);
 }
 
 //===----------------------------------------------------------------------===//
