@@ -11,6 +11,7 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include <algorithm>
 #include <map>
 
 using namespace wsec;
@@ -64,44 +65,58 @@ static std::string meshProblem(const llvm::json::Array *mesh,
          std::to_string(machine.width) + "x" + std::to_string(machine.height);
 }
 
-/// Whether these are the launches of an entry, in order. Their names may have
-/// numbers added, their nodes are those of the model.
-static bool
-areLaunches(const llvm::json::Array &kernels,
-            llvm::ArrayRef<const PlacementView::KernelView *> launches) {
-  return std::equal(kernels.begin(), kernels.end(), launches.begin(),
-                    launches.end(),
-                    [](const llvm::json::Value &value,
-                       const PlacementView::KernelView *launch) {
-                      const llvm::json::Object *kernel = value.getAsObject();
-                      return kernel && kernel->getArray("onnx_nodes") &&
-                             *kernel->getArray("onnx_nodes") ==
-                                 llvm::json::Array(launch->nodes);
-                    });
-}
-
-/// The entry whose launches these are; empty: none.
-static std::string entryOf(const llvm::json::Array &kernels,
-                           const PlacementView &view) {
+/// Keeps of a run's report what it says of the entry that ran: it lists the
+/// kernels of all entries in the order of their launches, those that did not
+/// run with no cycles. Returns empty or why it is of another program.
+static std::string keepEntry(llvm::json::Array &kernels,
+                             llvm::json::Array &cycles,
+                             const PlacementView &view, std::string &entry) {
   std::map<int64_t, const PlacementView::KernelView *> launches;
   for (size_t i = 0; i < view.kernels.size(); ++i)
     launches[view.kernels[i].slot.value_or(i)] = &view.kernels[i];
-  std::map<std::string, std::vector<const PlacementView::KernelView *>> entries;
+  // Names may have numbers added, nodes are those of the model.
+  const bool same = std::equal(
+      kernels.begin(), kernels.end(), launches.begin(), launches.end(),
+      [](const llvm::json::Value &value, const auto &launch) {
+        const llvm::json::Object *kernel = value.getAsObject();
+        const llvm::json::Array *nodes =
+            kernel ? kernel->getArray("onnx_nodes") : nullptr;
+        return nodes && *nodes == llvm::json::Array(launch.second->nodes);
+      });
+  if (!same || kernels.empty())
+    return "is of other kernels than the program's; measure with the program "
+           "of the same flags";
+  if (cycles.size() != kernels.size())
+    return "has cycles of " + std::to_string(cycles.size()) + " kernels, not " +
+           std::to_string(kernels.size());
+  std::map<std::string, double> ran;
+  size_t number = 0;
   for (auto [slot, launch] : launches)
-    entries[launch->entry].push_back(launch);
-  for (auto &[name, its] : entries)
-    if (areLaunches(kernels, its))
-      return name;
+    ran[launch->entry] += cycles[number++].getAsNumber().value_or(0);
+  entry = std::max_element(
+              ran.begin(), ran.end(),
+              [](const auto &a, const auto &b) { return a.second < b.second; })
+              ->first;
+  llvm::json::Array itsKernels, itsCycles;
+  number = 0;
+  for (auto [slot, launch] : launches) {
+    if (launch->entry == entry) {
+      itsKernels.push_back(std::move(kernels[number]));
+      itsCycles.push_back(std::move(cycles[number]));
+    }
+    ++number;
+  }
+  kernels = std::move(itsKernels);
+  cycles = std::move(itsCycles);
   return "";
 }
 
-static std::string reportProblem(const llvm::json::Object &report,
+static std::string reportProblem(llvm::json::Object &report,
                                  const PlacementView &view,
                                  std::string &entry) {
-  const llvm::json::Object *cycles = report.getObject("cycles");
+  llvm::json::Object *cycles = report.getObject("cycles");
   const llvm::json::Object *machine = report.getObject("machine");
-  const llvm::json::Array *each =
-      cycles ? cycles->getArray("per_kernel") : nullptr;
+  llvm::json::Array *each = cycles ? cycles->getArray("per_kernel") : nullptr;
   if (!each || !machine)
     return "is neither the counters nor the report of a run: expected what "
            "wse-run writes with --counters=FILE.json or --report=FILE.json";
@@ -112,15 +127,8 @@ static std::string reportProblem(const llvm::json::Object &report,
           meshProblem(machine->getArray("mesh"), view.machine);
       !problem.empty())
     return problem;
-  const llvm::json::Array *kernels = report.getArray("kernels");
-  entry = kernels ? entryOf(*kernels, view) : "";
-  if (entry.empty())
-    return "is of other kernels than the program's; measure with the program "
-           "of "
-           "the same flags";
-  return each->size() == kernels->size()
-             ? ""
-             : "has cycles of " + std::to_string(each->size()) + " kernels";
+  llvm::json::Array none, *kernels = report.getArray("kernels");
+  return keepEntry(kernels ? *kernels : none, *each, view, entry);
 }
 
 std::string wsec::readMeasured(const std::string &path,

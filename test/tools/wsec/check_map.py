@@ -225,6 +225,21 @@ def check_pe(page, placement, counters, report, kernels):
     expect("cycles of the launch", rows["measured"].split()[0], str(round(report["cycles"]["per_kernel"][launch])))
 
 
+def check_resident(chromium, model, mesh):
+    """Of a program that keeps its weights, the map shows the run of main."""
+    flags = ["wsec", model, mesh, "--mode=resident", "--quiet"]
+    run(*flags, "-o", "kept.wafer", "--dump-placement=kept.json")
+    run("wse-run", "kept.wafer", "--inputs", "in.npz", "--quiet", "--report=kept-report.json")
+    run(*flags, "--dump-placement=kept.html", "--counters=kept-report.json")
+    placement, report = (json.loads(Path(name).read_text()) for name in ("kept.json", "kept-report.json"))
+    kernels = sorted(placement["kernels"], key=lambda kernel: kernel["slot"])
+    launch = next(i for i, kernel in enumerate(kernels) if kernel["entry"] == "main") + 1
+    dom = Page(chromium, Path("kept.html").resolve()).dom(f"launch={launch}")
+    rows = {row["attrs"]["data-row"]: cells(row)[1] for row in dom.all("tr", row="*")}
+    expect("cycles of a launch after those of load", rows["measured"].split()[0],
+           str(round(report["cycles"]["per_kernel"][launch])))
+
+
 def check_picture(page, placement):
     """Regions are where they should be, light and dark."""
     seen = {}
@@ -274,6 +289,7 @@ def main():
     check_filter(page, kernels)
     check_pe(page, placement, counters, report, kernels)
     check_picture(page, placement)
+    check_resident(args.chromium, model, mesh)
     print(f"the map shows {len(kernels)} launches, their SRAM and routes, and what a run counted")
 
 
