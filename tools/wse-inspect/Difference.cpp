@@ -2,7 +2,6 @@
 #include "tools/wse-inspect/Difference.h"
 
 #include <map>
-#include <utility>
 
 namespace wsec::inspect {
 
@@ -12,6 +11,16 @@ std::string printed(const Json &value) {
   std::string text = value.dump(-1, ' ', false, Json::error_handler_t::replace);
   constexpr size_t most = 60;
   return text.size() > most ? text.substr(0, most) + "..." : text;
+}
+
+/// What tells an item of a list from its neighbours.
+std::string nameOf(const Json &item, size_t index) {
+  if (item.is_object())
+    for (const char *key : {"name", "color", "id", "path"})
+      if (item.contains(key))
+        return item[key].is_string() ? "'" + item[key].get<std::string>() + "'"
+                                     : item[key].dump();
+  return std::to_string(index);
 }
 
 class Comparison {
@@ -44,31 +53,6 @@ private:
     // nothing else says what changed.
     if (lines.size() == known && before.contains("digest"))
       compare(join(where, "digest"), before["digest"], after["digest"]);
-  }
-
-  /// What tells an item of a list from its neighbours.
-  static std::string nameOf(const Json &item, size_t index) {
-    if (item.is_object())
-      for (const char *key : {"name", "color", "id", "path"})
-        if (item.contains(key))
-          return item[key].is_string()
-                     ? "'" + item[key].get<std::string>() + "'"
-                     : item[key].dump();
-    return std::to_string(index);
-  }
-
-  /// Items by name; names that repeat are numbered.
-  static std::vector<std::pair<std::string, const Json *>>
-  named(const Json &list) {
-    std::vector<std::pair<std::string, const Json *>> items;
-    std::map<std::string, int> seen;
-    for (size_t i = 0; i < list.size(); ++i) {
-      std::string name = nameOf(list[i], i);
-      if (int again = seen[name]++)
-        name += " (" + std::to_string(again + 1) + ")";
-      items.emplace_back(name, &list[i]);
-    }
-    return items;
   }
 
   /// What is said of some items of a list, in the order it is first said.
@@ -118,6 +102,18 @@ private:
 };
 
 } // namespace
+
+std::vector<std::pair<std::string, const Json *>> named(const Json &list) {
+  std::vector<std::pair<std::string, const Json *>> items;
+  std::map<std::string, int> seen;
+  for (size_t i = 0; i < list.size(); ++i) {
+    std::string name = nameOf(list[i], i);
+    if (int again = seen[name]++)
+      name += " (" + std::to_string(again + 1) + ")";
+    items.emplace_back(name, &list[i]);
+  }
+  return items;
+}
 
 std::string briefly(const std::vector<std::string> &names) {
   constexpr size_t most = 4;

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <fstream>
+#include <map>
 #include <set>
 
 namespace wsec::inspect {
@@ -95,13 +96,47 @@ Json describe(const Json &placement) {
 /// Names of what is in both lists with another value for some of these facts.
 std::vector<std::string> withOther(const Json &before, const Json &after,
                                    std::initializer_list<const char *> facts) {
+  const auto right = named(after);
+  const std::map<std::string, const Json *> byName(right.begin(), right.end());
   std::vector<std::string> names;
-  const size_t both = std::min(before.size(), after.size());
-  for (size_t i = 0; i < both; ++i)
-    if (std::any_of(facts.begin(), facts.end(), [&](const char *fact) {
-          return before[i].value(fact, Json()) != after[i].value(fact, Json());
+  for (const auto &[name, item] : named(before)) {
+    const auto match = byName.find(name);
+    if (match != byName.end() &&
+        std::any_of(facts.begin(), facts.end(), [&](const char *fact) {
+          return item->value(fact, Json()) !=
+                 match->second->value(fact, Json());
         }))
-      names.push_back("'" + before[i].at("name").get<std::string>() + "'");
+      names.push_back(name);
+  }
+  return names;
+}
+
+/// The kernels of `among` in the order of their launches.
+std::vector<std::string> launchOrder(const Json &kernels, const Json &among) {
+  std::set<std::string> wanted;
+  for (const auto &[name, kernel] : named(among))
+    wanted.insert(name);
+  std::vector<std::pair<int64_t, std::string>> order;
+  for (const auto &[name, kernel] : named(kernels))
+    if (wanted.contains(name))
+      order.emplace_back(kernel->value("slot", int64_t(order.size())), name);
+  std::sort(order.begin(), order.end());
+  std::vector<std::string> names;
+  for (auto &[slot, name] : order)
+    names.push_back(std::move(name));
+  return names;
+}
+
+/// Kernels of both that have another place among those of both: one that is
+/// inserted does not move the ones behind it.
+std::vector<std::string> launchedElsewhere(const Json &before,
+                                           const Json &after) {
+  const std::vector<std::string> was = launchOrder(before, after);
+  const std::vector<std::string> is = launchOrder(after, before);
+  std::vector<std::string> names;
+  for (size_t i = 0; i < was.size(); ++i)
+    if (was[i] != is[i])
+      names.push_back(was[i]);
   return names;
 }
 
@@ -111,30 +146,45 @@ Json readPlacement(const std::string &path) {
   std::ifstream stream(path);
   if (!stream)
     throw std::runtime_error("cannot read '" + path + "'");
+  std::string reason = "it is no JSON";
   try {
     Json placement = Json::parse(stream);
-    describe(placement); // has all that is compared
-    return placement;
-  } catch (const Json::exception &error) {
-    throw std::runtime_error(
-        runtime::inQuotes(path) +
-        " is not what wsec --dump-placement=FILE.json writes: " + error.what());
+    reason = "it is no object";
+    if (placement.is_object()) {
+      reason = "some part of it is missing or of another type";
+      for (const char *part :
+           {"state", "machine", "channels", "regions", "kernels", "streams"})
+        if (!placement.contains(part)) {
+          reason = std::string("it has no '") + part + "'";
+          break;
+        }
+      describe(placement); // has all that is compared
+      return placement;
+    }
+  } catch (const Json::exception &) {
+    // What the library says is of its own types and numbers.
   }
+  throw std::runtime_error(
+      runtime::inQuotes(path) +
+      " is not what wsec --dump-placement=FILE.json writes: " + reason);
 }
 
 std::vector<std::string> placementDifferences(const Json &before,
                                               const Json &after) {
   std::vector<std::string> lines =
       differences(describe(before), describe(after));
-  auto other = [&](const char *list, const char *what,
-                   std::initializer_list<const char *> facts) {
-    std::vector<std::string> names =
-        withOther(before[list], after[list], facts);
+  auto tell = [&](const char *list, const char *what,
+                  const std::vector<std::string> &names) {
     if (!names.empty())
       lines.push_back(list + (" " + briefly(names)) + ": " + what);
   };
+  auto other = [&](const char *list, const char *what,
+                   std::initializer_list<const char *> facts) {
+    tell(list, what, withOther(before[list], after[list], facts));
+  };
   other("streams", "other routes", {"routes"});
-  other("kernels", "another place in the order of launches", {"slot"});
+  tell("kernels", "another place in the order of launches",
+       launchedElsewhere(before["kernels"], after["kernels"]));
   other("kernels", "buffers at other addresses",
         {"address", "scratch_address"});
   other("kernels", "words or launch in other cycles", {"window", "flows"});
