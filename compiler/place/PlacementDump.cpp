@@ -158,6 +158,9 @@ static int64_t codeBytes(const PlacementView &view) {
 PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   PlacementView view;
   view.name = nameOf(program.getSymName());
+  // As programs are named, and with them counters and reports.
+  view.model = nameOf(
+      program->getParentOfType<ModuleOp>().getSymName().value_or(view.name));
   view.state = wse::stringifyState(program.getState()).str();
   view.machine = program.targetMachine();
   view.machine.name = nameOf(view.machine.name);

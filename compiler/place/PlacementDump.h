@@ -82,7 +82,7 @@ struct PlacementView {
     int64_t kernels = 0;
   };
 
-  std::string name, state;
+  std::string name, model, state;
   Machine machine;
   std::vector<PlacedChannel> west, east;
   std::vector<RegionView> regions; // the largest first

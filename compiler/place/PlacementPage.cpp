@@ -65,6 +65,14 @@ static std::string meshProblem(const llvm::json::Array *mesh,
          std::to_string(machine.width) + "x" + std::to_string(machine.height);
 }
 
+static std::string modelProblem(std::optional<StringRef> model,
+                                const PlacementView &view) {
+  if (model == StringRef(view.model))
+    return "";
+  return "is of the model '" + model.value_or("").str() +
+         "', the program of '" + view.model + "'";
+}
+
 /// Keeps of a run's report what it says of the entry that ran: it lists the
 /// kernels of all entries in the order of their launches, those that did not
 /// run with no cycles. Returns empty or why it is of another program.
@@ -143,6 +151,8 @@ std::string wsec::readMeasured(const std::string &path,
   std::string wrong = counts
                           ? meshProblem(object->getArray("mesh"), view.machine)
                           : reportProblem(*object, view, run.entry);
+  if (wrong.empty() && counts)
+    wrong = modelProblem(object->getString("model"), view);
   if (!wrong.empty())
     return problem(wrong);
   std::string &into = counts ? run.counters : run.report;
