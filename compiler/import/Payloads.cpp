@@ -193,7 +193,7 @@ void Stripper::stripTensor(llvm::ArrayRef<Field> fields, std::string &to) {
 
 void Stripper::strip(StringRef message, Message kind, std::string &to) {
   llvm::SmallVector<Field, 8> tensor;
-  Field field;
+  Field field{};
   while (next(message, field)) {
     if (kind == Message::Model && !field.isBytes() &&
         field.number == ModelProto::kIrVersionFieldNumber)
