@@ -21,8 +21,8 @@ static std::string withoutNumbers(StringRef reason) {
 
 size_t Refusals::add(const Twine &reason, StringRef noun, const Twine &where) {
   std::string text = reason.str();
-  auto [place, isNew] = known.try_emplace(
-      noun.str() + "\n" + withoutNumbers(text), kinds.size());
+  auto [place, isNew] =
+      known.try_emplace(noun.str() + "\n" + withoutNumbers(text), kinds.size());
   if (isNew)
     kinds.push_back({text, noun.str(), false, {}, 0});
   Kind &kind = kinds[place->second];
@@ -49,15 +49,16 @@ static std::string nameOf(Operation *op) {
 static StringRef nounOf(Operation *op) {
   if (isa<onnx::ConstantOp>(op))
     return "tensor";
-  return isa_and_nonnull<onnx::OnnxDialect>(op->getDialect()) ? "node" : "operation";
+  return isa_and_nonnull<onnx::OnnxDialect>(op->getDialect()) ? "node"
+                                                              : "operation";
 }
 
 void Refusals::refuse(Operation *op, const Twine &reason, StringRef subject) {
   if (op->getNumResults() && isRefused(op->getResult(0)))
     return;
-  size_t kind = add(subject.empty() ? reason.str()
-                                    : (subject + ": " + reason).str(),
-                    nounOf(op), nameOf(op));
+  size_t kind =
+      add(subject.empty() ? reason.str() : (subject + ": " + reason).str(),
+          nounOf(op), nameOf(op));
   for (Value result : op->getResults())
     causes.try_emplace(result, kind);
 }
@@ -100,16 +101,14 @@ std::string Refusals::text(const Kind &kind) {
     if (count > mostNamed)
       line += ", the first is " + kind.where.front();
     else
-      line += ", " +
-              llvm::join(ArrayRef(kind.where).drop_back(), ", ") + " and " +
-              kind.where.back();
+      line += ", " + llvm::join(ArrayRef(kind.where).drop_back(), ", ") +
+              " and " + kind.where.back();
   }
   if (kind.consequences)
     line += ", and " +
             counted(kind.consequences,
                     kind.noun == "operation" ? kind.noun : "node") +
-            " that " +
-            (kind.consequences == 1 ? "needs " : "need ") +
+            " that " + (kind.consequences == 1 ? "needs " : "need ") +
             (count == 1 ? "it" : "them");
   return remedy.empty() ? line : line + "; " + remedy.str();
 }

@@ -70,7 +70,7 @@ private:
 
   std::string headline;
   std::vector<Kind> kinds;
-  std::map<std::string, size_t> known;         // by reason without its numbers
+  std::map<std::string, size_t> known;        // by reason without its numbers
   llvm::DenseMap<mlir::Value, size_t> causes; // looked up only, never walked
 };
 

@@ -48,8 +48,7 @@ static void checkNodes(const OnnxModel &model, Refusals &refusals) {
 static constexpr size_t graphItself = ~size_t(0);
 using Definitions = llvm::StringMap<size_t>;
 
-static Definitions findDefinitions(const OnnxModel &model,
-                                   Refusals &refusals) {
+static Definitions findDefinitions(const OnnxModel &model, Refusals &refusals) {
   const GraphProto &graph = model.proto.graph();
   Definitions definitions;
   auto nameOf = [&](size_t definer) {

@@ -14,9 +14,9 @@ inline constexpr int64_t firstOpset = 7, lastOpset = 28;
 llvm::FailureOr<int64_t> checkOpsets(const OnnxModel &model,
                                      mlir::MLIRContext *context);
 
-/// Refuses what is no graph: no nodes, values defined twice or never. Brings the nodes in an order
-/// where values are defined before they are used, the given one if possible;
-/// there is none when the graph has a cycle.
+/// Refuses what is no graph: no nodes, values defined twice or never. Brings
+/// the nodes in an order where values are defined before they are used, the
+/// given one if possible; there is none when the graph has a cycle.
 llvm::LogicalResult checkAndSortGraph(OnnxModel &model,
                                       mlir::MLIRContext *context);
 

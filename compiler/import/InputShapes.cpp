@@ -164,7 +164,8 @@ void ShapeBinder::checkNames() {
 void ShapeBinder::checkKind(const ValueInfoProto &input) {
   const TypeProto &type = input.type();
   if (!type.has_tensor_type())
-    refusals.add("not a tensor but " + kindOf(type) + ", which is not supported",
+    refusals.add("not a tensor but " + kindOf(type) +
+                     ", which is not supported",
                  "input", "'" + input.name() + "'");
   else if (!convertElementType(type.tensor_type().elem_type(), context))
     refusals.add("elements of type " +

@@ -38,8 +38,9 @@ static bool dropout(Node &node) {
     if (!training)
       return false;
     if (*training)
-      return node.fail("it is in training mode; export the model as it is used, "
-                       "in evaluation mode");
+      return node.fail(
+          "it is in training mode; export the model as it is used, "
+          "in evaluation mode");
   }
   if (node.outputs.size() > 1)
     node.outputs[1] = everywhere(node.input(0).shape);
@@ -116,7 +117,8 @@ static bool pass(Legalization &n) { return n.replace(n.input(0)); }
 static bool dropout(Legalization &n) {
   SmallVector<Value> results{n.input(0)};
   if (n.op().getNumResults() > 1 && !n.op().getResult(1).use_empty())
-    results.push_back(n.constant(everywhere(Shape(n.resultType(1).getShape()))));
+    results.push_back(
+        n.constant(everywhere(Shape(n.resultType(1).getShape()))));
   return results.back() && n.replace(results);
 }
 

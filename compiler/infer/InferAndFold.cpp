@@ -124,7 +124,8 @@ private:
     std::vector<std::string> names;
     for (const Operator &operation : allOperators())
       names.push_back(operation.name.str());
-    return "ONNX has no such operator" + runtime::nearestNames(name.str(), names);
+    return "ONNX has no such operator" +
+           runtime::nearestNames(name.str(), names);
   }
 
   static std::string typeString(Type type) {

@@ -122,6 +122,9 @@ void Selector::select(Operation *op) {
   // What only the store holds is no refusal.
   if (result || !hostValues.contains(op->getResult(0)))
     selected[op->getResult(0)] = result;
+  // What it fuses may have been refused in its place.
+  if (!result && !refusals.isRefused(op->getResult(0)))
+    refusals.countConsequence(op);
   nameValues(op, result);
 }
 
