@@ -141,8 +141,7 @@ static DenseElementsAttr denseOrSplat(MLIRContext *context,
   Tensor one(tensor.type(), {1});
   one.set(0, tensor, 0);
   return DenseElementsAttr::getFromRawBuffer(
-      RankedTensorType::get(tensor.shape(),
-                            toMlirType(context, tensor.type())),
+      RankedTensorType::get(tensor.shape(), toMlirType(context, tensor.type())),
       one.toBytes());
 }
 
@@ -202,7 +201,8 @@ static Value weightsOf(Legalization &n, const Tensor &packed,
                        const std::optional<Tensor> &zeros) {
   const PackedWeights of(n.node());
   const bool isKept = of.bits >= 4 && !(zeros && isFloat(zeros->type()));
-  const ElementType type = of.bits == 4 ? ElementType::UInt4 : ElementType::UInt8;
+  const ElementType type =
+      of.bits == 4 ? ElementType::UInt4 : ElementType::UInt8;
   Tensor values(isKept ? type : ElementType::Float32, {of.rows, of.columns});
   Tensor scale(ElementType::Float32, {of.blocks, of.columns});
   Tensor zero(type, {of.blocks, of.columns});
@@ -220,9 +220,9 @@ static Value weightsOf(Legalization &n, const Tensor &packed,
       if (isKept)
         values.setInt(element, q);
       else
-        values.setFloat(element, (double(q) - of.zero(zeros, number, column)) *
-                                     scales.asFloat(column * of.blocks +
-                                                    number));
+        values.setFloat(element,
+                        (double(q) - of.zero(zeros, number, column)) *
+                            scales.asFloat(column * of.blocks + number));
     }
   }
   if (isKept)
@@ -299,10 +299,9 @@ static bool quantizeLinear(Legalization &n) {
 /// A constant of 4 or 8 bits stays as it is; null if this is none.
 static Value keptConstant(Legalization &n) {
   const Fact &x = n.node().input(0);
-  const bool isSmall = x.type == ElementType::Int4 ||
-                       x.type == ElementType::UInt4 ||
-                       x.type == ElementType::Int8 ||
-                       x.type == ElementType::UInt8;
+  const bool isSmall =
+      x.type == ElementType::Int4 || x.type == ElementType::UInt4 ||
+      x.type == ElementType::Int8 || x.type == ElementType::UInt8;
   if (!isSmall || !n.resultType().getElementType().isF32() || x.rank() == 0)
     return nullptr;
   std::optional<Tensor> values = x.load(), scales = n.node().input(1).load();

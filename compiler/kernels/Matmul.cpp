@@ -202,11 +202,9 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
                                  : std::nullopt;
   }
   StringRef variantName(int variant) const final {
-    if (variant >= variants)
-      return variant == variants + int(wse::MatmulVariant::Reduce)
-                 ? "reduce, packed"
-                 : "broadcast, packed";
-    return wse::stringifyMatmulVariant(wse::MatmulVariant(variant));
+    return variant < variants
+               ? wse::stringifyMatmulVariant(wse::MatmulVariant(variant))
+               : PackedWeights::nameOf(wse::MatmulVariant(variant % variants));
   }
   bool leavesInPieces() const final { return true; }
 
@@ -252,18 +250,6 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
 // What it computes of a model
 //===----------------------------------------------------------------------===//
 
-/// Ones, or what makes a mean of a sum.
-wse::WeightAttr columnOfOnes(onnx::ReduceOp op, int64_t features) {
-  Builder builder(op.getContext());
-  const bool isMean = op.getKind() == onnx::ReduceKind::Mean;
-  auto type = RankedTensorType::get({features, 1}, builder.getF32Type());
-  return wse::WeightAttr::get(
-      op.getContext(), builder.getStringAttr(isMean ? "1/n" : "1"), type,
-      StringAttr(), 0, 0,
-      DenseElementsAttr::get(type, isMean ? 1.0f / float(features) : 1.0f),
-      FlatSymbolRefAttr(), 0, {});
-}
-
 Match Matmul::match(Operation *op, const Selection &) const {
   if (auto reduce = dyn_cast<onnx::ReduceOp>(op))
     return Match::when(sumsFeatures(reduce));
@@ -282,14 +268,7 @@ Value Matmul::build(Operation *op, Selection &selection) const {
     selection.takeCheapestOffer(matmul, op);
     return matmul.getResult();
   };
-  auto reduce = dyn_cast<onnx::ReduceOp>(op);
-  if (!reduce)
-    return buildProduct(op, *this, selection, make);
-  Value input = selection.onWafer(reduce.getX(), op);
-  if (!input)
-    return {};
-  return make(input, columnOfOnes(reduce, wse::featuresOf(input)), {},
-              tilingOf(input).withColumns(wse::ColumnPlacement::Balanced));
+  return buildProduct(op, *this, selection, make);
 }
 
 /// All variants for the input as it lies. Fewer heads than columns leave
@@ -336,11 +315,9 @@ double lowerBound(wse::MatmulOp op, const Machine &machine) {
       CostModel(machine).leastFmacs(weights * tokens / machine.peCount());
   if (wse::residentOf(op, op.getWeight()))
     return products;
-  std::optional<PackedWeights> packed;
-  if (op.getPacked())
-    packed = PackedWeights::of(op, machine);
-  const double words = packed ? packed->words(machine.width) : weights;
-  return std::max(products, words / machine.channelsInUse());
+  if (auto packed = PackedWeights::of(op, machine); packed && op.getPacked())
+    weights = packed->words(machine.width);
+  return std::max(products, weights / machine.channelsInUse());
 }
 
 KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
@@ -359,8 +336,8 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
   }
   const double streamed = double(shape.streamedLines());
   const FeatureTiling words = shape.streamed();
-  cost.stream = model.channelCycles(shape.out, words, streamed, 0,
-                                    shape.plan.perWord);
+  cost.stream =
+      model.channelCycles(shape.out, words, streamed, 0, shape.plan.perWord);
   cost.fabric =
       std::max(cost.fabric, streamed * double(words.largest(machine.width)));
   // Sums come west, column by column; activations go east. Weights that come
@@ -395,8 +372,7 @@ SmallVector<HostFlow> Matmul::flowsOf(wse::MatmulOp op,
     return stationaryFlows(op, machine);
   Shape shape(op, machine);
   CostModel model(machine);
-  HostFlow flow =
-      model.columnFlow(shape.streamed(), shape.streamedLines());
+  HostFlow flow = model.columnFlow(shape.streamed(), shape.streamedLines());
   if (op.getBias() && !wse::residentOf(op, *op.getBias()))
     flow.words += model.columnFlow(shape.out.features, 1).words;
   if (shape.plan.buffered)
@@ -494,8 +470,9 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   auto use = [&](int64_t number, Affine first, int64_t lines) {
     const std::string &buffer = buffers[number % 2];
     body(first, lines,
-         shape.packed ? shape.packed->expand(b, buffer, first, lines, block, own)
-                      : Operand::memory(buffer, 0, {pitch, 1, 0}));
+         shape.packed
+             ? shape.packed->expand(b, buffer, first, lines, block, own)
+             : Operand::memory(buffer, 0, {pitch, 1, 0}));
   };
   auto sizeOf = [&](int64_t number) { return number < whole ? block : rest; };
 
@@ -612,10 +589,7 @@ LogicalResult Matmul::lowerOp(wse::MatmulOp op, RoutineBuilder &b) const {
   if (isStationary(op))
     return lowerStationary(op, b);
   if (op.getPacked() && !PackedWeights::of(op, b.machine()))
-    return op.emitOpError("streams ")
-           << op.getWeight().getName()
-           << " packed, whose scales are not of blocks of input features that "
-              "its view leaves whole; leave `packed` out";
+    return PackedWeights::refuse(op);
   MatmulWriter writer(op, b);
   Tile out = b.tile(op.getResult());
   b.where(out.active, [&] { writer.initialise(); });

@@ -49,6 +49,13 @@ std::optional<PackedWeights> PackedWeights::of(wse::MatmulOp op,
   return packed;
 }
 
+LogicalResult PackedWeights::refuse(wse::MatmulOp op) {
+  return op.emitOpError("streams ") << op.getWeight().getName()
+                                    << " packed, whose scales are not of "
+                                       "blocks of input features that its "
+                                       "view leaves whole; leave `packed` out";
+}
+
 /// How many input features in a row share a scale, from the first on. False
 /// where they do not.
 bool PackedWeights::findBlocks() {
@@ -106,9 +113,9 @@ int64_t PackedWeights::scratchWords(int64_t block, int64_t buffers) const {
 
 double PackedWeights::cycles(int64_t block, const Machine &machine) const {
   const double all = double(block * own), each = all / double(perHalf());
-  const double perStride =
-      machine.strideElements > 0 ? std::max(1.0, machine.strideElements / 2)
-                                 : machine.addRate16;
+  const double perStride = machine.strideElements > 0
+                               ? std::max(1.0, machine.strideElements / 2)
+                               : machine.addRate16;
   double cycles = 0;
   for (int64_t field = 0; field < perHalf(); ++field) {
     const bool isHighest = field == perHalf() - 1;
@@ -129,8 +136,7 @@ double PackedWeights::cycles(int64_t block, const Machine &machine) const {
 }
 
 double PackedWeights::words(int64_t width) const {
-  return double(rows(lines())) *
-             double(tiling.total() + width * sideWords()) +
+  return double(rows(lines())) * double(tiling.total() + width * sideWords()) +
          double(tableLines()) * double(tiling.total());
 }
 
@@ -141,8 +147,7 @@ double PackedWeights::words(int64_t width) const {
 int64_t PackedWeights::zeroAt(int64_t field) const {
   const int64_t zero = weights.zeroAt(0) - weights.least();
   const bool isHighest = field == perHalf() - 1;
-  return (zero - (isHighest ? int64_t(1) << (bits - 1) : 0))
-         << (bits * field);
+  return (zero - (isHighest ? int64_t(1) << (bits - 1) : 0)) << (bits * field);
 }
 
 uint32_t PackedWeights::fieldOf(int64_t row, int64_t column,
@@ -162,9 +167,8 @@ float PackedWeights::zeroOf(int64_t row, int64_t column, int64_t field) const {
 }
 
 float PackedWeights::scaleOf(int64_t row, int64_t column, int64_t field) const {
-  return std::ldexp(
-      weights.scaleAt(weights.placeOf(element(row, column))),
-      -int(bits * field));
+  return std::ldexp(weights.scaleAt(weights.placeOf(element(row, column))),
+                    -int(bits * field));
 }
 
 /// The word of `perWord` lines from `line` on; there may be fewer.
@@ -187,7 +191,9 @@ static DenseElementsAttr asElements(MLIRContext *context,
       ArrayRef(reinterpret_cast<const char *>(words.data()), words.size() * 4));
 }
 
-static uint32_t bitsOf(float number) { return llvm::bit_cast<uint32_t>(number); }
+static uint32_t bitsOf(float number) {
+  return llvm::bit_cast<uint32_t>(number);
+}
 
 /// Line by line, column by column: words of its features, then, block by block,
 /// scales of these lines, then zero points.
@@ -353,16 +359,16 @@ pe::Operand PackedWeights::expand(RoutineBuilder &b, const std::string &buffer,
         continue;
       const SmallVector<pe::Affine> each = {blocks.number, rows(blocks.lines),
                                             2, own};
-      const Operand part = Operand::memory(
-          work, (blocks.done * size + field) * most,
-          {size * most, perWord() * most, perHalf() * most, 1});
+      const Operand part =
+          Operand::memory(work, (blocks.done * size + field) * most,
+                          {size * most, perWord() * most, perHalf() * most, 1});
       auto vector = [&](int64_t which) {
         const int64_t place =
             (which * perHalf() + field) * this->blocks() + blocks.done;
-        return Operand::memory(
-            table,
-            divided(first, this->block) * most + pe::Affine(place * most),
-            {most, 0, 0, 1});
+        return Operand::memory(table,
+                               divided(first, this->block) * most +
+                                   pe::Affine(place * most),
+                               {most, 0, 0, 1});
       };
       if (hasZeroVectors)
         b.vector(Opcode::Sub, each, part, {part, vector(1)});
@@ -386,8 +392,7 @@ void PackedWeights::scaleInBlocks(RoutineBuilder &b, const std::string &buffer,
       return s.constant(0);
     if (group == groups)
       return own;
-    Value begin =
-        s.sub(s.mul(s.add(firstBlock, group), block), start);
+    Value begin = s.sub(s.mul(s.add(firstBlock, group), block), start);
     return s.min(begin, own);
   };
   for (int64_t group = 0; group < groups; ++group) {
@@ -398,8 +403,7 @@ void PackedWeights::scaleInBlocks(RoutineBuilder &b, const std::string &buffer,
     auto vector = [&](int64_t which) {
       return Operand::memory(
           buffer,
-          pe::Affine(own) +
-              pe::Affine((which * groups + group) * perWord()),
+          pe::Affine(own) + pe::Affine((which * groups + group) * perWord()),
           {0, pitch(), 1});
     };
     if (hasZeroVectors)

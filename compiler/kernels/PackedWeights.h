@@ -34,6 +34,14 @@ public:
   static std::optional<PackedWeights> of(wse::MatmulOp op,
                                          const Machine &machine);
 
+  /// Says that the weight of `op` cannot.
+  static mlir::LogicalResult refuse(wse::MatmulOp op);
+  /// Of the variant with packed weights.
+  static llvm::StringRef nameOf(wse::MatmulVariant variant) {
+    return variant == wse::MatmulVariant::Reduce ? "reduce, packed"
+                                                 : "broadcast, packed";
+  }
+
   int64_t perWord() const { return 32 / bits; }
   /// Lines that a block of them is a multiple of.
   int64_t step() const;

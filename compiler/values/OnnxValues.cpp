@@ -120,8 +120,8 @@ Value wsec::values::materialize(OpBuilder &builder, Location loc,
   std::optional<Shape> strides = view.strides();
   // A view keeps what is in a file there, what is quantised as it is, and
   // repetitions unrepeated.
-  bool keepsView =
-      storage.isExternal() || storage.quantized || numElements(fact.shape) > storage.numElements();
+  bool keepsView = storage.isExternal() || storage.quantized ||
+                   numElements(fact.shape) > storage.numElements();
   if (strides && keepsView && numElements(fact.shape) > 0) {
     int64_t stored = storage.numElements();
     bool whole = view.isContiguous() && stored == numElements(fact.shape);

@@ -30,10 +30,11 @@ ExternalAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
 // #onnx.quantized
 //===----------------------------------------------------------------------===//
 
-mlir::LogicalResult QuantizedAttr::verify(
-    llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
-    mlir::DenseElementsAttr values, mlir::DenseElementsAttr scales,
-    mlir::DenseElementsAttr zeros, int64_t block) {
+mlir::LogicalResult
+QuantizedAttr::verify(llvm::function_ref<mlir::InFlightDiagnostic()> emitError,
+                      mlir::DenseElementsAttr values,
+                      mlir::DenseElementsAttr scales,
+                      mlir::DenseElementsAttr zeros, int64_t block) {
   const mlir::Type integer = values.getElementType();
   if ((!integer.isInteger(4) && !integer.isInteger(8)) ||
       !scales.getElementType().isF32() ||
@@ -62,8 +63,8 @@ static int64_t integerAt(mlir::DenseElementsAttr values, int64_t element) {
   const uint8_t byte = uint8_t(bytes[values.isSplat() ? 0 : element]);
   const unsigned bits = values.getElementType().getIntOrFloatBitWidth();
   const int64_t number = byte & ((1 << bits) - 1);
-  const bool isNegative = !values.getElementType().isUnsignedInteger() &&
-                          number >> (bits - 1) != 0;
+  const bool isNegative =
+      !values.getElementType().isUnsignedInteger() && number >> (bits - 1) != 0;
   return isNegative ? number - (1 << bits) : number;
 }
 
@@ -100,8 +101,7 @@ mlir::DenseElementsAttr QuantizedAttr::expanded() const {
   std::vector<float> elements(size_t(getValues().getNumElements()));
   for (auto [i, element] : llvm::enumerate(elements)) {
     const int64_t place = placeOf(int64_t(i));
-    element =
-        float(valueOf(int64_t(i)) - zeroAt(place)) * scaleAt(place);
+    element = float(valueOf(int64_t(i)) - zeroAt(place)) * scaleAt(place);
   }
   auto type = getValues().getType().clone(mlir::Float32Type::get(getContext()));
   return mlir::DenseElementsAttr::get(mlir::cast<mlir::ShapedType>(type),

@@ -328,8 +328,8 @@ WeightAttr WeightAttr::slice(int64_t dim, int64_t start, int64_t size) const {
 
 LogicalResult WeightAttr::verify(EmitError emitError, StringAttr name,
                                  RankedTensorType type, StringAttr file,
-                                 int64_t offset, int64_t bytes,
-                                 Attribute data, FlatSymbolRefAttr tensor, int64_t viewOffset,
+                                 int64_t offset, int64_t bytes, Attribute data,
+                                 FlatSymbolRefAttr tensor, int64_t viewOffset,
                                  ArrayRef<int64_t> strides) {
   // (C1)
   int places = bool(file) + bool(data) + bool(tensor);

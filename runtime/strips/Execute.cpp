@@ -146,9 +146,8 @@ void requireIntegers(Opcode op, const NestTypes &types, size_t n,
   for (size_t i = 0; i < n; ++i) {
     const Number x = a.data[a.scalar ? 0 : i];
     const Number y = b.data ? b.data[b.scalar ? 0 : i] : zero;
-    if (const char *what =
-            integerProblem(op, types.numbers, typeOf(types.dst), types.noWrap,
-                           x, y, old[i]))
+    if (const char *what = integerProblem(op, types.numbers, typeOf(types.dst),
+                                          types.noWrap, x, y, old[i]))
       throw NestError(std::string(what) + ": its sources are " +
                           describeSources(types.numbers, x, y),
                       target + ptrdiff_t(i) * stride);
@@ -161,18 +160,17 @@ void applyIntegers(Opcode op, const NestTypes &types, const Dimension &d,
                    float *dst, const float *a, const float *b) {
   Number aNumbers[bufferLength], bNumbers[bufferLength], results[bufferLength];
   const ElementType type = typeOf(types.dst);
-  const bool checks =
-      types.noWrap ||
-      (op == Opcode::Div && types.numbers == NumberKind::Integer);
+  const bool checks = types.noWrap || (op == Opcode::Div &&
+                                       types.numbers == NumberKind::Integer);
   for (size_t done = 0; done < d.extent; done += bufferLength) {
     const size_t n = std::min(bufferLength, d.extent - done);
     const ptrdiff_t at = ptrdiff_t(done);
     float *target = dst + at * d.dst;
     char *elements = reinterpret_cast<char *>(target) + bytesBefore(types.dst);
-    const NumberSource x = decode(a ? a + at * d.a : a, d.a, types.a,
-                                  types.numbers, n, aNumbers);
-    const NumberSource y = decode(b ? b + at * d.b : b, d.b, types.b,
-                                  types.numbers, n, bNumbers);
+    const NumberSource x =
+        decode(a ? a + at * d.a : a, d.a, types.a, types.numbers, n, aNumbers);
+    const NumberSource y =
+        decode(b ? b + at * d.b : b, d.b, types.b, types.numbers, n, bNumbers);
     if (op == Opcode::Fmac || op == Opcode::Select)
       decodeElements(type, types.numbers, n, elements, d.dst * 4, results);
     if (checks)
