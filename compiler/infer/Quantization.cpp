@@ -17,6 +17,17 @@ using onnx::UnaryKind;
 // Inference
 //===----------------------------------------------------------------------===//
 
+/// Whether groups of input features are in their own order, known now.
+static bool isOrdered(Node &node) {
+  std::optional<Tensor> groups = node.input(4).load();
+  if (!groups || groups->size() != node.intAttr("K"))
+    return false;
+  for (int64_t i = 0; i < groups->size(); ++i)
+    if (groups->asInt(i) != i / node.intAttr("block_size"))
+      return false;
+  return true;
+}
+
 static bool matMulNBits(Node &node) {
   int64_t bits = node.intAttr("bits"), block = node.intAttr("block_size");
   int64_t rows = node.intAttr("K"), columns = node.intAttr("N");
@@ -25,8 +36,8 @@ static bool matMulNBits(Node &node) {
     return node.fail(llvm::Twine(rows) + "x" + llvm::Twine(columns) +
                      " weights of " + llvm::Twine(bits) +
                      " bits in blocks of " + llvm::Twine(block));
-  if (!node.refuses({4}, "an order of groups (g_idx)"))
-    return false;
+  if (node.has(4) && !isOrdered(node))
+    return node.fail("an order of groups (g_idx)");
   const Fact &x = node.input(0);
   if (x.rank() == 0 || x.shape.back() != rows)
     return node.fail("cannot multiply " + printShape(x.shape) + " by " +
@@ -168,8 +179,8 @@ static Value quantized(Legalization &n, const Tensor &values,
 /// The bits of MatMulNBits: integers of 2, 4 or 8 bits, lowest bits first, in
 /// blocks with a scale each.
 namespace {
-struct PackedWeights {
-  explicit PackedWeights(const Node &node)
+struct Bits {
+  explicit Bits(const Node &node)
       : bits(node.intAttr("bits")), block(node.intAttr("block_size")),
         rows(node.intAttr("K")), columns(node.intAttr("N")),
         blocks((rows + block - 1) / block), each(8 / bits) {}
@@ -199,7 +210,7 @@ struct PackedWeights {
 static Value weightsOf(Legalization &n, const Tensor &packed,
                        const Tensor &scales,
                        const std::optional<Tensor> &zeros) {
-  const PackedWeights of(n.node());
+  const Bits of(n.node());
   const bool isKept = of.bits >= 4 && !(zeros && isFloat(zeros->type()));
   const ElementType type =
       of.bits == 4 ? ElementType::UInt4 : ElementType::UInt8;

@@ -16,8 +16,7 @@
 // Weights come in blocks of lines. Where a PE has several channels, a
 // microthread takes a block into one of two buffers while the other is used: a
 // word that arrives would otherwise be a vector call of its own. With one
-// channel words are used as they arrive. Quantised weights may come packed
-// (PackedWeights.h): the block that is used is then made f32 first.
+// channel words are used as they arrive. Packed ones are made f32 before.
 
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/kernels/PackedWeights.h"
@@ -51,7 +50,7 @@ struct Shape {
   int64_t k, n, pitch;
   bool reduce, exchanges;
   double own; ///< most features of a PE that words of a line are for
-  std::optional<PackedWeights> packed;
+  std::optional<PackedWeights> quantized;
   Plan plan;
 
   Shape(wse::MatmulOp op, const Machine &machine)
@@ -60,20 +59,19 @@ struct Shape {
         pitch(out.pitch(machine.height)),
         reduce(op.getVariant() == wse::MatmulVariant::Reduce),
         exchanges(machine.width > 1), own(tiling().largest(machine.width)) {
-    if (op.getPacked())
-      packed = PackedWeights::of(op, machine);
+    quantized = op.getPacked() ? PackedWeights::of(op, machine) : std::nullopt;
     plan = bestPlan(machine);
   }
 
   /// Lines that the columns see, and how one is tiled.
   int64_t lines() const { return reduce ? n : k; }
   const FeatureTiling &tiling() const { return (reduce ? in : out).features; }
-  /// Words of the column: lines, and those of a line.
+  /// The column's lines of words, and how one is tiled.
   int64_t streamedLines() const {
-    return packed ? packed->streamedLines() : lines();
+    return quantized ? quantized->streamedLines() : lines();
   }
   FeatureTiling streamed() const {
-    return packed ? packed->streamed() : tiling();
+    return quantized ? quantized->streamed() : tiling();
   }
   /// Whether every row with tokens has just one.
   bool oneChannel() const { return pitch == 1 && out.group != 0; }
@@ -139,10 +137,9 @@ Plan Shape::buffered(const Machine &machine, int64_t block) const {
   // an injector relays what it keeps. Of the first block this is all
   // it does.
   double arriving = (lines + block) * own;
-  if (packed) {
-    each += packed->cycles(block, machine);
-    arriving = double(packed->streamedLines() + packed->rows(block)) *
-               double(packed->streamed().largest(machine.width));
+  if (quantized) {
+    each += quantized->cycles(block, machine);
+    arriving = quantized->arrivingWords(block);
   }
   plan.cycles = count * each + 2 * arriving;
   return plan;
@@ -150,12 +147,12 @@ Plan Shape::buffered(const Machine &machine, int64_t block) const {
 
 Plan Shape::bestPlan(const Machine &machine) const {
   Plan best = direct(machine);
-  if (packed)
+  if (quantized)
     best.cycles = std::numeric_limits<double>::infinity();
   else if (oneChannel())
     return best;
-  // Blocks are whole words of lines.
-  const int64_t step = packed ? packed->step() : 1;
+  const int64_t step =
+      quantized ? quantized->step() : 1; // blocks of whole words
   int64_t most = bufferWords / 2 / std::max<int64_t>(1, own);
   if (partial())
     most = std::min(most, partialWords / pitch);
@@ -164,7 +161,7 @@ Plan Shape::bestPlan(const Machine &machine) const {
        size += std::max<int64_t>(1, size / step / 4) * step) {
     int64_t count = (lines() + size - 1) / size;
     const int64_t even = (lines() + count - 1) / count;
-    Plan plan = buffered(machine, (even + step - 1) / step * step);
+    Plan plan = buffered(machine, int64_t(llvm::alignTo(even, step)));
     if (plan.cycles < best.cycles)
       best = plan;
   }
@@ -175,8 +172,8 @@ bool isStationary(wse::MatmulOp op) {
   return op.getVariant() == wse::MatmulVariant::Stationary;
 }
 
-/// Of f32 words; as many again stand for the same with packed ones.
-constexpr int variants = int(wse::getMaxEnumValForMatmulVariant()) + 1;
+/// Of words of f32; as many with packed ones.
+constexpr int forms = int(wse::getMaxEnumValForMatmulVariant()) + 1;
 
 class Matmul final : public KernelFor<wse::MatmulOp> {
   KernelCost costOf(wse::MatmulOp op, const Machine &machine) const final;
@@ -186,12 +183,12 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
   SmallVector<Offer> offers(Operation *op, const Machine &machine) const final;
   int variantOf(Operation *op) const final {
     auto matmul = cast<wse::MatmulOp>(op);
-    return int(matmul.getVariant()) + (matmul.getPacked() ? variants : 0);
+    return int(matmul.getVariant()) + (matmul.getPacked() ? forms : 0);
   }
   void setVariant(Operation *op, int variant) const final {
     auto matmul = cast<wse::MatmulOp>(op);
-    matmul.setVariant(wse::MatmulVariant(variant % variants));
-    matmul.setPacked(variant >= variants);
+    matmul.setVariant(wse::MatmulVariant(variant % forms));
+    matmul.setPacked(variant >= forms);
   }
   std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,
                                  const Machine &machine) const final {
@@ -202,9 +199,9 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
                                  : std::nullopt;
   }
   StringRef variantName(int variant) const final {
-    return variant < variants
+    return variant < forms
                ? wse::stringifyMatmulVariant(wse::MatmulVariant(variant))
-               : PackedWeights::nameOf(wse::MatmulVariant(variant % variants));
+               : PackedWeights::nameOf(wse::MatmulVariant(variant % forms));
   }
   bool leavesInPieces() const final { return true; }
 
@@ -232,9 +229,8 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
       return StationaryShape(op, machine).words();
     Shape shape(op, machine);
     int64_t words = 0;
-    if (shape.packed)
-      words += shape.packed->scratchWords(shape.plan.block,
-                                          std::min<int64_t>(2, shape.blocks()));
+    if (shape.quantized)
+      words += shape.quantized->scratchWords(shape.plan.block, shape.blocks());
     else if (shape.plan.buffered)
       words += std::min<int64_t>(2, shape.blocks()) * shape.plan.block *
                int64_t(shape.own);
@@ -278,11 +274,10 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
   const int before = variantOf(op);
   SmallVector<Offer> offers;
   auto offerAll = [&](Type input) {
-    for (int variant = 0; variant < 2 * variants; ++variant) {
-      matmul.setVariant(wse::MatmulVariant(variant % variants));
-      if (variant >= variants && !PackedWeights::of(matmul, machine))
-        continue;
+    for (int variant = 0; variant < 2 * forms; ++variant) {
       setVariant(op, variant);
+      if (matmul.getPacked() && !PackedWeights::of(matmul, machine))
+        continue;
       offers.push_back({variant, input, cost(op, machine),
                         scratchBytes(op, machine), isStationary(matmul)});
     }
@@ -328,23 +323,22 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
   KernelCost cost;
   cost.compute = shape.plan.cycles;
   if (width > 1) {
-    double moved = lines * channels;
-    cost.fabric = moved;
+    double words = lines * channels;
+    cost.fabric = words;
     cost.serial += model.chain(width, 0) + model.multicast(width, 0);
     if (!shape.reduce)
-      cost.serial += moved;
+      cost.serial += words;
   }
   const double streamed = double(shape.streamedLines());
-  const FeatureTiling words = shape.streamed();
+  const FeatureTiling tiling = shape.streamed();
   cost.stream =
-      model.channelCycles(shape.out, words, streamed, 0, shape.plan.perWord);
-  cost.fabric =
-      std::max(cost.fabric, streamed * double(words.largest(machine.width)));
+      model.channelCycles(shape.out, tiling, streamed, 0, shape.plan.perWord);
+  cost.fabric = std::max(cost.fabric, streamed * tiling.largest(machine.width));
   // Sums come west, column by column; activations go east. Weights that come
   // late to columns in the west need not be waited for.
   const double others = std::max(cost.compute, cost.fabric);
   const double waited = model.channelCycles(
-      shape.out, words, streamed,
+      shape.out, tiling, streamed,
       shape.reduce ? model.chain(2, 0) : double(machine.hopCycles),
       shape.plan.perWord);
   cost.serial += std::max(others, waited) - std::max(others, cost.stream);
@@ -389,7 +383,7 @@ public:
   MatmulWriter(wse::MatmulOp op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         in(b.tile(op.getInput())), out(b.tile(op.getResult())),
-        weight(shape.packed ? HostTensor() : b.source(op.getWeight())) {}
+        weight(shape.quantized ? HostTensor() : b.source(op.getWeight())) {}
 
   void initialise();
   void broadcast();
@@ -428,9 +422,9 @@ void MatmulWriter::initialise() {
 }
 
 void MatmulWriter::streamWeights(size_t lines, size_t features) {
-  if (shape.packed)
-    return shape.packed->stream(b, shape.reduce ? in.features : out.features,
-                                out.active);
+  if (shape.quantized)
+    return shape.quantized->stream(b, shape.reduce ? in.features : out.features,
+                                   out.active);
   ColumnWords words;
   words.tensor = weight.symbol;
   words.offset = weight.offset;
@@ -458,11 +452,11 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   const int64_t whole = shape.lines() / block, rest = shape.lines() % block;
   std::string buffers[2];
   for (int64_t i = 0; i < std::min<int64_t>(2, shape.blocks()); ++i)
-    buffers[i] = shape.packed ? shape.packed->arriving(b, block)
-                              : b.scratch("weights", block * pitch);
+    buffers[i] = shape.quantized ? shape.quantized->arriving(b, block)
+                                 : b.scratch("weights", block * pitch);
   auto fill = [&](int64_t number, int64_t lines) {
-    if (shape.packed)
-      return shape.packed->fill(b, buffers[number % 2], lines, own);
+    if (shape.quantized)
+      return shape.quantized->fill(b, buffers[number % 2], lines, own);
     b.start(FillThread, Opcode::Mov, {lines, own},
             Operand::memory(buffers[number % 2], 0, {pitch, 1}),
             {b.columnWords(2)});
@@ -470,8 +464,8 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   auto use = [&](int64_t number, Affine first, int64_t lines) {
     const std::string &buffer = buffers[number % 2];
     body(first, lines,
-         shape.packed
-             ? shape.packed->expand(b, buffer, first, lines, block, own)
+         shape.quantized
+             ? shape.quantized->expand(b, buffer, first, lines, block, own)
              : Operand::memory(buffer, 0, {pitch, 1, 0}));
   };
   auto sizeOf = [&](int64_t number) { return number < whole ? block : rest; };

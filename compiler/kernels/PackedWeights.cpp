@@ -106,7 +106,8 @@ int64_t PackedWeights::tableLines() const {
 // Cost
 //===----------------------------------------------------------------------===//
 
-int64_t PackedWeights::scratchWords(int64_t block, int64_t buffers) const {
+int64_t PackedWeights::scratchWords(int64_t block, int64_t blocks) const {
+  const int64_t buffers = std::min<int64_t>(2, blocks);
   return rows(block) * (buffers * pitch() + own) + block * own +
          tableLines() * perHalf() * own;
 }
