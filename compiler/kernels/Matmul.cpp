@@ -171,7 +171,6 @@ Plan Shape::bestPlan(const Machine &machine) const {
 bool isStationary(wse::MatmulOp op) {
   return op.getVariant() == wse::MatmulVariant::Stationary;
 }
-
 /// Of words of f32; as many with packed ones.
 constexpr int forms = int(wse::getMaxEnumValForMatmulVariant()) + 1;
 
