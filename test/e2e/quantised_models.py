@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Products with weights of 4 and 8 bits: what onnxruntime gives, the bits of the same with `wsec --expand-weights`, and
-fewer words of weights.
+"""Products with weights of 4 and 8 bits: what onnxruntime gives, with and without `wsec --expand-weights`. Few tokens, and
+columns that share channels: weights travel packed, but of the models that say otherwise.
 
 Usage: quantised_models.py WORK [--mesh WxH ...] [--engine NAME ...]. Each model is compiled for each mesh with and
 without --expand-weights and run by all engines; a line each.
@@ -20,7 +20,7 @@ from onnx import helper as h
 from onnx import numpy_helper
 
 ENGINES = ["strips", "streams", "wavelet"]
-TOKENS, K, N = 22, 75, 44
+TOKENS, K, N = 3, 75, 44
 # Of the largest result: sums of 75 products, added up in another order.
 TOLERANCE = 1e-5
 # onnxruntime and the wafer may round an activation of a QDQ model to neighbouring numbers of 255.
@@ -134,14 +134,16 @@ def check(work, mesh, engines, reference, tolerance):
         packed, cycles, sent = execute(work, "packed", mesh, engine)
         f32, f32_cycles, f32_sent = execute(work, "f32", mesh, engine)
         found[engine] = packed.tobytes()
-        error = np.abs(packed - reference).max() / np.abs(reference).max()
-        if error > tolerance:
-            raise RuntimeError(f"{engine}: error {error:.1e}")
-        if packed.tobytes() != f32.tobytes():
+        for result in packed, f32:
+            error = np.abs(result - reference).max() / np.abs(reference).max()
+            if error > tolerance:
+                raise RuntimeError(f"{engine}: error {error:.1e}")
+        # Another variant adds up in another order.
+        if sent == f32_sent and packed.tobytes() != f32.tobytes():
             raise RuntimeError(f"{engine}: --expand-weights gives other bits")
     if len(set(found.values())) > 1:
         raise RuntimeError("the engines differ")
-    return f"ok: {f32_sent} B -> {sent} B, {f32_cycles:.0f} -> {cycles:.0f} cycles"
+    return f"{'packed' if sent < f32_sent else 'f32'} ok: {f32_sent} B -> {sent} B, {f32_cycles:.0f} -> {cycles:.0f} cycles"
 
 
 def main():
