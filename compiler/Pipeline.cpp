@@ -188,6 +188,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
   case Phase::Infer: {
     infer::InferPipelineOptions inference;
     inference.allowF64AsF32 = options.allowF64AsF32;
+    inference.expandWeights = options.expandWeights;
     return infer::buildInferPipeline(manager, inference);
   }
   case Phase::Canonicalize:

@@ -56,6 +56,8 @@ struct CompileOptions {
   Mode mode = Mode::Stream;
   /// Compute what the model states in f64 in f32.
   bool allowF64AsF32 = false;
+  /// Let quantised weights travel as f32.
+  bool expandWeights = false;
   /// Share of the weights of products that count as zero, which of them do, and
   /// globs that name the products; see compiler/select/Passes.td.
   double sparsity = 0;

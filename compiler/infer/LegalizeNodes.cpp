@@ -27,6 +27,8 @@ static bool isTyped(onnx::NodeOp op) {
 namespace {
 struct LegalizeNodesPass
     : wsec::infer::impl::LegalizeNodesBase<LegalizeNodesPass> {
+  using LegalizeNodesBase::LegalizeNodesBase;
+
   void runOnOperation() override {
     int64_t opset = opsetOf(getOperation());
     SmallVector<onnx::NodeOp> nodes;
@@ -34,6 +36,11 @@ struct LegalizeNodesPass
     for (onnx::NodeOp op : nodes)
       if (isTyped(op))
         legalize(op, opset);
+    if (expandWeights)
+      getOperation().walk([](onnx::ConstantOp op) {
+        if (auto quantized = dyn_cast<onnx::QuantizedAttr>(op.getValue()))
+          op.setValueAttr(quantized.expanded());
+      });
   }
 
   static void legalize(onnx::NodeOp op, int64_t opset) {

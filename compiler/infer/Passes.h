@@ -18,6 +18,9 @@ struct InferPipelineOptions : mlir::PassPipelineOptions<InferPipelineOptions> {
       *this, "allow-f64-as-f32",
       llvm::cl::desc("Compute what the model states in f64 in f32"),
       llvm::cl::init(false)};
+  Option<bool> expandWeights{*this, "expand-weights",
+                             llvm::cl::desc("Make f32 of quantised constants"),
+                             llvm::cl::init(false)};
 };
 
 /// onnx as imported -> onnx of named operators.

@@ -77,6 +77,10 @@ def PromoteToF32 : Pass<"onnx-promote-to-f32", "::mlir::ModuleOp"> {
 
 def LegalizeNodes : Pass<"onnx-legalize-nodes", "::mlir::ModuleOp"> {
   let summary = "Turns generic nodes into the named operators.";
+  let options = [
+    Option<"expandWeights", "expand-weights", "bool", "false",
+           "Make f32 of quantised constants">
+  ];
   let description = [{
     One rule per ONNX operator hides what differs between opsets and
     exporters: axes as attribute or input, the four ways to say "reshape",
@@ -96,6 +100,9 @@ def LegalizeNodes : Pass<"onnx-legalize-nodes", "::mlir::ModuleOp"> {
       return %y : tensor<8x16xf32>
     }
     ```
+
+    Constants of 4 and 8 bits that the model dequantises stay as they are
+    (`#onnx.quantized`), unless `expand-weights` says otherwise.
 
     A product of two activations stays a node until `onnx-fuse-attention` has
     looked at it. Nodes without a rule, or that a rule refuses, get an

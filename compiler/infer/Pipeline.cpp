@@ -13,7 +13,9 @@ void wsec::infer::buildInferPipeline(mlir::OpPassManager &pm,
   promotion.allowF64AsF32 = options.allowF64AsF32;
   pm.addPass(createInferAndFold());
   pm.addPass(createPromoteToF32(promotion));
-  pm.addPass(createLegalizeNodes());
+  LegalizeNodesOptions legalization;
+  legalization.expandWeights = options.expandWeights;
+  pm.addPass(createLegalizeNodes(legalization));
 }
 
 void wsec::infer::registerInferPipeline() {

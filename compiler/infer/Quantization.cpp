@@ -3,6 +3,8 @@
 // Quantised numbers: made, taken, multiplied.
 #include "compiler/infer/Operators.h"
 
+#include <cmath>
+
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::infer;
@@ -15,6 +17,17 @@ using onnx::UnaryKind;
 // Inference
 //===----------------------------------------------------------------------===//
 
+/// Whether groups of input features are in their own order, known now.
+static bool isOrdered(Node &node) {
+  std::optional<Tensor> groups = node.input(4).load();
+  if (!groups || groups->size() != node.intAttr("K"))
+    return false;
+  for (int64_t i = 0; i < groups->size(); ++i)
+    if (groups->asInt(i) != i / node.intAttr("block_size"))
+      return false;
+  return true;
+}
+
 static bool matMulNBits(Node &node) {
   int64_t bits = node.intAttr("bits"), block = node.intAttr("block_size");
   int64_t rows = node.intAttr("K"), columns = node.intAttr("N");
@@ -23,8 +36,8 @@ static bool matMulNBits(Node &node) {
     return node.fail(llvm::Twine(rows) + "x" + llvm::Twine(columns) +
                      " weights of " + llvm::Twine(bits) +
                      " bits in blocks of " + llvm::Twine(block));
-  if (!node.refuses({4}, "an order of groups (g_idx)"))
-    return false;
+  if (node.has(4) && !isOrdered(node))
+    return node.fail("an order of groups (g_idx)");
   const Fact &x = node.input(0);
   if (x.rank() == 0 || x.shape.back() != rows)
     return node.fail("cannot multiply " + printShape(x.shape) + " by " +
@@ -119,49 +132,125 @@ static bool dynamicQuantizeLinear(Node &node) {
 // Legalization
 //===----------------------------------------------------------------------===//
 
-/// Weights of 2, 4 or 8 bits in blocks with a scale each, as f32: [K, N].
-static Tensor expanded(Legalization &n, const Tensor &packed,
+/// Whether scales are 0, or may be divided by 2^12 and lose nothing: where
+/// integers are bits of a wider word, they come multiplied by up to that.
+static bool canBeDivided(const Tensor &scales) {
+  for (int64_t i = 0; i < scales.size(); ++i) {
+    const double scale = std::abs(scales.asFloat(i));
+    if (scale != 0 && !(scale >= 0x1p-114 && scale <= 0x1p127))
+      return false;
+  }
+  return true;
+}
+
+/// Its elements as an attribute, one where all are equal.
+static DenseElementsAttr denseOrSplat(MLIRContext *context,
+                                      const Tensor &tensor) {
+  for (int64_t i = 1; i < tensor.size(); ++i)
+    if (tensor.asFloat(i) != tensor.asFloat(0))
+      return denseOf(context, tensor);
+  Tensor one(tensor.type(), {1});
+  one.set(0, tensor, 0);
+  return DenseElementsAttr::getFromRawBuffer(
+      RankedTensorType::get(tensor.shape(), toMlirType(context, tensor.type())),
+      one.toBytes());
+}
+
+/// (values - zeros) * scales, of as many dimensions, as f32 that is kept as it
+/// is quantised where values have 4 or 8 bits.
+static Value quantized(Legalization &n, const Tensor &values,
                        const Tensor &scales, const std::optional<Tensor> &zeros,
-                       int64_t rows, int64_t columns) {
-  int64_t bits = n.node().intAttr("bits");
-  int64_t block = n.node().intAttr("block_size");
-  int64_t blocks = (rows + block - 1) / block, each = 8 / bits;
-  auto field = [&](const Tensor &bytes, int64_t first, int64_t number) {
+                       int64_t block) {
+  MLIRContext *context = n.builder().getContext();
+  DenseElementsAttr noZeros;
+  auto attribute = onnx::QuantizedAttr::get(
+      context, denseOf(context, values),
+      denseOrSplat(context, scales.cast(ElementType::Float32)),
+      zeros ? denseOrSplat(context, *zeros) : noZeros, block);
+  Attribute kept = attribute;
+  if (!canBeDivided(scales))
+    kept = attribute.expanded();
+  return onnx::ConstantOp::create(
+      n.builder(), n.loc(),
+      RankedTensorType::get(values.shape(), n.builder().getF32Type()), kept,
+      IntegerAttr(), DenseI64ArrayAttr(), n.nameAttr());
+}
+
+/// The bits of MatMulNBits: integers of 2, 4 or 8 bits, lowest bits first, in
+/// blocks with a scale each.
+namespace {
+struct Bits {
+  explicit Bits(const Node &node)
+      : bits(node.intAttr("bits")), block(node.intAttr("block_size")),
+        rows(node.intAttr("K")), columns(node.intAttr("N")),
+        blocks((rows + block - 1) / block), each(8 / bits) {}
+
+  int64_t field(const Tensor &bytes, int64_t first, int64_t number) const {
     return (bytes.asInt(first + number / each) >> (number % each * bits)) &
            ((1 << bits) - 1);
-  };
-  int64_t zeroBytes = (blocks + each - 1) / each;
-  auto zeroOf = [&](int64_t column, int64_t number) -> double {
+  }
+  int64_t value(const Tensor &packed, int64_t row, int64_t column) const {
+    return field(packed, (column * blocks + row / block) * (block / each),
+                 row % block);
+  }
+  double zero(const std::optional<Tensor> &zeros, int64_t number,
+              int64_t column) const {
     if (!zeros)
       return 1 << (bits - 1);
     if (isFloat(zeros->type()))
       return zeros->asFloat(column * blocks + number);
-    return field(*zeros, column * zeroBytes, number);
-  };
-  Tensor weight(ElementType::Float32, {rows, columns});
-  for (int64_t column = 0; column < columns; ++column)
-    for (int64_t row = 0; row < rows; ++row) {
-      int64_t number = row / block, at = column * blocks + number;
-      double q = field(packed, at * (block / each), row % block);
-      weight.setFloat(row * columns + column,
-                      (q - zeroOf(column, number)) * scales.asFloat(at));
+    return field(*zeros, column * ((blocks + each - 1) / each), number);
+  }
+
+  int64_t bits, block, rows, columns, blocks, each;
+};
+} // namespace
+
+/// The weights [K, N] of a MatMulNBits, as f32.
+static Value weightsOf(Legalization &n, const Tensor &packed,
+                       const Tensor &scales,
+                       const std::optional<Tensor> &zeros) {
+  const Bits of(n.node());
+  const bool isKept = of.bits >= 4 && !(zeros && isFloat(zeros->type()));
+  const ElementType type =
+      of.bits == 4 ? ElementType::UInt4 : ElementType::UInt8;
+  Tensor values(isKept ? type : ElementType::Float32, {of.rows, of.columns});
+  Tensor scale(ElementType::Float32, {of.blocks, of.columns});
+  Tensor zero(type, {of.blocks, of.columns});
+  for (int64_t column = 0; column < of.columns; ++column) {
+    for (int64_t number = 0; number < of.blocks; ++number) {
+      const int64_t place = number * of.columns + column;
+      scale.setFloat(place, scales.asFloat(column * of.blocks + number));
+      if (isKept)
+        zero.setInt(place, int64_t(of.zero(zeros, number, column)));
     }
-  return weight;
+    for (int64_t row = 0; row < of.rows; ++row) {
+      const int64_t element = row * of.columns + column;
+      const int64_t number = row / of.block;
+      const int64_t q = of.value(packed, row, column);
+      if (isKept)
+        values.setInt(element, q);
+      else
+        values.setFloat(element,
+                        (double(q) - of.zero(zeros, number, column)) *
+                            scales.asFloat(column * of.blocks + number));
+    }
+  }
+  if (isKept)
+    return quantized(n, values, scale, zero, of.block);
+  return materialize(n.builder(), n.loc(), Fact::ofTensor(std::move(values)),
+                     n.name());
 }
 
 static bool matMulNBits(Legalization &n) {
-  int64_t rows = n.node().intAttr("K"), columns = n.node().intAttr("N");
   std::optional<Tensor> packed = n.node().input(1).load();
   std::optional<Tensor> scales = n.node().input(2).load();
   std::optional<Tensor> zeros =
       n.has(3) ? n.node().input(3).load() : std::nullopt;
   if (!packed || !scales || (n.has(3) && !zeros))
     return n.fail("its weights are not constants, or too many to expand");
-  Value weight = materialize(
-      n.builder(), n.loc(),
-      Fact::ofTensor(expanded(n, *packed, *scales, zeros, rows, columns)),
-      n.name());
-  return n.replace(n.matmul(n.input(0), weight, n.optional(5)));
+  return n.replace(n.matmul(n.input(0), weightsOf(n, *packed, *scales, zeros),
+                            n.optional(5)));
 }
 
 static Value asF32(Legalization &n, Value x) {
@@ -218,7 +307,36 @@ static bool quantizeLinear(Legalization &n) {
   return n.replace(n.cast(x, integer));
 }
 
+/// A constant of 4 or 8 bits stays as it is; null if this is none.
+static Value keptConstant(Legalization &n) {
+  const Fact &x = n.node().input(0);
+  const bool isSmall =
+      x.type == ElementType::Int4 || x.type == ElementType::UInt4 ||
+      x.type == ElementType::Int8 || x.type == ElementType::UInt8;
+  if (!isSmall || !n.resultType().getElementType().isF32() || x.rank() == 0)
+    return nullptr;
+  std::optional<Tensor> values = x.load(), scales = n.node().input(1).load();
+  std::optional<Tensor> zeros =
+      n.has(2) ? n.node().input(2).load() : std::nullopt;
+  if (!values || !scales || (n.has(2) && !zeros))
+    return nullptr;
+  // One for each index of the axis, or of its blocks, or one for all.
+  const int64_t block = n.node().intAttr("block_size");
+  Shape shape = scales->shape();
+  if (block <= 0 || scales->size() == 1) {
+    shape.assign(x.rank(), 1);
+    if (scales->size() > 1)
+      shape[*n.node().axisAttr(x.rank())] = scales->size();
+  }
+  if (zeros)
+    zeros = zeros->reshaped(shape);
+  return quantized(n, *values, scales->reshaped(shape), zeros,
+                   std::max<int64_t>(1, block));
+}
+
 static bool dequantizeLinear(Legalization &n) {
+  if (Value constant = keptConstant(n))
+    return n.replace(constant);
   Value x = n.input(0);
   auto integer = dyn_cast<IntegerType>(typeOf(x).getElementType());
   if (n.has(2) && integer) {

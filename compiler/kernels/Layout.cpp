@@ -11,19 +11,21 @@ namespace wsec {
 
 int64_t FeatureTiling::before(int64_t column, int64_t width) const {
   if (replicated)
-    return column * total();
+    return column * (total() + extra);
   if (columns == 1)
-    return spreadStart(units, width, column) * unitSize * words;
+    return spreadStart(units, width, column) * unitSize * words +
+           column * extra;
   int64_t start = column / columns * unitSize +
                   spreadStart(unitSize, columns, column % columns);
-  return std::min(total(), start * words);
+  return std::min(total(), start * words) + column * extra;
 }
 
 int64_t FeatureTiling::largest(int64_t width) const {
   if (replicated)
-    return total();
+    return total() + extra;
   return words * (columns == 1 ? tileSizeMax(units, width) * unitSize
-                               : tileSizeMax(unitSize, columns));
+                               : tileSizeMax(unitSize, columns)) +
+         extra;
 }
 
 bool FeatureTiling::everywhere(int64_t width) const {

@@ -26,8 +26,14 @@ struct FeatureTiling {
   bool replicated = false;
   int64_t columns = 1;
   int64_t words = 1; ///< that count as a feature, of what streams to columns
+  int64_t extra = 0; ///< that each column gets besides, likewise
 
   int64_t total() const { return units * unitSize * words; }
+  FeatureTiling withoutExtra() const {
+    FeatureTiling plain = *this;
+    plain.extra = 0;
+    return plain;
+  }
   /// Features of all columns west of `column`.
   int64_t before(int64_t column, int64_t width) const;
   /// Features of the column with most of them.
@@ -37,7 +43,7 @@ struct FeatureTiling {
   bool operator==(const FeatureTiling &other) const {
     return units == other.units && unitSize == other.unitSize &&
            replicated == other.replicated && columns == other.columns &&
-           words == other.words;
+           words == other.words && extra == other.extra;
   }
 };
 

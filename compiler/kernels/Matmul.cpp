@@ -16,9 +16,10 @@
 // Weights come in blocks of lines. Where a PE has several channels, a
 // microthread takes a block into one of two buffers while the other is used: a
 // word that arrives would otherwise be a vector call of its own. With one
-// channel words are used as they arrive.
+// channel words are used as they arrive. Packed ones are made f32 before.
 
 #include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/PackedWeights.h"
 #include "compiler/kernels/Product.h"
 #include "compiler/kernels/StationaryProduct.h"
 
@@ -49,6 +50,7 @@ struct Shape {
   int64_t k, n, pitch;
   bool reduce, exchanges;
   double own; ///< most features of a PE that words of a line are for
+  std::optional<PackedWeights> quantized;
   Plan plan;
 
   Shape(wse::MatmulOp op, const Machine &machine)
@@ -57,12 +59,20 @@ struct Shape {
         pitch(out.pitch(machine.height)),
         reduce(op.getVariant() == wse::MatmulVariant::Reduce),
         exchanges(machine.width > 1), own(tiling().largest(machine.width)) {
+    quantized = op.getPacked() ? PackedWeights::of(op, machine) : std::nullopt;
     plan = bestPlan(machine);
   }
 
   /// Lines that the columns see, and how one is tiled.
   int64_t lines() const { return reduce ? n : k; }
   const FeatureTiling &tiling() const { return (reduce ? in : out).features; }
+  /// The column's lines of words, and how one is tiled.
+  int64_t streamedLines() const {
+    return quantized ? quantized->streamedLines() : lines();
+  }
+  FeatureTiling streamed() const {
+    return quantized ? quantized->streamed() : tiling();
+  }
   /// Whether every row with tokens has just one.
   bool oneChannel() const { return pitch == 1 && out.group != 0; }
   /// Whether a block of partial results is made and passed on.
@@ -126,21 +136,32 @@ Plan Shape::buffered(const Machine &machine, int64_t block) const {
         channels * machine.mapOverhead + sizes[0] * channels / machine.addRate;
   // an injector relays what it keeps. Of the first block this is all
   // it does.
-  plan.cycles = count * each + 2 * (lines + block) * own;
+  double arriving = (lines + block) * own;
+  if (quantized) {
+    each += quantized->cycles(block, machine);
+    arriving = quantized->arrivingWords(block);
+  }
+  plan.cycles = count * each + 2 * arriving;
   return plan;
 }
 
 Plan Shape::bestPlan(const Machine &machine) const {
   Plan best = direct(machine);
-  if (oneChannel())
+  if (quantized)
+    best.cycles = std::numeric_limits<double>::infinity();
+  else if (oneChannel())
     return best;
+  const int64_t step =
+      quantized ? quantized->step() : 1; // blocks of whole words
   int64_t most = bufferWords / 2 / std::max<int64_t>(1, own);
   if (partial())
     most = std::min(most, partialWords / pitch);
-  for (int64_t size = 1; size <= std::min(most, lines());
-       size += std::max<int64_t>(1, size / 4)) {
+  most = std::max(std::min(most, lines()), step);
+  for (int64_t size = step; size <= most;
+       size += std::max<int64_t>(1, size / step / 4) * step) {
     int64_t count = (lines() + size - 1) / size;
-    Plan plan = buffered(machine, (lines() + count - 1) / count);
+    const int64_t even = (lines() + count - 1) / count;
+    Plan plan = buffered(machine, int64_t(llvm::alignTo(even, step)));
     if (plan.cycles < best.cycles)
       best = plan;
   }
@@ -150,6 +171,8 @@ Plan Shape::bestPlan(const Machine &machine) const {
 bool isStationary(wse::MatmulOp op) {
   return op.getVariant() == wse::MatmulVariant::Stationary;
 }
+/// Of words of f32; as many with packed ones.
+constexpr int forms = int(wse::getMaxEnumValForMatmulVariant()) + 1;
 
 class Matmul final : public KernelFor<wse::MatmulOp> {
   KernelCost costOf(wse::MatmulOp op, const Machine &machine) const final;
@@ -158,10 +181,13 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
   Value build(Operation *op, Selection &selection) const final;
   SmallVector<Offer> offers(Operation *op, const Machine &machine) const final;
   int variantOf(Operation *op) const final {
-    return int(cast<wse::MatmulOp>(op).getVariant());
+    auto matmul = cast<wse::MatmulOp>(op);
+    return int(matmul.getVariant()) + (matmul.getPacked() ? forms : 0);
   }
   void setVariant(Operation *op, int variant) const final {
-    cast<wse::MatmulOp>(op).setVariant(wse::MatmulVariant(variant));
+    auto matmul = cast<wse::MatmulOp>(op);
+    matmul.setVariant(wse::MatmulVariant(variant % forms));
+    matmul.setPacked(variant >= forms);
   }
   std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,
                                  const Machine &machine) const final {
@@ -172,7 +198,9 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
                                  : std::nullopt;
   }
   StringRef variantName(int variant) const final {
-    return wse::stringifyMatmulVariant(wse::MatmulVariant(variant));
+    return variant < forms
+               ? wse::stringifyMatmulVariant(wse::MatmulVariant(variant))
+               : PackedWeights::nameOf(wse::MatmulVariant(variant % forms));
   }
   bool leavesInPieces() const final { return true; }
 
@@ -200,7 +228,9 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
       return StationaryShape(op, machine).words();
     Shape shape(op, machine);
     int64_t words = 0;
-    if (shape.plan.buffered)
+    if (shape.quantized)
+      words += shape.quantized->scratchWords(shape.plan.block, shape.blocks());
+    else if (shape.plan.buffered)
       words += std::min<int64_t>(2, shape.blocks()) * shape.plan.block *
                int64_t(shape.own);
     if (shape.exchanges)
@@ -215,18 +245,6 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
 // What it computes of a model
 //===----------------------------------------------------------------------===//
 
-/// Ones, or what makes a mean of a sum.
-wse::WeightAttr columnOfOnes(onnx::ReduceOp op, int64_t features) {
-  Builder builder(op.getContext());
-  const bool isMean = op.getKind() == onnx::ReduceKind::Mean;
-  auto type = RankedTensorType::get({features, 1}, builder.getF32Type());
-  return wse::WeightAttr::get(
-      op.getContext(), builder.getStringAttr(isMean ? "1/n" : "1"), type,
-      StringAttr(), 0, 0,
-      DenseElementsAttr::get(type, isMean ? 1.0f / float(features) : 1.0f),
-      FlatSymbolRefAttr(), 0, {});
-}
-
 Match Matmul::match(Operation *op, const Selection &) const {
   if (auto reduce = dyn_cast<onnx::ReduceOp>(op))
     return Match::when(sumsFeatures(reduce));
@@ -240,30 +258,25 @@ Value Matmul::build(Operation *op, Selection &selection) const {
         op, Type(selection.tensorType(tiling, weight.getType().getDimSize(1))),
         input, weight, bias,
         wse::MatmulVariantAttr::get(op->getContext(),
-                                    wse::MatmulVariant::Reduce));
+                                    wse::MatmulVariant::Reduce),
+        UnitAttr());
     selection.takeCheapestOffer(matmul, op);
     return matmul.getResult();
   };
-  auto reduce = dyn_cast<onnx::ReduceOp>(op);
-  if (!reduce)
-    return buildProduct(op, *this, selection, make);
-  Value input = selection.onWafer(reduce.getX(), op);
-  if (!input)
-    return {};
-  return make(input, columnOfOnes(reduce, wse::featuresOf(input)), {},
-              tilingOf(input).withColumns(wse::ColumnPlacement::Balanced));
+  return buildProduct(op, *this, selection, make);
 }
 
 /// All variants for the input as it lies. Fewer heads than columns leave
 /// columns without input: then also for its features over all columns.
 SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
   auto matmul = cast<wse::MatmulOp>(op);
-  const wse::MatmulVariant before = matmul.getVariant();
+  const int before = variantOf(op);
   SmallVector<Offer> offers;
   auto offerAll = [&](Type input) {
-    for (int variant = 0; variant <= int(wse::getMaxEnumValForMatmulVariant());
-         ++variant) {
+    for (int variant = 0; variant < 2 * forms; ++variant) {
       setVariant(op, variant);
+      if (matmul.getPacked() && !PackedWeights::of(matmul, machine))
+        continue;
       offers.push_back({variant, input, cost(op, machine),
                         scratchBytes(op, machine), isStationary(matmul)});
     }
@@ -278,7 +291,7 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
     offerAll(spread);
     input.setType(type);
   }
-  matmul.setVariant(before);
+  setVariant(op, before);
   return offers;
 }
 
@@ -294,9 +307,11 @@ double lowerBound(wse::MatmulOp op, const Machine &machine) {
   double tokens = Layout::of(op.getResult()).tokenCount();
   double products =
       CostModel(machine).leastFmacs(weights * tokens / machine.peCount());
-  return wse::residentOf(op, op.getWeight())
-             ? products
-             : std::max(products, weights / machine.channelsInUse());
+  if (wse::residentOf(op, op.getWeight()))
+    return products;
+  if (auto packed = PackedWeights::of(op, machine); packed && op.getPacked())
+    weights = packed->words(machine.width);
+  return std::max(products, weights / machine.channelsInUse());
 }
 
 KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
@@ -313,14 +328,16 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
     if (!shape.reduce)
       cost.serial += words;
   }
-  cost.stream = model.channelCycles(shape.out, shape.tiling(), lines, 0,
-                                    shape.plan.perWord);
-  cost.fabric = std::max(cost.fabric, lines * shape.own);
+  const double streamed = double(shape.streamedLines());
+  const FeatureTiling tiling = shape.streamed();
+  cost.stream =
+      model.channelCycles(shape.out, tiling, streamed, 0, shape.plan.perWord);
+  cost.fabric = std::max(cost.fabric, streamed * tiling.largest(machine.width));
   // Sums come west, column by column; activations go east. Weights that come
   // late to columns in the west need not be waited for.
   const double others = std::max(cost.compute, cost.fabric);
   const double waited = model.channelCycles(
-      shape.out, shape.tiling(), lines,
+      shape.out, tiling, streamed,
       shape.reduce ? model.chain(2, 0) : double(machine.hopCycles),
       shape.plan.perWord);
   cost.serial += std::max(others, waited) - std::max(others, cost.stream);
@@ -348,7 +365,7 @@ SmallVector<HostFlow> Matmul::flowsOf(wse::MatmulOp op,
     return stationaryFlows(op, machine);
   Shape shape(op, machine);
   CostModel model(machine);
-  HostFlow flow = model.columnFlow(shape.tiling(), shape.lines());
+  HostFlow flow = model.columnFlow(shape.streamed(), shape.streamedLines());
   if (op.getBias() && !wse::residentOf(op, *op.getBias()))
     flow.words += model.columnFlow(shape.out.features, 1).words;
   if (shape.plan.buffered)
@@ -365,7 +382,7 @@ public:
   MatmulWriter(wse::MatmulOp op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         in(b.tile(op.getInput())), out(b.tile(op.getResult())),
-        weight(b.source(op.getWeight())) {}
+        weight(shape.quantized ? HostTensor() : b.source(op.getWeight())) {}
 
   void initialise();
   void broadcast();
@@ -377,7 +394,8 @@ private:
   using Body =
       function_ref<void(Affine first, int64_t count, const Operand &words)>;
 
-  void streamWeights(int64_t lineStep, int64_t featureStep);
+  /// By the dimensions of the weight that run over lines and features.
+  void streamWeights(size_t lines, size_t features);
   void inBlocks(Value own, Body body);
   void inBuffers(Value own, Body body);
   void multiply(int64_t lines, Affine own, Operand sums, Operand words,
@@ -402,13 +420,16 @@ void MatmulWriter::initialise() {
            Operand::memory(out.buffer, 0, {out.pitch, 1}), {start});
 }
 
-void MatmulWriter::streamWeights(int64_t lineStep, int64_t featureStep) {
+void MatmulWriter::streamWeights(size_t lines, size_t features) {
+  if (shape.quantized)
+    return shape.quantized->stream(b, shape.reduce ? in.features : out.features,
+                                   out.active);
   ColumnWords words;
   words.tensor = weight.symbol;
   words.offset = weight.offset;
   words.features = shape.tiling();
-  words.lines = {shape.lines(), lineStep};
-  words.featureStep = featureStep;
+  words.lines = {shape.lines(), weight.strides[lines]};
+  words.featureStep = weight.strides[features];
   b.streamToColumns(words);
 }
 
@@ -430,14 +451,21 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   const int64_t whole = shape.lines() / block, rest = shape.lines() % block;
   std::string buffers[2];
   for (int64_t i = 0; i < std::min<int64_t>(2, shape.blocks()); ++i)
-    buffers[i] = b.scratch("weights", block * pitch);
+    buffers[i] = shape.quantized ? shape.quantized->arriving(b, block)
+                                 : b.scratch("weights", block * pitch);
   auto fill = [&](int64_t number, int64_t lines) {
+    if (shape.quantized)
+      return shape.quantized->fill(b, buffers[number % 2], lines, own);
     b.start(FillThread, Opcode::Mov, {lines, own},
             Operand::memory(buffers[number % 2], 0, {pitch, 1}),
             {b.columnWords(2)});
   };
   auto use = [&](int64_t number, Affine first, int64_t lines) {
-    body(first, lines, Operand::memory(buffers[number % 2], 0, {pitch, 1, 0}));
+    const std::string &buffer = buffers[number % 2];
+    body(first, lines,
+         shape.quantized
+             ? shape.quantized->expand(b, buffer, first, lines, block, own)
+             : Operand::memory(buffer, 0, {pitch, 1, 0}));
   };
   auto sizeOf = [&](int64_t number) { return number < whole ? block : rest; };
 
@@ -473,7 +501,7 @@ void MatmulWriter::multiply(int64_t lines, Affine own, Operand sums,
 }
 
 void MatmulWriter::broadcast() {
-  streamWeights(weight.strides[0], weight.strides[1]);
+  streamWeights(0, 1);
   b.where(out.active, [&] {
     std::string activations = in.buffer;
     int64_t pitch = in.pitch;
@@ -494,7 +522,7 @@ void MatmulWriter::broadcast() {
 }
 
 void MatmulWriter::reduce() {
-  streamWeights(weight.strides[1], weight.strides[0]);
+  streamWeights(1, 0);
   b.where(out.active, [&] {
     if (shape.exchanges) {
       keepRowSums(b, out, shape.n);
@@ -553,6 +581,8 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
 LogicalResult Matmul::lowerOp(wse::MatmulOp op, RoutineBuilder &b) const {
   if (isStationary(op))
     return lowerStationary(op, b);
+  if (op.getPacked() && !PackedWeights::of(op, b.machine()))
+    return PackedWeights::refuse(op);
   MatmulWriter writer(op, b);
   Tile out = b.tile(op.getResult());
   b.where(out.active, [&] { writer.initialise(); });

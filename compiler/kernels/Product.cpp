@@ -144,9 +144,31 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
   return {};
 }
 
+/// Ones, or what makes a mean of a sum.
+static wse::WeightAttr columnOfOnes(onnx::ReduceOp op, int64_t features) {
+  Builder builder(op.getContext());
+  const bool isMean = op.getKind() == onnx::ReduceKind::Mean;
+  auto type = RankedTensorType::get({features, 1}, builder.getF32Type());
+  return wse::WeightAttr::get(
+      op.getContext(), builder.getStringAttr(isMean ? "1/n" : "1"), type,
+      StringAttr(), 0, 0,
+      DenseElementsAttr::get(type, isMean ? 1.0f / float(features) : 1.0f),
+      FlatSymbolRefAttr(), 0, {});
+}
+
+static Value build(onnx::ReduceOp op, Selection &selection, MakeProduct make) {
+  Value input = selection.onWafer(op.getX(), op);
+  if (!input)
+    return {};
+  return make(input, columnOfOnes(op, wse::featuresOf(input)), {},
+              tilingOf(input).withColumns(wse::ColumnPlacement::Balanced));
+}
+
 Value wsec::buildProduct(Operation *op, const Kernel &kernel,
                          Selection &selection, MakeProduct make) {
   if (auto matmul = dyn_cast<onnx::MatMulOp>(op))
     return build(matmul, kernel, selection, make);
+  if (auto reduce = dyn_cast<onnx::ReduceOp>(op))
+    return build(reduce, selection, make);
   return build(cast<onnx::BatchMatMulOp>(op), selection, make);
 }

@@ -24,7 +24,7 @@ using MakeProduct = llvm::function_ref<mlir::Value(
     mlir::Value input, wse::WeightAttr weight, wse::WeightAttr bias,
     wse::TiledAttr tiling)>;
 
-/// Builds an operator that matchProduct takes, for `kernel`.
+/// Builds an operator that matchProduct or sumsFeatures takes, for `kernel`.
 mlir::Value buildProduct(mlir::Operation *op, const Kernel &kernel,
                          Selection &selection, MakeProduct make);
 

@@ -212,6 +212,19 @@ std::string ProgramBuilder::declareSparse(pe::SparseAttr sparse) {
   return symbol;
 }
 
+std::string
+ProgramBuilder::declareConstant(Attribute key, StringAttr name,
+                                function_ref<DenseElementsAttr()> elements) {
+  std::string &symbol = values[key];
+  if (symbol.empty()) {
+    symbol = freshSymbol(name.getValue());
+    const DenseElementsAttr data = elements();
+    declareTensor(StringAttr::get(program.getContext(), symbol),
+                  pe::Role::Constant, data.getType(), {}, data, {});
+  }
+  return symbol;
+}
+
 std::string ProgramBuilder::declareWeight(wse::WeightAttr weight) {
   if (FlatSymbolRefAttr tensor = weight.getTensor()) {
     auto parameter = parameters.find(tensor.getAttr());
@@ -220,15 +233,11 @@ std::string ProgramBuilder::declareWeight(wse::WeightAttr weight) {
   }
   MLIRContext *context = program.getContext();
   Type element = weight.getType().getElementType();
-  if (DenseElementsAttr data = weight.getData()) {
-    std::string &symbol = values[data];
-    if (symbol.empty()) {
-      symbol = freshSymbol(weight.getName().getValue());
-      declareTensor(StringAttr::get(context, symbol), pe::Role::Constant,
-                    data.getType(), {}, data, {});
-    }
-    return symbol;
-  }
+  if (onnx::QuantizedAttr quantized = weight.getQuantized())
+    return declareConstant(quantized, weight.getName(),
+                           [&] { return quantized.expanded(); });
+  if (auto data = dyn_cast_if_present<DenseElementsAttr>(weight.getData()))
+    return declareConstant(data, weight.getName(), [&] { return data; });
   // All views of one byte range of a file are one tensor.
   int64_t bytes = pe::elementBytes(element);
   std::string &symbol =

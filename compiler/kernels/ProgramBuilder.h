@@ -14,6 +14,7 @@
 #include "dialects/wse/Wse.h"
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 
 #include <map>
@@ -49,6 +50,10 @@ public:
   HostTensor source(mlir::Attribute source);
   /// The weight of these records, declared on first use.
   std::string declareSparse(pe::SparseAttr sparse);
+  /// A constant with these elements, made and declared on first use of `key`.
+  std::string
+  declareConstant(mlir::Attribute key, mlir::StringAttr name,
+                  llvm::function_ref<mlir::DenseElementsAttr()> elements);
   /// Declares the constants that outputs show as they are: after the classes,
   /// which need names of their own.
   void declareAliases(wse::ProgramOp source);

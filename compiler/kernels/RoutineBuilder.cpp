@@ -53,6 +53,9 @@ Value RoutineBuilder::inSomeUnit(ScalarBuilder &scalars,
 
 Value RoutineBuilder::featureCount(ScalarBuilder &scalars,
                                    const FeatureTiling &tiling) {
+  if (tiling.extra > 0)
+    return scalars.add(featureCount(scalars, tiling.withoutExtra()),
+                       tiling.extra);
   if (tiling.replicated)
     return scalars.constant(tiling.total());
   if (tiling.columns > 1) {
@@ -76,6 +79,9 @@ Value RoutineBuilder::featureStart(ScalarBuilder &scalars,
 Value RoutineBuilder::featuresBefore(ScalarBuilder &scalars,
                                      const FeatureTiling &tiling,
                                      Value column) {
+  if (tiling.extra > 0)
+    return scalars.add(featuresBefore(scalars, tiling.withoutExtra(), column),
+                       scalars.mul(column, tiling.extra));
   if (tiling.replicated)
     return scalars.mul(column, tiling.total());
   if (tiling.columns > 1) {

@@ -186,6 +186,13 @@ public:
   HostTensor source(mlir::Attribute source) {
     return shared.shared.source(source);
   }
+  /// A constant of the program, called like `name`.
+  std::string declareConstant(mlir::DenseElementsAttr elements,
+                              const llvm::Twine &name) {
+    return shared.shared.declareConstant(
+        elements, mlir::StringAttr::get(op->getContext(), name),
+        [&] { return elements; });
+  }
   std::string declareSparse(pe::SparseAttr sparse) {
     return shared.shared.declareSparse(sparse);
   }

@@ -116,15 +116,16 @@ wse::WeightAttr HostView::weight() const {
   auto type = RankedTensorType::get(view.shape, storedType());
   StringAttr name, file;
   int64_t offset = 0, bytes = 0;
-  DenseElementsAttr data;
+  Attribute data;
   FlatSymbolRefAttr held;
   if (onnx::ConstantOp constant = this->constant()) {
     name = constantName(constant);
-    data = dyn_cast<DenseElementsAttr>(constant.getValue());
     if (auto external = dyn_cast<onnx::ExternalAttr>(constant.getValue())) {
       file = StringAttr::get(context, external.getFile());
       offset = external.getOffset();
       bytes = external.getBytes();
+    } else {
+      data = constant.getValue();
     }
   } else {
     held = cast<FlatSymbolRefAttr>(source());

@@ -31,12 +31,14 @@ Fact Fact::ofTensor(Tensor tensor) {
 int64_t Storage::numElements() const {
   if (isExternal())
     return fileBytes / storedBytes(type);
+  if (quantized)
+    return quantized.getValues().getNumElements();
   return dense ? dense.getNumElements() : tensor->size();
 }
 
 const Tensor &Storage::inMemory() const {
   if (!tensor)
-    tensor = tensorOf(dense);
+    tensor = tensorOf(quantized ? quantized.expanded() : dense);
   return *tensor;
 }
 

@@ -6,6 +6,7 @@
 #define COMPILER_VALUES_FACTS_H
 
 #include "compiler/values/Tensor.h"
+#include "dialects/onnx/Onnx.h"
 #include "mlir/IR/BuiltinAttributes.h"
 #include <memory>
 #include <string>
@@ -21,10 +22,11 @@ struct Storage {
   uint64_t fileOffset = 0;
   uint64_t fileBytes = 0;
   mlir::DenseElementsAttr dense; // in memory, in the IR as well
+  onnx::QuantizedAttr quantized; // the same, as integers that stand for f32
 
   bool isExternal() const { return !file.empty(); }
   int64_t numElements() const;
-  /// The elements in memory, decoded when first asked for.
+  /// The elements in memory, decoded or expanded when first asked for.
   const Tensor &inMemory() const;
 
   mutable std::optional<Tensor> tensor;

@@ -74,7 +74,8 @@ static std::shared_ptr<const Storage> storageOf(onnx::ConstantOp op) {
     storage->fileBytes = external.getBytes();
     return storage;
   }
-  storage->dense = cast<DenseElementsAttr>(op.getValue());
+  storage->quantized = dyn_cast<onnx::QuantizedAttr>(op.getValue());
+  storage->dense = dyn_cast<DenseElementsAttr>(op.getValue());
   return storage;
 }
 
@@ -99,6 +100,8 @@ std::optional<Fact> wsec::values::factOf(Value value) {
 /// as `type`.
 static Attribute attributeOf(MLIRContext *context, const Storage &storage,
                              ElementType type) {
+  if (storage.quantized)
+    return storage.quantized;
   if (storage.dense)
     return storage.dense;
   if (!storage.isExternal())
@@ -115,9 +118,10 @@ Value wsec::values::materialize(OpBuilder &builder, Location loc,
   const Storage &storage = *fact.constant->storage;
   const StridedView &view = fact.constant->view;
   std::optional<Shape> strides = view.strides();
-  // A view keeps what is in a file there, and repetitions unrepeated.
-  bool keepsView =
-      storage.isExternal() || numElements(fact.shape) > storage.numElements();
+  // A view keeps what is in a file there, what is quantised as it is, and
+  // repetitions unrepeated.
+  bool keepsView = storage.isExternal() || storage.quantized ||
+                   numElements(fact.shape) > storage.numElements();
   if (strides && keepsView && numElements(fact.shape) > 0) {
     int64_t stored = storage.numElements();
     bool whole = view.isContiguous() && stored == numElements(fact.shape);

@@ -37,6 +37,55 @@ def Onnx_ExternalAttr : Onnx_Attr<"External", "external"> {
   let genVerifyDecl = 1;
 }
 
+def Onnx_QuantizedAttr : Onnx_Attr<"Quantized", "quantized"> {
+  let summary = "Holds integers of few bits that stand for f32 numbers.";
+  let description = [{
+    Element i is `(values[i] - zeros[b]) * scales[b]`, rounded once to f32, where
+    b is i's place in `scales`: along each dimension there is one scale for all,
+    one for each index, or one for each `block` indices. Without `zeros` these
+    are 0.
+
+    - (C1) `values` are signed or unsigned integers of 4 or 8 bits, `zeros` are
+      of the same type, `scales` are f32.
+    - (C2) `scales` have as many dimensions as `values`; where they have more
+      than one entry and not as many as `values`, one for each block.
+    - (C3) `zeros` have the shape of `scales`.
+
+    ```mlir
+    %w = onnx.constant #onnx.quantized<dense<[[1, -8], [3, 7]]> : tensor<2x2xi4>
+        scales dense<[[0.5, 0.25]]> : tensor<1x2xf32> block 2> -> tensor<2x2xf32>
+    ```
+  }];
+  let parameters = (ins "::mlir::DenseElementsAttr":$values,
+                        "::mlir::DenseElementsAttr":$scales,
+                        OptionalParameter<"::mlir::DenseElementsAttr">:$zeros,
+                        "int64_t":$block);
+  let assemblyFormat = [{
+    `<` $values `scales` $scales (`zeros` $zeros^)? `block` $block `>`
+  }];
+  let genVerifyDecl = 1;
+  let extraClassDeclaration = [{
+    /// Of one of the integers.
+    int64_t bits() const {
+      return getValues().getElementType().getIntOrFloatBitWidth();
+    }
+    /// The least number of the type, so that a number less that one is from 0
+    /// to 2^bits - 1.
+    int64_t least() const {
+      return getValues().getElementType().isUnsignedInteger()
+                 ? 0
+                 : -(int64_t(1) << (bits() - 1));
+    }
+    int64_t valueOf(int64_t element) const;
+    /// The place of an element's scale and zero point.
+    int64_t placeOf(int64_t element) const;
+    float scaleAt(int64_t place) const;
+    int64_t zeroAt(int64_t place) const;
+    /// All elements, as f32.
+    ::mlir::DenseElementsAttr expanded() const;
+  }];
+}
+
 def Onnx_UnaryKindAttr : I32EnumAttr<"UnaryKind", "function of one element", [
     I32EnumAttrCase<"Neg", 0, "neg">, I32EnumAttrCase<"Abs", 1, "abs">,
     I32EnumAttrCase<"Exp", 2, "exp">, I32EnumAttrCase<"Log", 3, "log">,

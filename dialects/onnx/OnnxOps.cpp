@@ -161,6 +161,8 @@ unsigned ConstantOp::storedBits(Type elementType) {
 Type ConstantOp::getStoredType() {
   if (auto dense = dyn_cast<DenseElementsAttr>(getValue()))
     return dense.getElementType();
+  if (isa<QuantizedAttr>(getValue()))
+    return Float32Type::get(getContext());
   auto external = dyn_cast<ExternalAttr>(getValue());
   if (external && external.getStored())
     return external.getStored();
@@ -170,6 +172,8 @@ Type ConstantOp::getStoredType() {
 int64_t ConstantOp::getStoredElements() {
   if (auto external = dyn_cast<ExternalAttr>(getValue()))
     return external.getBytes() * 8 / storedBits(getStoredType());
+  if (auto quantized = dyn_cast<QuantizedAttr>(getValue()))
+    return quantized.getValues().getNumElements();
   return cast<DenseElementsAttr>(getValue()).getNumElements();
 }
 
@@ -182,8 +186,9 @@ SmallVector<int64_t> ConstantOp::getViewStrides() {
 LogicalResult ConstantOp::verify() {
   RankedTensorType type = getTensorType();
   auto dense = dyn_cast<DenseElementsAttr>(getValue());
-  if (!dense && !isa<ExternalAttr>(getValue())) // C1
-    return emitOpError("value is neither dense elements nor #onnx.external");
+  if (!dense && !isa<ExternalAttr, QuantizedAttr>(getValue())) // C1
+    return emitOpError("value is neither dense elements, #onnx.external nor "
+                       "#onnx.quantized");
   if (!type.getElementType().isIntOrFloat() || !countElements(type.getShape()))
     return emitOpError() << "holds no tensor of countable numbers, but "
                          << type; // C6

@@ -34,13 +34,13 @@ class Onnx_Op<string mnemonic, list<Trait> traits = []>
 def Onnx_ConstantOp : Onnx_Op<"constant"> {
   let summary = "Holds a tensor known at compile time.";
   let description = [{
-    `value` is dense elements (small data) or `#onnx.external` (data that stays
-    in its file). A view tells which stored elements the result takes: element
+    `value` is dense elements (small data), `#onnx.external` (data that stays
+    in its file) or `#onnx.quantized` (integers of few bits that stand for f32). A view tells which stored elements the result takes: element
     `i` of the result is the stored element `offset + sum(i[d] * strides[d])`.
     Transpose, Slice, Split, Expand and Reshape of weights fold into views and
     touch no bytes. Without a view the result is the stored data, row major.
 
-    - (C1) `value` is dense elements or `#onnx.external`.
+    - (C1) `value` is dense elements, `#onnx.external` or `#onnx.quantized`.
     - (C2) stored and result element types are equal, or another float is
       stored and the result, converted when it is read, is f32.
     - (C3) without a view, the stored data has as many elements as the result.

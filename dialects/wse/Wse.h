@@ -4,6 +4,7 @@
 #define WSEC_DIALECTS_WSE_WSE_H
 
 #include "compiler/machine/Machine.h"
+#include "dialects/onnx/Onnx.h"
 
 #include "mlir/Bytecode/BytecodeOpInterface.h"
 #include "mlir/IR/BuiltinAttributes.h"

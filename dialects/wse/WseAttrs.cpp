@@ -328,8 +328,7 @@ WeightAttr WeightAttr::slice(int64_t dim, int64_t start, int64_t size) const {
 
 LogicalResult WeightAttr::verify(EmitError emitError, StringAttr name,
                                  RankedTensorType type, StringAttr file,
-                                 int64_t offset, int64_t bytes,
-                                 DenseElementsAttr data,
+                                 int64_t offset, int64_t bytes, Attribute data,
                                  FlatSymbolRefAttr tensor, int64_t viewOffset,
                                  ArrayRef<int64_t> strides) {
   // (C1)
@@ -361,16 +360,28 @@ LogicalResult WeightAttr::verify(EmitError emitError, StringAttr name,
                        << " bytes at byte " << offset << " of its file";
   if (tensor)
     return success();
-  int64_t stored =
-      file ? bytes / storedBytes(type.getElementType()) : data.getNumElements();
+  // (C4)
+  auto dense = dyn_cast_if_present<DenseElementsAttr>(data);
+  if (auto quantized = dyn_cast_if_present<onnx::QuantizedAttr>(data))
+    dense = quantized.getValues();
+  if (data && !dense)
+    return emitError() << "weight " << name
+                       << " has data that is neither dense elements nor "
+                          "#onnx.quantized";
+  int64_t stored = file ? bytes / storedBytes(type.getElementType())
+                        : dense.getNumElements();
   if (type.getNumElements() && (first < 0 || last >= stored))
     return emitError() << "weight " << name << " reads elements " << first
                        << " to " << last << " of the " << stored << " stored";
   // (C4)
-  if (data && data.getElementType() != type.getElementType())
+  if (!data)
+    return success();
+  const Type held = isa<DenseElementsAttr>(data)
+                        ? dense.getElementType()
+                        : Type(Float32Type::get(type.getContext()));
+  if (held != type.getElementType())
     return emitError() << "weight " << name << " has elements of type "
-                       << type.getElementType() << " and data of type "
-                       << data.getElementType();
+                       << type.getElementType() << " and data of type " << held;
   return success();
 }
 

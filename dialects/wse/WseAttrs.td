@@ -302,7 +302,8 @@ def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
   let description = [{
     `type` is the tensor as the kernel sees it, in the element type that is
     stored; words are converted to f32 on the wire. The bytes lie in a file
-    (used in place, never copied) or in the program (`data`), or they are those
+    (used in place, never copied) or in the program (`data`, dense or
+    `#onnx.quantized`), or they are those
     of an input, intermediate or parameter of the program (`in`). A view says where
     element (i0, i1, ...) is: at stored element
     `view_offset + i0 * strides[0] + i1 * strides[1] + ...`; without one the
@@ -319,14 +320,15 @@ def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
     - (C2) The shape is static; a view has one stride per dimension.
     - (C3) Every element lies inside the file's range or the data; of a tensor
       of the program, this holds for the kernel that reads it.
-    - (C4) `data` and `type` have the same element type.
+    - (C4) `data` is dense elements of the element type of `type`, or
+      `#onnx.quantized`, and that is f32.
   }];
   let parameters = (ins
     "::mlir::StringAttr":$name, "::mlir::RankedTensorType":$type,
     OptionalParameter<"::mlir::StringAttr">:$file,
     DefaultValuedParameter<"int64_t", "0">:$offset,
     DefaultValuedParameter<"int64_t", "0">:$bytes,
-    OptionalParameter<"::mlir::DenseElementsAttr">:$data,
+    OptionalParameter<"::mlir::Attribute">:$data,
     OptionalParameter<"::mlir::FlatSymbolRefAttr">:$tensor,
     DefaultValuedParameter<"int64_t", "0">:$view_offset,
     OptionalArrayRefParameter<"int64_t">:$strides);
@@ -337,6 +339,10 @@ def Wse_WeightAttr : Wse_Attr<"Weight", "weight"> {
     (`view` custom<Count>($view_offset) `strides` ` ` `[` $strides^ `]`)? `>`
   }];
   let extraClassDeclaration = [{
+    /// Data of few bits; null where it is none.
+    ::wsec::onnx::QuantizedAttr getQuantized() const {
+      return ::llvm::dyn_cast_if_present<::wsec::onnx::QuantizedAttr>(getData());
+    }
     /// Strides of the view, or those of the dense row-major tensor.
     ::llvm::SmallVector<int64_t> viewStrides() const;
     /// Bytes that a program streams for it once: elements of the view.

@@ -258,7 +258,18 @@ static LogicalResult verifyProduct(ProductOp op) {
   return verifySplitColumns(op, op.getResult());
 }
 
-LogicalResult MatmulOp::verify() { return verifyProduct(*this); }
+LogicalResult MatmulOp::verify() {
+  if (failed(verifyProduct(*this)))
+    return failure();
+  // (C5)
+  if (getPacked() && (!getWeight().getQuantized() ||
+                      getVariant() == MatmulVariant::Stationary))
+    return emitOpError("streams ")
+           << getWeight().getName() << " packed, which "
+           << (getWeight().getQuantized() ? "stays where it is"
+                                          : "is not quantised");
+  return success();
+}
 
 LogicalResult SparseMatmulOp::verify() {
   if (failed(verifyProduct(*this)))

@@ -197,7 +197,7 @@ def Wse_RecallOp : Wse_KernelOp<"recall", (ins FlatSymbolRefAttr:$state)> {
 
 def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     Wse_Tiled:$input, Wse_WeightAttr:$weight, OptionalAttr<Wse_WeightAttr>:$bias,
-    Wse_MatmulVariant:$variant)> {
+    Wse_MatmulVariant:$variant, UnitAttr:$packed)> {
   let summary = "Multiplies each token with a matrix that streams past.";
   let description = [{
     `result[p, n] = sum over k of input[p, k] * weight[k, n] (+ bias[n])`.
@@ -212,6 +212,9 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
       all tokens, each PE with the weights of its column's features; activations
       and results move along columns, partial sums along rows.
 
+    `packed` says that a quantised weight streams as it is stored, 4 or 8 to a
+    word, and that PEs make f32 of it; otherwise the store does.
+
     ```mlir
     %y = matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
     ```
@@ -220,10 +223,11 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     - (C2) The bias has N elements.
     - (C3) Input and result have their tokens in the same rows.
     - (C4) Neither replicates features over the columns.
+    - (C5) A packed weight is quantised and constant, and streams past.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
-    $input `weight` $weight (`bias` $bias^)? `variant` `(` $variant `)`
+    $input `weight` $weight (`bias` $bias^)? `variant` `(` $variant `)` (`packed` $packed^)?
     `on` $region attr-dict `:` type($input) `->` type($result)
   }];
   let hasVerifier = 1;

@@ -105,18 +105,37 @@ void applyAlong(Opcode op, const Dimension &d, float *dst, const float *a,
   }
 }
 
+ElementType typeOf(WordPart part) {
+  switch (part) {
+  case WordPart::Float:
+    return ElementType::F32;
+  case WordPart::Integer:
+    return ElementType::I32;
+  case WordPart::LowerInteger:
+  case WordPart::UpperInteger:
+    return ElementType::I16;
+  }
+  return ElementType::F32;
+}
+
+/// Bytes of the word in front of the part.
+ptrdiff_t bytesBefore(WordPart part) {
+  return part == WordPart::UpperInteger ? 2 : 0;
+}
+
 /// Elements as numbers: one for each, or one for all.
-NumberSource decode(const float *data, ptrdiff_t stride, bool integers,
+NumberSource decode(const float *data, ptrdiff_t stride, WordPart part,
                     NumberKind kind, size_t n, Number *numbers) {
   if (!data)
     return {};
   const bool scalar = stride == 0;
   // Of an instruction on integers only an immediate is a float.
-  if (kind == NumberKind::Integer && !integers)
+  if (kind == NumberKind::Integer && part == WordPart::Float)
     *numbers = immediateNumber(kind, *data);
   else
-    decodeElements(integers ? ElementType::I32 : ElementType::F32, kind,
-                   scalar ? 1 : n, data, stride * 4, numbers);
+    decodeElements(typeOf(part), kind, scalar ? 1 : n,
+                   reinterpret_cast<const char *>(data) + bytesBefore(part),
+                   stride * 4, numbers);
   return {numbers, scalar};
 }
 
@@ -127,9 +146,8 @@ void requireIntegers(Opcode op, const NestTypes &types, size_t n,
   for (size_t i = 0; i < n; ++i) {
     const Number x = a.data[a.scalar ? 0 : i];
     const Number y = b.data ? b.data[b.scalar ? 0 : i] : zero;
-    if (const char *what =
-            integerProblem(op, types.numbers, ElementType::I32, types.noWrap,
-                           x, y, old[i]))
+    if (const char *what = integerProblem(op, types.numbers, typeOf(types.dst),
+                                          types.noWrap, x, y, old[i]))
       throw NestError(std::string(what) + ": its sources are " +
                           describeSources(types.numbers, x, y),
                       target + ptrdiff_t(i) * stride);
@@ -141,24 +159,24 @@ void requireIntegers(Opcode op, const NestTypes &types, size_t n,
 void applyIntegers(Opcode op, const NestTypes &types, const Dimension &d,
                    float *dst, const float *a, const float *b) {
   Number aNumbers[bufferLength], bNumbers[bufferLength], results[bufferLength];
-  const ElementType type = types.dst ? ElementType::I32 : ElementType::F32;
-  const bool checks =
-      types.noWrap ||
-      (op == Opcode::Div && types.numbers == NumberKind::Integer);
+  const ElementType type = typeOf(types.dst);
+  const bool checks = types.noWrap || (op == Opcode::Div &&
+                                       types.numbers == NumberKind::Integer);
   for (size_t done = 0; done < d.extent; done += bufferLength) {
     const size_t n = std::min(bufferLength, d.extent - done);
     const ptrdiff_t at = ptrdiff_t(done);
     float *target = dst + at * d.dst;
-    const NumberSource x = decode(a ? a + at * d.a : a, d.a, types.a,
-                                  types.numbers, n, aNumbers);
-    const NumberSource y = decode(b ? b + at * d.b : b, d.b, types.b,
-                                  types.numbers, n, bNumbers);
+    char *elements = reinterpret_cast<char *>(target) + bytesBefore(types.dst);
+    const NumberSource x =
+        decode(a ? a + at * d.a : a, d.a, types.a, types.numbers, n, aNumbers);
+    const NumberSource y =
+        decode(b ? b + at * d.b : b, d.b, types.b, types.numbers, n, bNumbers);
     if (op == Opcode::Fmac || op == Opcode::Select)
-      decodeElements(type, types.numbers, n, target, d.dst * 4, results);
+      decodeElements(type, types.numbers, n, elements, d.dst * 4, results);
     if (checks)
       requireIntegers(op, types, n, x, y, results, target, d.dst);
     evaluateElements(op, types.numbers, n, results, x, y);
-    encodeElements(type, types.numbers, n, results, target, d.dst * 4);
+    encodeElements(type, types.numbers, n, results, elements, d.dst * 4);
   }
 }
 
@@ -179,7 +197,9 @@ void forEach(const Dimensions &dims, float *dst, const float *a, const float *b,
 
 /// A copy of integers is one of their bits.
 static NestTypes typesOf(const Nest &nest) {
-  const bool copies = nest.op == Opcode::Mov && nest.types.dst && nest.types.a;
+  const bool copies = nest.op == Opcode::Mov &&
+                      nest.types.dst == WordPart::Integer &&
+                      nest.types.a == WordPart::Integer;
   return copies ? NestTypes() : nest.types;
 }
 
@@ -343,8 +363,9 @@ size_t PreparedNest::hash() const {
     mix(size_t(d.a));
     mix(size_t(d.b));
   };
-  mix(size_t(types.numbers) * 16 + types.dst * 8 + types.a * 4 + types.b * 2 +
-      types.noWrap);
+  for (size_t part : {size_t(types.numbers), size_t(types.dst), size_t(types.a),
+                      size_t(types.b), size_t(types.noWrap)})
+    mix(part);
   for (const Dimension &d : outer)
     mixDimension(d);
   mixDimension(inner);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Meaning of a vector instruction: a loop nest over strided operands of float32
-// or of integers of 32 bits, whose bits lie in floats.
+// or of integers of 32 or 16 bits, whose bits lie in floats.
 // Engines differ in where operands come from and when; all of them compute
 // through here.
 #ifndef RUNTIME_STRIPS_EXECUTE_H
@@ -26,13 +26,19 @@ struct Strided {
   ptrdiff_t stride[maxDimensions] = {};
 };
 
+/// What an operand has of each word.
+enum class WordPart : uint8_t { Float, Integer, LowerInteger, UpperInteger };
+
 /// Which operands are integers, and whether results have to fit.
 struct NestTypes {
   NumberKind numbers = NumberKind::Single;
-  bool dst = false, a = false, b = false;
+  WordPart dst = WordPart::Float, a = WordPart::Float, b = WordPart::Float;
   bool noWrap = false;
 
-  bool integers() const { return dst || a || b; }
+  bool integers() const {
+    return dst != WordPart::Float || a != WordPart::Float ||
+           b != WordPart::Float;
+  }
   bool operator==(const NestTypes &) const = default;
 };
 

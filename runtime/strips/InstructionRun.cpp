@@ -2,6 +2,7 @@
 #include "runtime/strips/InstructionRun.h"
 
 #include "runtime/engine/Mesh.h"
+#include "runtime/strips/Halves.h"
 #include "runtime/strips/Recording.h"
 
 #include "runtime/program/Errors.h"
@@ -258,18 +259,18 @@ void InstructionRun::bind(const Source &source, const Block &block,
   }
 }
 
-static bool isInteger(const OperandCode &operand) {
-  return (operand.memory() || operand.fabric()) &&
-         runtime::isInteger(operand.type);
+static WordPart partOf(const OperandCode &operand) {
+  const bool isInteger = (operand.memory() || operand.fabric()) &&
+                         runtime::isInteger(operand.type);
+  return isInteger ? WordPart::Integer : WordPart::Float;
 }
 
 void InstructionRun::compute(const Block &block) {
   Nest nest;
   nest.op = site.code.op;
   nest.ordered = ordered;
-  nest.types = {site.code.numbers, isInteger(site.code.dst),
-                isInteger(site.code.a), isInteger(site.code.b),
-                site.code.noWrap};
+  nest.types = {site.code.numbers, partOf(site.code.dst), partOf(site.code.a),
+                partOf(site.code.b), site.code.noWrap};
   nest.dimensions = dimensions - block.dimension + 1;
   nest.extent[0] = block.count;
   size_t elements = block.count;
@@ -285,7 +286,10 @@ void InstructionRun::compute(const Block &block) {
     send(block, nest);
   } else {
     place(block, nest);
-    carryOut(nest, site.world.sramBuffer(site.strip));
+    if (halves < 0)
+      carryOut(nest, site.world.sramBuffer(site.strip));
+    else
+      carryOutHalves(nest);
     double first;
     advanceTime(block.steps, first);
   }
@@ -301,6 +305,24 @@ void InstructionRun::place(const Block &block, Nest &nest) const {
   for (int d = block.dimension; d < dimensions; ++d)
     nest.dst.stride[d - block.dimension] = targetStride[d];
   nest.dst.stride[nest.dimensions - 1] = targetLaneStride;
+}
+
+/// The same for the lower halves of words, then for the upper ones.
+void InstructionRun::carryOutHalves(const Nest &nest) const {
+  for (const bool upper : {false, true}) {
+    Nest part = nest;
+    part.extent[halves] = 1;
+    auto take = [&](const OperandCode &operand, WordPart &of, auto &elements) {
+      if (isOfHalves(operand))
+        of = upper ? WordPart::UpperInteger : WordPart::LowerInteger;
+      else if (operand.memory() && upper)
+        elements.data += elements.stride[halves];
+    };
+    take(site.code.dst, part.types.dst, part.dst);
+    take(site.code.a, part.types.a, part.a);
+    take(site.code.b, part.types.b, part.b);
+    carryOut(part, site.world.sramBuffer(site.strip));
+  }
 }
 
 void InstructionRun::carryOut(const Nest &nest, uint32_t dstBuffer) const try {

@@ -146,6 +146,8 @@ private:
   void send(const Block &block, Nest &nest);
   void place(const Block &block, Nest &nest) const;
   void carryOut(const Nest &nest, uint32_t dstBuffer) const;
+  void carryOutHalves(const Nest &nest) const;
+  ptrdiff_t wordStride(const OperandCode &operand, int dimension) const;
   uint32_t recordedBuffer(const Source &source) const;
   void bind(const Source &source, const Block &block,
             Strided<const float> &into) const;
@@ -172,6 +174,7 @@ private:
   const Links *links = nullptr;
   int sendColor = -1;
   bool ordered = false;
+  int halves = -1; ///< dimension that goes from half to half of a word
   int waitsForColor = -1;
   bool waitsForRoom = false;
 };

@@ -4,6 +4,8 @@
 // refuses about them.
 #include "runtime/strips/InstructionRun.h"
 
+#include "runtime/strips/Halves.h"
+
 #include "runtime/program/Errors.h"
 #include "runtime/program/Extents.h"
 #include "runtime/program/NearestNames.h"
@@ -138,6 +140,8 @@ void InstructionRun::resolve(Bindings bindings) {
   if (std::any_of(extent, extent + dimensions,
                   [](int64_t n) { return n == 0; }))
     steps = 0;
+  if (isOfHalves(code.dst) || isOfHalves(code.a) || isOfHalves(code.b))
+    halves = *halvesDimension(code);
   cost = instructionCost(site.world.image.machine, code, extent, stepDepth);
   resolveSource(sources[0], code.a, bindings);
   resolveSource(sources[1], code.b, bindings);
@@ -145,16 +149,26 @@ void InstructionRun::resolve(Bindings bindings) {
   site.world.count(uint64_t(lanes), 0);
 }
 
+/// Words from one index of a dimension to the next; both halves of a word are
+/// touched.
+ptrdiff_t InstructionRun::wordStride(const OperandCode &operand,
+                                     int dimension) const {
+  const int64_t stride = operand.strides[size_t(dimension)];
+  if (!isOfHalves(operand))
+    return stride;
+  return dimension == halves ? 0 : stride / 2;
+}
+
 MemoryPattern InstructionRun::pattern(const OperandCode &operand,
                                       Bindings bindings) const {
   const BufferCode &buffer = site.strip.code.buffers[operand.buffer];
   int64_t offset = operand.offset.value(bindings);
   MemoryPattern result;
-  result.first = buffer.firstWord + offset;
+  result.first = buffer.firstWord + (isOfHalves(operand) ? offset / 2 : offset);
   result.dimensions = dimensions;
   std::copy(extent, extent + dimensions, result.extent);
-  std::copy(operand.strides.begin(), operand.strides.begin() + dimensions,
-            result.stride);
+  for (int d = 0; d < dimensions; ++d)
+    result.stride[d] = wordStride(operand, d);
   if (!result.empty() && (result.low() < buffer.firstWord ||
                           result.high() >= buffer.firstWord + buffer.words))
     fail(ErrorClass::OutOfBounds,
@@ -207,7 +221,7 @@ void InstructionRun::resolveSource(Source &source, const OperandCode &operand,
   source.laneStride = site.lane < 0 && lanes > 1 ? 1 : 0;
   source.data = site.strip.sram(read.first) + std::max(0, site.lane);
   for (int d = 0; d < dimensions; ++d)
-    source.stride[d] = operand.strides[d] * width;
+    source.stride[d] = wordStride(operand, d) * width;
 }
 
 void InstructionRun::resolveFabric(Source &source, const OperandCode &operand,
@@ -274,7 +288,7 @@ void InstructionRun::resolveDestination(Bindings bindings) {
     written = pattern(dst, bindings);
     target = site.strip.sram(written->first) + std::max(0, site.lane);
     for (int d = 0; d < dimensions; ++d)
-      targetStride[d] = dst.strides[d] * site.strip.lanes;
+      targetStride[d] = wordStride(dst, d) * site.strip.lanes;
     targetLaneStride = 1;
     findOverlap();
   }

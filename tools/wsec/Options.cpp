@@ -128,6 +128,11 @@ struct Flags {
       "allow-f64-as-f32",
       cl::desc("Compute what the model states in float64 in float32"),
       cl::cat(category)};
+  cl::opt<bool> expandWeights{
+      "expand-weights",
+      cl::desc("Let quantised weights travel as f32; else PEs make f32 of them "
+               "where that is faster"),
+      cl::cat(category)};
   cl::opt<std::string> report{"report", cl::desc("Write the report as JSON"),
                               cl::value_desc("FILE.json"), cl::cat(category)};
   cl::opt<std::string> reproducer{
@@ -342,6 +347,7 @@ static bool readFlags(const Flags &flags, CompileOptions &options) {
   options.printsConstants = flags.printConstants;
   options.import.allowAbsentWeights = flags.allowAbsentWeights;
   options.allowF64AsF32 = flags.allowF64AsF32;
+  options.expandWeights = flags.expandWeights;
   options.report = flags.report;
   options.reproducer = flags.reproducer;
   options.quiet = flags.quiet;

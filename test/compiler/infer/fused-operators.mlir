@@ -74,7 +74,7 @@ func.func @rotary(%x: tensor<1x3x8xf32>, %ids: tensor<1x3xi64>) -> !onnx.unknown
 
 // Two numbers a byte, the lower half first: (1 - 8) * 2 and (2 - 8) * 2 lead.
 // CHECK-LABEL: func.func @four_bits
-// CHECK: onnx.constant dense<{{\[\[}}-1.400000e+01], [-1.200000e+01], [-1.400000e+01]
+// CHECK: onnx.constant #onnx.quantized<dense<{{\[\[}}1], [2], [1]{{.*}} : tensor<16x1xui4> scales dense<2.000000e+00> : tensor<1x1xf32> zeros dense<8> : tensor<1x1xui4> block 16> -> tensor<16x1xf32>
 // CHECK: onnx.matmul {{.*}} -> tensor<3x1xf32>
 func.func @four_bits(%x: tensor<3x16xf32>) -> !onnx.unknown {
   %w = onnx.constant dense<33> : tensor<1x1x8xui8>

@@ -50,6 +50,30 @@ def weight(name, array):
     return f'#wse.weight<"{name}" : {shape} data dense<{nested(array)}> : {shape}>'
 
 
+def quantized(name, values, scales, zeros, block, kind):
+    """A weight of integers `kind`, with scales and zero points that are one for
+    all, or for each index, or for each block of indices, of a dimension."""
+    of = lambda array, element: f"dense<{nested_integers(array) if element == kind else nested(array)}> : {tensor_type(array.shape, element=element)}"
+    text = f"{of(values, kind)} scales {of(scales, 'f32')}"
+    if zeros is not None:
+        text += f" zeros {of(zeros, kind)}"
+    return f'#wse.weight<"{name}" : {tensor_type(values.shape)} data #onnx.quantized<{text} block {block}>>'
+
+
+def nested_integers(array):
+    return "[" + ", ".join(map(nested_integers, array)) + "]" if array.ndim else str(int(array))
+
+
+def expanded(values, scales, zeros, block):
+    def spread(array):
+        for axis, (size, parts) in enumerate(zip(values.shape, array.shape)):
+            if parts not in (1, size):
+                array = np.take(np.repeat(array, block, axis), range(size), axis)
+        return array
+    zeros = np.zeros_like(scales) if zeros is None else zeros
+    return (values.astype(np.int64) - spread(zeros)).astype(np.float32) * spread(scales)
+
+
 class Program:
     """A selected wse.program under construction, with its inputs and the
     outputs it should have. Values are pairs of name and type."""
@@ -59,6 +83,7 @@ class Program:
         self.width, self.height = (int(n) for n in mesh.split("x"))
         self.declarations, self.body = [], []
         self.inputs, self.expected = {}, {}
+        self.equal = ()  # outputs that have the same bits
 
     def encoding(self, batch, tokens, columns="balanced", head_size=0, rows="split", span=None, head_columns=1):
         group = self.height // batch if batch <= self.height else 0
@@ -107,6 +132,8 @@ class Program:
         """Returns the largest error of any output, relative to its size."""
         self.compile(folder)
         results, _ = self.execute(folder, self.engine)
+        if len({results[name].tobytes() for name in self.equal}) > 1:
+            raise RuntimeError(f"outputs differ: {' and '.join(self.equal)}")
         return max(difference(results[name], array) for name, array in self.expected.items())
 
     def run_engines(self, folder):
@@ -282,6 +309,36 @@ class Checker:
                     y = p.op(f"matmul {value} weight {weight('w', w)} bias {weight('b', bias)} variant({variant}) : {type} -> {result}", result)
                     p.store(y, "y", x @ w + bias)
                     self.check(p, f"matmul-{variant}-{columns}-{k}x{n}-{case}")
+
+    def packed_matmul(self):
+        # Integers, block (0: one scale for each result feature, -1: one for all), zero points.
+        kinds = [("ui4", 8, "each"), ("i4", 16, "none"), ("ui8", 4, "each"), ("i8", 0, "none"),
+                 ("ui8", -1, "one"), ("ui4", 0, "one")]
+        sizes = [("balanced", 0, 17, 23), ("balanced", 0, 4, 5), ("heads", 4, 12, 20), ("balanced", 0, 67, 9)]
+        forms = itertools.cycle(itertools.product(kinds, sizes))
+        for mesh, batch, tokens, case in self.cases():
+            for variant in ("reduce", "broadcast"):
+                for (kind, block, points), (columns, head, k, n) in itertools.islice(forms, 10):
+                    bits, signed = int(kind.strip("ui")), not kind.startswith("u")
+                    low, high = (-(1 << bits - 1), 1 << bits - 1) if signed else (0, 1 << bits)
+                    shape = (1, 1) if block < 0 else (1, n) if block == 0 else ((k - 1) // block + 1, n)
+                    values = self.random.integers(low, high, (k, n))
+                    scales = (0.01 + self.random.random(shape)).astype(np.float32)
+                    zeros = None if points == "none" else self.random.integers(low, high, shape)
+                    if points == "one":
+                        zeros[...] = zeros.flat[0]
+                    p, x, bias = self.program(mesh), self.normal(batch, tokens, k), self.normal(n)
+                    encoding = p.encoding(batch, tokens, columns, head)
+                    value, type = p.load("x", x, encoding)
+                    result = tensor_type((batch, tokens, n), encoding)
+                    w = quantized("w", values, scales, zeros, max(block, 1), kind)
+                    y = p.op(f"matmul {value} weight {w} bias {weight('b', bias)} variant({variant}) packed : {type} -> {result}", result)
+                    p.store(y, "y", x @ expanded(values, scales, zeros, block) + bias)
+                    # The same with weights that the store makes f32.
+                    z = p.op(f"matmul {value} weight {w} bias {weight('b', bias)} variant({variant}) : {type} -> {result}", result)
+                    p.store(z, "z", x @ expanded(values, scales, zeros, block) + bias)
+                    p.equal = ("y", "z")
+                    self.check(p, f"packed_matmul-{variant}-{kind}-{block}-{points}-{columns}-{k}x{n}-{case}")
 
     def resident_matmul(self):
         """Weights of another entry, result features that rows need not share

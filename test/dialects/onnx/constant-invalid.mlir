@@ -3,7 +3,7 @@
 // Each rule of onnx.constant, broken alone.
 
 func.func @constant_c1() {
-  // expected-error @below {{value is neither dense elements nor #onnx.external}}
+  // expected-error @below {{value is neither dense elements, #onnx.external nor #onnx.quantized}}
   %c = onnx.constant 1 : i32 -> tensor<1xi32>
   return
 }
@@ -117,5 +117,29 @@ func.func @constant_c6() {
 func.func @constant_c6_uncountable() {
   // expected-error @below {{holds no tensor of countable numbers, but 'tensor<4294967296x4294967296xf32>'}}
   %c = onnx.constant external<"w.bin", 0, 0> : tensor<4294967296x4294967296xf32>
+  return
+}
+
+// -----
+
+func.func @quantized_c1() {
+  // expected-error @below {{expected integers of 4 or 8 bits, scales of f32 and zero points as the integers, found 'tensor<4xi16>' and 'tensor<1xf32>'}}
+  %c = onnx.constant #onnx.quantized<dense<1> : tensor<4xi16> scales dense<1.0> : tensor<1xf32> block 1> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @quantized_c2() {
+  // expected-error @below {{scales of 'tensor<3xf32>' for 'tensor<4xi8>' in blocks of 2}}
+  %c = onnx.constant #onnx.quantized<dense<1> : tensor<4xi8> scales dense<1.0> : tensor<3xf32> block 2> -> tensor<4xf32>
+  return
+}
+
+// -----
+
+func.func @quantized_c3() {
+  // expected-error @below {{zero points of 'tensor<1xi8>' for scales of 'tensor<2xf32>'}}
+  %c = onnx.constant #onnx.quantized<dense<1> : tensor<4xi8> scales dense<1.0> : tensor<2xf32> zeros dense<1> : tensor<1xi8> block 2> -> tensor<4xf32>
   return
 }

@@ -36,3 +36,12 @@ func.func @reversed_and_repeated() -> tensor<2x3xf32> {
   %c = onnx.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32> view offset 2 strides [0, -1] -> tensor<2x3xf32>
   return %c : tensor<2x3xf32>
 }
+
+// CHECK-LABEL: func.func @quantized
+func.func @quantized() -> (tensor<2x2xf32>, tensor<2x2xf32>) {
+  // CHECK: onnx.constant #onnx.quantized<{{.*}} : tensor<2x2xi4> scales {{.*}} : tensor<1x2xf32> block 2> -> tensor<2x2xf32>
+  %w = onnx.constant #onnx.quantized<dense<[[1, -8], [3, 7]]> : tensor<2x2xi4> scales dense<[[0.5, 0.25]]> : tensor<1x2xf32> block 2> -> tensor<2x2xf32>
+  // CHECK: onnx.constant #onnx.quantized<{{.*}} : tensor<2x2xui8> scales {{.*}} zeros {{.*}} block 1> view offset 0 strides [1, 2] -> tensor<2x2xf32>
+  %t = onnx.constant #onnx.quantized<dense<[[1, 8], [3, 7]]> : tensor<2x2xui8> scales dense<0.5> : tensor<1x1xf32> zeros dense<128> : tensor<1x1xui8> block 1> view offset 0 strides [1, 2] -> tensor<2x2xf32>
+  return %w, %t : tensor<2x2xf32>, tensor<2x2xf32>
+}

@@ -236,6 +236,16 @@ wse.program @store_c3 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+// expected-error@below {{weight "w" has data that is neither dense elements nor #onnx.quantized}}
+#weight_c4 = #wse.weight<"w" : tensor<2xf32> data 1 : i32>
+
+// -----
+
+// expected-error@below {{weight "w" has elements of type 'f16' and data of type 'f32'}}
+#weight_c4 = #wse.weight<"w" : tensor<2xf16> data #onnx.quantized<dense<1> : tensor<2xi8> scales dense<1.0> : tensor<1xf32> block 1>>
+
+// -----
+
 wse.program @input_c1 state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{needs a static shape, found 'tensor<?xf32>'}}
   input @x : tensor<?xf32>
@@ -1182,4 +1192,26 @@ wse.program @update_c3_constant state(selected) mesh(4x5) machine("wse2") {
   %p = arith.constant 1 : index
   // expected-error@below {{has a position that is no argument of an entry}}
   update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @matmul_c5 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{streams "w" packed, which is not quantised}}
+  %y = matmul %x weight <"w" : tensor<6x6xf32> file "f" offset 0 bytes 144> variant(reduce) packed on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @matmul_c5_stays state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{streams "w" packed, which stays where it is}}
+  %y = matmul %x weight <"w" : tensor<6x6xf32> data #onnx.quantized<dense<1> : tensor<6x6xi8> scales dense<1.0> : tensor<1x1xf32> block 1>> variant(stationary) packed on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
