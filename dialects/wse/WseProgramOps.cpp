@@ -62,7 +62,7 @@ static LogicalResult verifyElement(Operation *op, RankedTensorType type) {
   return success();
 }
 
-/// (C6 of #wse.dist) The tensor, in this encoding, fits the region.
+/// The tensor, in this encoding, fits the region.
 static LogicalResult verifyFits(Operation *op, RankedTensorType type,
                                 RegionOp region) {
   const int64_t columns = region.columns(), rows = region.rows();
@@ -70,6 +70,7 @@ static LogicalResult verifyFits(Operation *op, RankedTensorType type,
   TokenTiling tiling = TokenTiling::of(type);
   if (failed(verifyElement(op, type)))
     return failure();
+  // (C6) of DistAttr
   const int64_t most = std::max<int64_t>(tiling.group(rows), 1);
   if (tiling.getCopies() > most)
     return withNote(op->emitOpError("encoding has copies in ")

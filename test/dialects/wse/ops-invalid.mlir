@@ -74,8 +74,8 @@ wse.program @program_c3 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-// expected-error@below {{lists dimension 3 of a tensor of 3}}
 wse.program @dist_c4_rank state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{lists dimension 3 of a tensor of 3}}
   input @x : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [3]>>
 }
 
