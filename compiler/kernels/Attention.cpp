@@ -69,13 +69,14 @@ class Attention final : public KernelFor<wse::AttentionOp> {
 
 /// A bias per key is one row of keys for each batch element; any other one row
 /// of keys for each query.
-Value biasOf(onnx::AttentionOp op, wse::TiledAttr query, int64_t keys,
+Value biasOf(onnx::AttentionOp op, wse::TokenTiling query, int64_t keys,
              bool &perKey, Selection &selection) {
   Value bias = op.getBias();
   if (!selection.host().contains(bias) && !selection.toStore(bias, op))
     return {};
   perKey = shapeOf(bias)[2] == 1;
-  wse::TiledAttr rows = perKey ? query.perBatchElement() : query;
+  wse::TokenTiling rows =
+      perKey ? query.perBatchElement(selection.machine().height) : query;
   return selection.bring(
       bias, {query.getBatch(), 1, perKey ? 1 : query.getTokens(), keys},
       rows.withColumns(wse::ColumnPlacement::Replicated), op);
@@ -89,7 +90,7 @@ Value Attention::build(Operation *user, Selection &selection) const {
   Value value = wholeHeads(op.getV(), op.keyHeads(), op, selection, repeat);
   if (!query || !key || !value)
     return {};
-  wse::TiledAttr queryTiling = tilingOf(query);
+  wse::TokenTiling queryTiling = tilingOf(query);
   Value keyBias, scoreBias;
   if (op.getBias()) {
     bool perKey = false;
@@ -99,7 +100,7 @@ Value Attention::build(Operation *user, Selection &selection) const {
       return {};
     (perKey ? keyBias : scoreBias) = bias;
   }
-  wse::TiledAttr tiling = queryTiling.withColumns(
+  wse::TokenTiling tiling = queryTiling.withColumns(
       wse::ColumnPlacement::Heads, tilingOf(value).getHeadSize());
   return selection.createFor<wse::AttentionOp>(
       op, Type(selection.tensorType(tiling, wse::featuresOf(value))), query,

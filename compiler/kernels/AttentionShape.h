@@ -25,10 +25,12 @@ struct AttentionShape {
   int64_t rounds;   // before the last
 
   AttentionShape(wse::AttentionOp op, const Machine &machine)
-      : query(Layout::of(op.getQuery())), key(Layout::of(op.getKey())),
-        value(Layout::of(op.getValue())), columns(query.features.columns),
-        queries(query.tokens), keys(key.tokens),
-        headSize(query.features.unitSize), valueSize(value.features.unitSize),
+      : query(Layout::of(op.getQuery(), machine.height)),
+        key(Layout::of(op.getKey(), machine.height)),
+        value(Layout::of(op.getValue(), machine.height)),
+        columns(query.features.columns), queries(query.tokens),
+        keys(key.tokens), headSize(query.features.unitSize),
+        valueSize(value.features.unitSize),
         channels(query.group == 0 ? queries
                                   : tileSizeMax(queries, query.span)) {
     tokens = std::max<int64_t>(1, scoreWords / channels / rows());

@@ -92,7 +92,8 @@ int64_t WantedHeads::sizeFor(Value value) const {
   return found == nearest.end() ? 0 : found->second.headSize;
 }
 
-wse::TiledAttr WantedHeads::columnsFor(Value value, wse::TiledAttr rows) const {
+wse::TokenTiling WantedHeads::columnsFor(Value value,
+                                         wse::TokenTiling rows) const {
   if (int64_t headSize = sizeFor(value))
     return rows.withColumns(wse::ColumnPlacement::Heads, headSize);
   return rows.withColumns(wse::ColumnPlacement::Balanced);

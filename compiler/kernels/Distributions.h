@@ -32,7 +32,7 @@ public:
   int64_t sizeFor(mlir::Value value) const;
   /// The rows of `rows`; balanced columns, or whole heads if an attention is
   /// going to ask `value` for them.
-  wse::TiledAttr columnsFor(mlir::Value value, wse::TiledAttr rows) const;
+  wse::TokenTiling columnsFor(mlir::Value value, wse::TokenTiling rows) const;
 
 private:
   struct Attention {
@@ -47,8 +47,8 @@ inline llvm::ArrayRef<int64_t> shapeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getShape();
 }
 
-inline wse::TiledAttr tilingOf(mlir::Value value) {
-  return wse::TiledAttr::of(value.getType());
+inline wse::TokenTiling tilingOf(mlir::Value value) {
+  return wse::TokenTiling::of(value.getType());
 }
 
 /// Is its result nothing but an output? Outputs list their elements in order;

@@ -72,7 +72,7 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
                                     const Machine &machine) const final {
     if (streamedVectors(op, vectorsOf(op)).empty())
       return {};
-    return columnStreams(Layout::of(op.getResult()), machine);
+    return columnStreams(Layout::of(op.getResult(), machine.height), machine);
   }
   SmallVector<HostFlow> flowsOf(wse::ElementwiseOp op,
                                 const Machine &machine) const final;
@@ -85,8 +85,8 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
     FailureOr<ElementwisePlan> plan = planElementwise(op);
     if (failed(plan))
       return 0; // lowering says why
-    return (plan->slots - 1) *
-           Layout::of(op.getResult()).words(machine.width, machine.height);
+    return (plan->slots - 1) * Layout::of(op.getResult(), machine.height)
+                                   .words(machine.width, machine.height);
   }
 
   LogicalResult lowerOp(wse::ElementwiseOp op, RoutineBuilder &b) const final;
@@ -129,7 +129,7 @@ SmallVector<HostFlow> Elementwise::flowsOf(wse::ElementwiseOp op,
   const size_t words = streamedVectors(op, vectorUses(op, *plan)).size();
   if (words == 0)
     return {};
-  Layout layout = Layout::of(op.getResult());
+  Layout layout = Layout::of(op.getResult(), machine.height);
   double elements = layout.words(machine.width, machine.height);
   double cycles = 0, first = -1, last = 0;
   for (const ElementwiseStep &step : plan->steps) {
@@ -155,7 +155,7 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   FailureOr<ElementwisePlan> plan = planElementwise(op);
   if (failed(plan))
     return cost;
-  Layout layout = Layout::of(op.getResult());
+  Layout layout = Layout::of(op.getResult(), machine.height);
   CostModel model(machine);
   double channels = layout.pitch(machine.height);
   auto compute = [&](double features) {
@@ -201,8 +201,9 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
 
   SmallVector<Operand, 0> inputs, slots;
   for (Value input : op.getInputs())
-    inputs.push_back(memory(b.tile(input).buffer,
-                            stepsOf(Layout::of(input), layout, b.height())));
+    inputs.push_back(
+        memory(b.tile(input).buffer,
+               stepsOf(Layout::of(input, b.height()), layout, b.height())));
   InputSteps own = {out.pitch, layout.tokens, 1};
   slots.push_back(memory(out.buffer, own));
   Builder types(op.getContext());

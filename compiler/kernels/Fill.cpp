@@ -14,22 +14,22 @@ class Fill final : public KernelFor<wse::FillOp> {
     return SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(
         op, op.getParameterAttr());
   }
-  static Layout layoutOf(wse::FillOp op) {
-    return Layout::of(parameterOf(op).getHeldType());
+  static Layout layoutOf(wse::FillOp op, const Machine &machine) {
+    return Layout::of(parameterOf(op).getHeldType(), machine.height);
   }
 
   SmallVector<Relay> relays() const final { return columnRelays(); }
 
   KernelCost costOf(wse::FillOp op, const Machine &machine) const final {
-    return hostTokensCost(layoutOf(op), machine);
+    return hostTokensCost(layoutOf(op, machine), machine);
   }
   SmallVector<StreamNeed> streamsOf(wse::FillOp op,
                                     const Machine &machine) const final {
-    return columnStreams(layoutOf(op), machine);
+    return columnStreams(layoutOf(op, machine), machine);
   }
   SmallVector<HostFlow> flowsOf(wse::FillOp op,
                                 const Machine &machine) const final {
-    return hostTokensFlows(layoutOf(op), machine);
+    return hostTokensFlows(layoutOf(op, machine), machine);
   }
   LogicalResult lowerOp(wse::FillOp op, RoutineBuilder &b) const final {
     wse::ParameterOp parameter = parameterOf(op);

@@ -38,7 +38,7 @@ class Gather final : public KernelFor<wse::GatherOp> {
       ids = selection.host().view(gather.getIds());
     }
     Value y = gather.getY();
-    wse::TiledAttr tiling =
+    wse::TokenTiling tiling =
         selection.heads().columnsFor(y, selection.defaultTiling(shapeOf(y)));
     return selection.createFor<wse::GatherOp>(
         op, Type(selection.tensorType(tiling, shapeOf(y).back(), y)), table,
@@ -49,21 +49,21 @@ class Gather final : public KernelFor<wse::GatherOp> {
   SmallVector<Relay> relays() const final { return columnRelays(); }
 
   KernelCost costOf(wse::GatherOp op, const Machine &machine) const final {
-    return hostTokensCost(Layout::of(op.getResult()), machine);
+    return hostTokensCost(Layout::of(op.getResult(), machine.height), machine);
   }
   SmallVector<StreamNeed> streamsOf(wse::GatherOp op,
                                     const Machine &machine) const final {
-    return columnStreams(Layout::of(op.getResult()), machine);
+    return columnStreams(Layout::of(op.getResult(), machine.height), machine);
   }
 
   SmallVector<HostFlow> flowsOf(wse::GatherOp op,
                                 const Machine &machine) const final {
-    return hostTokensFlows(Layout::of(op.getResult()), machine);
+    return hostTokensFlows(Layout::of(op.getResult(), machine.height), machine);
   }
 
   LogicalResult lowerOp(wse::GatherOp op, RoutineBuilder &b) const final {
     HostTensor table = b.source(op.getTable());
-    Layout layout = Layout::of(op.getResult());
+    Layout layout = Layout::of(op.getResult(), b.height());
     ColumnWords words;
     words.tensor = table.symbol;
     words.offset = table.offset;

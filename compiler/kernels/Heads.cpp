@@ -11,7 +11,7 @@ Value wsec::wholeHeads(Value value, int64_t heads, Operation *op,
   if (!tensor)
     return {};
   int64_t headSize = wse::featuresOf(tensor) / heads;
-  wse::TiledAttr tiling = tilingOf(tensor);
+  wse::TokenTiling tiling = tilingOf(tensor);
   if (tiling.getBatch() != shapeOf(value)[0]) {
     tiling = selection.defaultTiling(shapeOf(value))
                  .withColumns(wse::ColumnPlacement::Heads, headSize);
@@ -19,8 +19,7 @@ Value wsec::wholeHeads(Value value, int64_t heads, Operation *op,
     if (!tensor)
       return {};
   }
-  if (tiling.getColumns() == wse::ColumnPlacement::Heads &&
-      tiling.getHeadSize() == headSize && repeat == 1)
+  if (tiling.holdsHeads(headSize) && repeat == 1)
     return tensor;
   return selection.redistribute(tensor, wse::ColumnPlacement::Heads, headSize,
                                 op, repeat);

@@ -36,9 +36,9 @@ class LayerNorm final : public KernelFor<wse::LayerNormOp> {
 
   SmallVector<Relay> relays() const final { return normRelays(); }
   KernelCost costOf(wse::LayerNormOp op, const Machine &machine) const final {
-    return rowKernelCost(Layout::of(op.getInput()), machine, /*passes=*/6,
-                         /*reductions=*/2,
-                         streamedVectors(op, vectorsOf(op)).size());
+    return rowKernelCost(
+        Layout::of(op.getInput(), machine.height), machine, /*passes=*/6,
+        /*reductions=*/2, streamedVectors(op, vectorsOf(op)).size());
   }
   SmallVector<StreamNeed> streamsOf(wse::LayerNormOp op,
                                     const Machine &machine) const final {
@@ -46,12 +46,13 @@ class LayerNorm final : public KernelFor<wse::LayerNormOp> {
   }
   SmallVector<HostFlow> flowsOf(wse::LayerNormOp op,
                                 const Machine &machine) const final {
-    return vectorFlows(Layout::of(op.getInput()), machine, /*passes=*/6,
-                       streamedVectors(op, vectorsOf(op)).size());
+    return vectorFlows(Layout::of(op.getInput(), machine.height), machine,
+                       /*passes=*/6, streamedVectors(op, vectorsOf(op)).size());
   }
   int64_t scratchWords(wse::LayerNormOp op,
                        const Machine &machine) const final {
-    return 2 * TokenValues::scratchWords(Layout::of(op.getInput()), machine);
+    return 2 * TokenValues::scratchWords(
+                   Layout::of(op.getInput(), machine.height), machine);
   }
 
   std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,

@@ -33,32 +33,23 @@ bool FeatureTiling::everywhere(int64_t width) const {
          (columns == 1 ? units >= width : units * columns == width);
 }
 
-Layout Layout::of(RankedTensorType type) {
-  auto tiled = cast<wse::TiledAttr>(type.getEncoding());
+Layout Layout::of(RankedTensorType type, int64_t height) {
+  const auto tiled = wse::TokenTiling::of(type);
   Layout layout;
   layout.batch = tiled.getBatch();
   layout.tokens = tiled.getTokens();
-  layout.replicatedRows = tiled.getRows() == wse::RowPlacement::Replicated;
-  layout.group = tiled.getGroup();
-  layout.span = tiled.rowsUsed();
-  int64_t features = type.getShape().back();
-  switch (tiled.getColumns()) {
-  case wse::ColumnPlacement::Balanced:
-    layout.features = {features, 1, false};
-    break;
-  case wse::ColumnPlacement::Heads:
-    layout.features = {features / tiled.getHeadSize(), tiled.getHeadSize(),
-                       false, tiled.getHeadColumns()};
-    break;
-  case wse::ColumnPlacement::Replicated:
-    layout.features = {features, 1, true};
-    break;
-  }
+  layout.replicatedRows = !tiled.splitsRows();
+  layout.group = tiled.group(height);
+  layout.span = tiled.rowsUsed(height);
+  layout.features = {type.getShape().back() / tiled.getHeadSize(),
+                     tiled.getHeadSize(),
+                     tiled.getColumns() == wse::ColumnPlacement::Replicated,
+                     tiled.getHeadColumns()};
   return layout;
 }
 
-Layout Layout::of(Value value) {
-  return of(cast<RankedTensorType>(value.getType()));
+Layout Layout::of(Value value, int64_t height) {
+  return of(cast<RankedTensorType>(value.getType()), height);
 }
 
 RowSet Layout::rows(int64_t height) const {

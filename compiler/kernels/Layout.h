@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Where the elements of a distributed tensor lie, in numbers: what
-// #wse.tiled says, together with the tensor's shape.
+// #wse.dist says, together with the tensor's shape.
 
 #ifndef COMPILER_KERNELS_LAYOUT_H
 #define COMPILER_KERNELS_LAYOUT_H
@@ -60,9 +60,10 @@ struct Layout {
   int64_t span = 1;
   FeatureTiling features;
 
-  /// The layout of a tensor type whose encoding is #wse.tiled.
-  static Layout of(mlir::RankedTensorType type);
-  static Layout of(mlir::Value value);
+  /// The layout of a tensor type whose encoding is #wse.dist, where the
+  /// region has `height` rows.
+  static Layout of(mlir::RankedTensorType type, int64_t height);
+  static Layout of(mlir::Value value, int64_t height);
 
   /// Rows of the mesh that hold tokens, by batch element.
   RowSet rows(int64_t height) const;

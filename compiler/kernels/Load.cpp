@@ -16,15 +16,15 @@ class Load final : public KernelFor<wse::LoadOp> {
   SmallVector<Relay> relays() const final { return columnRelays(); }
 
   KernelCost costOf(wse::LoadOp op, const Machine &machine) const final {
-    return hostTokensCost(Layout::of(op.getResult()), machine);
+    return hostTokensCost(Layout::of(op.getResult(), machine.height), machine);
   }
   SmallVector<StreamNeed> streamsOf(wse::LoadOp op,
                                     const Machine &machine) const final {
-    return columnStreams(Layout::of(op.getResult()), machine);
+    return columnStreams(Layout::of(op.getResult(), machine.height), machine);
   }
   SmallVector<HostFlow> flowsOf(wse::LoadOp op,
                                 const Machine &machine) const final {
-    return hostTokensFlows(Layout::of(op.getResult()), machine);
+    return hostTokensFlows(Layout::of(op.getResult(), machine.height), machine);
   }
   LogicalResult lowerOp(wse::LoadOp op, RoutineBuilder &b) const final {
     return bringTokens(

@@ -54,9 +54,9 @@ struct Shape {
   Plan plan;
 
   Shape(wse::MatmulOp op, const Machine &machine)
-      : in(Layout::of(op.getInput())), out(Layout::of(op.getResult())),
-        k(in.features.total()), n(out.features.total()),
-        pitch(out.pitch(machine.height)),
+      : in(Layout::of(op.getInput(), machine.height)),
+        out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
+        n(out.features.total()), pitch(out.pitch(machine.height)),
         reduce(op.getVariant() == wse::MatmulVariant::Reduce),
         exchanges(machine.width > 1), own(tiling().largest(machine.width)) {
     quantized = op.getPacked() ? PackedWeights::of(op, machine) : std::nullopt;
@@ -253,7 +253,7 @@ Match Matmul::match(Operation *op, const Selection &) const {
 
 Value Matmul::build(Operation *op, Selection &selection) const {
   auto make = [&](Value input, wse::WeightAttr weight, wse::WeightAttr bias,
-                  wse::TiledAttr tiling) -> Value {
+                  wse::TokenTiling tiling) -> Value {
     auto matmul = selection.createFor<wse::MatmulOp>(
         op, Type(selection.tensorType(tiling, weight.getType().getDimSize(1))),
         input, weight, bias,
@@ -285,8 +285,9 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
   Value input = matmul.getInput();
   auto type = cast<RankedTensorType>(input.getType());
   if (tilingOf(input).getColumns() == wse::ColumnPlacement::Heads) {
-    Type spread = type.cloneWithEncoding(
-        tilingOf(input).withColumns(wse::ColumnPlacement::Balanced));
+    Type spread = tilingOf(input)
+                      .withColumns(wse::ColumnPlacement::Balanced)
+                      .type(type.getShape(), type.getElementType());
     input.setType(spread);
     offerAll(spread);
     input.setType(type);
@@ -304,7 +305,7 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
 double lowerBound(wse::MatmulOp op, const Machine &machine) {
   double weights =
       double(wse::featuresOf(op.getInput())) * wse::featuresOf(op.getResult());
-  double tokens = Layout::of(op.getResult()).tokenCount();
+  double tokens = Layout::of(op.getResult(), machine.height).tokenCount();
   double products =
       CostModel(machine).leastFmacs(weights * tokens / machine.peCount());
   if (wse::residentOf(op, op.getWeight()))

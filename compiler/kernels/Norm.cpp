@@ -51,7 +51,7 @@ SmallVector<HostFlow> vectorFlows(const Layout &layout, const Machine &machine,
 SmallVector<StreamNeed> normStreams(Operation *op,
                                     ArrayRef<wse::WeightAttr> vectors,
                                     const Machine &machine) {
-  Layout layout = Layout::of(op->getOperand(0));
+  Layout layout = Layout::of(op->getOperand(0), machine.height);
   SmallVector<StreamNeed> needs;
   if (!streamedVectors(op, vectors).empty())
     needs = columnStreams(layout, machine);

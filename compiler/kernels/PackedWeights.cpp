@@ -30,7 +30,8 @@ std::optional<PackedWeights> PackedWeights::of(wse::MatmulOp op,
   packed.rowStep = strides[0];
   packed.columnStep = strides[1];
   packed.tiling =
-      Layout::of(packed.reduce ? op.getInput() : op.getResult()).features;
+      Layout::of(packed.reduce ? op.getInput() : op.getResult(), machine.height)
+          .features;
   packed.own = packed.tiling.largest(machine.width);
   const DenseElementsAttr zeros = packed.weights.getZeros();
   packed.hasZeroVectors = zeros && !zeros.isSplat();

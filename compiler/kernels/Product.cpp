@@ -54,10 +54,11 @@ static bool leaveInPieces(onnx::MatMulOp op, const Kernel &kernel,
     return false;
   const Machine &machine = selection.machine();
   int64_t features = weight.getType().getDimSize(1);
-  wse::TiledAttr tiling =
+  wse::TokenTiling tiling =
       tilingOf(input).withColumns(wse::ColumnPlacement::Balanced);
   int64_t room = selection.roomForOutput(input);
-  if (tiling.bytesPerPE(features, machine.width, machine.height) <= room)
+  if (wse::DistAttr::bytesPerPE(selection.tensorType(tiling, features),
+                                machine.width, machine.height) <= room)
     return false;
   int64_t bytesPerFeature = 4 * tiling.tokensPerRowMax(machine.height);
   int64_t perColumn = std::max<int64_t>(1, room / bytesPerFeature);
@@ -132,7 +133,7 @@ static Value build(onnx::BatchMatMulOp op, Selection &selection,
     return host;
   };
   wse::IntermediateOp into = selection.declare(shape, op.getY(), op);
-  wse::TiledAttr tiling = selection.defaultTiling({1, rows, depth});
+  wse::TokenTiling tiling = selection.defaultTiling({1, rows, depth});
   for (int64_t pair = 0; pair < pairs; ++pair) {
     HostView rowsOf = matrix(left, pair);
     rowsOf.view = *rowsOf.view.reshape({1, rows, depth});

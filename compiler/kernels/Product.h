@@ -22,7 +22,7 @@ bool sumsFeatures(onnx::ReduceOp op);
 /// Creates the kernel of one product, whose result is distributed as `tiling`.
 using MakeProduct = llvm::function_ref<mlir::Value(
     mlir::Value input, wse::WeightAttr weight, wse::WeightAttr bias,
-    wse::TiledAttr tiling)>;
+    wse::TokenTiling tiling)>;
 
 /// Builds an operator that matchProduct or sumsFeatures takes, for `kernel`.
 mlir::Value buildProduct(mlir::Operation *op, const Kernel &kernel,

@@ -28,9 +28,9 @@ class RMSNorm final : public KernelFor<wse::RMSNormOp> {
 
   SmallVector<Relay> relays() const final { return normRelays(); }
   KernelCost costOf(wse::RMSNormOp op, const Machine &machine) const final {
-    return rowKernelCost(Layout::of(op.getInput()), machine, /*passes=*/3,
-                         /*reductions=*/1,
-                         streamedVectors(op, {op.getScale()}).size());
+    return rowKernelCost(
+        Layout::of(op.getInput(), machine.height), machine, /*passes=*/3,
+        /*reductions=*/1, streamedVectors(op, {op.getScale()}).size());
   }
   SmallVector<StreamNeed> streamsOf(wse::RMSNormOp op,
                                     const Machine &machine) const final {
@@ -38,11 +38,13 @@ class RMSNorm final : public KernelFor<wse::RMSNormOp> {
   }
   SmallVector<HostFlow> flowsOf(wse::RMSNormOp op,
                                 const Machine &machine) const final {
-    return vectorFlows(Layout::of(op.getInput()), machine, /*passes=*/3,
+    return vectorFlows(Layout::of(op.getInput(), machine.height), machine,
+                       /*passes=*/3,
                        streamedVectors(op, {op.getScale()}).size());
   }
   int64_t scratchWords(wse::RMSNormOp op, const Machine &machine) const final {
-    return TokenValues::scratchWords(Layout::of(op.getInput()), machine);
+    return TokenValues::scratchWords(Layout::of(op.getInput(), machine.height),
+                                     machine);
   }
 
   std::optional<HeldWeight> held(Operation *op, wse::WeightAttr weight,

@@ -17,10 +17,11 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
 
   KernelCost costOf(wse::RedistributeOp op,
                     const Machine &machine) const final {
-    Layout layout = Layout::of(op.getResult());
+    Layout layout = Layout::of(op.getResult(), machine.height);
     CostModel model(machine);
     double channels = layout.pitch(machine.height);
-    double words = Layout::of(op.getInput()).features.total() * channels;
+    double words =
+        Layout::of(op.getInput(), machine.height).features.total() * channels;
     KernelCost cost;
     cost.compute = model.copies(1, layout.words(machine.width, machine.height));
     if (scratchWords(op, machine) > 0)
@@ -41,7 +42,7 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
   /// What a PE with several repeated heads hears.
   int64_t scratchWords(wse::RedistributeOp op,
                        const Machine &machine) const final {
-    const Layout layout = Layout::of(op.getResult());
+    const Layout layout = Layout::of(op.getResult(), machine.height);
     const int64_t size = layout.features.unitSize, repeat = op.getRepeat();
     const int64_t heads = layout.features.largest(machine.width) / size;
     if (repeat == 1 || heads <= 1 || machine.width == 1)

@@ -26,7 +26,7 @@ class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
   }
   KernelCost costOf(wse::ReduceTokensOp op,
                     const Machine &machine) const final {
-    Layout layout = Layout::of(op.getInput());
+    Layout layout = Layout::of(op.getInput(), machine.height);
     CostModel model(machine);
     double features = layout.features.largest(machine.width);
     KernelCost cost;
@@ -39,8 +39,8 @@ class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
     return cost;
   }
   SmallVector<StreamNeed> streamsOf(wse::ReduceTokensOp op,
-                                    const Machine &) const final {
-    if (Layout::of(op.getInput()).span == 1)
+                                    const Machine &machine) const final {
+    if (Layout::of(op.getInput(), machine.height).span == 1)
       return {};
     return {{StreamPattern::KeyNorth, {}}};
   }
@@ -66,14 +66,11 @@ wse::ReduceKind kindOf(onnx::ReduceOp op) {
 
 Value reduceTokens(Operation *op, Value input, wse::ReduceKind kind,
                    Selection &selection) {
-  wse::TiledAttr tiling = tilingOf(input);
-  auto resultTiling = wse::TiledAttr::get(
-      op->getContext(), tiling.getBatch(), 1, wse::RowPlacement::Split,
-      tiling.getGroup(), 0, tiling.getColumns(), tiling.getHeadSize(),
-      tiling.getHeadColumns());
+  wse::TokenTiling tiling = tilingOf(input);
   return selection.createFor<wse::ReduceTokensOp>(
       op,
-      Type(selection.tensorType(resultTiling, wse::featuresOf(input), input)),
+      Type(selection.tensorType(tiling.withTokens(1), wse::featuresOf(input),
+                                input)),
       input, wse::ReduceKindAttr::get(op->getContext(), kind));
 }
 
@@ -101,7 +98,7 @@ Value reduceInStore(onnx::ReduceOp op, Selection &selection) {
 
 /// Where the reduced axes are the tokens, so that all that is left is batch and
 /// features, of a tensor in `tiling`.
-bool reducesTokens(onnx::ReduceOp op, wse::TiledAttr tiling) {
+bool reducesTokens(onnx::ReduceOp op, wse::TokenTiling tiling) {
   ArrayRef<int64_t> shape = shapeOf(op.getX());
   int64_t last = int64_t(shape.size()) - 1;
   SmallVector<int64_t> kept = llvm::to_vector(shape);
@@ -143,7 +140,7 @@ constexpr int64_t maxStoredMask = 1 << 24;
 /// The token of each batch element of `input` that is all a slice keeps, or
 /// nothing.
 std::optional<int64_t> tokenOf(onnx::SliceOp op, Value input) {
-  wse::TiledAttr tiling = tilingOf(input);
+  wse::TokenTiling tiling = tilingOf(input);
   int64_t batch = tiling.getBatch(), tokens = tiling.getTokens();
   int64_t features = wse::featuresOf(input);
   View view = View::dense(shapeOf(op.getX()))
@@ -164,7 +161,7 @@ std::optional<int64_t> tokenOf(onnx::SliceOp op, Value input) {
 }
 
 /// A 1 at the token, 0 at all others, for each batch element.
-Value loadMask(Operation *op, wse::TiledAttr tiling, int64_t token,
+Value loadMask(Operation *op, wse::TokenTiling tiling, int64_t token,
                Selection &selection) {
   Builder builder(op->getContext());
   int64_t tokens = tiling.getTokens();
@@ -179,7 +176,7 @@ Value loadMask(Operation *op, wse::TiledAttr tiling, int64_t token,
       f32({tiling.getBatch(), tokens, 1}), StringAttr(), 0, 0,
       DenseElementsAttr::get(f32({tokens}), ArrayRef<float>(oneHot)),
       FlatSymbolRefAttr(), 0, strides);
-  wse::TiledAttr perToken =
+  wse::TokenTiling perToken =
       tiling.withColumns(wse::ColumnPlacement::Replicated);
   return selection.createFor<wse::LoadOp>(
       op, Type(selection.tensorType(perToken, 1)), source,
@@ -189,7 +186,7 @@ Value loadMask(Operation *op, wse::TiledAttr tiling, int64_t token,
 /// One token of each batch element: all others become 0, then tokens add up.
 Value takeToken(Operation *op, Value input, int64_t token,
                 Selection &selection) {
-  wse::TiledAttr tiling = tilingOf(input);
+  wse::TokenTiling tiling = tilingOf(input);
   Value mask = loadMask(op, tiling, token, selection);
   Builder builder(op->getContext());
   auto kernel = selection.createFor<wse::ElementwiseOp>(

@@ -16,7 +16,7 @@ namespace wsec {
 namespace {
 
 /// Cosines or sines of all tokens, in every column.
-Value angles(Value value, wse::TiledAttr rows, Operation *op,
+Value angles(Value value, wse::TokenTiling rows, Operation *op,
              Selection &selection) {
   if (!selection.host().contains(value) && !selection.toStore(value, op))
     return {};
@@ -47,7 +47,7 @@ class Rotary final : public KernelFor<wse::RotaryOp> {
   SmallVector<Relay> relays() const final { return {}; }
 
   KernelCost costOf(wse::RotaryOp op, const Machine &machine) const final {
-    Layout layout = Layout::of(op.getInput());
+    Layout layout = Layout::of(op.getInput(), machine.height);
     CostModel model(machine);
     const double channels = layout.pitch(machine.height);
     const double heads =
@@ -74,7 +74,8 @@ class Rotary final : public KernelFor<wse::RotaryOp> {
   bool needsWholeHeads() const final { return true; }
 
   int64_t scratchWords(wse::RotaryOp op, const Machine &machine) const final {
-    return Layout::of(op.getSin()).words(machine.width, machine.height);
+    return Layout::of(op.getSin(), machine.height)
+        .words(machine.width, machine.height);
   }
 
   LogicalResult lowerOp(wse::RotaryOp op, RoutineBuilder &b) const final {

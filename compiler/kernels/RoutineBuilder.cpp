@@ -186,7 +186,7 @@ LogicalResult RoutineBuilder::finish() {
 }
 
 Tile RoutineBuilder::tile(Value tensor) {
-  Tile tile = describe(scalars(), Layout::of(tensor));
+  Tile tile = describe(scalars(), Layout::of(tensor, height()));
   wse::KernelOp producer = producerOf(tensor);
   if (!producer.getResultAddress())
     lacks("the address of a tensor that " + producer.getReportName() +
@@ -199,7 +199,7 @@ Tile RoutineBuilder::tile(Value tensor) {
 }
 
 Tile RoutineBuilder::tile(wse::PersistentOp held) {
-  Tile tile = describe(scalars(), Layout::of(held.getHeldType()));
+  Tile tile = describe(scalars(), Layout::of(held.getHeldType(), height()));
   // The tensor in the store has the name of the parameter.
   StringRef prefix = isa<wse::ParameterOp>(*held) ? "resident_" : "";
   if (!held.getHeldAddress())

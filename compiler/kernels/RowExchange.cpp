@@ -300,16 +300,12 @@ streamedVectors(Operation *op, ArrayRef<wse::WeightAttr> vectors) {
 HeldWeight heldVector(Value tensor, wse::WeightAttr vector,
                       const Machine &machine) {
   MLIRContext *context = tensor.getContext();
-  auto columns = wse::TiledAttr::of(tensor.getType());
-  auto tiling = wse::TiledAttr::get(
-      context, /*batch=*/1, /*tokens=*/1, wse::RowPlacement::Replicated,
-      machine.height, /*span=*/machine.height, columns.getColumns(),
-      columns.getHeadSize(), columns.getHeadColumns());
+  const auto tiling =
+      wse::TokenTiling::of(tensor.getType()).perVector(machine.height);
   SmallVector<int64_t, 2> strides(vector.getType().getRank(), 1);
   for (int64_t d = vector.getType().getRank() - 2; d >= 0; --d)
     strides[d] = strides[d + 1] * vector.getType().getDimSize(d + 1);
-  return {RankedTensorType::get({1, wse::featuresOf(tensor)},
-                                Float32Type::get(context), tiling),
+  return {tiling.type({1, wse::featuresOf(tensor)}, Float32Type::get(context)),
           strides};
 }
 

@@ -20,23 +20,22 @@ ArrayAttr Selection::nodesOf(ArrayRef<Operation *> ops) {
   return builder().getArrayAttr(names.getArrayRef());
 }
 
-wse::TiledAttr Selection::defaultTiling(ArrayRef<int64_t> shape) {
+wse::TokenTiling Selection::defaultTiling(ArrayRef<int64_t> shape) {
   TokenShape tokens = tokenShape(shape);
-  return wse::TiledAttr::balanced(builder().getContext(), tokens.batch,
-                                  tokens.tokens, machine().height);
+  return {tokens.batch, tokens.tokens};
 }
 
 RankedTensorType Selection::tensorType(ArrayRef<int64_t> shape,
-                                       wse::TiledAttr tiling, Value like) {
+                                       wse::TokenTiling tiling, Value like) {
   SmallVector<int64_t> extents = llvm::to_vector(shape);
   if (extents.empty())
     extents.push_back(1);
   Type element = like ? elementOnWafer(like) : builder().getF32Type();
-  return RankedTensorType::get(extents, element, tiling);
+  return tiling.type(extents, element);
 }
 
-RankedTensorType Selection::tensorType(wse::TiledAttr tiling, int64_t features,
-                                       Value like) {
+RankedTensorType Selection::tensorType(wse::TokenTiling tiling,
+                                       int64_t features, Value like) {
   return tensorType({tiling.getBatch(), tiling.getTokens(), features}, tiling,
                     like);
 }

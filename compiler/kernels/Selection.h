@@ -59,12 +59,12 @@ public:
 
   mlir::ArrayAttr nodesOf(llvm::ArrayRef<mlir::Operation *> ops);
   /// The distribution for `shape` when nothing else decides.
-  wse::TiledAttr defaultTiling(llvm::ArrayRef<int64_t> shape);
+  wse::TokenTiling defaultTiling(llvm::ArrayRef<int64_t> shape);
   /// Of f32, unless `like` is a value of integers or a tensor of them.
   mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape,
-                                    wse::TiledAttr tiling,
+                                    wse::TokenTiling tiling,
                                     mlir::Value like = {});
-  mlir::RankedTensorType tensorType(wse::TiledAttr tiling, int64_t features,
+  mlir::RankedTensorType tensorType(wse::TokenTiling tiling, int64_t features,
                                     mlir::Value like = {});
 
   //===------------------------------------------------------------------===//
@@ -80,7 +80,7 @@ public:
   virtual mlir::Value alreadyOnWafer(mlir::Value value) const = 0;
   /// `value` of the host, read as `shape`, in the given distribution.
   virtual mlir::Value bring(mlir::Value value, llvm::ArrayRef<int64_t> shape,
-                            wse::TiledAttr tiling, mlir::Operation *user) = 0;
+                            wse::TokenTiling tiling, mlir::Operation *user) = 0;
   /// `value` with its features in other columns, heads perhaps repeated.
   virtual mlir::Value redistribute(mlir::Value value,
                                    wse::ColumnPlacement columns,
@@ -88,10 +88,10 @@ public:
                                    int64_t repeat = 1) = 0;
   /// A view of an input or constant, loaded with these extents, or as another
   /// `shape`.
-  virtual mlir::Value load(const HostView &host, wse::TiledAttr tiling,
+  virtual mlir::Value load(const HostView &host, wse::TokenTiling tiling,
                            mlir::Operation *user) = 0;
   virtual mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
-                                   wse::TiledAttr tiling,
+                                   wse::TokenTiling tiling,
                                    mlir::Operation *user) = 0;
 
   //===------------------------------------------------------------------===//

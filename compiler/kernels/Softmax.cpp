@@ -25,7 +25,7 @@ class Softmax final : public KernelFor<wse::SoftmaxOp> {
 
   SmallVector<Relay> relays() const final { return allReduceRelays(); }
   KernelCost costOf(wse::SoftmaxOp op, const Machine &machine) const final {
-    Layout layout = Layout::of(op.getInput());
+    Layout layout = Layout::of(op.getInput(), machine.height);
     KernelCost cost = rowKernelCost(layout, machine, /*passes=*/4,
                                     /*reductions=*/2, /*streamedVectors=*/0);
     double elements =
@@ -35,11 +35,13 @@ class Softmax final : public KernelFor<wse::SoftmaxOp> {
   }
   SmallVector<StreamNeed> streamsOf(wse::SoftmaxOp op,
                                     const Machine &machine) const final {
-    return allReduceStreams(machine,
-                            Layout::of(op.getInput()).pitch(machine.height));
+    return allReduceStreams(
+        machine,
+        Layout::of(op.getInput(), machine.height).pitch(machine.height));
   }
   int64_t scratchWords(wse::SoftmaxOp op, const Machine &machine) const final {
-    return 2 * TokenValues::scratchWords(Layout::of(op.getInput()), machine);
+    return 2 * TokenValues::scratchWords(
+                   Layout::of(op.getInput(), machine.height), machine);
   }
 
   LogicalResult lowerOp(wse::SoftmaxOp op, RoutineBuilder &b) const final {

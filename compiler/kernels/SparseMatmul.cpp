@@ -38,7 +38,8 @@ struct Shape {
   int64_t own; ///< most features of a PE
 
   Shape(wse::SparseMatmulOp op, const Machine &machine)
-      : in(Layout::of(op.getInput())), out(Layout::of(op.getResult())),
+      : in(Layout::of(op.getInput(), machine.height)),
+        out(Layout::of(op.getResult(), machine.height)),
         sparsity(op.getSparsity()), k(in.features.total()),
         n(out.features.total()), pitch(out.pitch(machine.height)),
         exchanges(machine.width > 1), own(in.features.largest(machine.width)) {}
@@ -73,7 +74,7 @@ class SparseMatmul final : public KernelFor<wse::SparseMatmulOp> {
     return buildProduct(
         op, *this, selection,
         [&](Value input, wse::WeightAttr weight, wse::WeightAttr bias,
-            wse::TiledAttr tiling) -> Value {
+            wse::TokenTiling tiling) -> Value {
           return selection.createFor<wse::SparseMatmulOp>(
               op,
               Type(
@@ -93,7 +94,7 @@ class SparseMatmul final : public KernelFor<wse::SparseMatmulOp> {
   SmallVector<StreamNeed> streamsOf(wse::SparseMatmulOp op,
                                     const Machine &machine) const final {
     SmallVector<StreamNeed> needs =
-        columnStreams(Layout::of(op.getResult()), machine);
+        columnStreams(Layout::of(op.getResult(), machine.height), machine);
     needs.append(rowStreams(machine));
     return needs;
   }

@@ -14,7 +14,7 @@ template <typename OpTy>
 class StateKernel : public KernelFor<OpTy> {
 protected:
   KernelCost costOf(OpTy op, const Machine &machine) const override {
-    Layout layout = Layout::of(tensorOf(op));
+    Layout layout = Layout::of(tensorOf(op), machine.height);
     KernelCost cost;
     cost.compute = CostModel(machine).copies(
         layout.features.largest(machine.width), layout.pitch(machine.height));

@@ -27,8 +27,9 @@ static bool sharedEvenly(const Layout &layout, const Machine &machine) {
 
 StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
                                  bool resident)
-    : in(Layout::of(op.getInput())), out(Layout::of(op.getResult())),
-      k(in.features.total()), n(out.features.total()), resident(resident) {
+    : in(Layout::of(op.getInput(), machine.height)),
+      out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
+      n(out.features.total()), resident(resident) {
   const int64_t height = machine.height, pitch = out.pitch(height);
   if (machine.width < 2 || height < 2 || out.replicatedRows ||
       (!resident && (n % height != 0 || machine.channelsInUse() != height)))
@@ -160,7 +161,7 @@ SmallVector<StreamNeed> stationaryStreams(wse::MatmulOp op,
                                           const Machine &machine) {
   SmallVector<StreamNeed> needs;
   if (op.getBias() && !wse::residentOf(op, *op.getBias()))
-    needs = columnStreams(Layout::of(op.getResult()), machine);
+    needs = columnStreams(Layout::of(op.getResult(), machine.height), machine);
   RowSet all{1, machine.height, machine.height};
   if (!wse::residentOf(op, op.getWeight()))
     needs.push_back({StreamPattern::ChannelRow, {}});
@@ -177,14 +178,11 @@ std::optional<HeldWeight> heldStationary(wse::MatmulOp op,
   StationaryShape shape(op, machine, /*resident=*/true);
   if (shape.rounds == 0)
     return std::nullopt;
-  auto input = wse::TiledAttr::of(op.getInput().getType());
-  auto tiling =
-      wse::TiledAttr::balanced(op.getContext(), 1, shape.n, machine.height)
-          .withColumns(input.getColumns(), input.getHeadSize())
-          .withHeadColumns(input.getHeadColumns());
-  return HeldWeight{RankedTensorType::get({1, shape.n, shape.k},
-                                          Float32Type::get(op.getContext()),
-                                          tiling),
+  auto input = wse::TokenTiling::of(op.getInput().getType());
+  const auto tiling = wse::TokenTiling(1, shape.n)
+                          .withColumns(input.getColumns(), input.getHeadSize())
+                          .withHeadColumns(input.getHeadColumns());
+  return HeldWeight{tiling.type(shape.k, Float32Type::get(op.getContext())),
                     {1, shape.k}};
 }
 

@@ -32,7 +32,7 @@ class Store final : public KernelFor<wse::StoreOp> {
   }
 
   KernelCost costOf(wse::StoreOp op, const Machine &machine) const final {
-    Layout layout = Layout::of(op.getValue());
+    Layout layout = Layout::of(op.getValue(), machine.height);
     CostModel model(machine);
     double words = double(layout.tokenCount()) * layout.features.total();
     double rowsOfChannel =
@@ -56,7 +56,7 @@ class Store final : public KernelFor<wse::StoreOp> {
 
   SmallVector<HostFlow> flowsOf(wse::StoreOp op,
                                 const Machine &machine) const final {
-    Layout layout = Layout::of(op.getValue());
+    Layout layout = Layout::of(op.getValue(), machine.height);
     int64_t channels = machine.channelsInUse();
     int64_t rows = (machine.height + channels - 1) / channels;
     return {{StreamPattern::OutExit,
@@ -94,7 +94,7 @@ Value Store::build(Operation *user, Selection &selection) const {
   for (Value part : op.getParts()) {
     ArrayRef<int64_t> inner = shapeOf(part).drop_front(axis);
     int64_t tokens = elements(inner.drop_back());
-    wse::TiledAttr tiling =
+    wse::TokenTiling tiling =
         selection.defaultTiling({outer, tokens, inner.back()});
     Value tensor = selection.alreadyOnWafer(part);
     if (!tensor || wse::featuresOf(tensor) != inner.back() ||
@@ -105,7 +105,7 @@ Value Store::build(Operation *user, Selection &selection) const {
           selection.loadReshaped(*selection.host().view(part),
                                  {outer, tokens, inner.back()}, tiling, op);
     }
-    wse::TiledAttr own = tilingOf(tensor);
+    wse::TokenTiling own = tilingOf(tensor);
     // Token number n of `own` is token n % tokens of batch element n / tokens.
     int64_t perToken = tokens > 1 ? inner.back() : step;
     int64_t strides[] = {own.getBatch() == outer ? step

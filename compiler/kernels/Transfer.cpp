@@ -38,7 +38,7 @@ class Transfer final : public KernelFor<wse::TransferOp> {
 
   KernelCost costOf(wse::TransferOp op, const Machine &machine) const final {
     const Machine from = op.sourceRegion().machine();
-    Layout layout = Layout::of(op.getResult());
+    Layout layout = Layout::of(op.getResult(), machine.height);
     CostModel model(machine);
     double words =
         double(layout.features.total() * layout.pitch(machine.height));

@@ -30,7 +30,7 @@ class Update final : public StateKernel<wse::UpdateOp> {
     if (!op.getPosition())
       return cost;
     CostModel model(machine);
-    const Layout token = Layout::of(op.getValue());
+    const Layout token = Layout::of(op.getValue(), machine.height);
     const double words = token.features.largest(machine.width);
     cost.compute = 2 * model.copies(1, words);
     cost.fabric = words;
@@ -38,15 +38,17 @@ class Update final : public StateKernel<wse::UpdateOp> {
     return cost;
   }
   SmallVector<StreamNeed> streamsOf(wse::UpdateOp op,
-                                    const Machine &) const final {
+                                    const Machine &machine) const final {
     if (!op.getPosition())
       return {};
-    const Layout token = Layout::of(op.getValue());
+    const Layout token = Layout::of(op.getValue(), machine.height);
     return {{StreamPattern::KeyCast, {token.batch, token.group, token.group}}};
   }
   int64_t scratchWords(wse::UpdateOp op, const Machine &machine) const final {
-    return op.getPosition() ? wordsOfToken(Layout::of(op.getValue()), machine)
-                            : 0;
+    return op.getPosition()
+               ? wordsOfToken(Layout::of(op.getValue(), machine.height),
+                              machine)
+               : 0;
   }
   LogicalResult lowerOp(wse::UpdateOp op, RoutineBuilder &b) const final {
     if (!op.getPosition())

@@ -82,8 +82,7 @@ static PlacementView::KernelView viewKernel(wse::KernelOp kernel,
   view.scratchBytes = kernel.getScratchSize().value_or(0);
   if (kernel->getNumResults()) {
     Type type = kernel->getResult(0).getType();
-    view.bytes = wse::TiledAttr::of(type).bytesPerPE(
-        wse::featuresOf(type), machine.width, machine.height);
+    view.bytes = wse::DistAttr::bytesPerPE(type, machine.width, machine.height);
   }
   return view;
 }
@@ -95,12 +94,12 @@ static std::vector<PlacementView::HeldView> viewHeld(wse::ProgramOp program) {
         held, held.getHome());
     Machine machine = region.machine();
     RankedTensorType type = held.getHeldType();
-    views.push_back({nameOf(held.getHeldName().getValue()),
-                     held->getName().stripDialect().str(),
-                     {machine.x, machine.y, machine.width, machine.height},
-                     wse::TiledAttr::of(type).bytesPerPE(
-                         wse::featuresOf(type), machine.width, machine.height),
-                     held.getHeldAddress()});
+    views.push_back(
+        {nameOf(held.getHeldName().getValue()),
+         held->getName().stripDialect().str(),
+         {machine.x, machine.y, machine.width, machine.height},
+         wse::DistAttr::bytesPerPE(type, machine.width, machine.height),
+         held.getHeldAddress()});
   }
   return views;
 }

@@ -13,7 +13,7 @@ def RouteStreamsPass : Pass<"wse-route-streams", "::wsec::wse::ProgramOp"> {
     two settings of one color.
 
     ```mlir
-    !tokens = tensor<1x2x4xf32, #wse.tiled<batch = 1, tokens = 2, rows = split, group = 1, columns = balanced>>
+    !tokens = tensor<1x2x4xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     wse.program @main state(placed) mesh(1x1) machine("wse2") {
       region @r shape(1x1) at (0, 0)
       input @x : tensor<2x4xf32>

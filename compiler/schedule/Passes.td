@@ -18,7 +18,7 @@ def ScheduleLaunchesPass
 
     ```mlir
     // wse-opt --wse-route-streams --wse-schedule-launches
-    !tokens = tensor<1x2x4xf32, #wse.tiled<batch = 1, tokens = 2, rows = split, group = 1, columns = balanced>>
+    !tokens = tensor<1x2x4xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     wse.program @main state(placed) mesh(1x1) machine("wse2") {
       region @r shape(1x1) at (0, 0)
       input @x : tensor<2x4xf32>
@@ -46,7 +46,7 @@ def VerifyScheduledPass
     compiler/schedule/SchedulingProblem.h and T5 to T9 of FlowProblem.h.
 
     ```mlir
-    !token = tensor<1x1x8xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 1, columns = balanced>>
+    !token = tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     wse.program @main state(scheduled) mesh(1x1) machine("wse2") attributes {sram_peak = 8208 : i64} {
       region @r shape(1x1) at (0, 0)
       input @x : tensor<1x8xf32>

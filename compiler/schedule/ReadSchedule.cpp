@@ -9,8 +9,7 @@ using namespace mlir;
 using namespace wsec;
 
 static int64_t bytesOf(Type type, const Machine &machine) {
-  return wse::TiledAttr::of(type).bytesPerPE(wse::featuresOf(type),
-                                             machine.width, machine.height);
+  return wse::DistAttr::bytesPerPE(type, machine.width, machine.height);
 }
 
 static int64_t resultBytes(wse::KernelOp kernel, const Machine &machine) {

@@ -12,7 +12,7 @@ using namespace wsec::select;
 
 ElementwiseGroup::ElementwiseGroup(Selector &selector, Value value,
                                    ArrayRef<int64_t> shape,
-                                   wse::TiledAttr tiling, Operation *user)
+                                   wse::TokenTiling tiling, Operation *user)
     : selector(selector), value(value), shape(llvm::to_vector(shape)),
       tiling(tiling), features(shape.empty() ? 1 : shape.back()), user(user),
       body(value.getContext()), block(std::make_unique<Block>()),
@@ -186,11 +186,11 @@ Value ElementwiseGroup::leaf(Value tensor, wse::WeightAttr vector) {
 // Leaves that the host provides
 //===----------------------------------------------------------------------===//
 
-wse::TiledAttr ElementwiseGroup::operandTiling(bool perBatchElement,
-                                               bool perToken) {
-  wse::TiledAttr result = tiling;
+wse::TokenTiling ElementwiseGroup::operandTiling(bool perBatchElement,
+                                                 bool perToken) {
+  wse::TokenTiling result = tiling;
   if (perBatchElement)
-    result = result.perBatchElement();
+    result = result.perBatchElement(selector.machine().height);
   if (perToken)
     result = result.withColumns(wse::ColumnPlacement::Replicated);
   return result;
@@ -258,7 +258,7 @@ Value ElementwiseGroup::emitWafer(Value onnxValue, Value tensor,
   if (applySteps(view, steps))
     llvm_unreachable("tensors on the wafer are broadcast only");
   std::optional<View> tokens = asTokens(view);
-  wse::TiledAttr own = wse::TiledAttr::of(tensor.getType());
+  wse::TokenTiling own = wse::TokenTiling::of(tensor.getType());
   int64_t ownFeatures = wse::featuresOf(tensor);
   bool repeatsToken = tokens && tokens->shape[1] > 1 && !tokens->strides[1];
   bool repeatsFeature = tokens && features > 1 && tokens->strides[2] == 0;
@@ -272,13 +272,15 @@ Value ElementwiseGroup::emitWafer(Value onnxValue, Value tensor,
             tokens->strides[1] == ownFeatures) &&
            (tokens->shape[0] == 1 ||
             tokens->strides[0] == own.getTokens() * ownFeatures) &&
-           own.sameRows(repeatsToken ? tiling.perBatchElement() : tiling);
+           own.sameRows(repeatsToken
+                            ? tiling.perBatchElement(selector.machine().height)
+                            : tiling);
   };
   // What lies in other rows, or in another order, comes back from the store.
   if (!isInOrder())
     return selector.toStore(onnxValue, user) ? emitHost(onnxValue, steps)
                                              : Value();
-  wse::TiledAttr wanted = operandTiling(false, repeatsFeature);
+  wse::TokenTiling wanted = operandTiling(false, repeatsFeature);
   if (!own.sameColumns(wanted))
     tensor = selector.redistribute(tensor, wanted.getColumns(),
                                    wanted.getHeadSize(), user);

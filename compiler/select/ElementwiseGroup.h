@@ -27,7 +27,7 @@ class ElementwiseGroup {
 public:
   /// The result is `value` broadcast to `shape`, distributed as `tiling`.
   ElementwiseGroup(Selector &selector, mlir::Value value,
-                   llvm::ArrayRef<int64_t> shape, wse::TiledAttr tiling,
+                   llvm::ArrayRef<int64_t> shape, wse::TokenTiling tiling,
                    mlir::Operation *user);
 
   /// The kernel's result; a plain load if there is nothing to compute. Null if
@@ -73,14 +73,14 @@ private:
   static mlir::Operation *applySteps(View &view, const Step *steps);
   std::optional<View> asTokens(const View &view);
   mlir::Value load(const HostView &host);
-  wse::TiledAttr operandTiling(bool perBatchElement, bool perToken);
+  wse::TokenTiling operandTiling(bool perBatchElement, bool perToken);
   mlir::Value refuse(const llvm::Twine &reason);
   mlir::Value finish(mlir::Value result);
 
   Selector &selector;
   mlir::Value value;
   llvm::SmallVector<int64_t> shape;
-  wse::TiledAttr tiling;
+  wse::TokenTiling tiling;
   int64_t features;
   mlir::Operation *user;
   mlir::OpBuilder body;

@@ -15,8 +15,7 @@ static constexpr int64_t codeReserve = 8192;
 static constexpr int64_t stationaryReserve = 23040;
 
 int64_t select::bytesPerPE(Type tensor, const Machine &region) {
-  return wse::TiledAttr::of(tensor).bytesPerPE(wse::featuresOf(tensor),
-                                               region.width, region.height);
+  return wse::DistAttr::bytesPerPE(tensor, region.width, region.height);
 }
 
 int64_t select::roomForOutput(Value input, const Machine &region) {

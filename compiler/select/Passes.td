@@ -126,7 +126,7 @@ def KeepWeightsPass : Pass<"wse-keep-weights", "::wsec::wse::ProgramOp"> {
     regions is for schedule to say.
 
     ```mlir
-    #tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
+    #tiled = #wse.dist<rows = [0, 1], columns = [2]>
     wse.program @main state(selected) mesh(3x2) machine("wse2") {
       region @r shape(3x2)
       input @x : tensor<1x3x8xf32>

@@ -17,7 +17,7 @@
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
-using wse::TiledAttr;
+using wse::TokenTiling;
 
 namespace {
 
@@ -39,7 +39,7 @@ public:
   void retype(RegionShape shape);
 
 private:
-  int64_t headColumns(TiledAttr tiling, int64_t features,
+  int64_t headColumns(TokenTiling tiling, int64_t features,
                       int64_t columns) const;
   void estimateCycles(const Machine &region, Candidate &candidate);
   bool fits(const Machine &region);
@@ -107,8 +107,11 @@ RegionChooser::RegionChooser(const Machine &mesh,
     }
   }
   for (auto [value, type] : values)
-    if (int64_t size = TiledAttr::of(type).getHeadSize())
-      leastHeadSize = leastHeadSize ? std::min(leastHeadSize, size) : size;
+    if (TokenTiling tiling = TokenTiling::of(type);
+        tiling.getColumns() == wse::ColumnPlacement::Heads)
+      leastHeadSize = leastHeadSize
+                          ? std::min(leastHeadSize, tiling.getHeadSize())
+                          : tiling.getHeadSize();
   if (llvm::any_of(classes, [](const auto &known) {
         return findKernel(known.second.first)->needsWholeHeads();
       }))
@@ -117,7 +120,7 @@ RegionChooser::RegionChooser(const Machine &mesh,
 
 /// Columns of each head of a tensor, of those that there are for it: no more
 /// than any head has features, so that all tensors of an attention agree.
-int64_t RegionChooser::headColumns(TiledAttr tiling, int64_t features,
+int64_t RegionChooser::headColumns(TokenTiling tiling, int64_t features,
                                    int64_t columns) const {
   if (tiling.getColumns() != wse::ColumnPlacement::Heads)
     return 1;
@@ -125,16 +128,13 @@ int64_t RegionChooser::headColumns(TiledAttr tiling, int64_t features,
   return std::clamp<int64_t>(columns / heads, 1, leastHeadSize);
 }
 
-/// A distribution as it is over so many rows: see #wse.tiled. Where a span is
-/// given it is that of other tensors, which is the group of either height where
-/// they fill it.
-static TiledAttr overRows(TiledAttr tiling, int64_t rows, int64_t headColumns) {
-  int64_t batch = tiling.getBatch();
-  int64_t group = batch <= rows ? rows / batch : 0;
-  return TiledAttr::get(tiling.getContext(), batch, tiling.getTokens(),
-                        tiling.getRows(), group,
-                        std::min(tiling.getSpan(), group), tiling.getColumns(),
-                        tiling.getHeadSize(), headColumns);
+/// A distribution as it is over so many rows. Copies are in the rows of other
+/// tensors, which are all of either height where they fill it.
+static TokenTiling overRows(TokenTiling tiling, int64_t rows,
+                            int64_t headColumns) {
+  const int64_t most = std::max<int64_t>(1, tiling.group(rows));
+  return tiling.withCopies(std::min(tiling.getCopies(), most))
+      .withHeadColumns(headColumns);
 }
 
 void RegionChooser::retype(RegionShape shape) {
@@ -142,12 +142,13 @@ void RegionChooser::retype(RegionShape shape) {
   for (auto [value, type] : values) {
     Type &other = known[type];
     if (!other) {
-      TiledAttr tiling = TiledAttr::of(type);
+      TokenTiling tiling = TokenTiling::of(type);
       int64_t columns =
           shape.spreadHeads
               ? headColumns(tiling, type.getShape().back(), shape.columns)
               : 1;
-      other = type.cloneWithEncoding(overRows(tiling, shape.rows, columns));
+      other = overRows(tiling, shape.rows, columns)
+                  .type(type.getShape(), type.getElementType());
     }
     value.setType(other);
   }
@@ -287,7 +288,7 @@ std::vector<int64_t> RegionChooser::widths() const {
 std::vector<int64_t> RegionChooser::heights() const {
   llvm::MapVector<int64_t, size_t> uses;
   for (auto &[value, type] : values) {
-    TiledAttr tiling = TiledAttr::of(type);
+    TokenTiling tiling = TokenTiling::of(type);
     ++uses[tiling.getBatch() * tiling.getTokens()];
   }
   int64_t tokens = mesh.height;

@@ -187,9 +187,9 @@ Value Selector::buildElementwise(Operation *root) {
       shape.empty() ? 1 : ShapedType::getNumElements(shape.drop_back());
   // The first operand on the wafer with all tokens decides the rows; columns
   // are balanced unless all operands hold heads or heads are wanted.
-  wse::TiledAttr rows;
+  wse::TokenTiling rows;
   bool allHeads = true;
-  wse::TiledAttr heads;
+  wse::TokenTiling heads;
   llvm::SetVector<Operation *> group;
   group.insert(root);
   for (size_t next = 0; next < group.size(); ++next)
@@ -203,8 +203,8 @@ Value Selector::buildElementwise(Operation *root) {
       Value tensor = alreadyOnWafer(operand);
       if (!tensor)
         return {};
-      wse::TiledAttr tiling = tilingOf(tensor);
-      if (tiling.getRows() == wse::RowPlacement::Split &&
+      wse::TokenTiling tiling = tilingOf(tensor);
+      if (tiling.splitsRows() &&
           tiling.getBatch() * tiling.getTokens() == leading && !rows)
         rows = tiling;
       if (wse::featuresOf(tensor) != features)
@@ -215,7 +215,7 @@ Value Selector::buildElementwise(Operation *root) {
     }
   if (!rows)
     rows = defaultTiling(shape);
-  wse::TiledAttr tiling = wantedHeads.columnsFor(root->getResult(0), rows);
+  wse::TokenTiling tiling = wantedHeads.columnsFor(root->getResult(0), rows);
   if (tiling.getColumns() == wse::ColumnPlacement::Balanced && heads &&
       allHeads)
     tiling = rows.withColumns(wse::ColumnPlacement::Heads, heads.getHeadSize());
@@ -236,14 +236,14 @@ Value Selector::onWafer(Value value, Operation *user) {
   if (tensor || !hostValues.contains(value))
     return tensor;
   ArrayRef<int64_t> shape = cast<RankedTensorType>(value.getType()).getShape();
-  wse::TiledAttr tiling = defaultTiling(shape);
+  wse::TokenTiling tiling = defaultTiling(shape);
   if (int64_t headSize = wantedHeads.sizeFor(value))
     tiling = tiling.withColumns(wse::ColumnPlacement::Heads, headSize);
   return bring(value, shape, tiling, user);
 }
 
 Value Selector::bring(Value value, ArrayRef<int64_t> shape,
-                      wse::TiledAttr tiling, Operation *user) {
+                      wse::TokenTiling tiling, Operation *user) {
   RankedTensorType type = tensorType(shape, tiling, value);
   auto [known, isNew] = onceBrought.try_emplace({value, type});
   if (!isNew)
@@ -252,15 +252,17 @@ Value Selector::bring(Value value, ArrayRef<int64_t> shape,
   return onceBrought[{value, type}] = result;
 }
 
-Value Selector::brought(Value value, wse::TiledAttr tiling) {
+Value Selector::brought(Value value, wse::TokenTiling tiling) {
   return onceBrought.lookup({value, tensorType(shapeOf(value), tiling, value)});
 }
 
 // Loads with equal sources, views and types are one load.
-Value Selector::load(const HostView &host, wse::TiledAttr tiling,
+Value Selector::load(const HostView &host, wse::TokenTiling tiling,
                      Operation *user) {
   Builder attributes(main.getContext());
   RankedTensorType type = tensorType(host.view.shape, tiling, host.base);
+  if (type.getRank() != int64_t(host.view.shape.size()))
+    return loadReshaped(host, type.getShape(), tiling, user);
   Attribute source = host.source();
   IntegerAttr offset;
   DenseI64ArrayAttr strides;
@@ -377,7 +379,7 @@ bool Selector::selectView(Operation *op) {
 }
 
 Value Selector::loadReshaped(HostView host, ArrayRef<int64_t> shape,
-                             wse::TiledAttr tiling, Operation *user) {
+                             wse::TokenTiling tiling, Operation *user) {
   std::optional<View> view = host.view.reshape(shape);
   if (!view) {
     ArrayRef<int64_t> extents = host.view.shape;
@@ -413,7 +415,7 @@ Value Selector::redistribute(Value value, wse::ColumnPlacement columns,
 }
 
 /// Of bringing `value` into that distribution, where nothing has yet.
-double Selector::redistributeCycles(Value value, wse::TiledAttr tiling,
+double Selector::redistributeCycles(Value value, wse::TokenTiling tiling,
                                     Operation *user) {
   Type type = redistributed(value, tiling.getColumns(), tiling.getHeadSize());
   if (moved.lookup({value, type}))
@@ -436,13 +438,13 @@ void Selector::takeCheapestOffer(Operation *kernel, Operation *user) {
     other = offer.input;
     Choice choice = cheapestOffer(kernel, offers, regionMachine, other);
     choice.cycles += redistributeCycles(kernel->getOperand(0),
-                                        wse::TiledAttr::of(other), user);
+                                        wse::TokenTiling::of(other), user);
     if (choice < best)
       best = choice;
   }
   library->setVariant(kernel, best.offer->variant);
   if (Type input = best.offer->input) {
-    wse::TiledAttr tiling = wse::TiledAttr::of(input);
+    wse::TokenTiling tiling = wse::TokenTiling::of(input);
     Value value = redistribute(kernel->getOperand(0), tiling.getColumns(),
                                tiling.getHeadSize(), user);
     kernel->setOperand(0, value);

@@ -43,14 +43,15 @@ public:
   mlir::Value onWafer(mlir::Value value, mlir::Operation *user) final;
   mlir::Value alreadyOnWafer(mlir::Value value) const final;
   mlir::Value bring(mlir::Value value, llvm::ArrayRef<int64_t> shape,
-                    wse::TiledAttr tiling, mlir::Operation *user) final;
+                    wse::TokenTiling tiling, mlir::Operation *user) final;
   mlir::Value redistribute(mlir::Value value, wse::ColumnPlacement columns,
                            int64_t headSize, mlir::Operation *user,
                            int64_t repeat = 1) final;
-  mlir::Value load(const HostView &host, wse::TiledAttr tiling,
+  mlir::Value load(const HostView &host, wse::TokenTiling tiling,
                    mlir::Operation *user) final;
   mlir::Value loadReshaped(HostView host, llvm::ArrayRef<int64_t> shape,
-                           wse::TiledAttr tiling, mlir::Operation *user) final;
+                           wse::TokenTiling tiling,
+                           mlir::Operation *user) final;
 
   bool toStore(mlir::Value value, mlir::Operation *user) final;
   bool toStoreInOrder(mlir::Value value, mlir::Operation *user) final;
@@ -66,7 +67,7 @@ public:
   // For ElementwiseGroup.
 
   /// What bring() gave for `value` in its own shape; null if it was not asked.
-  mlir::Value brought(mlir::Value value, wse::TiledAttr tiling);
+  mlir::Value brought(mlir::Value value, wse::TokenTiling tiling);
   /// Does `op` belong to the element-wise group that `root` is the last of?
   bool isInGroup(mlir::Operation *op, mlir::Operation *root) const;
 
@@ -83,7 +84,7 @@ private:
   mlir::Value buildElementwise(mlir::Operation *op);
   HostView storedInParts(HostView host, mlir::Operation *user);
   mlir::StringAttr intermediateName(mlir::Operation *user);
-  double redistributeCycles(mlir::Value value, wse::TiledAttr tiling,
+  double redistributeCycles(mlir::Value value, wse::TokenTiling tiling,
                             mlir::Operation *user);
   mlir::Type redistributed(mlir::Value value, wse::ColumnPlacement columns,
                            int64_t headSize, int64_t repeat = 1);

@@ -68,8 +68,8 @@ private:
 } // namespace
 
 static bool canCross(Value value) {
-  wse::TiledAttr tiling = wse::TiledAttr::of(value.getType());
-  return tiling.getRows() == wse::RowPlacement::Split &&
+  wse::TokenTiling tiling = wse::TokenTiling::of(value.getType());
+  return tiling.splitsRows() &&
          tiling.getColumns() != wse::ColumnPlacement::Replicated;
 }
 
@@ -152,9 +152,8 @@ double Stages::crossingCycles(size_t at, int64_t width) const {
     if (!canCross(value))
       return std::numeric_limits<double>::infinity();
     cycles +=
-        double(
-            wse::featuresOf(value) *
-            wse::TiledAttr::of(value.getType()).tokensPerRowMax(mesh.height)) +
+        double(wse::featuresOf(value) * wse::TokenTiling::of(value.getType())
+                                            .tokensPerRowMax(mesh.height)) +
         double(width) * (mesh.hopCycles + 2 * mesh.rampCycles + 1);
   }
   return cycles;

@@ -68,7 +68,7 @@ static LogicalResult verifyPlaces(StringRef output,
   std::vector<bool> written(
       cast<RankedTensorType>(last.getType()).getNumElements());
   for (wse::StoreOp piece : pieces) {
-    wse::TiledAttr tiling = wse::TiledAttr::of(piece.getValue().getType());
+    wse::TokenTiling tiling = wse::TokenTiling::of(piece.getValue().getType());
     auto [perSequence, perToken, perFeature] = piece.outputStrides();
     for (int64_t b = 0; b < tiling.getBatch(); ++b)
       for (int64_t s = 0; s < tiling.getTokens(); ++s)

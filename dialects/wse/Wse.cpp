@@ -20,7 +20,7 @@ struct TensorAliases : OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
 
   AliasResult getAlias(Type type, raw_ostream &os) const override {
-    TiledAttr tiling = TiledAttr::of(type);
+    TokenTiling tiling = TokenTiling::of(type);
     if (!tiling)
       return AliasResult::NoAlias;
     os << "tokens_";

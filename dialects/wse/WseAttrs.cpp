@@ -4,10 +4,10 @@
 
 #include "dialects/wse/Wse.h"
 
-#include "compiler/machine/Tiling.h"
 #include "dialects/StridedRange.h"
 
 #include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -37,6 +37,72 @@ static void printText(AsmPrinter &printer, StringAttr text) {
   printer.printString(text.getValue());
 }
 
+// An entry of a distribution: 2 by 3 over 2, (0, 1), replicated over 4.
+static ParseResult parseEntry(AsmParser &parser, DistEntry &entry) {
+  if (succeeded(parser.parseOptionalKeyword("replicated"))) {
+    entry = DistEntry::replicated(0);
+    return failure(parser.parseKeyword("over") ||
+                   parser.parseInteger(entry.over));
+  }
+  SmallVector<int64_t> dims;
+  SMLoc location = parser.getCurrentLocation();
+  auto parseDim = [&] { return parser.parseInteger(dims.emplace_back()); };
+  if (succeeded(parser.parseOptionalLParen())) {
+    if (parser.parseCommaSeparatedList(parseDim) || parser.parseRParen())
+      return failure();
+  } else if (parseDim()) {
+    return failure();
+  }
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i] < 0)
+      // (C1)
+      return parser.emitError(location, "dimension ")
+             << dims[i] << " is negative";
+    else if (dims[i] != dims[0] + int64_t(i))
+      // (C2)
+      return parser.emitError(location, "dimensions that are taken as one "
+                                        "follow one another");
+  entry = {dims.front(), int64_t(dims.size()), 1, 1};
+  if (succeeded(parser.parseOptionalKeyword("by")) &&
+      parser.parseInteger(entry.unit))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("over")) &&
+      parser.parseInteger(entry.over))
+    return failure();
+  return success();
+}
+static void printEntry(AsmPrinter &printer, const DistEntry &entry) {
+  if (entry.isReplicated()) {
+    printer << "replicated over " << entry.over;
+    return;
+  }
+  if (entry.count > 1) {
+    printer << "(";
+    llvm::interleaveComma(llvm::seq(entry.dim, entry.dim + entry.count),
+                          printer);
+    printer << ")";
+  } else {
+    printer << entry.dim;
+  }
+  if (entry.unit > 1)
+    printer << " by " << entry.unit;
+  if (entry.over > 1)
+    printer << " over " << entry.over;
+}
+static ParseResult parseDistAxis(AsmParser &parser,
+                                 SmallVector<DistEntry> &axis) {
+  return parser.parseCommaSeparatedList(AsmParser::Delimiter::Square, [&] {
+    return parseEntry(parser, axis.emplace_back());
+  });
+}
+static void printDistAxis(AsmPrinter &printer, ArrayRef<DistEntry> axis) {
+  printer << "[";
+  llvm::interleaveComma(axis, printer, [&](const DistEntry &entry) {
+    printEntry(printer, entry);
+  });
+  printer << "]";
+}
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/wse/WseAttrs.cpp.inc"
 
@@ -53,184 +119,6 @@ using EmitError = function_ref<InFlightDiagnostic()>;
 /// hold 32 bits, and products of two never overflow.
 static bool fitsProgram(std::initializer_list<int64_t> numbers) {
   return std::max(numbers) <= std::numeric_limits<int32_t>::max();
-}
-
-//===----------------------------------------------------------------------===//
-// #wse.tiled: rows
-//===----------------------------------------------------------------------===//
-
-TiledAttr TiledAttr::of(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor ? dyn_cast_or_null<TiledAttr>(tensor.getEncoding())
-                : TiledAttr();
-}
-
-TiledAttr TiledAttr::balanced(MLIRContext *context, int64_t batch,
-                              int64_t tokens, int64_t height) {
-  int64_t group = batch <= height ? height / batch : 0;
-  return get(context, batch, tokens, RowPlacement::Split, group, /*span=*/0,
-             ColumnPlacement::Balanced, /*headSize=*/0, /*headColumns=*/1);
-}
-
-TiledAttr TiledAttr::withColumns(ColumnPlacement columns,
-                                 int64_t headSize) const {
-  return get(getContext(), getBatch(), getTokens(), getRows(), getGroup(),
-             getSpan(), columns, headSize, /*headColumns=*/1);
-}
-
-TiledAttr TiledAttr::withHeadColumns(int64_t headColumns) const {
-  return get(getContext(), getBatch(), getTokens(), getRows(), getGroup(),
-             getSpan(), getColumns(), getHeadSize(), headColumns);
-}
-
-TiledAttr TiledAttr::perBatchElement() const {
-  return get(getContext(), getBatch(), /*tokens=*/1, RowPlacement::Replicated,
-             getGroup(), getGroup() ? rowsUsed() : 0, getColumns(),
-             getHeadSize(), getHeadColumns());
-}
-
-int64_t TiledAttr::rowsUsed() const {
-  if (!getGroup())
-    return 1;
-  return getSpan() ? getSpan() : std::min(getTokens(), getGroup());
-}
-
-bool TiledAttr::holdsTokens(int64_t y, int64_t height) const {
-  return y >= 0 && y < height && tokensInRow(y, height) > 0;
-}
-
-int64_t TiledAttr::rowOf(int64_t b, int64_t s, int64_t height) const {
-  if (!getGroup())
-    return tileIndex(getBatch(), height, b);
-  int64_t head = b * getGroup();
-  return getRows() == RowPlacement::Replicated
-             ? head
-             : head + tileIndex(getTokens(), rowsUsed(), s);
-}
-
-int64_t TiledAttr::tokensInRow(int64_t y, int64_t height) const {
-  if (!getGroup())
-    return tileSize(getBatch(), height, y) * getTokens();
-  int64_t inGroup = y % getGroup();
-  if (y / getGroup() >= getBatch() || inGroup >= rowsUsed())
-    return 0;
-  return getRows() == RowPlacement::Replicated
-             ? getTokens()
-             : tileSize(getTokens(), rowsUsed(), inGroup);
-}
-
-int64_t TiledAttr::tokensPerRowMax(int64_t height) const {
-  if (!getGroup())
-    return tileSizeMax(getBatch(), height) * getTokens();
-  return getRows() == RowPlacement::Replicated
-             ? getTokens()
-             : tileSizeMax(getTokens(), rowsUsed());
-}
-
-bool TiledAttr::sameRows(TiledAttr other) const {
-  return getBatch() == other.getBatch() && getTokens() == other.getTokens() &&
-         getRows() == other.getRows() && getGroup() == other.getGroup() &&
-         rowsUsed() == other.rowsUsed();
-}
-
-//===----------------------------------------------------------------------===//
-// #wse.tiled: columns
-//===----------------------------------------------------------------------===//
-
-int64_t TiledAttr::columnOf(int64_t f, int64_t features, int64_t width) const {
-  switch (getColumns()) {
-  case ColumnPlacement::Balanced:
-    return spreadIndex(features, width, f);
-  case ColumnPlacement::Heads:
-    if (getHeadColumns() > 1)
-      return f / getHeadSize() * getHeadColumns() +
-             spreadIndex(getHeadSize(), getHeadColumns(), f % getHeadSize());
-    return spreadIndex(features / getHeadSize(), width, f / getHeadSize());
-  case ColumnPlacement::Replicated:
-    return 0;
-  }
-  llvm_unreachable("all placements are handled");
-}
-
-/// Features west of column `x` where each head has several columns.
-static int64_t startInHeads(TiledAttr tiled, int64_t x, int64_t features) {
-  int64_t size = tiled.getHeadSize(), columns = tiled.getHeadColumns();
-  int64_t start = x / columns * size + spreadStart(size, columns, x % columns);
-  return std::min(start, features);
-}
-
-int64_t TiledAttr::firstFeature(int64_t x, int64_t features,
-                                int64_t width) const {
-  switch (getColumns()) {
-  case ColumnPlacement::Balanced:
-    return spreadStart(features, width, x);
-  case ColumnPlacement::Heads:
-    if (getHeadColumns() > 1)
-      return startInHeads(*this, x, features);
-    return spreadStart(features / getHeadSize(), width, x) * getHeadSize();
-  case ColumnPlacement::Replicated:
-    return 0;
-  }
-  llvm_unreachable("all placements are handled");
-}
-
-int64_t TiledAttr::featuresInColumn(int64_t x, int64_t features,
-                                    int64_t width) const {
-  switch (getColumns()) {
-  case ColumnPlacement::Balanced:
-    return spreadSize(features, width, x);
-  case ColumnPlacement::Heads:
-    if (getHeadColumns() > 1)
-      return startInHeads(*this, x + 1, features) -
-             startInHeads(*this, x, features);
-    return spreadSize(features / getHeadSize(), width, x) * getHeadSize();
-  case ColumnPlacement::Replicated:
-    return features;
-  }
-  llvm_unreachable("all placements are handled");
-}
-
-int64_t TiledAttr::localFeaturesMax(int64_t features, int64_t width) const {
-  // A spread tiling ends with one of the largest parts.
-  return featuresInColumn(
-      getHeadColumns() > 1 ? getHeadColumns() - 1 : width - 1, features, width);
-}
-
-LogicalResult TiledAttr::verify(EmitError emitError, int64_t batch,
-                                int64_t tokens, RowPlacement rows,
-                                int64_t group, int64_t span,
-                                ColumnPlacement columns, int64_t headSize,
-                                int64_t headColumns) {
-  // (C1)
-  if (batch < 1 || tokens < 1 || group < 0 || span < 0)
-    return emitError() << "expected positive batch and tokens and no negative "
-                          "group or span, found batch = "
-                       << batch << ", tokens = " << tokens
-                       << ", group = " << group << ", span = " << span;
-  if (!fitsProgram({batch, tokens, group, span, headSize}))
-    return emitError() << "numbers of a distribution are below 2^31, found "
-                          "batch = "
-                       << batch << ", tokens = " << tokens
-                       << ", group = " << group << ", span = " << span
-                       << ", head_size = " << headSize;
-  // (C2)
-  bool heads = columns == ColumnPlacement::Heads;
-  if (heads ? headSize < 1 : headSize != 0)
-    return emitError() << "expected head_size "
-                       << (heads ? "with heads columns"
-                                 : "with heads columns only");
-  // (C2)
-  if (headColumns < 1 || headColumns > std::max<int64_t>(1, headSize))
-    return emitError() << "expected head_columns of 1 to the head_size of "
-                       << headSize << ", found " << headColumns;
-  // (C3)
-  if (span > group)
-    return emitError() << "span of " << span << " rows exceeds the group of "
-                       << group;
-  if (rows == RowPlacement::Replicated && group && !span)
-    return emitError() << "replicated rows need a span: how many of the "
-                       << group << " rows hold the tensor";
-  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@ include "dialects/wse/WseDialect.td"
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributeInterfaces.td"
 include "mlir/IR/EnumAttr.td"
+include "mlir/IR/TensorEncoding.td"
 
 class Wse_Enum<string name, string summary, list<I32EnumAttrCase> cases>
     : I32EnumAttr<name, summary, cases> {
@@ -18,11 +19,6 @@ def Wse_State : Wse_Enum<"State", "what is decided about a program", [
   I32EnumAttrCase<"Placed", 1, "placed">,
   I32EnumAttrCase<"Routed", 2, "routed">,
   I32EnumAttrCase<"Scheduled", 3, "scheduled">
-]>;
-
-def Wse_RowPlacement : Wse_Enum<"RowPlacement", "how rows share tokens", [
-  I32EnumAttrCase<"Split", 0, "split">,
-  I32EnumAttrCase<"Replicated", 1, "replicated">
 ]>;
 
 def Wse_ColumnPlacement : Wse_Enum<"ColumnPlacement", "how columns share features", [
@@ -89,38 +85,38 @@ def Wse_PortSet : I32BitEnumAttr<"PortSet", "ports a router sends on", [
   let separator = "|";
 }
 
-class Wse_Attr<string name, string mnemonicString> : AttrDef<Wse_Dialect, name> {
+class Wse_Attr<string name, string mnemonicString, list<Trait> traits = []>
+    : AttrDef<Wse_Dialect, name, traits> {
   let mnemonic = mnemonicString;
   let genVerifyDecl = 1;
 }
 
-def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
-  let summary = "Says which PE owns which element of a tensor.";
+def Wse_DistAttr : Wse_Attr<"Dist", "dist",
+    [DeclareAttrInterfaceMethods<VerifiableTensorEncoding>]> {
+  let summary = "Says which PEs own which elements of a tensor.";
   let genMnemonicAlias = 1;
   let description = [{
-    The encoding of every tensor on the wafer. The last dimension holds the
-    features; the product of the others is `batch * tokens`, in that order.
-    Element (batch element b, token s, feature f) of a tensor with F features
-    lives, on a region of W columns and H rows (counted from its north-west
-    corner, wherever on the mesh that is), in
+    The encoding of every tensor on the wafer: what each axis of its region
+    shares out. `rows` and `columns` list dimensions of the tensor by their
+    numbers, the outermost first. The tensor's shape and the region's say the
+    rest, so neither is repeated here.
 
     ```
-    column(f)    balanced     SpreadIndex(F, W, f)
-                 heads        SpreadIndex(F / head_size, W, f / head_size), or with head_columns = C > 1
-                              C * (f / head_size) + SpreadIndex(head_size, C, f mod head_size)
-                 replicated   every column
-    row(b, s)    group > 0    b * group + TileIndex(tokens, R, s)
-                 group = 0    TileIndex(batch, H, b)
-                 replicated   rows b * group ... b * group + R - 1, all of them
+    2               single elements of dimension 2
+    2 by 3          whole units of 3 of them, such as heads
+    2 by 3 over 2   units of 3, each of which two columns share
+    (0, 1)          dimensions 0 and 1 as one, in row-major order
+    replicated over 4   what is left, copied to 4 rows
     ```
 
-    where `group` rows belong to each batch element and the first
-    R = min(tokens, group) of them hold tokens (`span` says another R; a
-    replicated tensor always says it: the R of the tensors it is used with).
-    With more batch elements than rows `group` is 0 and a row holds whole batch
-    elements. `TileIndex` and `SpreadIndex` are the tilings of
-    compiler/machine/Tiling.h: columns that share a channel of the edge hold about
-    equally many features.
+    A dimension of n units takes n positions of its axis, or all if it has fewer,
+    and each of them is the head of an equal run of positions that the next
+    entry shares out; the last entry takes all that are left. Parts differ by
+    one unit at most: the larger ones come first along rows, and are evenly
+    spaced along columns, so that columns that share a channel of the edge hold
+    about equally many features (compiler/machine/Tiling.h). Positions that no
+    unit falls to hold nothing. A dimension that is on no list is whole wherever
+    the tensor is, and with `columns = []` every column has all of it.
 
     Two batch elements of three tokens, six features, on a region of 4 x 5:
 
@@ -130,82 +126,60 @@ def Wse_TiledAttr : Wse_Attr<"Tiled", "tiled"> {
       b 0, s 2             (0,1)   (1,1)   (2,1)  (3,1)
       b 1, s 0 1           (0,2)   (1,2)   (2,2)  (3,2)
       b 1, s 2             (0,3)   (1,3)   (2,3)  (3,3)
-      (no tokens)          (0,4)   (1,4)   (2,4)  (3,4)
+      (nothing)            (0,4)   (1,4)   (2,4)  (3,4)
     ```
-
-    Inside a PE, local token p and local feature i are at word i * Pmax + p,
-    where Pmax is the largest number of tokens any row holds.
 
     ```mlir
-    tensor<2x3x6xf32, #wse.tiled<batch = 2, tokens = 3, rows = split, group = 2, columns = balanced>>
+    tensor<2x3x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    tensor<2x3x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>>
+    tensor<2x1x4xf32, #wse.dist<rows = [0, replicated over 2], columns = []>>
+    tensor<6x4xf32, #wse.dist<rows = [0], columns = [1]>>
+    tensor<2x3x4x6xf32, #wse.dist<rows = [0, (1, 2)], columns = [3]>>
     ```
 
-    - (C1) `batch` and `tokens` are positive, `group` and `span` are not negative.
-    - (C2) `head_size` is positive with `heads` and absent otherwise;
-      `head_columns` is 1 to `head_size` with `heads` and 1 otherwise.
-    - (C3) `span` is at most `group`; replicated rows with `group` > 0 have one.
-    - (C4) Leading dimensions of the tensor multiply to `batch * tokens`, its
-      element type is f32 or i32, and with `heads` its last dimension is a multiple
-      of `head_size`; the columns of all heads lie in the region.
+    Inside a PE the last dimension is outermost: local token p and local feature
+    i are at word i * Pmax + p, where Pmax is the largest number of tokens that
+    any row holds.
+
+    - (C1) Dimensions are not negative; `by` and `over` are positive, and all
+      are below 2^31. Of a unit no more columns than it has elements share it.
+    - (C2) No dimension is listed twice; those that are taken as one follow one
+      another.
+    - (C3) `replicated` ends the list of the rows.
+    - (C4) The tensor has the dimensions, is static and of f32 or i32, and a
+      dimension that is shared in units consists of whole ones.
+    - (C5) Kernels see batch, tokens and features: the last dimension alone is on
+      the list of the columns or on none; all others are on that of the rows in
+      their order, in one entry or two, or what is missing is replicated.
+    - (C6) The region has all columns that units lie over, and for every batch
+      element the rows that replicate it.
   }];
   let parameters = (ins
-    "int64_t":$batch, "int64_t":$tokens,
-    EnumParameter<Wse_RowPlacement>:$rows, "int64_t":$group,
-    DefaultValuedParameter<"int64_t", "0">:$span,
-    EnumParameter<Wse_ColumnPlacement>:$columns,
-    DefaultValuedParameter<"int64_t", "0">:$head_size,
-    DefaultValuedParameter<"int64_t", "1">:$head_columns);
-  let assemblyFormat = "`<` struct(params) `>`";
+    ArrayRefParameter<"DistEntry">:$rows,
+    ArrayRefParameter<"DistEntry">:$columns);
+  let assemblyFormat = [{
+    `<` `rows` `=` custom<DistAxis>($rows) `,`
+    `columns` `=` custom<DistAxis>($columns) `>`
+  }];
   let extraClassDeclaration = [{
     /// The encoding of a tensor on the wafer; null for any other type.
-    static TiledAttr of(::mlir::Type type);
+    static DistAttr of(::mlir::Type type);
 
-    /// The balanced distribution of `batch` x `tokens` over `height` rows.
-    static TiledAttr balanced(::mlir::MLIRContext *context, int64_t batch,
-                              int64_t tokens, int64_t height);
-    /// The same rows, other columns.
-    TiledAttr withColumns(ColumnPlacement columns, int64_t headSize = 0) const;
-    /// The same with each head spread over so many columns.
-    TiledAttr withHeadColumns(int64_t headColumns) const;
-    /// The same rows and columns, one token per batch element in every row
-    /// that this distribution uses.
-    TiledAttr perBatchElement() const;
+    /// The entries of an axis of so many positions, for a tensor of this shape.
+    static ::llvm::SmallVector<DistPart>
+    partsOf(::llvm::ArrayRef<DistEntry> axis, ::llvm::ArrayRef<int64_t> shape,
+            int64_t positions);
 
-    /// Rows of each group that hold tokens; 1 if a row holds whole batch
-    /// elements.
-    int64_t rowsUsed() const;
-    /// Rows from one group's head to the next; 1 if a row holds
-    /// whole batch elements.
-    int64_t rowPitch() const { return getGroup() ? getGroup() : 1; }
-    /// Does row `y` hold anything?
-    bool holdsTokens(int64_t y, int64_t height) const;
-    /// The (first) row of token `s` of batch element `b`.
-    int64_t rowOf(int64_t b, int64_t s, int64_t height) const;
-    /// Tokens in row `y`, in (b, s) order.
-    int64_t tokensInRow(int64_t y, int64_t height) const;
-    /// Pmax: the stride from one local feature to the next.
-    int64_t tokensPerRowMax(int64_t height) const;
-
-    /// The (first) column of feature `f` of `features`.
-    int64_t columnOf(int64_t f, int64_t features, int64_t width) const;
-    /// First feature of column `x`, and how many it holds.
-    int64_t firstFeature(int64_t x, int64_t features, int64_t width) const;
-    int64_t featuresInColumn(int64_t x, int64_t features, int64_t width) const;
-    int64_t localFeaturesMax(int64_t features, int64_t width) const;
-
-    /// SRAM that a tensor with `features` features takes in the fullest PE.
-    int64_t bytesPerPE(int64_t features, int64_t width, int64_t height) const {
-      return 4 * localFeaturesMax(features, width) * tokensPerRowMax(height);
-    }
-
-    /// Same owner for every token?
-    bool sameRows(TiledAttr other) const;
-    /// Same owner for every feature?
-    bool sameColumns(TiledAttr other) const {
-      return getColumns() == other.getColumns() &&
-             getHeadSize() == other.getHeadSize() &&
-             getHeadColumns() == other.getHeadColumns();
-    }
+    /// The (first) column and row of the element at `index` of a tensor of this
+    /// shape on a region of `width` x `height`.
+    PEPosition ownerOf(::llvm::ArrayRef<int64_t> index,
+                       ::llvm::ArrayRef<int64_t> shape, int64_t width,
+                       int64_t height) const;
+    /// Elements that the fullest PE makes room for.
+    int64_t elementsPerPE(::llvm::ArrayRef<int64_t> shape, int64_t width,
+                          int64_t height) const;
+    /// SRAM that a tensor takes in the fullest PE.
+    static int64_t bytesPerPE(::mlir::Type type, int64_t width, int64_t height);
   }];
 }
 

@@ -15,8 +15,8 @@ inline mlir::RankedTensorType tensorOf(mlir::Value value) {
 inline mlir::Type elementType(mlir::Value value) {
   return tensorOf(value).getElementType();
 }
-inline TiledAttr tilingOf(mlir::Value value) {
-  return TiledAttr::of(value.getType());
+inline TokenTiling tilingOf(mlir::Value value) {
+  return TokenTiling::of(value.getType());
 }
 inline bool isWaferElement(mlir::Type type) {
   return type.isF32() || type.isInteger(32);

@@ -19,8 +19,14 @@ static LogicalResult verifyWire(Operation *op, Value value,
   return op->emitOpError("moves i32 to or from ") << host;
 }
 
-static bool isReplicatedColumns(TiledAttr tiling) {
+static bool isReplicatedColumns(TokenTiling tiling) {
   return tiling.getColumns() == ColumnPlacement::Replicated;
+}
+
+/// Rows of the region of a kernel; 0 if it is on none, which its program says.
+static int64_t rowsOf(Operation *op) {
+  RegionOp region = regionOf(cast<KernelOp>(op));
+  return region ? region.rows() : 0;
 }
 
 static LogicalResult verifyVector(Operation *op, StringRef what,
@@ -40,7 +46,7 @@ static LogicalResult verifySplitColumns(Operation *op, Value value) {
 }
 
 static LogicalResult verifySplitRows(Operation *op, Value value) {
-  if (tilingOf(value).getRows() == RowPlacement::Split)
+  if (tilingOf(value).splitsRows())
     return success();
   return op->emitOpError("needs its tokens split over the rows, found them "
                          "replicated");
@@ -97,7 +103,7 @@ LogicalResult GatherOp::verify() {
   FailureOr<RankedTensorType> ids = sourceType(*this, getIds());
   if (failed(ids))
     return failure();
-  TiledAttr tiling = tilingOf(getResult());
+  TokenTiling tiling = tilingOf(getResult());
   int64_t tokens = tiling.getBatch() * tiling.getTokens();
   if (!ids->getElementType().isInteger() || ids->getNumElements() != tokens)
     return emitOpError("needs ") << tokens << " integer ids, found " << *ids;
@@ -105,7 +111,7 @@ LogicalResult GatherOp::verify() {
 }
 
 int64_t StoreOp::outputFeatures() {
-  TiledAttr tiling = tilingOf(getValue());
+  TokenTiling tiling = tilingOf(getValue());
   return cast<RankedTensorType>(getType()).getNumElements() /
          (tiling.getBatch() * tiling.getTokens());
 }
@@ -120,7 +126,7 @@ std::array<int64_t, 3> StoreOp::outputStrides() {
 LogicalResult StoreOp::verify() {
   // (C1)
   auto type = cast<RankedTensorType>(getType());
-  TiledAttr tiling = tilingOf(getValue());
+  TokenTiling tiling = tilingOf(getValue());
   int64_t tokens = tiling.getBatch() * tiling.getTokens();
   if (!type.hasStaticShape())
     return emitOpError("output ") << type << " has no static shape";
@@ -186,12 +192,12 @@ LogicalResult FillOp::verify() {
 /// (C2) and (C3) of wse.update
 static LogicalResult verifyPosition(UpdateOp op, StateOp state) {
   const char *const note = "the state is declared here";
-  TiledAttr token = tilingOf(op.getValue());
-  TiledAttr held = TiledAttr::of(state.getHeldType());
+  TokenTiling token = tilingOf(op.getValue());
+  TokenTiling held = TokenTiling::of(state.getHeldType());
   // (C2)
   if (token.getTokens() != 1 || token.getBatch() != held.getBatch() ||
-      token.getGroup() == 0 || token.getRows() != RowPlacement::Split ||
-      held.getRows() != RowPlacement::Split || !token.sameColumns(held) ||
+      !token.group(rowsOf(op)) || !token.splitsRows() || !held.splitsRows() ||
+      !token.sameColumns(held) ||
       featuresOf(op.getValue()) != featuresOf(state.getHeldType()) ||
       elementType(op.getValue()) != state.getHeldType().getElementType() ||
       state.getHome() != op.getRegionAttr())
@@ -289,10 +295,10 @@ LogicalResult SparseMatmulOp::verify() {
 
 // (C1) of wse.attention
 static LogicalResult verifyHeads(AttentionOp op, StringRef what, Value value) {
-  TiledAttr tiling = tilingOf(value);
+  TokenTiling tiling = tilingOf(value);
   int64_t heads = op.getNumHeads();
-  if (tiling.getColumns() == ColumnPlacement::Heads &&
-      tiling.getHeadSize() * heads == featuresOf(value))
+  if (tiling.holdsHeads(featuresOf(value) / heads) &&
+      featuresOf(value) % heads == 0)
     return success();
   return op.emitOpError(what)
          << " needs " << heads << " heads over the columns, found "
@@ -306,7 +312,7 @@ LogicalResult AttentionOp::verify() {
       failed(verifyHeads(*this, "value", getValue())) ||
       failed(verifyHeads(*this, "result", getResult())))
     return failure();
-  TiledAttr query = tilingOf(getQuery()), key = tilingOf(getKey());
+  TokenTiling query = tilingOf(getQuery()), key = tilingOf(getKey());
   if (!query.sameColumns(key) ||
       !tilingOf(getValue()).sameColumns(tilingOf(getResult())))
     return emitOpError("needs query and key, and value and result, with heads "
@@ -321,12 +327,13 @@ LogicalResult AttentionOp::verify() {
                        "in the same rows, all of one batch");
   int64_t keys = key.getTokens();
   // (C3)
+  const int64_t rows = rowsOf(*this);
   if (Value bias = getKeyBias())
-    if (!tilingOf(bias).sameRows(query.perBatchElement()) ||
+    if (!tilingOf(bias).sameRows(query.perBatchElement(rows)) ||
         !isReplicatedColumns(tilingOf(bias)) || featuresOf(bias) != keys)
       return emitOpError("needs a key bias of one token with ")
              << keys << " features for each of " << query.getBatch()
-             << " batch elements, replicated over " << query.rowsUsed()
+             << " batch elements, replicated over " << query.rowsUsed(rows)
              << " rows and all columns";
   // (C4)
   if (Value bias = getScoreBias())
@@ -366,11 +373,9 @@ LogicalResult SoftmaxOp::verify() {
 
 LogicalResult ReduceTokensOp::verify() {
   // (C1)
-  TiledAttr input = tilingOf(getInput()), result = tilingOf(getResult());
+  TokenTiling input = tilingOf(getInput()), result = tilingOf(getResult());
   if (result.getTokens() != 1 || result.getBatch() != input.getBatch() ||
-      result.getGroup() != input.getGroup() ||
-      result.getRows() != RowPlacement::Split || result.rowsUsed() != 1 ||
-      !result.sameColumns(input) ||
+      !result.splitsRows() || !result.sameColumns(input) ||
       featuresOf(getResult()) != featuresOf(getInput()))
     return emitOpError("needs a result of one token with the batch, features "
                        "and columns of the input, in the group roots");
@@ -380,7 +385,7 @@ LogicalResult ReduceTokensOp::verify() {
 
 LogicalResult RotaryOp::verify() {
   // (C1)
-  TiledAttr input = tilingOf(getInput()), angles = tilingOf(getCos());
+  TokenTiling input = tilingOf(getInput()), angles = tilingOf(getCos());
   const int64_t turned = getRotaryDim();
   if (input.getColumns() != ColumnPlacement::Heads ||
       input.getHeadColumns() != 1 || input.getHeadSize() < turned ||
@@ -399,10 +404,9 @@ LogicalResult RotaryOp::verify() {
 
 LogicalResult RedistributeOp::verify() {
   // (C3)
-  TiledAttr input = tilingOf(getInput()), result = tilingOf(getResult());
+  TokenTiling input = tilingOf(getInput()), result = tilingOf(getResult());
   const int64_t repeat = getRepeat();
-  if (repeat < 1 ||
-      (repeat > 1 && result.getColumns() != ColumnPlacement::Heads))
+  if (repeat < 1 || (repeat > 1 && isReplicatedColumns(result)))
     return emitOpError("repeats heads ")
            << repeat << " times in " << getResult().getType();
   // (C1)
@@ -434,7 +438,7 @@ LogicalResult TransferOp::verify() {
     return error;
   }
   // (C2)
-  TiledAttr input = tilingOf(getInput()), result = tilingOf(getResult());
+  TokenTiling input = tilingOf(getInput()), result = tilingOf(getResult());
   if (!input.sameRows(result) ||
       elementType(getInput()) != elementType(getResult()) ||
       featuresOf(getInput()) != featuresOf(getResult()))
@@ -451,12 +455,13 @@ LogicalResult ElementwiseOp::verify() {
   // (C1)
   if (getInputs().empty())
     return emitOpError("needs an input");
-  TiledAttr result = tilingOf(getResult());
+  TokenTiling result = tilingOf(getResult());
   int64_t features = featuresOf(getResult());
   for (auto [index, input] : llvm::enumerate(getInputs())) {
-    TiledAttr tiling = tilingOf(input);
+    TokenTiling tiling = tilingOf(input);
     // (C2)
-    if (!tiling.sameRows(result) && !tiling.sameRows(result.perBatchElement()))
+    if (!tiling.sameRows(result) &&
+        !tiling.sameRows(result.perBatchElement(rowsOf(*this))))
       return emitOpError("input ")
              << index << " has its tokens in other rows than the result";
     // (C3)

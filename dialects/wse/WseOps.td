@@ -34,7 +34,7 @@ def Wse_LoadOp : Wse_KernelOp<"load", (ins
     in its own view.
 
     ```mlir
-    %mask = load @mask strides [4, 0, 1] on @r {nodes = ["mask"]} : tensor<2x1x4xf32, #wse.tiled<batch = 2, tokens = 1, rows = replicated, group = 2, span = 2, columns = replicated>>
+    %mask = load @mask strides [4, 0, 1] on @r {nodes = ["mask"]} : tensor<2x1x4xf32, #wse.dist<rows = [0, replicated over 2], columns = []>>
     ```
 
     - (C1) The source is a declared input or intermediate, or a constant.
@@ -60,7 +60,7 @@ def Wse_GatherOp : Wse_KernelOp<"gather", (ins
     wafer computes go there as an intermediate first. Negative ids count from the end; any other id outside the table makes the run fail.
 
     ```mlir
-    %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids on @r {nodes = ["word"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %word = gather <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240> at @ids on @r {nodes = ["word"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) The table is a matrix as wide as the result has features.
@@ -89,8 +89,8 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
     `output` is one of the model.
 
     ```mlir
-    store %y to "logits" at 3 on @r : tensor<1x6x3xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<1x6x6xf32>
-    store %y to "keys" strides [0, 1, 6] on @r : tensor<1x6x3xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<3x6xf32>
+    store %y to "logits" at 3 on @r : tensor<1x6x3xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<1x6x6xf32>
+    store %y to "keys" strides [0, 1, 6] on @r : tensor<1x6x3xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<3x6xf32>
     ```
 
     - (C1) Without strides the output's elements are the tokens times its
@@ -125,7 +125,7 @@ def Wse_FillOp : Wse_KernelOp<"fill", (ins FlatSymbolRefAttr:$parameter)> {
     they were left.
 
     ```mlir
-    parameter @w = <"w" : tensor<6x8xf32> data dense<1.0> : tensor<6x8xf32>> resident on @r as tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    parameter @w = <"w" : tensor<6x8xf32> data dense<1.0> : tensor<6x8xf32>> resident on @r as tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     fill @w on @r {nodes = ["fc"]}
     ```
 
@@ -144,18 +144,18 @@ def Wse_UpdateOp : Wse_KernelOp<"update", (ins
     of the batch element multicasts it south, and the row that owns it keeps it.
 
     ```mlir
-    state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
-    update @k with %x on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    update @k with %x on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     ```mlir
     wse.program @main state(selected) mesh(4x5) machine("wse2") {
       region @r shape(4x5)
       input @x : tensor<1x6xf32>
-      state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+      state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
       entry @step(%position from 0 to 5) {
-        %x = load @x on @r : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
-        update @k at %position with %x on @r {nodes = ["cache"]} : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+        %x = load @x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+        update @k at %position with %x on @r {nodes = ["cache"]} : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
       }
     }
     ```
@@ -180,8 +180,8 @@ def Wse_RecallOp : Wse_KernelOp<"recall", (ins FlatSymbolRefAttr:$state)> {
     the state later.
 
     ```mlir
-    state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
-    %k = recall @k on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+    %k = recall @k on @r {nodes = ["cache"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) The state is on this region, of the type of the result.
@@ -216,7 +216,7 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     word, and that PEs make f32 of it; otherwise the store does.
 
     ```mlir
-    %y = matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> variant(reduce) on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) The weight is a K x N matrix, the input has K features, the result N.
@@ -245,7 +245,7 @@ def Wse_SparseMatmulOp : Wse_KernelOp<"sparse_matmul", (ins
     after group.
 
     ```mlir
-    %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "m.data" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r {nodes = ["fc"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) to (C4) of `matmul`.
@@ -272,7 +272,7 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     their batch element and are multicast south, block by block.
 
     ```mlir
-    %y = attention %q, %k, %v heads(2) scale(0.5) on @r {nodes = ["attn"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>, tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>, tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>> -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>
+    %y = attention %q, %k, %v heads(2) scale(0.5) on @r {nodes = ["attn"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>, tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>, tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>> -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>
     ```
 
     - (C1) Query, key, value and result have `heads` columns, `num_heads` of
@@ -310,7 +310,7 @@ def Wse_LayerNormOp : Wse_RowKernelOp<"layer_norm", (ins
     the first column, which multicasts the mean and the deviation back.
 
     ```mlir
-    %y = layer_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = layer_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["ln"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) Scale and bias have one element per feature.
@@ -330,7 +330,7 @@ def Wse_RMSNormOp : Wse_RowKernelOp<"rms_norm", (ins
     `x / sqrt(mean of squares + epsilon) * scale`; moves as `layer_norm` does.
 
     ```mlir
-    %y = rms_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = rms_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) The scale has one element per feature.
@@ -350,7 +350,7 @@ def Wse_SoftmaxOp : Wse_RowKernelOp<"softmax", (ins)> {
     sum are reduced in a chain west and are multicast back.
 
     ```mlir
-    %y = softmax %x on @r {nodes = ["probabilities"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = softmax %x on @r {nodes = ["probabilities"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) Features are not replicated over the columns.
@@ -377,7 +377,7 @@ def Wse_ElementwiseOp : Wse_KernelOp<"elementwise", (ins
     per feature and batch element), or both.
 
     ```mlir
-    %y = elementwise(%x) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.0> : tensor<6xf32>>] on @r {nodes = ["add", "relu"]} : (tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>) -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> {
+    %y = elementwise(%x) vectors [#wse.weight<"b" : tensor<6xf32> data dense<1.0> : tensor<6xf32>>] on @r {nodes = ["add", "relu"]} : (tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>) -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> {
     ^bb0(%element: f32, %bias: f32):
       %zero = arith.constant 0.0 : f32
       %sum = arith.addf %element, %bias : f32
@@ -410,7 +410,7 @@ def Wse_YieldOp : Wse_Op<"yield", [Pure, Terminator, HasParent<"ElementwiseOp">]
   let summary = "Ends the body of an element-wise kernel with its result.";
   let description = [{
     ```mlir
-    %y = elementwise(%x) on @r {nodes = ["relu"]} : (tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>) -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> {
+    %y = elementwise(%x) on @r {nodes = ["relu"]} : (tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>) -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> {
     ^bb0(%element: f32):
       %zero = arith.constant 0.0 : f32
       %relu = arith.maximumf %element, %zero : f32
@@ -430,7 +430,7 @@ def Wse_ReduceTokensOp : Wse_KernelOp<"reduce_tokens", (ins
     root of the group of the batch element, where the result lives.
 
     ```mlir
-    %y = reduce_tokens mean %x on @r {nodes = ["pool"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+    %y = reduce_tokens mean %x on @r {nodes = ["pool"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) The result has the input's batch, features and columns, and one token.
@@ -453,7 +453,7 @@ def Wse_RotaryOp : Wse_KernelOp<"rotary", (ins
     Both features of a pair lie in one column, so nothing moves.
 
     ```mlir
-    %y = rotary %x, %cos, %sin dim(2) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>>, tensor<1x6x1xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>>
+    %y = rotary %x, %cos, %sin dim(2) on @r {nodes = ["q"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>>, tensor<1x6x1xf32, #wse.dist<rows = [0, 1], columns = []>>
     ```
 
     - (C1) The input has whole heads in its columns, of at least `rotary_dim`
@@ -481,14 +481,14 @@ def Wse_RedistributeOp : Wse_KernelOp<"redistribute", (ins
     attention asks for whose queries have more heads than its keys.
 
     ```mlir
-    %y = redistribute %x on @r {nodes = ["add"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>> -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = redistribute %x on @r {nodes = ["add"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>> -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) Input and result have the same rows, tokens and features, and
       different columns.
     - (C2) The input is not replicated over the columns.
-    - (C3) `repeat` is positive; if it is not 1 the result is in heads and has
-      so many times the input's features.
+    - (C3) `repeat` is positive; the result has so many times the input's features,
+      and if it is not 1 no copies of them over the columns.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
@@ -505,7 +505,7 @@ def Wse_TransferOp : Wse_KernelOp<"transfer", (ins Wse_Tiled:$input)> {
     the features it owns. Both regions take part in the launch.
 
     ```mlir
-    %y = transfer %x on @east {nodes = ["add"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> -> tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %y = transfer %x on @east {nodes = ["add"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) The input is a result on another region with as many rows.

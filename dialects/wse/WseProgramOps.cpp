@@ -52,28 +52,13 @@ static LogicalResult verifyAttributes(Operation *op) {
   return success();
 }
 
-// (C4 of #wse.tiled) The encoding describes this tensor.
-static LogicalResult verifyEncoding(Operation *op, RankedTensorType type,
-                                    TiledAttr tiling) {
-  if (!isWaferElement(type.getElementType()) || type.getRank() < 1 ||
-      !type.hasStaticShape())
-    return op->emitOpError(
-               "tensors on the wafer are static and of f32 or i32, found ")
-           << type;
+/// (C2) What computes, computes in f32.
+static LogicalResult verifyElement(Operation *op, RankedTensorType type) {
   bool anyType =
       isa<LoadOp, GatherOp, StoreOp, ElementwiseOp, RedistributeOp,
           ReduceTokensOp, TransferOp, UpdateOp, RecallOp, StateOp>(op);
   if (!anyType && type.getElementType().isInteger())
     return op->emitOpError("computes in f32, found ") << type;
-  int64_t tokens = ShapedType::getNumElements(type.getShape().drop_back());
-  if (tokens != tiling.getBatch() * tiling.getTokens())
-    return op->emitOpError("tensor has ")
-           << tokens << " tokens, its encoding batch " << tiling.getBatch()
-           << " x tokens " << tiling.getTokens();
-  if (tiling.getHeadSize() && type.getShape().back() % tiling.getHeadSize())
-    return op->emitOpError("features (")
-           << type.getShape().back() << ") are no multiple of head_size "
-           << tiling.getHeadSize();
   return success();
 }
 
@@ -82,15 +67,16 @@ static LogicalResult verifyFits(Operation *op, RankedTensorType type,
                                 RegionOp region) {
   const int64_t columns = region.columns(), rows = region.rows();
   const char *const note = "the region is here";
-  TiledAttr tiling = TiledAttr::of(type);
-  if (failed(verifyEncoding(op, type, tiling)))
+  TokenTiling tiling = TokenTiling::of(type);
+  if (failed(verifyElement(op, type)))
     return failure();
-  int64_t batch = tiling.getBatch();
-  int64_t group = batch <= rows ? rows / batch : 0;
-  if (tiling.getGroup() != group)
-    return withNote(op->emitOpError("encoding has groups of ")
-                        << tiling.getGroup() << " rows; batch " << batch
-                        << " on " << rows << " rows makes groups of " << group,
+  // (C6) of DistAttr
+  const int64_t most = std::max<int64_t>(tiling.group(rows), 1);
+  if (tiling.getCopies() > most)
+    return withNote(op->emitOpError("encoding has copies in ")
+                        << tiling.getCopies() << " rows; each of "
+                        << tiling.getBatch() << " batch elements has " << most
+                        << " of the " << rows << " rows of the region",
                     region, note);
   int64_t headColumns = tiling.getHeadColumns();
   if (headColumns > 1 &&

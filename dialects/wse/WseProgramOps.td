@@ -36,14 +36,14 @@ def Wse_ProgramOp : Wse_Op<"program",
     wse.program @main state(selected) mesh(4x5) machine("wse2") {
       region @r shape(4x5)
       input @x : tensor<6x6xf32>
-      %x = load @x on @r {nodes = ["x"]} : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
-      store %x to "y" on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<6x6xf32>
+      %x = load @x on @r {nodes = ["x"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+      store %x to "y" on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<6x6xf32>
     }
     ```
 
     - (C1) The mesh fits the machine.
-    - (C2) Encodings of all values fit the region of their kernel: `group` is
-      its rows divided by the batch, and 0 if the batch is larger.
+    - (C2) Encodings of all values fit the region of their kernel, as #wse.dist
+      says; kernels that compute floats have no integers.
     - (C3) Nothing but `wse` operations stands in the body, and these have no
       attributes that mean nothing: only those of other dialects, as `a.b`.
     - (C4) Every kernel is on a declared region.
@@ -134,7 +134,7 @@ def Wse_EntryOp : Wse_Op<"entry",
     `wse-run --entry=step --argument position=3`.
 
     ```mlir
-    parameter @w = <"w" : tensor<6x8xf32> data dense<1.0> : tensor<6x8xf32>> resident on @r as tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    parameter @w = <"w" : tensor<6x8xf32> data dense<1.0> : tensor<6x8xf32>> resident on @r as tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     entry @load {
       fill @w on @r {nodes = ["fc"]}
     }
@@ -185,7 +185,7 @@ def Wse_ParameterOp : Wse_Op<"parameter",
 
     ```mlir
     parameter @table = <"wte" : tensor<10x6xf32> file "m.data" offset 0 bytes 240>
-    parameter @w = <"w" : tensor<8x6xf32> file "m.data" offset 240 bytes 192 view 0 strides [1, 8]> resident on @r as tensor<1x8x6xf32, #wse.tiled<batch = 1, tokens = 8, rows = split, group = 5, columns = balanced>>
+    parameter @w = <"w" : tensor<8x6xf32> file "m.data" offset 240 bytes 192 view 0 strides [1, 8]> resident on @r as tensor<1x8x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     fill @w on @r {nodes = ["fc"]}
     ```
 
@@ -217,7 +217,7 @@ def Wse_StateOp : Wse_Op<"state",
     its `address`, the same in every PE and entry.
 
     ```mlir
-    state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
     - (C1) Its distribution fits its region.

@@ -16,8 +16,8 @@ class Wse_Op<string mnemonic, list<Trait> traits = []>
     : Op<Wse_Dialect, mnemonic, traits>;
 
 def Wse_Tiled : Type<
-    CPred<"::wsec::wse::TiledAttr::of($_self) != nullptr">,
-    "tensor on the wafer (with a #wse.tiled encoding)",
+    CPred<"::wsec::wse::DistAttr::of($_self) != nullptr">,
+    "tensor on the wafer (with a #wse.dist encoding)",
     "::mlir::RankedTensorType">;
 
 def Wse_SourceAttr : Attr<

@@ -68,18 +68,17 @@ def random_case(rng):
     y = rng.randint(0, 3)
     is_integer = rng.random() < 0.3
     kind = "i32" if is_integer else "f32"
-    group = height // batch if batch <= height else 0
 
     def tensor(width, replicated=False):
-        columns = "balanced"
+        columns = "2"
         if replicated:
-            columns = "replicated"
+            columns = ""
         elif size > 1 and rng.random() < 0.5:
-            columns = f"heads, head_size = {size}"
+            columns = f"2 by {size}"
             if heads * size <= width and rng.random() < 0.5:
-                columns += f", head_columns = {size}"
-        return (f"tensor<{batch}x{tokens}x{features}x{kind}, #wse.tiled<batch = {batch}, tokens = "
-                f"{tokens}, rows = split, group = {group}, columns = {columns}>>")
+                columns += f" over {size}"
+        return (f"tensor<{batch}x{tokens}x{features}x{kind}, "
+                f"#wse.dist<rows = [0, 1], columns = [{columns}]>>")
 
     facts = {
         "mesh": f"{x + rng.randint(0, 2)}x{y + height + rng.randint(0, 2)}", "height": height, "y": y,

@@ -87,15 +87,11 @@ class Program:
 
     def encoding(self, batch, tokens, columns="balanced", head_size=0, rows="split", span=None, head_columns=1):
         group = self.height // batch if batch <= self.height else 0
-        text = f"batch = {batch}, tokens = {tokens}, rows = {rows}, group = {group}"
-        if span and group:
-            text += f", span = {min(span, group)}"
-        text += f", columns = {columns}"
-        if head_size:
-            text += f", head_size = {head_size}"
+        tokens_over = f"replicated over {min(span, group) or 1}" if rows == "replicated" else "1"
+        features = {"replicated": "", "balanced": "2", "heads": f"2 by {head_size}"}[columns]
         if head_columns > 1:
-            text += f", head_columns = {head_columns}"
-        return f"#wse.tiled<{text}>"
+            features += f" over {head_columns}"
+        return f"#wse.dist<rows = [0, {tokens_over}], columns = [{features}]>"
 
     def declare(self, name, array):
         element = "i64" if array.dtype.kind == "i" else "f32"

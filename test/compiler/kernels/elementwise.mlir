@@ -3,12 +3,12 @@
 // The instructions follow the body; the one temporary lies in the result. The
 // vector is used as it arrives, once per use.
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<8x8xf32>
-  %x = load @x on @r {nodes = ["x"]} : tensor<8x8xf32, #tokens>
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x8x8xf32, #tokens>
   // CHECK-LABEL: routine @elementwise {
   // CHECK-NEXT:    vector mov fabric([[COLUMN:[0-9]+]], depth = 2) = fabric({{.*}}) over (2, 2) where %{{.*}} thread 0
   // CHECK-NEXT:    vector add [[Y:@[a-z0-9_]+]][0, strides = [4, 1]] = [[X:@[a-z0-9_]+]][0, strides = [4, 1]], fabric([[COLUMN]]) over (2, 4)
@@ -16,7 +16,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    vector mul [[Y]][0, strides = [4, 1]] = [[Y]][0, strides = [4, 1]], fabric([[COLUMN]]) over (2, 4)
   // CHECK-NEXT:    vector max [[Y]][0, strides = [4, 1]] = [[Y]][0, strides = [4, 1]], 0.000000e+00 over (2, 4)
   // CHECK-NEXT:    await [0]
-  %y = elementwise(%x) vectors [#wse.weight<"b" : tensor<8xf32> data dense<1.0> : tensor<8xf32>>] on @r {nodes = ["e"]} : (tensor<8x8xf32, #tokens>) -> tensor<8x8xf32, #tokens> {
+  %y = elementwise(%x) vectors [#wse.weight<"b" : tensor<8xf32> data dense<1.0> : tensor<8xf32>>] on @r {nodes = ["e"]} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
   ^bb0(%e: f32, %b: f32):
     %zero = arith.constant 0.0 : f32
     %s = arith.addf %e, %b : f32
@@ -25,6 +25,6 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
     %r = arith.maximumf %p, %zero : f32
     wse.yield %r : f32
   }
-  store %x to "z" on @r : tensor<8x8xf32, #tokens> to tensor<8x8xf32>
-  store %y to "y" on @r : tensor<8x8xf32, #tokens> to tensor<8x8xf32>
+  store %x to "z" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
+  store %y to "y" on @r : tensor<1x8x8xf32, #tokens> to tensor<8x8xf32>
 }

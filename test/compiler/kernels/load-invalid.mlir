@@ -2,7 +2,7 @@
 
 // Sources that a stream of the host cannot walk.
 
-#tokens = #wse.tiled<batch = 2, tokens = 24, rows = split, group = 1, columns = balanced>
+#tokens = #wse.dist<rows = [0, (1, 2, 3)], columns = [4]>
 
 wse.program @too_many_dimensions state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
@@ -14,11 +14,11 @@ wse.program @too_many_dimensions state(selected) mesh(4x2) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 4, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @reshaped_view state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   // expected-error @below {{reshapes a constant whose view is not dense}}
-  %x = load <"t" : tensor<8x2xf32> file "m.data" offset 0 bytes 64 view 0 strides [1, 8]> on @r {nodes = ["x"]} : tensor<4x4xf32, #tokens>
-  store %x to "y" on @r : tensor<4x4xf32, #tokens> to tensor<4x4xf32>
+  %x = load <"t" : tensor<8x2xf32> file "m.data" offset 0 bytes 64 view 0 strides [1, 8]> on @r {nodes = ["x"]} : tensor<1x4x4xf32, #tokens>
+  store %x to "y" on @r : tensor<1x4x4xf32, #tokens> to tensor<4x4xf32>
 }

@@ -3,12 +3,12 @@
 // 8 -> 20 features on four columns and two rows of four tokens each. Of groups of
 // 8 result features each input feature keeps 3, of the last four 1.
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<8x8xf32>
-  %x = load @x on @r {nodes = ["x"]} : tensor<8x8xf32, #tokens>
+  %x = load @x on @r {nodes = ["x"]} : tensor<1x8x8xf32, #tokens>
 
   // The store makes 8 x (2 x (2 + 3) + (1 + 1)) words: two indices in a word, in
   // steps of four channels, then values.
@@ -42,8 +42,8 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   // CHECK-NEXT:    vector add fabric([[CAST:[0-9]+]], depth = 2) = [[$PARTIAL]][0, strides = [4, 1]], fabric([[EAST]], depth = 2) over (8, 4) where %{{.*}}
   // CHECK:         vector mov fabric([[COLUMN]], depth = 2) = fabric({{.*}}) over (1, 4) where %{{.*}} thread 0
   // CHECK:         over (4, 4)
-  %y = sparse_matmul %x weight #wse.weight<"w" : tensor<8x20xf32> file "w.bin" offset 0 bytes 640> sparsity <keep 3 of 8 rest 1 random seed 7> on @r {nodes = ["fc"]} : tensor<8x8xf32, #tokens> -> tensor<8x20xf32, #tokens>
-  store %y to "y" on @r : tensor<8x20xf32, #tokens> to tensor<8x20xf32>
+  %y = sparse_matmul %x weight #wse.weight<"w" : tensor<8x20xf32> file "w.bin" offset 0 bytes 640> sparsity <keep 3 of 8 rest 1 random seed 7> on @r {nodes = ["fc"]} : tensor<1x8x8xf32, #tokens> -> tensor<1x8x20xf32, #tokens>
+  store %y to "y" on @r : tensor<1x8x20xf32, #tokens> to tensor<8x20xf32>
 
   // A line for each group, then one for the rest.
   // CHECK: segment @w.sparse[%{{.*}}, strides = [1]] over (10) lines 2 step 40

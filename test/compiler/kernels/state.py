@@ -18,18 +18,17 @@ CASES = [("4x2", 1, 3, 8), ("3x1", 1, 4, 5), ("5x7", 1, 4, 3), ("4x6", 2, 5, 6),
 ENGINES = ["wavelet", "streams"]
 
 PROGRAM = """
-#state = #wse.tiled<batch = {batch}, tokens = {tokens}, rows = split, group = {group}, columns = balanced>
-#token = #wse.tiled<batch = {batch}, tokens = 1, rows = split, group = {group}, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @main state(selected) mesh({mesh}) machine("wse2") {{
   region @r shape({mesh})
   input @x : tensor<{batch}x1x{features}xf32>
-  state @k on @r : tensor<{batch}x{tokens}x{features}xf32, #state>
+  state @k on @r : tensor<{batch}x{tokens}x{features}xf32, #tokens>
   entry @append(%position from 0 to {last}) {{
-    %x = load @x on @r {{nodes = ["x"]}} : tensor<{batch}x1x{features}xf32, #token>
-    update @k at %position with %x on @r {{nodes = ["cache"]}} : tensor<{batch}x1x{features}xf32, #token>
+    %x = load @x on @r {{nodes = ["x"]}} : tensor<{batch}x1x{features}xf32, #tokens>
+    update @k at %position with %x on @r {{nodes = ["cache"]}} : tensor<{batch}x1x{features}xf32, #tokens>
   }}
-  %k = recall @k on @r {{nodes = ["cache"]}} : tensor<{batch}x{tokens}x{features}xf32, #state>
-  store %k to "y" on @r {{nodes = ["y"]}} : tensor<{batch}x{tokens}x{features}xf32, #state> to tensor<{batch}x{tokens}x{features}xf32>
+  %k = recall @k on @r {{nodes = ["cache"]}} : tensor<{batch}x{tokens}x{features}xf32, #tokens>
+  store %k to "y" on @r {{nodes = ["y"]}} : tensor<{batch}x{tokens}x{features}xf32, #tokens> to tensor<{batch}x{tokens}x{features}xf32>
 }}
 """
 
@@ -43,7 +42,7 @@ def check(folder, mesh, batch, tokens, features):
     path = f"{folder}/{mesh}-{batch}"
     with open(f"{path}.mlir", "w", encoding="utf-8") as file:
         file.write(PROGRAM.format(mesh=mesh, batch=batch, tokens=tokens, features=features,
-                                  last=tokens - 1, group=rows // batch))
+                                  last=tokens - 1))
     run("wsec", f"{path}.mlir", "-o", f"{path}.wafer", "--quiet")
     random = np.random.RandomState(tokens)
     for engine in ENGINES:

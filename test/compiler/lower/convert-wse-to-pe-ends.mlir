@@ -3,7 +3,7 @@
 // Inputs and outputs keep their names, whatever they are: the class, the
 // constants, kernels and routines take others.
 
-#tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // CHECK: tensor input @every_pe
 // CHECK: tensor output @load

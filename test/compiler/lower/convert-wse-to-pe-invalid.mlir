@@ -12,7 +12,7 @@ wse.program @no_command state(scheduled) mesh(4x1) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 1, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @no_slot state(scheduled) mesh(4x1) machine("wse2") {
   region @r shape(4x1) at (0, 0)
@@ -24,7 +24,7 @@ wse.program @no_slot state(scheduled) mesh(4x1) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 1, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @no_stream state(scheduled) mesh(4x1) machine("wse2") {
   region @r shape(4x1) at (0, 0)
@@ -36,7 +36,7 @@ wse.program @no_stream state(scheduled) mesh(4x1) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 1, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @unknown_stream state(scheduled) mesh(4x1) machine("wse2") {
   region @r shape(4x1) at (0, 0)
@@ -48,7 +48,7 @@ wse.program @unknown_stream state(scheduled) mesh(4x1) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 1, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @no_address state(scheduled) mesh(4x1) machine("wse2") {
   region @r shape(4x1) at (0, 0)
@@ -62,7 +62,7 @@ wse.program @no_address state(scheduled) mesh(4x1) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 1, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @little_scratch state(scheduled) mesh(1x1) machine("wse2") {
   region @r shape(1x1) at (0, 0)

@@ -4,7 +4,7 @@
 // "add" may be numbered as exporters number equal nodes, a weight may be called
 // like a node.
 
-#tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // CHECK-LABEL: pe.program @main
 wse.program @main state(selected) mesh(4x2) machine("wse2") {

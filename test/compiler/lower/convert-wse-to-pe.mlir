@@ -3,7 +3,7 @@
 // Results alternate between two buffers. The first and the third norm do the
 // same with other weights: one routine for both, a stream of weights for each.
 
-#tokens = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // CHECK-LABEL: pe.program @main mesh [4, 2] machine "wse2" launch_color
 wse.program @main state(selected) mesh(4x2) machine("wse2") {

@@ -2,8 +2,8 @@
 
 // Resident weights that lie where the kernel does not look for them.
 
-#tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
-#held = #wse.tiled<batch = 1, tokens = 12, rows = split, group = 2, columns = balanced>
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
+#held = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @variant_that_streams state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
@@ -18,23 +18,23 @@ wse.program @variant_that_streams state(selected) mesh(4x2) machine("wse2") {
 
 // -----
 
-#tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @other_distribution state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
   // expected-note @below {{it is resident here}}
-  parameter @g = <"g" : tensor<1x8xf32> data dense<1.0> : tensor<8xf32>> resident on @r as tensor<1x8xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 2, columns = balanced>>
+  parameter @g = <"g" : tensor<1x8xf32> data dense<1.0> : tensor<8xf32>> resident on @r as tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   fill @g on @r {nodes = ["rms"]}
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>
-  // expected-error @below {{reads @g, which is resident on @r as 'tensor<1x8xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 2, columns = balanced>>', expected 'tensor<1x8xf32, #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 2, span = 2, columns = balanced>>' on @r}}
+  // expected-error @below {{reads @g, which is resident on @r as 'tensor<1x1x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>', expected 'tensor<1x8xf32, #wse.dist<rows = [replicated over 2], columns = [1]>>' on @r}}
   %y = rms_norm %x scale <"g" : tensor<8xf32> in @g> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x3x8xf32, #tiled>
   store %y to "y" on @r : tensor<1x3x8xf32, #tiled> to tensor<3x8xf32>
 }
 
 // -----
 
-#tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
-#held = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
+#held = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @other_view state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
@@ -49,22 +49,22 @@ wse.program @other_view state(selected) mesh(4x2) machine("wse2") {
 
 // -----
 
-#tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
-#held = #wse.tiled<batch = 1, tokens = 2000, rows = split, group = 2, columns = balanced>
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
+#held = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @too_much state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
   parameter @w = <"w" : tensor<2000x8xf32> data dense<1.0> : tensor<2000x8xf32>> resident on @r as tensor<1x2000x8xf32, #held>
   fill @w on @r {nodes = ["fc"]}
   // expected-error @below {{SramOverflow: 'k' needs 40000 bytes of SRAM per PE that stay; of}}
-  state @k on @r : tensor<1x10000x8xf32, #wse.tiled<batch = 1, tokens = 10000, rows = split, group = 2, columns = balanced>>
+  state @k on @r : tensor<1x10000x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   %x = load @x on @r {nodes = ["x"]} : tensor<1x3x8xf32, #tiled>
   store %x to "y" on @r : tensor<1x3x8xf32, #tiled> to tensor<3x8xf32>
 }
 
 // -----
 
-#tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @where_nobody_is state(selected) mesh(4x2) machine("wse2") {
   region @r shape(2x2)
   region @s shape(2x2)

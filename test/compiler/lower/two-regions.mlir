@@ -3,7 +3,7 @@
 // A class for each region; a transfer is a routine of one name in both, started
 // by one launch.
 
-#split = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @two state(selected) mesh(6x2) machine("wse2") {
   region @a shape(2x2) at (0, 0)
   region @b shape(3x2) at (3, 0)

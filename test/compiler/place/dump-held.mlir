@@ -20,8 +20,8 @@
 // CHECK-NEXT: "kind": "state"
 // CHECK: "address": [[#W+96]]
 
-#tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
-#held = #wse.tiled<batch = 1, tokens = 24, rows = split, group = 2, columns = balanced>
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
+#held = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>

@@ -58,7 +58,7 @@
 // PLACED-NOT: streams
 // PLACED-NOT: SRAM
 
-#tokens = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 4, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(selected) mesh(8x4) machine("wse2") {
   region @r shape(8x4)

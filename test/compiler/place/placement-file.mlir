@@ -58,8 +58,8 @@
 // TWICE: --region and --placement both say which PEs to use
 
 //--- program.mlir
-#a = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 23, columns = balanced>
-#b = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
+#a = #wse.dist<rows = [0, 1], columns = [2]>
+#b = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @main state(selected) mesh(750x994) machine("wse2") {
   region @a shape(4x23)
   region @b shape(2x2)

@@ -3,8 +3,8 @@
 // Streams of groups of columns: norms of a wide region reduce in two phases, an
 // attention casts in the columns of each head.
 
-#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
-#heads = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = heads, head_size = 6, head_columns = 4>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 6 over 4]>
 
 // CHECK-LABEL: wse.program @main state(routed)
 wse.program @main state(selected) mesh(13x2) machine("wse2") {

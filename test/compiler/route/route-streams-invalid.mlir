@@ -6,7 +6,7 @@ wse.program @main state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 4, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // expected-error @below {{ColorOverflow: the streams of the program need 3 colors, the machine has 2 for programs: launch channel column; kernels with equal batch groups share streams}}
 wse.program @main state(placed) mesh(2x2) machine("{\"base\": \"wse2\", \"colors\": 5}") {

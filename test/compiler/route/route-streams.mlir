@@ -3,7 +3,7 @@
 // Both norms share their streams; the input named @channel keeps its name. One
 // channel at row 0 serves columns 0 and 1, one at row 2 columns 2 and 3.
 
-#tokens = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 4, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // CHECK-LABEL: wse.program @main state(routed)
 wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"channels\": 2}") {

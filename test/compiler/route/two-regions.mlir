@@ -2,7 +2,7 @@
 
 // Each region has streams of its own; launches are of both.
 
-#split = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 // CHECK-LABEL: wse.program @two
 wse.program @two state(placed) mesh(6x2) machine("wse2") {
   region @a shape(2x2) at (0, 0)

@@ -20,7 +20,7 @@ wse.program @main state(routed) mesh(2x1) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 1, rows = split, group = 1, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(routed) mesh(2x1) machine("wse2") {
   region @r shape(2x1) at (0, 0)
@@ -34,7 +34,7 @@ wse.program @main state(routed) mesh(2x1) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 1, rows = split, group = 1, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(routed) mesh(2x1) machine("wse2") {
   region @r shape(2x1) at (0, 0)
@@ -48,7 +48,7 @@ wse.program @main state(routed) mesh(2x1) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 1, rows = split, group = 1, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(routed) mesh(2x1) machine("wse2") {
   region @r shape(2x1) at (0, 0)
@@ -62,7 +62,7 @@ wse.program @main state(routed) mesh(2x1) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 1, rows = split, group = 1, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(routed) mesh(2x1) machine("wse2") {
   region @r shape(2x1) at (0, 0)

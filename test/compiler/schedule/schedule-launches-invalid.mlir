@@ -6,7 +6,7 @@ wse.program @main state(placed) mesh(4x5) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 64, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(routed) mesh(4x2) machine("{\"base\": \"wse2\", \"sram_bytes\": 14336, \"runtime_bytes\": 2048}") {
   region @r shape(4x2) at (0, 0)

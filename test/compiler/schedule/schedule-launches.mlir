@@ -3,7 +3,7 @@
 // Buffers begin behind the code, which begins at byte 1024.
 // 2 features x 4 tokens x 4 bytes = 32 bytes in every PE.
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // CHECK-LABEL: wse.program @main state(scheduled)
 // CHECK-SAME: sram_owner = "{{[a-z]}}", sram_peak = {{[0-9]+}} : i64

@@ -12,7 +12,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64} {
   region @r shape(4x2) at (0, 0)
@@ -23,7 +23,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64} {
   region @r shape(4x2) at (0, 0)
@@ -34,7 +34,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8224 : i64} {
   region @r shape(4x2) at (0, 0)
@@ -46,7 +46,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // T3. The other rules are tested in SchedulingProblemTest.cpp.
 // expected-error @below {{result of 'b' at [8176,8208) overlaps result of 'a' at [8160,8192) in slot 1}}
@@ -63,7 +63,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // T4: the peak has no owner.
 // expected-error @below {{the high-water mark is not that of the kernel it is given to}}
@@ -76,7 +76,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
   region @r shape(4x2) at (0, 0)
@@ -88,7 +88,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
   region @r shape(4x2) at (0, 0)
@@ -99,7 +99,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
   region @r shape(4x2) at (0, 0)
@@ -111,7 +111,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
   region @r shape(4x2) at (0, 0)
@@ -124,7 +124,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // T6. The other rules are tested in FlowProblemTest.cpp.
 // expected-error @below {{the words of 'a' flow in [1800,1810), too short for 32 words of a channel}}
@@ -137,7 +137,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8192 : i64, sram_owner = "a"} {
   region @r shape(4x2) at (0, 0)
@@ -148,7 +148,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // A state that an entry keeps keeps its place in all others.
 // expected-error @below {{result of 'a' at [8160,8192) overlaps persistent 'k' at [8128,8168) in slot 1}}
@@ -156,16 +156,16 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
   region @r shape(4x2) at (0, 0)
   stream @channel channel colors [1] rules []
   input @x : tensor<8x8xf32>
-  state @k on @r : tensor<1x9x8xf32, #wse.tiled<batch = 1, tokens = 9, rows = split, group = 2, columns = balanced>> {address = 8128 : i64}
+  state @k on @r : tensor<1x9x8xf32, #wse.dist<rows = [0, 1], columns = [2]>> {address = 8128 : i64}
   entry @read {
-    %k = recall @k on @r {nodes = ["k"], slot = 0 : i64, address = 6000 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x9x8xf32, #wse.tiled<batch = 1, tokens = 9, rows = split, group = 2, columns = balanced>>
+    %k = recall @k on @r {nodes = ["k"], slot = 0 : i64, address = 6000 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x9x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   }
   %a = load @x on @r {nodes = ["a"], slot = 1 : i64, address = 8160 : i64, streams = [@channel], window = array<i64: 0, 9999>, flows = [#wse.flow<@channel slot 0 cycles 1800 to 1900 ahead 4>]} : tensor<1x8x8xf32, #tokens>
 }
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 8, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 // What is kept is read before it is written again.
 // expected-error @below {{kernel 'write' runs in slot 1, before 'read'; both use a tensor that one of them writes}}

@@ -1,6 +1,6 @@
 // RUN: wse-opt %s --pass-pipeline='builtin.module(wse.program(wse-keep-weights,wse-verify-selected))' --split-input-file | FileCheck %s
 
-#tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
 
 // A product takes the variant that holds weights, and reads the matrix the other
 // way round; what several kernels read is resident once; tables and sparse
@@ -34,7 +34,7 @@ wse.program @keeps state(selected) mesh(4x2) machine("wse2") {
 
 // -----
 
-#tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
 
 // A slice of a parameter that streams; of 13 result features one row holds one
 // more than the other.
@@ -56,7 +56,7 @@ wse.program @slices state(selected) mesh(4x2) machine("wse2") {
 
 // -----
 
-#tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
 
 // A constant that a stride of 0 repeats has fewer elements than its view.
 // CHECK-LABEL: wse.program @repeated

@@ -3,9 +3,9 @@
 // An encoder layer of two heads: queries, keys and values get whole heads, the
 // padding mask becomes one row of keys per batch element, Gelu one kernel.
 
-// CHECK: #[[$ROWS:.*]] = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 3, columns = balanced>
-// CHECK: #[[$HEADS:.*]] = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 3, columns = heads, head_size = 4, head_columns = 2>
-// CHECK: #[[$KEYS:.*]] = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 3, span = 3, columns = replicated>
+// CHECK: #[[$ROWS:.*]] = #wse.dist<rows = [0, 1], columns = [2]>
+// CHECK: #[[$HEADS:.*]] = #wse.dist<rows = [0, 1], columns = [2 by 4 over 2]>
+// CHECK: #[[$KEYS:.*]] = #wse.dist<rows = [0, replicated over 3], columns = []>
 // CHECK-DAG: !tokens_1x6x8_balanced = tensor<1x6x8xf32, #[[$ROWS]]>
 // CHECK-DAG: !tokens_1x6x8_heads = tensor<1x6x8xf32, #[[$HEADS]]>
 // CHECK-DAG: !tokens_1x1x6xi32_replicated = tensor<1x1x6xi32, #[[$KEYS]]>
@@ -94,8 +94,8 @@ func.func @main(%x: tensor<2x3xf32> {onnx.name = "x"}) -> (tensor<3x2xf32> {onnx
 
 // Broadcasts load no more than they repeat: one token per batch element, one
 // feature per token, a vector for constants.
-// CHECK-DAG: #[[$TOKEN:.*]] = #wse.tiled<batch = 2, tokens = 1, rows = replicated, group = 1, span = 1, columns = balanced>
-// CHECK-DAG: #[[$FEATURE:.*]] = #wse.tiled<batch = 2, tokens = 4, rows = split, group = 1, columns = replicated>
+// CHECK-DAG: #[[$TOKEN:.*]] = #wse.dist<rows = [0, replicated over 1], columns = [2]>
+// CHECK-DAG: #[[$FEATURE:.*]] = #wse.dist<rows = [0, 1], columns = []>
 // CHECK-DAG: !tokens_2x1x8_balanced = tensor<2x1x8xf32, #[[$TOKEN]]>
 // CHECK-DAG: !tokens_2x4x1_replicated = tensor<2x4x1xf32, #[[$FEATURE]]>
 // CHECK-LABEL: wse.program @main

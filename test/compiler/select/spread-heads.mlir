@@ -3,8 +3,8 @@
 // Five heads lie in five of eight columns. 24 tokens: it costs less to spread
 // their features over all columns before the product, whose weights then stay.
 
-// CHECK: #[[$HEADS:.*]] = #wse.tiled<{{.*}} columns = heads, head_size = 48>
-// CHECK: #[[$BALANCED:.*]] = #wse.tiled<{{.*}} columns = balanced>
+// CHECK: #[[$HEADS:.*]] = #wse.dist<rows = [0, 1], columns = [2 by 48]>
+// CHECK: #[[$BALANCED:.*]] = #wse.dist<rows = [0, 1], columns = [2]>
 // CHECK-DAG: !tokens_1x24x240_heads = tensor<1x24x240xf32, #[[$HEADS]]>
 // CHECK-DAG: !tokens_1x24x240_balanced = tensor<1x24x240xf32, #[[$BALANCED]]>
 // CHECK-LABEL: wse.program @main

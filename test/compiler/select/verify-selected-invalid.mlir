@@ -1,13 +1,13 @@
 // RUN: wse-opt %s --split-input-file --verify-diagnostics --pass-pipeline='builtin.module(wse.program(wse-verify-selected))'
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 // expected-error@below {{is expected to be selected, found placed}}
 wse.program @s1 state(placed) mesh(4x5) machine("wse2") {
 }
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @s2_fact state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -24,7 +24,7 @@ wse.program @s2_stream state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @s3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -35,7 +35,7 @@ wse.program @s3 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @s4_gap state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -47,7 +47,7 @@ wse.program @s4_gap state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @s4_end state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -58,7 +58,7 @@ wse.program @s4_end state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @s4_types state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -80,7 +80,7 @@ wse.program @s4_twice state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @s4_element_twice state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -91,7 +91,7 @@ wse.program @s4_element_twice state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @s4_element_missing state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -102,7 +102,7 @@ wse.program @s4_element_missing state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @s6_read_first state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   intermediate @t : tensor<6x6xf32>
@@ -113,7 +113,7 @@ wse.program @s6_read_first state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @s6_stored_late state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -134,7 +134,7 @@ wse.program @s5 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 
 // S6: a call reads what it has stored itself.
 wse.program @main state(selected) mesh(4x5) machine("wse2") {

@@ -1,6 +1,6 @@
 // RUN: wse-opt %s --split-input-file --verify-diagnostics
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @mesh state(selected) mesh(4x5) machine("wse9") { // expected-error {{unknown machine 'wse9'; expected wse1, wse2, wse3 or wse3-silicon, or JSON text}}
 }
 
@@ -16,8 +16,8 @@ wse.program @program_c2 state(selected) mesh(4x5) machine("wse2") {
   // expected-note @below {{the region is here}}
   region @r shape(4x5)
   input @x : tensor<2x3x6xf32>
-  // expected-error@below {{encoding has groups of 5 rows; batch 2 on 5 rows makes groups of 2}}
-  %x = load @x on @r : tensor<2x3x6xf32, #wse.tiled<batch = 2, tokens = 3, rows = split, group = 5, columns = balanced>>
+  // expected-error@below {{encoding has copies in 3 rows; each of 2 batch elements has 2 of the 5 rows of the region}}
+  %x = load @x on @r : tensor<2x3x6xf32, #wse.dist<rows = [0, replicated over 3], columns = [2]>>
 }
 
 // -----
@@ -29,65 +29,120 @@ wse.program @program_c3 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-wse.program @tiled_c4_tokens state(selected) mesh(4x5) machine("wse2") {
-  region @r shape(4x5)
-  input @x : tensor<1x7x6xf32>
-  // expected-error@below {{tensor has 7 tokens, its encoding batch 1 x tokens 6}}
-  %x = load @x on @r : tensor<1x7x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+// expected-error@below {{expected positive numbers below 2^31 after by and over, found by 0 over 1}}
+#dist_c1 = #wse.dist<rows = [0, 1], columns = [2 by 0]>
+
+// -----
+
+// expected-error@below {{expected positive numbers below 2^31 after by and over, found by 1 over 0}}
+#dist_c1 = #wse.dist<rows = [0, replicated over 0], columns = [2]>
+
+// -----
+
+// expected-error@below {{expected positive numbers below 2^31 after by and over, found by 4294967296 over 1}}
+#dist_c1 = #wse.dist<rows = [0, 1], columns = [2 by 4294967296]>
+
+// -----
+
+// expected-error@below {{dimension -1 is negative}}
+#dist_c1 = #wse.dist<rows = [0, -1], columns = [2]>
+
+// -----
+
+// expected-error@below {{units of 3 of dimension 2 cannot lie over 4 positions each}}
+#dist_c1 = #wse.dist<rows = [0, 1], columns = [2 by 3 over 4]>
+
+// -----
+
+// expected-error@below {{dimension 1 is listed twice}}
+#dist_c2 = #wse.dist<rows = [(0, 1), 1], columns = [2]>
+
+// -----
+
+// expected-error@below {{dimensions that are taken as one follow one another}}
+#dist_c2 = #wse.dist<rows = [(0, 2)], columns = [3]>
+
+// -----
+
+// expected-error@below {{replicated can only end the list of the rows; of columns without a list each has all}}
+#dist_c3 = #wse.dist<rows = [0], columns = [replicated over 2]>
+
+// -----
+
+// expected-error@below {{replicated can only end the list of the rows; of columns without a list each has all}}
+#dist_c3 = #wse.dist<rows = [replicated over 2, 0], columns = [1]>
+
+// -----
+
+wse.program @dist_c4_rank state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{lists dimension 3 of a tensor of 3}}
+  input @x : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [3]>>
 }
 
 // -----
 
-wse.program @tiled_c4_type state(selected) mesh(4x5) machine("wse2") {
+wse.program @dist_c4_type state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xi64>
-  // expected-error@below {{tensors on the wafer are static and of f32 or i32}}
-  %x = load @x on @r : tensor<1x6x6xi64, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  // expected-error@below {{tensors on the wafer are static and of f32 or i32, found one of 'i64'}}
+  %x = load @x on @r : tensor<1x6x6xi64, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
 // -----
 
-wse.program @tiled_c4_heads state(selected) mesh(4x5) machine("wse2") {
+wse.program @dist_c4_heads state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xf32>
-  // expected-error@below {{features (6) are no multiple of head_size 4}}
-  %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 4>>
+  // expected-error@below {{6 elements of dimension 2 are no multiple of units of 4}}
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 4]>>
 }
 
 // -----
 
-// expected-error@below {{expected positive batch and tokens and no negative group or span, found batch = 0, tokens = 6, group = 5, span = 0}}
-#tiled_c1 = #wse.tiled<batch = 0, tokens = 6, rows = split, group = 5, columns = balanced>
+wse.program @dist_c5_columns state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6x6xf32>
+  // expected-error@below {{expected dimension 2, the features, or none over the columns}}
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0], columns = [1]>>
+}
 
 // -----
 
-// expected-error@below {{expected head_size with heads columns only}}
-#tiled_c2 = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced, head_size = 3>
+wse.program @dist_c5_order state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6x6xf32>
+  // expected-error@below {{expected dimension 0 next over the rows, in units of one, found 1}}
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [1, 0], columns = [2]>>
+}
 
 // -----
 
-// expected-error@below {{expected head_columns of 1 to the head_size of 3, found 4}}
-#tiled_c2_columns = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3, head_columns = 4>
+wse.program @dist_c5_missing state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<1x6x6xf32>
+  // expected-error@below {{expected dimensions 0 to 1 over the rows, as batch and tokens or replicated}}
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0], columns = [2]>>
+}
 
 // -----
 
-wse.program @tiled_c4_head_columns state(selected) mesh(5x5) machine("wse2") {
+wse.program @dist_c6_heads state(selected) mesh(5x5) machine("wse2") {
   // expected-note @below {{the region is here}}
   region @r shape(5x5)
   input @x : tensor<1x6x6xf32>
   // expected-error@below {{encoding has 2 heads of 3 columns each, the region has 5}}
-  %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3, head_columns = 3>>
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3 over 3]>>
 }
 
 // -----
 
-// expected-error@below {{replicated rows need a span: how many of the 5 rows hold the tensor}}
-#tiled_c3 = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 5, columns = balanced>
-
-// -----
-
-// expected-error@below {{span of 6 rows exceeds the group of 5}}
-#tiled_c3 = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 5, span = 6, columns = balanced>
+wse.program @dist_c6_copies state(selected) mesh(5x5) machine("wse2") {
+  // expected-note @below {{the region is here}}
+  region @r shape(5x5)
+  input @x : tensor<1x1x6xf32>
+  // expected-error@below {{encoding has copies in 6 rows; each of 1 batch elements has 5 of the 5 rows of the region}}
+  %x = load @x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, replicated over 6], columns = [2]>>
+}
 
 // -----
 
@@ -156,7 +211,7 @@ wse.program @tiled_c4_head_columns state(selected) mesh(5x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @weight_c3_tensor state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{the tensor is declared here}}
@@ -168,7 +223,7 @@ wse.program @weight_c3_tensor state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @weight_no_tensor state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -186,7 +241,7 @@ wse.program @intermediate_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @store_c1_strides state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -197,7 +252,7 @@ wse.program @store_c1_strides state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @store_c1_count state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -208,7 +263,7 @@ wse.program @store_c1_count state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @store_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -269,7 +324,7 @@ wse.program @alias_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @load_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -279,7 +334,7 @@ wse.program @load_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @load_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{the tensor is declared here}}
@@ -290,7 +345,7 @@ wse.program @load_c3 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @load_c3_strides state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x5xf32>
@@ -300,7 +355,7 @@ wse.program @load_c3_strides state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @gather_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @ids : tensor<6xi64>
@@ -310,7 +365,7 @@ wse.program @gather_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @gather_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @ids : tensor<5xi64>
@@ -320,7 +375,7 @@ wse.program @gather_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @store_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -331,7 +386,7 @@ wse.program @store_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#keys = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 5, span = 5, columns = balanced>
+#keys = #wse.dist<rows = [0, replicated over 5], columns = [2]>
 wse.program @store_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6xf32>
@@ -342,7 +397,7 @@ wse.program @store_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @sparse_matmul_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -353,7 +408,7 @@ wse.program @sparse_matmul_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @sparse_matmul_c5_rest state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -364,7 +419,7 @@ wse.program @sparse_matmul_c5_rest state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @sparse_matmul_c5_integers state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -375,7 +430,7 @@ wse.program @sparse_matmul_c5_integers state(selected) mesh(4x5) machine("wse2")
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @sparsity_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -386,7 +441,7 @@ wse.program @sparsity_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @matmul_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -397,7 +452,7 @@ wse.program @matmul_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @matmul_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -408,8 +463,8 @@ wse.program @matmul_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-#other = #wse.tiled<batch = 2, tokens = 3, rows = split, group = 2, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#other = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @matmul_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -420,7 +475,7 @@ wse.program @matmul_c3 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+#whole = #wse.dist<rows = [0, 1], columns = []>
 wse.program @softmax_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -431,7 +486,7 @@ wse.program @softmax_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @attention_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -442,8 +497,8 @@ wse.program @attention_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
-#long = #wse.tiled<batch = 1, tokens = 7, rows = split, group = 5, columns = heads, head_size = 3>
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+#long = #wse.dist<rows = [0, 1], columns = [2 by 3]>
 wse.program @attention_c5 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -456,8 +511,8 @@ wse.program @attention_c5 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
-#long = #wse.tiled<batch = 1, tokens = 7, rows = split, group = 5, columns = heads, head_size = 3>
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+#long = #wse.dist<rows = [0, 1], columns = [2 by 3]>
 wse.program @attention_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -470,7 +525,7 @@ wse.program @attention_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
 wse.program @attention_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -481,7 +536,7 @@ wse.program @attention_c3 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
 wse.program @attention_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -492,8 +547,8 @@ wse.program @attention_c4 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#whole = #wse.dist<rows = [0, 1], columns = []>
 wse.program @elementwise_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -507,8 +562,8 @@ wse.program @elementwise_c3 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-#pooled = #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#pooled = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @elementwise_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6xf32>
@@ -522,7 +577,7 @@ wse.program @elementwise_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @elementwise_c5 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -536,7 +591,7 @@ wse.program @elementwise_c5 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @elementwise_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -550,7 +605,7 @@ wse.program @elementwise_c4 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @reduce_tokens_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -561,7 +616,7 @@ wse.program @reduce_tokens_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @redistribute_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -618,7 +673,7 @@ wse.program @mesh_side state(selected) mesh(4) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @elementwise_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-error@below {{needs an input}}
@@ -630,7 +685,7 @@ wse.program @elementwise_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @elementwise_c5_kind state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -645,7 +700,7 @@ wse.program @elementwise_c5_kind state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @load_c2_view state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-error@below {{has strides beside those of the constant's own view}}
@@ -675,20 +730,20 @@ wse.program @region_c1_coordinate state(placed) mesh(4x5) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+#copies = #wse.dist<rows = [0, replicated over 4], columns = [2]>
 
 // The rows are those of the region.
 wse.program @program_c2_region state(selected) mesh(4x5) machine("wse2") {
   // expected-note @below {{the region is here}}
   region @r shape(4x3)
   input @x : tensor<2x4xf32>
-  // expected-error @below {{encoding has groups of 2 rows; batch 1 on 3 rows makes groups of 3}}
-  %x = load @x on @r : tensor<1x2x4xf32, #tokens>
+  // expected-error @below {{encoding has copies in 4 rows; each of 1 batch elements has 3 of the 3 rows of the region}}
+  %x = load @x on @r : tensor<1x2x4xf32, #copies>
 }
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @program_c3_kernel state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
@@ -705,7 +760,7 @@ wse.program @program_c3_attribute state(placed) mesh(4x2) machine("wse2") attrib
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 
 wse.program @program_c4 state(selected) mesh(4x2) machine("wse2") {
   input @x : tensor<2x4xf32>
@@ -715,7 +770,7 @@ wse.program @program_c4 state(selected) mesh(4x2) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @program_c5 state(placed) mesh(4x5) machine("wse2") {
   region @a shape(2x2) at (0, 0)
   region @b shape(2x2) at (1, 1)
@@ -728,7 +783,7 @@ wse.program @program_c5 state(placed) mesh(4x5) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @program_c6 state(selected) mesh(4x5) machine("wse2") {
   region @a shape(2x2)
   region @b shape(2x2)
@@ -741,7 +796,7 @@ wse.program @program_c6 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @transfer_c1 state(selected) mesh(4x5) machine("wse2") {
   region @a shape(2x2)
   region @b shape(2x3)
@@ -749,12 +804,12 @@ wse.program @transfer_c1 state(selected) mesh(4x5) machine("wse2") {
   // expected-note @below {{the tensor is made here}}
   %x = load @x on @a : tensor<1x2x4xf32, #tokens>
   // expected-error @below {{moves a tensor between regions of as many rows, from @a of 2 rows to @b of 3}}
-  %y = transfer %x on @b : tensor<1x2x4xf32, #tokens> -> tensor<1x2x4xf32, #wse.tiled<batch = 1, tokens = 2, rows = split, group = 3, columns = balanced>>
+  %y = transfer %x on @b : tensor<1x2x4xf32, #tokens> -> tensor<1x2x4xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
 // -----
 
-#tokens = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+#tokens = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @transfer_c2 state(selected) mesh(4x5) machine("wse2") {
   region @a shape(2x2)
   region @b shape(2x2)
@@ -766,7 +821,7 @@ wse.program @transfer_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#all = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = replicated>
+#all = #wse.dist<rows = [0, 1], columns = []>
 wse.program @transfer_c3 state(selected) mesh(4x5) machine("wse2") {
   region @a shape(2x2)
   region @b shape(2x2)
@@ -810,7 +865,7 @@ wse.program @stream_c4 state(routed) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @load_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -820,8 +875,8 @@ wse.program @load_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#whole = #wse.dist<rows = [0, 1], columns = []>
 wse.program @matmul_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -832,7 +887,7 @@ wse.program @matmul_c4 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @layer_norm_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -843,8 +898,8 @@ wse.program @layer_norm_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#whole = #wse.dist<rows = [0, 1], columns = []>
 wse.program @layer_norm_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -855,7 +910,7 @@ wse.program @layer_norm_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @rms_norm_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -866,8 +921,8 @@ wse.program @rms_norm_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#whole = #wse.dist<rows = [0, 1], columns = []>
 wse.program @rms_norm_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -878,8 +933,8 @@ wse.program @rms_norm_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#copies = #wse.tiled<batch = 1, tokens = 6, rows = replicated, group = 5, span = 5, columns = balanced>
-#one = #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>
+#copies = #wse.dist<rows = [0, replicated over 5], columns = [2]>
+#one = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @reduce_tokens_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -890,8 +945,8 @@ wse.program @reduce_tokens_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#whole = #wse.dist<rows = [0, 1], columns = []>
 wse.program @redistribute_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -902,7 +957,7 @@ wse.program @redistribute_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @load_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -912,7 +967,7 @@ wse.program @load_c4 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @store_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xi32>
@@ -924,8 +979,8 @@ wse.program @store_c4 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-#whole = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#whole = #wse.dist<rows = [0, 1], columns = []>
 wse.program @sparse_matmul_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -939,14 +994,14 @@ wse.program @sparse_matmul_c4 state(selected) mesh(4x5) machine("wse2") {
 wse.program @program_c7 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-error@below {{is resident on @r, and nothing fills it}}
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
 // -----
 
 wse.program @program_c7_twice state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   entry @load {
     // expected-note @below {{it is filled here already}}
     fill @w on @r
@@ -981,7 +1036,7 @@ wse.program @entry_c2 state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<6x6xf32>
   // expected-error@below {{is called main, as the kernels of the program itself are}}
   entry @main {
-    %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   }
 }
 
@@ -993,9 +1048,9 @@ wse.program @entry_values state(selected) mesh(4x5) machine("wse2") {
   // expected-note @below {{required by region isolation constraints}}
   entry @second {
     // expected-error@below {{using value defined outside the region}}
-    store %x to "y" on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>> to tensor<6x6xf32>
+    store %x to "y" on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<6x6xf32>
   }
-  %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
 // -----
@@ -1020,7 +1075,7 @@ wse.program @parameter_c1_view state(selected) mesh(4x5) machine("wse2") {
 wse.program @parameter_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-error@below {{for a value of 'tensor<6x6xf32>', expected as many f32}}
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
 // -----
@@ -1028,7 +1083,7 @@ wse.program @parameter_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @parameter_c2_region state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-error@below {{is on @s, which is no region}}
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @s as tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @s as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
 // -----
@@ -1036,8 +1091,8 @@ wse.program @parameter_c2_region state(selected) mesh(4x5) machine("wse2") {
 wse.program @state_c1 state(selected) mesh(4x5) machine("wse2") {
   // expected-note @below {{the region is here}}
   region @r shape(4x5)
-  // expected-error@below {{encoding has groups of 4 rows; batch 1 on 5 rows makes groups of 5}}
-  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 4, columns = balanced>>
+  // expected-error@below {{encoding has copies in 6 rows; each of 1 batch elements has 5 of the 5 rows of the region}}
+  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, replicated over 6], columns = [2]>>
 }
 
 // -----
@@ -1056,7 +1111,7 @@ wse.program @fill_c1_region state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   region @s shape(4x5)
   // expected-note @below {{the parameter is declared here}}
-  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   // expected-error@below {{is on @s, @w is resident on @r}}
   fill @w on @s
 }
@@ -1066,9 +1121,9 @@ wse.program @fill_c1_region state(selected) mesh(4x5) machine("wse2") {
 wse.program @update_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
-  %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   // expected-error@below {{refers to @x, which is no state}}
-  update @x with %x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  update @x with %x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
 // -----
@@ -1076,26 +1131,26 @@ wse.program @update_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @recall_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{the state is declared here}}
-  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   // expected-error-re@below {{is on @r, of type {{.*}}6x8xf32{{.*}}; @k is on @r, of {{.*}}6x6xf32}}
-  %k = recall @k on @r : tensor<1x6x8xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  %k = recall @k on @r : tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+#all = #wse.dist<rows = [0, 1], columns = []>
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
 wse.program @redistribute_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #heads>
-  // expected-error@below {{repeats heads 2 times in 'tensor<1x6x12xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>'}}
-  %y = redistribute %x repeat(2) on @r : tensor<1x6x6xf32, #heads> -> tensor<1x6x12xf32, #split>
+  // expected-error@below {{repeats heads 2 times in 'tensor<1x6x12xf32, #wse.dist<rows = [0, 1], columns = []>>'}}
+  %y = redistribute %x repeat(2) on @r : tensor<1x6x6xf32, #heads> -> tensor<1x6x12xf32, #all>
 }
 
 // -----
 
-#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
 wse.program @redistribute_c1_repeat state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -1106,8 +1161,8 @@ wse.program @redistribute_c1_repeat state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-#all = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#all = #wse.dist<rows = [0, 1], columns = []>
 wse.program @rotary_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -1120,8 +1175,8 @@ wse.program @rotary_c1 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
-#all = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+#all = #wse.dist<rows = [0, 1], columns = []>
 wse.program @rotary_c1_odd state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -1134,7 +1189,7 @@ wse.program @rotary_c1_odd state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
 wse.program @rotary_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -1147,10 +1202,10 @@ wse.program @rotary_c2 state(selected) mesh(4x5) machine("wse2") {
 
 wse.program @entry_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
-  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   // expected-error@below {{has an argument "p" from 3 to 2, expected a range of 32-bit numbers and no name twice}}
   entry @step(%p from 3 to 2) {
-    %k = recall @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %k = recall @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   }
 }
 
@@ -1159,12 +1214,12 @@ wse.program @entry_c3 state(selected) mesh(4x5) machine("wse2") {
 wse.program @update_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{the state is declared here}}
-  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   input @x : tensor<6x6xf32>
   entry @step(%p from 0 to 5) {
-    %x = load @x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     // expected-error@below {{writes a token of each batch element, with the rows and columns of the state}}
-    update @k at %p with %x on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+    update @k at %p with %x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   }
 }
 
@@ -1173,12 +1228,12 @@ wse.program @update_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @update_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   // expected-note @below {{the state is declared here}}
-  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   input @x : tensor<1x6xf32>
   entry @step(%p from 0 to 6) {
-    %x = load @x on @r : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+    %x = load @x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     // expected-error@below {{writes token 0 to 6 of a state of 6}}
-    update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+    update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   }
 }
 
@@ -1186,17 +1241,17 @@ wse.program @update_c3 state(selected) mesh(4x5) machine("wse2") {
 
 wse.program @update_c3_constant state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
-  state @k on @r : tensor<1x6x6xf32, #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>>
+  state @k on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   input @x : tensor<1x6xf32>
-  %x = load @x on @r : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+  %x = load @x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   %p = arith.constant 1 : index
   // expected-error@below {{has a position that is no argument of an entry}}
-  update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>>
+  update @k at %p with %x on @r : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @matmul_c5 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -1207,7 +1262,7 @@ wse.program @matmul_c5 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @matmul_c5_stays state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>

@@ -2,11 +2,11 @@
 
 // Every kernel of a selected program reads back as it is printed.
 
-#split = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = balanced>
-#heads = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = heads, head_size = 3>
-#keys = #wse.tiled<batch = 1, tokens = 1, rows = replicated, group = 5, span = 5, columns = replicated>
-#scores = #wse.tiled<batch = 1, tokens = 6, rows = split, group = 5, columns = replicated>
-#pooled = #wse.tiled<batch = 1, tokens = 1, rows = split, group = 5, columns = balanced>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+#keys = #wse.dist<rows = [0, replicated over 5], columns = []>
+#scores = #wse.dist<rows = [0, 1], columns = []>
+#pooled = #wse.dist<rows = [0, 1], columns = [2]>
 
 // CHECK-LABEL: wse.program @every_kernel state(selected) mesh(4x5) machine("wse2")
 wse.program @every_kernel state(selected) mesh(4x5) machine("wse2") {
@@ -118,5 +118,25 @@ wse.program @later_states state(scheduled) mesh(4x1) machine("wse2") attributes 
   // CHECK: stream @row row_west colors [3, 4] rules [#wse.rule<color 3, <x = 1 to 4 step 2, y = 0 to 1>, ramp to west>]
   stream @row row_west colors [3, 4] rules [#wse.rule<color 3, <x = 1 to 4 step 2, y = 0 to 1>, ramp to west>]
   // CHECK: load @x on @r {address = 4416 : i64, nodes = ["x"], scratch_address = 8192 : i64, scratch_bytes = 64 : i64, slot = 0 : i64, streams = [@column]}
-  %x = load @x on @r {address = 4416 : i64, nodes = ["x"], scratch_address = 8192 : i64, scratch_bytes = 64 : i64, slot = 0 : i64, streams = [@column]} : tensor<1x1x6xf32, #wse.tiled<batch = 1, tokens = 1, rows = split, group = 1, columns = balanced>>
+  %x = load @x on @r {address = 4416 : i64, nodes = ["x"], scratch_address = 8192 : i64, scratch_bytes = 64 : i64, slot = 0 : i64, streams = [@column]} : tensor<1x1x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+}
+
+#rows = #wse.dist<rows = [0], columns = [1]>
+#joined = #wse.dist<rows = [0, (1, 2)], columns = [3 by 4 over 2]>
+#one = #wse.dist<rows = [replicated over 5], columns = []>
+
+// Tensors of any rank; what makes up batch, tokens and features is in the list.
+
+// CHECK-LABEL: wse.program @any_rank
+wse.program @any_rank state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x8xf32>
+  input @y : tensor<2x3x4x8xf32>
+  input @z : tensor<8xf32>
+  // CHECK: load @x on @r : !tokens_6x8_balanced
+  %x = load @x on @r : tensor<6x8xf32, #rows>
+  // CHECK: load @y on @r : !tokens_2x3x4x8_heads
+  %y = load @y on @r : tensor<2x3x4x8xf32, #joined>
+  // CHECK: load @z on @r : !tokens_1x8_replicated
+  %z = load @z on @r : tensor<1x8xf32, #one>
 }

@@ -6,7 +6,7 @@
 // The program of dialects/wse/README.md in every state: each adds facts to the
 // same operations.
 
-#tiled = #wse.tiled<batch = 1, tokens = 2, rows = split, group = 2, columns = balanced>
+#tiled = #wse.dist<rows = [0, 1], columns = [2]>
 
 // SELECTED: state(selected)
 // SELECTED-NEXT: region @r shape(2x2){{$}}
