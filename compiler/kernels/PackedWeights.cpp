@@ -18,7 +18,8 @@ std::optional<PackedWeights> PackedWeights::of(wse::MatmulOp op,
   wse::WeightAttr weight = op.getWeight();
   PackedWeights packed;
   packed.weights = weight.getQuantized();
-  if (!packed.weights || op.getVariant() == wse::MatmulVariant::Stationary)
+  if (!packed.weights || op.getVariant() == wse::MatmulVariant::Stationary ||
+      !op.getResult().getType().getElementType().isF32())
     return std::nullopt;
   packed.name = weight.getName();
   packed.reduce = op.getVariant() == wse::MatmulVariant::Reduce;
@@ -322,8 +323,7 @@ pe::Operand PackedWeights::expand(RoutineBuilder &b, const std::string &buffer,
   const int64_t most = this->own;
   if (work.empty()) {
     work = b.scratch("weights", block * most);
-    fields = b.scratch("fields", rows(block) * most,
-                       IntegerType::get(weights.getContext(), 16));
+    fields = b.halvesOf(b.scratch("fields", rows(block) * most));
   }
   const SmallVector<pe::Affine> extents = {rows(count), 2, own};
   const Operand field16 = Operand::memory(fields, 0, {2 * most, 1, 2});

@@ -29,7 +29,8 @@ namespace wsec {
 class PackedWeights {
 public:
   /// Nothing where the weight of `op` cannot stream so in its variant: it is
-  /// not quantised, its view cuts through blocks, or each input feature has a
+  /// not quantised, results are not f32, its view cuts through blocks, or each
+  /// input feature has a
   /// scale of its own.
   static std::optional<PackedWeights> of(wse::MatmulOp op,
                                          const Machine &machine);
