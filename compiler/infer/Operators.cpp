@@ -11,7 +11,8 @@ std::vector<Operator> wsec::infer::allOperators() {
         shapesOperators(), rearrangementsOperators(), lookupsOperators(),
         sequencesOperators(), reductionsOperators(), normsOperators(),
         productsOperators(), quantizationOperators(), attentionOperators(),
-        rotaryOperators(), fusedAttentionOperators(), imagesOperators()})
+        rotaryOperators(), fusedAttentionOperators(), imagesOperators(),
+        poolsOperators(), channelsOperators(), einsumOperators()})
     llvm::append_range(all, family);
   return all;
 }

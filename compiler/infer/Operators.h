@@ -41,6 +41,9 @@ llvm::ArrayRef<Operator> attentionOperators();
 llvm::ArrayRef<Operator> rotaryOperators();
 llvm::ArrayRef<Operator> fusedAttentionOperators();
 llvm::ArrayRef<Operator> imagesOperators();
+llvm::ArrayRef<Operator> poolsOperators();
+llvm::ArrayRef<Operator> channelsOperators();
+llvm::ArrayRef<Operator> einsumOperators();
 
 } // namespace wsec::infer
 
