@@ -394,9 +394,21 @@ Term Contraction::joined(Term a, Term b, ArrayRef<Label> needed) {
   Shape shape(*broadcastShapes(shapeIn(a, batch), shapeIn(b, batch)));
   llvm::append_range(shape, shapeIn(a, rows));
   llvm::append_range(shape, shapeIn(b, columns));
-  Value product = isConstant(right) && batch.empty() && !isConstant(left)
-                      ? n.matmul(left, right, nullptr)
-                      : n.batchMatmul(left, right);
+  Value product;
+  if (isConstant(right) && batch.empty() && !isConstant(left)) {
+    product = n.matmul(left, right, nullptr);
+  } else if (!isConstant(left) && !isConstant(right) && !batch.empty()) {
+    // Left for attention to find, as every product of computed tensors.
+    Shape its = *broadcastShapes(shapeIn(a, batch), shapeIn(b, batch));
+    its.append({shapeOf(left)[batch.size()], shapeOf(right).back()});
+    product = onnx::NodeOp::create(n.builder(), n.loc(),
+                                   TypeRange(withShape(left, its)), "MatMul",
+                                   "", ValueRange{left, right},
+                                   n.builder().getDictionaryAttr({}), n.name())
+                  .getResult(0);
+  } else {
+    product = n.batchMatmul(left, right);
+  }
   return {inShape(product, shape), labels};
 }
 
