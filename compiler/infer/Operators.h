@@ -44,6 +44,8 @@ llvm::ArrayRef<Operator> imagesOperators();
 llvm::ArrayRef<Operator> poolsOperators();
 llvm::ArrayRef<Operator> channelsOperators();
 llvm::ArrayRef<Operator> einsumOperators();
+llvm::ArrayRef<Operator> integerProductsOperators();
+llvm::ArrayRef<Operator> cachesOperators();
 
 } // namespace wsec::infer
 
