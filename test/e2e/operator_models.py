@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Many nodes of one operator in one model: equations of Einsum, windows of pools.
+"""Many nodes of one operator in one model: equations of Einsum, windows of pools, products of integers.
 
-Usage: operator_models.py WORK (einsum | pools) --mesh WxH. All engines run the model; results are held
-against onnxruntime, or numpy where it lacks a case, to 1e-5 of the largest element. A line an engine.
+Usage: operator_models.py WORK (einsum | pools | integers) --mesh WxH. All engines run the model; results are
+held against onnxruntime, or numpy where it lacks a case: integers exactly, floats to 1e-5 of the largest
+element. A line an engine.
 """
 
 import argparse
@@ -18,6 +19,7 @@ from onnx import helper as h
 
 ENGINES = ["burst", "strips", "streams", "wavelet"]
 TOLERANCE = 1e-5
+RESULTS = {"MatMulInteger": T.INT32, "QLinearMatMul": T.UINT8}
 
 EXTENTS = dict(zip("abcdhijklv", (3, 2, 3, 4, 3, 5, 6, 4, 2, 7)))
 # Products, attention's two, outer products, diagonals, sums, ellipses that broadcast, chains of three and four.
@@ -64,6 +66,22 @@ def pools():
     return nodes, {"x": x}, {}
 
 
+def integers():
+    """More terms than one sum in f32 holds; zero points and scales of matrices, rows and columns."""
+    random = np.random.default_rng(2)
+    inputs = {"a": random.integers(0, 256, (5, 600), "u1"), "b": random.integers(-128, 128, (600, 7), "i1"),
+              "c": random.integers(0, 256, (2, 5, 40), "u1"), "d": random.integers(0, 256, (2, 40, 3), "u1")}
+    constants = {"one": np.uint8(120), "rows": random.integers(0, 256, 5, "u1"),
+                 "columns": random.integers(-128, 128, 7, "i1"), "scale": np.float32(0.02),
+                 "scales": random.uniform(0.01, 0.03, 7).astype("f4"), "wide": np.float32(9), "zero": np.uint8(128)}
+    nodes = [h.make_node("MatMulInteger", ["a", "b"], ["y0"]),
+             h.make_node("MatMulInteger", ["a", "b", "one", "columns"], ["y1"]),
+             h.make_node("MatMulInteger", ["c", "d", "one", "zero"], ["y2"]),
+             h.make_node("QLinearMatMul", ["a", "scale", "one", "b", "scales", "columns", "wide", "zero"], ["y3"]),
+             h.make_node("QLinearMatMul", ["c", "scale", "one", "d", "scale", "zero", "scale", "one"], ["y4"])]
+    return nodes, inputs, constants
+
+
 def tool(*words):
     result = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
     if result.returncode:
@@ -73,15 +91,16 @@ def tool(*words):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("work", type=pathlib.Path)
-    parser.add_argument("what", choices=["einsum", "pools"])
+    parser.add_argument("what", choices=["einsum", "pools", "integers"])
     parser.add_argument("--mesh", required=True)
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    nodes, inputs, constants = {"einsum": einsum, "pools": pools}[options.what]()
+    nodes, inputs, constants = {"einsum": einsum, "pools": pools, "integers": integers}[options.what]()
     names = [node.output[0] for node in nodes]
     graph = h.make_graph(nodes, options.what,
-                         [h.make_tensor_value_info(name, T.FLOAT, value.shape) for name, value in inputs.items()],
-                         [h.make_tensor_value_info(name, T.FLOAT, None) for name in names],
+                         [h.make_tensor_value_info(name, h.np_dtype_to_tensor_dtype(value.dtype), value.shape) for name, value in inputs.items()],
+                         [h.make_tensor_value_info(name, RESULTS.get(node.op_type, T.FLOAT), None)
+                          for name, node in zip(names, nodes)],
                          [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()])
     path, program = options.work / "model.onnx", options.work / "model.wafer"
     onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 19)], ir_version=9), path)
@@ -98,8 +117,9 @@ def main():
         tool("wse-run", program, "--inputs", feed, "--outputs", outputs, f"--engine={engine}", "--quiet")
         with np.load(outputs) as found:
             wrong = [node for node, name, value in zip(nodes, names, expected)
-                     if found[name].shape != value.shape
-                     or not np.abs(found[name] - value).max() <= TOLERANCE * max(np.abs(value).max(), 1)]
+                     if found[name].shape != value.shape or found[name].dtype != value.dtype
+                     or not np.abs(found[name].astype("f8") - value).max() <= (
+                         TOLERANCE * max(np.abs(value).max(), 1) if value.dtype.kind == "f" else 0)]
         for node in wrong:
             print(engine, "wrong:", h.printable_node(node))
         print(engine, options.mesh, f"{len(nodes) - len(wrong)} of {len(nodes)}", flush=True)
