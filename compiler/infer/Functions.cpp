@@ -40,6 +40,11 @@ static bool likeFirstOfTwo(Node &node) {
   return true;
 }
 
+static bool twoAlike(Node &node) {
+  return node.hasShape(1, "a second operand", node.input(0).shape) &&
+         likeFirst(node);
+}
+
 template <FloatFunction onFloat, IntFunction onInt>
 static bool folded(Node &node) {
   if (!likeFirst(node))
@@ -395,6 +400,15 @@ static bool swish(Legalization &n) {
   return swishWith(n, n.node().floatAttr("alpha"));
 }
 
+/// A gate of the first operand for the second.
+static bool swiGlu(Legalization &n) {
+  Value gate =
+      n.binary(BinaryKind::Mul, n.input(0), n.node().floatAttr("alpha"));
+  gate =
+      n.binary(BinaryKind::Mul, n.input(0), n.unary(UnaryKind::Sigmoid, gate));
+  return n.replace(n.binary(BinaryKind::Mul, gate, n.input(1)));
+}
+
 static bool quickGelu(Legalization &n) {
   return swishWith(n, n.node().floatAttr("alpha"));
 }
@@ -486,6 +500,7 @@ llvm::ArrayRef<Operator> wsec::infer::functionsOperators() {
       {"Mish", likeFirst, mish},
       {"Gelu", gelu, gelu, "approximate"},
       {"Swish", likeFirst, swish, "alpha"},
+      {"SwiGLU", twoAlike, swiGlu, "alpha"},
       {"com.microsoft.Gelu", likeFirst, erfGelu},
       {"com.microsoft.FastGelu", likeFirstOfTwo, fastGelu},
       {"com.microsoft.BiasGelu", likeFirstOfTwo, biasGelu},

@@ -9,6 +9,7 @@
 // reshape and a transpose; others are a strided slice for each of their
 // elements.
 #include "compiler/infer/Operators.h"
+#include "compiler/infer/Windows.h"
 #include <algorithm>
 
 using namespace mlir;
@@ -20,82 +21,14 @@ using namespace wsec::values;
 // Inference
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Along each spatial axis.
-struct Windows {
-  Shape extents, strides, dilations, before, after; // of windows; pads
-  Shape counts;                                     // of windows
-};
-} // namespace
-
-/// A list with a number for each spatial axis, all alike if it is not stated.
-static std::optional<Shape> perAxis(Node &node, StringRef name, size_t count,
-                                    int64_t otherwise, int64_t least) {
-  Shape list = node.intsAttr(name).value_or(Shape(count, otherwise));
-  if (list.size() == count &&
-      llvm::all_of(list, [&](int64_t value) { return value >= least; }))
-    return list;
-  node.fail(name + " does not fit " + Twine(count) + " axes");
-  return std::nullopt;
-}
-
-/// Pads as stated, or such that there are extent / stride windows.
-static bool setPads(Node &node, ArrayRef<int64_t> spatial, Windows &w) {
-  StringRef automatic = node.stringAttr("auto_pad");
-  size_t axes = spatial.size();
-  if (automatic == "NOTSET" || automatic == "VALID") {
-    auto pads = automatic == "VALID" ? std::optional(Shape(2 * axes, 0))
-                                     : perAxis(node, "pads", 2 * axes, 0, 0);
-    if (!pads)
-      return false;
-    w.before.assign(pads->begin(), pads->begin() + axes);
-    w.after.assign(pads->begin() + axes, pads->end());
-    return true;
-  }
-  if (!node.isOneOf("auto_pad",
-                    {"SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"}))
-    return false;
-  for (size_t d = 0; d < axes; ++d) {
-    int64_t windows = (spatial[d] + w.strides[d] - 1) / w.strides[d];
-    int64_t covered =
-        (windows - 1) * w.strides[d] + (w.extents[d] - 1) * w.dilations[d] + 1;
-    int64_t total = std::max<int64_t>(covered - spatial[d], 0);
-    int64_t less = total / 2;
-    w.before.push_back(automatic == "SAME_UPPER" ? less : total - less);
-    w.after.push_back(total - w.before.back());
-  }
-  return true;
-}
-
-static std::optional<Windows> windowsOf(Node &node) {
+static std::optional<Windows> windowsOfConv(Node &node) {
   const Shape &x = node.input(0).shape, &weight = node.input(1).shape;
-  ArrayRef<int64_t> spatial = ArrayRef(x).drop_front(2);
-  size_t axes = spatial.size();
-  Windows w;
-  w.extents.assign(weight.begin() + 2, weight.end());
-  auto strides = perAxis(node, "strides", axes, 1, 1);
-  auto dilations = perAxis(node, "dilations", axes, 1, 1);
-  if (!strides || !dilations)
-    return std::nullopt;
-  if (node.intsAttr("kernel_shape").value_or(w.extents) != w.extents) {
+  Shape extents(ArrayRef(weight).drop_front(2));
+  if (node.intsAttr("kernel_shape").value_or(extents) != extents) {
     node.fail("kernel_shape is not that of its weights");
     return std::nullopt;
   }
-  w.strides = *strides;
-  w.dilations = *dilations;
-  if (!setPads(node, spatial, w))
-    return std::nullopt;
-  for (size_t d = 0; d < axes; ++d) {
-    int64_t covered = (w.extents[d] - 1) * w.dilations[d] + 1;
-    int64_t room = spatial[d] + w.before[d] + w.after[d] - covered;
-    if (room < 0) {
-      node.fail("a window of " + Twine(covered) + " over " +
-                Twine(spatial[d] + w.before[d] + w.after[d]));
-      return std::nullopt;
-    }
-    w.counts.push_back(room / w.strides[d] + 1);
-  }
-  return w;
+  return windowsOf(node, ArrayRef(x).drop_front(2), extents);
 }
 
 /// Each group is a product of its own.
@@ -118,7 +51,7 @@ static bool conv(Node &node) {
     return node.fail("a bias of shape " + printShape(node.input(2).shape));
   if (node.has(3))
     return node.fail("adds to what it convolves");
-  std::optional<Windows> windows = windowsOf(node);
+  std::optional<Windows> windows = windowsOfConv(node);
   if (!windows)
     return false;
   Shape shape = {x.shape[0], weight.shape[0]};
@@ -139,14 +72,6 @@ static Value rotateAxes(Legalization &n, Value x, int64_t first) {
   return n.transpose(x, perm);
 }
 
-static bool arePatches(const Windows &w, ArrayRef<int64_t> spatial) {
-  for (size_t d = 0; d < spatial.size(); ++d)
-    if (w.strides[d] != w.extents[d] || w.dilations[d] != 1 || w.before[d] ||
-        w.after[d] || spatial[d] != w.extents[d] * w.counts[d])
-      return false;
-  return true;
-}
-
 /// [B, C, H, W] to [B, oh, ow, C * kh * kw].
 static Value patches(Legalization &n, Value x, const Windows &w) {
   Shape shape(shapeOf(x)), split = {shape[0], shape[1]}, perm = {0};
@@ -164,28 +89,12 @@ static Value patches(Legalization &n, Value x, const Windows &w) {
   return n.reshape(n.transpose(n.reshape(x, split), perm), tokens);
 }
 
-static Value padded(Legalization &n, Value x, size_t axis, int64_t before,
-                    int64_t after) {
-  auto zeros = [&](int64_t count) {
-    Shape shape(shapeOf(x));
-    shape[axis] = count;
-    return materialize(n.builder(), n.loc(),
-                       Tensor(ElementType::Float32, shape));
-  };
-  SmallVector<Value> parts = {x};
-  if (before > 0)
-    parts.insert(parts.begin(), zeros(before));
-  if (after > 0)
-    parts.push_back(zeros(after));
-  return n.concat(parts, axis);
-}
-
 /// [B, C, H, W] to [B, oh, ow, kh * kw * C]: a slice for each (kh, kw).
 static Value slices(Legalization &n, Value x, const Windows &w) {
   x = rotateAxes(n, x, 2);
   size_t axes = w.counts.size(), rank = axes + 2;
   for (size_t d = 0; d < axes; ++d)
-    x = padded(n, x, d + 1, w.before[d], w.after[d]);
+    x = padded(n, x, d + 1, w.before[d], w.after[d], 0);
   Box box{Shape(rank, 0), Shape(shapeOf(x)), Shape(rank, 1)};
   for (size_t d = 0; d < axes; ++d) {
     box.extents[d + 1] = w.counts[d];
@@ -239,7 +148,7 @@ static Value part(Legalization &n, Value x, size_t axis, int64_t number,
 
 template <bool fused>
 static bool convolve(Legalization &n) {
-  std::optional<Windows> windows = windowsOf(n.node());
+  std::optional<Windows> windows = windowsOfConv(n.node());
   int64_t groups = n.node().intAttr("group");
   Value x = n.input(0), weight = n.input(1), bias = n.optional(2);
   StringRef activation =

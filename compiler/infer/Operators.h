@@ -41,6 +41,11 @@ llvm::ArrayRef<Operator> attentionOperators();
 llvm::ArrayRef<Operator> rotaryOperators();
 llvm::ArrayRef<Operator> fusedAttentionOperators();
 llvm::ArrayRef<Operator> imagesOperators();
+llvm::ArrayRef<Operator> poolsOperators();
+llvm::ArrayRef<Operator> channelsOperators();
+llvm::ArrayRef<Operator> einsumOperators();
+llvm::ArrayRef<Operator> integerProductsOperators();
+llvm::ArrayRef<Operator> cachesOperators();
 
 } // namespace wsec::infer
 

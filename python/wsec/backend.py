@@ -33,7 +33,7 @@ from wsec.program import Program, compile
 from wsec.tools import CompileError
 
 # Operands that say how large a result is or along which axes it is computed.
-# Where they are inputs of a model, they are bound at compile time; data never is.
+# Where they are inputs of a model, or computed of integers that are, these are bound at compile time; data never is.
 BOUND_OPERANDS = {
     "AffineGrid": [1], "BlackmanWindow": [0], "CenterCropPad": [1], "Col2Im": [1, 2],
     "ConstantOfShape": [0], "CumProd": [1], "CumSum": [1], "DFT": [1, 2], "Dropout": [1, 2],
@@ -58,8 +58,16 @@ def nodes_of(graph: onnx.GraphProto) -> Iterator[onnx.NodeProto]:
 
 def bound_inputs(model: onnx.ModelProto) -> list[str]:
     """Inputs of a model that are constants to the compiler."""
-    names = {node.input[index] for node in nodes_of(model.graph)
-             for index in BOUND_OPERANDS.get(node.op_type, []) if index < len(node.input)}
+    direct = {node.input[index] for node in nodes_of(model.graph)
+              for index in BOUND_OPERANDS.get(node.op_type, []) if index < len(node.input)}
+    behind = set(direct)
+    # Shapes are known without what has them.
+    for node in reversed(model.graph.node):
+        if node.op_type not in ("Shape", "Size") and behind.intersection(node.output):
+            behind.update(node.input)
+    integers = {value.name for value in model.graph.input
+                if value.type.tensor_type.elem_type in (onnx.TensorProto.INT32, onnx.TensorProto.INT64)}
+    names = direct | (behind & integers)
     return [value.name for value in model.graph.input if value.name in names]
 
 

@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Caches that are written at places of their own: each place of the result is
+// a row of the past or of what is written, looked up.
+#include "compiler/infer/Operators.h"
+#include "compiler/infer/Places.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+using onnx::BinaryKind;
+using onnx::UnaryKind;
+
+static bool tensorScatter(Node &node) {
+  const Fact &past = node.input(0), &update = node.input(1);
+  std::optional<int64_t> axis = node.axisAttr(past.rank());
+  if (!axis || !node.isOneOf("mode", {"linear", "circular"}))
+    return false;
+  if (*axis == 0)
+    return node.fail("writes along its batch");
+  Shape expected = past.shape;
+  if (update.rank() == past.rank())
+    expected[*axis] = std::min(expected[*axis], update.shape[*axis]);
+  if (!node.hasShape(1, "an update", expected) ||
+      !node.hasShape(2, "places", {past.shape[0]}))
+    return false;
+  node.outputs[0] = unknown(past.type, past.shape);
+  return true;
+}
+
+/// Rows of the past, then rows of the update, are one table; the result reads
+/// it at [batch, what lies between, length].
+static bool tensorScatter(Legalization &n) {
+  ArrayRef<int64_t> shape = n.resultType().getShape();
+  const int64_t axis = *n.node().axisAttr(shape.size());
+  const int64_t batch = shape[0], length = shape[axis];
+  const int64_t between = numElements(shape.slice(1, axis - 1));
+  const int64_t width = numElements(shape.drop_front(axis + 1));
+  const int64_t written = shapeOf(n.input(1))[axis];
+  const int64_t pastRows = batch * between * length;
+  const int64_t all = pastRows + batch * between * written;
+  Value table = n.concat({n.reshape(n.input(0), {pastRows, width}),
+                          n.reshape(n.input(1), {all - pastRows, width})},
+                         0);
+  auto count = [&](int64_t d, int64_t extent, int64_t step) {
+    return countAlong(n, ElementType::Int32, 3, d, extent, step);
+  };
+  // Which row of the update: the place, from where it is written.
+  Value row = count(2, length, 1), isInside;
+  if (n.has(2)) {
+    Value start = n.reshape(asI32(n, n.input(2)), {batch, 1, 1});
+    row = n.binary(BinaryKind::Sub, row, start);
+    if (n.node().stringAttr("mode") == "circular") {
+      row = n.binary(BinaryKind::Mod, row, double(length));
+    } else {
+      // What is written has to end on the cache.
+      Value fits =
+          n.binary(BinaryKind::Less, start, double(length - written + 1));
+      Value negative = n.binary(BinaryKind::Less, start, 0.0);
+      isInside =
+          n.binary(BinaryKind::And, fits, n.unary(UnaryKind::Not, negative));
+    }
+  }
+  Value isWritten = n.binary(
+      BinaryKind::And, n.binary(BinaryKind::Less, row, double(written)),
+      n.unary(UnaryKind::Not, n.binary(BinaryKind::Less, row, 0.0)));
+  auto rowsBefore = [&](int64_t each) {
+    return n.binary(BinaryKind::Add, count(0, batch, between * each),
+                    count(1, between, each));
+  };
+  Value past =
+      n.binary(BinaryKind::Add, rowsBefore(length), count(2, length, 1));
+  Value update = n.binary(BinaryKind::Add,
+                          n.binary(BinaryKind::Add, row, double(pastRows)),
+                          rowsBefore(written));
+  Value places = n.where(isWritten, update, past);
+  // A place outside of the table ends the run.
+  if (isInside)
+    places = n.where(isInside, places,
+                     scalarLike(n.builder(), n.loc(), places, double(all)));
+  return n.replace(n.reshape(rowsAt(n, table, places), shape));
+}
+
+llvm::ArrayRef<Operator> wsec::infer::cachesOperators() {
+  static const Operator operators[] = {
+      {"TensorScatter", tensorScatter, tensorScatter, "axis mode"},
+  };
+  return operators;
+}

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Channel by channel: norms of images, and short causal convolutions.
+#include "compiler/infer/Operators.h"
+#include "compiler/infer/Windows.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+using onnx::BinaryKind;
+using onnx::ReduceKind;
+using onnx::UnaryKind;
+
+//===----------------------------------------------------------------------===//
+// Inference
+//===----------------------------------------------------------------------===//
+
+/// Scale, bias and the like: inputs 1 and on, a number for each channel.
+static bool channelNorm(Node &node) {
+  const Fact &x = node.input(0);
+  if (x.rank() < 2)
+    return node.fail("an operand of shape " + printShape(x.shape));
+  for (size_t i = 1; i < node.numInputs(); ++i)
+    if (!node.hasShape(i, "numbers of channels", {x.shape[1]}))
+      return false;
+  node.outputs[0] = unknown(x.type, x.shape);
+  return true;
+}
+
+static bool batchNorm(Node &node) {
+  if (node.intAttr("training_mode") || node.outputs.size() > 1)
+    return node.fail("it is in training mode; export the model as it is used, "
+                     "in evaluation mode");
+  return channelNorm(node);
+}
+
+static bool groupNorm(Node &node) {
+  const Fact &x = node.input(0);
+  const int64_t groups = node.intAttr("num_groups");
+  if (x.rank() < 2 || groups < 1 || x.shape[1] % groups)
+    return node.fail(Twine(groups) + " groups of the channels of " +
+                     printShape(x.shape));
+  if (node.intAttr("stash_type", 1) != 1)
+    return node.fail("computes in ONNX element type " +
+                     Twine(node.intAttr("stash_type")));
+  const int64_t count = node.version() < 21 ? groups : x.shape[1];
+  for (size_t i : {1, 2})
+    if (!node.hasShape(i, "a scale or bias", {count}))
+      return false;
+  node.outputs[0] = unknown(x.type, x.shape);
+  return true;
+}
+
+static bool meanVariance(Node &node) {
+  node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
+  return true;
+}
+
+/// x [B, C, L], weights [C, 1, K], a state [B, C, K - 1].
+static bool causalConv(Node &node) {
+  const Fact &x = node.input(0);
+  if (x.rank() != 3 || node.input(1).rank() != 3)
+    return node.fail("convolves " + printShape(x.shape) + " with " +
+                     printShape(node.input(1).shape));
+  const int64_t channels = x.shape[1], taps = node.input(1).shape[2];
+  Shape state = {x.shape[0], channels, taps - 1};
+  if (!node.hasShape(1, "weights", {channels, 1, taps}) ||
+      !node.hasShape(2, "a bias", {channels}) ||
+      !node.hasShape(3, "a state", state) ||
+      !node.isOneOf("activation", {"none", "silu", "swish"}))
+    return false;
+  return node.setOutputs({unknown(x.type, x.shape), unknown(x.type, state)});
+}
+
+//===----------------------------------------------------------------------===//
+// Legalization
+//===----------------------------------------------------------------------===//
+
+/// A number for each channel against [B, C, ...].
+static Value alongChannels(Legalization &n, Value numbers, size_t rank) {
+  Shape shape(rank, 1);
+  shape[1] = shapeOf(numbers)[0];
+  return n.reshape(numbers, shape);
+}
+
+/// x * scale + bias, inputs 1 and 2.
+static Value scaled(Legalization &n, Value x) {
+  const size_t rank = shapeOf(x).size();
+  x = n.binary(BinaryKind::Mul, x, alongChannels(n, n.input(1), rank));
+  return n.binary(BinaryKind::Add, x, alongChannels(n, n.input(2), rank));
+}
+
+/// Mean 0 and variance 1 over these axes.
+static Value normalized(Legalization &n, Value x, ArrayRef<int64_t> axes,
+                        double epsilon) {
+  Value centered =
+      n.binary(BinaryKind::Sub, x, n.keptReduced(x, ReduceKind::Mean, axes));
+  Value variance = n.keptReduced(n.binary(BinaryKind::Mul, centered, centered),
+                                 ReduceKind::Mean, axes);
+  return n.binary(
+      BinaryKind::Div, centered,
+      n.unary(UnaryKind::Sqrt, n.binary(BinaryKind::Add, variance, epsilon)));
+}
+
+static bool instanceNorm(Legalization &n) {
+  Shape axes;
+  for (int64_t d = 2; d < n.resultType().getRank(); ++d)
+    axes.push_back(d);
+  return n.replace(scaled(
+      n, normalized(n, n.input(0), axes, n.node().floatAttr("epsilon"))));
+}
+
+static bool batchNorm(Legalization &n) {
+  const size_t rank = n.resultType().getRank();
+  Value deviation =
+      n.unary(UnaryKind::Sqrt, n.binary(BinaryKind::Add, n.input(4),
+                                        n.node().floatAttr("epsilon")));
+  Value x =
+      n.binary(BinaryKind::Sub, n.input(0), alongChannels(n, n.input(3), rank));
+  x = n.binary(BinaryKind::Div, x, alongChannels(n, deviation, rank));
+  return n.replace(scaled(n, x));
+}
+
+static bool groupNorm(Legalization &n) {
+  ArrayRef<int64_t> shape = n.resultType().getShape();
+  const int64_t groups = n.node().intAttr("num_groups");
+  const int64_t each = numElements(shape) / (shape[0] * groups);
+  Value x = n.reshape(n.input(0), {shape[0], groups, each});
+  x = normalized(n, x, {2}, n.node().floatAttr("epsilon"));
+  if (n.node().version() < 21) // a scale for each group
+    return n.replace(n.reshape(scaled(n, x), shape));
+  return n.replace(scaled(n, n.reshape(x, shape)));
+}
+
+static bool meanVariance(Legalization &n) {
+  const int64_t rank = n.resultType().getRank();
+  Shape axes = n.node().intsAttr("axes").value_or(Shape{0, 2, 3});
+  for (int64_t &axis : axes) {
+    if (axis < -rank || axis >= rank)
+      return n.fail("axis " + Twine(axis) + " is outside rank " + Twine(rank));
+    axis += axis < 0 ? rank : 0;
+  }
+  llvm::sort(axes);
+  // The definition adds 1e-9 to the deviation, which no variance f32 has.
+  return n.replace(normalized(n, n.input(0), axes, 1e-18));
+}
+
+/// The state and x side by side, a slice of them for each tap.
+static bool causalConv(Legalization &n) {
+  Value x = n.input(0), weight = n.input(1);
+  ArrayRef<int64_t> shape = n.resultType().getShape();
+  const int64_t taps = shapeOf(weight)[2];
+  Value all = n.has(3) && taps > 1 ? n.concat({n.input(3), x}, 2)
+                                   : padded(n, x, 2, taps - 1, 0, 0);
+  Value sum;
+  for (int64_t tap = 0; tap < taps; ++tap) {
+    Value part = n.slice(all, {{0, 0, tap}, Shape(shape), {1, 1, 1}});
+    Value factor = n.slice(weight, {{0, 0, tap}, {shape[1], 1, 1}, {1, 1, 1}});
+    Value term =
+        n.binary(BinaryKind::Mul, part, n.reshape(factor, {1, shape[1], 1}));
+    sum = sum ? n.binary(BinaryKind::Add, sum, term) : term;
+  }
+  if (n.has(2))
+    sum = n.binary(BinaryKind::Add, sum, alongChannels(n, n.input(2), 3));
+  if (n.node().stringAttr("activation") != "none")
+    sum = n.binary(BinaryKind::Mul, sum, n.unary(UnaryKind::Sigmoid, sum));
+  SmallVector<Value> results = {sum};
+  if (n.op().getNumResults() > 1 && !n.op().getResult(1).use_empty())
+    results.push_back(n.slice(
+        all, {{0, 0, shape[2]}, {shape[0], shape[1], taps - 1}, {1, 1, 1}}));
+  return n.replace(results);
+}
+
+llvm::ArrayRef<Operator> wsec::infer::channelsOperators() {
+  static const Operator operators[] = {
+      {"InstanceNormalization", channelNorm, instanceNorm, "epsilon"},
+      {"BatchNormalization", batchNorm, batchNorm,
+       "epsilon momentum training_mode"},
+      {"GroupNormalization", groupNorm, groupNorm,
+       "epsilon num_groups stash_type"},
+      {"MeanVarianceNormalization", meanVariance, meanVariance, "axes"},
+      {"CausalConvWithState", causalConv, causalConv, "activation"},
+  };
+  return operators;
+}
