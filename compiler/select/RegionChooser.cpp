@@ -110,7 +110,8 @@ RegionChooser::RegionChooser(const Machine &mesh,
     if (int64_t size = TiledAttr::of(type).getHeadSize())
       leastHeadSize = leastHeadSize ? std::min(leastHeadSize, size) : size;
   if (llvm::any_of(classes, [](const auto &known) {
-        return findKernel(known.second.first)->needsWholeHeads();
+        return findKernel(known.second.first)
+            ->needsWholeHeads(known.second.first);
       }))
     leastHeadSize = 0;
 }
