@@ -17,6 +17,7 @@
 #include "compiler/route/Passes.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/select/Passes.h"
+#include "compiler/values/OnnxValues.h"
 #include "dialects/onnx/Onnx.h"
 #include "dialects/pe/Pe.h"
 #include "dialects/wse/Wse.h"
@@ -435,6 +436,20 @@ static std::vector<ShapeReport> readShapes(ModuleOp module) {
   return shapes;
 }
 
+/// The nodes that `canonicalize` gave a reason for not recognizing.
+static std::vector<UnrecognizedNode> readUnrecognized(ModuleOp module) {
+  std::vector<UnrecognizedNode> nodes;
+  auto reasons = module->getAttrOfType<ArrayAttr>(values::unrecognizedAttrName);
+  if (!reasons)
+    return nodes;
+  for (auto pair : reasons.getAsRange<ArrayAttr>())
+    if (pair.size() == 2 && isa<StringAttr>(pair[0]) &&
+        isa<StringAttr>(pair[1]))
+      nodes.push_back(
+          {cast<StringAttr>(pair[0]).str(), cast<StringAttr>(pair[1]).str()});
+  return nodes;
+}
+
 /// The report is read back from the file: it shows what the file says, not
 /// what the compiler believed.
 LogicalResult Compilation::report() {
@@ -445,6 +460,7 @@ LogicalResult Compilation::report() {
     return fail(report.takeError());
   report->findWeights(options.output, weightFolders());
   report->shapes = readShapes(*module);
+  report->unrecognized = readUnrecognized(*module);
   report->compileSeconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();

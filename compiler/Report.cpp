@@ -272,6 +272,60 @@ static Recognized recognizedIn(const Report &report) {
   return found;
 }
 
+/// What moves through the store for a node: loads and stores of computed
+/// tensors. Others bring inputs and take outputs away.
+struct StoreTraffic {
+  unsigned moves = 0;
+  double cycles = 0;
+};
+static llvm::SmallVector<std::pair<StringRef, StoreTraffic>, 0>
+throughStore(const Report &report) {
+  llvm::MapVector<StringRef, StoreTraffic> nodes;
+  for (const KernelReport &kernel : report.kernels) {
+    if (kernel.kind != "load" && kernel.kind != "store")
+      continue;
+    StoreTraffic &traffic =
+        nodes[kernel.onnxNodes.empty() ? StringRef(kernel.name)
+                                       : StringRef(kernel.onnxNodes.front())];
+    ++traffic.moves;
+    traffic.cycles += kernel.cycles;
+  }
+  auto sorted = nodes.takeVector();
+  llvm::sort(sorted, [](const auto &a, const auto &b) {
+    return std::pair(-a.second.cycles, a.first) <
+           std::pair(-b.second.cycles, b.first);
+  });
+  return sorted;
+}
+
+/// Nodes that general, slower kernels compute.
+static void printSlow(const Report &report, llvm::raw_ostream &os) {
+  constexpr size_t listed = 3;
+  for (const UnrecognizedNode &node :
+       llvm::ArrayRef(report.unrecognized).take_front(listed))
+    os << "  products       " << runtime::inQuotes(node.node) << ": "
+       << runtime::printable(node.reason) << "\n";
+  if (report.unrecognized.size() > listed)
+    os << "                 and " << report.unrecognized.size() - listed
+       << " more like these\n";
+  auto traffic = throughStore(report);
+  unsigned moves = 0;
+  double cycles = 0;
+  for (const auto &[node, own] : traffic) {
+    moves += own.moves;
+    cycles += own.cycles;
+  }
+  if (traffic.empty())
+    return;
+  os << "  moved by host  " << moves << " tensors, "
+     << llvm::format("%.0f", cycles) << " cycles:";
+  for (size_t i = 0; i < std::min(listed, traffic.size()); ++i)
+    os << (i ? ", " : " ") << runtime::inQuotes(traffic[i].first.str()) << " "
+       << traffic[i].second.moves << "x "
+       << llvm::format("%.0f", traffic[i].second.cycles);
+  os << (traffic.size() > listed ? ", ..\n" : "\n");
+}
+
 static void printRecognized(const Report &report, llvm::raw_ostream &os) {
   Recognized found = recognizedIn(report);
   if (found.attentions + found.norms + found.softmaxes.size() == 0)
@@ -369,6 +423,7 @@ void Report::print(llvm::raw_ostream &os) const {
     os << "  tokens         " << tokens << " per run, "
        << readable(tokensPerSecond(), "") << " per second" << "\n";
   printRecognized(*this, os);
+  printSlow(*this, os);
   if (cycles > 0)
     printKinds(*this, os);
   os << "compiled in " << llvm::format("%.2f", compileSeconds) << " s\n";
@@ -383,6 +438,21 @@ static void printRecognized(const Report &report, llvm::json::OStream &json) {
     json.attributeArray("softmax_outside_of_attention", [&] {
       for (StringRef node : found.softmaxes)
         json.value(node);
+    });
+    json.attributeArray("unrecognized", [&] {
+      for (const UnrecognizedNode &node : report.unrecognized)
+        json.object([&] {
+          json.attribute("node", llvm::json::fixUTF8(node.node));
+          json.attribute("reason", llvm::json::fixUTF8(node.reason));
+        });
+    });
+    json.attributeArray("moved_by_host", [&] {
+      for (const auto &moved : throughStore(report))
+        json.object([&] {
+          json.attribute("node", moved.first);
+          json.attribute("moves", moved.second.moves);
+          json.attribute("cycles", moved.second.cycles);
+        });
     });
   });
 }

@@ -34,6 +34,11 @@ struct ShapeReport {
   bool fitsSram = true;
 };
 
+/// A node that looks like attention, and why it is not computed as one.
+struct UnrecognizedNode {
+  std::string node, reason;
+};
+
 struct Report {
   std::string model, machine;
   uint64_t parameters = 0, weightBytes = 0;
@@ -58,6 +63,8 @@ struct Report {
   std::vector<KernelReport> kernels; // in launch order
   /// What `select` compared, the best first. Not in the file.
   std::vector<ShapeReport> shapes;
+  /// What `canonicalize` left as products. Not in the file.
+  std::vector<UnrecognizedNode> unrecognized;
   std::vector<std::string> weightFiles;
   /// The folders a run has to name, since weight files do not lie below that of
   /// the program.

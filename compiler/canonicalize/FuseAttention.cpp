@@ -2,7 +2,7 @@
 //
 // Attention out of primitives.
 //
-//   product(Q', K'^T) -> scale, masks -> softmax -> product(., V')
+//   product(Q', K'^T) -> scale, cap, masks -> softmax -> product(., V')
 //
 // is matched backwards from the second product. Q', K' and V' are traced to
 // the tensors with the projections (ViewTracing.h); an operand is in order when
@@ -22,7 +22,11 @@
 #include "compiler/values/ValueNames.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "llvm/ADT/DenseMap.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <array>
+#include <cmath>
 #include <limits>
+#include <utility>
 
 namespace wsec::canonicalize {
 #define GEN_PASS_DEF_FUSEATTENTION
@@ -59,7 +63,8 @@ struct Mask {
 struct Scores {
   onnx::NodeOp product;
   double scale = 1;
-  SmallVector<Mask> masks;
+  double softcap = 0;      // what a tanh is multiplied by; 0: there is none
+  SmallVector<Mask> masks; // the last is the innermost
 };
 } // namespace
 
@@ -79,7 +84,7 @@ static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
   auto inside = [&](Value x) { return peelScores(x, scores, depth + 1); };
   // Masks have to be outside of scales, or a scale would apply to them.
   auto withMask = [&](Mask mask, Value x) {
-    if (scores.scale != 1 || shapeOf(x) != shapeOf(value))
+    if (scores.scale != 1 || scores.softcap || shapeOf(x) != shapeOf(value))
       return false;
     size_t before = scores.masks.size();
     scores.masks.push_back(std::move(mask));
@@ -88,6 +93,7 @@ static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
     // The caller may try the other operand.
     scores.masks.truncate(before);
     scores.scale = 1;
+    scores.softcap = 0;
     return false;
   };
   Operation *op = value.getDefiningOp();
@@ -105,6 +111,14 @@ static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
       return withMask(mask, x);
     }
     return false;
+  }
+  // f * tanh(g * x): the scale so far is the cap.
+  if (auto tanh = dyn_cast_or_null<onnx::UnaryOp>(op)) {
+    if (tanh.getKind() != onnx::UnaryKind::Tanh || scores.softcap ||
+        !(scores.scale > 0))
+      return false;
+    scores.softcap = std::exchange(scores.scale, 1);
+    return inside(tanh.getX());
   }
   auto binary = dyn_cast_or_null<onnx::BinaryOp>(op);
   if (!binary)
@@ -136,9 +150,29 @@ static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
   }
 }
 
+/// Whether a score plus this is this, whatever the score.
+static bool absorbsScores(double masked) { return masked < -1e30; }
+
+/// Whether a condition is known to keep a key of every row.
+static bool leavesKeys(Value keep, bool isInverted) {
+  std::optional<Fact> fact = factOf(keep);
+  std::optional<Tensor> known = fact ? fact->load() : std::nullopt;
+  if (!known)
+    return false;
+  const int64_t keys = known->shape().back();
+  for (int64_t row = 0; row < known->size() / keys; ++row) {
+    bool any = false;
+    for (int64_t key = 0; key < keys; ++key)
+      any |= known->asBool(row * keys + key) != isInverted;
+    if (!any)
+      return false;
+  }
+  return true;
+}
+
 /// Skips `where(isnan(p), 0, p)`, a guard for rows without any key, and
 /// reshapes; the softmax below, or null.
-static onnx::SoftmaxOp peelProbabilities(Value value) {
+static onnx::SoftmaxOp peelProbabilities(Value value, bool &isGuarded) {
   while (!value.getDefiningOp<onnx::SoftmaxOp>()) {
     if (auto reshape = value.getDefiningOp<onnx::ReshapeOp>()) {
       if (!keepsLastTwo(reshape))
@@ -157,6 +191,7 @@ static onnx::SoftmaxOp peelProbabilities(Value value) {
         equal.getA() != where.getB() || equal.getB() != where.getB())
       return {};
     value = where.getB();
+    isGuarded = true;
   }
   return value.getDefiningOp<onnx::SoftmaxOp>();
 }
@@ -187,11 +222,18 @@ namespace {
 struct Bias {
   Value rest; // null: nothing is left
   bool causal = false;
+  bool strict = false; // hides by minus infinity
 };
 } // namespace
 
+static bool hidesAsCausal(double masked) {
+  return masked == -std::numeric_limits<float>::max() || std::isinf(masked);
+}
+
 /// Takes constant parts out of `where(condition and ..., 0, masked)`, as
 /// decoders with a key mask have it: what is always true, and what is causal.
+/// A token that sees no key then gets what all its scores alike give, so causal
+/// is only what hides by the lowest number, or by minus infinity, throughout.
 static std::optional<Bias> withoutConstantConditions(onnx::AttentionOp op) {
   auto where = op.getBias().getDefiningOp<onnx::WhereOp>();
   if (!where || uniformValue(where.getA()) != 0.0)
@@ -209,10 +251,11 @@ static std::optional<Bias> withoutConstantConditions(onnx::AttentionOp op) {
       changed = true;
       continue;
     }
-    if (isConstant(condition) && !bias.causal) {
+    if (isConstant(condition) && !bias.causal && hidesAsCausal(*masked)) {
       Value mask = additiveMask(builder, loc, condition, *masked, false);
       if (isCausalMask(mask, queries, keys)) {
         changed = bias.causal = true;
+        bias.strict = std::isinf(*masked);
         continue;
       }
     }
@@ -243,7 +286,7 @@ public:
   /// Replaces the product by V; false with a reason if it is no attention we
   /// can map, or without one if it is no attention at all.
   bool run() {
-    auto softmax = peelProbabilities(output.getInputs()[0]);
+    auto softmax = peelProbabilities(output.getInputs()[0], isGuarded);
     Scores scores;
     if (!softmax || !peelScores(softmax.getX(), scores))
       return false;
@@ -251,13 +294,14 @@ public:
       return false;
     OpBuilder builder(output);
     Value bias;
-    for (const Mask &mask : scores.masks) {
-      Value next = maskBias(builder, mask);
-      if (!next)
+    for (const Mask &mask : llvm::reverse(scores.masks)) {
+      bias = maskBias(builder, mask, bias);
+      if (!bias)
         return false;
-      bias = bias ? addMasks(builder, loc(), bias, next) : next;
     }
-    replace(builder, bias, scores.scale * q.scale * k.scale);
+    if (bias)
+      bias = biasOfRank4(builder, loc(), bias, q.tokens);
+    replace(builder, bias, scores);
     return true;
   }
 
@@ -288,7 +332,13 @@ private:
               "tensor";
         return false;
       }
-    q = *query, k = *key, v = *value;
+    // A cache is [batch, heads, tokens, size], and so is what lies behind it.
+    const int64_t batch = std::min({query->batch, key->batch, value->batch});
+    OpBuilder builder(output);
+    auto outside = [&](const Heads &heads) {
+      return withTokensOutside(builder, loc(), heads, batch, output.getNode());
+    };
+    q = outside(*query), k = outside(*key), v = outside(*value);
     if (q.batch != k.batch || q.size != k.size || v.batch != k.batch ||
         q.heads != k.heads * k.repeats || v.heads != k.heads ||
         v.repeats != k.repeats || v.tokens != k.tokens) {
@@ -302,17 +352,29 @@ private:
     return true;
   }
 
-  /// A mask as additive bias of rank 4.
-  Value maskBias(OpBuilder &builder, const Mask &mask) {
+  /// A mask as additive bias of rank 4, with the masks inside of it.
+  Value maskBias(OpBuilder &builder, const Mask &mask, Value inner) {
     AttentionExtents extents{q.batch, q.heads, q.tokens, k.tokens};
     Value value =
         maskOfRank4(builder, loc(), mask.value, mask.scores, extents, why);
-    if (value && mask.isCondition)
-      return additiveMask(builder, loc(), value, mask.masked, mask.isInverted);
-    return value;
+    if (!value || !mask.isCondition)
+      return value && inner ? addMasks(builder, loc(), inner, value) : value;
+    // What replaces scores is not what is added to them where a token sees no
+    // key, unless they vanish in it.
+    if (!absorbsScores(mask.masked) && !leavesKeys(value, mask.isInverted)) {
+      why = "scores are replaced by " +
+            llvm::formatv("{0}", mask.masked).str() +
+            ", which is not the lowest number";
+      return nullptr;
+    }
+    return additiveMask(builder, loc(), value, mask.masked, mask.isInverted,
+                        inner);
   }
 
-  void replace(OpBuilder &builder, Value bias, double scale) {
+  void replace(OpBuilder &builder, Value bias, const Scores &scores) {
+    double scale = scores.scale * q.scale * k.scale;
+    if (scores.softcap)
+      scale *= scores.softcap;
     StringRef node = output.getNode();
     Value x = toRank3(builder, loc(), q, node);
     auto type = withShape(x, {q.batch, q.tokens, q.heads * v.size});
@@ -321,7 +383,9 @@ private:
         toRank3(builder, loc(), v, node), bias,
         builder.getI64IntegerAttr(q.heads),
         k.repeats > 1 ? builder.getI64IntegerAttr(k.heads) : IntegerAttr(),
-        builder.getF32FloatAttr(scale), UnitAttr(),
+        builder.getF32FloatAttr(scale),
+        scores.softcap ? builder.getF32FloatAttr(scores.softcap) : FloatAttr(),
+        UnitAttr(), UnitAttr(), isGuarded ? builder.getUnitAttr() : UnitAttr(),
         builder.getStringAttr(node));
     Operation *attention = y.getDefiningOp();
     y = splitHeads(builder, loc(), y, q.heads, node);
@@ -334,6 +398,7 @@ private:
 
   onnx::NodeOp output;
   Heads q, k, v;
+  bool isGuarded = false; // zeros instead of NaN
 };
 
 struct FuseAttentionPass
@@ -354,7 +419,17 @@ struct FuseAttentionPass
       if (!fusion.run() && !fusion.why.empty())
         op->setAttr(reasonAttrName, StringAttr::get(&getContext(), fusion.why));
     }
-    getOperation().walk([&](onnx::AttentionOp op) { simplifyMask(op); });
+    getOperation().walk([&](onnx::AttentionOp op) {
+      simplifyMask(op);
+      const int64_t queries = op.getNumHeads(), keys = op.keyHeads();
+      for (auto [number, heads] :
+           llvm::enumerate(std::array<int64_t, 3>{queries, keys, keys})) {
+        OpBuilder builder(op);
+        if (Value x = beforeLayouts(builder, op.getLoc(), op.getOperand(number),
+                                    heads, op.getNode()))
+          op.setOperand(number, x);
+      }
+    });
   }
 
   /// Whether the bias is a causal mask. Layers share theirs, and masks are
@@ -370,10 +445,20 @@ struct FuseAttentionPass
   /// A bias that says "causal", alone or together with other conditions,
   /// becomes the flag.
   void simplifyMask(onnx::AttentionOp op) {
-    if (!op.getBias() || op.getCausal())
-      return;
+    if (op.getBias() && !op.getCausal())
+      takeCausal(op);
+    // Without a bias every query sees a key.
+    if (!op.getBias()) {
+      op.setStrict(false);
+      op.setZeroRows(false);
+    }
+  }
+
+  void takeCausal(onnx::AttentionOp op) {
     Bias bias{op.getBias(), false};
-    if (isCausal(op))
+    if (uniformValue(op.getBias()) == 0.0)
+      bias = {};
+    else if (isCausal(op))
       bias = {nullptr, true};
     else if (std::optional<Bias> parts = withoutConstantConditions(op))
       bias = *parts;
@@ -381,6 +466,7 @@ struct FuseAttentionPass
       op.getBiasMutable().assign(bias.rest ? ValueRange(bias.rest)
                                            : ValueRange());
     op.setCausal(bias.causal);
+    op.setStrict(bias.strict);
   }
 };
 } // namespace

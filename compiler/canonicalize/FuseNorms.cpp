@@ -155,7 +155,7 @@ struct FuseNormsPass : wsec::canonicalize::impl::FuseNormsBase<FuseNormsPass> {
                                     scale, bias, epsilon, node);
     else
       y = onnx::RMSNormOp::create(builder, loc, norm.x.getType(), norm.x, scale,
-                                  epsilon, node);
+                                  epsilon, IntegerAttr(), node);
     moveValueNames(last, y);
     last.replaceAllUsesWith(y);
     absorb(y.getDefiningOp(), neededOnlyBy(last.getDefiningOp()));

@@ -217,6 +217,12 @@ namespace {
 struct FuseRotaryPass
     : wsec::canonicalize::impl::FuseRotaryBase<FuseRotaryPass> {
   void runOnOperation() override {
+    getOperation().walk([](onnx::RotaryOp op) {
+      OpBuilder builder(op);
+      if (Value x = beforeLayouts(builder, op.getLoc(), op.getX(),
+                                  op.getNumHeads(), op.getNode()))
+        op.getXMutable().assign(x);
+    });
     SmallVector<onnx::BinaryOp> sums;
     getOperation().walk([&](onnx::BinaryOp op) {
       if (op.getKind() == BinaryKind::Add)

@@ -25,13 +25,19 @@ struct LegalizeProductsPass
           llvm::all_of(op->getResultTypes(), typed))
         products.push_back(op);
     });
+    SmallVector<Attribute> reasons;
     for (onnx::NodeOp op : products) {
       OpBuilder builder(op);
+      if (auto reason = op->getAttrOfType<StringAttr>(reasonAttrName))
+        reasons.push_back(builder.getArrayAttr({op.getNodeAttr(), reason}));
       Value product = batchMatmul(builder, op.getLoc(), op.getInputs()[0],
                                   op.getInputs()[1], op.getNode());
       op.getResult(0).replaceAllUsesWith(product);
       op.erase();
     }
+    if (!reasons.empty())
+      getOperation()->setAttr(unrecognizedAttrName,
+                              ArrayAttr::get(&getContext(), reasons));
   }
 };
 } // namespace

@@ -125,57 +125,37 @@ Value wsec::infer::splitHeads(Legalization &n, Value x, int64_t heads) {
 }
 
 /// onnx.attention hides later keys itself where queries and keys are as many.
+static bool isCausal(const GeneralAttention &a) {
+  return a.right == 0 && a.left < 0 && a.past == 0 && !a.lengths &&
+         a.queries() == a.keys();
+}
+
 static Value attentionOp(Legalization &n, const GeneralAttention &a,
                          Value bias) {
-  bool causal = a.right == 0 && a.past == 0 && a.queries() == a.keys();
-  if (Value keep = causal ? Value() : visibleKeys(n, a)) {
-    Value hiding = additiveMask(n.builder(), n.loc(), keep, hidden, false);
-    hiding = n.reshape(hiding, {1, 1, a.queries(), a.keys()});
-    bias = bias ? addMasks(n.builder(), n.loc(), bias, hiding) : hiding;
-  }
+  const bool causal = isCausal(a), mayBeEmpty = bias && !a.maskIsFinite;
   Value q = mergeHeads(n, a.q), k = mergeHeads(n, a.k), v = mergeHeads(n, a.v);
   const int64_t heads = a.queryHeads(), shared = a.keyHeads();
+  auto flag = [&](bool isSet) {
+    return isSet ? n.builder().getUnitAttr() : UnitAttr();
+  };
   Shape shape{shapeOf(q)[0], shapeOf(q)[1], shapeOf(v)[2] / shared * heads};
   return onnx::AttentionOp::create(
       n.builder(), n.loc(), withShape(q, shape), q, k, v, bias,
       n.builder().getI64IntegerAttr(heads),
       shared != heads ? n.builder().getI64IntegerAttr(shared) : IntegerAttr(),
       n.builder().getF32FloatAttr(a.factor()),
-      causal ? n.builder().getUnitAttr() : UnitAttr(), n.nameAttr());
-}
-
-/// Whether the mask is known and leaves every query a key: rows without any
-/// give 0, which the kernel of onnx.attention does not.
-static bool leavesKeys(const GeneralAttention &a) {
-  std::optional<Fact> fact = factOf(a.mask);
-  std::optional<Tensor> mask = fact ? fact->load() : std::nullopt;
-  if (!mask || mask->shape().empty())
-    return false;
-  int64_t keys = mask->shape().back(), rows = mask->size() / keys;
-  int64_t queries = mask->shape().size() > 1 ? *(mask->shape().end() - 2) : 1;
-  bool isCondition = mask->type() == ElementType::Bool;
-  for (int64_t row = 0; row < rows; ++row) {
-    bool any = false;
-    // With causality the first query sees the first keys only.
-    int64_t seen = a.right == 0 ? row % queries + a.past + 1 : keys;
-    for (int64_t key = 0; key < std::min(seen, keys); ++key) {
-      double element = mask->asFloat(row * keys + key);
-      any |= isCondition ? element != 0 : element > maskedScore;
-    }
-    if (!any)
-      return false;
-  }
-  return true;
+      a.softcap > 0 ? n.builder().getF32FloatAttr(a.softcap) : FloatAttr(),
+      flag(causal), flag(causal && mayBeEmpty), flag(mayBeEmpty), n.nameAttr());
 }
 
 /// The mask as onnx.attention takes it; null if it does not.
 static Value plainMask(Legalization &n, const GeneralAttention &a) {
   AttentionExtents e = {shapeOf(a.q)[0], a.queryHeads(), a.queries(), a.keys()};
-  if (shapeOf(a.mask).empty() || shapeOf(a.mask).back() != e.keys)
-    return nullptr;
+  bool isWhole = !shapeOf(a.mask).empty() && shapeOf(a.mask).back() == e.keys;
   std::string why;
-  Value bias = maskOfRank4(n.builder(), n.loc(), a.mask,
-                           {e.batch, e.heads, e.queries, e.keys}, e, why);
+  Value bias =
+      maskOfRank4(n.builder(), n.loc(), isWhole ? a.mask : maskOfAllKeys(n, a),
+                  {e.batch, e.heads, e.queries, e.keys}, e, why);
   if (bias && typeOf(bias).getElementType().isInteger(1))
     bias = additiveMask(n.builder(), n.loc(), bias, hidden, false);
   return bias;
@@ -183,12 +163,19 @@ static Value plainMask(Legalization &n, const GeneralAttention &a) {
 
 /// As onnx.attention; null if that does not do it.
 static Value attendPlainly(Legalization &n, const GeneralAttention &a) {
-  if (a.softcap > 0 || a.left >= 0 || a.right > 0 || a.lengths)
+  Value bias = a.mask ? plainMask(n, a) : Value();
+  if (a.mask && !bias)
     return nullptr;
-  if (!a.mask)
-    return attentionOp(n, a, nullptr);
-  Value bias = a.maskIsFinite || leavesKeys(a) ? plainMask(n, a) : Value();
-  return bias ? attentionOp(n, a, bias) : Value();
+  if (Value keep = isCausal(a) ? Value() : visibleKeys(n, a)) {
+    Value hiding = additiveMask(n.builder(), n.loc(), keep, hidden, false);
+    Shape shape(4 - shapeOf(hiding).size(), 1);
+    llvm::append_range(shape, shapeOf(hiding));
+    hiding = n.reshape(hiding, shape);
+    bias = bias ? addMasks(n.builder(), n.loc(), bias, hiding) : hiding;
+  }
+  if (bias)
+    bias = biasOfRank4(n.builder(), n.loc(), bias, a.queries());
+  return attentionOp(n, a, bias);
 }
 
 Value wsec::infer::attend(Legalization &n, const GeneralAttention &a) {

@@ -58,6 +58,11 @@ mlir::Value splitHeads(Legalization &legalization, mlir::Value x,
 mlir::Value behindPast(Legalization &legalization, mlir::Value past,
                        mlir::Value x);
 
+/// The mask as something to add to the scores of all keys: those that it does
+/// not speak of are hidden. Null: none.
+mlir::Value maskOfAllKeys(Legalization &legalization,
+                          const GeneralAttention &attention);
+
 /// Which keys windows, causality and lengths allow, as a condition that fits
 /// the scores: a constant, or, where lengths are data, a comparison with them.
 /// Null: all.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Attention in products, a bias and a softmax, for what onnx.attention does not
-// do: grouped heads, caches, masks that differ between heads, softcap, windows,
-// scores as a result. Follows the text of ONNX's operator (versions 23 to 25):
+// do: masks that differ between heads, scores as a result. Follows the text of
+// ONNX's operator (versions 23 to 25):
 //
 //   scores = scale * Q K^T -> softcap -> + bias -> softmax -> 0 in rows whose
 //   bias is -inf everywhere -> times V
@@ -50,8 +50,7 @@ Value wsec::infer::behindPast(Legalization &n, Value past, Value x) {
 // What hides keys
 //===----------------------------------------------------------------------===//
 
-/// The mask as something to add; keys that it does not speak of are hidden.
-static Value given(Legalization &n, const GeneralAttention &a) {
+Value wsec::infer::maskOfAllKeys(Legalization &n, const GeneralAttention &a) {
   Value mask = a.mask;
   if (!mask)
     return mask;
@@ -108,7 +107,7 @@ Value wsec::infer::visibleKeys(Legalization &n, const GeneralAttention &a) {
 }
 
 static Value biasOf(Legalization &n, const GeneralAttention &a) {
-  Value mask = given(n, a), keep = visibleKeys(n, a);
+  Value mask = maskOfAllKeys(n, a), keep = visibleKeys(n, a);
   if (!keep)
     return mask;
   Value hiding = additiveMask(n.builder(), n.loc(), keep, hidden, false);

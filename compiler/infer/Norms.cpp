@@ -230,7 +230,7 @@ static Value rmsNormOf(Legalization &n, Value x, int64_t axis, Value scale,
   return overLastAxis(n, x, axis, [&](Value rows, int64_t extent) -> Value {
     return onnx::RMSNormOp::create(
         n.builder(), n.loc(), rows.getType(), rows, vectorOf(n, scale, extent),
-        n.builder().getF32FloatAttr(epsilon), n.nameAttr());
+        n.builder().getF32FloatAttr(epsilon), IntegerAttr(), n.nameAttr());
   });
 }
 

@@ -64,16 +64,25 @@ class Attention final : public KernelFor<wse::AttentionOp> {
     return words;
   }
 
+  // All keys of a head have their bias in one column.
+  bool needsWholeHeads(Operation *op) const final {
+    return AttentionShape::biasIsByHead(cast<wse::AttentionOp>(op));
+  }
+
   LogicalResult lowerOp(wse::AttentionOp op, RoutineBuilder &b) const final;
 };
 
 /// A bias per key is one row of keys for each batch element; any other one row
-/// of keys for each query.
+/// of keys for each query, or for each of its heads.
 Value biasOf(onnx::AttentionOp op, wse::TokenTiling query, int64_t keys,
              bool &perKey, Selection &selection) {
   Value bias = op.getBias();
   if (!selection.host().contains(bias) && !selection.toStore(bias, op))
     return {};
+  if (shapeOf(bias).size() == 3)
+    return selection.bring(
+        bias, {query.getBatch(), query.getTokens(), shapeOf(bias)[2]},
+        query.withColumns(wse::ColumnPlacement::Heads, keys), op);
   perKey = shapeOf(bias)[2] == 1;
   wse::TokenTiling rows =
       perKey ? query.perBatchElement(selection.machine().height) : query;
@@ -102,11 +111,15 @@ Value Attention::build(Operation *user, Selection &selection) const {
   }
   wse::TokenTiling tiling = queryTiling.withColumns(
       wse::ColumnPlacement::Heads, tilingOf(value).getHeadSize());
+  auto number = [&](const APFloat &value) {
+    return selection.builder().getF64FloatAttr(value.convertToFloat());
+  };
+  std::optional<APFloat> cap = op.getSoftcap();
   return selection.createFor<wse::AttentionOp>(
       op, Type(selection.tensorType(tiling, wse::featuresOf(value))), query,
       key, value, keyBias, scoreBias, op.getNumHeadsAttr(),
-      selection.builder().getF64FloatAttr(op.getScale().convertToFloat()),
-      op.getCausalAttr());
+      number(op.getScale()), cap ? number(*cap) : FloatAttr(),
+      op.getCausalAttr(), op.getStrictAttr(), op.getZeroRowsAttr());
 }
 
 /// Instructions of a round besides: of sums and results, and that hear and
@@ -160,6 +173,8 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   };
   double head = products(shape.headSize, 1) + products(shape.valueSize, 0) +
                 model.divides(shape.channels);
+  if (op.getSoftcap())
+    head += model.functions(scores) + model.adds(shape.keys, shape.channels);
   if (shape.spread())
     head += spreadCycles(shape, machine, op.getCausal());
   else
@@ -183,7 +198,8 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   cost.lowerBound =
       sequences * shape.query.features.units / machine.width *
       (model.leastFmacs(scores * (shape.headSize + shape.valueSize)) +
-       2 * model.leastAdds(scores) + scores * machine.functionCycles);
+       2 * model.leastAdds(scores) +
+       (op.getSoftcap() ? 2 : 1) * scores * machine.functionCycles);
   // Scores of the farthest keys, their exponentials, the division by their sum.
   cost.lowerBound = std::max(cost.lowerBound,
                              std::max(model.leastAcross(shape.span()),

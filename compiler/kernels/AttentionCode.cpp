@@ -4,7 +4,7 @@
 //
 // Per head and sequence, `scores` holds keys x own tokens:
 //
-//   scores = scale * K Q^T (+ biases), masked
+//   scores = scale * K Q^T, capped, (+ biases), masked
 //   largest', correction = exp(largest - largest')
 //   scores = exp(scores - largest')
 //   sum    = sum * correction + sum of scores
@@ -52,7 +52,8 @@ public:
     if (op.getCausal())
       mask.emplace(b, query, shape.mostKeys(), shape.channels,
                    shape.spread() ? scores
-                                  : b.scratch("hidden", shape.scoreCount()));
+                                  : b.scratch("hidden", shape.scoreCount()),
+                   op.getStrict());
   }
 
   void write();
@@ -309,6 +310,10 @@ void AttentionWriter::attend(Place place) {
   compute([&] {
     if (mask && shape.blocked())
       mask->advance(-before);
+    // Where a key is seen the largest score adds 1 to the sum.
+    if (op.getZeroRows())
+      b.vector(Opcode::Max, {query.tokens}, perToken(sum),
+               {perToken(sum), Operand::immediate(1)});
     b.vector(Opcode::Reciprocal, {query.tokens}, perToken(sum),
              {perToken(sum)});
     b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
@@ -401,10 +406,21 @@ void AttentionWriter::score(Place place, Round round) {
     });
     std::swap(scores, other);
   }
+  auto apply = [&](Opcode opcode, std::optional<double> factor = {}) {
+    SmallVector<Operand, 0> operands = {scoreRows()};
+    if (factor)
+      operands.push_back(Operand::immediate(*factor));
+    b.vector(opcode, {round.keys, query.tokens}, scoreRows(), operands);
+  };
   compute([&] {
-    b.vector(
-        Opcode::Mul, {round.keys, query.tokens}, scoreRows(),
-        {scoreRows(), Operand::immediate(op.getScale().convertToDouble())});
+    double scale = op.getScale().convertToDouble();
+    if (std::optional<APFloat> cap = op.getSoftcap()) {
+      apply(Opcode::Mul, scale / cap->convertToDouble());
+      apply(Opcode::Tanh);
+      apply(Opcode::Mul, cap->convertToDouble());
+    } else {
+      apply(Opcode::Mul, scale);
+    }
     addBiases(place, round);
     if (mask)
       mask->apply(scores, round.keys);
@@ -423,6 +439,8 @@ void AttentionWriter::addBias(Place place, Round round, const Tile &bias,
                               bool perQuery) {
   int64_t token = perQuery ? 1 : 0, before = shape.rounds * shape.tokens;
   Affine start = round.first * bias.pitch + place.sequence * bias.layout.tokens;
+  if (perQuery && AttentionShape::biasIsByHead(op))
+    start = start + place.head * (shape.keys * bias.pitch);
   auto add = [&](int64_t rows, int64_t tokens, int64_t apart, int64_t firstKey,
                  int64_t firstScore) {
     if (rows == 0 || tokens == 0)

@@ -40,6 +40,11 @@ struct AttentionShape {
       --rounds;
   }
 
+  static bool biasIsByHead(wse::AttentionOp op) {
+    return op.getScoreBias() && tilingOf(op.getScoreBias()).getColumns() ==
+                                    wse::ColumnPlacement::Heads;
+  }
+
   /// Rows whose keys take part in a round.
   int64_t rows() const { return local() ? 1 : key.span; }
   /// Rows that take part in the exchange of keys and values.

@@ -14,9 +14,12 @@ using pe::Operand;
 
 CausalMask::CausalMask(RoutineBuilder &builder, const Tile &queries,
                        int64_t block, int64_t channels,
-                       const std::string &hidden)
-    : b(builder), queries(queries), channels(channels), hidden(hidden),
-      number(b.scratch("number", block)), limit(b.scratch("limit", channels)) {}
+                       const std::string &hidden, bool isStrict)
+    : b(builder), queries(queries), channels(channels),
+      hiddenScore(isStrict ? -std::numeric_limits<float>::infinity()
+                           : std::numeric_limits<float>::lowest()),
+      hidden(hidden), number(b.scratch("number", block)),
+      limit(b.scratch("limit", channels)) {}
 
 /// Groups of `size` words from `first` on: each is the one before, `step` more.
 /// What is known, doubled.
@@ -74,10 +77,9 @@ void CausalMask::apply(const std::string &scores, int64_t keys) {
   b.vector(
       Opcode::LessOrEqual, {keys, queries.tokens}, hiddenRows,
       {Operand::memory(limit, 0, {0, 1}), Operand::memory(number, 0, {1, 0})});
-  b.vector(
-      Opcode::Select, {keys, queries.tokens},
-      Operand::memory(scores, 0, {channels, 1}),
-      {hiddenRows, Operand::immediate(std::numeric_limits<float>::lowest())});
+  b.vector(Opcode::Select, {keys, queries.tokens},
+           Operand::memory(scores, 0, {channels, 1}),
+           {hiddenRows, Operand::immediate(hiddenScore)});
 }
 
 void CausalMask::advance(int64_t keys) {

@@ -6,6 +6,8 @@
 //   number[j] = key j of the block, less what blocks have advanced by
 //   limit[v]  = first + v + 1 - (what blocks have advanced by)
 //   scores[j, v] = limit[v] <= number[j] ? lowest : scores[j, v]
+//
+// or, where it is strict, minus infinity instead of the lowest number.
 
 #ifndef COMPILER_KERNELS_CAUSALMASK_H
 #define COMPILER_KERNELS_CAUSALMASK_H
@@ -24,7 +26,7 @@ public:
 
   /// `hidden`: a buffer of `block * channels` words for apply() to use.
   CausalMask(RoutineBuilder &builder, const Tile &queries, int64_t block,
-             int64_t channels, const std::string &hidden);
+             int64_t channels, const std::string &hidden, bool isStrict);
 
   /// Sets the limits, once per launch.
   void prepare();
@@ -45,6 +47,7 @@ private:
   RoutineBuilder &b;
   const Tile &queries;
   int64_t channels;
+  float hiddenScore;
   std::string hidden, number, limit;
 };
 

@@ -71,6 +71,15 @@ void WantedHeads::visit(Value value) {
         offer({0, lastExtent(value) / int64_t(attention.getNumHeads())});
       continue;
     }
+    if (auto slice = dyn_cast<onnx::SliceHeadsOp>(user)) {
+      offer({0, lastExtent(value) / int64_t(slice.getNumHeads())});
+      continue;
+    }
+    if (auto norm = dyn_cast<onnx::RMSNormOp>(user);
+        norm && norm.getNumHeads() && use.getOperandNumber() == 0) {
+      offer({0, lastExtent(value) / int64_t(*norm.getNumHeads())});
+      continue;
+    }
     if (auto rotary = dyn_cast<onnx::RotaryOp>(user);
         rotary && use.getOperandNumber() == 0) {
       offer({0, lastExtent(value) / int64_t(rotary.getNumHeads())});

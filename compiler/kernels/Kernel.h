@@ -173,7 +173,7 @@ public:
   virtual int variantOf(mlir::Operation *) const { return 0; }
   virtual void setVariant(mlir::Operation *, int) const {}
   /// Whether a head may not be spread over several columns.
-  virtual bool needsWholeHeads() const { return false; }
+  virtual bool needsWholeHeads(mlir::Operation *) const { return false; }
   /// How a resident `weight` of the operation must lie; nothing: this variant
   /// streams it.
   virtual std::optional<HeldWeight> held(mlir::Operation *, wse::WeightAttr,

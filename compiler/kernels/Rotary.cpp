@@ -71,7 +71,7 @@ class Rotary final : public KernelFor<wse::RotaryOp> {
     return {};
   }
 
-  bool needsWholeHeads() const final { return true; }
+  bool needsWholeHeads(Operation *) const final { return true; }
 
   int64_t scratchWords(wse::RotaryOp op, const Machine &machine) const final {
     return Layout::of(op.getSin(), machine.height)

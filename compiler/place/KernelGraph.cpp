@@ -117,7 +117,7 @@ private:
     if (!place)
       return;
     nodes[node] = graph.kernels.size();
-    Kernel &kernel = graph.kernels.emplace_back();
+    GraphKernel &kernel = graph.kernels.emplace_back();
     kernel.name = name;
     kernel.line = line;
     setLoops(kernel, kind, fields, cursor);
@@ -133,7 +133,7 @@ private:
     return value;
   }
 
-  static void setLoops(Kernel &kernel, const std::string &kind,
+  static void setLoops(GraphKernel &kernel, const std::string &kind,
                        std::map<std::string, int64_t> &fields,
                        const LineCursor &cursor) {
     auto get = [&](const char *key) { return field(fields, key, cursor); };
@@ -152,7 +152,7 @@ private:
       if (f % 4)
         cursor.fail("f=" + std::to_string(f) + " is no multiple of 4");
       if (kind == "dblock") {
-        kernel.kind = Kernel::Kind::DBlock;
+        kernel.kind = GraphKernel::Kind::DBlock;
         kernel.convolutions = {{h, w, 1, 1, f, f / 4, 1},
                                {h, w, 3, 3, f / 4, f / 4, 1},
                                {h, w, 1, 1, f / 4, f, 1}};
@@ -160,7 +160,7 @@ private:
         if (h % 2 || w % 2)
           cursor.fail("h and w of a cblock are even, found " +
                       std::to_string(h) + " and " + std::to_string(w));
-        kernel.kind = Kernel::Kind::CBlock;
+        kernel.kind = GraphKernel::Kind::CBlock;
         kernel.convolutions = {{h, w, 1, 1, f / 2, f / 4, 1},
                                {h, w, 3, 3, f / 4, f / 4, 2},
                                {h / 2, w / 2, 1, 1, f / 4, f, 1},

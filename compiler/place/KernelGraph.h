@@ -34,7 +34,8 @@ struct Execution {
   std::vector<int64_t> c, k;
 };
 
-struct Kernel {
+/// A kernel of a file, not one of the library (kernels/Kernel.h).
+struct GraphKernel {
   enum class Kind { Conv, DBlock, CBlock };
   std::string name;
   Kind kind = Kind::Conv;
@@ -48,7 +49,7 @@ struct KernelGraph {
   std::string file;
   int64_t width = 0, height = 0, memoryLimit = 0;
   double timeWeight = 0, wireWeight = 0, adapterWeight = 0;
-  std::vector<Kernel> kernels; ///< in the order of the file
+  std::vector<GraphKernel> kernels; ///< in the order of the file
   /// Pairs of kernels; inputs and outputs have no place.
   std::vector<std::pair<size_t, size_t>> edges;
 };

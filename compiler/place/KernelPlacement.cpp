@@ -10,13 +10,13 @@
 
 using namespace wsec;
 
-static std::string kindOf(const Kernel &kernel) {
+static std::string kindOf(const GraphKernel &kernel) {
   switch (kernel.kind) {
-  case Kernel::Kind::DBlock:
+  case GraphKernel::Kind::DBlock:
     return "dblock";
-  case Kernel::Kind::CBlock:
+  case GraphKernel::Kind::CBlock:
     return "cblock";
-  case Kernel::Kind::Conv:
+  case GraphKernel::Kind::Conv:
     break;
   }
   return "conv";
@@ -27,7 +27,7 @@ std::string wsec::kernelPlacementText(const KernelGraph &graph,
                                       const Floorplan &floorplan) {
   std::string executions, places;
   for (size_t i = 0; i < graph.kernels.size(); ++i) {
-    const Kernel &kernel = graph.kernels[i];
+    const GraphKernel &kernel = graph.kernels[i];
     const PlacedBlock &placed = floorplan.blocks[i];
     const Execution &execution =
         kernels.executions[kernels.problem.blocks[i].shapeSet][placed.shape];
@@ -120,7 +120,8 @@ private:
     cursor.expect(")");
   }
 
-  void readValues(LineCursor &cursor, const Kernel &kernel, Checked &checked) {
+  void readValues(LineCursor &cursor, const GraphKernel &kernel,
+                  Checked &checked) {
     cursor.expect(kindOf(kernel));
     cursor.expect("(");
     for (int64_t field : kernel.fields)

@@ -38,7 +38,7 @@ namespace {
 /// The fastest execution of a kernel in each rectangle up to the wafer's.
 class ShapeTable {
 public:
-  ShapeTable(const Kernel &kernel, const KernelGraph &graph)
+  ShapeTable(const GraphKernel &kernel, const KernelGraph &graph)
       : kernel(kernel), memoryLimit(graph.memoryLimit),
         longest(std::max(graph.width, graph.height)),
         shortest(std::min(graph.width, graph.height)),
@@ -141,7 +141,7 @@ private:
     return execution;
   }
 
-  const Kernel &kernel;
+  const GraphKernel &kernel;
   int64_t memoryLimit;
   int64_t longest, shortest;
   std::vector<Cell> cells;
@@ -149,7 +149,7 @@ private:
 } // namespace
 
 /// Kernels of one key have the same shapes.
-static auto keyOf(const Kernel &kernel) {
+static auto keyOf(const GraphKernel &kernel) {
   std::vector<
       std::tuple<int64_t, int64_t, int64_t, int64_t, int64_t, int64_t, int64_t>>
       key;
@@ -167,7 +167,7 @@ KernelFloorplan wsec::floorplanOf(const KernelGraph &graph) {
   problem.costWeight = graph.timeWeight;
   problem.wireWeight = graph.wireWeight;
   std::map<decltype(keyOf({})), size_t> sets;
-  for (const Kernel &kernel : graph.kernels) {
+  for (const GraphKernel &kernel : graph.kernels) {
     const auto [set, isNew] =
         sets.insert({keyOf(kernel), problem.shapeSets.size()});
     if (isNew)

@@ -113,7 +113,8 @@ RegionChooser::RegionChooser(const Machine &mesh,
                           ? std::min(leastHeadSize, tiling.getHeadSize())
                           : tiling.getHeadSize();
   if (llvm::any_of(classes, [](const auto &known) {
-        return findKernel(known.second.first)->needsWholeHeads();
+        return findKernel(known.second.first)
+            ->needsWholeHeads(known.second.first);
       }))
     leastHeadSize = 0;
 }

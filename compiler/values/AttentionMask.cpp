@@ -64,13 +64,12 @@ Value wsec::values::maskOfRank4(OpBuilder &builder, Location loc, Value mask,
   if (lead == 2 && scores[0] == extents.batch && scores[1] == extents.heads) {
     for (size_t dim : {0, 1, 2})
       mask = withoutRepeats(builder, loc, mask, dim);
-    if (shapeOf(mask)[1] != 1) {
-      why = "the mask differs between heads";
-      return nullptr;
-    }
     rank4 = Shape(shapeOf(mask));
+  } else if (int64_t merged =
+                 numElements(ArrayRef<int64_t>(shape).take_front(lead));
+             merged == extents.batch * extents.heads && extents.heads != 1) {
+    rank4 = {extents.batch, extents.heads, shape[lead], shape[lead + 1]};
   } else {
-    int64_t merged = numElements(ArrayRef<int64_t>(shape).take_front(lead));
     if (merged != 1 && extents.heads != 1) {
       why = "the mask has merged batch and head dimensions";
       return nullptr;
@@ -93,22 +92,37 @@ Value wsec::values::maskOfRank4(OpBuilder &builder, Location loc, Value mask,
 }
 
 Value wsec::values::additiveMask(OpBuilder &builder, Location loc, Value keep,
-                                 double masked, bool inverted) {
-  auto element = [&](bool value) { return value != inverted ? 0.0 : masked; };
-  std::optional<Fact> fact = factOf(keep);
-  if (std::optional<Tensor> tensor = fact ? fact->load() : std::nullopt) {
-    Tensor bias(ElementType::Float32, tensor->shape());
-    for (int64_t i = 0; i < bias.size(); ++i)
-      bias.setFloat(i, element(tensor->asBool(i)));
+                                 double masked, bool inverted, Value kept) {
+  Shape shape(shapeOf(keep));
+  if (kept)
+    shape = *broadcastShapes(shape, shapeOf(kept));
+  auto broadcast = [&](Value value) -> std::optional<Tensor> {
+    std::optional<Fact> fact = factOf(value);
+    std::optional<Tensor> tensor = fact ? fact->load() : std::nullopt;
+    if (tensor)
+      tensor =
+          tensor->viewed(StridedView::whole(tensor->shape()).expanded(shape));
+    return tensor;
+  };
+  std::optional<Tensor> tensor = broadcast(keep);
+  std::optional<Tensor> inner = kept ? broadcast(kept) : std::nullopt;
+  if (tensor && (inner || !kept)) {
+    Tensor bias(ElementType::Float32, shape);
+    for (int64_t i = 0; i < bias.size(); ++i) {
+      bool isKept = tensor->asBool(i) != inverted;
+      bias.setFloat(i, isKept ? (inner ? inner->asFloat(i) : 0) : masked);
+    }
     return materialize(builder, loc, std::move(bias));
   }
   auto scalar = [&](double value) {
     return materialize(builder, loc,
                        Tensor::scalar(ElementType::Float32, value));
   };
-  auto type = RankedTensorType::get(shapeOf(keep), builder.getF32Type());
-  return onnx::WhereOp::create(builder, loc, type, keep, scalar(element(true)),
-                               scalar(element(false)),
+  auto type = RankedTensorType::get(shape, builder.getF32Type());
+  Value seen = kept ? kept : scalar(0), unseen = scalar(masked);
+  if (inverted)
+    std::swap(seen, unseen);
+  return onnx::WhereOp::create(builder, loc, type, keep, seen, unseen,
                                builder.getStringAttr(""));
 }
 
@@ -126,6 +140,30 @@ Value wsec::values::addMasks(OpBuilder &builder, Location loc, Value a,
   for (int64_t i = 0; i < sum.size(); ++i)
     sum.setFloat(i, sum.asFloat(i) + other.asFloat(i));
   return materialize(builder, loc, std::move(sum));
+}
+
+Value wsec::values::biasOfRank4(OpBuilder &builder, Location loc, Value mask,
+                                int64_t queries) {
+  ArrayRef<int64_t> s = shapeOf(mask);
+  if (s[1] == 1)
+    return mask;
+  Shape every{s[0], s[1], queries, s[3]}, rank3{s[0], queries, s[1] * s[3]};
+  std::optional<Fact> fact = factOf(mask);
+  if (std::optional<Tensor> known = fact ? fact->load() : std::nullopt)
+    return materialize(
+        builder, loc,
+        known
+            ->viewed(
+                StridedView::whole(s).expanded(every).transposed({0, 2, 1, 3}))
+            .reshaped(rank3));
+  StringAttr node = builder.getStringAttr("");
+  if (s[2] != queries)
+    mask = onnx::ExpandOp::create(builder, loc, withShape(mask, every), mask,
+                                  node);
+  mask = onnx::TransposeOp::create(
+      builder, loc, withShape(mask, {s[0], queries, every[1], every[3]}), mask,
+      ArrayRef<int64_t>{0, 2, 1, 3}, node);
+  return reshapeTo(builder, loc, mask, rank3, "");
 }
 
 bool wsec::values::isCausalMask(Value mask, int64_t queries, int64_t keys) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Masks in the one form onnx.attention takes: additive f32 of rank 4.
+// Masks in the forms onnx.attention takes: additive f32 of rank 4, or of rank 3
+// by head.
 #ifndef COMPILER_VALUES_ATTENTIONMASK_H
 #define COMPILER_VALUES_ATTENTIONMASK_H
 
@@ -18,16 +19,22 @@ struct AttentionExtents {
 mlir::Value withoutRepeats(mlir::OpBuilder &builder, mlir::Location loc,
                            mlir::Value value, size_t dim);
 
-/// `mask`, which broadcasts to scores of shape `scores`, as [B|1,1,S|1,T].
-/// Null with a reason if it differs between heads or cannot be brought there.
+/// `mask`, which broadcasts to scores of shape `scores`, as [B|1,H|1,S|1,T].
+/// Null with a reason if it cannot be brought there.
 mlir::Value maskOfRank4(mlir::OpBuilder &builder, mlir::Location loc,
                         mlir::Value mask, llvm::ArrayRef<int64_t> scores,
                         const AttentionExtents &extents, std::string &why);
 
-/// f32: 0 where `keep` is true and `masked` where it is false, or the other
-/// way round if `inverted`.
+/// A mask of rank 4 as bias of an onnx.attention of so many queries: one that
+/// differs between heads as [B|1,S,H*T].
+mlir::Value biasOfRank4(mlir::OpBuilder &builder, mlir::Location loc,
+                        mlir::Value mask, int64_t queries);
+
+/// f32: `kept`, or 0 where that is null, where `keep` is true and `masked`
+/// where it is false, or the other way round if `inverted`.
 mlir::Value additiveMask(mlir::OpBuilder &builder, mlir::Location loc,
-                         mlir::Value keep, double masked, bool inverted);
+                         mlir::Value keep, double masked, bool inverted,
+                         mlir::Value kept = {});
 
 /// The sum of two masks of rank 4; constants are added now.
 mlir::Value addMasks(mlir::OpBuilder &builder, mlir::Location loc,

@@ -17,6 +17,7 @@ std::optional<Heads> wsec::values::matchHeads(const TracedView &traced,
           0,
           shape[columnDim],
           0,
+          1,
           1};
   ArrayRef<int64_t> root = shapeOf(traced.root);
   if (root.size() < 2 || numElements(shape) == 0)
@@ -42,13 +43,40 @@ std::optional<Heads> wsec::values::matchHeads(const TracedView &traced,
     return std::nullopt;
   h.heads = all / h.batch / h.repeats;
   h.offset = view.getOffset();
-  if (h.offset < 0 || h.offset + h.heads * h.size > h.features)
-    return std::nullopt;
-  auto expected = StridedView::strided({h.batch, h.heads, h.repeats}, 0,
-                                       {h.tokens * h.features, h.size, 0});
-  if (lead != expected.atoms(0, 3))
-    return std::nullopt;
-  return h;
+  for (; h.groups <= h.heads; ++h.groups) {
+    if (h.heads % h.groups != 0 || h.features % h.groups != 0)
+      continue;
+    int64_t group = h.features / h.groups, heads = h.heads / h.groups;
+    auto expected =
+        StridedView::strided({h.batch, h.groups, heads, h.repeats}, 0,
+                             {h.tokens * h.features, group, h.size, 0});
+    if (h.offset >= 0 && h.offset + heads * h.size <= group &&
+        lead == expected.atoms(0, 4))
+      return h;
+  }
+  return std::nullopt;
+}
+
+Heads wsec::values::withTokensOutside(OpBuilder &builder, Location loc,
+                                      const Heads &h, int64_t batch,
+                                      StringRef node) {
+  if (h.batch == batch || h.batch % batch != 0 || h.heads != 1)
+    return h;
+  Heads result = h;
+  result.batch = batch;
+  result.heads = result.groups = h.batch / batch;
+  result.features = result.heads * h.features;
+  Value x = reshapeTo(builder, loc, h.root,
+                      {batch, result.heads, h.tokens, h.features}, node);
+  auto outside = withShape(x, {batch, h.tokens, result.heads, h.features});
+  x = onnx::TransposeOp::create(builder, loc, outside, x,
+                                ArrayRef<int64_t>{0, 2, 1, 3},
+                                builder.getStringAttr(node));
+  result.root =
+      reshapeTo(builder, loc, x, {batch, h.tokens, result.features}, node);
+  if (h.size == h.features)
+    result.groups = 1;
+  return result;
 }
 
 Value wsec::values::toRank3(OpBuilder &builder, Location loc, const Heads &h,
@@ -59,9 +87,30 @@ Value wsec::values::toRank3(OpBuilder &builder, Location loc, const Heads &h,
   if (width == h.features)
     return x;
   Shape shape{h.batch, h.tokens, width};
+  if (h.groups > 1)
+    return onnx::SliceHeadsOp::create(builder, loc, withShape(x, shape), x,
+                                      builder.getI64IntegerAttr(h.groups),
+                                      builder.getI64IntegerAttr(h.offset),
+                                      builder.getStringAttr(node));
   return onnx::SliceOp::create(
       builder, loc, withShape(x, shape), x, ArrayRef<int64_t>{0, 0, h.offset},
       ArrayRef<int64_t>{1, 1, 1}, builder.getStringAttr(node));
+}
+
+Value wsec::values::beforeLayouts(OpBuilder &builder, Location loc, Value x,
+                                  int64_t heads, StringRef node) {
+  Shape s(shapeOf(x));
+  TracedView traced = traceScaledLayout(x);
+  auto byHead = traced.view.reshaped({s[0], s[1], heads, s[2] / heads});
+  if (traced.root == x || traced.scale != 1 || !byHead)
+    return nullptr;
+  traced.view = byHead->transposed({0, 2, 1, 3});
+  std::optional<Heads> h = matchHeads(traced, 2, 3);
+  if (!h || h->repeats != 1 || h->batch != s[0] || h->heads != heads)
+    return nullptr;
+  auto slice = x.getDefiningOp<onnx::SliceOp>();
+  const bool isFeatures = slice && slice.getX() == h->root && h->groups == 1;
+  return isFeatures ? Value() : toRank3(builder, loc, *h, node);
 }
 
 Value wsec::values::splitHeads(OpBuilder &builder, Location loc, Value x,

@@ -12,6 +12,8 @@ namespace wsec::values {
 
 /// Reason why a node was left as it is, for the report.
 inline constexpr llvm::StringLiteral reasonAttrName = "onnx.reason";
+/// Of a module: pairs of a node that became a product, and its reason.
+inline constexpr llvm::StringLiteral unrecognizedAttrName = "onnx.unrecognized";
 
 /// The reason of nodes behind one with a reason of its own.
 inline constexpr llvm::StringLiteral unsupportedOperand =

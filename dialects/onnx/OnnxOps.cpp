@@ -292,14 +292,19 @@ LogicalResult AttentionOp::verify() {
            << getV().getType();
   if (getBias()) {
     ArrayRef<int64_t> bias = shapeOf(getBias());
-    bool fits = bias.size() == 4 && (bias[0] == q[0] || bias[0] == 1) &&
-                bias[1] == 1 && (bias[2] == q[1] || bias[2] == 1) &&
-                bias[3] == k[1];
-    if (!fits) // C5
+    bool fits = bias.size() == 4 && bias[1] == 1 &&
+                (bias[2] == q[1] || bias[2] == 1) && bias[3] == k[1];
+    fits |= bias.size() == 3 && bias[1] == q[1] && bias[2] == heads * k[1];
+    if (!fits || (bias[0] != q[0] && bias[0] != 1)) // C5
       return emitOpError() << "bias is " << getBias().getType()
                            << ", expected [" << q[0] << " or 1, 1, " << q[1]
-                           << " or 1, " << k[1] << "]";
+                           << " or 1, " << k[1] << "], or [" << q[0]
+                           << " or 1, " << q[1] << ", " << heads * k[1] << "]";
   }
+  if (std::optional<APFloat> cap = getSoftcap();
+      cap && !(cap->convertToFloat() > 0)) // C6
+    return emitOpError() << "caps scores at " << cap->convertToFloat()
+                         << ", expected a positive number";
   return expectType(*this, "result", getY(),
                     {q[0], q[1], v[2] / shared * heads},
                     elementOf(getQ())); // C4
@@ -352,8 +357,31 @@ LogicalResult LayerNormOp::verify() {
 LogicalResult RMSNormOp::verify() {
   if (failed(verifyFeatureVector(*this, "scale", getX(), getScale())))
     return failure(); // C1
+  if (std::optional<uint64_t> heads = getNumHeads())
+    if (failed(verifyHeads(*this, "x", getX(), *heads)))
+      return failure(); // C3
   return expectType(*this, "result", getY(), shapeOf(getX()),
                     elementOf(getX())); // C2
+}
+
+LogicalResult SliceHeadsOp::verify() {
+  ArrayRef<int64_t> x = shapeOf(getX()), y = shapeOf(getY());
+  const int64_t heads = getNumHeads(), start = getStart();
+  if (x.size() != 3) // C1
+    return emitOpError("needs x of rank 3, found ") << getX().getType();
+  if (failed(verifyHeads(*this, "x", getX(), heads))) // C1
+    return failure();
+  if (y.size() != 3 || y.drop_back() != x.drop_back() ||
+      elementOf(getY()) != elementOf(getX())) // C2
+    return emitOpError() << "takes features of " << getX().getType()
+                         << ", found " << getY().getType();
+  if (failed(verifyHeads(*this, "the result", getY(), heads))) // C2
+    return failure();
+  if (start < 0 || start + y[2] / heads > x[2] / heads) // C3
+    return emitOpError() << "takes features " << start << " to "
+                         << start + y[2] / heads << " of heads of "
+                         << x[2] / heads;
+  return success();
 }
 
 LogicalResult GatherOp::verify() {

@@ -185,8 +185,12 @@ def Onnx_AttentionOp : Onnx_Op<"attention"> {
     Heads lie side by side in the last dimension: head `h` of a tensor with
     heads of size D is features `[h*D, (h+1)*D)`. Keys and values may have
     fewer heads, `kv_heads`: each serves as many heads of the queries in a row.
-    `bias` is added to the scores and is the same for all heads. With `causal`,
-    query i takes keys j <= i only.
+    `softcap` c bounds scores: s becomes `c * tanh(s / c)`. Then `bias` is added,
+    the same for all heads, or, of rank 3, with the keys of each head side by
+    side. With `causal`, query i takes keys j <= i only: the
+    scores of others become the lowest number, or, `strict`, minus infinity. That
+    matters where a bias hides all keys up to a query's own. A query whose scores
+    are all minus infinity gets NaN or, with `zero_rows`, zeros.
 
     - (C1) `q`, `k`, `v` have rank 3 and equal batch extents.
     - (C2) `num_heads` divides the features of `q`, `kv_heads` those of `k` and
@@ -194,7 +198,8 @@ def Onnx_AttentionOp : Onnx_Op<"attention"> {
     - (C3) heads of `q` and `k` have equal size; `k` and `v` equal tokens.
     - (C4) the result has the batch and tokens of `q` and `num_heads` heads of
       the size of those of `v`.
-    - (C5) `bias` is `[B|1, 1, S|1, T]`.
+    - (C5) `bias` is `[B|1, 1, S|1, T]` or `[B|1, S, num_heads*T]`.
+    - (C6) `softcap` is positive.
 
     ```mlir
     %a = onnx.attention %q, %k, %v bias %mask {num_heads = 4 : i64, scale = 0.5 : f32, causal}
@@ -204,7 +209,9 @@ def Onnx_AttentionOp : Onnx_Op<"attention"> {
   let arguments = (ins AnyRankedTensor:$q, AnyRankedTensor:$k,
                        AnyRankedTensor:$v, Optional<AnyRankedTensor>:$bias,
                        I64Attr:$num_heads, OptionalAttr<I64Attr>:$kv_heads,
-                       F32Attr:$scale, UnitAttr:$causal, Onnx_NodeName:$node);
+                       F32Attr:$scale, OptionalAttr<F32Attr>:$softcap,
+                       UnitAttr:$causal, UnitAttr:$strict,
+                       UnitAttr:$zero_rows, Onnx_NodeName:$node);
   let results = (outs AnyRankedTensor:$y);
   let extraClassDeclaration = [{
     /// Heads of keys and values.
@@ -277,15 +284,20 @@ def Onnx_LayerNormOp : Onnx_Op<"layer_norm"> {
 def Onnx_RMSNormOp : Onnx_Op<"rms_norm"> {
   let summary = "Divides the last axis by its root mean square, then scales.";
   let description = [{
+    With `num_heads` the last axis is so many heads side by side, and each is
+    divided by its own.
+
     - (C1) `scale` has rank 1 and the last extent of `x`.
     - (C2) the result has the type of `x`.
+    - (C3) `num_heads` divides the last extent.
 
     ```mlir
     %y = onnx.rms_norm %x, %g {epsilon = 1.0e-6 : f32} : (tensor<1x8x16xf32>, tensor<16xf32>) -> tensor<1x8x16xf32>
     ```
   }];
   let arguments = (ins AnyRankedTensor:$x, AnyRankedTensor:$scale,
-                       F32Attr:$epsilon, Onnx_NodeName:$node);
+                       F32Attr:$epsilon, OptionalAttr<I64Attr>:$num_heads,
+                       Onnx_NodeName:$node);
   let results = (outs AnyRankedTensor:$y);
   let assemblyFormat =
       "$x `,` $scale attr-dict `:` functional-type(operands, results)";
@@ -480,6 +492,29 @@ def Onnx_SliceOp : Onnx_Op<"slice"> {
   }];
   let arguments = (ins AnyRankedTensor:$x, DenseI64ArrayAttr:$starts,
                        DenseI64ArrayAttr:$steps, Onnx_NodeName:$node);
+  let results = (outs AnyRankedTensor:$y);
+  let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
+  let hasVerifier = 1;
+}
+
+def Onnx_SliceHeadsOp : Onnx_Op<"slice_heads"> {
+  let summary = "Takes the same features of each head.";
+  let description = [{
+    Heads lie side by side in the last dimension. The result has features
+    `start` and following of each, as a projection is read whose queries, keys
+    and values lie beside each other head by head.
+
+    - (C1) `x` has rank 3 and `num_heads` divides its features.
+    - (C2) the result has the batch and tokens of `x` and `num_heads` divides its
+      features.
+    - (C3) what is taken lies inside a head.
+
+    ```mlir
+    %k = onnx.slice_heads %x {num_heads = 4 : i64, start = 8 : i64} : tensor<2x9x96xf32> -> tensor<2x9x32xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$x, I64Attr:$num_heads, I64Attr:$start,
+                       Onnx_NodeName:$node);
   let results = (outs AnyRankedTensor:$y);
   let assemblyFormat = "$x attr-dict `:` type($x) `->` type($y)";
   let hasVerifier = 1;

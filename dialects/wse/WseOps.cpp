@@ -305,6 +305,11 @@ static LogicalResult verifyHeads(AttentionOp op, StringRef what, Value value) {
          << value.getType();
 }
 
+static bool hasWholeHeads(Value value) {
+  return tilingOf(value).getColumns() == ColumnPlacement::Heads &&
+         tilingOf(value).getHeadColumns() == 1;
+}
+
 LogicalResult AttentionOp::verify() {
   // (C1)
   if (failed(verifyHeads(*this, "query", getQuery())) ||
@@ -338,13 +343,23 @@ LogicalResult AttentionOp::verify() {
   // (C4)
   if (Value bias = getScoreBias())
     if (!tilingOf(bias).sameRows(query) ||
-        !isReplicatedColumns(tilingOf(bias)) || featuresOf(bias) != keys)
+        !(isReplicatedColumns(tilingOf(bias))
+              ? featuresOf(bias) == keys
+              : hasWholeHeads(bias) && query.getHeadColumns() == 1 &&
+                    tilingOf(bias).getHeadSize() == keys &&
+                    featuresOf(bias) == keys * int64_t(getNumHeads())))
       return emitOpError("needs a score bias with the tokens of the query and ")
-             << keys << " features, replicated over the columns";
+             << keys << " features, replicated over the columns, or so many "
+             << "for each of " << getNumHeads() << " whole heads";
   // (C5)
   if (getCausal() && query.getTokens() != keys)
     return emitOpError("is causal with ")
            << query.getTokens() << " queries and " << keys << " keys";
+  // (C6)
+  if (std::optional<APFloat> cap = getSoftcap();
+      cap && !(cap->convertToDouble() > 0))
+    return emitOpError("caps scores at ")
+           << cap->convertToDouble() << ", expected a positive number";
   return success();
 }
 
@@ -362,6 +377,10 @@ LogicalResult RMSNormOp::verify() {
   // (C1)
   if (failed(verifyVector(*this, "scale", getScale(), featuresOf(getResult()))))
     return failure();
+  // (C3)
+  if (getByHead() && !hasWholeHeads(getInput()))
+    return emitOpError("needs whole heads in its columns, found ")
+           << getInput().getType();
   // (C2)
   return verifySplitColumns(*this, getInput());
 }
@@ -399,6 +418,25 @@ LogicalResult RotaryOp::verify() {
     return emitOpError("needs cosines and sines of the tokens of its input, ")
            << turned << " or " << turned / 2
            << " features in all columns, found " << getCos().getType();
+  return success();
+}
+
+LogicalResult SliceHeadsOp::verify() {
+  // (C1)
+  TokenTiling input = tilingOf(getInput()), result = tilingOf(getResult());
+  if (!hasWholeHeads(getInput()) || !hasWholeHeads(getResult()) ||
+      !input.sameRows(result) ||
+      featuresOf(getInput()) / input.getHeadSize() !=
+          featuresOf(getResult()) / result.getHeadSize())
+    return emitOpError("needs equally many heads, whole in their columns, and "
+                       "tokens in the same rows, found ")
+           << getInput().getType() << " and " << getResult().getType();
+  // (C2)
+  const int64_t start = getStart();
+  if (start < 0 || start + result.getHeadSize() > input.getHeadSize())
+    return emitOpError("takes features ")
+           << start << " to " << start + result.getHeadSize() << " of heads of "
+           << input.getHeadSize();
   return success();
 }
 

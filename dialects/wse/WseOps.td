@@ -263,11 +263,15 @@ def Wse_SparseMatmulOp : Wse_KernelOp<"sparse_matmul", (ins
 def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     Wse_Tiled:$query, Wse_Tiled:$key, Wse_Tiled:$value,
     Optional<Wse_Tiled>:$key_bias, Optional<Wse_Tiled>:$score_bias,
-    I64Attr:$num_heads, F64Attr:$scale, UnitAttr:$causal), [AttrSizedOperandSegments]> {
+    I64Attr:$num_heads, F64Attr:$scale, OptionalAttr<F64Attr>:$softcap,
+    UnitAttr:$causal, UnitAttr:$strict, UnitAttr:$zero_rows), [AttrSizedOperandSegments]> {
   let summary = "Attends, head by head, within each batch element.";
   let description = [{
     For each head: `softmax(scale * Q K^T + key_bias + score_bias) V`, the
-    softmax over the keys. `causal` lets token s see keys 0 to s only. Heads
+    softmax over the keys. With `softcap` c a scaled product s counts as
+    `c * tanh(s / c)`. `causal` lets token s see keys 0 to s only: scores of others
+    become the lowest number or, `strict`, minus infinity. Where all scores are
+    minus infinity the result is NaN or, with `zero_rows`, 0. Heads
     stay whole in their column; keys and values are gathered north to the group root of
     their batch element and are multicast south, block by block.
 
@@ -282,13 +286,17 @@ def Wse_AttentionOp : Wse_KernelOp<"attention", (ins
     - (C3) The key bias has one token per batch element and the keys as
       features, replicated over rows and columns.
     - (C4) The score bias has the tokens of the query and the keys as features,
-      replicated over the columns.
+      replicated over the columns; or it has the heads of the query, whole in
+      their columns, with the keys as features of each.
     - (C5) Causal attention has as many keys as queries.
+    - (C6) A softcap is positive.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`key_bias` $key_bias^)? (`score_bias` $score_bias^)?
-    `heads` `(` $num_heads `)` `scale` `(` $scale `)` (`causal` $causal^)?
+    `heads` `(` $num_heads `)` `scale` `(` $scale `)`
+    (`softcap` `(` $softcap^ `)`)? (`causal` $causal^)? (`strict` $strict^)?
+    (`zero_rows` $zero_rows^)?
     `on` $region attr-dict `:` type($query) `,` type($key) `,` type($value)
     (`key_bias` type($key_bias)^)? (`score_bias` type($score_bias)^)?
     `->` type($result)
@@ -324,10 +332,11 @@ def Wse_LayerNormOp : Wse_RowKernelOp<"layer_norm", (ins
 }
 
 def Wse_RMSNormOp : Wse_RowKernelOp<"rms_norm", (ins
-    Wse_WeightAttr:$scale, F64Attr:$epsilon)> {
+    Wse_WeightAttr:$scale, F64Attr:$epsilon, UnitAttr:$by_head)> {
   let summary = "Divides the features of each token by their root mean square.";
   let description = [{
     `x / sqrt(mean of squares + epsilon) * scale`; moves as `layer_norm` does.
+    With `by_head` each head of a token is divided by its own, and nothing moves.
 
     ```mlir
     %y = rms_norm %x scale <"g" : tensor<6xf32> data dense<1.0> : tensor<6xf32>> epsilon(1.0e-5) on @r {nodes = ["rms"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
@@ -335,10 +344,11 @@ def Wse_RMSNormOp : Wse_RowKernelOp<"rms_norm", (ins
 
     - (C1) The scale has one element per feature.
     - (C2) Features are not replicated over the columns.
+    - (C3) By head, the input has whole heads in its columns.
   }];
   let assemblyFormat = [{
-    $input `scale` $scale `epsilon` `(` $epsilon `)` `on` $region
-    attr-dict `:` type($result)
+    $input `scale` $scale `epsilon` `(` $epsilon `)` (`by_head` $by_head^)?
+    `on` $region attr-dict `:` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -466,6 +476,29 @@ def Wse_RotaryOp : Wse_KernelOp<"rotary", (ins
     $input `,` $cos `,` $sin `dim` `(` $rotary_dim `)`
     (`interleaved` $interleaved^)? `on` $region attr-dict `:` type($input) `,`
     type($cos)
+  }];
+  let hasVerifier = 1;
+}
+
+def Wse_SliceHeadsOp : Wse_KernelOp<"slice_heads", (ins
+    Wse_Tiled:$input, I64Attr:$start)> {
+  let summary = "Takes the same features of each head.";
+  let description = [{
+    Features `start` and following of each head of the input are the heads of the
+    result. All of a head lies in one column, so nothing moves.
+
+    ```mlir
+    %y = slice_heads %x start(1) on @r {nodes = ["k"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 3]>> -> tensor<1x6x4xf32, #wse.dist<rows = [0, 1], columns = [2 by 2]>>
+    ```
+
+    - (C1) Input and result have equally many heads, whole in their columns, and
+      their tokens in the same rows.
+    - (C2) What is taken lies inside a head.
+  }];
+  let results = (outs Wse_Tiled:$result);
+  let assemblyFormat = [{
+    $input `start` `(` $start `)` `on` $region attr-dict `:` type($input) `->`
+    type($result)
   }];
   let hasVerifier = 1;
 }

@@ -115,7 +115,7 @@ func.func @merged_heads(%q: tensor<2x5x12xf32>, %c: tensor<1x1x5xi1>) -> !onnx.u
   %flat = onnx.constant dense<[6, 5, 4]> : tensor<3xi64>
   %rank4 = onnx.constant dense<[2, 3, 5, 4]> : tensor<4xi64>
   %merged = onnx.constant dense<[2, 5, 12]> : tensor<3xi64>
-  %low = onnx.constant dense<-3.0e38> : tensor<f32>
+  %low = onnx.constant dense<-3.4028234663852886e38> : tensor<f32>
   %q4 = onnx.node "Reshape"(%q, %heads) : (tensor<2x5x12xf32>, tensor<4xi64>) -> !onnx.unknown
   %qt = onnx.node "Transpose"(%q4) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
   %q3 = onnx.node "Reshape"(%qt, %flat) : (!onnx.unknown, tensor<3xi64>) -> !onnx.unknown
@@ -139,7 +139,7 @@ func.func @causal_and_key_mask(%q: tensor<2x3x8xf32>, %m: tensor<2x1x1x3xi1>) ->
   %merged = onnx.constant dense<[2, 3, 8]> : tensor<3xi64>
   %keep = onnx.constant dense<[[[[true, false, false], [true, true, false], [true, true, true]]]]> : tensor<1x1x3x3xi1>
   %zero = onnx.constant dense<0.0> : tensor<f32>
-  %low = onnx.constant dense<-3.0e38> : tensor<f32>
+  %low = onnx.constant dense<-3.4028234663852886e38> : tensor<f32>
   %q4 = onnx.node "Reshape"(%q, %heads) : (tensor<2x3x8xf32>, tensor<4xi64>) -> !onnx.unknown
   %qt = onnx.node "Transpose"(%q4) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
   %kt = onnx.node "Transpose"(%q4) with {perm = [0, 2, 3, 1]} : (!onnx.unknown) -> !onnx.unknown

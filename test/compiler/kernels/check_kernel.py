@@ -175,7 +175,9 @@ def call(command):
 def difference(got, expected):
     if got.shape != expected.shape:
         raise RuntimeError(f"shape {got.shape} instead of {expected.shape}")
-    return np.abs(got - expected).max() / max(1, np.abs(expected).max())
+    if not np.array_equal(np.isnan(got), np.isnan(expected)):
+        raise RuntimeError(f"not a number in {np.isnan(got).sum()} places instead of {np.isnan(expected).sum()}")
+    return np.nanmax(np.abs(got - expected), initial=0) / max(1, np.nanmax(np.abs(expected), initial=0))
 
 
 class Checker:
@@ -376,7 +378,8 @@ class Checker:
                 self.check(p, f"sparse_matmul-{method}-{columns}-{k}x{n}-{case}")
 
     def attention(self):
-        cases = [(3, 4, "plain"), (3, 4, "key_bias"), (3, 4, "score_bias"), (2, 3, "causal"), (2, 3, "fewer"), (2, 3, "more")]
+        cases = [(3, 4, "plain"), (3, 4, "key_bias"), (3, 4, "score_bias"), (2, 3, "causal"), (2, 3, "fewer"), (2, 3, "more"),
+                 (2, 3, "softcap"), (2, 3, "lowest"), (2, 3, "nan"), (2, 3, "zero")]
         for mesh, batch, tokens, case in self.cases():
             for heads, size, mode in cases:
                 keys = {"fewer": 2, "more": 11}.get(mode, tokens)
@@ -385,9 +388,12 @@ class Checker:
                 for spread in {columns, 2} if columns > 1 else {}:  # all that there are, and two
                     self.attend(mesh, batch, tokens, keys, heads, size, mode,
                                 f"attention-{mode}-{spread}-columns-{case}", spread)
+            self.attend(mesh, batch, tokens, tokens + 2, 3, 4, "head_bias", f"attention-head_bias-{case}")
         for mode in ("plain", "causal"):  # scores too large for one block
             self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
             self.attend("8x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks-2-columns", 2)
+        for mode in ("softcap", "lowest", "nan", "zero", "head_bias"):
+            self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
         # More keys than a buffer takes of all own features.
         self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)
 
@@ -405,12 +411,34 @@ class Checker:
             scores = self.normal(1, tokens, keys)
             value, type = p.load("m", scores, p.encoding(batch, tokens, "replicated"), (batch, tokens, keys), (0, keys, 1))
             bias, operand, bias_type = scores[:, None], f" score_bias {value}", f" score_bias {type}"
+        if mode == "head_bias":
+            scores = self.normal(1, heads, tokens, keys)
+            by_token = scores.transpose(0, 2, 1, 3).reshape(1, tokens, heads * keys)
+            value, type = p.load("m", by_token, p.encoding(batch, tokens, "heads", keys),
+                                 (batch, tokens, heads * keys), (0, heads * keys, 1))
+            bias, operand, bias_type = scores, f" score_bias {value}", f" score_bias {type}"
+        if mode in EMPTY:  # the first query sees no key: the later ones hide themselves, the bias its own
+            hidden = np.float32(np.finfo(np.float32).min if mode == "lowest" else -np.inf)
+            scores = np.zeros((batch, 1, keys), np.float32)
+            scores[:, :, 0] = hidden
+            value, type = p.load("m", scores, p.encoding(batch, 1, "replicated", rows="replicated", span=tokens))
+            bias = scores[:, None] + np.triu(np.full((tokens, keys), hidden, np.float32), 1)
+            bias = np.maximum(bias, hidden)
+            operand, bias_type = f" key_bias {value}", f" key_bias {type}"
         if mode == "causal":
             bias = np.triu(np.full((tokens, keys), -1e30, np.float32), 1)
-        y = p.op(f"attention {q[0]}, {k[0]}, {v[0]}{operand} heads({heads}) scale(0.5){' causal' if mode == 'causal' else ''}"
+        flags = " softcap(0.75)" if mode == "softcap" else EMPTY.get(mode, " causal" if mode == "causal" else "")
+        y = p.op(f"attention {q[0]}, {k[0]}, {v[0]}{operand} heads({heads}) scale(0.5){flags}"
                  f" : {q[1]}, {k[1]}, {v[1]}{bias_type} -> {q[1]}", q[1])
         qh, kh, vh = (a.reshape(batch, -1, heads, size).transpose(0, 2, 1, 3) for a in arrays)
-        result = softmax(qh @ kh.transpose(0, 1, 3, 2) * np.float32(0.5) + bias) @ vh
+        scores = qh @ kh.transpose(0, 1, 3, 2) * np.float32(0.5)
+        if mode == "softcap":
+            scores = np.float32(0.75) * np.tanh(scores / np.float32(0.75))
+        with np.errstate(all="ignore"):
+            result = softmax(scores + bias)
+        if mode == "zero":
+            result = np.nan_to_num(result)
+        result = result @ vh
         p.store(y, "y", result.transpose(0, 2, 1, 3).reshape(batch, tokens, heads * size))
         self.check(p, case)
 
@@ -424,6 +452,22 @@ class Checker:
                 p.store(y, "y", function(x, axis=1, keepdims=True))
                 self.check(p, f"reduce_tokens-{kind}-{case}")
 
+    def heads(self):
+        """Norms of heads, and parts of them."""
+        for mesh, batch, tokens, case in self.cases():
+            for heads, size in ((1, 6), (3, 4), (7, 2)):
+                p, x = self.program(mesh), self.normal(batch, tokens, heads * size)
+                scale = self.normal(heads * size)
+                value, type = p.load("x", x, p.encoding(batch, tokens, "heads", size))
+                y = p.op(f"rms_norm {value} scale {weight('g', scale)} epsilon(1.0e-3) by_head : {type}", type)
+                xh = x.reshape(batch, tokens, heads, size)
+                normal = xh / np.sqrt(np.mean(xh * xh, -1, keepdims=True) + np.float32(1e-3))
+                p.store(y, "y", normal.reshape(x.shape) * scale)
+                part = tensor_type((batch, tokens, heads * (size - 1)), p.encoding(batch, tokens, "heads", size - 1))
+                z = p.op(f"slice_heads {value} start(1) : {type} -> {part}", part)
+                p.store(z, "z", xh[..., 1:].reshape(batch, tokens, -1))
+                self.check(p, f"heads-{heads}x{size}-{case}")
+
     def redistribute(self):
         for mesh, batch, tokens, case in self.cases():
             p, x = self.program(mesh), self.normal(batch, tokens, 12)
@@ -432,6 +476,10 @@ class Checker:
                 result = tensor_type(x.shape, p.encoding(batch, tokens, columns))
                 p.store(p.op(f"redistribute {value} : {type} -> {result}", result), name, x)
             self.check(p, f"redistribute-{case}")
+
+
+# What a query without any key gets: the mean of all values, NaN, or 0.
+EMPTY = {"lowest": " causal", "nan": " causal strict", "zero": " causal strict zero_rows"}
 
 
 def softmax(x):

@@ -75,8 +75,64 @@ func.func @attention_c4(%q: tensor<2x8x16xf32>, %v: tensor<2x8x32xf32>) {
 // -----
 
 func.func @attention_c5(%q: tensor<2x8x16xf32>, %bias: tensor<2x4x8x8xf32>) {
-  // expected-error @below {{bias is 'tensor<2x4x8x8xf32>', expected [2 or 1, 1, 8 or 1, 8]}}
+  // expected-error @below {{bias is 'tensor<2x4x8x8xf32>', expected [2 or 1, 1, 8 or 1, 8], or [2 or 1, 8, 32]}}
   %a = onnx.attention %q, %q, %q bias %bias {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x4x8x8xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c5_by_head(%q: tensor<2x8x16xf32>, %bias: tensor<2x1x32xf32>) {
+  // expected-error @below {{bias is 'tensor<2x1x32xf32>', expected [2 or 1, 1, 8 or 1, 8], or [2 or 1, 8, 32]}}
+  %a = onnx.attention %q, %q, %q bias %bias {num_heads = 4 : i64, scale = 0.5 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x1x32xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @attention_c6(%q: tensor<2x8x16xf32>) {
+  // expected-error @below {{caps scores at -2.000000e+00, expected a positive number}}
+  %a = onnx.attention %q, %q, %q {num_heads = 4 : i64, scale = 0.5 : f32, softcap = -2.0 : f32} : (tensor<2x8x16xf32>, tensor<2x8x16xf32>, tensor<2x8x16xf32>) -> tensor<2x8x16xf32>
+  return
+}
+
+// -----
+
+func.func @slice_heads_c1(%x: tensor<8x16xf32>) {
+  // expected-error @below {{needs x of rank 3, found 'tensor<8x16xf32>'}}
+  %y = onnx.slice_heads %x {num_heads = 4 : i64, start = 1 : i64} : tensor<8x16xf32> -> tensor<8x8xf32>
+  return
+}
+
+// -----
+
+func.func @slice_heads_c1_heads(%x: tensor<2x8x16xf32>) {
+  // expected-error @below {{16 features of x are not a multiple of 3 heads}}
+  %y = onnx.slice_heads %x {num_heads = 3 : i64, start = 1 : i64} : tensor<2x8x16xf32> -> tensor<2x8x6xf32>
+  return
+}
+
+// -----
+
+func.func @slice_heads_c2(%x: tensor<2x8x16xf32>) {
+  // expected-error @below {{takes features of 'tensor<2x8x16xf32>', found 'tensor<2x4x8xf32>'}}
+  %y = onnx.slice_heads %x {num_heads = 4 : i64, start = 1 : i64} : tensor<2x8x16xf32> -> tensor<2x4x8xf32>
+  return
+}
+
+// -----
+
+func.func @slice_heads_c3(%x: tensor<2x8x16xf32>) {
+  // expected-error @below {{takes features 3 to 5 of heads of 4}}
+  %y = onnx.slice_heads %x {num_heads = 4 : i64, start = 3 : i64} : tensor<2x8x16xf32> -> tensor<2x8x8xf32>
+  return
+}
+
+// -----
+
+func.func @rms_norm_c3(%x: tensor<8x16xf32>, %g: tensor<16xf32>) {
+  // expected-error @below {{16 features of x are not a multiple of 3 heads}}
+  %y = onnx.rms_norm %x, %g {epsilon = 1.0e-5 : f32, num_heads = 3 : i64} : (tensor<8x16xf32>, tensor<16xf32>) -> tensor<8x16xf32>
   return
 }
 

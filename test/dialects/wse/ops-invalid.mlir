@@ -541,7 +541,7 @@ wse.program @attention_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #heads>
-  // expected-error@below {{needs a score bias with the tokens of the query and 6 features, replicated over the columns}}
+  // expected-error@below {{needs a score bias with the tokens of the query and 6 features, replicated over the columns, or so many for each of 2 whole heads}}
   %y = attention %x, %x, %x score_bias %x heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> score_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
 }
 
@@ -929,6 +929,52 @@ wse.program @rms_norm_c2 state(selected) mesh(4x5) machine("wse2") {
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
   %y = rms_norm %x scale <"g" : tensor<6xf32> file "f" offset 0 bytes 24> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #whole>
+}
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @rms_norm_c3 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-error@below {{needs whole heads in its columns, found}}
+  %y = rms_norm %x scale <"g" : tensor<6xf32> file "f" offset 0 bytes 24> epsilon(1.0e-5) by_head on @r : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+wse.program @attention_c6 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{caps scores at 0.000000e+00, expected a positive number}}
+  %y = attention %x, %x, %x heads(2) scale(1.0) softcap(0.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
+}
+
+// -----
+
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @slice_heads_c1 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{needs equally many heads, whole in their columns, and tokens in the same rows, found}}
+  %y = slice_heads %x start(1) on @r : tensor<1x6x6xf32, #heads> -> tensor<1x6x4xf32, #split>
+}
+
+// -----
+
+#heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
+#part = #wse.dist<rows = [0, 1], columns = [2 by 2]>
+wse.program @slice_heads_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @r shape(4x5)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @r : tensor<1x6x6xf32, #heads>
+  // expected-error@below {{takes features 2 to 4 of heads of 3}}
+  %y = slice_heads %x start(2) on @r : tensor<1x6x6xf32, #heads> -> tensor<1x6x4xf32, #part>
 }
 
 // -----
