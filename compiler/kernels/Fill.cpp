@@ -25,7 +25,8 @@ class Fill final : public KernelFor<wse::FillOp> {
   }
   SmallVector<StreamNeed> streamsOf(wse::FillOp op,
                                     const Machine &machine) const final {
-    return columnStreams(layoutOf(op), machine);
+    // Whatever rows hold something: all parameters share a stream.
+    return hostTokensStreams(layoutOf(op), machine, /*inAllRows=*/true);
   }
   SmallVector<HostFlow> flowsOf(wse::FillOp op,
                                 const Machine &machine) const final {
@@ -34,7 +35,7 @@ class Fill final : public KernelFor<wse::FillOp> {
   LogicalResult lowerOp(wse::FillOp op, RoutineBuilder &b) const final {
     wse::ParameterOp parameter = parameterOf(op);
     return bringTokens(b, parameter.getValue(), parameter.getHeldType(),
-                       b.tile(parameter));
+                       b.tile(parameter), 0, {}, /*inAllRows=*/true);
   }
 };
 
