@@ -46,6 +46,12 @@ std::optional<Phase> wsec::findPhase(StringRef name) {
   return static_cast<Phase>(place - std::begin(names));
 }
 
+/// Bytes of a PE that the stages of a pipeline leave to code: at first, from
+/// try to try, and at last.
+static constexpr int64_t leastCodeReserve = 10240;
+static constexpr int64_t codeReserveStep = 4096;
+static constexpr int64_t mostCodeReserve = 32768;
+
 namespace {
 /// One run of the compiler.
 class Compilation {
@@ -88,7 +94,7 @@ private:
   std::string regions;
   bool oneRegion = false, littleScratch = false, fewColors = false;
   bool keepWeights = false;
-  int64_t stages = 1;
+  int64_t stages = 1, codeReserve = leastCodeReserve;
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -204,6 +210,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     target.stages = stages;
     target.whereFaster = options.mode == Mode::Auto;
     target.keepWeights = keepWeights;
+    target.codeReserve = codeReserve;
     target.explain = options.explain;
     target.littleScratch = littleScratch;
     target.fewColors = fewColors;
@@ -248,9 +255,9 @@ static int64_t regionCount(ModuleOp module) {
 /// How much code there is, and so how much room for scratch, is known only once
 /// kernels are selected and scheduled, and how many colors there are once they
 /// are routed. Where there is too little, kernels are selected once more: in
-/// fewer stages, without resident weights, or all on one region, then in
-/// variants with fewer streams, or without weights that stay in SRAM while they
-/// are used.
+/// fewer stages, with more room for code, without resident weights, or all on
+/// one region, then in variants with fewer streams, or without weights that
+/// stay in SRAM while they are used.
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (options.mode != Mode::Stream)
     stages = mostStages;
@@ -276,6 +283,9 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
     if (failed(result) && colors && stages > 1 && parts > leastStages &&
         options.placement.empty()) {
       stages = parts - 1;
+    } else if (failed(result) && sram && keepWeights && parts > 1 &&
+               codeReserve < mostCodeReserve && options.placement.empty()) {
+      codeReserve += codeReserveStep;
     } else if (failed(result) && sram && keepWeights) {
       keepWeights = false;
     } else if (failed(result) && (sram || colors) && !oneRegion && parts > 1 &&

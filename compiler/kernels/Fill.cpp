@@ -25,7 +25,9 @@ class Fill final : public KernelFor<wse::FillOp> {
   }
   SmallVector<StreamNeed> streamsOf(wse::FillOp op,
                                     const Machine &machine) const final {
-    return columnStreams(layoutOf(op, machine), machine);
+    // Whatever rows hold something: all parameters share a stream.
+    return hostTokensStreams(layoutOf(op, machine), machine,
+                             /*inAllRows=*/true);
   }
   SmallVector<HostFlow> flowsOf(wse::FillOp op,
                                 const Machine &machine) const final {
@@ -34,7 +36,7 @@ class Fill final : public KernelFor<wse::FillOp> {
   LogicalResult lowerOp(wse::FillOp op, RoutineBuilder &b) const final {
     wse::ParameterOp parameter = parameterOf(op);
     return bringTokens(b, parameter.getValue(), parameter.getHeldType(),
-                       b.tile(parameter));
+                       b.tile(parameter), 0, {}, /*inAllRows=*/true);
   }
 };
 

@@ -53,7 +53,8 @@ class Gather final : public KernelFor<wse::GatherOp> {
   }
   SmallVector<StreamNeed> streamsOf(wse::GatherOp op,
                                     const Machine &machine) const final {
-    return columnStreams(Layout::of(op.getResult(), machine.height), machine);
+    return hostTokensStreams(Layout::of(op.getResult(), machine.height),
+                             machine, sharesFills(op));
   }
 
   SmallVector<HostFlow> flowsOf(wse::GatherOp op,
@@ -74,7 +75,7 @@ class Gather final : public KernelFor<wse::GatherOp> {
     words.indexStep = table.strides[0];
     words.indexRows = op.getTable().getType().getDimSize(0);
     b.streamToColumns(words);
-    keepOwnTokens(b, b.tile(op.getResult()));
+    keepOwnTokens(b, b.tile(op.getResult()), sharesFills(op));
     return success();
   }
 };

@@ -23,10 +23,30 @@ SmallVector<HostFlow> wsec::hostTokensFlows(const Layout &layout,
   return {CostModel(machine).columnFlow(layout.features, layout.tokenCount())};
 }
 
-void wsec::keepOwnTokens(RoutineBuilder &b, const Tile &out) {
+bool wsec::sharesFills(Operation *op) {
+  auto kernel = cast<wse::KernelOp>(op);
+  auto program = op->getParentOfType<wse::ProgramOp>();
+  return llvm::any_of(program.getOps<wse::ParameterOp>(),
+                      [&](wse::ParameterOp parameter) {
+                        return parameter.isResident() &&
+                               parameter.getHome() == kernel.getRegionRef();
+                      });
+}
+
+SmallVector<StreamNeed> wsec::hostTokensStreams(const Layout &layout,
+                                                const Machine &machine,
+                                                bool inAllRows) {
+  if (!inAllRows)
+    return columnStreams(layout, machine);
+  return {{StreamPattern::Channel, {}},
+          {StreamPattern::Column, {1, machine.height, machine.height}}};
+}
+
+void wsec::keepOwnTokens(RoutineBuilder &b, const Tile &out, bool inAllRows) {
   ScalarBuilder &s = b.scalars();
   Affine total = Affine(out.features) * out.layout.tokenCount();
-  b.where(out.active, [&] {
+  // Of no tokens it keeps nothing, and lets all words go by.
+  b.where(inAllRows ? s.constant(1) : out.active, [&] {
     b.vector(Opcode::Mov, {1, out.channels, out.features},
              Operand::memory(out.buffer, 0, {0, 1, out.pitch}),
              {b.columnWords(3).windowed(s.mul(out.firstToken, out.features),
@@ -75,7 +95,8 @@ static LogicalResult reshapedStrides(Operation *op, Attribute source,
 LogicalResult wsec::bringTokens(RoutineBuilder &b, Attribute source,
                                 RankedTensorType type, const Tile &out,
                                 int64_t offset,
-                                std::optional<ArrayRef<int64_t>> given) {
+                                std::optional<ArrayRef<int64_t>> given,
+                                bool inAllRows) {
   HostTensor tensor = b.source(source);
   SmallVector<int64_t> strides(tensor.strides.begin(), tensor.strides.end());
   auto weight = dyn_cast<wse::WeightAttr>(source);
@@ -100,6 +121,6 @@ LogicalResult wsec::bringTokens(RoutineBuilder &b, Attribute source,
     words.inner.assign(dims.begin() + 1, dims.end());
   }
   b.streamToColumns(words);
-  keepOwnTokens(b, out);
+  keepOwnTokens(b, out, inAllRows);
   return success();
 }

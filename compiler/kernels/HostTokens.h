@@ -14,15 +14,28 @@ KernelCost hostTokensCost(const Layout &layout, const Machine &machine);
 llvm::SmallVector<HostFlow> hostTokensFlows(const Layout &layout,
                                             const Machine &machine);
 
-/// Keeps the own tokens of a stream that lists all of them, features inside.
-void keepOwnTokens(RoutineBuilder &builder, const Tile &out);
+/// Whether parameters that stay in the region of `op` are filled by a stream that
+/// passes all its rows: words for some rows then come on that, too, and take no
+/// colors of their own.
+bool sharesFills(mlir::Operation *op);
+
+/// From the host into the rows with tokens, or all.
+llvm::SmallVector<StreamNeed> hostTokensStreams(const Layout &layout,
+                                                const Machine &machine,
+                                                bool inAllRows);
+
+/// Keeps the own tokens of a stream that lists all of them, features inside,
+/// and passes the rows with tokens, or all.
+void keepOwnTokens(RoutineBuilder &builder, const Tile &out,
+                   bool inAllRows = false);
 
 /// Streams the elements of `type` from `source` at `offset`, with these strides
 /// or, without, in its own order; each PE keeps its own in `out`.
 llvm::LogicalResult
 bringTokens(RoutineBuilder &builder, mlir::Attribute source,
             mlir::RankedTensorType type, const Tile &out, int64_t offset = 0,
-            std::optional<llvm::ArrayRef<int64_t>> given = {});
+            std::optional<llvm::ArrayRef<int64_t>> given = {},
+            bool inAllRows = false);
 
 } // namespace wsec
 

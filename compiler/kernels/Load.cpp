@@ -20,7 +20,8 @@ class Load final : public KernelFor<wse::LoadOp> {
   }
   SmallVector<StreamNeed> streamsOf(wse::LoadOp op,
                                     const Machine &machine) const final {
-    return columnStreams(Layout::of(op.getResult(), machine.height), machine);
+    return hostTokensStreams(Layout::of(op.getResult(), machine.height),
+                             machine, sharesFills(op));
   }
   SmallVector<HostFlow> flowsOf(wse::LoadOp op,
                                 const Machine &machine) const final {
@@ -29,7 +30,8 @@ class Load final : public KernelFor<wse::LoadOp> {
   LogicalResult lowerOp(wse::LoadOp op, RoutineBuilder &b) const final {
     return bringTokens(
         b, op.getSource(), cast<RankedTensorType>(op.getResult().getType()),
-        b.tile(op.getResult()), op.getViewOffset(), op.getStrides());
+        b.tile(op.getResult()), op.getViewOffset(), op.getStrides(),
+        sharesFills(op));
   }
 };
 

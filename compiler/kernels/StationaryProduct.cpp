@@ -12,10 +12,13 @@ namespace wsec {
 
 /// Words of SRAM beside operands and result.
 static constexpr int64_t mostWords = 6144;
+/// The same where the weights are none of it: they and the code of other layers
+/// need what is left.
+static constexpr int64_t mostResidentWords = 3072;
 /// Parts in which a PE takes its weights, each with code of its own.
 static constexpr int64_t mostBlocks = 4;
 /// Rounds of rows with unlike numbers of tokens, each with code of its own.
-static constexpr int64_t mostUnlikeRounds = 4;
+static constexpr int64_t mostUnlikeRounds = 8;
 
 /// Whether all rows of the region have tokens, and as many.
 static bool sharedEvenly(const Layout &layout, const Machine &machine) {
@@ -44,7 +47,7 @@ StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
       continue;
     channels = pitch / count;
     tokens = (out.tokenCount() + count - 1) / count;
-    if (words() > mostWords)
+    if (words() > (resident ? mostResidentWords : mostWords))
       continue;
     rounds = (out.tokenCount() + tokens - 1) / tokens;
     // While a PE multiplies with one block the next comes.
@@ -369,6 +372,9 @@ void StationaryWriter::gather(ArrayRef<Affine> extents, const Operand &own,
                               Value south) {
   Value parity = s.mod(s.py(), 2);
   Value isRoot = s.equal(s.py(), 0);
+  // Of rows alone: a guard of rows and columns makes every PE a kind of its own
+  // to whoever proves that none waits for ever.
+  Value hasSouth = s.less(s.py(), b.height() - 1);
   Affine incoming =
       b.parityColor(StreamPattern::KeyNorth, s.logicalNot(parity));
   auto either = [&](auto part) {
@@ -382,7 +388,7 @@ void StationaryWriter::gather(ArrayRef<Affine> extents, const Operand &own,
   });
   either([&](Affine onward) {
     b.start(KeyThread, Opcode::Mov, {south}, Operand::fabric(onward),
-            {Operand::fabric(incoming)}, s.less(0, south));
+            {Operand::fabric(incoming)}, hasSouth);
   });
 }
 

@@ -45,11 +45,11 @@ void Explanation::compared(wse::ProgramOp program,
   std::vector<RegionShape> each;
   for (const ShapeEstimate &estimate : estimates)
     each.push_back(estimate.shape);
-  const auto cycles = cyclesOfEach(program.targetMachine(), all, each);
-  for (auto [shape, its] : llvm::zip_equal(shapes, cycles))
+  const auto kernels = estimateEach(program.targetMachine(), all, each);
+  for (auto [shape, its] : llvm::zip_equal(shapes, kernels))
     for (auto [kernel, own] : llvm::zip_equal(all, its))
       if (llvm::is_contained(nodesOf(kernel), node))
-        shape.own += own;
+        shape.own += own.cycles;
 }
 
 static std::string number(double value) {

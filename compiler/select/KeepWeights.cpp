@@ -3,7 +3,7 @@
 // Weights that stay on the wafer: constants of kernels become resident
 // parameters, which an entry of their own fills.
 
-#include "compiler/kernels/Kernel.h"
+#include "compiler/select/HeldWeights.h"
 #include "compiler/select/Passes.h"
 #include "dialects/StridedRange.h"
 #include "dialects/wse/Wse.h"
@@ -34,24 +34,6 @@ static wse::WeightAttr viewOf(wse::WeightAttr weight, FlatSymbolRefAttr in,
                                    weight.getFile(), weight.getOffset(),
                                    weight.getBytes(), weight.getData(), {},
                                    first, strides);
-}
-
-/// The bytes that `weight` is a view of, as a view of a constant; null where it
-/// is none.
-static wse::WeightAttr constantOf(wse::KernelOp kernel,
-                                  wse::WeightAttr weight) {
-  FlatSymbolRefAttr name = weight.getTensor();
-  if (!name)
-    return weight;
-  auto parameter =
-      SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(kernel, name);
-  if (!parameter || parameter.isResident())
-    return {};
-  wse::WeightAttr value = parameter.getValue();
-  return wse::WeightAttr::get(
-      weight.getContext(), weight.getName(), weight.getType(), value.getFile(),
-      value.getOffset(), value.getBytes(), value.getData(), {},
-      weight.getViewOffset(), weight.viewStrides());
 }
 
 /// The elements of `weight` in the order in which `held` lists them.
@@ -104,30 +86,13 @@ struct KeepWeights final : select::impl::KeepWeightsPassBase<KeepWeights> {
 
 } // namespace
 
-/// How many weights of the kernel can be resident, as it is.
-static int64_t countHeld(wse::KernelOp kernel, const Kernel &library,
-                         const Machine &machine) {
-  return llvm::count_if(wse::allWeights(kernel), [&](wse::WeightAttr weight) {
-    return library.held(kernel, weight, machine).has_value();
-  });
-}
-
 /// In the variant that needs to stream least.
 void Keeper::keep(wse::KernelOp kernel) {
   const Kernel *library = findKernel(kernel);
   if (!library)
     return; // routing says so
-  const Machine machine = wse::regionOf(kernel).machine();
-  int best = library->variantOf(kernel);
-  int64_t most = countHeld(kernel, *library, machine);
-  for (const Offer &offer : library->offers(kernel, machine)) {
-    library->setVariant(kernel, offer.variant);
-    if (int64_t held = countHeld(kernel, *library, machine); held > most) {
-      best = offer.variant;
-      most = held;
-    }
-  }
-  library->setVariant(kernel, best);
+  library->setVariant(
+      kernel, select::holdingVariant(kernel, wse::regionOf(kernel).machine()));
   for (NamedAttribute attribute : llvm::to_vector(kernel->getAttrs())) {
     Attribute value = attribute.getValue();
     if (auto weight = dyn_cast<wse::WeightAttr>(value))
@@ -144,7 +109,7 @@ void Keeper::keep(wse::KernelOp kernel) {
 
 /// What the kernel reads instead of `weight`.
 wse::WeightAttr Keeper::keep(wse::KernelOp kernel, wse::WeightAttr weight) {
-  wse::WeightAttr constant = constantOf(kernel, weight);
+  wse::WeightAttr constant = select::constantOf(kernel, weight);
   auto held =
       findKernel(kernel)->held(kernel, weight, wse::regionOf(kernel).machine());
   if (!constant || !held)

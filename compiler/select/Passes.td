@@ -67,6 +67,11 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"stages", "stages", "int64_t", "1",
            "At most so many stages, each on a region of its own, through which "
            "samples follow one another.">,
+    Option<"keepWeights", "keep-weights", "bool", "false",
+           "Stages are chosen for weights that stay, as wse-keep-weights will "
+           "have it.">,
+    Option<"codeReserve", "code-reserve", "int64_t", "10240",
+           "Bytes of a PE that stages leave to code.">,
     Option<"whereFaster", "where-faster", "bool", "false",
            "Several stages only where samples are predicted to follow one "
            "another faster than on one region.">

@@ -35,6 +35,8 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.fewColors = options.fewColors;
   passOptions.oneRegion = options.oneRegion;
   passOptions.stages = options.stages;
+  passOptions.keepWeights = options.keepWeights;
+  passOptions.codeReserve = options.codeReserve;
   passOptions.whereFaster = options.whereFaster;
   passOptions.explain = options.explain;
   manager.addPass(createSelectKernelsPass(passOptions));

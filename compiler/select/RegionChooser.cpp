@@ -7,6 +7,7 @@
 // best of these.
 
 #include "compiler/select/RegionChooser.h"
+#include "compiler/select/HeldWeights.h"
 #include "compiler/select/KernelChoice.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -31,9 +32,10 @@ using Candidate = ShapeEstimate;
 
 class RegionChooser {
 public:
-  RegionChooser(const Machine &mesh, ArrayRef<wse::KernelOp> kernels);
+  RegionChooser(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
+                bool keepWeights = false);
   std::vector<ShapeEstimate> estimateAll();
-  std::vector<double> cyclesOfEach(RegionShape shape);
+  std::vector<KernelEstimate> estimateEach(RegionShape shape);
   /// `shape` with heads as they cost least.
   RegionShape chooseHeads(RegionShape shape);
   void retype(RegionShape shape);
@@ -42,7 +44,10 @@ private:
   int64_t headColumns(TokenTiling tiling, int64_t features,
                       int64_t columns) const;
   void estimateCycles(const Machine &region, Candidate &candidate);
-  bool fits(const Machine &region);
+  /// Bytes of the tensors that live while each kernel runs, and its scratch.
+  std::vector<int64_t> working(const Machine &region) const;
+  KernelEstimate estimate(wse::KernelOp kernel, double &stream,
+                          const Machine &region) const;
   int64_t bytesOf(Value value, const Machine &region) const;
   Candidate estimate(RegionShape shape);
   void tryShape(int64_t columns, int64_t rows);
@@ -56,8 +61,8 @@ private:
   SmallVector<std::pair<Value, RankedTensorType>> values; // on the whole mesh
   llvm::DenseMap<Value, size_t> lastUse;
   // Of the shape at hand.
-  llvm::DenseMap<Attribute, int64_t> scratch;
-  llvm::DenseMap<Attribute, double> cycles;
+  llvm::DenseMap<Attribute, KernelEstimate> estimates; ///< working: scratch
+  const bool keepWeights;
   int64_t leastHeadSize = 0; ///< 0: there are no heads, or all stay whole
   std::vector<Candidate> candidates;
 };
@@ -93,8 +98,8 @@ static Attribute describe(wse::KernelOp kernel) {
 }
 
 RegionChooser::RegionChooser(const Machine &mesh,
-                             ArrayRef<wse::KernelOp> kernels)
-    : mesh(mesh), kernels(kernels) {
+                             ArrayRef<wse::KernelOp> kernels, bool keepWeights)
+    : mesh(mesh), kernels(kernels), keepWeights(keepWeights) {
   for (auto [index, kernel] : llvm::enumerate(this->kernels)) {
     KernelClass &known = classes[classOf.emplace_back(describe(kernel))];
     if (!known.count++)
@@ -155,19 +160,46 @@ void RegionChooser::retype(RegionShape shape) {
   }
 }
 
-/// Of all kernels, each in its best variant.
+/// Kernels that are alike share code, but not where they read what stays:
+/// bytes of a routine, 500 on the average of a GPT-2's products and norms.
+static constexpr int64_t codeOfHolder = 512;
+
+/// In its best variant; `working` is its scratch alone.
+KernelEstimate RegionChooser::estimate(wse::KernelOp kernel, double &stream,
+                                       const Machine &region) const {
+  const Kernel *library = findKernel(kernel);
+  KernelEstimate estimate;
+  if (!keepWeights) {
+    SmallVector<Offer> offers = library->offers(kernel, region);
+    const Offer &offer = *cheapestOffer(kernel, offers, region).offer;
+    stream = offer.cost.stream;
+    estimate.cycles = offer.cost.total();
+    estimate.working = offer.scratchBytes;
+    return estimate;
+  }
+  const int before = library->variantOf(kernel);
+  library->setVariant(kernel, holdingVariant(kernel, region));
+  const KernelCost cost = library->cost(kernel, region);
+  stream = cost.stream;
+  estimate.cycles = cost.total();
+  estimate.working = library->scratchBytes(kernel, region);
+  estimate.held = heldBytes(kernel, region);
+  if (estimate.held)
+    estimate.held += codeOfHolder;
+  library->setVariant(kernel, before);
+  return estimate;
+}
+
 void RegionChooser::estimateCycles(const Machine &region,
                                    Candidate &candidate) {
-  scratch.clear();
+  estimates.clear();
   candidate.cycles = startCycles(region, /*streams=*/true);
   for (auto &[description, kernels] : classes) {
-    SmallVector<Offer> offers =
-        findKernel(kernels.first)->offers(kernels.first, region);
-    const Offer &offer = *cheapestOffer(kernels.first, offers, region).offer;
-    cycles[description] = offer.cost.total();
-    candidate.cycles += kernels.count * offer.cost.total();
-    candidate.stream += kernels.count * offer.cost.stream;
-    scratch[description] = offer.scratchBytes;
+    double stream = 0;
+    KernelEstimate its = estimate(kernels.first, stream, region);
+    candidate.cycles += kernels.count * its.cycles;
+    candidate.stream += kernels.count * stream;
+    estimates[description] = its;
   }
 }
 
@@ -184,16 +216,17 @@ int64_t RegionChooser::bytesOf(Value value, const Machine &region) const {
              : bytes;
 }
 
-/// Whether all that lives at a time leaves room for code, and for gaps.
-bool RegionChooser::fits(const Machine &region) {
-  constexpr int64_t codeReserve = 10240;
-  const int64_t room = (region.usableBytes() - codeReserve) / 8 * 7;
+int64_t select::roomForData(const Machine &region, int64_t codeReserve) {
+  return (region.usableBytes() - codeReserve) / 8 * 7;
+}
+
+std::vector<int64_t> RegionChooser::working(const Machine &region) const {
+  std::vector<int64_t> each;
   int64_t live = 0;
   for (auto [index, kernel] : llvm::enumerate(kernels)) {
     for (Value result : kernel->getResults())
       live += bytesOf(result, region);
-    if (live + scratch.lookup(classOf[index]) > room)
-      return false;
+    each.push_back(live + estimates.lookup(classOf[index]).working);
     llvm::SetVector<Value> dead;
     for (Value operand : kernel->getOperands())
       if (lastUse.lookup(operand) == index)
@@ -204,7 +237,7 @@ bool RegionChooser::fits(const Machine &region) {
     for (Value value : dead)
       live -= bytesOf(value, region);
   }
-  return true;
+  return each;
 }
 
 Candidate RegionChooser::estimate(RegionShape shape) {
@@ -213,7 +246,9 @@ Candidate RegionChooser::estimate(RegionShape shape) {
   Candidate candidate;
   candidate.shape = shape;
   estimateCycles(region, candidate);
-  candidate.fits = fits(region);
+  candidate.fits = llvm::all_of(working(region), [&](int64_t bytes) {
+    return bytes <= roomForData(region);
+  });
   return candidate;
 }
 
@@ -224,12 +259,18 @@ RegionShape RegionChooser::chooseHeads(RegionShape shape) {
                                                                         : shape;
 }
 
-std::vector<double> RegionChooser::cyclesOfEach(RegionShape shape) {
-  estimate(chooseHeads(shape));
+std::vector<KernelEstimate> RegionChooser::estimateEach(RegionShape shape) {
+  shape = chooseHeads(shape);
+  estimate(shape);
+  retype(shape);
+  std::vector<int64_t> bytes =
+      working(mesh.region(0, 0, int(shape.columns), int(shape.rows)));
   retype({mesh.width, mesh.height});
-  std::vector<double> each;
-  for (Attribute description : classOf)
-    each.push_back(cycles.lookup(description));
+  std::vector<KernelEstimate> each;
+  for (auto [description, its] : llvm::zip_equal(classOf, bytes)) {
+    each.push_back(estimates.lookup(description));
+    each.back().working = its;
+  }
   return each;
 }
 
@@ -350,14 +391,18 @@ select::estimateShapes(const Machine &mesh, ArrayRef<wse::KernelOp> kernels) {
   return RegionChooser(mesh, kernels).estimateAll();
 }
 
-std::vector<std::vector<double>>
-select::cyclesOfEach(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
-                     ArrayRef<RegionShape> shapes) {
-  RegionChooser chooser(mesh, kernels);
-  std::vector<std::vector<double>> cycles;
+std::vector<std::vector<KernelEstimate>>
+select::estimateEach(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
+                     ArrayRef<RegionShape> shapes, bool keepWeights) {
+  std::optional<AssumeResident> resident;
+  if (keepWeights && !kernels.empty())
+    resident.emplace(kernels.front()->getParentOfType<wse::ProgramOp>(),
+                     kernels);
+  RegionChooser chooser(mesh, kernels, keepWeights);
+  std::vector<std::vector<KernelEstimate>> estimates;
   for (RegionShape shape : shapes)
-    cycles.push_back(chooser.cyclesOfEach(shape));
-  return cycles;
+    estimates.push_back(chooser.estimateEach(shape));
+  return estimates;
 }
 
 void select::retype(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,

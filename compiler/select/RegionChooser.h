@@ -55,10 +55,22 @@ RegionChoice chooseRegion(wse::ProgramOp program);
 std::vector<ShapeEstimate>
 estimateShapes(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels);
 
-/// Cycles of each of these kernels, in its best variant, on each shape.
-std::vector<std::vector<double>>
-cyclesOfEach(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
-             llvm::ArrayRef<RegionShape> shapes);
+/// What a kernel takes on a region, in its best variant.
+struct KernelEstimate {
+  double cycles = 0;
+  int64_t working = 0; ///< bytes of a PE: tensors that live meanwhile, scratch
+  int64_t held = 0;    ///< bytes of a PE for weights that stay
+};
+
+/// Of each of these kernels on each shape: in the variant that costs least, or,
+/// with `keepWeights`, holds most of its weights.
+std::vector<std::vector<KernelEstimate>>
+estimateEach(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
+             llvm::ArrayRef<RegionShape> shapes, bool keepWeights = false);
+
+/// Bytes of a PE that tensors, scratch and what stays may take: room for code
+/// and gaps is left.
+int64_t roomForData(const Machine &region, int64_t codeReserve = 10240);
 
 /// Gives the values of some kernels the types they have on that shape.
 void retype(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,

@@ -92,9 +92,9 @@ struct SelectKernelsPass
               Explanation &explanation) {
     if (stages > 1 &&
         spreadOverStages(program, size_t(stages),
-                         whereFaster
-                             ? cyclesOfOne
-                             : std::numeric_limits<double>::infinity())) {
+                         whereFaster ? cyclesOfOne
+                                     : std::numeric_limits<double>::infinity(),
+                         {keepWeights, codeReserve})) {
       explanation.staged();
       return true;
     }
@@ -164,7 +164,8 @@ struct SelectKernelsPass
     if (oneRegion)
       explanation.withoutParts();
     if (shapes->size() > 1) {
-      if (failed(stages > 1 ? spreadOverStagesOn(program, *shapes)
+      if (failed(stages > 1 ? spreadOverStagesOn(program, *shapes,
+                                                 {keepWeights, codeReserve})
                             : spreadOverPartsOn(program, *shapes)))
         return signalPassFailure();
       main.erase();

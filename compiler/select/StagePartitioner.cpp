@@ -33,7 +33,9 @@ private:
     return end < count ? all + problem.leaving[width][end] : all;
   }
   bool fits(size_t width, size_t begin, size_t end) const {
-    return byteSums[width][end] - byteSums[width][begin] <= problem.room;
+    return byteSums[width][end] - byteSums[width][begin] +
+               mostWorking[width][begin][end - begin - 1] <=
+           problem.room;
   }
   bool canCut(size_t at) const {
     return at == 0 || at == count ||
@@ -51,6 +53,8 @@ private:
   std::vector<size_t> cuts; // 0, where stages may begin, and the end
   std::vector<std::vector<double>> cycleSums;
   std::vector<std::vector<int64_t>> byteSums;
+  /// Of [begin, begin + 1), [begin, begin + 2) ..., [width][begin].
+  std::vector<std::vector<std::vector<int64_t>>> mostWorking;
   // Of the first stages that end at a cut, [stages][cut].
   std::vector<std::vector<int64_t>> fewest;
   std::vector<std::vector<Stage>> last;
@@ -74,6 +78,16 @@ sumsOf(const std::vector<std::vector<Number>> &table) {
 Partitioner::Partitioner(const StageProblem &problem)
     : problem(problem), count(problem.kernelCount()),
       cycleSums(sumsOf(problem.cycles)), byteSums(sumsOf(problem.bytes)) {
+  for (const std::vector<int64_t> &row : problem.working) {
+    auto &its = mostWorking.emplace_back();
+    for (auto begin = row.begin(); begin != row.end(); ++begin) {
+      int64_t most = 0;
+      its.emplace_back();
+      std::for_each(begin, row.end(), [&](int64_t bytes) {
+        its.back().push_back(most = std::max(most, bytes));
+      });
+    }
+  }
   for (size_t at = 0; at <= count; ++at)
     if (canCut(at))
       cuts.push_back(at);

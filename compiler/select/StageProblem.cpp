@@ -19,10 +19,12 @@ double StageProblem::cyclesOf(const Stage &stage) const {
 }
 
 int64_t StageProblem::bytesOf(const Stage &stage) const {
-  int64_t sum = 0;
-  for (size_t k = stage.begin; k < stage.end; ++k)
+  int64_t sum = 0, most = 0;
+  for (size_t k = stage.begin; k < stage.end; ++k) {
     sum += bytes[stage.width][k];
-  return sum;
+    most = std::max(most, working[stage.width][k]);
+  }
+  return sum + most;
 }
 
 template <typename Number>
@@ -47,7 +49,8 @@ std::string StageProblem::check() const {
   if (!isTable(cycles, widths.size(), kernelCount()) ||
       !isTable(leaving, widths.size(), kernelCount()) ||
       !isTable(entering, widths.size(), kernelCount()) ||
-      !isTable(bytes, widths.size(), kernelCount()))
+      !isTable(bytes, widths.size(), kernelCount()) ||
+      !isTable(working, widths.size(), kernelCount()))
     return "each kernel has cycles and bytes on each width, and what leaves "
            "and "
            "enters before it";

@@ -39,7 +39,7 @@ class StageProblem {
 public:
   int64_t columns = 0;   ///< of the mesh
   size_t mostStages = 1; ///< each has colors of its own
-  int64_t room = 0;      ///< bytes of a PE for what stays there
+  int64_t room = 0;      ///< bytes of a PE for what stays and what kernels use
   std::vector<int64_t> widths;
   /// Of each kernel on each width, [width][kernel].
   std::vector<std::vector<double>> cycles;
@@ -47,13 +47,15 @@ public:
   /// what is used from there on, and one that begins with it to take that,
   /// [width][k]; infinite: no region can hand it over.
   std::vector<std::vector<double>> leaving, entering;
-  /// What stays in each PE from sample to sample, [width][kernel].
-  std::vector<std::vector<int64_t>> bytes;
+  /// Bytes of a PE that stay from sample to sample, and that are in use while
+  /// the kernel runs, [width][kernel].
+  std::vector<std::vector<int64_t>> bytes, working;
 
   size_t kernelCount() const { return cycles.empty() ? 0 : cycles[0].size(); }
 
   /// Of one stage, with what it takes and hands over.
   double cyclesOf(const Stage &stage) const;
+  /// What stays, and the most that is in use beside it.
   int64_t bytesOf(const Stage &stage) const;
 
   /// Empty if the input makes sense, else what is wrong with it.
@@ -63,7 +65,7 @@ public:
   ///   G1 stages are at most mostStages, and have each kernel once, in order
   ///   G2 their widths are of the list, and together at most the mesh's columns
   ///   G3 what crosses from one to the next can be handed over
-  ///   G4 what stays in a PE fits
+  ///   G4 what stays in a PE fits beside what each kernel uses
   ///   G5 its cycles are those of the slowest
   std::string verify(const StagePlan &plan) const;
 };

@@ -17,6 +17,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/SetVector.h"
 
+#include <cmath>
 #include <limits>
 
 using namespace mlir;
@@ -25,6 +26,8 @@ using namespace wsec::select;
 
 /// Widths that are tried for each stage.
 static constexpr int64_t kMostWidths = 32;
+/// Heights that are tried, for all stages the same.
+static constexpr size_t kMostHeights = 8;
 
 namespace {
 
@@ -34,7 +37,7 @@ public:
 
   /// Of stages of these widths, which ascend.
   StageProblem problem(size_t mostStages, std::vector<int64_t> widths,
-                       int64_t rows);
+                       int64_t rows, const KeepOptions &keep);
   /// The kernels and regions of each stage.
   SideBySide spread(const StageProblem &problem, const StagePlan &plan,
                     int64_t rows);
@@ -46,10 +49,10 @@ private:
   /// Results of kernels before `at` that others from there on read.
   SmallVector<Value> crossing(size_t at) const;
   bool passesStore(size_t at) const;
-  double crossingCycles(size_t at, int64_t width) const;
-  /// Fills the rows of a width; `cycles` are of all kernels.
-  void addWidth(int64_t width,
-                const llvm::DenseMap<Operation *, double> &cycles,
+  double crossingCycles(size_t at, RegionShape shape) const;
+  /// Fills the rows of a shape; `estimates` are of all kernels.
+  void addShape(RegionShape shape,
+                const llvm::DenseMap<Operation *, KernelEstimate> &estimates,
                 StageProblem &problem) const;
   void prepare(size_t stage, wse::KernelOp kernel,
                llvm::SetVector<Operation *> &members);
@@ -144,50 +147,61 @@ bool Stages::passesStore(size_t at) const {
       });
 }
 
-double Stages::crossingCycles(size_t at, int64_t width) const {
+double Stages::crossingCycles(size_t at, RegionShape shape) const {
   if (passesStore(at))
     return std::numeric_limits<double>::infinity();
   double cycles = 0;
   for (Value value : crossing(at)) {
     if (!canCross(value))
       return std::numeric_limits<double>::infinity();
+    const auto own = wse::TokenTiling::of(value.getType());
+    const wse::TokenTiling tiling(own.getBatch(), own.getTokens());
     cycles +=
-        double(wse::featuresOf(value) * wse::TokenTiling::of(value.getType())
-                                            .tokensPerRowMax(mesh.height)) +
-        double(width) * (mesh.hopCycles + 2 * mesh.rampCycles + 1);
+        double(wse::featuresOf(value) * tiling.tokensPerRowMax(shape.rows)) +
+        double(shape.columns) * (mesh.hopCycles + 2 * mesh.rampCycles + 1);
   }
   return cycles;
 }
 
-void Stages::addWidth(int64_t width,
-                      const llvm::DenseMap<Operation *, double> &cycles,
-                      StageProblem &problem) const {
+void Stages::addShape(
+    RegionShape shape,
+    const llvm::DenseMap<Operation *, KernelEstimate> &estimates,
+    StageProblem &problem) const {
   const size_t count = kernels.size();
   // What is prepared for a kernel and for an earlier one, too, is prepared
   // again where a stage begins in between.
   std::vector<double> own(count, 0), again(count + 1, 0);
+  std::vector<int64_t> held(count, 0), working(count, 0);
   llvm::DenseMap<Operation *, size_t> lastUse; // looked up only
   for (auto [number, kernel] : llvm::enumerate(kernels)) {
-    own[number] += cycles.lookup(kernel);
+    auto add = [&, number = number](Operation *its) {
+      const KernelEstimate estimate = estimates.lookup(its);
+      held[number] += estimate.held;
+      working[number] = std::max(working[number], estimate.working);
+      return estimate.cycles;
+    };
+    own[number] += add(kernel);
     for (Operation *before : preparationOf(kernel)) {
+      const double cycles = add(before);
       auto [use, isFirst] = lastUse.try_emplace(before, number);
       if (isFirst)
-        own[number] += cycles.lookup(before);
+        own[number] += cycles;
       else
         for (size_t at = use->second + 1; at <= number; ++at)
-          again[at] += cycles.lookup(before);
+          again[at] += cycles;
       use->second = number;
     }
   }
   std::vector<double> leaving(count, 0), entering(count, 0);
   for (size_t at = 1; at < count; ++at) {
-    leaving[at] = crossingCycles(at, width);
+    leaving[at] = crossingCycles(at, shape);
     entering[at] = leaving[at] + again[at];
   }
   problem.cycles.push_back(std::move(own));
   problem.leaving.push_back(std::move(leaving));
   problem.entering.push_back(std::move(entering));
-  problem.bytes.emplace_back(count, 0);
+  problem.bytes.push_back(std::move(held));
+  problem.working.push_back(std::move(working));
 }
 
 /// Shares of the mesh.
@@ -201,8 +215,9 @@ static std::vector<int64_t> widthsOf(const Machine &mesh) {
 }
 
 StageProblem Stages::problem(size_t mostStages, std::vector<int64_t> widths,
-                             int64_t rows) {
+                             int64_t rows, const KeepOptions &keep) {
   StageProblem problem;
+  problem.room = roomForData(mesh, keep.codeReserve);
   problem.columns = mesh.width;
   problem.mostStages = mostStages;
   problem.widths = std::move(widths);
@@ -210,12 +225,12 @@ StageProblem Stages::problem(size_t mostStages, std::vector<int64_t> widths,
   std::vector<RegionShape> shapes;
   for (int64_t width : problem.widths)
     shapes.push_back({width, rows});
-  const auto estimates = cyclesOfEach(mesh, all, shapes);
-  for (auto [width, estimate] : llvm::zip_equal(problem.widths, estimates)) {
-    llvm::DenseMap<Operation *, double> cycles; // looked up only
-    for (auto [kernel, its] : llvm::zip_equal(all, estimate))
-      cycles[kernel] = its;
-    addWidth(width, cycles, problem);
+  for (auto [shape, each] :
+       llvm::zip_equal(shapes, estimateEach(mesh, all, shapes, keep.weights))) {
+    llvm::DenseMap<Operation *, KernelEstimate> estimates; // looked up only
+    for (auto [kernel, its] : llvm::zip_equal(all, each))
+      estimates[kernel] = its;
+    addShape(shape, estimates, problem);
   }
   return problem;
 }
@@ -305,24 +320,48 @@ static void spreadInOrder(wse::ProgramOp program, SideBySide choice) {
   }
 }
 
+/// From the mesh's down in steps of the root of two.
+static std::vector<int64_t> heightsOf(const Machine &mesh) {
+  std::vector<int64_t> heights;
+  for (double rows = mesh.height; rows >= 2 && heights.size() < kMostHeights;
+       rows /= std::sqrt(2.0))
+    heights.push_back(int64_t(rows));
+  return heights;
+}
+
 bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
-                              double cycles) {
+                              double cycles, const KeepOptions &keep) {
   Stages stages(program);
   const Machine mesh = program.targetMachine();
-  StageProblem problem =
-      stages.problem(mostStages, widthsOf(mesh), mesh.height);
-  if (!problem.check().empty())
+  struct Found {
+    StageProblem problem;
+    StagePlan plan;
+    int64_t rows;
+  };
+  std::optional<Found> best;
+  for (int64_t rows : heightsOf(mesh)) {
+    StageProblem problem =
+        stages.problem(mostStages, widthsOf(mesh), rows, keep);
+    if (!problem.check().empty())
+      continue;
+    std::optional<StagePlan> plan = partitionStages(problem);
+    assert((!plan || problem.verify(*plan).empty()) && "a plan breaks no rule");
+    if (plan && plan->stages.size() > 1 &&
+        (!best || plan->cycles < best->plan.cycles))
+      best = Found{std::move(problem), std::move(*plan), rows};
+  }
+  // Where SRAM holds them nowhere they will have to stream.
+  if (!best && keep.weights)
+    return spreadOverStages(program, mostStages, cycles, {});
+  if (!best || best->plan.cycles >= cycles)
     return false;
-  std::optional<StagePlan> plan = partitionStages(problem);
-  assert((!plan || problem.verify(*plan).empty()) && "a plan breaks no rule");
-  if (!plan || plan->stages.size() < 2 || plan->cycles >= cycles)
-    return false;
-  spreadInOrder(program, stages.spread(problem, *plan, mesh.height));
+  spreadInOrder(program, stages.spread(best->problem, best->plan, best->rows));
   return true;
 }
 
 LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
-                                         ArrayRef<RegionShape> shapes) {
+                                         ArrayRef<RegionShape> shapes,
+                                         const KeepOptions &keep) {
   const int64_t rows = shapes.front().rows;
   std::vector<int64_t> widths, ordered;
   for (const RegionShape &shape : shapes) {
@@ -336,7 +375,9 @@ LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
   llvm::sort(ordered);
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
   Stages stages(program);
-  StageProblem problem = stages.problem(shapes.size(), ordered, rows);
+  StageProblem problem = stages.problem(shapes.size(), ordered, rows, keep);
+  // Whether what stays fits is for schedule to say: the shapes are given.
+  problem.room = std::numeric_limits<int64_t>::max();
   if (std::string error = problem.check(); !error.empty())
     return program.emitError(error);
   std::vector<size_t> each;

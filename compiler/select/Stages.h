@@ -14,17 +14,27 @@
 
 namespace wsec::select {
 
+/// What stages are chosen for.
+struct KeepOptions {
+  bool weights = false; ///< stay on the wafer, where kernels can hold them
+  int64_t codeReserve = 10240; ///< bytes of a PE that are not for data
+};
+
 /// Cuts `program`, which has all kernels on the whole mesh, into at most
 /// `mostStages` stages whose slowest is as fast as any can be, with the
-/// transfers between them. False, and nothing is changed, if that is one stage,
-/// or samples would not follow one another in fewer than `cycles`.
-bool spreadOverStages(wse::ProgramOp program, size_t mostStages, double cycles);
+/// transfers between them. Where weights are
+/// kept the SRAM of each stage holds them. False, and nothing is changed, if
+/// that is one stage, or samples would not follow one another in fewer than
+/// `cycles`.
+bool spreadOverStages(wse::ProgramOp program, size_t mostStages, double cycles,
+                      const KeepOptions &keep);
 
 /// Cuts it into as many stages as there are shapes, which are as tall as each
 /// other, such that the slowest is as fast as it can be on these; an error if
 /// there is no such cut.
 llvm::LogicalResult spreadOverStagesOn(wse::ProgramOp program,
-                                       llvm::ArrayRef<RegionShape> shapes);
+                                       llvm::ArrayRef<RegionShape> shapes,
+                                       const KeepOptions &keep);
 
 } // namespace wsec::select
 

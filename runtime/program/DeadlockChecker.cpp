@@ -167,6 +167,11 @@ private:
     bool stated = false;                  ///< the ranks, in the proof
     std::set<std::vector<int64_t>> words; ///< of the host that are known
   };
+  /// What routines that do the same to the fabric of a class have in common.
+  struct Alike {
+    Handovers handovers;
+    std::vector<uint16_t> ranks;
+  };
   /// More are not worth the time.
   static constexpr size_t mostLaunches = 64;
 
@@ -217,11 +222,22 @@ private:
     Proven result;
     result.part = &part;
     result.routine = readLaunches(bodies, part.scalars);
+    std::pair<const Part *, std::vector<int64_t>> key = {&part, {}};
+    if (ids.size() == 1) {
+      key.second = signatureOf(result.routine);
+      if (auto found = alone.find(key); found != alone.end()) {
+        result.handovers = found->second.handovers;
+        result.ranks = found->second.ranks;
+        return result;
+      }
+    }
     result.handovers =
         findHandovers(part.program, result.routine, part.scalars, part.routes);
     alignColumns(result.routine, part.scalars, result.handovers);
     result.ranks = rankPhases(result.routine, result.handovers, part.scalars,
                               launchRoom());
+    if (ids.size() == 1)
+      alone.emplace(std::move(key), Alike{result.handovers, result.ranks});
     return result;
   }
 
@@ -257,6 +273,9 @@ private:
   DeadlockProof &proof;
   ProofSteps &steps;
   Part all; ///< the classes, fused
+  /// Launches of one class alone, by what they do to the fabric. Looked up
+  /// only.
+  std::map<std::pair<const Part *, std::vector<int64_t>>, Alike> alone;
   /// By routine; null: no rectangle, or several classes have it.
   std::map<uint32_t, const program::PEClass *> classOf;
   std::map<const program::PEClass *, Alone> parts; ///< looked up only

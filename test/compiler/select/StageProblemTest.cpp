@@ -22,7 +22,7 @@ StageProblem example() {
   problem.widths = {2, 4, 8};
   problem.cycles = {{60, 20, 40}, {30, 10, 20}, {20, 8, 15}};
   problem.leaving = problem.entering = {{0, 2, 2}, {0, 2, 2}, {0, 2, 2}};
-  problem.bytes.assign(3, {0, 0, 0});
+  problem.bytes = problem.working = {{0, 0, 0}, {0, 0, 0}, {0, 0, 0}};
   return problem;
 }
 
@@ -67,6 +67,22 @@ TEST(StageProblem, Check) {
   EXPECT_EQ(StageProblem().check(), "there are no kernels");
 }
 
+// What a kernel uses beside what stays counts once, in the stage that has it.
+TEST(StageProblem, WorkingBytesOfTheMostHungry) {
+  StageProblem problem = example();
+  problem.room = 10;
+  problem.bytes.assign(3, {2, 2, 2});
+  problem.working.assign(3, {5, 3, 7});
+  EXPECT_EQ(problem.bytesOf({0, 2, 1}), 4 + 5);
+  EXPECT_EQ(problem.bytesOf({0, 3, 2}), 6 + 7);
+  std::optional<StagePlan> plan = partitionStages(problem);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(problem.verify(*plan), "");
+  // All on one stage do not fit, nor do b and c.
+  problem.mostStages = 1;
+  EXPECT_FALSE(partitionStages(problem));
+}
+
 class Broken : public ::testing::Test {
 protected:
   StageProblem problem = example();
@@ -101,6 +117,11 @@ TEST_F(Broken, G4Bytes) {
   problem.bytes[1] = {0, 3, 4};
   EXPECT_EQ(problem.verify(plan),
             "G4: kernels [1, 3) hold 7 bytes in a PE of 0");
+}
+TEST_F(Broken, G4Working) {
+  problem.working[1] = {0, 3, 4};
+  EXPECT_EQ(problem.verify(plan),
+            "G4: kernels [1, 3) hold 4 bytes in a PE of 0");
 }
 TEST_F(Broken, G5Cycles) {
   plan.cycles = 31;
@@ -141,7 +162,7 @@ StageProblem randomProblem(std::mt19937 &random) {
   StageProblem problem;
   problem.columns = 1 + number(11);
   problem.mostStages = 1 + size_t(number(4));
-  problem.room = number(12);
+  problem.room = number(16);
   const size_t kernels = 1 + size_t(number(5));
   int64_t width = 0;
   for (int w = 1 + number(2); w > 0; --w)
@@ -151,12 +172,14 @@ StageProblem randomProblem(std::mt19937 &random) {
     problem.leaving.emplace_back();
     problem.entering.emplace_back();
     problem.bytes.emplace_back();
+    problem.working.emplace_back();
     for (size_t k = 0; k < kernels; ++k) {
       problem.cycles[w].push_back(number(40));
       const bool isOpen = w ? problem.entering[0][k] < never : number(4) > 0;
       problem.leaving[w].push_back(isOpen ? number(6) : never);
       problem.entering[w].push_back(isOpen ? number(6) : never);
       problem.bytes[w].push_back(number(5));
+      problem.working[w].push_back(number(4));
     }
   }
   return problem;

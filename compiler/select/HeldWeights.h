@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Which weights kernels could hold on the wafer, and in which variant.
+
+#ifndef WSEC_COMPILER_SELECT_HELDWEIGHTS_H
+#define WSEC_COMPILER_SELECT_HELDWEIGHTS_H
+
+#include "compiler/kernels/Kernel.h"
+#include "dialects/wse/Wse.h"
+
+namespace wsec::select {
+
+/// The bytes that `weight` is a view of, as a view of a constant; null where it
+/// is none, or is resident already.
+wse::WeightAttr constantOf(wse::KernelOp kernel, wse::WeightAttr weight);
+
+/// The variant of the kernel that holds most of its weights on a region of that
+/// machine, of such the one it has, or the cheapest.
+int holdingVariant(wse::KernelOp kernel, const Machine &machine);
+
+/// Bytes of a PE that the weights of the kernel take which it holds as it is.
+int64_t heldBytes(wse::KernelOp kernel, const Machine &machine);
+
+/// While it lives the constants of some kernels count as resident, so that
+/// kernels say what they cost then.
+class AssumeResident {
+public:
+  AssumeResident(wse::ProgramOp program, llvm::ArrayRef<wse::KernelOp> kernels);
+  ~AssumeResident();
+  AssumeResident(const AssumeResident &) = delete;
+  AssumeResident &operator=(const AssumeResident &) = delete;
+
+private:
+  wse::ParameterOp parameter; ///< that stands for all of them
+  llvm::SmallVector<std::pair<wse::KernelOp, mlir::DictionaryAttr>> before;
+};
+
+} // namespace wsec::select
+
+#endif // WSEC_COMPILER_SELECT_HELDWEIGHTS_H
