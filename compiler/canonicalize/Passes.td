@@ -188,8 +188,8 @@ def VerifyCanonical : Pass<"onnx-verify-canonical", "::mlir::ModuleOp"> {
   let summary = "Refuses a model with operators we cannot map, all at once.";
   let description = [{
     Holds when every operator is a named one of known shape that has a kernel,
-    on element types the wafer has. Otherwise one error lists what does not,
-    grouped by operator and reason, with the count and the names of nodes.
+    on element types the wafer has. Otherwise there is an error for each
+    operator and reason (`compiler/Refusals.h`), of what is not behind another.
 
     ```mlir
     func.func @main(%x: tensor<8xf32>) -> !onnx.unknown {
@@ -199,9 +199,7 @@ def VerifyCanonical : Pass<"onnx-verify-canonical", "::mlir::ModuleOp"> {
     ```
     is refused:
     ```
-    error: 1 node of the model cannot be mapped:
-      Det x1: the operator has no kernel
-        in determinant
+    error: Det: the operator has no kernel: node 'determinant'
     ```
   }];
   let dependentDialects = ["::wsec::onnx::OnnxDialect"];

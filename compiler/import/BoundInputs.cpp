@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/BoundInputs.h"
+#include "compiler/Refusals.h"
 #include "compiler/import/ElementTypes.h"
-#include "compiler/import/Problems.h"
 #include "compiler/import/TensorData.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -81,7 +81,7 @@ wsec::boundElements(const OnnxModel &model,
                     ArrayRef<const ValueInfoProto *> inputs,
                     ArrayRef<RankedTensorType> types,
                     const ImportOptions &options, MLIRContext *context) {
-  Problems problems(context, model.path + ": inputs cannot be bound");
+  Refusals refusals(model.path);
   TensorData data(model, options, context);
   llvm::StringMap<DenseElementsAttr> elements;
   for (const BoundInput &bound : options.bindings)
@@ -92,10 +92,10 @@ wsec::boundElements(const OnnxModel &model,
       if (value)
         elements[input->name()] = *value;
       else
-        problems.add("--bind " + bound.name + ": " +
+        refusals.add("--bind " + bound.name + ": " +
                      toString(value.takeError()));
     }
-  if (failed(problems.report()))
+  if (failed(refusals.report(context)))
     return failure();
   return elements;
 }

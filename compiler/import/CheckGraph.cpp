@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/CheckGraph.h"
-#include "compiler/import/Problems.h"
+#include "compiler/Refusals.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -29,41 +29,28 @@ FailureOr<int64_t> wsec::checkOpsets(const OnnxModel &model,
            << "the model is of opset " << *version << "; opsets " << firstOpset
            << " to " << lastOpset
            << " are supported, onnx.version_converter converts between them";
-
-  Problems problems(context, model.path + ": operators of unknown domains");
-  for (const NodeProto &node : model.proto.graph().node()) {
-    StringRef domain = normalizedDomain(node.domain());
-    if (!domain.empty() && domain != "com.microsoft")
-      problems.add("node '" + node.name() + "' is a " + operatorName(node));
-  }
-  if (failed(problems.report()))
-    return failure();
   return *version;
 }
 
 /// Every node applies an operator and has a result, if only an unnamed one.
-static LogicalResult checkNodes(const OnnxModel &model, MLIRContext *context) {
-  Problems problems(context, model.path + ": nodes are incomplete");
+static void checkNodes(const OnnxModel &model, Refusals &refusals) {
   for (auto [index, node] : llvm::enumerate(model.proto.graph().node())) {
-    std::string which =
-        "node " + std::to_string(index) + " '" + node.name() + "'";
+    std::string which = std::to_string(index) + " '" + node.name() + "'";
     if (node.op_type().empty())
-      problems.add(which + " has no operator");
+      refusals.add("no operator is stated", "node", which);
     else if (node.output().empty())
-      problems.add(which + " (" + operatorName(node) + ") has no outputs");
+      refusals.add("no results are stated", "node",
+                   which + " (" + operatorName(node) + ")");
   }
-  return problems.report();
 }
 
 /// Who defines a value: a node by its index, or the graph itself.
 static constexpr size_t graphItself = ~size_t(0);
 using Definitions = llvm::StringMap<size_t>;
 
-static LogicalResult findDefinitions(const OnnxModel &model,
-                                     Definitions &definitions,
-                                     MLIRContext *context) {
+static Definitions findDefinitions(const OnnxModel &model, Refusals &refusals) {
   const GraphProto &graph = model.proto.graph();
-  Problems problems(context, model.path + ": values are defined twice");
+  Definitions definitions;
   auto nameOf = [&](size_t definer) {
     return definer == graphItself
                ? std::string("the graph's inputs and initializers")
@@ -72,8 +59,9 @@ static LogicalResult findDefinitions(const OnnxModel &model,
   auto define = [&](StringRef value, size_t definer) {
     auto [place, isNew] = definitions.try_emplace(value, definer);
     if (!isNew)
-      problems.add("'" + value + "' by " + nameOf(place->second) +
-                   " and again by " + nameOf(definer));
+      refusals.add("values are defined twice", "value",
+                   "'" + value + "' by " + nameOf(place->second) +
+                       " and again by " + nameOf(definer));
   };
   llvm::StringMap<bool> inputs;
   for (const ValueInfoProto &input : graph.input()) {
@@ -90,38 +78,21 @@ static LogicalResult findDefinitions(const OnnxModel &model,
     for (StringRef output : node.output())
       if (!output.empty())
         define(output, index);
-  return problems.report();
+  return definitions;
 }
 
-static LogicalResult checkUses(const OnnxModel &model,
-                               const Definitions &definitions,
-                               MLIRContext *context) {
-  Problems problems(context, model.path + ": values are used, not defined");
+static void checkUses(const OnnxModel &model, const Definitions &definitions,
+                      Refusals &refusals) {
+  auto use = [&](StringRef value, const Twine &by) {
+    if (!value.empty() && !definitions.count(value))
+      refusals.add("values are used, not defined", "value",
+                   "'" + value + "' by " + by);
+  };
   for (const NodeProto &node : model.proto.graph().node())
     for (StringRef input : node.input())
-      if (!input.empty() && !definitions.count(input))
-        problems.add("'" + input + "' by node '" + node.name() + "' (" +
-                     operatorName(node) + ")");
+      use(input, "node '" + node.name() + "' (" + operatorName(node) + ")");
   for (const ValueInfoProto &output : model.proto.graph().output())
-    if (!definitions.count(output.name()))
-      problems.add("'" + output.name() + "' by the graph's outputs");
-  return problems.report();
-}
-
-static LogicalResult checkNoSubgraphs(const OnnxModel &model,
-                                      MLIRContext *context) {
-  Problems problems(context, model.path +
-                                 ": control flow is not supported; export the "
-                                 "model with its branches and loops resolved");
-  for (const NodeProto &node : model.proto.graph().node())
-    for (const AttributeProto &attribute : node.attribute())
-      if (attribute.type() == AttributeProto::GRAPH ||
-          attribute.type() == AttributeProto::GRAPHS) {
-        problems.add("node '" + node.name() + "' (" + operatorName(node) +
-                     ") holds a subgraph");
-        break;
-      }
-  return problems.report();
+    use(output.name(), "the graph's outputs");
 }
 
 /// A cycle among the nodes that could not be ordered: follow undefined inputs
@@ -204,11 +175,11 @@ LogicalResult wsec::checkAndSortGraph(OnnxModel &model, MLIRContext *context) {
     return fileError(model, context) << "the graph has no outputs";
   if (!graph.sparse_initializer().empty())
     return fileError(model, context) << "sparse initializers are not supported";
-  Definitions definitions;
-  if (failed(checkNodes(model, context)) ||
-      failed(checkNoSubgraphs(model, context)) ||
-      failed(findDefinitions(model, definitions, context)) ||
-      failed(checkUses(model, definitions, context)))
+  Refusals refusals(model.path);
+  checkNodes(model, refusals);
+  Definitions definitions = findDefinitions(model, refusals);
+  checkUses(model, definitions, refusals);
+  if (failed(refusals.report(context)))
     return failure();
   return sortNodes(model, definitions, context);
 }

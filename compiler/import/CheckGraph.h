@@ -10,15 +10,13 @@ namespace wsec {
 /// Opsets of the default domain whose operators we know.
 inline constexpr int64_t firstOpset = 7, lastOpset = 28;
 
-/// Version of the default domain; an error if it is none of ours, or if a node
-/// is of a domain that we do not know.
+/// Version of the default domain; an error if it is none of ours.
 llvm::FailureOr<int64_t> checkOpsets(const OnnxModel &model,
                                      mlir::MLIRContext *context);
 
-/// Refuses what cannot become straight-line code on tensors: empty graphs,
-/// subgraphs, values defined twice or never. Brings the nodes in an order
-/// where values are defined before they are used, the given one if possible;
-/// there is none when the graph has a cycle.
+/// Refuses what is no graph: no nodes, values defined twice or never. Brings
+/// the nodes in an order where values are defined before they are used, the
+/// given one if possible; there is none when the graph has a cycle.
 llvm::LogicalResult checkAndSortGraph(OnnxModel &model,
                                       mlir::MLIRContext *context);
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/ImportModel.h"
+#include "compiler/Refusals.h"
 #include "compiler/import/BoundInputs.h"
 #include "compiler/import/CheckGraph.h"
 #include "compiler/import/ElementTypes.h"
 #include "compiler/import/InlineFunctions.h"
 #include "compiler/import/InputShapes.h"
-#include "compiler/import/Problems.h"
 #include "compiler/import/TensorData.h"
 #include "dialects/onnx/Onnx.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -18,6 +18,11 @@ using namespace mlir;
 
 namespace wsec {
 
+/// Location of a thing that has a name in the model: a node, a tensor.
+static Location namedLocation(StringRef name, MLIRContext *context) {
+  return NameLoc::get(StringAttr::get(context, name));
+}
+
 namespace {
 /// Builds the module of a model that CheckGraph found sound.
 class ModuleBuilder {
@@ -26,8 +31,7 @@ public:
                 MLIRContext *context)
       : model(model), graph(model.proto.graph()), context(context),
         builder(context), options(options), data(model, options, context),
-        tensorProblems(context, model.path + ": tensors cannot be imported"),
-        nodeProblems(context, model.path + ": nodes cannot be imported") {}
+        refusals(model.path) {}
 
   OwningOpRef<ModuleOp> build(int64_t opset);
 
@@ -49,8 +53,8 @@ private:
   void finishFunction(func::FuncOp function);
 
   void nodeProblem(const NodeProto &node, const Twine &what) {
-    nodeProblems.add("node '" + node.name() + "' (" + operatorName(node) +
-                     "): " + what);
+    refusals.add(what, "node",
+                 "'" + node.name() + "' (" + operatorName(node) + ")");
   }
 
   const OnnxModel &model;
@@ -59,7 +63,7 @@ private:
   OpBuilder builder;
   const ImportOptions &options;
   TensorData data;
-  Problems tensorProblems, nodeProblems;
+  Refusals refusals;
   llvm::StringMap<Value> values;
   Value none;
   int64_t parameters = 0, weightBytes = 0;
@@ -117,8 +121,8 @@ void ModuleBuilder::addConstant(const TensorConstant &constant, StringRef node,
 void ModuleBuilder::importInitializer(const TensorProto &tensor) {
   llvm::Expected<TensorConstant> constant = data.constant(tensor);
   if (!constant) {
-    tensorProblems.add("'" + tensor.name() +
-                       "': " + llvm::toString(constant.takeError()));
+    refusals.add(llvm::toString(constant.takeError()), "tensor",
+                 "'" + tensor.name() + "'");
     return;
   }
   if (isa<FloatType>(constant->type.getElementType()) &&
@@ -184,6 +188,10 @@ Attribute ModuleBuilder::convertAttribute(const NodeProto &node,
     for (StringRef text : attribute.strings())
       list.push_back(builder.getStringAttr(text));
     return builder.getArrayAttr(list);
+  case AttributeProto::GRAPH:
+  case AttributeProto::GRAPHS:
+    // That there is one is enough to refuse the node, with all others.
+    return builder.getUnitAttr();
   case AttributeProto::TENSOR:
     return elements(attribute.t());
   case AttributeProto::TENSORS:
@@ -299,12 +307,9 @@ OwningOpRef<ModuleOp> ModuleBuilder::build(int64_t opset) {
   builder.setInsertionPointToStart(module->getBody());
   func::FuncOp function = createFunction(inputs, *types, *bound);
   importInitializers();
-  // Without its tensors every node would seem at fault.
-  if (failed(tensorProblems.report()))
-    return nullptr;
   for (const NodeProto &node : graph.node())
     importNode(node);
-  if (failed(nodeProblems.report()))
+  if (failed(refusals.report(context)))
     return nullptr;
   finishFunction(function);
 

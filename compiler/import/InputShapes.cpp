@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/import/InputShapes.h"
+#include "compiler/Refusals.h"
 #include "compiler/import/ElementTypes.h"
-#include "compiler/import/Problems.h"
 #include "compiler/import/TensorData.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -15,7 +15,7 @@ public:
   ShapeBinder(const OnnxModel &model, ArrayRef<const ValueInfoProto *> inputs,
               const ImportOptions &options, MLIRContext *context)
       : model(model), inputs(inputs), options(options), context(context),
-        problems(context, model.path + ": the inputs' shapes do not fit") {}
+        refusals(model.path) {}
 
   FailureOr<SmallVector<RankedTensorType>> run();
 
@@ -38,7 +38,7 @@ private:
   ArrayRef<const ValueInfoProto *> inputs;
   const ImportOptions &options;
   MLIRContext *context;
-  Problems problems;
+  Refusals refusals;
   struct Binding {
     int64_t extent;
     std::string by;
@@ -131,7 +131,7 @@ void ShapeBinder::checkNames() {
   auto checkInput = [&](StringRef flag, StringRef name) {
     if (llvm::none_of(inputs,
                       [&](auto *input) { return input->name() == name; }))
-      problems.add(
+      refusals.add(
           flag + name + ": no such input; the model's inputs are " +
           listNames(inputs, [](auto *input) { return input->name(); }));
   };
@@ -140,7 +140,7 @@ void ShapeBinder::checkNames() {
   for (const BoundInput &bound : options.bindings) {
     checkInput("--bind ", bound.name);
     if (givenShape(bound.name).flag != "--bind ")
-      problems.add("--shape " + bound.name +
+      refusals.add("--shape " + bound.name +
                    ": --bind states its shape already; leave one out");
   }
   llvm::MapVector<StringRef, bool> parameters;
@@ -150,7 +150,7 @@ void ShapeBinder::checkNames() {
         parameters[dimension.dim_param()] = true;
   for (const auto &[name, extent] : options.dims) {
     if (!parameters.count(name))
-      problems.add(
+      refusals.add(
           "--dim " + name +
           (parameters.empty()
                ? ": every dimension of the model's inputs is fixed"
@@ -164,19 +164,21 @@ void ShapeBinder::checkNames() {
 void ShapeBinder::checkKind(const ValueInfoProto &input) {
   const TypeProto &type = input.type();
   if (!type.has_tensor_type())
-    problems.add("input '" + input.name() + "' is " + kindOf(type) +
-                 "; only tensors are supported");
+    refusals.add("not a tensor but " + kindOf(type) +
+                     ", which is not supported",
+                 "input", "'" + input.name() + "'");
   else if (!convertElementType(type.tensor_type().elem_type(), context))
-    problems.add("input '" + input.name() + "' has elements of type " +
-                 elementTypeName(type.tensor_type().elem_type()) +
-                 ", which are not supported");
+    refusals.add("elements of type " +
+                     elementTypeName(type.tensor_type().elem_type()) +
+                     " are not supported",
+                 "input", "'" + input.name() + "'");
 }
 
 void ShapeBinder::bindParameter(StringRef parameter, int64_t extent,
                                 const Twine &by) {
   auto [place, isNew] = bindings.insert({parameter, Binding{extent, by.str()}});
   if (!isNew && place->second.extent != extent)
-    problems.add("dimension '" + parameter + "' is " +
+    refusals.add("dimension '" + parameter + "' is " +
                  Twine(place->second.extent) + " by " + place->second.by +
                  " and " + Twine(extent) + " by " + by);
 }
@@ -187,7 +189,7 @@ void ShapeBinder::bindFromShape(const ValueInfoProto &input) {
   if (!shape || !hasShape(input))
     return;
   auto mismatch = [&, flag = flag, shape = shape](const Twine &what) {
-    problems.add(flag + input.name() + "=" + shapeText(*shape) + ": " + what +
+    refusals.add(flag + input.name() + "=" + shapeText(*shape) + ": " + what +
                  "; the model declares " + declaredShape(input));
   };
   if (shape->size() != size_t(shapeOf(input).dim_size()))
@@ -256,7 +258,7 @@ FailureOr<SmallVector<RankedTensorType>> ShapeBinder::run() {
   checkNames();
   llvm::for_each(inputs, [&](auto *input) { checkKind(*input); });
   llvm::for_each(inputs, [&](auto *input) { bindFromShape(*input); });
-  if (failed(problems.report()))
+  if (failed(refusals.report(context)))
     return failure();
   SmallVector<RankedTensorType> types;
   for (const ValueInfoProto *input : inputs) {
@@ -265,11 +267,11 @@ FailureOr<SmallVector<RankedTensorType>> ShapeBinder::run() {
     Type element =
         convertElementType(input->type().tensor_type().elem_type(), context);
     if (!countBytes(shape, elementBytes(element)))
-      problems.add("input '" + input->name() + "' of shape " +
-                   shapeText(shape) + " has too many elements");
+      refusals.add("shape " + shapeText(shape) + " has too many elements",
+                   "input", "'" + input->name() + "'");
     types.push_back(RankedTensorType::get(shape, element));
   }
-  if (failed(reportOpenDimensions()) || failed(problems.report()))
+  if (failed(reportOpenDimensions()) || failed(refusals.report(context)))
     return failure();
   return types;
 }

@@ -233,6 +233,8 @@ static bool bits(Legalization &n) {
 }
 
 static bool bitShift(Legalization &n) {
+  if (!n.node().isOneOf("direction", {"LEFT", "RIGHT"}))
+    return false;
   return n.node().stringAttr("direction") == "LEFT"
              ? bits<BinaryKind::ShiftLeft>(n)
              : bits<BinaryKind::ShiftRight>(n);

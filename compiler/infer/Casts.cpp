@@ -38,7 +38,9 @@ static bool dropout(Node &node) {
     if (!training)
       return false;
     if (*training)
-      return node.fail("Dropout in training mode");
+      return node.fail(
+          "it is in training mode; export the model as it is used, "
+          "in evaluation mode");
   }
   if (node.outputs.size() > 1)
     node.outputs[1] = everywhere(node.input(0).shape);
@@ -112,6 +114,14 @@ static bool clip(Node &node) {
 
 static bool pass(Legalization &n) { return n.replace(n.input(0)); }
 
+static bool dropout(Legalization &n) {
+  SmallVector<Value> results{n.input(0)};
+  if (n.op().getNumResults() > 1 && !n.op().getResult(1).use_empty())
+    results.push_back(
+        n.constant(everywhere(Shape(n.resultType(1).getShape()))));
+  return results.back() && n.replace(results);
+}
+
 static bool cast(Legalization &n) {
   return n.replace(n.cast(n.input(0), n.resultType().getElementType()));
 }
@@ -128,7 +138,7 @@ static bool clip(Legalization &n) {
 llvm::ArrayRef<Operator> wsec::infer::castsOperators() {
   static const Operator operators[] = {
       {"Identity", identity, pass},
-      {"Dropout", dropout, pass, "ratio seed"},
+      {"Dropout", dropout, dropout, "ratio seed"},
       {"Cast", castRule, cast, "to saturate round_mode"},
       {"CastLike", castLike, cast, "saturate round_mode"},
       {"Clip", clip, clip},

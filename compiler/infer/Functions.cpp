@@ -28,6 +28,10 @@ static bool likeFirst(Node &node) {
   return true;
 }
 
+static bool gelu(Node &node) {
+  return node.isOneOf("approximate", {"none", "tanh"}) && likeFirst(node);
+}
+
 /// The same with a second operand, a slope or a bias, that repeats.
 static bool likeFirstOfTwo(Node &node) {
   if (!node.broadcasts(1, node.input(0).shape))
@@ -480,7 +484,7 @@ llvm::ArrayRef<Operator> wsec::infer::functionsOperators() {
       {"HardSigmoid", likeFirst, hardSigmoid, "alpha beta"},
       {"HardSwish", likeFirst, hardSwish},
       {"Mish", likeFirst, mish},
-      {"Gelu", likeFirst, gelu, "approximate"},
+      {"Gelu", gelu, gelu, "approximate"},
       {"Swish", likeFirst, swish, "alpha"},
       {"com.microsoft.Gelu", likeFirst, erfGelu},
       {"com.microsoft.FastGelu", likeFirstOfTwo, fastGelu},

@@ -52,8 +52,9 @@ static bool setPads(Node &node, ArrayRef<int64_t> spatial, Windows &w) {
     w.after.assign(pads->begin() + axes, pads->end());
     return true;
   }
-  if (automatic != "SAME_UPPER" && automatic != "SAME_LOWER")
-    return node.fail("auto_pad is " + automatic);
+  if (!node.isOneOf("auto_pad",
+                    {"SAME_UPPER", "SAME_LOWER", "VALID", "NOTSET"}))
+    return false;
   for (size_t d = 0; d < axes; ++d) {
     int64_t windows = (spatial[d] + w.strides[d] - 1) / w.strides[d];
     int64_t covered =
@@ -275,9 +276,8 @@ template <bool toDepth>
 static bool blocks(Node &node) {
   Shape shape = node.input(0).shape;
   const int64_t b = node.intAttr("blocksize");
-  StringRef mode = node.stringAttr("mode");
-  if (mode != "DCR" && mode != "CRD")
-    return node.fail("rearranges in mode '" + mode + "'");
+  if (!node.isOneOf("mode", {"DCR", "CRD"}))
+    return false;
   if (shape.size() != 4 || b < 1 ||
       (toDepth ? shape[2] % b || shape[3] % b : shape[1] % (b * b)))
     return node.fail("blocks of " + llvm::Twine(b) + " do not fit " +

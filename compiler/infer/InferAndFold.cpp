@@ -9,7 +9,9 @@
 #include "compiler/infer/Statement.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/TypeUtilities.h"
+#include "runtime/program/NearestNames.h"
 #include "llvm/ADT/DenseMap.h"
+#include <limits>
 
 namespace wsec::infer {
 #define GEN_PASS_DEF_INFERANDFOLD
@@ -60,7 +62,7 @@ private:
     std::string name = qualifiedName(op);
     const Operator *known = findOperator(name);
     if (!known) {
-      why = "the operator is not known";
+      why = whyUnknown(op, name);
       return false;
     }
     if (auto problem =
@@ -103,6 +105,27 @@ private:
       facts[result] = std::move(fact);
     }
     return true;
+  }
+
+  /// What there is to say, and to do, about an operator without rules.
+  static std::string whyUnknown(onnx::NodeOp op, StringRef name) {
+    // The importer leaves of a subgraph that there is one.
+    if (llvm::any_of(op.getOnnxAttributes(), [](NamedAttribute attribute) {
+          return isa<UnitAttr>(attribute.getValue());
+        }))
+      return "subgraphs are not supported; export the model with its branches "
+             "and loops resolved";
+    constexpr int64_t newest = std::numeric_limits<int64_t>::max();
+    if (onnx::findSchema(name, newest))
+      return "the operator is not supported; write it with other operators, or "
+             "compute it outside of the model";
+    if (!op.getDomain().empty())
+      return "the operator is not known; define it as a function of the model";
+    std::vector<std::string> names;
+    for (const Operator &operation : allOperators())
+      names.push_back(operation.name.str());
+    return "ONNX has no such operator" +
+           runtime::nearestNames(name.str(), names);
   }
 
   static std::string typeString(Type type) {

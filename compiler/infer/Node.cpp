@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/infer/Node.h"
 #include "compiler/infer/Statement.h"
+#include "llvm/ADT/StringExtras.h"
 #include <algorithm>
 #include <limits>
 
@@ -56,8 +57,7 @@ std::optional<Shape> Node::ints(size_t i, StringRef what) {
   }
   std::optional<Tensor> tensor = input(i).load();
   if (!tensor) {
-    fail(what + " is computed from the model's inputs; it has to be known at "
-                "compile time");
+    fail(what + atCompileTime);
     return std::nullopt;
   }
   Shape result;
@@ -134,6 +134,14 @@ StringRef Node::stringAttr(StringRef name) const {
     return cast<StringAttr>(value).getValue();
   const onnx::AttributeSchema *known = defaultOf(name);
   return known ? StringRef(known->text) : StringRef();
+}
+
+bool Node::isOneOf(StringRef name, ArrayRef<StringRef> words) {
+  StringRef stated = stringAttr(name);
+  if (llvm::is_contained(words, stated))
+    return true;
+  return fail(name + " is '" + stated + "', expected one of " +
+              llvm::join(words, ", "));
 }
 
 std::optional<Shape> Node::intsAttr(StringRef name) const {

@@ -11,6 +11,11 @@
 namespace wsec::infer {
 using namespace values;
 
+/// Said of operands that shape the result, or that rules have to know.
+inline constexpr llvm::StringLiteral atCompileTime =
+    " is computed from the model's inputs; --bind NAME=FILE.npy makes an input "
+    "known";
+
 class Node {
 public:
   /// `understood`: the attributes that rules may ask for, with spaces between.
@@ -52,6 +57,8 @@ public:
   int64_t intAttr(llvm::StringRef name, int64_t otherwise = 0) const;
   double floatAttr(llvm::StringRef name, double otherwise = 0) const;
   llvm::StringRef stringAttr(llvm::StringRef name) const;
+  /// Fails with a reason unless the attribute is one of these words.
+  bool isOneOf(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> words);
   std::optional<Shape> intsAttr(llvm::StringRef name) const;
   std::optional<Tensor> tensorAttr(llvm::StringRef name) const;
   /// An `axis` attribute, counted from the front; fails outside the rank.

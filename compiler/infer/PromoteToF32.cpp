@@ -15,9 +15,10 @@ using namespace wsec;
 using namespace wsec::infer;
 using namespace wsec::values;
 
-static Value castTo(OpBuilder &builder, Location loc, Value value, Type type) {
+static Value castTo(OpBuilder &builder, Location loc, Value value, Type type,
+                    StringRef name = "") {
   return onnx::CastOp::create(builder, loc, type, value,
-                              builder.getStringAttr(""));
+                              builder.getStringAttr(name));
 }
 
 /// Bytes in a file do not say their type once the result has another.
@@ -144,8 +145,8 @@ struct PromoteToF32Pass
     if (!onlyLeaves) {
       Type narrow =
           withElement(result.getType(), toMlirType(&getContext(), to));
-      x = castTo(builder, node.getLoc(), x, narrow);
-      x = castTo(builder, node.getLoc(), x, result.getType());
+      x = castTo(builder, node.getLoc(), x, narrow, node.getNode());
+      x = castTo(builder, node.getLoc(), x, result.getType(), node.getNode());
     }
     for (OpOperand *use : uses)
       use->set(x);

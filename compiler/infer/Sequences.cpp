@@ -66,7 +66,7 @@ static bool range(Node &node) {
   for (size_t i = 0; i < 3; ++i) {
     std::optional<Tensor> bound = node.input(i).load();
     if (!bound || bound->size() != 1)
-      return node.fail("bounds have to be known at compile time");
+      return node.fail("a bound" + atCompileTime);
     bounds.push_back(std::move(*bound));
   }
   return isFloat(bounds[0].type()) ? rangeOf<double>(node, bounds)
@@ -125,7 +125,7 @@ static bool oneHot(Node &node) {
   if (!axis)
     return false;
   if (!depth || depth->size() != 1)
-    return node.fail("its depth has to be known at compile time");
+    return node.fail("depth" + atCompileTime);
   if (values.shape != Shape{2})
     return node.fail("its values have shape " + printShape(values.shape) +
                      ", expected 2");

@@ -145,12 +145,22 @@ wsec::infer::operandProblem(const OperatorSchema &schema,
   return std::nullopt;
 }
 
+/// "; opset 20 brought it, ...", if one did.
+static std::string convertTo(StringRef name) {
+  for (const OperatorSchema &schema : onnx::operatorSchemas())
+    if (schema.name == name)
+      return "; opset " + std::to_string(schema.sinceVersion) +
+             " brought it, and onnx.version_converter converts to it";
+  return "";
+}
+
 std::optional<std::string> wsec::infer::statementProblem(const StatedNode &node,
                                                          StringRef understood) {
   const OperatorSchema *schema =
       onnx::findSchema(node.qualifiedName, node.opset);
   if (!schema)
-    return "opset " + std::to_string(node.opset) + " has no such operator";
+    return "opset " + std::to_string(node.opset) + " has no such operator" +
+           convertTo(node.qualifiedName);
   if (node.numInputs > size_t(schema->maxInputs))
     return std::to_string(node.numInputs) + " inputs, the operator takes " +
            std::to_string(schema->maxInputs);

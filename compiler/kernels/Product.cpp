@@ -65,7 +65,7 @@ static bool leaveInPieces(onnx::MatMulOp op, const Kernel &kernel,
   if (!kernel.leavesInPieces()) {
     selection.refuse(op, "its result leaves in " + Twine(pieces) +
                              " pieces, of which the weights are streamed "
-                             "dense: let no sparsity filter name it, or use a "
+                             "dense; let no sparsity filter name it, or use a "
                              "larger mesh");
     return true;
   }

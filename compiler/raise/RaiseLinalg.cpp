@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/Refusals.h"
 #include "compiler/raise/Passes.h"
 #include "compiler/raise/Raiser.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/MapVector.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 
 namespace wsec::raise {
@@ -20,59 +19,6 @@ using namespace wsec::raise;
 static constexpr int64_t opset = 21;
 
 namespace {
-/// What was refused: each kind of operation and reason once, with places.
-class Refusals {
-public:
-  void add(Operation *op, StringRef reason) {
-    if (reason.empty()) {
-      ++behind;
-      return;
-    }
-    places[(op->getName().getStringRef() + ": " + reason).str()].push_back(
-        op->getLoc());
-  }
-
-  LogicalResult report(Operation *function) const {
-    if (places.empty())
-      return success();
-    size_t count = 0;
-    for (auto &[what, locations] : places)
-      count += locations.size();
-    std::string text = std::to_string(count) + " operation" +
-                       (count == 1 ? "" : "s") +
-                       " cannot be said in ONNX's operators:";
-    for (auto &[what, locations] : places)
-      text += "\n  " + what + where(locations);
-    if (behind)
-      text += "\n  " + std::to_string(behind) +
-              " more read what these would give and were not looked at";
-    return emitError(function->getLoc()) << text;
-  }
-
-private:
-  static std::string where(ArrayRef<Location> locations) {
-    constexpr size_t shown = 3;
-    std::string text = "\n    at ";
-    llvm::raw_string_ostream os(text);
-    llvm::interleaveComma(locations.take_front(shown), os,
-                          [&](Location location) { os << lineOf(location); });
-    if (locations.size() > shown)
-      os << " and " << locations.size() - shown << " more";
-    return text;
-  }
-
-  static std::string lineOf(Location location) {
-    if (auto file = location->findInstanceOf<FileLineColLoc>())
-      return "line " + std::to_string(file.getLine());
-    return "an unknown place";
-  }
-
-  llvm::MapVector<std::string, SmallVector<Location>,
-                  std::map<std::string, unsigned>>
-      places;
-  unsigned behind = 0;
-};
-
 struct RaiseLinalgPass : wsec::raise::impl::RaiseLinalgBase<RaiseLinalgPass> {
   void runOnOperation() override {
     func::FuncOp function = functionToRaise();
@@ -124,10 +70,15 @@ struct RaiseLinalgPass : wsec::raise::impl::RaiseLinalgBase<RaiseLinalgPass> {
       before.push_back(&op);
     for (Operation *op : before) {
       builder.setInsertionPoint(op);
-      if (failed(raiser.raise(op)))
-        refusals.add(op, raiser.reason);
+      if (succeeded(raiser.raise(op)))
+        continue;
+      // Without a reason: what it reads was refused.
+      if (!raiser.reason.empty())
+        refusals.refuse(op, raiser.reason);
+      else
+        refusals.countConsequence(op);
     }
-    if (failed(refusals.report(function)))
+    if (failed(refusals.report(&getContext())))
       return failure();
     return finish(function, raiser, before);
   }

@@ -32,7 +32,7 @@ static bool computesInteger(onnx::UnaryKind kind) {
 std::optional<std::string> select::scalarProblem(Operation *op) {
   for (Value value : op->getOperands())
     if (elementType(value).isF64() && !isFloatCast(op))
-      return "computes in f64, the wafer in f32; --allow-f64-as-f32 does";
+      return "computes in f64; --allow-f64-as-f32 computes in f32";
   Type result = elementType(op->getResult(0));
   auto binary = dyn_cast<onnx::BinaryOp>(op);
   if (binary && binary.getKind() == onnx::BinaryKind::Pow &&

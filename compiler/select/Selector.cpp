@@ -10,16 +10,6 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
 
-std::string select::describeNode(Operation *op) {
-  auto node = op->getAttrOfType<StringAttr>("node");
-  std::string kind = op->getName().getStringRef().str();
-  if (auto generic = dyn_cast<onnx::NodeOp>(op))
-    kind = generic.getOpType().str();
-  if (!node || node.getValue().empty())
-    return kind;
-  return "'" + node.getValue().str() + "' (" + kind + ")";
-}
-
 Selector::Selector(func::FuncOp main, wse::ProgramOp program,
                    wse::RegionOp region)
     : main(main), target(program),
@@ -104,21 +94,11 @@ LogicalResult Selector::run() {
   for (OpOperand &operand : terminator->getOpOperands())
     if (!storedOutputs.contains(operand.getOperandNumber()))
       storeOutput(operand, outputName(operand.getOperandNumber()));
-  if (refusals.empty())
-    return success();
-  InFlightDiagnostic error =
-      emitError(main.getLoc())
-      << "no kernel for " << refusals.size()
-      << (refusals.size() == 1 ? " operator:" : " operators:");
-  for (auto &[op, reason] : refusals) {
-    error << "\n  " << describeNode(op) << ": " << reason;
-    error.attachNote(op->getLoc()) << describeNode(op) << " is here";
-  }
-  return failure();
+  return refusals.report(main.getContext());
 }
 
 void Selector::refuse(Operation *op, const Twine &reason) {
-  refusals.insert({op, reason.str()});
+  refusals.refuse(op, reason);
 }
 
 //===----------------------------------------------------------------------===//
@@ -129,10 +109,11 @@ void Selector::select(Operation *op) {
   if (op->use_empty() || isa<onnx::ConstantOp, onnx::NoneOp>(op) ||
       hostValues.contains(op->getResult(0)))
     return;
-  // What needs a refused value was not looked at: one reason is enough.
+  // What needs a refused value is not looked at.
   for (Value operand : op->getOperands())
     if (selected.count(operand) && !selected.lookup(operand)) {
       selected[op->getResult(0)] = {};
+      refusals.countConsequence(op);
       return;
     }
   if (isElementwise(op) && !isInGroup(op, op))
@@ -141,6 +122,9 @@ void Selector::select(Operation *op) {
   // What only the store holds is no refusal.
   if (result || !hostValues.contains(op->getResult(0)))
     selected[op->getResult(0)] = result;
+  // What it fuses may have been refused in its place.
+  if (!result && !refusals.isRefused(op->getResult(0)))
+    refusals.countConsequence(op);
   nameValues(op, result);
 }
 

@@ -6,11 +6,11 @@
 #ifndef WSEC_COMPILER_SELECT_SELECTOR_H
 #define WSEC_COMPILER_SELECT_SELECTOR_H
 
+#include "compiler/Refusals.h"
 #include "compiler/kernels/Selection.h"
 #include "compiler/select/KernelChoice.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
-#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringSet.h"
 
@@ -107,11 +107,8 @@ private:
   llvm::DenseMap<std::pair<mlir::Value, mlir::Type>, mlir::Value> moved;
   /// Outputs that are stored already, piece by piece.
   llvm::SetVector<unsigned> storedOutputs;
-  llvm::MapVector<mlir::Operation *, std::string> refusals;
+  Refusals refusals;
 };
-
-/// "'fc1' (onnx.matmul)".
-std::string describeNode(mlir::Operation *op);
 
 } // namespace wsec::select
 

@@ -131,17 +131,13 @@ NOT_OURS = re.compile(r"' op |failed to verify|internal error|Assertion|LLVM ERR
 
 def reason_of(message):
     """The first reason in an error message, without what is particular to the
-    case; how many others there are."""
-    lines = [line for line in message.strip().split("\n") if line.strip()]
-    # "  Conv (f32) x1: the operator is not known", "  'a' (onnx.gather): its ids ..."
-    listed = [line.strip() for line in lines[1:] if re.match(r"  \S", line)]
-    notes = [line.split("note: ", 1)[1] for line in lines[1:] if "note: " in line
-             and not line.rstrip().endswith("is here")]
-    reasons = listed or notes or [lines[0].split("error: ", 1)[-1] if lines else "says nothing"]
-    reasons = [re.sub(r" x\d+: ", ": ", reason) for reason in reasons]
-    reasons = [re.sub(r"^'[^']*' \((onnx\.\w+)\)", r"\1", reason) for reason in reasons]
-    reasons = [re.sub(r"^\S+\.onnx: |^\d+ more behind.*", "", reason) for reason in reasons]
-    reasons = [reason for reason in reasons if reason]
+    case and without what to do; how many others there are."""
+    reasons = [line.removeprefix("error: ") for line in message.strip().split("\n")
+               if line.startswith("error: ")] or ["says nothing"]
+    # "model.onnx: what is wrong: 2 nodes, 'a' and 'b'; what to do"
+    reasons = [re.sub(r"^\S+\.onnx: ", "", reason) for reason in reasons]
+    reasons = [re.sub(r": (?:\d+ )?(?:node|tensor|input|value)s?\b(?: with these or other numbers)?"
+                      r",? ['w\d].*$", "", reason) for reason in reasons]
     first = reasons[0].replace("|", "\\|")
     return first + (f" (and {len(reasons) - 1} more)" if len(reasons) > 1 else "")
 

@@ -31,7 +31,7 @@ TOLERANCE = 1e-4
 # Outputs this small are what is left of larger numbers.
 SMALLEST_SCALE = 0.05
 # What wsec says when it refuses a model.
-REFUSALS = ("cannot be mapped", "no kernel for", "bytes of SRAM", "SramOverflow")
+REFUSALS = (": node", " nodes", "bytes of SRAM", "SramOverflow")
 
 
 def expected_of(path, inputs):

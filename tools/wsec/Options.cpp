@@ -379,7 +379,11 @@ bool wsec::parseOptions(int argc, char **argv, CompileOptions &options) {
           std::string("compiles a transformer model to a program for the "
                       "wafer\n\n  wsec model.onnx -o model.wafer --shape "
                       "input_ids=1x128\n") +
-              tools::subcommandsText,
+              tools::subcommandsText +
+              "\nWhat of a model is not supported is said at once: a line for "
+              "each operator and\nreason, how many nodes depend on it, and "
+              "what "
+              "to do about it.\n",
           &llvm::errs()))
     return false;
   return readFlags(flags, options);

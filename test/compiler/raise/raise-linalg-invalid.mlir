@@ -1,14 +1,9 @@
 // RUN: not wse-opt --onnx-raise-linalg --split-input-file %s 2>&1 | FileCheck %s
 
 // All that is refused, once a kind, with places; what only reads it is counted.
-// CHECK:      error: 4 operations cannot be said in ONNX's operators:
-// CHECK-NEXT:   linalg.generic: no operator means the same as math.log1p
-// CHECK-NEXT:     at line [[#]], line [[#]]
-// CHECK-NEXT:   linalg.conv_1d_nwc_wcf: its elements are not read loop by loop, but by sums or multiples of loops
-// CHECK-NEXT:     at line [[#]]
-// CHECK-NEXT:   linalg.matmul: it reads a tensor that holds nothing
-// CHECK-NEXT:     at line [[#]]
-// CHECK-NEXT:   1 more read what these would give and were not looked at
+// CHECK: error: linalg.generic: no operator means the same as math.log1p: 2 operations, at line [[#]] and at line [[#]], and 1 operation that needs them
+// CHECK-NEXT: {{.*}}error: linalg.conv_1d_nwc_wcf: its elements are not read loop by loop, but by sums or multiples of loops
+// CHECK-NEXT: {{.*}}error: linalg.matmul: it reads a tensor that holds nothing
 func.func @several(%x: tensor<2x3xf32>, %s: tensor<1x8x2xf32>, %k: tensor<3x2x4xf32>) -> (tensor<2x3xf32>, tensor<1x6x4xf32>, tensor<2x2xf32>) {
   %zero = arith.constant 0.0 : f32
   %e = tensor.empty() : tensor<2x3xf32>
@@ -63,12 +58,9 @@ func.func @nothing() -> tensor<3xf32> {
 
 // -----
 
-// CHECK:      error: 4 operations cannot
-// CHECK-NEXT:   linalg.generic: what it computes along its loops is no sum, product, maximum or minimum
-// CHECK-NEXT:     at line [[#]], line [[#]]
-// CHECK-NEXT:   linalg.generic: no operator compares so
-// CHECK-NEXT:     at line [[#]]
-// CHECK-NEXT:   linalg.generic: true is -1 to it
+// CHECK: error: linalg.generic: what it computes along its loops is no sum, product, maximum or minimum
+// CHECK-NEXT: {{.*}}error: linalg.generic: no operator compares so
+// CHECK-NEXT: {{.*}}error: linalg.generic: true is -1 to it
 func.func @bodies(%x: tensor<3xf32>, %b: tensor<3xi1>) -> (tensor<f32>, tensor<f32>, tensor<3xi1>, tensor<3xi32>) {
   %zero = arith.constant 0.0 : f32
   %s = tensor.empty() : tensor<f32>
@@ -104,18 +96,12 @@ func.func @bodies(%x: tensor<3xf32>, %b: tensor<3xi1>) -> (tensor<f32>, tensor<f
 
 // -----
 
-// CHECK:      error: 6 operations cannot
-// CHECK-NEXT:   tensor.insert_slice: it leaves elements of an empty tensor out
-// CHECK-NEXT:     at
-// CHECK-NEXT:   math.exp: it reads a tensor that is filled in part
-// CHECK-NEXT:     at
-// CHECK-NEXT:   tensor.insert_slice: it writes to places that are not known, or apart
-// CHECK-NEXT:     at
-// CHECK-NEXT:   tensor.insert_slice: it writes a part of several dimensions
-// CHECK-NEXT:     at
-// CHECK-NEXT:   tensor.gather: no operator means the same
-// CHECK-NEXT:     at
-// CHECK-NEXT:   linalg.fill: it reads a scalar that is no constant
+// CHECK: error: tensor.insert_slice: it leaves elements of an empty tensor out
+// CHECK-NEXT: {{.*}}error: math.exp: it reads a tensor that is filled in part
+// CHECK-NEXT: {{.*}}error: tensor.insert_slice: it writes to places that are not known, or apart
+// CHECK-NEXT: {{.*}}error: tensor.insert_slice: it writes a part of several dimensions
+// CHECK-NEXT: {{.*}}error: tensor.gather: no operator means the same
+// CHECK-NEXT: {{.*}}error: linalg.fill: it reads a scalar that is no constant
 func.func @tensors(%x: tensor<2xf32>, %i: tensor<1x1xindex>, %m: tensor<2x2xf32>) -> (tensor<5xf32>, tensor<5xf32>, tensor<5xf32>, tensor<4x4xf32>, tensor<1xf32>, tensor<5xf32>) {
   %e = tensor.empty() : tensor<5xf32>
   %a = tensor.insert_slice %x into %e[1] [2] [1] : tensor<2xf32> into tensor<5xf32>
@@ -133,12 +119,9 @@ func.func @tensors(%x: tensor<2xf32>, %i: tensor<1x1xindex>, %m: tensor<2x2xf32>
 
 // -----
 
-// CHECK:      error: 3 operations cannot
-// CHECK-NEXT:   linalg.generic: its loops are too long
-// CHECK-NEXT:     at
-// CHECK-NEXT:   linalg.generic: it counts further than to 2^24
-// CHECK-NEXT:     at
-// CHECK-NEXT:   linalg.generic: tensor.extract reads elements that are no rows of a table
+// CHECK: error: linalg.generic: its loops are too long
+// CHECK-NEXT: {{.*}}error: linalg.generic: it counts further than to 2^24
+// CHECK-NEXT: {{.*}}error: linalg.generic: tensor.extract reads elements that are no rows of a table
 func.func @extents(%x: tensor<4000000000x4000000000xf32>, %y: tensor<4x4xf32>) -> (tensor<4000000000x4000000000xf32>, tensor<4000000000xi64>, tensor<4xf32>) {
   %e = tensor.empty() : tensor<4000000000x4000000000xf32>
   %a = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]}
