@@ -14,6 +14,8 @@ namespace wsec {
 static constexpr int64_t mostWords = 6144;
 /// Parts in which a PE takes its weights, each with code of its own.
 static constexpr int64_t mostBlocks = 4;
+/// Rounds of rows with unlike numbers of tokens, each with code of its own.
+static constexpr int64_t mostUnlikeRounds = 4;
 
 /// Whether all rows of the region have tokens, and as many.
 static bool sharedEvenly(const Layout &layout, const Machine &machine) {
@@ -28,29 +30,27 @@ StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
     : in(Layout::of(op.getInput())), out(Layout::of(op.getResult())),
       k(in.features.total()), n(out.features.total()), resident(resident) {
   const int64_t height = machine.height, pitch = out.pitch(height);
-  if (machine.width < 2 || height < 2 || n % height != 0 ||
-      (!resident && machine.channelsInUse() != height) || out.replicatedRows)
+  if (machine.width < 2 || height < 2 || out.replicatedRows ||
+      (!resident && (n % height != 0 || machine.channelsInUse() != height)))
     return;
-  rowFeatures = n / height;
+  rowFeatures = (n + height - 1) / height;
   ownInputs = in.features.largest(machine.width);
   ownResults = out.features.largest(machine.width);
-  // While a PE multiplies with one block the next comes.
-  auto pace = [&] {
-    return std::max<int64_t>(
-        1, int64_t((machine.mapOverhead + tokens / machine.fmacRate) /
-                   machine.width));
-  };
-  const int64_t mostRounds = sharedEvenly(out, machine) ? pitch : 1;
+  shared = sharedEvenly(out, machine);
+  const int64_t mostRounds = shared ? pitch : mostUnlikeRounds;
   for (int64_t count = 1; count <= mostRounds; ++count) {
-    if (pitch % count != 0)
+    if (shared && pitch % count != 0)
       continue;
     channels = pitch / count;
-    tokens = out.tokenCount() / count;
-    if (words() <= mostWords) {
-      rounds = count;
-      growth = pace();
-      return;
-    }
+    tokens = (out.tokenCount() + count - 1) / count;
+    if (words() > mostWords)
+      continue;
+    rounds = (out.tokenCount() + tokens - 1) / tokens;
+    // While a PE multiplies with one block the next comes.
+    growth = std::max<int64_t>(
+        1, int64_t((machine.mapOverhead + tokens / machine.fmacRate) /
+                   machine.width));
+    return;
   }
 }
 
@@ -194,35 +194,46 @@ class StationaryWriter {
 public:
   StationaryWriter(wse::MatmulOp op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
-        in(b.tile(op.getInput())), out(b.tile(op.getResult())),
-        firstRow(s.mul(s.py(), shape.rowFeatures)) {}
+        in(b.tile(op.getInput())), out(b.tile(op.getResult())) {}
 
   void write();
 
 private:
   /// Weights of result features of the row, in a buffer.
   struct Block {
-    int64_t first, size;
+    int64_t first;
+    Value size;
     std::string weights;
     int64_t output, input; ///< words from one feature to the next
+  };
+  /// Tokens that are multiplied at a time.
+  struct Round {
+    int64_t tokens;
+    Affine start;   ///< of this row: the first of its channels
+    Value channels; ///< and how many
+    Value before;   ///< tokens of the rows north
   };
   void initialise();
   void placeWeights();
   void streamWeights();
   void fill(const Block &block);
-  void multiply(const Block &block);
-  void sumRow();
-  void keepResults();
-  void addOwn(Affine first);
+  Round sharedRound(Affine number);
+  Round unlikeRound(int64_t number);
+  void run(const Round &round, bool first);
+  void multiply(const Block &block, int64_t tokens);
+  void sumRow(int64_t tokens);
+  void keepResults(int64_t tokens);
+  void addOwn(const Round &round);
   void gather(ArrayRef<Affine> extents, const Operand &own, Value south);
-  Value scaled(Value tokens) { return s.div(tokens, shape.rounds); }
 
   wse::MatmulOp op;
   RoutineBuilder &b;
   ScalarBuilder &s;
   StationaryShape shape;
   Tile in, out;
-  Value firstRow; ///< result feature of the row
+  Value firstRow;    ///< result feature of the row
+  Value rowFeatures; ///< and how many
+  Value hasFeatures; ///< whether there are any
   std::string activations, sums, kept;
   SmallVector<Block> blocks;
 };
@@ -241,12 +252,19 @@ void StationaryWriter::initialise() {
 void StationaryWriter::placeWeights() {
   if (wse::ParameterOp parameter = wse::residentOf(op, op.getWeight())) {
     Tile held = b.tile(parameter);
-    blocks.push_back({0, shape.rowFeatures, held.buffer, 1, held.pitch});
+    firstRow = held.firstToken;
+    rowFeatures = held.channels;
+    hasFeatures = shape.n < b.height() ? held.active : s.constant(1);
+    blocks.push_back({0, rowFeatures, held.buffer, 1, held.pitch});
     return;
   }
+  firstRow = s.mul(s.py(), shape.rowFeatures);
+  rowFeatures = s.constant(shape.rowFeatures);
+  hasFeatures = s.constant(1);
   int64_t first = 0;
   for (int64_t size : shape.blocks()) {
-    blocks.push_back({first, size, b.scratch("weights", size * shape.ownInputs),
+    blocks.push_back({first, s.constant(size),
+                      b.scratch("weights", size * shape.ownInputs),
                       shape.ownInputs, 1});
     first += size;
   }
@@ -261,7 +279,7 @@ void StationaryWriter::streamWeights() {
       pe::Segment segment;
       segment.tensor = weight.symbol;
       segment.lines = 1;
-      segment.extents = {block.size,
+      segment.extents = {*ScalarBuilder::known(block.size),
                          RoutineBuilder::featureCount(host, shape.in.features)};
       segment.strides = {weight.strides[1], weight.strides[0]};
       segment.offset =
@@ -278,23 +296,23 @@ void StationaryWriter::fill(const Block &block) {
           Operand::memory(block.weights, 0, {0, block.output, block.input}),
           {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
                .windowed(s.mul(in.firstFeature, block.size),
-                         shape.k * block.size)});
+                         Affine(block.size) * shape.k)});
 }
 
 /// sums = activations * weights, for a block of result features.
-void StationaryWriter::multiply(const Block &block) {
-  int64_t size = block.size, tokens = shape.tokens;
+void StationaryWriter::multiply(const Block &block, int64_t tokens) {
+  Value size = block.size;
   int64_t first = block.first * tokens;
   Value terms = in.features, hasTerms = s.constant(1);
   if (!shape.in.features.everywhere(b.width())) {
     hasTerms = s.less(0, terms);
     terms = s.max(terms, 1);
-    b.where(s.logicalNot(hasTerms), [&] {
-      b.vector(Opcode::Mov, {size * tokens}, Operand::memory(sums, first, {1}),
-               {Operand::immediate(0)});
+    b.where(s.logicalAnd(hasFeatures, s.logicalNot(hasTerms)), [&] {
+      b.vector(Opcode::Mov, {Affine(size) * tokens},
+               Operand::memory(sums, first, {1}), {Operand::immediate(0)});
     });
   }
-  b.where(hasTerms, [&] {
+  b.where(s.logicalAnd(hasFeatures, hasTerms), [&] {
     b.vector(Opcode::Mul, {size, tokens},
              Operand::memory(sums, first, {tokens, 1}),
              {Operand::memory(block.weights, 0, {block.output, 0}),
@@ -309,7 +327,7 @@ void StationaryWriter::multiply(const Block &block) {
 }
 
 /// Sums over the columns, in a chain west.
-void StationaryWriter::sumRow() {
+void StationaryWriter::sumRow(int64_t tokens) {
   Value parity = s.mod(s.px(), 2);
   Value isFirst = s.equal(s.px(), 0);
   Value isLast = s.equal(s.px(), b.width() - 1);
@@ -317,7 +335,7 @@ void StationaryWriter::sumRow() {
   Operand west = Operand::fabric(b.parityColor(StreamPattern::RowWest, parity));
   Operand east = Operand::fabric(
       b.parityColor(StreamPattern::RowWest, s.logicalNot(parity)));
-  Affine words = shape.rowFeatures * shape.tokens;
+  Affine words = Affine(rowFeatures) * tokens;
   b.where(isLast, [&] { b.vector(Opcode::Mov, {words}, west, {mine}); });
   if (b.width() > 2)
     b.where(s.logicalNot(s.add(isFirst, isLast)),
@@ -327,23 +345,24 @@ void StationaryWriter::sumRow() {
 
 /// Of the row's sums, which the first column multicasts, those of the features
 /// of this column; then those of all rows, along the column.
-void StationaryWriter::keepResults() {
+void StationaryWriter::keepResults(int64_t tokens) {
   Value end = s.add(out.firstFeature, out.features);
-  Value endRow = s.add(firstRow, shape.rowFeatures);
+  Value endRow = s.add(firstRow, rowFeatures);
   Value first = s.max(out.firstFeature, firstRow);
   Value count = s.min(s.max(s.sub(s.min(end, endRow), first), 0), shape.kept());
-  Value before = s.min(s.sub(first, firstRow), shape.rowFeatures);
-  Affine words = Affine(count) * shape.tokens;
+  Value before = s.min(s.sub(first, firstRow), rowFeatures);
+  Affine words = Affine(count) * tokens, all = Affine(rowFeatures) * tokens;
   Operand cast = Operand::fabric(b.color(StreamPattern::RowCast));
-  b.start(GatherThread, Opcode::Mov, {words}, Operand::memory(kept, 0, {1}),
-          {cast.windowed(Affine(before) * shape.tokens,
-                         shape.rowFeatures * shape.tokens)});
-  b.where(s.equal(s.px(), 0), [&] {
-    b.start(RowThread, Opcode::Mov, {shape.rowFeatures * shape.tokens}, cast,
+  b.where(hasFeatures, [&] {
+    b.start(GatherThread, Opcode::Mov, {words}, Operand::memory(kept, 0, {1}),
+            {cast.windowed(Affine(before) * tokens, all)});
+  });
+  b.where(s.logicalAnd(s.equal(s.px(), 0), hasFeatures), [&] {
+    b.start(RowThread, Opcode::Mov, {all}, cast,
             {Operand::memory(sums, 0, {1})});
   });
   Value south = s.max(s.sub(end, s.max(out.firstFeature, endRow)), 0);
-  gather({words}, Operand::memory(kept, 0, {1}), s.mul(south, shape.tokens));
+  gather({words}, Operand::memory(kept, 0, {1}), s.mul(south, tokens));
 }
 
 /// Own words, then `south` words of the rows south: north, or from the first
@@ -369,52 +388,76 @@ void StationaryWriter::gather(ArrayRef<Affine> extents, const Operand &own,
   });
 }
 
-/// Adds the results of own tokens, from `first` on.
-void StationaryWriter::addOwn(Affine first) {
-  Operand result = Operand::memory(out.buffer, first, {out.pitch, 1});
-  b.start(FillThread, Opcode::Add, {out.features, scaled(out.channels)}, result,
+/// Adds the results of own tokens.
+void StationaryWriter::addOwn(const Round &round) {
+  Operand result = Operand::memory(out.buffer, round.start, {out.pitch, 1});
+  b.start(FillThread, Opcode::Add, {out.features, round.channels}, result,
           {result, Operand::fabric(b.color(StreamPattern::KeyCast), 2)
-                       .windowed(scaled(out.firstToken), shape.tokens)});
+                       .windowed(round.before, round.tokens)});
+}
+
+StationaryWriter::Round StationaryWriter::sharedRound(Affine number) {
+  return {shape.tokens, number * shape.channels,
+          s.div(in.channels, shape.rounds), s.div(in.firstToken, shape.rounds)};
+}
+
+/// The next tokens, of which few rows have any.
+StationaryWriter::Round StationaryWriter::unlikeRound(int64_t number) {
+  const int64_t first = number * shape.tokens;
+  const int64_t tokens = std::min(shape.tokens, shape.out.tokenCount() - first);
+  if (shape.rounds == 1)
+    return {tokens, 0, in.channels, in.firstToken};
+  auto inRound = [&](Value token) {
+    return s.min(s.max(s.sub(token, first), 0), tokens);
+  };
+  Value before = inRound(in.firstToken);
+  Value channels = s.sub(inRound(s.add(in.firstToken, in.channels)), before);
+  Value start = s.mul(s.max(s.sub(first, in.firstToken), 0),
+                      s.less(0, channels)); // in the tensor, if there are none
+  return {tokens, start, channels, before};
+}
+
+void StationaryWriter::run(const Round &round, bool first) {
+  const int64_t tokens = round.tokens;
+  b.start(GatherThread, Opcode::Mov, {tokens, in.features},
+          Operand::memory(activations, 0, {1, tokens}),
+          {Operand::fabric(b.color(StreamPattern::KeyCast), 2)});
+  Value south = s.sub(tokens, s.add(round.before, round.channels));
+  gather({round.channels, in.features},
+         Operand::memory(in.buffer, round.start, {1, in.pitch}),
+         s.mul(south, in.features));
+  b.await(GatherThread);
+  for (const Block &block : blocks) {
+    if (first && !shape.resident) {
+      b.await(FillThread);
+      if (&block != &blocks.back())
+        fill(*(&block + 1));
+    }
+    multiply(block, tokens);
+  }
+  b.where(hasFeatures, [&] { sumRow(tokens); });
+  addOwn(round);
+  keepResults(tokens);
 }
 
 void StationaryWriter::write() {
-  const int64_t tokens = shape.tokens;
-  activations = b.scratch("activations", tokens * shape.ownInputs);
-  sums = b.scratch("sums", tokens * shape.rowFeatures);
-  kept = b.scratch("kept", tokens * shape.kept());
+  activations = b.scratch("activations", shape.tokens * shape.ownInputs);
+  sums = b.scratch("sums", shape.tokens * shape.rowFeatures);
+  kept = b.scratch("kept", shape.tokens * shape.kept());
   placeWeights();
   if (!shape.resident) {
     streamWeights();
     fill(blocks[0]);
   }
   initialise();
-  Value channels = scaled(in.channels);
-  Value south =
-      scaled(s.sub(shape.out.tokenCount(), s.add(in.firstToken, in.channels)));
-  auto round = [&](Affine number, bool first) {
-    Affine start = number * shape.channels;
-    b.start(GatherThread, Opcode::Mov, {tokens, in.features},
-            Operand::memory(activations, 0, {1, tokens}),
-            {Operand::fabric(b.color(StreamPattern::KeyCast), 2)});
-    gather({channels, in.features},
-           Operand::memory(in.buffer, start, {1, in.pitch}),
-           s.mul(south, in.features));
-    b.await(GatherThread);
-    for (const Block &block : blocks) {
-      if (first && !shape.resident) {
-        b.await(FillThread);
-        if (&block != &blocks.back())
-          fill(*(&block + 1));
-      }
-      multiply(block);
-    }
-    sumRow();
-    addOwn(start);
-    keepResults();
-  };
-  round(0, true);
+  if (!shape.shared) {
+    for (int64_t number = 0; number < shape.rounds; ++number)
+      run(unlikeRound(number), number == 0);
+    return;
+  }
+  run(sharedRound(0), true);
   b.loop(shape.rounds - 1,
-         [&](Affine number) { round(number + Affine(1), false); });
+         [&](Affine number) { run(sharedRound(number + Affine(1)), false); });
 }
 
 } // namespace
@@ -423,8 +466,9 @@ LogicalResult lowerStationary(wse::MatmulOp op, RoutineBuilder &b) {
   if (StationaryShape(op, b.machine()).rounds == 0)
     return op.emitOpError("cannot keep its weights in the ")
            << b.width() << "x" << b.height()
-           << " PEs: this needs several columns and rows, an I/O channel in "
-              "each row, result features that the rows share evenly, and "
+           << " PEs: this needs several columns and rows, for weights that "
+              "stream an I/O channel in each row and result features that the "
+              "rows share evenly, and "
            << 4 * mostWords << " bytes of SRAM at most";
   StationaryWriter(op, b).write();
   return success();

@@ -13,17 +13,18 @@
 
 namespace wsec {
 
-/// Sizes of such a product. Tokens come in rounds, in each as many of every
-/// row.
+/// Sizes of such a product. Tokens come in rounds: in each as many of every
+/// row, or, where rows have not as many, the next ones in order.
 struct StationaryShape {
   Layout in, out;
   int64_t k = 0, n = 0;
-  int64_t rowFeatures = 0; ///< result features of a row, the same for all
+  int64_t rowFeatures = 0; ///< most result features of a row
   int64_t ownInputs = 0;   ///< most features of the input in a column
   int64_t ownResults = 0;  ///< likewise of the result
   int64_t rounds = 0;      ///< 0: this product cannot run so
-  int64_t channels = 0;    ///< most tokens of a row in a round
-  int64_t tokens = 0;      ///< of all rows in a round
+  bool shared = false;     ///< each has as many tokens of every row
+  int64_t channels = 0;    ///< then: of a row in a round
+  int64_t tokens = 0;      ///< of all rows in a round, but perhaps the last
   int64_t growth = 1;      ///< of blocks, from one to the next
   bool resident = false;   ///< its weights are there from an earlier launch
 

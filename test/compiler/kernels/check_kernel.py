@@ -283,6 +283,27 @@ class Checker:
                     p.store(y, "y", x @ w + bias)
                     self.check(p, f"matmul-{variant}-{columns}-{k}x{n}-{case}")
 
+    def resident_matmul(self):
+        """Weights of another entry, result features that rows need not share
+        evenly, and may be fewer than rows; tokens in rounds that cut rows."""
+        sizes = [("balanced", 0, 17, 23), ("balanced", 0, 17, 13), ("balanced", 0, 4, 5), ("heads", 4, 12, 20)]
+        cases = [case for case in self.cases() if "1" not in case[0].split("x")]
+        cases += [("3x2", 1, 301, "b1s301"), ("3x2", 3, 151, "b3s151")]
+        for mesh, batch, tokens, case in cases:
+            for columns, head, k, n in sizes:
+                p, x = self.program(mesh), self.normal(batch, tokens, k)
+                w, bias = self.normal(k, n), self.normal(n)
+                encoding = p.encoding(batch, tokens, columns, head)
+                value, type = p.load("x", x, encoding)
+                held = tensor_type((1, n, k), p.encoding(1, n, columns, head))
+                p.declarations.append(f"parameter @w = {weight('w', w.T[None])[len('#wse.weight'):]} resident on @r as {held}\n"
+                                      '  entry @load { fill @w on @r {nodes = ["w"]} }')
+                result = tensor_type((batch, tokens, n), encoding)
+                view = f'<"w" : {tensor_type(w.shape)} in @w view 0 strides [1, {k}]>'
+                y = p.op(f"matmul {value} weight {view} bias {weight('b', bias)} variant(stationary) : {type} -> {result}", result)
+                p.store(y, "y", x @ w + bias)
+                self.check(p, f"matmul-resident-{columns}-{k}x{n}-{case}")
+
     def sparse_matmul(self):
         # One group, several with a rest and without; nothing kept of the rest.
         sizes = [("balanced", 0, 17, 23, 8, 3, 2), ("balanced", 0, 4, 5, 8, 0, 2), ("heads", 4, 12, 20, 4, 1, 0),

@@ -8,7 +8,7 @@ wse.program @main state(selected) mesh(1x2) machine("wse2") {
   region @r shape(1x2)
   input @x : tensor<4x8xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<4x8xf32, #tokens>
-  // expected-error @below {{cannot keep its weights in the 1x2 PEs: this needs several columns and rows, an I/O channel in each row, result features that the rows share evenly, and 24576 bytes of SRAM at most}}
+  // expected-error @below {{cannot keep its weights in the 1x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
   %y = matmul %x weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(stationary) on @r {nodes = ["fc"]} : tensor<4x8xf32, #tokens> -> tensor<4x12xf32, #tokens>
   store %y to "y" on @r : tensor<4x12xf32, #tokens> to tensor<4x12xf32>
 }
@@ -23,14 +23,14 @@ wse.program @main state(selected) mesh(4x1) machine("wse2") {
   region @r shape(4x1)
   input @x : tensor<4x8xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<4x8xf32, #tokens>
-  // expected-error @below {{cannot keep its weights in the 4x1 PEs: this needs several columns and rows, an I/O channel in each row, result features that the rows share evenly, and 24576 bytes of SRAM at most}}
+  // expected-error @below {{cannot keep its weights in the 4x1 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
   %y = matmul %x weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(stationary) on @r {nodes = ["fc"]} : tensor<4x8xf32, #tokens> -> tensor<4x12xf32, #tokens>
   store %y to "y" on @r : tensor<4x12xf32, #tokens> to tensor<4x12xf32>
 }
 
 // -----
 
-// Thirteen result features in two rows.
+// Thirteen result features in two rows, whose weights stream.
 
 #tokens = #wse.tiled<batch = 1, tokens = 4, rows = split, group = 2, columns = balanced>
 
@@ -38,7 +38,7 @@ wse.program @main state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<4x8xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<4x8xf32, #tokens>
-  // expected-error @below {{cannot keep its weights in the 4x2 PEs: this needs several columns and rows, an I/O channel in each row, result features that the rows share evenly, and 24576 bytes of SRAM at most}}
+  // expected-error @below {{cannot keep its weights in the 4x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
   %y = matmul %x weight #wse.weight<"w" : tensor<8x13xf32> file "w.bin" offset 0 bytes 416> variant(stationary) on @r {nodes = ["fc"]} : tensor<4x8xf32, #tokens> -> tensor<4x13xf32, #tokens>
   store %y to "y" on @r : tensor<4x13xf32, #tokens> to tensor<4x13xf32>
 }
@@ -53,7 +53,7 @@ wse.program @main state(selected) mesh(4x4) machine("{\"base\": \"wse2\", \"chan
   region @r shape(4x4)
   input @x : tensor<4x8xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<4x8xf32, #tokens>
-  // expected-error @below {{cannot keep its weights in the 4x4 PEs: this needs several columns and rows, an I/O channel in each row, result features that the rows share evenly, and 24576 bytes of SRAM at most}}
+  // expected-error @below {{cannot keep its weights in the 4x4 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
   %y = matmul %x weight #wse.weight<"w" : tensor<8x12xf32> file "w.bin" offset 0 bytes 384> variant(stationary) on @r {nodes = ["fc"]} : tensor<4x8xf32, #tokens> -> tensor<4x12xf32, #tokens>
   store %y to "y" on @r : tensor<4x12xf32, #tokens> to tensor<4x12xf32>
 }
@@ -68,7 +68,7 @@ wse.program @main state(selected) mesh(2x2) machine("wse2") {
   region @r shape(2x2)
   input @x : tensor<4x160xf32>
   %x = load @x on @r {nodes = ["x"]} : tensor<4x160xf32, #tokens>
-  // expected-error @below {{cannot keep its weights in the 2x2 PEs: this needs several columns and rows, an I/O channel in each row, result features that the rows share evenly, and 24576 bytes of SRAM at most}}
+  // expected-error @below {{cannot keep its weights in the 2x2 PEs: this needs several columns and rows, for weights that stream an I/O channel in each row and result features that the rows share evenly, and 24576 bytes of SRAM at most}}
   %y = matmul %x weight #wse.weight<"w" : tensor<160x160xf32> file "w.bin" offset 0 bytes 102400> variant(stationary) on @r {nodes = ["fc"]} : tensor<4x160xf32, #tokens> -> tensor<4x160xf32, #tokens>
   store %y to "y" on @r : tensor<4x160xf32, #tokens> to tensor<4x160xf32>
 }

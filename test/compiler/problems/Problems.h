@@ -87,6 +87,7 @@ struct Phase {
 };
 Phase placements();
 Phase routings();
+Phase paths();
 Phase schedules();
 
 } // namespace wsec::test

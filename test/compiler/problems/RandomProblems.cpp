@@ -11,12 +11,12 @@
 using namespace wsec::test;
 
 static const char usage[] =
-    "usage: RandomProblems --phase=place|route|schedule [--seed=FIRST] "
+    "usage: RandomProblems --phase=place|route|path|schedule [--seed=FIRST] "
     "[--count=N]\n"
     "Problem FIRST + i is made from that seed alone.\n";
 
 int main(int argc, char **argv) {
-  const Phase phases[] = {placements(), routings(), schedules()};
+  const Phase phases[] = {placements(), routings(), paths(), schedules()};
   const Phase *phase = nullptr;
   uint32_t first = 1, count = 1000;
   for (int i = 1; i < argc; ++i) {

@@ -36,14 +36,14 @@ wse.program @keeps state(selected) mesh(4x2) machine("wse2") {
 
 #tiled = #wse.tiled<batch = 1, tokens = 3, rows = split, group = 2, columns = balanced>
 
-// A slice of a parameter that streams; 13 result features are not shared evenly
-// by two rows, so the product streams its matrix and holds its bias.
+// A slice of a parameter that streams; of 13 result features one row holds one
+// more than the other.
 // CHECK-LABEL: wse.program @slices
 // CHECK-DAG: parameter @load = <"all" : tensor<40xf32> file "w.bin" offset 0 bytes 160>
 // CHECK-DAG: parameter @h = <"h" : tensor<1x8xf32> file "w.bin" offset 0 bytes 160 view 16 strides [8, 1]> resident on @r
 // CHECK: entry @load_0 {
 // CHECK: rms_norm %x scale <"h" : tensor<8xf32> in @h>
-// CHECK: matmul {{.*}} weight <"w" : tensor<8x13xf32> file {{.*}} bias <"b" : tensor<13xf32> in @b> variant(broadcast)
+// CHECK: matmul {{.*}} weight <"w" : tensor<8x13xf32> in @w view 0 strides [1, 8]> bias <"b" : tensor<13xf32> in @b> variant(stationary)
 wse.program @slices state(selected) mesh(4x2) machine("wse2") {
   region @r shape(4x2)
   input @x : tensor<3x8xf32>
