@@ -34,7 +34,9 @@ def Wse_ColumnPlacement : Wse_Enum<"ColumnPlacement", "how columns share feature
 def Wse_MatmulVariant : Wse_Enum<"MatmulVariant", "which operand of a product moves", [
   I32EnumAttrCase<"Reduce", 0, "reduce">,
   I32EnumAttrCase<"Broadcast", 1, "broadcast">,
-  I32EnumAttrCase<"Stationary", 2, "stationary">
+  I32EnumAttrCase<"Stationary", 2, "stationary">,
+  I32EnumAttrCase<"ReduceStored", 3, "reduce_stored">,
+  I32EnumAttrCase<"BroadcastStored", 4, "broadcast_stored">
 ]>;
 
 def Wse_SparsityMethod : Wse_Enum<"SparsityMethod", "what decides which weights are kept", [
