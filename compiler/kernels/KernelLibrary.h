@@ -135,11 +135,11 @@ public:
   /// feature it holds, for the rows of `layout`. Columns are waited for
   /// `eastward` cycles longer the further east they are: what the others wait
   /// then anyway does not count. A PE works `perWord` cycles on each of its
-  /// words.
+  /// words. Without `echoes` no injector hears what it relays.
   double channelCycles(const Layout &layout, const FeatureTiling &tiling,
-                       double words, double eastward = 0,
-                       double perWord = 0) const {
-    const RowSet rows = layout.rows(machine.height);
+                       double words, double eastward = 0, double perWord = 0,
+                       bool echoes = true) const {
+    const RowSet rows = echoes ? layout.rows(machine.height) : RowSet();
     double most = 0;
     for (ChannelPosition channel : machine.westChannels()) {
       double cycles = 0;

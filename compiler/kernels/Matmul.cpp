@@ -17,6 +17,12 @@
 // microthread takes a block into one of two buffers while the other is used: a
 // word that arrives would otherwise be a vector call of its own. With one
 // channel words are used as they arrive. Packed ones are made f32 before.
+//
+// An injector hears the words that it relays to its column, and each of them
+// that comes over its ramp again holds up the channel. Where the channels are
+// the limit, broadcast_stored and reduce_stored do without: an injector takes
+// its words from the channel into the buffer, and relays them from there to the
+// rest of its column, a block behind.
 
 #include "compiler/kernels/KernelLibrary.h"
 #include "compiler/kernels/PackedWeights.h"
@@ -24,6 +30,8 @@
 #include "compiler/kernels/StationaryProduct.h"
 
 #include "compiler/machine/Tiling.h"
+
+#include <limits>
 
 using namespace mlir;
 
@@ -43,12 +51,15 @@ struct Plan {
   size_t inner = 0;   ///< vectors run along lines, own features or channels
   double cycles = 0;  ///< of the datapath of the busiest PE
   double perWord = 2; ///< of it, for a weight that arrives
+  double last = 0;    ///< behind the last word of the channel
+  double total = 0;   ///< that plans are compared by
 };
 
 struct Shape {
   Layout in, out;
   int64_t k, n, pitch;
   bool reduce, exchanges;
+  bool stored; ///< injectors relay from the buffer
   double own; ///< most features of a PE that words of a line are for
   std::optional<PackedWeights> quantized;
   Plan plan;
@@ -57,8 +68,12 @@ struct Shape {
       : in(Layout::of(op.getInput(), machine.height)),
         out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
         n(out.features.total()), pitch(out.pitch(machine.height)),
-        reduce(op.getVariant() == wse::MatmulVariant::Reduce),
-        exchanges(machine.width > 1), own(tiling().largest(machine.width)) {
+        reduce(op.getVariant() == wse::MatmulVariant::Reduce ||
+               op.getVariant() == wse::MatmulVariant::ReduceStored),
+        exchanges(machine.width > 1),
+        stored(op.getVariant() == wse::MatmulVariant::ReduceStored ||
+               op.getVariant() == wse::MatmulVariant::BroadcastStored),
+        own(tiling().largest(machine.width)) {
     quantized = op.getPacked() ? PackedWeights::of(op, machine) : std::nullopt;
     plan = bestPlan(machine);
   }
@@ -78,12 +93,17 @@ struct Shape {
   /// Whether a block of partial results is made and passed on.
   bool partial() const { return reduce && exchanges; }
   int64_t blocks() const { return (lines() + plan.block - 1) / plan.block; }
+  /// In which injectors that multiply do not hear their column.
+  bool applies(const Machine &machine) const {
+    return !stored || !columnRestStreams(out, machine).empty();
+  }
 
 private:
   Plan bestPlan(const Machine &machine) const;
   Plan direct(const Machine &machine) const;
   Plan buffered(const Machine &machine, int64_t block) const;
   double blockOverhead(const Machine &machine, double block) const;
+  void store(Plan &plan, double channel) const;
 };
 
 /// Of the loop, and of passing partial results on.
@@ -112,6 +132,7 @@ Plan Shape::direct(const Machine &machine) const {
   plan.cycles = products + words + count * blockOverhead(machine, plan.block);
   if (partial())
     plan.cycles += lines() * pitch / machine.copyRate;
+  plan.total = plan.cycles;
   return plan;
 }
 
@@ -142,15 +163,28 @@ Plan Shape::buffered(const Machine &machine, int64_t block) const {
     arriving = quantized->arrivingWords(block);
   }
   plan.cycles = count * each + 2 * arriving;
+  plan.total = plan.cycles;
   return plan;
+}
+
+/// Injectors relay a block while they use it and take the next; others use the
+/// last once it has come. `channel`: cycles that bring all words.
+void Shape::store(Plan &plan, double channel) const {
+  const double count = std::ceil(double(lines()) / plan.block);
+  plan.last = plan.block * own + plan.cycles / count;
+  plan.total = std::max(plan.cycles, channel) + plan.last;
 }
 
 Plan Shape::bestPlan(const Machine &machine) const {
   Plan best = direct(machine);
-  if (quantized)
-    best.cycles = std::numeric_limits<double>::infinity();
+  if (quantized || stored)
+    best.total = std::numeric_limits<double>::infinity();
   else if (oneChannel())
     return best;
+  const double channel =
+      stored ? CostModel(machine).channelCycles(out, tiling(), double(lines()),
+                                                0, 0, /*echoes=*/false)
+             : 0;
   const int64_t step =
       quantized ? quantized->step() : 1; // blocks of whole words
   int64_t most = bufferWords / 2 / std::max<int64_t>(1, own);
@@ -162,7 +196,9 @@ Plan Shape::bestPlan(const Machine &machine) const {
     int64_t count = (lines() + size - 1) / size;
     const int64_t even = (lines() + count - 1) / count;
     Plan plan = buffered(machine, int64_t(llvm::alignTo(even, step)));
-    if (plan.cycles < best.cycles)
+    if (stored)
+      store(plan, channel);
+    if (plan.total < best.total)
       best = plan;
   }
   return best;
@@ -216,6 +252,8 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
       return stationaryStreams(op, machine);
     Shape shape(op, machine);
     SmallVector<StreamNeed> needs = columnStreams(shape.out, machine);
+    if (shape.stored)
+      needs.append(columnRestStreams(shape.out, machine));
     needs.append(rowStreams(machine));
     return needs;
   }
@@ -321,6 +359,10 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
   double width = machine.width, channels = shape.pitch;
   double lines = shape.lines();
   KernelCost cost;
+  if (!shape.applies(machine)) {
+    cost.compute = std::numeric_limits<double>::infinity();
+    return cost;
+  }
   cost.compute = shape.plan.cycles;
   if (width > 1) {
     double words = lines * channels;
@@ -331,8 +373,8 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
   }
   const double streamed = double(shape.streamedLines());
   const FeatureTiling tiling = shape.streamed();
-  cost.stream =
-      model.channelCycles(shape.out, tiling, streamed, 0, shape.plan.perWord);
+  cost.stream = model.channelCycles(shape.out, tiling, streamed, 0,
+                                    shape.plan.perWord, !shape.stored);
   cost.fabric = std::max(cost.fabric, streamed * tiling.largest(machine.width));
   // Sums come west, column by column; activations go east. Weights that come
   // late to columns in the west need not be waited for.
@@ -340,8 +382,9 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
   const double waited = model.channelCycles(
       shape.out, tiling, streamed,
       shape.reduce ? model.chain(2, 0) : double(machine.hopCycles),
-      shape.plan.perWord);
+      shape.plan.perWord, !shape.stored);
   cost.serial += std::max(others, waited) - std::max(others, cost.stream);
+  cost.serial += shape.plan.last;
   if (op.getBias() && !wse::residentOf(op, *op.getBias())) {
     cost.stream += model.channelCycles(shape.out, shape.out.features, 1);
     cost.compute += 2 * double(shape.out.features.largest(machine.width));
@@ -385,6 +428,7 @@ public:
         in(b.tile(op.getInput())), out(b.tile(op.getResult())),
         weight(shape.quantized ? HostTensor() : b.source(op.getWeight())) {}
 
+  bool isReduce() const { return shape.reduce; }
   void initialise();
   void broadcast();
   void reduce();
@@ -397,6 +441,8 @@ private:
 
   /// By the dimensions of the weight that run over lines and features.
   void streamWeights(size_t lines, size_t features);
+  void fill(const std::string &buffer, int64_t lines, Value own);
+  void relay(const std::string &buffer, int64_t lines, Value own);
   void inBlocks(Value own, Body body);
   void inBuffers(Value own, Body body);
   void multiply(int64_t lines, Affine own, Operand sums, Operand words,
@@ -409,6 +455,7 @@ private:
   Shape shape;
   Tile in, out;
   HostTensor weight;
+  Injector injector; ///< of a plan that stores
   std::string scratch;
 };
 
@@ -431,7 +478,35 @@ void MatmulWriter::streamWeights(size_t lines, size_t features) {
   words.features = shape.tiling();
   words.lines = {shape.lines(), weight.strides[lines]};
   words.featureStep = weight.strides[features];
-  b.streamToColumns(words);
+  if (shape.stored)
+    injector = b.streamToColumnRests(words, out.active);
+  else
+    b.streamToColumns(words);
+}
+
+/// Starts to take a block.
+void MatmulWriter::fill(const std::string &buffer, int64_t lines, Value own) {
+  if (shape.quantized)
+    return shape.quantized->fill(b, buffer, lines, own);
+  Operand block = Operand::memory(buffer, 0, {int64_t(shape.own), 1});
+  auto take = [&](const Operand &words) {
+    b.start(FillThread, Opcode::Mov, {lines, own}, block, {words});
+  };
+  if (!shape.stored)
+    return take(b.columnWords(2));
+  b.where(injector.isHere, [&] { take(injector.incoming); });
+  b.where(s.logicalNot(injector.isHere), [&] {
+    take(Operand::fabric(b.color(StreamPattern::ColumnRest), 2));
+  });
+}
+
+/// Starts to send a block on that injectors have taken.
+void MatmulWriter::relay(const std::string &buffer, int64_t lines, Value own) {
+  if (shape.stored)
+    b.start(ColumnThread, Opcode::Mov, {lines, own},
+            Operand::fabric(b.color(StreamPattern::ColumnRest), 2),
+            {Operand::memory(buffer, 0, {int64_t(shape.own), 1})},
+            injector.isHere);
 }
 
 /// body for all lines in blocks; `own`: features of this PE.
@@ -454,13 +529,6 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   for (int64_t i = 0; i < std::min<int64_t>(2, shape.blocks()); ++i)
     buffers[i] = shape.quantized ? shape.quantized->arriving(b, block)
                                  : b.scratch("weights", block * pitch);
-  auto fill = [&](int64_t number, int64_t lines) {
-    if (shape.quantized)
-      return shape.quantized->fill(b, buffers[number % 2], lines, own);
-    b.start(FillThread, Opcode::Mov, {lines, own},
-            Operand::memory(buffers[number % 2], 0, {pitch, 1}),
-            {b.columnWords(2)});
-  };
   auto use = [&](int64_t number, Affine first, int64_t lines) {
     const std::string &buffer = buffers[number % 2];
     body(first, lines,
@@ -470,19 +538,21 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   };
   auto sizeOf = [&](int64_t number) { return number < whole ? block : rest; };
 
-  fill(0, sizeOf(0));
+  fill(buffers[0], sizeOf(0), own);
   const int64_t pairs = std::max<int64_t>(0, whole - 1) / 2;
   b.loop(pairs, [&](Affine pair) {
     for (int64_t half : {0, 1}) {
       b.await(FillThread);
-      fill(half + 1, block);
+      relay(buffers[half], block, own);
+      fill(buffers[1 - half], block, own);
       use(half, pair * (2 * block) + Affine(half * block), block);
     }
   });
   for (int64_t number = 2 * pairs; number < shape.blocks(); ++number) {
     b.await(FillThread);
+    relay(buffers[number % 2], sizeOf(number), own);
     if (number + 1 < shape.blocks())
-      fill(number + 1, sizeOf(number + 1));
+      fill(buffers[(number + 1) % 2], sizeOf(number + 1), own);
     use(number, number * block, sizeOf(number));
   }
 }
@@ -587,7 +657,7 @@ LogicalResult Matmul::lowerOp(wse::MatmulOp op, RoutineBuilder &b) const {
   MatmulWriter writer(op, b);
   Tile out = b.tile(op.getResult());
   b.where(out.active, [&] { writer.initialise(); });
-  if (op.getVariant() == wse::MatmulVariant::Reduce)
+  if (writer.isReduce())
     writer.reduce();
   else
     writer.broadcast();

@@ -18,11 +18,14 @@ std::optional<PackedWeights> PackedWeights::of(wse::MatmulOp op,
   wse::WeightAttr weight = op.getWeight();
   PackedWeights packed;
   packed.weights = weight.getQuantized();
-  if (!packed.weights || op.getVariant() == wse::MatmulVariant::Stationary ||
+  const wse::MatmulVariant variant = op.getVariant();
+  if (!packed.weights ||
+      (variant != wse::MatmulVariant::Reduce &&
+       variant != wse::MatmulVariant::Broadcast) ||
       !op.getResult().getType().getElementType().isF32())
     return std::nullopt;
   packed.name = weight.getName();
-  packed.reduce = op.getVariant() == wse::MatmulVariant::Reduce;
+  packed.reduce = variant == wse::MatmulVariant::Reduce;
   packed.k = wse::featuresOf(op.getInput());
   packed.n = wse::featuresOf(op.getResult());
   packed.bits = packed.weights.bits();

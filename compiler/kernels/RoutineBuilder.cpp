@@ -449,6 +449,22 @@ int64_t ColumnWords::innerSize() const {
 }
 
 void RoutineBuilder::streamToColumns(ArrayRef<ColumnWords> all) {
+  const int64_t lines = hostWords(all);
+  relayAtHeads(injector(all[0].features, all[0].innerSize()), lines,
+               StreamPattern::Column);
+}
+
+Injector RoutineBuilder::streamToColumnRests(const ColumnWords &words,
+                                             Value active) {
+  const int64_t lines = hostWords(words);
+  Injector here = injector(words.features, words.innerSize());
+  relayAtHeads(here, lines, StreamPattern::ColumnRest,
+               scalars().logicalNot(active));
+  return here;
+}
+
+/// Makes the host's segments. Returns lines.
+int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
   pe::StreamOp stream = hostStream(pe::Direction::In);
   ScalarBuilder &s = *inputScalars;
   int64_t lines = 0;
@@ -475,7 +491,7 @@ void RoutineBuilder::streamToColumns(ArrayRef<ColumnWords> all) {
     pe::SegmentOp::create(atEnd, loc, segment);
     lines += words.lines.size;
   }
-  relayAtHeads(all[0].features, lines, all[0].innerSize());
+  return lines;
 }
 
 SmallVector<pe::Operand, 0>
@@ -505,7 +521,7 @@ RoutineBuilder::bringVectors(ArrayRef<wse::WeightAttr> vectors,
 
 // A channel carries, for each line, one block per column it serves. The head of
 // a column keeps its own block and sends it up and down the column.
-void RoutineBuilder::relayAtHeads(const FeatureTiling &features, int64_t lines,
+Injector RoutineBuilder::injector(const FeatureTiling &features,
                                   int64_t wordsPerFeature) {
   ScalarBuilder &s = scalars();
   int64_t channels = machine().channelsInUse();
@@ -523,11 +539,19 @@ void RoutineBuilder::relayAtHeads(const FeatureTiling &features, int64_t lines,
         incoming.windowed(Affine(s.sub(mine, before)) * wordsPerFeature,
                           Affine(s.sub(after, before)) * wordsPerFeature);
   }
+  return {isHead, block, incoming};
+}
+
+void RoutineBuilder::relayAtHeads(const Injector &injector, int64_t lines,
+                                  StreamPattern onward, Value here) {
   // Heads relay whether or not their own row holds tokens.
   SmallVector<Value> outer;
   std::swap(outer, guards);
-  start(ColumnThread, Opcode::Mov, {lines, block},
-        Operand::fabric(color(StreamPattern::Column), 2), {incoming}, isHead);
+  where(here, [&] {
+    start(ColumnThread, Opcode::Mov, {lines, injector.block},
+          Operand::fabric(color(onward), 2), {injector.incoming},
+          injector.isHere);
+  });
   std::swap(outer, guards);
 }
 

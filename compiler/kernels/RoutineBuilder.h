@@ -75,6 +75,13 @@ struct ColumnWords {
   int64_t innerSize() const;
 };
 
+/// Where words of the host enter a column.
+struct Injector {
+  mlir::Value isHere;   // whether this PE is one
+  pe::Affine block;     // words of a line that are for its column
+  pe::Operand incoming; // they, on the channel, over lines and words
+};
+
 class RoutineBuilder {
 public:
   using Value = mlir::Value;
@@ -169,6 +176,9 @@ public:
   /// and the heads' relay. Words arrive on columnWords() in this order. All
   /// have as many for each line and feature.
   void streamToColumns(llvm::ArrayRef<ColumnWords> words);
+  /// The same where injectors whose row is `active` do not hear their column:
+  /// they take their words from the channel, and send them on column_rest.
+  Injector streamToColumnRests(const ColumnWords &words, Value active);
   /// The operand words of streamToColumns arrive on.
   Operand columnWords(unsigned depth);
   /// The same for vectors with one element per feature, each in one line; those
@@ -211,8 +221,10 @@ private:
   InstructionUse useOf(const Operand &dst, llvm::ArrayRef<Operand> sources,
                        int thread) const;
   pe::StreamOp hostStream(pe::Direction direction);
-  void relayAtHeads(const FeatureTiling &features, int64_t lines,
-                    int64_t wordsPerFeature);
+  int64_t hostWords(llvm::ArrayRef<ColumnWords> words);
+  Injector injector(const FeatureTiling &features, int64_t wordsPerFeature);
+  void relayAtHeads(const Injector &injector, int64_t lines,
+                    wse::StreamPattern onward, Value where = {});
 
   ClassBuilder &shared;
   mlir::Operation *op;

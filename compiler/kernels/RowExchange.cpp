@@ -288,6 +288,14 @@ SmallVector<StreamNeed> columnStreams(const Layout &layout,
           {StreamPattern::Column, layout.columnRows(machine.height)}};
 }
 
+SmallVector<StreamNeed> columnRestStreams(const Layout &layout,
+                                          const Machine &machine) {
+  RowSet rows = layout.columnRows(machine.height);
+  if (rows.groups * rows.used < 2)
+    return {};
+  return {{StreamPattern::ColumnRest, rows}};
+}
+
 SmallVector<wse::WeightAttr, 2>
 streamedVectors(Operation *op, ArrayRef<wse::WeightAttr> vectors) {
   SmallVector<wse::WeightAttr, 2> streamed(vectors);
@@ -324,7 +332,8 @@ SmallVector<Relay> allReduceRelays() {
 }
 
 SmallVector<Relay> columnRelays() {
-  return {{StreamPattern::Channel, StreamPattern::Column}};
+  using P = StreamPattern;
+  return {{P::Channel, P::Column}, {P::Channel, P::ColumnRest}};
 }
 
 } // namespace wsec

@@ -92,6 +92,11 @@ llvm::SmallVector<Relay> allReduceRelays();
 llvm::SmallVector<StreamNeed> columnStreams(const Layout &layout,
                                             const Machine &machine);
 
+/// The stream on which they reach all of these but the injector itself; none
+/// where no column has two.
+llvm::SmallVector<StreamNeed> columnRestStreams(const Layout &layout,
+                                                const Machine &machine);
+
 /// Injectors relay them to their column.
 llvm::SmallVector<Relay> columnRelays();
 

@@ -21,6 +21,7 @@ uint8_t wsec::arrivals(const RoutingProblem &problem,
   case RoutePattern::Launch: // has a single source
     return west | north;
   case RoutePattern::Column:
+  case RoutePattern::ColumnRest:
     return north | south;
   case RoutePattern::RowWest:
   case RoutePattern::RootWest:
@@ -130,6 +131,31 @@ static Meaning meaningOfColumns(const RouteRegion &region,
   return meaning;
 }
 
+/// The rows of `rect` but one.
+static void appendWithout(std::vector<RouteRect> &rects, const RouteRect &rect,
+                          int64_t row) {
+  if (row < rect.y0 || row >= rect.y1 || (row - rect.y0) % rect.ystep != 0)
+    return append(rects, rect);
+  append(rects, {rect.x0, rect.x1, rect.xstep, rect.y0, row, rect.ystep});
+  append(rects, {rect.x0, rect.x1, rect.xstep, row + rect.ystep, rect.y1,
+                 rect.ystep});
+}
+
+static Meaning meaningOfColumnRests(const RouteRegion &region,
+                                    const RouteRows &rows) {
+  Meaning meaning;
+  std::vector<RouteRect> all;
+  for (const RouteChannel &channel : region.west) {
+    append(meaning.sources,
+           {channel.begin, channel.end, 1, channel.row, channel.row + 1, 1});
+    all.clear();
+    appendRows(all, rows, channel.begin, channel.end);
+    for (const RouteRect &rect : all)
+      appendWithout(meaning.destinations, rect, channel.row);
+  }
+  return meaning;
+}
+
 static Meaning meaningOfGroupCast(const RouteRegion &region,
                                   const RouteRows &rows) {
   Meaning meaning;
@@ -190,6 +216,8 @@ static Meaning meaningInRegion(const RouteRegion &region, int64_t meshWidth,
     break; // of several regions
   case RoutePattern::Column:
     return meaningOfColumns(region, request.rows);
+  case RoutePattern::ColumnRest:
+    return meaningOfColumnRests(region, request.rows);
   case RoutePattern::RowWest:
     return meaningOfLinks({1, width, 1, 0, height, 1}, -1, 0, slot);
   case RoutePattern::RowEast:

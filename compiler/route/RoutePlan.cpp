@@ -150,22 +150,26 @@ static RoutePlan planTransfer(const Frame &region, const RouteRegion &target) {
 }
 
 /// From the head up and down, as far as there are rows to reach. A head whose
-/// row is itself meant hears its own words.
-static RoutePlan planColumn(const Frame &region, const RouteRows &rows) {
-  int64_t first = region.height, last = -1;
-  for (int64_t y = 0; y < region.height; ++y)
-    if (rows.contains(y)) {
-      first = std::min(first, y);
-      last = y;
-    }
+/// row is itself meant hears its own words, but for `rest`.
+static RoutePlan planColumn(const Frame &region, const RouteRows &rows,
+                            bool rest) {
   RoutePlan plan;
-  for (const RouteChannel &channel : region.west)
+  for (const RouteChannel &channel : region.west) {
+    int64_t first = region.height, last = -1;
+    auto isMeant = [&](int64_t y) {
+      return rows.contains(y) && !(rest && y == channel.row);
+    };
+    for (int64_t y = 0; y < region.height; ++y)
+      if (isMeant(y)) {
+        first = std::min(first, y);
+        last = y;
+      }
     addBand(plan, region, {channel.begin, channel.end, 1}, [&](int64_t y) {
       int64_t head = channel.row;
       RouteSetting setting;
       if (y < std::min(first, head) || y > std::max(last, head))
         return setting;
-      if (rows.contains(y))
+      if (isMeant(y))
         setting.transmit |= toRamp;
       if (y <= head && first < y)
         setting.transmit |= toNorth;
@@ -176,6 +180,7 @@ static RoutePlan planColumn(const Frame &region, const RouteRows &rows) {
                                    : RoutePort::Ramp;
       return setting;
     });
+  }
   return plan;
 }
 
@@ -347,7 +352,9 @@ std::vector<RoutePlan> wsec::planStream(const RoutingProblem &problem,
   case RoutePattern::Launch:
     return {planLaunch(problem)};
   case RoutePattern::Column:
-    return {planColumn(region, request.rows)};
+  case RoutePattern::ColumnRest:
+    return {planColumn(region, request.rows,
+                       request.pattern == RoutePattern::ColumnRest)};
   case RoutePattern::RowWest:
     return {planRowLink(region, false, 0), planRowLink(region, false, 1)};
   case RoutePattern::RowEast:

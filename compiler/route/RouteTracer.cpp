@@ -59,6 +59,7 @@ struct Expectation {
   bool onlyRows;   // ... only in rows that the request contains
   bool exits;      // and they leave the mesh to the east, in the source's row
   bool onlyRegions = false; // ... only in PEs of regions
+  bool notSource = false;   // ... not the source itself
 };
 
 class Tracer {
@@ -204,9 +205,12 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
         return false;
     return true;
   }
-  case RoutePattern::Column: {
-    int64_t count = usedRows(0, region.height);
-    for (const RouteChannel &channel : region.west)
+  case RoutePattern::Column:
+  case RoutePattern::ColumnRest: {
+    const bool rest = request.pattern == RoutePattern::ColumnRest;
+    const int64_t all = usedRows(0, region.height);
+    for (const RouteChannel &channel : region.west) {
+      int64_t count = all - (rest && request.rows.contains(channel.row));
       for (int64_t x = channel.begin; x < channel.end; ++x)
         if (!visit(Expectation{{x, channel.row},
                                RoutePort::Ramp,
@@ -214,8 +218,11 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
                                {x, bottom},
                                count,
                                true,
-                               false}))
+                               false,
+                               false,
+                               rest}))
           return false;
+    }
     return true;
   }
   case RoutePattern::RowWest:
@@ -387,7 +394,8 @@ bool Tracer::traceSource(const StreamRequest &request, int64_t color,
           p.y < expected.low.y || p.y > expected.high.y ||
           (expected.onlyRows &&
            !request.rows.contains(p.y - problem.regions[request.region].y)) ||
-          (expected.onlyRegions && !isInRegion(p)))
+          (expected.onlyRegions && !isInRegion(p)) ||
+          (expected.notSource && p.x == source.x && p.y == source.y))
         return fail(where(request, color) + "words of " +
                     text(source.x, source.y) + " reach " + text(p.x, p.y) +
                     ", which is not meant");

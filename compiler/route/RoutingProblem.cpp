@@ -13,7 +13,8 @@ const char *wsec::name(RoutePattern pattern) {
       "channel",     "launch",     "column",    "row_west",
       "row_east",    "row_cast",   "key_north", "value_north",
       "key_cast",    "value_cast", "out_north", "out_exit",
-      "channel_row", "root_west",  "head_cast", "transfer"};
+      "channel_row", "root_west",  "head_cast", "transfer",
+      "column_rest"};
   return names[unsigned(pattern)];
 }
 
@@ -36,7 +37,9 @@ static bool groupsColumns(RoutePattern pattern) {
 }
 
 static bool takesRows(RoutePattern pattern) {
-  return pattern == RoutePattern::Column || pattern == RoutePattern::KeyCast ||
+  return pattern == RoutePattern::Column ||
+         pattern == RoutePattern::ColumnRest ||
+         pattern == RoutePattern::KeyCast ||
          pattern == RoutePattern::ValueCast || groupsColumns(pattern);
 }
 
@@ -85,6 +88,8 @@ bool RoutingProblem::connects(const StreamRequest &stream) const {
     return stream.rows.used > 1;
   case RoutePattern::RootWest:
     return stream.rows.groups > 1;
+  case RoutePattern::ColumnRest:
+    return stream.rows.groups * stream.rows.used > 1;
   case RoutePattern::OutNorth:
     return std::any_of(region.east.begin(), region.east.end(),
                        [](const RouteChannel &channel) {

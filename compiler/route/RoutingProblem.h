@@ -53,8 +53,9 @@ enum class RoutePattern : uint8_t {
   HeadCast,   ///< first column of each group of columns -> all of the group
   Transfer,   ///< last column (first, if it goes west) -> every PE of the row
               ///< in another region
+  ColumnRest, ///< injector -> `rows` of its column but its own
 };
-constexpr unsigned numRoutePatterns = 16;
+constexpr unsigned numRoutePatterns = 17;
 const char *name(RoutePattern pattern);
 bool hasTwoColors(RoutePattern pattern);
 

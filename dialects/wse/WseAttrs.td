@@ -30,7 +30,9 @@ def Wse_ColumnPlacement : Wse_Enum<"ColumnPlacement", "how columns share feature
 def Wse_MatmulVariant : Wse_Enum<"MatmulVariant", "which operand of a product moves", [
   I32EnumAttrCase<"Reduce", 0, "reduce">,
   I32EnumAttrCase<"Broadcast", 1, "broadcast">,
-  I32EnumAttrCase<"Stationary", 2, "stationary">
+  I32EnumAttrCase<"Stationary", 2, "stationary">,
+  I32EnumAttrCase<"ReduceStored", 3, "reduce_stored">,
+  I32EnumAttrCase<"BroadcastStored", 4, "broadcast_stored">
 ]>;
 
 def Wse_SparsityMethod : Wse_Enum<"SparsityMethod", "what decides which weights are kept", [
@@ -62,7 +64,8 @@ def Wse_StreamPattern : Wse_Enum<"StreamPattern", "the shape of a stream's route
   I32EnumAttrCase<"ChannelRow", 12, "channel_row">,
   I32EnumAttrCase<"RootWest", 13, "root_west">,
   I32EnumAttrCase<"HeadCast", 14, "head_cast">,
-  I32EnumAttrCase<"Transfer", 15, "transfer">
+  I32EnumAttrCase<"Transfer", 15, "transfer">,
+  I32EnumAttrCase<"ColumnRest", 16, "column_rest">
 ]>;
 
 def Wse_Port : Wse_Enum<"Port", "a port of a router", [

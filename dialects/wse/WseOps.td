@@ -208,6 +208,9 @@ def Wse_MatmulOp : Wse_KernelOp<"matmul", (ins
     - `broadcast`: results stay. Activations are gathered west to the first column
       and are multicast along the row; the column that owns n sees its columns
       of the weights, k after k.
+    - `reduce_stored`, `broadcast_stored`: the same, but injectors take their
+      words from the channel and relay them a block behind (`column_rest`), so
+      that no word comes over their ramp twice.
     - `stationary`: weights stay. Each row computes as many result features of
       all tokens, each PE with the weights of its column's features; activations
       and results move along columns, partial sums along rows.

@@ -25,6 +25,7 @@ static bool isNeighbourPattern(StreamPattern pattern) {
 
 static bool dependsOnRows(StreamPattern pattern) {
   return pattern == StreamPattern::Column ||
+         pattern == StreamPattern::ColumnRest ||
          pattern == StreamPattern::KeyCast ||
          pattern == StreamPattern::ValueCast ||
          pattern == StreamPattern::RootWest ||

@@ -65,6 +65,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     channel_row  in likewise, and into every PE of the row
     launch       from PE (0,0) of the mesh east along its first row, south down every column to the PEs of all regions
     column       from the channel's row up and down each column, into the PEs of `rows`
+    column_rest  the same, but not into the PE that sends
     row_west     from x to its neighbour x - 1; the color is that of the sender's x mod 2
     row_east     from x to its neighbour x + 1; likewise
     row_cast     from x = 0 along the row into every PE of it, the sender too
@@ -87,8 +88,8 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     ```
 
     - (C1) Two colors for patterns between neighbours, one for all others.
-    - (C2) `rows` is present for `column`, `key_cast` and `value_cast`, and for
-      `root_west` and `head_cast`, where it counts columns; for no other.
+    - (C2) `rows` is present for `column`, `column_rest`, `key_cast` and `value_cast`,
+      and for `root_west` and `head_cast`, where it counts columns; for no other.
     - (C3) Every rule is for one of the colors.
     - (C4) `on` and `to` are regions; `to` is present for `transfer`, for no
       other pattern, and `on` is absent for `launch`, which is of all regions.

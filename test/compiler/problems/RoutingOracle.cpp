@@ -41,6 +41,7 @@ bool sends(const RoutingProblem &problem, const StreamRequest &request, PE p) {
   const RouteChannel *east = channelAt(region.east, p.y);
   switch (request.pattern) {
   case RoutePattern::Column:
+  case RoutePattern::ColumnRest:
     return west && carries(*west, p.x);
   case RoutePattern::RowWest:
     return p.x > 0;
@@ -119,6 +120,8 @@ bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
     return p.y == source.y && carries(*channelAt(region.west, p.y), p.x);
   case RoutePattern::Column:
     return p.x == source.x && rows.contains(p.y);
+  case RoutePattern::ColumnRest:
+    return p.x == source.x && p.y != source.y && rows.contains(p.y);
   case RoutePattern::RowWest:
     return p.y == source.y && p.x == source.x - 1;
   case RoutePattern::RowEast:

@@ -34,6 +34,7 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
     if (pattern == RoutePattern::Transfer)
       continue; // of several regions
     bool takesRows = pattern == RoutePattern::Column ||
+                     pattern == RoutePattern::ColumnRest ||
                      pattern == RoutePattern::KeyCast ||
                      pattern == RoutePattern::ValueCast;
     StreamRequest request{name(pattern), pattern,
@@ -44,6 +45,7 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
       problem.streams.push_back(request);
   }
   problem.relays = {{RoutePattern::Channel, RoutePattern::Column},
+                    {RoutePattern::Channel, RoutePattern::ColumnRest},
                     {RoutePattern::RowWest, RoutePattern::RowWest},
                     {RoutePattern::RowWest, RoutePattern::RowCast},
                     {RoutePattern::RowWest, RoutePattern::RootWest},
