@@ -85,7 +85,8 @@ private:
   OwningOpRef<ModuleOp> module;
   /// What `select` is told.
   std::string regions;
-  bool oneRegion = false, littleScratch = false, keepWeights = false;
+  bool oneRegion = false, littleScratch = false, fewColors = false;
+  bool keepWeights = false;
   int64_t stages = 1;
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
@@ -203,6 +204,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     target.keepWeights = keepWeights;
     target.explain = options.explain;
     target.littleScratch = littleScratch;
+    target.fewColors = fewColors;
     target.sparsity = options.sparsity;
     target.sparsityMethod = options.sparsityMethod;
     target.sparsitySeed = options.sparsitySeed;
@@ -244,8 +246,9 @@ static int64_t regionCount(ModuleOp module) {
 /// How much code there is, and so how much room for scratch, is known only once
 /// kernels are selected and scheduled, and how many colors there are once they
 /// are routed. Where there is too little, kernels are selected once more: in
-/// fewer stages, without resident weights, or all on one region, then without
-/// weights that stay in SRAM while they are used.
+/// fewer stages, without resident weights, or all on one region, then in
+/// variants with fewer streams, or without weights that stay in SRAM while they
+/// are used.
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (options.mode != Mode::Stream)
     stages = mostStages;
@@ -277,6 +280,8 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
                options.mode != Mode::Resident && options.placement.empty()) {
       oneRegion = true;
       stages = 1;
+    } else if (failed(result) && colors && !fewColors) {
+      fewColors = true;
     } else if (failed(result) && sram && !littleScratch) {
       oneRegion = littleScratch = true; // but for a placement that is given
     } else {

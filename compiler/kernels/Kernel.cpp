@@ -39,6 +39,20 @@ llvm::SmallVector<Offer> Kernel::offers(mlir::Operation *op,
 
 mlir::Value Kernel::moved(mlir::Operation *) const { return {}; }
 
+int64_t colorsOf(wse::StreamPattern pattern) {
+  switch (pattern) {
+  case wse::StreamPattern::RowWest:
+  case wse::StreamPattern::RowEast:
+  case wse::StreamPattern::KeyNorth:
+  case wse::StreamPattern::ValueNorth:
+  case wse::StreamPattern::OutNorth:
+  case wse::StreamPattern::RootWest:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
 double startCycles(const Machine &machine, bool streams) {
   double command = machine.hopCycles * (machine.x + machine.width + machine.y +
                                         machine.height) +

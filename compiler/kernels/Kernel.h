@@ -95,6 +95,9 @@ struct KernelCost {
   }
 };
 
+/// Colors that a stream of this pattern takes: two where neighbours take turns.
+int64_t colorsOf(wse::StreamPattern pattern);
+
 /// What one launch moves between the host and its region, on one color.
 struct HostFlow {
   wse::StreamPattern pattern; ///< channel, channel_row or out_exit

@@ -73,6 +73,19 @@ static bool applies(const Offer &offer) {
   return std::isfinite(offer.cost.total());
 }
 
+/// Of the streams that one way of running a kernel opens, others may share
+/// them.
+static int64_t colorsOf(wse::KernelOp op, int variant, const Machine &region) {
+  const Kernel &kernel = *findKernel(op);
+  const int before = kernel.variantOf(op);
+  kernel.setVariant(op, variant);
+  int64_t colors = 0;
+  for (const StreamNeed &need : kernel.streams(op, region))
+    colors += wsec::colorsOf(need.pattern);
+  kernel.setVariant(op, before);
+  return colors;
+}
+
 static std::string tellOffer(wse::KernelOp op, const Offer &offer,
                              const Machine &region, bool isChosen,
                              bool littleScratch) {
@@ -87,6 +100,7 @@ static std::string tellOffer(wse::KernelOp op, const Offer &offer,
       line(name, {number(offer.cost.total()), number(offer.cost.compute),
                   number(offer.cost.stream), number(offer.cost.fabric),
                   number(offer.cost.serial), std::to_string(offer.scratchBytes),
+                  std::to_string(colorsOf(op, offer.variant, region)),
                   missing ? std::to_string(missing) : "fits"});
   if (offer.input)
     row += "  after a redistribute";
@@ -99,18 +113,26 @@ static std::string tellOffer(wse::KernelOp op, const Offer &offer,
 static std::string tellOffers(wse::KernelOp op, const Machine &region,
                               bool littleScratch) {
   SmallVector<Offer> offers = findKernel(op)->offers(op, region);
-  const Choice chosen = cheapestOffer(op, offers, region, {}, littleScratch);
-  std::string text = line("variants", {"cycles", "compute", "stream", "fabric",
-                                       "serial", "scratch B", "missing B"}) +
-                     "\n";
+  const int variant = findKernel(op)->variantOf(op);
+  const Choice cheapest = cheapestOffer(op, offers, region, {}, littleScratch);
+  const Offer *chosen = llvm::find_if(offers, [&](const Offer &offer) {
+    return !offer.input && offer.variant == variant;
+  });
+  std::string text =
+      line("variants", {"cycles", "compute", "stream", "fabric", "serial",
+                        "scratch B", "colors", "missing B"}) +
+      "\n";
   for (const Offer &offer : offers)
-    text += tellOffer(op, offer, region, &offer == chosen.offer, littleScratch);
-  const KernelCost &cost = chosen.offer->cost;
+    text += tellOffer(op, offer, region, &offer == chosen, littleScratch);
+  const KernelCost &cost = chosen->cost;
   text += "  bound by " + cost.bound().str() + ", " +
           times(cost.total(), cost.lowerBound) + " of the lower bound of " +
           number(cost.lowerBound) + " cycles\n";
-  if (offers.size() > 1)
-    text += chosen.missing
+  if (chosen != cheapest.offer)
+    text += "  decided: the streams of faster ones need more colors than the "
+            "region has beside those of other kernels\n";
+  else if (offers.size() > 1)
+    text += cheapest.missing
                 ? "  decided: the least scratch is missing, none fits\n"
                 : "  decided: the fewest cycles of those whose scratch fits\n";
   return text;

@@ -2,6 +2,8 @@
 
 #include "compiler/select/KernelChoice.h"
 
+#include "llvm/ADT/SetVector.h"
+
 using namespace mlir;
 using namespace wsec;
 
@@ -48,16 +50,112 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
   return *best;
 }
 
-void select::chooseVariants(wse::ProgramOp program, bool littleScratch) {
-  llvm::DenseMap<Operation *, Machine> regions; // looked up only
-  for (wse::RegionOp region : program.kernelRegions())
-    regions[region] = region.machine();
-  for (auto op : program.bodyBlock().getOps<wse::KernelOp>()) {
-    const Machine &region = regions[wse::regionOf(op)];
-    SmallVector<Offer> offers = findKernel(op)->offers(op, region);
-    if (offers.size() > 1)
-      findKernel(op)->setVariant(
-          op,
-          cheapestOffer(op, offers, region, {}, littleScratch).offer->variant);
+namespace wsec::select {
+namespace {
+
+/// The kernels of a region while their variants are chosen. They share streams:
+/// what one of them opens costs the others no colors.
+class VariantChooser {
+public:
+  VariantChooser(const Machine &region, bool littleScratch)
+      : region(region), littleScratch(littleScratch) {}
+
+  void add(wse::KernelOp op) {
+    kernels.push_back({op, findKernel(op)->offers(op, region)});
+  }
+  void chooseCheapest() { choose({}); }
+  /// While streams ask for more colors than there are, all kernels do without
+  /// the variant that is missed least. What is still too much then, the router
+  /// says.
+  void chooseFewColors();
+
+private:
+  struct Entry {
+    Operation *op;
+    SmallVector<Offer> offers;
+  };
+  /// A variant of all kernels of a name.
+  using Variant = std::pair<StringRef, int>;
+  /// What the cheapest of the variants that are left take, together.
+  struct Sum {
+    double cycles = 0;
+    int64_t missing = 0; ///< bytes of scratch that do not fit
+    int64_t colors = 1;  ///< that of launches, and those of their streams
+    llvm::SmallSetVector<Variant, 8> variants; ///< where there are others
+  };
+
+  Sum choose(ArrayRef<Variant> without);
+
+  const Machine &region;
+  const bool littleScratch;
+  std::vector<Entry> kernels;
+};
+
+VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
+  Sum sum;
+  SmallVector<StreamNeed> streams;
+  for (const Entry &each : kernels) {
+    const Kernel &kernel = *findKernel(each.op);
+    SmallVector<Offer> left;
+    for (const Offer &offer : each.offers)
+      if (!llvm::is_contained(without, Variant(kernel.opName(), offer.variant)))
+        left.push_back(offer);
+    if (each.offers.size() > 1) {
+      const Choice choice =
+          cheapestOffer(each.op, left, region, {}, littleScratch);
+      kernel.setVariant(each.op, choice.offer->variant);
+      sum.cycles += choice.cycles;
+      sum.missing += choice.missing;
+      if (left.size() > 1)
+        sum.variants.insert({kernel.opName(), choice.offer->variant});
+    }
+    for (const StreamNeed &need : kernel.streams(each.op, region))
+      if (!llvm::is_contained(streams, need)) {
+        streams.push_back(need);
+        sum.colors += colorsOf(need.pattern);
+      }
+  }
+  return sum;
+}
+
+void VariantChooser::chooseFewColors() {
+  SmallVector<Variant> without;
+  Sum now = choose(without);
+  while (now.colors > region.usableColors()) {
+    std::optional<Sum> best;
+    std::optional<Variant> given;
+    for (const Variant &variant : now.variants) {
+      without.push_back(variant);
+      Sum sum = choose(without);
+      without.pop_back();
+      if (sum.colors < now.colors && sum.missing <= now.missing &&
+          (!best || sum.cycles < best->cycles)) {
+        best = sum;
+        given = variant;
+      }
+    }
+    if (!given)
+      break;
+    without.push_back(*given);
+    now = *best;
+  }
+  choose(without);
+}
+
+} // namespace
+} // namespace wsec::select
+
+void select::chooseVariants(wse::ProgramOp program, bool littleScratch,
+                            bool fewColors) {
+  for (wse::RegionOp region : program.kernelRegions()) {
+    const Machine machine = region.machine();
+    VariantChooser chooser(machine, littleScratch);
+    for (auto op : program.bodyBlock().getOps<wse::KernelOp>())
+      if (wse::regionOf(op) == region)
+        chooser.add(op);
+    if (fewColors)
+      chooser.chooseFewColors();
+    else
+      chooser.chooseCheapest();
   }
 }

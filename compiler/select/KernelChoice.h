@@ -39,8 +39,9 @@ Choice cheapestOffer(mlir::Operation *op, llvm::ArrayRef<Offer> offers,
                      bool littleScratch = false);
 
 /// Gives every kernel its cheapest variant, now that all values have their
-/// types.
-void chooseVariants(wse::ProgramOp program, bool littleScratch);
+/// types. With `fewColors` the cheapest whose streams, in each region, ask for
+/// no more colors than there are, counted as if no two streams could share one.
+void chooseVariants(wse::ProgramOp program, bool littleScratch, bool fewColors);
 
 } // namespace wsec::select
 

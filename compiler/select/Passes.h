@@ -34,6 +34,11 @@ struct SelectPipelineOptions
       *this, "little-scratch",
       llvm::cl::desc("No products that keep weights in SRAM"),
       llvm::cl::init(false)};
+  Option<bool> fewColors{
+      *this, "few-colors",
+      llvm::cl::desc(
+          "Variants that open no more streams than there are colors"),
+      llvm::cl::init(false)};
   Option<std::string> explain{
       *this, "explain",
       llvm::cl::desc("A node: which choices there were for it, and why"),

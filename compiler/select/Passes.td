@@ -55,6 +55,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
            "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">,
     Option<"littleScratch", "little-scratch", "bool", "false",
            "No products that keep weights in SRAM, however much faster.">,
+    Option<"fewColors", "few-colors", "bool", "false",
+           "Variants whose streams together ask for no more colors than there "
+           "are, counted as if none could share one.">,
     Option<"explain", "explain", "std::string", "\"\"",
            "A node of the model: which choices there were for its kernels and "
            "why these, as the attribute wse.explanation of the module.">,

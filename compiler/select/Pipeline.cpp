@@ -32,6 +32,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.region = options.region;
   passOptions.machine = options.machine;
   passOptions.littleScratch = options.littleScratch;
+  passOptions.fewColors = options.fewColors;
   passOptions.oneRegion = options.oneRegion;
   passOptions.stages = options.stages;
   passOptions.whereFaster = options.whereFaster;

@@ -130,7 +130,7 @@ struct SelectKernelsPass
   /// All is chosen.
   void finish(ModuleOp module, wse::ProgramOp program,
               Explanation &explanation) {
-    chooseVariants(program, littleScratch);
+    chooseVariants(program, littleScratch, fewColors);
     if (explain.empty())
       return;
     FailureOr<std::string> text = explanation.tell(program, littleScratch);

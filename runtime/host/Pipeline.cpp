@@ -26,6 +26,7 @@ Pipeline::Pipeline(const std::string &path,
   plan = std::make_unique<SamplePlan>(loaded->program(), index, samples);
   all = requireOk(
       Session::open(repeatEntry(loaded, index, samples, *plan), weightFolders));
+  single = std::make_unique<Call>(requireOk(one->callOf(entry, arguments)));
   repeated = std::make_unique<Call>(requireOk(all->callOf(entry, arguments)));
   batch = std::make_unique<Batch>(*one);
   batch->setCalls(samples);
@@ -67,6 +68,11 @@ absl::StatusOr<PipelineRun> Pipeline::run(EngineOptions options,
 
 PipelineRun Pipeline::runAll(const EngineOptions &options, Progress *progress,
                              Engine engine) {
+  // What is missing is said once, not for each sample.
+  batch->forEachInput(0, [&](const std::string &name, HostTensor part) {
+    requireOk(one->bind(name, std::move(part)));
+  });
+  requireOk(one->ready(*single));
   for (unsigned sample = 0; sample < samples; ++sample)
     batch->forEachInput(sample, [&](const std::string &name, HostTensor part) {
       requireOk(all->bind(sampleName(name, sample), std::move(part)));

@@ -84,7 +84,7 @@ private:
   std::unique_ptr<Session> one; ///< of the program as it was compiled
   std::unique_ptr<SamplePlan> plan;
   std::unique_ptr<Session> all;
-  std::unique_ptr<Call> repeated;
+  std::unique_ptr<Call> single, repeated;
   std::unique_ptr<Batch> batch;
   std::string load; ///< the entry to call before the samples, if any
 };

@@ -203,6 +203,10 @@ void Session::requireInputs(const Call &call) const {
     throw Error(ErrorClass::BadTensor, "no tensor is given for " + missing);
 }
 
+absl::Status Session::ready(const Call &call) const {
+  return asStatus([&] { requireInputs(call); });
+}
+
 // ---------------------------------------------------------------- engines
 
 static HostTensor readValue(const Call &call, const Values &values,

@@ -87,6 +87,9 @@ public:
   /// missing or out of range.
   absl::StatusOr<Call> callOf(const std::string &entry,
                               const NamedValues &arguments) const;
+  /// Whether every input that the call reads is bound: BadTensor lists those
+  /// that are not.
+  absl::Status ready(const Call &call) const;
   /// Runs it. Every input that the entry reads must be bound; persistent
   /// buffers hold what the calls before have left there. Calls with equal
   /// options share what one has prepared for the next. One that fails, or is

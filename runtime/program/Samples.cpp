@@ -243,6 +243,9 @@ private:
 };
 
 void Repeater::copyTensors() {
+  std::set<std::string> taken;
+  for (const program::Tensor *tensor : *source.tensors())
+    taken.insert(tensor->name()->str());
   for (const program::Tensor *tensor : *source.tensors()) {
     const bool isOwn = tensor->role() == TensorRole::Input ||
                        tensor->role() == TensorRole::Output ||
@@ -251,7 +254,14 @@ void Repeater::copyTensors() {
         isOwn && samples > 1 ? uint32_t(program.tensors.size()) : 0);
     for (uint32_t sample = 1; isOwn && sample < samples; ++sample) {
       program.tensors.emplace_back(tensor->UnPack());
-      program.tensors.back()->name = sampleName(tensor->name()->str(), sample);
+      std::string &name = program.tensors.back()->name;
+      name = sampleName(tensor->name()->str(), sample);
+      if (!taken.insert(name).second)
+        throw Error(ErrorClass::BadProgram,
+                    "tensor '" + name + "' has the name that '" +
+                        tensor->name()->str() + "' gets in sample " +
+                        std::to_string(sample) +
+                        "; rename it in the model, or run samples one by one");
     }
   }
   for (uint32_t i = 0; i < tensorCopies.size(); ++i)
