@@ -12,7 +12,7 @@ namespace {
 
 /// Rounds without less trouble than before, after which negotiation is hopeless
 /// in the colors at hand.
-constexpr int64_t patience = 12;
+constexpr int64_t patience = 6;
 /// Beyond this, being dearer changes no choice.
 constexpr int64_t mostPressure = int64_t(1) << 20;
 
@@ -326,7 +326,7 @@ std::optional<PathFailure> Negotiation::run() {
   gather();
   std::optional<PathFailure> first;
   // Whoever fails chooses first in the next attempt.
-  for (size_t attempts = 0; attempts <= std::min<size_t>(bundles.size(), 6);
+  for (size_t attempts = 0; attempts <= std::min<size_t>(bundles.size(), 2);
        ++attempts) {
     if (attempt())
       return std::nullopt;

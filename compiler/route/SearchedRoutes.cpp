@@ -134,7 +134,7 @@ bool SearchedRouter::yield(const PathFailure &failure) {
   const int64_t most = std::min(sourceOf(its).height, problem.colors);
   if (its.colors == most)
     return false;
-  ++its.colors;
+  its.colors = std::min(its.colors + (its.colors + 1) / 2, most);
   return true;
 }
 

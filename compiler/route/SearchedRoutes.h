@@ -9,8 +9,9 @@ namespace wsec {
 
 /// Gives the streams of `problem` that are searched their colors and rules;
 /// those of all others are in `routing`. A transfer has one color if its rows
-/// find ways that meet nowhere, else two, three, and so on, which the rows take
-/// in turn. Empty, or which transfer finds no way, why, and what would help.
+/// find ways that meet nowhere, else two, three, five, and so on, which the
+/// rows take in turn. Empty, or which transfer finds no way, why, and what
+/// would help.
 std::string routeSearched(const RoutingProblem &problem, Routing &routing);
 
 } // namespace wsec
