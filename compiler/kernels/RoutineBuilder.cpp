@@ -394,14 +394,19 @@ void RoutineBuilder::where(Value guard, function_ref<void()> body) {
 // Streams
 //===----------------------------------------------------------------------===//
 
-int64_t RoutineBuilder::color(StreamPattern pattern, unsigned parity) {
+ArrayRef<int64_t> RoutineBuilder::colorsOf(StreamPattern pattern) const {
   ArrayAttr streams = cast<wse::KernelOp>(op).getStreamRefs();
   for (auto name : streams.getAsRange<FlatSymbolRefAttr>()) {
     auto stream = SymbolTable::lookupNearestSymbolFrom<wse::StreamOp>(op, name);
-    if (stream && stream.getPattern() == pattern &&
-        parity < stream.getColors().size())
-      return stream.getColors()[parity];
+    if (stream && stream.getPattern() == pattern)
+      return stream.getColors();
   }
+  return {};
+}
+
+int64_t RoutineBuilder::color(StreamPattern pattern, unsigned parity) {
+  if (ArrayRef<int64_t> colors = colorsOf(pattern); parity < colors.size())
+    return colors[parity];
   lacks("a stream of pattern " + wse::stringifyStreamPattern(pattern) +
         (parity ? " with two colors" : ""));
   return 0;
@@ -410,6 +415,19 @@ int64_t RoutineBuilder::color(StreamPattern pattern, unsigned parity) {
 pe::Affine RoutineBuilder::parityColor(StreamPattern pattern, Value parity) {
   int64_t even = color(pattern, 0), odd = color(pattern, 1);
   return Affine(parity) * (odd - even) + Affine(even);
+}
+
+pe::Affine RoutineBuilder::rowColor(StreamPattern pattern) {
+  ArrayRef<int64_t> colors = colorsOf(pattern);
+  if (colors.size() < 2)
+    return Affine(color(pattern));
+  ScalarBuilder &s = scalars();
+  Value turn = s.mod(s.py(), int64_t(colors.size()));
+  Value chosen = s.constant(0);
+  for (int64_t i = 0; i < int64_t(colors.size()); ++i)
+    chosen = s.add(chosen, s.mul(s.equal(turn, i), colors[i]));
+  // One of them: the sum of what each may add would say more.
+  return Affine(s.min(chosen, *llvm::max_element(colors)));
 }
 
 pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {

@@ -171,6 +171,8 @@ public:
   int64_t color(wse::StreamPattern pattern, unsigned parity = 0);
   /// The color a PE of this parity (scalar 0 or 1) sends on.
   Affine parityColor(wse::StreamPattern pattern, Value parity);
+  /// That of a stream whose colors rows take in turn, in the PE's row.
+  Affine rowColor(wse::StreamPattern pattern);
 
   /// Streams words from the host into all columns: makes the host's segments
   /// and the heads' relay. Words arrive on columnWords() in this order. All
@@ -215,6 +217,8 @@ public:
   pe::RoutineOp getRoutine() { return routine; }
 
 private:
+  /// Those of a stream it opens; none if it opens none of the pattern.
+  llvm::ArrayRef<int64_t> colorsOf(wse::StreamPattern pattern) const;
   /// Says what the operation lacks, unless something was said already.
   void lacks(const llvm::Twine &what);
   void awaitAll(unsigned threads);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A tensor to another region with the same rows. The PEs of a row pass their
+// A tensor to another region with as many rows. The PEs of a row pass their
 // words on toward it, features in ascending order; the last one's words fly to
-// the other region, whose PEs each keep a window of them:
+// that row of the other region, whose PEs each keep a window of them:
 //
 //   from @a, 3 columns            to @b, 2 columns
 //   [0] -> [0 1] -> [0 1 2]  =>   [0 1 .]  [. . 2]
@@ -44,8 +44,10 @@ class Transfer final : public KernelFor<wse::TransferOp> {
         double(layout.features.total() * layout.pitch(machine.height));
     KernelCost cost;
     cost.compute = model.copies(1, layout.words(machine.width, machine.height));
-    cost.fabric = words + model.chain(from.width, 0) +
-                  std::abs(from.x - machine.x) * machine.hopCycles;
+    cost.fabric =
+        words + model.chain(from.width, 0) +
+        (std::abs(from.x - machine.x) + std::abs(from.y - machine.y)) *
+            machine.hopCycles;
     cost.lowerBound = words;
     return cost;
   }
@@ -78,7 +80,7 @@ class Transfer final : public KernelFor<wse::TransferOp> {
               {Operand::memory(in.buffer, 0, {in.pitch, 1})});
     };
     b.where(in.active, [&] {
-      const Affine across(b.color(StreamPattern::Transfer));
+      const Affine across = b.rowColor(StreamPattern::Transfer);
       if (b.width() == 1)
         return sendOwn(across);
       Value parity = s.mod(s.px(), 2);
@@ -109,7 +111,7 @@ class Transfer final : public KernelFor<wse::TransferOp> {
   static void take(wse::TransferOp op, RoutineBuilder &b) {
     ScalarBuilder &s = b.scalars();
     Tile out = b.tile(op.getResult());
-    Operand row = Operand::fabric(b.color(StreamPattern::Transfer), 3);
+    Operand row = Operand::fabric(b.rowColor(StreamPattern::Transfer), 3);
     b.where(out.active, [&] {
       b.vector(
           Opcode::Mov, {1, out.features, out.channels},

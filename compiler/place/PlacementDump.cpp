@@ -190,11 +190,17 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   }
   view.held = viewHeld(program);
   view.regions = viewRegions(program, view.kernels);
-  for (auto stream : program.bodyBlock().getOps<wse::StreamOp>())
-    view.streams.push_back(
-        {nameOf(stream.getSymName()),
-         wse::stringifyStreamPattern(stream.getPattern()).str(),
-         std::vector<int64_t>(stream.getColors()), viewRoutes(stream)});
+  for (auto stream : program.bodyBlock().getOps<wse::StreamOp>()) {
+    PlacementView::StreamView &its = view.streams.emplace_back();
+    its.name = nameOf(stream.getSymName());
+    its.pattern = wse::stringifyStreamPattern(stream.getPattern()).str();
+    its.colors = std::vector<int64_t>(stream.getColors());
+    its.routes = viewRoutes(stream);
+    its.region = nameOf(stream.getRegion().value_or(""));
+    its.target = nameOf(stream.getTarget().value_or(""));
+    if (wse::RowSetAttr rows = stream.getRowsAttr())
+      its.groups = {rows.getGroups(), rows.getPitch(), rows.getUsed()};
+  }
   if (auto peak = program.getSramPeak()) {
     view.sramPeak = int64_t(*peak);
     view.codeBytes = codeBytes(view);

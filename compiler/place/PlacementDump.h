@@ -63,6 +63,8 @@ struct PlacementView {
     std::string name, pattern;
     std::vector<int64_t> colors;
     std::vector<RouteView> routes;
+    std::string region, target;  // empty: of all, or the only one; no transfer
+    std::vector<int64_t> groups; // number, pitch, used; if it depends on them
   };
   /// A kernel that moves a tensor from one region to another.
   struct TransferView {

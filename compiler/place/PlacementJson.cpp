@@ -148,6 +148,12 @@ std::string wsec::placementAsJson(const PlacementView &view, unsigned indent) {
         json.object([&] {
           json.attribute("name", stream.name);
           json.attribute("pattern", stream.pattern);
+          if (!stream.region.empty())
+            json.attribute("region", stream.region);
+          if (!stream.target.empty())
+            json.attribute("target", stream.target);
+          if (!stream.groups.empty())
+            writeArray(json, "groups", stream.groups);
           writeArray(json, "colors", stream.colors);
           json.attribute("rules", int64_t(stream.routes.size()));
           json.attributeArray("routes", [&] {

@@ -2,10 +2,12 @@
 //
 // Nodes of the graph are the colors that streams ask for, one or two each. On
 // a real program nearly all of them cover the whole mesh, so the graph is
-// close to complete and the greedy choice close to the optimum.
+// close to complete and the greedy choice close to the optimum. Streams whose
+// ways are searched come last and find the others in their way.
 
 #include "compiler/route/ColoringRouter.h"
 #include "compiler/route/RoutePlan.h"
+#include "compiler/route/SearchedRoutes.h"
 
 #include <algorithm>
 #include <numeric>
@@ -24,8 +26,9 @@ struct Node {
 static std::vector<Node> buildGraph(const RoutingProblem &problem) {
   std::vector<Node> nodes;
   for (size_t s = 0; s < problem.streams.size(); ++s)
-    for (RoutePlan &plan : planStream(problem, problem.streams[s]))
-      nodes.push_back({s, std::move(plan), {}, -1});
+    if (!problem.isSearched(problem.streams[s]))
+      for (RoutePlan &plan : planStream(problem, problem.streams[s]))
+        nodes.push_back({s, std::move(plan), {}, -1});
   for (size_t i = 0; i < nodes.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       // The two colors of one stream differ even where they share no PE: the
@@ -86,5 +89,5 @@ std::string wsec::routeByColoring(const RoutingProblem &problem,
     for (const RouteRule &rule : makeRules(node.plan, node.color))
       stream.rules.push_back(rule);
   }
-  return "";
+  return routeSearched(problem, routing);
 }

@@ -78,6 +78,13 @@ std::string PathProblem::check() const {
   for (const PathNet &net : nets)
     if (std::string error = checkNet(*this, net); !error.empty())
       return error;
+  std::map<size_t, const PathNet *> firstOf; // by bundle
+  for (const PathNet &net : nets)
+    if (const PathNet *first =
+            firstOf.try_emplace(net.bundle, &net).first->second;
+        first->family != net.family)
+      return text(net) + " and " + text(*first) +
+             " are of one bundle and of different families";
   for (const PathObstacle &obstacle : obstacles)
     if (obstacle.color < 0 || obstacle.color >= colors ||
         !liesIn(*this, obstacle.rect))
@@ -146,6 +153,7 @@ std::string PathChecker::checkColors() const {
     return "N1: expected paths of " + std::to_string(problem.nets.size()) +
            " nets, found " + std::to_string(paths.nets.size());
   std::map<size_t, size_t> firstOf;
+  std::map<std::pair<int64_t, int64_t>, size_t> ownerOf; // by family and color
   for (size_t n = 0; n < paths.nets.size(); ++n) {
     const int64_t color = paths.nets[n].color;
     if (color < 0 || color >= problem.colors)
@@ -158,6 +166,14 @@ std::string PathChecker::checkColors() const {
       return "N1: " + text(problem.nets[n]) + " has color " +
              std::to_string(color) + ", " + text(problem.nets[first]) +
              " of its bundle has " + std::to_string(paths.nets[first].color);
+    if (problem.nets[n].family < 0)
+      continue;
+    const size_t owner =
+        ownerOf.try_emplace({problem.nets[n].family, color}, n).first->second;
+    if (problem.nets[owner].bundle != problem.nets[n].bundle)
+      return "N1: " + text(problem.nets[n]) + " has color " +
+             std::to_string(color) + " like " + text(problem.nets[owner]) +
+             " of another bundle of its family";
   }
   return "";
 }

@@ -23,6 +23,8 @@ struct PathNet {
   std::vector<RouteRect> destinations;
   /// Nets of one bundle have one color, whatever that is.
   size_t bundle = 0;
+  /// Bundles of one family have different colors; -1: it is of none.
+  int64_t family = -1;
   /// Words that it brings in a unit of time, while [begin, end) lasts.
   int64_t words = 1;
   int64_t begin = 0, end = 1;
@@ -75,7 +77,8 @@ public:
   std::string check() const;
 
   /// Empty if `paths` are legal, else the first rule they break:
-  ///   N1 every net has a color that there is, those of a bundle the same
+  ///   N1 every net has a color that there is, those of a bundle the same,
+  ///      bundles of a family different ones
   ///   N2 settings lie in the mesh and transmit somewhere, not back
   ///   N3 no PE has two settings of one color
   ///   N4 every hop arrives where the net receives from that side

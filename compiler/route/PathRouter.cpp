@@ -12,7 +12,7 @@ namespace {
 
 /// Rounds without less trouble than before, after which negotiation is hopeless
 /// in the colors at hand.
-constexpr int64_t patience = 12;
+constexpr int64_t patience = 6;
 /// Beyond this, being dearer changes no choice.
 constexpr int64_t mostPressure = int64_t(1) << 20;
 
@@ -28,7 +28,7 @@ public:
       : problem(problem), paths(paths), demand(problem),
         search(problem, demand) {}
 
-  std::string run();
+  std::optional<PathFailure> run();
 
 private:
   std::string describeCrowd() const;
@@ -37,6 +37,7 @@ private:
   std::string describeNoWay(size_t net, int64_t color, PathPE pe) const;
   std::string remedy(const Bundle &bundle) const;
   bool nextColor(Bundle &bundle);
+  bool isTakenInFamily(const Bundle &bundle);
   void forget(Bundle &bundle);
   bool routeNet(size_t net, int64_t pressure);
   bool isCrowded(size_t net) const;
@@ -60,6 +61,7 @@ private:
   std::optional<size_t> walled;    ///< a net that no way is left for
   size_t failed = 0;               ///< the bundle that has no color left
   std::string reason;
+  bool isLink = false; ///< whether the trouble is only that of links
 };
 
 } // namespace
@@ -147,9 +149,25 @@ void Negotiation::forget(Bundle &bundle) {
   }
 }
 
+/// Whether another bundle of its family has the color; says so.
+bool Negotiation::isTakenInFamily(const Bundle &bundle) {
+  const int64_t family = problem.nets[bundle.nets.front()].family;
+  for (const Bundle &other : bundles)
+    if (family >= 0 && &other != &bundle && other.color == bundle.color &&
+        problem.nets[other.nets.front()].family == family) {
+      reason = quoted(problem.nets[bundle.nets.front()].name) + " and " +
+               quoted(problem.nets[other.nets.front()].name) +
+               " need different colors";
+      return true;
+    }
+  return false;
+}
+
 /// Claims the ends of its nets on the next color where they are free.
 bool Negotiation::nextColor(Bundle &bundle) {
   for (++bundle.color; bundle.color < problem.colors; ++bundle.color) {
+    if (isTakenInFamily(bundle))
+      continue;
     size_t claimed = 0;
     while (claimed < bundle.nets.size() &&
            demand.claim(bundle.nets[claimed], bundle.color))
@@ -210,6 +228,7 @@ int64_t Negotiation::round(bool all, int64_t pressure) {
 bool Negotiation::settle() {
   demand.forget();
   walled.reset();
+  isLink = false;
   int64_t least = INT64_MAX, pressure = 1;
   for (int64_t since = 0, number = 0; since < patience; ++since, ++number) {
     const int64_t trouble = round(number == 0, pressure);
@@ -222,7 +241,8 @@ bool Negotiation::settle() {
     pressure = std::min(pressure * 2, mostPressure);
   }
   reason = describeCrowd();
-  if (reason.empty())
+  isLink = reason.empty();
+  if (isLink)
     for (const auto &[number, link] : demand.links())
       if (reason.empty() && demand.isOverloaded(number))
         reason = describeLink(number);
@@ -301,17 +321,17 @@ bool Negotiation::attempt() {
   return true;
 }
 
-std::string Negotiation::run() {
+std::optional<PathFailure> Negotiation::run() {
   paths.nets.assign(problem.nets.size(), {});
   gather();
-  std::string first;
+  std::optional<PathFailure> first;
   // Whoever fails chooses first in the next attempt.
-  for (size_t attempts = 0; attempts <= std::min<size_t>(bundles.size(), 6);
+  for (size_t attempts = 0; attempts <= std::min<size_t>(bundles.size(), 2);
        ++attempts) {
     if (attempt())
-      return "";
-    if (first.empty())
-      first = reason;
+      return std::nullopt;
+    if (!first)
+      first = {reason, bundles[failed].number, isLink};
     if (failed == 0)
       break; // it had the first choice already
     prefer(failed);
@@ -319,6 +339,7 @@ std::string Negotiation::run() {
   return first;
 }
 
-std::string wsec::routeByNegotiation(const PathProblem &problem, Paths &paths) {
+std::optional<PathFailure> wsec::routeByNegotiation(const PathProblem &problem,
+                                                    Paths &paths) {
   return Negotiation(problem, paths).run();
 }

@@ -5,7 +5,17 @@
 
 #include "compiler/route/PathProblem.h"
 
+#include <optional>
+
 namespace wsec {
+
+/// Why no solution was found: the PE or the link that is too much in demand,
+/// and the nets that compete for it.
+struct PathFailure {
+  std::string reason;
+  size_t bundle = 0;   ///< that does not get through
+  bool isLink = false; ///< for a link; else for settings
+};
 
 /// Searches a tree for every net and a color for every bundle (McMurchie and
 /// Ebeling, "PathFinder", 1995). Trees grow from their source by the cheapest
@@ -16,10 +26,9 @@ namespace wsec {
 /// the first color whose PEs its ends find free, and goes on to the next one
 /// when negotiation does not get it through.
 ///
-/// `problem` must pass its check. Empty, or why there is no solution: the PE or
-/// the link that is too much in demand, and the nets that compete for it. Equal
-/// problems have equal answers.
-std::string routeByNegotiation(const PathProblem &problem, Paths &paths);
+/// `problem` must pass its check. Equal problems have equal answers.
+std::optional<PathFailure> routeByNegotiation(const PathProblem &problem,
+                                              Paths &paths);
 
 } // namespace wsec
 

@@ -33,6 +33,9 @@ RoutingProblem wsec::readRegions(wse::ProgramOp program) {
     problem.regions.push_back({region.x, region.y, region.width, region.height,
                                readChannels(region.westChannels()),
                                readChannels(region.eastChannels())});
+  // A program without kernels has the whole mesh, which nobody named.
+  for (auto [region, op] : llvm::zip(problem.regions, program.kernelRegions()))
+    region.name = op.getSymName().str();
   problem.relays = kernelRelays();
   return problem;
 }

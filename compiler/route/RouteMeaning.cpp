@@ -36,6 +36,8 @@ uint8_t wsec::arrivals(const RoutingProblem &problem,
   case RoutePattern::OutExit:
     return west;
   case RoutePattern::Transfer:
+    if (problem.isSearched(request))
+      return 0;
     return problem.regions[request.region].x < problem.regions[request.target].x
                ? west
                : east;
@@ -247,20 +249,28 @@ static RouteRect rectOf(const RouteRegion &region) {
           region.y, region.y + region.height, 1};
 }
 
-static Meaning meaningOfTransfer(const RouteRegion &from,
-                                 const RouteRegion &to) {
+/// Rows slot, slot + slots, ... of both regions.
+
+static Meaning meaningOfTransfer(const RouteRegion &from, const RouteRegion &to,
+                                 int64_t slot, int64_t slots) {
   int64_t x = to.x > from.x ? from.x + from.width - 1 : from.x;
   Meaning meaning;
-  append(meaning.sources, {x, x + 1, 1, from.y, from.y + from.height, 1});
-  append(meaning.destinations, rectOf(to));
+  append(meaning.sources,
+         {x, x + 1, 1, from.y + slot, from.y + from.height, slots});
+  RouteRect rows = rectOf(to);
+  rows.y0 += slot;
+  rows.ystep = slots;
+  append(meaning.destinations, rows);
   return meaning;
 }
 
 Meaning wsec::meaningOf(const RoutingProblem &problem,
-                        const StreamRequest &request, int64_t slot) {
+                        const StreamRequest &request, int64_t slot,
+                        int64_t slots) {
   const RouteRegion &region = problem.regions[request.region];
   if (request.pattern == RoutePattern::Transfer)
-    return meaningOfTransfer(region, problem.regions[request.target]);
+    return meaningOfTransfer(region, problem.regions[request.target], slot,
+                             slots);
   if (request.pattern == RoutePattern::Launch) {
     Meaning launch{RoutePort::West, {{0, 1, 1, 0, 1, 1}}, {}, {}};
     for (const RouteRegion &each : problem.regions)

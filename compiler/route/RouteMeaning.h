@@ -16,13 +16,14 @@ struct Meaning {
   std::vector<RouteRect> exits; // PEs that send off the mesh, to the east
 };
 
-/// Of color number `slot` of a stream.
+/// Of color number `slot` of a stream with `slots` of them.
 Meaning meaningOf(const RoutingProblem &problem, const StreamRequest &request,
-                  int64_t slot);
+                  int64_t slot, int64_t slots);
 
 /// The ports by which words may arrive at a PE of the pattern, from another PE
 /// or off the mesh. No port and its opposite, but where each column has one
-/// source: then the PEs north of it hear the south, the others the north.
+/// source: then the PEs north of it hear the south, the others the north. None
+/// for ways that are searched, which may turn anywhere.
 uint8_t arrivals(const RoutingProblem &problem, const StreamRequest &request);
 
 } // namespace wsec

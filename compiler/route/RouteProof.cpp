@@ -25,13 +25,14 @@
 //     e - - + - - +     2 x 3 cells
 //     d . . | . . |
 //
-// Routings for which this does not hold may still be legal, in another style
-// than ours; RouteTracer judges them, and words all complaints.
+// Streams for which this does not hold may still be legal, in another style
+// than ours, or searched; RouteTracer follows them, and words all complaints.
 
 #include "compiler/route/RouteProof.h"
 #include "compiler/route/RouteCells.h"
 #include "compiler/route/RouteRules.h"
 
+#include <algorithm>
 #include <utility>
 
 using namespace wsec;
@@ -58,30 +59,47 @@ static bool sharesFairly(const RoutingProblem &problem, const Routing &routing,
   return owners < 2 || CellTable(problem, all, {}, steps).disjoint();
 }
 
-bool wsec::proveRouting(const RoutingProblem &problem, const Routing &routing,
-                        int64_t *steps) {
+/// R3 to R6 of one stream.
+static bool proveStream(const RoutingProblem &problem,
+                        const StreamRequest &request,
+                        const RoutedStream &stream, int64_t &steps) {
+  for (size_t slot = 0; slot < stream.colors.size(); ++slot) {
+    Meaning meaning = meaningOf(problem, request, int64_t(slot),
+                                int64_t(stream.colors.size()));
+    std::vector<const RouteRule *> rules = rulesOf(stream, stream.colors[slot]);
+    if (!CellTable(problem, rules, meaning, steps)
+             .proves(arrivals(problem, request)))
+      return false;
+  }
+  return true;
+}
+
+bool wsec::proveStreams(const RoutingProblem &problem, const Routing &routing,
+                        std::vector<bool> &proved, int64_t *steps) {
   int64_t counter = 0;
   int64_t &count = steps ? *steps : counter;
+  proved.assign(problem.streams.size(), false);
   if (!problem.check().empty() || !checkColors(problem, routing).empty() ||
       !checkRelays(problem, routing).empty())
     return false;
-  for (size_t i = 0; i < problem.streams.size(); ++i) {
-    const StreamRequest &request = problem.streams[i];
-    const RoutedStream &stream = routing.streams[i];
-    for (const RouteRule &rule : stream.rules)
-      if (!checkRule(problem, request, stream, rule).empty())
+  for (size_t i = 0; i < problem.streams.size(); ++i)
+    for (const RouteRule &rule : routing.streams[i].rules)
+      if (!checkRule(problem, problem.streams[i], routing.streams[i], rule)
+               .empty())
         return false;
-    for (size_t slot = 0; slot < stream.colors.size(); ++slot) {
-      Meaning meaning = meaningOf(problem, request, int64_t(slot));
-      std::vector<const RouteRule *> rules =
-          rulesOf(stream, stream.colors[slot]);
-      if (!CellTable(problem, rules, meaning, count)
-               .proves(arrivals(problem, request)))
-        return false;
-    }
-  }
   for (int64_t color = 0; color < problem.colors; ++color)
     if (!sharesFairly(problem, routing, color, count))
       return false;
+  for (size_t i = 0; i < problem.streams.size(); ++i)
+    proved[i] =
+        !problem.isSearched(problem.streams[i]) &&
+        proveStream(problem, problem.streams[i], routing.streams[i], count);
   return true;
+}
+
+bool wsec::proveRouting(const RoutingProblem &problem, const Routing &routing,
+                        int64_t *steps) {
+  std::vector<bool> proved;
+  return proveStreams(problem, routing, proved, steps) &&
+         std::find(proved.begin(), proved.end(), false) == proved.end();
 }

@@ -24,19 +24,25 @@ std::string wsec::describeColor(const StreamRequest &request, int64_t color) {
 static std::string checkColors(const RoutingProblem &problem,
                                const StreamRequest &request,
                                const std::vector<int64_t> &colors) {
-  size_t expected = hasTwoColors(request.pattern) ? 2 : 1;
-  if (colors.size() != expected)
+  const bool dealt = request.pattern == RoutePattern::Transfer; // to rows
+  const size_t expected = hasTwoColors(request.pattern) ? 2 : 1;
+  const size_t most =
+      dealt ? size_t(problem.regions[request.region].height) : expected;
+  if (colors.size() < expected || colors.size() > most)
     return "stream '" + request.name + "' has " +
            std::to_string(colors.size()) + " colors, pattern " +
-           name(request.pattern) + " needs " + std::to_string(expected);
+           name(request.pattern) + " needs " + std::to_string(expected) +
+           (most > expected ? " to " + std::to_string(most) : "");
   for (int64_t color : colors)
     if (color < 0 || color >= problem.colors)
       return "stream '" + request.name + "' has color " +
              std::to_string(color) + ", programs may use 0 to " +
              std::to_string(problem.colors - 1);
-  if (expected == 2 && colors[0] == colors[1])
-    return "stream '" + request.name + "' has color " +
-           std::to_string(colors[0]) + " twice";
+  for (size_t i = 1; i < colors.size(); ++i)
+    if (std::find(colors.begin(), colors.begin() + ptrdiff_t(i), colors[i]) !=
+        colors.begin() + ptrdiff_t(i))
+      return "stream '" + request.name + "' has color " +
+             std::to_string(colors[i]) + " twice";
   return "";
 }
 

@@ -69,7 +69,7 @@ public:
         rows(problem.meshHeight), plane(columns * rows, unset),
         taken(columns * rows, 0) {}
 
-  std::string run();
+  std::string run(const std::vector<bool> &proved);
 
 private:
   std::string fill(const StreamRequest &request, const RouteRule &rule);
@@ -86,7 +86,7 @@ private:
   void clear(const RouteRule &rule);
 
   template <typename Visit>
-  bool forEachSource(const StreamRequest &request, unsigned slot,
+  bool forEachSource(const StreamRequest &request, unsigned slot, size_t slots,
                      Visit visit) const;
 
   uint8_t &at(Point p) { return plane[p.y * columns + p.x]; }
@@ -136,7 +136,7 @@ void Tracer::clear(const RouteRule &rule) {
 /// What a pattern means, source by source; stops when `visit` says false.
 template <typename Visit>
 bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
-                           Visit visitMesh) const {
+                           size_t slots, Visit visitMesh) const {
   const RouteRegion &region = problem.regions[request.region];
   auto visit = [&](Expectation expected) {
     for (Point *point : {&expected.source, &expected.low, &expected.high}) {
@@ -194,11 +194,11 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
   case RoutePattern::Transfer: {
     const RouteRegion &to = problem.regions[request.target];
     int64_t x = to.x > region.x ? region.x + right : region.x;
-    for (int64_t y = region.y; y < region.y + region.height; ++y)
-      if (!visitMesh(Expectation{{x, y},
+    for (int64_t y = slot; y < region.height; y += slots)
+      if (!visitMesh(Expectation{{x, region.y + y},
                                  RoutePort::Ramp,
-                                 {to.x, y},
-                                 {to.x + to.width - 1, y},
+                                 {to.x, to.y + y},
+                                 {to.x + to.width - 1, to.y + y},
                                  to.width,
                                  false,
                                  false}))
@@ -428,9 +428,10 @@ std::string Tracer::traceColor(size_t index, size_t slot) {
     if (!error.empty())
       return error;
   }
-  if (!forEachSource(request, slot, [&](const Expectation &expected) {
-        return traceSource(request, color, expected);
-      }))
+  if (!forEachSource(request, slot, stream.colors.size(),
+                     [&](const Expectation &expected) {
+                       return traceSource(request, color, expected);
+                     }))
     return error;
   if (visited != settings)
     return where(request, color) + std::to_string(settings - visited) +
@@ -441,16 +442,22 @@ std::string Tracer::traceColor(size_t index, size_t slot) {
   return "";
 }
 
-std::string Tracer::run() {
+std::string Tracer::run(const std::vector<bool> &proved) {
   std::string error = checkColors(problem, routing);
   for (size_t i = 0; i < problem.streams.size() && error.empty(); ++i)
-    for (size_t slot = 0;
+    for (size_t slot = i < proved.size() && proved[i]
+                           ? routing.streams[i].colors.size()
+                           : 0;
          slot < routing.streams[i].colors.size() && error.empty(); ++slot)
       error = traceColor(i, slot);
   return error.empty() ? checkRelays(problem, routing) : error;
 }
 
 std::string wsec::traceRouting(const RoutingProblem &problem,
-                               const Routing &routing) {
-  return Tracer(problem, routing).run();
+                               const Routing &routing,
+                               const std::vector<bool> &proved) {
+  if (!proved.empty() &&
+      std::find(proved.begin(), proved.end(), false) == proved.end())
+    return "";
+  return Tracer(problem, routing).run(proved);
 }

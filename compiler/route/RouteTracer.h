@@ -9,8 +9,10 @@ namespace wsec {
 
 /// Follows every stream of `routing` hop by hop and holds it against what its
 /// pattern means. Knows nothing of how rules are made. Returns the first
-/// broken rule of RoutingProblem::verify, or empty.
-std::string traceRouting(const RoutingProblem &problem, const Routing &routing);
+/// broken rule of RoutingProblem::verify, or empty. Streams that `proved` says
+/// are sound, and have no PE of a color in common with others, are left out.
+std::string traceRouting(const RoutingProblem &problem, const Routing &routing,
+                         const std::vector<bool> &proved = {});
 
 } // namespace wsec
 

@@ -51,8 +51,9 @@ enum class RoutePattern : uint8_t {
   RootWest,   ///< first column of each group of columns -> that of the next
               ///< group west, two colors by parity of the group
   HeadCast,   ///< first column of each group of columns -> all of the group
-  Transfer,   ///< last column (first, if it goes west) -> every PE of the row
-              ///< in another region
+  Transfer,   ///< last column (first, if it goes west) -> every PE of the same
+              ///< row of another region, wherever that lies; one color or more,
+              ///< which rows take in turn
   ColumnRest, ///< injector -> `rows` of its column but its own
 };
 constexpr unsigned numRoutePatterns = 17;
@@ -89,6 +90,7 @@ struct RouteRegion {
   int64_t x = 0, y = 0;
   int64_t width = 0, height = 0;
   std::vector<RouteChannel> west, east;
+  std::string name = {};
 };
 
 /// `colors` has one entry per color of the pattern; rules name one of them.
@@ -126,6 +128,10 @@ public:
   /// False if the pattern would connect nothing in its region (neighbour links
   /// of a single column, a cast to oneself): such a stream is not opened.
   bool connects(const StreamRequest &stream) const;
+
+  /// Whether the ways of its words have to be searched for: it is a transfer to
+  /// other rows of the mesh. Everything else goes straight.
+  bool isSearched(const StreamRequest &stream) const;
 
   /// Empty if `routing` is legal, else the first rule it breaks:
   ///   R1 every stream has the colors its pattern needs, all usable, distinct

@@ -34,11 +34,13 @@ static bool dependsOnRows(StreamPattern pattern) {
 
 LogicalResult StreamOp::verify() {
   // (C1)
+  const bool transfers = getPattern() == StreamPattern::Transfer;
   size_t colors = isNeighbourPattern(getPattern()) ? 2 : 1;
-  if (getColors().size() != colors)
+  if (transfers ? getColors().empty() : getColors().size() != colors)
     return emitOpError() << stringifyStreamPattern(getPattern()) << " takes "
                          << colors << " color" << (colors > 1 ? "s" : "")
-                         << ", found " << getColors().size();
+                         << (transfers ? " or more" : "") << ", found "
+                         << getColors().size();
   // (C2)
   if (getRows().has_value() != dependsOnRows(getPattern()))
     return emitOpError() << stringifyStreamPattern(getPattern())
@@ -50,7 +52,6 @@ LogicalResult StreamOp::verify() {
       return emitOpError("has a rule for color ")
              << rule.getColor() << ", which is none of its own";
   // (C4)
-  bool transfers = getPattern() == StreamPattern::Transfer;
   if (getTarget().has_value() != transfers)
     return emitOpError() << stringifyStreamPattern(getPattern())
                          << (transfers ? " needs the region it goes to"

@@ -77,7 +77,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     value_cast   the same on a color of its own
     out_north    in the last column from y to its neighbour y - 1; two colors by y mod 2
     out_exit     from the last column of a channel's row east, out over the east edge of the mesh
-    transfer     from the last column (to the west: the first) of each row into every PE of that row in the region `to`
+    transfer     from the last column (to the west: the first) of each row into every PE of row y of the region `to`, wherever that lies; rows take its colors in turn, that of row y mod their number
     ```
 
     ```mlir
@@ -87,7 +87,8 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
       #wse.rule<color 2, <x = 0 to 4, y = 4 to 5>, north to ramp>]
     ```
 
-    - (C1) Two colors for patterns between neighbours, one for all others.
+    - (C1) Two colors for patterns between neighbours, at least one for
+      `transfer`, one for all others.
     - (C2) `rows` is present for `column`, `column_rest`, `key_cast` and `value_cast`,
       and for `root_west` and `head_cast`, where it counts columns; for no other.
     - (C3) Every rule is for one of the colors.

@@ -81,18 +81,19 @@ const std::vector<bool> &ColorOps::feasible(const FabricOp &op,
 /// PEs further east that take them may have code of another class.
 bool ColorOps::isExit(const program::RouteRule &rule) const {
   const program::Rect &rect = *rule.rect();
+  if (routes.turn)
+    return false; // its words may come back in other rows
   if (rect.x1() != scalars.last(Axis::X) + 1 || rule.receive() != Port::Ramp ||
       rule.transmit() != 1u << unsigned(Port::East))
     return false;
   steps += int64_t(routes.mine.size());
-  return std::none_of(
-      routes.mine.begin(), routes.mine.end(),
-      [&](const program::RouteRule *other) {
-        return other->rect()->x1() > rect.x1() &&
-               other->rect()->y0() < rect.y1() &&
-               rect.y0() < other->rect()->y1() &&
-               (other->transmit() >> unsigned(Port::Ramp) & 1);
-      });
+  return std::none_of(routes.mine.begin(), routes.mine.end(),
+                      [&](const program::RouteRule *other) {
+                        return other->rect()->x1() > rect.x1() &&
+                               other->rect()->y0() < rect.y1() &&
+                               rect.y0() < other->rect()->y1() &&
+                               (other->transmit() >> unsigned(Port::Ramp) & 1);
+                      });
 }
 
 /// Whether the op may run in a PE with a rule of this axis, and there is more

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/FabricLines.h"
 #include "runtime/program/ColorOps.h"
+#include "runtime/program/FabricPaths.h"
 #include "runtime/program/Ports.h"
 #include "runtime/program/WordPairs.h"
 
@@ -419,7 +420,12 @@ Handovers findHandovers(const program::Program &program,
       continue;
     }
     std::set<size_t> listed;
+    ColorRules &rules = routes.of(color, Axis::X);
+    if (rules.turn)
+      listed = followPaths(program, routine, scalars, rules, color, result);
     for (Axis axis : {Axis::X, Axis::Y}) {
+      if (rules.turn)
+        break;
       ColorLines lines(program, routine, scalars, routes, color, axis, result);
       lines.follow();
       listed.merge(lines.listed());

@@ -23,14 +23,22 @@ void RouteTable::sort(ColorRules &rules, int64_t color, Axis axis) const {
       1u << unsigned(Port::East) | 1u << unsigned(Port::West);
   constexpr unsigned northSouth =
       1u << unsigned(Port::North) | 1u << unsigned(Port::South);
+  auto portsOf = [](const program::RouteRule &rule) {
+    return rule.transmit() | 1u << unsigned(rule.receive());
+  };
+  for (const program::RouteRule *rule : *program.routes())
+    rules.turn |= rule->color() == color && (portsOf(*rule) & eastWest) &&
+                  (portsOf(*rule) & northSouth);
   for (const program::RouteRule *rule : *program.routes()) {
     if (rule->color() != color)
       continue;
     if (rule->positions() && rule->positions()->size() > 0)
       rules.problem = "has switch positions";
-    unsigned ports = rule->transmit() | 1u << unsigned(rule->receive());
-    if ((ports & eastWest) && (ports & northSouth))
-      rules.problem = "turns";
+    if (rules.turn) {
+      rules.mine.push_back(rule);
+      continue;
+    }
+    const unsigned ports = portsOf(*rule);
     // From a PE to itself: counts as a row.
     bool row = !(ports & northSouth);
     (row == (axis == Axis::X) ? rules.mine : rules.foreign).push_back(rule);

@@ -20,7 +20,7 @@ struct OperandReach {
 };
 
 /// The rules of a color, by the axis that words pass them along: of `axis`, and
-/// the others.
+/// the others. Where some rule turns all are of both.
 struct ColorRules {
   std::vector<const program::RouteRule *> mine, foreign;
   /// Rules that a row (or column) across the axis meets: indices of `mine`,
@@ -29,6 +29,7 @@ struct ColorRules {
   /// Columns whose PEs have the same settings, row by row; likewise rows.
   AxisKinds kindOfX, kindOfY;
   std::string problem; ///< why words cannot be followed, if so
+  bool turn = false;   ///< whether some rule does
   /// What was found out for operands, by signature.
   std::map<std::vector<int64_t>, OperandReach> reach;
   std::map<std::vector<int64_t>, std::vector<bool>> feasible;

@@ -3,7 +3,7 @@
 """Compiles an ONNX model, runs it on the emulated wafer and compares every
 output with onnxruntime: with all kernels on the whole mesh, and on the region
 that the compiler chooses. The program, printed as text, must compile to the
-same bytes.
+same bytes, and its router tables must give back the streams that were routed.
 
   check_model.py MODEL --mesh 8x8 [--mesh 32x32] [--work DIR]
 
@@ -30,6 +30,7 @@ from onnx import helper
 
 sys.path.insert(0, str(Path(__file__).parent / "models"))
 sys.path.insert(0, str(Path(__file__).parent))
+import recover_streams  # noqa: E402
 import round_trip  # noqa: E402
 import small_models  # noqa: E402
 from commands import run  # noqa: E402
@@ -110,13 +111,16 @@ def main():
         outputs = work / f"{mesh}.npz"
         report = work / f"{mesh}.json"
         run(["wsec", model, "-o", program, f"--mesh={mesh.partition('-')[0]}", *region,
-             f"--machine={arguments.machine}", "--quiet", *shapes])
+             f"--machine={arguments.machine}", "--quiet", *shapes,
+             f"--dump-placement={work / 'placement.json'}"])
         if not region and program.read_bytes() == previous:
             continue  # the region chosen is the whole mesh
         previous = program.read_bytes()
-        if problem := round_trip.difference(program, Path(model).parent):
-            print(f"{mesh}: {problem}")
-            failed = True
+        for problem in (round_trip.difference(program, Path(model).parent),
+                        recover_streams.difference(program, work / "placement.json")[0]):
+            if problem:
+                print(f"{mesh}: {problem}")
+                failed = True
         run(["wse-run", program, f"--weights={Path(model).parent}", "--inputs",
              work / "inputs.npz", "--outputs", outputs,
              f"--report={report}", "--quiet"])

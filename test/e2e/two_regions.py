@@ -3,27 +3,31 @@
 """Programs on two or three regions, in MLIR: two_regions.py --count N --seed S --work DIR
 
 A tensor is loaded on one region, moved to another that lies somewhere in the
-same rows, and back; both compute with it. Of three regions the third, which may
+same rows, or with --elsewhere in others, and back; both compute with it. Of three regions the third, which may
 lie between them, takes it from both. Shapes, distributions and places are
 random. All engines have to give the numbers of NumPy and equal bytes; the
-placement dump has to name the transfers. Exit code 0 or 1.
+placement dump has to name the transfers. Between other rows a program may be
+refused for lack of ways, by name. Exit code 0 or 1.
 """
 
 import argparse
 import json
 import random
+import re
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
+import recover_streams
 from commands import run
 
 ENGINES = ("wavelet", "streams", "strips")
 
 PROGRAM = """module {{
   wse.program @main state(selected) mesh({mesh}) machine("wse2") {{
-    region @a shape({a}x{height}) at ({at_a}, {y})
-    region @b shape({b}x{height}) at ({at_b}, {y}){third_region}
+    region @a shape({a}x{height}) at ({at_a}, {row_a})
+    region @b shape({b}x{height}) at ({at_b}, {row_b}){third_region}
     input @x : tensor<{shape}x{type}>
     %x = load @x on @a {{nodes = ["x"]}} : {first}
     %t = transfer %x on @b {{nodes = ["t"]}} : {first} -> {second}
@@ -41,7 +45,7 @@ PROGRAM = """module {{
 """
 
 THIRD_REGION = """
-    region @c shape({c}x{height}) at ({at_c}, {y})"""
+    region @c shape({c}x{height}) at ({at_c}, {row_c})"""
 THIRD_KERNELS = """    %near = transfer %u on @c {{nodes = ["near"]}} : {second} -> {fourth}
     %far = transfer %x on @c {{nodes = ["far"]}} : {first} -> {fourth}
     %all = elementwise(%near, %far) on @c {{nodes = ["all"]}} : ({fourth}, {fourth}) -> {fourth} {{
@@ -53,8 +57,14 @@ THIRD_KERNELS = """    %near = transfer %u on @c {{nodes = ["near"]}} : {second}
 """
 
 
-def random_case(rng):
-    """The text of a program, and its input."""
+def other_rows(rng, names, height):
+    """Where each region begins, and the rows of the mesh: any rows of a mesh of one channel."""
+    rows = {name: rng.randint(0, 2 * height) for name in names}
+    return rows, max(rows.values()) + height + rng.randint(0, 2)
+
+
+def random_case(rng, elsewhere):
+    """The text of a program, and its input; the regions in the same rows, or elsewhere."""
     batch, tokens, heads = rng.randint(1, 3), rng.randint(1, 6), rng.randint(1, 5)
     size = rng.choice([1, 1, 2, 3])
     features = heads * size
@@ -63,9 +73,15 @@ def random_case(rng):
     width = {name: rng.randint(1, 5) for name in names}
     at, x = {}, 0
     for name in rng.sample(names, len(names)):
-        at[name] = x + rng.randint(0, 2)
+        at[name] = x + rng.randint(0, 4 if elsewhere else 2)
         x = at[name] + width[name]
     y = rng.randint(0, 3)
+    row = {name: y for name in names}
+    mesh_height = y + height + rng.randint(0, 2)
+    if elsewhere:
+        row, mesh_height = other_rows(rng, names, height)
+        if row["a"] >= row["b"] + height and rng.random() < 0.5:
+            at["a"] = at["b"]  # one above the other
     is_integer = rng.random() < 0.3
     kind = "i32" if is_integer else "f32"
 
@@ -81,13 +97,13 @@ def random_case(rng):
                 f"#wse.dist<rows = [0, 1], columns = [{columns}]>>")
 
     facts = {
-        "mesh": f"{x + rng.randint(0, 2)}x{y + height + rng.randint(0, 2)}", "height": height, "y": y,
+        "mesh": f"{x + 2 * elsewhere + rng.randint(0, 2)}x{mesh_height}", "height": height,
         "shape": f"{batch}x{tokens}x{features}", "type": kind,
         "add": "addi" if is_integer else "addf", "first": tensor(width["a"]),
         "second": tensor(width["b"]), "third": tensor(width["a"], replicated=rng.random() < 0.3),
         "fourth": tensor(width.get("c", 1))}
     for name in names:
-        facts[name], facts[f"at_{name}"] = width[name], at[name]
+        facts[name], facts[f"at_{name}"], facts[f"row_{name}"] = width[name], at[name], row[name]
     third = "c" in names
     text = PROGRAM.format(third_region=THIRD_REGION.format(**facts) if third else "",
                           third_kernels=THIRD_KERNELS.format(**facts) if third else "", **facts)
@@ -100,8 +116,17 @@ def check(text, x, work):
     source, program = work / "two.mlir", work / "two.wafer"
     source.write_text(text)
     np.save(work / "x.npy", x)
-    run(["wsec", source, "-o", program, "--quiet", f"--dump-placement={work / 'two.json'}"])
+    command = ["wsec", source, "-o", program, "--quiet",
+               f"--dump-placement={work / 'two.json'}"]
+    compiled = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "RouteCongestion" in compiled.stderr:
+        assert re.search(r"from @[abc] in rows .* to @[abc] in rows .* compete for .* place both in",
+                         compiled.stderr), compiled.stderr
+        return False
+    assert compiled.returncode == 0, (compiled.stderr, text)
     placement = json.loads((work / "two.json").read_text())
+    problem, _ = recover_streams.difference(program, work / "two.json")
+    assert problem is None, (problem, text)
     expected = {"doubled": x + x, "same": x}
     moves = [("t", "a", "b"), ("v", "b", "a"), ("w", "a", "b")]
     if "@c" in text:
@@ -118,6 +143,7 @@ def check(text, x, work):
             assert np.array_equal(np.load(path), expected[name]), (engine, name, text)
         found.add(b"".join(path.read_bytes() for path in outputs.values()))
     assert len(found) == 1
+    return True
 
 
 def main():
@@ -125,13 +151,15 @@ def main():
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--elsewhere", action="store_true", help="each region in rows of its own")
     parser.add_argument("--work", type=Path, required=True)
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     rng = random.Random(arguments.seed)
-    for _ in range(arguments.count):
-        check(*random_case(rng), arguments.work)
-    print(f"{arguments.count} programs on several regions")
+    ran = sum(check(*random_case(rng, arguments.elsewhere), arguments.work)
+              for _ in range(arguments.count))
+    refused = f", {arguments.count - ran} without ways" if ran < arguments.count else ""
+    print(f"{ran} programs on several regions{refused}")
     return 0
 
 

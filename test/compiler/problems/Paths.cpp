@@ -21,6 +21,7 @@ const std::vector<Complaint> complaints = {
     {"N1", "expected paths of"},
     {"N1", "there are 0 to"},
     {"N1", "of its bundle has"},
+    {"N1", "of another bundle of its family"},
     {"N2", "is not on the mesh"},
     {"N2", "transmits to no port"},
     {"N2", "sends words back to"},
@@ -99,6 +100,9 @@ PathProblem randomProblem(bool tiny, Random &random) {
   problem.colors = random.between(1, tiny ? 2 : 4);
   problem.linkWords = tiny ? 99 : random.between(1, 4);
   const int64_t count = random.between(1, tiny ? 4 : 6);
+  std::vector<int64_t> families; // by bundle
+  for (int64_t n = 0; n < count; ++n)
+    families.push_back(random.oneIn(3) ? 0 : -1);
   const bool apart = !random.oneIn(5);
   std::set<int64_t> ends;
   for (int64_t n = 0; n < count; ++n) {
@@ -112,6 +116,7 @@ PathProblem randomProblem(bool tiny, Random &random) {
     if (apart && !isApart(problem, net, ends))
       continue;
     net.bundle = size_t(random.below(count));
+    net.family = families[net.bundle];
     net.words = random.between(1, problem.linkWords);
     net.begin = random.below(4);
     net.end = random.between(net.begin + 1, 4);
@@ -163,8 +168,11 @@ bool PathOracle::haveColors() const {
     if (paths.nets[a].color < 0 || paths.nets[a].color >= problem.colors)
       return false;
     for (size_t b = 0; b < a; ++b)
-      if (problem.nets[a].bundle == problem.nets[b].bundle &&
-          paths.nets[a].color != paths.nets[b].color)
+      if (problem.nets[a].bundle == problem.nets[b].bundle
+              ? paths.nets[a].color != paths.nets[b].color
+              : problem.nets[a].family >= 0 &&
+                    problem.nets[a].family == problem.nets[b].family &&
+                    paths.nets[a].color == paths.nets[b].color)
         return false;
   }
   return true;
@@ -312,6 +320,14 @@ bool hasSolution(const PathProblem &problem) {
   for (const PathNet &net : problem.nets)
     ways.push_back(waysOf(problem, net));
   std::map<size_t, size_t> colorOf; // of bundles
+  auto isTaken = [&](const PathNet &net, size_t color) {
+    for (const PathNet &other : problem.nets)
+      if (net.family >= 0 && other.family == net.family &&
+          other.bundle != net.bundle && colorOf.count(other.bundle) &&
+          colorOf[other.bundle] == color)
+        return true;
+    return false;
+  };
   std::function<bool(size_t)> place = [&](size_t n) {
     if (n == problem.nets.size())
       return true;
@@ -319,6 +335,8 @@ bool hasSolution(const PathProblem &problem) {
     const bool open = !colorOf.count(bundle);
     for (size_t color = 0; color < taken.size(); ++color) {
       if (!open && colorOf[bundle] != color)
+        continue;
+      if (open && isTaken(problem.nets[n], color))
         continue;
       colorOf[bundle] = color;
       for (PEs way : ways[n]) {
@@ -400,9 +418,14 @@ void run(Random &random, Tally &tally) {
   const PathProblem problem = randomProblem(tiny, random);
   tally.expect(problem.check().empty(), problem.check());
   Paths paths, again;
-  const std::string error = routeByNegotiation(problem, paths);
-  tally.expect(routeByNegotiation(problem, again) == error,
+  const auto failure = routeByNegotiation(problem, paths);
+  const auto same = routeByNegotiation(problem, again);
+  const std::string error = failure ? failure->reason : "";
+  tally.expect(failure ? same && same->reason == error : !same,
                "the router is of two minds: " + error);
+  tally.expect(!failure || (failure->isLink ==
+                            (error.find("the link from") != std::string::npos)),
+               "says it is a link, or not: " + error);
   tally.met("problems solved", error.empty());
   if (tiny) {
     const bool possible = hasSolution(problem);

@@ -94,8 +94,8 @@ bool enters(const RoutingProblem &problem, const StreamRequest &request, PE p) {
   }
 }
 
-/// Of a pattern with two colors, which one the source sends on.
-int64_t colorOf(const StreamRequest &request, PE source) {
+/// Of a pattern with several colors, which one the source sends on.
+int64_t colorOf(const StreamRequest &request, PE source, int64_t colors) {
   switch (request.pattern) {
   case RoutePattern::RowWest:
   case RoutePattern::RowEast:
@@ -106,6 +106,8 @@ int64_t colorOf(const StreamRequest &request, PE source) {
     return source.y % 2;
   case RoutePattern::RootWest:
     return source.x / request.rows.pitch % 2;
+  case RoutePattern::Transfer:
+    return source.y % colors;
   default:
     return 0;
   }
@@ -128,7 +130,7 @@ bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
     return p.y == source.y && p.x == source.x + 1;
   case RoutePattern::RowCast:
   case RoutePattern::ChannelRow:
-  case RoutePattern::Transfer:
+  case RoutePattern::Transfer: // rows of the region that hears
     return p.y == source.y;
   case RoutePattern::KeyNorth:
   case RoutePattern::ValueNorth:
@@ -311,7 +313,8 @@ MeantWords RoutingOracle::wordsOf(const StreamRequest &request,
       const RouteRegion &region = problem.regions[r];
       const PE p = place(region, i);
       if (contains(region, p) &&
-          hears(region, request, place(region, source), p))
+          hears(region, request, place(problem.regions[request.region], source),
+                p))
         words.hearers[i] = true;
     }
   return words;
@@ -322,15 +325,35 @@ RoutingOracle::RoutingOracle(const RoutingProblem &problem) : problem(problem) {
   for (const StreamRequest &request : problem.streams) {
     const RouteRegion &region = problem.regions[request.region];
     const bool edge = entersFromTheEdge(request.pattern);
-    meant.emplace_back(hasTwoColors(request.pattern) ? 2 : 1);
+    meant.emplace_back();
     for (size_t i = 0; i < count; ++i) {
       const PE p = place(region, i);
       if (edge ? enters(problem, request, p)
                : contains(region, p) && sends(problem, request, p))
-        meant.back()[size_t(colorOf(request, p))].push_back(
-            wordsOf(request, i));
+        meant.back().push_back(wordsOf(request, i));
     }
   }
+}
+
+std::vector<MeantWords> RoutingOracle::meantOf(size_t stream, size_t color,
+                                               size_t colors) const {
+  const StreamRequest &request = problem.streams[stream];
+  const RouteRegion &region = problem.regions[request.region];
+  std::vector<MeantWords> result;
+  for (const MeantWords &words : meant[stream])
+    if (colorOf(request, place(region, words.source), int64_t(colors)) ==
+        int64_t(color))
+      result.push_back(words);
+  return result;
+}
+
+/// How many colors a stream may have.
+static bool fits(const RoutingProblem &problem, const StreamRequest &request,
+                 size_t colors) {
+  if (request.pattern == RoutePattern::Transfer)
+    return colors > 0 &&
+           int64_t(colors) <= problem.regions[request.region].height;
+  return colors == (hasTwoColors(request.pattern) ? 2 : 1);
 }
 
 /// R1.
@@ -340,7 +363,7 @@ static bool haveColors(const RoutingProblem &problem, const Routing &routing) {
   for (size_t i = 0; i < problem.streams.size(); ++i) {
     const std::vector<int64_t> &colors = routing.streams[i].colors;
     const std::set<int64_t> different(colors.begin(), colors.end());
-    if (colors.size() != (hasTwoColors(problem.streams[i].pattern) ? 2u : 1u) ||
+    if (!fits(problem, problem.streams[i], colors.size()) ||
         different.size() != colors.size() || *different.begin() < 0 ||
         *different.rbegin() >= problem.colors)
       return false;
@@ -392,7 +415,7 @@ std::set<std::string> RoutingOracle::brokenRules(const Routing &routing) const {
         if (settings[pe] && !taken[size_t(stream.colors[c])].insert(pe).second)
           broken.insert("R3");
       Walk walk(problem, settings);
-      for (const MeantWords &words : meant[i][c])
+      for (const MeantWords &words : meantOf(i, c, stream.colors.size()))
         walk.follow(words, broken);
       walk.checkHops(problem.streams[i].pattern == RoutePattern::OutExit,
                      broken);

@@ -28,10 +28,9 @@ public:
   /// are judged, and with R1 broken nothing else is.
   std::set<std::string> brokenRules(const Routing &routing) const;
 
-  /// What a stream means, by color.
-  const std::vector<std::vector<MeantWords>> &meantOf(size_t stream) const {
-    return meant[stream];
-  }
+  /// What a stream means on one of its colors.
+  std::vector<MeantWords> meantOf(size_t stream, size_t color,
+                                  size_t colors) const;
 
   /// In coordinates of a region.
   struct PE {
@@ -46,8 +45,7 @@ private:
   MeantWords wordsOf(const StreamRequest &request, size_t source) const;
 
   const RoutingProblem &problem;
-  // By stream, then by color of the stream.
-  std::vector<std::vector<std::vector<MeantWords>>> meant;
+  std::vector<std::vector<MeantWords>> meant; // by stream
 };
 
 } // namespace wsec::test

@@ -40,7 +40,7 @@ PathProblem mesh(int64_t width, int64_t height, int64_t colors,
 Paths route(const PathProblem &problem) {
   EXPECT_EQ(problem.check(), "");
   Paths paths;
-  EXPECT_EQ(routeByNegotiation(problem, paths), "");
+  EXPECT_FALSE(routeByNegotiation(problem, paths));
   EXPECT_EQ(problem.verify(paths), "");
   return paths;
 }
@@ -48,7 +48,8 @@ Paths route(const PathProblem &problem) {
 std::string whyNot(const PathProblem &problem) {
   EXPECT_EQ(problem.check(), "");
   Paths paths;
-  return routeByNegotiation(problem, paths);
+  const auto failure = routeByNegotiation(problem, paths);
+  return failure ? failure->reason : "";
 }
 
 bool has(const std::string &text, const std::string &part) {
@@ -206,6 +207,13 @@ TEST(PathProblemTest, N1EveryNetHasAColorThatThereIs) {
   paths.nets[0].color = 2;
   EXPECT_TRUE(
       has(said(problem, paths), "N1: net 'a' has color 2, there are 0 to 1"));
+  PathProblem family = problem;
+  family.nets[1].bundle = 1;
+  family.nets[0].family = family.nets[1].family = 0;
+  EXPECT_TRUE(has(said(family, route(problem)),
+                  "N1: net 'b' has color 0 like net 'a' of another bundle of "
+                  "its family"));
+  EXPECT_EQ(route(family).nets[1].color, 1);
   paths.nets.pop_back();
   EXPECT_TRUE(
       has(said(problem, paths), "N1: expected paths of 2 nets, found 1"));
@@ -311,6 +319,8 @@ TEST(PathProblemTest, CheckRefusesWhatMakesNoSense) {
           "has no destination");
   refused([](PathProblem &p) { p.nets[0].destinations[0].x1 = 7; },
           "has a destination that is not on the mesh");
+  refused([](PathProblem &p) { p.nets[1].family = 0; },
+          "are of one bundle and of different families");
   refused([](PathProblem &p) { p.nets[0].end = 0; }, "is never in use");
   refused([](PathProblem &p) { p.nets[0].words = 2; },
           "brings 2 words in a unit of time, a link passes 1");

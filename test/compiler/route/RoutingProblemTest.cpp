@@ -151,17 +151,55 @@ TEST(RoutingProblem, TransfersReachTheirRegionAndNoOther) {
                 ": words of PE (2,0) reach PE (3,0), which is not meant");
 }
 
+TEST(RoutingProblem, TransfersToOtherRowsAreSearched) {
+  // Three lanes between the regions, for the four rows of a transfer each way.
+  RoutingProblem problem = twoRegions(3);
+  problem.meshHeight = 6;
+  problem.regions[1].y = 2;
+  Routing routing = solve(problem);
+  EXPECT_EQ(problem.verify(routing), "");
+  const RoutedStream &east = routing.streams[problem.streams.size() - 2];
+  EXPECT_EQ(ruleAt(east, 2, 0)->receive, RoutePort::Ramp);
+  for (int64_t y = 2; y < 6; ++y)
+    EXPECT_EQ(ruleAt(east, 8, y)->transmit, portBit(RoutePort::Ramp));
+}
+
+TEST(RoutingProblem, TransferWithoutAWayNamesWhoCompetes) {
+  // Rows 2 and 3 of the one above the other, which nothing passes by.
+  RoutingProblem problem = twoRegions(0);
+  problem.meshWidth = 3;
+  problem.meshHeight = 8;
+  problem.regions[0].name = "a";
+  problem.regions[1].name = "b";
+  problem.regions[1].x = 0;
+  problem.regions[1].y = 4;
+  problem.streams = {problem.streams.back()};
+  problem.colors = 1;
+  Routing routing;
+  const std::string error = routeByColoring(problem, routing);
+  EXPECT_EQ(
+      error.rfind("RouteCongestion: there are no ways for a transfer from "
+                  "@b in rows 4 to 7 to @a in rows 0 to 3: ",
+                  0),
+      0u)
+      << error;
+  EXPECT_NE(error.find("; place both in the same rows, or leave columns free "
+                       "between them"),
+            std::string::npos);
+}
+
 TEST(RoutingProblem, ChecksSeveralRegions) {
   RoutingProblem problem = twoRegions(0);
   problem.regions[1].x = 2;
   EXPECT_EQ(problem.check(), "two regions have PEs in common, the one at (0,0) "
                              "and the one at (2,0)");
   problem = twoRegions(0);
-  problem.meshHeight = 5;
-  problem.regions[1].y = 1;
-  EXPECT_EQ(problem.check(),
-            "stream 'east' goes from rows 0 to 3 to rows 1 to 4; a transfer "
-            "needs regions of the same rows");
+  problem.regions[1].height = 3;
+  problem.regions[1].east = {{0, 0, 3}};
+  problem.regions[1].west = {{0, 0, 3}};
+  problem.streams.erase(problem.streams.begin(), problem.streams.end() - 2);
+  EXPECT_EQ(problem.check(), "stream 'east' goes from 4 rows to 3; a transfer "
+                             "needs regions of as many rows");
   problem = twoRegions(0);
   problem.streams.back().target = 1;
   EXPECT_EQ(problem.check(), "stream 'west' goes to no other region");

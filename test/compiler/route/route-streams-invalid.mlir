@@ -14,3 +14,17 @@ wse.program @main state(placed) mesh(2x2) machine("{\"base\": \"wse2\", \"colors
   input @x : tensor<4x2xf32>
   %x = load @x on @r : tensor<1x4x2xf32, #tokens>
 }
+
+// -----
+
+#two = #wse.dist<rows = [0, 1], columns = [2]>
+
+// expected-error @below {{RouteCongestion: there are no ways for a transfer from @a in rows 0 to 1 to @b in rows 2 to 3: 'row 1 of @a to @b' and what is routed already compete for color 4 of PE (0,1); of 5 colors none is left for 'row 1 of @a to @b'; place both in the same rows, or leave columns free between them}}
+wse.program @main state(placed) mesh(3x4) machine("{\"base\": \"wse2\", \"colors\": 8}") {
+  region @a shape(3x2) at (0, 0)
+  region @b shape(3x2) at (0, 2)
+  input @x : tensor<2x4xf32>
+  %x = load @x on @a : tensor<1x2x4xf32, #two>
+  %t = transfer %x on @b : tensor<1x2x4xf32, #two> -> tensor<1x2x4xf32, #two>
+  store %t to "y" on @b : tensor<1x2x4xf32, #two> to tensor<2x4xf32>
+}

@@ -122,7 +122,7 @@ TEST_F(DeadlockTest, D1SentPastTheReceiver) {
 
 TEST_F(DeadlockTest, D1SentAlongATurn) {
   rule(P::Cast, 1, 0).transmit |= 1 << int(Port::South);
-  expectUndecided("routine 0: color 3: turns");
+  expectUndecided("routine 0: color 3: sent to a PE that does not hear it");
 }
 
 TEST_F(DeadlockTest, D1Switches) {

@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Each row of a transfer is a net, those of one color a bundle. What is routed
+// already are obstacles. Rows whose ways would cross on one color do not on
+// two; where colors do not help, links pass words of several rows in turn.
+
+#include "compiler/route/SearchedRoutes.h"
+#include "compiler/route/PathRouter.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+using namespace wsec;
+
+namespace {
+
+/// A transfer, and among how many colors its rows are dealt.
+struct Searched {
+  size_t stream = 0;
+  int64_t colors = 1;
+  size_t firstNet = 0;
+};
+
+class SearchedRouter {
+public:
+  SearchedRouter(const RoutingProblem &problem, Routing &routing)
+      : problem(problem), routing(routing) {}
+
+  std::string run();
+
+private:
+  void findWindow();
+  void addObstacles();
+  void addNets();
+  bool yield(const PathFailure &failure);
+  void write(const Paths &paths);
+  std::string describe(const PathFailure &failure) const;
+  const RouteRegion &sourceOf(const Searched &its) const {
+    return problem.regions[problem.streams[its.stream].region];
+  }
+  const RouteRegion &targetOf(const Searched &its) const {
+    return problem.regions[problem.streams[its.stream].target];
+  }
+  /// Bundles count through the colors of all transfers.
+  size_t ownerOf(size_t bundle) const; ///< index in `all`
+
+  const RoutingProblem &problem;
+  Routing &routing;
+  std::vector<Searched> all;
+  RouteRect window; ///< of the mesh, in which ways are looked for
+  PathProblem paths;
+};
+
+} // namespace
+
+/// Around all regions that take part, with room to pass beside them.
+void SearchedRouter::findWindow() {
+  window = {problem.meshWidth, 0, 1, problem.meshHeight, 0, 1};
+  int64_t room = 1;
+  for (const Searched &its : all)
+    for (const RouteRegion *region : {&sourceOf(its), &targetOf(its)}) {
+      window.x0 = std::min(window.x0, region->x);
+      window.x1 = std::max(window.x1, region->x + region->width);
+      window.y0 = std::min(window.y0, region->y);
+      window.y1 = std::max(window.y1, region->y + region->height);
+      room = std::max(room, region->height);
+    }
+  window.x0 = std::max<int64_t>(0, window.x0 - room);
+  window.x1 = std::min(problem.meshWidth, window.x1 + room);
+  window.y0 = std::max<int64_t>(0, window.y0 - room);
+  window.y1 = std::min(problem.meshHeight, window.y1 + room);
+  paths.meshWidth = window.x1 - window.x0;
+  paths.meshHeight = window.y1 - window.y0;
+  paths.colors = problem.colors;
+}
+
+/// The part of a progression from `begin` on and below `end`.
+static bool clip(int64_t &from, int64_t &to, int64_t step, int64_t begin,
+                 int64_t end) {
+  if (from < begin)
+    from += (begin - from + step - 1) / step * step;
+  to = std::min(to, end);
+  from -= begin;
+  to -= begin;
+  return from < to;
+}
+
+void SearchedRouter::addObstacles() {
+  for (const RoutedStream &stream : routing.streams)
+    for (const RouteRule &rule : stream.rules) {
+      RouteRect rect = rule.rect;
+      if (clip(rect.x0, rect.x1, rect.xstep, window.x0, window.x1) &&
+          clip(rect.y0, rect.y1, rect.ystep, window.y0, window.y1))
+        paths.obstacles.push_back({rule.color, rect});
+    }
+}
+
+void SearchedRouter::addNets() {
+  paths.nets.clear();
+  size_t bundle = 0;
+  for (Searched &its : all) {
+    const RouteRegion &from = sourceOf(its), &to = targetOf(its);
+    its.firstNet = paths.nets.size();
+    for (int64_t row = 0; row < from.height; ++row) {
+      PathNet &net = paths.nets.emplace_back();
+      net.name = "row " + std::to_string(row) + " of @" + from.name + " to @" +
+                 to.name;
+      net.x = (to.x > from.x ? from.x + from.width - 1 : from.x) - window.x0;
+      net.y = from.y + row - window.y0;
+      const int64_t x = to.x - window.x0, y = to.y + row - window.y0;
+      net.destinations = {{x, x + to.width, 1, y, y + 1, 1}};
+      net.bundle = bundle + size_t(row % its.colors);
+      net.family = int64_t(its.stream);
+    }
+    bundle += size_t(its.colors);
+  }
+}
+
+size_t SearchedRouter::ownerOf(size_t bundle) const {
+  size_t i = 0;
+  for (; bundle >= size_t(all[i].colors); ++i)
+    bundle -= size_t(all[i].colors);
+  return i;
+}
+
+/// Tries with more colors, or more words on a link. False if that is in vain.
+bool SearchedRouter::yield(const PathFailure &failure) {
+  if (failure.isLink) {
+    paths.linkWords *= 2;
+    return true;
+  }
+  Searched &its = all[ownerOf(failure.bundle)];
+  const int64_t most = std::min(sourceOf(its).height, problem.colors);
+  if (its.colors == most)
+    return false;
+  its.colors = std::min(its.colors + (its.colors + 1) / 2, most);
+  return true;
+}
+
+/// Settings that are alike, as rectangles: runs of rows, one over the other.
+static std::vector<RouteRule> makeRules(std::vector<PathSetting> settings,
+                                        int64_t color) {
+  auto kind = [](const PathSetting &s) {
+    return std::make_tuple(s.receive, s.transmit);
+  };
+  std::sort(settings.begin(), settings.end(),
+            [&](const PathSetting &a, const PathSetting &b) {
+              return std::make_tuple(kind(a), a.y, a.x) <
+                     std::make_tuple(kind(b), b.y, b.x);
+            });
+  std::vector<RouteRule> runs;
+  for (const PathSetting &s : settings) {
+    RouteRule *last = runs.empty() ? nullptr : &runs.back();
+    if (last && last->receive == s.receive && last->transmit == s.transmit &&
+        last->rect.y0 == s.y && last->rect.x1 == s.x)
+      ++last->rect.x1;
+    else
+      runs.push_back(
+          {color, {s.x, s.x + 1, 1, s.y, s.y + 1, 1}, s.receive, s.transmit});
+  }
+  std::sort(runs.begin(), runs.end(),
+            [](const RouteRule &a, const RouteRule &b) {
+              return std::make_tuple(a.receive, a.transmit, a.rect.x0,
+                                     a.rect.x1, a.rect.y0) <
+                     std::make_tuple(b.receive, b.transmit, b.rect.x0,
+                                     b.rect.x1, b.rect.y0);
+            });
+  std::vector<RouteRule> rules;
+  for (const RouteRule &run : runs) {
+    RouteRule *last = rules.empty() ? nullptr : &rules.back();
+    if (last && last->receive == run.receive &&
+        last->transmit == run.transmit && last->rect.x0 == run.rect.x0 &&
+        last->rect.x1 == run.rect.x1 && last->rect.y1 == run.rect.y0)
+      ++last->rect.y1;
+    else
+      rules.push_back(run);
+  }
+  return rules;
+}
+
+void SearchedRouter::write(const Paths &found) {
+  for (const Searched &its : all) {
+    RoutedStream &stream = routing.streams[its.stream];
+    for (int64_t slot = 0; slot < its.colors; ++slot) {
+      std::vector<PathSetting> settings;
+      for (int64_t row = slot; row < sourceOf(its).height; row += its.colors)
+        for (PathSetting setting :
+             found.nets[its.firstNet + size_t(row)].settings) {
+          setting.x += window.x0;
+          setting.y += window.y0;
+          settings.push_back(setting);
+        }
+      const int64_t color = found.nets[its.firstNet + size_t(slot)].color;
+      stream.colors.push_back(color);
+      for (const RouteRule &rule : makeRules(std::move(settings), color))
+        stream.rules.push_back(rule);
+    }
+  }
+}
+
+static std::string describe(const RouteRegion &region) {
+  return "@" + region.name + " in rows " + std::to_string(region.y) + " to " +
+         std::to_string(region.y + region.height - 1);
+}
+
+std::string SearchedRouter::describe(const PathFailure &failure) const {
+  const Searched &its = all[ownerOf(failure.bundle)];
+  return "RouteCongestion: there are no ways for a transfer from " +
+         ::describe(sourceOf(its)) + " to " + ::describe(targetOf(its)) + ": " +
+         failure.reason +
+         "; place both in the same rows, or leave columns free between them";
+}
+
+std::string SearchedRouter::run() {
+  for (size_t i = 0; i < problem.streams.size(); ++i)
+    if (problem.isSearched(problem.streams[i]))
+      all.push_back({i});
+  if (all.empty())
+    return "";
+  findWindow();
+  addObstacles();
+  for (;;) {
+    addNets();
+    Paths found;
+    const std::optional<PathFailure> failure = routeByNegotiation(paths, found);
+    if (!failure) {
+      write(found);
+      return "";
+    }
+    if (!yield(*failure))
+      return describe(*failure);
+  }
+}
+
+std::string wsec::routeSearched(const RoutingProblem &problem,
+                                Routing &routing) {
+  return SearchedRouter(problem, routing).run();
+}

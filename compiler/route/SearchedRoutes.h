@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_ROUTE_SEARCHEDROUTES_H
+#define WSEC_COMPILER_ROUTE_SEARCHEDROUTES_H
+
+#include "compiler/route/RoutingProblem.h"
+
+namespace wsec {
+
+/// Gives the streams of `problem` that are searched their colors and rules;
+/// those of all others are in `routing`. A transfer has one color if its rows
+/// find ways that meet nowhere, else two, three, five, and so on, which the
+/// rows take in turn. Empty, or which transfer finds no way, why, and what
+/// would help.
+std::string routeSearched(const RoutingProblem &problem, Routing &routing);
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_ROUTE_SEARCHEDROUTES_H

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Recovers the streams of a program from its router tables, and holds them
+against those that were routed: the inverse of the router.
+
+  recover_streams.py PROGRAM.wafer PLACEMENT.json
+
+The tables say what each router does with words of a color. From every PE that
+takes words from its ramp, or from outside the mesh, words are followed to those
+who hear them: a source, its hearers, and where words leave. The placement (of
+--dump-placement) names streams by pattern, region and rows; what a pattern means
+is written here once more. Both have to give the same words on every color, no
+setting may be left over, and no PE may have two. One line; exit code 0 or 1.
+"""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+STEP = {"north": (0, -1), "south": (0, 1), "east": (1, 0), "west": (-1, 0)}
+OPPOSITE = {"north": "south", "south": "north", "east": "west", "west": "east"}
+
+
+class Problem(Exception):
+    """What is wrong with a table, or differs from the routed streams."""
+
+
+def tables(program):
+    """Settings of a program, (receive, transmit) by PE, by color."""
+    text = subprocess.run(["wse-inspect", "pe", program], capture_output=True, text=True,
+                          check=True).stdout
+    colors = {}
+    rule = re.compile(r"^ *route (\d+) \[(\d+):(\d+)(?::(\d+))?, (\d+):(\d+)(?::(\d+))?\] "
+                      r"from (\w+) to \[([\w, ]+)\]$", re.MULTILINE)
+    for color, x0, x1, xstep, y0, y1, ystep, receive, transmit in rule.findall(text):
+        settings = colors.setdefault(int(color), {})
+        for x in range(int(x0), int(x1), int(xstep or 1)):
+            for y in range(int(y0), int(y1), int(ystep or 1)):
+                if (x, y) in settings:
+                    raise Problem(f"PE ({x},{y}) has two settings of color {color}")
+                settings[x, y] = (receive, tuple(transmit.split(", ")))
+    assert len(rule.findall(text)) == len(re.findall(r"^ *route ", text, re.MULTILINE))
+    return colors
+
+
+def follow(settings, source, mesh):
+    """Who hears the words of a PE, which PEs they pass, and whether they leave."""
+    hearers, passed, leaves = set(), set(), False
+    work = [source]
+    while work:
+        at = work.pop()
+        passed.add(at)
+        for port in settings[at][1]:
+            if port == "ramp":
+                hearers.add(at)
+                continue
+            to = (at[0] + STEP[port][0], at[1] + STEP[port][1])
+            if not (0 <= to[0] < mesh[0] and 0 <= to[1] < mesh[1]):
+                leaves = True
+            elif to not in settings or settings[to][0] != OPPOSITE[port] or to in passed:
+                raise Problem(f"words that {at} sends {port} arrive nowhere")
+            else:
+                work.append(to)
+    return frozenset(hearers), passed, leaves
+
+
+def recover(colors, mesh):
+    """All (color, source, entry, hearers, leaves)."""
+    found = set()
+    for color, settings in colors.items():
+        fed = set()
+        for at, (receive, _) in settings.items():
+            outside = receive == "west" and at[0] == 0
+            if receive != "ramp" and not outside:
+                continue
+            hearers, passed, leaves = follow(settings, at, mesh)
+            fed |= passed
+            found.add((color, at, receive, hearers, leaves))
+        if fed != set(settings):
+            raise Problem(f"color {color}: nothing feeds {sorted(set(settings) - fed)[:4]}")
+    return found
+
+
+def rectangle(region):
+    return {(x, y) for x in range(region["x"], region["x"] + region["columns"])
+            for y in range(region["y"], region["y"] + region["rows"])}
+
+
+def channels_of(placement):
+    """The channels of each region: (row, columns served, rows carried)."""
+    by_region, last = {region["name"]: [] for region in placement["regions"]}, None
+    for west, east in zip(placement["channels"]["west"], placement["channels"]["east"]):
+        may = [r for r in placement["regions"] if r["y"] <= west["row"] < r["y"] + r["rows"]
+               and r["x"] <= west["begin"] and west["end"] <= r["x"] + r["columns"]]
+        if last in may and all(row < west["row"] for row, _, _ in by_region[last["name"]]):
+            may = [last]
+        last = next((r for r in may if not by_region[r["name"]]), may[0])
+        by_region[last["name"]].append((west["row"], range(west["begin"], west["end"]),
+                                        range(east["begin"], east["end"])))
+    return by_region
+
+
+def groups_of(stream):
+    count, pitch, used = stream["groups"]
+    return [range(g * pitch, g * pitch + used) for g in range(count)]
+
+
+def words_of(stream, region, target, channels, placement):
+    """(number of the color, source, entry, hearers, leaves) of a stream."""
+    x0, y0 = region["x"], region["y"]
+    width, height = region["columns"], region["rows"]
+    xs, ys = range(x0, x0 + width), range(y0, y0 + height)
+    colors = stream["colors"]
+
+    def link(dx, dy):
+        return [((x - x0 if dx else y - y0) % 2, (x, y), "ramp", {(x + dx, y + dy)}, False)
+                for x in xs for y in ys if x + dx in xs and y + dy in ys]
+
+    pattern = stream["pattern"]
+    if pattern == "launch":
+        everyone = set().union(*(rectangle(r) for r in placement["regions"]))
+        return [(0, (0, 0), "west", everyone, False)]
+    if pattern == "channel":
+        return [(0, (0, row), "west", {(x, row) for x in columns}, False)
+                for row, columns, _ in channels if columns]
+    if pattern == "channel_row":
+        return [(0, (0, row), "west", {(x, row) for x in xs}, False) for row, _, _ in channels]
+    if pattern == "column":
+        hearers = [y0 + y for group in groups_of(stream) for y in group]
+        return [(0, (x, row), "ramp", {(x, y) for y in hearers}, False)
+                for row, columns, _ in channels for x in columns]
+    if pattern in ("row_west", "row_east"):
+        return link(1 if pattern == "row_east" else -1, 0)
+    if pattern in ("key_north", "value_north"):
+        return link(0, -1)
+    if pattern == "row_cast":
+        return [(0, (x0, y), "ramp", {(x, y) for x in xs}, False) for y in ys]
+    if pattern in ("key_cast", "value_cast"):
+        return [(0, (x, y0 + group[0]), "ramp", {(x, y0 + y) for y in group}, False)
+                for x in xs for group in groups_of(stream)]
+    if pattern == "head_cast":
+        return [(0, (x0 + group[0], y), "ramp", {(x0 + x, y) for x in group}, False)
+                for y in ys for group in groups_of(stream)]
+    if pattern == "root_west":
+        count, pitch, _ = stream["groups"]
+        return [(g % 2, (x0 + g * pitch, y), "ramp", {(x0 + (g - 1) * pitch, y)}, False)
+                for y in ys for g in range(1, count)]
+    if pattern == "out_north":
+        return [((y - y0) % 2, (xs[-1], y), "ramp", {(xs[-1], y - 1)}, False)
+                for row, _, rows in channels for y in rows if y > row]
+    if pattern == "out_exit":
+        return [(0, (xs[-1], row), "ramp", set(), True) for row, _, rows in channels if rows]
+    assert pattern == "transfer", pattern
+    source = xs[-1] if target["x"] > x0 else x0
+    return [((y - y0) % len(colors), (source, y), "ramp",
+             {(x, y - y0 + target["y"]) for x in range(target["x"],
+                                                      target["x"] + target["columns"])}, False)
+            for y in ys]
+
+
+def meant(placement):
+    """The same as `recover` of what the placement says was routed."""
+    regions = {region["name"]: region for region in placement["regions"]}
+    channels = channels_of(placement)
+    only = next(iter(regions))
+    result = set()
+    for stream in placement["streams"]:
+        on = stream.get("region", only)
+        for slot, source, entry, hearers, leaves in words_of(
+                stream, regions[on], regions.get(stream.get("target")), channels[on], placement):
+            result.add((stream["colors"][slot], source, entry, frozenset(hearers), leaves))
+    return result
+
+
+def difference(program, placement):
+    """What the tables of a program do not say of its streams; or None. And how
+    many sources there are."""
+    placement = json.loads(Path(placement).read_text())
+    mesh = placement["machine"]["width"], placement["machine"]["height"]
+    try:
+        found, routed = recover(tables(program), mesh), meant(placement)
+    except Problem as problem:
+        return str(problem), 0
+    for what, some, others in (("recovered and not routed", found, routed),
+                               ("routed and not recovered", routed, found)):
+        for color, source, entry, hearers, _ in sorted(some - others, key=str):
+            return (f"{what}: color {color} from {source} ({entry}) to "
+                    f"{sorted(hearers)[:4]}", 0)
+    return None, len(found)
+
+
+def main():
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    problem, count = difference(*sys.argv[1:])
+    print(problem or f"{count} sources, as routed")
+    return 1 if problem else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
