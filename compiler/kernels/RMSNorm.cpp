@@ -76,7 +76,7 @@ class RMSNorm final : public KernelFor<wse::RMSNormOp> {
       return normStreams(op, {op.getScale()}, machine);
     if (streamedVectors(op, {op.getScale()}).empty())
       return {};
-    return columnStreams(Layout::of(op.getInput()), machine);
+    return columnStreams(Layout::of(op.getInput(), machine.height), machine);
   }
   SmallVector<HostFlow> flowsOf(wse::RMSNormOp op,
                                 const Machine &machine) const final {
