@@ -17,6 +17,8 @@ void wsec::canonicalize::buildCanonicalizePipeline(mlir::OpPassManager &pm) {
   pm.addPass(createFuseMatMul());
   pm.addPass(createFuseRotary());
   pm.addPass(createFuseAttention());
+  // Scores of attentions that were recognized are nobody's any more.
+  pm.addPass(createCommonSubexpressions());
   pm.addPass(createLegalizeProducts());
   pm.addPass(createFuseMatMul());
   pm.addPass(createCommonSubexpressions());

@@ -108,13 +108,22 @@ func.func @attention_with_past(%q: tensor<1x4x2x4xf32>, %k: tensor<1x2x2x4xf32>,
 
 // A mask that is data may hide all keys: such rows become 0.
 // CHECK-LABEL: func.func @attention_with_mask
+// CHECK: %[[BIAS:.*]] = onnx.where %{{.*}} -> tensor<1x1x3x3xf32>
+// CHECK: onnx.attention %{{.*}} bias %[[BIAS]] {causal, {{.*}}softcap = 2.000000e+00 : f32, strict, zero_rows}
+func.func @attention_with_mask(%q: tensor<1x2x3x4xf32>, %mask: tensor<3x3xi1>) -> !onnx.unknown {
+  %y = onnx.node "Attention"(%q, %q, %q, %mask) with {is_causal = 1 : i64, softcap = 2.0 : f32} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<3x3xi1>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Scores as a result: products, with the same zeros.
+// CHECK-LABEL: func.func @attention_with_scores
 // CHECK: %[[MOST:.*]] = onnx.reduce max %{{.*}} {axes = array<i64: 1>, keepdims = true}
 // CHECK: %[[EMPTY:.*]] = onnx.binary equal %[[MOST]]
 // CHECK: %[[WEIGHTS:.*]] = onnx.softmax
 // CHECK: onnx.where %[[EMPTY]], %{{.*}}, %[[WEIGHTS]]
-func.func @attention_with_mask(%q: tensor<1x2x3x4xf32>, %mask: tensor<3x3xi1>) -> !onnx.unknown {
-  %y = onnx.node "Attention"(%q, %q, %q, %mask) : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<3x3xi1>) -> !onnx.unknown
-  return %y : !onnx.unknown
+func.func @attention_with_scores(%q: tensor<1x2x3x4xf32>, %mask: tensor<3x3xi1>) -> (!onnx.unknown, !onnx.unknown) {
+  %y:4 = onnx.node "Attention"(%q, %q, %q, %mask) with {qk_matmul_output_mode = 3 : i64} : (tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<1x2x3x4xf32>, tensor<3x3xi1>) -> (!onnx.unknown, !onnx.unknown, !onnx.unknown, !onnx.unknown)
+  return %y#0, %y#3 : !onnx.unknown, !onnx.unknown
 }
 
 // What is outside of the triangle is not multiplied by 0: it may be NaN.
