@@ -43,6 +43,10 @@ namespace {
 constexpr int64_t partialWords = 512;
 constexpr int64_t bufferWords = 1536;
 
+/// Cycles between two blocks that injectors take: until the main thread has
+/// seen the end of one, and the channel moves again.
+constexpr double storedGap = 64;
+
 /// How a product runs: its lines of weights, those of all n or all k, come in
 /// blocks.
 struct Plan {
@@ -52,6 +56,7 @@ struct Plan {
   double cycles = 0;  ///< of the datapath of the busiest PE
   double perWord = 2; ///< of it, for a weight that arrives
   double last = 0;    ///< behind the last word of the channel
+  double waits = 0;   ///< of the channel, between blocks
   double total = 0;   ///< that plans are compared by
 };
 
@@ -172,7 +177,9 @@ Plan Shape::buffered(const Machine &machine, int64_t block) const {
 void Shape::store(Plan &plan, double channel) const {
   const double count = std::ceil(double(lines()) / plan.block);
   plan.last = plan.block * own + plan.cycles / count;
-  plan.total = std::max(plan.cycles, channel) + plan.last;
+  // Nobody takes words while one block has ended and the next is asked for.
+  plan.waits = count * storedGap;
+  plan.total = std::max(plan.cycles, channel + plan.waits) + plan.last;
 }
 
 Plan Shape::bestPlan(const Machine &machine) const {
@@ -376,6 +383,7 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
   cost.stream = model.channelCycles(shape.out, tiling, streamed, 0,
                                     shape.plan.perWord, !shape.stored);
   cost.fabric = std::max(cost.fabric, streamed * tiling.largest(machine.width));
+  cost.stream += shape.plan.waits;
   // Sums come west, column by column; activations go east. Weights that come
   // late to columns in the west need not be waited for.
   const double others = std::max(cost.compute, cost.fabric);
