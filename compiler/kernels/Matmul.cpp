@@ -65,7 +65,7 @@ struct Shape {
   int64_t k, n, pitch;
   bool reduce, exchanges;
   bool stored; ///< injectors relay from the buffer
-  double own; ///< most features of a PE that words of a line are for
+  double own;  ///< most features of a PE that words of a line are for
   std::optional<PackedWeights> quantized;
   Plan plan;
 
@@ -635,12 +635,12 @@ void MatmulWriter::broadcast() {
                    Operand::fabric(b.color(StreamPattern::RowCast), 2));
     }
   });
-  inBlocks(out.features, [&](Affine first, int64_t features,
-                             const Operand &words) {
-    multiply(features, out.features,
-             Operand::memory(out.buffer, 0, {0, out.pitch, 1}), words,
-             Operand::memory(activations, first * pitch, {pitch, 0, 1}));
-  });
+  inBlocks(
+      out.features, [&](Affine first, int64_t features, const Operand &words) {
+        multiply(features, out.features,
+                 Operand::memory(out.buffer, 0, {0, out.pitch, 1}), words,
+                 Operand::memory(activations, first * pitch, {pitch, 0, 1}));
+      });
 }
 
 void MatmulWriter::reduce() {
@@ -651,17 +651,16 @@ void MatmulWriter::reduce() {
       scratch = b.scratch("partial", shape.plan.block * shape.pitch);
     }
   });
-  inBlocks(in.features,
-           [&](Affine first, int64_t features, const Operand &words) {
-             if (shape.exchanges) {
-               partialSums(features, words);
-               return passRowSums(b, out, scratch, features);
-             }
-             multiply(features, in.features,
-                      Operand::memory(out.buffer, first * out.pitch,
-                                      {out.pitch, 0, 1}),
-                      words, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
-           });
+  inBlocks(in.features, [&](Affine first, int64_t features,
+                            const Operand &words) {
+    if (shape.exchanges) {
+      partialSums(features, words);
+      return passRowSums(b, out, scratch, features);
+    }
+    multiply(features, in.features,
+             Operand::memory(out.buffer, first * out.pitch, {out.pitch, 0, 1}),
+             words, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
+  });
 }
 
 /// The sums over own features of a block of result features. In buffers the
