@@ -185,7 +185,7 @@ std::optional<HeldWeight> heldStationary(wse::MatmulOp op,
   const auto tiling = wse::TokenTiling(1, shape.n)
                           .withColumns(input.getColumns(), input.getHeadSize())
                           .withHeadColumns(input.getHeadColumns());
-  return HeldWeight{tiling.type(shape.k, Float32Type::get(op.getContext())),
+  return HeldWeight{tiling.type(shape.k, elementTypeOf(op.getInput())),
                     {1, shape.k}};
 }
 
