@@ -102,10 +102,13 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
     if (shape.quantized)
       words += shape.quantized->scratchWords(shape.plan.block, shape.blocks());
     else if (shape.plan.buffered)
-      words += std::min<int64_t>(2, shape.blocks()) * shape.plan.block *
-               int64_t(shape.own);
+      words += std::min<int64_t>(2, shape.blocks()) *
+               wordsOf(elementTypeOf(op.getResult()),
+                       shape.plan.block * int64_t(shape.own));
     if (shape.exchanges)
-      words += shape.pitch * (shape.reduce ? shape.plan.block : shape.k);
+      words += shape.reduce ? shape.pitch * shape.plan.block
+                            : wordsOf(elementTypeOf(op.getInput()),
+                                      shape.pitch * shape.k);
     if (shape.apart)
       words += shape.out.words(machine.width, machine.height);
     return words;
@@ -377,7 +380,8 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   std::string buffers[2];
   for (int64_t i = 0; i < std::min<int64_t>(2, shape.blocks()); ++i)
     buffers[i] = shape.quantized ? shape.quantized->arriving(b, block)
-                                 : b.scratch("weights", block * pitch);
+                                 : b.scratch("weights", block * pitch,
+                                             elementTypeOf(op.getResult()));
   auto use = [&](int64_t number, Affine first, int64_t lines) {
     const std::string &buffer = buffers[number % 2];
     body(first, lines,
@@ -426,7 +430,8 @@ void MatmulWriter::broadcast() {
     std::string activations = in.buffer;
     int64_t pitch = in.pitch;
     if (shape.exchanges) {
-      activations = b.scratch("activations", shape.k * shape.pitch);
+      activations = b.scratch("activations", shape.k * shape.pitch,
+                              elementTypeOf(op.getInput()));
       pitch = shape.pitch;
       multicastRow(b, in, {shape.k, out.channels},
                    Operand::memory(activations, 0, {pitch, 1}),
