@@ -91,8 +91,12 @@ static void checkUses(const OnnxModel &model, const Definitions &definitions,
   for (const NodeProto &node : model.proto.graph().node())
     for (StringRef input : node.input())
       use(input, "node '" + node.name() + "' (" + operatorName(node) + ")");
-  for (const ValueInfoProto &output : model.proto.graph().output())
+  for (auto [index, output] : llvm::enumerate(model.proto.graph().output())) {
+    if (output.name().empty())
+      refusals.add("outputs of the graph have no name", "output",
+                   Twine(index + 1));
     use(output.name(), "the graph's outputs");
+  }
 }
 
 /// A cycle among the nodes that could not be ordered: follow undefined inputs

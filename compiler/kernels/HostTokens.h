@@ -14,15 +14,14 @@ KernelCost hostTokensCost(const Layout &layout, const Machine &machine);
 llvm::SmallVector<HostFlow> hostTokensFlows(const Layout &layout,
                                             const Machine &machine);
 
-/// Whether parameters that stay in the region of `op` are filled by a stream that
-/// passes all its rows: words for some rows then come on that, too, and take no
-/// colors of their own.
+/// Whether parameters that stay in the region of `op` are filled by a stream
+/// that passes all its rows: words for some rows then come on that, too, and
+/// take no colors of their own.
 bool sharesFills(mlir::Operation *op);
 
 /// From the host into the rows with tokens, or all.
-llvm::SmallVector<StreamNeed> hostTokensStreams(const Layout &layout,
-                                                const Machine &machine,
-                                                bool inAllRows);
+llvm::SmallVector<StreamNeed>
+hostTokensStreams(const Layout &layout, const Machine &machine, bool inAllRows);
 
 /// Keeps the own tokens of a stream that lists all of them, features inside,
 /// and passes the rows with tokens, or all.

@@ -28,10 +28,10 @@ class Load final : public KernelFor<wse::LoadOp> {
     return hostTokensFlows(Layout::of(op.getResult(), machine.height), machine);
   }
   LogicalResult lowerOp(wse::LoadOp op, RoutineBuilder &b) const final {
-    return bringTokens(
-        b, op.getSource(), cast<RankedTensorType>(op.getResult().getType()),
-        b.tile(op.getResult()), op.getViewOffset(), op.getStrides(),
-        sharesFills(op));
+    return bringTokens(b, op.getSource(),
+                       cast<RankedTensorType>(op.getResult().getType()),
+                       b.tile(op.getResult()), op.getViewOffset(),
+                       op.getStrides(), sharesFills(op));
   }
 };
 

@@ -102,7 +102,7 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
     if (shape.quantized)
       words += shape.quantized->scratchWords(shape.plan.block, shape.blocks());
     else if (shape.plan.buffered)
-      words += std::min<int64_t>(2, shape.blocks()) *
+      words += std::min<int64_t>(shape.stored ? 3 : 2, shape.blocks()) *
                wordsOf(elementTypeOf(op.getResult()),
                        shape.plan.block * int64_t(shape.own));
     if (shape.exchanges)
@@ -214,6 +214,7 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
   cost.stream = model.channelCycles(shape.out, tiling, streamed, 0,
                                     shape.plan.perWord, !shape.stored);
   cost.fabric = std::max(cost.fabric, streamed * tiling.largest(machine.width));
+  cost.stream += shape.plan.waits;
   // Sums come west, column by column; activations go east. Weights that come
   // late to columns in the west need not be waited for.
   const double others = std::max(cost.compute, cost.fabric);
@@ -284,9 +285,9 @@ private:
 
   /// By the dimensions of the weight that run over lines and features.
   void streamWeights(size_t lines, size_t features);
-  void fill(const std::string &buffer, int64_t lines, Value own);
-  void relay(const std::string &buffer, int64_t lines, Value own);
+  void inStoredBuffers(Value own, Body body);
   void inBlocks(Value own, Body body);
+  void asTheyArrive(Body body);
   void inBuffers(Value own, Body body);
   void multiply(int64_t lines, Affine own, Operand sums, Operand words,
                 Operand kept);
@@ -331,40 +332,21 @@ void MatmulWriter::streamWeights(size_t lines, size_t features) {
   words.lines = {shape.lines(), weight.strides[lines]};
   words.featureStep = weight.strides[features];
   if (shape.stored)
-    injector = b.streamToColumnRests(words, out.active);
+    injector = b.injectFromBuffers(words);
   else
     b.streamToColumns(words);
 }
 
-/// Starts to take a block.
-void MatmulWriter::fill(const std::string &buffer, int64_t lines, Value own) {
-  if (shape.quantized)
-    return shape.quantized->fill(b, buffer, lines, own);
-  Operand block = Operand::memory(buffer, 0, {int64_t(shape.own), 1});
-  auto take = [&](const Operand &words) {
-    b.start(FillThread, Opcode::Mov, {lines, own}, block, {words});
-  };
-  if (!shape.stored)
-    return take(b.columnWords(2));
-  b.where(injector.isHere, [&] { take(injector.incoming); });
-  b.where(s.logicalNot(injector.isHere), [&] {
-    take(Operand::fabric(b.color(StreamPattern::ColumnRest), 2));
-  });
-}
-
-/// Starts to send a block on that injectors have taken.
-void MatmulWriter::relay(const std::string &buffer, int64_t lines, Value own) {
-  if (shape.stored)
-    b.start(ColumnThread, Opcode::Mov, {lines, own},
-            Operand::fabric(b.color(StreamPattern::ColumnRest), 2),
-            {Operand::memory(buffer, 0, {int64_t(shape.own), 1})},
-            injector.isHere);
-}
-
 /// body for all lines in blocks; `own`: features of this PE.
 void MatmulWriter::inBlocks(Value own, Body body) {
+  if (shape.stored)
+    return inStoredBuffers(own, body);
   if (shape.plan.buffered)
-    return inBuffers(own, body);
+    return b.where(out.active, [&] { inBuffers(own, body); });
+  b.where(out.active, [&] { asTheyArrive(body); });
+}
+
+void MatmulWriter::asTheyArrive(Body body) {
   int64_t lines = shape.lines(), block = shape.plan.block;
   b.loop(lines / block,
          [&](Affine i) { body(i * block, block, b.columnWords(2)); });
@@ -382,6 +364,13 @@ void MatmulWriter::inBuffers(Value own, Body body) {
     buffers[i] = shape.quantized ? shape.quantized->arriving(b, block)
                                  : b.scratch("weights", block * pitch,
                                              elementTypeOf(op.getResult()));
+  auto fill = [&](int64_t number, int64_t lines) {
+    if (shape.quantized)
+      return shape.quantized->fill(b, buffers[number % 2], lines, own);
+    b.start(FillThread, Opcode::Mov, {lines, own},
+            Operand::memory(buffers[number % 2], 0, {pitch, 1}),
+            {b.columnWords(2)});
+  };
   auto use = [&](int64_t number, Affine first, int64_t lines) {
     const std::string &buffer = buffers[number % 2];
     body(first, lines,
@@ -391,23 +380,79 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   };
   auto sizeOf = [&](int64_t number) { return number < whole ? block : rest; };
 
-  fill(buffers[0], sizeOf(0), own);
+  fill(0, sizeOf(0));
   const int64_t pairs = std::max<int64_t>(0, whole - 1) / 2;
   b.loop(pairs, [&](Affine pair) {
     for (int64_t half : {0, 1}) {
       b.await(FillThread);
-      relay(buffers[half], block, own);
-      fill(buffers[1 - half], block, own);
+      fill(half + 1, block);
       use(half, pair * (2 * block) + Affine(half * block), block);
     }
   });
   for (int64_t number = 2 * pairs; number < shape.blocks(); ++number) {
     b.await(FillThread);
-    relay(buffers[number % 2], sizeOf(number), own);
     if (number + 1 < shape.blocks())
-      fill(buffers[(number + 1) % 2], sizeOf(number + 1), own);
+      fill(number + 1, sizeOf(number + 1));
     use(number, number * block, sizeOf(number));
   }
+}
+
+/// With words in three buffers in turns: injectors take a block from the
+/// channel, the one before goes from them to the rest of the column, and all
+/// use the one before that.
+void MatmulWriter::inStoredBuffers(Value own, Body body) {
+  const int64_t block = shape.plan.block, pitch = int64_t(shape.own);
+  const int64_t whole = shape.lines() / block, blocks = shape.blocks();
+  std::string buffers[3];
+  for (int64_t i = 0; i < std::min<int64_t>(3, blocks); ++i)
+    buffers[i] =
+        b.scratch("weights", block * pitch, elementTypeOf(op.getResult()));
+  auto sizeOf = [&](int64_t number) {
+    return number < whole ? block : shape.lines() % block;
+  };
+  auto words = [&](int64_t number) {
+    return Operand::memory(buffers[number % 3], 0, {pitch, 1});
+  };
+  Operand rest = Operand::fabric(b.color(StreamPattern::ColumnRest), 2);
+  auto take = [&](int64_t number, int64_t lines) {
+    b.start(ChannelThread, Opcode::Mov, {lines, injector.block}, words(number),
+            {injector.incoming}, injector.isHere);
+  };
+  auto spread = [&](int64_t number, int64_t lines) {
+    b.start(ColumnThread, Opcode::Mov, {lines, injector.block}, rest,
+            {words(number)}, injector.isHere);
+    b.where(out.active, [&] {
+      b.start(FillThread, Opcode::Mov, {lines, own}, words(number), {rest},
+              s.logicalNot(injector.isHere));
+    });
+  };
+  auto use = [&](int64_t number, Affine first, int64_t lines) {
+    Operand block = words(number);
+    block.strides.push_back(0);
+    b.where(out.active, [&] { body(first, lines, block); });
+  };
+  auto step = [&](int64_t number, Affine first, int64_t lines, int64_t next) {
+    b.await(ChannelThread);
+    b.await(FillThread);
+    spread(number, lines);
+    if (next > 0)
+      take(number + 1, next);
+    if (number > 0)
+      use(number - 1, first, block);
+  };
+
+  take(0, sizeOf(0));
+  step(0, 0, sizeOf(0), blocks > 1 ? sizeOf(1) : 0);
+  const int64_t turns = std::max<int64_t>(0, whole - 2) / 3;
+  b.loop(turns, [&](Affine turn) {
+    for (int64_t i : {1, 2, 3})
+      step(i, turn * (3 * block) + Affine((i - 1) * block), block, block);
+  });
+  for (int64_t number = 3 * turns + 1; number < blocks; ++number)
+    step(number, (number - 1) * block, sizeOf(number),
+         number + 1 < blocks ? sizeOf(number + 1) : 0);
+  b.await(FillThread);
+  use(blocks - 1, (blocks - 1) * block, sizeOf(blocks - 1));
 }
 
 /// sums += words * kept over lines, own features and channels.
@@ -426,9 +471,9 @@ void MatmulWriter::multiply(int64_t lines, Affine own, Operand sums,
 
 void MatmulWriter::broadcast() {
   streamWeights(0, 1);
+  std::string activations = in.buffer;
+  int64_t pitch = in.pitch;
   b.where(out.active, [&] {
-    std::string activations = in.buffer;
-    int64_t pitch = in.pitch;
     if (shape.exchanges) {
       activations = b.scratch("activations", shape.k * shape.pitch,
                               elementTypeOf(op.getInput()));
@@ -437,13 +482,13 @@ void MatmulWriter::broadcast() {
                    Operand::memory(activations, 0, {pitch, 1}),
                    Operand::fabric(b.color(StreamPattern::RowCast), 2));
     }
-    inBlocks(out.features, [&](Affine first, int64_t features,
-                               const Operand &words) {
-      multiply(features, out.features,
-               Operand::memory(sums, 0, {0, out.pitch, 1}), words,
-               Operand::memory(activations, first * pitch, {pitch, 0, 1}));
-    });
   });
+  inBlocks(
+      out.features, [&](Affine first, int64_t features, const Operand &words) {
+        multiply(features, out.features,
+                 Operand::memory(sums, 0, {0, out.pitch, 1}), words,
+                 Operand::memory(activations, first * pitch, {pitch, 0, 1}));
+      });
 }
 
 void MatmulWriter::reduce() {
@@ -453,17 +498,17 @@ void MatmulWriter::reduce() {
       keepRowSums(b, out, shape.n);
       scratch = b.scratch("partial", shape.plan.block * shape.pitch);
     }
-    inBlocks(
-        in.features, [&](Affine first, int64_t features, const Operand &words) {
-          if (shape.exchanges) {
-            partialSums(features, words);
-            return passRowSums(b, out, scratch, features);
-          }
-          multiply(features, in.features,
-                   Operand::memory(sums, first * out.pitch, {out.pitch, 0, 1}),
-                   words, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
-        });
   });
+  inBlocks(
+      in.features, [&](Affine first, int64_t features, const Operand &words) {
+        if (shape.exchanges) {
+          partialSums(features, words);
+          return passRowSums(b, out, scratch, features);
+        }
+        multiply(features, in.features,
+                 Operand::memory(sums, first * out.pitch, {out.pitch, 0, 1}),
+                 words, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
+      });
 }
 
 /// The sums over own features of a block of result features. In buffers the

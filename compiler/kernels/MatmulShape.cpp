@@ -11,6 +11,10 @@ namespace wsec {
 static constexpr int64_t partialWords = 512;
 static constexpr int64_t bufferWords = 1536;
 
+/// Cycles between two blocks that injectors take: until the main thread has
+/// seen the end of one, and the channel moves again.
+static constexpr double storedGap = 64;
+
 /// Of the loop, and of passing partial results on.
 double MatmulShape::blockOverhead(const Machine &machine, double block) const {
   double cycles = machine.loopOverhead + machine.vectorSetup;
@@ -72,12 +76,14 @@ MatmulPlan MatmulShape::buffered(const Machine &machine, int64_t block) const {
   return plan;
 }
 
-/// Injectors relay a block while they use it and take the next; others use the
-/// last once it has come. `channel`: cycles that bring all words.
+/// The last block goes to all before it is used. `channel`: cycles that bring
+/// all words.
 void MatmulShape::store(MatmulPlan &plan, double channel) const {
   const double count = std::ceil(double(lines()) / plan.block);
   plan.last = plan.block * own + plan.cycles / count;
-  plan.total = std::max(plan.cycles, channel) + plan.last;
+  // Nobody takes words while one block has ended and the next is asked for.
+  plan.waits = count * storedGap;
+  plan.total = std::max(plan.cycles, channel + plan.waits) + plan.last;
 }
 
 MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
@@ -92,7 +98,7 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
              : 0;
   const int64_t step =
       quantized ? quantized->step() : 1; // blocks of whole words
-  int64_t most = bufferWords / 2 / std::max<int64_t>(1, own);
+  int64_t most = bufferWords / (stored ? 3 : 2) / std::max<int64_t>(1, own);
   if (partial())
     most = std::min(most, partialWords / pitch);
   most = std::max(std::min(most, lines()), step);

@@ -20,6 +20,7 @@ struct MatmulPlan {
   double cycles = 0;  ///< of the datapath of the busiest PE
   double perWord = 2; ///< of it, for a weight that arrives
   double last = 0;    ///< behind the last word of the channel
+  double waits = 0;   ///< of the channel, between blocks
   double total = 0;   ///< that plans are compared by
 };
 

@@ -10,7 +10,8 @@
 //   1  rows: words are gathered in a chain to the end of the row and are
 //   multicast from there 2  keys and sums of a batch group go north 3  values
 //   of a batch group go north 4  words of the column go into a buffer 5  words
-//   of a row's or group's multicast go into a buffer
+//   of a row's or group's multicast go into a buffer 6  injectors take the
+//   host's words from their channel into a buffer
 //
 // The builder awaits a microthread before it gives it more work, and before it
 // touches what the microthread may still use.
@@ -32,7 +33,8 @@ enum Thread : int {
   KeyThread,
   ValueThread,
   FillThread,
-  GatherThread
+  GatherThread,
+  ChannelThread
 };
 
 /// One tensor in one PE, in scalars.
@@ -178,9 +180,10 @@ public:
   /// and the heads' relay. Words arrive on columnWords() in this order. All
   /// have as many for each line and feature.
   void streamToColumns(llvm::ArrayRef<ColumnWords> words);
-  /// The same where injectors whose row is `active` do not hear their column:
-  /// they take their words from the channel, and send them on column_rest.
-  Injector streamToColumnRests(const ColumnWords &words, Value active);
+  /// The same without a relay: injectors are to take their words from the
+  /// channel into a buffer, and send them from there on column_rest, which they
+  /// do not hear.
+  Injector injectFromBuffers(const ColumnWords &words);
   /// The operand words of streamToColumns arrive on.
   Operand columnWords(unsigned depth);
   /// The same for vectors with one element per feature, each in one line; those
@@ -227,8 +230,7 @@ private:
   pe::StreamOp hostStream(pe::Direction direction);
   int64_t hostWords(llvm::ArrayRef<ColumnWords> words);
   Injector injector(const FeatureTiling &features, int64_t wordsPerFeature);
-  void relayAtHeads(const Injector &injector, int64_t lines,
-                    wse::StreamPattern onward, Value where = {});
+  void relayAtHeads(const Injector &injector, int64_t lines);
 
   ClassBuilder &shared;
   mlir::Operation *op;

@@ -88,17 +88,12 @@ int64_t ColumnWords::innerSize() const {
 
 void RoutineBuilder::streamToColumns(ArrayRef<ColumnWords> all) {
   const int64_t lines = hostWords(all);
-  relayAtHeads(injector(all[0].features, all[0].innerSize()), lines,
-               StreamPattern::Column);
+  relayAtHeads(injector(all[0].features, all[0].innerSize()), lines);
 }
 
-Injector RoutineBuilder::streamToColumnRests(const ColumnWords &words,
-                                             Value active) {
-  const int64_t lines = hostWords(words);
-  Injector here = injector(words.features, words.innerSize());
-  relayAtHeads(here, lines, StreamPattern::ColumnRest,
-               scalars().logicalNot(active));
-  return here;
+Injector RoutineBuilder::injectFromBuffers(const ColumnWords &words) {
+  hostWords(words);
+  return injector(words.features, words.innerSize());
 }
 
 /// Makes the host's segments. Returns lines.
@@ -180,16 +175,13 @@ Injector RoutineBuilder::injector(const FeatureTiling &features,
   return {isHead, block, incoming};
 }
 
-void RoutineBuilder::relayAtHeads(const Injector &injector, int64_t lines,
-                                  StreamPattern onward, Value here) {
+void RoutineBuilder::relayAtHeads(const Injector &injector, int64_t lines) {
   // Heads relay whether or not their own row holds tokens.
   SmallVector<Value> outer;
   std::swap(outer, guards);
-  where(here, [&] {
-    start(ColumnThread, Opcode::Mov, {lines, injector.block},
-          Operand::fabric(color(onward), 2), {injector.incoming},
-          injector.isHere);
-  });
+  start(ColumnThread, Opcode::Mov, {lines, injector.block},
+        Operand::fabric(color(StreamPattern::Column), 2), {injector.incoming},
+        injector.isHere);
   std::swap(outer, guards);
 }
 

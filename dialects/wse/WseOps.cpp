@@ -306,8 +306,9 @@ static LogicalResult verifyHeads(AttentionOp op, StringRef what, Value value) {
          << value.getType();
 }
 
+/// Of any size: heads of one feature are balanced features.
 static bool hasWholeHeads(Value value) {
-  return tilingOf(value).getColumns() == ColumnPlacement::Heads &&
+  return tilingOf(value).getColumns() != ColumnPlacement::Replicated &&
          tilingOf(value).getHeadColumns() == 1;
 }
 

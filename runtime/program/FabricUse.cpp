@@ -537,6 +537,32 @@ int AxisScalars::pinnedRow(int node) const {
   return -1;
 }
 
+int AxisScalars::deniedHead(int node, std::vector<int> &others) const {
+  int denied = -1;
+  std::vector<int> stack{node};
+  const size_t before = others.size();
+  while (!stack.empty()) {
+    const int at = stack.back();
+    const program::ScalarNode &scalar = *nodes->Get(unsigned(at));
+    stack.pop_back();
+    ++steps;
+    if (axes(at) == (X | Y) && scalar.op() == ScalarOp::And) {
+      stack.push_back(scalar.b());
+      stack.push_back(scalar.a());
+    } else if (denied < 0 && axes(at) == (X | Y) &&
+               scalar.op() == ScalarOp::Not && pinnedRow(scalar.a()) >= 0) {
+      denied = scalar.a();
+    } else {
+      others.push_back(at);
+    }
+  }
+  if (denied < 0) {
+    others.resize(before);
+    others.push_back(node);
+  }
+  return denied;
+}
+
 bool runsAt(const std::vector<int> &guards, const LoopTurns &turns,
             const AxisScalars &scalars, int64_t x, int64_t y) {
   return std::all_of(

@@ -143,6 +143,9 @@ public:
   const std::set<int64_t> &values(const program::Affine &affine) const;
   /// f, if the node says y == f(x); else -1.
   int pinnedRow(int node) const;
+  /// y == f(x), if `node` says that this does not hold, and perhaps some other
+  /// conditions, which are appended to `others`; else -1, and `node` is.
+  int deniedHead(int node, std::vector<int> &others) const;
 
   int64_t length(Axis axis) const { return int64_t(known(axis).size()); }
   ProofSteps &steps;

@@ -79,11 +79,15 @@ private:
   void collectAtoms(const FabricOp &op, const program::Operand &operand,
                     std::set<int> &atoms) const;
   void checkHeard(int64_t color, const program::Channel &channel) const;
-  using Segments = std::vector<Blocks>::const_iterator;
-  /// Takes what one relay takes of the segments from `next` on.
+  /// The segments that are left, the first of them without `used` lines.
+  struct Segments {
+    std::vector<Blocks>::const_iterator next, end;
+    int64_t used = 0;
+  };
+  /// Takes what one relay takes.
   /// `alone`: nobody else takes words of the host in these columns.
   void checkInChannel(const program::Channel &channel, size_t relay, bool alone,
-                      Segments &next, Segments end) const;
+                      Segments &left) const;
   bool serveAllRows(const program::HostStream &stream, int first,
                     int end) const;
   int64_t headOf(const FabricOp &op, int64_t x) const;
@@ -119,7 +123,7 @@ bool LaunchWords::serveAllRows(const program::HostStream &stream, int first,
          scalars.last(AxisScalars::Y) - scalars.first(AxisScalars::Y) + 1;
 }
 
-/// Segments and relays, in order: a relay takes one or more segments.
+/// Segments and relays, in order: a relay takes lines of one or more segments.
 void LaunchWords::checkIn(const program::HostStream &stream) const {
   requireSingles(stream);
   auto found = handovers.fromHost.find(stream.color());
@@ -145,10 +149,10 @@ void LaunchWords::checkIn(const program::HostStream &stream) const {
     columns += channel->end() - channel->begin();
     if (channel->begin() == channel->end())
       continue;
-    auto next = segments.cbegin();
+    Segments left{segments.cbegin(), segments.cend()};
     for (size_t relay : relays)
-      checkInChannel(*channel, relay, !inAllRows, next, segments.cend());
-    if (next != segments.cend())
+      checkInChannel(*channel, relay, !inAllRows, left);
+    if (left.next != left.end)
       throw NotUnderstood{"segments of the host and relays differ in number"};
   }
   if (columns != end - first && !inAllRows)
@@ -182,8 +186,7 @@ void LaunchWords::checkHeard(int64_t color,
 
 /// D8: each column takes as many words as the channel brings it.
 void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
-                                 bool alone, Segments &next,
-                                 Segments end) const {
+                                 bool alone, Segments &left) const {
   const FabricOp &op = routine.ops[relay];
   const program::Affine &turns = *op.instruction->extents()->Get(0);
   const int64_t row = channel.row();
@@ -192,19 +195,25 @@ void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
   const int64_t taken = scalars.value(turns, channel.begin(), row);
   int64_t lines = 0, each = 0;
   do {
-    if (next == end)
+    if (left.next == left.end)
       throw NotUnderstood{"segments of the host and relays differ in number"};
-    auto first = next->lines.begin() + channel.begin();
-    if (std::any_of(first, next->lines.begin() + channel.end(),
+    const Blocks &blocks = *left.next;
+    auto first = blocks.lines.begin() + channel.begin();
+    if (std::any_of(first, blocks.lines.begin() + channel.end(),
                     [&](int64_t count) { return count != *first; }))
       throw NotUnderstood{"columns of a channel have different lines"};
-    int64_t words = next->before[size_t(channel.end())] -
-                    next->before[size_t(channel.begin())];
+    int64_t words = blocks.before[size_t(channel.end())] -
+                    blocks.before[size_t(channel.begin())];
     if (lines > 0 && words != each)
       throw NotUnderstood{"a relay takes segments of different sizes"};
     each = words;
-    lines += *first;
-    ++next;
+    const int64_t here = std::min(*first - left.used, taken - lines);
+    lines += here;
+    left.used += here;
+    if (left.used >= *first) {
+      ++left.next;
+      left.used = 0;
+    }
   } while (lines < taken);
   std::set<int> atoms;
   collectAtoms(op, *op.in, atoms);

@@ -305,10 +305,15 @@ std::set<Behaviour> PhaseGraph::behaviours() const {
   auto collect = [&](const std::vector<int> &guards, const LoopTurns &turns) {
     for (int guard : guards)
       if (scalars.axes(guard) == (AxisScalars::X | AxisScalars::Y) &&
-          scalars.pinnedRow(guard) >= 0)
+          scalars.pinnedRow(guard) >= 0) {
         pinned.try_emplace(guard, pinned.size());
-      else
-        scalars.atoms(guard, atoms);
+      } else {
+        std::vector<int> others;
+        if (int head = scalars.deniedHead(guard, others); head >= 0)
+          pinned.try_emplace(head, pinned.size());
+        for (int other : others)
+          scalars.atoms(other, atoms);
+      }
     scalars.atoms(turns, atoms);
   };
   auto guardsOf = [&](const FabricEvent &event) -> const std::vector<int> & {
@@ -335,10 +340,14 @@ std::set<Behaviour> PhaseGraph::behaviours() const {
     Happening &here = behaviour[i] = {};
     std::vector<int> rest;
     for (int guard : guardsOf(event))
-      if (auto at = pinned.find(guard); at == pinned.end())
-        rest.push_back(guard);
-      else if (!(bits >> at->second & 1))
-        return;
+      if (auto at = pinned.find(guard); at != pinned.end()) {
+        if (!(bits >> at->second & 1))
+          return;
+      } else {
+        const int head = scalars.deniedHead(guard, rest);
+        if (head >= 0 && (bits >> pinned.at(head) & 1))
+          return;
+      }
     here.happens = runsAt(rest, turnsOf(event), scalars, x, y);
     if (!here.happens || event.awaits)
       return;

@@ -131,6 +131,10 @@ def words_of(stream, region, target, channels, placement):
         hearers = [y0 + y for group in groups_of(stream) for y in group]
         return [(0, (x, row), "ramp", {(x, y) for y in hearers}, False)
                 for row, columns, _ in channels for x in columns]
+    if pattern == "column_rest":
+        hearers = [y0 + y for group in groups_of(stream) for y in group]
+        return [(0, (x, row), "ramp", {(x, y) for y in hearers if y != row}, False)
+                for row, columns, _ in channels for x in columns]
     if pattern in ("row_west", "row_east"):
         return link(1 if pattern == "row_east" else -1, 0)
     if pattern in ("key_north", "value_north"):

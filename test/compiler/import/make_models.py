@@ -196,6 +196,11 @@ def no_outputs():
     return model([helper.make_node("Relu", ["x"], ["y"])], [value("x", (4,))], [])
 
 
+def nameless_output():
+    return model([helper.make_node("Relu", ["x"], ["y"])], [value("x", (4,))],
+                 [value("y", (4,)), value("", (4,))])
+
+
 def opset_6():
     return add(opset=6)
 

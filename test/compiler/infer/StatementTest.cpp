@@ -133,7 +133,9 @@ TEST_F(StatementTest, OperandsAreCounted) {
   EXPECT_EQ(problemOf("Relu", 0, 1), "input 0 is missing");
   EXPECT_EQ(problemOf("Relu", 2, 1), "2 inputs, the operator takes 1");
   EXPECT_EQ(problemOf("Relu", 1, 2), "2 results, the operator has 1");
-  EXPECT_EQ(problemOf("Attention", 3, 1), "opset 17 has no such operator");
+  EXPECT_EQ(problemOf("Attention", 3, 1),
+            "opset 17 has no such operator; opset 23 brought it, and "
+            "onnx.version_converter converts to it");
   EXPECT_EQ(problemOf("com.microsoft.FastGelu", 2, 1), "");
   EXPECT_EQ(problemOf("Cast", 1, 1), "attribute 'to' is missing");
 }

@@ -300,7 +300,7 @@ TEST(RoutingProblem, ChecksItsInput) {
 
 TEST_F(BrokenRouting, R1MissingStream) {
   routing.streams.pop_back();
-  expectError("expected 15 routed streams, found 14");
+  expectError("expected 16 routed streams, found 15");
 }
 TEST_F(BrokenRouting, R1MissingColor) {
   stream(RoutePattern::RowWest).colors.pop_back();

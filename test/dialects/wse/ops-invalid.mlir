@@ -933,7 +933,7 @@ wse.program @rms_norm_c2 state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
-#split = #wse.dist<rows = [0, 1], columns = [2]>
+#split = #wse.dist<rows = [0, 1], columns = [2 by 3 over 2]>
 wse.program @rms_norm_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
@@ -956,7 +956,7 @@ wse.program @attention_c6 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 #heads = #wse.dist<rows = [0, 1], columns = [2 by 3]>
-#split = #wse.dist<rows = [0, 1], columns = [2]>
+#split = #wse.dist<rows = [0, 1], columns = []>
 wse.program @slice_heads_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
