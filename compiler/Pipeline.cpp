@@ -214,6 +214,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     target.explain = options.explain;
     target.littleScratch = littleScratch;
     target.fewColors = fewColors;
+    target.precision = options.precision;
     target.sparsity = options.sparsity;
     target.sparsityMethod = options.sparsityMethod;
     target.sparsitySeed = options.sparsitySeed;

@@ -54,6 +54,8 @@ struct CompileOptions {
   /// A placement as JSON: its regions are taken, in shape and place.
   std::string placement;
   Mode mode = Mode::Stream;
+  /// Elements of activations and of weights that stream: f32, f16 or bf16.
+  std::string precision = "f32";
   /// Compute what the model states in f64 in f32.
   bool allowF64AsF32 = false;
   /// Let quantised weights travel as f32.

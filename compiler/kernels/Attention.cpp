@@ -53,7 +53,8 @@ class Attention final : public KernelFor<wse::AttentionOp> {
   int64_t scratchWords(wse::AttentionOp op,
                        const Machine &machine) const final {
     AttentionShape shape(op, machine);
-    int64_t words = shape.scoreCount() + 4 * shape.channels;
+    int64_t words =
+        shape.scoreCount() + 4 * shape.channels + shape.weightedCount();
     words += shape.gatheredCount();
     if (shape.early())
       words += shape.mostKeys() * shape.slice(shape.valueSize);
@@ -88,7 +89,7 @@ Value biasOf(onnx::AttentionOp op, wse::TokenTiling query, int64_t keys,
       perKey ? query.perBatchElement(selection.machine().height) : query;
   return selection.bring(
       bias, {query.getBatch(), 1, perKey ? 1 : query.getTokens(), keys},
-      rows.withColumns(wse::ColumnPlacement::Replicated), op);
+      rows.withColumns(wse::ColumnPlacement::Replicated), op, /*exact=*/true);
 }
 
 Value Attention::build(Operation *user, Selection &selection) const {

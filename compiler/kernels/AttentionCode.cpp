@@ -44,6 +44,8 @@ public:
         next(b.scratch("next_largest", shape.channels)),
         correction(b.scratch("correction", shape.channels)),
         groups(ColumnGroups::ofHeads(query.layout.features)) {
+    if (shape.apart)
+      weighted = b.scratch("weighted", shape.weightedCount());
     if (int64_t words = shape.gatheredCount())
       other = gathered = b.scratch("gathered", words);
     if (shape.early())
@@ -137,6 +139,15 @@ private:
     return Operand::memory(result.buffer, start(result, place),
                            {result.pitch, 1});
   }
+  /// The sums that become it, from own feature `first` of the head on.
+  Operand weightedRows(Place place, Affine first = 0) {
+    if (shape.apart)
+      return Operand::memory(weighted, first * shape.channels,
+                             {shape.channels, 1});
+    return Operand::memory(result.buffer,
+                           start(result, place) + first * result.pitch,
+                           {result.pitch, 1});
+  }
 
   wse::AttentionOp op;
   RoutineBuilder &b;
@@ -145,6 +156,7 @@ private:
   Tile query, key, value, result;
   std::string scores, largest, sum, next, correction;
   std::string gathered, values; ///< keys or values, and values that are early
+  std::string weighted;         ///< f32 sums of a head, where apart
   std::string other;            ///< where scores go next
   ColumnGroups groups;          ///< of the columns of a head
   std::optional<CausalMask> mask;
@@ -286,8 +298,8 @@ void AttentionWriter::send(const Exchange &exchange, const Operand &own,
 
 void AttentionWriter::attend(Place place) {
   compute([&] {
-    b.vector(Opcode::Mov, {ownFeatures(value), query.tokens}, resultRows(place),
-             {Operand::immediate(0)});
+    b.vector(Opcode::Mov, {ownFeatures(value), query.tokens},
+             weightedRows(place), {Operand::immediate(0)});
     b.vector(Opcode::Mov, {query.tokens}, perToken(sum),
              {Operand::immediate(0)});
     b.vector(Opcode::Mov, {query.tokens}, perToken(largest),
@@ -317,7 +329,7 @@ void AttentionWriter::attend(Place place) {
     b.vector(Opcode::Reciprocal, {query.tokens}, perToken(sum),
              {perToken(sum)});
     b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
-             {resultRows(place), perScore(sum)});
+             {weightedRows(place), perScore(sum)});
   });
 }
 
@@ -332,12 +344,11 @@ void AttentionWriter::attendRound(Place place, Round round) {
   });
   inSlices(place, round, valueExchange(),
            [&](Affine first, Affine features, Operand values) {
-             multiply(
-                 keys, features, shape.most(shape.valueSize), /*summed=*/0,
-                 Operand::memory(result.buffer,
-                                 start(result, place) + first * result.pitch,
-                                 {0, result.pitch, 1}),
-                 values, Operand::memory(scores, 0, {shape.channels, 0, 1}));
+             Operand sums = weightedRows(place, first);
+             sums.strides.insert(sums.strides.begin(), 0);
+             multiply(keys, features, shape.most(shape.valueSize),
+                      /*summed=*/0, sums, values,
+                      Operand::memory(scores, 0, {shape.channels, 0, 1}));
            });
   if (mask && shape.blocked() && !round.last)
     compute([&] { mask->advance(shape.tokens); });
@@ -488,8 +499,8 @@ void AttentionWriter::correct(Place place, int64_t keys) {
   b.vector(Opcode::Mov, {query.tokens}, perToken(largest), {perToken(next)});
   b.vector(Opcode::Mul, {query.tokens}, perToken(sum),
            {perToken(sum), perToken(correction)});
-  b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, resultRows(place),
-           {resultRows(place), perScore(correction)});
+  b.vector(Opcode::Mul, {ownFeatures(value), query.tokens}, weightedRows(place),
+           {weightedRows(place), perScore(correction)});
 }
 
 } // namespace

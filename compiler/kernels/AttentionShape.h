@@ -23,6 +23,7 @@ struct AttentionShape {
   int64_t channels; // most tokens of a sequence in one PE
   int64_t tokens;   // that a row brings in a round; the last brings the rest
   int64_t rounds;   // before the last
+  bool apart;       // sums are made in f32, beside a result of 16 bits
 
   AttentionShape(wse::AttentionOp op, const Machine &machine)
       : query(Layout::of(op.getQuery(), machine.height)),
@@ -31,8 +32,8 @@ struct AttentionShape {
         columns(query.features.columns), queries(query.tokens),
         keys(key.tokens), headSize(query.features.unitSize),
         valueSize(value.features.unitSize),
-        channels(query.group == 0 ? queries
-                                  : tileSizeMax(queries, query.span)) {
+        channels(query.group == 0 ? queries : tileSizeMax(queries, query.span)),
+        apart(isNarrow(op.getResult())) {
     tokens = std::max<int64_t>(1, scoreWords / channels / rows());
     rounds = keys * channels <= scoreWords ? 0 : keys / rows() / tokens;
     // The last round is never empty.
@@ -61,6 +62,10 @@ struct AttentionShape {
   }
   /// Words of the scores in the PE that has most of them.
   int64_t scoreCount() const { return mostKeys() * channels; }
+  /// Words of the sums of a head that are made apart.
+  int64_t weightedCount() const {
+    return apart ? most(valueSize) * channels : 0;
+  }
   /// Words of the buffer that keys or values are multicast into. While it is
   /// not needed for these it takes the sums of partial scores.
   int64_t gatheredCount() const {

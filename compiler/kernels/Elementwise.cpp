@@ -63,6 +63,47 @@ SmallVector<wse::WeightAttr> vectorUses(wse::ElementwiseOp op,
   });
 }
 
+/// Whether an f16 holds `value` as well as any number of its size.
+bool fitsHalf(float value) {
+  const float size = std::fabs(value);
+  return size == 0 || std::isinf(size) || (size >= 0x1p-14f && size <= 65504);
+}
+
+/// What the steps compute with. Results of 16 bits are computed in their own
+/// type, but in f32 where integers or a constant ask for more.
+struct Arithmetic {
+  Type element;        ///< of temporary floats
+  bool ownSlot = true; ///< whether slot 0 is the result itself
+
+  Arithmetic(wse::ElementwiseOp op, const ElementwisePlan &plan) {
+    Builder builder(op.getContext());
+    auto elementOf = [](Value value) {
+      return cast<RankedTensorType>(value.getType()).getElementType();
+    };
+    const Type result = elementOf(op.getResult());
+    element = result.isInteger() ? Type(builder.getF32Type()) : result;
+    if (element.isF32())
+      return;
+    bool wide = llvm::any_of(op.getInputs(), [&](Value input) {
+      return elementOf(input).isInteger();
+    });
+    for (const ElementwiseStep &step : plan.steps)
+      for (const ElementwiseSource &source : step.sources)
+        wide |= element.isF16() &&
+                source.kind == ElementwiseSource::Immediate &&
+                !fitsHalf(source.value);
+    if (!wide)
+      return;
+    element = builder.getF32Type();
+    ownSlot = plan.steps.size() == 1;
+  }
+
+  /// Temporary tensors that the plan asks for.
+  int64_t temporaries(const ElementwisePlan &plan) const {
+    return int64_t(plan.slots) - ownSlot;
+  }
+};
+
 class Elementwise final : public KernelFor<wse::ElementwiseOp> {
   KernelCost costOf(wse::ElementwiseOp op, const Machine &machine) const final;
   bool mayOverwriteOf(wse::ElementwiseOp op, unsigned index) const final;
@@ -85,8 +126,11 @@ class Elementwise final : public KernelFor<wse::ElementwiseOp> {
     FailureOr<ElementwisePlan> plan = planElementwise(op);
     if (failed(plan))
       return 0; // lowering says why
-    return (plan->slots - 1) * Layout::of(op.getResult(), machine.height)
-                                   .words(machine.width, machine.height);
+    const Arithmetic arithmetic(op, *plan);
+    return arithmetic.temporaries(*plan) *
+           wordsOf(arithmetic.element,
+                   Layout::of(op.getResult(), machine.height)
+                       .words(machine.width, machine.height));
   }
 
   LogicalResult lowerOp(wse::ElementwiseOp op, RoutineBuilder &b) const final;
@@ -112,12 +156,21 @@ bool Elementwise::mayOverwriteOf(wse::ElementwiseOp op, unsigned index) const {
 }
 
 /// Cycles of a step over so many elements, but for its set-up.
-double stepCycles(const ElementwiseStep &step, double elements,
+double stepCycles(const ElementwiseStep &step, double elements, bool halves,
                   const Machine &machine) {
-  return isFunction(step.opcode)      ? elements * machine.functionCycles
-         : isDivision(step.opcode)    ? elements * machine.divideCycles
-         : step.opcode == Opcode::Mov ? elements / machine.copyRate
-                                      : CostModel(machine).leastAdds(elements);
+  return isFunction(step.opcode)   ? elements * machine.functionCycles
+         : isDivision(step.opcode) ? elements * machine.divideCycles
+         : step.opcode == Opcode::Mov
+             ? elements / (halves ? machine.copyRate16 : machine.copyRate)
+             : elements / (halves ? machine.addRate16 : machine.addRate);
+}
+
+/// Whether all that steps read and write in SRAM has 16 bits.
+bool computesInHalves(wse::ElementwiseOp op, const ElementwisePlan &plan) {
+  return wse::elementBytes(op.getResult().getType()) == 2 &&
+         !Arithmetic(op, plan).element.isF32() &&
+         llvm::all_of(op.getInputs().getTypes(),
+                      [](Type type) { return wse::elementBytes(type) == 2; });
 }
 
 /// The words of a vector are used by one step each.
@@ -131,6 +184,7 @@ SmallVector<HostFlow> Elementwise::flowsOf(wse::ElementwiseOp op,
     return {};
   Layout layout = Layout::of(op.getResult(), machine.height);
   double elements = layout.words(machine.width, machine.height);
+  const bool halves = computesInHalves(op, *plan);
   double cycles = 0, first = -1, last = 0;
   for (const ElementwiseStep &step : plan->steps) {
     bool uses =
@@ -141,7 +195,7 @@ SmallVector<HostFlow> Elementwise::flowsOf(wse::ElementwiseOp op,
         });
     if (uses && first < 0)
       first = cycles;
-    cycles += machine.vectorSetup + stepCycles(step, elements, machine);
+    cycles += machine.vectorSetup + stepCycles(step, elements, halves, machine);
     if (uses)
       last = cycles;
   }
@@ -158,10 +212,11 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   Layout layout = Layout::of(op.getResult(), machine.height);
   CostModel model(machine);
   double channels = layout.pitch(machine.height);
+  const bool halves = computesInHalves(op, *plan);
   auto compute = [&](double features) {
     double elements = features * channels, cycles = 0;
     for (const ElementwiseStep &step : plan->steps)
-      cycles += stepCycles(step, elements, machine);
+      cycles += stepCycles(step, elements, halves, machine);
     return cycles;
   };
   double features = layout.features.largest(machine.width);
@@ -205,10 +260,13 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
         memory(b.tile(input).buffer,
                stepsOf(Layout::of(input, b.height()), layout, b.height())));
   InputSteps own = {out.pitch, layout.tokens, 1};
-  slots.push_back(memory(out.buffer, own));
+  const Operand result = memory(out.buffer, own);
+  const Arithmetic arithmetic(op, *plan);
+  if (arithmetic.ownSlot)
+    slots.push_back(result);
   Builder types(op.getContext());
-  for (unsigned slot = 1; slot < plan->slots; ++slot) {
-    Type element = types.getF32Type();
+  for (unsigned slot = slots.size(); slot < plan->slots; ++slot) {
+    Type element = arithmetic.element;
     if (plan->integers[slot])
       element = types.getI32Type();
     slots.push_back(memory(
@@ -236,7 +294,9 @@ LogicalResult Elementwise::lowerOp(wse::ElementwiseOp op,
         }
       pe::Issue issue;
       issue.noWrap = step.noWrap;
-      b.vector(step.opcode, extents, slots[step.slot], sources, issue);
+      const bool last = &step == &plan->steps.back();
+      b.vector(step.opcode, extents, last ? result : slots[step.slot], sources,
+               issue);
     }
   });
   return success();

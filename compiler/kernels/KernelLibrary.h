@@ -62,6 +62,19 @@ protected:
   virtual llvm::LogicalResult lowerOp(OpTy op, RoutineBuilder &b) const = 0;
 };
 
+/// Words of 32 bits that so many elements take.
+inline int64_t wordsOf(mlir::Type element, int64_t elements) {
+  return wse::wholeWords(elements * pe::elementBytes(element)) / 4;
+}
+inline mlir::Type elementTypeOf(mlir::Value tensor) {
+  return llvm::cast<mlir::RankedTensorType>(tensor.getType()).getElementType();
+}
+/// Whether sums in the elements of a tensor would lose bits: they are made in
+/// f32 beside it.
+inline bool isNarrow(mlir::Value tensor) {
+  return pe::elementBytes(elementTypeOf(tensor)) == 2;
+}
+
 /// Cycles of the parts kernels are made of, from the machine's parameters.
 class CostModel {
 public:

@@ -24,8 +24,7 @@
 // its words from the channel into the buffer, and relays them from there to the
 // rest of its column, a block behind.
 
-#include "compiler/kernels/KernelLibrary.h"
-#include "compiler/kernels/PackedWeights.h"
+#include "compiler/kernels/MatmulShape.h"
 #include "compiler/kernels/Product.h"
 #include "compiler/kernels/StationaryProduct.h"
 
@@ -37,179 +36,6 @@ using namespace mlir;
 
 namespace wsec {
 namespace {
-
-/// Words of scratch memory that a block of partial results may take, and the
-/// two buffers of weights.
-constexpr int64_t partialWords = 512;
-constexpr int64_t bufferWords = 1536;
-
-/// Cycles between two blocks that injectors take: until the main thread has
-/// seen the end of one, and the channel moves again.
-constexpr double storedGap = 64;
-
-/// How a product runs: its lines of weights, those of all n or all k, come in
-/// blocks.
-struct Plan {
-  bool buffered = false;
-  int64_t block = 1;  ///< lines
-  size_t inner = 0;   ///< vectors run along lines, own features or channels
-  double cycles = 0;  ///< of the datapath of the busiest PE
-  double perWord = 2; ///< of it, for a weight that arrives
-  double last = 0;    ///< behind the last word of the channel
-  double waits = 0;   ///< of the channel, between blocks
-  double total = 0;   ///< that plans are compared by
-};
-
-struct Shape {
-  Layout in, out;
-  int64_t k, n, pitch;
-  bool reduce, exchanges;
-  bool stored; ///< injectors relay from the buffer
-  double own;  ///< most features of a PE that words of a line are for
-  std::optional<PackedWeights> quantized;
-  Plan plan;
-
-  Shape(wse::MatmulOp op, const Machine &machine)
-      : in(Layout::of(op.getInput(), machine.height)),
-        out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
-        n(out.features.total()), pitch(out.pitch(machine.height)),
-        reduce(op.getVariant() == wse::MatmulVariant::Reduce ||
-               op.getVariant() == wse::MatmulVariant::ReduceStored),
-        exchanges(machine.width > 1),
-        stored(op.getVariant() == wse::MatmulVariant::ReduceStored ||
-               op.getVariant() == wse::MatmulVariant::BroadcastStored),
-        own(tiling().largest(machine.width)) {
-    quantized = op.getPacked() ? PackedWeights::of(op, machine) : std::nullopt;
-    plan = bestPlan(machine);
-  }
-
-  /// Lines that the columns see, and how one is tiled.
-  int64_t lines() const { return reduce ? n : k; }
-  const FeatureTiling &tiling() const { return (reduce ? in : out).features; }
-  /// The column's lines of words, and how one is tiled.
-  int64_t streamedLines() const {
-    return quantized ? quantized->streamedLines() : lines();
-  }
-  FeatureTiling streamed() const {
-    return quantized ? quantized->streamed() : tiling();
-  }
-  /// Whether every row with tokens has just one.
-  bool oneChannel() const { return pitch == 1 && out.group != 0; }
-  /// Whether a block of partial results is made and passed on.
-  bool partial() const { return reduce && exchanges; }
-  int64_t blocks() const { return (lines() + plan.block - 1) / plan.block; }
-  /// In which injectors that multiply do not hear their column.
-  bool applies(const Machine &machine) const {
-    return !stored || !columnRestStreams(out, machine).empty();
-  }
-
-private:
-  Plan bestPlan(const Machine &machine) const;
-  Plan direct(const Machine &machine) const;
-  Plan buffered(const Machine &machine, int64_t block) const;
-  double blockOverhead(const Machine &machine, double block) const;
-  void store(Plan &plan, double channel) const;
-};
-
-/// Of the loop, and of passing partial results on.
-double Shape::blockOverhead(const Machine &machine, double block) const {
-  double cycles = machine.loopOverhead + machine.vectorSetup;
-  if (partial())
-    cycles += machine.vectorSetup +
-              CostModel(machine).thereAndBack(block * double(pitch));
-  return cycles;
-}
-
-Plan Shape::direct(const Machine &machine) const {
-  Plan plan;
-  plan.block = lines();
-  if (partial())
-    plan.block = std::max<int64_t>(1, std::min(n, partialWords / pitch));
-  CostModel model(machine);
-  double count = std::ceil(double(lines()) / plan.block);
-  double words = lines() * own;
-  // Terms of one channel are summed up in a register. An injector relays the
-  // words besides.
-  double products = oneChannel() && reduce
-                        ? machine.dotSetup + words / machine.dotRate
-                        : model.streamedFmacs(words, pitch);
-  plan.perWord = 1 + products / words;
-  plan.cycles = products + words + count * blockOverhead(machine, plan.block);
-  if (partial())
-    plan.cycles += lines() * pitch / machine.copyRate;
-  plan.total = plan.cycles;
-  return plan;
-}
-
-Plan Shape::buffered(const Machine &machine, int64_t block) const {
-  CostModel model(machine);
-  Plan plan;
-  plan.buffered = true;
-  plan.block = block;
-  size_t summed = reduce ? 1 : 0;
-  double channels = pitch, lines = this->lines();
-  // The first term of a partial result is a product.
-  double terms = partial() ? std::max(0.0, own - 1) : own;
-  double sizes[] = {double(block), std::max(terms, 1.0), channels};
-  plan.inner = model.vectorAlong(sizes, summed);
-  double count = std::ceil(lines / block);
-  sizes[0] = lines / count;
-  sizes[1] = terms;
-  double each = blockOverhead(machine, lines / count) +
-                model.product(sizes, summed, plan.inner);
-  if (partial())
-    each +=
-        channels * machine.mapOverhead + sizes[0] * channels / machine.addRate;
-  // an injector relays what it keeps. Of the first block this is all
-  // it does.
-  double arriving = (lines + block) * own;
-  if (quantized) {
-    each += quantized->cycles(block, machine);
-    arriving = quantized->arrivingWords(block);
-  }
-  plan.cycles = count * each + 2 * arriving;
-  plan.total = plan.cycles;
-  return plan;
-}
-
-/// The last block goes to all before it is used. `channel`: cycles that bring
-/// all words.
-void Shape::store(Plan &plan, double channel) const {
-  const double count = std::ceil(double(lines()) / plan.block);
-  plan.last = plan.block * own + plan.cycles / count;
-  // Nobody takes words while one block has ended and the next is asked for.
-  plan.waits = count * storedGap;
-  plan.total = std::max(plan.cycles, channel + plan.waits) + plan.last;
-}
-
-Plan Shape::bestPlan(const Machine &machine) const {
-  Plan best = direct(machine);
-  if (quantized || stored)
-    best.total = std::numeric_limits<double>::infinity();
-  else if (oneChannel())
-    return best;
-  const double channel =
-      stored ? CostModel(machine).channelCycles(out, tiling(), double(lines()),
-                                                0, 0, /*echoes=*/false)
-             : 0;
-  const int64_t step =
-      quantized ? quantized->step() : 1; // blocks of whole words
-  int64_t most = bufferWords / (stored ? 3 : 2) / std::max<int64_t>(1, own);
-  if (partial())
-    most = std::min(most, partialWords / pitch);
-  most = std::max(std::min(most, lines()), step);
-  for (int64_t size = step; size <= most;
-       size += std::max<int64_t>(1, size / step / 4) * step) {
-    int64_t count = (lines() + size - 1) / size;
-    const int64_t even = (lines() + count - 1) / count;
-    Plan plan = buffered(machine, int64_t(llvm::alignTo(even, step)));
-    if (stored)
-      store(plan, channel);
-    if (plan.total < best.total)
-      best = plan;
-  }
-  return best;
-}
 
 bool isStationary(wse::MatmulOp op) {
   return op.getVariant() == wse::MatmulVariant::Stationary;
@@ -257,7 +83,7 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
                                     const Machine &machine) const final {
     if (isStationary(op))
       return stationaryStreams(op, machine);
-    Shape shape(op, machine);
+    MatmulShape shape(op, machine);
     SmallVector<StreamNeed> needs = columnStreams(shape.out, machine);
     if (shape.stored)
       needs.append(columnRestStreams(shape.out, machine));
@@ -271,15 +97,20 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
   int64_t scratchWords(wse::MatmulOp op, const Machine &machine) const final {
     if (isStationary(op))
       return StationaryShape(op, machine).words();
-    Shape shape(op, machine);
+    MatmulShape shape(op, machine);
     int64_t words = 0;
     if (shape.quantized)
       words += shape.quantized->scratchWords(shape.plan.block, shape.blocks());
     else if (shape.plan.buffered)
       words += std::min<int64_t>(shape.stored ? 3 : 2, shape.blocks()) *
-               shape.plan.block * int64_t(shape.own);
+               wordsOf(elementTypeOf(op.getResult()),
+                       shape.plan.block * int64_t(shape.own));
     if (shape.exchanges)
-      words += shape.pitch * (shape.reduce ? shape.plan.block : shape.k);
+      words += shape.reduce ? shape.pitch * shape.plan.block
+                            : wordsOf(elementTypeOf(op.getInput()),
+                                      shape.pitch * shape.k);
+    if (shape.apart)
+      words += shape.out.words(machine.width, machine.height);
     return words;
   }
 
@@ -361,7 +192,7 @@ double lowerBound(wse::MatmulOp op, const Machine &machine) {
 }
 
 KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
-  Shape shape(op, machine);
+  MatmulShape shape(op, machine);
   CostModel model(machine);
   double width = machine.width, channels = shape.pitch;
   double lines = shape.lines();
@@ -415,7 +246,7 @@ SmallVector<HostFlow> Matmul::flowsOf(wse::MatmulOp op,
                                       const Machine &machine) const {
   if (isStationary(op))
     return stationaryFlows(op, machine);
-  Shape shape(op, machine);
+  MatmulShape shape(op, machine);
   CostModel model(machine);
   HostFlow flow = model.columnFlow(shape.streamed(), shape.streamedLines());
   if (op.getBias() && !wse::residentOf(op, *op.getBias()))
@@ -434,10 +265,15 @@ public:
   MatmulWriter(wse::MatmulOp op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         in(b.tile(op.getInput())), out(b.tile(op.getResult())),
-        weight(shape.quantized ? HostTensor() : b.source(op.getWeight())) {}
+        weight(shape.quantized ? HostTensor() : b.source(op.getWeight())),
+        sums(out.buffer) {
+    if (shape.apart)
+      sums = b.scratch("sums", out.layout.words(b.width(), b.height()));
+  }
 
   bool isReduce() const { return shape.reduce; }
   void initialise();
+  void finish();
   void broadcast();
   void reduce();
 
@@ -460,10 +296,11 @@ private:
   wse::MatmulOp op;
   RoutineBuilder &b;
   ScalarBuilder &s;
-  Shape shape;
+  MatmulShape shape;
   Tile in, out;
   HostTensor weight;
   Injector injector; ///< of a plan that stores
+  std::string sums;  ///< the result, or f32 that become it
   std::string scratch;
 };
 
@@ -473,7 +310,15 @@ void MatmulWriter::initialise() {
   if (op.getBias())
     start = b.bringVectors({*op.getBias()}, out.layout.features).front();
   b.vector(Opcode::Mov, {out.features, out.channels},
-           Operand::memory(out.buffer, 0, {out.pitch, 1}), {start});
+           Operand::memory(sums, 0, {out.pitch, 1}), {start});
+}
+
+/// Sums that were made apart are rounded once.
+void MatmulWriter::finish() {
+  if (shape.apart)
+    b.vector(Opcode::Mov, {out.features, out.channels},
+             Operand::memory(out.buffer, 0, {out.pitch, 1}),
+             {Operand::memory(sums, 0, {out.pitch, 1})});
 }
 
 void MatmulWriter::streamWeights(size_t lines, size_t features) {
@@ -517,7 +362,8 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   std::string buffers[2];
   for (int64_t i = 0; i < std::min<int64_t>(2, shape.blocks()); ++i)
     buffers[i] = shape.quantized ? shape.quantized->arriving(b, block)
-                                 : b.scratch("weights", block * pitch);
+                                 : b.scratch("weights", block * pitch,
+                                             elementTypeOf(op.getResult()));
   auto fill = [&](int64_t number, int64_t lines) {
     if (shape.quantized)
       return shape.quantized->fill(b, buffers[number % 2], lines, own);
@@ -559,7 +405,8 @@ void MatmulWriter::inStoredBuffers(Value own, Body body) {
   const int64_t whole = shape.lines() / block, blocks = shape.blocks();
   std::string buffers[3];
   for (int64_t i = 0; i < std::min<int64_t>(3, blocks); ++i)
-    buffers[i] = b.scratch("weights", block * pitch);
+    buffers[i] =
+        b.scratch("weights", block * pitch, elementTypeOf(op.getResult()));
   auto sizeOf = [&](int64_t number) {
     return number < whole ? block : shape.lines() % block;
   };
@@ -628,7 +475,8 @@ void MatmulWriter::broadcast() {
   int64_t pitch = in.pitch;
   b.where(out.active, [&] {
     if (shape.exchanges) {
-      activations = b.scratch("activations", shape.k * shape.pitch);
+      activations = b.scratch("activations", shape.k * shape.pitch,
+                              elementTypeOf(op.getInput()));
       pitch = shape.pitch;
       multicastRow(b, in, {shape.k, out.channels},
                    Operand::memory(activations, 0, {pitch, 1}),
@@ -638,7 +486,7 @@ void MatmulWriter::broadcast() {
   inBlocks(
       out.features, [&](Affine first, int64_t features, const Operand &words) {
         multiply(features, out.features,
-                 Operand::memory(out.buffer, 0, {0, out.pitch, 1}), words,
+                 Operand::memory(sums, 0, {0, out.pitch, 1}), words,
                  Operand::memory(activations, first * pitch, {pitch, 0, 1}));
       });
 }
@@ -651,16 +499,16 @@ void MatmulWriter::reduce() {
       scratch = b.scratch("partial", shape.plan.block * shape.pitch);
     }
   });
-  inBlocks(in.features, [&](Affine first, int64_t features,
-                            const Operand &words) {
-    if (shape.exchanges) {
-      partialSums(features, words);
-      return passRowSums(b, out, scratch, features);
-    }
-    multiply(features, in.features,
-             Operand::memory(out.buffer, first * out.pitch, {out.pitch, 0, 1}),
-             words, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
-  });
+  inBlocks(
+      in.features, [&](Affine first, int64_t features, const Operand &words) {
+        if (shape.exchanges) {
+          partialSums(features, words);
+          return passRowSums(b, out, scratch, features);
+        }
+        multiply(features, in.features,
+                 Operand::memory(sums, first * out.pitch, {out.pitch, 0, 1}),
+                 words, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
+      });
 }
 
 /// The sums over own features of a block of result features. In buffers the
@@ -711,6 +559,7 @@ LogicalResult Matmul::lowerOp(wse::MatmulOp op, RoutineBuilder &b) const {
     writer.reduce();
   else
     writer.broadcast();
+  b.where(out.active, [&] { writer.finish(); });
   return success();
 }
 

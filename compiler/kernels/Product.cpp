@@ -57,10 +57,12 @@ static bool leaveInPieces(onnx::MatMulOp op, const Kernel &kernel,
   wse::TokenTiling tiling =
       tilingOf(input).withColumns(wse::ColumnPlacement::Balanced);
   int64_t room = selection.roomForOutput(input);
+  const int64_t bytes =
+      wse::elementBytes(selection.tensorType(tiling, features));
   if (wse::DistAttr::bytesPerPE(selection.tensorType(tiling, features),
                                 machine.width, machine.height) <= room)
     return false;
-  int64_t bytesPerFeature = 4 * tiling.tokensPerRowMax(machine.height);
+  int64_t bytesPerFeature = bytes * tiling.tokensPerRowMax(machine.height);
   int64_t perColumn = std::max<int64_t>(1, room / bytesPerFeature);
   int64_t pieces = tileSizeMax(features, perColumn * machine.width);
   if (!kernel.leavesInPieces()) {

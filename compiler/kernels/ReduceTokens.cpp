@@ -45,6 +45,13 @@ class ReduceTokens final : public KernelFor<wse::ReduceTokensOp> {
     return {{StreamPattern::KeyNorth, {}}};
   }
 
+  int64_t scratchWords(wse::ReduceTokensOp op,
+                       const Machine &machine) const final {
+    return isNarrow(op.getResult()) ? Layout::of(op.getResult(), machine.height)
+                                          .words(machine.width, machine.height)
+                                    : 0;
+  }
+
   LogicalResult lowerOp(wse::ReduceTokensOp op, RoutineBuilder &b) const final;
 };
 
@@ -282,6 +289,9 @@ LogicalResult ReduceTokens::lowerOp(wse::ReduceTokensOp op,
   Tile in = b.tile(op.getInput()), out = b.tile(op.getResult());
   bool isMax = op.getKind() == wse::ReduceKind::Max;
   Opcode opcode = isMax ? Opcode::Max : Opcode::Add;
+  const std::string result = out.buffer;
+  if (isNarrow(op.getResult()))
+    out.buffer = b.scratch("sums", out.layout.words(b.width(), b.height()));
   b.where(in.active, [&] {
     Operand all = Operand::memory(out.buffer, 0, {out.pitch, 1});
     b.vector(Opcode::Mov, {in.features, in.sequences}, all,
@@ -299,6 +309,9 @@ LogicalResult ReduceTokens::lowerOp(wse::ReduceTokensOp op,
     if (op.getKind() == wse::ReduceKind::Mean)
       b.vector(Opcode::Mul, {in.features, in.sequences}, all,
                {all, Operand::immediate(1.0f / in.layout.tokens)});
+    if (out.buffer != result)
+      b.vector(Opcode::Mov, {in.features, in.sequences},
+               Operand::memory(result, 0, {out.pitch, 1}), {all});
   });
   return success();
 }

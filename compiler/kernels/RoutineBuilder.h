@@ -125,9 +125,9 @@ public:
   static Value tokensBefore(ScalarBuilder &scalars, const Layout &layout,
                             Value row);
 
-  /// The next `words` words of the operation's scratch memory, f32 if no type
-  /// is given.
-  std::string scratch(llvm::StringRef name, int64_t words,
+  /// The next `elements` elements of the operation's scratch memory, in whole
+  /// words; f32 if no type is given.
+  std::string scratch(llvm::StringRef name, int64_t elements,
                       mlir::Type element = {});
   /// A buffer's words as 16-bit integers, the first in a word's lower half.
   std::string halvesOf(llvm::StringRef buffer);

@@ -313,7 +313,9 @@ HeldWeight heldVector(Value tensor, wse::WeightAttr vector,
   SmallVector<int64_t, 2> strides(vector.getType().getRank(), 1);
   for (int64_t d = vector.getType().getRank() - 2; d >= 0; --d)
     strides[d] = strides[d + 1] * vector.getType().getDimSize(d + 1);
-  return {tiling.type({1, wse::featuresOf(tensor)}, Float32Type::get(context)),
+  return {tiling.type({1, wse::featuresOf(tensor)},
+                      isNarrow(tensor) ? elementTypeOf(tensor)
+                                       : Float32Type::get(context)),
           strides};
 }
 

@@ -30,7 +30,11 @@ RankedTensorType Selection::tensorType(ArrayRef<int64_t> shape,
   SmallVector<int64_t> extents = llvm::to_vector(shape);
   if (extents.empty())
     extents.push_back(1);
-  Type element = like ? elementOnWafer(like) : builder().getF32Type();
+  Type element = floats();
+  if (like && wse::DistAttr::of(like.getType()))
+    element = cast<RankedTensorType>(like.getType()).getElementType();
+  else if (like && elementOnWafer(like).isInteger())
+    element = elementOnWafer(like);
   return tiling.type(extents, element);
 }
 

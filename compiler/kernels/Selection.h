@@ -60,7 +60,11 @@ public:
   mlir::ArrayAttr nodesOf(llvm::ArrayRef<mlir::Operation *> ops);
   /// The distribution for `shape` when nothing else decides.
   wse::TokenTiling defaultTiling(llvm::ArrayRef<int64_t> shape);
-  /// Of f32, unless `like` is a value of integers or a tensor of them.
+  /// What tensors of floats hold that the operators of the model make: f32, or
+  /// what --precision asks for.
+  virtual mlir::Type floats() const = 0;
+  /// Of `floats`, unless `like` is a value of integers, or a tensor on the
+  /// wafer: then of its elements.
   mlir::RankedTensorType tensorType(llvm::ArrayRef<int64_t> shape,
                                     wse::TokenTiling tiling,
                                     mlir::Value like = {});
@@ -79,8 +83,11 @@ public:
   /// The same without bringing anything: null for values of the host.
   virtual mlir::Value alreadyOnWafer(mlir::Value value) const = 0;
   /// `value` of the host, read as `shape`, in the given distribution.
+  /// What the model computes of it (masks, positions) stays in f32, and with
+  /// `exact` what it holds, too.
   virtual mlir::Value bring(mlir::Value value, llvm::ArrayRef<int64_t> shape,
-                            wse::TokenTiling tiling, mlir::Operation *user) = 0;
+                            wse::TokenTiling tiling, mlir::Operation *user,
+                            bool exact = false) = 0;
   /// `value` with its features in other columns, heads perhaps repeated.
   virtual mlir::Value redistribute(mlir::Value value,
                                    wse::ColumnPlacement columns,

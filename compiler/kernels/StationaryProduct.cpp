@@ -32,7 +32,8 @@ StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
                                  bool resident)
     : in(Layout::of(op.getInput(), machine.height)),
       out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
-      n(out.features.total()), resident(resident) {
+      n(out.features.total()), resident(resident),
+      element(elementTypeOf(op.getInput())) {
   const int64_t height = machine.height, pitch = out.pitch(height);
   if (machine.width < 2 || height < 2 || out.replicatedRows ||
       (!resident && (n % height != 0 || machine.channelsInUse() != height)))
@@ -185,7 +186,7 @@ std::optional<HeldWeight> heldStationary(wse::MatmulOp op,
   const auto tiling = wse::TokenTiling(1, shape.n)
                           .withColumns(input.getColumns(), input.getHeadSize())
                           .withHeadColumns(input.getHeadColumns());
-  return HeldWeight{tiling.type(shape.k, Float32Type::get(op.getContext())),
+  return HeldWeight{tiling.type(shape.k, elementTypeOf(op.getInput())),
                     {1, shape.k}};
 }
 
@@ -445,7 +446,8 @@ void StationaryWriter::run(const Round &round, bool first) {
 }
 
 void StationaryWriter::write() {
-  activations = b.scratch("activations", shape.tokens * shape.ownInputs);
+  activations =
+      b.scratch("activations", shape.tokens * shape.ownInputs, shape.element);
   sums = b.scratch("sums", shape.tokens * shape.rowFeatures);
   kept = b.scratch("kept", shape.tokens * shape.kept());
   placeWeights();

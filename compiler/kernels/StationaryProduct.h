@@ -27,6 +27,7 @@ struct StationaryShape {
   int64_t tokens = 0;      ///< of all rows in a round, but perhaps the last
   int64_t growth = 1;      ///< of blocks, from one to the next
   bool resident = false;   ///< its weights are there from an earlier launch
+  mlir::Type element;      ///< of activations
 
   StationaryShape(wse::MatmulOp op, const Machine &machine)
       : StationaryShape(op, machine,
@@ -38,7 +39,8 @@ struct StationaryShape {
   /// Most result features of a row that one column owns.
   int64_t kept() const { return std::min(rowFeatures, ownResults); }
   int64_t words() const {
-    return tokens * (ownInputs + rowFeatures + kept()) +
+    return wordsOf(element, tokens * ownInputs) +
+           tokens * (rowFeatures + kept()) +
            (resident ? 0 : rowFeatures * ownInputs);
   }
 };

@@ -328,9 +328,14 @@ Value ElementwiseGroup::finish(Value result) {
   ArrayAttr nodes =
       selector.nodesOf(operators.empty() ? ArrayRef<Operation *>(user)
                                          : ArrayRef<Operation *>(operators));
+  RankedTensorType type = selector.tensorType(tiling, features, value);
+  // A float of 16 bits does not hold what integers become.
+  const bool hasIntegers = llvm::any_of(
+      block->getArgumentTypes(), [](Type type) { return type.isInteger(32); });
+  if (hasIntegers && !integers)
+    type = type.clone(body.getF32Type());
   auto kernel = selector.create<wse::ElementwiseOp>(
-      user, nodes, Type(selector.tensorType(tiling, features, value)),
-      ValueRange(tensors), body.getArrayAttr(vectors));
+      user, nodes, Type(type), ValueRange(tensors), body.getArrayAttr(vectors));
   kernel.getBody().push_back(block.release());
   return kernel.getResult();
 }

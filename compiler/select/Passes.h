@@ -30,6 +30,10 @@ struct SelectPipelineOptions
       *this, "machine",
       llvm::cl::desc("Preset wse1, wse2 or wse3, or the path of a JSON file"),
       llvm::cl::init("wse2")};
+  Option<std::string> precision{
+      *this, "precision",
+      llvm::cl::desc("Elements of activations: f32, f16 or bf16"),
+      llvm::cl::init("f32")};
   Option<bool> littleScratch{
       *this, "little-scratch",
       llvm::cl::desc("No products that keep weights in SRAM"),

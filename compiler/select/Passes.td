@@ -53,6 +53,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
            "empty.">,
     Option<"machine", "machine", "std::string", "\"wse2\"",
            "Preset wse1, wse2, wse3 or wse3-silicon, or the path of a JSON file.">,
+    Option<"precision", "precision", "std::string", "\"f32\"",
+           "Elements of activations and of weights that stream: f32, f16 or "
+           "bf16; sums are of f32.">,
     Option<"littleScratch", "little-scratch", "bool", "false",
            "No products that keep weights in SRAM, however much faster.">,
     Option<"fewColors", "few-colors", "bool", "false",

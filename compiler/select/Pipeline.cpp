@@ -28,6 +28,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
     manager.addPass(createMarkSparsePass(sparse));
   }
   SelectKernelsPassOptions passOptions;
+  passOptions.precision = options.precision;
   passOptions.mesh = options.mesh;
   passOptions.region = options.region;
   passOptions.machine = options.machine;

@@ -78,10 +78,13 @@ struct SelectKernelsPass
         {target.width, target.height}, describeMachine(target), IntegerAttr(),
         StringAttr());
     auto body = OpBuilder::atBlockEnd(&program.getBody().emplaceBlock());
+    Type element = precision == "f16"    ? Type(builder.getF16Type())
+                   : precision == "bf16" ? Type(builder.getBF16Type())
+                                         : Type(builder.getF32Type());
     auto region = wse::RegionOp::create(body, main.getLoc(), regionName(main),
                                         {shape.columns, shape.rows},
                                         IntegerAttr(), IntegerAttr());
-    if (succeeded(Selector(main, program, region).run()))
+    if (succeeded(Selector(main, program, region, element).run()))
       return program;
     program.erase();
     return {};
@@ -148,6 +151,11 @@ struct SelectKernelsPass
       return signalPassFailure();
     }
     FailureOr<Machine> target = readTarget(module);
+    if (!llvm::is_contained({"f32", "f16", "bf16"}, StringRef(precision))) {
+      module.emitError("precision '")
+          << precision << "' is none of f32, f16 and bf16";
+      return signalPassFailure();
+    }
     if (failed(target))
       return signalPassFailure();
     RegionShape whole{target->width, target->height};

@@ -6,17 +6,20 @@
 
 #include "compiler/select/ElementwiseGroup.h"
 
+#include "llvm/Support/SaveAndRestore.h"
+
 using namespace mlir;
 using namespace wsec;
 using namespace wsec::select;
 
 Selector::Selector(func::FuncOp main, wse::ProgramOp program,
-                   wse::RegionOp region)
+                   wse::RegionOp region, Type precision)
     : main(main), target(program),
       regionName(FlatSymbolRefAttr::get(region.getSymNameAttr())),
       regionMachine(region.machine()), hostValues(main.front()),
       wantedHeads(main.front()),
-      kernels(OpBuilder::atBlockEnd(&program.bodyBlock())) {}
+      kernels(OpBuilder::atBlockEnd(&program.bodyBlock())),
+      precision(precision) {}
 
 //===----------------------------------------------------------------------===//
 // The run
@@ -243,7 +246,9 @@ Value Selector::onWafer(Value value, Operation *user) {
 }
 
 Value Selector::bring(Value value, ArrayRef<int64_t> shape,
-                      wse::TokenTiling tiling, Operation *user) {
+                      wse::TokenTiling tiling, Operation *user, bool exact) {
+  llvm::SaveAndRestore restore(exactly,
+                               exactly || exact || !hostValues.view(value));
   RankedTensorType type = tensorType(shape, tiling, value);
   auto [known, isNew] = onceBrought.try_emplace({value, type});
   if (!isNew)
@@ -253,6 +258,10 @@ Value Selector::bring(Value value, ArrayRef<int64_t> shape,
 }
 
 Value Selector::brought(Value value, wse::TokenTiling tiling) {
+  if (Value known = onceBrought.lookup(
+          {value, tensorType(shapeOf(value), tiling, value)}))
+    return known;
+  llvm::SaveAndRestore restore(exactly, true);
   return onceBrought.lookup({value, tensorType(shapeOf(value), tiling, value)});
 }
 

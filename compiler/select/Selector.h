@@ -25,15 +25,19 @@ namespace wsec::select {
 /// intermediate, and from then on the host provides it, in any order.
 class Selector final : public Selection {
 public:
-  /// All kernels run on `region` of the program.
+  /// All kernels run on `region` of the program; activations are of
+  /// `precision`.
   Selector(mlir::func::FuncOp main, wse::ProgramOp program,
-           wse::RegionOp region);
+           wse::RegionOp region, mlir::Type precision);
 
   /// Fills the program. Reports everything that no kernel can do in one error.
   mlir::LogicalResult run();
 
   const Machine &machine() const final { return regionMachine; }
   mlir::OpBuilder &builder() final { return kernels; }
+  mlir::Type floats() const final {
+    return exactly ? mlir::Float32Type::get(precision.getContext()) : precision;
+  }
   mlir::FlatSymbolRefAttr region() const final { return regionName; }
   const HostValues &host() const final { return hostValues; }
   const WantedHeads &heads() const final { return wantedHeads; }
@@ -43,7 +47,8 @@ public:
   mlir::Value onWafer(mlir::Value value, mlir::Operation *user) final;
   mlir::Value alreadyOnWafer(mlir::Value value) const final;
   mlir::Value bring(mlir::Value value, llvm::ArrayRef<int64_t> shape,
-                    wse::TokenTiling tiling, mlir::Operation *user) final;
+                    wse::TokenTiling tiling, mlir::Operation *user,
+                    bool exact = false) final;
   mlir::Value redistribute(mlir::Value value, wse::ColumnPlacement columns,
                            int64_t headSize, mlir::Operation *user,
                            int64_t repeat = 1) final;
@@ -98,6 +103,8 @@ private:
   HostValues hostValues;
   WantedHeads wantedHeads;
   mlir::OpBuilder kernels;
+  mlir::Type precision;    ///< of activations
+  bool exactly = false;    ///< what is brought now is of f32
   llvm::StringSet<> taken; ///< names of tensors, once asked for
   /// Root of the element-wise group of each operator in one.
   llvm::DenseMap<mlir::Operation *, mlir::Operation *> groupRoot;

@@ -126,9 +126,10 @@ LogicalResult DistAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element,
   // (C4)
   if (!isWaferElement(element) || shape.empty() ||
       ShapedType::isDynamicShape(shape))
-    return emitError() << "tensors on the wafer are static and of f32 or i32, "
-                          "found one of "
-                       << element;
+    return emitError()
+           << "tensors on the wafer are static and of f32, f16, bf16 or i32, "
+              "found one of "
+           << element;
   for (ArrayRef<DistEntry> axis : {getRows(), getColumns()})
     for (const DistEntry &entry : axis)
       if (failed(verifyTensor(emitError, entry, shape)))
@@ -214,8 +215,10 @@ int64_t DistAttr::elementsPerPE(ArrayRef<int64_t> shape, int64_t width,
 }
 
 int64_t DistAttr::bytesPerPE(Type type, int64_t width, int64_t height) {
-  return 4 * of(type).elementsPerPE(cast<RankedTensorType>(type).getShape(),
-                                    width, height);
+  return wholeWords(
+      elementBytes(type) *
+      of(type).elementsPerPE(cast<RankedTensorType>(type).getShape(), width,
+                             height));
 }
 
 //===----------------------------------------------------------------------===//

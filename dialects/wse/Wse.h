@@ -21,6 +21,11 @@
 #include "dialects/wse/WseDialect.h.inc"
 #include "dialects/wse/WseEnums.h.inc"
 
+namespace wsec::wse {
+/// `bytes`, rounded up to whole words of 32 bits.
+inline int64_t wholeWords(int64_t bytes) { return (bytes + 3) / 4 * 4; }
+} // namespace wsec::wse
+
 #define GET_ATTRDEF_CLASSES
 #include "dialects/wse/WseAttrs.h.inc"
 
@@ -49,6 +54,24 @@ llvm::SmallVector<mlir::StringAttr> tensorsRead(mlir::Operation *op);
 /// What a kernel writes, that others may read: an output or intermediate, a
 /// parameter, a state; null: nothing.
 mlir::StringAttr tensorWritten(mlir::Operation *op);
+
+/// Whether tensors on the wafer may have such floats as elements.
+inline bool isFloatElement(mlir::Type type) {
+  return type.isF32() || type.isF16() || type.isBF16();
+}
+/// The type that bodies compute with for elements of `element`: f32 of all
+/// floats.
+inline mlir::Type scalarType(mlir::Type element) {
+  return element.isInteger() ? element
+                             : mlir::Float32Type::get(element.getContext());
+}
+/// Bytes of an element of a tensor on the wafer.
+inline int64_t elementBytes(mlir::Type tensor) {
+  return llvm::cast<mlir::RankedTensorType>(tensor)
+             .getElementType()
+             .getIntOrFloatBitWidth() /
+         8;
+}
 
 /// Features of a tensor: its last dimension.
 inline int64_t featuresOf(mlir::Type type) {

@@ -141,7 +141,7 @@ def Wse_DistAttr : Wse_Attr<"Dist", "dist",
     ```
 
     Inside a PE the last dimension is outermost: local token p and local feature
-    i are at word i * Pmax + p, where Pmax is the largest number of tokens that
+    i are element i * Pmax + p, where Pmax is the largest number of tokens that
     any row holds.
 
     - (C1) Dimensions are not negative; `by` and `over` are positive, and all
@@ -149,8 +149,8 @@ def Wse_DistAttr : Wse_Attr<"Dist", "dist",
     - (C2) No dimension is listed twice; those that are taken as one follow one
       another.
     - (C3) `replicated` ends the list of the rows.
-    - (C4) The tensor has the dimensions, is static and of f32 or i32, and a
-      dimension that is shared in units consists of whole ones.
+    - (C4) The tensor has the dimensions, is static and of f32, f16, bf16 or
+      i32, and a dimension that is shared in units consists of whole ones.
     - (C5) Kernels see batch, tokens and features: the last dimension alone is on
       the list of the columns or on none; all others are on that of the rows in
       their order, in one entry or two, or what is missing is replicated.
@@ -181,7 +181,7 @@ def Wse_DistAttr : Wse_Attr<"Dist", "dist",
     /// Elements that the fullest PE makes room for.
     int64_t elementsPerPE(::llvm::ArrayRef<int64_t> shape, int64_t width,
                           int64_t height) const;
-    /// SRAM that a tensor takes in the fullest PE.
+    /// SRAM that a tensor takes in the fullest PE: whole words.
     static int64_t bytesPerPE(::mlir::Type type, int64_t width, int64_t height);
   }];
 }

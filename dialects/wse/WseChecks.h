@@ -18,7 +18,12 @@ inline mlir::Type elementType(mlir::Value value) {
 inline TokenTiling tilingOf(mlir::Value value) {
   return TokenTiling::of(value.getType());
 }
+/// Of tensors on the wafer. Those in the store, and scalars of element-wise
+/// bodies, are of f32 and i32.
 inline bool isWaferElement(mlir::Type type) {
+  return isFloatElement(type) || type.isInteger(32);
+}
+inline bool isStoreElement(mlir::Type type) {
   return type.isF32() || type.isInteger(32);
 }
 

@@ -13,8 +13,9 @@ using namespace wsec::wse;
 // Integers of the wafer are integers of the host.
 static LogicalResult verifyWire(Operation *op, Value value,
                                 RankedTensorType host) {
-  if (elementType(value).isF32() || (host.getElementType().isInteger() &&
-                                     !host.getElementType().isInteger(1)))
+  if (isFloatElement(elementType(value)) ||
+      (host.getElementType().isInteger() &&
+       !host.getElementType().isInteger(1)))
     return success();
   return op->emitOpError("moves i32 to or from ") << host;
 }
@@ -525,7 +526,8 @@ LogicalResult ElementwiseOp::verifyRegions() {
   auto isArgument = [&](BlockArgument argument) {
     unsigned index = argument.getArgNumber();
     return index < getInputs().size()
-               ? argument.getType() == elementType(getInputs()[index])
+               ? argument.getType() ==
+                     scalarType(elementType(getInputs()[index]))
                : argument.getType().isF32();
   };
   if (block.getNumArguments() != expected ||
@@ -535,14 +537,15 @@ LogicalResult ElementwiseOp::verifyRegions() {
            << " arguments: an element of each input, an f32 of each vector";
   if (block.empty() || !isa<YieldOp>(block.back()))
     return emitOpError("body must end with wse.yield");
-  if (block.back().getOperand(0).getType() != elementType(getResult()))
+  if (block.back().getOperand(0).getType() !=
+      scalarType(elementType(getResult())))
     return emitOpError("body yields ")
            << block.back().getOperand(0).getType() << " for a result of "
            << elementType(getResult());
   for (Operation &op : block.without_terminator()) {
     StringRef dialect = op.getName().getDialectNamespace();
     bool scalar = llvm::all_of(op.getResultTypes(), [](Type type) {
-      return isWaferElement(type) || type.isInteger(1);
+      return isStoreElement(type) || type.isInteger(1);
     });
     if ((dialect != "arith" && dialect != "math") || !scalar)
       return op.emitOpError("cannot stand in an element-wise body: only arith "

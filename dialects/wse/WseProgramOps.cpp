@@ -424,10 +424,11 @@ LogicalResult ParameterOp::verify() {
   }
   // (C2)
   RankedTensorType held = getHeldType();
-  if (!held.getElementType().isF32() ||
+  if (!isFloatElement(held.getElementType()) ||
       held.getNumElements() != value.getType().getNumElements())
-    return emitOpError("holds ") << held << " for a value of "
-                                 << value.getType() << ", expected as many f32";
+    return emitOpError("holds ")
+           << held << " for a value of " << value.getType()
+           << ", expected as many floats";
   return verifyHome(cast<PersistentOp>(getOperation()));
 }
 
@@ -450,7 +451,7 @@ LogicalResult InputOp::verify() {
 LogicalResult IntermediateOp::verify() {
   // (C1)
   auto type = cast<RankedTensorType>(getType());
-  if (!type.hasStaticShape() || !isWaferElement(type.getElementType()))
+  if (!type.hasStaticShape() || !isStoreElement(type.getElementType()))
     return emitOpError("needs a static shape of f32 or i32, found ") << type;
   return success();
 }

@@ -122,7 +122,9 @@ struct Flags {
       cl::desc("Compile though weight files are missing, to see the report"),
       cl::cat(category)};
   cl::opt<std::string> precision{
-      "precision", cl::desc("Type of arithmetic; f32 is the only one so far"),
+      "precision",
+      cl::desc("Elements of activations and of streamed weights: f32, f16 or "
+               "bf16; sums are of f32"),
       cl::value_desc("TYPE"), cl::init("f32"), cl::cat(category)};
   cl::opt<bool> allowF64AsF32{
       "allow-f64-as-f32",
@@ -323,6 +325,10 @@ static bool readSparsity(const Flags &flags, CompileOptions &options) {
   if (flags.sparsityMethod != "random" && flags.sparsityMethod != "topk")
     return usageError("--sparsity-method=" + flags.sparsityMethod +
                       ": expected random or topk");
+  if (asked && flags.precision != "f32")
+    return usageError("--sparsity: records of weights hold f32; leave out "
+                      "--precision=" +
+                      flags.precision);
   options.sparsity = flags.sparsity;
   options.sparsityMethod = flags.sparsityMethod;
   options.sparsitySeed = flags.sparsitySeed;
@@ -334,9 +340,11 @@ static bool readSparsity(const Flags &flags, CompileOptions &options) {
 static bool readFlags(const Flags &flags, CompileOptions &options) {
   if (flags.input.empty())
     return usageError("say what to compile: wsec model.onnx -o model.wafer");
-  if (flags.precision != "f32")
+  if (flags.precision != "f32" && flags.precision != "f16" &&
+      flags.precision != "bf16")
     return usageError("--precision=" + flags.precision +
-                      ": not supported, f32 is");
+                      ": not supported, f32, f16 and bf16 are");
+  options.precision = flags.precision;
   options.input = flags.input;
   options.bundle = flags.bundle;
   for (const std::string &folder : flags.weightFolders) {

@@ -84,7 +84,7 @@ wse.program @dist_c4_rank state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c4_type state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xi64>
-  // expected-error@below {{tensors on the wafer are static and of f32 or i32, found one of 'i64'}}
+  // expected-error@below {{tensors on the wafer are static and of f32, f16, bf16 or i32, found one of 'i64'}}
   %x = load @x on @r : tensor<1x6x6xi64, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 
@@ -1120,7 +1120,7 @@ wse.program @parameter_c1_view state(selected) mesh(4x5) machine("wse2") {
 
 wse.program @parameter_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
-  // expected-error@below {{for a value of 'tensor<6x6xf32>', expected as many f32}}
+  // expected-error@below {{for a value of 'tensor<6x6xf32>', expected as many floats}}
   parameter @w = <"w" : tensor<6x6xf32> data dense<1.0> : tensor<6x6xf32>> resident on @r as tensor<1x6x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
 }
 

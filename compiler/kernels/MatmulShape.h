@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Sizes of a product whose weights stream to columns, and in what blocks its
+// lines come: cost, scratch and code depend on them.
+
+#ifndef COMPILER_KERNELS_MATMULSHAPE_H
+#define COMPILER_KERNELS_MATMULSHAPE_H
+
+#include "compiler/kernels/KernelLibrary.h"
+#include "compiler/kernels/PackedWeights.h"
+
+namespace wsec {
+
+/// How a product runs: its lines of weights, those of all n or all k, come in
+/// blocks.
+struct MatmulPlan {
+  bool buffered = false;
+  int64_t block = 1;  ///< lines
+  size_t inner = 0;   ///< vectors run along lines, own features or channels
+  double cycles = 0;  ///< of the datapath of the busiest PE
+  double perWord = 2; ///< of it, for a weight that arrives
+  double last = 0;    ///< behind the last word of the channel
+  double waits = 0;   ///< of the channel, between blocks
+  double total = 0;   ///< that plans are compared by
+};
+
+struct MatmulShape {
+  Layout in, out;
+  int64_t k, n, pitch;
+  bool reduce, exchanges;
+  bool stored; ///< injectors relay from the buffer
+  double own;  ///< most features of a PE that words of a line are for
+  std::optional<PackedWeights> quantized;
+  bool apart; ///< sums are made in f32, beside a result of 16 bits
+  MatmulPlan plan;
+
+  MatmulShape(wse::MatmulOp op, const Machine &machine)
+      : in(Layout::of(op.getInput(), machine.height)),
+        out(Layout::of(op.getResult(), machine.height)), k(in.features.total()),
+        n(out.features.total()), pitch(out.pitch(machine.height)),
+        reduce(op.getVariant() == wse::MatmulVariant::Reduce ||
+               op.getVariant() == wse::MatmulVariant::ReduceStored),
+        exchanges(machine.width > 1),
+        stored(op.getVariant() == wse::MatmulVariant::ReduceStored ||
+               op.getVariant() == wse::MatmulVariant::BroadcastStored),
+        own(tiling().largest(machine.width)),
+        apart(isNarrow(op.getResult()) && !partial()) {
+    quantized = op.getPacked() ? PackedWeights::of(op, machine) : std::nullopt;
+    plan = bestPlan(machine);
+  }
+
+  /// Lines that the columns see, and how one is tiled.
+  int64_t lines() const { return reduce ? n : k; }
+  const FeatureTiling &tiling() const { return (reduce ? in : out).features; }
+  /// The column's lines of words, and how one is tiled.
+  int64_t streamedLines() const {
+    return quantized ? quantized->streamedLines() : lines();
+  }
+  FeatureTiling streamed() const {
+    return quantized ? quantized->streamed() : tiling();
+  }
+  /// Whether every row with tokens has just one.
+  bool oneChannel() const { return pitch == 1 && out.group != 0; }
+  /// Whether a block of partial results is made and passed on.
+  bool partial() const { return reduce && exchanges; }
+  int64_t blocks() const { return (lines() + plan.block - 1) / plan.block; }
+  /// In which injectors that multiply do not hear their column.
+  bool applies(const Machine &machine) const {
+    return !stored || !columnRestStreams(out, machine).empty();
+  }
+
+private:
+  MatmulPlan bestPlan(const Machine &machine) const;
+  MatmulPlan direct(const Machine &machine) const;
+  MatmulPlan buffered(const Machine &machine, int64_t block) const;
+  double blockOverhead(const Machine &machine, double block) const;
+  void store(MatmulPlan &plan, double channel) const;
+};
+
+} // namespace wsec
+
+#endif // COMPILER_KERNELS_MATMULSHAPE_H

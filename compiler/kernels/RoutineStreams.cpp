@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Streams of a RoutineBuilder: their colors, what the host sends and takes, and
+// how injectors relay it.
+
+#include "compiler/kernels/RoutineBuilder.h"
+
+#include "mlir/IR/SymbolTable.h"
+
+using namespace mlir;
+
+namespace wsec {
+
+using pe::Opcode;
+using wse::StreamPattern;
+
+ArrayRef<int64_t> RoutineBuilder::colorsOf(StreamPattern pattern) const {
+  ArrayAttr streams = cast<wse::KernelOp>(op).getStreamRefs();
+  for (auto name : streams.getAsRange<FlatSymbolRefAttr>()) {
+    auto stream = SymbolTable::lookupNearestSymbolFrom<wse::StreamOp>(op, name);
+    if (stream && stream.getPattern() == pattern)
+      return stream.getColors();
+  }
+  return {};
+}
+
+int64_t RoutineBuilder::color(StreamPattern pattern, unsigned parity) {
+  if (ArrayRef<int64_t> colors = colorsOf(pattern); parity < colors.size())
+    return colors[parity];
+  lacks("a stream of pattern " + wse::stringifyStreamPattern(pattern) +
+        (parity ? " with two colors" : ""));
+  return 0;
+}
+
+pe::Affine RoutineBuilder::parityColor(StreamPattern pattern, Value parity) {
+  int64_t even = color(pattern, 0), odd = color(pattern, 1);
+  return Affine(parity) * (odd - even) + Affine(even);
+}
+
+pe::Affine RoutineBuilder::rowColor(StreamPattern pattern) {
+  ArrayRef<int64_t> colors = colorsOf(pattern);
+  if (colors.size() < 2)
+    return Affine(color(pattern));
+  ScalarBuilder &s = scalars();
+  Value turn = s.mod(s.py(), int64_t(colors.size()));
+  Value chosen = s.constant(0);
+  for (int64_t i = 0; i < int64_t(colors.size()); ++i)
+    chosen = s.add(chosen, s.mul(s.equal(turn, i), colors[i]));
+  // One of them: the sum of what each may add would say more.
+  return Affine(s.min(chosen, *llvm::max_element(colors)));
+}
+
+pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
+  bool in = direction == pe::Direction::In;
+  pe::StreamOp &stream = in ? input : output;
+  if (stream)
+    return stream;
+  OpBuilder atEnd(op->getContext());
+  atEnd.setInsertionPointToEnd(&shared.shared.program.getBody().front());
+  SmallVector<Attribute> channels;
+  int64_t origin = in ? machine().x : machine().y;
+  for (ChannelPosition channel :
+       in ? machine().westChannels() : machine().eastChannels())
+    if (channel.begin < channel.end)
+      channels.push_back(
+          pe::ChannelAttr::get(op->getContext(), machine().y + channel.row,
+                               origin + channel.begin, origin + channel.end));
+  std::string name = shared.shared.freshSymbol((in ? "to_" : "from_") +
+                                               routine.getSymName().str());
+  stream = pe::StreamOp::create(
+      atEnd, loc, name, direction,
+      color(in ? StreamPattern::Channel : StreamPattern::OutExit),
+      atEnd.getArrayAttr(channels));
+  if (wire)
+    stream.setTypeAttr(TypeAttr::get(wire));
+  Block *body = atEnd.createBlock(&stream.getBody());
+  (in ? inputScalars : outputScalars) =
+      std::make_unique<ScalarBuilder>(body, loc, machine(), /*everywhere=*/!in);
+  return stream;
+}
+
+int64_t ColumnWords::innerSize() const {
+  int64_t size = 1;
+  for (const HostDim &dim : inner)
+    size *= dim.size;
+  return size;
+}
+
+void RoutineBuilder::streamToColumns(ArrayRef<ColumnWords> all) {
+  const int64_t lines = hostWords(all);
+  relayAtHeads(injector(all[0].features, all[0].innerSize()), lines);
+}
+
+Injector RoutineBuilder::injectFromBuffers(const ColumnWords &words) {
+  hostWords(words);
+  return injector(words.features, words.innerSize());
+}
+
+/// Makes the host's segments. Returns lines.
+int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
+  pe::StreamOp stream = hostStream(pe::Direction::In);
+  ScalarBuilder &s = *inputScalars;
+  int64_t lines = 0;
+  for (const ColumnWords &words : all) {
+    assert(words.innerSize() == all[0].innerSize() &&
+           words.features == all[0].features && "one relay serves all");
+    pe::Segment segment;
+    segment.tensor = words.tensor;
+    segment.lines = words.lines.size;
+    segment.lineStep = words.lines.step;
+    segment.offset =
+        Affine(featureStart(s, words.features)) * words.featureStep +
+        Affine(words.offset);
+    for (const HostDim &dim : words.inner) {
+      segment.extents.push_back(dim.size);
+      segment.strides.push_back(dim.step);
+    }
+    segment.extents.push_back(featureCount(s, words.features));
+    segment.strides.push_back(words.featureStep);
+    segment.indexTensor = words.indexTensor;
+    segment.indexStep = words.indexStep;
+    segment.indexRows = words.indexRows;
+    OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
+    pe::SegmentOp::create(atEnd, loc, segment);
+    lines += words.lines.size;
+  }
+  return lines;
+}
+
+SmallVector<pe::Operand, 0>
+RoutineBuilder::bringVectors(ArrayRef<wse::WeightAttr> vectors,
+                             const FeatureTiling &features, unsigned inner) {
+  SmallVector<ColumnWords, 2> all;
+  SmallVector<Operand, 0> operands;
+  for (wse::WeightAttr vector : vectors) {
+    if (wse::ParameterOp parameter = wse::residentOf(op, vector)) {
+      SmallVector<int64_t> strides(1 + inner, 0);
+      strides.front() = 1;
+      operands.push_back(Operand::memory(tile(parameter).buffer, 0, strides));
+      continue;
+    }
+    operands.push_back(columnWords(1));
+    HostTensor tensor = source(vector);
+    ColumnWords &words = all.emplace_back();
+    words.tensor = tensor.symbol;
+    words.offset = tensor.offset;
+    words.features = features;
+    words.featureStep = tensor.strides.back();
+  }
+  if (!all.empty())
+    streamToColumns(all);
+  return operands;
+}
+
+// A channel carries, for each line, one block per column it serves. The head of
+// a column keeps its own block and sends it up and down the column.
+Injector RoutineBuilder::injector(const FeatureTiling &features,
+                                  int64_t wordsPerFeature) {
+  ScalarBuilder &s = scalars();
+  int64_t channels = machine().channelsInUse();
+  Value channel = s.tileIndex(width(), channels, s.px());
+  Value isHead = s.equal(s.pyOfMesh(), s.channelRowOfMesh(channel));
+  Affine block = Affine(featureCount(s, features)) * wordsPerFeature;
+  Operand incoming = Operand::fabric(color(StreamPattern::Channel), 2);
+  if (width() > channels) {
+    Value before =
+        featuresBefore(s, features, s.tileStart(width(), channels, channel));
+    Value mine = featuresBefore(s, features, s.px());
+    Value after = featuresBefore(
+        s, features, s.tileStart(width(), channels, s.add(channel, 1)));
+    incoming =
+        incoming.windowed(Affine(s.sub(mine, before)) * wordsPerFeature,
+                          Affine(s.sub(after, before)) * wordsPerFeature);
+  }
+  return {isHead, block, incoming};
+}
+
+void RoutineBuilder::relayAtHeads(const Injector &injector, int64_t lines) {
+  // Heads relay whether or not their own row holds tokens.
+  SmallVector<Value> outer;
+  std::swap(outer, guards);
+  start(ColumnThread, Opcode::Mov, {lines, injector.block},
+        Operand::fabric(color(StreamPattern::Column), 2), {injector.incoming},
+        injector.isHere);
+  std::swap(outer, guards);
+}
+
+pe::Operand RoutineBuilder::columnWords(unsigned depth) {
+  return Operand::fabric(color(StreamPattern::Column), depth);
+}
+
+void RoutineBuilder::streamToRows(
+    function_ref<pe::Segment(ScalarBuilder &)> segment) {
+  if (!rowInput) {
+    OpBuilder atEnd(op->getContext());
+    atEnd.setInsertionPointToEnd(&shared.shared.program.getBody().front());
+    SmallVector<Attribute> channels;
+    for (const ChannelPosition &channel : machine().westChannels())
+      channels.push_back(
+          pe::ChannelAttr::get(op->getContext(), machine().y + channel.row,
+                               machine().x, machine().x + width()));
+    rowInput = pe::StreamOp::create(
+        atEnd, loc,
+        shared.shared.freshSymbol("to_rows_of_" + routine.getSymName().str()),
+        pe::Direction::In, color(StreamPattern::ChannelRow),
+        atEnd.getArrayAttr(channels));
+    rowInputScalars = std::make_unique<ScalarBuilder>(
+        atEnd.createBlock(&rowInput.getBody()), loc, machine(),
+        /*everywhere=*/true);
+  }
+  pe::Segment made = segment(*rowInputScalars);
+  OpBuilder atEnd = OpBuilder::atBlockEnd(&rowInput.getBody().front());
+  pe::SegmentOp::create(atEnd, loc, made);
+}
+
+void RoutineBuilder::streamToHost(
+    function_ref<pe::Segment(ScalarBuilder &)> segment) {
+  pe::StreamOp stream = hostStream(pe::Direction::Out);
+  OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
+  pe::Segment made = segment(*outputScalars);
+  atEnd.setInsertionPointToEnd(&stream.getBody().front());
+  pe::SegmentOp::create(atEnd, loc, made);
+}
+
+SmallVector<std::pair<StreamPattern, std::string>> RoutineBuilder::streams() {
+  SmallVector<std::pair<StreamPattern, std::string>> streams;
+  auto add = [&](pe::StreamOp stream, StreamPattern pattern) {
+    if (stream)
+      streams.push_back({pattern, stream.getSymName().str()});
+  };
+  add(input, StreamPattern::Channel);
+  add(rowInput, StreamPattern::ChannelRow);
+  add(output, StreamPattern::OutExit);
+  return streams;
+}
+
+} // namespace wsec
