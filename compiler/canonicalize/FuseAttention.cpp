@@ -153,23 +153,6 @@ static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
 /// Whether a score plus this is this, whatever the score.
 static bool absorbsScores(double masked) { return masked < -1e30; }
 
-/// Whether a condition is known to keep a key of every row.
-static bool leavesKeys(Value keep, bool isInverted) {
-  std::optional<Fact> fact = factOf(keep);
-  std::optional<Tensor> known = fact ? fact->load() : std::nullopt;
-  if (!known)
-    return false;
-  const int64_t keys = known->shape().back();
-  for (int64_t row = 0; row < known->size() / keys; ++row) {
-    bool any = false;
-    for (int64_t key = 0; key < keys; ++key)
-      any |= known->asBool(row * keys + key) != isInverted;
-    if (!any)
-      return false;
-  }
-  return true;
-}
-
 /// Skips `where(isnan(p), 0, p)`, a guard for rows without any key, and
 /// reshapes; the softmax below, or null.
 static onnx::SoftmaxOp peelProbabilities(Value value, bool &isGuarded) {
@@ -359,9 +342,9 @@ private:
         maskOfRank4(builder, loc(), mask.value, mask.scores, extents, why);
     if (!value || !mask.isCondition)
       return value && inner ? addMasks(builder, loc(), inner, value) : value;
-    // What replaces scores is not what is added to them where a token sees no
-    // key, unless they vanish in it.
-    if (!absorbsScores(mask.masked) && !leavesKeys(value, mask.isInverted)) {
+    // What replaces scores is not what is added to them, unless they vanish in
+    // it: of scores that differ by more, a hidden one could be the largest.
+    if (!absorbsScores(mask.masked)) {
       why = "scores are replaced by " +
             llvm::formatv("{0}", mask.masked).str() +
             ", which is not the lowest number";

@@ -25,11 +25,19 @@ wse::WeightAttr select::constantOf(wse::KernelOp kernel,
       weight.getViewOffset(), weight.viewStrides());
 }
 
+/// What is computed or given in each run cannot stay.
+static bool isTrained(wse::KernelOp kernel, wse::WeightAttr weight) {
+  FlatSymbolRefAttr name = weight.getTensor();
+  return !name || SymbolTable::lookupNearestSymbolFrom<wse::ParameterOp>(
+                      kernel, name);
+}
+
 /// How many weights of the kernel can be resident, as it is.
 static int64_t countHeld(wse::KernelOp kernel, const Kernel &library,
                          const Machine &machine) {
   return llvm::count_if(wse::allWeights(kernel), [&](wse::WeightAttr weight) {
-    return library.held(kernel, weight, machine).has_value();
+    return isTrained(kernel, weight) &&
+           library.held(kernel, weight, machine).has_value();
   });
 }
 
@@ -58,7 +66,8 @@ int select::holdingVariant(wse::KernelOp kernel, const Machine &machine) {
 int64_t select::heldBytes(wse::KernelOp kernel, const Machine &machine) {
   int64_t bytes = 0;
   for (wse::WeightAttr weight : wse::allWeights(kernel))
-    if (auto held = findKernel(kernel)->held(kernel, weight, machine))
+    if (auto held = findKernel(kernel)->held(kernel, weight, machine);
+        held && isTrained(kernel, weight))
       bytes += bytesPerPE(held->type, machine);
   return bytes;
 }
