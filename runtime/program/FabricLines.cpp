@@ -340,6 +340,8 @@ void ColorLines::enterFromHost(int64_t across) {
   first.fed = true;
   if (first.transmits(Port::Ramp))
     hear.push_back(0);
+  else if (first.receives)
+    give("received by a PE that it passes");
   if (first.transmits(Port::East))
     followPort(0, Port::East, hear);
   std::vector<std::pair<int64_t, int64_t>> columns;

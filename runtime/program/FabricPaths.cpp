@@ -74,6 +74,7 @@ private:
 
 void ColorPaths::setRoutes() {
   nodes.assign(size_t(width * height), {});
+  steps += width * height;
   for (const program::RouteRule *rule : rules.mine) {
     const program::Rect &rect = *rule->rect();
     for (int64_t y = rect.y0(); y < rect.y1(); y += rect.ystep())
@@ -212,7 +213,10 @@ void ColorPaths::enterFromHost(int64_t y) {
   first.fed = true;
   if (first.transmits(Port::Ramp))
     hear.push_back(size_t(y * width));
-  if (followFrom(0, y, hear))
+  else if (first.receives)
+    give("received by a PE that it passes");
+  if (followFrom(0, y, hear) || first.transmits(Port::North) ||
+      first.transmits(Port::South))
     give("turns on its way from outside");
   std::vector<std::pair<int64_t, int64_t>> columns;
   for (size_t i : hear) {

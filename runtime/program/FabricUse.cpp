@@ -262,6 +262,7 @@ static void sign(const std::vector<int> &guards, const LoopTurns &turns,
     sign(loop.count, signature);
     signature.push_back(loop.turn);
   }
+  signature.push_back(int64_t(turns.arms.size()));
   for (const BranchArm &arm : turns.arms) {
     signature.push_back(arm.then);
     sign(arm.condition, signature);
@@ -540,12 +541,15 @@ int AxisScalars::pinnedRow(int node) const {
 int AxisScalars::deniedHead(int node, std::vector<int> &others) const {
   int denied = -1;
   std::vector<int> stack{node};
+  std::set<int> seen; // conditions may share parts
   const size_t before = others.size();
   while (!stack.empty()) {
     const int at = stack.back();
     const program::ScalarNode &scalar = *nodes->Get(unsigned(at));
     stack.pop_back();
     ++steps;
+    if (!seen.insert(at).second)
+      continue;
     if (axes(at) == (X | Y) && scalar.op() == ScalarOp::And) {
       stack.push_back(scalar.b());
       stack.push_back(scalar.a());

@@ -330,8 +330,11 @@ std::set<Behaviour> PhaseGraph::behaviours() const {
         scalars.atoms(*operand->color(), atoms);
   const auto &xs = scalars.kinds(atoms, AxisScalars::X).representative;
   const auto &ys = scalars.kinds(atoms, AxisScalars::Y).representative;
-  constexpr size_t mostKinds = 1 << 14;
-  if (pinned.size() > 4 || (xs.size() * ys.size() << pinned.size()) > mostKinds)
+  constexpr size_t mostKinds = 1 << 14, mostHappenings = 1 << 24;
+  const size_t kinds = xs.size() * ys.size()
+                       << std::min<size_t>(5, pinned.size());
+  if (pinned.size() > 4 || kinds > mostKinds ||
+      kinds * routine.events.size() > mostHappenings)
     throw NotUnderstood{"too many kinds of PEs"};
   std::set<Behaviour> result;
   Behaviour behaviour(routine.events.size());

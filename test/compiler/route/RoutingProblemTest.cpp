@@ -77,6 +77,40 @@ const RouteRule *ruleAt(const RoutedStream &stream, int64_t x, int64_t y) {
   return nullptr;
 }
 
+/// All of a column but the PE that sends.
+TEST(RoutingProblem, ColumnRestReachesAllButItsInjector) {
+  RoutingProblem problem = transformerProblem(2, 4, 2, {1, 4, 4});
+  const Routing routing = solve(problem);
+  const RoutedStream &rest =
+      routing.streams[indexOf(problem, RoutePattern::ColumnRest)];
+  for (const RouteChannel &channel : problem.regions[0].west)
+    for (int64_t x = channel.begin; x < channel.end; ++x)
+      for (int64_t y = 0; y < 4; ++y) {
+        const RouteRule *rule = ruleAt(rest, x, y);
+        ASSERT_NE(rule, nullptr) << x << ", " << y;
+        EXPECT_EQ((rule->transmit & portBit(RoutePort::Ramp)) != 0,
+                  y != channel.row)
+            << x << ", " << y;
+        EXPECT_EQ(rule->receive == RoutePort::Ramp, y == channel.row);
+      }
+}
+
+TEST_F(BrokenRouting, ColumnRestThatItsInjectorHears) {
+  for (RouteRule &rule : stream(RoutePattern::ColumnRest).rules)
+    if (rule.receive == RoutePort::Ramp)
+      rule.transmit |= portBit(RoutePort::Ramp);
+  EXPECT_NE(problem.verify(routing), "");
+}
+
+TEST_F(BrokenRouting, ColumnRestThatAPEDoesNotHear) {
+  for (RouteRule &rule : stream(RoutePattern::ColumnRest).rules)
+    if (rule.receive != RoutePort::Ramp) {
+      rule.transmit &= uint8_t(~portBit(RoutePort::Ramp));
+      break;
+    }
+  EXPECT_NE(problem.verify(routing), "");
+}
+
 TEST(RoutingProblem, StreamsOfTheHostPassThePEsBesideARegion) {
   RoutingProblem problem = transformerProblem(3, 2, 2, {1, 2, 2});
   problem.regions[0].x = 2;

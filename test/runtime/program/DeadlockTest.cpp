@@ -313,7 +313,7 @@ TEST_F(DeadlockTest, D8ChannelBringsMore) {
   program.source().streams[0]->segments[0]->lines->constant += 1;
   program.source().tensors[0]->shape[0] += 1;
   expectUndecided(
-      "routine 2: a channel brings other words than column 0 takes");
+      "routine 2: segments of the host and relays differ in number");
 }
 
 TEST_F(DeadlockTest, D8ChannelServesOtherColumns) {
