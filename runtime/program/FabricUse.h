@@ -29,7 +29,7 @@ inline NotUnderstood ofColor(int64_t color, const std::string &what) {
 /// keeps its reader busy.
 class ProofSteps {
 public:
-  static constexpr int64_t most = int64_t(1) << 29;
+  static constexpr int64_t most = int64_t(1) << 28;
 
   void operator+=(int64_t more) {
     count += more;

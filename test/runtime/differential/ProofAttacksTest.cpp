@@ -161,5 +161,32 @@ TEST_F(ProofAttacks, RelaysOfPartsOfASegment) {
   }
 }
 
+/// Conditions whose parts are shared 200 times over are looked at once.
+TEST_F(ProofAttacks, ConditionsThatShareParts) {
+  for (bool mixed : {false, true}) {
+    using enum Port;
+    ProgramBuilder builder(2, 2);
+    builder.route(1, 0, 1, 0, 2, Ramp, {East});
+    builder.route(1, 1, 2, 0, 2, West, {Ramp});
+    ClassBuilder pes = builder.addClass("pes", 0, 2, 0, 2);
+    Scalar x = pes.px(), y = pes.py();
+    Scalar all =
+        pes.less(mixed ? pes.scalar(ScalarOp::Add, x.index, y.index) : x, 3);
+    for (int i = 0; i < 200; ++i)
+      all = pes.both(all, all);
+    const uint16_t a = pes.buffer("a", 64);
+    BodyBuilder body = pes.routine(0);
+    body.add(Opcode::Mov, {4}, memory(a, {1}), immediate(1));
+    body.add(Opcode::Mov, {4}, fabric(1), memory(a, {1})).guard =
+        int16_t(pes.both(pes.equal(x, 0), all).index);
+    body.add(Opcode::Mov, {4}, memory(a, {1}), fabric(1)).guard =
+        int16_t(pes.both(pes.equal(x, 1), all).index);
+    builder.launch(0);
+    stateCodeBytes(builder);
+    const DeadlockProof proof = provePhases(builder.finish());
+    EXPECT_LT(proof.steps, 100000) << proof.reason;
+  }
+}
+
 } // namespace
 } // namespace wsec::runtime::test
