@@ -130,6 +130,16 @@ LogicalResult DistAttr::verifyEncoding(ArrayRef<int64_t> shape, Type element,
            << "tensors on the wafer are static and of f32, f16, bf16 or i32, "
               "found one of "
            << element;
+  int64_t elements = 1;
+  for (int64_t extent : shape) {
+    // Factors of at most 2^31 - 1 each: no product overflows.
+    if (extent >= 1 && extent <= largest)
+      elements *= extent;
+    if (extent < 1 || extent > largest || elements > largest)
+      return emitError() << "tensors on the wafer have at least one element "
+                            "and fewer than 2^31, found the shape ["
+                         << shape << "]";
+  }
   for (ArrayRef<DistEntry> axis : {getRows(), getColumns()})
     for (const DistEntry &entry : axis)
       if (failed(verifyTensor(emitError, entry, shape)))

@@ -115,8 +115,8 @@ void WseDialect::registerAttributes() {
 
 using EmitError = function_ref<InFlightDiagnostic()>;
 
-/// Numbers of a distribution, or of what lies where on the mesh: program files
-/// hold 32 bits, and products of two never overflow.
+/// Of what lies where on the mesh: program files hold 32 bits, and products of
+/// two never overflow.
 static bool fitsProgram(std::initializer_list<int64_t> numbers) {
   return std::max(numbers) <= std::numeric_limits<int32_t>::max();
 }

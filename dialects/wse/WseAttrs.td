@@ -150,7 +150,8 @@ def Wse_DistAttr : Wse_Attr<"Dist", "dist",
       another.
     - (C3) `replicated` ends the list of the rows.
     - (C4) The tensor has the dimensions, is static and of f32, f16, bf16 or
-      i32, and a dimension that is shared in units consists of whole ones.
+      i32, has at least one element and fewer than 2^31, and a dimension that is
+      shared in units consists of whole ones.
     - (C5) Kernels see batch, tokens and features: the last dimension alone is on
       the list of the columns or on none; all others are on that of the rows in
       their order, in one entry or two, or what is missing is replicated.
@@ -174,7 +175,7 @@ def Wse_DistAttr : Wse_Attr<"Dist", "dist",
             int64_t positions);
 
     /// The (first) column and row of the element at `index` of a tensor of this
-    /// shape on a region of `width` x `height`.
+    /// shape on a region of `width` x `height`: what tests hold layouts against.
     PEPosition ownerOf(::llvm::ArrayRef<int64_t> index,
                        ::llvm::ArrayRef<int64_t> shape, int64_t width,
                        int64_t height) const;

@@ -81,6 +81,41 @@ wse.program @dist_c4_rank state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+wse.program @dist_c4_empty state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{at least one element and fewer than 2^31, found the shape [0, 4, 8]}}
+  input @x : tensor<0x4x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+}
+
+// -----
+
+wse.program @dist_c4_no_features state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{at least one element and fewer than 2^31, found the shape [2, 4, 0]}}
+  input @x : tensor<2x4x0xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+}
+
+// -----
+
+wse.program @dist_c4_large state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{at least one element and fewer than 2^31, found the shape [2, 4294967296, 8]}}
+  input @x : tensor<2x4294967296x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+}
+
+// -----
+
+wse.program @dist_c4_wraps state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{at least one element and fewer than 2^31, found the shape [4294967296, 4294967296, 8]}}
+  input @x : tensor<4294967296x4294967296x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+}
+
+// -----
+
+wse.program @dist_c4_product state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{at least one element and fewer than 2^31, found the shape [65536, 32768, 1]}}
+  input @x : tensor<65536x32768x1xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+}
+
+// -----
+
 wse.program @dist_c4_type state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xi64>
