@@ -11,7 +11,8 @@ using namespace wsec;
 static constexpr int64_t codeReserve = 8192;
 // The same, and results of other kernels that lie in between, set aside where
 // a variant needs much scratch that others do without: models of many different
-// products have over 20 kB of code.
+// products have over 20 kB of code. Where a program turned out not to fit, for
+// all variants.
 static constexpr int64_t stationaryReserve = 23040;
 
 int64_t select::bytesPerPE(Type tensor, const Machine &region) {
@@ -40,7 +41,8 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
     if (offer.input != input || (offer.keepsWeights && littleScratch))
       continue;
     const int64_t room =
-        left - (offer.keepsWeights ? stationaryReserve : codeReserve);
+        left -
+        (offer.keepsWeights || littleScratch ? stationaryReserve : codeReserve);
     Choice choice = {&offer, std::max<int64_t>(0, offer.scratchBytes - room),
                      offer.cost.total()};
     if (!best || choice < *best)
