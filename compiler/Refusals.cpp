@@ -19,20 +19,26 @@ static std::string withoutNumbers(StringRef reason) {
   return kind;
 }
 
+/// Rather than "without a name".
+static bool isName(StringRef where) { return where.starts_with("'"); }
+
 size_t Refusals::add(const Twine &reason, StringRef noun, const Twine &where) {
   std::string text = reason.str();
   auto [place, isNew] =
       known.try_emplace(noun.str() + "\n" + withoutNumbers(text), kinds.size());
   if (isNew)
-    kinds.push_back({text, noun.str(), false, {}, 0});
+    kinds.push_back({text, noun.str(), false, {}, 0, {}});
   Kind &kind = kinds[place->second];
   kind.varies |= kind.reason != text;
-  kind.where.push_back(where.str());
+  // A node is several operations by the time one of them is refused.
+  if (std::string name = where.str();
+      !isName(name) || kind.named.insert(name).second)
+    kind.where.push_back(name);
   return place->second;
 }
 
 void Refusals::add(const Twine &line) {
-  kinds.push_back({line.str(), "", false, {}, 0});
+  kinds.push_back({line.str(), "", false, {}, 0, {}});
 }
 
 static std::string nameOf(Operation *op) {
@@ -73,7 +79,9 @@ bool Refusals::countConsequence(Operation *op) {
     if (cause == causes.end())
       continue;
     size_t kind = cause->second;
-    ++kinds[kind].consequences;
+    if (std::string name = nameOf(op);
+        !isName(name) || kinds[kind].named.insert(name).second)
+      ++kinds[kind].consequences;
     for (Value result : op->getResults())
       causes.try_emplace(result, kind);
     return true;

@@ -9,6 +9,7 @@
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseMap.h"
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,7 @@ private:
     bool varies = false; // in numbers
     std::vector<std::string> where;
     size_t consequences = 0;
+    std::set<std::string> named; // nodes that are counted
   };
   static std::string text(const Kind &kind);
 

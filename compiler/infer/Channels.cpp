@@ -52,7 +52,28 @@ static bool groupNorm(Node &node) {
   return true;
 }
 
+/// Each once, in order.
+static std::optional<Shape> meanAxes(Node &node) {
+  const int64_t rank = node.input(0).rank();
+  Shape axes = node.intsAttr("axes").value_or(Shape{0, 2, 3});
+  for (int64_t &axis : axes) {
+    if (axis < -rank || axis >= rank) {
+      node.fail("axis " + Twine(axis) + " is outside rank " + Twine(rank));
+      return std::nullopt;
+    }
+    axis += axis < 0 ? rank : 0;
+  }
+  llvm::sort(axes);
+  if (std::adjacent_find(axes.begin(), axes.end()) != axes.end()) {
+    node.fail("an axis comes twice");
+    return std::nullopt;
+  }
+  return axes;
+}
+
 static bool meanVariance(Node &node) {
+  if (!meanAxes(node))
+    return false;
   node.outputs[0] = unknown(node.input(0).type, node.input(0).shape);
   return true;
 }
@@ -65,7 +86,10 @@ static bool causalConv(Node &node) {
                      printShape(node.input(1).shape));
   const int64_t channels = x.shape[1], taps = node.input(1).shape[2];
   Shape state = {x.shape[0], channels, taps - 1};
-  if (!node.hasShape(1, "weights", {channels, 1, taps}) ||
+  if (taps < 1)
+    return node.fail("its weights have no taps");
+  if (!areFewTaps(node, {taps}) ||
+      !node.hasShape(1, "weights", {channels, 1, taps}) ||
       !node.hasShape(2, "a bias", {channels}) ||
       !node.hasShape(3, "a state", state) ||
       !node.isOneOf("activation", {"none", "silu", "swish"}))
@@ -134,16 +158,8 @@ static bool groupNorm(Legalization &n) {
 }
 
 static bool meanVariance(Legalization &n) {
-  const int64_t rank = n.resultType().getRank();
-  Shape axes = n.node().intsAttr("axes").value_or(Shape{0, 2, 3});
-  for (int64_t &axis : axes) {
-    if (axis < -rank || axis >= rank)
-      return n.fail("axis " + Twine(axis) + " is outside rank " + Twine(rank));
-    axis += axis < 0 ? rank : 0;
-  }
-  llvm::sort(axes);
   // The definition adds 1e-9 to the deviation, which no variance f32 has.
-  return n.replace(normalized(n, n.input(0), axes, 1e-18));
+  return n.replace(normalized(n, n.input(0), *meanAxes(n.node()), 1e-18));
 }
 
 /// The state and x side by side, a slice of them for each tap.

@@ -38,6 +38,10 @@ static bool has(ArrayRef<Label> labels, Label label) {
   return llvm::is_contained(labels, label);
 }
 
+static std::string nameOf(Label label) {
+  return label < 0 ? "..." : std::string(1, char(label));
+}
+
 /// The labels of one term; `dots` dimensions stand for its ellipsis. Nothing
 /// if it is none.
 static std::optional<Labels> labelsOf(StringRef term, int64_t dots) {
@@ -80,13 +84,12 @@ static bool setExtents(Node &node, Equation &equation) {
       if (label < 0 && known == 1)
         known = extent;
       if (known != extent && !(label < 0 && extent == 1))
-        return node.fail("its label '" + std::string(1, char(label)) +
-                         "' has " + Twine(known) + " and " + Twine(extent) +
-                         " elements");
+        return node.fail("its label '" + nameOf(label) + "' has " +
+                         Twine(known) + " and " + Twine(extent) + " elements");
     }
   for (Label label : equation.result)
     if (!equation.extents.count(label))
-      return node.fail("the label '" + std::string(1, char(label)) +
+      return node.fail("the label '" + nameOf(label) +
                        "' of its result is none of an operand");
   return true;
 }

@@ -37,7 +37,7 @@ static constexpr int64_t maxGroups = 16;
 static bool conv(Node &node) {
   const Fact &x = node.input(0), &weight = node.input(1);
   int64_t groups = node.intAttr("group");
-  if (x.rank() < 3 || weight.rank() != x.rank())
+  if (x.rank() < 3 || weight.rank() != x.rank() || !numElements(weight.shape))
     return node.fail("convolves " + printShape(x.shape) + " with " +
                      printShape(weight.shape));
   if (groups < 1 || groups > maxGroups)
@@ -187,7 +187,8 @@ static bool blocks(Node &node) {
   const int64_t b = node.intAttr("blocksize");
   if (!node.isOneOf("mode", {"DCR", "CRD"}))
     return false;
-  if (shape.size() != 4 || b < 1 ||
+  constexpr int64_t most = 1 << 15; // its square has no overflow
+  if (shape.size() != 4 || b < 1 || b > most ||
       (toDepth ? shape[2] % b || shape[3] % b : shape[1] % (b * b)))
     return node.fail("blocks of " + llvm::Twine(b) + " do not fit " +
                      printShape(shape));

@@ -30,6 +30,9 @@ static bool fitsMatrix(Node &node, size_t i, const Shape &matrix, size_t d) {
                    ", expected 1 or " + Twine(count) + " elements");
 }
 
+/// The most whose sum 32 bits hold, of up to 255 * 255 each.
+static constexpr int64_t mostTerms = (int64_t(1) << 31) / (255 * 255);
+
 /// The product of inputs `left` and `right`.
 static bool product(Node &node, size_t left, size_t right, ElementType type) {
   const Shape &a = node.input(left).shape, &b = node.input(right).shape;
@@ -40,6 +43,9 @@ static bool product(Node &node, size_t left, size_t right, ElementType type) {
   if (!shape || a.back() != b[b.size() - 2])
     return node.fail("cannot multiply " + printShape(a) + " by " +
                      printShape(b));
+  if (a.back() < 1 || a.back() > mostTerms)
+    return node.fail("sums of " + Twine(a.back()) +
+                     " products, expected 1 to " + Twine(mostTerms));
   shape->append({a[a.size() - 2], b.back()});
   node.outputs[0] = unknown(type, *shape);
   return true;

@@ -58,6 +58,8 @@ Value Legalization::sliceLast(Value x, int64_t start, int64_t size) {
 Value Legalization::concat(ValueRange all, int64_t axis) {
   SmallVector<Value> parts = llvm::to_vector(llvm::make_filter_range(
       all, [&](Value part) { return shapeOf(part)[axis] != 0; }));
+  if (parts.empty())
+    return all.front();
   if (parts.size() == 1)
     return parts.front();
   Shape shape(shapeOf(parts.front()));

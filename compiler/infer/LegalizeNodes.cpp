@@ -24,6 +24,19 @@ static bool isTyped(onnx::NodeOp op) {
          llvm::all_of(op->getResultTypes(), typed);
 }
 
+/// Rules may make a constant for each element along an axis.
+static std::string tooLarge(onnx::NodeOp op) {
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  for (TypeRange types :
+       {TypeRange(op->getOperandTypes()), TypeRange(op->getResultTypes())})
+    for (Type type : types)
+      if (auto tensor = dyn_cast<RankedTensorType>(type))
+        if (int64_t count = numElements(tensor.getShape()); count > most)
+          return "a tensor of shape " + printShape(tensor.getShape()) +
+                 " has more than " + std::to_string(most) + " elements";
+  return "";
+}
+
 namespace {
 struct LegalizeNodesPass
     : wsec::infer::impl::LegalizeNodesBase<LegalizeNodesPass> {
@@ -51,6 +64,8 @@ struct LegalizeNodesPass
     const auto *schema = onnx::findSchema(qualifiedName(op), opset);
     if (!known || !known->legalize || !schema)
       return giveUp("the operator has no kernel");
+    if (std::string why = tooLarge(op); !why.empty())
+      return giveUp(why);
     Legalization legalization(op, *schema, known->understood);
     if (!known->legalize(legalization))
       return giveUp(legalization.node().reason());

@@ -59,6 +59,8 @@ static bool gather(Node &node) {
   std::optional<int64_t> axis = node.axisAttr(table.rank());
   if (!axis)
     return false;
+  if (table.shape[*axis] == 0 && numElements(ids.shape) > 0)
+    return node.fail("picks from an axis of no elements");
   Fact result{table.type,
               joined({front(table.shape, *axis), ids.shape,
                       behind(table.shape, *axis + 1)}),

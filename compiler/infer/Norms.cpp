@@ -125,6 +125,8 @@ static bool hardmax(Legalization &n) {
   if (!axis)
     return false;
   const int64_t extent = shapeOf(x)[*axis];
+  if (!canCount(n, extent))
+    return false;
   Shape along(rank, 1);
   along[*axis] = extent;
   // The largest number wins: that of the first element.

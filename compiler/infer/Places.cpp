@@ -8,6 +8,13 @@ using namespace wsec::values;
 using onnx::BinaryKind;
 using onnx::UnaryKind;
 
+bool wsec::infer::canCount(Legalization &n, int64_t extent) {
+  constexpr int64_t most = int64_t(1) << 24;
+  return extent <= most || n.fail("counts " + Twine(extent) +
+                                  " places along an axis in f32, which tells " +
+                                  Twine(most) + " apart");
+}
+
 Value wsec::infer::countAlong(Legalization &n, ElementType type, int64_t rank,
                               int64_t axis, int64_t extent, int64_t step) {
   Shape shape(rank, 1);

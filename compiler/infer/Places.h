@@ -14,6 +14,9 @@ namespace wsec::infer {
 /// Every place is held against every update.
 inline constexpr int64_t mostComparisons = int64_t(1) << 24;
 
+/// Whether f32 tells the places along an axis apart; else says why.
+bool canCount(Legalization &legalization, int64_t extent);
+
 /// 0, step, 2 * step, ... along one axis of `rank`.
 mlir::Value countAlong(Legalization &legalization, ElementType type,
                        int64_t rank, int64_t axis, int64_t extent,

@@ -22,11 +22,6 @@ using onnx::ReduceKind;
 static std::optional<Windows> windowsOfPool(Node &node) {
   ArrayRef<int64_t> spatial = ArrayRef(node.input(0).shape).drop_front(2);
   Shape extents = node.intsAttr("kernel_shape").value_or(Shape());
-  if (extents.size() != spatial.size() ||
-      llvm::any_of(extents, [](int64_t extent) { return extent < 1; })) {
-    node.fail("kernel_shape does not fit " + Twine(spatial.size()) + " axes");
-    return std::nullopt;
-  }
   // From SAME_UPPER and SAME_LOWER follow pads without a rest.
   return windowsOf(node, spatial, extents, node.intAttr("ceil_mode"));
 }
@@ -133,6 +128,10 @@ static bool averagePool(Legalization &n) {
   ArrayRef<int64_t> spatial = shapeOf(n.input(0)).drop_front(2);
   if (arePatches(*windows, spatial))
     return n.replace(reducePatches(n, *windows, ReduceKind::Mean));
+  if (numElements(windows->counts) > maxFoldedBytes)
+    return n.fail(Twine(numElements(windows->counts)) +
+                  " windows, each with a count of its own; at most " +
+                  Twine(maxFoldedBytes));
   Value counts = materialize(
       n.builder(), n.loc(),
       elementCounts(*windows, spatial, n.node().intAttr("count_include_pad")));

@@ -31,11 +31,14 @@ static bool isOrdered(Node &node) {
 static bool matMulNBits(Node &node) {
   int64_t bits = node.intAttr("bits"), block = node.intAttr("block_size");
   int64_t rows = node.intAttr("K"), columns = node.intAttr("N");
-  if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || rows < 1 ||
-      columns < 1)
+  constexpr int64_t most = 1 << 20;
+  if ((bits != 2 && bits != 4 && bits != 8) || block < 16 || block > most ||
+      !llvm::isPowerOf2_64(block) || rows < 1 || columns < 1)
     return node.fail(llvm::Twine(rows) + "x" + llvm::Twine(columns) +
                      " weights of " + llvm::Twine(bits) +
-                     " bits in blocks of " + llvm::Twine(block));
+                     " bits in blocks of " + llvm::Twine(block) +
+                     ", expected 2, 4 or 8 bits in blocks of 16, 32, ..., " +
+                     llvm::Twine(most));
   if (node.has(4) && !isOrdered(node))
     return node.fail("an order of groups (g_idx)");
   const Fact &x = node.input(0);
@@ -69,10 +72,13 @@ static bool scaleFits(Node &node) {
   if (!axis)
     return false;
   const int64_t block = node.intAttr("block_size");
+  if (block < 0)
+    return node.fail("blocks of " + Twine(block));
   Shape expected = {x.shape[*axis]};
   if (block > 0) {
     expected = x.shape;
-    expected[*axis] = (expected[*axis] + block - 1) / block;
+    expected[*axis] =
+        int64_t(llvm::divideCeil(uint64_t(x.shape[*axis]), uint64_t(block)));
   }
   return scale.shape == expected ||
          node.fail("its scale has shape " + printShape(scale.shape) +

@@ -6,6 +6,7 @@
 // meets another than the operator says, so that NaN and infinities stay where
 // they belong.
 #include "compiler/infer/Operators.h"
+#include "compiler/infer/Places.h"
 #include "compiler/values/Arithmetic.h"
 #include <algorithm>
 #include <cmath>
@@ -391,6 +392,8 @@ static bool argExtreme(Legalization &n) {
                          n.unary(UnaryKind::Not, ordered));
   // The largest number wins, so the first place has to have it.
   int64_t extent = shapeOf(x)[*axis];
+  if (!canCount(n, extent))
+    return false;
   bool last = n.node().intAttr("select_last_index");
   Shape along(shapeOf(x).size(), 1);
   along[*axis] = extent;
@@ -420,11 +423,7 @@ static Value shifted(Legalization &n, Value x, int64_t axis, int64_t steps,
   int64_t count = std::min(std::abs(steps), extent);
   Shape shape(shapeOf(x));
   shape[axis] = count;
-  Tensor neutral(*elementTypeOf(typeOf(x).getElementType()), shape);
-  for (int64_t i = 0; i < neutral.size(); ++i)
-    isFloat(neutral.type()) ? neutral.setFloat(i, fill)
-                            : neutral.setInt(i, int64_t(fill));
-  Value edge = materialize(n.builder(), n.loc(), std::move(neutral));
+  Value edge = n.expand(scalarLike(n.builder(), n.loc(), x, fill), shape);
   if (count == extent)
     return edge;
   if (steps > 0)

@@ -143,9 +143,10 @@ static bool eyeLike(Node &node) {
     type = elementTypeOfOnnx(stated);
   if (!type || x.rank() != 2)
     return node.fail("of " + printShape(x.shape) + ", expected a matrix");
+  if (unknown(*type, x.shape).bytes() > maxFoldedBytes)
+    return node.fail("a constant of shape " + printShape(x.shape) +
+                     " has more than " + Twine(maxFoldedBytes) + " bytes");
   Tensor result(*type, x.shape);
-  if (result.bytes() > maxFoldedBytes)
-    return node.fail("is too large");
   const int64_t diagonal = node.intAttr("k");
   for (int64_t i = 0; i < result.size(); ++i) {
     const bool one = i % x.shape[1] - i / x.shape[1] == diagonal;

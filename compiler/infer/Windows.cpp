@@ -7,15 +7,30 @@ using namespace wsec;
 using namespace wsec::infer;
 using namespace wsec::values;
 
+/// So large no stride, dilation, pad or window is that an image has use for;
+/// below, sums of products of two of them do not overflow.
+static constexpr int64_t kMostAlongAxis = int64_t(1) << 24;
+/// Elements of a window that is a slice for each of them.
+static constexpr int64_t kMostTaps = 4096;
+
+static bool isPerAxis(Node &node, StringRef name, ArrayRef<int64_t> list,
+                      size_t count, int64_t least) {
+  if (list.size() != count)
+    return node.fail(name + " does not fit " + Twine(count) + " axes");
+  for (int64_t value : list)
+    if (value < least || value > kMostAlongAxis)
+      return node.fail(name + " has " + Twine(value) + ", expected " +
+                       Twine(least) + " to " + Twine(kMostAlongAxis));
+  return true;
+}
+
 /// A list with a number for each spatial axis, all alike if it is not stated.
 static std::optional<Shape> perAxis(Node &node, StringRef name, size_t count,
                                     int64_t otherwise, int64_t least) {
   Shape list = node.intsAttr(name).value_or(Shape(count, otherwise));
-  if (list.size() == count &&
-      llvm::all_of(list, [&](int64_t value) { return value >= least; }))
-    return list;
-  node.fail(name + " does not fit " + Twine(count) + " axes");
-  return std::nullopt;
+  if (!isPerAxis(node, name, list, count, least))
+    return std::nullopt;
+  return list;
 }
 
 /// Pads as stated, or such that there are extent / stride windows.
@@ -51,6 +66,8 @@ std::optional<Windows> wsec::infer::windowsOf(Node &node,
                                               const Shape &extents,
                                               bool ceiling) {
   const size_t axes = spatial.size();
+  if (!isPerAxis(node, "kernel_shape", extents, axes, 1))
+    return std::nullopt;
   Windows w;
   auto strides = perAxis(node, "strides", axes, 1, 1);
   auto dilations = perAxis(node, "dilations", axes, 1, 1);
@@ -75,7 +92,21 @@ std::optional<Windows> wsec::infer::windowsOf(Node &node,
       ++last;
     w.counts.push_back(last + 1);
   }
+  if (!arePatches(w, spatial) && !areFewTaps(node, w.extents))
+    return std::nullopt;
   return w;
+}
+
+bool wsec::infer::areFewTaps(Node &node, ArrayRef<int64_t> extents) {
+  int64_t taps = 1;
+  for (int64_t extent : extents) {
+    taps *= extent;
+    if (taps > kMostTaps)
+      return node.fail("its windows have more than " + Twine(kMostTaps) +
+                       " elements, each of which is a slice; use windows "
+                       "that neither overlap nor leave gaps, or a product");
+  }
+  return true;
 }
 
 bool wsec::infer::arePatches(const Windows &w, ArrayRef<int64_t> spatial) {
@@ -91,11 +122,7 @@ Value wsec::infer::padded(Legalization &n, Value x, size_t axis, int64_t before,
   auto filled = [&](int64_t count) {
     Shape shape(shapeOf(x));
     shape[axis] = count;
-    Tensor tensor(*elementTypeOf(typeOf(x).getElementType()), shape);
-    for (int64_t i = 0; i < tensor.size(); ++i)
-      isFloat(tensor.type()) ? tensor.setFloat(i, fill)
-                             : tensor.setInt(i, int64_t(fill));
-    return materialize(n.builder(), n.loc(), std::move(tensor));
+    return n.expand(scalarLike(n.builder(), n.loc(), x, fill), shape);
   };
   SmallVector<Value> parts = {x};
   if (before > 0)

@@ -20,6 +20,10 @@ struct Windows {
 std::optional<Windows> windowsOf(Node &node, llvm::ArrayRef<int64_t> spatial,
                                  const Shape &extents, bool ceiling = false);
 
+/// Whether a slice for each element of such a window is not too much; else
+/// says why.
+bool areFewTaps(Node &node, llvm::ArrayRef<int64_t> extents);
+
 /// Whether windows neither overlap nor leave gaps, and there are no pads.
 bool arePatches(const Windows &windows, llvm::ArrayRef<int64_t> spatial);
 

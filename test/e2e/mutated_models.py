@@ -2,18 +2,22 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Random small models, each made wrong in one to three places, compiled.
 
-  mutated_models.py --count 60 [--seed 0] [--work DIR]
+  mutated_models.py --count 60 [--seed 0] [--nodes] [--work DIR]
 
 Unlike fuzzed bytes these are well-formed files: what is wrong is what nodes,
 tensors and inputs say. wsec may refuse a model, with an error, or compile it;
 a crash, a hang or an error of the compiler about itself is a failure, and the
-model is kept in DIR. Model number i is the same for the same seed.
+model is kept in DIR. Model number i is the same for the same seed. With --nodes
+the models are onnx's own, one for each case of an operator; some of their
+inputs become constants.
 """
 
 import argparse
+import functools
 import random
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -94,16 +98,43 @@ MUTATIONS = [change_number, change_shape, change_type, change_input, change_attr
              change_operand, drop_operand, change_operator, change_output]
 
 
-def write_mutant(seed, index, path):
+def random_model(seed, index, path):
     source = RandomModel([seed, index])
     source.write(path, source.build(FAMILIES[index % len(FAMILIES)]))
-    model = onnx.load(path)
+    return onnx.load(path)
+
+
+@functools.cache
+def node_cases():
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # numpy's, of infinities
+        from onnx.backend.test.case.node import collect_testcases
+
+        return [case for case in collect_testcases(None) if case.model and case.data_sets]
+
+
+def node_model(pick):
+    case = pick.choice(node_cases())
+    model = onnx.ModelProto()
+    model.CopyFrom(case.model)
+    for value, array in list(zip(model.graph.input, case.data_sets[0][0])):
+        if not isinstance(array, np.ndarray):
+            continue
+        says_where = array.size < 9 and array.dtype == np.int64
+        if pick.random() < (0.9 if says_where else 0.3):
+            model.graph.initializer.append(numpy_helper.from_array(array, value.name))
+            model.graph.input.remove(value)
+    return model
+
+
+def write_mutant(seed, index, path, nodes):
     pick = random.Random(f"{seed} {index}")
+    model = node_model(pick) if nodes else random_model(seed, index, path)
     for _ in range(pick.randrange(1, 4)):
         try:
             pick.choice(MUTATIONS)(model.graph, pick)
-        except (IndexError, ValueError):
-            pass  # There is none of what was to be changed.
+        except (IndexError, ValueError, TypeError):
+            pass  # There is none of what was to be changed, or it is no number.
     path.write_bytes(model.SerializeToString())
 
 
@@ -126,13 +157,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--nodes", action="store_true")
     parser.add_argument("--work", type=Path, default=Path("."))
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     outcomes, failures = [0, 0], 0
     for index in range(options.count):
         path = options.work / f"{options.seed}-{index}.onnx"
-        write_mutant(options.seed, index, path)
+        write_mutant(options.seed, index, path, options.nodes)
         wrong, code = complaint(path, ("4x4", "1x1", "3x5", "8x1")[index % 4])
         if wrong:
             failures += 1
