@@ -470,6 +470,7 @@ LogicalResult Compilation::report() {
   if (!report)
     return fail(report.takeError());
   report->findWeights(options.output, weightFolders());
+  report->precision = options.precision;
   report->shapes = readShapes(*module);
   report->unrecognized = readUnrecognized(*module);
   report->compileSeconds =

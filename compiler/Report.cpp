@@ -1,173 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/Report.h"
-#include "runtime/program/Container.h"
 #include "runtime/program/Facts.h"
 #include "runtime/program/NearestNames.h"
-#include "runtime/program/Residency.h"
-#include "runtime/program/program_generated.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
-
-#include <climits>
-#include <map>
-
 using namespace wsec;
 using llvm::StringRef;
-
-//===----------------------------------------------------------------------===//
-// Reading
-//===----------------------------------------------------------------------===//
-
-/// Names are those of the model, which may hold any bytes; reports are UTF-8.
-static std::string text(const flatbuffers::String *string) {
-  return string ? llvm::json::fixUTF8(string->str()) : std::string();
-}
-template <typename T>
-static size_t sizeOf(const flatbuffers::Vector<T> *vector) {
-  return vector ? vector->size() : 0;
-}
-
-static KernelReport readKernel(const program::Kernel &kernel) {
-  KernelReport report;
-  report.name = text(kernel.name());
-  report.kind = text(kernel.kind());
-  report.bound = text(kernel.bound());
-  for (size_t i = 0; i < sizeOf(kernel.onnx_nodes()); ++i)
-    report.onnxNodes.push_back(text(kernel.onnx_nodes()->Get(i)));
-  if (const program::Rect *region = kernel.region())
-    report.region = {region->x0(), region->y0(), region->x1(), region->y1()};
-  report.cycles = kernel.predicted_cycles();
-  report.lowerBoundCycles = kernel.lower_bound_cycles();
-  return report;
-}
-
-/// The classes whose PEs run each routine.
-static std::map<uint32_t, llvm::SmallVector<unsigned, 1>>
-classesOfRoutines(const program::Program &program) {
-  std::map<uint32_t, llvm::SmallVector<unsigned, 1>> classes;
-  for (unsigned i = 0; i < program.classes()->size(); ++i)
-    if (const auto *routines = program.classes()->Get(i)->routines())
-      for (const program::Routine *routine : *routines)
-        classes[routine->id()].push_back(i);
-  return classes;
-}
-
-static void readLaunches(const program::Program &program, Report &report) {
-  const auto classes = classesOfRoutines(program);
-  // Of several entries, one call each. A kernel begins once its PEs are free.
-  for (const program::Entry *entry : *program.entries()) {
-    std::vector<double> free(program.classes()->size(), 0);
-    for (const program::Launch *launch : *entry->launches())
-      if (launch->kernel() < sizeOf(program.kernels())) {
-        report.kernels.push_back(
-            readKernel(*program.kernels()->Get(launch->kernel())));
-        report.kernels.back().sparse = runtime::sparseWeights(program, *launch);
-        auto parts = classes.find(launch->routine());
-        if (parts == classes.end())
-          continue;
-        double end = 0;
-        for (unsigned part : parts->second)
-          end = std::max(end, free[part]);
-        end += report.kernels.back().cycles;
-        for (unsigned part : parts->second)
-          free[part] = end;
-      }
-    report.cycles += *llvm::max_element(free);
-  }
-}
-
-/// The PEs of each class, as the smallest rectangle.
-static void readRegions(const program::Program &program, Report &report) {
-  for (const program::PEClass *each : *program.classes()) {
-    std::array<int, 4> all = {INT_MAX, INT_MAX, 0, 0};
-    for (const program::Rect *rect : *each->rects())
-      all = {std::min(all[0], rect->x0()), std::min(all[1], rect->y0()),
-             std::max(all[2], rect->x1()), std::max(all[3], rect->y1())};
-    report.regions.push_back(all);
-  }
-}
-
-static void readMemory(const program::Program &program, Report &report) {
-  report.pesUsed = runtime::computingPes(program);
-  runtime::SramPeak peak = runtime::sramPeak(program);
-  report.sramPeakBytes = peak.bytes;
-  report.sramOwner = llvm::json::fixUTF8(peak.owner);
-  report.streamedBytes = runtime::streamedWeightBytes(program);
-  runtime::WeightResidency residency = runtime::weightResidency(program);
-  report.residentBytes = residency.residentBytes;
-  report.bufferedBytes = residency.bufferedBytes;
-}
-
-llvm::Expected<Report> wsec::readReport(StringRef path) {
-  auto buffer = llvm::MemoryBuffer::getFile(path, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false);
-  if (!buffer)
-    return llvm::createStringError(
-        path + ": cannot read the program: " + buffer.getError().message());
-  StringRef file = (*buffer)->getBuffer();
-  StringRef magic(
-      reinterpret_cast<const char *>(runtime::containerMagic.data()),
-      runtime::containerMagic.size());
-  uint64_t size = 0;
-  if (file.size() >= runtime::containerHeaderBytes)
-    size = llvm::support::endian::read64le(file.data() + magic.size());
-  StringRef bytes = file.substr(runtime::containerHeaderBytes, size);
-  // Flatbuffers wants aligned data; the mapped header keeps 8 bytes.
-  flatbuffers::Verifier verifier(
-      reinterpret_cast<const uint8_t *>(bytes.data()), bytes.size());
-  if (!file.starts_with(magic) || bytes.size() != size ||
-      !program::VerifyProgramBuffer(verifier))
-    return llvm::createStringError(path + ": this is not a program");
-
-  const program::Program &program = *program::GetProgram(bytes.data());
-  const program::Machine &machine = *program.machine();
-  Report report;
-  report.model = text(program.model());
-  report.machine = text(machine.name());
-  report.parameters = program.parameters();
-  report.weightBytes = program.weight_bytes();
-  report.width = machine.width();
-  report.height = machine.height();
-  report.clockGhz = machine.clock_ghz();
-  report.pesAvailable = uint64_t(report.width) * report.height;
-  report.sramLimitBytes = machine.sram_bytes();
-  report.tokens = runtime::tokensPerRun(program);
-  if (const program::Proof *proof = program.proof()) {
-    report.deadlock =
-        StringRef(program::EnumNameVerdict(proof->verdict())).lower();
-    report.deadlockReason = text(proof->reason());
-  }
-  if (program.files())
-    for (const program::File *file : *program.files())
-      if (std::string name = text(file->path()); !name.empty())
-        report.weightFiles.push_back(name);
-  readMemory(program, report);
-  readLaunches(program, report);
-  readRegions(program, report);
-  if (program.entries()->size() == 1)
-    report.westEdge = runtime::edgeForecast(program, 0).rows;
-  return report;
-}
-
-void Report::findWeights(const std::string &path,
-                         const runtime::WeightFolders &folders) {
-  runtime::WeightFolders home;
-  home.addFolderOf(path);
-  for (const std::string &name : weightFiles) {
-    std::string folder = home.find(name) ? "" : folders.folderOf(name);
-    if (!folder.empty() && !llvm::is_contained(weightFolders, folder))
-      weightFolders.push_back(folder);
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Printing
-//===----------------------------------------------------------------------===//
 
 /// 1234567 -> 1.23 M
 static std::string readable(double value, StringRef unit) {
@@ -273,7 +114,7 @@ static Recognized recognizedIn(const Report &report) {
 }
 
 /// What moves through the store for a node: loads and stores of computed
-/// tensors. Others bring inputs and take outputs away.
+/// tensors.
 struct StoreTraffic {
   unsigned moves = 0;
   double cycles = 0;
@@ -282,7 +123,7 @@ static llvm::SmallVector<std::pair<StringRef, StoreTraffic>, 0>
 throughStore(const Report &report) {
   llvm::MapVector<StringRef, StoreTraffic> nodes;
   for (const KernelReport &kernel : report.kernels) {
-    if (kernel.kind != "load" && kernel.kind != "store")
+    if (!kernel.throughStore)
       continue;
     StoreTraffic &traffic =
         nodes[kernel.onnxNodes.empty() ? StringRef(kernel.name)
@@ -387,6 +228,8 @@ void Report::print(llvm::raw_ostream &os) const {
        << " stay on the wafer\n"
        << "  buffered       at most " << readable(bufferedBytes, "B")
        << " of weights at a time\n";
+  if (precision != "f32")
+    os << "  precision      " << precision << ", sums in f32\n";
   if (!weightFolders.empty()) {
     os << "  weight files   not beside the program: wse-run wants";
     for (const std::string &folder : weightFolders)
@@ -550,6 +393,7 @@ void Report::printJSON(llvm::raw_ostream &os) const {
       });
       json.attribute("clock_ghz", clockGhz);
     });
+    json.attribute("precision", precision);
     json.attributeObject("cycles", [&] {
       json.attribute("total", cycles);
       json.attributeArray("per_kernel", [&] {

@@ -25,6 +25,7 @@ struct KernelReport {
   std::array<int, 4> region = {}; // x0, y0, x1, y1
   double cycles = 0, lowerBoundCycles = 0;
   runtime::SparseWeights sparse;
+  bool throughStore = false; ///< moves a computed tensor out or in again
 };
 
 /// A shape that the region could have had.
@@ -44,7 +45,8 @@ struct Report {
   uint64_t parameters = 0, weightBytes = 0;
   int width = 0, height = 0;
   double clockGhz = 0;
-  double cycles = 0; // predicted, all launches
+  std::string precision = "f32"; // of weights and activations; not in the file
+  double cycles = 0;             // predicted, all launches
   uint64_t pesUsed = 0, pesAvailable = 0;
   uint64_t sramPeakBytes = 0, sramLimitBytes = 0;
   std::string sramOwner; // ONNX node, or the buffer's name

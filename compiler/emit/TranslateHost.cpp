@@ -129,6 +129,8 @@ static LogicalResult translateSegment(pe::SegmentOp op,
   result.index_stride = segment.indexStep;
   result.index_count = segment.indexRows;
   result.accumulate = segment.accumulate;
+  if (segment.halves)
+    result.halves = translateType(segment.halves);
   return failure(narrow.hasFailed());
 }
 

@@ -17,6 +17,9 @@
 // microthread takes a block into one of two buffers while the other is used: a
 // word that arrives would otherwise be a vector call of its own. With one
 // channel words are used as they arrive. Packed ones are made f32 before.
+// A word of a buffer may have the 16-bit weights of two lines: it is read as
+// two elements, in one pass for the lines that come first and one for those
+// that come second.
 //
 // An injector hears the words that it relays to its column, and each of them
 // that comes over its ramp again holds up the channel. Where the channels are
@@ -103,8 +106,7 @@ class Matmul final : public KernelFor<wse::MatmulOp> {
       words += shape.quantized->scratchWords(shape.plan.block, shape.blocks());
     else if (shape.plan.buffered)
       words += std::min<int64_t>(shape.stored ? 3 : 2, shape.blocks()) *
-               wordsOf(elementTypeOf(op.getResult()),
-                       shape.plan.block * int64_t(shape.own));
+               shape.arrivalWords();
     if (shape.exchanges)
       words += shape.reduce ? shape.pitch * shape.plan.block
                             : wordsOf(elementTypeOf(op.getInput()),
@@ -176,67 +178,10 @@ SmallVector<Offer> Matmul::offers(Operation *op, const Machine &machine) const {
 // Cost
 //===----------------------------------------------------------------------===//
 
-/// Of all variants: multiply-adds spread evenly over the PEs, or the words of
-/// weights that stream over the channels.
-double lowerBound(wse::MatmulOp op, const Machine &machine) {
-  double weights =
-      double(wse::featuresOf(op.getInput())) * wse::featuresOf(op.getResult());
-  double tokens = Layout::of(op.getResult(), machine.height).tokenCount();
-  double products =
-      CostModel(machine).leastFmacs(weights * tokens / machine.peCount());
-  if (wse::residentOf(op, op.getWeight()))
-    return products;
-  if (auto packed = PackedWeights::of(op, machine); packed && op.getPacked())
-    weights = packed->words(machine.width);
-  return std::max(products, weights / machine.channelsInUse());
-}
-
-KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
-  MatmulShape shape(op, machine);
-  CostModel model(machine);
-  double width = machine.width, channels = shape.pitch;
-  double lines = shape.lines();
-  KernelCost cost;
-  if (!shape.applies(machine)) {
-    cost.compute = std::numeric_limits<double>::infinity();
-    return cost;
-  }
-  cost.compute = shape.plan.cycles;
-  if (width > 1) {
-    double words = lines * channels;
-    cost.fabric = words;
-    cost.serial += model.chain(width, 0) + model.multicast(width, 0);
-    if (!shape.reduce)
-      cost.serial += words;
-  }
-  const double streamed = double(shape.streamedLines());
-  const FeatureTiling tiling = shape.streamed();
-  cost.stream = model.channelCycles(shape.out, tiling, streamed, 0,
-                                    shape.plan.perWord, !shape.stored);
-  cost.fabric = std::max(cost.fabric, streamed * tiling.largest(machine.width));
-  cost.stream += shape.plan.waits;
-  // Sums come west, column by column; activations go east. Weights that come
-  // late to columns in the west need not be waited for.
-  const double others = std::max(cost.compute, cost.fabric);
-  const double waited = model.channelCycles(
-      shape.out, tiling, streamed,
-      shape.reduce ? model.chain(2, 0) : double(machine.hopCycles),
-      shape.plan.perWord, !shape.stored);
-  cost.serial += std::max(others, waited) - std::max(others, cost.stream);
-  cost.serial += shape.plan.last;
-  if (op.getBias() && !wse::residentOf(op, *op.getBias())) {
-    cost.stream += model.channelCycles(shape.out, shape.out.features, 1);
-    cost.compute += 2 * double(shape.out.features.largest(machine.width));
-  }
-  // From an injector to the row farthest from it.
-  cost.serial += model.multicast(shape.out.activeRows(machine.height), 0);
-  return cost;
-}
-
 KernelCost Matmul::costOf(wse::MatmulOp op, const Machine &machine) const {
   KernelCost cost = isStationary(op) ? stationaryCost(op, machine)
                                      : streamedCost(op, machine);
-  cost.lowerBound = lowerBound(op, machine);
+  cost.lowerBound = productBound(op, machine);
   return cost;
 }
 
@@ -283,6 +228,17 @@ private:
   using Body =
       function_ref<void(Affine first, int64_t count, const Operand &words)>;
 
+  /// body(phase, step, count, words) for lines phase, phase + step, ... of a
+  /// block: of pairs those that come first in their words, then the others.
+  using Pass = function_ref<void(int64_t phase, int64_t step, int64_t count,
+                                 const Operand &words)>;
+  void inPasses(int64_t lines, const Operand &words, Pass body);
+  /// Words of a buffer, over lines, own features and channels; of pairs the
+  /// lines that come first.
+  Operand weightsIn(const std::string &buffer);
+  int64_t wordLines(int64_t lines) const {
+    return MatmulShape::wordLines(shape.plan, lines);
+  }
   /// By the dimensions of the weight that run over lines and features.
   void streamWeights(size_t lines, size_t features);
   void inStoredBuffers(Value own, Body body);
@@ -331,10 +287,45 @@ void MatmulWriter::streamWeights(size_t lines, size_t features) {
   words.features = shape.tiling();
   words.lines = {shape.lines(), weight.strides[lines]};
   words.featureStep = weight.strides[features];
+  SmallVector<ColumnWords, 2> all = {words};
+  if (shape.plan.paired) {
+    // Behind the last line of an odd number comes the same once more.
+    const int64_t step = weight.strides[lines], pairs = shape.lines() / 2;
+    words.halves = shape.narrow;
+    words.halfStep = step;
+    words.lines = {pairs, 2 * step};
+    all = {words};
+    words.halfStep = 0;
+    words.lines = {1, 0};
+    words.offset += 2 * pairs * step;
+    if (shape.lines() % 2)
+      all.push_back(words);
+    if (pairs == 0)
+      all.erase(all.begin());
+  }
   if (shape.stored)
-    injector = b.injectFromBuffers(words);
+    injector = b.injectFromBuffers(all);
   else
-    b.streamToColumns(words);
+    b.streamToColumns(all);
+}
+
+Operand MatmulWriter::weightsIn(const std::string &buffer) {
+  const int64_t pitch = int64_t(shape.own);
+  if (!shape.plan.paired)
+    return Operand::memory(buffer, 0, {pitch, 1, 0});
+  return Operand::memory(b.halvesOf(buffer, shape.narrow), 0,
+                         {2 * pitch, 2, 0});
+}
+
+void MatmulWriter::inPasses(int64_t lines, const Operand &words, Pass body) {
+  if (!shape.plan.paired)
+    return body(0, 1, lines, words);
+  for (int64_t phase : {0, 1}) {
+    Operand some = words;
+    some.offset = some.offset + Affine(phase);
+    if (int64_t count = (lines + 1 - phase) / 2)
+      body(phase, 2, count, some);
+  }
 }
 
 /// body for all lines in blocks; `own`: features of this PE.
@@ -362,12 +353,11 @@ void MatmulWriter::inBuffers(Value own, Body body) {
   std::string buffers[2];
   for (int64_t i = 0; i < std::min<int64_t>(2, shape.blocks()); ++i)
     buffers[i] = shape.quantized ? shape.quantized->arriving(b, block)
-                                 : b.scratch("weights", block * pitch,
-                                             elementTypeOf(op.getResult()));
+                                 : b.scratch("weights", shape.arrivalWords());
   auto fill = [&](int64_t number, int64_t lines) {
     if (shape.quantized)
       return shape.quantized->fill(b, buffers[number % 2], lines, own);
-    b.start(FillThread, Opcode::Mov, {lines, own},
+    b.start(FillThread, Opcode::Mov, {wordLines(lines), own},
             Operand::memory(buffers[number % 2], 0, {pitch, 1}),
             {b.columnWords(2)});
   };
@@ -376,7 +366,7 @@ void MatmulWriter::inBuffers(Value own, Body body) {
     body(first, lines,
          shape.quantized
              ? shape.quantized->expand(b, buffer, first, lines, block, own)
-             : Operand::memory(buffer, 0, {pitch, 1, 0}));
+             : weightsIn(buffer));
   };
   auto sizeOf = [&](int64_t number) { return number < whole ? block : rest; };
 
@@ -405,8 +395,7 @@ void MatmulWriter::inStoredBuffers(Value own, Body body) {
   const int64_t whole = shape.lines() / block, blocks = shape.blocks();
   std::string buffers[3];
   for (int64_t i = 0; i < std::min<int64_t>(3, blocks); ++i)
-    buffers[i] =
-        b.scratch("weights", block * pitch, elementTypeOf(op.getResult()));
+    buffers[i] = b.scratch("weights", shape.arrivalWords());
   auto sizeOf = [&](int64_t number) {
     return number < whole ? block : shape.lines() % block;
   };
@@ -415,21 +404,20 @@ void MatmulWriter::inStoredBuffers(Value own, Body body) {
   };
   Operand rest = Operand::fabric(b.color(StreamPattern::ColumnRest), 2);
   auto take = [&](int64_t number, int64_t lines) {
-    b.start(ChannelThread, Opcode::Mov, {lines, injector.block}, words(number),
-            {injector.incoming}, injector.isHere);
+    b.start(ChannelThread, Opcode::Mov, {wordLines(lines), injector.block},
+            words(number), {injector.incoming}, injector.isHere);
   };
   auto spread = [&](int64_t number, int64_t lines) {
-    b.start(ColumnThread, Opcode::Mov, {lines, injector.block}, rest,
+    b.start(ColumnThread, Opcode::Mov, {wordLines(lines), injector.block}, rest,
             {words(number)}, injector.isHere);
     b.where(out.active, [&] {
-      b.start(FillThread, Opcode::Mov, {lines, own}, words(number), {rest},
-              s.logicalNot(injector.isHere));
+      b.start(FillThread, Opcode::Mov, {wordLines(lines), own}, words(number),
+              {rest}, s.logicalNot(injector.isHere));
     });
   };
   auto use = [&](int64_t number, Affine first, int64_t lines) {
-    Operand block = words(number);
-    block.strides.push_back(0);
-    b.where(out.active, [&] { body(first, lines, block); });
+    b.where(out.active,
+            [&] { body(first, lines, weightsIn(buffers[number % 3])); });
   };
   auto step = [&](int64_t number, Affine first, int64_t lines, int64_t next) {
     b.await(ChannelThread);
@@ -483,12 +471,17 @@ void MatmulWriter::broadcast() {
                    Operand::fabric(b.color(StreamPattern::RowCast), 2));
     }
   });
-  inBlocks(
-      out.features, [&](Affine first, int64_t features, const Operand &words) {
-        multiply(features, out.features,
-                 Operand::memory(sums, 0, {0, out.pitch, 1}), words,
-                 Operand::memory(activations, first * pitch, {pitch, 0, 1}));
-      });
+  inBlocks(out.features, [&](Affine first, int64_t features,
+                             const Operand &words) {
+    inPasses(
+        features, words,
+        [&](int64_t phase, int64_t step, int64_t count, const Operand &some) {
+          multiply(count, out.features,
+                   Operand::memory(sums, 0, {0, out.pitch, 1}), some,
+                   Operand::memory(activations, (first + Affine(phase)) * pitch,
+                                   {step * pitch, 0, 1}));
+        });
+  });
 }
 
 void MatmulWriter::reduce() {
@@ -499,16 +492,21 @@ void MatmulWriter::reduce() {
       scratch = b.scratch("partial", shape.plan.block * shape.pitch);
     }
   });
-  inBlocks(
-      in.features, [&](Affine first, int64_t features, const Operand &words) {
-        if (shape.exchanges) {
-          partialSums(features, words);
-          return passRowSums(b, out, scratch, features);
-        }
-        multiply(features, in.features,
-                 Operand::memory(sums, first * out.pitch, {out.pitch, 0, 1}),
-                 words, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
-      });
+  inBlocks(in.features, [&](Affine first, int64_t features,
+                            const Operand &words) {
+    if (shape.exchanges) {
+      partialSums(features, words);
+      return passRowSums(b, out, scratch, features);
+    }
+    inPasses(
+        features, words,
+        [&](int64_t phase, int64_t step, int64_t count, const Operand &some) {
+          multiply(count, in.features,
+                   Operand::memory(sums, (first + Affine(phase)) * out.pitch,
+                                   {step * out.pitch, 0, 1}),
+                   some, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
+        });
+  });
 }
 
 /// The sums over own features of a block of result features. In buffers the
@@ -535,15 +533,24 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
     clear(s.logicalNot(hasTerms));
   }
   b.where(hasTerms, [&] {
-    // Over channels and features: a call for each channel.
-    b.vector(Opcode::Mul, {out.channels, features},
-             Operand::memory(scratch, 0, {1, out.pitch}),
-             {Operand::memory(words.buffer, 0, {0, words.strides[0]}),
-              Operand::memory(in.buffer, 0, {1, 0})});
-    Operand others = words;
-    others.offset = 1;
     kept.offset = in.pitch;
-    multiply(features, s.sub(terms, 1), sums, others, kept);
+    inPasses(
+        features, words,
+        [&](int64_t phase, int64_t step, int64_t count, const Operand &some) {
+          // Over channels and features: a call for each channel.
+          b.vector(
+              Opcode::Mul, {out.channels, count},
+              Operand::memory(scratch, phase * out.pitch,
+                              {1, step * out.pitch}),
+              {Operand::memory(some.buffer, some.offset, {0, some.strides[0]}),
+               Operand::memory(in.buffer, 0, {1, 0})});
+          Operand others = some;
+          others.offset = others.offset + Affine(others.strides[1]);
+          multiply(count, s.sub(terms, 1),
+                   Operand::memory(scratch, phase * out.pitch,
+                                   {step * out.pitch, 0, 1}),
+                   others, kept);
+        });
   });
 }
 

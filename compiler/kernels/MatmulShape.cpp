@@ -15,6 +15,10 @@ static constexpr int64_t bufferWords = 1536;
 /// seen the end of one, and the channel moves again.
 static constexpr double storedGap = 64;
 
+/// Weights of 16 bits stream in pairs, half the words, if that takes no more of
+/// the PEs' cycles than this times those of single words.
+static constexpr double mostForPairs = 1.1;
+
 /// Of the loop, and of passing partial results on.
 double MatmulShape::blockOverhead(const Machine &machine, double block) const {
   double cycles = machine.loopOverhead + machine.vectorSetup;
@@ -49,24 +53,28 @@ MatmulPlan MatmulShape::buffered(const Machine &machine, int64_t block) const {
   CostModel model(machine);
   MatmulPlan plan;
   plan.buffered = true;
+  plan.paired = narrow && !quantized;
   plan.block = block;
   size_t summed = reduce ? 1 : 0;
   double channels = pitch, lines = this->lines();
   // The first term of a partial result is a product.
   double terms = partial() ? std::max(0.0, own - 1) : own;
-  double sizes[] = {double(block), std::max(terms, 1.0), channels};
+  // Of a pair, the lines that come first and those that come second apart.
+  const double passes = plan.paired ? 2 : 1;
+  double sizes[] = {block / passes, std::max(terms, 1.0), channels};
   plan.inner = model.vectorAlong(sizes, summed);
   double count = std::ceil(lines / block);
-  sizes[0] = lines / count;
+  sizes[0] = lines / count / passes;
   sizes[1] = terms;
   double each = blockOverhead(machine, lines / count) +
-                model.product(sizes, summed, plan.inner);
+                passes * model.product(sizes, summed, plan.inner);
   if (partial())
-    each +=
-        channels * machine.mapOverhead + sizes[0] * channels / machine.addRate;
+    each += passes * (channels * machine.mapOverhead +
+                      sizes[0] * channels / machine.addRate);
   // an injector relays what it keeps. Of the first block this is all
   // it does.
-  double arriving = (lines + block) * own;
+  double arriving =
+      double(wordLines(plan, this->lines()) + wordLines(plan, block)) * own;
   if (quantized) {
     each += quantized->cycles(block, machine);
     arriving = quantized->arrivingWords(block);
@@ -80,24 +88,32 @@ MatmulPlan MatmulShape::buffered(const Machine &machine, int64_t block) const {
 /// all words.
 void MatmulShape::store(MatmulPlan &plan, double channel) const {
   const double count = std::ceil(double(lines()) / plan.block);
-  plan.last = plan.block * own + plan.cycles / count;
+  plan.last = double(wordLines(plan, plan.block)) * own + plan.cycles / count;
   // Nobody takes words while one block has ended and the next is asked for.
   plan.waits = count * storedGap;
   plan.total = std::max(plan.cycles, channel + plan.waits) + plan.last;
+}
+
+/// That bring all words.
+double MatmulShape::channelCycles(const Machine &machine,
+                                  const MatmulPlan &plan) const {
+  return CostModel(machine).channelCycles(
+      out, tiling(), double(wordLines(plan, lines())), 0,
+      stored ? 0 : plan.perWord, /*echoes=*/!stored);
 }
 
 MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
   MatmulPlan best = direct(machine);
   if (quantized || stored)
     best.total = std::numeric_limits<double>::infinity();
+  else if (narrow)
+    best.total =
+        mostForPairs * std::max(best.total, channelCycles(machine, best));
   else if (oneChannel())
     return best;
-  const double channel =
-      stored ? CostModel(machine).channelCycles(out, tiling(), double(lines()),
-                                                0, 0, /*echoes=*/false)
-             : 0;
-  const int64_t step =
-      quantized ? quantized->step() : 1; // blocks of whole words
+  const int64_t step = quantized ? quantized->step()
+                       : narrow  ? 2
+                                 : 1; // blocks of whole words
   int64_t most = bufferWords / (stored ? 3 : 2) / std::max<int64_t>(1, own);
   if (partial())
     most = std::min(most, partialWords / pitch);
@@ -108,11 +124,72 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
     const int64_t even = (lines() + count - 1) / count;
     MatmulPlan plan = buffered(machine, int64_t(llvm::alignTo(even, step)));
     if (stored)
-      store(plan, channel);
+      store(plan, channelCycles(machine, plan));
+    else if (plan.paired)
+      plan.total = std::max(plan.total, channelCycles(machine, plan));
     if (plan.total < best.total)
       best = plan;
   }
   return best;
+}
+
+/// Of all variants: multiply-adds spread evenly over the PEs, or the words of
+/// weights that stream over the channels.
+double productBound(wse::MatmulOp op, const Machine &machine) {
+  double weights =
+      double(wse::featuresOf(op.getInput())) * wse::featuresOf(op.getResult());
+  double tokens = Layout::of(op.getResult(), machine.height).tokenCount();
+  double products =
+      CostModel(machine).leastFmacs(weights * tokens / machine.peCount());
+  if (wse::residentOf(op, op.getWeight()))
+    return products;
+  if (auto packed = PackedWeights::of(op, machine); packed && op.getPacked())
+    weights = packed->words(machine.width);
+  else if (isNarrow(op.getResult()))
+    weights /= 2; // two to a word
+  return std::max(products, weights / machine.channelsInUse());
+}
+
+KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
+  MatmulShape shape(op, machine);
+  CostModel model(machine);
+  double width = machine.width, channels = shape.pitch;
+  double lines = shape.lines();
+  KernelCost cost;
+  if (!shape.applies(machine)) {
+    cost.compute = std::numeric_limits<double>::infinity();
+    return cost;
+  }
+  cost.compute = shape.plan.cycles;
+  if (width > 1) {
+    double words = lines * channels;
+    cost.fabric = words;
+    cost.serial += model.chain(width, 0) + model.multicast(width, 0);
+    if (!shape.reduce)
+      cost.serial += words;
+  }
+  const double streamed = double(shape.streamedLines());
+  const FeatureTiling tiling = shape.streamed();
+  cost.stream = model.channelCycles(shape.out, tiling, streamed, 0,
+                                    shape.plan.perWord, !shape.stored);
+  cost.fabric = std::max(cost.fabric, streamed * tiling.largest(machine.width));
+  cost.stream += shape.plan.waits;
+  // Sums come west, column by column; activations go east. Weights that come
+  // late to columns in the west need not be waited for.
+  const double others = std::max(cost.compute, cost.fabric);
+  const double waited = model.channelCycles(
+      shape.out, tiling, streamed,
+      shape.reduce ? model.chain(2, 0) : double(machine.hopCycles),
+      shape.plan.perWord, !shape.stored);
+  cost.serial += std::max(others, waited) - std::max(others, cost.stream);
+  cost.serial += shape.plan.last;
+  if (op.getBias() && !wse::residentOf(op, *op.getBias())) {
+    cost.stream += model.channelCycles(shape.out, shape.out.features, 1);
+    cost.compute += 2 * double(shape.out.features.largest(machine.width));
+  }
+  // From an injector to the row farthest from it.
+  cost.serial += model.multicast(shape.out.activeRows(machine.height), 0);
+  return cost;
 }
 
 } // namespace wsec

@@ -15,13 +15,14 @@ namespace wsec {
 /// blocks.
 struct MatmulPlan {
   bool buffered = false;
-  int64_t block = 1;  ///< lines
-  size_t inner = 0;   ///< vectors run along lines, own features or channels
-  double cycles = 0;  ///< of the datapath of the busiest PE
-  double perWord = 2; ///< of it, for a weight that arrives
-  double last = 0;    ///< behind the last word of the channel
-  double waits = 0;   ///< of the channel, between blocks
-  double total = 0;   ///< that plans are compared by
+  bool paired = false; ///< a word brings 16-bit weights of two lines
+  int64_t block = 1;   ///< lines
+  size_t inner = 0;    ///< vectors run along lines, own features or channels
+  double cycles = 0;   ///< of the datapath of the busiest PE
+  double perWord = 2;  ///< of it, for a weight that arrives
+  double last = 0;     ///< behind the last word of the channel
+  double waits = 0;    ///< of the channel, between blocks
+  double total = 0;    ///< that plans are compared by
 };
 
 struct MatmulShape {
@@ -31,7 +32,8 @@ struct MatmulShape {
   bool stored; ///< injectors relay from the buffer
   double own;  ///< most features of a PE that words of a line are for
   std::optional<PackedWeights> quantized;
-  bool apart; ///< sums are made in f32, beside a result of 16 bits
+  mlir::Type narrow; ///< of weights of 16 bits; null: f32
+  bool apart;        ///< sums are made in f32, beside a result of 16 bits
   MatmulPlan plan;
 
   MatmulShape(wse::MatmulOp op, const Machine &machine)
@@ -45,6 +47,8 @@ struct MatmulShape {
                op.getVariant() == wse::MatmulVariant::BroadcastStored),
         own(tiling().largest(machine.width)),
         apart(isNarrow(op.getResult()) && !partial()) {
+    if (isNarrow(op.getResult()))
+      narrow = elementTypeOf(op.getResult());
     quantized = op.getPacked() ? PackedWeights::of(op, machine) : std::nullopt;
     plan = bestPlan(machine);
   }
@@ -54,7 +58,15 @@ struct MatmulShape {
   const FeatureTiling &tiling() const { return (reduce ? in : out).features; }
   /// The column's lines of words, and how one is tiled.
   int64_t streamedLines() const {
-    return quantized ? quantized->streamedLines() : lines();
+    return quantized ? quantized->streamedLines() : wordLines(plan, lines());
+  }
+  /// Lines of words of `lines` lines of weights.
+  static int64_t wordLines(const MatmulPlan &plan, int64_t lines) {
+    return plan.paired ? (lines + 1) / 2 : lines;
+  }
+  /// Words of SRAM that a block arrives in.
+  int64_t arrivalWords() const {
+    return wordLines(plan, plan.block) * int64_t(own);
   }
   FeatureTiling streamed() const {
     return quantized ? quantized->streamed() : tiling();
@@ -70,12 +82,19 @@ struct MatmulShape {
   }
 
 private:
+  double channelCycles(const Machine &machine, const MatmulPlan &plan) const;
   MatmulPlan bestPlan(const Machine &machine) const;
   MatmulPlan direct(const Machine &machine) const;
   MatmulPlan buffered(const Machine &machine, int64_t block) const;
   double blockOverhead(const Machine &machine, double block) const;
   void store(MatmulPlan &plan, double channel) const;
 };
+
+/// Of variants whose weights stream.
+KernelCost streamedCost(wse::MatmulOp op, const Machine &machine);
+/// Of all variants, in cycles: multiply-adds spread evenly over the PEs, or the
+/// words of weights that stream over the channels.
+double productBound(wse::MatmulOp op, const Machine &machine);
 
 } // namespace wsec
 

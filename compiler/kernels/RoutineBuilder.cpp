@@ -237,8 +237,9 @@ std::string RoutineBuilder::scratch(StringRef name, int64_t elements,
                        element, firstNode(kernel));
 }
 
-std::string RoutineBuilder::halvesOf(StringRef buffer) {
-  return shared.halvesOf(buffer, firstNode(cast<wse::KernelOp>(op)));
+std::string RoutineBuilder::halvesOf(StringRef buffer, Type element) {
+  return shared.halvesOf(buffer, firstNode(cast<wse::KernelOp>(op)),
+                         element ? element : builder.getI16Type());
 }
 
 //===----------------------------------------------------------------------===//

@@ -69,6 +69,9 @@ struct ColumnWords {
   HostDim lines = {};
   llvm::SmallVector<HostDim, 2> inner = {};
   int64_t featureStep = 1;
+  /// f16 or bf16: a word has two elements of a feature, `halfStep` apart.
+  mlir::Type halves = {};
+  int64_t halfStep = 0;
   std::string indexTensor = {};
   int64_t indexStep = 0;
   int64_t indexRows = 0;
@@ -129,8 +132,9 @@ public:
   /// words; f32 if no type is given.
   std::string scratch(llvm::StringRef name, int64_t elements,
                       mlir::Type element = {});
-  /// A buffer's words as 16-bit integers, the first in a word's lower half.
-  std::string halvesOf(llvm::StringRef buffer);
+  /// A buffer's words as elements of 16 bits, the first in a word's lower half;
+  /// integers if no type is given.
+  std::string halvesOf(llvm::StringRef buffer, mlir::Type element = {});
 
   //===------------------------------------------------------------------===//
   // Instructions
@@ -183,7 +187,7 @@ public:
   /// The same without a relay: injectors are to take their words from the
   /// channel into a buffer, and send them from there on column_rest, which they
   /// do not hear.
-  Injector injectFromBuffers(const ColumnWords &words);
+  Injector injectFromBuffers(llvm::ArrayRef<ColumnWords> words);
   /// The operand words of streamToColumns arrive on.
   Operand columnWords(unsigned depth);
   /// The same for vectors with one element per feature, each in one line; those

@@ -91,9 +91,9 @@ void RoutineBuilder::streamToColumns(ArrayRef<ColumnWords> all) {
   relayAtHeads(injector(all[0].features, all[0].innerSize()), lines);
 }
 
-Injector RoutineBuilder::injectFromBuffers(const ColumnWords &words) {
-  hostWords(words);
-  return injector(words.features, words.innerSize());
+Injector RoutineBuilder::injectFromBuffers(ArrayRef<ColumnWords> all) {
+  hostWords(all);
+  return injector(all[0].features, all[0].innerSize());
 }
 
 /// Makes the host's segments. Returns lines.
@@ -117,6 +117,11 @@ int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
     }
     segment.extents.push_back(featureCount(s, words.features));
     segment.strides.push_back(words.featureStep);
+    if (words.halves) {
+      segment.extents.push_back(2);
+      segment.strides.push_back(words.halfStep);
+      segment.halves = words.halves;
+    }
     segment.indexTensor = words.indexTensor;
     segment.indexStep = words.indexStep;
     segment.indexRows = words.indexRows;

@@ -99,6 +99,7 @@ struct Segment {
   int64_t indexStep = 0;
   int64_t indexRows = 0;
   bool accumulate = false;
+  mlir::Type halves = {}; // f16 or bf16: two in a word
 };
 
 /// What a PE holds of a tensor of the model.

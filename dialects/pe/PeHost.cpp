@@ -196,6 +196,8 @@ void SegmentOp::build(OpBuilder &builder, OperationState &state,
   properties.index_rows = builder.getI64IntegerAttr(segment.indexRows);
   if (segment.accumulate)
     properties.accumulate = builder.getUnitAttr();
+  if (segment.halves)
+    properties.halves = TypeAttr::get(segment.halves);
   state.addOperands(encoder.getValues());
 }
 
@@ -212,6 +214,7 @@ Segment SegmentOp::getSegment() {
   segment.indexStep = getIndexStep();
   segment.indexRows = getIndexRows();
   segment.accumulate = getAccumulate();
+  segment.halves = getHalves().value_or(Type());
   return segment;
 }
 
@@ -230,6 +233,24 @@ static LogicalResult verifyIndex(SegmentOp op, SymbolTableCollection &symbols) {
   auto rows = static_cast<int64_t>(op.getIndexRows());
   if (rows <= 0) // C3
     return op.emitOpError("gathers from a table of ") << rows << " rows";
+  return success();
+}
+
+static LogicalResult verifyHalves(SegmentOp op, StreamOp stream) {
+  if (!op.getHalves())
+    return success();
+  if (!op.getHalves()->isF16() && !op.getHalves()->isBF16()) // C6
+    return op.emitOpError("has halves of ")
+           << *op.getHalves() << ", expected f16 or bf16";
+  if (stream.getDirection() == Direction::Out || stream.getType() ||
+      stream.getPair() || stream.getIndexed()) // C6
+    return op.emitOpError("has halves, and its stream is not of f32 that goes "
+                          "in");
+  const SmallVector<Affine, 4> extents = op.getSegment().extents;
+  if (extents.empty() || !extents.back().terms.empty() ||
+      extents.back().constant <= 0 || extents.back().constant % 2 != 0) // C6
+    return op.emitOpError("has halves, and a last extent that is not an even "
+                          "number");
   return success();
 }
 
@@ -260,6 +281,8 @@ LogicalResult SegmentOp::verifySymbolUses(SymbolTableCollection &symbols) {
     return withTensor(emitOpError("accumulates in ")
                           << getTensorAttr() << ", expected an output of f32",
                       tensor);
+  if (failed(verifyHalves(*this, stream)))
+    return failure();
   return verifyIndex(*this, symbols);
 }
 

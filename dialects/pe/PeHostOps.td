@@ -164,10 +164,16 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
     `accumulate` adds blocks that go out to the tensor, which starts at zero: in
     f32, the blocks of a channel in the order in which they come.
 
+    `halves f16` (or bf16) rounds elements to that type and puts two of them in a
+    word, the first in its lower half. PEs take these as they take other words,
+    and find the elements in a buffer of 16-bit elements that shares their memory.
+
     (C1) The tensor exists; a stream that goes out writes an output. (C2) One
     stride per extent, at most eight. (C3) The index tensor is an integer input
     or constant, with a positive number of rows. (C4) A stream that goes out has
     no index. (C5) Only a stream that goes out accumulates, in a tensor of f32.
+    (C6) Halves are f16 or bf16, of a stream of f32 that goes in, and the last
+    extent is an even number.
 
     ```mlir
     pe.program @main mesh [4, 4] machine "wse2" launch_color 0 {
@@ -177,6 +183,10 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
         %px = scalar px
         segment @table[%px * 4, strides = [1]] over (4) lines 8 step 0
             indexed @ids step 16 rows 100
+      }
+      stream in @halves color 4 channels [1 -> 0:4] {
+        %px = scalar px
+        segment @table[%px * 4, strides = [1, 16]] over (4, 2) lines 50 step 32 halves f16
       }
       tensor output @sum : tensor<16xf32>
       stream out @sums color 3 channels [0 -> 0:1] {
@@ -190,7 +200,7 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
     Variadic<Pe_ScalarType>:$values, Pe_AffineAttr:$lines, I64Attr:$line_step,
     ArrayAttr:$extents, DenseI64ArrayAttr:$strides, Pe_AffineAttr:$offset,
     OptionalAttr<FlatSymbolRefAttr>:$index_tensor, I64Attr:$index_step,
-    I64Attr:$index_rows, UnitAttr:$accumulate);
+    I64Attr:$index_rows, UnitAttr:$accumulate, OptionalAttr<TypeAttr>:$halves);
   let skipDefaultBuilders = 1;
   let builders = [OpBuilder<(ins "const Segment &":$segment)>];
   let extraClassDeclaration = [{
@@ -201,7 +211,7 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
     custom<Extents>(ref($values), $extents)
     `` custom<Lines>(ref($values), $lines, $line_step)
     `` custom<Gather>($index_tensor, $index_step, $index_rows)
-    (`accumulate` $accumulate^)? attr-dict
+    (`accumulate` $accumulate^)? (`halves` $halves^)? attr-dict
   }];
 }
 

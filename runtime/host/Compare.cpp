@@ -26,10 +26,12 @@ Comparison compareTensors(const std::string &name, const HostTensor &actual,
                     describe(expected.type, expected.shape));
   Comparison result;
   result.elements = actual.elements();
+  double squares = 0;
   for (uint64_t i = 0; i < result.elements; ++i) {
     double reference = expected.number(i);
     double error = distance(actual.number(i), reference);
     double size = std::abs(reference);
+    squares += error * error;
     if (std::isfinite(size))
       result.largest = std::max(result.largest, size);
     if (error > result.maxError) {
@@ -41,6 +43,8 @@ Comparison compareTensors(const std::string &name, const HostTensor &actual,
     if (error > allowed)
       ++result.beyond;
   }
+  if (result.elements > 0)
+    result.rms = std::sqrt(squares / double(result.elements));
   return result;
 }
 

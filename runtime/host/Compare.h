@@ -16,6 +16,7 @@ struct Tolerance {
 /// How far a tensor is from a reference.
 struct Comparison {
   double maxError = 0; ///< largest |actual - expected|
+  double rms = 0;      ///< root of the mean of (actual - expected)^2
   double largest = 0;  ///< largest |expected|
   uint64_t beyond = 0; ///< elements beyond the tolerance
   uint64_t elements = 0;
@@ -24,6 +25,12 @@ struct Comparison {
   bool passes() const { return beyond == 0; }
   /// maxError against `largest`.
   double ratio() const { return largest > 0 ? maxError / largest : maxError; }
+};
+
+/// That of an output.
+struct OutputError {
+  std::string output;
+  Comparison comparison;
 };
 
 /// Compares element by element: |actual - expected| <= absolute + relative *

@@ -443,6 +443,17 @@ std::string RunReport::json() const {
   if (Json channels = channelsJson(*this); !channels.empty())
     json["channels"] = channels;
   json["kernels"] = list;
+  for (const OutputError &error : errors) {
+    Json its = {{"output", error.output},
+                {"largest", error.comparison.largest},
+                {"elements", error.comparison.elements},
+                {"beyond", error.comparison.beyond}};
+    if (std::isfinite(error.comparison.maxError)) {
+      its["max_abs"] = error.comparison.maxError;
+      its["rms"] = error.comparison.rms;
+    }
+    json["errors"].push_back(its);
+  }
   json["work"] = {{"instructions", instructions}, {"elements", elements}};
   if (systems)
     json["systems"] = systemsJson(*systems);

@@ -3,6 +3,7 @@
 #define RUNTIME_HOST_REPORT_H
 
 #include "runtime/host/Cluster.h"
+#include "runtime/host/Compare.h"
 #include "runtime/host/Pipeline.h"
 #include "runtime/program/EdgeForecast.h"
 #include "runtime/program/Facts.h"
@@ -65,6 +66,7 @@ struct RunReport {
   double firstSeconds = 0;
   uint64_t runs = 1;
   bool replayed = false; ///< runs after the first replay its operations
+  std::vector<OutputError> errors; ///< against references, where there are any
   std::optional<SystemsReport> systems; ///< the rest is of one call then
   std::optional<PipelineRun> pipeline;  ///< the rest is of all samples then
 

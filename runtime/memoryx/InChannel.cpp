@@ -17,9 +17,9 @@ InChannel::InChannel(const TensorStore &store,
                      const program::HostStream &stream,
                      const program::Channel &channel,
                      const std::vector<int64_t> &arguments, uint64_t &blocks)
-    : store(store), stream(stream), wire(stream) {
+    : store(store), stream(stream) {
   for (const program::Segment *segment : *stream.segments())
-    parts.push_back({segment, 0, 0, {}, {}});
+    parts.push_back({segment, Wire(stream, *segment), 0, 0, {}, {}});
   std::vector<int64_t> scalars;
   for (int64_t column = channel.begin(); column < channel.end(); ++column) {
     evaluateScalars(stream.scalars(), column, channel.row(), scalars,
@@ -66,10 +66,11 @@ void InChannel::addColumn(Part &part, const std::vector<int64_t> &scalars,
   checkBounds(block, stream, store.tensor(segment.tensor()), lines,
               segment.line_stride(), gathers ? segment.index_count() : 1,
               gathers ? segment.index_stride() : 0);
-  part.lineWords += wire.wavelets(block.elements);
+  part.lineWords += part.wire.wavelets(block.elements);
   // Numbers and pairs begin anew with each block.
-  const bool joins = !part.blocks.empty() && !wire.indexed &&
-                     (!wire.pairs() || part.blocks.back().elements % 2 == 0);
+  const bool joins =
+      !part.blocks.empty() && !part.wire.indexed &&
+      (!part.wire.pairs() || part.blocks.back().elements % 2 == 0);
   if (!joins || !part.blocks.back().append(block)) {
     part.blocks.push_back(block);
     if (++blocks > mostBlocks)
@@ -123,8 +124,8 @@ WordView InChannel::viewInPlace(const Part &part) {
     return {};
   const Block &block = part.blocks.front();
   const uint8_t *data = store.elements(segment.tensor());
-  bool words = wire.plain() && store.tensor(segment.tensor()).type() ==
-                                   program::ElementType::F32;
+  bool words = part.wire.plain() && store.tensor(segment.tensor()).type() ==
+                                        program::ElementType::F32;
   if (!words || segment.index_tensor() >= 0 || part.blocks.size() > 1 ||
       block.rank > 2 || block.runStride() < 0)
     return {};
@@ -154,14 +155,14 @@ WordView InChannel::viewInPlace(const Part &part) {
 
 /// The last words of blocks with an odd number of elements.
 void InChannel::findHalves(Part &part) const {
-  if (!wire.pairs() || !part.halves.empty() ||
+  if (!part.wire.pairs() || !part.halves.empty() ||
       std::none_of(part.blocks.begin(), part.blocks.end(),
                    [](const Block &block) { return block.elements % 2; }))
     return;
   part.halves.resize(part.lineWords);
   uint64_t end = 0;
   for (const Block &block : part.blocks) {
-    end += wire.wavelets(block.elements);
+    end += part.wire.wavelets(block.elements);
     part.halves[end - 1] = block.elements % 2;
   }
 }
@@ -174,11 +175,11 @@ WordView InChannel::writeLines(Part &part) {
       new float[size_t(lines) * size_t(part.lineWords)]);
   float *column = words.get();
   for (const Block &block : part.blocks) {
-    if (wire.plain())
+    if (part.wire.plain())
       writeBlock(part, block, lines, column);
     else
       packBlock(part, block, lines, column);
-    column += wire.wavelets(block.elements);
+    column += part.wire.wavelets(block.elements);
   }
   line += lines;
   return {words.get(),
@@ -246,13 +247,13 @@ void InChannel::readRun(const Part &part, int64_t first, const Block &block,
   if (const auto *source = store.computed(part.segment->tensor())) {
     std::vector<float> values(length);
     source->read(uint64_t(first), block.runStride(), length, values.data());
-    readWire(wire.type, program::ElementType::F32,
+    readWire(part.wire.type, program::ElementType::F32,
              reinterpret_cast<const uint8_t *>(values.data()), 0, 1, length,
              elements);
     return;
   }
   const uint8_t *data = store.elements(part.segment->tensor());
-  const size_t good = readWire(wire.type, tensor.type(), data, first,
+  const size_t good = readWire(part.wire.type, tensor.type(), data, first,
                                block.runStride(), length, elements);
   if (good == length)
     return;
@@ -263,30 +264,31 @@ void InChannel::readRun(const Part &part, int64_t first, const Block &block,
           inQuotes(tensor.name()->string_view()) + " is " +
           std::to_string(readIndex(tensor.type(), data, uint64_t(wrong))) +
           ": stream " + inQuotes(stream.name()->string_view()) + " carries " +
-          program::EnumNameElementType(wire.type) + ", which holds integers " +
-          wholeRange(wire.type) + "; let it carry another type");
+          program::EnumNameElementType(part.wire.type) +
+          ", which holds integers " + wholeRange(part.wire.type) +
+          "; let it carry another type");
 }
 
 void InChannel::packBlock(const Part &part, const Block &block, int64_t lines,
                           float *words) const {
   const uint64_t length = block.runLength(), runs = block.elements / length;
-  std::vector<uint16_t> halves(wire.is16() ? block.elements + 1 : 0);
+  std::vector<uint16_t> halves(part.wire.is16() ? block.elements + 1 : 0);
   for (int64_t l = 0; l < lines; ++l) {
     const int64_t moved = lineOffset(*part.segment, line + l);
     float *to = words + size_t(l) * part.lineWords;
     for (uint64_t run = 0; run < runs; ++run) {
       const int64_t first = block.runStart(run) + moved;
-      if (wire.is16())
+      if (part.wire.is16())
         readRun(part, first, block, halves.data() + run * length);
       else
         readRun(part, first, block, to + run * length);
     }
-    if (wire.pairs())
+    if (part.wire.pairs())
       // The first of a pair is in the lower half; the last may be alone.
-      std::memcpy(to, halves.data(), wire.wavelets(block.elements) * 4);
-    else if (wire.is16())
+      std::memcpy(to, halves.data(), part.wire.wavelets(block.elements) * 4);
+    else if (part.wire.is16())
       for (uint64_t i = 0; i < block.elements; ++i) {
-        const uint32_t number = wire.indexed ? uint32_t(i & 0xffff) : 0;
+        const uint32_t number = part.wire.indexed ? uint32_t(i & 0xffff) : 0;
         const uint32_t word = halves[i] | number << 16;
         std::memcpy(to + i, &word, 4);
       }

@@ -43,6 +43,7 @@ private:
   /// What one segment sends to the columns of the channel.
   struct Part {
     const program::Segment *segment;
+    Wire wire;
     int64_t lines = 0;
     uint64_t lineWords = 0;
     std::vector<Block> blocks; ///< of one line, in column order
@@ -72,7 +73,6 @@ private:
 
   const TensorStore &store;
   const program::HostStream &stream;
-  const Wire wire;
   std::vector<Part> parts;
   uint64_t total = 0;
   uint64_t weights = 0;

@@ -16,7 +16,6 @@ namespace wsec::runtime {
 static std::vector<uint64_t>
 wordsByChannel(const program::HostStream &stream,
                const std::vector<int64_t> &arguments) {
-  const Wire wire(stream);
   std::vector<uint64_t> words(stream.channels()->size());
   std::vector<int64_t> scalars;
   for (unsigned i = 0; i < words.size(); ++i) {
@@ -29,7 +28,7 @@ wordsByChannel(const program::HostStream &stream,
         for (const program::Affine *extent : *segment->extents())
           block *= uint64_t(evaluateAffine(*extent, scalars));
         words[i] += uint64_t(evaluateAffine(*segment->lines(), scalars)) *
-                    wire.wavelets(block);
+                    Wire(stream, *segment).wavelets(block);
       }
     }
   }

@@ -50,7 +50,6 @@ static uint64_t weightWords(const program::Program &program,
                             const std::vector<int64_t> &arguments) {
   if (stream.direction() != program::Direction::In)
     return 0;
-  const Wire wire(stream);
   uint64_t words = 0;
   std::vector<int64_t> scalars;
   auto addColumn = [&](int column, int row) {
@@ -64,7 +63,7 @@ static uint64_t weightWords(const program::Program &program,
       for (const program::Affine *extent : *segment->extents())
         block *= uint64_t(evaluateAffine(*extent, scalars));
       words += uint64_t(evaluateAffine(*segment->lines(), scalars)) *
-               wire.wavelets(block);
+               Wire(stream, *segment).wavelets(block);
     }
   };
   for (const program::Channel *channel : *stream.channels())

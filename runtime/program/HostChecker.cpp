@@ -274,6 +274,30 @@ void checkElements(const program::Segment &segment,
                                 ", which does not hold it exactly");
 }
 
+/// Words that PEs take as any others: no block ends within one.
+void checkHalves(const program::Segment &segment,
+                 const program::HostStream &stream, const Where &where) {
+  using program::ElementType;
+  if (segment.halves() == ElementType::F32)
+    return;
+  if (segment.halves() != ElementType::F16 &&
+      segment.halves() != ElementType::BF16)
+    throw badProgram(where, "has halves of words of an element type other than "
+                            "F16 and BF16");
+  if (stream.direction() == program::Direction::Out ||
+      stream.type() != ElementType::F32 || stream.indexed() ||
+      stream.packing() != program::Packing::Single)
+    throw badProgram(where, "has halves of words in a stream that is not of "
+                            "F32 that goes in");
+  const auto &extents = *segment.extents();
+  const program::Affine *last =
+      extents.size() == 0 ? nullptr : extents.Get(extents.size() - 1);
+  if (!last || (last->terms() && last->terms()->size() > 0) ||
+      last->constant() <= 0 || last->constant() % 2 != 0)
+    throw badProgram(where, "has halves of words, and a last extent that is no "
+                            "even constant");
+}
+
 /// Elements of 16 bits may be two in a wavelet, or have their number beside
 /// them.
 void checkWire(const program::HostStream &stream, const Where &where) {
@@ -342,6 +366,7 @@ void checkSegment(const program::Segment &segment,
                                 std::to_string(segment.index_tensor()) +
                                 ": only what goes in does");
   checkElements(segment, stream, tensor, where);
+  checkHalves(segment, stream, where);
   checkAffine(segment.offset(), scalars, {}, {&where, "offset"});
   for (const program::Affine *extent : *segment.extents())
     checkAffine(extent, scalars, {}, {&where, "extent"});

@@ -37,7 +37,8 @@ int64_t blockAt(const program::Segment &segment, const AxisScalars &scalars,
 }
 
 /// Of the columns, whose blocks are the same in all rows.
-Blocks blocksOf(const program::Segment &segment, const AxisScalars &scalars) {
+Blocks blocksOf(const program::HostStream &stream,
+                const program::Segment &segment, const AxisScalars &scalars) {
   auto inRows = [&](const program::Affine &size) {
     return (scalars.axes(size) & AxisScalars::Y) != 0;
   };
@@ -52,8 +53,9 @@ Blocks blocksOf(const program::Segment &segment, const AxisScalars &scalars) {
   const AxisKinds &kinds = scalars.kinds(atoms, AxisScalars::X);
   std::vector<int64_t> words, lines;
   for (int64_t x : kinds.representative) {
-    words.push_back(
-        blockAt(segment, scalars, x, 0, [](auto &) { return true; }));
+    words.push_back(Wire(stream, segment)
+                        .wavelets(blockAt(segment, scalars, x, 0,
+                                          [](auto &) { return true; })));
     lines.push_back(scalars.value(*segment.lines(), x, 0));
   }
   Blocks blocks{{0}, {}};
@@ -139,7 +141,7 @@ void LaunchWords::checkIn(const program::HostStream &stream) const {
                    program.machine()->width(), height, scalars.steps);
   std::vector<Blocks> segments;
   for (const program::Segment *segment : *stream.segments())
-    segments.push_back(blocksOf(*segment, host));
+    segments.push_back(blocksOf(stream, *segment, host));
   int64_t columns = 0;
   for (const program::Channel *channel : *stream.channels()) {
     checkHeard(stream.color(), *channel);
@@ -412,13 +414,13 @@ int64_t channelWords(const program::HostStream &stream,
                      const program::Channel &channel,
                      const AxisScalars &scalars) {
   const bool in = stream.direction() == program::Direction::In;
-  const Wire wire(stream);
   auto all = [](auto &) { return true; };
   int64_t words = 0;
   auto add = [&](const program::Segment &segment, int64_t x, int64_t y) {
     const int64_t lines = scalars.value(*segment.lines(), x, y);
-    words += countable(std::max<int64_t>(0, lines),
-                       wire.wavelets(blockAt(segment, scalars, x, y, all)));
+    words += countable(
+        std::max<int64_t>(0, lines),
+        Wire(stream, segment).wavelets(blockAt(segment, scalars, x, y, all)));
     ++scalars.steps;
   };
   for (const program::Segment *segment : *stream.segments())
@@ -455,6 +457,7 @@ std::vector<int64_t> signatureOf(const program::Program &program,
     }
     for (const program::Segment *segment : *stream.segments()) {
       signature.push_back(segment->extents()->size());
+      signature.push_back(int64_t(segment->halves()));
       sign(segment->lines(), signature);
       for (const program::Affine *extent : *segment->extents())
         sign(extent, signature);

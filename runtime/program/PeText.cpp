@@ -447,9 +447,8 @@ void ProgramPrinter::print(const SegmentT &segment, const ValueNames &values,
   std::string text = "segment " + tensor(segment.tensor) +
                      accessText(values, *segment.offset, segment.strides) +
                      " over " + values.list(segment.extents);
-  const bool oneLine = segment.lines->terms.empty() &&
-                       segment.lines->constant == 1 && segment.line_stride == 0;
-  if (!oneLine)
+  if (!segment.lines->terms.empty() || segment.lines->constant != 1 ||
+      segment.line_stride != 0)
     text += " lines " + values.sum(*segment.lines) + " step " +
             std::to_string(segment.line_stride);
   if (segment.index_tensor >= 0)
@@ -458,6 +457,8 @@ void ProgramPrinter::print(const SegmentT &segment, const ValueNames &values,
             std::to_string(segment.index_count);
   if (segment.accumulate)
     text += " accumulate";
+  if (segment.halves != ElementType::F32)
+    text += " halves " + typeText(segment.halves);
   lines.line(text);
 }
 

@@ -8,11 +8,18 @@
 
 namespace wsec::runtime {
 
-/// How the elements of a host stream travel.
+/// How the elements of a host stream, or of one segment of it, travel.
 struct Wire {
   explicit Wire(const program::HostStream &stream)
       : type(stream.type()), packing(stream.packing()),
         indexed(stream.indexed()) {}
+  Wire(const program::HostStream &stream, const program::Segment &segment)
+      : Wire(stream) {
+    if (segment.halves() == program::ElementType::F32)
+      return;
+    type = segment.halves();
+    packing = program::Packing::Pair;
+  }
 
   program::ElementType type;
   program::Packing packing;

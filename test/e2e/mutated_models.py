@@ -133,7 +133,7 @@ def write_mutant(seed, index, path, nodes):
     for _ in range(pick.randrange(1, 4)):
         try:
             pick.choice(MUTATIONS)(model.graph, pick)
-        except (IndexError, ValueError, TypeError):
+        except (IndexError, ValueError, TypeError, NotImplementedError):
             pass  # There is none of what was to be changed, or it is no number.
     path.write_bytes(model.SerializeToString())
 

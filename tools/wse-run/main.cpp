@@ -16,8 +16,10 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <exception>
 #include <set>
 #include <thread>
+#include <type_traits>
 #include <unistd.h>
 
 using namespace wsec;
@@ -86,16 +88,15 @@ static void addOutputs(const Target &session, const Flags &flags,
   files.add(flags.outputArchive, formatNpz(tensors));
 }
 
-/// Compares one output and says how far it is off; false beyond the tolerance.
-template <class Target>
-static bool compareOutput(const Target &session, const std::string &name,
-                          const HostTensor &expected, const Flags &flags) {
-  HostTensor actual = require(session.output(name));
-  Comparison result = compareTensors(name, actual, expected, flags.tolerance);
+/// Says how far an output is off; false beyond the tolerance.
+static bool sayError(const OutputError &error, const HostTensor &actual,
+                     const HostTensor &expected, const Flags &flags) {
+  const Comparison &result = error.comparison;
   if (!flags.quiet)
-    absl::PrintF("%s: max abs error %.3g, largest value %.3g, ratio %.3g\n",
-                 printable(name), result.maxError, result.largest,
-                 result.ratio());
+    absl::PrintF("%s: max abs error %.3g, rms %.3g, largest value %.3g, ratio "
+                 "%.3g\n",
+                 printable(error.output), result.maxError, result.rms,
+                 result.largest, result.ratio());
   if (result.passes())
     return true;
   std::fflush(stdout);
@@ -103,7 +104,7 @@ static bool compareOutput(const Target &session, const std::string &name,
                 "wse-run: error: output %s differs: %d of %d elements beyond "
                 "atol %g + rtol %g; the worst, element %d, is %.9g, expected "
                 "%.9g\n",
-                inQuotes(name), result.beyond, result.elements,
+                inQuotes(error.output), result.beyond, result.elements,
                 flags.tolerance.absolute, flags.tolerance.relative,
                 result.worst, actual.number(result.worst),
                 expected.number(result.worst));
@@ -198,9 +199,20 @@ static NamedTensors readTensors(Target &session, const Flags &flags) {
   return references;
 }
 
+/// Writes what the flags ask for and says how far outputs are off: the exit
+/// code. What was computed is written even if it fits no reference.
 template <class Target>
-static void writeResults(const Target &session, const RunReport &report,
-                         const Flags &flags) {
+static int writeResults(Target &session, RunReport report,
+                        const NamedTensors &references, const Flags &flags) {
+  std::exception_ptr misfit;
+  try {
+    for (const auto &[name, expected] : references)
+      report.errors.push_back(
+          {name, compareTensors(name, require(session.output(name)), expected,
+                                flags.tolerance)});
+  } catch (const Error &) {
+    misfit = std::current_exception();
+  }
   if (!flags.quiet)
     std::fputs(printable(report.text()).c_str(), stdout);
   OutputFiles files;
@@ -208,14 +220,16 @@ static void writeResults(const Target &session, const RunReport &report,
   if (!flags.report.empty())
     files.add(flags.report, report.json());
   files.commit();
-}
-
-template <class Target>
-static int compareAll(const Target &session, const NamedTensors &references,
-                      const Flags &flags) {
+  if constexpr (!std::is_same_v<Target, Cluster>)
+    if (!flags.saveState.empty())
+      require(session.saveState(flags.saveState));
   bool good = true;
-  for (const auto &[name, expected] : references)
-    good &= compareOutput(session, name, expected, flags);
+  for (size_t i = 0; i < report.errors.size(); ++i)
+    good &= sayError(report.errors[i],
+                     require(session.output(report.errors[i].output)),
+                     references[i].second, flags);
+  if (misfit)
+    std::rethrow_exception(misfit);
   return good ? 0 : 1;
 }
 
@@ -270,8 +284,8 @@ static int runOnSystems(const std::shared_ptr<Link> &link, const Flags &flags) {
     return require(cluster.run(call, options, &progress, flags.engine));
   }();
   others.end(true);
-  writeResults(cluster, makeReport(call, cluster.tree(), run), flags);
-  return compareAll(cluster, references, flags);
+  return writeResults(cluster, makeReport(call, cluster.tree(), run),
+                      references, flags);
 }
 
 /// A call that looks at the wafer where the flags ask for it.
@@ -312,10 +326,7 @@ static int runSamples(const Flags &flags) {
   });
   if (run.run.result.stopped)
     return 0;
-  writeResults(*pipeline, makeReport(*pipeline, run), flags);
-  if (!flags.saveState.empty())
-    require(pipeline->saveState(flags.saveState));
-  return compareAll(*pipeline, references, flags);
+  return writeResults(*pipeline, makeReport(*pipeline, run), references, flags);
 }
 
 /// In the others. What is wrong with the program is told by process 0.
@@ -389,10 +400,7 @@ static int runProgram(const Flags &flags) {
       });
   if (runs.back().result.stopped)
     return 0;
-  writeResults(session, makeReport(call, runs), flags);
-  if (!flags.saveState.empty())
-    require(session.saveState(flags.saveState));
-  return compareAll(session, references, flags);
+  return writeResults(session, makeReport(call, runs), references, flags);
 }
 
 int main(int argc, char **argv) {

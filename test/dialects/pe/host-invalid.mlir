@@ -253,6 +253,46 @@ pe.program @segment_c5_type mesh [1, 1] machine "wse2" launch_color 0 {
 
 // -----
 
+pe.program @segment_c6_type mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor input @x : tensor<4xf32>
+  stream in @s color 1 channels [0 -> 0:1] {
+    // expected-error @below {{has halves of 'i16', expected f16 or bf16}}
+    segment @x[0, strides = [1]] over (2) lines 2 step 2 halves i16
+  }
+}
+
+// -----
+
+pe.program @segment_c6_wire mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor input @x : tensor<4xf32>
+  stream in @s color 1 type f16 pair channels [0 -> 0:1] {
+    // expected-error @below {{has halves, and its stream is not of f32 that goes in}}
+    segment @x[0, strides = [1]] over (2) lines 2 step 2 halves f16
+  }
+}
+
+// -----
+
+pe.program @segment_c6_out mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor output @y : tensor<4xf32>
+  stream out @s color 1 channels [0 -> 0:1] {
+    // expected-error @below {{has halves, and its stream is not of f32 that goes in}}
+    segment @y[0, strides = [1]] over (2) lines 2 step 2 halves f16
+  }
+}
+
+// -----
+
+pe.program @segment_c6_odd mesh [1, 1] machine "wse2" launch_color 0 {
+  tensor input @x : tensor<4xf32>
+  stream in @s color 1 channels [0 -> 0:1] {
+    // expected-error @below {{has halves, and a last extent that is not an even number}}
+    segment @x[0, strides = [1]] over (3) halves bf16
+  }
+}
+
+// -----
+
 pe.program @stream_c3_type mesh [1, 1] machine "wse2" launch_color 0 {
   tensor input @x : tensor<4xi64>
   // expected-error @below {{has elements of 'i64', expected f32, f16, bf16, i32 or i16}}

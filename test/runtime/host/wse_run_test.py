@@ -59,7 +59,7 @@ class WseRunTest(unittest.TestCase):
     def test_run_and_compare(self):
         out, _ = self.run_tool("--input", "x=x.npy", "--output", "y=y.npy",
                                "--compare=y=good.npy", "--report=r.json", "--threads=1")
-        self.assertIn("y: max abs error 0, largest value 5, ratio 0", out)
+        self.assertIn("y: max abs error 0, rms 0, largest value 5, ratio 0", out)
         self.assertEqual((self.folder / "y.npy").read_bytes()[-12:],
                          struct.pack("<3f", -1, -3, -5))
         report = json.loads((self.folder / "r.json").read_text())

@@ -230,6 +230,25 @@ TEST_F(HostCheckerTest, SumsOfWhatGoesIn) {
                 "'table' of F32: floats that go out do, in one of F32");
 }
 
+TEST_F(HostCheckerTest, HalvesOfOtherTypes) {
+  stream(0).segments[0]->halves = program::ElementType::I16;
+  expectRefused("BadProgram: stream 'rows', segment 0: has halves of words of "
+                "an element type other than F16 and BF16");
+}
+
+TEST_F(HostCheckerTest, HalvesOfWordsThatGoOut) {
+  stream(1).segments[0]->halves = program::ElementType::F16;
+  expectRefused("BadProgram: stream 'result', segment 0: has halves of words in "
+                "a stream that is not of F32 that goes in");
+}
+
+TEST_F(HostCheckerTest, HalvesOfAnOddBlock) {
+  stream(0).segments[0]->halves = program::ElementType::BF16;
+  stream(0).segments[0]->extents.back()->constant = 3;
+  expectRefused("BadProgram: stream 'rows', segment 0: has halves of words, and "
+                "a last extent that is no even constant");
+}
+
 TEST_F(HostCheckerTest, SumsAndValuesInOneTensor) {
   source().tensors[3]->type = program::ElementType::F32;
   stream(1).segments[0]->accumulate = true;
