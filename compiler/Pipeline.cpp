@@ -94,6 +94,7 @@ private:
   std::string regions;
   bool oneRegion = false, littleScratch = false, fewColors = false;
   bool keepWeights = false;
+  std::vector<std::string> notes; ///< what was asked for and is not there
   int64_t stages = 1, codeReserve = leastCodeReserve;
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
@@ -269,11 +270,17 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
     OwningOpRef<ModuleOp> before = module->clone();
     bool sram = false, colors = false;
     std::vector<Diagnostic> said;
+    std::string overflow; // the first
     LogicalResult result = failure();
     {
       ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
-        sram |= StringRef(diagnostic.str()).contains("SramOverflow: ");
-        colors |= StringRef(diagnostic.str()).contains("ColorOverflow: ");
+        const std::string text = diagnostic.str();
+        const bool isSram = StringRef(text).contains("SramOverflow: ");
+        const bool isColors = StringRef(text).contains("ColorOverflow: ");
+        sram |= isSram;
+        colors |= isColors;
+        if ((isSram || isColors) && overflow.empty())
+          overflow = text;
         said.push_back(std::move(diagnostic));
         return success();
       });
@@ -284,11 +291,14 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
     if (failed(result) && colors && stages > 1 && parts > leastStages &&
         options.placement.empty()) {
       stages = parts - 1;
+      notes.push_back("fewer than " + std::to_string(parts) +
+                      " stages: " + overflow);
     } else if (failed(result) && sram && keepWeights && parts > 1 &&
                codeReserve < mostCodeReserve && options.placement.empty()) {
       codeReserve += codeReserveStep;
     } else if (failed(result) && sram && keepWeights) {
       keepWeights = false;
+      notes.push_back("weights do not stay on the wafer: " + overflow);
     } else if (failed(result) && (sram || colors) && !oneRegion && parts > 1 &&
                options.mode != Mode::Resident && options.placement.empty()) {
       oneRegion = true;
@@ -461,6 +471,19 @@ static std::vector<UnrecognizedNode> readUnrecognized(ModuleOp module) {
   return nodes;
 }
 
+/// What of resident mode the program has not.
+static void noteResidency(Report &report) {
+  if (report.regions.size() == 1)
+    report.notes.push_back(
+        "one stage: the model has no place where it can be cut in two whose "
+        "parts the mesh holds side by side; a larger --mesh may");
+  if (report.streamedBytes > 0)
+    report.notes.push_back(
+        std::to_string(report.streamedBytes) +
+        " bytes of weights stream in every run: their stage has no SRAM for "
+        "them, or their kernel cannot keep them; a larger --mesh may");
+}
+
 /// The report is read back from the file: it shows what the file says, not
 /// what the compiler believed.
 LogicalResult Compilation::report() {
@@ -471,6 +494,9 @@ LogicalResult Compilation::report() {
     return fail(report.takeError());
   report->findWeights(options.output, weightFolders());
   report->precision = options.precision;
+  report->notes = notes;
+  if (options.mode == Mode::Resident)
+    noteResidency(*report);
   report->shapes = readShapes(*module);
   report->unrecognized = readUnrecognized(*module);
   report->compileSeconds =

@@ -265,6 +265,8 @@ void Report::print(llvm::raw_ostream &os) const {
   if (tokens)
     os << "  tokens         " << tokens << " per run, "
        << readable(tokensPerSecond(), "") << " per second" << "\n";
+  for (const std::string &note : notes)
+    os << "  note           " << runtime::printable(note) << "\n";
   printRecognized(*this, os);
   printSlow(*this, os);
   if (cycles > 0)
@@ -424,6 +426,11 @@ void Report::printJSON(llvm::raw_ostream &os) const {
       json.attributeObject("tokens", [&] {
         json.attribute("per_run", tokens);
         json.attribute("per_second", tokensPerSecond());
+      });
+    if (!notes.empty())
+      json.attributeArray("notes", [&] {
+        for (const std::string &note : notes)
+          json.value(llvm::json::fixUTF8(note));
       });
     printRegion(*this, json);
     printChannels(*this, json);

@@ -67,6 +67,8 @@ struct Report {
   std::vector<ShapeReport> shapes;
   /// What `canonicalize` left as products. Not in the file.
   std::vector<UnrecognizedNode> unrecognized;
+  /// What was asked for and is not there, and why. Not in the file.
+  std::vector<std::string> notes;
   std::vector<std::string> weightFiles;
   /// The folders a run has to name, since weight files do not lie below that of
   /// the program.

@@ -71,46 +71,67 @@ MatmulPlan MatmulShape::buffered(const Machine &machine, int64_t block) const {
   if (partial())
     each += passes * (channels * machine.mapOverhead +
                       sizes[0] * channels / machine.addRate);
-  // an injector relays what it keeps. Of the first block this is all
-  // it does.
-  double arriving =
-      double(wordLines(plan, this->lines()) + wordLines(plan, block)) * own;
-  if (quantized) {
+  if (quantized)
     each += quantized->cycles(block, machine);
-    arriving = quantized->arrivingWords(block);
-  }
-  plan.cycles = count * each + 2 * arriving;
-  plan.total = plan.cycles;
+  // An injector relays what it keeps. The first block comes before there is
+  // anything else to do, and the last is used behind all words.
+  plan.cycles = count * each + 2 * arrivingWords(plan);
+  const double arrival = channelCycles(machine, plan, block);
+  const double kept = quantized ? double(quantized->rows(block)) *
+                                      streamed().largest(machine.width)
+                                : double(wordLines(plan, block)) * own;
+  plan.first = arrival - 2 * kept;
+  plan.behind = each;
+  // A buffer is free again once sums have come all along the row; what the last
+  // take is counted with the row's.
+  const double row = model.chain(machine.width, 0);
+  if (partial())
+    plan.turns = count * (each + row + arrival) / 2 - row;
+  plan.total = std::max({plan.first + plan.cycles, plan.turns,
+                         channelCycles(machine, plan, this->lines()) + each});
   return plan;
 }
 
-/// The last block goes to all before it is used. `channel`: cycles that bring
-/// all words.
-void MatmulShape::store(MatmulPlan &plan, double channel) const {
-  const double count = std::ceil(double(lines()) / plan.block);
-  plan.last = double(wordLines(plan, plan.block)) * own + plan.cycles / count;
+/// The last block goes to the rest of the column while that before it is used.
+void MatmulShape::store(MatmulPlan &plan, const Machine &machine) const {
+  const double words = double(wordLines(plan, plan.block)) * own;
+  const double count = std::ceil(double(lines()) / double(plan.block));
+  // The first is used once the second is there.
+  plan.first =
+      std::min(count, 2.0) * (channelCycles(machine, plan, plan.block) - words);
+  plan.behind += words + plan.behind;
   // Nobody takes words while one block has ended and the next is asked for.
   plan.waits = count * storedGap;
-  plan.total = std::max(plan.cycles, channel + plan.waits) + plan.last;
+  plan.total =
+      std::max(plan.first + plan.cycles, channelCycles(machine, plan, lines()) +
+                                             plan.waits + plan.behind);
 }
 
-/// That bring all words.
+/// Words of a column that come while others are used.
+double MatmulShape::arrivingWords(const MatmulPlan &plan) const {
+  return quantized ? quantized->arrivingWords()
+                   : double(wordLines(plan, lines())) * own;
+}
+
+/// That bring the words of so many lines.
 double MatmulShape::channelCycles(const Machine &machine,
-                                  const MatmulPlan &plan) const {
-  return CostModel(machine).channelCycles(
-      out, tiling(), double(wordLines(plan, lines())), 0,
-      stored ? 0 : plan.perWord, /*echoes=*/!stored);
+                                  const MatmulPlan &plan, int64_t lines) const {
+  const int64_t words =
+      quantized ? quantized->rows(lines) : wordLines(plan, lines);
+  return CostModel(machine).channelCycles(out, streamed(), double(words), 0,
+                                          stored ? 0 : plan.perWord,
+                                          /*echoes=*/!stored);
 }
 
 MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
   MatmulPlan best = direct(machine);
   if (quantized || stored)
     best.total = std::numeric_limits<double>::infinity();
-  else if (narrow)
-    best.total =
-        mostForPairs * std::max(best.total, channelCycles(machine, best));
-  else if (oneChannel())
+  else if (oneChannel() && !narrow)
     return best;
+  else
+    best.total = (narrow ? mostForPairs : 1) *
+                 std::max(best.total, channelCycles(machine, best, lines()));
   const int64_t step = quantized ? quantized->step()
                        : narrow  ? 2
                                  : 1; // blocks of whole words
@@ -124,9 +145,7 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
     const int64_t even = (lines() + count - 1) / count;
     MatmulPlan plan = buffered(machine, int64_t(llvm::alignTo(even, step)));
     if (stored)
-      store(plan, channelCycles(machine, plan));
-    else if (plan.paired)
-      plan.total = std::max(plan.total, channelCycles(machine, plan));
+      store(plan, machine);
     if (plan.total < best.total)
       best = plan;
   }
@@ -161,28 +180,35 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
     return cost;
   }
   cost.compute = shape.plan.cycles;
+  double exchange = 0;
   if (width > 1) {
-    double words = lines * channels;
+    const double words = lines * channels;
     cost.fabric = words;
-    cost.serial += model.chain(width, 0) + model.multicast(width, 0);
+    exchange = model.chain(width, 0) + model.multicast(width, 0);
     if (!shape.reduce)
-      cost.serial += words;
+      exchange += model.thereAndBack(words);
   }
+  // Activations are exchanged while the first weights come.
+  cost.serial = shape.reduce ? exchange + shape.plan.first
+                             : std::max(exchange, shape.plan.first);
   const double streamed = double(shape.streamedLines());
   const FeatureTiling tiling = shape.streamed();
-  cost.stream = model.channelCycles(shape.out, tiling, streamed, 0,
-                                    shape.plan.perWord, !shape.stored);
+  auto channelCycles = [&](double eastward) {
+    const double cycles =
+        model.channelCycles(shape.out, tiling, streamed, eastward,
+                            shape.plan.perWord, !shape.stored);
+    return std::max(cycles - (shape.stored ? 0 : shape.plan.first) +
+                        shape.plan.waits + shape.plan.behind,
+                    shape.plan.turns);
+  };
+  cost.stream = channelCycles(0);
   cost.fabric = std::max(cost.fabric, streamed * tiling.largest(machine.width));
-  cost.stream += shape.plan.waits;
   // Sums come west, column by column; activations go east. Weights that come
   // late to columns in the west need not be waited for.
   const double others = std::max(cost.compute, cost.fabric);
-  const double waited = model.channelCycles(
-      shape.out, tiling, streamed,
-      shape.reduce ? model.chain(2, 0) : double(machine.hopCycles),
-      shape.plan.perWord, !shape.stored);
+  const double waited = channelCycles(shape.reduce ? model.chain(2, 0)
+                                                   : double(machine.hopCycles));
   cost.serial += std::max(others, waited) - std::max(others, cost.stream);
-  cost.serial += shape.plan.last;
   if (op.getBias() && !wse::residentOf(op, *op.getBias())) {
     cost.stream += model.channelCycles(shape.out, shape.out.features, 1);
     cost.compute += 2 * double(shape.out.features.largest(machine.width));

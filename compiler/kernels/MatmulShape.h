@@ -20,7 +20,9 @@ struct MatmulPlan {
   size_t inner = 0;    ///< vectors run along lines, own features or channels
   double cycles = 0;   ///< of the datapath of the busiest PE
   double perWord = 2;  ///< of it, for a weight that arrives
-  double last = 0;     ///< behind the last word of the channel
+  double first = 0;    ///< of the channel, before there is anything to use
+  double turns = 0;    ///< of both buffers, where sums pass from PE to PE
+  double behind = 0;   ///< of the datapath, behind the last word of the channel
   double waits = 0;    ///< of the channel, between blocks
   double total = 0;    ///< that plans are compared by
 };
@@ -82,12 +84,14 @@ struct MatmulShape {
   }
 
 private:
-  double channelCycles(const Machine &machine, const MatmulPlan &plan) const;
+  double arrivingWords(const MatmulPlan &plan) const;
+  double channelCycles(const Machine &machine, const MatmulPlan &plan,
+                       int64_t lines) const;
   MatmulPlan bestPlan(const Machine &machine) const;
   MatmulPlan direct(const Machine &machine) const;
   MatmulPlan buffered(const Machine &machine, int64_t block) const;
   double blockOverhead(const Machine &machine, double block) const;
-  void store(MatmulPlan &plan, double channel) const;
+  void store(MatmulPlan &plan, const Machine &machine) const;
 };
 
 /// Of variants whose weights stream.

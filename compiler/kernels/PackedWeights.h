@@ -58,10 +58,8 @@ public:
   int64_t streamedLines() const { return rows(lines()) + tableLines(); }
   /// Words of SRAM while `blocks` such blocks arrive and are used.
   int64_t scratchWords(int64_t block, int64_t blocks) const;
-  /// Words of a column that come while others are used, and the first block.
-  double arrivingWords(int64_t block) const {
-    return double((streamedLines() + rows(block)) * pitch());
-  }
+  /// Words of a column that come while others are used.
+  double arrivingWords() const { return double(streamedLines() * pitch()); }
   /// Cycles to make f32 of a block.
   double cycles(int64_t block, const Machine &machine) const;
   /// Words that stream, of all columns.

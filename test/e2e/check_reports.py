@@ -16,9 +16,14 @@ sys.path += [str(Path(__file__).resolve().parents[1]), str(Path(__file__).resolv
 import check_report  # noqa: E402
 import small_models  # noqa: E402
 
+# On 32x32 and 64x8 PEs with one token in a row, and in rows without any, products are predicted up to 19 %
+# too slow; stores of 5 % of the time and attention of 3 columns miss by more. All else here is within 10 %.
 CASES = (("perceptron", "1x1"), ("perceptron", "8x8"), ("matmul", "4x2"), ("attention", "4x4"),
          ("gpt", "8x8"), ("gpt", "5x3"), ("gpt-batch", "3x2"), ("attention", "8x8"), ("wide", "13x7"),
-         ("small-layer", "16x16"))
+         ("small-layer", "16x16"), ("gpt", "13x7"), ("gpt-batch", "8x8"), ("gpt", "16x16"), ("gpt", "32x4"),
+         ("gpt-batch", "32x4"), ("matmul", "4x4"), ("matmul", "16x16"), ("wide", "32x4"), ("wide", "16x16"),
+         ("perceptron", "32x4"), ("encoder-layer", "8x8"), ("encoder-layer", "32x4"), ("encoder-layer", "13x7"),
+         ("small-layer", "32x4"), ("attention", "32x32"), ("gpt", "32x32"))
 
 
 def errors(compiled, ran):
