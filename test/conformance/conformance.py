@@ -69,7 +69,8 @@ def error_of(expected, actual):
     """The largest difference of two finite elements, in units in the last place of the
     largest one of `expected`. Units of each element would say nothing of sums that cancel."""
     expected, actual = np.atleast_1d(expected), np.atleast_1d(actual)
-    epsilon = float(ml_dtypes.finfo(expected.dtype).eps)
+    # What is stated in float64 is computed in float32.
+    epsilon = max(float(ml_dtypes.finfo(expected.dtype).eps), 2.0**-23)
     a, b = expected.astype(np.float64), actual.astype(np.float64)
     finite = np.isfinite(a) & np.isfinite(b)
     if not finite.any():
