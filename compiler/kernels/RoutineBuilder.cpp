@@ -102,16 +102,16 @@ Value RoutineBuilder::featuresBefore(ScalarBuilder &scalars,
 
 /// Whether row `row` belongs to some batch element.
 static Value inSomeGroup(ScalarBuilder &scalars, const Layout &layout,
-                         Value row) {
-  if (layout.batch * layout.group >= scalars.height())
+                         Value row, int64_t height) {
+  if (layout.batch * layout.group >= height)
     return scalars.constant(1);
   return scalars.less(scalars.div(row, layout.group), layout.batch);
 }
 
 Value RoutineBuilder::tokensBefore(ScalarBuilder &scalars, const Layout &layout,
-                                   Value row) {
+                                   Value row, int64_t height) {
   if (layout.group == 0)
-    return scalars.mul(scalars.tileStart(layout.batch, scalars.height(), row),
+    return scalars.mul(scalars.tileStart(layout.batch, height, row),
                        layout.tokens);
   Value batch = scalars.min(scalars.div(row, layout.group), layout.batch);
   Value first = scalars.mul(batch, layout.tokens);
@@ -122,7 +122,7 @@ Value RoutineBuilder::tokensBefore(ScalarBuilder &scalars, const Layout &layout,
     local = scalars.min(local, layout.span);
   Value within = scalars.tileStart(layout.tokens, layout.span, local);
   return scalars.add(first,
-                     scalars.mul(within, inSomeGroup(scalars, layout, row)));
+                     scalars.mul(within, inSomeGroup(scalars, layout, row, height)));
 }
 
 Tile RoutineBuilder::describe(ScalarBuilder &s, const Layout &layout) {
@@ -141,7 +141,7 @@ Tile RoutineBuilder::describe(ScalarBuilder &s, const Layout &layout) {
     tile.channels = s.mul(tile.sequences, layout.tokens);
     return tile;
   }
-  tile.sequences = inSomeGroup(s, layout, s.py());
+  tile.sequences = inSomeGroup(s, layout, s.py(), s.height());
   Value local = s.mod(s.py(), layout.group);
   Value used =
       layout.span < layout.group ? s.less(local, layout.span) : s.constant(1);

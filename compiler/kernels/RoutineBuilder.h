@@ -124,9 +124,13 @@ public:
   /// Features of all columns west of `column`.
   static Value featuresBefore(ScalarBuilder &scalars,
                               const FeatureTiling &tiling, Value column);
-  /// Tokens of all rows north of `row`.
+  /// Tokens of all rows north of `row`, in a region of `height` rows.
   static Value tokensBefore(ScalarBuilder &scalars, const Layout &layout,
-                            Value row);
+                            Value row, int64_t height);
+  static Value tokensBefore(ScalarBuilder &scalars, const Layout &layout,
+                            Value row) {
+    return tokensBefore(scalars, layout, row, scalars.height());
+  }
 
   /// The next `elements` elements of the operation's scratch memory, in whole
   /// words; f32 if no type is given.
@@ -177,8 +181,8 @@ public:
   int64_t color(wse::StreamPattern pattern, unsigned parity = 0);
   /// The color a PE of this parity (scalar 0 or 1) sends on.
   Affine parityColor(wse::StreamPattern pattern, Value parity);
-  /// That of a stream whose colors rows take in turn, in the PE's row.
-  Affine rowColor(wse::StreamPattern pattern);
+  /// That of a stream whose colors rows take in turn, in row `row`.
+  Affine rowColor(wse::StreamPattern pattern, Value row);
 
   /// Streams words from the host into all columns: makes the host's segments
   /// and the heads' relay. Words arrive on columnWords() in this order. All

@@ -37,12 +37,12 @@ pe::Affine RoutineBuilder::parityColor(StreamPattern pattern, Value parity) {
   return Affine(parity) * (odd - even) + Affine(even);
 }
 
-pe::Affine RoutineBuilder::rowColor(StreamPattern pattern) {
+pe::Affine RoutineBuilder::rowColor(StreamPattern pattern, Value row) {
   ArrayRef<int64_t> colors = colorsOf(pattern);
   if (colors.size() < 2)
     return Affine(color(pattern));
   ScalarBuilder &s = scalars();
-  Value turn = s.mod(s.py(), int64_t(colors.size()));
+  Value turn = s.mod(row, int64_t(colors.size()));
   Value chosen = s.constant(0);
   for (int64_t i = 0; i < int64_t(colors.size()); ++i)
     chosen = s.add(chosen, s.mul(s.equal(turn, i), colors[i]));

@@ -139,8 +139,8 @@ static void appendWithout(std::vector<RouteRect> &rects, const RouteRect &rect,
   if (row < rect.y0 || row >= rect.y1 || (row - rect.y0) % rect.ystep != 0)
     return append(rects, rect);
   append(rects, {rect.x0, rect.x1, rect.xstep, rect.y0, row, rect.ystep});
-  append(rects, {rect.x0, rect.x1, rect.xstep, row + rect.ystep, rect.y1,
-                 rect.ystep});
+  append(rects,
+         {rect.x0, rect.x1, rect.xstep, row + rect.ystep, rect.y1, rect.ystep});
 }
 
 static Meaning meaningOfColumnRests(const RouteRegion &region,
@@ -249,18 +249,49 @@ static RouteRect rectOf(const RouteRegion &region) {
           region.y, region.y + region.height, 1};
 }
 
-/// Rows slot, slot + slots, ... of both regions.
+std::vector<RouteRect> wsec::heardBy(const RoutingProblem &problem,
+                                     const StreamRequest &transfer,
+                                     int64_t row) {
+  const RouteRegion &to = problem.regions[transfer.target];
+  const auto [from, target] = problem.rowsOf(transfer);
+  std::vector<RouteRect> rects;
+  const TokenRows::Range range = from.rowsOf(row, target);
+  for (int64_t y = range.begin; y < range.end; ++y) {
+    if (target.count(y) == 0)
+      continue;
+    if (!rects.empty() && rects.back().y1 == to.y + y)
+      ++rects.back().y1;
+    else
+      rects.push_back({to.x, to.x + to.width, 1, to.y + y, to.y + y + 1, 1});
+  }
+  return rects;
+}
 
-static Meaning meaningOfTransfer(const RouteRegion &from, const RouteRegion &to,
-                                 int64_t slot, int64_t slots) {
+/// Rows slot, slot + slots, ... of the region it comes from.
+static Meaning meaningOfTransfer(const RoutingProblem &problem,
+                                 const StreamRequest &transfer, int64_t slot,
+                                 int64_t slots) {
+  const RouteRegion &from = problem.regions[transfer.region];
+  const RouteRegion &to = problem.regions[transfer.target];
   int64_t x = to.x > from.x ? from.x + from.width - 1 : from.x;
   Meaning meaning;
-  append(meaning.sources,
-         {x, x + 1, 1, from.y + slot, from.y + from.height, slots});
-  RouteRect rows = rectOf(to);
-  rows.y0 += slot;
-  rows.ystep = slots;
-  append(meaning.destinations, rows);
+  if (transfer.rows.groups == 0) {
+    append(meaning.sources,
+           {x, x + 1, 1, from.y + slot, from.y + from.height, slots});
+    RouteRect rows = rectOf(to);
+    rows.y0 += slot;
+    rows.ystep = slots;
+    append(meaning.destinations, rows);
+    return meaning;
+  }
+  for (int64_t row = slot; row < from.height; row += slots) {
+    const std::vector<RouteRect> rects = heardBy(problem, transfer, row);
+    if (rects.empty())
+      continue;
+    append(meaning.sources, {x, x + 1, 1, from.y + row, from.y + row + 1, 1});
+    for (const RouteRect &rect : rects)
+      append(meaning.destinations, rect);
+  }
   return meaning;
 }
 
@@ -269,8 +300,7 @@ Meaning wsec::meaningOf(const RoutingProblem &problem,
                         int64_t slots) {
   const RouteRegion &region = problem.regions[request.region];
   if (request.pattern == RoutePattern::Transfer)
-    return meaningOfTransfer(region, problem.regions[request.target], slot,
-                             slots);
+    return meaningOfTransfer(problem, request, slot, slots);
   if (request.pattern == RoutePattern::Launch) {
     Meaning launch{RoutePort::West, {{0, 1, 1, 0, 1, 1}}, {}, {}};
     for (const RouteRegion &each : problem.regions)

@@ -20,6 +20,11 @@ struct Meaning {
 Meaning meaningOf(const RoutingProblem &problem, const StreamRequest &request,
                   int64_t slot, int64_t slots);
 
+/// The PEs of the mesh that hear row `row` of a transfer: those of runs of
+/// rows, north to south. None for a row without tokens.
+std::vector<RouteRect> heardBy(const RoutingProblem &problem,
+                               const StreamRequest &transfer, int64_t row);
+
 /// The ports by which words may arrive at a PE of the pattern, from another PE
 /// or off the mesh. No port and its opposite, but where each column has one
 /// source: then the PEs north of it hear the south, the others the north. None

@@ -25,7 +25,9 @@ static std::string checkColors(const RoutingProblem &problem,
                                const StreamRequest &request,
                                const std::vector<int64_t> &colors) {
   const bool dealt = request.pattern == RoutePattern::Transfer; // to rows
-  const size_t expected = hasTwoColors(request.pattern) ? 2 : 1;
+  const size_t expected = dealt ? size_t(problem.leastColors(request))
+                          : hasTwoColors(request.pattern) ? 2
+                                                          : 1;
   const size_t most =
       dealt ? size_t(problem.regions[request.region].height) : expected;
   if (colors.size() < expected || colors.size() > most)

@@ -8,6 +8,7 @@
 // the rules' geometry; RouteProof spares it where a proof is found.
 
 #include "compiler/route/RouteTracer.h"
+#include "compiler/route/RouteMeaning.h"
 #include "compiler/route/RouteRules.h"
 
 #include <algorithm>
@@ -60,6 +61,7 @@ struct Expectation {
   bool exits;      // and they leave the mesh to the east, in the source's row
   bool onlyRegions = false; // ... only in PEs of regions
   bool notSource = false;   // ... not the source itself
+  bool onlyTokens = false;  // ... only in rows with tokens of a transfer
 };
 
 class Tracer {
@@ -78,6 +80,10 @@ private:
                    const Expectation &expected);
   bool isPlainLink(const Expectation &expected);
   bool isInRegion(Point p) const;
+  bool holdsTokens(const StreamRequest &transfer, Point p) const {
+    return problem.rowsOf(transfer).second.count(
+               p.y - problem.regions[transfer.target].y) > 0;
+  }
   bool hop(Point from, RoutePort port, const Expectation &expected);
   bool fail(std::string message) {
     error = std::move(message);
@@ -194,15 +200,23 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
   case RoutePattern::Transfer: {
     const RouteRegion &to = problem.regions[request.target];
     int64_t x = to.x > region.x ? region.x + right : region.x;
-    for (int64_t y = slot; y < region.height; y += slots)
-      if (!visitMesh(Expectation{{x, region.y + y},
-                                 RoutePort::Ramp,
-                                 {to.x, to.y + y},
-                                 {to.x + to.width - 1, to.y + y},
-                                 to.width,
-                                 false,
-                                 false}))
+    for (int64_t y = slot; y < region.height; y += slots) {
+      const std::vector<RouteRect> rects = heardBy(problem, request, y);
+      if (rects.empty())
+        continue;
+      Expectation all{{x, region.y + y},
+                      RoutePort::Ramp,
+                      {to.x, rects.front().y0},
+                      {to.x + to.width - 1, rects.back().y1 - 1},
+                      0,
+                      false,
+                      false};
+      for (const RouteRect &rect : rects)
+        all.ramps += to.width * (rect.y1 - rect.y0);
+      all.onlyTokens = true;
+      if (!visitMesh(all))
         return false;
+    }
     return true;
   }
   case RoutePattern::Column:
@@ -395,6 +409,7 @@ bool Tracer::traceSource(const StreamRequest &request, int64_t color,
           (expected.onlyRows &&
            !request.rows.contains(p.y - problem.regions[request.region].y)) ||
           (expected.onlyRegions && !isInRegion(p)) ||
+          (expected.onlyTokens && !holdsTokens(request, p)) ||
           (expected.notSource && p.x == source.x && p.y == source.y))
         return fail(where(request, color) + "words of " +
                     text(source.x, source.y) + " reach " + text(p.x, p.y) +

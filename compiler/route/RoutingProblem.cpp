@@ -5,16 +5,16 @@
 #include "compiler/route/RouteTracer.h"
 
 #include <algorithm>
+#include <limits>
 
 using namespace wsec;
 
 const char *wsec::name(RoutePattern pattern) {
   static const char *const names[numRoutePatterns] = {
-      "channel",     "launch",     "column",    "row_west",
-      "row_east",    "row_cast",   "key_north", "value_north",
-      "key_cast",    "value_cast", "out_north", "out_exit",
-      "channel_row", "root_west",  "head_cast", "transfer",
-      "column_rest"};
+      "channel",   "launch",     "column",      "row_west",  "row_east",
+      "row_cast",  "key_north",  "value_north", "key_cast",  "value_cast",
+      "out_north", "out_exit",   "channel_row", "root_west", "head_cast",
+      "transfer",  "column_rest"};
   return names[unsigned(pattern)];
 }
 
@@ -142,23 +142,50 @@ static std::string checkRegions(const RoutingProblem &problem) {
   return "";
 }
 
-/// Row i of the one region is row i of the other.
 static std::string checkTransfer(const RoutingProblem &problem,
                                  const StreamRequest &stream) {
   if (stream.target >= problem.regions.size() || stream.target == stream.region)
     return "stream '" + stream.name + "' goes to no other region";
-  const RouteRegion &from = problem.regions[stream.region];
-  const RouteRegion &to = problem.regions[stream.target];
-  if (from.height == to.height)
-    return "";
-  return "stream '" + stream.name + "' goes from " +
-         std::to_string(from.height) + " rows to " + std::to_string(to.height) +
-         "; a transfer needs regions of as many rows";
+  const int64_t from = problem.regions[stream.region].height;
+  const int64_t to = problem.regions[stream.target].height;
+  const RouteRows &rows = stream.rows;
+  const std::string between = "stream '" + stream.name + "' goes from " +
+                              std::to_string(from) + " rows to " +
+                              std::to_string(to);
+  if (rows.groups == 0)
+    return from == to ? "" : between + "; which tokens, it does not say";
+  if (from == to)
+    return between + " and takes no rows";
+  constexpr int64_t most = std::numeric_limits<int32_t>::max();
+  if (rows.groups < 1 || rows.pitch < 1 || rows.used != rows.pitch ||
+      rows.pitch > most / rows.groups)
+    return between + ": " + std::to_string(rows.groups) +
+           " batch elements of " + std::to_string(rows.pitch) +
+           " tokens are no number of tokens";
+  return "";
 }
 
 bool RoutingProblem::isSearched(const StreamRequest &stream) const {
-  return stream.pattern == RoutePattern::Transfer &&
-         regions[stream.region].y != regions[stream.target].y;
+  if (stream.pattern != RoutePattern::Transfer)
+    return false;
+  const RouteRegion &from = regions[stream.region];
+  const RouteRegion &to = regions[stream.target];
+  return from.y != to.y || from.height != to.height;
+}
+
+std::pair<TokenRows, TokenRows>
+RoutingProblem::rowsOf(const StreamRequest &transfer) const {
+  const int64_t from = regions[transfer.region].height;
+  const int64_t to = regions[transfer.target].height;
+  if (transfer.rows.groups == 0)
+    return {{1, from, from}, {1, from, from}};
+  return {{transfer.rows.groups, transfer.rows.pitch, from},
+          {transfer.rows.groups, transfer.rows.pitch, to}};
+}
+
+int64_t RoutingProblem::leastColors(const StreamRequest &transfer) const {
+  const auto [from, to] = rowsOf(transfer);
+  return to.mostRowsOf(from);
 }
 
 std::string RoutingProblem::check() const {
@@ -173,21 +200,23 @@ std::string RoutingProblem::check() const {
     const RouteRegion &region = regions[stream.region];
     const RouteRows &rows = stream.rows;
     bool given = rows.groups != 0 || rows.pitch != 0 || rows.used != 0;
-    if (given != takesRows(stream.pattern))
+    const bool transfers = stream.pattern == RoutePattern::Transfer;
+    if (!transfers && given != takesRows(stream.pattern))
       return "stream '" + stream.name + "' of pattern " + name(stream.pattern) +
              (given ? " takes no rows" : " needs rows");
     const bool across = groupsColumns(stream.pattern);
     const int64_t extent = across ? region.width : region.height;
-    if (given && (rows.groups < 1 || rows.used < 1 || rows.pitch < rows.used ||
-                  rows.used > extent ||
-                  rows.groups - 1 > (extent - rows.used) / rows.pitch)) {
+    if (given && !transfers &&
+        (rows.groups < 1 || rows.used < 1 || rows.pitch < rows.used ||
+         rows.used > extent ||
+         rows.groups - 1 > (extent - rows.used) / rows.pitch)) {
       const std::string lines = across ? " columns" : " rows";
       return "stream '" + stream.name + "': " + std::to_string(rows.groups) +
              " groups of " + std::to_string(rows.used) + lines +
              ", one every " + std::to_string(rows.pitch) + ", do not fit the " +
              std::to_string(extent) + lines + " of the region";
     }
-    if (stream.pattern == RoutePattern::Transfer) {
+    if (transfers) {
       error = checkTransfer(*this, stream);
       if (!error.empty())
         return error;

@@ -5,7 +5,8 @@
 #ifndef WSEC_COMPILER_ROUTE_ROUTINGPROBLEM_H
 #define WSEC_COMPILER_ROUTE_ROUTINGPROBLEM_H
 
-#include <cstdint>
+#include "compiler/machine/TokenRows.h"
+
 #include <string>
 #include <utility>
 #include <vector>
@@ -52,8 +53,9 @@ enum class RoutePattern : uint8_t {
               ///< group west, two colors by parity of the group
   HeadCast,   ///< first column of each group of columns -> all of the group
   Transfer,   ///< last column (first, if it goes west) -> every PE of the same
-              ///< row of another region, wherever that lies; one color or more,
-              ///< which rows take in turn
+              ///< row of another region, wherever that lies; of one with other
+              ///< rows, of those that hold some of the row's tokens. One color
+              ///< or more, which rows take in turn
   ColumnRest, ///< injector -> `rows` of its column but its own
 };
 constexpr unsigned numRoutePatterns = 17;
@@ -61,7 +63,9 @@ const char *name(RoutePattern pattern);
 bool hasTwoColors(RoutePattern pattern);
 
 /// In each of `groups` groups of `pitch` rows, the first `used`; of RootWest
-/// and HeadCast columns. Empty for patterns that are the same for all rows.
+/// and HeadCast columns. Of Transfer to a region with more or fewer rows:
+/// `groups` batch elements of `pitch` = `used` tokens, see TokenRows. Empty for
+/// patterns that are the same for all rows.
 struct RouteRows {
   int64_t groups = 0, pitch = 0, used = 0;
   bool contains(int64_t y) const {
@@ -132,6 +136,13 @@ public:
   /// Whether the ways of its words have to be searched for: it is a transfer to
   /// other rows of the mesh. Everything else goes straight.
   bool isSearched(const StreamRequest &stream) const;
+
+  /// How rows of both regions of a transfer hold its tokens: as many as there
+  /// are rows if those are as many, so that row i is row i of the other.
+  std::pair<TokenRows, TokenRows> rowsOf(const StreamRequest &transfer) const;
+  /// The colors that a transfer needs at least: rows that meet in one of the
+  /// other region have different ones.
+  int64_t leastColors(const StreamRequest &transfer) const;
 
   /// Empty if `routing` is legal, else the first rule it breaks:
   ///   R1 every stream has the colors its pattern needs, all usable, distinct

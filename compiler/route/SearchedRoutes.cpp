@@ -6,6 +6,7 @@
 
 #include "compiler/route/SearchedRoutes.h"
 #include "compiler/route/PathRouter.h"
+#include "compiler/route/RouteMeaning.h"
 
 #include <algorithm>
 #include <optional>
@@ -19,8 +20,9 @@ namespace {
 struct Searched {
   size_t stream = 0;
   int64_t colors = 1;
-  size_t firstNet = 0;
+  std::vector<size_t> nets; ///< by row; none: of a row without tokens
 };
+constexpr size_t none = SIZE_MAX;
 
 class SearchedRouter {
 public:
@@ -101,15 +103,25 @@ void SearchedRouter::addNets() {
   size_t bundle = 0;
   for (Searched &its : all) {
     const RouteRegion &from = sourceOf(its), &to = targetOf(its);
-    its.firstNet = paths.nets.size();
+    its.nets.assign(size_t(from.height), none);
     for (int64_t row = 0; row < from.height; ++row) {
+      std::vector<RouteRect> heard =
+          heardBy(problem, problem.streams[its.stream], row);
+      if (heard.empty())
+        continue;
+      its.nets[size_t(row)] = paths.nets.size();
       PathNet &net = paths.nets.emplace_back();
       net.name = "row " + std::to_string(row) + " of @" + from.name + " to @" +
                  to.name;
       net.x = (to.x > from.x ? from.x + from.width - 1 : from.x) - window.x0;
       net.y = from.y + row - window.y0;
-      const int64_t x = to.x - window.x0, y = to.y + row - window.y0;
-      net.destinations = {{x, x + to.width, 1, y, y + 1, 1}};
+      for (RouteRect &rect : heard) {
+        rect.x0 -= window.x0;
+        rect.x1 -= window.x0;
+        rect.y0 -= window.y0;
+        rect.y1 -= window.y0;
+      }
+      net.destinations = std::move(heard);
       net.bundle = bundle + size_t(row % its.colors);
       net.family = int64_t(its.stream);
     }
@@ -184,18 +196,31 @@ void SearchedRouter::write(const Paths &found) {
     RoutedStream &stream = routing.streams[its.stream];
     for (int64_t slot = 0; slot < its.colors; ++slot) {
       std::vector<PathSetting> settings;
-      for (int64_t row = slot; row < sourceOf(its).height; row += its.colors)
-        for (PathSetting setting :
-             found.nets[its.firstNet + size_t(row)].settings) {
+      int64_t color = -1;
+      for (int64_t row = slot; row < sourceOf(its).height; row += its.colors) {
+        if (its.nets[size_t(row)] == none)
+          continue;
+        const RoutedPath &net = found.nets[its.nets[size_t(row)]];
+        color = net.color;
+        for (PathSetting setting : net.settings) {
           setting.x += window.x0;
           setting.y += window.y0;
           settings.push_back(setting);
         }
-      const int64_t color = found.nets[its.firstNet + size_t(slot)].color;
+      }
       stream.colors.push_back(color);
       for (const RouteRule &rule : makeRules(std::move(settings), color))
         stream.rules.push_back(rule);
     }
+    // Turns of rows without tokens: colors that nobody sends on.
+    int64_t unused = 0;
+    for (int64_t &color : stream.colors)
+      if (color < 0) {
+        while (std::find(stream.colors.begin(), stream.colors.end(), unused) !=
+               stream.colors.end())
+          ++unused;
+        color = unused;
+      }
   }
 }
 
@@ -215,9 +240,16 @@ std::string SearchedRouter::describe(const PathFailure &failure) const {
 std::string SearchedRouter::run() {
   for (size_t i = 0; i < problem.streams.size(); ++i)
     if (problem.isSearched(problem.streams[i]))
-      all.push_back({i});
+      all.push_back({i, problem.leastColors(problem.streams[i]), {}});
   if (all.empty())
     return "";
+  for (const Searched &its : all)
+    if (its.colors > problem.colors)
+      return "RouteCongestion: " + std::to_string(its.colors) + " rows of " +
+             ::describe(sourceOf(its)) + " meet in one of " +
+             ::describe(targetOf(its)) + ", each in a color of its own, of " +
+             std::to_string(problem.colors) +
+             "; place both in regions whose heights differ less";
   findWindow();
   addObstacles();
   for (;;) {

@@ -469,11 +469,10 @@ LogicalResult TransferOp::verify() {
   auto producer = dyn_cast_or_null<KernelOp>(getInput().getDefiningOp());
   RegionOp from = producer ? regionOf(producer) : RegionOp();
   RegionOp to = regionOf(cast<KernelOp>(getOperation()));
-  if (from && to && (from == to || from.rows() != to.rows())) {
+  if (from && from == to) {
     InFlightDiagnostic error =
-        emitOpError("moves a tensor between regions of as many rows, from @")
-        << from.getSymName() << " of " << from.rows() << " rows to @"
-        << to.getSymName() << " of " << to.rows();
+        emitOpError("moves a tensor to another region, not from @")
+        << from.getSymName() << " to it";
     error.attachNote(producer.getLoc()) << "the tensor is made here";
     return error;
   }
@@ -483,6 +482,12 @@ LogicalResult TransferOp::verify() {
       elementType(getInput()) != elementType(getResult()) ||
       featuresOf(getInput()) != featuresOf(getResult()))
     return emitOpError("keeps rows, tokens, features and type of a tensor");
+  // (C4)
+  if (from && to && from.rows() != to.rows() && !input.splitsRows())
+    return emitOpError("moves tokens that each row holds, from @")
+           << from.getSymName() << " of " << from.rows() << " rows to @"
+           << to.getSymName() << " of " << to.rows()
+           << "; such a tensor goes to regions of as many rows";
   // (C3)
   return verifySplitColumns(*this, getInput());
 }

@@ -538,15 +538,17 @@ def Wse_TransferOp : Wse_KernelOp<"transfer", (ins Wse_Tiled:$input)> {
   let description = [{
     Each row of the region that has it is gathered toward the other region, passes
     the PEs between them, and is multicast to its row there, where every PE keeps
-    the features it owns. Both regions take part in the launch.
+    the features it owns. In a region with more or fewer rows, it goes to all rows
+    that hold some of its tokens there. Both regions take part in the launch.
 
     ```mlir
     %y = transfer %x on @east {nodes = ["add"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
     ```
 
-    - (C1) The input is a result on another region with as many rows.
+    - (C1) The input is a result on another region.
     - (C2) Input and result have the same rows, tokens and features.
     - (C3) The input is not replicated over the columns.
+    - (C4) Between regions with different numbers of rows, rows share out tokens.
   }];
   let results = (outs Wse_Tiled:$result);
   let assemblyFormat = [{

@@ -42,7 +42,7 @@ LogicalResult StreamOp::verify() {
                          << (transfers ? " or more" : "") << ", found "
                          << getColors().size();
   // (C2)
-  if (getRows().has_value() != dependsOnRows(getPattern()))
+  if (!transfers && getRows().has_value() != dependsOnRows(getPattern()))
     return emitOpError() << stringifyStreamPattern(getPattern())
                          << (getRows() ? " does not depend on rows"
                                        : " needs the rows it reaches");
@@ -62,5 +62,18 @@ LogicalResult StreamOp::verify() {
     if (region &&
         !SymbolTable::lookupNearestSymbolFrom<RegionOp>(*this, region))
       return emitOpError("refers to ") << region << ", which is no region";
+  if (!transfers)
+    return success();
+  // (C5)
+  auto rowsOf = [&](FlatSymbolRefAttr region) {
+    return SymbolTable::lookupNearestSymbolFrom<RegionOp>(*this, region).rows();
+  };
+  if (!getRegion())
+    return emitOpError("needs the region it comes from");
+  const int64_t from = rowsOf(getRegionAttr()), to = rowsOf(getTargetAttr());
+  if (getRows().has_value() != (from != to))
+    return emitOpError("goes from ")
+           << from << " rows to " << to << (getRows() ? ", which need" : "")
+           << (getRows() ? " no tokens" : ", and does not say which tokens");
   return success();
 }

@@ -78,6 +78,7 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     out_north    in the last column from y to its neighbour y - 1; two colors by y mod 2
     out_exit     from the last column of a channel's row east, out over the east edge of the mesh
     transfer     from the last column (to the west: the first) of each row into every PE of row y of the region `to`, wherever that lies; rows take its colors in turn, that of row y mod their number
+                 into a region with more or fewer rows: into those that hold some of the row's tokens; `rows` says of how many tokens (`pitch` and `used`) in how many batch elements (`groups`), and rows that meet in one have different colors
     ```
 
     ```mlir
@@ -90,10 +91,13 @@ def Wse_StreamOp : Wse_Op<"stream", [Symbol, HasParent<"ProgramOp">]> {
     - (C1) Two colors for patterns between neighbours, at least one for
       `transfer`, one for all others.
     - (C2) `rows` is present for `column`, `column_rest`, `key_cast` and `value_cast`,
-      and for `root_west` and `head_cast`, where it counts columns; for no other.
+      and for `root_west` and `head_cast`, where it counts columns; for no other
+      but `transfer`.
     - (C3) Every rule is for one of the colors.
     - (C4) `on` and `to` are regions; `to` is present for `transfer`, for no
       other pattern, and `on` is absent for `launch`, which is of all regions.
+    - (C5) A `transfer` says which tokens it moves if the regions have different
+      numbers of rows, and only then.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name, Wse_StreamPattern:$pattern,

@@ -107,6 +107,25 @@ def groups_of(stream):
     return [range(g * pitch, g * pitch + used) for g in range(count)]
 
 
+def tokens_of(batch, tokens, height):
+    """The tokens of each row of a region, counted through all batch elements."""
+    def share(elements, parts):
+        size, large = divmod(len(elements), parts)
+        starts = [part * size + min(part, large) for part in range(parts + 1)]
+        return [elements[begin:end] for begin, end in zip(starts, starts[1:])]
+
+    if batch > height:
+        return [[element * tokens + token for element in own for token in range(tokens)]
+                for own in share(range(batch), height)]
+    group = height // batch
+    rows = [[] for _ in range(height)]
+    for element in range(batch):
+        own = share(range(element * tokens, (element + 1) * tokens), min(group, tokens))
+        for i, some in enumerate(own):
+            rows[element * group + i] = list(some)
+    return rows
+
+
 def words_of(stream, region, target, channels, placement):
     """(number of the color, source, entry, hearers, leaves) of a stream."""
     x0, y0 = region["x"], region["y"]
@@ -158,10 +177,16 @@ def words_of(stream, region, target, channels, placement):
         return [(0, (xs[-1], row), "ramp", set(), True) for row, _, rows in channels if rows]
     assert pattern == "transfer", pattern
     source = xs[-1] if target["x"] > x0 else x0
-    return [((y - y0) % len(colors), (source, y), "ramp",
-             {(x, y - y0 + target["y"]) for x in range(target["x"],
-                                                      target["x"] + target["columns"])}, False)
-            for y in ys]
+    if "groups" in stream:
+        batch, tokens, _ = stream["groups"]
+        own, there = (tokens_of(batch, tokens, rows) for rows in (height, target["rows"]))
+    else:
+        own = there = [[row] for row in range(height)]
+    to = range(target["x"], target["x"] + target["columns"])
+    return [(row % len(colors), (source, y0 + row), "ramp",
+             {(x, target["y"] + i) for i, some in enumerate(there) if set(some) & set(own[row])
+              for x in to}, False)
+            for row in range(height) if own[row]]
 
 
 def meant(placement):

@@ -33,6 +33,35 @@ bool entersFromTheEdge(RoutePattern pattern) {
          pattern == RoutePattern::ChannelRow || pattern == RoutePattern::Launch;
 }
 
+/// The tokens of a row of a region of a transfer, one after the other dealt to
+/// the rows of their batch element, or batch elements to rows.
+std::set<int64_t> tokensIn(const StreamRequest &transfer, int64_t height,
+                           int64_t row) {
+  const int64_t batch = transfer.rows.groups, tokens = transfer.rows.pitch;
+  if (batch == 0) // as many rows in both regions
+    return {row};
+  std::vector<std::set<int64_t>> rows(static_cast<size_t>(height));
+  // The first `n % p` of p parts have one more than the others.
+  auto deal = [](int64_t n, int64_t p, auto give) {
+    for (int64_t part = 0, next = 0; part < p; ++part)
+      for (int64_t i = n / p + (part < n % p ? 1 : 0); i > 0; --i)
+        give(part, next++);
+  };
+  if (batch > height)
+    deal(batch, height, [&](int64_t part, int64_t element) {
+      for (int64_t t = 0; t < tokens; ++t)
+        rows[size_t(part)].insert(element * tokens + t);
+    });
+  else
+    for (int64_t element = 0; element < batch; ++element)
+      deal(tokens, std::min(tokens, height / batch),
+           [&](int64_t part, int64_t t) {
+             rows[size_t(element * (height / batch) + part)].insert(
+                 element * tokens + t);
+           });
+  return rows[size_t(row)];
+}
+
 /// Sources of both colors of a pattern that lie in its region.
 bool sends(const RoutingProblem &problem, const StreamRequest &request, PE p) {
   const RouteRegion &region = problem.regions[request.region];
@@ -68,9 +97,10 @@ bool sends(const RoutingProblem &problem, const StreamRequest &request, PE p) {
   case RoutePattern::HeadCast:
     return p.x % rows.pitch == 0 && p.x / rows.pitch < rows.groups;
   case RoutePattern::Transfer:
-    return problem.regions[request.target].x < region.x
-               ? p.x == 0
-               : p.x + 1 == region.width;
+    return (problem.regions[request.target].x < region.x
+                ? p.x == 0
+                : p.x + 1 == region.width) &&
+           !tokensIn(request, region.height, p.y).empty();
   default:
     return false;
   }
@@ -113,6 +143,18 @@ int64_t colorOf(const StreamRequest &request, PE source, int64_t colors) {
   }
 }
 
+/// Whether a PE in row `y` of the region a transfer goes to hears row `source`.
+bool meets(const RoutingProblem &problem, const StreamRequest &transfer,
+           int64_t source, int64_t y) {
+  const RouteRegion &from = problem.regions[transfer.region];
+  const RouteRegion &to = problem.regions[transfer.target];
+  const std::set<int64_t> some = tokensIn(transfer, from.height, source);
+  for (int64_t token : tokensIn(transfer, to.height, y))
+    if (some.count(token))
+      return true;
+  return false;
+}
+
 /// Whether `p`, of the region, hears what `source` sends.
 bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
            PE p) {
@@ -130,7 +172,6 @@ bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
     return p.y == source.y && p.x == source.x + 1;
   case RoutePattern::RowCast:
   case RoutePattern::ChannelRow:
-  case RoutePattern::Transfer: // rows of the region that hears
     return p.y == source.y;
   case RoutePattern::KeyNorth:
   case RoutePattern::ValueNorth:
@@ -149,6 +190,8 @@ bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
            p.x % rows.pitch < rows.used;
   case RoutePattern::Launch:
     return true;
+  case RoutePattern::Transfer: // see `meets`
+    return false;
   }
   return false;
 }
@@ -312,9 +355,10 @@ MeantWords RoutingOracle::wordsOf(const StreamRequest &request,
     for (size_t i = 0; i < words.hearers.size(); ++i) {
       const RouteRegion &region = problem.regions[r];
       const PE p = place(region, i);
-      if (contains(region, p) &&
-          hears(region, request, place(problem.regions[request.region], source),
-                p))
+      const PE from = place(problem.regions[request.region], source);
+      if (contains(region, p) && (request.pattern == RoutePattern::Transfer
+                                      ? meets(problem, request, from.y, p.y)
+                                      : hears(region, request, from, p)))
         words.hearers[i] = true;
     }
   return words;
@@ -347,12 +391,19 @@ std::vector<MeantWords> RoutingOracle::meantOf(size_t stream, size_t color,
   return result;
 }
 
-/// How many colors a stream may have.
+/// How many colors a stream may have: rows whose words a PE hears, and those
+/// between them, have different ones.
 static bool fits(const RoutingProblem &problem, const StreamRequest &request,
                  size_t colors) {
-  if (request.pattern == RoutePattern::Transfer)
-    return colors > 0 &&
-           int64_t(colors) <= problem.regions[request.region].height;
+  if (request.pattern == RoutePattern::Transfer) {
+    const int64_t rows = problem.regions[request.region].height;
+    for (int64_t y = 0; y < problem.regions[request.target].height; ++y)
+      for (int64_t a = 0; a < rows; ++a)
+        for (int64_t b = a + int64_t(colors); b < rows; ++b)
+          if (meets(problem, request, a, y) && meets(problem, request, b, y))
+            return false;
+    return colors > 0 && int64_t(colors) <= rows;
+  }
   return colors == (hasTwoColors(request.pattern) ? 2 : 1);
 }
 

@@ -104,10 +104,15 @@ void addRegion(RoutingProblem &problem, Random &random) {
 void addTransfers(RoutingProblem &problem, Random &random) {
   for (size_t from = 0; from < problem.regions.size(); ++from)
     for (size_t to = 0; to < problem.regions.size(); ++to)
-      if (from != to && random.oneIn(2) &&
-          problem.regions[from].height == problem.regions[to].height)
+      if (from != to && random.oneIn(2)) {
+        RouteRows rows; // tokens, for those that have different rows
+        if (problem.regions[from].height != problem.regions[to].height) {
+          rows.groups = random.oneIn(2) ? 1 : random.between(1, 4);
+          rows.pitch = rows.used = random.between(1, 9);
+        }
         problem.streams.push_back(
-            {"transfer", RoutePattern::Transfer, {}, from, to});
+            {"transfer", RoutePattern::Transfer, rows, from, to});
+      }
 }
 
 RoutingProblem randomProblem(Random &random) {

@@ -222,6 +222,58 @@ TEST(RoutingProblem, TransferWithoutAWayNamesWhoCompetes) {
             std::string::npos);
 }
 
+/// From 4 rows to 2, or back, of regions beside one another.
+RoutingProblem otherHeights(bool back, int64_t tokens) {
+  RoutingProblem problem;
+  problem.meshWidth = 8;
+  problem.meshHeight = 4;
+  problem.colors = 24;
+  problem.regions = {{0, 0, 2, 4, {{0, 0, 2}}, {{0, 0, 4}}, "a"},
+                     {5, 1, 2, 2, {{0, 0, 2}}, {{0, 0, 2}}, "b"}};
+  problem.streams = {{"t",
+                      RoutePattern::Transfer,
+                      {1, tokens, tokens},
+                      size_t(back),
+                      size_t(!back)}};
+  return problem;
+}
+
+TEST(RoutingProblem, RowsThatMeetHaveDifferentColors) {
+  // Tokens 0 to 3 of four rows: 0 and 1 meet in row 0 of the other region.
+  RoutingProblem problem = otherHeights(false, 4);
+  EXPECT_EQ(problem.leastColors(problem.streams[0]), 2);
+  Routing routing = solve(problem);
+  EXPECT_EQ(problem.verify(routing), "");
+  ASSERT_EQ(routing.streams[0].colors.size(), 2u);
+  routing.streams[0].colors.pop_back();
+  EXPECT_EQ(problem.verify(routing),
+            "stream 't' has 1 colors, pattern transfer needs 2 to 4");
+  problem.colors = 1;
+  Routing none;
+  EXPECT_EQ(routeByColoring(problem, none),
+            "RouteCongestion: 2 rows of @a in rows 0 to 3 meet in one of @b in "
+            "rows 1 to 2, each in a color of its own, of 1; place both in "
+            "regions whose heights differ less");
+}
+
+TEST(RoutingProblem, ARowIsHeardWhereItsTokensAre) {
+  // Tokens 0 1 | 2 of two rows, of which rows 0, 1 and 2 of the other hold one
+  // each; row 3 holds none.
+  RoutingProblem problem = otherHeights(true, 3);
+  EXPECT_EQ(problem.leastColors(problem.streams[0]), 1);
+  Routing routing = solve(problem);
+  EXPECT_EQ(problem.verify(routing), "");
+  RoutedStream &stream = routing.streams[0];
+  EXPECT_EQ(ruleAt(stream, 1, 3), nullptr);
+  // Row 2 hears what rows 0 and 1 are sent, row 1 what row 2 is.
+  RouteRect moved{0, 1, 1, 3, 4, 1};
+  for (const RouteRule &rule : stream.rules)
+    if (rule.rect.y0 <= 1 && rule.rect.y1 > 1 && rule.rect.x0 == 0)
+      stream.rules.push_back(
+          {rule.color, moved, RoutePort::North, portBit(RoutePort::Ramp)});
+  EXPECT_NE(problem.verify(routing), "");
+}
+
 TEST(RoutingProblem, ChecksSeveralRegions) {
   RoutingProblem problem = twoRegions(0);
   problem.regions[1].x = 2;
@@ -232,8 +284,16 @@ TEST(RoutingProblem, ChecksSeveralRegions) {
   problem.regions[1].east = {{0, 0, 3}};
   problem.regions[1].west = {{0, 0, 3}};
   problem.streams.erase(problem.streams.begin(), problem.streams.end() - 2);
-  EXPECT_EQ(problem.check(), "stream 'east' goes from 4 rows to 3; a transfer "
-                             "needs regions of as many rows");
+  EXPECT_EQ(problem.check(), "stream 'east' goes from 4 rows to 3; which "
+                             "tokens, it does not say");
+  StreamRequest &east = problem.streams[problem.streams.size() - 2];
+  east.rows = {2, 3, 2};
+  EXPECT_EQ(problem.check(), "stream 'east' goes from 4 rows to 3: 2 batch "
+                             "elements of 3 tokens are no number of tokens");
+  problem = twoRegions(0);
+  problem.streams.back().rows = {1, 4, 4};
+  EXPECT_EQ(problem.check(),
+            "stream 'west' goes from 4 rows to 4 and takes no rows");
   problem = twoRegions(0);
   problem.streams.back().target = 1;
   EXPECT_EQ(problem.check(), "stream 'west' goes to no other region");

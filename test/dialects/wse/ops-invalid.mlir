@@ -834,12 +834,41 @@ wse.program @program_c6 state(selected) mesh(4x5) machine("wse2") {
 #tokens = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @transfer_c1 state(selected) mesh(4x5) machine("wse2") {
   region @a shape(2x2)
-  region @b shape(2x3)
   input @x : tensor<2x4xf32>
   // expected-note @below {{the tensor is made here}}
   %x = load @x on @a : tensor<1x2x4xf32, #tokens>
-  // expected-error @below {{moves a tensor between regions of as many rows, from @a of 2 rows to @b of 3}}
-  %y = transfer %x on @b : tensor<1x2x4xf32, #tokens> -> tensor<1x2x4xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  // expected-error @below {{moves a tensor to another region, not from @a to it}}
+  %y = transfer %x on @a : tensor<1x2x4xf32, #tokens> -> tensor<1x2x4xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+}
+
+// -----
+
+#vector = #wse.dist<rows = [0, replicated over 2], columns = [2]>
+wse.program @transfer_c4 state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x2)
+  region @b shape(2x3)
+  input @x : tensor<2x4xf32>
+  %x = load @x on @a : tensor<1x2x4xf32, #vector>
+  // expected-error @below {{moves tokens that each row holds, from @a of 2 rows to @b of 3; such a tensor goes to regions of as many rows}}
+  %y = transfer %x on @b : tensor<1x2x4xf32, #vector> -> tensor<1x2x4xf32, #vector>
+}
+
+// -----
+
+wse.program @stream_c5 state(routed) mesh(4x5) machine("wse2") {
+  region @a shape(2x2) at (0, 0)
+  region @b shape(2x3) at (2, 0)
+  // expected-error @below {{goes from 2 rows to 3, and does not say which tokens}}
+  stream @t transfer on @a to @b colors [1] rules []
+}
+
+// -----
+
+wse.program @stream_c5_equal state(routed) mesh(4x5) machine("wse2") {
+  region @a shape(2x2) at (0, 0)
+  region @b shape(2x2) at (2, 0)
+  // expected-error @below {{goes from 2 rows to 2, which need no tokens}}
+  stream @t transfer on @a to @b rows <groups = 1, pitch = 3, used = 3> colors [1] rules []
 }
 
 // -----
