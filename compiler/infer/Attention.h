@@ -18,7 +18,8 @@ struct GeneralAttention {
   mlir::Value mask;
   /// The mask hides by numbers so that no query is left without a key.
   bool maskIsFinite = false;
-  /// [batch], how many keys are valid, as data. Null: all.
+  /// [batch], how many keys are valid, the queries' own the last of them. Null:
+  /// all.
   mlir::Value lengths;
   /// Where the first query stands: keys before its own.
   int64_t past = 0;
@@ -64,7 +65,8 @@ mlir::Value maskOfAllKeys(Legalization &legalization,
                           const GeneralAttention &attention);
 
 /// Which keys windows, causality and lengths allow, as a condition that fits
-/// the scores: a constant, or, where lengths are data, a comparison with them.
+/// the scores: a constant, or, where lengths are computed, a comparison with
+/// them.
 /// Null: all.
 mlir::Value visibleKeys(Legalization &legalization,
                         const GeneralAttention &attention);
@@ -82,6 +84,9 @@ mlir::Value anglesAt(Legalization &legalization, mlir::Value table,
 
 /// Fails with a reason unless so many heads have features of one size.
 bool dividesInto(Node &node, int64_t heads, int64_t features);
+/// Fails with a reason unless input `i`, if present, can be added to scores
+/// of this shape.
+bool biasFits(Node &node, size_t i, llvm::ArrayRef<int64_t> scores);
 
 } // namespace wsec::infer
 

@@ -29,57 +29,61 @@ static bool tensorScatter(Node &node) {
   return true;
 }
 
-/// Rows of the past, then rows of the update, are one table; the result reads
-/// it at [batch, what lies between, length].
-static bool tensorScatter(Legalization &n) {
-  ArrayRef<int64_t> shape = n.resultType().getShape();
-  const int64_t axis = *n.node().axisAttr(shape.size());
+Value wsec::infer::rowsWritten(Legalization &n, Value past, Value written,
+                               Value start, int64_t axis, bool isCircular) {
+  ArrayRef<int64_t> shape = shapeOf(past);
   const int64_t batch = shape[0], length = shape[axis];
   const int64_t between = numElements(shape.slice(1, axis - 1));
   const int64_t width = numElements(shape.drop_front(axis + 1));
-  const int64_t written = shapeOf(n.input(1))[axis];
+  const int64_t count = shapeOf(written)[axis];
   const int64_t pastRows = batch * between * length;
-  const int64_t all = pastRows + batch * between * written;
-  Value table = n.concat({n.reshape(n.input(0), {pastRows, width}),
-                          n.reshape(n.input(1), {all - pastRows, width})},
+  const int64_t all = pastRows + batch * between * count;
+  Value table = n.concat({n.reshape(past, {pastRows, width}),
+                          n.reshape(written, {all - pastRows, width})},
                          0);
-  auto count = [&](int64_t d, int64_t extent, int64_t step) {
+  auto along = [&](int64_t d, int64_t extent, int64_t step) {
     return countAlong(n, ElementType::Int32, 3, d, extent, step);
   };
-  // Which row of the update: the place, from where it is written.
-  Value row = count(2, length, 1), isInside;
-  if (n.has(2)) {
-    Value start = n.reshape(asI32(n, n.input(2)), {batch, 1, 1});
+  // Which row of what is written: the place, from where it is written.
+  Value row = along(2, length, 1), isInside;
+  if (start) {
+    start = n.reshape(asI32(n, start), {batch, 1, 1});
     row = n.binary(BinaryKind::Sub, row, start);
-    if (n.node().stringAttr("mode") == "circular") {
+    if (isCircular) {
       row = n.binary(BinaryKind::Mod, row, double(length));
     } else {
       // What is written has to end on the cache.
       Value fits =
-          n.binary(BinaryKind::Less, start, double(length - written + 1));
+          n.binary(BinaryKind::Less, start, double(length - count + 1));
       Value negative = n.binary(BinaryKind::Less, start, 0.0);
       isInside =
           n.binary(BinaryKind::And, fits, n.unary(UnaryKind::Not, negative));
     }
   }
-  Value isWritten = n.binary(
-      BinaryKind::And, n.binary(BinaryKind::Less, row, double(written)),
-      n.unary(UnaryKind::Not, n.binary(BinaryKind::Less, row, 0.0)));
+  Value isWritten =
+      n.binary(BinaryKind::And, n.binary(BinaryKind::Less, row, double(count)),
+               n.unary(UnaryKind::Not, n.binary(BinaryKind::Less, row, 0.0)));
   auto rowsBefore = [&](int64_t each) {
-    return n.binary(BinaryKind::Add, count(0, batch, between * each),
-                    count(1, between, each));
+    return n.binary(BinaryKind::Add, along(0, batch, between * each),
+                    along(1, between, each));
   };
-  Value past =
-      n.binary(BinaryKind::Add, rowsBefore(length), count(2, length, 1));
-  Value update = n.binary(BinaryKind::Add,
-                          n.binary(BinaryKind::Add, row, double(pastRows)),
-                          rowsBefore(written));
-  Value places = n.where(isWritten, update, past);
+  Value kept =
+      n.binary(BinaryKind::Add, rowsBefore(length), along(2, length, 1));
+  Value replaced = n.binary(BinaryKind::Add,
+                            n.binary(BinaryKind::Add, row, double(pastRows)),
+                            rowsBefore(count));
+  Value places = n.where(isWritten, replaced, kept);
   // A place outside of the table ends the run.
   if (isInside)
     places = n.where(isInside, places,
                      scalarLike(n.builder(), n.loc(), places, double(all)));
-  return n.replace(n.reshape(rowsAt(n, table, places), shape));
+  return n.reshape(rowsAt(n, table, places), shape);
+}
+
+static bool tensorScatter(Legalization &n) {
+  const int64_t axis = *n.node().axisAttr(shapeOf(n.input(0)).size());
+  return n.replace(rowsWritten(n, n.input(0), n.input(1), n.optional(2), axis,
+                               n.node().stringAttr("mode") == "circular"));
 }
 
 llvm::ArrayRef<Operator> wsec::infer::cachesOperators() {

@@ -68,23 +68,40 @@ Value wsec::infer::maskOfAllKeys(Legalization &n, const GeneralAttention &a) {
                      : mask;
 }
 
-/// Query i stands at position i + past, or, where the lengths of the cache are
-/// data, i + length - queries.
+/// Of each batch element, or, where no lengths are stated, of all.
+static Value knownVisibleKeys(Legalization &n, const GeneralAttention &a,
+                              const Tensor *lengths) {
+  if (a.left < 0 && a.right < 0 && !lengths)
+    return nullptr;
+  const int64_t queries = a.queries(), keys = a.keys();
+  const int64_t batch = lengths ? lengths->size() : 1;
+  Tensor keep(ElementType::Bool,
+              lengths ? Shape{batch, 1, queries, keys} : Shape{queries, keys});
+  bool all = true;
+  for (int64_t i = 0; i < keep.size(); ++i) {
+    int64_t key = i % keys, query = i / keys % queries, past = a.past;
+    int64_t length = keys;
+    if (lengths) {
+      length = lengths->asInt(i / keys / queries);
+      past = length - queries;
+    }
+    int64_t ahead = key - query - past;
+    keep.setInt(i, key < length && (a.right < 0 || ahead <= a.right) &&
+                       (a.left < 0 || -ahead <= a.left));
+    all &= keep.asBool(i);
+  }
+  return all ? Value() : materialize(n.builder(), n.loc(), std::move(keep));
+}
+
+/// Query i stands at position i + past, or, where lengths are stated, i +
+/// length - queries.
 Value wsec::infer::visibleKeys(Legalization &n, const GeneralAttention &a) {
   int64_t queries = a.queries(), keys = a.keys();
-  if (!a.lengths) {
-    if (a.left < 0 && a.right < 0)
-      return nullptr;
-    Tensor keep(ElementType::Bool, {queries, keys});
-    bool all = true;
-    for (int64_t i = 0; i < keep.size(); ++i) {
-      int64_t ahead = i % keys - i / keys - a.past;
-      keep.setInt(i, (a.right < 0 || ahead <= a.right) &&
-                         (a.left < 0 || -ahead <= a.left));
-      all &= keep.asBool(i);
-    }
-    return all ? Value() : materialize(n.builder(), n.loc(), std::move(keep));
-  }
+  if (!a.lengths)
+    return knownVisibleKeys(n, a, nullptr);
+  if (std::optional<Fact> fact = factOf(a.lengths))
+    if (std::optional<Tensor> known = fact->load())
+      return knownVisibleKeys(n, a, &*known);
   Value length = n.reshape(n.cast(a.lengths, n.builder().getF32Type()),
                            {shapeOf(a.q)[0], 1, 1, 1});
   Value result = n.binary(

@@ -38,7 +38,7 @@ static bool keyMaskFits(Node &node, size_t i, int64_t batch, int64_t queries,
                    printShape({batch, keys}));
 }
 
-static bool biasFits(Node &node, size_t i, ArrayRef<int64_t> scores) {
+bool wsec::infer::biasFits(Node &node, size_t i, ArrayRef<int64_t> scores) {
   if (!node.has(i))
     return true;
   auto together = broadcastShapes(node.input(i).shape, scores);
@@ -138,92 +138,6 @@ static bool packedAttention(Node &node) {
   return node.setOutputs(
       {unknown(x.type, {batch, tokens, widths[2]}),
        unknown(x.type, {2, batch, heads, keys, widths[0] / heads})});
-}
-
-/// How many keys there are, the queries' own included; they are the last ones.
-static std::optional<int64_t> totalLength(Node &node, int64_t tokens) {
-  std::optional<int64_t> total = node.oneInt(6, "the total length");
-  if (!total)
-    return std::nullopt;
-  if (*total < tokens) {
-    node.fail("a total length of " + llvm::Twine(*total) + " for " +
-              llvm::Twine(tokens) + " tokens");
-    return std::nullopt;
-  }
-  // Behind a cache each batch element could stand elsewhere.
-  if (*total > tokens) {
-    std::optional<Tensor> lengths = node.input(5).load();
-    for (int64_t i = 0; lengths && i < lengths->size(); ++i)
-      if (lengths->asInt(i) != *total - 1) {
-        node.fail("sequences of different lengths behind a cache; run those "
-                  "of one length together");
-        return std::nullopt;
-      }
-    if (!lengths) {
-      node.fail("the lengths of sequences behind a cache are computed; bind "
-                "the input that they come from, as --bind "
-                "attention_mask=FILE.npy");
-      return std::nullopt;
-    }
-  }
-  return total;
-}
-
-static bool groupedRotaryFits(Node &node, int64_t batch, int64_t tokens,
-                              int64_t total, int64_t size) {
-  if (!node.intAttr("do_rotary", 0))
-    return true;
-  if (!node.has(7) || !node.has(8))
-    return node.fail("rotates without cosines or sines");
-  const Shape &table = node.input(7).shape;
-  if (table.size() != 2 || node.input(8).shape != table ||
-      2 * table[1] > size || table[0] < total)
-    return node.fail("a table of cosines of shape " + printShape(table) +
-                     " for " + llvm::Twine(total) + " tokens of size " +
-                     llvm::Twine(size));
-  return node.hasShape(9, "positions", {batch, tokens});
-}
-
-static bool groupQueryAttention(Node &node) {
-  if (!node.refuses({11}, "a sink of heads") ||
-      !node.refuses({12, 13}, "a cache of integers") ||
-      !node.refuses({14, 15}, "norms of queries and keys"))
-    return false;
-  if (node.has(1) != node.has(2) || node.has(3) != node.has(4))
-    return node.fail("keys without values, or a cache of one of them");
-  const Fact &x = node.input(0);
-  int64_t heads = node.intAttr("num_heads", 0);
-  int64_t groups = node.intAttr("kv_num_heads", 0);
-  if (heads < 1 || groups < 1 || heads % groups != 0)
-    return node.fail(llvm::Twine(heads) + " heads of queries for " +
-                     llvm::Twine(groups) + " of keys");
-  if (x.rank() != 3)
-    return node.fail("queries of shape " + printShape(x.shape));
-  int64_t split = node.has(1) ? heads : heads + 2 * groups;
-  if (!dividesInto(node, split, x.shape[2]))
-    return false;
-  int64_t batch = x.shape[0], tokens = x.shape[1], size = x.shape[2] / split;
-  Shape each = {batch, tokens, groups * size};
-  if (!node.hasShape(1, "keys", each) || !node.hasShape(2, "values", each) ||
-      !node.hasShape(5, "lengths", {batch}))
-    return false;
-  std::optional<int64_t> total = totalLength(node, tokens);
-  if (!total || !groupedRotaryFits(node, batch, tokens, *total, size))
-    return false;
-  Shape cache = {batch, groups, 0, size};
-  if (node.has(3))
-    cache[2] = node.input(3).rank() == 4 ? node.input(3).shape[2] : 0;
-  if (!node.hasShape(3, "a cache of keys", cache) ||
-      !node.hasShape(4, "a cache of values", cache))
-    return false;
-  if (cache[2] < *total - tokens)
-    return node.fail("a cache of " + llvm::Twine(cache[2]) + " tokens for " +
-                     llvm::Twine(*total - tokens) + " before these");
-  cache[2] = std::max(cache[2], *total);
-  if (!biasFits(node, 10, {batch, heads, tokens, *total}))
-    return false;
-  return node.setOutputs(
-      {unknown(x.type, {batch, tokens, heads * size}), unknown(x.type, cache)});
 }
 
 //===----------------------------------------------------------------------===//
@@ -386,80 +300,6 @@ static bool packedAttention(Legalization &n) {
   return n.replace(results);
 }
 
-/// A cache of as many tokens as it has room for, with `now` from token `past`
-/// on; or one of exactly `past` tokens, which grows.
-static Value grow(Legalization &n, Value cache, Value now, int64_t past) {
-  if (!cache)
-    return now;
-  Shape shape(shapeOf(cache)), starts(4, 0), steps(4, 1);
-  int64_t room = shape[2], tokens = shapeOf(now)[2];
-  SmallVector<Value> parts;
-  auto keep = [&](int64_t start, int64_t count) {
-    if (count <= 0)
-      return;
-    starts[2] = start;
-    shape[2] = count;
-    parts.push_back(count == room ? cache
-                                  : n.slice(cache, {starts, shape, steps}));
-  };
-  keep(0, past);
-  parts.push_back(now);
-  keep(past + tokens, room - past - tokens);
-  return n.concat(parts, 2);
-}
-
-static Value firstTokens(Legalization &n, Value x, int64_t count) {
-  Shape shape(shapeOf(x));
-  if (shape[2] == count)
-    return x;
-  shape[2] = count;
-  return n.slice(x, {Shape(4, 0), shape, Shape(4, 1)});
-}
-
-/// The rule of inference has held lengths and shapes against one another.
-static bool groupQueryAttention(Legalization &n) {
-  int64_t heads = n.node().intAttr("num_heads", 0);
-  int64_t groups = n.node().intAttr("kv_num_heads", 0);
-  Value parts[] = {n.input(0), n.optional(1), n.optional(2)};
-  if (!parts[1]) {
-    int64_t size = shapeOf(parts[0])[2] / (heads + 2 * groups);
-    Value packed = parts[0];
-    parts[0] = n.sliceLast(packed, 0, heads * size);
-    parts[1] = n.sliceLast(packed, heads * size, groups * size);
-    parts[2] = n.sliceLast(packed, (heads + groups) * size, groups * size);
-  }
-  GeneralAttention a;
-  a.q = splitHeads(n, parts[0], heads);
-  a.k = splitHeads(n, parts[1], groups);
-  a.v = splitHeads(n, parts[2], groups);
-  int64_t tokens = a.queries(), total = *n.node().oneInt(6, "the length");
-  a.past = total - tokens;
-  if (n.node().intAttr("do_rotary", 0)) {
-    // The positions of a first prompt are those of its tokens.
-    Value ids = a.past ? n.optional(9) : Value();
-    bool interleaved = n.node().intAttr("rotary_interleaved", 0);
-    Value cosines = anglesAt(n, n.input(7), ids, a.past, tokens);
-    Value sines = anglesAt(n, n.input(8), ids, a.past, tokens);
-    a.q = rotate(n, a.q, cosines, sines, interleaved);
-    a.k = rotate(n, a.k, cosines, sines, interleaved);
-  }
-  Value keys = grow(n, n.optional(3), a.k, a.past);
-  Value values = grow(n, n.optional(4), a.v, a.past);
-  a.k = firstTokens(n, keys, total);
-  a.v = firstTokens(n, values, total);
-  a.scale = n.node().floatAttr("scale", 0);
-  a.softcap = n.node().floatAttr("softcap", 0);
-  a.right = n.node().intAttr("causal") ? 0 : -1;
-  // A window counts the query's own key.
-  if (int64_t window = n.node().intAttr("local_window_size"); window > 0)
-    a.left = window - 1;
-  a.mask = n.optional(10);
-  a.maskIsFinite = true;
-  SmallVector<Value> results = {attend(n, a), keys, values};
-  results.resize(n.op().getNumResults());
-  return n.replace(results);
-}
-
 llvm::ArrayRef<Operator> wsec::infer::fusedAttentionOperators() {
   static const Operator operators[] = {
       {"com.microsoft.Attention", packedAttention, packedAttention,
@@ -467,10 +307,6 @@ llvm::ArrayRef<Operator> wsec::infer::fusedAttentionOperators() {
        "qkv_hidden_sizes"},
       {"com.microsoft.MultiHeadAttention", multiHeadAttention,
        multiHeadAttention, "num_heads scale unidirectional mask_filter_value"},
-      {"com.microsoft.GroupQueryAttention", groupQueryAttention,
-       groupQueryAttention,
-       "num_heads kv_num_heads scale softcap do_rotary rotary_interleaved "
-       "local_window_size causal"},
   };
   return operators;
 }

@@ -16,7 +16,8 @@ std::vector<Operator> wsec::infer::allOperators() {
         rotaryOperators(),          fusedAttentionOperators(),
         imagesOperators(),          poolsOperators(),
         channelsOperators(),        einsumOperators(),
-        integerProductsOperators(), cachesOperators()})
+        integerProductsOperators(), cachesOperators(),
+        groupedAttentionOperators()})
     llvm::append_range(all, family);
   return all;
 }

@@ -40,6 +40,7 @@ llvm::ArrayRef<Operator> quantizationOperators();
 llvm::ArrayRef<Operator> attentionOperators();
 llvm::ArrayRef<Operator> rotaryOperators();
 llvm::ArrayRef<Operator> fusedAttentionOperators();
+llvm::ArrayRef<Operator> groupedAttentionOperators();
 llvm::ArrayRef<Operator> imagesOperators();
 llvm::ArrayRef<Operator> poolsOperators();
 llvm::ArrayRef<Operator> channelsOperators();

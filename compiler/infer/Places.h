@@ -28,6 +28,14 @@ mlir::Value asI32(Legalization &legalization, mlir::Value indices);
 mlir::Value rowsAt(Legalization &legalization, mlir::Value table,
                    mlir::Value places);
 
+/// `past` [batch, ..., length, ...] with the rows of `written` from `start`
+/// [batch] on along `axis`, or, circular, on from the first behind the last.
+/// Null: from 0. Rows of both are one table, read at [batch, what lies between,
+/// length]; to write behind the last one ends the run.
+mlir::Value rowsWritten(Legalization &legalization, mlir::Value past,
+                        mlir::Value written, mlir::Value start, int64_t axis,
+                        bool isCircular);
+
 /// step * index, of indices that may count from the end of `extent`; `outside`
 /// for those that are beyond it.
 mlir::Value steps(Legalization &legalization, mlir::Value indices,

@@ -6,12 +6,59 @@ module attributes {onnx.opset = 21 : i64} {
 
 // Two heads share their keys; later ones are hidden.
 // CHECK-LABEL: func.func @grouped_prompt
-// CHECK: onnx.attention %arg0, %arg1, %arg2 {causal, kv_heads = 2 : i64, num_heads = 4 : i64, scale = 0.707106769 : f32}
+// CHECK-NEXT: onnx.attention %arg0, %arg1, %arg2 {causal, kv_heads = 2 : i64, num_heads = 4 : i64, scale = 0.707106769 : f32}
 // CHECK-NEXT: return
-func.func @grouped_prompt(%q: tensor<1x3x8xf32>, %k: tensor<1x3x4xf32>, %v: tensor<1x3x4xf32>, %lengths: tensor<1xi32>) -> !onnx.unknown {
+func.func @grouped_prompt(%q: tensor<1x3x8xf32>, %k: tensor<1x3x4xf32>, %v: tensor<1x3x4xf32>) -> !onnx.unknown {
+  %total = onnx.constant dense<3> : tensor<i32>
+  %lengths = onnx.constant dense<2> : tensor<1xi32>
+  %absent = onnx.none
+  %y = onnx.node "GroupQueryAttention" of "com.microsoft"(%q, %k, %v, %absent, %absent, %lengths, %total) with {num_heads = 4 : i64, kv_num_heads = 2 : i64} : (tensor<1x3x8xf32>, tensor<1x3x4xf32>, tensor<1x3x4xf32>, none, none, tensor<1xi32>, tensor<i32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// What stands in the padding behind a prompt does not count; how many tokens are none is looked up, so that it has to be
+// from 0 to 2, and more.
+// CHECK-LABEL: func.func @padded_prompt
+// CHECK: onnx.gather %{{.*}}, %{{.*}} : (tensor<3x1xi32>, tensor<1xi32>) -> tensor<1x1xi32>
+// CHECK-DAG: %[[K:.*]] = onnx.where %[[TOKEN:.*]], %arg1,
+// CHECK-DAG: %[[V:.*]] = onnx.where %[[TOKEN]], %arg2,
+// CHECK: onnx.attention %arg0, %[[K]], %[[V]] {causal, kv_heads = 2 : i64, num_heads = 4 : i64, scale = 0.707106769 : f32}
+// CHECK-NEXT: return
+func.func @padded_prompt(%q: tensor<1x3x8xf32>, %k: tensor<1x3x4xf32>, %v: tensor<1x3x4xf32>, %lengths: tensor<1xi32>) -> !onnx.unknown {
   %total = onnx.constant dense<3> : tensor<i32>
   %absent = onnx.none
   %y = onnx.node "GroupQueryAttention" of "com.microsoft"(%q, %k, %v, %absent, %absent, %lengths, %total) with {num_heads = 4 : i64, kv_num_heads = 2 : i64} : (tensor<1x3x8xf32>, tensor<1x3x4xf32>, tensor<1x3x4xf32>, none, none, tensor<1xi32>, tensor<i32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Sequences that end apart, known: each keeps its own part of the cache, and a mask hides what is behind it.
+// CHECK-LABEL: func.func @decode_apart
+// CHECK-DAG: onnx.concat {{.*}} {axis = 2 : i64} : (tensor<1x2x5x4xf32>, tensor<1x2x1x4xf32>) -> tensor<1x2x6x4xf32>
+// CHECK-DAG: onnx.concat {{.*}} {axis = 2 : i64} : (tensor<1x2x3x4xf32>, tensor<1x2x1x4xf32>, tensor<1x2x2x4xf32>) -> tensor<1x2x6x4xf32>
+// CHECK: %[[BIAS:.*]] = onnx.constant dense<{{.*}}0.000000e+00, 0xFF800000, 0xFF800000]{{.*}}> : tensor<2x1x1x6xf32>
+// CHECK: onnx.attention %arg0, %{{.*}} bias %[[BIAS]] {num_heads = 2 : i64, scale = 5.000000e-01 : f32}
+func.func @decode_apart(%q: tensor<2x1x8xf32>, %cache: tensor<2x2x5x4xf32>) -> !onnx.unknown {
+  %total = onnx.constant dense<6> : tensor<i32>
+  %lengths = onnx.constant dense<[5, 3]> : tensor<2xi32>
+  %y = onnx.node "GroupQueryAttention" of "com.microsoft"(%q, %q, %q, %cache, %cache, %lengths, %total) with {num_heads = 2 : i64, kv_num_heads = 2 : i64} : (tensor<2x1x8xf32>, tensor<2x1x8xf32>, tensor<2x1x8xf32>, tensor<2x2x5x4xf32>, tensor<2x2x5x4xf32>, tensor<2xi32>, tensor<i32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// The same, computed: one token is chosen into its place, several are rows of a table.
+// CHECK-LABEL: func.func @decode_computed
+// CHECK: onnx.gather %{{.*}}, %{{.*}} : (tensor<6x1xi32>, tensor<2xi32>) -> tensor<2x1xi32>
+// CHECK: onnx.where %{{.*}}, %{{.*}}, %{{.*}} -> tensor<2x2x6x4xf32>
+// CHECK: onnx.attention %arg0
+func.func @decode_computed(%q: tensor<2x1x8xf32>, %cache: tensor<2x2x5x4xf32>, %lengths: tensor<2xi32>) -> !onnx.unknown {
+  %total = onnx.constant dense<6> : tensor<i32>
+  %y = onnx.node "GroupQueryAttention" of "com.microsoft"(%q, %q, %q, %cache, %cache, %lengths, %total) with {num_heads = 2 : i64, kv_num_heads = 2 : i64} : (tensor<2x1x8xf32>, tensor<2x1x8xf32>, tensor<2x1x8xf32>, tensor<2x2x5x4xf32>, tensor<2x2x5x4xf32>, tensor<2xi32>, tensor<i32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+// CHECK-LABEL: func.func @extend_computed
+// CHECK: onnx.gather %{{.*}}, %{{.*}} -> tensor<1x2x7x4xf32>
+func.func @extend_computed(%q: tensor<1x2x8xf32>, %cache: tensor<1x2x5x4xf32>, %lengths: tensor<1xi32>) -> !onnx.unknown {
+  %total = onnx.constant dense<7> : tensor<i32>
+  %y = onnx.node "GroupQueryAttention" of "com.microsoft"(%q, %q, %q, %cache, %cache, %lengths, %total) with {num_heads = 2 : i64, kv_num_heads = 2 : i64} : (tensor<1x2x8xf32>, tensor<1x2x8xf32>, tensor<1x2x8xf32>, tensor<1x2x5x4xf32>, tensor<1x2x5x4xf32>, tensor<1xi32>, tensor<i32>) -> !onnx.unknown
   return %y : !onnx.unknown
 }
 
@@ -27,10 +74,10 @@ func.func @decode(%q: tensor<1x1x8xf32>, %cache: tensor<1x2x5x4xf32>) -> (!onnx.
   return %y#0, %y#1 : !onnx.unknown, !onnx.unknown
 }
 
-// A cache with room for more keeps what lies behind the new tokens.
+// Behind the new tokens, a cache with room for more is 0.
 // CHECK-LABEL: func.func @cache_with_room
 // CHECK-DAG: %[[OLD:.*]] = onnx.slice %arg1 {{.*}} : tensor<1x2x9x4xf32> -> tensor<1x2x5x4xf32>
-// CHECK-DAG: %[[REST:.*]] = onnx.slice %arg1 {{.*}} : tensor<1x2x9x4xf32> -> tensor<1x2x3x4xf32>
+// CHECK-DAG: %[[REST:.*]] = onnx.constant dense<0.000000e+00> : tensor<f32> view {{.*}} -> tensor<1x2x3x4xf32>
 // CHECK: onnx.concat %[[OLD]], %{{.*}}, %[[REST]] {{.*}} -> tensor<1x2x9x4xf32>
 func.func @cache_with_room(%q: tensor<1x1x8xf32>, %cache: tensor<1x2x9x4xf32>) -> (!onnx.unknown, !onnx.unknown) {
   %total = onnx.constant dense<6> : tensor<i32>

@@ -36,6 +36,11 @@ class Decoder:
     attention: str = "GroupQueryAttention"
     options: tuple = ()         # more attributes of the attention
     bind: tuple = ()            # inputs that are constants
+    lengths: tuple = ()         # of the sequences, where they differ
+
+    def is_padded(self):
+        """A prompt with rows behind the end of a sequence; what stands there nobody asks."""
+        return bool(self.lengths) and not self.past
 
 
 class FusedGraph(small_models.Graph):
@@ -156,7 +161,12 @@ def decoder(graph, how):
     for layer in range(2):
         y, x = graph.skip_norm(x, graph.attention(y, layer, lengths, caches, how), how)
         y, x = graph.skip_norm(x, graph.feed_forward(y, how), how)
-    graph.add("MatMul", y, graph.weight(WIDTH, WORDS), name="logits")
+    last = None if how.is_padded() else "logits"
+    y = graph.add("MatMul", y, graph.weight(WIDTH, WORDS), name=last)
+    if how.is_padded():
+        is_token = graph.add("Cast", graph.add("Unsqueeze", "attention_mask", graph.constant(
+            np.array([2], np.int64))), to=TensorProto.BOOL)
+        graph.add("Where", is_token, y, graph.constant(np.float32(0)), name="logits")
 
 
 def decoder_values(how):
@@ -166,7 +176,8 @@ def decoder_values(how):
     total = how.past + how.tokens
     inputs = {"input_ids": random.integers(0, WORDS, (how.batch, how.tokens))}
     if how.attention == "GroupQueryAttention":
-        inputs["attention_mask"] = np.ones((how.batch, total), np.int64)
+        lengths = np.array(how.lengths or [total] * how.batch)
+        inputs["attention_mask"] = (np.arange(total) < lengths[:, None]).astype(np.int64)
     if how.rotary == "node":
         inputs["position_ids"] = np.tile(np.arange(how.past, total), (how.batch, 1))
     outputs = {"logits_out": (how.batch, how.tokens, WORDS)}
@@ -174,6 +185,8 @@ def decoder_values(how):
         for part in ("key", "value"):
             inputs[f"past_key_values.{layer}.{part}"] = (
                 random.standard_normal(cache).astype(np.float32))
+            if how.is_padded():
+                continue
             outputs[f"present.{layer}.{part}"] = (how.batch, how.groups, total, SIZE)
     return inputs, outputs
 
@@ -215,6 +228,11 @@ GRAPHS = {
     "fused-genai.prefill": Decoder(),
     "fused-genai.prefill-packed": Decoder(packed=True),
     "fused-genai.decode": Decoder(past=PAST, tokens=1, bind=("attention_mask",)),
+    "fused-genai.prefill-padded": Decoder(lengths=(3, TOKENS)),
+    "fused-genai.decode-apart": Decoder(past=PAST, tokens=1, lengths=(PAST + 1, 3)),
+    "fused-genai.decode-apart-bound": Decoder(past=PAST, tokens=1, lengths=(2, 6), packed=True,
+                                              bind=("attention_mask",)),
+    "fused-genai.extend-computed": Decoder(past=PAST, batch=1, tokens=3, lengths=(8,)),
     "fused-genai.extend": Decoder(past=PAST, batch=1, tokens=3, bind=("attention_mask",)),
     "fused-genai.rotary-node": Decoder(rotary="node", head_norms=True),
     "fused-genai.interleaved": Decoder(options=(("rotary_interleaved", 1),)),

@@ -1,0 +1,352 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// onnxruntime's GroupQueryAttention: heads that share keys and values, a cache,
+// rotary embeddings, and sequences of lengths of their own. `seqlens_k` says of
+// each where its last token stands:
+//
+//   first prompt   tokens 0, 1, ... of each; rows behind its last one are
+//                  padding, keys that nobody sees
+//   behind a cache the tokens are the last ones: sequence b keeps the first
+//                  start = seqlens_k[b] + 1 - tokens of its cache and writes
+//                  these behind them; the rest of the cache becomes 0
+#include "compiler/infer/Attention.h"
+#include "compiler/infer/Operators.h"
+#include "compiler/infer/Places.h"
+
+using namespace mlir;
+using namespace wsec;
+using namespace wsec::infer;
+using namespace wsec::values;
+using onnx::BinaryKind;
+
+//===----------------------------------------------------------------------===//
+// Inference
+//===----------------------------------------------------------------------===//
+
+/// How many keys the longest sequence may have, its queries' own included.
+static std::optional<int64_t> totalLength(Node &node, int64_t tokens) {
+  std::optional<int64_t> total = node.oneInt(6, "the total length");
+  if (!total)
+    return std::nullopt;
+  if (*total < tokens) {
+    node.fail("a total length of " + llvm::Twine(*total) + " for " +
+              llvm::Twine(tokens) + " tokens");
+    return std::nullopt;
+  }
+  const int64_t least = *total > tokens ? tokens : 1;
+  std::optional<Tensor> last = node.input(5).load();
+  for (int64_t i = 0; last && i < last->size(); ++i)
+    if (last->asInt(i) < least - 1 || last->asInt(i) >= *total) {
+      node.fail("seqlens_k is " + llvm::Twine(last->asInt(i)) + ", expected " +
+                llvm::Twine(least - 1) + " to " + llvm::Twine(*total - 1));
+      return std::nullopt;
+    }
+  return total;
+}
+
+static bool rotaryFits(Node &node, int64_t batch, int64_t tokens, int64_t total,
+                       int64_t size) {
+  if (!node.intAttr("do_rotary", 0))
+    return true;
+  if (!node.has(7) || !node.has(8))
+    return node.fail("rotates without cosines or sines");
+  const Shape &table = node.input(7).shape;
+  if (table.size() != 2 || node.input(8).shape != table ||
+      2 * table[1] > size || table[0] < total)
+    return node.fail("a table of cosines of shape " + printShape(table) +
+                     " for " + llvm::Twine(total) + " tokens of size " +
+                     llvm::Twine(size));
+  if (!node.hasShape(9, "positions", {batch, tokens}))
+    return false;
+  std::optional<Tensor> ids = node.has(9) ? node.input(9).load() : std::nullopt;
+  // Of a first prompt the first one counts, for all sequences.
+  const bool isPrompt = total == tokens;
+  for (int64_t i = 0; ids && i < (isPrompt ? 1 : ids->size()); ++i) {
+    const int64_t first = ids->asInt(i), ahead = isPrompt ? tokens - 1 : 0;
+    if (first < 0 || first >= table[0] - ahead)
+      return node.fail("position " + llvm::Twine(first) + " of " +
+                       llvm::Twine(ahead + 1) + " tokens in a table of " +
+                       llvm::Twine(table[0]));
+  }
+  return true;
+}
+
+static bool groupQueryAttention(Node &node) {
+  if (!node.refuses({11}, "a sink of heads") ||
+      !node.refuses({12, 13}, "a cache of integers") ||
+      !node.refuses({14, 15}, "norms of queries and keys"))
+    return false;
+  if (node.has(1) != node.has(2) || node.has(3) != node.has(4))
+    return node.fail("keys without values, or a cache of one of them");
+  const Fact &x = node.input(0);
+  int64_t heads = node.intAttr("num_heads", 0);
+  int64_t groups = node.intAttr("kv_num_heads", 0);
+  if (heads < 1 || groups < 1 || heads % groups != 0)
+    return node.fail(llvm::Twine(heads) + " heads of queries for " +
+                     llvm::Twine(groups) + " of keys");
+  if (x.rank() != 3 || numElements(x.shape) == 0)
+    return node.fail("queries of shape " + printShape(x.shape));
+  if (!node.intAttr("causal") && node.intAttr("local_window_size") > 0)
+    return node.fail("a window of queries that see later keys");
+  int64_t split = node.has(1) ? heads : heads + 2 * groups;
+  if (!dividesInto(node, split, x.shape[2]))
+    return false;
+  int64_t batch = x.shape[0], tokens = x.shape[1], size = x.shape[2] / split;
+  Shape each = {batch, tokens, groups * size};
+  if (!node.hasShape(1, "keys", each) || !node.hasShape(2, "values", each) ||
+      !node.hasShape(5, "lengths", {batch}))
+    return false;
+  std::optional<int64_t> total = totalLength(node, tokens);
+  if (!total || !rotaryFits(node, batch, tokens, *total, size))
+    return false;
+  Shape cache = {batch, groups, 0, size};
+  if (node.has(3))
+    cache[2] = node.input(3).rank() == 4 ? node.input(3).shape[2] : 0;
+  if (!node.hasShape(3, "a cache of keys", cache) ||
+      !node.hasShape(4, "a cache of values", cache))
+    return false;
+  if (cache[2] < *total - tokens)
+    return node.fail("a cache of " + llvm::Twine(cache[2]) + " tokens for " +
+                     llvm::Twine(*total - tokens) + " before these");
+  cache[2] = std::max(cache[2], *total);
+  if (!biasFits(node, 10, {batch, heads, tokens, *total}))
+    return false;
+  return node.setOutputs(
+      {unknown(x.type, {batch, tokens, heads * size}), unknown(x.type, cache)});
+}
+
+//===----------------------------------------------------------------------===//
+// Legalization
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Where the tokens of each sequence begin: known, or i32 [batch].
+struct Starts {
+  Shape known;
+  Value computed;
+  int64_t tokens; // of each
+  int64_t total;  // of the longest, or more
+
+  bool isUniform() const { return !computed && llvm::all_equal(known); }
+};
+} // namespace
+
+static Value counted(Legalization &n, Shape shape, size_t axis) {
+  return countAlong(n, ElementType::Int32, shape.size(), axis, shape[axis], 1);
+}
+
+/// `seqlens_k` [batch] - `least` as i32. One that is not from `least` to total
+/// - 1 ends the run: it is looked up among those that are.
+static Value checkedLasts(Legalization &n, int64_t least, int64_t total) {
+  Value index = asI32(n, n.input(5));
+  if (least)
+    index = n.binary(BinaryKind::Sub, index, double(least));
+  Value negative = n.binary(BinaryKind::Less, index, 0.0);
+  const int64_t rows = total - least;
+  Value outside = scalarLike(n.builder(), n.loc(), index, double(rows));
+  Value checked =
+      rowsAt(n, counted(n, {rows, 1}, 0), n.where(negative, outside, index));
+  return n.reshape(checked, shapeOf(index));
+}
+
+static Starts startsOf(Legalization &n, int64_t tokens, int64_t total) {
+  const int64_t batch = shapeOf(n.input(5))[0];
+  Starts starts{Shape(batch, 0), nullptr, tokens, total};
+  if (total == tokens)
+    return starts;
+  std::optional<Tensor> last = n.node().input(5).load();
+  if (!last)
+    starts.computed = checkedLasts(n, tokens - 1, total);
+  for (int64_t b = 0; last && b < batch; ++b)
+    starts.known[b] = last->asInt(b) + 1 - tokens;
+  return starts;
+}
+
+/// The starts, and so many more, [batch].
+static Value startsPlus(Legalization &n, const Starts &starts, int64_t more) {
+  if (starts.computed)
+    return more ? n.binary(BinaryKind::Add, starts.computed, double(more))
+                : starts.computed;
+  Tensor known(ElementType::Int32, {int64_t(starts.known.size())});
+  for (auto [b, start] : llvm::enumerate(starts.known))
+    known.setInt(b, start + more);
+  return materialize(n.builder(), n.loc(), std::move(known));
+}
+
+/// Positions [batch or 1, tokens] of the tokens, or null: those from the start
+/// on that all sequences have in common.
+static Value positionsOf(Legalization &n, const Starts &starts) {
+  const int64_t batch = starts.known.size();
+  const bool isPrompt = starts.total == starts.tokens;
+  if (Value ids = n.optional(9); ids && !isPrompt)
+    return ids;
+  if (!n.has(9) && starts.isUniform())
+    return nullptr;
+  Value start = n.has(9)
+                    ? asI32(n, n.slice(n.input(9), {{0, 0}, {1, 1}, {1, 1}}))
+                    : startsPlus(n, starts, 0);
+  return n.binary(BinaryKind::Add, n.reshape(start, {isPrompt ? 1 : batch, 1}),
+                  counted(n, {1, starts.tokens}, 1));
+}
+
+static Value zeros(Legalization &n, ArrayRef<int64_t> shape) {
+  Fact zero = Fact::ofTensor(Tensor::scalar(ElementType::Float32, 0));
+  zero.constant->view = zero.constant->view.expanded(Shape(shape));
+  zero.shape = Shape(shape);
+  return n.constant(zero);
+}
+
+static Value tokensOf(Legalization &n, Value x, int64_t first, int64_t count) {
+  Shape shape(shapeOf(x)), begin(4, 0);
+  begin[2] = first;
+  if (shape[2] == count)
+    return x;
+  shape[2] = count;
+  return n.slice(x, {begin, shape, Shape(4, 1)});
+}
+
+static Value entryOf(Legalization &n, Value x, int64_t b) {
+  Shape shape(shapeOf(x)), begin(4, 0);
+  begin[0] = b;
+  shape[0] = 1;
+  return n.slice(x, {begin, shape, Shape(4, 1)});
+}
+
+/// [batch, heads, room, size]: the first `start` tokens of the cache, `now`,
+/// zeros.
+static Value grown(Legalization &n, Value cache, Value now, int64_t start,
+                   int64_t room) {
+  Shape rest(shapeOf(now));
+  rest[2] = room - start - rest[2];
+  SmallVector<Value> parts;
+  if (start)
+    parts.push_back(tokensOf(n, cache, 0, start));
+  parts.push_back(now);
+  if (rest[2])
+    parts.push_back(zeros(n, rest));
+  return n.concat(parts, 2);
+}
+
+/// `grown`, by sequence.
+static Value cacheOf(Legalization &n, Value cache, Value now,
+                     const Starts &starts, int64_t room) {
+  const Shape shape(shapeOf(now));
+  if (starts.isUniform())
+    return grown(n, cache, now, starts.known.front(), room);
+  if (!starts.computed) {
+    SmallVector<Value> entries;
+    for (auto [b, start] : llvm::enumerate(starts.known))
+      entries.push_back(
+          grown(n, entryOf(n, cache, b), entryOf(n, now, b), start, room));
+    return n.concat(entries, 0);
+  }
+  Shape rest(shape);
+  rest[2] = room - shapeOf(cache)[2];
+  if (rest[2])
+    cache = n.concat({cache, zeros(n, rest)}, 2);
+  Value start = n.reshape(starts.computed, {shape[0], 1, 1, 1});
+  Value at = counted(n, {1, 1, room, 1}, 2);
+  Value end = n.binary(BinaryKind::Add, start, double(starts.tokens));
+  if (starts.tokens > 1)
+    now = rowsWritten(n, cache, now, starts.computed, 2, false);
+  Value zero = scalarLike(n.builder(), n.loc(), now, 0);
+  Value upToEnd = n.where(n.binary(BinaryKind::Less, at, end), now, zero);
+  return n.where(n.binary(BinaryKind::Less, at, start), cache, upToEnd);
+}
+
+/// How many keys of a first prompt each sequence has, [batch]; null: all.
+static Value promptLengths(Legalization &n, int64_t keys) {
+  std::optional<Tensor> last = n.node().input(5).load();
+  if (!last)
+    return n.binary(BinaryKind::Add, checkedLasts(n, 0, keys), 1.0);
+  Tensor lengths(ElementType::Int32, {last->size()});
+  bool isWhole = true;
+  for (int64_t b = 0; b < last->size(); ++b) {
+    lengths.setInt(b, last->asInt(b) + 1);
+    isWhole &= lengths.asInt(b) == keys;
+  }
+  return isWhole ? Value()
+                 : materialize(n.builder(), n.loc(), std::move(lengths));
+}
+
+/// `x` [batch, heads, tokens, size], 0 behind the last token: 0 times what
+/// stands there need not be 0.
+static Value withoutPadding(Legalization &n, Value x, Value lengths) {
+  const int64_t batch = shapeOf(x)[0], heads = shapeOf(x)[1];
+  const int64_t tokens = shapeOf(x)[2];
+  Value isToken = n.binary(BinaryKind::Less, counted(n, {1, tokens, 1}, 1),
+                           n.reshape(lengths, {batch, 1, 1}));
+  x = mergeHeads(n, x);
+  Value zero = scalarLike(n.builder(), n.loc(), x, 0);
+  return splitHeads(n, n.where(isToken, x, zero), heads);
+}
+
+/// The rule of inference has held lengths and shapes against one another.
+static bool groupQueryAttention(Legalization &n) {
+  int64_t heads = n.node().intAttr("num_heads", 0);
+  int64_t groups = n.node().intAttr("kv_num_heads", 0);
+  Value parts[] = {n.input(0), n.optional(1), n.optional(2)};
+  if (!parts[1]) {
+    int64_t size = shapeOf(parts[0])[2] / (heads + 2 * groups);
+    Value packed = parts[0];
+    parts[0] = n.sliceLast(packed, 0, heads * size);
+    parts[1] = n.sliceLast(packed, heads * size, groups * size);
+    parts[2] = n.sliceLast(packed, (heads + groups) * size, groups * size);
+  }
+  GeneralAttention a;
+  a.q = splitHeads(n, parts[0], heads);
+  a.k = splitHeads(n, parts[1], groups);
+  a.v = splitHeads(n, parts[2], groups);
+  const int64_t tokens = a.queries(), total = *n.node().oneInt(6, "the length");
+  const Starts starts = startsOf(n, tokens, total);
+  if (n.node().intAttr("do_rotary", 0)) {
+    Value ids = positionsOf(n, starts);
+    bool interleaved = n.node().intAttr("rotary_interleaved", 0);
+    int64_t first = starts.known.front();
+    Value cosines = anglesAt(n, n.input(7), ids, first, tokens);
+    Value sines = anglesAt(n, n.input(8), ids, first, tokens);
+    a.q = rotate(n, a.q, cosines, sines, interleaved);
+    a.k = rotate(n, a.k, cosines, sines, interleaved);
+  }
+  const int64_t room =
+      n.has(3) ? std::max(shapeOf(n.input(3))[2], total) : total;
+  Value keys = cacheOf(n, n.optional(3), a.k, starts, room);
+  Value values = cacheOf(n, n.optional(4), a.v, starts, room);
+  a.k = tokensOf(n, keys, 0, total);
+  a.v = tokensOf(n, values, 0, total);
+  a.scale = n.node().floatAttr("scale", 0);
+  a.softcap = n.node().floatAttr("softcap", 0);
+  a.right = n.node().intAttr("causal") ? 0 : -1;
+  // A window counts the query's own key.
+  if (int64_t window = n.node().intAttr("local_window_size"); window > 0)
+    a.left = window - 1;
+  const bool seesLater = a.right < 0;
+  if (total == tokens) {
+    if (Value lengths = promptLengths(n, tokens)) {
+      a.k = withoutPadding(n, a.k, lengths);
+      a.v = withoutPadding(n, a.v, lengths);
+      // Others see no padding anyway.
+      a.lengths = seesLater ? lengths : Value();
+    }
+  } else if (starts.isUniform() &&
+             !(seesLater && starts.known.front() + tokens < total)) {
+    a.past = starts.known.front();
+  } else {
+    a.lengths = startsPlus(n, starts, tokens);
+  }
+  a.mask = n.optional(10);
+  a.maskIsFinite = true;
+  SmallVector<Value> results = {attend(n, a), keys, values};
+  results.resize(n.op().getNumResults());
+  return n.replace(results);
+}
+
+llvm::ArrayRef<Operator> wsec::infer::groupedAttentionOperators() {
+  static const Operator operators[] = {
+      {"com.microsoft.GroupQueryAttention", groupQueryAttention,
+       groupQueryAttention,
+       "num_heads kv_num_heads scale softcap do_rotary rotary_interleaved "
+       "local_window_size causal"},
+  };
+  return operators;
+}
