@@ -156,10 +156,10 @@ public:
     double most = 0;
     for (ChannelPosition channel : machine.westChannels()) {
       double cycles = 0;
-      for (int column = channel.begin; column < channel.end; ++column)
-        cycles += feedCycles(tiling.before(column + 1, machine.width) -
-                                 tiling.before(column, machine.width),
-                             rows.contains(channel.row), perWord);
+      for (const auto &[features, columns] :
+           tiling.sizes(channel.begin, channel.end, machine.width))
+        cycles += double(columns) *
+                  feedCycles(features, rows.contains(channel.row), perWord);
       most = std::max(most, words * cycles -
                                 eastward * (machine.width - channel.end));
     }

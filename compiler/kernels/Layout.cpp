@@ -20,6 +20,28 @@ int64_t FeatureTiling::before(int64_t column, int64_t width) const {
   return std::min(total(), start * words) + column * extra;
 }
 
+std::array<FeatureTiling::Sizes, 3>
+FeatureTiling::sizes(int64_t begin, int64_t end, int64_t width) const {
+  if (replicated)
+    return {Sizes{total() + extra, end - begin}};
+  // A unit in each column, or each unit spread over some; behind the last unit
+  // columns are empty.
+  const int64_t parts = columns == 1 ? width : columns;
+  const int64_t each = columns == 1 ? units : unitSize;
+  const int64_t feature = columns == 1 ? unitSize * words : words;
+  const int64_t used = columns == 1 ? width : units * columns;
+  auto larger = [&](int64_t column) {
+    return column / parts * (each % parts) +
+           column % parts * (each % parts) / parts;
+  };
+  const int64_t first = std::min(begin, used), last = std::min(end, used);
+  const int64_t large = larger(last) - larger(first);
+  const int64_t least = each / parts;
+  return {Sizes{(least + 1) * feature + extra, large},
+          Sizes{least * feature + extra, last - first - large},
+          Sizes{extra, end - begin - (last - first)}};
+}
+
 int64_t FeatureTiling::largest(int64_t width) const {
   if (replicated)
     return total() + extra;

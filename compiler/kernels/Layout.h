@@ -10,6 +10,8 @@
 
 #include "mlir/IR/BuiltinTypes.h"
 
+#include <array>
+
 namespace wsec {
 
 /// Which features a column holds: `units` of `unitSize` consecutive features
@@ -36,6 +38,12 @@ struct FeatureTiling {
   }
   /// Features of all columns west of `column`.
   int64_t before(int64_t column, int64_t width) const;
+  /// So many columns that hold so many features each.
+  struct Sizes {
+    int64_t features = 0, columns = 0;
+  };
+  /// What the columns [begin, end) hold: a tiling has two sizes, and none.
+  std::array<Sizes, 3> sizes(int64_t begin, int64_t end, int64_t width) const;
   /// Features of the column with most of them.
   int64_t largest(int64_t width) const;
   /// Whether all columns hold some.

@@ -11,6 +11,10 @@ namespace wsec {
 static constexpr int64_t partialWords = 512;
 static constexpr int64_t bufferWords = 1536;
 
+/// Blocks of a product: the proof that nobody waits for ever unrolls loops, to
+/// 2^14 operations of a routine at most (runtime/program/FabricUse.cpp).
+static constexpr int64_t mostBlocks = 1024;
+
 /// Cycles between two blocks that injectors take: until the main thread has
 /// seen the end of one, and the channel moves again.
 static constexpr double storedGap = 64;
@@ -28,11 +32,16 @@ double MatmulShape::blockOverhead(const Machine &machine, double block) const {
   return cycles;
 }
 
+/// Lines of a block, in steps of so many.
+int64_t MatmulShape::leastBlock(int64_t step) const {
+  return llvm::alignTo(llvm::divideCeil(lines(), mostBlocks), step);
+}
+
 MatmulPlan MatmulShape::direct(const Machine &machine) const {
   MatmulPlan plan;
   plan.block = lines();
   if (partial())
-    plan.block = std::max<int64_t>(1, std::min(n, partialWords / pitch));
+    plan.block = std::max(leastBlock(1), std::min(n, partialWords / pitch));
   CostModel model(machine);
   double count = std::ceil(double(lines()) / plan.block);
   double words = lines() * own;
@@ -138,8 +147,9 @@ MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
   int64_t most = bufferWords / (stored ? 3 : 2) / std::max<int64_t>(1, own);
   if (partial())
     most = std::min(most, partialWords / pitch);
-  most = std::max(std::min(most, lines()), step);
-  for (int64_t size = step; size <= most;
+  const int64_t least = leastBlock(step);
+  most = std::max(std::min(most, lines()), least);
+  for (int64_t size = least; size <= most;
        size += std::max<int64_t>(1, size / step / 4) * step) {
     int64_t count = (lines() + size - 1) / size;
     const int64_t even = (lines() + count - 1) / count;

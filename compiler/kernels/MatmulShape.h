@@ -90,6 +90,7 @@ private:
   MatmulPlan bestPlan(const Machine &machine) const;
   MatmulPlan direct(const Machine &machine) const;
   MatmulPlan buffered(const Machine &machine, int64_t block) const;
+  int64_t leastBlock(int64_t step) const;
   double blockOverhead(const Machine &machine, double block) const;
   void store(MatmulPlan &plan, const Machine &machine) const;
 };

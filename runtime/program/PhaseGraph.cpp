@@ -35,6 +35,25 @@ private:
   std::vector<size_t> parents;
 };
 
+/// A set that is mostly told what it has: sorted now and then.
+class NodeSet {
+public:
+  void insert(size_t node) {
+    nodes.push_back(node);
+    if (nodes.size() > 2 * sorted + 32)
+      sort();
+  }
+  void sort() { // before it is read
+    std::sort(nodes.begin(), nodes.end());
+    nodes.erase(std::unique(nodes.begin(), nodes.end()), nodes.end());
+    sorted = nodes.size();
+  }
+  const std::vector<size_t> &list() const { return nodes; }
+
+private:
+  std::vector<size_t> nodes;
+  size_t sorted = 0; // so many
+};
 /// Ops of main threads that are one phase; or of microthreads that hand words
 /// to one another.
 struct Group {
@@ -128,7 +147,7 @@ private:
   std::set<size_t> fills;    ///< microthreads that only hear others' multicasts
   std::vector<Group> groups; ///< by first op
   std::vector<unsigned> receivers;
-  std::vector<std::set<size_t>> nodes; ///< and what comes after each
+  std::vector<NodeSet> nodes; ///< and what comes after each
 };
 
 /// One behaviour, from statement to statement.
@@ -501,9 +520,11 @@ std::vector<uint16_t> PhaseGraph::sort() {
     return sets.find(i) == i && (node < ops || !op(i).main());
   };
   std::vector<size_t> left(nodes.size(), 0);
-  for (const std::set<size_t> &after : nodes)
-    for (size_t node : after)
+  for (NodeSet &after : nodes) {
+    after.sort();
+    for (size_t node : after.list())
       ++left[node];
+  }
   // In program order where there is a choice.
   std::vector<std::pair<size_t, size_t>> order;
   for (size_t node = 0; node < nodes.size(); ++node)
@@ -524,7 +545,7 @@ std::vector<uint16_t> PhaseGraph::sort() {
     size_t node = ready.top();
     ready.pop();
     ranks[node] = next;
-    for (size_t after : nodes[node])
+    for (size_t after : nodes[node].list())
       if (--left[after] == 0)
         ready.push(after);
   }
@@ -548,7 +569,7 @@ void PhaseGraph::nameCycle(const std::vector<size_t> &left) const {
   // Every node that is left comes after one that is.
   std::vector<size_t> before(nodes.size());
   for (size_t node = 0; node < nodes.size(); ++node)
-    for (size_t after : nodes[node])
+    for (size_t after : nodes[node].list())
       if (left[node] > 0)
         before[after] = node;
   size_t at = 0;
