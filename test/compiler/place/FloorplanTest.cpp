@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 using namespace wsec;
 
 namespace {
@@ -75,6 +77,12 @@ TEST(Floorplan, F2BlocksLieInsideTheArea) {
   floorplan.blocks[3] = {1, true, 12, 0};
   EXPECT_EQ(problem.verify(floorplan),
             "F2: block d of 6x2 at (12, 0) leaves the area of 16x6");
+  floorplan.blocks[3] = {0, false, -1, 2};
+  EXPECT_EQ(problem.verify(floorplan),
+            "F2: block d of 4x4 at (-1, 2) leaves the area of 16x6");
+  floorplan.blocks[3] = {0, false, 12, -1};
+  EXPECT_EQ(problem.verify(floorplan),
+            "F2: block d of 4x4 at (12, -1) leaves the area of 16x6");
 }
 
 TEST(Floorplan, F3BlocksAreDisjoint) {
@@ -122,6 +130,25 @@ TEST(Floorplan, CheckNamesWhatMakesNoSense) {
   problem = fourBlocks(8, 8);
   problem.shapeSets[0][1].height = 0;
   EXPECT_EQ(problem.check(), "a shape of 2x0 is no rectangle with a cost");
+  problem = fourBlocks(8, 8);
+  problem.shapeSets[0][1].cost = std::numeric_limits<double>::infinity();
+  EXPECT_NE(problem.check().find("is no rectangle with a cost"),
+            std::string::npos);
+  problem.shapeSets[0][1] = {0, 2, 1};
+  EXPECT_EQ(problem.check(), "a shape of 0x2 is no rectangle with a cost");
+  EXPECT_EQ(fourBlocks(0, 8).check(), "an area of 0x8 has no cells");
+  for (double FloorplanProblem::*weight :
+       {&FloorplanProblem::costWeight, &FloorplanProblem::wireWeight}) {
+    problem = fourBlocks(8, 8);
+    problem.*weight = -1;
+    EXPECT_EQ(problem.check(), "weights of cost and wire are at least 0");
+  }
+  problem = fourBlocks(8, 8);
+  problem.edges[0].from = 4;
+  EXPECT_EQ(problem.check(), "an edge has no blocks or a negative weight");
+  problem = fourBlocks(8, 8);
+  problem.edges[0].weight = -1;
+  EXPECT_EQ(problem.check(), "an edge has no blocks or a negative weight");
 }
 
 TEST(FloorplanAnnealer, FindsThePerfectTiling) {

@@ -84,6 +84,11 @@ TEST(PlacementProblem, ChecksItsInput) {
   };
   EXPECT_EQ(errorOf([](PlacementProblem &p) { p.width = 0; }),
             "the mesh has 0x32 PEs");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.height = 0; }),
+            "the mesh has 32x0 PEs");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.channelRows[0] = -1; }),
+            "I/O channels must lie on ascending rows of the mesh, found row -1 "
+            "of 32");
   EXPECT_EQ(errorOf([](PlacementProblem &p) { p.channelRows.clear(); }),
             "the mesh has no I/O channels");
   EXPECT_EQ(errorOf([](PlacementProblem &p) { p.channelRows[3] = 32; }),
@@ -94,6 +99,8 @@ TEST(PlacementProblem, ChecksItsInput) {
             "of 32");
   EXPECT_EQ(errorOf([](PlacementProblem &p) { p.regions[0].columns = 0; }),
             "region @a has 0x16 PEs");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.regions[0].rows = 0; }),
+            "region @a has 32x0 PEs");
 }
 
 /// A legal placement of the worked example with one thing changed.
@@ -120,11 +127,26 @@ TEST(BrokenPlacement, P2LeavesTheMesh) {
             "P2: region @b, 16x8 at (0,25), leaves the mesh of 32x32");
   EXPECT_EQ(errorOf([](Placement &p) { p.origins[1].x = 17; }),
             "P2: region @b, 16x8 at (17,16), leaves the mesh of 32x32");
+  EXPECT_EQ(errorOf([](Placement &p) { p.origins[1].x = -1; }),
+            "P2: region @b, 16x8 at (-1,16), leaves the mesh of 32x32");
+  EXPECT_EQ(errorOf([](Placement &p) { p.origins[1].y = -1; }),
+            "P2: region @b, 16x8 at (0,-1), leaves the mesh of 32x32");
 }
 TEST(BrokenPlacement, P3BeginsBetweenChannels) {
   EXPECT_EQ(errorOf([](Placement &p) { p.origins[1].y = 17; }),
             "P3: region @b, 16x8 at (0,17), begins at a row without an I/O "
             "channel; the nearest with one are 16 and 24");
+}
+TEST(BrokenPlacement, P3BeforeTheFirstChannelAndBehindTheLast) {
+  PlacementProblem problem = example();
+  problem.channelRows = {8};
+  problem.regions = {{"a", 4, 4}};
+  EXPECT_EQ(problem.verify({{{0, 7}}}),
+            "P3: region @a, 4x4 at (0,7), begins at a row without an I/O "
+            "channel; the nearest with one is 8");
+  EXPECT_EQ(problem.verify({{{0, 9}}}),
+            "P3: region @a, 4x4 at (0,9), begins at a row without an I/O "
+            "channel; the nearest with one is 8");
 }
 TEST(BrokenPlacement, P4Overlap) {
   EXPECT_EQ(errorOf([](Placement &p) { p.origins[1].y = 8; }),

@@ -290,6 +290,16 @@ TEST(RoutingProblem, ChecksSeveralRegions) {
   east.rows = {2, 3, 2};
   EXPECT_EQ(problem.check(), "stream 'east' goes from 4 rows to 3: 2 batch "
                              "elements of 3 tokens are no number of tokens");
+  for (RouteRows none : {RouteRows{-1, 3, 3}, RouteRows{1, 0, 0},
+                         RouteRows{2, int64_t(1) << 31, int64_t(1) << 31}}) {
+    east.rows = none;
+    EXPECT_NE(problem.check().find("are no number of tokens"),
+              std::string::npos)
+        << problem.check();
+  }
+  problem = twoRegions(0);
+  problem.streams.back().target = 2;
+  EXPECT_EQ(problem.check(), "stream 'west' goes to no other region");
   problem = twoRegions(0);
   problem.streams.back().rows = {1, 4, 4};
   EXPECT_EQ(problem.check(),
@@ -362,8 +372,24 @@ TEST(RoutingProblem, ChecksItsInput) {
   };
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.regions[0].x = 1; }),
             "a region leaves the mesh");
+  auto expectLeaves = [&](std::function<void(RouteRegion &)> change) {
+    EXPECT_EQ(errorOf([&](RoutingProblem &p) { change(p.regions[0]); }),
+              "a region leaves the mesh");
+  };
+  expectLeaves([](RouteRegion &region) { region.x = -1; });
+  expectLeaves([](RouteRegion &region) { region.y = -1; });
+  expectLeaves([](RouteRegion &region) { region.y = 1; });
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.regions[0].width = 0; }),
             "a region has no PEs");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.regions[0].height = 0; }),
+            "a region has no PEs");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.colors = 0; }),
+            "0 usable colors, expected 1 to 32");
+  EXPECT_EQ(
+      errorOf([](RoutingProblem &p) { p.regions[0].west[1].row = 4; }),
+      "west channels must lie on ascending rows of the region, found row 4");
+  EXPECT_EQ(errorOf([](RoutingProblem &p) { p.regions[0].west[0].end = -1; }),
+            "west channels must share 4 columns or rows without gap");
   EXPECT_EQ(errorOf([](RoutingProblem &p) { p.colors = 33; }),
             "33 usable colors, expected 1 to 32");
   EXPECT_EQ(
@@ -493,6 +519,16 @@ TEST_F(BrokenRouting, R5MissesAPe) {
     if (rule.receive == RoutePort::Ramp)
       rule.transmit = portBit(RoutePort::East);
   expectError("reach 7 of 8 PEs");
+}
+TEST_F(BrokenRouting, R2EmptyRectangles) {
+  for (int64_t RouteRect::*begin : {&RouteRect::x0, &RouteRect::y0}) {
+    Routing broken = routing;
+    RouteRule &rule =
+        broken.streams[indexOf(problem, RoutePattern::Launch)].rules[0];
+    rule.rect.*begin = begin == &RouteRect::x0 ? rule.rect.x1 : rule.rect.y1;
+    EXPECT_NE(problem.verify(broken).find("does not lie in the mesh"),
+              std::string::npos);
+  }
 }
 TEST_F(BrokenRouting, R6Loop) {
   RoutedStream &cast = stream(RoutePattern::KeyCast);

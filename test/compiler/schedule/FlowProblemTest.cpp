@@ -112,8 +112,29 @@ TEST(FlowProblem, ChecksItsInput) {
   };
   EXPECT_EQ(errorOf([](FlowProblem &p) { p.launches[1].regions = {}; }),
             "'b' runs nowhere, or for negative cycles");
-  EXPECT_EQ(errorOf([](FlowProblem &p) { p.transfers[0].launch = 2; }),
+  EXPECT_EQ(errorOf([](FlowProblem &p) { p.launches[1].cycles = -1; }),
+            "'b' runs nowhere, or for negative cycles");
+  EXPECT_EQ(errorOf([](FlowProblem &p) { p.launches[1].lead = -1; }),
+            "'b' runs nowhere, or for negative cycles");
+  EXPECT_EQ(errorOf([](FlowProblem &p) { p.transfers[0].launch = 1; }),
             "transfers are not in the order of launches");
+  EXPECT_EQ(errorOf([](FlowProblem &p) { p.transfers[2].launch = 2; }),
+            "transfers are not in the order of launches");
+  const std::string outside =
+      "the words of 'a' are used outside of their launch, or fewer than none";
+  EXPECT_EQ(errorOf([](FlowProblem &p) { p.transfers[0].words = -1; }),
+            outside);
+  EXPECT_EQ(errorOf([](FlowProblem &p) { p.transfers[0].queue = -1; }),
+            outside);
+  EXPECT_EQ(errorOf([](FlowProblem &p) { p.transfers[0].firstUse = -1; }),
+            outside);
+  EXPECT_EQ(errorOf([](FlowProblem &p) {
+              p.transfers[0].firstUse = 0.5;
+              p.transfers[0].lastUse = 0.25;
+            }),
+            outside);
+  EXPECT_EQ(errorOf([](FlowProblem &p) { p.transfers[1].after = {1}; }),
+            "the words of 'a' come of what nothing has stored");
   EXPECT_EQ(errorOf([](FlowProblem &p) { p.transfers[2].launch = 0; }), "");
   EXPECT_EQ(errorOf([](FlowProblem &p) { p.transfers[2].lastUse = 1.5; }),
             "the words of 'b' are used outside of their launch, or fewer than "
@@ -133,10 +154,17 @@ std::string errorOf(std::function<void(FlowSchedule &)> change,
 TEST(BrokenFlows, WithoutATransfer) {
   EXPECT_EQ(errorOf([](FlowSchedule &s) { s.transfers.pop_back(); }),
             "expected windows of 2 launches and 2 transfers");
+  EXPECT_EQ(errorOf([](FlowSchedule &s) { s.launches.pop_back(); }),
+            "expected windows of 2 launches and 2 transfers");
 }
 TEST(BrokenFlows, T5SlotOutOfRange) {
   EXPECT_EQ(errorOf([](FlowSchedule &s) { s.transfers[1].slot = 2; }),
             "the words of 'b' have slot 2, which is not one of 2 or is "
+            "another's");
+}
+TEST(BrokenFlows, T5SlotBelowTheFirst) {
+  EXPECT_EQ(errorOf([](FlowSchedule &s) { s.transfers[0].slot = -1; }),
+            "the words of 'a' have slot -1, which is not one of 2 or is "
             "another's");
 }
 TEST(BrokenFlows, T5TwoInOneSlot) {
@@ -176,6 +204,11 @@ TEST(BrokenFlows, T7BeforeTheStoreHasIt) {
 TEST(BrokenFlows, T8MoreAheadThanTheWayHolds) {
   EXPECT_EQ(errorOf([](FlowSchedule &s) { s.transfers[1].ahead = 5; }),
             "5 of the words of 'b' are ahead of it, of 50 words the way holds "
+            "4");
+}
+TEST(BrokenFlows, T8FewerThanNoneAhead) {
+  EXPECT_EQ(errorOf([](FlowSchedule &s) { s.transfers[0].ahead = -1; }),
+            "-1 of the words of 'a' are ahead of it, of 50 words the way holds "
             "4");
 }
 TEST(BrokenFlows, T8AllBeforeTheirLaunch) {

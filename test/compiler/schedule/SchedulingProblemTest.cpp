@@ -233,6 +233,14 @@ TEST(SchedulingProblem, ChecksItsInput) {
   EXPECT_EQ(errorOf([](SchedulingProblem &p) { p.endAddress = 100; }),
             "no SRAM is left for buffers: they would begin at byte 128 of "
             "100");
+  EXPECT_EQ(errorOf([](SchedulingProblem &p) { p.firstAddress = -4; }),
+            "no SRAM is left for buffers: they would begin at byte -4 of "
+            "1152");
+  EXPECT_EQ(
+      errorOf([](SchedulingProblem &p) { p.kernels[2].resultBytes = -1; }),
+      "kernel 'c' asks for negative bytes");
+  EXPECT_EQ(errorOf([](SchedulingProblem &p) { p.kernels[0].resultBytes = 0; }),
+            "kernel 'b' reads a result that no earlier kernel makes");
   EXPECT_EQ(
       errorOf([](SchedulingProblem &p) { p.kernels[0].scratchBytes = -1; }),
       "kernel 'a' asks for negative bytes");
@@ -254,10 +262,16 @@ std::string errorOf(std::function<void(Schedule &)> change) {
 TEST(BrokenSchedule, T1MissingKernel) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.slots.pop_back(); }),
             "expected slots and addresses of 3 kernels");
+  EXPECT_EQ(errorOf([](Schedule &s) { s.resultAddresses.pop_back(); }),
+            "expected slots and addresses of 3 kernels");
+  EXPECT_EQ(errorOf([](Schedule &s) { s.scratchAddresses.pop_back(); }),
+            "expected slots and addresses of 3 kernels");
 }
 TEST(BrokenSchedule, T1SlotOutOfRange) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.slots[2] = 3; }),
             "kernel 'c' has slot 3 of 3");
+  EXPECT_EQ(errorOf([](Schedule &s) { s.slots[0] = -1; }),
+            "kernel 'a' has slot -1 of 3");
 }
 TEST(BrokenSchedule, T1TwoKernelsInOneSlot) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.slots[2] = 1; }),
@@ -357,6 +371,31 @@ TEST(BrokenSchedule, T3Overlap) {
 TEST(BrokenSchedule, T3OverwritesFromAnotherAddress) {
   EXPECT_EQ(errorOf([](Schedule &s) { s.resultAddresses[1] = 132; }),
             "result of 'b' at [132,196) overlaps result of 'a' at [128,192) "
+            "in slot 1");
+}
+TEST(BrokenSchedule, T3OverwritesTheEndOfAnOperand) {
+  SchedulingProblem problem = example();
+  Schedule schedule = solve(problem);
+  problem.kernels[1].resultBytes = 32;
+  schedule.resultAddresses[1] = 160; // of a: [128,192)
+  EXPECT_EQ(problem.verify(schedule),
+            "result of 'b' at [160,192) overlaps result of 'a' at [128,192) "
+            "in slot 1");
+}
+TEST(BrokenSchedule, T3OverwritesMoreThanTheOperand) {
+  SchedulingProblem problem = example();
+  Schedule schedule = solve(problem);
+  problem.kernels[1].resultBytes = 128;
+  EXPECT_EQ(problem.verify(schedule),
+            "result of 'b' at [128,256) overlaps result of 'a' at [128,192) "
+            "in slot 1");
+}
+TEST(BrokenSchedule, T3ScratchOverwritesNothing) {
+  EXPECT_EQ(errorOf([](Schedule &s) {
+              s.resultAddresses[1] = 192;
+              s.scratchAddresses[1] = 128;
+            }),
+            "scratch of 'b' at [128,192) overlaps result of 'a' at [128,192) "
             "in slot 1");
 }
 TEST(BrokenSchedule, T3OverwritesALiveOperand) {

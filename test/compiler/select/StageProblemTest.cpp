@@ -52,12 +52,23 @@ TEST(StageProblem, Check) {
   StageProblem problem = example();
   problem.widths = {4, 2, 8};
   EXPECT_EQ(problem.check(), "widths are positive, and ascend");
-  problem = example();
-  problem.cycles[1].pop_back();
-  EXPECT_EQ(
-      problem.check(),
-      "each kernel has cycles and bytes on each width, and what leaves and "
-      "enters before it");
+  problem.widths = {0, 2, 4};
+  EXPECT_EQ(problem.check(), "widths are positive, and ascend");
+  problem.widths = {};
+  EXPECT_EQ(problem.check(), "widths are positive, and ascend");
+  auto withoutLast = [](auto &table) { table[1].pop_back(); };
+  for (int table = 0; table < 5; ++table) {
+    problem = example();
+    table == 0   ? withoutLast(problem.cycles)
+    : table == 1 ? withoutLast(problem.leaving)
+    : table == 2 ? withoutLast(problem.entering)
+    : table == 3 ? withoutLast(problem.bytes)
+                 : withoutLast(problem.working);
+    EXPECT_EQ(
+        problem.check(),
+        "each kernel has cycles and bytes on each width, and what leaves and "
+        "enters before it");
+  }
   problem = example();
   problem.cycles[1][2] = never;
   EXPECT_EQ(problem.check(), "cycles are finite");
@@ -93,6 +104,21 @@ TEST_F(Broken, G1Gap) {
   plan.stages[1].begin = 2;
   EXPECT_EQ(problem.verify(plan),
             "G1: stage [2, 3) does not go on at kernel 1 of 3");
+}
+TEST_F(Broken, G1NoKernels) {
+  plan.stages.insert(plan.stages.begin(), {0, 0, 0});
+  EXPECT_EQ(problem.verify(plan),
+            "G1: stage [0, 0) does not go on at kernel 0 of 3");
+}
+TEST_F(Broken, G1BeyondTheLastKernel) {
+  plan.stages[1].end = 4;
+  EXPECT_EQ(problem.verify(plan),
+            "G1: stage [1, 4) does not go on at kernel 1 of 3");
+}
+TEST_F(Broken, G1LeavesKernelsOut) {
+  plan.stages.pop_back();
+  EXPECT_EQ(problem.verify(plan),
+            "G1: 1 stages, of 3 at most, have 1 of 3 kernels");
 }
 TEST_F(Broken, G1TooMany) {
   problem.mostStages = 1;

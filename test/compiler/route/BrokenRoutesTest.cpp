@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Routings of a few PEs, written rule by rule: what is broken is what a count
+// of PEs, or a look at neighbours alone, would not see.
+
+#include "TransformerStreams.h"
+#include "compiler/route/RoutingProblem.h"
+
+#include <gtest/gtest.h>
+
+using namespace wsec;
+
+namespace {
+
+const uint8_t ramp = portBit(RoutePort::Ramp);
+const uint8_t east = portBit(RoutePort::East);
+const uint8_t south = portBit(RoutePort::South);
+
+RouteRule at(int64_t x, int64_t y, RoutePort receive, uint8_t transmit) {
+  return {0, {x, x + 1, 1, y, y + 1, 1}, receive, transmit};
+}
+
+/// One stream on a region that is the whole mesh.
+RoutingProblem oneStream(int64_t width, int64_t height, StreamRequest stream) {
+  RoutingProblem problem =
+      transformerProblem(width, height, 1, {1, height, height});
+  problem.streams = {stream};
+  return problem;
+}
+
+std::string errorOf(const RoutingProblem &problem,
+                    const std::vector<RouteRule> &rules) {
+  EXPECT_EQ(problem.check(), "");
+  return problem.verify({{{{0}, rules}}});
+}
+
+// As many PEs as are meant, but not the same ones.
+TEST(BrokenRoutes, R5LaunchReachesAPeOfNoRegion) {
+  RoutingProblem problem =
+      oneStream(1, 1, {"launch", RoutePattern::Launch, {}});
+  problem.regions.push_back(problem.regions[0]);
+  problem.regions[1].x = 2;
+  problem.meshWidth = 3;
+  const RouteRule last = at(2, 0, RoutePort::West, ramp);
+  EXPECT_EQ(errorOf(problem, {at(0, 0, RoutePort::West, east | ramp),
+                              at(1, 0, RoutePort::West, east), last}),
+            "");
+  EXPECT_EQ(errorOf(problem, {at(0, 0, RoutePort::West, east),
+                              at(1, 0, RoutePort::West, east | ramp), last}),
+            "stream 'launch', color 0: words of PE (0,0) reach PE (1,0), which "
+            "is not meant");
+}
+
+TEST(BrokenRoutes, R5InjectorHearsItselfInPlaceOfAnother) {
+  RoutingProblem problem =
+      oneStream(1, 2, {"rest", RoutePattern::ColumnRest, {1, 2, 2}});
+  problem.regions[0].west = {{0, 0, 1}};
+  EXPECT_EQ(errorOf(problem, {at(0, 0, RoutePort::Ramp, south),
+                              at(0, 1, RoutePort::North, ramp)}),
+            "");
+  EXPECT_EQ(errorOf(problem, {at(0, 0, RoutePort::Ramp, ramp)}),
+            "stream 'rest', color 0: words of PE (0,0) reach PE (0,0), which "
+            "is not meant");
+}
+
+// One row to three, the last of which holds no tokens.
+TEST(BrokenRoutes, R5TransferReachesARowWithoutItsTokens) {
+  RoutingProblem problem;
+  problem.meshWidth = 2;
+  problem.meshHeight = 3;
+  problem.colors = 4;
+  problem.regions = {{0, 0, 1, 1, {{0, 0, 1}}, {{0, 0, 1}}, "a"},
+                     {1, 0, 1, 3, {{0, 0, 1}}, {{0, 0, 3}}, "b"}};
+  // Two tokens: rows 0 and 1 of the other region hold one each.
+  problem.streams = {{"t", RoutePattern::Transfer, {1, 2, 2}, 0, 1}};
+  const RouteRule source = at(0, 0, RoutePort::Ramp, east);
+  EXPECT_EQ(errorOf(problem, {source, at(1, 0, RoutePort::West, south | ramp),
+                              at(1, 1, RoutePort::North, ramp)}),
+            "");
+  EXPECT_EQ(errorOf(problem, {source, at(1, 0, RoutePort::West, south | ramp),
+                              at(1, 1, RoutePort::North, south),
+                              at(1, 2, RoutePort::North, ramp)}),
+            "stream 't', color 0: words of PE (0,0) reach PE (1,2), which is "
+            "not meant");
+}
+
+// The PE in the middle of three hears what is beyond the mesh, not the first.
+TEST(BrokenRoutes, R5NothingComesInOverTheEdges) {
+  for (RoutePort edge : {RoutePort::North, RoutePort::South}) {
+    EXPECT_EQ(
+        errorOf(oneStream(3, 1, {"cast", RoutePattern::RowCast, {}}),
+                {at(0, 0, RoutePort::Ramp, ramp), at(1, 0, edge, east | ramp),
+                 at(2, 0, RoutePort::West, ramp)}),
+        "stream 'cast', color 0: words of PE (0,0) reach 1 of 3 PEs");
+  }
+  for (RoutePort edge : {RoutePort::West, RoutePort::East}) {
+    EXPECT_EQ(
+        errorOf(oneStream(1, 3, {"cast", RoutePattern::KeyCast, {1, 3, 3}}),
+                {at(0, 0, RoutePort::Ramp, ramp), at(0, 1, edge, south | ramp),
+                 at(0, 2, RoutePort::North, ramp)}),
+        "stream 'cast', color 0: words of PE (0,0) reach 1 of 3 PEs");
+  }
+}
+
+} // namespace
