@@ -81,6 +81,13 @@ static bool castRule(Node &node) {
 static bool castLike(Node &node) { return castFact(node, node.input(1).type); }
 
 /// Folded values are rare enough that only masks and counters matter.
+/// A bound as an attribute, before opset 11.
+static std::optional<double> statedBound(const Node &node, size_t i) {
+  StringRef name = i == 1 ? "min" : "max";
+  return node.hasAttr(name) ? std::optional(node.floatAttr(name))
+                            : std::nullopt;
+}
+
 static bool clip(Node &node) {
   for (size_t bound : {1, 2})
     if (node.has(bound) && numElements(node.input(bound).shape) != 1)
@@ -95,8 +102,10 @@ static bool clip(Node &node) {
   Tensor &x = tensors->front();
   for (int64_t i = 0; i < x.size(); ++i) {
     if (isFloat(x.type())) {
-      double low = node.has(1) ? (*tensors)[1].asFloat(0) : -INFINITY;
-      double high = node.has(2) ? (*tensors)[2].asFloat(0) : INFINITY;
+      double low = node.has(1) ? (*tensors)[1].asFloat(0)
+                               : statedBound(node, 1).value_or(-INFINITY);
+      double high = node.has(2) ? (*tensors)[2].asFloat(0)
+                                : statedBound(node, 2).value_or(INFINITY);
       x.setFloat(i, std::min(std::max(x.asFloat(i), low), high));
       continue;
     }
@@ -128,10 +137,13 @@ static bool cast(Legalization &n) {
 
 static bool clip(Legalization &n) {
   Value x = n.input(0);
-  if (n.has(1))
-    x = n.binary(BinaryKind::Max, x, n.input(1));
-  if (n.has(2))
-    x = n.binary(BinaryKind::Min, x, n.input(2));
+  for (size_t i : {1, 2}) {
+    const BinaryKind kind = i == 1 ? BinaryKind::Max : BinaryKind::Min;
+    if (n.has(i))
+      x = n.binary(kind, x, n.input(i));
+    else if (std::optional<double> bound = statedBound(n.node(), i))
+      x = n.binary(kind, x, *bound);
+  }
   return n.replace(x);
 }
 
@@ -141,7 +153,7 @@ llvm::ArrayRef<Operator> wsec::infer::castsOperators() {
       {"Dropout", dropout, dropout, "ratio seed"},
       {"Cast", castRule, cast, "to saturate round_mode"},
       {"CastLike", castLike, cast, "saturate round_mode"},
-      {"Clip", clip, clip},
+      {"Clip", clip, clip, "min max"},
   };
   return operators;
 }

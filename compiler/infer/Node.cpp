@@ -51,6 +51,11 @@ bool Node::allows(ArrayRef<int64_t> shape) {
 }
 
 std::optional<Shape> Node::ints(size_t i, StringRef what) {
+  if (statesAttr(what)) {
+    if (auto one = dyn_cast<IntegerAttr>(attribute(what)))
+      return Shape{one.getValue().getSExtValue()};
+    return intsAttr(what);
+  }
   if (!has(i)) {
     fail(what + " is missing");
     return std::nullopt;
@@ -79,13 +84,11 @@ std::optional<int64_t> Node::oneInt(size_t i, StringRef what) {
 
 std::optional<Shape> Node::axes(size_t i, int64_t rank) {
   Shape result;
-  if (has(i)) {
+  if (has(i) || statesAttr("axes")) {
     std::optional<Shape> known = ints(i, "axes");
     if (!known)
       return std::nullopt;
     result = *known;
-  } else if (auto attribute = intsAttr("axes")) {
-    result = *attribute;
   }
   for (int64_t &axis : result) {
     if (axis < -rank || axis >= rank) {
@@ -103,6 +106,10 @@ std::optional<Shape> Node::axes(size_t i, int64_t rank) {
 Attribute Node::attribute(StringRef name) const {
   assert(listsName(understood, name) && "asks for an undeclared attribute");
   return attributes.get(name);
+}
+
+bool Node::statesAttr(StringRef name) const {
+  return listsName(understood, name) && hasAttr(name);
 }
 
 /// The schema of an attribute that has a default, else null.

@@ -43,17 +43,20 @@ public:
   bool refuses(llvm::ArrayRef<size_t> inputs, llvm::StringRef what);
   /// Fails with a reason when no tensor has this shape (see `shapeProblem`).
   bool allows(llvm::ArrayRef<int64_t> shape);
-  /// The integers of a shape-like input; fails if they are not constant.
+  /// The integers of a shape-like input, or of the attribute of this name that
+  /// older opsets have in its place; fails if they are not constant.
   std::optional<Shape> ints(size_t i, llvm::StringRef what);
   std::optional<int64_t> oneInt(size_t i, llvm::StringRef what);
-  /// Axes from input `i` (newer opsets) or the attribute, in order, not
-  /// negative. Empty if absent; nothing if they are wrong (a reason is set).
+  /// The same as axes of a tensor, in order, not negative. Empty if absent;
+  /// nothing if they are wrong (a reason is set).
   std::optional<Shape> axes(size_t i, int64_t rank);
 
   // Only those attributes may be asked for that the rules declare. What the
   // node does not state is the schema's default, or `otherwise` if there is
   // none. One that a later version brought was its default before.
   bool hasAttr(llvm::StringRef name) const { return bool(attribute(name)); }
+  /// The same of a name that is an attribute in some opsets only.
+  bool statesAttr(llvm::StringRef name) const;
   int64_t intAttr(llvm::StringRef name, int64_t otherwise = 0) const;
   double floatAttr(llvm::StringRef name, double otherwise = 0) const;
   llvm::StringRef stringAttr(llvm::StringRef name) const;

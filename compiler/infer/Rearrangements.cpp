@@ -75,7 +75,7 @@ static std::optional<SliceBounds> sliceBounds(Node &node) {
   std::optional<Shape> axes = Shape(), steps = Shape(starts->size(), 1);
   for (size_t i = 0; i < starts->size(); ++i)
     axes->push_back(i);
-  if (node.has(3))
+  if (node.has(3) || node.hasAttr("axes"))
     axes = node.ints(3, "axes");
   if (node.has(4))
     steps = node.ints(4, "steps");
@@ -290,6 +290,9 @@ static bool pad(Node &node) {
   if (!tensors)
     return true;
   Tensor padded(result.type, result.shape);
+  if (node.statesAttr("value"))
+    for (int64_t i = 0; i < padded.size(); ++i)
+      padded.setFloat(i, node.floatAttr("value"));
   if (node.has(2)) {
     const Tensor &fill = (*tensors)[2];
     if (fill.size() != 1)
@@ -432,7 +435,8 @@ static bool pad(Legalization &n) {
       mode != "wrap")
     return n.fail("pads in mode '" + mode + "'");
   Value fill = n.has(2) ? n.reshape(n.input(2), Shape(rank, 1))
-                        : scalarLike(n.builder(), n.loc(), x, 0);
+                        : scalarLike(n.builder(), n.loc(), x,
+                                     n.node().floatAttr("value"));
   for (auto [i, stated] : llvm::enumerate(axes)) {
     int64_t axis = stated + (stated < 0 ? rank : 0);
     int64_t before = pads[i], after = pads[i + axes.size()];
@@ -451,11 +455,11 @@ llvm::ArrayRef<Operator> wsec::infer::rearrangementsOperators() {
   static const Operator operators[] = {
       {"Transpose", transpose, transpose, "perm"},
       {"Expand", expand, expand},
-      {"Slice", slice, slice},
+      {"Slice", slice, slice, "starts ends axes"},
       {"Split", split, split, "axis split num_outputs"},
       {"Concat", concat, concat, "axis"},
       {"Tile", tile, tile},
-      {"Pad", pad, pad, "mode"},
+      {"Pad", pad, pad, "mode pads value"},
   };
   return operators;
 }

@@ -280,7 +280,7 @@ llvm::ArrayRef<Operator> wsec::infer::sequencesOperators() {
       {"EyeLike", eyeLike, nullptr, "dtype k"},
       {"OneHot", oneHot, oneHot, "axis"},
       {"Trilu", trilu, trilu, "upper"},
-      {"TopK", topK, topK, "axis largest sorted"},
+      {"TopK", topK, topK, "axis k largest sorted"},
   };
   return operators;
 }
