@@ -7,7 +7,8 @@
 //
 // Windows that neither overlap nor leave gaps (patches of an image) are a
 // reshape and a transpose; others are a strided slice for each of their
-// elements.
+// elements. Where every channel has a filter of its own there is no product:
+// such slices are scaled and added up.
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Windows.h"
 #include <algorithm>
@@ -16,6 +17,7 @@ using namespace mlir;
 using namespace wsec;
 using namespace wsec::infer;
 using namespace wsec::values;
+using onnx::BinaryKind;
 
 //===----------------------------------------------------------------------===//
 // Inference
@@ -34,15 +36,20 @@ static std::optional<Windows> windowsOfConv(Node &node) {
 /// Each group is a product of its own.
 static constexpr int64_t maxGroups = 16;
 
+/// Whether every channel has a filter of its own.
+static bool isDepthwise(ArrayRef<int64_t> weight, int64_t groups) {
+  return groups > 1 && weight[0] == groups && weight[1] == 1;
+}
+
 static bool conv(Node &node) {
   const Fact &x = node.input(0), &weight = node.input(1);
   int64_t groups = node.intAttr("group");
   if (x.rank() < 3 || weight.rank() != x.rank() || !numElements(weight.shape))
     return node.fail("convolves " + printShape(x.shape) + " with " +
                      printShape(weight.shape));
-  if (groups < 1 || groups > maxGroups)
+  if (groups < 1 || (groups > maxGroups && !isDepthwise(weight.shape, groups)))
     return node.fail(Twine(groups) + " groups, expected 1 to " +
-                     Twine(maxGroups));
+                     Twine(maxGroups) + " or a filter for each channel");
   if (x.shape[1] != groups * weight.shape[1] || weight.shape[0] % groups)
     return node.fail(Twine(x.shape[1]) + " channels for weights of shape " +
                      printShape(weight.shape) + " in " + Twine(groups) +
@@ -89,8 +96,8 @@ static Value patches(Legalization &n, Value x, const Windows &w) {
   return n.reshape(n.transpose(n.reshape(x, split), perm), tokens);
 }
 
-/// [B, C, H, W] to [B, oh, ow, kh * kw * C]: a slice for each (kh, kw).
-static Value slices(Legalization &n, Value x, const Windows &w) {
+/// [B, C, H, W] to a slice [B, oh, ow, C] for each (kh, kw).
+static SmallVector<Value> slices(Legalization &n, Value x, const Windows &w) {
   x = rotateAxes(n, x, 2);
   size_t axes = w.counts.size(), rank = axes + 2;
   for (size_t d = 0; d < axes; ++d)
@@ -107,7 +114,7 @@ static Value slices(Legalization &n, Value x, const Windows &w) {
       box.starts[d + 1] = tap / strides[d] % w.extents[d] * w.dilations[d];
     parts.push_back(n.slice(x, box));
   }
-  return n.concat(parts, rank - 1);
+  return parts;
 }
 
 /// Weights [O, C, kh, kw] as [C * kh * kw, O], or [kh * kw * C, O]; null, with
@@ -146,38 +153,60 @@ static Value part(Legalization &n, Value x, size_t axis, int64_t number,
   return n.constant(fact);
 }
 
-template <bool fused>
-static bool convolve(Legalization &n) {
-  std::optional<Windows> windows = windowsOfConv(n.node());
-  int64_t groups = n.node().intAttr("group");
-  Value x = n.input(0), weight = n.input(1), bias = n.optional(2);
-  StringRef activation =
-      fused ? n.node().stringAttr("activation") : StringRef();
-  if (!activation.empty() && activation != "Relu")
-    return n.fail("with " + activation + " behind it");
-  bool simple = arePatches(*windows, shapeOf(x).drop_front(2));
+/// [B, oh, ow, C], each channel with its own filter. Null as `filters`.
+static Value depthwise(Legalization &n, const Windows &w) {
+  Value taps = filters(n, n.input(1), /*channelsFirst=*/true), sum;
+  if (!taps)
+    return {};
+  for (auto [tap, elements] : llvm::enumerate(slices(n, n.input(0), w))) {
+    Value weights = part(n, taps, 0, tap, numElements(w.extents));
+    Value term = n.binary(BinaryKind::Mul, elements, weights);
+    sum = sum ? n.binary(BinaryKind::Add, sum, term) : term;
+  }
+  return n.has(2) ? n.binary(BinaryKind::Add, sum, n.input(2)) : sum;
+}
+
+/// The same with a product for each group.
+static Value grouped(Legalization &n, const Windows &w, int64_t groups) {
+  Value x = n.input(0);
+  const bool simple = arePatches(w, shapeOf(x).drop_front(2));
   SmallVector<Value> results;
   for (int64_t g = 0; g < groups; ++g) {
-    Value matrix = part(n, weight, 0, g, groups);
+    Value matrix = part(n, n.input(1), 0, g, groups);
     matrix = matrix ? filters(n, matrix, simple) : matrix;
     if (!matrix)
-      return false;
+      return {};
     Value channels = part(n, x, 1, g, groups);
-    Value tokens =
-        simple ? patches(n, channels, *windows) : slices(n, channels, *windows);
-    Value addend = part(n, bias, 0, g, groups);
+    Value tokens = simple
+                       ? patches(n, channels, w)
+                       : n.concat(slices(n, channels, w), w.counts.size() + 1);
+    Value addend = part(n, n.optional(2), 0, g, groups);
     bool isBias = !addend || isConstant(addend);
     Value y = isConstant(matrix)
                   ? n.matmul(tokens, matrix, isBias ? addend : Value())
                   : n.batchMatmul(tokens, matrix);
     if (addend && !(isBias && isConstant(matrix)))
-      y = n.binary(onnx::BinaryKind::Add, y, addend);
+      y = n.binary(BinaryKind::Add, y, addend);
     results.push_back(y);
   }
-  int64_t last = shapeOf(x).size() - 1;
-  Value y = rotateAxes(n, n.concat(results, last), last);
-  return n.replace(
-      activation.empty() ? y : n.binary(onnx::BinaryKind::Max, y, 0.0));
+  return n.concat(results, shapeOf(x).size() - 1);
+}
+
+template <bool fused>
+static bool convolve(Legalization &n) {
+  std::optional<Windows> windows = windowsOfConv(n.node());
+  const int64_t groups = n.node().intAttr("group");
+  StringRef activation =
+      fused ? n.node().stringAttr("activation") : StringRef();
+  if (!activation.empty() && activation != "Relu")
+    return n.fail("with " + activation + " behind it");
+  Value y = isDepthwise(shapeOf(n.input(1)), groups)
+                ? depthwise(n, *windows)
+                : grouped(n, *windows, groups);
+  if (!y)
+    return false;
+  y = rotateAxes(n, y, shapeOf(y).size() - 1);
+  return n.replace(activation.empty() ? y : n.binary(BinaryKind::Max, y, 0.0));
 }
 
 /// Channels and pixels that change places, `blocksize` squared of them.

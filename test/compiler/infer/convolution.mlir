@@ -39,4 +39,18 @@ func.func @groups(%x: tensor<1x4x6xf32>) -> !onnx.unknown {
   %y = onnx.node "Conv"(%x, %w) with {group = 2 : i64, auto_pad = "SAME_UPPER"} : (tensor<1x4x6xf32>, tensor<2x2x3xf32>) -> !onnx.unknown
   return %y : !onnx.unknown
 }
+
+// Every channel has a filter of its own: slices are scaled and added up.
+// CHECK-LABEL: func.func @depthwise
+// CHECK-NOT: onnx.matmul
+// CHECK: %[[A:.*]] = onnx.slice {{.*}} -> tensor<1x5x20xf32>
+// CHECK: onnx.binary mul %[[A]], {{.*}} : (tensor<1x5x20xf32>, tensor<1x20xf32>)
+// CHECK: onnx.binary add {{.*}} -> tensor<1x5x20xf32>
+// CHECK-NOT: onnx.matmul
+// CHECK: return {{.*}} : tensor<1x20x5xf32>
+func.func @depthwise(%x: tensor<1x20x6xf32>) -> !onnx.unknown {
+  %w = onnx.constant dense<1.0> : tensor<20x1x2xf32>
+  %y = onnx.node "Conv"(%x, %w) with {group = 20 : i64} : (tensor<1x20x6xf32>, tensor<20x1x2xf32>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
 }
