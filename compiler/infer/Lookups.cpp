@@ -470,38 +470,42 @@ static Value gatherRows(Legalization &n, Value table, Value ids, int64_t axis) {
   return llvm::is_sorted(back) ? picked : n.transpose(picked, back);
 }
 
-/// Rows of a table, or, with constant equally spaced indices, a slice.
+/// Equally spaced ones are a slice.
+Value wsec::infer::elementsOf(Legalization &n, Value x, int64_t axis,
+                              ArrayRef<int64_t> places) {
+  const Shape shape(shapeOf(x));
+  const int64_t step = places.size() > 1 ? places[1] - places[0] : 1;
+  bool isEven = step != 0;
+  for (size_t i = 1; i < places.size(); ++i)
+    isEven &= places[i] - places[i - 1] == step;
+  if (!isEven)
+    return gatherRows(
+        n, x, materialize(n.builder(), n.loc(), Tensor::ofInts(places)), axis);
+  Box box{Shape(shape.size(), 0), shape, Shape(shape.size(), 1)};
+  box.starts[axis] = places.front();
+  box.extents[axis] = places.size();
+  box.steps[axis] = step;
+  return box.extents == shape && step == 1 ? x : n.slice(x, box);
+}
+
+/// Rows of a table, or, with constant indices, elements at known places.
 static bool gather(Legalization &n) {
   Value table = n.input(0), ids = n.input(1);
-  int64_t rank = shapeOf(table).size();
+  const int64_t rank = shapeOf(table).size();
   std::optional<int64_t> axis = n.node().axisAttr(rank);
   if (!axis)
     return false;
   if ((rank == 2 && *axis == 0 && isConstant(table)) || !isConstant(ids))
     return n.replace(gatherRows(n, table, ids, *axis));
-  std::optional<Shape> stated = n.node().ints(1, "indices");
-  if (!stated)
+  std::optional<Shape> places = n.node().ints(1, "indices");
+  if (!places)
     return false;
-  Shape indices = *stated;
-  int64_t extent = shapeOf(table)[*axis];
-  for (int64_t &index : indices)
-    index += index < 0 ? extent : 0;
-  int64_t step = indices.size() > 1 ? indices[1] - indices[0] : 1;
-  for (size_t i = 1; i < indices.size(); ++i)
-    if (indices[i] - indices[i - 1] != step)
-      step = 0;
-  if (indices.empty())
+  for (int64_t &place : *places)
+    place += place < 0 ? shapeOf(table)[*axis] : 0;
+  if (places->empty())
     return n.fail("picks no element");
-  if (step == 0)
-    return n.replace(gatherRows(n, table, ids, *axis));
-  Box box{Shape(rank, 0), Shape(shapeOf(table)), Shape(rank, 1)};
-  box.starts[*axis] = indices.front();
-  box.extents[*axis] = indices.size();
-  box.steps[*axis] = step;
-  Value part = box.extents == Shape(shapeOf(table)) && step == 1
-                   ? table
-                   : n.slice(table, box);
-  return n.replace(n.reshape(part, n.resultType().getShape()));
+  return n.replace(n.reshape(elementsOf(n, table, *axis, *places),
+                             n.resultType().getShape()));
 }
 
 /// Step from one index of dimension `d` to the next, when the positions in

@@ -6,18 +6,28 @@ using namespace wsec::infer;
 
 std::vector<Operator> wsec::infer::allOperators() {
   std::vector<Operator> all;
-  for (llvm::ArrayRef<Operator> family :
-       {functionsOperators(),       arithmeticOperators(),
-        castsOperators(),           shapesOperators(),
-        rearrangementsOperators(),  lookupsOperators(),
-        sequencesOperators(),       reductionsOperators(),
-        normsOperators(),           productsOperators(),
-        quantizationOperators(),    attentionOperators(),
-        rotaryOperators(),          fusedAttentionOperators(),
-        imagesOperators(),          poolsOperators(),
-        channelsOperators(),        einsumOperators(),
-        integerProductsOperators(), cachesOperators(),
-        groupedAttentionOperators()})
+  for (llvm::ArrayRef<Operator> family : {functionsOperators(),
+                                          arithmeticOperators(),
+                                          castsOperators(),
+                                          shapesOperators(),
+                                          rearrangementsOperators(),
+                                          lookupsOperators(),
+                                          sequencesOperators(),
+                                          reductionsOperators(),
+                                          normsOperators(),
+                                          productsOperators(),
+                                          quantizationOperators(),
+                                          attentionOperators(),
+                                          rotaryOperators(),
+                                          fusedAttentionOperators(),
+                                          imagesOperators(),
+                                          poolsOperators(),
+                                          channelsOperators(),
+                                          einsumOperators(),
+                                          integerProductsOperators(),
+                                          cachesOperators(),
+                                          groupedAttentionOperators(),
+                                          resizeOperators()})
     llvm::append_range(all, family);
   return all;
 }

@@ -43,6 +43,7 @@ llvm::ArrayRef<Operator> fusedAttentionOperators();
 llvm::ArrayRef<Operator> groupedAttentionOperators();
 llvm::ArrayRef<Operator> imagesOperators();
 llvm::ArrayRef<Operator> poolsOperators();
+llvm::ArrayRef<Operator> resizeOperators();
 llvm::ArrayRef<Operator> channelsOperators();
 llvm::ArrayRef<Operator> einsumOperators();
 llvm::ArrayRef<Operator> integerProductsOperators();

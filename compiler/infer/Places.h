@@ -47,6 +47,10 @@ mlir::Value elementPlaces(Legalization &legalization,
                           llvm::ArrayRef<int64_t> shape, mlir::Value indices,
                           int64_t axis);
 
+/// Elements at known places along one axis, of which there is at least one.
+mlir::Value elementsOf(Legalization &legalization, mlir::Value x, int64_t axis,
+                       llvm::ArrayRef<int64_t> places);
+
 /// Elements of `x` that `indices` ask for along one axis.
 mlir::Value elementsAt(Legalization &legalization, mlir::Value x,
                        mlir::Value indices, int64_t axis);

@@ -10,8 +10,6 @@ using namespace wsec::values;
 /// So large no stride, dilation, pad or window is that an image has use for;
 /// below, sums of products of two of them do not overflow.
 static constexpr int64_t kMostAlongAxis = int64_t(1) << 24;
-/// Elements of a window that is a slice for each of them.
-static constexpr int64_t kMostTaps = 4096;
 
 static bool isPerAxis(Node &node, StringRef name, ArrayRef<int64_t> list,
                       size_t count, int64_t least) {

@@ -8,6 +8,9 @@
 
 namespace wsec::infer {
 
+/// Elements of a window, each of which is a slice.
+inline constexpr int64_t kMostTaps = 4096;
+
 /// Along each spatial axis.
 struct Windows {
   Shape extents, strides, dilations, before, after; // of windows; pads

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Many nodes of one operator in one model: equations of Einsum, windows of pools, products of integers.
+"""Many nodes of a kind in one model: equations of Einsum, windows of pools and convolutions, products of
+integers, images that grow or shrink, attributes that are operands today.
 
-Usage: operator_models.py WORK (einsum | pools | integers) --mesh WxH. All engines run the model; results are
+Usage: operator_models.py WORK NAME --mesh WxH, NAME one of MODELS. All engines run the model; results are
 held against onnxruntime, or numpy where it lacks a case: integers exactly, floats to 1e-5 of the largest
 element. A line an engine.
 """
@@ -82,6 +83,66 @@ def integers():
     return nodes, inputs, constants
 
 
+def convolutions():
+    """Groups, filters of one channel each, with constant and computed weights."""
+    random = np.random.default_rng(3)
+    inputs = {"x": random.standard_normal((2, 20, 6, 5)).astype("f4"),
+              "computed": random.standard_normal((20, 1, 2, 2)).astype("f4")}
+    constants = {"each": random.standard_normal((20, 1, 3, 3)).astype("f4"),
+                 "bias": random.standard_normal(20).astype("f4"),
+                 "groups": random.standard_normal((8, 5, 3, 2)).astype("f4"),
+                 "twice": random.standard_normal((40, 10, 1, 1)).astype("f4")}
+    nodes = []
+    for weight, group, more in [
+            ("each", 20, {"pads": [1, 1, 1, 1]}), ("each", 20, {"strides": [2, 1], "pads": [0, 1, 2, 1]}),
+            ("each", 20, {"auto_pad": "SAME_UPPER"}),
+            ("each", 20, {"dilations": [1, 2]}), ("groups", 4, {}), ("twice", 2, {}),
+            ("computed", 20, {"strides": [2, 2]})]:
+        bias = ["bias"] if weight in ("each", "computed") else []
+        nodes.append(h.make_node("Conv", ["x", weight, *bias], [f"y{len(nodes)}"], group=group, **more))
+    return nodes, inputs, constants
+
+
+def older():
+    """What opset 9 states as attributes."""
+    x = np.random.default_rng(4).standard_normal((2, 5, 7)).astype("f4")
+    nodes = []
+    for operator, attributes in [
+            ("Slice", {"starts": [1, -3], "ends": [4, 1000], "axes": [1, 2]}),
+            ("Slice", {"starts": [0, 1], "ends": [1, 3]}), ("Pad", {"pads": [0, 1, 2, 0, 2, 1], "value": 1.5}),
+            ("Pad", {"pads": [0, 1, 2, 0, 2, 1], "mode": "edge"}), ("Clip", {"min": -0.3, "max": 0.4}),
+            ("Clip", {"min": 0.0}), ("Clip", {}), ("TopK", {"k": 3})]:
+        more = [f"places{len(nodes)}"] if operator == "TopK" else []
+        nodes.append(h.make_node(operator, ["x"], [f"y{len(nodes)}", *more], **attributes))
+    return nodes, {"x": x}, {}
+
+
+def resizes():
+    """Images that grow and shrink, in all modes."""
+    x = np.random.default_rng(5).standard_normal((1, 3, 5, 4)).astype("f4")
+    nodes, constants = [], {"roi": np.array([0, 0, 0.1, 0.3, 1, 1, 0.8, 1.2], "f4")}
+    modes = [({"mode": "linear", "coordinate_transformation_mode": how}, size)
+             for how in ("half_pixel", "asymmetric", "align_corners", "pytorch_half_pixel", "half_pixel_symmetric")
+             for size in ([1, 3, 7, 3], [1.0, 1.0, 2.0, 0.5])]
+    modes += [({"nearest_mode": how, "coordinate_transformation_mode": "asymmetric"}, [1.0, 1.0, 1.5, 0.7])
+              for how in ("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")]
+    modes += [({"mode": "cubic"}, [1, 3, 8, 2]), ({"mode": "cubic", "exclude_outside": 1}, [1, 3, 8, 2]),
+              ({"mode": "linear", "antialias": 1}, [1, 3, 2, 3]), ({"mode": "cubic", "antialias": 1}, [1, 3, 2, 3]),
+              ({"mode": "linear", "coordinate_transformation_mode": "tf_crop_and_resize",
+                "extrapolation_value": 9.0}, [1, 3, 4, 6])]
+    for attributes, size in modes:
+        is_scale = isinstance(size[0], float)
+        constants[f"size{len(nodes)}"] = np.array(size, "f4" if is_scale else "i8")
+        sizes = [f"size{len(nodes)}"] if is_scale else ["", f"size{len(nodes)}"]
+        nodes.append(h.make_node("Resize", ["x", "roi", *sizes], [f"y{len(nodes)}"], **attributes))
+    return nodes, {"x": x}, constants
+
+
+MODELS = {"einsum": einsum, "pools": pools, "integers": integers, "convolutions": convolutions,
+          "resizes": resizes, "older": older}
+OPSETS = {"older": 9}
+
+
 def tool(*words):
     result = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False)
     if result.returncode:
@@ -91,11 +152,11 @@ def tool(*words):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("work", type=pathlib.Path)
-    parser.add_argument("what", choices=["einsum", "pools", "integers"])
+    parser.add_argument("what", choices=list(MODELS))
     parser.add_argument("--mesh", required=True)
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
-    nodes, inputs, constants = {"einsum": einsum, "pools": pools, "integers": integers}[options.what]()
+    nodes, inputs, constants = MODELS[options.what]()
     names = [node.output[0] for node in nodes]
     graph = h.make_graph(nodes, options.what,
                          [h.make_tensor_value_info(name, h.np_dtype_to_tensor_dtype(value.dtype), value.shape) for name, value in inputs.items()],
@@ -103,7 +164,8 @@ def main():
                           for name, node in zip(names, nodes)],
                          [onnx.numpy_helper.from_array(value, name) for name, value in constants.items()])
     path, program = options.work / "model.onnx", options.work / "model.wafer"
-    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", 19)], ir_version=9), path)
+    onnx.save(h.make_model(graph, opset_imports=[h.make_opsetid("", OPSETS.get(options.what, 19))],
+                            ir_version=9), path)
     if options.what == "einsum":
         values = {**inputs, **constants}
         expected = [np.einsum(node.attribute[0].s.decode(), *(values[name] for name in node.input)) for node in nodes]
