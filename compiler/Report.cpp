@@ -7,6 +7,9 @@
 #include "llvm/Support/Format.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
+
+#include <cmath>
+
 using namespace wsec;
 using llvm::StringRef;
 
@@ -329,7 +332,9 @@ static void printRegion(const Report &report, llvm::json::OStream &json) {
       for (const ShapeReport &shape : report.shapes)
         json.object([&] {
           pair("shape", shape.columns, shape.rows);
-          json.attribute("cycles", shape.cycles);
+          // Not finite where some kernel has no variant that fits.
+          if (std::isfinite(shape.cycles))
+            json.attribute("cycles", shape.cycles);
           json.attribute("fits_sram", shape.fitsSram);
         });
     });

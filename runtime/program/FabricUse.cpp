@@ -13,7 +13,7 @@ using program::OperandKind;
 using program::ScalarOp;
 
 /// Unrolled ops of a routine; more are not worth the time.
-constexpr size_t mostOps = 1 << 15;
+constexpr size_t mostOps = 1 << 14;
 
 /// Walks the statements of a routine in program order, turn after turn.
 class Reader {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <array>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <queue>
@@ -552,8 +551,6 @@ std::vector<uint16_t> PhaseGraph::sort() {
   }
   if (next < count)
     nameCycle(left);
-  if (next > size_t(std::numeric_limits<uint16_t>::max()) + 1)
-    throw NotUnderstood{"more phases than ranks have numbers"};
   std::vector<uint16_t> result;
   for (size_t i = 0; i < ops; ++i)
     if (op(i).main())
