@@ -6,6 +6,8 @@
 
 #include "llvm/ADT/StringRef.h"
 
+#include <algorithm>
+
 using namespace wsec;
 
 Machine Machine::region(int column, int row, int columns, int rows) const {
@@ -72,7 +74,34 @@ std::optional<std::string> Machine::setMesh(int newWidth, int newHeight) {
            " PEs a program may use on " + name;
   width = newWidth;
   height = newHeight;
+  // What lies outside is not in the way.
+  std::vector<PeRectangle> inside;
+  for (const PeRectangle &its : keepOuts)
+    if (its.x < width && its.y < height)
+      inside.push_back({its.x, its.y, std::min(its.width, width - its.x),
+                        std::min(its.height, height - its.y)});
+  keepOuts = std::move(inside);
   return std::nullopt;
+}
+
+bool Machine::hasRoom(int columns, int rows) const {
+  for (int channel = 0; channel < channelsOfMesh(); ++channel) {
+    const int y = channelRow(channel);
+    // At the west side, or just east of something.
+    std::vector<int> starts{0};
+    for (const PeRectangle &its : keepOuts)
+      starts.push_back(its.x + its.width);
+    for (int x : starts) {
+      auto hits = [&](const PeRectangle &its) {
+        return x < its.x + its.width && its.x < x + columns &&
+               y < its.y + its.height && its.y < y + rows;
+      };
+      if (x + columns <= width && y + rows <= height &&
+          std::none_of(keepOuts.begin(), keepOuts.end(), hits))
+        return true;
+    }
+  }
+  return false;
 }
 
 std::optional<std::pair<int, int>> wsec::parseMesh(std::string_view text) {

@@ -26,6 +26,15 @@ struct ChannelPosition {
   }
 };
 
+/// PEs [x, x + width) x [y, y + height) of a mesh.
+struct PeRectangle {
+  int x = 0, y = 0, width = 0, height = 0;
+  bool operator==(const PeRectangle &other) const {
+    return x == other.x && y == other.y && width == other.width &&
+           height == other.height;
+  }
+};
+
 /// Parameters of a wafer. Cycles unless the name says otherwise. Mirrors the
 /// table Machine of runtime/program/program.fbs. README.md says for each preset
 /// where a number comes from.
@@ -121,6 +130,9 @@ struct Machine {
   int descriptors = 0;
   /// Whether a busy microthread takes more work (1) or refuses it (0).
   int microthreadsQueue = 0;
+  /// Of the mesh, what nothing may use: broken PEs, say. A program lists its
+  /// own (wse.keep_out), so descriptions leave them out.
+  std::vector<PeRectangle> keepOuts;
 
   int usableColors() const { return colors - reservedColors; }
   /// Bytes left for code and buffers in a PE.
@@ -143,6 +155,10 @@ struct Machine {
   std::vector<ChannelPosition> westChannels() const;
   /// Channels of the east edge in order. A region begins at a channel's row.
   std::vector<ChannelPosition> eastChannels() const;
+
+  /// Whether a region of that shape, which begins at a channel's row, lies
+  /// somewhere on the mesh without a keep-out in it.
+  bool hasRoom(int columns, int rows) const;
 
   /// Takes a sub-rectangle of the mesh. Returns what is wrong, or nothing.
   std::optional<std::string> setMesh(int newWidth, int newHeight);

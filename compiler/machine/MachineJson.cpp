@@ -105,6 +105,34 @@ static bool readList(const llvm::json::Value &value, std::vector<int> &field) {
   return true;
 }
 
+/// "keep_outs": [[x, y, width, height], ...]
+static bool readKeepOuts(const llvm::json::Value &value,
+                         std::vector<PeRectangle> &keepOuts) {
+  const llvm::json::Array *array = value.getAsArray();
+  keepOuts.clear();
+  for (size_t i = 0; array && i < array->size(); ++i) {
+    std::vector<int> its;
+    if (!readList((*array)[i], its) || its.size() != 4)
+      return false;
+    keepOuts.push_back({its[0], its[1], its[2], its[3]});
+  }
+  return array;
+}
+
+/// What makes a list of keep-outs none of this machine, or nothing.
+static std::optional<std::string> keepOutProblem(const Machine &machine) {
+  for (const PeRectangle &its : machine.keepOuts)
+    if (its.x < 0 || its.y < 0 || its.width < 1 || its.height < 1 ||
+        its.width > machine.width - its.x ||
+        its.height > machine.height - its.y)
+      return "keep-out of " + std::to_string(its.width) + "x" +
+             std::to_string(its.height) + " at (" + std::to_string(its.x) +
+             "," + std::to_string(its.y) + ") leaves the mesh of " +
+             std::to_string(machine.width) + "x" +
+             std::to_string(machine.height);
+  return std::nullopt;
+}
+
 std::optional<std::string> Machine::check() const {
   std::optional<std::string> problem;
   visitFields(*this, [&](const char *field, auto value, int minimum) {
@@ -135,7 +163,7 @@ std::optional<std::string> Machine::check() const {
            " bytes of SRAM";
   if (reservedColors >= colors)
     return "all " + std::to_string(colors) + " colors are reserved";
-  return std::nullopt;
+  return keepOutProblem(*this);
 }
 
 /// "wse1, wse2 or wse3".
@@ -173,6 +201,12 @@ overlay(Machine machine, llvm::json::Object &object, std::string &error) {
                  object.erase(name);
                }
              });
+  if (const llvm::json::Value *value = object.get("keep_outs")) {
+    if (!readKeepOuts(*value, machine.keepOuts) && error.empty())
+      error = "machine parameter 'keep_outs' is not a list of [x, y, width, "
+              "height]";
+    object.erase("keep_outs");
+  }
   std::string unknown;
   for (const auto &entry : object)
     if (unknown.empty() || std::string(entry.first.str()) < unknown)

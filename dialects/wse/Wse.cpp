@@ -164,6 +164,45 @@ static void printMeshExtents(OpAsmPrinter &printer, Operation *,
 }
 
 //===----------------------------------------------------------------------===//
+// Assembly of what a region is to lie near: @b, (3, 0) or east
+//===----------------------------------------------------------------------===//
+
+static ParseResult parseNearTarget(OpAsmParser &parser, Attribute &target) {
+  FlatSymbolRefAttr region;
+  OptionalParseResult named = parser.parseOptionalAttribute(region);
+  if (named.has_value()) {
+    target = region;
+    return *named;
+  }
+  Builder &builder = parser.getBuilder();
+  if (succeeded(parser.parseOptionalLParen())) {
+    int64_t x, y;
+    if (parser.parseInteger(x) || parser.parseComma() ||
+        parser.parseInteger(y) || parser.parseRParen())
+      return failure();
+    target = builder.getDenseI64ArrayAttr({x, y});
+    return success();
+  }
+  SMLoc location = parser.getCurrentLocation();
+  StringRef word;
+  if (failed(parser.parseOptionalKeyword(&word)) || !symbolizePort(word))
+    return parser.emitError(location, "expected a region, a PE as (x, y), or "
+                                      "north, south, east or west");
+  target = builder.getStringAttr(word);
+  return success();
+}
+
+static void printNearTarget(OpAsmPrinter &printer, Operation *,
+                            Attribute target) {
+  if (auto pe = dyn_cast<DenseI64ArrayAttr>(target))
+    printer << "(" << pe[0] << ", " << pe[1] << ")";
+  else if (auto side = dyn_cast<StringAttr>(target))
+    printer << side.getValue();
+  else
+    printer << target;
+}
+
+//===----------------------------------------------------------------------===//
 // Assembly of entries: (%position from 0 to 5) { kernels }
 //===----------------------------------------------------------------------===//
 

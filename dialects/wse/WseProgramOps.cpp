@@ -23,6 +23,9 @@ Machine ProgramOp::targetMachine() {
   Machine machine = *machineFromDescription(getMachine(), error);
   machine.width = int(meshWidth());
   machine.height = int(meshHeight());
+  for (KeepOutOp keepOut : keepOuts())
+    machine.keepOuts.push_back({int(keepOut.getX()), int(keepOut.getY()),
+                                int(keepOut.columns()), int(keepOut.rows())});
   return machine;
 }
 
@@ -158,19 +161,21 @@ static LogicalResult verifyTensors(Operation *op, const Tensors &tensors) {
   return success();
 }
 
+/// Whether two intervals have something in common.
+static bool cover(int64_t a, int64_t lengthA, int64_t b, int64_t lengthB) {
+  return a < b + lengthB && b < a + lengthA;
+}
+
 /// (C5) Of a region that a kernel is the first to use.
 static LogicalResult
 verifyDisjoint(KernelOp kernel, RegionOp region,
                ArrayRef<std::pair<RegionOp, KernelOp>> others) {
-  auto covers = [](int64_t a, int64_t lengthA, int64_t b, int64_t lengthB) {
-    return a < b + lengthB && b < a + lengthA;
-  };
   for (auto [placed, user] : others) {
     RegionOp other = placed;
     if (!region.isPlaced() || !other.isPlaced() ||
-        !covers(*region.getX(), region.columns(), *other.getX(),
-                other.columns()) ||
-        !covers(*region.getY(), region.rows(), *other.getY(), other.rows()))
+        !cover(*region.getX(), region.columns(), *other.getX(),
+               other.columns()) ||
+        !cover(*region.getY(), region.rows(), *other.getY(), other.rows()))
       continue;
     InFlightDiagnostic error = kernel.emitOpError("is on @")
                                << region.getSymName()
@@ -179,6 +184,23 @@ verifyDisjoint(KernelOp kernel, RegionOp region,
     error.attachNote(user.getLoc())
         << "a kernel on @" << other.getSymName() << " is here";
     return error;
+  }
+  return success();
+}
+
+/// (C5) The same of what is kept free.
+static LogicalResult verifyKeepsOut(KernelOp kernel, RegionOp region,
+                                    ArrayRef<KeepOutOp> keepOuts) {
+  for (KeepOutOp op : keepOuts) {
+    KeepOutOp keepOut = op;
+    if (region.isPlaced() &&
+        cover(*region.getX(), region.columns(), keepOut.getX(),
+              keepOut.columns()) &&
+        cover(*region.getY(), region.rows(), keepOut.getY(), keepOut.rows()))
+      return withNote(kernel.emitOpError("is on @")
+                          << region.getSymName()
+                          << ", which has PEs that nothing may use",
+                      keepOut, "they are kept out here");
   }
   return success();
 }
@@ -204,12 +226,14 @@ static LogicalResult verifyOperandRegions(KernelOp kernel) {
 namespace {
 /// What the kernels of a program are held against.
 struct ProgramChecks {
-  explicit ProgramChecks(ProgramOp program) : tensors(tensorsOf(program)) {}
+  explicit ProgramChecks(ProgramOp program)
+      : tensors(tensorsOf(program)), keepOuts(program.keepOuts()) {}
 
   LogicalResult verifyKernel(KernelOp kernel);
 
 private:
   const Tensors tensors;
+  const llvm::SmallVector<KeepOutOp, 4> keepOuts;
   llvm::SmallVector<std::pair<RegionOp, KernelOp>> used; // and who uses it
 };
 } // namespace
@@ -224,7 +248,8 @@ LogicalResult ProgramChecks::verifyKernel(KernelOp kernel) {
     return kernel.emitOpError("is on ")
            << kernel.getRegionRef() << ", which is no region";
   if (known == used.end()) {
-    if (failed(verifyDisjoint(kernel, region, used)))
+    if (failed(verifyDisjoint(kernel, region, used)) ||
+        failed(verifyKeepsOut(kernel, region, keepOuts)))
       return failure();
     used.push_back({region, kernel});
   }
@@ -295,6 +320,11 @@ llvm::SmallVector<PersistentOp> ProgramOp::persistents() {
   return persistents;
 }
 
+llvm::SmallVector<KeepOutOp, 4> ProgramOp::keepOuts() {
+  auto ops = bodyBlock().getOps<KeepOutOp>();
+  return {ops.begin(), ops.end()};
+}
+
 llvm::SmallVector<RegionOp, 4> ProgramOp::kernelRegions() {
   llvm::SmallSetVector<Attribute, 4> used;
   for (KernelOp kernel : kernels())
@@ -343,6 +373,53 @@ LogicalResult RegionOp::verify() {
     return emitOpError("of ")
            << columns() << "x" << rows() << " PEs at (" << x << ", " << y
            << ") does not fit the mesh of " << width << "x" << height;
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// wse.keep_out, wse.near
+//===----------------------------------------------------------------------===//
+
+LogicalResult KeepOutOp::verify() {
+  // (C1)
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  if (getShape().size() != 2)
+    return emitOpError("needs columns and rows");
+  const int64_t width = program.meshWidth(), height = program.meshHeight();
+  const int64_t x = getX(), y = getY();
+  if (columns() < 1 || rows() < 1 || x < 0 || y < 0 || columns() > width ||
+      rows() > height || x > width - columns() || y > height - rows())
+    return emitOpError("of ")
+           << columns() << "x" << rows() << " PEs at (" << x << ", " << y
+           << ") does not fit the mesh of " << width << "x" << height;
+  return success();
+}
+
+LogicalResult NearOp::verify() {
+  // (C1)
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  auto isRegion = [&](FlatSymbolRefAttr name) {
+    return SymbolTable::lookupNearestSymbolFrom<RegionOp>(*this, name);
+  };
+  if (!isRegion(getRegionAttr()))
+    return emitOpError() << getRegionAttr() << " is no region";
+  auto other = dyn_cast<FlatSymbolRefAttr>(getTarget());
+  if (other && (other == getRegionAttr() || !isRegion(other)))
+    return emitOpError() << other << " is no other region";
+  auto pe = dyn_cast<DenseI64ArrayAttr>(getTarget());
+  if (pe && (pe.size() != 2 || pe[0] < 0 || pe[1] < 0 ||
+             pe[0] >= program.meshWidth() || pe[1] >= program.meshHeight()))
+    return emitOpError("means no PE of the mesh of ")
+           << program.meshWidth() << "x" << program.meshHeight();
+  auto side = dyn_cast<StringAttr>(getTarget());
+  if (side && symbolizePort(side.getValue()).value_or(Port::Ramp) == Port::Ramp)
+    return emitOpError("'") << side.getValue() << "' is no side of the mesh";
+  if (!other && !pe && !side)
+    return emitOpError("needs a region, a PE or a side of the mesh");
+  // (C2)
+  if (getWeight() < 1 || getWeight() > 1000)
+    return emitOpError("has a weight of ")
+           << getWeight() << ", expected 1 to 1000";
   return success();
 }
 

@@ -48,7 +48,7 @@ def Wse_ProgramOp : Wse_Op<"program",
       attributes that mean nothing: only those of other dialects, as `a.b`.
     - (C4) Every kernel is on a declared region.
     - (C5) Regions of kernels that are placed have no PE in common: code, SRAM
-      and routes of a region are its own.
+      and routes of a region are its own. They have no PE of a `keep_out`.
     - (C6) A kernel's operands are results on its region; `transfer` brings those
       of another.
     - (C7) Every resident parameter is filled by one kernel.
@@ -80,6 +80,8 @@ def Wse_ProgramOp : Wse_Op<"program",
     ::llvm::SmallVector<KernelOp> kernels();
     /// The resident parameters and the states, in the order of the text.
     ::llvm::SmallVector<PersistentOp> persistents();
+    /// The rectangles that nothing may use, in the order of the text.
+    ::llvm::SmallVector<KeepOutOp, 4> keepOuts();
     /// The regions that have kernels, in the order of the text.
     ::llvm::SmallVector<RegionOp, 4> kernelRegions();
     /// What kernels know of the machine: their regions, or without kernels the
@@ -118,6 +120,58 @@ def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
     /// What the machine is to its kernels; until it is placed, as at (0, 0).
     ::wsec::Machine machine();
   }];
+}
+
+def Wse_KeepOutOp : Wse_Op<"keep_out", [HasParent<"ProgramOp">]> {
+  let summary = "Declares a rectangle of PEs that nothing may use.";
+  let description = [{
+    Its PEs are broken, or somebody else's: no region has them, no code runs on
+    them, and no route passes through their routers. `select` writes down those
+    of the machine and those that a user asks for.
+
+    ```mlir
+    keep_out shape(1x2) at (3, 0)
+    ```
+
+    - (C1) It has PEs, and lies inside the mesh.
+  }];
+  let arguments = (ins DenseI64ArrayAttr:$shape, I64Attr:$x, I64Attr:$y);
+  let assemblyFormat = [{
+    `shape` `(` custom<MeshExtents>($shape) `)` `at` ` ` `(` $x `,` $y `)`
+    attr-dict
+  }];
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    int64_t columns() { return getShape()[0]; }
+    int64_t rows() { return getShape()[1]; }
+  }];
+}
+
+def Wse_NearOp : Wse_Op<"near", [HasParent<"ProgramOp">]> {
+  let summary = "Wishes that a region lies close to something.";
+  let description = [{
+    To another region, a PE, or a side of the mesh. `place` makes the distances
+    short, those of more weight first; they count like the transfers between
+    regions, which weigh 1 each. It is a wish: rules go first.
+
+    ```mlir
+    region @a shape(2x2)
+    region @b shape(2x2)
+    near @a to @b weight 3
+    near @a to (2, 0)
+    near @b to east
+    ```
+
+    - (C1) It is a region that is to lie near another one, a PE of the mesh or a
+      side of it.
+    - (C2) The weight is positive, and at most 1000.
+  }];
+  let arguments = (ins FlatSymbolRefAttr:$region, AnyAttr:$target,
+                       DefaultValuedAttr<I64Attr, "1">:$weight);
+  let assemblyFormat = [{
+    $region `to` custom<NearTarget>($target) (`weight` $weight^)? attr-dict
+  }];
+  let hasVerifier = 1;
 }
 
 def Wse_EntryOp : Wse_Op<"entry",

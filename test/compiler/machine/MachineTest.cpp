@@ -112,6 +112,25 @@ TEST(MachineTest, ReadmeSaysWhatThePresetsSay) {
   EXPECT_EQ(rows, second.size() - 1); // all but the name
 }
 
+TEST(MachineTest, KeepOutsAreReadCutToTheMeshAndLeaveRoom) {
+  std::string error;
+  std::optional<Machine> machine = machineFromJson(
+      R"({"keep_outs": [[3, 1, 2, 9], [700, 900, 1, 1]]})", error);
+  ASSERT_TRUE(machine) << error;
+  ASSERT_FALSE(machine->setMesh(8, 4));
+  EXPECT_EQ(machine->keepOuts, (std::vector<PeRectangle>{{3, 1, 2, 3}}));
+  EXPECT_TRUE(machine->hasRoom(3, 4));
+  EXPECT_FALSE(machine->hasRoom(4, 4));
+  EXPECT_TRUE(machine->hasRoom(8, 1));
+  EXPECT_FALSE(machine->hasRoom(8, 2));
+  EXPECT_FALSE(machineFromJson(R"({"keep_outs": [[1, 2, 3]]})", error));
+  EXPECT_EQ(error, "machine parameter 'keep_outs' is not a list of [x, y, "
+                   "width, height]");
+  error.clear();
+  EXPECT_FALSE(machineFromJson(R"({"keep_outs": [[749, 0, 2, 1]]})", error));
+  EXPECT_EQ(error, "keep-out of 2x1 at (749,0) leaves the mesh of 750x994");
+}
+
 TEST(MachineTest, ChannelsAreSpreadOverRowsAndColumns) {
   Machine machine = *machinePreset("wse2");
   ASSERT_FALSE(machine.setMesh(8, 4));

@@ -1380,3 +1380,77 @@ wse.program @matmul_c5_stays state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{streams "w" packed, which stays where it is}}
   %y = matmul %x weight <"w" : tensor<6x6xf32> data #onnx.quantized<dense<1> : tensor<6x6xi8> scales dense<1.0> : tensor<1x1xf32> block 1>> variant(stationary) packed on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #split>
 }
+
+// -----
+
+#split = #wse.dist<rows = [0, 1], columns = [2]>
+wse.program @program_c5_keep_out state(placed) mesh(4x5) machine("wse2") {
+  region @r shape(2x5) at (1, 0)
+  // expected-note@below {{they are kept out here}}
+  keep_out shape(1x1) at (2, 4)
+  input @x : tensor<6x6xf32>
+  // expected-error@below {{is on @r, which has PEs that nothing may use}}
+  %x = load @x on @r : tensor<1x6x6xf32, #split>
+}
+
+// -----
+
+wse.program @keep_out_c1 state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{of 1x2 PEs at (3, 4) does not fit the mesh of 4x5}}
+  keep_out shape(1x2) at (3, 4)
+}
+
+// -----
+
+wse.program @near_c1_region state(selected) mesh(4x5) machine("wse2") {
+  // expected-error@below {{@a is no region}}
+  near @a to east
+}
+
+// -----
+
+wse.program @near_c1_other state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x5)
+  // expected-error@below {{@a is no other region}}
+  near @a to @a
+}
+
+// -----
+
+wse.program @near_c1_pe state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x5)
+  // expected-error@below {{means no PE of the mesh of 4x5}}
+  near @a to (4, 0)
+}
+
+// -----
+
+wse.program @near_c1_side state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x5)
+  // expected-error@below {{'ramp' is no side of the mesh}}
+  near @a to ramp
+}
+
+// -----
+
+wse.program @near_c1_word state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x5)
+  // expected-error@below {{expected a region, a PE as (x, y), or north, south, east or west}}
+  near @a to up
+}
+
+// -----
+
+wse.program @near_c1_target state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x5)
+  // expected-error@below {{needs a region, a PE or a side of the mesh}}
+  "wse.near"() {region = @a, target = 3 : i64, weight = 1 : i64} : () -> ()
+}
+
+// -----
+
+wse.program @near_c2 state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x5)
+  // expected-error@below {{has a weight of 0, expected 1 to 1000}}
+  near @a to east weight 0
+}

@@ -82,6 +82,20 @@ wse.program @two_regions state(selected) mesh(8x5) machine("wse2") {
   %moved = transfer %x on @b {nodes = ["moved"]} : tensor<1x6x6xf32, #split> -> tensor<1x6x6xf32, #heads>
 }
 
+// CHECK-LABEL: wse.program @wishes
+wse.program @wishes state(selected) mesh(8x5) machine("wse2") {
+  region @a shape(4x5)
+  region @b shape(2x5)
+  // CHECK: keep_out shape(1x2) at (7, 0)
+  keep_out shape(1x2) at (7, 0)
+  // CHECK: near @a to @b weight 3
+  near @a to @b weight 3
+  // CHECK: near @a to (2, 0){{$}}
+  near @a to (2, 0)
+  // CHECK: near @b to east
+  near @b to east
+}
+
 // CHECK-LABEL: wse.program @entries
 wse.program @entries state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
