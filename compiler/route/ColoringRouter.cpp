@@ -3,14 +3,18 @@
 // Nodes of the graph are the colors that streams ask for, one or two each. On
 // a real program nearly all of them cover the whole mesh, so the graph is
 // close to complete and the greedy choice close to the optimum. Streams whose
-// ways are searched come last and find the others in their way.
+// ways are searched come last and find the others in their way: transfers to
+// other rows, what keep-outs bar the straight way of, and where there are too
+// few colors what goes straight past other regions.
 
 #include "compiler/route/ColoringRouter.h"
 #include "compiler/route/RoutePlan.h"
+#include "compiler/route/RouteRules.h"
 #include "compiler/route/SearchedRoutes.h"
 
 #include <algorithm>
-#include <numeric>
+#include <optional>
+#include <utility>
 
 using namespace wsec;
 
@@ -23,12 +27,26 @@ struct Node {
 };
 } // namespace
 
-static std::vector<Node> buildGraph(const RoutingProblem &problem) {
+/// Nodes of all streams that go straight; marks the others.
+static std::vector<Node> buildGraph(const RoutingProblem &problem,
+                                    std::vector<bool> &searched) {
   std::vector<Node> nodes;
-  for (size_t s = 0; s < problem.streams.size(); ++s)
-    if (!problem.isSearched(problem.streams[s]))
-      for (RoutePlan &plan : planStream(problem, problem.streams[s]))
+  for (size_t s = 0; s < problem.streams.size(); ++s) {
+    const StreamRequest &request = problem.streams[s];
+    if ((searched[s] = problem.isSearched(request)))
+      continue;
+    std::vector<RoutePlan> plans = planStream(problem, request);
+    if (leavesRegions(request.pattern) &&
+        overlap(plans.front(), problem.keepOuts)) {
+      searched[s] = request.pattern != RoutePattern::Launch;
+      size_t lost = 0;
+      if (!searched[s])
+        plans.front() = planLaunchTree(problem, lost);
+    }
+    for (RoutePlan &plan : plans)
+      if (!searched[s])
         nodes.push_back({s, std::move(plan), {}, -1});
+  }
   for (size_t i = 0; i < nodes.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       // The two colors of one stream differ even where they share no PE: the
@@ -41,10 +59,16 @@ static std::vector<Node> buildGraph(const RoutingProblem &problem) {
   return nodes;
 }
 
-/// Colors all nodes with as few colors as it can; returns how many.
-static int64_t colorGraph(std::vector<Node> &nodes) {
-  std::vector<size_t> order(nodes.size());
-  std::iota(order.begin(), order.end(), size_t(0));
+/// Colors all nodes that go straight with as few colors as it can; returns how
+/// many.
+static int64_t colorGraph(std::vector<Node> &nodes,
+                          const std::vector<bool> &searched) {
+  std::vector<size_t> order;
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    nodes[i].color = -1;
+    if (!searched[nodes[i].stream])
+      order.push_back(i);
+  }
   std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     size_t conflictsA = nodes[a].conflicts.size();
     size_t conflictsB = nodes[b].conflicts.size();
@@ -76,18 +100,68 @@ static std::string tooManyColors(const RoutingProblem &problem,
   return error + "; kernels with equal batch groups share streams";
 }
 
+/// A stream that may go another way than straight: one that got no color if
+/// there is one, else the one that meets most others.
+static std::optional<size_t> worthSearching(const RoutingProblem &problem,
+                                            const std::vector<Node> &nodes) {
+  const Node *best = nullptr;
+  auto key = [&](const Node &node) {
+    return std::make_pair(node.color >= problem.colors, node.conflicts.size());
+  };
+  for (const Node &node : nodes) {
+    const RoutePattern pattern = problem.streams[node.stream].pattern;
+    if (node.color >= 0 && leavesRegions(pattern) &&
+        pattern != RoutePattern::Launch && (!best || key(*best) < key(node)))
+      best = &node;
+  }
+  return best ? std::optional(best->stream) : std::nullopt;
+}
+
+/// The first region that keep-outs shut off from launches; or nothing.
+static std::string checkLaunches(const RoutingProblem &problem) {
+  for (const StreamRequest &request : problem.streams) {
+    if (request.pattern != RoutePattern::Launch ||
+        !overlap(planStream(problem, request).front(), problem.keepOuts))
+      continue;
+    size_t lost = 0;
+    if (!planLaunchTree(problem, lost).empty())
+      continue;
+    std::string error = "RouteCongestion: launches do not reach @" +
+                        problem.regions[lost].name +
+                        ": no way leads from PE "
+                        "(0,0) around";
+    for (size_t i = 0; i < problem.keepOuts.size(); ++i)
+      error += (i ? ", " : " ") + describeKeepOut(problem.keepOuts[i]);
+    return error + "; place it elsewhere, or leave a lane of PEs free";
+  }
+  return "";
+}
+
 std::string wsec::routeByColoring(const RoutingProblem &problem,
                                   Routing &routing) {
-  std::vector<Node> nodes = buildGraph(problem);
-  int64_t needed = colorGraph(nodes);
-  if (needed > problem.colors)
-    return tooManyColors(problem, needed);
+  if (std::string error = checkLaunches(problem); !error.empty())
+    return error;
+  std::vector<bool> searched(problem.streams.size(), false);
+  std::vector<Node> nodes = buildGraph(problem, searched);
+  const int64_t straight = colorGraph(nodes, searched);
+  for (int64_t needed = straight; needed > problem.colors;
+       needed = colorGraph(nodes, searched)) {
+    const std::optional<size_t> other = worthSearching(problem, nodes);
+    if (!other)
+      return tooManyColors(problem, straight);
+    searched[*other] = true;
+  }
   routing.streams.assign(problem.streams.size(), {});
   for (const Node &node : nodes) {
+    if (searched[node.stream])
+      continue;
     RoutedStream &stream = routing.streams[node.stream];
     stream.colors.push_back(node.color);
     for (const RouteRule &rule : makeRules(node.plan, node.color))
       stream.rules.push_back(rule);
   }
-  return routeSearched(problem, routing);
+  const std::string error = routeSearched(problem, searched, routing);
+  return error.empty() || straight <= problem.colors
+             ? error
+             : tooManyColors(problem, straight) + "; and " + error;
 }

@@ -31,17 +31,18 @@ static bool liesIn(const PathProblem &problem, const RouteRect &r) {
          r.ystep >= 1;
 }
 
-/// Whether words can enter the mesh there.
-static bool isAtEdge(const PathProblem &problem, const PathNet &net) {
-  switch (net.entry) {
+/// Whether words can enter or leave the mesh there.
+static bool isAtEdge(const PathProblem &problem, const RouteRect &r,
+                     RoutePort port) {
+  switch (port) {
   case RoutePort::North:
-    return net.y == 0;
+    return r.y0 == 0 && r.y0 + r.ystep >= r.y1;
   case RoutePort::South:
-    return net.y + 1 == problem.meshHeight;
+    return r.y0 + 1 == problem.meshHeight;
   case RoutePort::East:
-    return net.x + 1 == problem.meshWidth;
+    return r.x0 + 1 == problem.meshWidth;
   case RoutePort::West:
-    return net.x == 0;
+    return r.x0 == 0 && r.x0 + r.xstep >= r.x1;
   case RoutePort::Ramp:
     return true;
   }
@@ -53,14 +54,21 @@ static std::string checkNet(const PathProblem &problem, const PathNet &net) {
       net.y >= problem.meshHeight)
     return text(net) + " begins at " + describePE(net.x, net.y) +
            ", which is not on the mesh";
-  if (!isAtEdge(problem, net))
+  if (!isAtEdge(problem, {net.x, net.x + 1, 1, net.y, net.y + 1, 1}, net.entry))
     return text(net) + " enters the mesh at " + describePE(net.x, net.y) +
            " from " + name(net.entry) + ", where there is no edge";
   if (net.destinations.empty())
     return text(net) + " has no destination";
-  for (const RouteRect &rect : net.destinations)
+  for (const RouteRect &rect : net.destinations) {
     if (!liesIn(problem, rect))
       return text(net) + " has a destination that is not on the mesh";
+    if (!isAtEdge(problem, rect, net.exit))
+      return text(net) + " leaves the mesh to " + name(net.exit) +
+             ", where there is no edge";
+    if (net.exit != RoutePort::Ramp && net.exit == net.entry &&
+        contains(rect, net.x, net.y))
+      return text(net) + " leaves the mesh where it enters";
+  }
   if (net.begin >= net.end)
     return text(net) + " is never in use";
   if (net.words < 1 || net.words > problem.linkWords)
@@ -86,7 +94,7 @@ std::string PathProblem::check() const {
       return text(net) + " and " + text(*first) +
              " are of one bundle and of different families";
   for (const PathObstacle &obstacle : obstacles)
-    if (obstacle.color < 0 || obstacle.color >= colors ||
+    if (obstacle.color < PathObstacle::everyColor || obstacle.color >= colors ||
         !liesIn(*this, obstacle.rect))
       return "an obstacle is of no color or not on the mesh";
   return "";
@@ -215,26 +223,38 @@ std::string PathChecker::checkExclusive() const {
              " has two settings of this color, the other of " +
              text(problem.nets[all[i - 1].net]);
     for (const PathObstacle &obstacle : problem.obstacles)
-      if (obstacle.color == all[i].color && contains(obstacle.rect, x, y))
+      if ((obstacle.color == all[i].color ||
+           obstacle.color == PathObstacle::everyColor) &&
+          contains(obstacle.rect, x, y))
         return "N3: " + where(all[i].net) + describePE(x, y) +
-               " has a setting of this color already";
+               " has a setting of this color already, or may have none";
   }
   return "";
 }
 
 /// N4 for all hops of one setting; goes on behind them.
 bool PathChecker::follow(size_t net, const PathSetting &from) {
+  const RoutePort exit = problem.nets[net].exit;
   std::vector<const PathSetting *> work = {&from};
   while (!work.empty()) {
     const PathSetting &at = *work.back();
     work.pop_back();
     // Received from one side only, so met once.
     fed.insert({at.y, at.x});
-    if (at.transmit & portBit(RoutePort::Ramp))
+    if (at.transmit & portBit(RoutePort::Ramp)) {
+      if (exit != RoutePort::Ramp)
+        return fail("N5: " + where(net) + "words reach " +
+                    describePE(at.x, at.y) + ", which is not meant");
       heard.insert({at.y, at.x});
+    }
     for (RoutePort side : sides) {
       if (!(at.transmit & portBit(side)))
         continue;
+      if (side == exit &&
+          isAtEdge(problem, {at.x, at.x + 1, 1, at.y, at.y + 1, 1}, side)) {
+        heard.insert({at.y, at.x});
+        continue;
+      }
       const int64_t x = at.x + stepX[unsigned(side)];
       const int64_t y = at.y + stepY[unsigned(side)];
       const auto next = own.find({y, x});

@@ -15,11 +15,12 @@ namespace wsec {
 
 /// Words of one PE for others: they come up its ramp, or enter the mesh by the
 /// port `entry` of a PE at that edge, and are meant for all PEs of
-/// `destinations`.
+/// `destinations`: to their ramps, or to leave the mesh there by `exit`.
 struct PathNet {
   std::string name;
   int64_t x = 0, y = 0;
   RoutePort entry = RoutePort::Ramp;
+  RoutePort exit = RoutePort::Ramp;
   std::vector<RouteRect> destinations;
   /// Nets of one bundle have one color, whatever that is.
   size_t bundle = 0;
@@ -30,10 +31,13 @@ struct PathNet {
   int64_t begin = 0, end = 1;
 };
 
-/// PEs that have a setting of `color` already.
+/// PEs that have a setting of `color` already, or that no color may pass; and
+/// what they are of.
 struct PathObstacle {
+  static constexpr int64_t everyColor = -1;
   int64_t color = 0;
   RouteRect rect;
+  std::string name = {};
 };
 
 /// The setting of one PE.
@@ -72,6 +76,8 @@ public:
   int64_t linkWords = 1; // that a link passes in a unit of time
   std::vector<PathNet> nets;
   std::vector<PathObstacle> obstacles;
+  /// PEs that the search may look at before it gives up.
+  int64_t mostSteps = int64_t(1) << 26;
 
   /// Empty if the input makes sense, else what is wrong with it.
   std::string check() const;
@@ -82,7 +88,8 @@ public:
   ///   N2 settings lie in the mesh and transmit somewhere, not back
   ///   N3 no PE has two settings of one color
   ///   N4 every hop arrives where the net receives from that side
-  ///   N5 the words of a net reach exactly its destinations
+  ///   N5 the words of a net reach, or leave the mesh at, exactly its
+  ///      destinations
   ///   N6 no setting is left over: the net's source feeds them all
   ///   N7 no link has to pass more words than it can at any time
   std::string verify(const Paths &paths) const;

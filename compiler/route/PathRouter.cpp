@@ -34,7 +34,8 @@ private:
   std::string describeCrowd() const;
   std::string describeLink(int64_t link) const;
   std::string describePlace(size_t net, PathPE pe) const;
-  std::string describeNoWay(size_t net, int64_t color, PathPE pe) const;
+  std::string describeNoWay(size_t net, int64_t color, PathPE pe);
+  bool isOutOfSteps() const { return search.steps() >= problem.mostSteps; }
   std::string remedy(const Bundle &bundle) const;
   bool nextColor(Bundle &bundle);
   bool isTakenInFamily(const Bundle &bundle);
@@ -61,7 +62,7 @@ private:
   std::optional<size_t> walled;    ///< a net that no way is left for
   size_t failed = 0;               ///< the bundle that has no color left
   std::string reason;
-  bool isLink = false; ///< whether the trouble is only that of links
+  PathFailure::Kind kind = PathFailure::Settings; ///< of the trouble
 };
 
 } // namespace
@@ -129,12 +130,14 @@ std::string Negotiation::describeLink(int64_t link) const {
          std::to_string(problem.linkWords);
 }
 
-std::string Negotiation::describeNoWay(size_t net, int64_t color,
-                                       PathPE pe) const {
+std::string Negotiation::describeNoWay(size_t net, int64_t color, PathPE pe) {
+  std::string who;
+  for (const std::string &name : search.blockers(net, color))
+    who += (who.empty() ? " past " : ", ") + name;
   return "on color " + std::to_string(color) + " no way is left for " +
          quoted(problem.nets[net].name) + " from " +
          describePE(problem.nets[net].x, problem.nets[net].y) + " to " +
-         describePE(pe % problem.meshWidth, pe / problem.meshWidth);
+         describePE(pe % problem.meshWidth, pe / problem.meshWidth) + who;
 }
 
 //===----------------------------------------------------------------------===//
@@ -176,8 +179,7 @@ bool Negotiation::nextColor(Bundle &bundle) {
       return true;
     const PathPE pe = demand.clashedPE();
     reason = quoted(problem.nets[bundle.nets[claimed]].name) + " and " +
-             (demand.clash() ? quoted(problem.nets[*demand.clash()].name)
-                             : std::string("what is routed already")) +
+             demand.whoHas(bundle.nets[claimed], bundle.color, pe) +
              " compete for color " + std::to_string(bundle.color) + " of " +
              describePE(pe % problem.meshWidth, pe / problem.meshWidth);
     while (claimed > 0)
@@ -197,7 +199,14 @@ bool Negotiation::routeNet(size_t net, int64_t pressure) {
     return true;
   }
   walled = net;
-  reason = describeNoWay(net, color, search.missed());
+  if (isOutOfSteps()) {
+    kind = PathFailure::Effort;
+    reason = "the search for " + quoted(problem.nets[net].name) +
+             " and the others has looked at " +
+             std::to_string(problem.mostSteps) + " PEs and gives up";
+  } else {
+    reason = describeNoWay(net, color, search.missed());
+  }
   return false;
 }
 
@@ -228,7 +237,7 @@ int64_t Negotiation::round(bool all, int64_t pressure) {
 bool Negotiation::settle() {
   demand.forget();
   walled.reset();
-  isLink = false;
+  kind = PathFailure::Settings;
   int64_t least = INT64_MAX, pressure = 1;
   for (int64_t since = 0, number = 0; since < patience; ++since, ++number) {
     const int64_t trouble = round(number == 0, pressure);
@@ -241,17 +250,22 @@ bool Negotiation::settle() {
     pressure = std::min(pressure * 2, mostPressure);
   }
   reason = describeCrowd();
-  isLink = reason.empty();
-  if (isLink)
+  if (reason.empty()) {
+    kind = PathFailure::Link;
     for (const auto &[number, link] : demand.links())
       if (reason.empty() && demand.isOverloaded(number))
         reason = describeLink(number);
+  }
   return false;
 }
 
 /// The last of the bundles in trouble goes on to its next color. Alone on its
 /// color it would fare no better on another. False if none has one.
 bool Negotiation::moveSome() {
+  if (isOutOfSteps()) {
+    failed = walled ? bundleIndex[*walled] : 0;
+    return false;
+  }
   const std::string why = reason;
   std::string full;
   for (size_t i = bundles.size(); i-- > 0;) {
@@ -331,8 +345,8 @@ std::optional<PathFailure> Negotiation::run() {
     if (attempt())
       return std::nullopt;
     if (!first)
-      first = {reason, bundles[failed].number, isLink};
-    if (failed == 0)
+      first = {reason, bundles[failed].number, kind};
+    if (failed == 0 || isOutOfSteps())
       break; // it had the first choice already
     prefer(failed);
   }

@@ -13,8 +13,12 @@ namespace wsec {
 /// and the nets that compete for it.
 struct PathFailure {
   std::string reason;
-  size_t bundle = 0;   ///< that does not get through
-  bool isLink = false; ///< for a link; else for settings
+  size_t bundle = 0; ///< that does not get through
+  enum Kind {
+    Settings, ///< of a PE, that several want
+    Link,     ///< that would have to pass too many words
+    Effort,   ///< the search has looked at PathProblem::mostSteps PEs
+  } kind = Settings;
 };
 
 /// Searches a tree for every net and a color for every bundle (McMurchie and

@@ -58,6 +58,12 @@ PathDemand::PathDemand(const PathProblem &problem)
     words += net.words;
   linksMatter = words > problem.linkWords;
   for (const PathObstacle &obstacle : problem.obstacles) {
+    if (obstacle.color == PathObstacle::everyColor) {
+      walls.resize(size_t(problem.meshWidth * problem.meshHeight), false);
+      forEachPE(problem, obstacle.rect,
+                [&](PathPE pe) { walls[size_t(pe)] = true; });
+      continue;
+    }
     Plane &its = plane(obstacle.color);
     its.hasObstacles = true;
     forEachPE(problem, obstacle.rect,
@@ -90,10 +96,9 @@ bool PathDemand::forEachEnd(const PathNet &net, Visit visit) const {
 bool PathDemand::claim(size_t net, int64_t color) {
   Plane &its = plane(color);
   const bool free = forEachEnd(problem.nets[net], [&](PathPE pe) {
-    const uint32_t end = its.end[size_t(pe)];
+    const uint32_t end = isWall(pe) ? blocked : its.end[size_t(pe)];
     if (end == 0 || end == net + 1)
       return true;
-    clashedNet = end == blocked ? std::nullopt : std::optional<size_t>(end - 1);
     clashedAt = pe;
     return false;
   });
@@ -115,6 +120,24 @@ void PathDemand::release(size_t net, int64_t color) {
   });
   if (--its.bundles[problem.nets[net].bundle] == 0)
     its.bundles.erase(problem.nets[net].bundle);
+}
+
+std::string PathDemand::whoHas(size_t net, int64_t color, PathPE pe) const {
+  const uint32_t end = planes[size_t(color)].end[size_t(pe)];
+  if (!isWall(pe) && (end == 0 || end == net + 1))
+    return "";
+  if (!isWall(pe) && end != blocked)
+    return "'" + problem.nets[end - 1].name + "'";
+  const int64_t x = pe % problem.meshWidth, y = pe / problem.meshWidth;
+  for (const PathObstacle &obstacle : problem.obstacles) {
+    const RouteRect &r = obstacle.rect;
+    if ((obstacle.color == color ||
+         obstacle.color == PathObstacle::everyColor) &&
+        x >= r.x0 && x < r.x1 && (x - r.x0) % r.xstep == 0 && y >= r.y0 &&
+        y < r.y1 && (y - r.y0) % r.ystep == 0 && !obstacle.name.empty())
+      return obstacle.name;
+  }
+  return "what is routed already";
 }
 
 bool PathDemand::isShared(int64_t color, size_t bundle) const {
@@ -207,7 +230,7 @@ std::optional<int64_t> PathDemand::cost(size_t net, int64_t color, PathPE to,
                                         int64_t link, int64_t pressure) const {
   const Plane &its = planes[size_t(color)];
   const uint32_t end = its.end[size_t(to)];
-  if (end != 0 && end != net + 1)
+  if ((end != 0 && end != net + 1) || isWall(to))
     return std::nullopt;
   int64_t cost =
       (hop + its.history[size_t(to)]) * (1 + pressure * its.users[size_t(to)]);
@@ -310,8 +333,8 @@ int32_t PathSearch::addToTree(PathPE pe, RoutePort receive, RoutedPath &path) {
 }
 
 /// Adds the way to a PE, from where it leaves the tree.
-void PathSearch::connect(PathPE to, RoutedPath &path) {
-  uint8_t transmit = portBit(RoutePort::Ramp);
+void PathSearch::connect(PathPE to, RoutePort exit, RoutedPath &path) {
+  uint8_t transmit = portBit(exit);
   for (PathPE pe = to;;) {
     Reached &its = at(pe);
     if (its.inTree >= 0) {
@@ -333,15 +356,16 @@ std::optional<RoutedPath> PathSearch::grow(size_t net, int64_t color,
   path.color = color;
   addToTree(its.y * problem.meshWidth + its.x, its.entry, path);
   size_t left = wanted.size();
-  while (left > 0 && !open.empty()) {
+  while (left > 0 && !open.empty() && stepCount < problem.mostSteps) {
     std::pop_heap(open.begin(), open.end());
     const Candidate best = open.back();
     open.pop_back();
     Reached &here = at(best.pe);
     if (best.cost != here.cost)
       continue; // a cheaper way was found meanwhile
+    ++stepCount;
     if (std::exchange(here.wanted, false)) {
-      connect(best.pe, path);
+      connect(best.pe, its.exit, path);
       --left;
     }
     relax(net, color, best.pe, pressure);
@@ -352,4 +376,31 @@ std::optional<RoutedPath> PathSearch::grow(size_t net, int64_t color,
     return reached[size_t(pe)].wanted;
   });
   return std::nullopt;
+}
+
+std::vector<std::string> PathSearch::blockers(size_t net, int64_t color) {
+  const int64_t width = problem.meshWidth;
+  std::vector<std::pair<int64_t, PathPE>> around; // by distance
+  for (PathPE pe = 0; pe < PathPE(reached.size()); ++pe)
+    for (RoutePort side : sides) {
+      if (reached[size_t(pe)].round != round)
+        break;
+      const std::optional<PathPE> to = beside(problem, pe, side);
+      if (to && (reached[size_t(*to)].round != round ||
+                 reached[size_t(*to)].cost == INT64_MAX))
+        around.push_back({std::abs(*to % width - missedPE % width) +
+                              std::abs(*to / width - missedPE / width),
+                          *to});
+    }
+  std::sort(around.begin(), around.end());
+  std::vector<std::string> names;
+  for (auto [distance, pe] : around) {
+    std::string who = demand.whoHas(net, color, pe);
+    if (!who.empty() &&
+        std::find(names.begin(), names.end(), who) == names.end())
+      names.push_back(std::move(who));
+    if (names.size() == 3)
+      break;
+  }
+  return names;
 }

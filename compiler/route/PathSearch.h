@@ -25,9 +25,10 @@ public:
   /// Ends of nets of a color, which no other net of it may pass.
   bool claim(size_t net, int64_t color);
   void release(size_t net, int64_t color);
-  /// Who holds the end that `claim` last ran into; nothing: an obstacle.
-  std::optional<size_t> clash() const { return clashedNet; }
+  /// The end that `claim` last found taken.
   PathPE clashedPE() const { return clashedAt; }
+  /// What a PE that the net cannot enter on the color is of; or nothing.
+  std::string whoHas(size_t net, int64_t color, PathPE pe) const;
 
   void add(size_t net, const RoutedPath &path) { count(net, path, 1); }
   void remove(size_t net, const RoutedPath &path) { count(net, path, -1); }
@@ -71,15 +72,16 @@ private:
   static constexpr uint32_t blocked = ~uint32_t(0);
 
   Plane &plane(int64_t color);
+  bool isWall(PathPE pe) const { return !walls.empty() && walls[size_t(pe)]; }
   void count(size_t net, const RoutedPath &path, int step);
   template <typename Visit>
   bool forEachEnd(const PathNet &net, Visit visit) const;
 
   const PathProblem &problem;
   std::vector<Plane> planes;
+  std::vector<bool> walls; ///< PEs that no color may pass; empty: none
   std::map<int64_t, Link> used;
   bool linksMatter; ///< whether all words together may be too many for a link
-  std::optional<size_t> clashedNet;
   PathPE clashedAt = 0;
 };
 
@@ -92,6 +94,11 @@ public:
   /// `missed` says for which destination.
   std::optional<RoutedPath> grow(size_t net, int64_t color, int64_t pressure);
   PathPE missed() const { return missedPE; }
+  /// After a search in vain: who is in the way, the nearest to what was missed
+  /// first; three at most.
+  std::vector<std::string> blockers(size_t net, int64_t color);
+  /// PEs that were looked at, in all.
+  int64_t steps() const { return stepCount; }
 
 private:
   struct Reached {
@@ -112,7 +119,7 @@ private:
   int64_t distance(PathPE pe) const;
   void push(PathPE pe, int64_t cost);
   void relax(size_t net, int64_t color, PathPE from, int64_t pressure);
-  void connect(PathPE to, RoutedPath &path);
+  void connect(PathPE to, RoutePort exit, RoutedPath &path);
   int32_t addToTree(PathPE pe, RoutePort receive, RoutedPath &path);
 
   const PathProblem &problem;
@@ -123,6 +130,7 @@ private:
   RouteRect box; ///< around the destinations
   uint32_t round = 0;
   PathPE missedPE = 0;
+  int64_t stepCount = 0;
 };
 
 } // namespace wsec

@@ -437,6 +437,18 @@ bool wsec::overlap(const RoutePlan &a, const RoutePlan &b) {
   return false;
 }
 
+bool wsec::overlap(const RoutePlan &plan, const std::vector<RouteRect> &rects) {
+  for (const RouteBand &band : plan)
+    for (const RouteRect &rect : rects) {
+      if (!::overlap(band.columns, {rect.x0, rect.x1, rect.xstep}))
+        continue;
+      for (int64_t y = rect.y0; y < rect.y1; y += rect.ystep)
+        if (band.rows[size_t(y)].transmit)
+          return true;
+    }
+  return false;
+}
+
 std::vector<RouteRule> wsec::makeRules(const RoutePlan &plan, int64_t color) {
   std::vector<RouteRule> rules;
   for (const RouteBand &band : plan) {

@@ -42,8 +42,14 @@ using RoutePlan = std::vector<RouteBand>;
 std::vector<RoutePlan> planStream(const RoutingProblem &problem,
                                   const StreamRequest &request);
 
+/// Launches where keep-outs lie in the way of the comb that they take
+/// otherwise. Empty if a region cannot be reached; its index is `lost`.
+RoutePlan planLaunchTree(const RoutingProblem &problem, size_t &lost);
+
 /// True if some PE has a setting in both.
 bool overlap(const RoutePlan &a, const RoutePlan &b);
+/// True if some PE of the rectangles has a setting.
+bool overlap(const RoutePlan &plan, const std::vector<RouteRect> &rects);
 
 /// The plan as strided rectangles.
 std::vector<RouteRule> makeRules(const RoutePlan &plan, int64_t color);

@@ -16,6 +16,12 @@ std::string wsec::describePE(int64_t x, int64_t y) {
   return "PE (" + std::to_string(x) + "," + std::to_string(y) + ")";
 }
 
+std::string wsec::describeKeepOut(const RouteRect &r) {
+  return "the keep-out of columns " + std::to_string(r.x0) + " to " +
+         std::to_string(r.x1 - 1) + " and rows " + std::to_string(r.y0) +
+         " to " + std::to_string(r.y1 - 1);
+}
+
 std::string wsec::describeColor(const StreamRequest &request, int64_t color) {
   return "stream '" + request.name + "', color " + std::to_string(color) + ": ";
 }
@@ -62,7 +68,28 @@ std::string wsec::checkColors(const RoutingProblem &problem,
   return "";
 }
 
-/// R2.
+/// Whether begin, begin + step, ... < end has a number in [low, high).
+static bool meets(int64_t begin, int64_t end, int64_t step, int64_t low,
+                  int64_t high) {
+  const int64_t first =
+      begin >= low ? begin : begin + (low - begin + step - 1) / step * step;
+  return first < std::min(end, high);
+}
+
+/// R8.
+static std::string checkKeepsOut(const RoutingProblem &problem,
+                                 const StreamRequest &request,
+                                 const RouteRule &rule) {
+  const RouteRect &r = rule.rect;
+  for (const RouteRect &out : problem.keepOuts)
+    if (meets(r.x0, r.x1, r.xstep, out.x0, out.x1) &&
+        meets(r.y0, r.y1, r.ystep, out.y0, out.y1))
+      return describeColor(request, rule.color) + "the rule at " +
+             describePE(r.x0, r.y0) + " has PEs of " + describeKeepOut(out);
+  return "";
+}
+
+/// R2 and R8.
 std::string wsec::checkRule(const RoutingProblem &problem,
                             const StreamRequest &request,
                             const RoutedStream &stream, const RouteRule &rule) {
@@ -92,7 +119,7 @@ std::string wsec::checkRule(const RoutingProblem &problem,
     return describeColor(request, rule.color) + "the rule at " +
            describePE(r.x0, r.y0) + " sends words back to " +
            name(rule.receive);
-  return "";
+  return checkKeepsOut(problem, request, rule);
 }
 
 /// R7 within a stream: its links leave by one port if PEs relay along it.

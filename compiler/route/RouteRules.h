@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The rules of RoutingProblem::verify that can be told from the rules of a
-// routing alone, without asking where words go: R1, R2 and R7.
+// routing alone, without asking where words go: R1, R2, R7 and R8.
 //
 // Deadlock. A link of one color blocks no other color, so a full link waits
 // only for the next links of its own tree, or, at a RAMP, for the PE. A PE
@@ -27,6 +27,7 @@ std::string checkRelays(const RoutingProblem &problem, const Routing &routing);
 
 /// Words for messages.
 std::string describePE(int64_t x, int64_t y);
+std::string describeKeepOut(const RouteRect &rect);
 std::string describeColor(const StreamRequest &request, int64_t color);
 const char *name(RoutePort port);
 

@@ -2,6 +2,7 @@
 
 #include "compiler/route/RoutingProblem.h"
 #include "compiler/route/RouteProof.h"
+#include "compiler/route/RouteRules.h"
 #include "compiler/route/RouteTracer.h"
 
 #include <algorithm>
@@ -26,6 +27,19 @@ bool wsec::hasTwoColors(RoutePattern pattern) {
   case RoutePattern::ValueNorth:
   case RoutePattern::OutNorth:
   case RoutePattern::RootWest:
+    return true;
+  default:
+    return false;
+  }
+}
+
+bool wsec::leavesRegions(RoutePattern pattern) {
+  switch (pattern) {
+  case RoutePattern::Channel:
+  case RoutePattern::ChannelRow:
+  case RoutePattern::Launch:
+  case RoutePattern::OutExit:
+  case RoutePattern::Transfer:
     return true;
   default:
     return false;
@@ -142,6 +156,59 @@ static std::string checkRegions(const RoutingProblem &problem) {
   return "";
 }
 
+static bool contains(const RouteRect &r, int64_t x, int64_t y) {
+  return r.x0 <= x && x < r.x1 && r.y0 <= y && y < r.y1;
+}
+
+/// The PEs where words of the streams of a region enter or leave the mesh.
+static std::string checkEdges(const RoutingProblem &problem,
+                              const RouteRect &keepOut) {
+  const std::string inside = ", which lies in " + describeKeepOut(keepOut) +
+                             "; leave the edge free there";
+  for (const StreamRequest &stream : problem.streams) {
+    if (stream.region >= problem.regions.size())
+      continue; // said elsewhere
+    const RouteRegion &region = problem.regions[stream.region];
+    const bool enters = stream.pattern == RoutePattern::Channel ||
+                        stream.pattern == RoutePattern::ChannelRow;
+    const std::string what = "stream '" + stream.name + "' ";
+    if (stream.pattern == RoutePattern::Launch && contains(keepOut, 0, 0))
+      return what + "enters the mesh at " + describePE(0, 0) + inside;
+    for (const RouteChannel &channel : region.west)
+      if (enters &&
+          (channel.begin < channel.end ||
+           stream.pattern == RoutePattern::ChannelRow) &&
+          contains(keepOut, 0, region.y + channel.row))
+        return what + "enters the mesh at " +
+               describePE(0, region.y + channel.row) + inside;
+    for (const RouteChannel &channel : region.east)
+      if (stream.pattern == RoutePattern::OutExit &&
+          channel.begin < channel.end &&
+          contains(keepOut, problem.meshWidth - 1, region.y + channel.row))
+        return what + "leaves the mesh at " +
+               describePE(problem.meshWidth - 1, region.y + channel.row) +
+               inside;
+  }
+  return "";
+}
+
+static std::string checkKeepOuts(const RoutingProblem &problem) {
+  for (const RouteRect &r : problem.keepOuts) {
+    if (r.x0 < 0 || r.x0 >= r.x1 || r.x1 > problem.meshWidth || r.y0 < 0 ||
+        r.y0 >= r.y1 || r.y1 > problem.meshHeight || r.xstep != 1 ||
+        r.ystep != 1)
+      return describeKeepOut(r) + " is no rectangle of the mesh";
+    for (const RouteRegion &region : problem.regions)
+      if (region.x < r.x1 && r.x0 < region.x + region.width &&
+          region.y < r.y1 && r.y0 < region.y + region.height)
+        return "the region at (" + std::to_string(region.x) + "," +
+               std::to_string(region.y) + ") has PEs of " + describeKeepOut(r);
+    if (std::string error = checkEdges(problem, r); !error.empty())
+      return error;
+  }
+  return "";
+}
+
 static std::string checkTransfer(const RoutingProblem &problem,
                                  const StreamRequest &stream) {
   if (stream.target >= problem.regions.size() || stream.target == stream.region)
@@ -192,6 +259,8 @@ std::string RoutingProblem::check() const {
   if (colors < 1 || colors > 32)
     return std::to_string(colors) + " usable colors, expected 1 to 32";
   std::string error = checkRegions(*this);
+  if (error.empty())
+    error = checkKeepOuts(*this);
   if (!error.empty())
     return error;
   for (const StreamRequest &stream : streams) {

@@ -61,6 +61,8 @@ enum class RoutePattern : uint8_t {
 constexpr unsigned numRoutePatterns = 17;
 const char *name(RoutePattern pattern);
 bool hasTwoColors(RoutePattern pattern);
+/// Whether its words pass PEs beside the regions.
+bool leavesRegions(RoutePattern pattern);
 
 /// In each of `groups` groups of `pitch` rows, the first `used`; of RootWest
 /// and HeadCast columns. Of Transfer to a region with more or fewer rows:
@@ -122,6 +124,8 @@ public:
   /// That have kernels; no two of them have a PE in common.
   std::vector<RouteRegion> regions;
   std::vector<StreamRequest> streams;
+  /// PEs that no word passes, as rectangles without steps.
+  std::vector<RouteRect> keepOuts;
   /// (a, b): some PE forwards what it receives on a stream of pattern a to one
   /// of pattern b and so stops taking a while b is blocked.
   std::vector<std::pair<RoutePattern, RoutePattern>> relays;
@@ -134,7 +138,7 @@ public:
   bool connects(const StreamRequest &stream) const;
 
   /// Whether the ways of its words have to be searched for: it is a transfer to
-  /// other rows of the mesh. Everything else goes straight.
+  /// other rows of the mesh. Everything else goes straight where it can.
   bool isSearched(const StreamRequest &stream) const;
 
   /// How rows of both regions of a transfer hold its tokens: as many as there
@@ -154,6 +158,7 @@ public:
   ///   R6 no setting is left over: all are fed by a source (so no loop)
   ///   R7 no cycle of links and relays, so that no set of full links can wait
   ///      for one another
+  ///   R8 no PE of a keep-out has a setting
   std::string verify(const Routing &routing) const;
 };
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Each row of a transfer is a net, those of one color a bundle. What is routed
-// already are obstacles. Rows whose ways would cross on one color do not on
-// two; where colors do not help, links pass words of several rows in turn.
+// Each row of a transfer is a net, and each channel of what enters or leaves
+// the mesh; those of one color are a bundle. What is routed already are
+// obstacles, and keep-outs are. Rows whose ways would cross on one color do not
+// on two; where colors do not help, links pass words of several rows in turn.
 
 #include "compiler/route/SearchedRoutes.h"
 #include "compiler/route/PathRouter.h"
 #include "compiler/route/RouteMeaning.h"
+#include "compiler/route/RouteRules.h"
 
 #include <algorithm>
 #include <optional>
@@ -16,18 +18,21 @@ using namespace wsec;
 
 namespace {
 
-/// A transfer, and among how many colors its rows are dealt.
+/// A stream, and among how many colors the rows of a transfer are dealt.
 struct Searched {
   size_t stream = 0;
   int64_t colors = 1;
-  std::vector<size_t> nets; ///< by row; none: of a row without tokens
+  struct Net {
+    size_t number;
+    int64_t slot; ///< of the stream's colors
+  };
+  std::vector<Net> nets;
 };
-constexpr size_t none = SIZE_MAX;
 
 class SearchedRouter {
 public:
-  SearchedRouter(const RoutingProblem &problem, Routing &routing)
-      : problem(problem), routing(routing) {}
+  SearchedRouter(const RoutingProblem &problem,
+                 const std::vector<bool> &searched, Routing &routing);
 
   std::string run();
 
@@ -35,14 +40,23 @@ private:
   void findWindow();
   void addObstacles();
   void addNets();
+  void addRows(Searched &its, size_t bundle);
+  void addChannels(Searched &its, size_t bundle);
+  void addNet(Searched &its, size_t bundle, int64_t slot, PathNet net);
   bool yield(const PathFailure &failure);
   void write(const Paths &paths);
   std::string describe(const PathFailure &failure) const;
+  const StreamRequest &requestOf(const Searched &its) const {
+    return problem.streams[its.stream];
+  }
+  bool isTransfer(const Searched &its) const {
+    return requestOf(its).pattern == RoutePattern::Transfer;
+  }
   const RouteRegion &sourceOf(const Searched &its) const {
-    return problem.regions[problem.streams[its.stream].region];
+    return problem.regions[requestOf(its).region];
   }
   const RouteRegion &targetOf(const Searched &its) const {
-    return problem.regions[problem.streams[its.stream].target];
+    return problem.regions[requestOf(its).target];
   }
   /// Bundles count through the colors of all transfers.
   size_t ownerOf(size_t bundle) const; ///< index in `all`
@@ -56,7 +70,20 @@ private:
 
 } // namespace
 
-/// Around all regions that take part, with room to pass beside them.
+SearchedRouter::SearchedRouter(const RoutingProblem &problem,
+                               const std::vector<bool> &searched,
+                               Routing &routing)
+    : problem(problem), routing(routing) {
+  for (size_t i = 0; i < problem.streams.size(); ++i)
+    if (searched[i])
+      all.push_back({i, 1, {}});
+  for (Searched &its : all)
+    if (isTransfer(its))
+      its.colors = problem.leastColors(requestOf(its));
+}
+
+/// Around all regions that take part, with room to pass beside them; all of
+/// the mesh if words go to its edges, or have to go round keep-outs.
 void SearchedRouter::findWindow() {
   window = {problem.meshWidth, 0, 1, problem.meshHeight, 0, 1};
   int64_t room = 1;
@@ -68,6 +95,10 @@ void SearchedRouter::findWindow() {
       window.y1 = std::max(window.y1, region->y + region->height);
       room = std::max(room, region->height);
     }
+  if (!problem.keepOuts.empty() ||
+      !std::all_of(all.begin(), all.end(),
+                   [&](const Searched &its) { return isTransfer(its); }))
+    window = {0, problem.meshWidth, 1, 0, problem.meshHeight, 1};
   window.x0 = std::max<int64_t>(0, window.x0 - room);
   window.x1 = std::min(problem.meshWidth, window.x1 + room);
   window.y0 = std::max<int64_t>(0, window.y0 - room);
@@ -89,42 +120,87 @@ static bool clip(int64_t &from, int64_t &to, int64_t step, int64_t begin,
 }
 
 void SearchedRouter::addObstacles() {
-  for (const RoutedStream &stream : routing.streams)
-    for (const RouteRule &rule : stream.rules) {
-      RouteRect rect = rule.rect;
-      if (clip(rect.x0, rect.x1, rect.xstep, window.x0, window.x1) &&
-          clip(rect.y0, rect.y1, rect.ystep, window.y0, window.y1))
-        paths.obstacles.push_back({rule.color, rect});
+  auto add = [&](int64_t color, RouteRect rect, const std::string &name) {
+    if (clip(rect.x0, rect.x1, rect.xstep, window.x0, window.x1) &&
+        clip(rect.y0, rect.y1, rect.ystep, window.y0, window.y1))
+      paths.obstacles.push_back({color, rect, name});
+  };
+  for (size_t i = 0; i < routing.streams.size(); ++i)
+    for (const RouteRule &rule : routing.streams[i].rules)
+      add(rule.color, rule.rect, "stream '" + problem.streams[i].name + "'");
+  for (const RouteRect &rect : problem.keepOuts)
+    add(PathObstacle::everyColor, rect, describeKeepOut(rect));
+}
+
+/// A net that has coordinates of the mesh.
+void SearchedRouter::addNet(Searched &its, size_t bundle, int64_t slot,
+                            PathNet net) {
+  net.x -= window.x0;
+  net.y -= window.y0;
+  for (RouteRect &rect : net.destinations) {
+    rect.x0 -= window.x0;
+    rect.x1 -= window.x0;
+    rect.y0 -= window.y0;
+    rect.y1 -= window.y0;
+  }
+  net.bundle = bundle + size_t(slot);
+  net.family = int64_t(its.stream);
+  its.nets.push_back({paths.nets.size(), slot});
+  paths.nets.push_back(std::move(net));
+}
+
+void SearchedRouter::addRows(Searched &its, size_t bundle) {
+  const RouteRegion &from = sourceOf(its), &to = targetOf(its);
+  for (int64_t row = 0; row < from.height; ++row) {
+    PathNet net;
+    net.destinations = heardBy(problem, requestOf(its), row);
+    if (net.destinations.empty())
+      continue;
+    net.name =
+        "row " + std::to_string(row) + " of @" + from.name + " to @" + to.name;
+    net.x = to.x > from.x ? from.x + from.width - 1 : from.x;
+    net.y = from.y + row;
+    addNet(its, bundle, row % its.colors, std::move(net));
+  }
+}
+
+/// What enters the mesh for the PEs of a channel, or leaves it from one.
+void SearchedRouter::addChannels(Searched &its, size_t bundle) {
+  const RouteRegion &region = sourceOf(its);
+  const RoutePattern pattern = requestOf(its).pattern;
+  const bool leaves = pattern == RoutePattern::OutExit;
+  for (const RouteChannel &channel : leaves ? region.east : region.west) {
+    if (channel.begin == channel.end && pattern != RoutePattern::ChannelRow)
+      continue;
+    PathNet net;
+    net.y = region.y + channel.row;
+    RouteRect to{region.x, region.x + region.width, 1, net.y, net.y + 1, 1};
+    net.name = "the channel in row " + std::to_string(net.y) + " to @";
+    if (leaves) {
+      net.name = "the exit in row " + std::to_string(net.y) + " of @";
+      net.x = to.x1 - 1;
+      net.exit = RoutePort::East;
+      to.x0 = problem.meshWidth - 1;
+      to.x1 = problem.meshWidth;
+    } else {
+      net.entry = RoutePort::West;
     }
+    if (pattern == RoutePattern::Channel) {
+      to.x0 = region.x + channel.begin;
+      to.x1 = region.x + channel.end;
+    }
+    net.name += region.name;
+    net.destinations = {to};
+    addNet(its, bundle, 0, std::move(net));
+  }
 }
 
 void SearchedRouter::addNets() {
   paths.nets.clear();
   size_t bundle = 0;
   for (Searched &its : all) {
-    const RouteRegion &from = sourceOf(its), &to = targetOf(its);
-    its.nets.assign(size_t(from.height), none);
-    for (int64_t row = 0; row < from.height; ++row) {
-      std::vector<RouteRect> heard =
-          heardBy(problem, problem.streams[its.stream], row);
-      if (heard.empty())
-        continue;
-      its.nets[size_t(row)] = paths.nets.size();
-      PathNet &net = paths.nets.emplace_back();
-      net.name = "row " + std::to_string(row) + " of @" + from.name + " to @" +
-                 to.name;
-      net.x = (to.x > from.x ? from.x + from.width - 1 : from.x) - window.x0;
-      net.y = from.y + row - window.y0;
-      for (RouteRect &rect : heard) {
-        rect.x0 -= window.x0;
-        rect.x1 -= window.x0;
-        rect.y0 -= window.y0;
-        rect.y1 -= window.y0;
-      }
-      net.destinations = std::move(heard);
-      net.bundle = bundle + size_t(row % its.colors);
-      net.family = int64_t(its.stream);
-    }
+    its.nets.clear();
+    isTransfer(its) ? addRows(its, bundle) : addChannels(its, bundle);
     bundle += size_t(its.colors);
   }
 }
@@ -138,11 +214,15 @@ size_t SearchedRouter::ownerOf(size_t bundle) const {
 
 /// Tries with more colors, or more words on a link. False if that is in vain.
 bool SearchedRouter::yield(const PathFailure &failure) {
-  if (failure.isLink) {
+  if (failure.kind == PathFailure::Effort)
+    return false;
+  if (failure.kind == PathFailure::Link) {
     paths.linkWords *= 2;
     return true;
   }
   Searched &its = all[ownerOf(failure.bundle)];
+  if (!isTransfer(its))
+    return false;
   const int64_t most = std::min(sourceOf(its).height, problem.colors);
   if (its.colors == most)
     return false;
@@ -197,10 +277,10 @@ void SearchedRouter::write(const Paths &found) {
     for (int64_t slot = 0; slot < its.colors; ++slot) {
       std::vector<PathSetting> settings;
       int64_t color = -1;
-      for (int64_t row = slot; row < sourceOf(its).height; row += its.colors) {
-        if (its.nets[size_t(row)] == none)
+      for (const Searched::Net &each : its.nets) {
+        if (each.slot != slot)
           continue;
-        const RoutedPath &net = found.nets[its.nets[size_t(row)]];
+        const RoutedPath &net = found.nets[each.number];
         color = net.color;
         for (PathSetting setting : net.settings) {
           setting.x += window.x0;
@@ -231,6 +311,15 @@ static std::string describe(const RouteRegion &region) {
 
 std::string SearchedRouter::describe(const PathFailure &failure) const {
   const Searched &its = all[ownerOf(failure.bundle)];
+  if (failure.kind == PathFailure::Effort)
+    return "RouteEffort: " + failure.reason +
+           "; place regions in the same rows, or leave columns free between "
+           "them";
+  if (!isTransfer(its))
+    return "RouteCongestion: there are no ways for stream '" +
+           requestOf(its).name + "' of " + ::describe(sourceOf(its)) + ": " +
+           failure.reason +
+           "; place it elsewhere, or leave a lane of PEs free to the edge";
   return "RouteCongestion: there are no ways for a transfer from " +
          ::describe(sourceOf(its)) + " to " + ::describe(targetOf(its)) + ": " +
          failure.reason +
@@ -238,9 +327,6 @@ std::string SearchedRouter::describe(const PathFailure &failure) const {
 }
 
 std::string SearchedRouter::run() {
-  for (size_t i = 0; i < problem.streams.size(); ++i)
-    if (problem.isSearched(problem.streams[i]))
-      all.push_back({i, problem.leastColors(problem.streams[i]), {}});
   if (all.empty())
     return "";
   for (const Searched &its : all)
@@ -266,6 +352,7 @@ std::string SearchedRouter::run() {
 }
 
 std::string wsec::routeSearched(const RoutingProblem &problem,
+                                const std::vector<bool> &searched,
                                 Routing &routing) {
-  return SearchedRouter(problem, routing).run();
+  return SearchedRouter(problem, searched, routing).run();
 }

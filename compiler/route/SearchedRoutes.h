@@ -7,12 +7,14 @@
 
 namespace wsec {
 
-/// Gives the streams of `problem` that are searched their colors and rules;
-/// those of all others are in `routing`. A transfer has one color if its rows
+/// Gives the streams of `problem` that are `searched` their colors and rules;
+/// those of all others are in `routing`. What enters or leaves the mesh keeps
+/// to one color. A transfer has one color if its rows
 /// find ways that meet nowhere, else two, three, five, and so on, which the
-/// rows take in turn. Empty, or which transfer finds no way, why, and what
-/// would help.
-std::string routeSearched(const RoutingProblem &problem, Routing &routing);
+/// rows take in turn. Empty, or which stream finds no way, why, and what would
+/// help.
+std::string routeSearched(const RoutingProblem &problem,
+                          const std::vector<bool> &searched, Routing &routing);
 
 } // namespace wsec
 

@@ -78,6 +78,25 @@ void placeSource(const PathProblem &problem, PathNet &net, Random &random) {
   }
 }
 
+/// Sometimes the words leave the mesh, by one PE or all of an edge.
+void placeExit(const PathProblem &problem, PathNet &net, bool tiny,
+               Random &random) {
+  if (!random.oneIn(5))
+    return;
+  RouteRect rect = randomRect(problem, tiny ? 1 : 4, tiny ? 1 : 2, random);
+  net.exit = random.oneIn(2) ? RoutePort::East : RoutePort::North;
+  if (net.exit == RoutePort::East)
+    rect.x0 = problem.meshWidth - 1, rect.x1 = problem.meshWidth;
+  else
+    rect.y0 = 0, rect.y1 = 1;
+  const bool enters = net.entry == net.exit && net.x >= rect.x0 &&
+                      net.x < rect.x1 && net.y >= rect.y0 && net.y < rect.y1;
+  if (enters)
+    net.exit = RoutePort::Ramp;
+  else
+    net.destinations = {rect};
+}
+
 /// Whether no end of the net is among `ends`; if so, adds them.
 bool isApart(const PathProblem &problem, const PathNet &net,
              std::set<int64_t> &ends) {
@@ -112,6 +131,7 @@ PathProblem randomProblem(bool tiny, Random &random) {
     for (int64_t i = random.between(1, 2); i > 0; --i)
       net.destinations.push_back(
           randomRect(problem, tiny ? 1 : 4, tiny ? 1 : 2, random));
+    placeExit(problem, net, tiny, random);
     // Mostly nets whose ends do not meet.
     if (apart && !isApart(problem, net, ends))
       continue;
@@ -123,7 +143,7 @@ PathProblem randomProblem(bool tiny, Random &random) {
     problem.nets.push_back(net);
   }
   for (int64_t i = random.oneIn(2) ? 0 : random.between(1, 3); i > 0; --i)
-    problem.obstacles.push_back({random.below(problem.colors),
+    problem.obstacles.push_back({random.between(-1, problem.colors - 1),
                                  randomRect(problem, tiny ? 1 : 3, 2, random)});
   return problem;
 }
@@ -192,6 +212,11 @@ void PathOracle::judgeNet(size_t n, Rules &broken) const {
                : plane[size_t(y * width + x)];
   };
   std::vector<bool> wet(plane.size(), false);
+  auto leaves = [&](const PathSetting &s) {
+    return (s.transmit & portBit(net.exit)) &&
+           (net.exit == RoutePort::Ramp ||
+            (net.exit == RoutePort::East ? s.x + 1 == width : s.y == 0));
+  };
   const PathSetting *source = settingAt(net.x, net.y);
   if (!source || source->receive != net.entry)
     broken.insert("N5");
@@ -205,6 +230,8 @@ void PathOracle::judgeNet(size_t n, Rules &broken) const {
         if (!wet[size_t(s->y * width + s->x)] || !(s->transmit >> side & 1))
           continue;
         const PathSetting *to = settingAt(s->x + dx[side], s->y + dy[side]);
+        if (leaves(*s) && side == unsigned(net.exit))
+          continue;
         if (!to || unsigned(to->receive) != (side ^ 1))
           broken.insert("N4");
         else if (!wet[size_t(to->y * width + to->x)])
@@ -217,9 +244,10 @@ void PathOracle::judgeNet(size_t n, Rules &broken) const {
       const bool meant = std::any_of(
           net.destinations.begin(), net.destinations.end(),
           [&](const RouteRect &rect) { return covers(rect, x, y); });
-      const bool hears =
+      const bool hears = wet[i] && leaves(*plane[i]);
+      const bool ramp =
           wet[i] && (plane[i]->transmit & portBit(RoutePort::Ramp));
-      if (meant != hears)
+      if (meant != hears || (ramp && net.exit != RoutePort::Ramp))
         broken.insert("N5");
       if (plane[i] && !wet[i])
         broken.insert("N6");
@@ -253,7 +281,8 @@ Rules PathOracle::brokenRules() {
       if (!taken.insert({path.color, s.x, s.y}).second)
         broken.insert("N3");
       for (const PathObstacle &obstacle : problem.obstacles)
-        if (obstacle.color == path.color && covers(obstacle.rect, s.x, s.y))
+        if ((obstacle.color == path.color || obstacle.color < 0) &&
+            covers(obstacle.rect, s.x, s.y))
           broken.insert("N3");
     }
     judgeNet(n, broken);
@@ -314,7 +343,9 @@ bool hasSolution(const PathProblem &problem) {
     const RouteRect &r = obstacle.rect;
     for (int64_t y = r.y0; y < r.y1; y += r.ystep)
       for (int64_t x = r.x0; x < r.x1; x += r.xstep)
-        taken[size_t(obstacle.color)] |= 1u << (y * problem.meshWidth + x);
+        for (int64_t color = 0; color < problem.colors; ++color)
+          if (obstacle.color == color || obstacle.color < 0)
+            taken[size_t(color)] |= 1u << (y * problem.meshWidth + x);
   }
   std::vector<std::vector<PEs>> ways;
   for (const PathNet &net : problem.nets)
@@ -423,7 +454,7 @@ void run(Random &random, Tally &tally) {
   const std::string error = failure ? failure->reason : "";
   tally.expect(failure ? same && same->reason == error : !same,
                "the router is of two minds: " + error);
-  tally.expect(!failure || (failure->isLink ==
+  tally.expect(!failure || ((failure->kind == PathFailure::Link) ==
                             (error.find("the link from") != std::string::npos)),
                "says it is a link, or not: " + error);
   tally.met("problems solved", error.empty());

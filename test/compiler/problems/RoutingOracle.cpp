@@ -229,6 +229,17 @@ bool isSound(const RoutingProblem &problem, const RoutedStream &stream,
           !(rule.transmit & portBit(rule.receive)));
 }
 
+/// Whether a PE of the rule may have no setting.
+bool isKeptOut(const RoutingProblem &problem, const RouteRule &rule) {
+  const RouteRect &r = rule.rect;
+  for (int64_t y = r.y0; y < r.y1; y += r.ystep)
+    for (int64_t x = r.x0; x < r.x1; x += r.xstep)
+      for (const RouteRect &out : problem.keepOuts)
+        if (x >= out.x0 && x < out.x1 && y >= out.y0 && y < out.y1)
+          return true;
+  return false;
+}
+
 /// The settings of one color of one stream, by PE; null: none.
 using Settings = std::vector<const RouteRule *>;
 
@@ -459,6 +470,8 @@ std::set<std::string> RoutingOracle::brokenRules(const Routing &routing) const {
     for (const RouteRule &rule : stream.rules)
       if (!isSound(problem, stream, rule))
         broken.insert("R2");
+      else if (isKeptOut(problem, rule))
+        broken.insert("R8");
     for (size_t c = 0; c < stream.colors.size(); ++c) {
       const Settings settings =
           settingsOf(problem, stream, stream.colors[c], broken);

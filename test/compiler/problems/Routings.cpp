@@ -18,6 +18,7 @@ using namespace wsec::test;
 namespace {
 
 const std::vector<Complaint> complaints = {
+    {"R8", " has PEs of the keep-out of "},
     {"R1", "routed streams, found"},
     {"R1", " colors, pattern "},
     {"R1", "programs may use 0 to"},
@@ -115,6 +116,27 @@ void addTransfers(RoutingProblem &problem, Random &random) {
       }
 }
 
+/// A few rectangles beside the regions, which make room for them.
+void addKeepOuts(RoutingProblem &problem, Random &random) {
+  const int64_t right = random.below(4), down = random.below(3);
+  for (RouteRegion &region : problem.regions) {
+    region.x += right;
+    region.y += down;
+  }
+  problem.meshWidth += right + random.below(4);
+  problem.meshHeight += down;
+  for (int64_t i = random.between(1, 3); i > 0; --i) {
+    RouteRect rect;
+    rect.x0 = random.below(problem.meshWidth);
+    rect.x1 = std::min(problem.meshWidth, rect.x0 + random.between(1, 3));
+    rect.y0 = random.below(problem.meshHeight);
+    rect.y1 = std::min(problem.meshHeight, rect.y0 + random.between(1, 3));
+    problem.keepOuts.push_back(rect);
+    if (!problem.check().empty())
+      problem.keepOuts.pop_back();
+  }
+}
+
 RoutingProblem randomProblem(Random &random) {
   for (;;) {
     RoutingProblem problem;
@@ -130,8 +152,11 @@ RoutingProblem randomProblem(Random &random) {
     for (const StreamRequest &stream : all)
       if (problem.connects(stream))
         problem.streams.push_back(stream);
-    if (!problem.streams.empty() && problem.check().empty())
-      return problem;
+    if (problem.streams.empty() || !problem.check().empty())
+      continue;
+    if (random.oneIn(2))
+      addKeepOuts(problem, random);
+    return problem;
   }
 }
 
@@ -292,6 +317,10 @@ void breakRule(int rule, RoutingProblem &problem, Routing &routing,
     return;
   case 6:
     return addLeftOver(problem, stream, random);
+  case 8:
+    problem.keepOuts.push_back(randomRect(problem, random));
+    problem.keepOuts.back().xstep = problem.keepOuts.back().ystep = 1;
+    return;
   case 7: {
     const RoutePattern from = random.of(problem.streams).pattern;
     problem.relays.emplace_back(
@@ -393,7 +422,12 @@ void judge(const RoutingProblem &problem, const RoutingOracle &oracle,
 void checkTooManyColors(RoutingProblem problem, const std::string &error,
                         Tally &tally) {
   const bool crowded = error.compare(0, 17, "RouteCongestion: ") == 0;
-  tally.met("problems without a way for a transfer", crowded);
+  tally.met("problems without a way for a transfer",
+            error.find("ways for a transfer") != std::string::npos);
+  tally.met("problems without a way to or from the edge",
+            error.find("ways for stream '") != std::string::npos);
+  tally.met("problems with a region that launches do not reach",
+            error.find("launches do not reach") != std::string::npos);
   if (crowded)
     return;
   const std::string before = "ColorOverflow: the streams of the program need ";
@@ -437,7 +471,15 @@ void run(Random &random, Tally &tally) {
       problem.streams.begin(), problem.streams.end(),
       [&](const StreamRequest &each) { return problem.isSearched(each); });
   tally.met("routings with searched ways", searched);
-  tally.expect(proveRouting(problem, routing) == !searched &&
+  const bool straight = proveRouting(problem, routing);
+  tally.met("routings round keep-outs",
+            !straight && !searched && !problem.keepOuts.empty());
+  tally.met("routings of too few colors to go straight",
+            !straight && !searched && problem.keepOuts.empty());
+  tally.expect(straight != searched || (!straight && problem.colors < 24) ||
+                   !problem.keepOuts.empty(),
+               "straight ways were not taken");
+  tally.expect(!(straight && searched) &&
                    traceRouting(problem, routing).empty() &&
                    oracle.brokenRules(routing).empty(),
                "the router breaks a rule: " + problem.verify(routing));
@@ -445,11 +487,11 @@ void run(Random &random, Tally &tally) {
   const bool found = detour(problem, oracle, around, random);
   tally.met("streams sent another way", found);
   judge(problem, oracle, around, tally);
-  for (int rule : {0, 1, 2, 3, 4, 5, 6, 7}) {
+  for (int rule : {0, 1, 2, 3, 4, 5, 6, 7, 8}) {
     RoutingProblem changed = problem;
     Routing bent = found && random.oneIn(4) ? around : routing;
     breakRule(rule, changed, bent, random);
-    judge(changed, rule == 7 ? RoutingOracle(changed) : oracle, bent, tally);
+    judge(changed, rule >= 7 ? RoutingOracle(changed) : oracle, bent, tally);
   }
 }
 

@@ -175,6 +175,51 @@ TEST(PathRouterTest, FailureNamesAWall) {
                                    "(0,0) to PE (2,0)"));
 }
 
+TEST(PathRouterTest, FailureNamesWhoIsInTheWay) {
+  PathProblem problem = mesh(4, 2, 1, {net("a", 0, 0, pes(3, 4, 0, 1))});
+  problem.obstacles = {{0, pes(2, 3, 0, 1), "stream 'row_west'"},
+                       {PathObstacle::everyColor, pes(1, 2, 1, 2), "the hole"}};
+  EXPECT_TRUE(has(whyNot(problem),
+                  "no way is left for 'a' from PE (0,0) to PE (3,0) past "
+                  "stream 'row_west', the hole"))
+      << whyNot(problem);
+}
+
+TEST(PathRouterTest, SearchEndsAfterSoManySteps) {
+  PathProblem problem = mesh(9, 9, 2, {net("a", 0, 0, pes(8, 9, 8, 9))});
+  Paths paths;
+  problem.mostSteps = 8;
+  const auto failure = routeByNegotiation(problem, paths);
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->kind, PathFailure::Effort);
+  EXPECT_EQ(failure->reason, "the search for 'a' and the others has looked at "
+                             "8 PEs and gives up");
+  problem.mostSteps = 999;
+  route(problem);
+}
+
+TEST(PathRouterTest, WordsMayLeaveTheMesh) {
+  // Round a PE that nothing passes, and out in the row they came from.
+  PathNet a = net("a", 0, 1, pes(3, 4, 1, 2));
+  a.exit = RoutePort::East;
+  PathProblem problem = mesh(4, 3, 1, {a});
+  problem.obstacles = {{PathObstacle::everyColor, pes(1, 2, 1, 2)}};
+  const Paths paths = route(problem);
+  EXPECT_EQ(paths.nets[0].settings.size(), 6u);
+  EXPECT_TRUE(std::any_of(paths.nets[0].settings.begin(),
+                          paths.nets[0].settings.end(),
+                          [](const PathSetting &at) {
+                            return at.x == 3 && at.y == 1 &&
+                                   at.transmit == portBit(RoutePort::East);
+                          }));
+  Paths bent = paths;
+  for (PathSetting &at : bent.nets[0].settings)
+    if (at.x == 3 && at.y == 1)
+      at.transmit |= portBit(RoutePort::Ramp);
+  EXPECT_EQ(problem.verify(bent), "N5: net 'a', color 0: words reach PE (3,1), "
+                                  "which is not meant");
+}
+
 TEST(PathRouterTest, WordsMayEnterAtAnEdge) {
   PathNet a = net("a", 0, 1, pes(2, 3, 0, 2));
   a.entry = RoutePort::West;
@@ -319,6 +364,14 @@ TEST(PathProblemTest, CheckRefusesWhatMakesNoSense) {
           "has no destination");
   refused([](PathProblem &p) { p.nets[0].destinations[0].x1 = 7; },
           "has a destination that is not on the mesh");
+  refused([](PathProblem &p) { p.nets[0].exit = RoutePort::South; },
+          "leaves the mesh to SOUTH, where there is no edge");
+  refused(
+      [](PathProblem &p) {
+        p.nets[0].entry = p.nets[0].exit = RoutePort::West;
+        p.nets[0].destinations = {pes(0, 1, 0, 1)};
+      },
+      "leaves the mesh where it enters");
   refused([](PathProblem &p) { p.nets[1].family = 0; },
           "are of one bundle and of different families");
   refused([](PathProblem &p) { p.nets[0].end = 0; }, "is never in use");
