@@ -36,6 +36,9 @@ RoutingProblem wsec::readRegions(wse::ProgramOp program) {
   // A program without kernels has the whole mesh, which nobody named.
   for (auto [region, op] : llvm::zip(problem.regions, program.kernelRegions()))
     region.name = op.getSymName().str();
+  for (const PeRectangle &out : program.targetMachine().keepOuts)
+    problem.keepOuts.push_back(
+        {out.x, out.x + out.width, 1, out.y, out.y + out.height, 1});
   problem.relays = kernelRelays();
   return problem;
 }

@@ -116,8 +116,8 @@ void addTransfers(RoutingProblem &problem, Random &random) {
       }
 }
 
-/// A few rectangles beside the regions, which make room for them.
-void addKeepOuts(RoutingProblem &problem, Random &random) {
+/// Leaves PEs of no region around the regions.
+void makeRoom(RoutingProblem &problem, Random &random) {
   const int64_t right = random.below(4), down = random.below(3);
   for (RouteRegion &region : problem.regions) {
     region.x += right;
@@ -125,6 +125,10 @@ void addKeepOuts(RoutingProblem &problem, Random &random) {
   }
   problem.meshWidth += right + random.below(4);
   problem.meshHeight += down;
+}
+
+/// A few rectangles beside the regions.
+void addKeepOuts(RoutingProblem &problem, Random &random) {
   for (int64_t i = random.between(1, 3); i > 0; --i) {
     RouteRect rect;
     rect.x0 = random.below(problem.meshWidth);
@@ -154,6 +158,8 @@ RoutingProblem randomProblem(Random &random) {
         problem.streams.push_back(stream);
     if (problem.streams.empty() || !problem.check().empty())
       continue;
+    if (random.oneIn(2))
+      makeRoom(problem, random);
     if (random.oneIn(2))
       addKeepOuts(problem, random);
     return problem;

@@ -19,7 +19,7 @@ wse.program @main state(placed) mesh(2x2) machine("{\"base\": \"wse2\", \"colors
 
 #two = #wse.dist<rows = [0, 1], columns = [2]>
 
-// expected-error @below {{RouteCongestion: there are no ways for a transfer from @a in rows 0 to 1 to @b in rows 2 to 3: 'row 1 of @a to @b' and what is routed already compete for color 4 of PE (0,1); of 5 colors none is left for 'row 1 of @a to @b'; place both in the same rows, or leave columns free between them}}
+// expected-error @below {{RouteCongestion: there are no ways for a transfer from @a in rows 0 to 1 to @b in rows 2 to 3: 'row 1 of @a to @b' and stream 'row_west' compete for color 4 of PE (0,1); of 5 colors none is left for 'row 1 of @a to @b'; place both in the same rows, or leave columns free between them}}
 wse.program @main state(placed) mesh(3x4) machine("{\"base\": \"wse2\", \"colors\": 8}") {
   region @a shape(3x2) at (0, 0)
   region @b shape(3x2) at (0, 2)
