@@ -130,8 +130,9 @@ static std::string checkLaunches(const RoutingProblem &problem) {
                         problem.regions[lost].name +
                         ": no way leads from PE "
                         "(0,0) around";
-    for (size_t i = 0; i < problem.keepOuts.size(); ++i)
-      error += (i ? ", " : " ") + describeKeepOut(problem.keepOuts[i]);
+    error += " " + describeKeepOut(problem.keepOuts.front());
+    if (size_t others = problem.keepOuts.size() - 1)
+      error += " and " + std::to_string(others) + " more";
     return error + "; place it elsewhere, or leave a lane of PEs free";
   }
   return "";

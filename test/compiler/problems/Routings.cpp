@@ -149,7 +149,7 @@ RoutingProblem randomProblem(Random &random) {
     addTransfers(problem, random);
     problem.meshWidth += random.oneIn(2) ? 0 : random.below(3);
     problem.meshHeight += random.oneIn(2) ? 0 : random.below(3);
-    problem.colors = random.oneIn(4) ? random.between(1, 9) : 24;
+    problem.colors = random.oneIn(3) ? random.between(1, 9) : 24;
     problem.relays = transformerProblem(1, 1, 1, {1, 1, 1}).relays;
     const std::vector<StreamRequest> all = problem.streams;
     problem.streams.clear();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/route/RoutingProblem.h"
-#include "TransformerStreams.h"
-#include "compiler/route/ColoringRouter.h"
+#include "RoutingTests.h"
 #include "compiler/route/RoutePlan.h"
 
 #include <gtest/gtest.h>
@@ -12,22 +11,6 @@
 using namespace wsec;
 
 namespace {
-
-Routing solve(const RoutingProblem &problem) {
-  EXPECT_EQ(problem.check(), "");
-  Routing routing;
-  EXPECT_EQ(routeByColoring(problem, routing), "");
-  return routing;
-}
-
-/// The index of the stream of `pattern`.
-size_t indexOf(const RoutingProblem &problem, RoutePattern pattern) {
-  for (size_t i = 0; i < problem.streams.size(); ++i)
-    if (problem.streams[i].pattern == pattern)
-      return i;
-  ADD_FAILURE() << "no stream " << name(pattern);
-  return 0;
-}
 
 /// A legal routing of an 8x8 mesh with one rule of one stream changed.
 class BrokenRouting : public ::testing::Test {
@@ -64,17 +47,6 @@ TEST(RoutingProblem, SolvesMeshesOfManyShapes) {
               << width << "x" << height << ", " << channels << " channels";
         }
       }
-}
-
-/// What one PE does with words of one color.
-const RouteRule *ruleAt(const RoutedStream &stream, int64_t x, int64_t y) {
-  for (const RouteRule &rule : stream.rules) {
-    const RouteRect &r = rule.rect;
-    if (x >= r.x0 && x < r.x1 && (x - r.x0) % r.xstep == 0 && y >= r.y0 &&
-        y < r.y1 && (y - r.y0) % r.ystep == 0)
-      return &rule;
-  }
-  return nullptr;
 }
 
 /// All of a column but the PE that sends.
@@ -140,26 +112,6 @@ TEST(RoutingProblem, StreamsOfTheHostPassThePEsBesideARegion) {
   EXPECT_EQ(ruleAt(exit, 6, 3)->receive, RoutePort::West);
 }
 
-/// A copy of the region beside itself, and what passes between the two.
-RoutingProblem twoRegions(int64_t gap) {
-  RoutingProblem problem = transformerProblem(3, 4, 2, {1, 4, 4});
-  const size_t own = problem.streams.size();
-  problem.regions.push_back(problem.regions[0]);
-  problem.regions[1].x = 3 + gap;
-  problem.meshWidth = 7 + gap;
-  for (size_t s = 0; s < own; ++s) {
-    if (problem.streams[s].pattern == RoutePattern::Launch)
-      continue;
-    StreamRequest other = problem.streams[s];
-    other.name += "_1";
-    other.region = 1;
-    problem.streams.push_back(other);
-  }
-  problem.streams.push_back({"east", RoutePattern::Transfer, {}, 0, 1});
-  problem.streams.push_back({"west", RoutePattern::Transfer, {}, 1, 0});
-  return problem;
-}
-
 TEST(RoutingProblem, RegionsHaveStreamsOfTheirOwn) {
   for (int64_t gap : {0, 1, 2}) {
     RoutingProblem problem = twoRegions(gap);
@@ -220,111 +172,6 @@ TEST(RoutingProblem, TransferWithoutAWayNamesWhoCompetes) {
   EXPECT_NE(error.find("; place both in the same rows, or leave columns free "
                        "between them"),
             std::string::npos);
-}
-
-/// A region of 3x4 PEs at (6,1) of a mesh of 12x6, and keep-outs west, north
-/// and east of it.
-RoutingProblem amongKeepOuts() {
-  RoutingProblem problem = transformerProblem(3, 4, 2, {1, 4, 4});
-  problem.meshWidth = 12;
-  problem.meshHeight = 6;
-  problem.regions[0].x = 6;
-  problem.regions[0].y = 1;
-  problem.regions[0].name = "r";
-  problem.keepOuts = {{2, 4, 1, 0, 3, 1}, {10, 11, 1, 1, 5, 1}};
-  return problem;
-}
-
-TEST(RoutingProblem, WaysGoRoundKeepOuts) {
-  RoutingProblem problem = amongKeepOuts();
-  Routing routing = solve(problem);
-  EXPECT_EQ(problem.verify(routing), "");
-  const auto &launch = routing.streams[indexOf(problem, RoutePattern::Launch)];
-  EXPECT_EQ(ruleAt(launch, 2, 0), nullptr);
-  EXPECT_EQ(ruleAt(launch, 2, 3)->receive, RoutePort::West);
-  // The channel in row 1 goes round, the one in row 3 straight.
-  const auto &channel =
-      routing.streams[indexOf(problem, RoutePattern::Channel)];
-  EXPECT_NE(ruleAt(channel, 1, 2), nullptr);
-  EXPECT_EQ(ruleAt(channel, 0, 1)->receive, RoutePort::West);
-  // Exits come back to their rows.
-  const auto &exit = routing.streams[indexOf(problem, RoutePattern::OutExit)];
-  EXPECT_TRUE(ruleAt(exit, 11, 1)->transmit & portBit(RoutePort::East));
-  EXPECT_EQ(ruleAt(exit, 10, 1), nullptr);
-  size_t rules = 0;
-  for (const RoutedStream &stream : routing.streams)
-    rules += stream.rules.size();
-  EXPECT_LT(rules, 150u);
-}
-
-TEST(RoutingProblem, LaunchesPassThroughOneRegionToTheNext) {
-  // Nothing but @a leads to @b.
-  RoutingProblem problem = twoRegions(0);
-  problem.keepOuts = {{3, 7, 1, 4, 5, 1}, {6, 7, 1, 0, 4, 1}};
-  problem.meshHeight = 5;
-  problem.streams = {{"launch", RoutePattern::Launch, {}}};
-  EXPECT_EQ(problem.verify(solve(problem)), "");
-  problem.regions[1].y = problem.regions[0].y = 1;
-  problem.meshHeight = 6;
-  problem.keepOuts = {{2, 3, 1, 0, 1, 1}};
-  EXPECT_EQ(problem.verify(solve(problem)), "");
-}
-
-TEST(RoutingProblem, WaysThatKeepOutsShutOffAreNamed) {
-  RoutingProblem problem = amongKeepOuts();
-  problem.keepOuts = {{2, 4, 1, 0, 6, 1}};
-  Routing routing;
-  EXPECT_EQ(routeByColoring(problem, routing),
-            "RouteCongestion: launches do not reach @r: no way leads from PE "
-            "(0,0) around the keep-out of columns 2 to 3 and rows 0 to 5; "
-            "place it elsewhere, or leave a lane of PEs free");
-  problem.keepOuts = {{10, 11, 1, 0, 6, 1}};
-  const std::string error = routeByColoring(problem, routing);
-  EXPECT_EQ(error.rfind("RouteCongestion: there are no ways for stream "
-                        "'out_exit' of @r in rows 1 to 4: on color ",
-                        0),
-            0u)
-      << error;
-  EXPECT_NE(error.find("no way is left for 'the exit in row 1 of @r' from PE "
-                       "(8,1) to PE (11,1) past the keep-out of columns 10 to "
-                       "10 and rows 0 to 5"),
-            std::string::npos)
-      << error;
-  EXPECT_NE(error.find("; place it elsewhere, or leave a lane of PEs free to "
-                       "the edge"),
-            std::string::npos);
-}
-
-TEST(RoutingProblem, TooFewColorsToGoStraight) {
-  // Words for @b could pass @a on a second color; on the first they go round.
-  RoutingProblem problem = twoRegions(1);
-  problem.meshHeight = 6;
-  for (RouteRegion &region : problem.regions) {
-    region.x += 1;
-    region.y = 1;
-  }
-  problem.regions[0].west = {{0, 0, 3}};
-  problem.regions[0].east = {{0, 0, 4}};
-  problem.regions[1].west = {{2, 0, 3}};
-  problem.regions[1].east = {{2, 0, 4}};
-  problem.streams = {{"cast", RoutePattern::RowCast, {}, 0},
-                     {"channel", RoutePattern::Channel, {}, 1}};
-  problem.colors = 2;
-  EXPECT_EQ(solve(problem).streams[1].rules.size(), 3u);
-  problem.colors = 1;
-  Routing routing = solve(problem);
-  EXPECT_EQ(problem.verify(routing), "");
-  EXPECT_EQ(ruleAt(routing.streams[1], 1, 5)->receive, RoutePort::West);
-  problem.meshHeight = 5;
-  problem.regions[0].y = problem.regions[1].y = 0;
-  problem.regions[1].height = 4;
-  problem.keepOuts = {{3, 4, 1, 4, 5, 1}};
-  EXPECT_EQ(routeByColoring(problem, routing)
-                .rfind("ColorOverflow: the "
-                       "streams of the program "
-                       "need 2 colors",
-                       0),
-            0u);
 }
 
 /// From 4 rows to 2, or back, of regions beside one another.
@@ -657,32 +504,6 @@ TEST_F(BrokenRouting, R7RelaysWithinAStream) {
 TEST_F(BrokenRouting, R8SettingInAKeepOut) {
   problem.keepOuts = {{7, 8, 1, 5, 6, 1}};
   expectError("has PEs of the keep-out of columns 7 to 7 and rows 5 to 5");
-}
-
-TEST(RoutingProblem, ChecksKeepOuts) {
-  auto errorOf = [](RouteRect rect) {
-    RoutingProblem problem = amongKeepOuts();
-    problem.keepOuts = {rect};
-    return problem.check();
-  };
-  EXPECT_EQ(errorOf({11, 13, 1, 0, 1, 1}),
-            "the keep-out of columns 11 to 12 and rows 0 to 0 is no rectangle "
-            "of the mesh");
-  EXPECT_EQ(errorOf({8, 9, 1, 0, 2, 1}),
-            "the region at (6,1) has PEs of the keep-out of columns 8 to 8 and "
-            "rows 0 to 1");
-  EXPECT_EQ(errorOf({0, 1, 1, 0, 1, 1}),
-            "stream 'launch' enters the mesh at PE (0,0), which lies in the "
-            "keep-out of columns 0 to 0 and rows 0 to 0; leave the edge free "
-            "there");
-  EXPECT_EQ(errorOf({0, 1, 1, 3, 4, 1}),
-            "stream 'channel' enters the mesh at PE (0,3), which lies in the "
-            "keep-out of columns 0 to 0 and rows 3 to 3; leave the edge free "
-            "there");
-  EXPECT_EQ(errorOf({11, 12, 1, 1, 2, 1}),
-            "stream 'out_exit' leaves the mesh at PE (11,1), which lies in the "
-            "keep-out of columns 11 to 11 and rows 1 to 1; leave the edge free "
-            "there");
 }
 
 TEST(CompressToRanges, FindsStrides) {
