@@ -30,6 +30,13 @@ for name in ("HOME", "XDG_CACHE_HOME", "WSEC_MODEL_CACHE"):
     if name in os.environ:
         config.environment[name] = os.environ[name]
 config.environment["WSEC_BIN"] = path[0]
+# lit --param recover=1: every program that a test compiles has to give back the
+# streams that were routed.
+if lit_config.params.get("recover"):
+    config.environment["PATH"] = os.pathsep.join(
+        [os.path.join(config.test_source_root, "e2e", "recover"), config.environment["PATH"]])
+    if "WSEC_RECOVERED" in os.environ:
+        config.environment["WSEC_RECOVERED"] = os.environ["WSEC_RECOVERED"]
 if shutil.which("mpirun"):
     config.available_features.add("mpirun")
 for browser in ("chromium-headless-shell", "chromium"):

@@ -8,7 +8,8 @@ every engine.
 
 MODEL is an .onnx file or a name of models/small_models.py. With --within samples
 have to follow one another within that many percent of the slowest stage's
-prediction, by the first engine. Exit code 0 or 1.
+prediction, by the first engine. The router tables must give back the streams
+that were routed. Exit code 0 or 1.
 """
 
 import argparse
@@ -20,6 +21,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parent / "models"))
 sys.path.insert(0, str(Path(__file__).parent))
+import recover_streams  # noqa: E402
 import small_models  # noqa: E402
 from check_model import compare, load, run  # noqa: E402
 
@@ -75,12 +77,13 @@ def main():
               for name, value in each[0].items()]
     program, report = work / "model.wafer", work / "report.json"
     run(["wsec", model, "-o", program, f"--mesh={arguments.mesh}", "--mode=resident", "--quiet",
-         *shapes])
+         f"--dump-placement={work / 'placement.json'}", *shapes])
+    problem, _ = recover_streams.difference(program, work / "placement.json")
     np.savez(work / "all.npz", **{name: np.concatenate([sample[name] for sample in each])
                                   for name in each[0]})
     session = onnxruntime.InferenceSession(str(model))
     names = [output.name for output in session.get_outputs()]
-    bad = []
+    bad = [problem] if problem else []
     for engine in arguments.engine or ["streams", "strips", "wavelet"]:
         common = ["wse-run", program, f"--weights={Path(model).parent}", f"--engine={engine}",
                   "--quiet"]
