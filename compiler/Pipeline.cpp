@@ -25,6 +25,7 @@
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -206,6 +207,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     if (!options.machine.empty())
       target.machine = options.machine;
     target.mesh = options.mesh;
+    target.keepOuts = llvm::join(options.keepOuts, ";");
     target.region = regions;
     target.oneRegion = oneRegion;
     target.stages = stages;
@@ -348,10 +350,11 @@ LogicalResult Compilation::checkOptions(Phase first) {
                    << phaseName(options.stopAfter)
                    << "; the first phase left is " << phaseName(first);
   if (first > Phase::Select &&
-      !(options.machine + options.mesh + options.region).empty())
+      (!options.keepOuts.empty() ||
+       !(options.machine + options.mesh + options.region).empty()))
     return error() << "'" << options.input
                    << "' has chosen its machine, mesh and region; --machine, "
-                      "--mesh and --region come too late";
+                      "--mesh, --keep-out and --region come too late";
   if (first > Phase::Select && options.mode != Mode::Stream)
     return error() << "'" << options.input
                    << "' has its kernels on regions; --mode comes too late";

@@ -47,6 +47,8 @@ struct CompileOptions {
   /// A preset or a JSON file, and a sub-rectangle of its mesh "WxH". Empty:
   /// wse2, all of it. Must be empty for IR that has chosen its machine.
   std::string machine, mesh;
+  /// Rectangles of PEs that nothing may use, "x,y,WxH".
+  std::vector<std::string> keepOuts;
   /// Columns x rows of the region that kernels run on; empty: chosen by cost.
   std::string region;
   /// A node of the model whose kernels are to be explained, on standard output.

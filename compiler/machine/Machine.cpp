@@ -84,13 +84,14 @@ std::optional<std::string> Machine::setMesh(int newWidth, int newHeight) {
   return std::nullopt;
 }
 
-bool Machine::hasRoom(int columns, int rows) const {
+std::optional<PeRectangle> Machine::roomFor(int columns, int rows) const {
   for (int channel = 0; channel < channelsOfMesh(); ++channel) {
     const int y = channelRow(channel);
     // At the west side, or just east of something.
     std::vector<int> starts{0};
     for (const PeRectangle &its : keepOuts)
       starts.push_back(its.x + its.width);
+    std::sort(starts.begin(), starts.end());
     for (int x : starts) {
       auto hits = [&](const PeRectangle &its) {
         return x < its.x + its.width && its.x < x + columns &&
@@ -98,10 +99,10 @@ bool Machine::hasRoom(int columns, int rows) const {
       };
       if (x + columns <= width && y + rows <= height &&
           std::none_of(keepOuts.begin(), keepOuts.end(), hits))
-        return true;
+        return PeRectangle{x, y, columns, rows};
     }
   }
-  return false;
+  return std::nullopt;
 }
 
 std::optional<std::pair<int, int>> wsec::parseMesh(std::string_view text) {
@@ -112,4 +113,16 @@ std::optional<std::pair<int, int>> wsec::parseMesh(std::string_view text) {
       height.getAsInteger(10, mesh.second) || mesh.first < 1 || mesh.second < 1)
     return std::nullopt;
   return mesh;
+}
+
+std::optional<PeRectangle> wsec::parseKeepOut(std::string_view text) {
+  auto [x, rest] = llvm::StringRef(text).split(',');
+  auto [y, shape] = rest.split(',');
+  std::optional<std::pair<int, int>> extents = parseMesh(shape);
+  PeRectangle its;
+  if (!extents || x.getAsInteger(10, its.x) || y.getAsInteger(10, its.y))
+    return std::nullopt;
+  its.width = extents->first;
+  its.height = extents->second;
+  return its;
 }

@@ -156,9 +156,9 @@ struct Machine {
   /// Channels of the east edge in order. A region begins at a channel's row.
   std::vector<ChannelPosition> eastChannels() const;
 
-  /// Whether a region of that shape, which begins at a channel's row, lies
-  /// somewhere on the mesh without a keep-out in it.
-  bool hasRoom(int columns, int rows) const;
+  /// The north-most place, then the west-most, for a region of that shape: it
+  /// begins at a channel's row and has no keep-out in it.
+  std::optional<PeRectangle> roomFor(int columns, int rows) const;
 
   /// Takes a sub-rectangle of the mesh. Returns what is wrong, or nothing.
   std::optional<std::string> setMesh(int newWidth, int newHeight);
@@ -192,6 +192,9 @@ std::string describeMachine(const Machine &machine);
 /// What describeMachine wrote: a preset's name or JSON text.
 std::optional<Machine> machineFromDescription(std::string_view description,
                                               std::string &error);
+
+/// Reads "x,y,WxH".
+std::optional<PeRectangle> parseKeepOut(std::string_view text);
 
 /// Reads "WxH". Returns width and height, both positive.
 std::optional<std::pair<int, int>> parseMesh(std::string_view text);

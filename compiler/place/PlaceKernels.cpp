@@ -2,10 +2,10 @@
 //
 // A position for each region.
 
+#include "compiler/place/CornerPlacer.h"
 #include "compiler/place/Passes.h"
 #include "compiler/place/PlacementFile.h"
 #include "compiler/place/ReadPlacement.h"
-#include "compiler/place/SkylinePlacer.h"
 
 using namespace mlir;
 
@@ -49,7 +49,7 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
     if (error.empty())
       error = problem.check();
     if (error.empty())
-      error = placeBySkyline(problem, solution);
+      error = placeInCorners(problem, solution);
     if (!error.empty()) {
       program.emitError(error);
       return signalPassFailure();

@@ -56,7 +56,8 @@ static void drawMap(llvm::raw_ostream &os, const PlacementView &view) {
   int64_t width = view.machine.width, height = view.machine.height;
   int64_t xs = (width + mapColumns - 1) / mapColumns;
   int64_t ys = (height + mapRows - 1) / mapRows;
-  os << "one character = " << xs << "x" << ys << " PEs, '>' an I/O channel\n\n";
+  os << "one character = " << xs << "x" << ys << " PEs, '>' an I/O channel"
+     << (view.machine.keepOuts.empty() ? "" : ", '#' kept out") << "\n\n";
   for (int64_t y = 0; y < height; y += ys) {
     os << llvm::format("%6lld ", (long long)y)
        << (hasChannel(view.west, y, y + ys) ? '>' : '|');
@@ -65,6 +66,9 @@ static void drawMap(llvm::raw_ostream &os, const PlacementView &view) {
       for (size_t i = 0; i < view.regions.size(); ++i)
         if (meets(view.regions[i].pes, x, x + xs, y, y + ys))
           symbol = letterOf(i);
+      for (const PeRectangle &its : view.machine.keepOuts)
+        if (meets({its.x, its.y, its.width, its.height}, x, x + xs, y, y + ys))
+          symbol = '#';
       os << symbol;
     }
     os << (hasChannel(view.east, y, y + ys) ? '>' : '|') << "\n";

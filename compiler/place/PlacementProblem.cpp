@@ -3,6 +3,7 @@
 #include "compiler/place/PlacementProblem.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 using namespace wsec;
 
@@ -19,6 +20,11 @@ static std::string text(const RegionRequest &region, PlacedOrigin origin) {
          " at " + text(origin);
 }
 
+static std::string describe(const PlacedRegion &keepOut) {
+  return "the keep-out of " + size(keepOut.columns, keepOut.rows) + " at " +
+         text(PlacedOrigin{keepOut.x, keepOut.y});
+}
+
 std::string PlacementProblem::check() const {
   if (width < 1 || height < 1)
     return "the mesh has " + size(width, height) + " PEs";
@@ -33,6 +39,20 @@ std::string PlacementProblem::check() const {
     if (region.columns < 1 || region.rows < 1)
       return "region @" + region.name + " has " +
              size(region.columns, region.rows) + " PEs";
+  for (const PlacedRegion &its : keepOuts)
+    if (its.x < 0 || its.y < 0 || its.columns < 1 || its.rows < 1 ||
+        its.columns > width - its.x || its.rows > height - its.y)
+      return describe(its) + " leaves the mesh of " + size(width, height);
+  for (const NearWish &wish : wishes) {
+    if (wish.region >= regions.size() ||
+        (wish.target == NearWish::Target::Region &&
+         (wish.other >= regions.size() || wish.other == wish.region)))
+      return "a region is to lie near one that does not exist, or itself";
+    if (wish.weight < 1)
+      return "region @" + regions[wish.region].name +
+             " is to lie near something with a weight of " +
+             std::to_string(wish.weight);
+  }
   return "";
 }
 
@@ -99,6 +119,21 @@ static std::string checkDisjoint(const PlacementProblem &problem,
   return "";
 }
 
+/// P5.
+static std::string checkKeepOuts(const PlacementProblem &problem,
+                                 const Placement &placement) {
+  for (size_t i = 0; i < problem.regions.size(); ++i)
+    for (const PlacedRegion &keepOut : problem.keepOuts) {
+      const PlacedRegion its = problem.cellsOf(placement, i);
+      if (its.x < keepOut.x + keepOut.columns &&
+          keepOut.x < its.x + its.columns && its.y < keepOut.y + keepOut.rows &&
+          keepOut.y < its.y + its.rows)
+        return "P5: " + text(problem.regions[i], placement.origins[i]) +
+               ", has PEs of " + describe(keepOut);
+    }
+  return "";
+}
+
 std::string PlacementProblem::verify(const Placement &placement) const {
   std::string error = checkPins(*this, placement);
   for (size_t i = 0; i < regions.size() && error.empty(); ++i) {
@@ -106,7 +141,9 @@ std::string PlacementProblem::verify(const Placement &placement) const {
     if (error.empty())
       error = checkChannel(*this, regions[i], placement.origins[i]);
   }
-  return error.empty() ? checkDisjoint(*this, placement) : error;
+  if (error.empty())
+    error = checkDisjoint(*this, placement);
+  return error.empty() ? checkKeepOuts(*this, placement) : error;
 }
 
 static int64_t channelsIn(const std::vector<int64_t> &channelRows,
@@ -115,13 +152,49 @@ static int64_t channelsIn(const std::vector<int64_t> &channelRows,
          std::lower_bound(channelRows.begin(), channelRows.end(), begin);
 }
 
-std::pair<int64_t, int64_t> PlacementProblem::cost(const RegionRequest &region,
-                                                   PlacedOrigin origin) const {
+PlacementCost PlacementProblem::costAlone(const RegionRequest &region,
+                                          PlacedOrigin origin) const {
   int64_t most = 0;
   for (int64_t row : channelRows)
     if (row + region.rows <= height)
       most = std::max(most, channelsIn(channelRows, row, row + region.rows));
   int64_t lost =
       most - channelsIn(channelRows, origin.y, origin.y + region.rows);
-  return {lost, origin.x + origin.y};
+  return {lost, 0, origin.x + origin.y};
+}
+
+int64_t PlacementProblem::distance(const NearWish &wish,
+                                   const Placement &placement) const {
+  auto middle = [&](size_t region) { // doubled
+    const PlacedRegion its = cellsOf(placement, region);
+    return PlacedOrigin{2 * its.x + its.columns, 2 * its.y + its.rows};
+  };
+  const PlacedOrigin from = middle(wish.region);
+  switch (wish.target) {
+  case NearWish::Target::Region: {
+    const PlacedOrigin to = middle(wish.other);
+    return std::abs(from.x - to.x) + std::abs(from.y - to.y);
+  }
+  case NearWish::Target::Pe:
+    return std::abs(from.x - 2 * wish.pe.x - 1) +
+           std::abs(from.y - 2 * wish.pe.y - 1);
+  case NearWish::Target::North:
+    return from.y;
+  case NearWish::Target::South:
+    return 2 * height - from.y;
+  case NearWish::Target::East:
+    return 2 * width - from.x;
+  case NearWish::Target::West:
+    return from.x;
+  }
+  return 0;
+}
+
+PlacementCost PlacementProblem::cost(const Placement &placement) const {
+  PlacementCost sum;
+  for (size_t i = 0; i < regions.size(); ++i)
+    sum.add(costAlone(regions[i], placement.origins[i]));
+  for (const NearWish &wish : wishes)
+    sum.wire += wish.weight * distance(wish, placement);
+  return sum;
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 namespace wsec {
@@ -33,6 +34,28 @@ struct PlacedRegion {
   int64_t columns = 0, rows = 0;
 };
 
+/// A region wants its centre close to that of another one, to a PE, or to a
+/// side of the mesh. Data that flows between two regions is such a wish.
+struct NearWish {
+  enum class Target { Region, Pe, North, South, East, West };
+  size_t region = 0;
+  Target target = Target::Region;
+  size_t other = 0; ///< the other region
+  PlacedOrigin pe = {};
+  int64_t weight = 1;
+};
+
+/// What placements are compared by, the smaller the better, in this order.
+struct PlacementCost {
+  int64_t lost = 0; ///< channels that regions do not have, though tall enough
+  int64_t wire = 0; ///< distances of wishes x their weights, in half hops
+  int64_t hops = 0; ///< of launches and words on their way to each region
+  auto key() const { return std::make_tuple(lost, wire, hops); }
+  void add(const PlacementCost &other) {
+    lost += other.lost, wire += other.wire, hops += other.hops;
+  }
+};
+
 struct Placement {
   std::vector<PlacedOrigin> origins; // one per region
 };
@@ -53,6 +76,8 @@ public:
   int64_t width = 0, height = 0;
   std::vector<int64_t> channelRows; // of the mesh, ascending
   std::vector<RegionRequest> regions;
+  std::vector<PlacedRegion> keepOuts; // may overlap
+  std::vector<NearWish> wishes;
 
   /// Empty if the input makes sense, else what is wrong with it.
   std::string check() const;
@@ -62,14 +87,24 @@ public:
   ///   P2 every region lies inside the mesh
   ///   P3 the first row of every region has an I/O channel
   ///   P4 regions are disjoint
+  ///   P5 no region has a PE of a keep-out
   std::string verify(const Placement &placement) const;
 
-  /// What placements are compared by, the smaller the better: channels whose
-  /// rows no part of a region has, though it is tall enough to have them; then
-  /// the hops of launches and words on their way to it. Words leave by the east
-  /// edge: together, way in and way out are as long from everywhere.
-  std::pair<int64_t, int64_t> cost(const RegionRequest &region,
-                                   PlacedOrigin origin) const;
+  /// Of a region alone: channels whose rows no part of it has, though it is
+  /// tall enough to have them; the hops of launches and words on their way to
+  /// it. Words leave by the east edge: together, way in and way out are as long
+  /// from everywhere.
+  PlacementCost costAlone(const RegionRequest &region,
+                          PlacedOrigin origin) const;
+  /// Of one wish, in half hops.
+  int64_t distance(const NearWish &wish, const Placement &placement) const;
+  PlacementCost cost(const Placement &placement) const;
+
+  PlacedRegion cellsOf(const Placement &placement, size_t region) const {
+    const RegionRequest &its = regions[region];
+    const PlacedOrigin at = placement.origins[region];
+    return {at.x, at.y, its.columns, its.rows};
+  }
 };
 
 } // namespace wsec

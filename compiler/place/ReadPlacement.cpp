@@ -2,10 +2,49 @@
 
 #include "compiler/place/ReadPlacement.h"
 
+#include "llvm/ADT/StringSwitch.h"
+
+using namespace mlir;
 using namespace wsec;
 
 llvm::SmallVector<wse::RegionOp> wsec::regionsOf(wse::ProgramOp program) {
   return llvm::to_vector(program.bodyBlock().getOps<wse::RegionOp>());
+}
+
+static NearWish::Target sideOf(StringRef word) {
+  return llvm::StringSwitch<NearWish::Target>(word)
+      .Case("north", NearWish::Target::North)
+      .Case("south", NearWish::Target::South)
+      .Case("east", NearWish::Target::East)
+      .Default(NearWish::Target::West);
+}
+
+/// What the program wishes, and its transfers.
+static void readWishes(wse::ProgramOp program,
+                       llvm::function_ref<size_t(FlatSymbolRefAttr)> numberOf,
+                       PlacementProblem &problem) {
+  for (auto near : program.bodyBlock().getOps<wse::NearOp>()) {
+    NearWish wish;
+    wish.region = numberOf(near.getRegionAttr());
+    wish.weight = near.getWeight();
+    if (auto other = dyn_cast<FlatSymbolRefAttr>(near.getTarget())) {
+      wish.other = numberOf(other);
+    } else if (auto pe = dyn_cast<DenseI64ArrayAttr>(near.getTarget())) {
+      wish.target = NearWish::Target::Pe;
+      wish.pe = {pe[0], pe[1]};
+    } else {
+      wish.target = sideOf(cast<StringAttr>(near.getTarget()).getValue());
+    }
+    problem.wishes.push_back(wish);
+  }
+  for (wse::KernelOp kernel : program.kernels())
+    if (auto transfer = dyn_cast<wse::TransferOp>(*kernel)) {
+      NearWish wish;
+      wish.region = numberOf(
+          FlatSymbolRefAttr::get(transfer.sourceRegion().getSymNameAttr()));
+      wish.other = numberOf(kernel.getRegionRef());
+      problem.wishes.push_back(wish);
+    }
 }
 
 PlacementProblem wsec::readPlacementProblem(wse::ProgramOp program) {
@@ -15,12 +54,23 @@ PlacementProblem wsec::readPlacementProblem(wse::ProgramOp program) {
   problem.height = machine.height;
   for (int channel = 0; channel < machine.channelsOfMesh(); ++channel)
     problem.channelRows.push_back(machine.channelRow(channel));
-  for (wse::RegionOp region : regionsOf(program)) {
+  for (const PeRectangle &its : machine.keepOuts)
+    problem.keepOuts.push_back({its.x, its.y, its.width, its.height});
+  auto regions = regionsOf(program);
+  for (wse::RegionOp region : regions) {
     RegionRequest request{region.getSymName().str(), region.columns(),
                           region.rows()};
     if (region.isPlaced())
       request.pin = {int64_t(*region.getX()), int64_t(*region.getY())};
     problem.regions.push_back(request);
   }
+  auto numberOf = [&](FlatSymbolRefAttr name) {
+    return size_t(llvm::find_if(regions,
+                                [&](wse::RegionOp region) {
+                                  return region.getSymName() == name.getValue();
+                                }) -
+                  regions.begin());
+  };
+  readWishes(program, numberOf, problem);
   return problem;
 }

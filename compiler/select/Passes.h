@@ -21,6 +21,10 @@ struct SelectPipelineOptions
   Option<std::string> mesh{
       *this, "mesh", llvm::cl::desc("Columns x rows of PEs to use, as in 8x8"),
       llvm::cl::init("")};
+  Option<std::string> keepOuts{
+      *this, "keep-outs",
+      llvm::cl::desc("Rectangles that nothing may use: 3,0,1x2;0,5,4x1"),
+      llvm::cl::init("")};
   Option<std::string> region{
       *this, "region",
       llvm::cl::desc("Columns x rows of the region that kernels run on; chosen "

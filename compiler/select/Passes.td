@@ -47,6 +47,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"mesh", "mesh", "std::string", "\"\"",
            "Columns x rows of PEs to use, such as 8x8; all of the machine's if "
            "empty.">,
+    Option<"keepOuts", "keep-outs", "std::string", "\"\"",
+           "Rectangles that nothing may use, besides the machine's, as "
+           "x,y,columns x rows with semicolons between: 3,0,1x2;0,5,4x1.">,
     Option<"region", "region", "std::string", "\"\"",
            "Columns x rows of the region that kernels run on, several with "
            "commas for parts side by side; the best by predicted cycles if "

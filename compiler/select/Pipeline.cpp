@@ -30,6 +30,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   SelectKernelsPassOptions passOptions;
   passOptions.precision = options.precision;
   passOptions.mesh = options.mesh;
+  passOptions.keepOuts = options.keepOuts;
   passOptions.region = options.region;
   passOptions.machine = options.machine;
   passOptions.littleScratch = options.littleScratch;

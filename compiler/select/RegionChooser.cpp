@@ -275,6 +275,11 @@ std::vector<KernelEstimate> RegionChooser::estimateEach(RegionShape shape) {
 }
 
 void RegionChooser::tryShape(int64_t columns, int64_t rows) {
+  // As tall as there is room between what is kept out.
+  while (rows > 0 && !mesh.roomFor(int(columns), int(rows)))
+    --rows;
+  if (rows == 0)
+    return;
   if (llvm::any_of(candidates, [&](const Candidate &candidate) {
         return candidate.shape.columns == columns &&
                candidate.shape.rows == rows;
@@ -344,6 +349,8 @@ std::vector<int64_t> RegionChooser::heights() const {
 std::vector<ShapeEstimate> RegionChooser::estimateAll() {
   for (int64_t columns : widths())
     tryShape(columns, mesh.height);
+  if (candidates.empty())
+    tryShape(1, mesh.height);
   auto byKey = [](const Candidate &a, const Candidate &b) {
     return a.key() < b.key();
   };

@@ -36,15 +36,29 @@ struct SelectKernelsPass
     std::optional<Machine> read = readMachine(machine, error);
     if (!read)
       return op->emitError() << error;
-    if (mesh.empty())
-      return *read;
-    std::optional<std::pair<int, int>> extents = parseMesh(mesh);
-    if (!extents)
-      return op->emitError()
-             << "mesh '" << mesh << "' is not columns x rows, such as 8x8";
-    if (std::optional<std::string> problem =
-            read->setMesh(extents->first, extents->second))
+    if (!mesh.empty()) {
+      std::optional<std::pair<int, int>> extents = parseMesh(mesh);
+      if (!extents)
+        return op->emitError()
+               << "mesh '" << mesh << "' is not columns x rows, such as 8x8";
+      if (std::optional<std::string> problem =
+              read->setMesh(extents->first, extents->second))
+        return op->emitError() << *problem;
+    }
+    SmallVector<StringRef> texts;
+    StringRef(keepOuts).split(texts, ';', -1, /*KeepEmpty=*/false);
+    for (StringRef text : texts) {
+      std::optional<PeRectangle> keepOut = parseKeepOut(text.str());
+      if (!keepOut)
+        return op->emitError() << "keep-out '" << text
+                               << "' is not x,y,columns x rows, as 3,0,1x2";
+      read->keepOuts.push_back(*keepOut);
+    }
+    if (std::optional<std::string> problem = read->check())
       return op->emitError() << *problem;
+    if (!read->roomFor(1, 1))
+      return op->emitError("nothing but keep-outs lies where a region may "
+                           "begin, at the rows of I/O channels");
     return *read;
   }
 
@@ -84,6 +98,10 @@ struct SelectKernelsPass
     auto region = wse::RegionOp::create(body, main.getLoc(), regionName(main),
                                         {shape.columns, shape.rows},
                                         IntegerAttr(), IntegerAttr());
+    for (const PeRectangle &its : target.keepOuts)
+      wse::KeepOutOp::create(body, main.getLoc(),
+                             ArrayRef<int64_t>{its.width, its.height}, its.x,
+                             its.y);
     if (succeeded(Selector(main, program, region, element).run()))
       return program;
     program.erase();

@@ -188,7 +188,8 @@ std::optional<SideBySide> select::chooseSideBySide(wse::ProgramOp program,
                                                    double cyclesOfOne) {
   const Machine mesh = program.targetMachine();
   const std::vector<Kernels> components = Components(program).take();
-  if (components.size() < 2)
+  // Which regions fit around keep-outs together is not known here.
+  if (components.size() < 2 || !mesh.keepOuts.empty())
     return std::nullopt;
   std::vector<double> cycles = cyclesOf(mesh, components);
   std::optional<SideBySide> best;

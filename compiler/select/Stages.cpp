@@ -219,6 +219,8 @@ StageProblem Stages::problem(size_t mostStages, std::vector<int64_t> widths,
   StageProblem problem;
   problem.room = roomForData(mesh, keep.codeReserve);
   problem.columns = mesh.width;
+  while (problem.columns > 1 && !mesh.roomFor(int(problem.columns), int(rows)))
+    --problem.columns;
   problem.mostStages = mostStages;
   problem.widths = std::move(widths);
   SmallVector<wse::KernelOp> all(program.bodyBlock().getOps<wse::KernelOp>());
@@ -311,11 +313,16 @@ SideBySide Stages::spread(const StageProblem &problem, const StagePlan &plan,
 /// Side by side in the order of the stages, so that what crosses flies least.
 static void spreadInOrder(wse::ProgramOp program, SideBySide choice) {
   spreadOverRegions(program, choice);
-  int64_t x = 0;
+  int64_t columns = 0;
+  for (const RegionPart &part : choice.parts)
+    columns += part.shape.columns;
+  const std::optional<PeRectangle> room = program.targetMachine().roomFor(
+      int(columns), int(choice.parts.front().shape.rows));
+  int64_t x = room ? room->x : 0;
   for (RegionPart &part : choice.parts) {
     wse::RegionOp region = wse::regionOf(part.kernels.front());
     region.setX(x);
-    region.setY(0);
+    region.setY(room ? room->y : 0);
     x += part.shape.columns;
   }
 }

@@ -58,6 +58,10 @@ struct Flags {
   cl::opt<std::string> mesh{"mesh",
                             cl::desc("Use a sub-rectangle of the machine: 8x8"),
                             cl::value_desc("WxH"), cl::cat(category)};
+  cl::list<std::string> keepOuts{
+      "keep-out", cl::cat(category), cl::value_desc("x,y,WxH"),
+      cl::desc("PEs that nothing may use, broken ones say: no region has them; "
+               "may be repeated, and adds to those of the machine")};
   cl::opt<double> sparsity{
       "sparsity", cl::cat(category), cl::value_desc("0..1"),
       cl::desc("Let this share of the weights of attention and feed-forward "
@@ -240,6 +244,16 @@ static bool readMachineFlags(const Flags &flags, CompileOptions &options) {
       return usageError("--mesh=" + flags.mesh + ": expected WxH, as 8x8");
     if (auto what = machine->setMesh(mesh->first, mesh->second))
       return usageError("--mesh=" + flags.mesh + ": " + *what);
+  }
+  for (const std::string &text : flags.keepOuts) {
+    auto keepOut = parseKeepOut(text);
+    if (!keepOut)
+      return usageError("--keep-out=" + text +
+                        ": expected x,y,WxH, as 3,0,1x2");
+    machine->keepOuts.push_back(*keepOut);
+    if (auto what = machine->check())
+      return usageError("--keep-out=" + text + ": " + *what);
+    options.keepOuts.push_back(text);
   }
   options.machine = flags.machine;
   options.mesh = flags.mesh;

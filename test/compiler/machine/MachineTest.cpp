@@ -119,10 +119,10 @@ TEST(MachineTest, KeepOutsAreReadCutToTheMeshAndLeaveRoom) {
   ASSERT_TRUE(machine) << error;
   ASSERT_FALSE(machine->setMesh(8, 4));
   EXPECT_EQ(machine->keepOuts, (std::vector<PeRectangle>{{3, 1, 2, 3}}));
-  EXPECT_TRUE(machine->hasRoom(3, 4));
-  EXPECT_FALSE(machine->hasRoom(4, 4));
-  EXPECT_TRUE(machine->hasRoom(8, 1));
-  EXPECT_FALSE(machine->hasRoom(8, 2));
+  EXPECT_TRUE(machine->roomFor(3, 4));
+  EXPECT_FALSE(machine->roomFor(4, 4));
+  EXPECT_TRUE(machine->roomFor(8, 1));
+  EXPECT_FALSE(machine->roomFor(8, 2));
   EXPECT_FALSE(machineFromJson(R"({"keep_outs": [[1, 2, 3]]})", error));
   EXPECT_EQ(error, "machine parameter 'keep_outs' is not a list of [x, y, "
                    "width, height]");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/place/PlacementProblem.h"
-#include "compiler/place/SkylinePlacer.h"
+#include "compiler/place/CornerPlacer.h"
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ PlacementProblem example() {
 Placement solve(const PlacementProblem &problem) {
   EXPECT_EQ(problem.check(), "");
   Placement placement;
-  EXPECT_EQ(placeBySkyline(problem, placement), "");
+  EXPECT_EQ(placeInCorners(problem, placement), "");
   EXPECT_EQ(problem.verify(placement), "");
   return placement;
 }
@@ -62,7 +62,7 @@ TEST(PlacementProblem, TooLargeForTheMesh) {
   PlacementProblem problem = example();
   problem.regions[1].rows = 33;
   Placement placement;
-  EXPECT_EQ(placeBySkyline(problem, placement),
+  EXPECT_EQ(placeInCorners(problem, placement),
             "region @b needs 16x33 PEs, the mesh has 32x32");
 }
 
@@ -70,10 +70,70 @@ TEST(PlacementProblem, NoRoomLeft) {
   PlacementProblem problem = example();
   problem.regions.push_back({"c", 32, 16});
   Placement placement;
-  EXPECT_EQ(placeBySkyline(problem, placement),
+  EXPECT_EQ(placeInCorners(problem, placement),
             "region @b needs 16x8 PEs, of the mesh of 32x32 other regions take "
-            "or shade 1024 PEs and no such rectangle that begins at an I/O "
-            "channel is left; compile for a larger mesh");
+            "1024 PEs and no such rectangle that begins at an I/O "
+            "channel is left; compile for a larger mesh; nor is there in any "
+            "other arrangement");
+}
+
+TEST(PlacementProblem, AvoidsKeepOuts) {
+  PlacementProblem problem = example();
+  problem.keepOuts = {{3, 0, 1, 1}, {8, 20, 2, 2}};
+  Placement placement = solve(problem);
+  EXPECT_EQ(placement.origins[0], (PlacedOrigin{0, 8}));
+  EXPECT_EQ(placement.origins[1], (PlacedOrigin{4, 0}));
+}
+
+/// The largest first leaves no room for the others.
+TEST(PlacementProblem, FindsAnotherArrangement) {
+  PlacementProblem problem;
+  problem.width = 5;
+  problem.height = 2;
+  problem.channelRows = {0, 1};
+  problem.regions = {{"a", 3, 1}, {"b", 2, 2}, {"c", 2, 1}, {"d", 1, 1}};
+  problem.keepOuts = {{4, 1, 1, 1}};
+  EXPECT_EQ(problem.cellsOf(solve(problem), 1).rows, 2);
+}
+
+TEST(PlacementProblem, LiesNearWhatItIsToldTo) {
+  using Target = NearWish::Target;
+  auto placed = [](NearWish wish) {
+    PlacementProblem problem = example();
+    problem.regions = {{"a", 4, 8}, {"b", 8, 8}};
+    problem.regions[1].pin = {16, 16};
+    problem.wishes = {wish};
+    return solve(problem).origins[0];
+  };
+  EXPECT_EQ(placed({0, Target::Region, 1}), (PlacedOrigin{18, 8}));
+  EXPECT_EQ(placed({0, Target::Pe, 0, {30, 10}}), (PlacedOrigin{28, 8}));
+  EXPECT_EQ(placed({0, Target::North}), (PlacedOrigin{0, 0}));
+  EXPECT_EQ(placed({0, Target::South}), (PlacedOrigin{0, 24}));
+  EXPECT_EQ(placed({0, Target::East}), (PlacedOrigin{28, 0}));
+  EXPECT_EQ(placed({0, Target::West}), (PlacedOrigin{0, 0}));
+}
+
+/// One wish outweighs another.
+TEST(PlacementProblem, WeighsWishes) {
+  PlacementProblem problem = example();
+  problem.regions = {{"a", 4, 8}};
+  problem.wishes = {{0, NearWish::Target::East, 0, {}, 1},
+                    {0, NearWish::Target::West, 0, {}, 2}};
+  EXPECT_EQ(solve(problem).origins[0], (PlacedOrigin{0, 0}));
+  problem.wishes[0].weight = 3;
+  const Placement placement = solve(problem);
+  EXPECT_EQ(placement.origins[0], (PlacedOrigin{28, 0}));
+  EXPECT_EQ(problem.cost(placement).wire, 3 * 4 + 2 * 60);
+}
+
+/// A chain of data lies in its order, though the last is the largest.
+TEST(PlacementProblem, ChainsLieInTheirOrder) {
+  PlacementProblem problem = example();
+  problem.regions = {{"a", 5, 32}, {"b", 6, 32}, {"c", 7, 32}, {"d", 8, 32}};
+  for (size_t i = 1; i < 4; ++i)
+    problem.wishes.push_back({i - 1, NearWish::Target::Region, i});
+  const Placement placement = solve(problem);
+  EXPECT_EQ(problem.cost(placement).wire, 5 + 6 + 6 + 7 + 7 + 8);
 }
 
 TEST(PlacementProblem, ChecksItsInput) {
@@ -101,6 +161,16 @@ TEST(PlacementProblem, ChecksItsInput) {
             "region @a has 0x16 PEs");
   EXPECT_EQ(errorOf([](PlacementProblem &p) { p.regions[0].rows = 0; }),
             "region @a has 32x0 PEs");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) { p.keepOuts = {{31, 0, 2, 1}}; }),
+            "the keep-out of 2x1 at (31,0) leaves the mesh of 32x32");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) {
+              p.wishes = {{0, NearWish::Target::Region, 0}};
+            }),
+            "a region is to lie near one that does not exist, or itself");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) {
+              p.wishes = {{0, NearWish::Target::East, 0, {}, 0}};
+            }),
+            "region @a is to lie near something with a weight of 0");
 }
 
 /// A legal placement of the worked example with one thing changed.
@@ -152,6 +222,17 @@ TEST(BrokenPlacement, P4Overlap) {
   EXPECT_EQ(errorOf([](Placement &p) { p.origins[1].y = 8; }),
             "P4: region @a, 32x16 at (0,0), and region @b, 16x8 at (0,8), "
             "overlap");
+}
+
+TEST(BrokenPlacement, P5OnAKeepOut) {
+  PlacementProblem problem = example();
+  const Placement placement = solve(problem);
+  problem.keepOuts = {{15, 23, 4, 4}};
+  EXPECT_EQ(problem.verify(placement),
+            "P5: region @b, 16x8 at (0,16), has PEs of the keep-out of 4x4 at "
+            "(15,23)");
+  problem.keepOuts = {{16, 23, 4, 4}};
+  EXPECT_EQ(problem.verify(placement), "");
 }
 
 } // namespace

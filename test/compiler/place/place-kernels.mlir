@@ -26,3 +26,31 @@ wse.program @two_channels state(selected) mesh(750x994) machine("wse2") {
 wse.program @pinned state(selected) mesh(8x5) machine("wse2") {
   region @r shape(2x2) at (3, 1)
 }
+
+// -----
+
+// Nothing lies on what is kept out, and regions lie near what they are told to.
+// CHECK-LABEL: wse.program @around
+// CHECK: region @a shape(4x2) at (4, 0)
+// CHECK: region @b shape(2x2) at (2, 3)
+wse.program @around state(selected) mesh(8x5) machine("wse2") {
+  region @a shape(4x2)
+  region @b shape(2x2)
+  keep_out shape(1x2) at (3, 1)
+  near @a to east
+  near @b to (2, 4) weight 2
+}
+
+// -----
+
+// A transfer is a wish, too: @c lies beside @a, not where launches come first.
+// CHECK-LABEL: wse.program @transfers
+// CHECK: region @a shape(2x2) at (5, 3)
+// CHECK: region @c shape(2x2) at (5, 1)
+wse.program @transfers state(selected) mesh(8x5) machine("wse2") {
+  region @a shape(2x2) at (5, 3)
+  region @c shape(2x2)
+  input @x : tensor<6x6xf32>
+  %x = load @x on @a {nodes = ["x"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+  %y = transfer %x on @c {nodes = ["y"]} : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>> -> tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2]>>
+}

@@ -18,3 +18,11 @@ wse.program @main state(placed) mesh(2x2) machine("wse2") {
 wse.program @main state(placed) mesh(750x994) machine("wse2") {
   region @r shape(2x30) at (4, 30)
 }
+
+// -----
+
+// expected-error @below {{P5: region @r, 2x2 at (2,0), has PEs of the keep-out of 1x2 at (3,1)}}
+wse.program @main state(placed) mesh(8x5) machine("wse2") {
+  region @r shape(2x2) at (2, 0)
+  keep_out shape(1x2) at (3, 1)
+}

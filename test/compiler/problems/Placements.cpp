@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "compiler/place/CornerPlacer.h"
 #include "compiler/place/PlacementProblem.h"
-#include "compiler/place/SkylinePlacer.h"
 #include "test/compiler/problems/Problems.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdlib>
 #include <tuple>
 
 using namespace wsec;
@@ -19,6 +21,7 @@ const std::vector<Complaint> complaints = {
     {"P2", "leaves the mesh of"},
     {"P3", "without an I/O channel"},
     {"P4", "overlap"},
+    {"P5", "has PEs of the keep-out"},
 };
 
 PlacementProblem randomProblem(Random &random) {
@@ -41,6 +44,24 @@ PlacementProblem randomProblem(Random &random) {
                     random.oneIn(4) ? random.below(problem.height)
                                     : random.of(problem.channelRows)};
     problem.regions.push_back(region);
+  }
+  for (int64_t i = random.below(4); i > 0; --i) {
+    PlacedRegion its{random.below(problem.width), random.below(problem.height),
+                     1, 1};
+    if (random.oneIn(3))
+      its.columns = random.between(1, problem.width - its.x);
+    problem.keepOuts.push_back(its);
+  }
+  const int64_t count = int64_t(problem.regions.size());
+  for (int64_t i = random.below(4); i > 0; --i) {
+    NearWish wish;
+    wish.region = size_t(random.below(count));
+    wish.other = size_t(random.below(count));
+    wish.target =
+        NearWish::Target(random.between(wish.other == wish.region, 5));
+    wish.pe = {random.below(problem.width), random.below(problem.height)};
+    wish.weight = random.between(1, 3);
+    problem.wishes.push_back(wish);
   }
   return problem;
 }
@@ -72,6 +93,14 @@ bool fits(const PlacementProblem &problem, const RegionRequest &region,
   return inside(problem, region, at) == region.columns * region.rows;
 }
 
+bool isKeptOut(const PlacementProblem &problem, int64_t x, int64_t y) {
+  return std::any_of(problem.keepOuts.begin(), problem.keepOuts.end(),
+                     [&](const PlacedRegion &its) {
+                       return x >= its.x && x < its.x + its.columns &&
+                              y >= its.y && y < its.y + its.rows;
+                     });
+}
+
 /// The rules that a placement breaks, PE by PE.
 Rules brokenRules(const PlacementProblem &problem, const Placement &placement) {
   const size_t count = problem.regions.size();
@@ -95,6 +124,8 @@ Rules brokenRules(const PlacementProblem &problem, const Placement &placement) {
         owners += covers(problem.regions[i], placement.origins[i], x, y);
       if (owners > 1)
         broken.insert("P4");
+      if (owners > 0 && isKeptOut(problem, x, y))
+        broken.insert("P5");
     }
   return broken;
 }
@@ -108,19 +139,41 @@ int64_t channelsAt(const PlacementProblem &problem, const RegionRequest &region,
   return count;
 }
 
-/// Where a region that nothing is in the way of costs least: most channels,
-/// then fewest hops, then north. False if it lies nowhere.
+/// How far from the middle of a region that is alone its wishes are, in half
+/// hops.
+int64_t wishesOf(const PlacementProblem &problem, const RegionRequest &region,
+                 PlacedOrigin at) {
+  int64_t sum = 0;
+  for (const NearWish &wish : problem.wishes) {
+    const int64_t x = 2 * at.x + region.columns, y = 2 * at.y + region.rows;
+    const std::array<int64_t, 6> distances = {
+        0,
+        std::abs(x - 2 * wish.pe.x - 1) + std::abs(y - 2 * wish.pe.y - 1),
+        y,
+        2 * problem.height - y,
+        2 * problem.width - x,
+        x};
+    sum += wish.weight * distances[size_t(wish.target)];
+  }
+  return sum;
+}
+
+/// Where a region that nothing but keep-outs is in the way of costs least: most
+/// channels, then nearest to what it is to be near, then fewest hops, then
+/// north. False if it lies nowhere.
 bool bestPlace(const PlacementProblem &problem, const RegionRequest &region,
                PlacedOrigin &best) {
   bool found = false;
   auto key = [&](PlacedOrigin at) {
-    return std::make_tuple(-channelsAt(problem, region, at.y), at.x + at.y,
-                           at.y);
+    return std::make_tuple(-channelsAt(problem, region, at.y),
+                           wishesOf(problem, region, at), at.x + at.y, at.y);
   };
+  PlacementProblem alone = problem;
+  alone.regions = {region};
   for (int64_t y = 0; y < problem.height; ++y)
     for (int64_t x = 0; x < problem.width; ++x) {
       PlacedOrigin at{x, y};
-      if (!isChannel(problem, y) || !fits(problem, region, at) ||
+      if (!brokenRules(alone, {{at}}).empty() ||
           (found && key(best) <= key(at)))
         continue;
       best = at;
@@ -165,19 +218,36 @@ void breakRule(int rule, PlacementProblem &problem, Placement &placement,
     at.y = random.below(problem.height);
     return;
   case 4:
+  case 5:
     at = {random.below(problem.width), random.of(problem.channelRows)};
     return;
   }
+}
+
+/// Two regions that are said not to fit have no two places.
+void checkNoRoom(const PlacementProblem &problem, Tally &tally) {
+  Placement placement{std::vector<PlacedOrigin>(2)};
+  for (int64_t i = 0; i < problem.width * problem.height; ++i)
+    for (int64_t j = 0; j < problem.width * problem.height; ++j) {
+      placement.origins = {{i % problem.width, i / problem.width},
+                           {j % problem.width, j / problem.width}};
+      if (problem.verify(placement).empty())
+        return tally.expect(false, "the solver misses a placement");
+    }
+  tally.met("pairs of regions that do not fit");
 }
 
 void run(Random &random, Tally &tally) {
   const PlacementProblem problem = randomProblem(random);
   tally.expect(problem.check().empty(), problem.check());
   Placement placement;
-  const std::string error = placeBySkyline(problem, placement);
+  const std::string error = placeInCorners(problem, placement);
   if (problem.regions.size() == 1 && !problem.regions[0].pin)
     checkOptimum(problem, error, placement, tally);
   tally.met("problems without a placement", !error.empty());
+  if (!error.empty() && problem.regions.size() == 2 &&
+      !problem.regions[0].pin && !problem.regions[1].pin)
+    checkNoRoom(problem, tally);
   if (!error.empty())
     return;
 
@@ -197,7 +267,7 @@ void run(Random &random, Tally &tally) {
     return tally.judge(problem.verify(placement), broken);
   tally.met("placements");
   tally.expect(problem.verify(placement).empty(), problem.verify(placement));
-  for (int rule : {1, 2, 3, 4}) {
+  for (int rule : {1, 2, 3, 4, 5}) {
     PlacementProblem changed = problem;
     Placement moved = placement;
     breakRule(rule, changed, moved, random);

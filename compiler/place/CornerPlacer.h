@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_PLACE_CORNERPLACER_H
+#define WSEC_COMPILER_PLACE_CORNERPLACER_H
+
+#include "compiler/place/PlacementProblem.h"
+
+namespace wsec {
+
+/// Places the regions where PlacementProblem::cost is small: one that nothing
+/// is in the way of lies where it costs least. Pins that break a rule are left
+/// to `verify`. Returns empty and fills `placement`, or why they do not fit.
+std::string placeInCorners(const PlacementProblem &problem,
+                           Placement &placement);
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_PLACE_CORNERPLACER_H
