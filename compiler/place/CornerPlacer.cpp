@@ -40,6 +40,7 @@ public:
 
   std::string run() {
     std::string error;
+    bool tooLarge = false;
     std::optional<Placement> best;
     for (const std::vector<size_t> &order : orders()) {
       const size_t stuck = inOrder(order);
@@ -48,11 +49,11 @@ public:
         if (!best || problem.cost(placement).key() < problem.cost(*best).key())
           best = placement;
       } else if (error.empty()) {
-        error = doesNotFit(order[stuck]);
+        error = doesNotFit(order[stuck], tooLarge);
       }
       takeOut(free);
     }
-    if (!best && free.size() > 1 && free.size() <= allOrdersUpTo) {
+    if (!best && !tooLarge && free.size() > 1 && free.size() <= allOrdersUpTo) {
       if (anyPlacement(free.size())) {
         improve();
         return "";
@@ -79,11 +80,12 @@ private:
   /// The largest first; as they are listed; each one first.
   std::vector<std::vector<size_t>> orders() const {
     std::vector<std::vector<size_t>> orders{free};
-    auto area = [&](size_t i) {
-      return problem.regions[i].columns * problem.regions[i].rows;
+    auto key = [&](size_t i) {
+      return std::make_pair(
+          -problem.regions[i].columns * problem.regions[i].rows, i);
     };
-    std::stable_sort(orders[0].begin(), orders[0].end(),
-                     [&](size_t a, size_t b) { return area(a) > area(b); });
+    std::sort(orders[0].begin(), orders[0].end(),
+              [&](size_t a, size_t b) { return key(a) < key(b); });
     if (orders[0] != free)
       orders.push_back(free);
     for (size_t i = 1; i < std::min(free.size(), pairsUpTo); ++i) {
@@ -234,14 +236,15 @@ private:
   }
 
   /// Why the region has no place beside those that have one.
-  std::string doesNotFit(size_t region) const {
+  std::string doesNotFit(size_t region, bool &tooLarge) const {
     const RegionRequest &its = problem.regions[region];
     std::string error = "region @" + its.name + " needs " +
                         std::to_string(its.columns) + "x" +
                         std::to_string(its.rows) + " PEs, ";
     const std::string mesh =
         std::to_string(problem.width) + "x" + std::to_string(problem.height);
-    if (its.columns > problem.width || its.rows > problem.height)
+    tooLarge = its.columns > problem.width || its.rows > problem.height;
+    if (tooLarge)
       return error + "the mesh has " + mesh;
     int64_t taken = 0;
     for (size_t i = 0; i < isPlaced.size(); ++i)

@@ -171,8 +171,7 @@ void Drawing::drawStream(const PlacementView::StreamView &stream,
   auto link = [&](int64_t x0, int64_t y0, int64_t x1, int64_t y1) {
     arrow(page.middle(x0, y0), page.middle(x1, y1), color);
   };
-  if (pattern == "channel" || pattern == "column" ||
-      pattern == "column_rest") {
+  if (pattern == "channel" || pattern == "column" || pattern == "column_rest") {
     for (const PlacedChannel &channel : view.west) {
       if (channel.begin == channel.end)
         continue;

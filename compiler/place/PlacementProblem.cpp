@@ -160,7 +160,14 @@ PlacementCost PlacementProblem::costAlone(const RegionRequest &region,
       most = std::max(most, channelsIn(channelRows, row, row + region.rows));
   int64_t lost =
       most - channelsIn(channelRows, origin.y, origin.y + region.rows);
-  return {lost, 0, origin.x + origin.y};
+  for (int64_t row : channelRows)
+    lost += row >= origin.y && row < origin.y + region.rows &&
+            std::any_of(
+                keepOuts.begin(), keepOuts.end(),
+                [&](const PlacedRegion &its) {
+                  return row >= its.y && row < its.y + its.rows;
+                });
+  return {lost, 0, (origin.x + origin.y) * region.columns * region.rows};
 }
 
 int64_t PlacementProblem::distance(const NearWish &wish,

@@ -49,7 +49,7 @@ struct NearWish {
 struct PlacementCost {
   int64_t lost = 0; ///< channels that regions do not have, though tall enough
   int64_t wire = 0; ///< distances of wishes x their weights, in half hops
-  int64_t hops = 0; ///< of launches and words on their way to each region
+  int64_t hops = 0; ///< of launches and words to each region, x its PEs
   auto key() const { return std::make_tuple(lost, wire, hops); }
   void add(const PlacementCost &other) {
     lost += other.lost, wire += other.wire, hops += other.hops;

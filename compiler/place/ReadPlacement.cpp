@@ -19,7 +19,7 @@ static NearWish::Target sideOf(StringRef word) {
       .Default(NearWish::Target::West);
 }
 
-/// What the program wishes, and its transfers.
+/// What the program wishes, and the tensors that go from region to region.
 static void readWishes(wse::ProgramOp program,
                        llvm::function_ref<size_t(FlatSymbolRefAttr)> numberOf,
                        PlacementProblem &problem) {
@@ -38,10 +38,12 @@ static void readWishes(wse::ProgramOp program,
     problem.wishes.push_back(wish);
   }
   for (wse::KernelOp kernel : program.kernels())
-    if (auto transfer = dyn_cast<wse::TransferOp>(*kernel)) {
+    for (Value operand : kernel->getOperands()) {
+      auto producer = operand.getDefiningOp<wse::KernelOp>();
+      if (!producer || producer.getRegionRef() == kernel.getRegionRef())
+        continue;
       NearWish wish;
-      wish.region = numberOf(
-          FlatSymbolRefAttr::get(transfer.sourceRegion().getSymNameAttr()));
+      wish.region = numberOf(producer.getRegionRef());
       wish.other = numberOf(kernel.getRegionRef());
       problem.wishes.push_back(wish);
     }

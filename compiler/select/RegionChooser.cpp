@@ -275,8 +275,12 @@ std::vector<KernelEstimate> RegionChooser::estimateEach(RegionShape shape) {
 }
 
 void RegionChooser::tryShape(int64_t columns, int64_t rows) {
-  // As tall as there is room between what is kept out.
-  while (rows > 0 && !mesh.roomFor(int(columns), int(rows)))
+  // As tall as there is room between what is kept out: words pass the rows of a
+  // region from side to side, so better where these are free on all of the
+  // mesh.
+  const bool anyRow = mesh.roomFor(mesh.width, 1).has_value();
+  const int64_t free = anyRow ? mesh.width : columns;
+  while (rows > 0 && !mesh.roomFor(int(free), int(rows)))
     --rows;
   if (rows == 0)
     return;

@@ -29,10 +29,11 @@ wse.program @pinned state(selected) mesh(8x5) machine("wse2") {
 
 // -----
 
-// Nothing lies on what is kept out, and regions lie near what they are told to.
+// Nothing lies on what is kept out, nor by choice in rows with it, and regions lie
+// near what they are told to.
 // CHECK-LABEL: wse.program @around
-// CHECK: region @a shape(4x2) at (4, 0)
-// CHECK: region @b shape(2x2) at (2, 3)
+// CHECK: region @a shape(4x2) at (4, 3)
+// CHECK: region @b shape(2x2) at (1, 3)
 wse.program @around state(selected) mesh(8x5) machine("wse2") {
   region @a shape(4x2)
   region @b shape(2x2)

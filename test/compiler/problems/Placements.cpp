@@ -130,12 +130,16 @@ Rules brokenRules(const PlacementProblem &problem, const Placement &placement) {
   return broken;
 }
 
-/// Channels in the rows of a region at row `y`.
+/// Channels in the rows of a region at row `y` that no keep-out shuts.
 int64_t channelsAt(const PlacementProblem &problem, const RegionRequest &region,
                    int64_t y) {
   int64_t count = 0;
-  for (int64_t row = y; row < y + region.rows; ++row)
-    count += isChannel(problem, row);
+  for (int64_t row = y; row < y + region.rows; ++row) {
+    bool open = true;
+    for (int64_t x = 0; x < problem.width; ++x)
+      open &= !isKeptOut(problem, x, row);
+    count += isChannel(problem, row) && open;
+  }
   return count;
 }
 
