@@ -231,8 +231,15 @@ TEST(BrokenPlacement, P5OnAKeepOut) {
   EXPECT_EQ(problem.verify(placement),
             "P5: region @b, 16x8 at (0,16), has PEs of the keep-out of 4x4 at "
             "(15,23)");
-  problem.keepOuts = {{16, 23, 4, 4}};
+  // @b is 16x8 at (0,16): beside each of its free sides.
+  problem.keepOuts = {{16, 23, 4, 4}, {16, 16, 1, 8}, {0, 24, 16, 1}};
   EXPECT_EQ(problem.verify(placement), "");
+  for (const PlacedRegion &inside :
+       {PlacedRegion{15, 16, 1, 1}, {0, 23, 1, 1}, {0, 16, 1, 1}}) {
+    problem.keepOuts = {inside};
+    EXPECT_NE(problem.verify(placement).find("P5: region @b"),
+              std::string::npos);
+  }
 }
 
 } // namespace
