@@ -278,32 +278,6 @@ static LogicalResult verifyFilled(ProgramOp program) {
   return success();
 }
 
-/// Whether begin, begin + step, ... below `end` has a number of [from, to).
-static bool stepsInto(int64_t begin, int64_t end, int64_t step, int64_t from,
-                      int64_t to) {
-  const int64_t first =
-      from <= begin ? begin : begin + (from - begin + step - 1) / step * step;
-  return first < std::min(end, to);
-}
-
-/// (C8)
-static LogicalResult verifyRoutes(ProgramOp program) {
-  for (KeepOutOp keepOut : program.keepOuts())
-    for (auto stream : program.bodyBlock().getOps<StreamOp>())
-      for (auto rule : stream.getRules().getAsRange<RuleAttr>()) {
-        const RectAttr r = rule.getRect();
-        if (stepsInto(r.getX0(), r.getX1(), r.getXstep(), keepOut.getX(),
-                      keepOut.getX() + keepOut.columns()) &&
-            stepsInto(r.getY0(), r.getY1(), r.getYstep(), keepOut.getY(),
-                      keepOut.getY() + keepOut.rows()))
-          return withNote(stream.emitOpError("passes PEs that nothing may use; "
-                                             "a mesh or placement where they "
-                                             "are not on its way has routes"),
-                          keepOut, "they are kept out here");
-      }
-  return success();
-}
-
 LogicalResult ProgramOp::verifyRegions() {
   if (failed(verifyAttributes(*this)))
     return failure();
@@ -320,7 +294,7 @@ LogicalResult ProgramOp::verifyRegions() {
           kernel && failed(checks.verifyKernel(kernel)))
         return failure();
     }
-  return failed(verifyRoutes(*this)) ? failure() : verifyFilled(*this);
+  return verifyFilled(*this);
 }
 
 llvm::SmallVector<Block *, 2> ProgramOp::entryBlocks() {

@@ -52,7 +52,6 @@ def Wse_ProgramOp : Wse_Op<"program",
     - (C6) A kernel's operands are results on its region; `transfer` brings those
       of another.
     - (C7) Every resident parameter is filled by one kernel.
-    - (C8) No stream has a rule in the router of a `keep_out`.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,

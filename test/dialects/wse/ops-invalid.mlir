@@ -1454,12 +1454,3 @@ wse.program @near_c2 state(selected) mesh(4x5) machine("wse2") {
   // expected-error@below {{has a weight of 0, expected 1 to 1000}}
   near @a to east weight 0
 }
-
-// -----
-
-wse.program @program_c8 state(routed) mesh(4x5) machine("wse2") {
-  // expected-note@below {{they are kept out here}}
-  keep_out shape(1x1) at (2, 4)
-  // expected-error@below {{passes PEs that nothing may use}}
-  stream @launch launch colors [1] rules [#wse.rule<color 1, <x = 0 to 4 step 2, y = 4 to 5>, west to east>]
-}
