@@ -81,9 +81,10 @@ struct SelectKernelsPass
     Type element = precision == "f16"    ? Type(builder.getF16Type())
                    : precision == "bf16" ? Type(builder.getBF16Type())
                                          : Type(builder.getF32Type());
+    IntegerAttr open;
     auto region = wse::RegionOp::create(body, main.getLoc(), regionName(main),
-                                        {shape.columns, shape.rows},
-                                        IntegerAttr(), IntegerAttr());
+                                        {shape.columns, shape.rows}, open, open,
+                                        open, open);
     if (succeeded(Selector(main, program, region, element).run()))
       return program;
     program.erase();
