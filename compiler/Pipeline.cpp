@@ -246,8 +246,8 @@ void Compilation::addPlacementDump(OpPassManager &manager) const {
   manager.addNestedPass<wse::ProgramOp>(place::createDumpPlacementPass(dump));
 }
 
-/// Stages of a pipeline that are tried first: each takes colors.
-static constexpr int64_t mostStages = 8;
+/// Stages of a pipeline at most; each has an I/O channel at least.
+static constexpr int64_t mostStages = 64;
 
 static int64_t regionCount(ModuleOp module) {
   size_t most = 0;
@@ -480,9 +480,9 @@ static void noteResidency(Report &report) {
     report.notes.push_back(
         "one stage: the model has no place where it can be cut in two whose "
         "parts the mesh holds side by side; a larger --mesh may");
-  if (report.streamedBytes > 0)
+  if (report.streamedByMain > 0)
     report.notes.push_back(
-        std::to_string(report.streamedBytes) +
+        std::to_string(report.streamedByMain) +
         " bytes of weights stream in every run: their stage has no SRAM for "
         "them, or their kernel cannot keep them; a larger --mesh may");
 }

@@ -108,6 +108,9 @@ static void readMemory(const program::Program &program, Report &report) {
   report.sramPeakBytes = peak.bytes;
   report.sramOwner = llvm::json::fixUTF8(peak.owner);
   report.streamedBytes = runtime::streamedWeightBytes(program);
+  for (uint32_t entry = 0; entry < program.entries()->size(); ++entry)
+    if (program.entries()->Get(entry)->name()->str() == "main")
+      report.streamedByMain = runtime::streamedWeightBytes(program, entry);
   runtime::WeightResidency residency = runtime::weightResidency(program);
   report.residentBytes = residency.residentBytes;
   report.bufferedBytes = residency.bufferedBytes;

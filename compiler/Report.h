@@ -54,6 +54,8 @@ struct Report {
   /// another, and is held in buffers while a launch runs
   /// (runtime/program/Residency.h).
   uint64_t streamedBytes = 0, residentBytes = 0, bufferedBytes = 0;
+  /// Of what streams, that of each call of `main`.
+  uint64_t streamedByMain = 0;
   uint64_t tokens = 0; // of a run; 0: the model knows no tokens
   /// What is proved about deadlock: free, undecided or deadlock; and why not
   /// free.

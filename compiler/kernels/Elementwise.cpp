@@ -227,7 +227,7 @@ KernelCost Elementwise::costOf(wse::ElementwiseOp op,
   cost.stream = model.channelCycles(layout, layout.features, vectors);
   cost.lowerBound =
       std::max(compute(double(layout.features.total()) / machine.width),
-               vectors * layout.features.total() / machine.channelsInUse());
+               vectors * layout.features.total() / machine.westCount());
   return cost;
 }
 

@@ -14,7 +14,7 @@ KernelCost wsec::hostTokensCost(const Layout &layout, const Machine &machine) {
   cost.stream =
       model.channelCycles(layout, layout.features, layout.tokenCount());
   cost.lowerBound = double(layout.tokenCount()) * layout.features.total() /
-                    machine.channelsInUse();
+                    machine.westCount();
   return cost;
 }
 

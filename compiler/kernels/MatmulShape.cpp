@@ -176,7 +176,7 @@ double productBound(wse::MatmulOp op, const Machine &machine) {
     weights = packed->words(machine.width);
   else if (isNarrow(op.getResult()))
     weights /= 2; // two to a word
-  return std::max(products, weights / machine.channelsInUse());
+  return std::max(products, weights / machine.westCount());
 }
 
 KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {

@@ -35,7 +35,7 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
   cost.lowerBound =
       std::max({passes * model.leastAdds(mean * channels),
                 streamedVectors * layout.features.total() /
-                    double(machine.channelsInUse()),
+                    double(machine.westCount()),
                 model.leastAcross(across) + machine.divideCycles});
   return cost;
 }

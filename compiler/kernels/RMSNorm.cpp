@@ -36,7 +36,7 @@ KernelCost byHeadCost(wse::RMSNormOp op, const Machine &machine) {
       double(layout.features.total()) / machine.width * channels;
   cost.lowerBound = std::max(model.leastFmacs(mean) + 2 * model.leastAdds(mean),
                              vectors * layout.features.total() /
-                                 double(machine.channelsInUse()));
+                                 double(machine.westCount()));
   return cost;
 }
 

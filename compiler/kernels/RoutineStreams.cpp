@@ -162,9 +162,10 @@ RoutineBuilder::bringVectors(ArrayRef<wse::WeightAttr> vectors,
 Injector RoutineBuilder::injector(const FeatureTiling &features,
                                   int64_t wordsPerFeature) {
   ScalarBuilder &s = scalars();
-  int64_t channels = machine().channelsInUse();
+  int64_t channels = machine().westCount();
   Value channel = s.tileIndex(width(), channels, s.px());
-  Value isHead = s.equal(s.pyOfMesh(), s.channelRowOfMesh(channel));
+  Value isHead = s.equal(
+      s.pyOfMesh(), s.channelRowOfMesh(s.add(channel, machine().shareBegin)));
   Affine block = Affine(featureCount(s, features)) * wordsPerFeature;
   Operand incoming = Operand::fabric(color(StreamPattern::Channel), 2);
   if (width() > channels) {

@@ -165,7 +165,7 @@ KernelCost SparseMatmul::costOf(wse::SparseMatmulOp op,
   double kept = double(shape.k) * double(sparsity.keptOfRow(shape.n));
   cost.lowerBound =
       std::max(model.leastFmacs(kept / width * channels),
-               double(shape.k) * rowWords / machine.channelsInUse());
+               double(shape.k) * rowWords / machine.westCount());
   return cost;
 }
 

@@ -36,7 +36,7 @@ StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
       element(elementTypeOf(op.getInput())) {
   const int64_t height = machine.height, pitch = out.pitch(height);
   if (machine.width < 2 || height < 2 || out.replicatedRows ||
-      (!resident && (n % height != 0 || machine.channelsInUse() != height)))
+      (!resident && (n % height != 0 || machine.westCount() != height)))
     return;
   rowFeatures = (n + height - 1) / height;
   ownInputs = in.features.largest(machine.width);

@@ -21,6 +21,13 @@ Machine Machine::region(int column, int row, int columns, int rows) const {
   return region;
 }
 
+Machine Machine::withShare(int begin, int count) const {
+  Machine machine = *this;
+  machine.shareBegin = begin;
+  machine.shareCount = count;
+  return machine;
+}
+
 int Machine::channelsOfMesh() const {
   int rows = meshHeight ? meshHeight : height;
   return channels < rows ? channels : rows;
@@ -43,9 +50,13 @@ int Machine::channelsInUse() const {
          firstChannel();
 }
 
+int Machine::westCount() const {
+  return shareCount ? shareCount : channelsInUse();
+}
+
 std::vector<ChannelPosition> Machine::westChannels() const {
   std::vector<ChannelPosition> positions;
-  int count = channelsInUse(), first = firstChannel();
+  int count = westCount(), first = firstWest();
   for (int i = 0; i < count; ++i)
     positions.push_back({channelRow(first + i) - y,
                          int(tileStart(width, count, i)),

@@ -51,6 +51,10 @@ struct Machine {
   int y = 0;
   int meshWidth = 0;
   int meshHeight = 0;
+  /// Of the channels whose rows these PEs have, those whose words are theirs
+  /// at the west edge: from the first of these on; 0: all.
+  int shareBegin = 0;
+  int shareCount = 0;
   double clockGhz = 0;
   /// Per PE, code and data, and what the host runtime takes of it.
   int sramBytes = 0;
@@ -142,14 +146,21 @@ struct Machine {
   /// The same machine as the kernels of a region of this mesh see it: columns
   /// and rows are the region's, channels those of the mesh whose rows it has.
   Machine region(int column, int row, int columns, int rows) const;
+  /// The same machine where `count` of these channels, from number `begin` on,
+  /// bring words for it, and the others for other regions.
+  Machine withShare(int begin, int count) const;
 
   /// Channels that fit the mesh: at most one per row.
   int channelsOfMesh() const;
   /// The row of a channel of the mesh.
   int channelRow(int channel) const;
-  /// The channels whose rows these PEs have, and the first of them.
+  /// The channels whose rows these PEs have, and the first of them. They lead
+  /// out at the east edge.
   int channelsInUse() const;
   int firstChannel() const;
+  /// Those that lead in at the west edge.
+  int westCount() const;
+  int firstWest() const { return firstChannel() + shareBegin; }
   /// Channels of the west edge in order, with rows and columns of the region.
   /// With fewer columns than channels some serve no column (begin == end).
   std::vector<ChannelPosition> westChannels() const;

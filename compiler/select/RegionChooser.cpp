@@ -46,8 +46,7 @@ private:
   void estimateCycles(const Machine &region, Candidate &candidate);
   /// Bytes of the tensors that live while each kernel runs, and its scratch.
   std::vector<int64_t> working(const Machine &region) const;
-  KernelEstimate estimate(wse::KernelOp kernel, double &stream,
-                          const Machine &region) const;
+  KernelEstimate estimate(wse::KernelOp kernel, const Machine &region) const;
   int64_t bytesOf(Value value, const Machine &region) const;
   Candidate estimate(RegionShape shape);
   void tryShape(int64_t columns, int64_t rows);
@@ -165,14 +164,14 @@ void RegionChooser::retype(RegionShape shape) {
 static constexpr int64_t codeOfHolder = 512;
 
 /// In its best variant; `working` is its scratch alone.
-KernelEstimate RegionChooser::estimate(wse::KernelOp kernel, double &stream,
+KernelEstimate RegionChooser::estimate(wse::KernelOp kernel,
                                        const Machine &region) const {
   const Kernel *library = findKernel(kernel);
   KernelEstimate estimate;
   if (!keepWeights) {
     SmallVector<Offer> offers = library->offers(kernel, region);
     const Offer &offer = *cheapestOffer(kernel, offers, region).offer;
-    stream = offer.cost.stream;
+    estimate.stream = offer.cost.stream;
     estimate.cycles = offer.cost.total();
     estimate.working = offer.scratchBytes;
     return estimate;
@@ -180,7 +179,7 @@ KernelEstimate RegionChooser::estimate(wse::KernelOp kernel, double &stream,
   const int before = library->variantOf(kernel);
   library->setVariant(kernel, holdingVariant(kernel, region));
   const KernelCost cost = library->cost(kernel, region);
-  stream = cost.stream;
+  estimate.stream = cost.stream;
   estimate.cycles = cost.total();
   estimate.working = library->scratchBytes(kernel, region);
   estimate.held = heldBytes(kernel, region);
@@ -195,10 +194,9 @@ void RegionChooser::estimateCycles(const Machine &region,
   estimates.clear();
   candidate.cycles = startCycles(region, /*streams=*/true);
   for (auto &[description, kernels] : classes) {
-    double stream = 0;
-    KernelEstimate its = estimate(kernels.first, stream, region);
+    KernelEstimate its = estimate(kernels.first, region);
     candidate.cycles += kernels.count * its.cycles;
-    candidate.stream += kernels.count * stream;
+    candidate.stream += kernels.count * its.stream;
     estimates[description] = its;
   }
 }
@@ -242,7 +240,7 @@ std::vector<int64_t> RegionChooser::working(const Machine &region) const {
 
 Candidate RegionChooser::estimate(RegionShape shape) {
   retype(shape);
-  Machine region = mesh.region(0, 0, int(shape.columns), int(shape.rows));
+  const Machine region = shape.machineOn(mesh);
   Candidate candidate;
   candidate.shape = shape;
   estimateCycles(region, candidate);
@@ -263,8 +261,7 @@ std::vector<KernelEstimate> RegionChooser::estimateEach(RegionShape shape) {
   shape = chooseHeads(shape);
   estimate(shape);
   retype(shape);
-  std::vector<int64_t> bytes =
-      working(mesh.region(0, 0, int(shape.columns), int(shape.rows)));
+  std::vector<int64_t> bytes = working(shape.machineOn(mesh));
   retype({mesh.width, mesh.height});
   std::vector<KernelEstimate> each;
   for (auto [description, its] : llvm::zip_equal(classOf, bytes)) {

@@ -7,6 +7,7 @@
 #ifndef WSEC_COMPILER_SELECT_REGIONCHOOSER_H
 #define WSEC_COMPILER_SELECT_REGIONCHOOSER_H
 
+#include "compiler/machine/Machine.h"
 #include "dialects/wse/Wse.h"
 
 #include <tuple>
@@ -18,9 +19,17 @@ struct RegionShape {
   int64_t columns = 0, rows = 0;
   /// Whether each head has as many columns as there are for it, or one.
   bool spreadHeads = false;
+  /// Channels of its own, see wse.region; none: all that its rows have.
+  int64_t shareBegin = 0, shareCount = 0;
   bool operator==(const RegionShape &other) const {
     return columns == other.columns && rows == other.rows &&
-           spreadHeads == other.spreadHeads;
+           spreadHeads == other.spreadHeads && shareBegin == other.shareBegin &&
+           shareCount == other.shareCount;
+  }
+  /// At the north-west corner of a mesh.
+  Machine machineOn(const Machine &mesh) const {
+    return mesh.region(0, 0, int(columns), int(rows))
+        .withShare(int(shareBegin), int(shareCount));
   }
 };
 
@@ -58,6 +67,7 @@ estimateShapes(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels);
 /// What a kernel takes on a region, in its best variant.
 struct KernelEstimate {
   double cycles = 0;
+  double stream = 0;   ///< of the busiest channel, in cycles
   int64_t working = 0; ///< bytes of a PE: tensors that live meanwhile, scratch
   int64_t held = 0;    ///< bytes of a PE for weights that stay
 };

@@ -95,9 +95,10 @@ struct SelectKernelsPass
     Type element = precision == "f16"    ? Type(builder.getF16Type())
                    : precision == "bf16" ? Type(builder.getBF16Type())
                                          : Type(builder.getF32Type());
+    IntegerAttr open;
     auto region = wse::RegionOp::create(body, main.getLoc(), regionName(main),
-                                        {shape.columns, shape.rows},
-                                        IntegerAttr(), IntegerAttr());
+                                        {shape.columns, shape.rows}, open, open,
+                                        open, open);
     for (const PeRectangle &its : target.keepOuts)
       wse::KeepOutOp::create(body, main.getLoc(),
                              ArrayRef<int64_t>{its.width, its.height}, its.x,

@@ -235,16 +235,20 @@ FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
 /// The region of the first part is the one that is there.
 static wse::RegionOp regionOfPart(wse::ProgramOp program, wse::RegionOp first,
                                   size_t part, RegionShape shape) {
-  if (part == 0) {
-    first.setShape({shape.columns, shape.rows});
-    return first;
+  wse::RegionOp region = first;
+  if (part > 0) {
+    OpBuilder builder(first);
+    builder.setInsertionPointAfter(first);
+    region = first.clone();
+    region.setSymName((first.getSymName() + Twine(part)).str());
+    builder.insert(region);
+    SymbolTable(program).insert(region); // under another name if it is taken
   }
-  OpBuilder builder(first);
-  builder.setInsertionPointAfter(first);
-  auto region = wse::RegionOp::create(
-      builder, first.getLoc(), (first.getSymName() + Twine(part)).str(),
-      {shape.columns, shape.rows}, IntegerAttr(), IntegerAttr());
-  SymbolTable(program).insert(region); // under another name if it is taken
+  region.setShape({shape.columns, shape.rows});
+  if (shape.shareCount > 0) {
+    region.setShareCount(shape.shareCount);
+    region.setShareBegin(shape.shareBegin);
+  }
   return region;
 }
 

@@ -19,6 +19,7 @@
 
 #include <cmath>
 #include <limits>
+#include <set>
 
 using namespace mlir;
 using namespace wsec;
@@ -28,21 +29,47 @@ using namespace wsec::select;
 static constexpr int64_t kMostWidths = 32;
 /// Heights that are tried, for all stages the same.
 static constexpr size_t kMostHeights = 8;
+/// Words of weights that stay are loaded once, and count as one of so many that
+/// each sample brings.
+static constexpr double kSamplesOfLoad = 100;
 
 namespace {
+
+/// What stages are chosen from: all as tall as each other.
+struct Setting {
+  std::vector<int64_t> widths; ///< that are tried; they ascend
+  int64_t rows = 0;
+  size_t mostStages = 1;
+  KeepOptions keep;
+  /// Channels that each kernel of the list counts on.
+  std::vector<int64_t> shares = {};
+};
 
 class Stages {
 public:
   explicit Stages(wse::ProgramOp program);
 
-  /// Of stages of these widths, which ascend.
-  StageProblem problem(size_t mostStages, std::vector<int64_t> widths,
-                       int64_t rows, const KeepOptions &keep);
+  /// That so many rows have: one for each stage at least.
+  size_t channels(int64_t rows) const {
+    return size_t(mesh.region(0, 0, mesh.width, int(rows)).channelsInUse());
+  }
+  /// The setting in which all have the same share of them.
+  Setting evenly(std::vector<int64_t> widths, int64_t rows, size_t mostStages,
+                 const KeepOptions &keep) const;
+  StageProblem problem(const Setting &setting);
+  /// How many channels each stage should have, by the words it needs.
+  std::vector<int64_t> sharesOf(const StagePlan &plan, const Setting &setting);
   /// The kernels and regions of each stage.
-  SideBySide spread(const StageProblem &problem, const StagePlan &plan,
-                    int64_t rows);
+  SideBySide spread(const StagePlan &plan, const Setting &setting);
 
 private:
+  /// A kernel's, and that of what is prepared for it.
+  llvm::DenseMap<Operation *, int64_t>
+  sharesOfAll(const Setting &setting) const;
+  using Estimates = llvm::DenseMap<Operation *, KernelEstimate>;
+  /// Of all kernels, where a stage has that width.
+  Estimates estimate(const Setting &setting, int64_t width);
+
   bool isPrepared(wse::KernelOp kernel) const;
   /// What is prepared for a kernel, sources first.
   llvm::SetVector<Operation *> preparationOf(wse::KernelOp kernel) const;
@@ -51,8 +78,7 @@ private:
   bool passesStore(size_t at) const;
   double crossingCycles(size_t at, RegionShape shape) const;
   /// Fills the rows of a shape; `estimates` are of all kernels.
-  void addShape(RegionShape shape,
-                const llvm::DenseMap<Operation *, KernelEstimate> &estimates,
+  void addShape(RegionShape shape, const Estimates &estimates,
                 StageProblem &problem) const;
   void prepare(size_t stage, wse::KernelOp kernel,
                llvm::SetVector<Operation *> &members);
@@ -163,10 +189,8 @@ double Stages::crossingCycles(size_t at, RegionShape shape) const {
   return cycles;
 }
 
-void Stages::addShape(
-    RegionShape shape,
-    const llvm::DenseMap<Operation *, KernelEstimate> &estimates,
-    StageProblem &problem) const {
+void Stages::addShape(RegionShape shape, const Estimates &estimates,
+                      StageProblem &problem) const {
   const size_t count = kernels.size();
   // What is prepared for a kernel and for an earlier one, too, is prepared
   // again where a stage begins in between.
@@ -214,27 +238,85 @@ static std::vector<int64_t> widthsOf(const Machine &mesh) {
   return widths;
 }
 
-StageProblem Stages::problem(size_t mostStages, std::vector<int64_t> widths,
-                             int64_t rows, const KeepOptions &keep) {
-  StageProblem problem;
-  problem.room = roomForData(mesh, keep.codeReserve);
-  problem.columns = mesh.width;
-  while (problem.columns > 1 && !mesh.roomFor(int(problem.columns), int(rows)))
-    --problem.columns;
-  problem.mostStages = mostStages;
-  problem.widths = std::move(widths);
-  SmallVector<wse::KernelOp> all(program.bodyBlock().getOps<wse::KernelOp>());
-  std::vector<RegionShape> shapes;
-  for (int64_t width : problem.widths)
-    shapes.push_back({width, rows});
-  for (auto [shape, each] :
-       llvm::zip_equal(shapes, estimateEach(mesh, all, shapes, keep.weights))) {
-    llvm::DenseMap<Operation *, KernelEstimate> estimates; // looked up only
-    for (auto [kernel, its] : llvm::zip_equal(all, each))
-      estimates[kernel] = its;
-    addShape(shape, estimates, problem);
+Setting Stages::evenly(std::vector<int64_t> widths, int64_t rows,
+                       size_t mostStages, const KeepOptions &keep) const {
+  const size_t most = std::min(mostStages, channels(rows));
+  return {std::move(widths), rows, most, keep,
+          std::vector<int64_t>(kernels.size(), int64_t(channels(rows) / most))};
+}
+
+llvm::DenseMap<Operation *, int64_t>
+Stages::sharesOfAll(const Setting &setting) const {
+  llvm::DenseMap<Operation *, int64_t> shares;
+  for (auto [kernel, share] : llvm::zip_equal(kernels, setting.shares)) {
+    shares[kernel] = share;
+    for (Operation *before : preparationOf(kernel))
+      shares.try_emplace(before, share);
   }
+  return shares;
+}
+
+Stages::Estimates Stages::estimate(const Setting &setting, int64_t width) {
+  SmallVector<wse::KernelOp> all(program.bodyBlock().getOps<wse::KernelOp>());
+  const auto shares = sharesOfAll(setting);
+  std::set<int64_t> counts(setting.shares.begin(), setting.shares.end());
+  std::vector<RegionShape> shapes;
+  for (int64_t count : counts)
+    shapes.push_back({width, setting.rows, false, 0, count});
+  Estimates estimates;
+  for (auto [shape, each] : llvm::zip_equal(
+           shapes, estimateEach(mesh, all, shapes, setting.keep.weights)))
+    for (auto [kernel, its] : llvm::zip_equal(all, each))
+      if (shares.lookup(kernel) == shape.shareCount)
+        estimates[kernel] = its;
+  return estimates;
+}
+
+StageProblem Stages::problem(const Setting &setting) {
+  StageProblem problem;
+  problem.room = roomForData(mesh, setting.keep.codeReserve);
+  problem.columns = mesh.width;
+  while (problem.columns > 1 &&
+         !mesh.roomFor(int(problem.columns), int(setting.rows)))
+    --problem.columns;
+  problem.mostStages = setting.mostStages;
+  problem.widths = setting.widths;
+  for (int64_t width : problem.widths)
+    addShape({width, setting.rows}, estimate(setting, width), problem);
   return problem;
+}
+
+std::vector<int64_t> Stages::sharesOf(const StagePlan &plan,
+                                      const Setting &setting) {
+  const auto shares = sharesOfAll(setting);
+  std::vector<double> words;
+  for (const Stage &stage : plan.stages) {
+    const int64_t width = setting.widths[stage.width];
+    const Estimates estimates = estimate(setting, width);
+    llvm::SetVector<Operation *> members;
+    for (size_t k = stage.begin; k < stage.end; ++k) {
+      members.insert(kernels[k]);
+      members.insert_range(preparationOf(kernels[k]));
+    }
+    double &its = words.emplace_back(1);
+    for (Operation *member : members) {
+      const KernelEstimate estimate = estimates.lookup(member);
+      its += estimate.stream * double(shares.lookup(member)) +
+             double(estimate.held) / 4 * double(width * setting.rows) /
+                 kSamplesOfLoad;
+    }
+  }
+  // One for each, then another for that whose channels have most to bring.
+  std::vector<int64_t> counts(words.size(), 1);
+  for (size_t left = channels(setting.rows) - words.size(); left > 0; --left) {
+    size_t most = 0;
+    for (size_t stage = 1; stage < words.size(); ++stage)
+      if (words[stage] / double(counts[stage]) >
+          words[most] / double(counts[most]))
+        most = stage;
+    ++counts[most];
+  }
+  return counts;
 }
 
 //===----------------------------------------------------------------------===//
@@ -275,10 +357,11 @@ Value Stages::transfer(Value value, wse::KernelOp before) {
       DenseI64ArrayAttr(), ArrayAttr());
 }
 
-SideBySide Stages::spread(const StageProblem &problem, const StagePlan &plan,
-                          int64_t rows) {
+SideBySide Stages::spread(const StagePlan &plan, const Setting &setting) {
   SideBySide result;
   result.cycles = plan.cycles;
+  const std::vector<int64_t> shares = sharesOf(plan, setting);
+  int64_t shareBegin = 0;
   IRMapping held; // what crossed, where the stage at hand has it
   for (auto [number, stage] : llvm::enumerate(plan.stages)) {
     llvm::SetVector<Operation *> members;
@@ -299,8 +382,10 @@ SideBySide Stages::spread(const StageProblem &problem, const StagePlan &plan,
     llvm::sort(part.kernels, [](wse::KernelOp a, wse::KernelOp b) {
       return a->isBeforeInBlock(b);
     });
-    part.shape =
-        chooseHeads(mesh, part.kernels, {problem.widths[stage.width], rows});
+    part.shape = chooseHeads(mesh, part.kernels,
+                             {setting.widths[stage.width], setting.rows, false,
+                              shareBegin, shares[number]});
+    shareBegin += shares[number];
     // Only now, so that crossing() sees the values of the program.
     for (size_t k = stage.begin; k < stage.end; ++k)
       for (OpOperand &operand : kernels[k]->getOpOperands())
@@ -336,33 +421,41 @@ static std::vector<int64_t> heightsOf(const Machine &mesh) {
   return heights;
 }
 
+/// So many stages at most, up to one for each channel.
+static std::vector<size_t> stageCounts(size_t most) {
+  std::vector<size_t> counts;
+  for (double count = 2; size_t(count) < most; count *= std::sqrt(2.0))
+    if (counts.empty() || size_t(count) > counts.back())
+      counts.push_back(size_t(count));
+  counts.push_back(most);
+  return counts;
+}
+
 bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
                               double cycles, const KeepOptions &keep) {
   Stages stages(program);
   const Machine mesh = program.targetMachine();
-  struct Found {
-    StageProblem problem;
-    StagePlan plan;
-    int64_t rows;
-  };
-  std::optional<Found> best;
-  for (int64_t rows : heightsOf(mesh)) {
-    StageProblem problem =
-        stages.problem(mostStages, widthsOf(mesh), rows, keep);
+  std::optional<std::pair<Setting, StagePlan>> best;
+  auto tryTo = [&](Setting setting) {
+    const StageProblem problem = stages.problem(setting);
     if (!problem.check().empty())
-      continue;
+      return;
     std::optional<StagePlan> plan = partitionStages(problem);
     assert((!plan || problem.verify(*plan).empty()) && "a plan breaks no rule");
     if (plan && plan->stages.size() > 1 &&
-        (!best || plan->cycles < best->plan.cycles))
-      best = Found{std::move(problem), std::move(*plan), rows};
-  }
+        (!best || plan->cycles < best->second.cycles))
+      best.emplace(std::move(setting), std::move(*plan));
+  };
+  for (int64_t rows : heightsOf(mesh))
+    for (size_t count :
+         stageCounts(std::min(mostStages, stages.channels(rows))))
+      tryTo(stages.evenly(widthsOf(mesh), rows, count, keep));
   // Where SRAM holds them nowhere they will have to stream.
   if (!best && keep.weights)
     return spreadOverStages(program, mostStages, cycles, {});
-  if (!best || best->plan.cycles >= cycles)
+  if (!best || best->second.cycles >= cycles)
     return false;
-  spreadInOrder(program, stages.spread(best->problem, best->plan, best->rows));
+  spreadInOrder(program, stages.spread(best->second, best->first));
   return true;
 }
 
@@ -382,7 +475,8 @@ LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
   llvm::sort(ordered);
   ordered.erase(std::unique(ordered.begin(), ordered.end()), ordered.end());
   Stages stages(program);
-  StageProblem problem = stages.problem(shapes.size(), ordered, rows, keep);
+  const Setting setting = stages.evenly(ordered, rows, shapes.size(), keep);
+  StageProblem problem = stages.problem(setting);
   // Whether what stays fits is for schedule to say: the shapes are given.
   problem.room = std::numeric_limits<int64_t>::max();
   if (std::string error = problem.check(); !error.empty())
@@ -396,6 +490,6 @@ LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
            << shapes.size() << " stages";
   if (std::string error = problem.verify(*plan); !error.empty())
     return program.emitError(error);
-  spreadInOrder(program, stages.spread(problem, *plan, rows));
+  spreadInOrder(program, stages.spread(*plan, setting));
   return success();
 }

@@ -355,9 +355,13 @@ RegionOp wsec::wse::regionOf(KernelOp kernel) {
 }
 
 Machine RegionOp::machine() {
-  return (*this)->getParentOfType<ProgramOp>().targetMachine().region(
-      int(getX().value_or(0)), int(getY().value_or(0)), int(columns()),
-      int(rows()));
+  return (*this)
+      ->getParentOfType<ProgramOp>()
+      .targetMachine()
+      .region(int(getX().value_or(0)), int(getY().value_or(0)), int(columns()),
+              int(rows()))
+      .withShare(int(getShareBegin().value_or(0)),
+                 int(getShareCount().value_or(0)));
 }
 
 LogicalResult RegionOp::verify() {
@@ -373,6 +377,17 @@ LogicalResult RegionOp::verify() {
     return emitOpError("of ")
            << columns() << "x" << rows() << " PEs at (" << x << ", " << y
            << ") does not fit the mesh of " << width << "x" << height;
+  // (C2)
+  if (getShareCount().has_value() != getShareBegin().has_value())
+    return emitOpError("has channels of its own from one on, or all of its "
+                       "rows");
+  const int64_t begin = getShareBegin().value_or(0);
+  const int64_t count = getShareCount().value_or(1);
+  const int64_t channels = machine().channelsInUse();
+  if (getShareCount() &&
+      (begin < 0 || count < 1 || begin >= channels || count > channels - begin))
+    return emitOpError("has ") << count << " channels from number " << begin
+                               << " on, and its rows have " << channels;
   return success();
 }
 

@@ -103,14 +103,29 @@ def Wse_RegionOp : Wse_Op<"region", [Symbol, HasParent<"ProgramOp">]> {
     region @r shape(4x3) at (0, 2)
     ```
 
+    Regions side by side have the same rows, and so the same I/O channels. Those
+    that take turns with samples share out those of the west edge: a region has
+    a number of neighbouring ones to itself, counted from the first whose row it
+    has. So no PE passes words of two regions on, and their streams need one
+    color, however many regions there are.
+
+    ```mlir
+    region @a shape(2x4) channels(1 from 0)
+    region @b shape(2x4) channels(3 from 1)
+    ```
+
     - (C1) The shape is positive and fits the mesh; so does the region at its
       position.
+    - (C2) Channels of its own are of those whose rows it has.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, DenseI64ArrayAttr:$shape,
-                       OptionalAttr<I64Attr>:$x, OptionalAttr<I64Attr>:$y);
+                       OptionalAttr<I64Attr>:$x, OptionalAttr<I64Attr>:$y,
+                       OptionalAttr<I64Attr>:$share_count,
+                       OptionalAttr<I64Attr>:$share_begin);
   let assemblyFormat = [{
     $sym_name `shape` `(` custom<MeshExtents>($shape) `)`
-    (`at` ` ` `(` $x^ `,` $y `)`)? attr-dict
+    (`at` ` ` `(` $x^ `,` $y `)`)?
+    (`channels` `(` $share_count^ `from` $share_begin `)`)? attr-dict
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = [{

@@ -72,25 +72,28 @@ static uint64_t weightWords(const program::Program &program,
   return words;
 }
 
+uint64_t streamedWeightBytes(const program::Program &program, uint32_t entry) {
+  const Call call = largestCall(program, entry);
+  // A stream may feed many launches.
+  std::map<uint32_t, uint64_t> known;
+  uint64_t words = 0;
+  for (const program::Launch *launch : *call.entry().launches())
+    if (launch->streams())
+      for (uint32_t stream : *launch->streams()) {
+        auto [at, isNew] = known.try_emplace(stream);
+        if (isNew)
+          at->second = weightWords(program, *program.streams()->Get(stream),
+                                   call.carried(*launch));
+        words += at->second;
+      }
+  return words * sizeof(float);
+}
+
 uint64_t streamedWeightBytes(const program::Program &program) {
   uint64_t most = 0;
-  for (uint32_t entry = 0; entry < program.entries()->size(); ++entry) {
-    const Call call = largestCall(program, entry);
-    // A stream may feed many launches.
-    std::map<uint32_t, uint64_t> known;
-    uint64_t words = 0;
-    for (const program::Launch *launch : *call.entry().launches())
-      if (launch->streams())
-        for (uint32_t stream : *launch->streams()) {
-          auto [at, isNew] = known.try_emplace(stream);
-          if (isNew)
-            at->second = weightWords(program, *program.streams()->Get(stream),
-                                     call.carried(*launch));
-          words += at->second;
-        }
-    most = std::max(most, words);
-  }
-  return most * sizeof(float);
+  for (uint32_t entry = 0; entry < program.entries()->size(); ++entry)
+    most = std::max(most, streamedWeightBytes(program, entry));
+  return most;
 }
 
 SparseWeights &SparseWeights::operator+=(const SparseWeights &other) {

@@ -27,7 +27,8 @@ struct SramPeak {
 SramPeak sramPeak(const program::Program &program);
 
 /// Bytes of weights and constants that the launches of a call stream in, as f32
-/// words: the most of all entries, with their largest arguments.
+/// words: of an entry, with its largest arguments, or the most of all entries.
+uint64_t streamedWeightBytes(const program::Program &program, uint32_t entry);
 uint64_t streamedWeightBytes(const program::Program &program);
 
 /// Weights of matrices of which a launch streams only those that are kept.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """A model as a pipeline of regions, with several samples in flight: each output
-is onnxruntime's, and has the bits that it has when its sample runs alone, on
-every engine.
+is onnxruntime's, and has the bits that it has when its sample runs alone (of
+many samples: the first, one in the middle and the last), on every engine.
 
   check_samples.py MODEL --mesh 16x8 [--samples 4] [--engine streams]... [--within 10] [--work DIR]
 
@@ -96,14 +96,16 @@ def main():
         together = load(work / "all-out.npz")
         worst = 0.0
         for number, sample in enumerate(each):
-            np.savez(work / "one.npz", **sample)
-            run([*common, f"--load-state={state}", "--inputs", work / "one.npz", "--outputs",
-                 work / "one-out.npz", f"--report={work / 'one.json'}"])
-            alone = load(work / "one-out.npz")
+            alone = None
+            if number in (0, len(each) // 2, len(each) - 1):
+                np.savez(work / "one.npz", **sample)
+                run([*common, f"--load-state={state}", "--inputs", work / "one.npz", "--outputs",
+                     work / "one-out.npz", f"--report={work / 'one.json'}"])
+                alone = load(work / "one-out.npz")
             for name, expected in zip(names, session.run(None, sample)):
                 rows = expected.shape[0]
                 its = together[name][number * rows:(number + 1) * rows]
-                if its.tobytes() != alone[name].tobytes():
+                if alone and its.tobytes() != alone[name].tobytes():
                     bad.append(f"{engine}: sample {number} of {name} has other bits than alone")
                 error = compare(expected, its, arguments.tolerance)
                 if error is None or error > arguments.tolerance:

@@ -160,6 +160,16 @@ TEST(MachineTest, RegionsHaveTheChannelsOfTheirRows) {
   EXPECT_EQ(whole.eastChannels(), machinePreset("wse2")->eastChannels());
 }
 
+// Of those on rows 0, 23, 46, 69, ...; what leaves has all that the rows have.
+TEST(MachineTest, RegionsShareOutTheChannelsOfTheWestEdge) {
+  Machine machine = machinePreset("wse2")->region(5, 23, 9, 50).withShare(1, 2);
+  EXPECT_EQ(machine.westCount(), 2);
+  EXPECT_EQ(machine.firstWest(), 2);
+  std::vector<ChannelPosition> west = {{23, 0, 5}, {46, 5, 9}};
+  EXPECT_EQ(machine.westChannels(), west);
+  EXPECT_EQ(machine.eastChannels().size(), 3u);
+}
+
 TEST(MachineTest, FullWaferUsesAllItsChannels) {
   Machine machine = *machinePreset("wse2");
   std::vector<ChannelPosition> channels = machine.westChannels();

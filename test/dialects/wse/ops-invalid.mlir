@@ -751,6 +751,14 @@ wse.program @region_c1_shape state(selected) mesh(4x5) machine("wse2") {
 
 // -----
 
+wse.program @region_c2_channels state(selected) mesh(4x5) machine("wse2") {
+  region @a shape(2x4) channels(3 from 1)
+  // expected-error @below {{has 3 channels from number 2 on, and its rows have 4}}
+  region @b shape(2x4) channels(3 from 2)
+}
+
+// -----
+
 wse.program @region_c1_position state(placed) mesh(4x5) machine("wse2") {
   // expected-error @below {{of 2x3 PEs at (1, 3) does not fit the mesh of 4x5}}
   region @r shape(2x3) at (1, 3)
