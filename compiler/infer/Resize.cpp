@@ -333,7 +333,7 @@ llvm::ArrayRef<Operator> wsec::infer::resizeOperators() {
       "keep_aspect_ratio_policy";
   static const Operator operators[] = {
       {"Resize", resize, resize, understood},
-      {"Upsample", resize, resize, understood},
+      {"Upsample", resize, resize, "mode"},
   };
   return operators;
 }
