@@ -100,17 +100,28 @@ def rectangle(region):
 
 
 def channels_of(placement):
-    """The channels of each region: (row, columns served, rows carried)."""
-    by_region, last = {region["name"]: [] for region in placement["regions"]}, None
-    for west, east in zip(placement["channels"]["west"], placement["channels"]["east"]):
-        may = [r for r in placement["regions"] if r["y"] <= west["row"] < r["y"] + r["rows"]
+    """The channels of each region: (row, columns served, rows carried). It may
+    have a part of those of its rows in the west (columns are None where it has not), and has all exits."""
+    regions = placement["regions"]
+    by_region, last = {region["name"]: {} for region in regions}, None
+    for west in placement["channels"]["west"]:
+        may = [r for r in regions if r["y"] <= west["row"] < r["y"] + r["rows"]
                and r["x"] <= west["begin"] and west["end"] <= r["x"] + r["columns"]]
-        if last in may and all(row < west["row"] for row, _, _ in by_region[last["name"]]):
+        if last in may and all(row < west["row"] for row in by_region[last["name"]]):
             may = [last]
         last = next((r for r in may if not by_region[r["name"]]), may[0])
-        by_region[last["name"]].append((west["row"], range(west["begin"], west["end"]),
-                                        range(east["begin"], east["end"])))
-    return by_region
+        by_region[last["name"]][west["row"]] = range(west["begin"], west["end"])
+    result = {}
+    for region in regions:
+        bottom, carried = region["y"] + region["rows"], {}
+        for east in placement["channels"]["east"]:
+            if region["y"] <= east["row"] < bottom:
+                end = max(min(east["end"], bottom), carried.get(east["row"], range(0)).stop)
+                carried[east["row"]] = range(east["begin"], end)
+        served = by_region[region["name"]]
+        result[region["name"]] = [(row, served.get(row), rows)
+                                  for row, rows in sorted(carried.items())]
+    return result
 
 
 def groups_of(stream):
@@ -156,15 +167,16 @@ def words_of(stream, region, target, channels, placement):
         return [(0, (0, row), "west", {(x, row) for x in columns}, ())
                 for row, columns, _ in channels if columns]
     if pattern == "channel_row":
-        return [(0, (0, row), "west", {(x, row) for x in xs}, ()) for row, _, _ in channels]
+        return [(0, (0, row), "west", {(x, row) for x in xs}, ())
+                for row, columns, _ in channels if columns is not None]
     if pattern == "column":
         hearers = [y0 + y for group in groups_of(stream) for y in group]
         return [(0, (x, row), "ramp", {(x, y) for y in hearers}, ())
-                for row, columns, _ in channels for x in columns]
+                for row, columns, _ in channels for x in columns or ()]
     if pattern == "column_rest":
         hearers = [y0 + y for group in groups_of(stream) for y in group]
         return [(0, (x, row), "ramp", {(x, y) for y in hearers if y != row}, ())
-                for row, columns, _ in channels for x in columns]
+                for row, columns, _ in channels for x in columns or ()]
     if pattern in ("row_west", "row_east"):
         return link(1 if pattern == "row_east" else -1, 0)
     if pattern in ("key_north", "value_north"):
