@@ -127,12 +127,15 @@ static std::optional<SmallVector<Axis>> resizedAxes(Node &node) {
       return std::nullopt;
     }
   }
-  if (!node.isOneOf("mode", {"nearest", "linear", "cubic"}) ||
-      !node.isOneOf("nearest_mode", {"round_prefer_floor", "round_prefer_ceil",
-                                     "floor", "ceil"}) ||
-      !node.isOneOf("coordinate_transformation_mode",
-                    {"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
-                     "align_corners", "asymmetric", "tf_crop_and_resize"}))
+  if (!node.isOneOf("mode", {"nearest", "linear", "cubic"}))
+    return std::nullopt;
+  if (!isOld &&
+      (!node.isOneOf("nearest_mode", {"round_prefer_floor", "round_prefer_ceil",
+                                      "floor", "ceil"}) ||
+       !node.isOneOf("coordinate_transformation_mode",
+                     {"half_pixel", "half_pixel_symmetric",
+                      "pytorch_half_pixel", "align_corners", "asymmetric",
+                      "tf_crop_and_resize"})))
     return std::nullopt;
   SmallVector<Axis> result(x.size());
   for (auto [axis, extent] : llvm::zip(result, x))
@@ -333,7 +336,7 @@ llvm::ArrayRef<Operator> wsec::infer::resizeOperators() {
       "keep_aspect_ratio_policy";
   static const Operator operators[] = {
       {"Resize", resize, resize, understood},
-      {"Upsample", resize, resize, "mode"},
+      {"Upsample", resize, resize, understood},
   };
   return operators;
 }
