@@ -121,7 +121,8 @@ static std::vector<PlacementView::RouteView> viewRoutes(wse::StreamOp stream) {
   return routes;
 }
 
-/// The largest first, so that others are not hidden when they are drawn on top.
+/// The largest first, so that others are not hidden when they are drawn on top;
+/// of one size, from west to east.
 static std::vector<PlacementView::RegionView>
 viewRegions(wse::ProgramOp program,
             const std::vector<PlacementView::KernelView> &kernels) {
@@ -135,7 +136,8 @@ viewRegions(wse::ProgramOp program,
       views.back().kernels += kernel.region == views.back().name;
   }
   auto key = [](const PlacementView::RegionView &view) {
-    return std::make_tuple(-view.pes.columns * view.pes.rows, view.name);
+    return std::make_tuple(-view.pes.columns * view.pes.rows, view.pes.x,
+                           view.pes.y, view.name);
   };
   std::sort(views.begin(), views.end(),
             [&](const auto &a, const auto &b) { return key(a) < key(b); });

@@ -232,17 +232,19 @@ FailureOr<SideBySide> select::sideBySideOn(wse::ProgramOp program,
 // Spreading
 //===----------------------------------------------------------------------===//
 
-/// The region of the first part is the one that is there.
+/// The region of the first part is the one that is there; others follow it in
+/// the order of the parts.
 static wse::RegionOp regionOfPart(wse::ProgramOp program, wse::RegionOp first,
                                   size_t part, RegionShape shape) {
   wse::RegionOp region = first;
   if (part > 0) {
-    OpBuilder builder(first);
-    builder.setInsertionPointAfter(first);
+    wse::RegionOp last = first;
+    for (wse::RegionOp each : program.getOps<wse::RegionOp>())
+      last = each;
     region = first.clone();
     region.setSymName((first.getSymName() + Twine(part)).str());
-    builder.insert(region);
-    SymbolTable(program).insert(region); // under another name if it is taken
+    // Under another name if it is taken.
+    SymbolTable(program).insert(region, std::next(Block::iterator(last)));
   }
   region.setShape({shape.columns, shape.rows});
   if (shape.shareCount > 0) {

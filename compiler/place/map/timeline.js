@@ -32,7 +32,9 @@ function drawTimeline(model, {launch, lit, theme, width}) {
     class: (lit(kernel) ? '' : 'dim') + (kernel.launch === launch ? ' current' : ''),
   }, svg('title', {}, title));
   const add = (label, draw) => lanes.push({label, draw});
-  placement.regions.forEach((region, i) => add('@' + region.name, y => launches.filter(k => k.on === i).map(
+  const regions = placement.regions.map((region, i) => ({region, i}));
+  regions.sort((a, b) => a.region.x - b.region.x || a.region.y - b.region.y);
+  regions.forEach(({region, i}) => add('@' + region.name, y => launches.filter(k => k.on === i).map(
       k => box(k, k.window, y, lane - 4, `${k.name}: ${k.kind}, ${spell(k.window[1] - k.window[0])} cycles predicted`,
                kindColor(k.kind, theme)))));
   if (measured.length)
