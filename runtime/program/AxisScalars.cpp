@@ -264,6 +264,26 @@ int AxisScalars::pinnedRow(int node) const {
   return -1;
 }
 
+void AxisScalars::appendConditions(int guard,
+                                   std::vector<int> &conditions) const {
+  std::vector<int> stack{guard};
+  std::set<int> seen; // conditions may share parts
+  while (!stack.empty()) {
+    const int at = stack.back();
+    const program::ScalarNode &scalar = *nodes->Get(unsigned(at));
+    stack.pop_back();
+    ++steps;
+    if (!seen.insert(at).second)
+      continue;
+    if (axes(at) != (X | Y) || scalar.op() != ScalarOp::And) {
+      conditions.push_back(at);
+      continue;
+    }
+    stack.push_back(scalar.b());
+    stack.push_back(scalar.a());
+  }
+}
+
 int AxisScalars::deniedHead(int node, std::vector<int> &others) const {
   int denied = -1;
   std::vector<int> stack{node};

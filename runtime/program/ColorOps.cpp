@@ -139,12 +139,23 @@ bool ColorOps::concerns(const FabricOp &op,
 
 bool ColorOps::mayUse(const FabricOp &op,
                       const program::Operand &operand) const {
-  for (Axis each : {Axis::X, Axis::Y}) {
-    const std::vector<bool> &where = feasible(op, operand, each);
-    if (std::find(where.begin(), where.end(), true) == where.end())
-      return false;
-  }
-  return true;
+  const std::vector<bool> &xs = feasible(op, operand, Axis::X);
+  const std::vector<bool> &ys = feasible(op, operand, Axis::Y);
+  if (std::find(ys.begin(), ys.end(), true) == ys.end())
+    return false;
+  auto mayRun = [&](int64_t x) {
+    return xs[size_t(x)] &&
+           std::all_of(op.guards.begin(), op.guards.end(), [&](int guard) {
+             const int row = scalars.pinnedRow(guard);
+             const int64_t y = row < 0 ? 0 : scalars.along(row, Axis::X, x);
+             return row < 0 ||
+                    (y >= 0 && y < scalars.length(Axis::Y) && ys[size_t(y)]);
+           });
+  };
+  for (int64_t x = 0; x < scalars.length(Axis::X); ++x, ++steps)
+    if (mayRun(x))
+      return true;
+  return false;
 }
 
 /// The lines across which the op may run.
@@ -221,6 +232,23 @@ void ColorOps::collect() {
   for (int row : pinned)
     scalars.atoms(row, atoms);
   atoms.insert(sizeAtoms.begin(), sizeAtoms.end());
+}
+
+/// Positions that agree in settings and in all scalars that matter.
+AxisKinds ColorOps::classify(Axis which) const {
+  AxisKinds kinds =
+      bothKinds(scalars.kinds(atoms, which),
+                which == Axis::X ? routes.kindOfX : routes.kindOfY);
+  if (which == Axis::Y)
+    for (int row : pinned) {
+      const std::vector<bool> &heads = scalars.headRows(row);
+      // Each is a kind of its own.
+      kinds = bothKinds(kinds, kindsBy(heads.size(), [&](size_t i) {
+                          return heads[i] ? int64_t(i) : -1;
+                        }));
+    }
+  steps += int64_t(kinds.of.size());
+  return kinds;
 }
 
 } // namespace wsec::runtime

@@ -32,6 +32,10 @@ public:
   /// Whether the operand may be of the color, in some PE.
   bool mayUse(const FabricOp &op, const program::Operand &operand) const;
 
+  /// Positions that agree in settings and in all scalars that matter; once
+  /// collected.
+  AxisKinds classify(Axis which) const;
+
   std::vector<size_t> senders, receivers;
   /// Lines in which one of them may use the color.
   std::vector<bool> lines;

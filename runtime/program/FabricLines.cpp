@@ -51,7 +51,6 @@ public:
   }
 
 private:
-  AxisKinds classify(Axis which) const;
   void makeCells();
   void splitRuns(int64_t across);
   void followLine(int64_t across);
@@ -110,23 +109,6 @@ private:
 
 } // namespace
 
-/// Positions that agree in settings and in all scalars that matter.
-AxisKinds ColorLines::classify(Axis which) const {
-  AxisKinds kinds =
-      bothKinds(scalars.kinds(ops.atoms, which),
-                which == Axis::X ? routes.kindOfX : routes.kindOfY);
-  if (which == Axis::Y)
-    for (int row : ops.pinned) {
-      const std::vector<bool> &heads = scalars.headRows(row);
-      // Each is a kind of its own.
-      kinds = bothKinds(kinds, kindsBy(heads.size(), [&](size_t i) {
-                          return heads[i] ? int64_t(i) : -1;
-                        }));
-    }
-  steps += int64_t(kinds.of.size());
-  return kinds;
-}
-
 void ColorLines::follow() {
   if (!routes.problem.empty())
     give(routes.problem);
@@ -135,8 +117,8 @@ void ColorLines::follow() {
   ops.collect();
   if (ops.senders.empty() && ops.receivers.empty())
     return;
-  lineKinds = classify(axis);
-  acrossKinds = classify(cross);
+  lineKinds = ops.classify(axis);
+  acrossKinds = ops.classify(cross);
   useAlong = &scalars.kinds(ops.atoms, axis);
   useAcross = &scalars.kinds(ops.atoms, cross);
   sizeAlong = &scalars.kinds(ops.sizeAtoms, axis);

@@ -14,8 +14,15 @@ namespace {
 using program::Port;
 using Axis = AxisScalars::Axis;
 
-/// One PE.
-struct Node {
+/// Neighbouring positions of an axis that are of one kind.
+struct Run {
+  int64_t begin, length;
+};
+
+/// PEs of a run of columns and a run of rows: they have one setting and do the
+/// same. What enters a block from a side comes from the block beside it, PE by
+/// PE in parallel.
+struct Block {
   uint32_t sends = 0, receives = 0; ///< numbers of lists of uses
   uint8_t receive = 0, transmit = 0;
   bool fed = false;
@@ -32,24 +39,39 @@ public:
              const AxisScalars &scalars, ColorRules &rules, int64_t color,
              Handovers &result)
       : routine(routine), scalars(scalars), rules(rules), color(color),
-        steps(scalars.steps), result(result), width(program.machine()->width()),
-        height(program.machine()->height()),
+        steps(scalars.steps), result(result),
         ops(program, routine, scalars, rules, color, Axis::X),
         pairs(routine, color, steps, result) {}
 
   std::set<size_t> follow();
 
 private:
+  /// Of a block: numbers of its runs.
+  struct Place {
+    size_t x, y;
+
+    bool operator<(const Place &other) const {
+      return std::tie(y, x) < std::tie(other.y, other.x);
+    }
+  };
+
+  std::vector<Run> runsOf(Axis which) const;
   void setRoutes();
   void findUses();
   uint32_t usesAt(bool sends, int64_t x, int64_t y, uint64_t heads);
   Uses usesOf(bool sends, int64_t x, int64_t y) const;
-  void followSource(int64_t x, int64_t y);
-  bool followFrom(int64_t x, int64_t y, std::vector<size_t> &hear);
-  void enterFromHost(int64_t y);
-  void relay(const Pairing &pairing, int64_t x, int64_t y);
+  void followSource(Place source);
+  bool followFrom(Place source, std::vector<Place> &hear);
+  void arrive(Place at, Port port, std::vector<Place> &hear);
+  void enterFromHost(size_t row);
+  void relay(const Pairing &pairing, Place at);
 
-  Node &at(int64_t x, int64_t y) { return nodes[size_t(y * width + x)]; }
+  Block &at(Place place) { return blocks[place.y * xs.size() + place.x]; }
+  /// PEs of a block that words pass which leave it by the port.
+  int64_t lengthAlong(Place place, Port port) const {
+    return port == Port::East || port == Port::West ? xs[place.x].length
+                                                    : ys[place.y].length;
+  }
   [[noreturn]] void give(const std::string &what) const {
     throw ofColor(color, what);
   }
@@ -60,10 +82,10 @@ private:
   const int64_t color;
   ProofSteps &steps;
   Handovers &result;
-  const int64_t width, height;
   ColorOps ops;
   WordPairs pairs;
-  std::vector<Node> nodes; ///< row by row
+  std::vector<Run> xs, ys;
+  std::vector<Block> blocks; ///< row by row
   /// The numbers of uses, by direction, kinds along both axes, and which guards
   /// hold that do in one row of a column only.
   std::map<std::tuple<bool, uint32_t, uint32_t, uint64_t>, uint32_t> known;
@@ -72,15 +94,38 @@ private:
 
 } // namespace
 
+std::vector<Run> ColorPaths::runsOf(Axis which) const {
+  const std::vector<uint32_t> kinds = ops.classify(which).of;
+  std::vector<Run> runs;
+  for (size_t i = 0; i < kinds.size(); ++i)
+    if (i > 0 && kinds[i] == kinds[i - 1])
+      ++runs.back().length;
+    else
+      runs.push_back({int64_t(i), 1});
+  return runs;
+}
+
 void ColorPaths::setRoutes() {
-  nodes.assign(size_t(width * height), {});
-  steps += width * height;
+  blocks.assign(xs.size() * ys.size(), {});
+  steps += int64_t(blocks.size());
+  auto first = [](const std::vector<Run> &runs, const Span &span) {
+    return size_t(std::partition_point(
+                      runs.begin(), runs.end(),
+                      [&](const Run &run) { return run.begin < span.begin; }) -
+                  runs.begin());
+  };
   for (const program::RouteRule *rule : rules.mine) {
-    const program::Rect &rect = *rule->rect();
-    for (int64_t y = rect.y0(); y < rect.y1(); y += rect.ystep())
-      for (int64_t x = rect.x0(); x < rect.x1(); x += rect.xstep(), ++steps) {
-        at(x, y).receive = uint8_t(rule->receive());
-        at(x, y).transmit = uint8_t(rule->transmit());
+    const Span along = spanOf(*rule->rect(), Axis::X);
+    const Span across = spanOf(*rule->rect(), Axis::Y);
+    for (size_t y = first(ys, across);
+         y < ys.size() && ys[y].begin < across.end; ++y)
+      for (size_t x = first(xs, along);
+           across.has(ys[y].begin) && x < xs.size() && xs[x].begin < along.end;
+           ++x, ++steps) {
+        if (!along.has(xs[x].begin))
+          continue;
+        at({x, y}).receive = uint8_t(rule->receive());
+        at({x, y}).transmit = uint8_t(rule->transmit());
       }
   }
 }
@@ -110,80 +155,88 @@ uint32_t ColorPaths::usesAt(bool sends, int64_t x, int64_t y, uint64_t heads) {
 
 /// Of all PEs that have code.
 void ColorPaths::findUses() {
-  std::vector<std::vector<int64_t>> headOf; // by pinned f and x: y == f(x)
-  for (int row : ops.pinned) {
-    std::vector<int64_t> &ys = headOf.emplace_back();
-    for (int64_t x = 0; x < width; ++x)
-      ys.push_back(scalars.along(row, Axis::X, x));
-  }
-  for (int64_t y = 0; y < height; ++y)
-    for (int64_t x = 0; scalars.has(Axis::Y, y) && x < width; ++x) {
-      if (!scalars.has(Axis::X, x))
+  for (size_t y = 0; y < ys.size(); ++y) {
+    const int64_t row = ys[y].begin;
+    if (!scalars.has(Axis::Y, row) || !ops.lines[size_t(row)])
+      continue;
+    for (size_t x = 0; x < xs.size(); ++x, ++steps) {
+      const int64_t column = xs[x].begin;
+      if (!scalars.has(Axis::X, column))
         continue;
       uint64_t heads = 0;
-      for (const std::vector<int64_t> &row : headOf)
-        heads = heads << 1 | (row[size_t(x)] == y);
-      Node &node = at(x, y);
-      node.sends = usesAt(true, x, y, heads);
-      node.receives = usesAt(false, x, y, heads);
-      if (node.sends && !node.receivesFrom(Port::Ramp))
+      for (int f : ops.pinned)
+        heads = heads << 1 | (scalars.along(f, Axis::X, column) == row);
+      Block &block = at({x, y});
+      block.sends = usesAt(true, column, row, heads);
+      block.receives = usesAt(false, column, row, heads);
+      if (block.sends && !block.receivesFrom(Port::Ramp))
         give("sent by a PE whose router does not take it from the ramp");
-      ++steps;
     }
+  }
 }
 
-/// Follows the words of a PE on, as far as they go; who hears them. Whether
+/// Words come into a block, moving towards `port`.
+void ColorPaths::arrive(Place place, Port port, std::vector<Place> &hear) {
+  Block &block = at(place);
+  if (!block.receivesFrom(opposite(port)) || block.fed)
+    give("sent to a PE that does not hear it");
+  block.fed = true;
+  if (block.transmits(Port::Ramp))
+    hear.push_back(place);
+  else if (block.receives)
+    give("received by a PE that it passes");
+  if (lengthAlong(place, port) > 1 && !block.transmits(port))
+    give("stops between PEs that are alike");
+}
+
+/// Follows the words of a block on, as far as they go; who hears them. Whether
 /// they turn somewhere, or branch.
-bool ColorPaths::followFrom(int64_t x, int64_t y, std::vector<size_t> &hear) {
-  constexpr int64_t dx[] = {0, 0, 1, -1}, dy[] = {-1, 1, 0, 0};
-  struct Hop {
-    int64_t x, y;
-  };
-  std::vector<Hop> work = {{x, y}};
+bool ColorPaths::followFrom(Place source, std::vector<Place> &hear) {
+  std::vector<Place> work = {source};
   unsigned ways = 0; // ports used by any of them
   while (!work.empty()) {
-    const Hop from = work.back();
+    const Place from = work.back();
     work.pop_back();
     for (Port port : {Port::North, Port::South, Port::East, Port::West}) {
-      if (!at(from.x, from.y).transmits(port))
+      if (!at(from).transmits(port))
         continue;
-      ways |= 1u << unsigned(port);
-      const Hop to{from.x + dx[unsigned(port)], from.y + dy[unsigned(port)]};
-      ++steps;
-      if (to.x == width && port == Port::East)
-        continue; // an exit
-      if (to.x < 0 || to.y < 0 || to.x == width || to.y == height)
-        give("leaves the mesh");
-      Node &node = at(to.x, to.y);
-      if (!node.receivesFrom(opposite(port)) || node.fed)
+      // Inside of the block the next PE hears this one.
+      if (lengthAlong(from, port) > 1 && !at(from).receivesFrom(opposite(port)))
         give("sent to a PE that does not hear it");
-      node.fed = true;
-      if (node.transmits(Port::Ramp))
-        hear.push_back(size_t(to.y * width + to.x));
-      else if (node.receives)
-        give("received by a PE that it passes");
+      ways |= 1u << unsigned(port);
+      ++steps;
+      Place to = from;
+      if (port == Port::East && ++to.x == xs.size())
+        continue; // an exit
+      if ((port == Port::West && to.x-- == 0) ||
+          (port == Port::North && to.y-- == 0) ||
+          (port == Port::South && ++to.y == ys.size()))
+        give("leaves the mesh");
+      arrive(to, port, hear);
       work.push_back(to);
     }
   }
   return ways & (ways - 1);
 }
 
-void ColorPaths::followSource(int64_t x, int64_t y) {
-  Node &source = at(x, y);
-  std::vector<size_t> hear;
-  const bool turns = followFrom(x, y, hear);
-  const bool link = !turns && hear.size() == 1 && !source.transmits(Port::Ramp);
+void ColorPaths::followSource(Place place) {
+  Block &source = at(place);
+  std::vector<Place> hear;
+  const bool turns = followFrom(place, hear);
   Port direction = Port::Ramp;
   for (Port port : {Port::North, Port::South, Port::East, Port::West})
     if (!turns && source.transmits(port))
       direction = port;
+  const bool link = !turns && hear.size() == 1 &&
+                    lengthAlong(hear[0], direction) == 1 &&
+                    !source.transmits(Port::Ramp);
   if (source.transmits(Port::Ramp)) {
     source.fed = true;
-    hear.push_back(size_t(y * width + x));
+    hear.push_back(place);
   }
   const Pairing *heard = nullptr;
-  for (size_t i : hear) {
-    Pairing &here = pairs.between(source.sends, nodes[i].receives);
+  for (Place each : hear) {
+    Pairing &here = pairs.between(source.sends, at(each).receives);
     pairs.record(here, link, direction);
     if (!heard)
       heard = &here;
@@ -191,11 +244,12 @@ void ColorPaths::followSource(int64_t x, int64_t y) {
       pairs.agree(*heard, here);
   }
   if (heard && heard->relays)
-    relay(*heard, x, y);
+    relay(*heard, place);
 }
 
 /// Once for all PEs where the words are as many.
-void ColorPaths::relay(const Pairing &pairing, int64_t x, int64_t y) {
+void ColorPaths::relay(const Pairing &pairing, Place place) {
+  const int64_t x = xs[place.x].begin, y = ys[place.y].begin;
   if (relayed
           .insert({&pairing,
                    scalars.kinds(ops.sizeAtoms, Axis::X).of[size_t(x)],
@@ -204,47 +258,48 @@ void ColorPaths::relay(const Pairing &pairing, int64_t x, int64_t y) {
     result.relayed.push_back({x, y, pairing.portions});
 }
 
-/// What enters at the west edge belongs to a host stream.
-void ColorPaths::enterFromHost(int64_t y) {
-  Node &first = at(0, y);
-  if (!first.receivesFrom(Port::West))
+/// What enters at the west edge belongs to a host stream. It may turn on its
+/// way, and is heard in the row where it enters.
+void ColorPaths::enterFromHost(size_t row) {
+  const Place first{0, row};
+  if (!at(first).receivesFrom(Port::West))
     return;
-  std::vector<size_t> hear;
-  first.fed = true;
-  if (first.transmits(Port::Ramp))
-    hear.push_back(size_t(y * width));
-  else if (first.receives)
-    give("received by a PE that it passes");
-  if (followFrom(0, y, hear) || first.transmits(Port::North) ||
-      first.transmits(Port::South))
-    give("turns on its way from outside");
+  std::vector<Place> hear;
+  arrive(first, Port::East, hear);
+  followFrom(first, hear);
+  std::sort(hear.begin(), hear.end());
   std::vector<std::pair<int64_t, int64_t>> columns;
-  for (size_t i : hear) {
-    for (const Use &use : pairs.uses(nodes[i].receives))
+  for (Place each : hear) {
+    if (each.y != row)
+      give("enters in one row and is heard in another");
+    for (const Use &use : pairs.uses(at(each).receives))
       result.fromHost[color].insert(use.op);
-    const int64_t x = int64_t(i) % width;
-    if (!columns.empty() && columns.back().second == x)
-      columns.back().second = x + 1;
+    const auto [begin, length] = xs[each.x];
+    if (!columns.empty() && columns.back().second == begin)
+      columns.back().second += length;
     else
-      columns.emplace_back(x, x + 1);
+      columns.emplace_back(begin, begin + length);
   }
-  result.hostColumns[{color, y}] = columns;
+  for (int64_t y = ys[row].begin; y < ys[row].begin + ys[row].length; ++y)
+    result.hostColumns[{color, y}] = columns;
 }
 
 std::set<size_t> ColorPaths::follow() {
   ops.collect();
   if (ops.senders.empty() && ops.receivers.empty())
     return {};
+  xs = runsOf(Axis::X);
+  ys = runsOf(Axis::Y);
   setRoutes();
   findUses();
-  for (int64_t y = 0; y < height; ++y)
+  for (size_t y = 0; y < ys.size(); ++y)
     enterFromHost(y);
-  for (int64_t y = 0; y < height; ++y)
-    for (int64_t x = 0; x < width; ++x)
-      if (at(x, y).receivesFrom(Port::Ramp))
-        followSource(x, y);
-  for (const Node &node : nodes)
-    if (node.receives && !node.fed)
+  for (size_t y = 0; y < ys.size(); ++y)
+    for (size_t x = 0; x < xs.size(); ++x)
+      if (at({x, y}).receivesFrom(Port::Ramp))
+        followSource({x, y});
+  for (const Block &block : blocks)
+    if (block.receives && !block.fed)
       give("received where nobody sends it");
   std::set<size_t> all(ops.receivers.begin(), ops.receivers.end());
   all.insert(ops.senders.begin(), ops.senders.end());

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Who gives words to whom on a color whose routes turn: followed PE by PE.
+// Who gives words to whom on a color whose routes turn: followed block by
+// block.
 #ifndef RUNTIME_PROGRAM_FABRICPATHS_H
 #define RUNTIME_PROGRAM_FABRICPATHS_H
 

@@ -183,7 +183,7 @@ private:
     if (!op.in && !op.out && !acts)
       return;
     if (instruction.guard() >= 0)
-      op.guards.push_back(instruction.guard());
+      scalars.appendConditions(instruction.guard(), op.guards);
     if (op.in && !everything)
       op.inColors = scalars.values(*op.in->color());
     if (op.out && !everything)

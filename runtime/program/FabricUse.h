@@ -143,6 +143,9 @@ public:
   const std::set<int64_t> &values(const program::Affine &affine) const;
   /// f, if the node says y == f(x); else -1.
   int pinnedRow(int node) const;
+  /// Appends what has to hold for a guard, one by one where it depends on both
+  /// axes.
+  void appendConditions(int guard, std::vector<int> &conditions) const;
   /// y == f(x), if `node` says that this does not hold, and perhaps some other
   /// conditions, which are appended to `others`; else -1, and `node` is.
   int deniedHead(int node, std::vector<int> &others) const;

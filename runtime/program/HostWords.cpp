@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/program/HostWords.h"
 #include "runtime/program/NearestNames.h"
+#include "runtime/program/Ports.h"
 #include "runtime/program/Wire.h"
 
 #include <algorithm>
@@ -93,13 +94,15 @@ private:
   bool serveAllRows(const program::HostStream &stream, int first,
                     int end) const;
   int64_t headOf(const FabricOp &op, int64_t x) const;
+  int64_t wordsSent(int64_t color, int64_t x, int64_t y) const;
   int64_t wordsOut(int64_t color, int64_t row) const;
-  void checkWayOut(int64_t color, int64_t row, bool sent) const;
+  const program::RouteRule *ruleAt(int64_t color, int64_t x, int64_t y) const;
 
   const program::Program &program;
   const FabricRoutine &routine;
   const Handovers &handovers;
   const AxisScalars &scalars;
+  mutable std::map<int64_t, std::vector<const program::RouteRule *>> rules;
 };
 
 /// The only row in which the op runs in column x.
@@ -236,16 +239,16 @@ void LaunchWords::checkInChannel(const program::Channel &channel, size_t relay,
   scalars.steps += channel.end() - channel.begin();
 }
 
-/// What the last PE of a row that has code sends east.
-int64_t LaunchWords::wordsOut(int64_t color, int64_t row) const {
-  int64_t x = scalars.last(AxisScalars::X), words = 0;
-  if (!scalars.has(AxisScalars::Y, row))
-    throw NotUnderstood{"a channel in a row without code"};
+/// What a PE sends.
+int64_t LaunchWords::wordsSent(int64_t color, int64_t x, int64_t y) const {
+  int64_t words = 0;
+  if (!scalars.has(AxisScalars::X, x) || !scalars.has(AxisScalars::Y, y))
+    return words;
   for (const FabricOp &op : routine.ops)
     if (op.outColors.count(color) &&
-        runsAt(op.guards, op.turns, scalars, x, row) &&
-        scalars.value(*op.out->color(), x, row) == color)
-      words += wordsOf(op, *op.out, scalars, x, row);
+        runsAt(op.guards, op.turns, scalars, x, y) &&
+        scalars.value(*op.out->color(), x, y) == color)
+      words += wordsOf(op, *op.out, scalars, x, y);
   return words;
 }
 
@@ -271,77 +274,99 @@ static std::vector<int64_t> sumsAlong(const program::Segment &segment,
   return sums;
 }
 
-/// Words, if any are `sent`, leave the last column with code to the east and
-/// pass all PEs beyond it.
-void LaunchWords::checkWayOut(int64_t color, int64_t row, bool sent) const {
-  const int64_t begin = scalars.last(AxisScalars::X) + 1;
-  int64_t passed = 0;
-  bool leaves = false;
-  for (const program::RouteRule *rule : *program.routes()) {
-    Span across = spanOf(*rule->rect(), AxisScalars::Y);
-    Span along = spanOf(*rule->rect(), AxisScalars::X);
-    ++scalars.steps;
-    if (rule->color() != color || !across.has(row))
-      continue;
-    leaves |=
-        along.has(begin - 1) && (rule->transmit() >> unsigned(Port::East) & 1);
-    for (int64_t x = begin; x < program.machine()->width(); ++x) {
-      ++scalars.steps;
-      if (!along.has(x))
-        continue;
-      if (rule->receive() != Port::West ||
-          rule->transmit() != 1u << unsigned(Port::East))
-        throw NotUnderstood{"words of an output that turn in row " +
-                            std::to_string(row)};
-      ++passed;
+const program::RouteRule *LaunchWords::ruleAt(int64_t color, int64_t x,
+                                              int64_t y) const {
+  auto [at, isNew] = rules.try_emplace(color);
+  for (const program::RouteRule *rule : *program.routes())
+    if (isNew && rule->color() == color)
+      at->second.push_back(rule);
+  scalars.steps += int64_t(at->second.size());
+  const auto found =
+      std::find_if(at->second.begin(), at->second.end(), [&](const auto *rule) {
+        return spanOf(*rule->rect(), AxisScalars::X).has(x) &&
+               spanOf(*rule->rect(), AxisScalars::Y).has(y);
+      });
+  return found == at->second.end() ? nullptr : *found;
+}
+
+/// The words that leave the mesh in a row: those of one PE, to which their way
+/// leads back from the edge. All PEs that they pass send them on, and nowhere
+/// else.
+int64_t LaunchWords::wordsOut(int64_t color, int64_t row) const {
+  int64_t x = program.machine()->width() - 1, y = row;
+  Port onward = Port::East;
+  for (;;) {
+    const program::RouteRule *rule = ruleAt(color, x, y);
+    if (!rule || !(rule->transmit() >> unsigned(onward) & 1))
+      return 0;
+    const Port back = rule->receive();
+    if (back == Port::Ramp)
+      return wordsSent(color, x, y);
+    if (rule->transmit() != 1u << unsigned(onward))
+      throw NotUnderstood{
+          "words of an output that branch on their way to row " +
+          std::to_string(row)};
+    // As far as the rule leads straight on.
+    const program::Rect &rect = *rule->rect();
+    const bool straight = onward == opposite(back);
+    switch (back) {
+    case Port::West:
+      x = straight && rect.xstep() == 1 ? rect.x0() - 1 : x - 1;
+      break;
+    case Port::East:
+      x = straight && rect.xstep() == 1 ? rect.x1() : x + 1;
+      break;
+    case Port::North:
+      y = straight && rect.ystep() == 1 ? rect.y0() - 1 : y - 1;
+      break;
+    default:
+      y = straight && rect.ystep() == 1 ? rect.y1() : y + 1;
     }
+    if (x < 0 || y < 0 || x == program.machine()->width() ||
+        y == program.machine()->height())
+      throw NotUnderstood{"words that enter the mesh and leave it in row " +
+                          std::to_string(row)};
+    onward = opposite(back);
   }
-  if ((sent && !leaves) || passed != program.machine()->width() - begin)
-    throw NotUnderstood{"words of an output that no route leads off the mesh "
-                        "in row " +
-                        std::to_string(row)};
 }
 
 /// D8: an output takes as many words as are sent.
 void LaunchWords::checkOut(const program::HostStream &stream) const {
   requireSingles(stream);
   const program::Machine &machine = *program.machine();
-  const int64_t lastColumn = scalars.last(AxisScalars::X);
-  for (const program::RouteRule *rule : *program.routes()) {
-    bool last = spanOf(*rule->rect(), AxisScalars::X).has(lastColumn);
-    if (rule->color() == stream.color() && last &&
-        (rule->transmit() >> unsigned(Port::East) & 1) &&
-        rule->receive() != Port::Ramp)
-      throw NotUnderstood{"words of an output only pass the last column"};
-  }
   AxisScalars host(stream.scalars(), {}, machine.width(), machine.height(),
                    scalars.steps);
   std::vector<int64_t> before(size_t(machine.height()) + 1, 0);
+  std::vector<const program::Segment *> apart; // rows are counted one by one
   for (const program::Segment *segment : *stream.segments()) {
     if (host.axes(*segment->lines()) != 0)
       throw NotUnderstood{"blocks of an output whose lines depend on the PE"};
     const int64_t lines =
         std::max<int64_t>(0, host.value(*segment->lines(), 0, 0));
+    if (std::any_of(segment->extents()->begin(), segment->extents()->end(),
+                    [&](const program::Affine *extent) {
+                      return host.axes(*extent) ==
+                             (AxisScalars::X | AxisScalars::Y);
+                    })) {
+      apart.push_back(segment);
+      continue;
+    }
     int64_t row =
         countable(lines, sumsAlong(*segment, host, AxisScalars::X).back());
     std::vector<int64_t> rows = sumsAlong(*segment, host, AxisScalars::Y);
     for (size_t y = 0; y < before.size(); ++y)
       before[y] += countable(row, rows[y]);
   }
-  std::set<int> atoms;
-  for (const FabricOp &op : routine.ops)
-    if (op.outColors.count(stream.color()))
-      collectAtoms(op, *op.out, atoms);
-  const AxisKinds &kinds = scalars.kinds(atoms, AxisScalars::Y);
-  std::map<uint32_t, int64_t> sentBy; // kinds of rows
   for (const program::Channel *channel : *stream.channels()) {
     int64_t expected =
         before[size_t(channel->end())] - before[size_t(channel->begin())];
-    checkWayOut(stream.color(), channel->row(), expected > 0);
-    auto [at, isNew] = sentBy.try_emplace(kinds.of[size_t(channel->row())]);
-    if (isNew)
-      at->second = wordsOut(stream.color(), channel->row());
-    int64_t sent = at->second;
+    for (const program::Segment *segment : apart)
+      for (int64_t y = channel->begin(); y < channel->end(); ++y)
+        for (int64_t x = 0; x < machine.width(); ++x, ++host.steps)
+          expected += countable(
+              std::max<int64_t>(0, host.value(*segment->lines(), x, y)),
+              blockAt(*segment, host, x, y, [](auto &) { return true; }));
+    const int64_t sent = wordsOut(stream.color(), channel->row());
     if (sent != expected)
       throw NotUnderstood{"row " + std::to_string(channel->row()) + " sends " +
                           std::to_string(sent) + " words to output " +

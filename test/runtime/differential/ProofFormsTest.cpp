@@ -1,84 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Holds the proof by phases against the stepping engine on programs drawn by
-// lot in the forms that the compiler emits and random programs lack: heads of
-// columns that keep a block and relay it, colors that turn, and classes whose
-// routines are alike. Half of them are broken in some place.
-#include "runtime/program/Checker.h"
-#include "runtime/program/DeadlockChecker.h"
-#include "runtime/program/Errors.h"
-#include "runtime/wavelet/WaveletEngine.h"
-#include "test/runtime/ExampleFile.h"
-#include "test/runtime/differential/Choices.h"
-
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <numeric>
-#include <optional>
+// Forms that the compiler emits and random programs lack: heads of columns that
+// keep a block and relay it, and classes whose routines are alike.
+#include "test/runtime/differential/ProofForms.h"
 
 namespace wsec::runtime::test {
 namespace {
 
-using namespace program;
-using Statements = std::vector<std::unique_ptr<StatementT>>;
-
-int guardOf(Scalar scalar) { return int(scalar.index); }
-
-class Forms {
+class Forms : public ProgramForm {
 public:
-  Forms(Choices &choices, int width, int height)
-      : choices(choices), width(width), height(height), builder(width, height) {
-  }
-
-  int draw(int n) { return int(choices.draw(uint32_t(n))); }
-  bool chance(int n) { return draw(n) == 0; }
-
-  /// Changes a number, a guard, the order, a thread or a route.
-  void damage() {
-    auto &classes = builder.source.classes;
-    PEClassT &peClass = *classes[size_t(draw(int(classes.size())))];
-    Statements &body =
-        peClass.routines[size_t(draw(int(peClass.routines.size())))]->body;
-    if (body.empty())
-      return;
-    const size_t at = size_t(draw(int(body.size())));
-    InstructionT *instruction = body[at]->kind.AsInstruction();
-    switch (draw(8)) {
-    case 0:
-      if (at + 1 < body.size())
-        std::swap(body[at], body[at + 1]);
-      return;
-    case 1:
-      body.erase(body.begin() + long(at));
-      return;
-    case 2:
-      if (instruction)
-        instruction->extents[0]->constant += 1 - 2 * draw(2);
-      return;
-    case 3:
-      if (instruction)
-        instruction->guard = int16_t(draw(int(peClass.scalars.size())));
-      return;
-    case 4:
-      if (instruction)
-        instruction->thread = int8_t(draw(5) - 1);
-      return;
-    case 5:
-      std::swap(body[at], body[size_t(draw(int(body.size())))]);
-      return;
-    default:
-      break;
-    }
-    RouteRuleT &rule =
-        *builder.source.routes[size_t(draw(int(builder.source.routes.size())))];
-    if (rule.color == ProgramBuilder::launchColor)
-      return;
-    if (chance(2))
-      rule.receive = Port(draw(5));
-    else
-      rule.transmit ^= uint8_t(1u << draw(5));
-  }
+  using ProgramForm::ProgramForm;
 
   /// Words of the host to columns' heads, which keep blocks of them and relay
   /// each a step later; other PEs say `y != f(x)`.
@@ -140,30 +71,6 @@ public:
       builder.launch(0, {0});
   }
 
-  /// Microthreads send along ways that turn; each PE does its part of several
-  /// transfers in the same order, or not.
-  void turningColors() {
-    ClassBuilder pes = builder.addClass("pes", 0, width, 0, height);
-    const Scalar x = pes.px(), y = pes.py();
-    std::vector<Scalar> here;
-    for (int i = 0; i < width * height; ++i)
-      here.push_back(
-          pes.both(pes.equal(x, i % width), pes.equal(y, i / width)));
-    std::vector<std::vector<Part>> parts(here.size());
-    const int transfers = 1 + draw(3);
-    for (int color = 1; color <= transfers; ++color)
-      addWay(color, parts);
-    BodyBuilder body = pes.routine(0);
-    for (size_t pe = 0; pe < parts.size(); ++pe) {
-      auto &its = parts[pe];
-      if (its.size() > 1 && chance(6))
-        std::swap(its[0], its[1]);
-      emit(pes, body, here[pe], its);
-    }
-    body.await(0xff);
-    builder.launch(0);
-  }
-
   /// Two classes side by side with routines that differ in one place, or in
   /// none, launched one after the other.
   void alikeRoutines() {
@@ -219,34 +126,7 @@ public:
     builder.launch(3);
   }
 
-  /// Of each channel: what the host has for it.
-  VectorHost host() const {
-    VectorHost host;
-    if (builder.source.streams.empty())
-      return host;
-    const HostStreamT &stream = *builder.source.streams[0];
-    for (uint32_t c = 0; c < stream.channels.size(); ++c) {
-      int64_t words = 0;
-      for (const auto &segment : stream.segments)
-        words += segment->lines->constant * segment->extents[0]->constant *
-                 (stream.channels[c].end() - stream.channels[c].begin());
-      host.feed(0, c, std::vector<float>(size_t(words), 1));
-    }
-    return host;
-  }
-
-  Choices &choices;
-  const int width, height;
-  ProgramBuilder builder;
-
 private:
-  /// What a PE does for a transfer.
-  struct Part {
-    int color = 0;
-    bool sends = false, aside = false;
-    std::vector<int> sizes;
-  };
-
   void routeColumns(int per, int rows) {
     using enum Port;
     for (int y = 0; y < rows; ++y)
@@ -289,70 +169,6 @@ private:
     }
   }
 
-  void addWay(int color, std::vector<std::vector<Part>> &parts) {
-    constexpr int dx[] = {0, 0, 1, -1}, dy[] = {-1, 1, 0, 0};
-    auto bit = [](Port port) { return uint8_t(1u << unsigned(port)); };
-    std::vector<int> way{draw(width * height)};
-    std::vector<Port> ports;
-    for (int tries = 0; tries < 12 && way.size() < 6; ++tries) {
-      const int port = draw(4);
-      const int x = way.back() % width + dx[port];
-      const int y = way.back() / width + dy[port];
-      if (x < 0 || y < 0 || x == width || y == height ||
-          std::find(way.begin(), way.end(), y * width + x) != way.end())
-        continue;
-      way.push_back(y * width + x);
-      ports.push_back(Port(port));
-    }
-    if (way.size() < 2)
-      return;
-    std::vector<int> sizes{1 + draw(5)};
-    if (chance(3))
-      sizes.push_back(1 + draw(3));
-    const bool main = chance(10), aside = chance(2);
-    constexpr Port opposite[] = {Port::South, Port::North, Port::West,
-                                 Port::East};
-    for (size_t i = 0; i < way.size(); ++i) {
-      auto rule = std::make_unique<RouteRuleT>();
-      rule->color = uint8_t(color);
-      const int x = way[i] % width, y = way[i] / width;
-      rule->rect =
-          std::make_unique<Rect>(ClassBuilder::makeRect(x, x + 1, y, y + 1));
-      rule->receive = i == 0 ? Port::Ramp : opposite[unsigned(ports[i - 1])];
-      if (i + 1 < way.size())
-        rule->transmit |= bit(ports[i]);
-      if (i > 0 && (i + 1 == way.size() || chance(2))) {
-        rule->transmit |= bit(Port::Ramp);
-        parts[size_t(way[i])].push_back({color, false, aside, sizes});
-      }
-      builder.source.routes.push_back(std::move(rule));
-    }
-    parts[size_t(way[0])].push_back({color, true, !main, sizes});
-  }
-
-  void emit(ClassBuilder &pes, BodyBuilder &body, Scalar here,
-            const std::vector<Part> &its) {
-    for (const Part &part : its) {
-      const uint16_t buffer =
-          pes.buffer("m" + std::to_string(pes.source->buffers.size()), 8);
-      body.add(Opcode::Mov, {8}, memory(buffer, {1}), immediate(1)).guard =
-          int16_t(guardOf(here));
-      for (int size : part.sizes) {
-        auto &made = part.sends
-                         ? body.add(Opcode::Mov, {size}, fabric(part.color),
-                                    memory(buffer, {1}))
-                         : body.add(Opcode::Mov, {size}, memory(buffer, {1}),
-                                    fabric(part.color));
-        made.guard = int16_t(guardOf(here));
-        made.thread = int8_t(part.aside ? part.color : -1);
-        if (part.aside && part.sizes.size() > 1)
-          body.await(uint8_t(1u << part.color));
-      }
-      if (part.aside && chance(4))
-        body.await(uint8_t(1u << part.color));
-    }
-  }
-
   /// Puts a routine's statements into a branch that PEs take if 2 * scalar or
   /// its opposite is not zero: nobody else does anything.
   void intoBranch(ClassBuilder &pes, uint32_t routine, Scalar scalar) {
@@ -369,61 +185,10 @@ private:
   int total = 0; ///< lines of the host
 };
 
-struct Counts {
-  int free = 0, refused = 0, hung = 0;
-};
-
-template <typename Make>
-Counts hold(uint64_t programs, Make make) {
-  Counts counts;
-  for (uint64_t seed = 0; seed < programs; ++seed) {
-    Choices choices(seed);
-    Forms forms = make(choices);
-    for (uint64_t i = 0; i < seed % 3; ++i)
-      forms.damage();
-    std::optional<ErrorClass> error;
-    try {
-      stateCodeBytes(forms.builder);
-      checkProgram(forms.builder.finish());
-    } catch (const Error &) {
-      continue;
-    }
-    const Program &finished = forms.builder.finish();
-    const DeadlockProof phases = provePhases(finished);
-    const DeadlockProof proof = proveDeadlockFree(finished);
-    VectorHost host = forms.host();
-    try {
-      WaveletEngine(finished).run(host);
-    } catch (const Error &problem) {
-      error = problem.errorClass();
-    }
-    const bool hangs = error == ErrorClass::Deadlock;
-    const bool free = phases.verdict == Verdict::Free;
-    counts.hung += hangs;
-    counts.free += free;
-    counts.refused += !free;
-    EXPECT_FALSE(hangs && free) << "by phases, seed " << seed;
-    EXPECT_FALSE(hangs && proof.verdict == Verdict::Free) << "seed " << seed;
-    EXPECT_FALSE(!error && proof.verdict == Verdict::Deadlock)
-        << "seed " << seed << ": " << proof.reason;
-  }
-  return counts;
-}
-
 TEST(ProofForms, HeadsOfColumnsThatRelay) {
   const Counts counts = hold(3000, [](Choices &choices) {
     Forms forms(choices, 4, 4);
     forms.headColumns();
-    return forms;
-  });
-  EXPECT_GT(counts.free, 1000);
-  EXPECT_GT(counts.hung, 200);
-}
-
-TEST(ProofForms, ColorsThatTurn) {
-  const Counts counts = hold(3000, [](Choices &choices) {
-    Forms forms(choices, 3, 3);
-    forms.turningColors();
     return forms;
   });
   EXPECT_GT(counts.free, 1000);
