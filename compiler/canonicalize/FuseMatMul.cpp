@@ -209,6 +209,44 @@ struct SinkLayout : OpRewritePattern<TokenOp> {
   }
 };
 
+/// op(transpose(x)) -> transpose(op(x)) for operators on elements, where
+/// features move, too: channels of an image lie in front for its exporter and
+/// last for a product. Further operands are transposed alike, or one number.
+template <typename ElementOp>
+struct SinkTranspose : OpRewritePattern<ElementOp> {
+  using OpRewritePattern<ElementOp>::OpRewritePattern;
+  LogicalResult matchAndRewrite(ElementOp op,
+                                PatternRewriter &rewriter) const override {
+    Value y = op->getResult(0);
+    auto isNumber = [&](Value operand) {
+      return typeOf(operand).getNumElements() == 1 &&
+             shapeOf(operand).size() <= shapeOf(y).size();
+    };
+    onnx::TransposeOp layout;
+    for (Value operand : op->getOperands()) {
+      auto before = operand.getDefiningOp<onnx::TransposeOp>();
+      if (isNumber(operand))
+        continue;
+      if (!before || shapeOf(operand) != shapeOf(y) ||
+          (layout && layout.getPerm() != before.getPerm()))
+        return rewriter.notifyMatchFailure(op, "operands differ in layout");
+      layout = before;
+    }
+    if (!layout || narrows(op))
+      return rewriter.notifyMatchFailure(op, "no transpose before it");
+    Operation *moved = cloneWithoutNames(rewriter, op);
+    for (OpOperand &operand : moved->getOpOperands())
+      if (!isNumber(operand.get()))
+        operand.set(operand.get().getDefiningOp<onnx::TransposeOp>().getX());
+    moved->getResult(0).setType(withShape(y, shapeOf(layout.getX())));
+    Operation *again = cloneWithoutNames(rewriter, layout);
+    again->setOperand(0, moved->getResult(0));
+    again->getResult(0).setType(y.getType());
+    rewriter.replaceOp(op, again);
+    return success();
+  }
+};
+
 //===----------------------------------------------------------------------===//
 // Broadcasts
 //===----------------------------------------------------------------------===//
@@ -516,6 +554,8 @@ struct FuseMatMulPass
              SinkLayout<onnx::RMSNormOp>, SinkLayout<onnx::SoftmaxOp>,
              SinkLayout<onnx::UnaryOp>, SinkLayout<onnx::CastOp>,
              SinkLayout<onnx::BinaryOp>, SinkLayout<onnx::WhereOp>,
+             SinkTranspose<onnx::UnaryOp>, SinkTranspose<onnx::CastOp>,
+             SinkTranspose<onnx::BinaryOp>, SinkTranspose<onnx::WhereOp>,
              DropExpand<onnx::BinaryOp>, DropExpand<onnx::WhereOp>,
              SinkExpand<onnx::UnaryOp>, SinkExpand<onnx::CastOp>,
              SinkExpandBelowBinary, SinkExpandBelowReduce, BroadcastConstant,

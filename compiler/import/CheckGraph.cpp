@@ -23,7 +23,8 @@ FailureOr<int64_t> wsec::checkOpsets(const OnnxModel &model,
       version = opset.version();
   if (!version)
     return fileError(model, context)
-           << "the model does not state its opset of the default domain";
+           << "the model does not state its opset of the default domain; add "
+              "it to opset_import";
   if (*version < firstOpset || *version > lastOpset)
     return fileError(model, context)
            << "the model is of opset " << *version << "; opsets " << firstOpset
@@ -125,7 +126,7 @@ static LogicalResult reportCycle(const OnnxModel &model,
   path.erase(path.begin(), llvm::find(path, node));
   InFlightDiagnostic error = fileError(model, context)
                              << "the graph has a cycle of " << path.size()
-                             << " nodes";
+                             << (path.size() == 1 ? " node" : " nodes");
   for (size_t member : path)
     error.attachNote() << "node '" << nodes[int(member)].name() << "' ("
                        << operatorName(nodes[int(member)])
@@ -177,8 +178,12 @@ LogicalResult wsec::checkAndSortGraph(OnnxModel &model, MLIRContext *context) {
     return fileError(model, context) << "the graph has no nodes";
   if (graph.output().empty())
     return fileError(model, context) << "the graph has no outputs";
-  if (!graph.sparse_initializer().empty())
-    return fileError(model, context) << "sparse initializers are not supported";
+  Refusals sparse(model.path);
+  for (const auto &initializer : graph.sparse_initializer())
+    sparse.add("sparse initializers are not supported; store them dense",
+               "tensor", "'" + initializer.values().name() + "'");
+  if (failed(sparse.report(context)))
+    return failure();
   Refusals refusals(model.path);
   checkNodes(model, refusals);
   Definitions definitions = findDefinitions(model, refusals);

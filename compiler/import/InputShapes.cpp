@@ -170,7 +170,8 @@ void ShapeBinder::checkKind(const ValueInfoProto &input) {
   else if (!convertElementType(type.tensor_type().elem_type(), context))
     refusals.add("elements of type " +
                      elementTypeName(type.tensor_type().elem_type()) +
-                     " are not supported",
+                     " are not supported; compute what needs them outside of "
+                     "the model",
                  "input", "'" + input.name() + "'");
 }
 
@@ -223,6 +224,8 @@ void ShapeBinder::fillIn(const ValueInfoProto &input,
     if (extent)
       continue;
     std::string what = (input.name() + "[" + Twine(index) + "]").str();
+    if (dimension.has_dim_value())
+      what += (" (stated as " + Twine(dimension.dim_value()) + ")").str();
     if (dimension.dim_param().empty())
       needsShape = true;
     else
@@ -267,7 +270,8 @@ FailureOr<SmallVector<RankedTensorType>> ShapeBinder::run() {
     Type element =
         convertElementType(input->type().tensor_type().elem_type(), context);
     if (!countBytes(shape, elementBytes(element)))
-      refusals.add("shape " + shapeText(shape) + " has too many elements",
+      refusals.add("shape " + shapeText(shape) +
+                       " has too many elements, expected fewer than 2^63 bytes",
                    "input", "'" + input->name() + "'");
     types.push_back(RankedTensorType::get(shape, element));
   }

@@ -45,7 +45,8 @@ Expected<RankedTensorType> TensorData::typeOf(const TensorProto &tensor) {
   if (!element)
     return createStringError("elements of type " +
                              elementTypeName(tensor.data_type()) +
-                             " are not supported");
+                             " are not supported; compute what needs them "
+                             "outside of the model");
   if (!countBytes(dimsOf(tensor), elementBytes(element)))
     return createStringError("the shape " + shapeText(dimsOf(tensor)) +
                              " is not possible");

@@ -71,7 +71,8 @@ static bool castRule(Node &node) {
   int64_t number = node.intAttr("to");
   std::optional<ElementType> to = elementTypeOfOnnx(number);
   if (!to)
-    return node.fail("Cast to ONNX element type " + llvm::Twine(number));
+    return node.fail("to ONNX element type " + llvm::Twine(number) +
+                     ", which is no number");
   if (node.stringAttr("round_mode") != "up")
     return node.fail("rounds in mode '" + node.stringAttr("round_mode") +
                      "', expected 'up'");

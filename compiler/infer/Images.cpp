@@ -46,7 +46,9 @@ static bool conv(Node &node) {
   int64_t groups = node.intAttr("group");
   if (x.rank() < 3 || weight.rank() != x.rank() || !numElements(weight.shape))
     return node.fail("convolves " + printShape(x.shape) + " with " +
-                     printShape(weight.shape));
+                     printShape(weight.shape) +
+                     ", expected 3 dimensions or more of both, and windows "
+                     "with elements");
   if (groups < 1 || (groups > maxGroups && !isDepthwise(weight.shape, groups)))
     return node.fail(Twine(groups) + " groups, expected 1 to " +
                      Twine(maxGroups) + " or a filter for each channel");

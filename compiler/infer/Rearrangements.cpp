@@ -433,7 +433,8 @@ static bool pad(Legalization &n) {
   StringRef mode = n.node().stringAttr("mode");
   if (mode != "constant" && mode != "edge" && mode != "reflect" &&
       mode != "wrap")
-    return n.fail("pads in mode '" + mode + "'");
+    return n.fail("pads in mode '" + mode +
+                  "', expected constant, edge, reflect or wrap");
   Value fill = n.has(2) ? n.reshape(n.input(2), Shape(rank, 1))
                         : scalarLike(n.builder(), n.loc(), x,
                                      n.node().floatAttr("value"));

@@ -6,6 +6,7 @@
 #include "compiler/infer/Operators.h"
 #include "compiler/infer/Places.h"
 #include "compiler/infer/Windows.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace mlir;
@@ -96,7 +97,9 @@ static bool scaleBySizes(Node &node, ArrayRef<double> sizes,
 static bool scaleAxis(Node &node, double scale, int64_t from, Axis &axis) {
   const double exact = scale * double(from), extent = std::floor(exact);
   if (!(extent >= 1 && extent < mostElements))
-    return node.fail("a scale that leaves no element, or too many");
+    return node.fail(Twine(from) + " elements times a scale of " +
+                     llvm::formatv("{0:e3}", scale).str() + ", expected 1 to " +
+                     Twine(int64_t(mostElements)) + " elements");
   const StringRef mode = node.stringAttr("coordinate_transformation_mode");
   const bool toCorners =
       node.version() >= 11 && extent != exact &&

@@ -2,6 +2,7 @@
 #include "compiler/infer/Statement.h"
 #include "compiler/infer/Node.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace mlir;
@@ -83,6 +84,8 @@ static std::string describe(NamedAttribute attribute) {
     os << "[";
     llvm::interleaveComma(array.asArrayRef(), os);
     os << "]";
+  } else if (auto number = dyn_cast<FloatAttr>(value)) {
+    os << llvm::format("%g", number.getValueAsDouble());
   } else if (isa<ElementsAttr>(value)) {
     os << "a tensor";
   } else {

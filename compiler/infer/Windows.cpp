@@ -81,7 +81,8 @@ std::optional<Windows> wsec::infer::windowsOf(Node &node,
     int64_t room = spatial[d] + w.before[d] + w.after[d] - covered;
     if (room < 0) {
       node.fail("a window of " + Twine(covered) + " over " +
-                Twine(spatial[d] + w.before[d] + w.after[d]));
+                Twine(spatial[d] + w.before[d] + w.after[d]) +
+                " elements, pads counted");
       return std::nullopt;
     }
     int64_t last = room / w.strides[d];

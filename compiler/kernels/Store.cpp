@@ -101,9 +101,16 @@ Value Store::build(Operation *user, Selection &selection) const {
         (tokens > 1 && outer > 1 && tilingOf(tensor).getBatch() != outer)) {
       if (!selection.toStore(part, op))
         return {};
-      tensor =
-          selection.loadReshaped(*selection.host().view(part),
-                                 {outer, tokens, inner.back()}, tiling, op);
+      HostView host = *selection.host().view(part);
+      // Where all tokens stand at one distance, how they are called does not
+      // matter: a slice that is no view of the other shape keeps its own.
+      bool isView =
+          host.view.reshape({outer, tokens, inner.back()}).has_value();
+      tensor = isView || (tokens > 1 && outer > 1)
+                   ? selection.loadReshaped(host, {outer, tokens, inner.back()},
+                                            tiling, op)
+                   : selection.load(host,
+                                    selection.defaultTiling(shapeOf(part)), op);
     }
     wse::TokenTiling own = tilingOf(tensor);
     // Token number n of `own` is token n % tokens of batch element n / tokens.

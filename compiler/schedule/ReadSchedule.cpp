@@ -67,6 +67,7 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
         {held.getHeldName().str(), region->second,
          bytesOf(held.getHeldType(), machines[region->second])});
   }
+  llvm::DenseMap<Type, size_t> forms; // looked up only
   llvm::DenseMap<Operation *, size_t> index;
   for (auto [entry, block] : llvm::enumerate(program.entryBlocks())) {
     Accesses accesses;
@@ -87,6 +88,10 @@ wsec::readSchedulingProblem(wse::ProgramOp program) {
         if (library->mayOverwrite(kernel, operand.getOperandNumber()))
           memory.overwrites.push_back(memory.operands.back());
       }
+      if (kernel->getNumResults())
+        memory.form =
+            forms.try_emplace(kernel->getResult(0).getType(), forms.size() + 1)
+                .first->second;
       memory.cycles = library->cost(kernel, machine).total();
       memory.entry = entry;
       accesses.add(kernel, problem.kernels.size(), memory.after);

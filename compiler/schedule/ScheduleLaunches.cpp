@@ -3,6 +3,7 @@
 #include "compiler/kernels/RoutineSet.h"
 #include "compiler/schedule/BackPressureScheduler.h"
 #include "compiler/schedule/FirstFitScheduler.h"
+#include "compiler/schedule/FormScheduler.h"
 #include "compiler/schedule/Passes.h"
 #include "compiler/schedule/ReadFlows.h"
 #include "compiler/schedule/ReadSchedule.h"
@@ -63,26 +64,53 @@ struct ScheduleLaunches final
       return failure();
     if (std::string error = problem->check(); !error.empty())
       return program.emitError(error);
-    SmallVector<wse::KernelOp> kernels = program.kernels();
-    if (failed(solve(program, kernels, *problem)))
-      return failure();
+    // Few addresses make less code, and waste some room for buffers: only what
+    // does not fit otherwise needs that.
+    Overflow overflow;
+    for (Solver solver : {byFirstFit, byForm}) {
+      FailureOr<bool> fits =
+          placeBehindCode(program, *problem, solver, overflow);
+      if (failed(fits))
+        return failure();
+      if (*fits)
+        return scheduleFlows(program);
+    }
+    return overflow.op->emitError(overflow.message);
+  }
+
+  /// Why a program does not fit.
+  struct Overflow {
+    Operation *op = nullptr;
+    std::string message;
+  };
+
+  /// Gives all buffers an address, or says why there is none.
+  using Solver = bool (*)(wse::ProgramOp, const SchedulingProblem &,
+                          Overflow &);
+
+  static FailureOr<bool> placeBehindCode(wse::ProgramOp program,
+                                         SchedulingProblem problem,
+                                         Solver solver, Overflow &overflow) {
+    if (!solver(program, problem, overflow))
+      return false;
     // Now that all have an address, it is known how much code there is. Buffers
     // lie above it, in the same order: then there is as much.
     FailureOr<int64_t> code = codeBytes(program);
     if (failed(code))
       return failure();
-    problem->firstAddress =
-        llvm::alignTo(problem->firstAddress + *code, kBufferAlignment);
-    problem->codeBytes = *code;
-    if (problem->firstAddress > problem->endAddress)
-      return program.emitError("SramOverflow: ")
-             << *code << " bytes of code leave no room for buffers in the "
-             << problem->endAddress
-             << " bytes of a PE; split the model into programs with fewer "
-                "different kernels";
-    if (failed(solve(program, kernels, *problem)))
-      return failure();
-    return scheduleFlows(program);
+    problem.firstAddress =
+        llvm::alignTo(problem.firstAddress + *code, kBufferAlignment);
+    problem.codeBytes = *code;
+    if (problem.firstAddress <= problem.endAddress)
+      return solver(program, problem, overflow);
+    if (!overflow.op)
+      overflow = {program,
+                  "SramOverflow: " + std::to_string(*code) +
+                      " bytes of code leave no room for buffers in the " +
+                      std::to_string(problem.endAddress) +
+                      " bytes of a PE; split the model into programs with "
+                      "fewer different kernels"};
+    return false;
   }
 
   /// When launches run and words flow, in a call of each entry.
@@ -98,20 +126,28 @@ struct ScheduleLaunches final
     return success();
   }
 
-  static LogicalResult solve(wse::ProgramOp program,
-                             ArrayRef<wse::KernelOp> kernels,
-                             const SchedulingProblem &problem) {
+  static bool byFirstFit(wse::ProgramOp program,
+                         const SchedulingProblem &problem, Overflow &overflow) {
+    SmallVector<wse::KernelOp> kernels = program.kernels();
     Schedule solution;
-    SramOverflow overflow;
-    if (!scheduleByFirstFit(problem, solution, overflow)) {
-      if (overflow.owner < kernels.size())
-        return wse::KernelOp(kernels[overflow.owner])
-            .emitError(overflow.message);
-      return program.persistents()[overflow.owner - kernels.size()].emitError(
-          overflow.message);
+    SramOverflow found;
+    if (scheduleByFirstFit(problem, solution, found)) {
+      writeSchedule(program, kernels, problem, solution);
+      return true;
     }
-    writeSchedule(program, kernels, problem, solution);
-    return success();
+    overflow = {found.owner < kernels.size()
+                    ? kernels[found.owner].getOperation()
+                    : program.persistents()[found.owner - kernels.size()],
+                found.message};
+    return false;
+  }
+
+  static bool byForm(wse::ProgramOp program, const SchedulingProblem &problem,
+                     Overflow &) {
+    std::optional<Schedule> solution = scheduleByForm(problem);
+    if (solution)
+      writeSchedule(program, program.kernels(), problem, *solution);
+    return solution.has_value();
   }
 };
 

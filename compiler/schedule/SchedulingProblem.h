@@ -24,10 +24,13 @@ struct KernelMemory {
   std::vector<size_t> overwrites;
   size_t region = 0; ///< whose PEs hold its result and scratch
   /// Kernels that it follows for another reason: they store what it loads, or
-  /// what one of the two writes stays on the wafer. All come earlier in the list.
+  /// what one of the two writes stays on the wafer. All come earlier in the
+  /// list.
   std::vector<size_t> after = {};
   double cycles = 0; ///< predicted
-  size_t entry = 0;  ///< the kernels of an entry stand together
+  /// Equal for results that are laid out alike, as code sees them.
+  size_t form = 0;
+  size_t entry = 0; ///< the kernels of an entry stand together
 };
 
 /// What stays in all PEs of a region, between the launches of all entries.

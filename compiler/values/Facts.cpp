@@ -138,7 +138,8 @@ std::optional<std::string> wsec::values::shapeProblem(ArrayRef<int64_t> shape) {
       return "shape " + printShape(shape) + " has a negative extent";
     // Strides are products of the other extents, even next to an extent of 0.
     if (llvm::MulOverflow(bytes, std::max<int64_t>(extent, 1), bytes))
-      return "shape " + printShape(shape) + " has too many elements";
+      return "shape " + printShape(shape) +
+             " has too many elements, expected fewer than 2^60";
   }
   return std::nullopt;
 }

@@ -43,6 +43,42 @@ func.func @transposes_cancel(%x: tensor<2x5x8xf32>) -> tensor<2x5x8xf32> {
   return %z : tensor<2x5x8xf32>
 }
 
+// Channels in front, as exporters of images have them, between two products: what is done to elements in between is done
+// with channels last.
+// CHECK-LABEL: func.func @transposes_sink_below_elements
+// CHECK-NOT: transpose
+// CHECK: %[[P:.*]] = onnx.matmul %{{.*}} -> tensor<2x3x5x8xf32>
+// CHECK: %[[S:.*]] = onnx.unary sigmoid %[[P]] : tensor<2x3x5x8xf32>
+// CHECK: %[[M:.*]] = onnx.binary mul %[[P]], %[[S]]
+// CHECK: %[[H:.*]] = onnx.binary add %[[M]], %{{.*}} : (tensor<2x3x5x8xf32>, tensor<f32>) -> tensor<2x3x5x8xf32>
+// CHECK: onnx.matmul %[[H]]
+// CHECK-NOT: transpose
+// CHECK: return
+func.func @transposes_sink_below_elements(%x: tensor<2x3x5x8xf32>) -> tensor<2x3x5x8xf32> {
+  %w = onnx.constant external<"none.bin", 0, 256> : tensor<8x8xf32>
+  %one = onnx.constant dense<1.0> : tensor<f32>
+  %p = onnx.matmul %x, %w : (tensor<2x3x5x8xf32>, tensor<8x8xf32>) -> tensor<2x3x5x8xf32>
+  %t = onnx.transpose %p {perm = array<i64: 0, 3, 1, 2>} : tensor<2x3x5x8xf32> -> tensor<2x8x3x5xf32>
+  %s = onnx.unary sigmoid %t : tensor<2x8x3x5xf32>
+  %m = onnx.binary mul %t, %s : (tensor<2x8x3x5xf32>, tensor<2x8x3x5xf32>) -> tensor<2x8x3x5xf32>
+  %h = onnx.binary add %m, %one : (tensor<2x8x3x5xf32>, tensor<f32>) -> tensor<2x8x3x5xf32>
+  %b = onnx.transpose %h {perm = array<i64: 0, 2, 3, 1>} : tensor<2x8x3x5xf32> -> tensor<2x3x5x8xf32>
+  %y = onnx.matmul %b, %w : (tensor<2x3x5x8xf32>, tensor<8x8xf32>) -> tensor<2x3x5x8xf32>
+  return %y : tensor<2x3x5x8xf32>
+}
+
+// Two that are transposed in different ways stay: one of them has to move.
+// CHECK-LABEL: func.func @other_transposes_stay
+// CHECK: onnx.transpose
+// CHECK: onnx.transpose
+// CHECK: onnx.binary add
+func.func @other_transposes_stay(%x: tensor<2x8x8xf32>, %y: tensor<8x2x8xf32>) -> tensor<2x8x8xf32> {
+  %t = onnx.transpose %x {perm = array<i64: 0, 2, 1>} : tensor<2x8x8xf32> -> tensor<2x8x8xf32>
+  %s = onnx.transpose %y {perm = array<i64: 1, 2, 0>} : tensor<8x2x8xf32> -> tensor<2x8x8xf32>
+  %z = onnx.binary add %t, %s : (tensor<2x8x8xf32>, tensor<2x8x8xf32>) -> tensor<2x8x8xf32>
+  return %z : tensor<2x8x8xf32>
+}
+
 // A mask expanded over features, as mean pooling has it.
 // CHECK-LABEL: func.func @expand_sinks_and_goes
 // CHECK-NOT: onnx.expand

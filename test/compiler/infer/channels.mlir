@@ -50,7 +50,7 @@ func.func @convolution_with_state(%x: tensor<1x2x3xf32>, %s: tensor<1x2x2xf32>) 
 
 // INVALID: MaxPool: pools 2x3: node 'flat'
 // INVALID: AveragePool: kernel_shape does not fit 1 axes: node 'kernel'
-// INVALID: MaxPool: a window of 9 over 6: node 'wide'
+// INVALID: MaxPool: a window of 9 over 6 elements, pads counted: node 'wide'
 // INVALID: BatchNormalization: it is in training mode: node 'training'; export
 // INVALID: BatchNormalization: numbers of channels of shape 6, expected 4: node 'numbers'
 // INVALID: InstanceNormalization: an operand of shape 6: node 'vector'

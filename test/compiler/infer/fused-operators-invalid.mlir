@@ -120,7 +120,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %flat: tensor<3x8xf32>, %cache: tensor<1x
   // CHECK-DAG: MatMulNBits of com.microsoft{{.*}}: an order of groups (g_idx){{: node|$}}
   %n43 = onnx.node "MatMulNBits" of "com.microsoft"(%flat, %bytes, %scale, %absent, %short) with {K = 8 : i64, N = 1 : i64, bits = 4 : i64, block_size = 16 : i64} {node = "n43"} : (tensor<3x8xf32>, tensor<1x1x8xui8>, tensor<1x1xf32>, none, tensor<1xi32>) -> !onnx.unknown
 
-  // CHECK-DAG: Conv{{.*}}: convolves 3x8 with 2x4x3{{: node|$}}
+  // CHECK-DAG: Conv{{.*}}: convolves 3x8 with 2x4x3, expected 3 dimensions or more of both, and windows with elements{{: node|$}}
   %n44 = onnx.node "Conv"(%flat, %filter) {node = "n44"} : (tensor<3x8xf32>, tensor<2x4x3xf32>) -> !onnx.unknown
   // CHECK-DAG: Conv{{.*}}: 17 groups, expected 1 to 16 or a filter for each channel{{: node|$}}
   %n45 = onnx.node "Conv"(%image, %filter) with {group = 17 : i64} {node = "n45"} : (tensor<1x4x6xf32>, tensor<2x4x3xf32>) -> !onnx.unknown
@@ -134,7 +134,7 @@ func.func @main(%x: tensor<1x3x8xf32>, %flat: tensor<3x8xf32>, %cache: tensor<1x
   %n49 = onnx.node "Conv"(%image, %filter) with {auto_pad = "SOME"} {node = "n49"} : (tensor<1x4x6xf32>, tensor<2x4x3xf32>) -> !onnx.unknown
   // CHECK-DAG: Conv{{.*}}: kernel_shape is not that of its weights{{: node|$}}
   %n50 = onnx.node "Conv"(%image, %filter) with {kernel_shape = [2]} {node = "n50"} : (tensor<1x4x6xf32>, tensor<2x4x3xf32>) -> !onnx.unknown
-  // CHECK-DAG: Conv{{.*}}: a window of 9 over 6{{: node|$}}
+  // CHECK-DAG: Conv{{.*}}: a window of 9 over 6 elements, pads counted{{: node|$}}
   %n51 = onnx.node "Conv"(%image, %long) {node = "n51"} : (tensor<1x4x6xf32>, tensor<2x4x9xf32>) -> !onnx.unknown
   // CHECK-DAG: FusedConv of com.microsoft{{.*}}: adds to what it convolves{{: node|$}}
   %n52 = onnx.node "FusedConv" of "com.microsoft"(%image, %filter, %absent, %image) {node = "n52"} : (tensor<1x4x6xf32>, tensor<2x4x3xf32>, none, tensor<1x4x6xf32>) -> !onnx.unknown

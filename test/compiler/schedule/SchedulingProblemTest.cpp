@@ -2,6 +2,7 @@
 
 #include "compiler/schedule/SchedulingProblem.h"
 #include "compiler/schedule/FirstFitScheduler.h"
+#include "compiler/schedule/FormScheduler.h"
 #include "compiler/schedule/LaunchOrder.h"
 
 #include <gtest/gtest.h>
@@ -132,6 +133,71 @@ TEST(SchedulingProblem, RegionsHaveSramOfTheirOwn) {
   problem.kernels[1].region = 1;
   EXPECT_EQ(problem.check(),
             "kernel 'b' overwrites a result on another region");
+}
+
+/// A kernel in region 0 without scratch, of a form.
+KernelMemory formed(const char *name, std::vector<size_t> operands,
+                    int64_t bytes, size_t form) {
+  KernelMemory kernel{name, std::move(operands), bytes, 0, {}};
+  kernel.form = form;
+  return kernel;
+}
+
+TEST(FormScheduler, WorkedExample) {
+  SchedulingProblem problem =
+      makeProblem({formed("a", {}, 64, 1), formed("b", {0}, 32, 2),
+                   formed("c", {1}, 64, 1), formed("d", {2}, 32, 2),
+                   formed("e", {3}, 64, 1)});
+  problem.kernels[0].scratchBytes = problem.kernels[2].scratchBytes = 16;
+  std::optional<Schedule> schedule = scheduleByForm(problem);
+  ASSERT_TRUE(schedule);
+  EXPECT_EQ(problem.verify(*schedule), "");
+  EXPECT_EQ(schedule->resultAddresses,
+            (std::vector<int64_t>{128, 192, 128, 192, 128}));
+  EXPECT_EQ(schedule->scratchAddresses[0], 224);
+  EXPECT_EQ(schedule->scratchAddresses[2], 224);
+}
+TEST(FormScheduler, GivesAFormOneAddressWhereFirstFitGivesSeveral) {
+  // What is alive when the three of form 1 begin differs.
+  SchedulingProblem problem = makeProblem(
+      {formed("long", {}, 32, 2), formed("x", {0}, 64, 1),
+       formed("wide", {1, 0}, 256, 3), formed("y", {2}, 64, 1),
+       formed("last", {3}, 32, 2), formed("z", {4, 3}, 64, 1)});
+  Schedule first = solve(problem);
+  EXPECT_NE(first.resultAddresses[1], first.resultAddresses[3]);
+  std::optional<Schedule> schedule = scheduleByForm(problem);
+  ASSERT_TRUE(schedule);
+  EXPECT_EQ(problem.verify(*schedule), "");
+  EXPECT_EQ(schedule->resultAddresses[1], schedule->resultAddresses[3]);
+  // `y` lives when `z` begins.
+  EXPECT_NE(schedule->resultAddresses[3], schedule->resultAddresses[5]);
+}
+TEST(FormScheduler, LayersFindTheSameAddresses) {
+  SchedulingProblem problem = makeProblem({}, 4096);
+  appendLayers(problem.kernels, 6);
+  for (KernelMemory &kernel : problem.kernels)
+    kernel.form = size_t(kernel.resultBytes);
+  std::optional<Schedule> schedule = scheduleByForm(problem);
+  ASSERT_TRUE(schedule);
+  EXPECT_EQ(problem.verify(*schedule), "");
+  for (size_t k = 14; k < problem.kernels.size(); ++k) {
+    EXPECT_EQ(schedule->resultAddresses[k], schedule->resultAddresses[k - 13]);
+    EXPECT_EQ(schedule->scratchAddresses[k],
+              schedule->scratchAddresses[k - 13]);
+  }
+}
+TEST(FormScheduler, SaysThatTheSramIsTooSmall) {
+  SchedulingProblem problem =
+      makeProblem({formed("a", {}, 64, 1), formed("b", {0}, 64, 2)}, 128);
+  EXPECT_TRUE(scheduleByForm(problem));
+  problem.endAddress -= 4;
+  EXPECT_FALSE(scheduleByForm(problem));
+  problem.endAddress += 4;
+  problem.kernels[1].scratchBytes = 4;
+  EXPECT_FALSE(scheduleByForm(problem));
+  problem.kernels[1].scratchBytes = 0;
+  problem.persistents = {{"held", 0, 4}};
+  EXPECT_FALSE(scheduleByForm(problem));
 }
 
 TEST(SchedulingProblem, WorkedExample) {

@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef WSEC_COMPILER_SCHEDULE_FORMSCHEDULER_H
+#define WSEC_COMPILER_SCHEDULE_FORMSCHEDULER_H
+
+#include "compiler/schedule/SchedulingProblem.h"
+
+#include <optional>
+
+namespace wsec {
+
+/// Gives results of one form few addresses, so that kernels which do the same
+/// find the same, and share their code, wherever they stand in the model. That
+/// leaves holes: for programs whose code is too large otherwise. Results that
+/// live one after the other are one place, with an address where nothing else
+/// is while one of them lives; scratch lies behind all results:
+///
+///   slot             0   1   2   3   4          address  0  |aaaa|    |cccc|
+///   |eeee| a, c, e (64 B)  ___     ___     ___                 64  |    bbbbb|
+///   dddd|    | b, d (32 B)         ___     ___                     96  |ssss|
+///   |ssss|
+///
+/// What is computed in the place of an operand keeps the oldest: what layers
+/// add to stays where it is. Nothing if the SRAM is too small for this.
+std::optional<Schedule> scheduleByForm(const SchedulingProblem &problem);
+
+} // namespace wsec
+
+#endif // WSEC_COMPILER_SCHEDULE_FORMSCHEDULER_H
