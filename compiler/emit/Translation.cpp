@@ -90,6 +90,7 @@ static void copyTimes(const Machine &machine, program::MachineT &result) {
   result.copy_rate_16 = machine.copyRate16;
   result.add_rate_16 = machine.addRate16;
   result.fmac_rate_16 = machine.fmacRate16;
+  result.fmac_rate_mixed = machine.fmacRateMixed;
   result.reduce_rate = machine.reduceRate;
   result.dot_rate = machine.dotRate;
   result.stride_elements = machine.strideElements;

@@ -93,6 +93,8 @@ struct Machine {
   double copyRate16 = 0;
   double addRate16 = 0;
   double fmacRate16 = 0;
+  /// Of factors of 16 bits and sums of 32.
+  double fmacRateMixed = 0;
   double reduceRate = 0;
   /// The same of multiply-adds.
   double dotRate = 0;

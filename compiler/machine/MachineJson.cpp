@@ -45,6 +45,7 @@ static void visitFields(MachineT &machine, Visit visit) {
   visit("copy_rate_16", machine.copyRate16, 0);
   visit("add_rate_16", machine.addRate16, 0);
   visit("fmac_rate_16", machine.fmacRate16, 0);
+  visit("fmac_rate_mixed", machine.fmacRateMixed, 0);
   visit("reduce_rate", machine.reduceRate, 0);
   visit("dot_rate", machine.dotRate, 0);
   visit("stride_elements", machine.strideElements, 0);
@@ -150,8 +151,9 @@ std::optional<std::string> Machine::check() const {
   });
   if (problem)
     return problem;
-  for (double rate : {clockGhz, copyRate, addRate, fmacRate, copyRate16,
-                      addRate16, fmacRate16, reduceRate, dotRate})
+  for (double rate :
+       {clockGhz, copyRate, addRate, fmacRate, copyRate16, addRate16,
+        fmacRate16, fmacRateMixed, reduceRate, dotRate})
     if (rate <= 0)
       return "clock_ghz and the rates must be positive";
   if (width > fabricWidth || height > fabricHeight)

@@ -64,12 +64,31 @@ static double softwareCycles(const Machine &machine, Opcode op) {
   }
 }
 
+/// Whether its elements, if it has any, have 16 bits.
+static bool ofHalves(const OperandCode &operand) {
+  return !(operand.memory() || operand.fabric()) ||
+         elementSize(operand.type) == 2;
+}
+
+/// Whether it multiplies floats of 16 bits and adds in 32.
+static bool isMixed(const InstructionCode &code) {
+  auto isHalf = [](const OperandCode &operand) {
+    return (operand.memory() || operand.fabric()) &&
+           (operand.type == program::ElementType::F16 ||
+            operand.type == program::ElementType::BF16);
+  };
+  return code.op == Opcode::Fmac && isHalf(code.a) && isHalf(code.b);
+}
+
 /// Elements per cycle of contiguous vectors.
-static double contiguousRate(const Machine &machine, Opcode op, bool halves) {
+static double contiguousRate(const Machine &machine, Opcode op, bool halves,
+                             bool mixed) {
   if (op == Opcode::Mov)
     return halves ? machine.copy_rate_16() : machine.copy_rate();
   if (op == Opcode::Fmac)
-    return halves ? machine.fmac_rate_16() : machine.fmac_rate();
+    return halves  ? machine.fmac_rate_16()
+           : mixed ? machine.fmac_rate_mixed()
+                   : machine.fmac_rate();
   return halves ? machine.add_rate_16() : machine.add_rate();
 }
 
@@ -78,21 +97,19 @@ static double elementCycles(const Machine &machine, const InstructionCode &code,
   if (const double cycles = softwareCycles(machine, code.op); cycles > 0)
     return cycles;
   const size_t last = code.extents.size() - 1;
-  bool halves = true;
-  int64_t stride = 1;
   // Of a product into a register, what is read: its sum may be wider.
   const bool dot = reduces && code.op == Opcode::Fmac;
-  for (const OperandCode *operand : {&code.dst, &code.a, &code.b}) {
-    if ((operand->memory() || operand->fabric()) &&
-        !(dot && operand == &code.dst))
-      halves &= elementSize(operand->type) == 2;
-    if (operand->memory())
+  const bool factors = ofHalves(code.a) && ofHalves(code.b);
+  const bool halves = factors && (dot || ofHalves(code.dst));
+  const bool mixed = !halves && isMixed(code);
+  int64_t stride = 1;
+  for (const OperandCode *operand : {&code.dst, &code.a, &code.b})
+    if (operand->memory() && (halves || elementSize(operand->type) == 2))
       stride = std::max<int64_t>(stride, std::abs(operand->strides[last]));
-  }
-  double rate = contiguousRate(machine, code.op, halves);
+  double rate = contiguousRate(machine, code.op, halves, mixed);
   if (reduces)
     rate = std::min(rate, dot ? machine.dot_rate() : machine.reduce_rate());
-  if (halves && stride > 1 && machine.stride_elements() > 0)
+  if ((halves || mixed) && stride > 1 && machine.stride_elements() > 0)
     rate = std::min(rate,
                     std::max(1.0, machine.stride_elements() / double(stride)));
   return 1 / rate;

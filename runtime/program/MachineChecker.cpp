@@ -105,6 +105,7 @@ void checkRates(const program::Machine &machine) {
       {"copy_rate_16", machine.copy_rate_16()},
       {"add_rate_16", machine.add_rate_16()},
       {"fmac_rate_16", machine.fmac_rate_16()},
+      {"fmac_rate_mixed", machine.fmac_rate_mixed()},
       {"reduce_rate", machine.reduce_rate()},
       {"dot_rate", machine.dot_rate()},
   };

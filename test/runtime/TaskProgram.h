@@ -183,6 +183,7 @@ public:
     program::MachineT &machine = *source.machine;
     machine.result_latency = 3;
     machine.copy_rate_16 = machine.add_rate_16 = machine.fmac_rate_16 = 4;
+    machine.fmac_rate_mixed = 2;
     machine.reduce_rate = machine.dot_rate = 0.5;
     machine.clock_cycles = 1;
     machine.copy_setup = 5;

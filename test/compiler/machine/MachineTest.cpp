@@ -25,6 +25,8 @@ TEST(MachineTest, SecondGenerationHasItsPublishedNumbers) {
   EXPECT_EQ(machine->hopCycles, 1);
   EXPECT_EQ(machine->rampCycles, 2);
   EXPECT_DOUBLE_EQ(machine->fmacRate, 0.467);
+  EXPECT_DOUBLE_EQ(machine->fmacRate16, 4);
+  EXPECT_DOUBLE_EQ(machine->fmacRateMixed, 2);
   EXPECT_DOUBLE_EQ(machine->clockGhz, 0.85);
   // What a vector instruction takes alone, without its elements.
   EXPECT_DOUBLE_EQ(machine->copySetup + machine->resultLatency, 8);

@@ -34,5 +34,41 @@ TEST(DatapathTest, RelayAndProductsShareItToFractionsOfACycle) {
   EXPECT_LE(cycles, (before + shared) * 1.02);
 }
 
+/// Cycles of one more multiply-add of so many elements.
+double cyclesOfFmac(int elements, program::ElementType factors,
+                    program::ElementType sums) {
+  auto cycles = [&](int times) {
+    TaskProgram program(1, 1);
+    TaskClass pe = program.pes("pe", 0, 1, 0, 1);
+    const uint16_t a = pe.typed("a", factors, elements);
+    const uint16_t b = pe.typed("b", factors, elements);
+    const uint16_t sum = pe.typed("sum", sums, elements);
+    TaskBody body = pe.body(0);
+    for (uint16_t buffer : {a, b, sum})
+      body.add(Opcode::Mov, {elements}, memory(buffer, {1}), immediate(1));
+    for (int i = 0; i < times; ++i)
+      body.add(Opcode::Fmac, {elements}, memory(sum, {1}), memory(a, {1}),
+               memory(b, {1}));
+    program.launch(0);
+    TensorHost host;
+    return WaveletEngine(program.finish(), {}).run(host).cycles;
+  };
+  return cycles(2) - cycles(1);
+}
+
+/// Two a cycle, where factors of 16 bits alone make four, and those of 32 less
+/// than one half.
+TEST(DatapathTest, FactorsOf16BitsAndSumsOf32HaveARateOfTheirOwn) {
+  using program::ElementType;
+  constexpr int elements = 1000, setup = 6;
+  for (ElementType half : {ElementType::F16, ElementType::BF16}) {
+    EXPECT_NEAR(cyclesOfFmac(elements, half, ElementType::F32),
+                setup + elements / 2, 1);
+    EXPECT_NEAR(cyclesOfFmac(elements, half, half), setup + elements / 4, 1);
+  }
+  EXPECT_NEAR(cyclesOfFmac(elements, ElementType::F32, ElementType::F32),
+              setup + elements / 0.467, 1);
+}
+
 } // namespace
 } // namespace wsec::runtime::test
