@@ -164,16 +164,16 @@ def Pe_SegmentOp : Pe_Op<"segment", [HasParent<"StreamOp">,
     `accumulate` adds blocks that go out to the tensor, which starts at zero: in
     f32, the blocks of a channel in the order in which they come.
 
-    `halves f16` (or bf16) rounds elements to that type and puts two of them in a
-    word, the first in its lower half. PEs take these as they take other words,
-    and find the elements in a buffer of 16-bit elements that shares their memory.
+    `halves f16` (or bf16) puts two elements, rounded to that type, in a word, the
+    first in its lower half. PEs take and send these as they do other words, and
+    have the elements in a buffer of 16-bit elements that shares their memory.
 
     (C1) The tensor exists; a stream that goes out writes an output. (C2) One
     stride per extent, at most eight. (C3) The index tensor is an integer input
     or constant, with a positive number of rows. (C4) A stream that goes out has
     no index. (C5) Only a stream that goes out accumulates, in a tensor of f32.
-    (C6) Halves are f16 or bf16, of a stream of f32 that goes in, and the last
-    extent is an even number.
+    (C6) Halves are f16 or bf16, of a stream of f32. The last word of a block of
+    an odd number of elements has one of them.
 
     ```mlir
     pe.program @main mesh [4, 4] machine "wse2" launch_color 0 {

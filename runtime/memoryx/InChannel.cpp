@@ -153,9 +153,11 @@ WordView InChannel::viewInPlace(const Part &part) {
   return view;
 }
 
-/// The last words of blocks with an odd number of elements.
+/// The last words of blocks with an odd number of elements. Words of two
+/// elements that are as all others do not tell.
 void InChannel::findHalves(Part &part) const {
-  if (!part.wire.pairs() || !part.halves.empty() ||
+  if (!part.wire.pairs() || stream.packing() != part.wire.packing ||
+      !part.halves.empty() ||
       std::none_of(part.blocks.begin(), part.blocks.end(),
                    [](const Block &block) { return block.elements % 2; }))
     return;

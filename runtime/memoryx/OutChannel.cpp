@@ -14,8 +14,9 @@ OutChannel::OutChannel(TensorStore &store, const program::HostStream &stream,
                        const program::Channel &channel,
                        std::vector<int64_t> arguments)
     : tensors(store), stream(stream), channel(channel),
-      arguments(std::move(arguments)), wire(stream),
-      width(store.program().machine()->width()), x(width), y(channel.begin()) {}
+      arguments(std::move(arguments)),
+      width(store.program().machine()->width()), x(width), y(channel.begin()),
+      wire(stream) {}
 
 Block OutChannel::blockHere(const program::Segment &segment,
                             int64_t lines) const {
@@ -42,8 +43,8 @@ void OutChannel::count(const program::Segment &segment, int64_t &lines) {
   if (here == 0)
     return;
   uint64_t words;
-  if (__builtin_mul_overflow(wire.wavelets(block.elements), uint64_t(here),
-                             &words) ||
+  if (__builtin_mul_overflow(Wire(stream, segment).wavelets(block.elements),
+                             uint64_t(here), &words) ||
       words > largestStreamWords - total)
     throw Error(ErrorClass::BadProgram,
                 "stream " + inQuotes(stream.name()->string_view()) +
@@ -83,6 +84,7 @@ bool OutChannel::nextBlockOfLaunch() {
           evaluateScalars(stream.scalars(), --x, y, scalars, arguments.data());
           block = makeBlock(*segments.Get(segment), scalars);
           block.offset += line * segments.Get(segment)->line_stride();
+          wire = Wire(stream, *segments.Get(segment));
           filled = 0;
           if (block.elements > 0)
             return true;
@@ -146,7 +148,8 @@ size_t OutChannel::unpack(const WordView &words, size_t first, size_t count) {
   }
   std::memcpy(halves.data(), bits, 4 * count);
   const uint64_t left = block.elements - filled;
-  for (size_t i = 0; i < count; ++i)
+  // Words of two elements that are as all others do not say how many they have.
+  for (size_t i = 0; stream.packing() == wire.packing && i < count; ++i)
     if (words.half(first + i) != (2 * i + 1 == left))
       throw Error(ErrorClass::PackingMismatch,
                   "stream " + inQuotes(stream.name()->string_view()) +

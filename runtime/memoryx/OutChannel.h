@@ -57,7 +57,6 @@ private:
   const program::HostStream &stream;
   const program::Channel &channel;
   const std::vector<int64_t> arguments;
-  const Wire wire;
   int32_t width;
   std::vector<int64_t> scalars;
   uint64_t total = 0;
@@ -71,6 +70,7 @@ private:
   int64_t line = 0;
   int32_t x, y;
   Block block;
+  Wire wire;           ///< of `segment`
   uint64_t filled = 0; ///< elements of `block` stored so far
   std::vector<uint16_t> halves;
 };

@@ -252,9 +252,23 @@ int64_t LaunchWords::wordsSent(int64_t color, int64_t x, int64_t y) const {
   return words;
 }
 
+/// Whether the words of some block are no product of those of its row and its
+/// column: an odd number of elements of 16 bits.
+static bool endsInHalves(const Wire &wire, const program::Segment &segment,
+                         const AxisScalars &scalars) {
+  auto alongRows = [&](const program::Affine &extent) {
+    return scalars.axes(extent) != AxisScalars::Y;
+  };
+  bool any = false;
+  for (int64_t x = 0; wire.pairs() && x < scalars.length(AxisScalars::X); ++x)
+    any |= blockAt(segment, scalars, x, 0, alongRows) % 2 != 0;
+  return any;
+}
+
 /// The product of the extents that depend on an axis, summed over the positions
 /// before each.
-static std::vector<int64_t> sumsAlong(const program::Segment &segment,
+static std::vector<int64_t> sumsAlong(const Wire &wire,
+                                      const program::Segment &segment,
                                       const AxisScalars &scalars,
                                       AxisScalars::Axis axis) {
   std::vector<int64_t> sums{0};
@@ -269,7 +283,7 @@ static std::vector<int64_t> sumsAlong(const program::Segment &segment,
   for (int64_t i = 0; i < scalars.length(axis); ++i)
     sums.push_back(sums.back() +
                    (axis == AxisScalars::X
-                        ? blockAt(segment, scalars, i, 0, counts)
+                        ? wire.wavelets(blockAt(segment, scalars, i, 0, counts))
                         : blockAt(segment, scalars, 0, i, counts)));
   return sums;
 }
@@ -343,7 +357,9 @@ void LaunchWords::checkOut(const program::HostStream &stream) const {
       throw NotUnderstood{"blocks of an output whose lines depend on the PE"};
     const int64_t lines =
         std::max<int64_t>(0, host.value(*segment->lines(), 0, 0));
-    if (std::any_of(segment->extents()->begin(), segment->extents()->end(),
+    const Wire wire(stream, *segment);
+    if (endsInHalves(wire, *segment, host) ||
+        std::any_of(segment->extents()->begin(), segment->extents()->end(),
                     [&](const program::Affine *extent) {
                       return host.axes(*extent) ==
                              (AxisScalars::X | AxisScalars::Y);
@@ -351,9 +367,9 @@ void LaunchWords::checkOut(const program::HostStream &stream) const {
       apart.push_back(segment);
       continue;
     }
-    int64_t row =
-        countable(lines, sumsAlong(*segment, host, AxisScalars::X).back());
-    std::vector<int64_t> rows = sumsAlong(*segment, host, AxisScalars::Y);
+    int64_t row = countable(
+        lines, sumsAlong(wire, *segment, host, AxisScalars::X).back());
+    std::vector<int64_t> rows = sumsAlong(wire, *segment, host, AxisScalars::Y);
     for (size_t y = 0; y < before.size(); ++y)
       before[y] += countable(row, rows[y]);
   }
@@ -365,7 +381,9 @@ void LaunchWords::checkOut(const program::HostStream &stream) const {
         for (int64_t x = 0; x < machine.width(); ++x, ++host.steps)
           expected += countable(
               std::max<int64_t>(0, host.value(*segment->lines(), x, y)),
-              blockAt(*segment, host, x, y, [](auto &) { return true; }));
+              Wire(stream, *segment)
+                  .wavelets(blockAt(*segment, host, x, y,
+                                    [](auto &) { return true; })));
     const int64_t sent = wordsOut(stream.color(), channel->row());
     if (sent != expected)
       throw NotUnderstood{"row " + std::to_string(channel->row()) + " sends " +
