@@ -53,11 +53,12 @@ class Attention final : public KernelFor<wse::AttentionOp> {
   int64_t scratchWords(wse::AttentionOp op,
                        const Machine &machine) const final {
     AttentionShape shape(op, machine);
-    int64_t words =
-        shape.scoreCount() + 4 * shape.channels + shape.weightedCount();
+    int64_t words = shape.scoreCount() + 4 * shape.channels +
+                    shape.weightedCount() + shape.roundedCount();
     words += shape.gatheredCount();
     if (shape.early())
-      words += shape.mostKeys() * shape.slice(shape.valueSize);
+      words += wordsOf(shape.element,
+                       shape.mostKeys() * shape.slice(shape.valueSize));
     if (op.getCausal())
       words += CausalMask::scratchWords(shape.mostKeys(), shape.channels);
     if (op.getCausal() && !shape.spread())
@@ -150,18 +151,29 @@ static double spreadCycles(const AttentionShape &shape, const Machine &machine,
 KernelCost Attention::costOf(wse::AttentionOp op,
                              const Machine &machine) const {
   AttentionShape shape(op, machine);
-  CostModel model(machine);
+  CostModel model(machine), sums(machine, shape.narrow);
   double sequences = shape.query.group == 0
                          ? tileSizeMax(shape.query.batch, machine.height)
                          : 1;
   double scores = double(shape.keys) * shape.channels;
   // A product, and the exchange before it, of which the group root relays most.
   double exchanged = 0;
+  const double elementsOfWord = shape.tokensOfWord() * shape.featuresOfWord();
   auto products = [&](double headSize, size_t summed) {
     double size = shape.most(headSize);
     double sizes[] = {double(shape.keys), size, double(shape.channels)};
-    double cycles =
-        model.product(sizes, summed, model.vectorAlong(sizes, summed));
+    double key = 1, feature = double(shape.key.pitch(machine.height));
+    if (shape.pairing == Pairing::Channels)
+      feature = double(shape.mostKeys());
+    else if (!shape.local())
+      std::tie(key, feature) = std::pair(double(shape.slice(headSize)), 1.0);
+    if (summed == 0)
+      key = std::max(key, sizes[2]);
+    else
+      feature = std::max(feature, double(shape.query.pitch(machine.height)));
+    const double strides[] = {key, feature, 1};
+    double cycles = sums.product(
+        sizes, summed, sums.vectorAlong(sizes, summed, strides), strides);
     if (shape.local())
       return cycles;
     double slices = std::ceil(size / shape.slice(headSize));
@@ -169,7 +181,7 @@ KernelCost Attention::costOf(wse::AttentionOp op,
         summed == 0 && shape.early()
             ? 0
             : model.chain(shape.key.span, 0) + model.multicast(shape.span(), 0);
-    exchanged += 2 * shape.keys * size + slices * latency;
+    exchanged += 2 * shape.keys * size / elementsOfWord + slices * latency;
     return cycles;
   };
   double head = products(shape.headSize, 1) + products(shape.valueSize, 0) +
@@ -190,7 +202,8 @@ KernelCost Attention::costOf(wse::AttentionOp op,
   if (!shape.local())
     cost.fabric =
         heads * shape.keys *
-        std::max(shape.most(shape.headSize), shape.most(shape.valueSize));
+        std::max(shape.most(shape.headSize), shape.most(shape.valueSize)) /
+        elementsOfWord;
   // Two products, the largest and the sum of the scores, and one exponential;
   // of keys after its own a causal token needs none.
   if (op.getCausal())
@@ -198,7 +211,7 @@ KernelCost Attention::costOf(wse::AttentionOp op,
         std::max(0.0, scores - shape.channels * (shape.channels - 1) / 2.0);
   cost.lowerBound =
       sequences * shape.query.features.units / machine.width *
-      (model.leastFmacs(scores * (shape.headSize + shape.valueSize)) +
+      (sums.leastFmacs(scores * (shape.headSize + shape.valueSize)) +
        2 * model.leastAdds(scores) +
        (op.getSoftcap() ? 2 : 1) * scores * machine.functionCycles);
   // Scores of the farthest keys, their exponentials, the division by their sum.

@@ -37,20 +37,28 @@ public:
   AttentionWriter(wse::AttentionOp op, RoutineBuilder &b)
       : op(op), b(b), s(b.scalars()), shape(op, b.machine()),
         query(b.tile(op.getQuery())), key(b.tile(op.getKey())),
-        value(b.tile(op.getValue())), result(b.tile(op.getResult())),
+        value(b.tile(op.getValue())),
+        keyWords(b.tile(op.getKey(), shape.pairing)),
+        valueWords(b.tile(op.getValue(), shape.pairing)),
+        result(b.tile(op.getResult())),
         scores(b.scratch("scores", shape.scoreCount())),
         largest(b.scratch("largest", shape.channels)),
         sum(b.scratch("sum", shape.channels)),
         next(b.scratch("next_largest", shape.channels)),
         correction(b.scratch("correction", shape.channels)),
         groups(ColumnGroups::ofHeads(query.layout.features)) {
-    if (shape.apart)
+    if (shape.narrow) {
       weighted = b.scratch("weighted", shape.weightedCount());
+      rounded = b.scratch("rounded", shape.scoreCount(), shape.element);
+    }
     if (int64_t words = shape.gatheredCount())
       other = gathered = b.scratch("gathered", words);
+    if (shape.narrow && !gathered.empty())
+      gathered = b.halvesOf(gathered, shape.element);
     if (shape.early())
       values =
-          b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize));
+          b.scratch("values", shape.mostKeys() * shape.slice(shape.valueSize),
+                    shape.element);
     if (op.getCausal())
       mask.emplace(b, query, shape.mostKeys(), shape.channels,
                    shape.spread() ? scores
@@ -74,7 +82,7 @@ private:
   };
   struct Exchange {
     Thread thread, hearing;
-    const Tile &tile;
+    const Tile &tile, &words;
     StreamPattern north, cast;
     const std::string &buffer;
   };
@@ -88,6 +96,7 @@ private:
     return {KeyThread,
             GatherThread,
             key,
+            keyWords,
             StreamPattern::KeyNorth,
             StreamPattern::KeyCast,
             gathered};
@@ -96,6 +105,7 @@ private:
     return {ValueThread,
             shape.early() ? FillThread : GatherThread,
             value,
+            valueWords,
             StreamPattern::ValueNorth,
             StreamPattern::ValueCast,
             shape.early() ? values : gathered};
@@ -119,6 +129,11 @@ private:
   Operand scoreRows() {
     return Operand::memory(scores, 0, {shape.channels, 1});
   }
+  /// The same of their exponentials.
+  Operand exponentialRows() {
+    return Operand::memory(shape.narrow ? rounded : scores, 0,
+                           {shape.channels, 1});
+  }
   Operand perToken(const std::string &buffer) {
     return Operand::memory(buffer, 0, {1});
   }
@@ -141,7 +156,7 @@ private:
   }
   /// The sums that become it, from own feature `first` of the head on.
   Operand weightedRows(Place place, Affine first = 0) {
-    if (shape.apart)
+    if (shape.narrow)
       return Operand::memory(weighted, first * shape.channels,
                              {shape.channels, 1});
     return Operand::memory(result.buffer,
@@ -153,10 +168,13 @@ private:
   RoutineBuilder &b;
   ScalarBuilder &s;
   AttentionShape shape;
-  Tile query, key, value, result;
+  Tile query, key, value;
+  Tile keyWords, valueWords; ///< as they move
+  Tile result;
   std::string scores, largest, sum, next, correction;
   std::string gathered, values; ///< keys or values, and values that are early
-  std::string weighted;         ///< f32 sums of a head, where apart
+  std::string weighted;         ///< f32 sums of a head, where narrow
+  std::string rounded;          ///< exponentials in 16 bits, where narrow
   std::string other;            ///< where scores go next
   ColumnGroups groups;          ///< of the columns of a head
   std::optional<CausalMask> mask;
@@ -209,7 +227,12 @@ void AttentionWriter::inSlices(
       startGather(place, round, valueExchange(), 0, ownFeatures(value));
     b.await(exchange.hearing);
     compute([&] {
-      body(first, features, Operand::memory(exchange.buffer, 0, {slice, 1, 0}));
+      // Words of two keys make the keys of a feature neighbours.
+      const bool byFeature = shape.pairing == Pairing::Channels;
+      body(first, features,
+           byFeature
+               ? Operand::memory(exchange.buffer, 0, {1, shape.mostKeys(), 0})
+               : Operand::memory(exchange.buffer, 0, {slice, 1, 0}));
     });
   };
   int64_t whole = shape.least(size) / slice;
@@ -232,22 +255,43 @@ void AttentionWriter::inSlices(
 void AttentionWriter::startGather(Place place, Round round,
                                   const Exchange &exchange, Affine first,
                                   Affine features) {
-  const Tile &tile = exchange.tile;
+  const Tile &tile = exchange.words;
   const Layout &layout = tile.layout;
+  const int64_t keysOfWord = shape.tokensOfWord();
+  const int64_t featuresOfWord = shape.featuresOfWord();
+  const int64_t slice = shape.slice(exchange.tile.layout.features.unitSize);
+  auto kept = [&] {
+    if (shape.pairing == Pairing::None)
+      return Operand::memory(exchange.buffer, 0, {slice, 1});
+    return Operand::memory(b.wordsOf(exchange.buffer), 0,
+                           shape.pairing == Pairing::Channels
+                               ? SmallVector<int64_t>{1, shape.mostKeys() / 2}
+                               : SmallVector<int64_t>{slice / 2, 1});
+  };
+  auto inWords = [&](Affine number, int64_t elements) {
+    number.constant /= elements;
+    for (auto &[variable, scale] : number.terms)
+      scale /= elements;
+    return number;
+  };
+  if (!features.terms.empty() && featuresOfWord > 1)
+    features = s.div(features.terms.front().first, featuresOfWord);
+  else
+    features = inWords(features, featuresOfWord);
+  first = inWords(first, featuresOfWord);
   Value row = s.mod(s.py(), layout.group);
   Value hears = tile.sequences;
   if (shape.span() < layout.group)
     hears = s.logicalAnd(hears, s.less(row, shape.span()));
   b.where(hears, [&] {
-    b.start(exchange.hearing, Opcode::Mov, {round.keys, features},
-            Operand::memory(exchange.buffer, 0,
-                            {shape.slice(layout.features.unitSize), 1}),
-            {Operand::fabric(b.color(exchange.cast), 2)});
+    b.start(exchange.hearing, Opcode::Mov, {round.keys / keysOfWord, features},
+            kept(), {Operand::fabric(b.color(exchange.cast), 2)});
   });
-  Value tokens = s.constant(shape.tokens);
-  Value south = s.mul(s.sub(layout.span - 1, row), shape.tokens);
+  const int64_t most = shape.tokens / keysOfWord;
+  Value tokens = s.constant(most);
+  Value south = s.mul(s.sub(layout.span - 1, row), most);
   if (round.last) {
-    int64_t before = shape.rounds * shape.tokens;
+    int64_t before = shape.rounds * most;
     tokens = s.sub(tile.tokens, before);
     Value behind = s.sub(
         s.sub(layout.tokens, s.tileStart(layout.tokens, layout.span, row)),
@@ -257,7 +301,8 @@ void AttentionWriter::startGather(Place place, Round round,
   b.where(tile.active, [&] {
     send(exchange,
          Operand::memory(tile.buffer,
-                         start(tile, place) + round.first + first * tile.pitch,
+                         start(tile, place) + inWords(round.first, keysOfWord) +
+                             first * tile.pitch,
                          {1, tile.pitch}),
          tokens, south, features);
   });
@@ -340,7 +385,7 @@ void AttentionWriter::attendRound(Place place, Round round) {
     correct(place, keys);
     exponentials(keys);
     b.vector(Opcode::Add, {keys, query.tokens}, perScore(sum),
-             {perScore(sum), scoreRows()});
+             {perScore(sum), exponentialRows()});
   });
   inSlices(place, round, valueExchange(),
            [&](Affine first, Affine features, Operand values) {
@@ -348,7 +393,8 @@ void AttentionWriter::attendRound(Place place, Round round) {
              sums.strides.insert(sums.strides.begin(), 0);
              multiply(keys, features, shape.most(shape.valueSize),
                       /*summed=*/0, sums, values,
-                      Operand::memory(scores, 0, {shape.channels, 0, 1}));
+                      Operand::memory(exponentialRows().buffer, 0,
+                                      {shape.channels, 0, 1}));
            });
   if (mask && shape.blocked() && !round.last)
     compute([&] { mask->advance(shape.tokens); });
@@ -356,13 +402,13 @@ void AttentionWriter::attendRound(Place place, Round round) {
 
 /// scores = exp(scores - largest). Columns of one head share them out.
 void AttentionWriter::exponentials(int64_t keys) {
-  auto compute = [&](Affine keys, const Operand &rows) {
+  auto compute = [&](Affine keys, const Operand &rows, const Operand &into) {
     b.vector(Opcode::Sub, {keys, query.tokens}, rows,
              {rows, perScore(largest)});
-    b.vector(Opcode::Exp, {keys, query.tokens}, rows, {rows});
+    b.vector(Opcode::Exp, {keys, query.tokens}, into, {rows});
   };
   if (!shape.spread())
-    return compute(keys, scoreRows());
+    return compute(keys, scoreRows(), exponentialRows());
   Value column = s.mod(s.px(), shape.columns);
   Value first = s.tileStart(keys, shape.columns, column);
   Value count = s.tileSize(keys, shape.columns, column);
@@ -373,11 +419,10 @@ void AttentionWriter::exponentials(int64_t keys) {
                               {shape.channels, 1});
   block.wordsEast = s.mul(keysEast, query.tokens);
   block.anyEast = s.less(0, keysEast);
-  compute(count, block.own);
-  multicastBlocks(b, groups, block, {keys, query.tokens},
-                  Operand::memory(other, 0, {shape.channels, 1}),
-                  Operand::fabric(b.color(groups.cast), 2));
+  compute(count, block.own, block.own);
   std::swap(scores, other);
+  multicastBlocks(b, groups, block, {keys, query.tokens}, exponentialRows(),
+                  Operand::fabric(b.color(groups.cast), 2));
 }
 
 /// sums += lines * perChannel over keys, the features of each, and own tokens.
@@ -386,9 +431,13 @@ void AttentionWriter::multiply(int64_t keys, Affine features,
                                Operand sums, Operand lines,
                                Operand perChannel) {
   double sizes[] = {double(keys), double(mostFeatures), double(shape.channels)};
-  b.multiplyAdd({keys, features, query.tokens},
-                CostModel(b.machine()).vectorAlong(sizes, summed), sums, lines,
-                perChannel);
+  double strides[3];
+  for (int d : {0, 1, 2})
+    strides[d] = double(std::max(lines.strides[d], perChannel.strides[d]));
+  b.multiplyAdd(
+      {keys, features, query.tokens},
+      CostModel(b.machine(), shape.narrow).vectorAlong(sizes, summed, strides),
+      sums, lines, perChannel);
 }
 
 void AttentionWriter::score(Place place, Round round) {

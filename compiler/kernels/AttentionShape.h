@@ -20,10 +20,12 @@ struct AttentionShape {
   int64_t columns;       // of a head
   int64_t queries, keys; // tokens of a sequence
   int64_t headSize, valueSize;
-  int64_t channels; // most tokens of a sequence in one PE
-  int64_t tokens;   // that a row brings in a round; the last brings the rest
-  int64_t rounds;   // before the last
-  bool apart;       // sums are made in f32, beside a result of 16 bits
+  int64_t channels;   // most tokens of a sequence in one PE
+  int64_t tokens;     // that a row brings in a round; the last brings the rest
+  int64_t rounds;     // before the last
+  mlir::Type element; // of keys and values
+  Pairing pairing;    // of keys and values that are exchanged
+  bool narrow; // they have 16 bits: sums are made in f32, beside the result
 
   AttentionShape(wse::AttentionOp op, const Machine &machine)
       : query(Layout::of(op.getQuery(), machine.height)),
@@ -33,14 +35,27 @@ struct AttentionShape {
         keys(key.tokens), headSize(query.features.unitSize),
         valueSize(value.features.unitSize),
         channels(query.group == 0 ? queries : tileSizeMax(queries, query.span)),
-        apart(isNarrow(op.getResult())) {
+        element(elementTypeOf(op.getKey())),
+        pairing(local() ? Pairing::None
+                        : pairingOf({op.getKey(), op.getValue()}, machine)),
+        narrow(isNarrow(op.getResult())) {
     tokens = std::max<int64_t>(1, scoreWords / channels / rows());
+    // Heads and rounds are of whole words.
+    if ((pairing == Pairing::Features && (headSize % 2 || valueSize % 2)) ||
+        (pairing == Pairing::Channels && tokens == 1))
+      pairing = Pairing::None;
+    tokens -= tokens % tokensOfWord();
     rounds = keys * channels <= scoreWords ? 0 : keys / rows() / tokens;
     // The last round is never empty.
     if (rounds > 0 && rounds * tokens * rows() == keys)
       --rounds;
   }
 
+  /// Of those that move.
+  int64_t tokensOfWord() const { return pairing == Pairing::Channels ? 2 : 1; }
+  int64_t featuresOfWord() const {
+    return pairing == Pairing::Features ? 2 : 1;
+  }
   static bool biasIsByHead(wse::AttentionOp op) {
     return op.getScoreBias() && tilingOf(op.getScoreBias()).getColumns() ==
                                     wse::ColumnPlacement::Heads;
@@ -64,13 +79,19 @@ struct AttentionShape {
   int64_t scoreCount() const { return mostKeys() * channels; }
   /// Words of the sums of a head that are made apart.
   int64_t weightedCount() const {
-    return apart ? most(valueSize) * channels : 0;
+    return narrow ? most(valueSize) * channels : 0;
+  }
+  /// Words of exponentials that are rounded, so that both factors are narrow.
+  int64_t roundedCount() const {
+    return narrow ? wordsOf(element, scoreCount()) : 0;
   }
   /// Words of the buffer that keys or values are multicast into. While it is
   /// not needed for these it takes the sums of partial scores.
   int64_t gatheredCount() const {
     int64_t words =
-        local() ? 0 : mostKeys() * std::max(slice(headSize), slice(valueSize));
+        local() ? 0
+                : wordsOf(element, mostKeys() * std::max(slice(headSize),
+                                                         slice(valueSize)));
     return spread() ? std::max(words, scoreCount()) : words;
   }
   /// Whether values come early, into a buffer of their own: where all own
@@ -81,10 +102,11 @@ struct AttentionShape {
   }
   /// Features that are multicast at a time, of a head of this size.
   int64_t slice(int64_t headSize) const {
-    int64_t size = most(headSize);
-    int64_t most = std::clamp<int64_t>(gatheredWords / mostKeys(), 1, size);
+    int64_t size = most(headSize) / featuresOfWord();
+    int64_t elements = gatheredWords * (narrow ? 2 : 1) / featuresOfWord();
+    int64_t most = std::clamp<int64_t>(elements / mostKeys(), 1, size);
     int64_t slices = (size + most - 1) / most;
-    return (size + slices - 1) / slices;
+    return (size + slices - 1) / slices * featuresOfWord();
   }
   RowSet castRows(int64_t height) const {
     RowSet rows = query.rows(height);

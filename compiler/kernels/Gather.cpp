@@ -49,33 +49,47 @@ class Gather final : public KernelFor<wse::GatherOp> {
   SmallVector<Relay> relays() const final { return columnRelays(); }
 
   KernelCost costOf(wse::GatherOp op, const Machine &machine) const final {
-    return hostTokensCost(Layout::of(op.getResult(), machine.height), machine);
+    return hostTokensCost(
+        layoutOf(op.getResult(), pairing(op, machine), machine), machine);
   }
   SmallVector<StreamNeed> streamsOf(wse::GatherOp op,
                                     const Machine &machine) const final {
-    return hostTokensStreams(Layout::of(op.getResult(), machine.height),
-                             machine, sharesFills(op));
+    return hostTokensStreams(
+        layoutOf(op.getResult(), pairing(op, machine), machine), machine,
+        sharesFills(op));
   }
 
   SmallVector<HostFlow> flowsOf(wse::GatherOp op,
                                 const Machine &machine) const final {
-    return hostTokensFlows(Layout::of(op.getResult(), machine.height), machine);
+    return hostTokensFlows(
+        layoutOf(op.getResult(), pairing(op, machine), machine), machine);
+  }
+
+  /// Rows of tokens come one by one: only features pair up.
+  static Pairing pairing(wse::GatherOp op, const Machine &machine) {
+    const Pairing pairing = hostPairingOf(op.getResult(), machine);
+    return pairing == Pairing::Channels ? Pairing::None : pairing;
   }
 
   LogicalResult lowerOp(wse::GatherOp op, RoutineBuilder &b) const final {
     HostTensor table = b.source(op.getTable());
-    Layout layout = Layout::of(op.getResult(), b.height());
+    const Pairing pairing = this->pairing(op, b.machine());
+    Tile out = b.tile(op.getResult(), pairing);
     ColumnWords words;
     words.tensor = table.symbol;
     words.offset = table.offset;
-    words.features = layout.features;
-    words.lines = {layout.tokenCount(), 0};
+    words.features = out.layout.features;
+    words.lines = {out.layout.tokenCount(), 0};
     words.featureStep = table.strides[1];
+    if (pairing != Pairing::None) {
+      words.halves = elementTypeOf(op.getResult());
+      words.pairs = Layout::of(op.getResult(), b.height()).features;
+    }
     words.indexTensor = b.source(op.getIds()).symbol;
     words.indexStep = table.strides[0];
     words.indexRows = op.getTable().getType().getDimSize(0);
     b.streamToColumns(words);
-    keepOwnTokens(b, b.tile(op.getResult()), sharesFills(op));
+    keepOwnTokens(b, out, sharesFills(op));
     return success();
   }
 };

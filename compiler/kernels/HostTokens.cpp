@@ -96,7 +96,7 @@ LogicalResult wsec::bringTokens(RoutineBuilder &b, Attribute source,
                                 RankedTensorType type, const Tile &out,
                                 int64_t offset,
                                 std::optional<ArrayRef<int64_t>> given,
-                                bool inAllRows) {
+                                bool inAllRows, Pairing pairing) {
   HostTensor tensor = b.source(source);
   SmallVector<int64_t> strides(tensor.strides.begin(), tensor.strides.end());
   auto weight = dyn_cast<wse::WeightAttr>(source);
@@ -116,6 +116,15 @@ LogicalResult wsec::bringTokens(RoutineBuilder &b, Attribute source,
   words.offset = tensor.offset + offset;
   words.features = out.layout.features;
   words.featureStep = strides.empty() ? 0 : strides.back();
+  if (pairing != Pairing::None)
+    words.halves = type.getElementType();
+  if (pairing == Pairing::Channels) {
+    HostDim &tokens = dims.back();
+    words.halfStep = tokens.step;
+    tokens = {tokens.size / 2, 2 * tokens.step};
+  } else if (pairing != Pairing::None) {
+    words.pairs = Layout::of(type, b.height()).features;
+  }
   if (!dims.empty()) {
     words.lines = dims.front();
     words.inner.assign(dims.begin() + 1, dims.end());

@@ -29,12 +29,13 @@ void keepOwnTokens(RoutineBuilder &builder, const Tile &out,
                    bool inAllRows = false);
 
 /// Streams the elements of `type` from `source` at `offset`, with these strides
-/// or, without, in its own order; each PE keeps its own in `out`.
+/// or, without, in its own order; each PE keeps its own in `out`, which is of
+/// words of two elements if they pair up.
 llvm::LogicalResult
 bringTokens(RoutineBuilder &builder, mlir::Attribute source,
             mlir::RankedTensorType type, const Tile &out, int64_t offset = 0,
             std::optional<llvm::ArrayRef<int64_t>> given = {},
-            bool inAllRows = false);
+            bool inAllRows = false, Pairing pairing = Pairing::None);
 
 } // namespace wsec
 

@@ -37,6 +37,37 @@ llvm::SmallVector<Offer> Kernel::offers(mlir::Operation *op,
   return {only};
 }
 
+Pairing pairingOf(llvm::ArrayRef<mlir::Value> tensors, const Machine &machine) {
+  for (Pairing along : {Pairing::Channels, Pairing::Features})
+    if (llvm::all_of(tensors, [&](mlir::Value tensor) {
+          auto type = llvm::cast<mlir::RankedTensorType>(tensor.getType());
+          // Neighbouring tokens are neighbours in the model's tensor, too.
+          const bool whole = along == Pairing::Features ||
+                             type.getDimSize(type.getRank() - 2) % 2 == 0;
+          return isNarrow(tensor) && type.getRank() > 1 && whole &&
+                 Layout::of(type, machine.height)
+                     .inPairs(along, machine.width, machine.height);
+        }))
+      return along;
+  return Pairing::None;
+}
+
+Pairing hostPairingOf(mlir::Value tensor, const Machine &machine) {
+  const Pairing pairing = pairingOf(tensor, machine);
+  const bool tails =
+      pairing == Pairing::None && isNarrow(tensor) &&
+      Layout::of(tensor, machine.height)
+          .inPairs(Pairing::Tails, machine.width, machine.height);
+  return tails ? Pairing::Tails : pairing;
+}
+
+Layout layoutOf(mlir::Value tensor, Pairing pairing, const Machine &machine) {
+  Layout layout = Layout::of(tensor, machine.height);
+  return pairing == Pairing::None
+             ? layout
+             : *layout.inPairs(pairing, machine.width, machine.height);
+}
+
 mlir::Value Kernel::moved(mlir::Operation *) const { return {}; }
 
 int64_t colorsOf(wse::StreamPattern pattern) {

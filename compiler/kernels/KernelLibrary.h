@@ -75,10 +75,24 @@ inline bool isNarrow(mlir::Value tensor) {
   return pe::elementBytes(elementTypeOf(tensor)) == 2;
 }
 
+/// How the elements of these tensors pair up in words, if all do alike. Then
+/// they move as such words: routes, relays and the proof of deadlock freedom
+/// know nothing else.
+Pairing pairingOf(llvm::ArrayRef<mlir::Value> tensors, const Machine &machine);
+/// The same of a tensor between the host and the wafer: the words of a column
+/// meet those of no other, so that they may have tails.
+Pairing hostPairingOf(mlir::Value tensor, const Machine &machine);
+/// The layout of a tensor as it moves.
+Layout layoutOf(mlir::Value tensor, Pairing pairing, const Machine &machine);
+
 /// Cycles of the parts kernels are made of, from the machine's parameters.
 class CostModel {
 public:
-  explicit CostModel(const Machine &machine) : machine(machine) {}
+  /// Where tensors are `narrow`, products have factors of 16 bits, and sums of
+  /// 32.
+  explicit CostModel(const Machine &machine, bool narrow = false)
+      : machine(machine), narrow(narrow),
+        fmacRate(narrow ? machine.fmacRateMixed : machine.fmacRate) {}
 
   /// One instruction that runs an inner vector of `length` elements `calls`
   /// times: descriptors are loaded once and kept.
@@ -92,24 +106,31 @@ public:
     return nest(calls, length, machine.addRate);
   }
   double fmacs(double calls, double length) const {
-    return nest(calls, length, machine.fmacRate);
+    return nest(calls, length, fmacRate);
   }
   /// Multiply-adds of operands in memory over extents of these sizes, results
-  /// summed along `summed` of them: a call for each vector along `inner`.
-  double product(llvm::ArrayRef<double> sizes, size_t summed,
-                 size_t inner) const {
+  /// summed along `summed` of them: a call for each vector along `inner`. Of
+  /// factors of 16 bits `strides` are the larger ones along each extent.
+  double product(llvm::ArrayRef<double> sizes, size_t summed, size_t inner,
+                 llvm::ArrayRef<double> strides) const {
     double all = 1;
     for (double size : sizes)
       all *= size;
-    double rate = inner == summed ? std::min(machine.fmacRate, machine.dotRate)
-                                  : machine.fmacRate;
+    double rate = fmacRate;
+    if (narrow && machine.strideElements > 0 && strides[inner] > 1)
+      rate = std::min(rate,
+                      std::max(1.0, machine.strideElements / strides[inner]));
+    if (inner == summed)
+      rate = std::min(rate, machine.dotRate);
     return all == 0 ? 0 : all / sizes[inner] * machine.mapOverhead + all / rate;
   }
   /// The extent along which such vectors cost least.
-  size_t vectorAlong(llvm::ArrayRef<double> sizes, size_t summed) const {
+  size_t vectorAlong(llvm::ArrayRef<double> sizes, size_t summed,
+                     llvm::ArrayRef<double> strides) const {
     size_t best = 0;
     for (size_t inner = 1; inner < sizes.size(); ++inner)
-      if (product(sizes, summed, inner) < product(sizes, summed, best))
+      if (product(sizes, summed, inner, strides) <
+          product(sizes, summed, best, strides))
         best = inner;
     return best;
   }
@@ -135,10 +156,10 @@ public:
   }
 
   /// For lower bounds: results at full rate, nothing lost between vectors.
-  double leastAdds(double elements) const { return elements / machine.addRate; }
-  double leastFmacs(double elements) const {
-    return elements / machine.fmacRate;
+  double leastAdds(double elements) const {
+    return elements / (narrow ? machine.addRate16 : machine.addRate);
   }
+  double leastFmacs(double elements) const { return elements / fmacRate; }
   /// Until a word of the farthest of `pes` PEs in a line counts at all of them.
   double leastAcross(double pes) const {
     return pes > 1 ? (pes - 1) * machine.hopCycles + 2 * machine.rampCycles : 0;
@@ -205,6 +226,8 @@ private:
   }
 
   const Machine &machine;
+  const bool narrow;
+  const double fmacRate;
 };
 
 /// Of constants that are one per feature, those that stream: the others are

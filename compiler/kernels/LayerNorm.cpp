@@ -38,7 +38,8 @@ class LayerNorm final : public KernelFor<wse::LayerNormOp> {
   KernelCost costOf(wse::LayerNormOp op, const Machine &machine) const final {
     return rowKernelCost(
         Layout::of(op.getInput(), machine.height), machine, /*passes=*/6,
-        /*reductions=*/2, streamedVectors(op, vectorsOf(op)).size());
+        /*reductions=*/2, streamedVectors(op, vectorsOf(op)).size(),
+        isNarrow(op.getInput()));
   }
   SmallVector<StreamNeed> streamsOf(wse::LayerNormOp op,
                                     const Machine &machine) const final {

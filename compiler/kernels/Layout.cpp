@@ -55,6 +55,33 @@ bool FeatureTiling::everywhere(int64_t width) const {
          (columns == 1 ? units >= width : units * columns == width);
 }
 
+std::optional<FeatureTiling> FeatureTiling::inPairs(int64_t width) const {
+  FeatureTiling pairs = *this;
+  if (words != 1 || extra != 0)
+    return std::nullopt;
+  if (unitSize % (replicated ? 2 : 2 * columns) == 0)
+    pairs.unitSize /= 2;
+  else if (columns == 1 && units % (replicated ? 2 : 2 * width) == 0)
+    pairs.units /= 2;
+  else
+    return std::nullopt;
+  return pairs;
+}
+
+// A column with one feature more than others has as many words, or one more:
+// the words are tiled as features are.
+std::optional<FeatureTiling>
+FeatureTiling::inPairsAndTails(int64_t width) const {
+  if (words != 1 || extra != 0 || columns != 1 || unitSize != 1)
+    return std::nullopt;
+  FeatureTiling pairs = *this;
+  const int64_t least = units / width, larger = units % width;
+  pairs.units = replicated       ? (units + 1) / 2
+                : least % 2 == 0 ? least / 2 * width + larger
+                                 : (least + 1) / 2 * width;
+  return pairs;
+}
+
 Layout Layout::of(RankedTensorType type, int64_t height) {
   const auto tiled = wse::TokenTiling::of(type);
   Layout layout;
@@ -84,6 +111,25 @@ RowSet Layout::columnRows(int64_t height) const {
     return set;
   int64_t all = set.groups * set.pitch;
   return {1, all, all};
+}
+
+std::optional<Layout> Layout::inPairs(Pairing along, int64_t width,
+                                      int64_t height) const {
+  Layout pairs = *this;
+  if (along == Pairing::Channels) {
+    const int64_t rows = group == 0 || replicatedRows ? 1 : span;
+    if (tokens % (2 * rows) != 0)
+      return std::nullopt;
+    pairs.tokens /= 2;
+    return pairs;
+  }
+  std::optional<FeatureTiling> tiling = along == Pairing::Tails
+                                            ? features.inPairsAndTails(width)
+                                            : features.inPairs(width);
+  if (along == Pairing::None || pitch(height) != 1 || !tiling)
+    return std::nullopt;
+  pairs.features = *tiling;
+  return pairs;
 }
 
 int64_t Layout::pitch(int64_t height) const {

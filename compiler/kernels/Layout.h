@@ -11,8 +11,14 @@
 #include "mlir/IR/BuiltinTypes.h"
 
 #include <array>
+#include <optional>
 
 namespace wsec {
+
+/// Which elements of 16 bits fill a word, in every PE: neighbouring channels of
+/// a feature, or, of one channel, neighbouring features. With Tails the last of
+/// an odd number of features of a column has a word of its own.
+enum class Pairing { None, Channels, Features, Tails };
 
 /// Which features a column holds: `units` of `unitSize` consecutive features
 /// are tiled over the columns, or every column holds all of them.
@@ -48,6 +54,10 @@ struct FeatureTiling {
   int64_t largest(int64_t width) const;
   /// Whether all columns hold some.
   bool everywhere(int64_t width) const;
+  /// The tiling of pairs of features, where every column holds whole ones.
+  std::optional<FeatureTiling> inPairs(int64_t width) const;
+  /// The same where the last feature of a column may be alone.
+  std::optional<FeatureTiling> inPairsAndTails(int64_t width) const;
   bool operator==(const FeatureTiling &other) const {
     return units == other.units && unitSize == other.unitSize &&
            replicated == other.replicated && columns == other.columns &&
@@ -89,6 +99,10 @@ struct Layout {
   /// Most channels in a PE: words between neighbouring features.
   int64_t pitch(int64_t height) const;
   int64_t tokenCount() const { return batch * tokens; }
+  /// The same tensor as one of words of two elements; nothing where they do not
+  /// pair up so.
+  std::optional<Layout> inPairs(Pairing along, int64_t width,
+                                int64_t height) const;
   /// Words of the tensor in the PE that holds most; no PE has fewer reserved.
   int64_t words(int64_t width, int64_t height) const {
     return features.largest(width) * pitch(height);

@@ -16,7 +16,8 @@ class Load final : public KernelFor<wse::LoadOp> {
   SmallVector<Relay> relays() const final { return columnRelays(); }
 
   KernelCost costOf(wse::LoadOp op, const Machine &machine) const final {
-    return hostTokensCost(Layout::of(op.getResult(), machine.height), machine);
+    return hostTokensCost(
+        layoutOf(op.getResult(), pairing(op, machine), machine), machine);
   }
   SmallVector<StreamNeed> streamsOf(wse::LoadOp op,
                                     const Machine &machine) const final {
@@ -25,13 +26,24 @@ class Load final : public KernelFor<wse::LoadOp> {
   }
   SmallVector<HostFlow> flowsOf(wse::LoadOp op,
                                 const Machine &machine) const final {
-    return hostTokensFlows(Layout::of(op.getResult(), machine.height), machine);
+    return hostTokensFlows(
+        layoutOf(op.getResult(), pairing(op, machine), machine), machine);
+  }
+  /// Tails are of tokens that follow one another alike.
+  static Pairing pairing(wse::LoadOp op, const Machine &machine) {
+    const Pairing pairing = hostPairingOf(op.getResult(), machine);
+    auto type = cast<RankedTensorType>(op.getResult().getType());
+    const bool apart =
+        llvm::count_if(type.getShape().drop_back(),
+                       [](int64_t size) { return size > 1; }) > 1;
+    return pairing == Pairing::Tails && apart ? Pairing::None : pairing;
   }
   LogicalResult lowerOp(wse::LoadOp op, RoutineBuilder &b) const final {
+    const Pairing pairing = this->pairing(op, b.machine());
     return bringTokens(b, op.getSource(),
                        cast<RankedTensorType>(op.getResult().getType()),
-                       b.tile(op.getResult()), op.getViewOffset(),
-                       op.getStrides(), sharesFills(op));
+                       b.tile(op.getResult(), pairing), op.getViewOffset(),
+                       op.getStrides(), sharesFills(op), pairing);
   }
 };
 

@@ -17,9 +17,8 @@
 // microthread takes a block into one of two buffers while the other is used: a
 // word that arrives would otherwise be a vector call of its own. With one
 // channel words are used as they arrive. Packed ones are made f32 before.
-// A word of a buffer may have the 16-bit weights of two lines: it is read as
-// two elements, in one pass for the lines that come first and one for those
-// that come second.
+// A word may bring the 16-bit weights of two lines: those of a feature then lie
+// in the buffer line after line.
 //
 // An injector hears the words that it relays to its column, and each of them
 // that comes over its ramp again holds up the channel. Where the channels are
@@ -228,14 +227,10 @@ private:
   using Body =
       function_ref<void(Affine first, int64_t count, const Operand &words)>;
 
-  /// body(phase, step, count, words) for lines phase, phase + step, ... of a
-  /// block: of pairs those that come first in their words, then the others.
-  using Pass = function_ref<void(int64_t phase, int64_t step, int64_t count,
-                                 const Operand &words)>;
-  void inPasses(int64_t lines, const Operand &words, Pass body);
-  /// Words of a buffer, over lines, own features and channels; of pairs the
-  /// lines that come first.
+  /// Weights of a buffer, over lines, own features and channels.
   Operand weightsIn(const std::string &buffer);
+  /// The words they come in, over lines of words and own features.
+  Operand wordsIn(const std::string &buffer);
   int64_t wordLines(int64_t lines) const {
     return MatmulShape::wordLines(shape.plan, lines);
   }
@@ -309,23 +304,17 @@ void MatmulWriter::streamWeights(size_t lines, size_t features) {
     b.streamToColumns(all);
 }
 
-Operand MatmulWriter::weightsIn(const std::string &buffer) {
-  const int64_t pitch = int64_t(shape.own);
+Operand MatmulWriter::wordsIn(const std::string &buffer) {
   if (!shape.plan.paired)
-    return Operand::memory(buffer, 0, {pitch, 1, 0});
-  return Operand::memory(b.halvesOf(buffer, shape.narrow), 0,
-                         {2 * pitch, 2, 0});
+    return Operand::memory(buffer, 0, {int64_t(shape.own), 1});
+  return Operand::memory(buffer, 0, {1, wordLines(shape.plan.block)});
 }
 
-void MatmulWriter::inPasses(int64_t lines, const Operand &words, Pass body) {
+Operand MatmulWriter::weightsIn(const std::string &buffer) {
   if (!shape.plan.paired)
-    return body(0, 1, lines, words);
-  for (int64_t phase : {0, 1}) {
-    Operand some = words;
-    some.offset = some.offset + Affine(phase);
-    if (int64_t count = (lines + 1 - phase) / 2)
-      body(phase, 2, count, some);
-  }
+    return Operand::memory(buffer, 0, {int64_t(shape.own), 1, 0});
+  return Operand::memory(b.halvesOf(buffer, shape.narrow), 0,
+                         {1, 2 * wordLines(shape.plan.block), 0});
 }
 
 /// body for all lines in blocks; `own`: features of this PE.
@@ -348,7 +337,7 @@ void MatmulWriter::asTheyArrive(Body body) {
 /// The same with words in two buffers in turns. One is filled while the other
 /// is used.
 void MatmulWriter::inBuffers(Value own, Body body) {
-  const int64_t block = shape.plan.block, pitch = int64_t(shape.own);
+  const int64_t block = shape.plan.block;
   const int64_t whole = shape.lines() / block, rest = shape.lines() % block;
   std::string buffers[2];
   for (int64_t i = 0; i < std::min<int64_t>(2, shape.blocks()); ++i)
@@ -358,8 +347,7 @@ void MatmulWriter::inBuffers(Value own, Body body) {
     if (shape.quantized)
       return shape.quantized->fill(b, buffers[number % 2], lines, own);
     b.start(FillThread, Opcode::Mov, {wordLines(lines), own},
-            Operand::memory(buffers[number % 2], 0, {pitch, 1}),
-            {b.columnWords(2)});
+            wordsIn(buffers[number % 2]), {b.columnWords(2)});
   };
   auto use = [&](int64_t number, Affine first, int64_t lines) {
     const std::string &buffer = buffers[number % 2];
@@ -391,7 +379,7 @@ void MatmulWriter::inBuffers(Value own, Body body) {
 /// channel, the one before goes from them to the rest of the column, and all
 /// use the one before that.
 void MatmulWriter::inStoredBuffers(Value own, Body body) {
-  const int64_t block = shape.plan.block, pitch = int64_t(shape.own);
+  const int64_t block = shape.plan.block;
   const int64_t whole = shape.lines() / block, blocks = shape.blocks();
   std::string buffers[3];
   for (int64_t i = 0; i < std::min<int64_t>(3, blocks); ++i)
@@ -399,9 +387,7 @@ void MatmulWriter::inStoredBuffers(Value own, Body body) {
   auto sizeOf = [&](int64_t number) {
     return number < whole ? block : shape.lines() % block;
   };
-  auto words = [&](int64_t number) {
-    return Operand::memory(buffers[number % 3], 0, {pitch, 1});
-  };
+  auto words = [&](int64_t number) { return wordsIn(buffers[number % 3]); };
   Operand rest = Operand::fabric(b.color(StreamPattern::ColumnRest), 2);
   auto take = [&](int64_t number, int64_t lines) {
     b.start(ChannelThread, Opcode::Mov, {wordLines(lines), injector.block},
@@ -466,22 +452,20 @@ void MatmulWriter::broadcast() {
       activations = b.scratch("activations", shape.k * shape.pitch,
                               elementTypeOf(op.getInput()));
       pitch = shape.pitch;
-      multicastRow(b, in, {shape.k, out.channels},
-                   Operand::memory(activations, 0, {pitch, 1}),
+      const Tile words = b.tile(op.getInput(), shape.pairing);
+      const std::string kept =
+          shape.pairing == Pairing::None ? activations : b.wordsOf(activations);
+      multicastRow(b, words, {words.layout.features.total(), words.channels},
+                   Operand::memory(kept, 0, {words.pitch, 1}),
                    Operand::fabric(b.color(StreamPattern::RowCast), 2));
     }
   });
-  inBlocks(out.features, [&](Affine first, int64_t features,
-                             const Operand &words) {
-    inPasses(
-        features, words,
-        [&](int64_t phase, int64_t step, int64_t count, const Operand &some) {
-          multiply(count, out.features,
-                   Operand::memory(sums, 0, {0, out.pitch, 1}), some,
-                   Operand::memory(activations, (first + Affine(phase)) * pitch,
-                                   {step * pitch, 0, 1}));
-        });
-  });
+  inBlocks(
+      out.features, [&](Affine first, int64_t features, const Operand &words) {
+        multiply(features, out.features,
+                 Operand::memory(sums, 0, {0, out.pitch, 1}), words,
+                 Operand::memory(activations, first * pitch, {pitch, 0, 1}));
+      });
 }
 
 void MatmulWriter::reduce() {
@@ -492,21 +476,16 @@ void MatmulWriter::reduce() {
       scratch = b.scratch("partial", shape.plan.block * shape.pitch);
     }
   });
-  inBlocks(in.features, [&](Affine first, int64_t features,
-                            const Operand &words) {
-    if (shape.exchanges) {
-      partialSums(features, words);
-      return passRowSums(b, out, scratch, features);
-    }
-    inPasses(
-        features, words,
-        [&](int64_t phase, int64_t step, int64_t count, const Operand &some) {
-          multiply(count, in.features,
-                   Operand::memory(sums, (first + Affine(phase)) * out.pitch,
-                                   {step * out.pitch, 0, 1}),
-                   some, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
-        });
-  });
+  inBlocks(
+      in.features, [&](Affine first, int64_t features, const Operand &words) {
+        if (shape.exchanges) {
+          partialSums(features, words);
+          return passRowSums(b, out, scratch, features);
+        }
+        multiply(features, in.features,
+                 Operand::memory(sums, first * out.pitch, {out.pitch, 0, 1}),
+                 words, Operand::memory(in.buffer, 0, {0, in.pitch, 1}));
+      });
 }
 
 /// The sums over own features of a block of result features. In buffers the
@@ -533,24 +512,16 @@ void MatmulWriter::partialSums(int64_t features, const Operand &words) {
     clear(s.logicalNot(hasTerms));
   }
   b.where(hasTerms, [&] {
+    // Over channels and features: a call for each channel.
+    b.vector(
+        Opcode::Mul, {out.channels, features},
+        Operand::memory(scratch, 0, {1, out.pitch}),
+        {Operand::memory(words.buffer, words.offset, {0, words.strides[0]}),
+         Operand::memory(in.buffer, 0, {1, 0})});
+    Operand others = words;
+    others.offset = others.offset + Affine(words.strides[1]);
     kept.offset = in.pitch;
-    inPasses(
-        features, words,
-        [&](int64_t phase, int64_t step, int64_t count, const Operand &some) {
-          // Over channels and features: a call for each channel.
-          b.vector(
-              Opcode::Mul, {out.channels, count},
-              Operand::memory(scratch, phase * out.pitch,
-                              {1, step * out.pitch}),
-              {Operand::memory(some.buffer, some.offset, {0, some.strides[0]}),
-               Operand::memory(in.buffer, 0, {1, 0})});
-          Operand others = some;
-          others.offset = others.offset + Affine(others.strides[1]);
-          multiply(count, s.sub(terms, 1),
-                   Operand::memory(scratch, phase * out.pitch,
-                                   {step * out.pitch, 0, 1}),
-                   others, kept);
-        });
+    multiply(features, s.sub(terms, 1), sums, others, kept);
   });
 }
 

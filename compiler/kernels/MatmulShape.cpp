@@ -59,27 +59,28 @@ MatmulPlan MatmulShape::direct(const Machine &machine) const {
 }
 
 MatmulPlan MatmulShape::buffered(const Machine &machine, int64_t block) const {
-  CostModel model(machine);
   MatmulPlan plan;
   plan.buffered = true;
   plan.paired = narrow && !quantized;
+  CostModel model(machine, plan.paired);
   plan.block = block;
   size_t summed = reduce ? 1 : 0;
   double channels = pitch, lines = this->lines();
   // The first term of a partial result is a product.
   double terms = partial() ? std::max(0.0, own - 1) : own;
-  // Of a pair, the lines that come first and those that come second apart.
-  const double passes = plan.paired ? 2 : 1;
-  double sizes[] = {block / passes, std::max(terms, 1.0), channels};
-  plan.inner = model.vectorAlong(sizes, summed);
+  double sizes[] = {double(block), std::max(terms, 1.0), channels};
+  // Of weights, and of activations: those of a line lie apart in broadcast.
+  const double strides[] = {reduce ? 1.0 : channels,
+                            std::max(double(block), reduce ? channels : 0), 1};
+  plan.inner = model.vectorAlong(sizes, summed, strides);
   double count = std::ceil(lines / block);
-  sizes[0] = lines / count / passes;
+  sizes[0] = lines / count;
   sizes[1] = terms;
   double each = blockOverhead(machine, lines / count) +
-                passes * model.product(sizes, summed, plan.inner);
+                model.product(sizes, summed, plan.inner, strides);
   if (partial())
-    each += passes * (channels * machine.mapOverhead +
-                      sizes[0] * channels / machine.addRate);
+    each +=
+        channels * machine.mapOverhead + sizes[0] * channels / machine.addRate;
   if (quantized)
     each += quantized->cycles(block, machine);
   // An injector relays what it keeps. The first block comes before there is
@@ -168,8 +169,8 @@ double productBound(wse::MatmulOp op, const Machine &machine) {
   double weights =
       double(wse::featuresOf(op.getInput())) * wse::featuresOf(op.getResult());
   double tokens = Layout::of(op.getResult(), machine.height).tokenCount();
-  double products =
-      CostModel(machine).leastFmacs(weights * tokens / machine.peCount());
+  double products = CostModel(machine, isNarrow(op.getResult()))
+                        .leastFmacs(weights * tokens / machine.peCount());
   if (wse::residentOf(op, op.getWeight()))
     return products;
   if (auto packed = PackedWeights::of(op, machine); packed && op.getPacked())
@@ -192,7 +193,8 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
   cost.compute = shape.plan.cycles;
   double exchange = 0;
   if (width > 1) {
-    const double words = lines * channels;
+    const bool halved = !shape.reduce && shape.pairing != Pairing::None;
+    const double words = lines * channels / (halved ? 2 : 1);
     cost.fabric = words;
     exchange = model.chain(width, 0) + model.multicast(width, 0);
     if (!shape.reduce)

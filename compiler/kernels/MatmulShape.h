@@ -36,6 +36,7 @@ struct MatmulShape {
   std::optional<PackedWeights> quantized;
   mlir::Type narrow; ///< of weights of 16 bits; null: f32
   bool apart;        ///< sums are made in f32, beside a result of 16 bits
+  Pairing pairing;   ///< of activations that are exchanged
   MatmulPlan plan;
 
   MatmulShape(wse::MatmulOp op, const Machine &machine)
@@ -48,7 +49,8 @@ struct MatmulShape {
         stored(op.getVariant() == wse::MatmulVariant::ReduceStored ||
                op.getVariant() == wse::MatmulVariant::BroadcastStored),
         own(tiling().largest(machine.width)),
-        apart(isNarrow(op.getResult()) && !partial()) {
+        apart(isNarrow(op.getResult()) && !partial()),
+        pairing(pairingOf(op.getInput(), machine)) {
     if (isNarrow(op.getResult()))
       narrow = elementTypeOf(op.getResult());
     quantized = op.getPacked() ? PackedWeights::of(op, machine) : std::nullopt;

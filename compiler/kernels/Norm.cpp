@@ -11,8 +11,8 @@ constexpr double valueInstructions = 5;
 
 KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
                          double passes, double reductions,
-                         double streamedVectors) {
-  CostModel model(machine);
+                         double streamedVectors, bool narrow) {
+  CostModel model(machine, narrow);
   double features = layout.features.largest(machine.width);
   double channels = layout.pitch(machine.height);
   KernelCost cost;
@@ -32,11 +32,10 @@ KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
   double across =
       exchanges ? machine.width - (machine.width - 1) / layout.features.total()
                 : 1;
-  cost.lowerBound =
-      std::max({passes * model.leastAdds(mean * channels),
-                streamedVectors * layout.features.total() /
-                    double(machine.westCount()),
-                model.leastAcross(across) + machine.divideCycles});
+  cost.lowerBound = std::max(
+      {passes * model.leastAdds(mean * channels),
+       streamedVectors * layout.features.total() / double(machine.westCount()),
+       model.leastAcross(across) + machine.divideCycles});
   return cost;
 }
 

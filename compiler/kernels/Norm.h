@@ -87,7 +87,7 @@ inline pe::Operand elements(const Tile &tile) {
 /// Cost of `passes` walks over the elements and `reductions` all-reduces.
 KernelCost rowKernelCost(const Layout &layout, const Machine &machine,
                          double passes, double reductions,
-                         double streamedVectors);
+                         double streamedVectors, bool narrow);
 
 /// Of all-reduces, and of vectors of the host if some are not resident.
 llvm::SmallVector<StreamNeed>

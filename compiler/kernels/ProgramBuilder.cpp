@@ -81,10 +81,10 @@ std::string ClassBuilder::buffer(StringRef name, int64_t address, int64_t bytes,
   return symbol;
 }
 
-std::string ClassBuilder::halvesOf(StringRef words, StringRef node,
-                                   Type element) {
-  auto [begin, end] = range(words);
-  return buffer((words + "_halves").str(), begin, end - begin, element, node);
+std::string ClassBuilder::view(StringRef of, StringRef suffix, StringRef node,
+                               Type element) {
+  auto [begin, end] = range(of);
+  return buffer((of + suffix).str(), begin, end - begin, element, node);
 }
 
 ClassSet::ClassSet(ProgramBuilder &shared, wse::ProgramOp source) {

@@ -99,9 +99,9 @@ public:
   std::string buffer(llvm::StringRef name, int64_t address, int64_t bytes,
                      mlir::Type element, llvm::StringRef node,
                      bool persistent = false);
-  /// The same words as elements of 16 bits.
-  std::string halvesOf(llvm::StringRef buffer, llvm::StringRef node,
-                       mlir::Type element);
+  /// The bytes of a buffer as elements of another type.
+  std::string view(llvm::StringRef buffer, llvm::StringRef suffix,
+                   llvm::StringRef node, mlir::Type element);
   /// The bytes of such a buffer in SRAM.
   InstructionUse::Range range(llvm::StringRef buffer) const {
     return ranges.lookup(buffer);

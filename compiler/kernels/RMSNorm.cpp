@@ -20,7 +20,7 @@ int64_t mostHeads(const Layout &layout, const Machine &machine) {
 /// What norms of whole rows cost, but for the exchange, and a root per head.
 KernelCost byHeadCost(wse::RMSNormOp op, const Machine &machine) {
   Layout layout = Layout::of(op.getInput(), machine.height);
-  CostModel model(machine);
+  CostModel model(machine, isNarrow(op.getInput()));
   const double features = layout.features.largest(machine.width);
   const double channels = layout.pitch(machine.height);
   const double vectors = streamedVectors(op, {op.getScale()}).size();
@@ -34,9 +34,9 @@ KernelCost byHeadCost(wse::RMSNormOp op, const Machine &machine) {
   cost.serial = model.divides(roots);
   const double mean =
       double(layout.features.total()) / machine.width * channels;
-  cost.lowerBound = std::max(model.leastFmacs(mean) + 2 * model.leastAdds(mean),
-                             vectors * layout.features.total() /
-                                 double(machine.westCount()));
+  cost.lowerBound =
+      std::max(model.leastFmacs(mean) + 2 * model.leastAdds(mean),
+               vectors * layout.features.total() / double(machine.westCount()));
   return cost;
 }
 
@@ -68,7 +68,8 @@ class RMSNorm final : public KernelFor<wse::RMSNormOp> {
       return byHeadCost(op, machine);
     return rowKernelCost(Layout::of(op.getInput(), machine.height), machine,
                          /*passes=*/3, /*reductions=*/1,
-                         streamedVectors(op, {op.getScale()}).size());
+                         streamedVectors(op, {op.getScale()}).size(),
+                         isNarrow(op.getInput()));
   }
   SmallVector<StreamNeed> streamsOf(wse::RMSNormOp op,
                                     const Machine &machine) const final {

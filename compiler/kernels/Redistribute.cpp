@@ -17,11 +17,12 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
 
   KernelCost costOf(wse::RedistributeOp op,
                     const Machine &machine) const final {
-    Layout layout = Layout::of(op.getResult(), machine.height);
+    const Pairing pairing = this->pairing(op, machine);
+    Layout layout = layoutOf(op.getResult(), pairing, machine);
     CostModel model(machine);
     double channels = layout.pitch(machine.height);
     double words =
-        Layout::of(op.getInput(), machine.height).features.total() * channels;
+        layoutOf(op.getInput(), pairing, machine).features.total() * channels;
     KernelCost cost;
     cost.compute = model.copies(1, layout.words(machine.width, machine.height));
     if (scratchWords(op, machine) > 0)
@@ -42,7 +43,8 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
   /// What a PE with several repeated heads hears.
   int64_t scratchWords(wse::RedistributeOp op,
                        const Machine &machine) const final {
-    const Layout layout = Layout::of(op.getResult(), machine.height);
+    const Layout layout =
+        layoutOf(op.getResult(), pairing(op, machine), machine);
     const int64_t size = layout.features.unitSize, repeat = op.getRepeat();
     const int64_t heads = layout.features.largest(machine.width) / size;
     if (repeat == 1 || heads <= 1 || machine.width == 1)
@@ -55,7 +57,9 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
 
   LogicalResult lowerOp(wse::RedistributeOp op, RoutineBuilder &b) const final {
     ScalarBuilder &s = b.scalars();
-    Tile in = b.tile(op.getInput()), out = b.tile(op.getResult());
+    const Pairing pairing = this->pairing(op, b.machine());
+    Tile in = b.tile(op.getInput(), pairing);
+    Tile out = b.tile(op.getResult(), pairing);
     const int64_t repeat = op.getRepeat();
     const int64_t window = scratchWords(op, b.machine());
     b.where(out.active, [&] {
@@ -91,6 +95,13 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
   }
 
 private:
+  /// Repeated heads stay whole.
+  static Pairing pairing(wse::RedistributeOp op, const Machine &machine) {
+    const Pairing pairing = pairingOf({op.getInput(), op.getResult()}, machine);
+    return pairing == Pairing::Features && op.getRepeat() > 1 ? Pairing::None
+                                                              : pairing;
+  }
+
   /// Heads that a PE owns; without them all of the tensor.
   struct Heads {
     Value first, count;

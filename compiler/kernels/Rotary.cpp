@@ -48,7 +48,7 @@ class Rotary final : public KernelFor<wse::RotaryOp> {
 
   KernelCost costOf(wse::RotaryOp op, const Machine &machine) const final {
     Layout layout = Layout::of(op.getInput(), machine.height);
-    CostModel model(machine);
+    CostModel model(machine, isNarrow(op.getInput()));
     const double channels = layout.pitch(machine.height);
     const double heads =
         layout.features.largest(machine.width) / layout.features.unitSize;
@@ -62,7 +62,9 @@ class Rotary final : public KernelFor<wse::RotaryOp> {
         (rest > 0 ? model.copies(rest, channels) : 0) + 6 * model.guard(layout);
     const double all = double(layout.tokenCount()) * layout.features.units *
                        op.getRotaryDim() / machine.width / machine.height;
-    cost.lowerBound = model.leastAdds(all) + model.leastFmacs(all);
+    cost.lowerBound =
+        model.leastAdds(all) +
+        all / (isNarrow(op.getInput()) ? machine.fmacRate16 : machine.fmacRate);
     return cost;
   }
 

@@ -121,8 +121,8 @@ Value RoutineBuilder::tokensBefore(ScalarBuilder &scalars, const Layout &layout,
   if (layout.span < layout.group)
     local = scalars.min(local, layout.span);
   Value within = scalars.tileStart(layout.tokens, layout.span, local);
-  return scalars.add(first,
-                     scalars.mul(within, inSomeGroup(scalars, layout, row, height)));
+  return scalars.add(
+      first, scalars.mul(within, inSomeGroup(scalars, layout, row, height)));
 }
 
 Tile RoutineBuilder::describe(ScalarBuilder &s, const Layout &layout) {
@@ -204,6 +204,16 @@ Tile RoutineBuilder::tile(Value tensor) {
   return tile;
 }
 
+Tile RoutineBuilder::tile(Value tensor, Pairing pairing) {
+  Tile elements = tile(tensor);
+  if (pairing == Pairing::None)
+    return elements;
+  Tile words =
+      describe(scalars(), *elements.layout.inPairs(pairing, width(), height()));
+  words.buffer = wordsOf(elements.buffer);
+  return words;
+}
+
 Tile RoutineBuilder::tile(wse::PersistentOp held) {
   Tile tile = describe(scalars(), Layout::of(held.getHeldType(), height()));
   // The tensor in the store has the name of the parameter.
@@ -238,8 +248,13 @@ std::string RoutineBuilder::scratch(StringRef name, int64_t elements,
 }
 
 std::string RoutineBuilder::halvesOf(StringRef buffer, Type element) {
-  return shared.halvesOf(buffer, firstNode(cast<wse::KernelOp>(op)),
-                         element ? element : builder.getI16Type());
+  return shared.view(buffer, "_halves", firstNode(cast<wse::KernelOp>(op)),
+                     element ? element : builder.getI16Type());
+}
+
+std::string RoutineBuilder::wordsOf(StringRef buffer) {
+  return shared.view(buffer, "_words", firstNode(cast<wse::KernelOp>(op)),
+                     builder.getF32Type());
 }
 
 //===----------------------------------------------------------------------===//

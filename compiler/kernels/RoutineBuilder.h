@@ -69,9 +69,11 @@ struct ColumnWords {
   HostDim lines = {};
   llvm::SmallVector<HostDim, 2> inner = {};
   int64_t featureStep = 1;
-  /// f16 or bf16: a word has two elements of a feature, `halfStep` apart.
+  /// f16 or bf16: a word has two elements of a feature, `halfStep` apart, or,
+  /// of the elements that `pairs` tiles, neighbours.
   mlir::Type halves = {};
   int64_t halfStep = 0;
+  std::optional<FeatureTiling> pairs = {};
   std::string indexTensor = {};
   int64_t indexStep = 0;
   int64_t indexRows = 0;
@@ -110,6 +112,8 @@ public:
 
   /// The tile of an operand or result of the operation.
   Tile tile(Value tensor);
+  /// The same as words of two elements, as it moves; of no pairing, itself.
+  Tile tile(Value tensor, Pairing pairing);
   /// That of a resident parameter or a state of its region.
   Tile tile(wse::PersistentOp held);
   /// The scalars of a layout in any scalar scope, without a buffer.
@@ -139,6 +143,8 @@ public:
   /// A buffer's words as elements of 16 bits, the first in a word's lower half;
   /// integers if no type is given.
   std::string halvesOf(llvm::StringRef buffer, mlir::Type element = {});
+  /// A buffer of elements of 16 bits as words of f32.
+  std::string wordsOf(llvm::StringRef buffer);
 
   //===------------------------------------------------------------------===//
   // Instructions

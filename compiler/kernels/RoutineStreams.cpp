@@ -108,19 +108,19 @@ int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
     segment.tensor = words.tensor;
     segment.lines = words.lines.size;
     segment.lineStep = words.lines.step;
-    segment.offset =
-        Affine(featureStart(s, words.features)) * words.featureStep +
-        Affine(words.offset);
+    const FeatureTiling &features = words.pairs ? *words.pairs : words.features;
+    segment.offset = Affine(featureStart(s, features)) * words.featureStep +
+                     Affine(words.offset);
     for (const HostDim &dim : words.inner) {
       segment.extents.push_back(dim.size);
       segment.strides.push_back(dim.step);
     }
-    segment.extents.push_back(featureCount(s, words.features));
+    segment.extents.push_back(featureCount(s, features));
     segment.strides.push_back(words.featureStep);
-    if (words.halves) {
+    segment.halves = words.halves;
+    if (words.halves && !words.pairs) {
       segment.extents.push_back(2);
       segment.strides.push_back(words.halfStep);
-      segment.halves = words.halves;
     }
     segment.indexTensor = words.indexTensor;
     segment.indexStep = words.indexStep;

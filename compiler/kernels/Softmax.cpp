@@ -27,7 +27,8 @@ class Softmax final : public KernelFor<wse::SoftmaxOp> {
   KernelCost costOf(wse::SoftmaxOp op, const Machine &machine) const final {
     Layout layout = Layout::of(op.getInput(), machine.height);
     KernelCost cost = rowKernelCost(layout, machine, /*passes=*/4,
-                                    /*reductions=*/2, /*streamedVectors=*/0);
+                                    /*reductions=*/2, /*streamedVectors=*/0,
+                                    isNarrow(op.getInput()));
     double elements =
         layout.features.largest(machine.width) * layout.pitch(machine.height);
     cost.compute += CostModel(machine).functions(elements);

@@ -163,9 +163,8 @@ KernelCost SparseMatmul::costOf(wse::SparseMatmulOp op,
   }
   cost.stream = model.channelCycles(shape.in, shape.in.features, rowWords);
   double kept = double(shape.k) * double(sparsity.keptOfRow(shape.n));
-  cost.lowerBound =
-      std::max(model.leastFmacs(kept / width * channels),
-               double(shape.k) * rowWords / machine.westCount());
+  cost.lowerBound = std::max(model.leastFmacs(kept / width * channels),
+                             double(shape.k) * rowWords / machine.westCount());
   return cost;
 }
 

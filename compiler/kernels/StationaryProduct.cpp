@@ -38,6 +38,8 @@ StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
   if (machine.width < 2 || height < 2 || out.replicatedRows ||
       (!resident && (n % height != 0 || machine.westCount() != height)))
     return;
+  if (isNarrow() && !resident)
+    pairs = in.features.inPairs(machine.width);
   rowFeatures = (n + height - 1) / height;
   ownInputs = in.features.largest(machine.width);
   ownResults = out.features.largest(machine.width);
@@ -53,10 +55,20 @@ StationaryShape::StationaryShape(wse::MatmulOp op, const Machine &machine,
     rounds = (out.tokenCount() + tokens - 1) / tokens;
     // While a PE multiplies with one block the next comes.
     growth = std::max<int64_t>(
-        1, int64_t((machine.mapOverhead + tokens / machine.fmacRate) /
+        1, int64_t((machine.mapOverhead +
+                    CostModel(machine, isNarrow()).leastFmacs(double(tokens))) /
                    machine.width));
     return;
   }
+}
+
+int64_t StationaryShape::words() const {
+  int64_t words =
+      wordsOf(element, tokens * ownInputs) + tokens * (rowFeatures + kept());
+  if (!resident) // each block in whole words
+    words += wordsOf(element, rowFeatures * ownInputs) +
+             (isNarrow() ? mostBlocks : 0);
+  return words;
 }
 
 SmallVector<int64_t> StationaryShape::blocks() const {
@@ -88,15 +100,16 @@ static double firstRound(const StationaryShape &shape, const Machine &machine,
                          ArrayRef<int64_t> blocks, double feature) {
   const double tokens = shape.tokens;
   const double words = machine.mapOverhead + tokens;
-  const double rate = words / (words + tokens / machine.fmacRate);
-  double cycles = std::max(double(shape.k) * blocks[0],
-                           3 * tokens * double(shape.ownInputs));
+  const double rate =
+      words / (words + CostModel(machine, shape.isNarrow()).leastFmacs(tokens));
+  const double k = double(shape.inputWords().total());
+  const double ownWords = double(shape.inputWords().largest(machine.width));
+  double cycles = std::max(k * blocks[0], 3 * tokens * double(shape.ownInputs));
   for (size_t i = 0; i < blocks.size(); ++i) {
     double multiply = blocks[i] * feature;
     double next = i + 1 < blocks.size() ? double(blocks[i + 1]) : 0;
-    multiply += next * double(shape.ownInputs);
-    cycles +=
-        multiply + std::max(0.0, next * double(shape.k) - rate * multiply);
+    multiply += next * ownWords;
+    cycles += multiply + std::max(0.0, next * k - rate * multiply);
   }
   return cycles;
 }
@@ -108,19 +121,19 @@ KernelCost stationaryCost(wse::MatmulOp op, const Machine &machine) {
     cost.compute = std::numeric_limits<double>::infinity();
     return cost;
   }
-  CostModel model(machine);
+  CostModel model(machine, shape.isNarrow());
   double tokens = shape.tokens, rounds = shape.rounds, rows = shape.rowFeatures;
   SmallVector<int64_t> blocks = shape.blocks();
   double gathered = tokens * shape.ownInputs, sums = tokens * rows;
   double others[] = {rows, double(shape.ownInputs - 1), tokens};
   double product = rows * machine.mapOverhead + sums / machine.addRate +
-                   model.product(others, 1, 2);
+                   model.product(others, 1, 2, {1, 1, 1});
   // The rows next to the first relay most of what they take: 3 cycles a word,
   // measured on wavelet. The first block of weights comes meanwhile.
   cost.compute = rounds * (3 * gathered + product +
                            double(blocks.size()) * 2 * machine.vectorSetup);
   if (!shape.resident)
-    cost.fabric = cost.stream = double(shape.k) * rows;
+    cost.fabric = cost.stream = double(shape.inputWords().total()) * rows;
   double latency =
       model.chain(machine.width, 0) + model.multicast(machine.width, 0) +
       2 * (model.chain(machine.height, 0) + model.multicast(machine.height, 0));
@@ -155,7 +168,8 @@ SmallVector<HostFlow> stationaryFlows(wse::MatmulOp op,
                                                   /*lastUse=*/0));
   if (shape.resident)
     return flows;
-  flows.push_back({StreamPattern::ChannelRow, shape.k * shape.rowFeatures,
+  flows.push_back({StreamPattern::ChannelRow,
+                   shape.inputWords().total() * shape.rowFeatures,
                    /*firstUse=*/0,
                    std::min(1.0, 2 * cost.stream / cost.total())});
   return flows;
@@ -265,9 +279,10 @@ void StationaryWriter::placeWeights() {
   hasFeatures = s.constant(1);
   int64_t first = 0;
   for (int64_t size : shape.blocks()) {
-    blocks.push_back({first, s.constant(size),
-                      b.scratch("weights", size * shape.ownInputs),
-                      shape.ownInputs, 1});
+    blocks.push_back(
+        {first, s.constant(size),
+         b.scratch("weights", size * shape.ownInputs, shape.element),
+         shape.ownInputs, 1});
     first += size;
   }
 }
@@ -278,27 +293,39 @@ void StationaryWriter::streamWeights() {
   HostTensor weight = b.source(op.getWeight());
   for (const Block &block : blocks)
     b.streamToRows([&](ScalarBuilder &host) {
+      const FeatureTiling tiling = shape.inputWords();
+      const int64_t step = weight.strides[0] * (shape.pairs ? 2 : 1);
       pe::Segment segment;
       segment.tensor = weight.symbol;
       segment.lines = 1;
       segment.extents = {*ScalarBuilder::known(block.size),
-                         RoutineBuilder::featureCount(host, shape.in.features)};
-      segment.strides = {weight.strides[1], weight.strides[0]};
+                         RoutineBuilder::featureCount(host, tiling)};
+      segment.strides = {weight.strides[1], step};
       segment.offset =
-          Affine(RoutineBuilder::featureStart(host, shape.in.features)) *
-              weight.strides[0] +
+          Affine(RoutineBuilder::featureStart(host, tiling)) * step +
           Affine(host.py()) * (shape.rowFeatures * weight.strides[1]) +
           Affine(weight.offset + block.first * weight.strides[1]);
+      if (shape.pairs) {
+        segment.extents.push_back(2);
+        segment.strides.push_back(weight.strides[0]);
+        segment.halves = shape.element;
+      }
       return segment;
     });
 }
 
 void StationaryWriter::fill(const Block &block) {
-  b.start(FillThread, Opcode::Mov, {1, block.size, in.features},
-          Operand::memory(block.weights, 0, {0, block.output, block.input}),
-          {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
-               .windowed(s.mul(in.firstFeature, block.size),
-                         Affine(block.size) * shape.k)});
+  const FeatureTiling tiling = shape.inputWords();
+  const std::string words =
+      shape.pairs ? b.wordsOf(block.weights) : block.weights;
+  const Value first = RoutineBuilder::featureStart(s, tiling);
+  b.start(
+      FillThread, Opcode::Mov,
+      {1, block.size, RoutineBuilder::featureCount(s, tiling)},
+      Operand::memory(words, 0, {0, tiling.largest(b.width()), block.input}),
+      {Operand::fabric(b.color(StreamPattern::ChannelRow), 3)
+           .windowed(s.mul(first, block.size),
+                     Affine(block.size) * tiling.total())});
 }
 
 /// sums = activations * weights, for a block of result features.

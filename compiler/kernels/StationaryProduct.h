@@ -27,7 +27,8 @@ struct StationaryShape {
   int64_t tokens = 0;      ///< of all rows in a round, but perhaps the last
   int64_t growth = 1;      ///< of blocks, from one to the next
   bool resident = false;   ///< its weights are there from an earlier launch
-  mlir::Type element;      ///< of activations
+  mlir::Type element;      ///< of activations and weights
+  std::optional<FeatureTiling> pairs; ///< of features of the input
 
   StationaryShape(wse::MatmulOp op, const Machine &machine)
       : StationaryShape(op, machine,
@@ -38,11 +39,11 @@ struct StationaryShape {
   llvm::SmallVector<int64_t> blocks() const;
   /// Most result features of a row that one column owns.
   int64_t kept() const { return std::min(rowFeatures, ownResults); }
-  int64_t words() const {
-    return wordsOf(element, tokens * ownInputs) +
-           tokens * (rowFeatures + kept()) +
-           (resident ? 0 : rowFeatures * ownInputs);
-  }
+  int64_t words() const;
+  bool isNarrow() const { return pe::elementBytes(element) == 2; }
+  /// Features of the input, as the words of a streaming weight count them: two
+  /// make a word where every column has an even number.
+  FeatureTiling inputWords() const { return pairs ? *pairs : in.features; }
 };
 
 /// All but its lower bound, which variants share.

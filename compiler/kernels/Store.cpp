@@ -32,7 +32,8 @@ class Store final : public KernelFor<wse::StoreOp> {
   }
 
   KernelCost costOf(wse::StoreOp op, const Machine &machine) const final {
-    Layout layout = Layout::of(op.getValue(), machine.height);
+    Layout layout =
+        layoutOf(op.getValue(), hostPairingOf(op.getValue(), machine), machine);
     CostModel model(machine);
     double words = double(layout.tokenCount()) * layout.features.total();
     double rowsOfChannel =
@@ -56,7 +57,8 @@ class Store final : public KernelFor<wse::StoreOp> {
 
   SmallVector<HostFlow> flowsOf(wse::StoreOp op,
                                 const Machine &machine) const final {
-    Layout layout = Layout::of(op.getValue(), machine.height);
+    Layout layout =
+        layoutOf(op.getValue(), hostPairingOf(op.getValue(), machine), machine);
     int64_t channels = machine.channelsInUse();
     int64_t rows = (machine.height + channels - 1) / channels;
     return {{StreamPattern::OutExit,
@@ -197,13 +199,28 @@ void sendLastColumn(RoutineBuilder &b, const Tile &in) {
   });
 }
 
+/// Behind an odd number of features: the other half of their last word.
+void fillTail(RoutineBuilder &b, const Tile &tile) {
+  Value isOdd = b.scalars().mod(tile.features, 2);
+  b.where(b.scalars().logicalAnd(tile.active, isOdd), [&] {
+    b.vector(Opcode::Mov, {1}, Operand::memory(tile.buffer, tile.features, {1}),
+             {Operand::immediate(0)});
+  });
+}
+
 LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
   ScalarBuilder &s = b.scalars();
-  Tile in = b.tile(op.getValue());
-  const Layout &layout = in.layout;
+  const Pairing pairing = hostPairingOf(op.getValue(), b.machine());
+  Tile in = b.tile(op.getValue(), pairing);
+  // Features that pair up follow one another in the store as well.
+  const Layout layout = pairing == Pairing::Channels
+                            ? in.layout
+                            : Layout::of(op.getValue(), b.height());
   std::string output = op.getOutput().str();
   b.streamToHost([&](ScalarBuilder &host) {
     auto [perSequence, perToken, perFeature] = op.outputStrides();
+    const int64_t half = perToken;
+    perToken *= pairing == Pairing::Channels ? 2 : 1;
     pe::Segment segment;
     segment.tensor = output;
     Tile tile = RoutineBuilder::describe(host, layout);
@@ -222,9 +239,17 @@ LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
           Affine(host.div(tile.firstToken, layout.tokens)) * perSequence +
           Affine(host.mod(tile.firstToken, layout.tokens)) * perToken;
     }
+    if (pairing != Pairing::None)
+      segment.halves = elementTypeOf(op.getValue());
+    if (pairing == Pairing::Channels) {
+      segment.extents.push_back(2);
+      segment.strides.push_back(half);
+    }
     return segment;
   });
 
+  if (pairing == Pairing::Tails)
+    fillTail(b, b.tile(op.getValue()));
   Value isLast = s.equal(s.px(), b.width() - 1);
   if (b.width() > 1)
     b.where(s.logicalNot(isLast), [&] {

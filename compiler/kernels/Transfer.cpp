@@ -37,13 +37,22 @@ StreamPattern chainOf(wse::TransferOp op) {
   return goesEast(op) ? StreamPattern::RowEast : StreamPattern::RowWest;
 }
 
+/// How both tensors pair up, if they do alike.
+Pairing pairingOfBoth(wse::TransferOp op) {
+  auto region = wse::regionOf(cast<wse::KernelOp>(op.getOperation()));
+  const Pairing pairing = pairingOf(op.getInput(), op.sourceRegion().machine());
+  return pairing == pairingOf(op.getResult(), region.machine()) ? pairing
+                                                                : Pairing::None;
+}
+
 /// Rows of both regions, where they are not as many.
 struct RowChange {
   TokenRows from, to;
 
   static RowChange of(wse::TransferOp op) {
     auto region = wse::regionOf(cast<wse::KernelOp>(op.getOperation()));
-    const Layout layout = Layout::of(op.getResult(), region.rows());
+    const Layout layout =
+        layoutOf(op.getResult(), pairingOfBoth(op), region.machine());
     return {{layout.batch, layout.tokens, op.sourceRegion().rows()},
             {layout.batch, layout.tokens, region.rows()}};
   }
@@ -78,7 +87,7 @@ class Transfer final : public KernelFor<wse::TransferOp> {
 
   KernelCost costOf(wse::TransferOp op, const Machine &machine) const final {
     const Machine from = op.sourceRegion().machine();
-    Layout layout = Layout::of(op.getResult(), machine.height);
+    Layout layout = layoutOf(op.getResult(), pairingOfBoth(op), machine);
     CostModel model(machine);
     const RowChange change = RowChange::of(op);
     int64_t tokens = layout.pitch(machine.height); // that a row hears
@@ -121,7 +130,7 @@ class Transfer final : public KernelFor<wse::TransferOp> {
     const RowChange change = RowChange::of(op);
     if (!change.splits())
       return 0;
-    Layout layout = Layout::of(op.getResult(), machine.height);
+    Layout layout = layoutOf(op.getResult(), pairingOfBoth(op), machine);
     return layout.features.largest(machine.width) * change.pitch();
   }
 
@@ -135,7 +144,7 @@ class Transfer final : public KernelFor<wse::TransferOp> {
 
   static void send(wse::TransferOp op, RoutineBuilder &b) {
     ScalarBuilder &s = b.scalars();
-    Tile in = b.tile(op.getInput());
+    Tile in = b.tile(op.getInput(), pairingOfBoth(op));
     const bool east = goesEast(op);
     auto sendOwn = [&](Affine onward) {
       b.start(RowThread, Opcode::Mov, {in.features, in.channels},
@@ -173,7 +182,7 @@ class Transfer final : public KernelFor<wse::TransferOp> {
 
   static void take(wse::TransferOp op, RoutineBuilder &b) {
     ScalarBuilder &s = b.scalars();
-    Tile out = b.tile(op.getResult());
+    Tile out = b.tile(op.getResult(), pairingOfBoth(op));
     if (const RowChange change = RowChange::of(op); change.any())
       return takeFromRows(change, out, b);
     Operand row =

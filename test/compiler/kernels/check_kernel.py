@@ -2,11 +2,13 @@
 """Compiles small wse programs of one kernel, runs them, compares with NumPy.
 
 usage: check_kernel.py KERNEL --work FOLDER [--mesh WxH ...] [--machine NAME|JSON]
+                       [--precision f16|bf16]
                        [--engine NAME] [--engines [--within PERCENT]]
 
 Meshes of one row, one column, fewer and more PEs than tokens and features;
 batches that share the rows, and that do not fit them. --engines: holds the
 engine to wavelet instead of NumPy, outputs to the bit, and the work.
+--precision: tensors on the wafer have 16 bits, those of the host 32.
 """
 
 import argparse
@@ -23,8 +25,11 @@ import sparse_masks  # noqa: E402
 
 MESHES = ["1x1", "1x5", "6x1", "3x2", "8x8", "13x7"]
 BATCHES = [(1, 6), (2, 5), (9, 3)]  # batch elements, tokens of each
+PAIRED = [(1, 16), (2, 8), (9, 4)]  # whose tokens of 16 bits pair up in words
 FEATURES = 17
-TOLERANCE = 1e-5
+# Of the largest value. Each rounding to 16 bits is half a unit in the last
+# place; a kernel makes a few, of operands, weights and results.
+TOLERANCES = {"f32": 1e-5, "f16": 6 * 2.0**-11, "bf16": 6 * 2.0**-8}
 
 
 def tensor_type(shape, encoding=None, element="f32"):
@@ -78,12 +83,13 @@ class Program:
     """A selected wse.program under construction, with its inputs and the
     outputs it should have. Values are pairs of name and type."""
 
-    def __init__(self, mesh, machine, engine):
-        self.mesh, self.machine, self.engine = mesh, machine, engine
+    def __init__(self, mesh, machine, engine, precision="f32"):
+        self.mesh, self.machine, self.engine, self.precision = mesh, machine, engine, precision
         self.width, self.height = (int(n) for n in mesh.split("x"))
         self.declarations, self.body = [], []
         self.inputs, self.expected = {}, {}
         self.equal = ()  # outputs that have the same bits
+        self.exact = ()  # outputs that are as expected to the bit
 
     def encoding(self, batch, tokens, columns="balanced", head_size=0, rows="split", span=None, head_columns=1):
         group = self.height // batch if batch <= self.height else 0
@@ -122,6 +128,7 @@ class Program:
         machine = self.machine.replace('"', '\\"')
         region = f"region @r shape({self.width}x{self.height})"
         lines = "\n  ".join([region] + self.declarations + self.body)
+        lines = lines.replace("xf32, #wse.dist", f"x{self.precision}, #wse.dist")
         return f'wse.program @main state(selected) mesh({self.mesh}) machine("{machine}") {{\n  {lines}\n}}\n'
 
     def run(self, folder):
@@ -130,6 +137,9 @@ class Program:
         results, _ = self.execute(folder, self.engine)
         if len({results[name].tobytes() for name in self.equal}) > 1:
             raise RuntimeError(f"outputs differ: {' and '.join(self.equal)}")
+        for name in self.exact:
+            if not np.array_equal(results[name], self.expected[name], equal_nan=True):
+                raise RuntimeError(f"output {name} is not as expected to the bit")
         return max(difference(results[name], array) for name, array in self.expected.items())
 
     def run_engines(self, folder):
@@ -166,6 +176,18 @@ class Program:
         return {name: np.load(f"{folder}/{name}.out.npy") for name in self.expected}, report
 
 
+def rounded(array, precision):
+    """To the nearest number of that many bits, of two the even one."""
+    if precision == "f16":
+        with np.errstate(over="ignore"):
+            return array.astype(np.float16).astype(np.float32)
+    if precision == "f32":
+        return array
+    bits = array.view(np.uint32)
+    even = (bits + 0x7FFF + (bits >> 16 & 1)) & np.uint32(0xFFFF0000)
+    return np.where(np.isnan(array), array, even.view(np.float32))
+
+
 def call(command):
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
@@ -184,7 +206,7 @@ class Checker:
     def __init__(self, arguments):
         self.work, self.machine = arguments.work, arguments.machine
         self.engines, self.off = arguments.engines, []
-        self.engine = arguments.engine
+        self.engine, self.precision = arguments.engine, arguments.precision
         self.meshes = arguments.mesh or MESHES
         self.failed = False
         self.random = np.random.default_rng(1)
@@ -193,7 +215,7 @@ class Checker:
         return self.random.standard_normal(shape).astype(np.float32)
 
     def program(self, mesh):
-        return Program(mesh, self.machine, self.engine)
+        return Program(mesh, self.machine, self.engine, self.precision)
 
     def check(self, program, case):
         folder = f"{self.work}/{case}-{program.mesh}"
@@ -203,7 +225,7 @@ class Checker:
                 print(f"{case} {program.mesh} cycles {100 * self.off[-1]:+.1f} %", flush=True)
                 return
             error = program.run(folder)
-            verdict = "ok" if error <= TOLERANCE else "WRONG"
+            verdict = "ok" if error <= TOLERANCES[self.precision] else "WRONG"
             print(f"{case} {program.mesh} error {error:.1e} {verdict}", flush=True)
         except RuntimeError as problem:
             verdict = "FAILED"
@@ -212,7 +234,7 @@ class Checker:
 
     def cases(self):
         for mesh in self.meshes:
-            for batch, tokens in BATCHES:
+            for batch, tokens in BATCHES + (PAIRED if self.precision != "f32" else []):
                 yield mesh, batch, tokens, f"b{batch}s{tokens}"
 
     def channels(self):
@@ -224,7 +246,11 @@ class Checker:
     def load(self):
         for mesh, batch, tokens, case in self.cases():
             x, p = self.normal(batch, tokens, FEATURES), self.program(mesh)
+            # No numbers, infinities, what f16 does not hold, and the least it does.
+            x.flat[:5] = np.nan, np.inf, -np.inf, 1e6, 2**-24
+            x = rounded(x, self.precision)
             p.store(p.load("x", x, p.encoding(batch, tokens)), "y", x)
+            p.exact = "y"
             row = self.normal(1, tokens, FEATURES)
             repeated = p.load("row", row, p.encoding(batch, tokens), x.shape, (0, FEATURES, 1))
             p.store(repeated, "z", np.broadcast_to(row, x.shape))
@@ -385,6 +411,8 @@ class Checker:
                  (2, 3, "softcap"), (2, 3, "lowest"), (2, 3, "nan"), (2, 3, "zero")]
         for mesh, batch, tokens, case in self.cases():
             for heads, size, mode in cases:
+                if mode == "lowest" and self.precision != "f32":
+                    continue  # an infinity
                 keys = {"fewer": 2, "more": 11}.get(mode, tokens)
                 self.attend(mesh, batch, tokens, keys, heads, size, mode, f"attention-{mode}-{case}")
                 columns = min(int(mesh.split("x")[0]) // heads, size)
@@ -395,7 +423,7 @@ class Checker:
         for mode in ("plain", "causal"):  # scores too large for one block
             self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
             self.attend("8x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks-2-columns", 2)
-        for mode in ("softcap", "lowest", "nan", "zero", "head_bias"):
+        for mode in ("softcap", *["lowest"] * (self.precision == "f32"), "nan", "zero", "head_bias"):
             self.attend("3x2", 1, 80, 80, 3, 4, mode, f"attention-{mode}-blocks")
         # More keys than a buffer takes of all own features.
         self.attend("4x8", 1, 200, 200, 2, 50, "causal", "attention-slices-2-columns", 2)
@@ -496,6 +524,7 @@ def main():
     parser.add_argument("--work", required=True)
     parser.add_argument("--mesh", action="append")
     parser.add_argument("--machine", default="wse2")
+    parser.add_argument("--precision", default="f32", choices=list(TOLERANCES))
     parser.add_argument("--engines", action="store_true")
     parser.add_argument("--engine", default="burst")
     parser.add_argument("--within", type=float, default=100, metavar="PERCENT",

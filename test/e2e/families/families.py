@@ -6,6 +6,7 @@
   families.py --table TABLE.md             run all, name the rows that differ
   families.py --only REGEX [--table ...]   some of them
   families.py --few [--table ...]          three exporters, and the fused graphs
+  families.py --precision f16 --only REGEX        in 16 bits, without a table
 
 The models are those of make_families.py, in its cache. Each ends in one status:
 
@@ -15,7 +16,8 @@ The models are those of make_families.py, in its cache. Each ends in one status:
   none     the exporter, or onnxruntime, gave up; the reason is their own
 
 Outputs have to have onnxruntime's shapes and types; floats may differ by 1e-4 of
-the output's largest value, integers not at all. Exit code 1 if a model fails or
+the output's largest value, in 16 bits by 32 units in the last place, integers not
+at all. Exit code 1 if a model fails or
 a row differs from the table.
 """
 
@@ -38,7 +40,7 @@ from make_families import cache, variants  # noqa: E402
 
 MESH = "8x8"
 STATUSES = ["run", "refused", "fail", "none"]
-TOLERANCE = 1e-4
+TOLERANCES = {"f32": 1e-4, "f16": 32 * 2.0**-11, "bf16": 32 * 2.0**-8}
 FEW = re.compile(r"\.(dynamo-20-sdpa|script-14-sdpa-dynamic|session)$|^fused")
 
 
@@ -64,7 +66,7 @@ def bucket(error):
     return f"<= {bound:.0e}" if error else "0"
 
 
-def difference(name, expected, actual):
+def difference(name, expected, actual, tolerance):
     if actual.shape != expected.shape or actual.dtype != expected.dtype:
         raise Failure(f"{name} is {actual.dtype}{list(actual.shape)}, expected "
                       f"{expected.dtype}{list(expected.shape)}")
@@ -79,7 +81,7 @@ def difference(name, expected, actual):
                       f"in {np.isnan(expected).sum()}")
     largest = np.nanmax(np.abs(expected))
     error = float(np.nanmax(np.abs(actual - expected)) / (largest or 1))
-    if not error <= TOLERANCE:
+    if not error <= tolerance:
         raise Failure(f"wrong numbers in {name}: off by {error:.1e} of the largest")
     return error
 
@@ -89,7 +91,7 @@ def load(path):
         return {name: file[name] for name in file}
 
 
-def compile_model(path, inputs, folder, seconds):
+def compile_model(path, inputs, folder, seconds, precision):
     """Compiles; inputs that are bound leave `inputs`. Returns the refusal, or None."""
     bound = path.with_suffix(".bind")
     flags = []
@@ -99,7 +101,8 @@ def compile_model(path, inputs, folder, seconds):
     flags += [f"--shape={name}={'x'.join(map(str, value.shape))}"
               for name, value in inputs.items() if value.ndim]
     result = call([tool("wsec"), str(path), "-o", str(folder / "model.wafer"), f"--mesh={MESH}",
-                   "--quiet", f"--report={folder / 'compile.json'}", *flags], seconds)
+                   f"--precision={precision}", "--quiet", f"--report={folder / 'compile.json'}",
+                   *flags], seconds)
     return refusal_of(result)
 
 
@@ -112,7 +115,7 @@ def run_model(path, inputs, folder, seconds):
     return load(folder / "out.npz")
 
 
-def judge(name, seconds):
+def judge(name, seconds, precision):
     """The row of a model."""
     path = cache() / "families" / f"{name}.onnx"
     model, _, exporter = name.partition(".")
@@ -126,7 +129,7 @@ def judge(name, seconds):
         expected = load(path.with_suffix(".expected.npz"))
         with tempfile.TemporaryDirectory() as folder:
             folder = Path(folder)
-            refusal = compile_model(path, inputs, folder, seconds)
+            refusal = compile_model(path, inputs, folder, seconds, precision)
             if refusal:
                 return Row(model, exporter, "refused", reason=refusal)
             outputs = run_model(path, inputs, folder, seconds)
@@ -135,7 +138,7 @@ def judge(name, seconds):
         for key, value in expected.items():
             if key not in outputs:
                 raise Failure(f"{key} is missing")
-            worst = max(worst, difference(key, value, outputs[key]))
+            worst = max(worst, difference(key, value, outputs[key], TOLERANCES[precision]))
         return Row(model, exporter, "run", bucket(worst), recognized(report))
     except Failure as failure:
         return Row(model, exporter, "fail", reason=str(failure).replace("|", "\\|"))
@@ -191,11 +194,14 @@ def differences(rows, text):
 
 
 def main():
-    arguments = table_parser(__doc__).parse_args()
+    parser = table_parser(__doc__)
+    parser.add_argument("--precision", choices=list(TOLERANCES), default="f32")
+    arguments = parser.parse_args()
     chosen = [name for name in variants() if re.search(arguments.only, name)
               and (FEW.search(name) or not arguments.few)]
     with ThreadPoolExecutor(arguments.jobs) as pool:
-        rows = list(pool.map(lambda name: judge(name, arguments.seconds), chosen))
+        rows = list(pool.map(lambda name: judge(name, arguments.seconds, arguments.precision),
+                             chosen))
     return conclude(arguments, rows, table(rows), differences)
 
 
