@@ -199,7 +199,8 @@ def difference(got, expected):
         raise RuntimeError(f"shape {got.shape} instead of {expected.shape}")
     if not np.array_equal(np.isnan(got), np.isnan(expected)):
         raise RuntimeError(f"not a number in {np.isnan(got).sum()} places instead of {np.isnan(expected).sum()}")
-    return np.nanmax(np.abs(got - expected), initial=0) / max(1, np.nanmax(np.abs(expected), initial=0))
+    with np.errstate(invalid="ignore"):  # equal infinities
+        return np.nanmax(np.abs(got - expected), initial=0) / max(1, np.nanmax(np.abs(expected), initial=0))
 
 
 class Checker:
