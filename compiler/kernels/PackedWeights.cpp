@@ -19,10 +19,8 @@ std::optional<PackedWeights> PackedWeights::of(wse::MatmulOp op,
   PackedWeights packed;
   packed.weights = weight.getQuantized();
   const wse::MatmulVariant variant = op.getVariant();
-  if (!packed.weights ||
-      (variant != wse::MatmulVariant::Reduce &&
-       variant != wse::MatmulVariant::Broadcast) ||
-      !op.getResult().getType().getElementType().isF32())
+  if (!packed.weights || (variant != wse::MatmulVariant::Reduce &&
+                          variant != wse::MatmulVariant::Broadcast))
     return std::nullopt;
   packed.name = weight.getName();
   packed.reduce = variant == wse::MatmulVariant::Reduce;
