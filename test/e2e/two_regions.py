@@ -5,7 +5,7 @@
 A tensor is loaded on one region, moved to another that lies somewhere in the
 same rows, or with --elsewhere in others and more or fewer of them, and back;
 both compute with it. Of three regions the third, which may lie between them,
-takes it from both. Shapes, distributions and places are random. All engines have to give the numbers of NumPy and equal bytes; the
+takes it from both. With --half tensors on the wafer are of f16. Shapes, distributions and places are random. All engines have to give the numbers of NumPy and equal bytes; the
 placement dump has to name the transfers. Between other rows a program may be
 refused for lack of ways, by name. Exit code 0 or 1.
 """
@@ -65,7 +65,7 @@ def other_rows(rng, names, height):
     return own, rows, max(rows[name] + own[name] for name in names) + rng.randint(0, 2)
 
 
-def random_case(rng, elsewhere):
+def random_case(rng, elsewhere, half):
     """The text of a program, and its input; the regions in the same rows, or elsewhere."""
     batch, tokens, heads = rng.randint(1, 3), rng.randint(1, 6), rng.randint(1, 5)
     size = rng.choice([1, 1, 2, 3])
@@ -96,7 +96,8 @@ def random_case(rng, elsewhere):
             columns = f"2 by {size}"
             if heads * size <= width and rng.random() < 0.5:
                 columns += f" over {size}"
-        return (f"tensor<{batch}x{tokens}x{features}x{kind}, "
+        element = "f16" if half and not is_integer else kind
+        return (f"tensor<{batch}x{tokens}x{features}x{element}, "
                 f"#wse.dist<rows = [0, 1], columns = [{columns}]>>")
 
     facts = {
@@ -113,10 +114,12 @@ def random_case(rng, elsewhere):
                           third_kernels=THIRD_KERNELS.format(**facts) if third else "", **facts)
     count = batch * tokens * features
     values = np.arange(count, dtype=np.int32 if is_integer else np.float32) * 3 - 7
+    if half:
+        values = np.fmod(values, 600)  # three times as much is exact
     return text, values.reshape(batch, tokens, features)
 
 
-def check(text, x, work):
+def check(text, x, work, engines):
     source, program = work / "two.mlir", work / "two.wafer"
     source.write_text(text)
     np.save(work / "x.npy", x)
@@ -140,7 +143,7 @@ def check(text, x, work):
     assert [(t["kernel"], t["from"], t["to"]) for t in placement["transfers"]] == moves, (
         placement["transfers"])
     found = set()
-    for engine in ENGINES:
+    for engine in engines:
         outputs = {name: work / f"{name}.npy" for name in expected}
         run(["wse-run", program, "--quiet", f"--engine={engine}", "--input", f"x={work / 'x.npy'}"]
             + [f"--output={name}={path}" for name, path in outputs.items()])
@@ -157,11 +160,13 @@ def main():
     parser.add_argument("--count", type=int, default=20)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--elsewhere", action="store_true", help="each region in rows of its own")
+    parser.add_argument("--half", action="store_true")
     parser.add_argument("--work", type=Path, required=True)
     arguments = parser.parse_args()
     arguments.work.mkdir(parents=True, exist_ok=True)
     rng = random.Random(arguments.seed)
-    ran = sum(check(*random_case(rng, arguments.elsewhere), arguments.work)
+    engines = ENGINES[:2] if arguments.half else ENGINES  # strips has no f16
+    ran = sum(check(*random_case(rng, arguments.elsewhere, arguments.half), arguments.work, engines)
               for _ in range(arguments.count))
     refused = f", {arguments.count - ran} without ways" if ran < arguments.count else ""
     print(f"{ran} programs on several regions{refused}")
