@@ -66,9 +66,15 @@ class Attention final : public KernelFor<wse::AttentionOp> {
     return words;
   }
 
-  // All keys of a head have their bias in one column.
+  // All keys of a head have their bias in one column; and where heads of some
+  // tensors have one feature, those of the others are not spread either.
   bool needsWholeHeads(Operation *op) const final {
-    return AttentionShape::biasIsByHead(cast<wse::AttentionOp>(op));
+    auto attention = cast<wse::AttentionOp>(op);
+    auto hasSingles = [&](Value tensor) {
+      return wse::featuresOf(tensor) == int64_t(attention.getNumHeads());
+    };
+    return AttentionShape::biasIsByHead(attention) ||
+           hasSingles(attention.getKey()) != hasSingles(attention.getValue());
   }
 
   LogicalResult lowerOp(wse::AttentionOp op, RoutineBuilder &b) const final;

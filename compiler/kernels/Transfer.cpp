@@ -37,12 +37,16 @@ StreamPattern chainOf(wse::TransferOp op) {
   return goesEast(op) ? StreamPattern::RowEast : StreamPattern::RowWest;
 }
 
-/// How both tensors pair up, if they do alike.
+/// How both tensors pair up, if they do alike, where the result lies on
+/// `machine`: its region, or a shape that is tried for it.
+Pairing pairingOfBoth(wse::TransferOp op, const Machine &machine) {
+  const Pairing pairing = pairingOf(op.getInput(), op.sourceRegion().machine());
+  return pairing == pairingOf(op.getResult(), machine) ? pairing
+                                                       : Pairing::None;
+}
 Pairing pairingOfBoth(wse::TransferOp op) {
   auto region = wse::regionOf(cast<wse::KernelOp>(op.getOperation()));
-  const Pairing pairing = pairingOf(op.getInput(), op.sourceRegion().machine());
-  return pairing == pairingOf(op.getResult(), region.machine()) ? pairing
-                                                                : Pairing::None;
+  return pairingOfBoth(op, region.machine());
 }
 
 /// Rows of both regions, where they are not as many.
@@ -87,7 +91,8 @@ class Transfer final : public KernelFor<wse::TransferOp> {
 
   KernelCost costOf(wse::TransferOp op, const Machine &machine) const final {
     const Machine from = op.sourceRegion().machine();
-    Layout layout = layoutOf(op.getResult(), pairingOfBoth(op), machine);
+    Layout layout =
+        layoutOf(op.getResult(), pairingOfBoth(op, machine), machine);
     CostModel model(machine);
     const RowChange change = RowChange::of(op);
     int64_t tokens = layout.pitch(machine.height); // that a row hears
@@ -130,7 +135,8 @@ class Transfer final : public KernelFor<wse::TransferOp> {
     const RowChange change = RowChange::of(op);
     if (!change.splits())
       return 0;
-    Layout layout = layoutOf(op.getResult(), pairingOfBoth(op), machine);
+    Layout layout =
+        layoutOf(op.getResult(), pairingOfBoth(op, machine), machine);
     return layout.features.largest(machine.width) * change.pitch();
   }
 

@@ -32,3 +32,15 @@ func.func @main(%x: tensor<1x6x64xf32> {onnx.name = "x"}) -> (tensor<1x6x64xf32>
   %out = onnx.matmul %attend, %w {node = "out"} : (tensor<1x6x64xf32>, tensor<64x64xf32>) -> tensor<1x6x64xf32>
   return %out : tensor<1x6x64xf32>
 }
+
+// -----
+
+// Of a head of values that is one feature others are not spread, either.
+
+// CHECK-LABEL: wse.program @main
+// CHECK: attention {{.*}} : !tokens_1x6x32_heads, {{.*}} -> !tokens_1x6x2_balanced
+// CHECK-NOT: over 4
+func.func @main(%x: tensor<1x6x32xf32> {onnx.name = "x"}, %v: tensor<1x6x2xf32> {onnx.name = "v"}) -> (tensor<1x6x2xf32> {onnx.name = "y"}) {
+  %attend = onnx.attention %x, %x, %v {num_heads = 2 : i64, scale = 0.5 : f32, node = "attend"} : (tensor<1x6x32xf32>, tensor<1x6x32xf32>, tensor<1x6x2xf32>) -> tensor<1x6x2xf32>
+  return %attend : tensor<1x6x2xf32>
+}
