@@ -322,6 +322,10 @@ private:
       return withTokensOutside(builder, loc(), heads, batch, output.getNode());
     };
     q = outside(*query), k = outside(*key), v = outside(*value);
+    // The products repeat a single head for all heads of queries.
+    for (Heads *heads : {&k, &v})
+      if (heads->heads * heads->repeats == 1)
+        heads->repeats = q.heads;
     if (q.batch != k.batch || q.size != k.size || v.batch != k.batch ||
         q.heads != k.heads * k.repeats || v.heads != k.heads ||
         v.repeats != k.repeats || v.tokens != k.tokens) {

@@ -62,18 +62,25 @@ struct Norm {
 };
 } // namespace
 
-/// Holds when `v` is mean(d * d) + epsilon.
+/// Holds when `v` is mean(d * d).
+static bool isMeanSquare(Value v, Value d) {
+  Value square = meanOperand(v);
+  auto product = square ? binaryOf(square, BinaryKind::Mul) : onnx::BinaryOp();
+  return product && product.getA() == d && product.getB() == d;
+}
+
+/// Holds when `v` is mean(d * d) + epsilon, which an exporter leaves out where
+/// it is too small for it.
 static bool isMeanSquare(Value v, Value d, double &epsilon) {
+  if (isMeanSquare(v, d))
+    return true;
   auto sum = binaryOf(v, BinaryKind::Add);
   if (!sum)
     return false;
   for (auto [mean, constant] :
        {std::pair(sum.getA(), sum.getB()), std::pair(sum.getB(), sum.getA())}) {
     std::optional<double> number = uniformValue(constant);
-    Value square = number ? meanOperand(mean) : Value();
-    auto product =
-        square ? binaryOf(square, BinaryKind::Mul) : onnx::BinaryOp();
-    if (!product || product.getA() != d || product.getB() != d)
+    if (!number || !isMeanSquare(mean, d))
       continue;
     epsilon = *number;
     return true;

@@ -23,6 +23,27 @@ func.func @softcap(%q: tensor<2x3x8xf32>) -> !onnx.unknown {
   return %y : !onnx.unknown
 }
 
+// One head of keys and values for all heads of queries, as Falcon has it: nobody repeats it but the products.
+// CHECK-LABEL: func.func @one_head_of_keys
+// CHECK: onnx.attention %{{.*}}, %{{.*}}, %{{.*}} {kv_heads = 1 : i64, {{.*}}num_heads = 2 : i64
+// CHECK-SAME: (tensor<2x3x8xf32>, tensor<2x3x4xf32>, tensor<2x3x4xf32>)
+func.func @one_head_of_keys(%q: tensor<2x3x8xf32>, %k: tensor<2x3x4xf32>) -> !onnx.unknown {
+  %heads = onnx.constant dense<[2, 3, 2, 4]> : tensor<4xi64>
+  %head = onnx.constant dense<[2, 3, 1, 4]> : tensor<4xi64>
+  %merged = onnx.constant dense<[2, 3, 8]> : tensor<3xi64>
+  %q4 = onnx.node "Reshape"(%q, %heads) : (tensor<2x3x8xf32>, tensor<4xi64>) -> !onnx.unknown
+  %k4 = onnx.node "Reshape"(%k, %head) : (tensor<2x3x4xf32>, tensor<4xi64>) -> !onnx.unknown
+  %qt = onnx.node "Transpose"(%q4) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
+  %kt = onnx.node "Transpose"(%k4) with {perm = [0, 2, 3, 1]} : (!onnx.unknown) -> !onnx.unknown
+  %vt = onnx.node "Transpose"(%k4) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
+  %qk = onnx.node "MatMul"(%qt, %kt) : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
+  %p = onnx.node "Softmax"(%qk) : (!onnx.unknown) -> !onnx.unknown
+  %pv = onnx.node "MatMul"(%p, %vt) : (!onnx.unknown, !onnx.unknown) -> !onnx.unknown
+  %t = onnx.node "Transpose"(%pv) with {perm = [0, 2, 1, 3]} : (!onnx.unknown) -> !onnx.unknown
+  %y = onnx.node "Reshape"(%t, %merged) : (!onnx.unknown, tensor<3xi64>) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
 // A cap is positive, and only the outermost tanh is one.
 // CHECK-LABEL: func.func @no_softcap
 // CHECK-NOT: onnx.attention

@@ -34,6 +34,19 @@ func.func @rms_norm(%x: tensor<2x8xf32>, %g: tensor<8xf32>) -> tensor<2x8xf32> {
   return %y : tensor<2x8xf32>
 }
 
+// An epsilon of 1e-8 is gone from a model in bf16.
+// CHECK-LABEL: func.func @no_epsilon
+// CHECK-NEXT: %[[Y:.*]] = onnx.rms_norm %{{.*}} {epsilon = 0.000000e+00 : f32}
+// CHECK-NEXT: return %[[Y]]
+func.func @no_epsilon(%x: tensor<2x8xf32>, %g: tensor<8xf32>) -> tensor<2x8xf32> {
+  %sq = onnx.binary mul %x, %x : (tensor<2x8xf32>, tensor<2x8xf32>) -> tensor<2x8xf32>
+  %var = onnx.reduce mean %sq {axes = array<i64: 1>, keepdims = true} : tensor<2x8xf32> -> tensor<2x1xf32>
+  %inverse = onnx.unary rsqrt %var : tensor<2x1xf32>
+  %n = onnx.binary mul %x, %inverse : (tensor<2x8xf32>, tensor<2x1xf32>) -> tensor<2x8xf32>
+  %y = onnx.binary mul %n, %g : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+  return %y : tensor<2x8xf32>
+}
+
 // The mean over tokens is no norm of features.
 // CHECK-LABEL: func.func @other_axis
 // CHECK-NOT: rms_norm
