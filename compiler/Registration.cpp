@@ -12,6 +12,7 @@
 #include "dialects/pe/Pe.h"
 #include "dialects/wse/Wse.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/Dialect/MLProgram/IR/MLProgram.h"
@@ -24,7 +25,8 @@ void wsec::registerDialects(mlir::DialectRegistry &registry) {
                   mlir::math::MathDialect, onnx::OnnxDialect, wse::WseDialect,
                   pe::PeDialect>();
   // What torch-mlir writes.
-  registry.insert<mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,
+  registry.insert<mlir::cf::ControlFlowDialect, mlir::linalg::LinalgDialect,
+                  mlir::tensor::TensorDialect,
                   mlir::ml_program::MLProgramDialect>();
 }
 

@@ -38,7 +38,7 @@ want_build=1
 targets=(all)
 for argument in "$@"; do
   case "$argument" in
-    --for=quickstart) targets=(wsec wse-run) browser_packages=() ;;
+    --for=quickstart) targets=(wsec wse-run wse-inspect) browser_packages=() ;;
     --torch) want_torch=1 ;;
     --no-build) want_build=0 ;;
     *) sed -n '4,10p' "$0" | sed 's/^# \{0,1\}//'; exit 2 ;;

@@ -153,8 +153,48 @@ static bool peelScores(Value value, Scores &scores, unsigned depth = 0) {
 /// Whether a score plus this is this, whatever the score.
 static bool absorbsScores(double masked) { return masked < -1e30; }
 
-/// Skips `where(isnan(p), 0, p)`, a guard for rows without any key, and
-/// reshapes; the softmax below, or null.
+/// Behind reshapes of what stands in front of the last two dimensions.
+static Value beforeReshapes(Value value) {
+  auto reshape = value.getDefiningOp<onnx::ReshapeOp>();
+  return reshape && keepsLastTwo(reshape) ? beforeReshapes(reshape.getX())
+                                          : value;
+}
+
+static Value operandOf(Value value, onnx::UnaryKind kind) {
+  value = beforeReshapes(value);
+  auto op = value.getDefiningOp<onnx::UnaryOp>();
+  return op && op.getKind() == kind ? op.getX() : Value();
+}
+
+/// Whether `condition` says which of `x` are not equal to themselves.
+static bool isNaN(Value condition, Value x) {
+  Value same = operandOf(condition, onnx::UnaryKind::Not);
+  auto equal = same ? same.getDefiningOp<onnx::BinaryOp>() : onnx::BinaryOp();
+  return equal && equal.getKind() == BinaryKind::Equal && equal.getA() == x &&
+         equal.getB() == x;
+}
+
+/// Whether `condition` says in which rows all of `scores` are minus infinity:
+/// the least of bools is found as the largest of their opposites.
+static bool isEmptyRow(Value condition, Value scores) {
+  Value any = operandOf(condition, onnx::UnaryKind::Neg);
+  auto largest = any ? beforeReshapes(any).getDefiningOp<onnx::ReduceOp>()
+                     : onnx::ReduceOp();
+  if (!largest || largest.getKind() != onnx::ReduceKind::Max ||
+      !largest.getKeepdims() ||
+      largest.getAxes() !=
+          ArrayRef<int64_t>(shapeOf(largest.getX()).size() - 1))
+    return false;
+  Value hidden = operandOf(largest.getX(), onnx::UnaryKind::Neg);
+  auto equal = hidden ? beforeReshapes(hidden).getDefiningOp<onnx::BinaryOp>()
+                      : onnx::BinaryOp();
+  return equal && equal.getKind() == BinaryKind::Equal &&
+         beforeReshapes(equal.getA()) == beforeReshapes(scores) &&
+         uniformValue(equal.getB()) == -std::numeric_limits<double>::infinity();
+}
+
+/// Skips `where(isnan(p), 0, p)`, a guard for rows without any key, or one that
+/// asks their scores, and reshapes; the softmax below, or null.
 static onnx::SoftmaxOp peelProbabilities(Value value, bool &isGuarded) {
   while (!value.getDefiningOp<onnx::SoftmaxOp>()) {
     if (auto reshape = value.getDefiningOp<onnx::ReshapeOp>()) {
@@ -166,12 +206,10 @@ static onnx::SoftmaxOp peelProbabilities(Value value, bool &isGuarded) {
     auto where = value.getDefiningOp<onnx::WhereOp>();
     if (!where || uniformValue(where.getA()) != 0.0)
       return {};
-    auto isNaN = where.getCondition().getDefiningOp<onnx::UnaryOp>();
-    if (!isNaN || isNaN.getKind() != onnx::UnaryKind::Not)
-      return {};
-    auto equal = isNaN.getX().getDefiningOp<onnx::BinaryOp>();
-    if (!equal || equal.getKind() != BinaryKind::Equal ||
-        equal.getA() != where.getB() || equal.getB() != where.getB())
+    auto softmax =
+        beforeReshapes(where.getB()).getDefiningOp<onnx::SoftmaxOp>();
+    if (!isNaN(where.getCondition(), where.getB()) &&
+        !(softmax && isEmptyRow(where.getCondition(), softmax.getX())))
       return {};
     value = where.getB();
     isGuarded = true;

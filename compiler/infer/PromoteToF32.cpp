@@ -64,6 +64,37 @@ static Value saturated(OpBuilder &builder, onnx::NodeOp node, Value x,
   return binary(builder, loc, onnx::BinaryKind::Min, x, largest, name);
 }
 
+static bool isF64(Value value) {
+  auto tensor = dyn_cast<RankedTensorType>(value.getType());
+  return tensor && tensor.getElementType().isF64();
+}
+
+/// Whether the f64 of a function is what an exporter widened narrower floats
+/// to, such as a sum, and numbers beside it: no model in f64.
+static bool widensOnly(func::FuncOp function) {
+  Block &body = function.front();
+  if (llvm::any_of(body.getArguments(), isF64) ||
+      llvm::any_of(body.getTerminator()->getOperands(), isF64))
+    return false;
+  for (Operation &op : body.without_terminator()) {
+    if (llvm::none_of(op.getResults(), isF64))
+      continue;
+    if (isa<onnx::ConstantOp>(op)) {
+      if (typeOf(op.getResult(0)).getNumElements() != 1)
+        return false;
+      continue;
+    }
+    // Of what comes in, something is f64 already, or a narrower float is cast.
+    auto node = dyn_cast<onnx::NodeOp>(op);
+    bool widens =
+        node && isCast(node) &&
+        isa<FloatType>(getElementTypeOrSelf(node.getInputs()[0].getType()));
+    if (!widens && llvm::none_of(op.getOperands(), isF64))
+      return false;
+  }
+  return true;
+}
+
 namespace {
 struct PromoteToF32Pass
     : wsec::infer::impl::PromoteToF32Base<PromoteToF32Pass> {
@@ -74,7 +105,7 @@ struct PromoteToF32Pass
     auto tensor = dyn_cast<RankedTensorType>(type);
     if (!tensor || !isa<FloatType>(tensor.getElementType()) ||
         tensor.getElementType().isF32() ||
-        (tensor.getElementType().isF64() && !allowF64AsF32))
+        (tensor.getElementType().isF64() && !f64IsF32))
       return nullptr;
     return tensor.clone(Float32Type::get(type.getContext()));
   }
@@ -85,7 +116,10 @@ struct PromoteToF32Pass
         runOnFunction(function);
   }
 
+  bool f64IsF32 = false;
+
   void runOnFunction(func::FuncOp function) {
+    f64IsF32 = allowF64AsF32 || widensOnly(function);
     Block &body = function.front();
     Operation *terminator = body.getTerminator();
     SmallVector<Type> resultTypes(terminator->getOperandTypes());

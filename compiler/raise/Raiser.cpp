@@ -196,6 +196,8 @@ FailureOr<Term> Raiser::converted(Term from, Type element) {
 }
 
 Term Raiser::reshape(Term from, ArrayRef<int64_t> shape) {
+  if (ArrayRef<int64_t>(from.shape) == shape)
+    return from;
   if (auto source = reshaped.find(from.value); source != reshaped.end())
     from = source->second;
   if (ArrayRef<int64_t>(from.shape) == shape)

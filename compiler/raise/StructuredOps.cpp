@@ -194,6 +194,12 @@ FailureOr<Term> Structured::lookUp(tensor::ExtractOp extract) {
 
 /// The reduction of an operation that combines two values.
 static StringRef reductionOf(Operation *combiner) {
+  // Of bools.
+  if (combiner->getNumResults() == 1 &&
+      combiner->getResult(0).getType().isInteger(1))
+    return isa<arith::AndIOp>(combiner)  ? "ReduceMin"
+           : isa<arith::OrIOp>(combiner) ? "ReduceMax"
+                                         : "";
   if (isa<arith::AddFOp, arith::AddIOp>(combiner))
     return "ReduceSum";
   if (isa<arith::MulFOp, arith::MulIOp>(combiner))
@@ -226,6 +232,8 @@ static bool isNeutral(Operation *combiner, Value init) {
   if (!value)
     return false;
   const APInt &x = value.getValue();
+  if (x.getBitWidth() == 1)
+    return x.isOne() == (kind == "ReduceMin");
   return kind == "ReduceSum"    ? x.isZero()
          : kind == "ReduceProd" ? x.isOne()
          : kind == "ReduceMax"  ? x.isMinSignedValue()

@@ -121,6 +121,9 @@ class Program:
         UsageError for unknown flags, RunError with the tool's message.
         """
         _refuse_own(flags, "input", "inputs", "output", "outputs", "report", "weights", "quiet", "help", "version")
+        if inputs is not None and not isinstance(inputs, Mapping):
+            example = next(iter(self.inputs), "x")
+            raise InputError(f"inputs are arrays by name, as {{'{example}': array}}, not of type {type(inputs).__name__}")
         stops = bool(flags.get("until") or flags.get("break"))
         arrays = self._checked(inputs or {}, flags)
         with tempfile.TemporaryDirectory(prefix="wsec-") as name:
@@ -209,6 +212,8 @@ def compile(model: Any, output: PathLike | None = None, *, mesh: str | tuple[int
     if hasattr(model, "SerializeToString"):
         source, folders = _written(model, work), ()
         flags.setdefault("bundle", True)
+    elif not isinstance(model, (str, os.PathLike)):
+        raise UsageError(f"a model is a path or an onnx.ModelProto, not of type {type(model).__name__}")
     else:
         source, folders = Path(model), (Path(model).absolute().parent,)
     folders += tuple(weights)

@@ -247,6 +247,132 @@ module {
 """
 
 
+def tensor(kind, *extents):
+    return f"tensor<{'x'.join(map(str, extents))}x{kind}>"
+
+
+def each(result, operands, to, body, reduces=False):
+    """An operation on elements of three-dimensional tensors, whose name and type `operands` and `to` are; the last
+    dimension is the sum of `reduces`, or repeats where it has extent 1. `body` yields %r of %a, %b and %out."""
+    kinds = [kind for _, kind in operands] + [to[1]]
+    shapes = [kind[kind.index("<") + 1:].split("x")[:-1] for kind in kinds]
+    repeats = any(shape[-1] != "1" for shape in shapes)
+
+    def map_of(shape):
+        last = "0" if shape[-1] == "1" and repeats else "d2"
+        return f"affine_map<(d0, d1, d2) -> ({'d0, d1, ' + last if len(shape) == 3 else last})>"
+    arguments = ", ".join(f"%{name}: {kind[kind.rindex('x') + 1:-1]}"
+                          for name, kind in zip([*"ab"[:len(operands)], "out"], kinds))
+    return f"""
+    {result} = linalg.generic {{indexing_maps = [{', '.join(map(map_of, shapes))}],
+        iterator_types = ["parallel", "parallel", "{'reduction' if reduces else 'parallel'}"]}}
+        ins({', '.join(name for name, _ in operands)} : {', '.join(kinds[:-1])}) outs({to[0]} : {to[1]}) {{
+    ^bb0({arguments}):
+      {body}
+      linalg.yield %r : {kinds[-1][kinds[-1].rindex('x') + 1:-1]}
+    }} -> {to[1]}"""
+
+
+def guarded():
+    """What PyTorch 2.13 and torch-mlir make of embedding, LayerNorm and scaled_dot_product_attention: numbers are
+    asserted, the variance is a sum in f64, and rows whose scores are all minus infinity become zeros."""
+    rows, row1, wide, wide1 = (tensor(kind, 1, 6, n) for kind in ("f32", "f64") for n in (8, 1))
+    scores, score1, heads, bools, bool1 = (tensor(kind, 2, 6, n) for kind, n in (
+        ("f32", 6), ("f32", 1), ("f32", 4), ("i1", 6), ("i1", 1)))
+    features, empty = tensor("f32", 8), {}
+    text = ""
+
+    def out(kind):
+        nonlocal text
+        if kind not in empty:
+            empty[kind] = f"%e{len(empty)}"
+            text += f"\n    {empty[kind]} = tensor.empty() : {kind}"
+        return empty[kind], kind
+
+    def filled(name, number, kind):
+        nonlocal text
+        element, into = kind[kind.rindex("x") + 1:-1], out(kind)[0]
+        text += f"\n    {name} = linalg.fill ins({number} : {element}) outs({into} : {kind}) -> {kind}"
+        return name, kind
+
+    def add(name, operands, kind, body, start=None):
+        nonlocal text
+        to = filled(f"{name}_0", start, kind) if start else out(kind)
+        text += each(name, operands, to, body, bool(start))
+        return name, kind
+
+    x = "%x", rows
+    w = add("%wide", [x], wide, "%r = arith.extf %a : f32 to f64")
+    total = add("%total", [w], wide1, "%r = arith.addf %a, %out : f64", "%zero64")
+    mean64 = add("%mean64", [total], wide1, "%r = arith.divf %a, %eight64 : f64")
+    d64 = add("%d64", [w, mean64], wide, "%r = arith.subf %a, %b : f64")
+    square = add("%square", [d64, d64], wide, "%r = arith.mulf %a, %b : f64")
+    squares = add("%squares", [square], wide1, "%r = arith.addf %a, %out : f64", "%zero64")
+    variance64 = add("%variance64", [squares], wide1, "%r = arith.divf %a, %eight64 : f64")
+    variance = add("%variance", [variance64], row1, "%r = arith.truncf %a : f64 to f32")
+    sums = add("%sums", [x], row1, "%r = arith.addf %a, %out : f32", "%zero")
+    mean = add("%mean", [sums], row1, "%r = arith.divf %a, %eight : f32")
+    root = add("%root", [variance], row1, "%e = arith.truncf %epsilon : f64 to f32\n      "
+               "%s = arith.addf %a, %e : f32\n      %r = math.rsqrt %s : f32")
+    d = add("%d", [x, mean], rows, "%r = arith.subf %a, %b : f32")
+    normed = add("%normed", [d, root], rows, "%r = arith.mulf %a, %b : f32")
+    scaled = add("%scaled", [normed, ("%g", features)], rows, "%r = arith.mulf %a, %b : f32")
+    add("%y", [scaled, ("%h", features)], rows, "%r = arith.addf %a, %b : f32")
+    norm, text = text, ""
+    s = add("%s", [("%products", scores)], scores, "%r = arith.mulf %a, %half : f32")
+    largest = add("%largest", [s], score1, "%r = arith.maximumf %a, %out : f32", "%least")
+    less = add("%less", [s, largest], scores, "%r = arith.subf %a, %b : f32")
+    powers = add("%powers", [less], scores, "%r = math.exp %a : f32")
+    below = add("%below", [powers], score1, "%r = arith.addf %a, %out : f32", "%zero")
+    shares = add("%shares", [powers, below], scores, "%r = arith.divf %a, %b : f32")
+    hidden = add("%hidden", [s], bools, "%w = arith.extf %a : f32 to f64\n      %r = arith.cmpf oeq, %w, %least64 : f64")
+    all_hidden = add("%all", [hidden], bool1, "%r = arith.andi %a, %out : i1", "%true")
+    filled("%none", "%zero", scores)
+    add("%p", [all_hidden, shares], scores, "%r = arith.select %a, %zero, %b : f32")
+    filled("%values_0", "%zero", heads)
+    return f"""
+module {{
+  func.func @main(%ids: tensor<1x6xi64>) -> tensor<2x6x4xf32> {{
+    %true = arith.constant true
+    %rows = arith.constant 11 : index
+    %zero = arith.constant 0.0 : f32
+    %zero64 = arith.constant 0.0 : f64
+    %half = arith.constant 0.5 : f32
+    %eight = arith.constant 8.0 : f32
+    %eight64 = arith.constant 8.0 : f64
+    %epsilon = arith.constant 1.0e-5 : f64
+    %least = arith.constant 0xFF800000 : f32
+    %least64 = arith.constant 0xFFF0000000000000 : f64
+    %table = arith.constant $table
+    %g = arith.constant $scale
+    %h = arith.constant $bias
+    %embedded = tensor.empty() : tensor<1x6x8xf32>
+    %x = linalg.generic {{indexing_maps = [affine_map<(a, b, c) -> (a, b)>, affine_map<(a, b, c) -> (a, b, c)>],
+        iterator_types = ["parallel", "parallel", "parallel"]}} ins(%ids : tensor<1x6xi64>) outs(%embedded : tensor<1x6x8xf32>) {{
+    ^bb0(%i: i64, %o: f32):
+      %row = arith.index_cast %i : i64 to index
+      %column = linalg.index 2 : index
+      %known = arith.cmpi slt, %row, %rows : index
+      cf.assert %known, "index must be smaller than dim size"
+      %v = tensor.extract %table[%row, %column] : tensor<11x8xf32>
+      linalg.yield %v : f32
+    }} -> tensor<1x6x8xf32>{norm}
+    %split = tensor.expand_shape %y [[0], [1], [2, 3]] output_shape [1, 6, 2, 4] : tensor<1x6x8xf32> into tensor<1x6x2x4xf32>
+    %turned_0 = tensor.empty() : tensor<1x2x6x4xf32>
+    %turned = linalg.transpose ins(%split : tensor<1x6x2x4xf32>) outs(%turned_0 : tensor<1x2x6x4xf32>) permutation = [0, 2, 1, 3]
+    %q = tensor.collapse_shape %turned [[0, 1], [2], [3]] : tensor<1x2x6x4xf32> into tensor<2x6x4xf32>
+    %k_0 = tensor.empty() : tensor<2x4x6xf32>
+    %k = linalg.transpose ins(%q : tensor<2x6x4xf32>) outs(%k_0 : tensor<2x4x6xf32>) permutation = [0, 2, 1]
+    %products_0 = tensor.empty() : tensor<2x6x6xf32>
+    %products_1 = linalg.fill ins(%zero : f32) outs(%products_0 : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>
+    %products = linalg.batch_matmul ins(%q, %k : tensor<2x6x4xf32>, tensor<2x4x6xf32>) outs(%products_1 : tensor<2x6x6xf32>) -> tensor<2x6x6xf32>{text}
+    %values = linalg.batch_matmul ins(%p, %q : tensor<2x6x6xf32>, tensor<2x6x4xf32>) outs(%values_0 : tensor<2x6x4xf32>) -> tensor<2x6x4xf32>
+    return %values : tensor<2x6x4xf32>
+  }}
+}}
+"""
+
+
 def random(*shape):
     return RANDOM.standard_normal(shape).astype("f4")
 
@@ -299,6 +425,13 @@ class LinalgTest(unittest.TestCase):
         weights = {"table": random(11, 8), "w": random(8, 24)}
         ids = RANDOM.integers(0, 11, (1, 6))
         self.check("attention", ATTENTION, weights, ids, attention(ids, **weights), {"gather", "attention"})
+
+    def test_guarded(self):
+        weights = {"table": random(11, 8), "scale": random(8), "bias": random(8)}
+        ids = RANDOM.integers(0, 11, (1, 6))
+        x = layer_norm(weights["table"][ids[0]], weights["scale"], weights["bias"]).reshape(6, 2, 4).transpose(1, 0, 2)
+        self.check("guarded", guarded(), weights, ids, softmax(0.5 * x @ x.transpose(0, 2, 1)) @ x,
+                   {"gather", "layer_norm", "attention"})
 
 
 if __name__ == "__main__":

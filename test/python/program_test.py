@@ -110,12 +110,15 @@ class ProgramTest(unittest.TestCase):
                          "input 'x' is float64[6, 12], the program wants float32[6, 12]: convert with .astype('float32')")
         self.assertEqual(refusal({"x": self.x[:5]}), "input 'x' is float32[5, 12], the program wants "
                          "float32[6, 12]: compile for shapes={'x': (5, 12)}")
+        self.assertEqual(refusal(self.x), "inputs are arrays by name, as {'x': array}, not of type ndarray")
         self.assertEqual(refusal({"xs": self.x}), "the program has no input 'xs'; nearest: 'x'\n"
                          "no array is given for 'x' (float32[6, 12])")
 
     def test_refused_models(self):
         with self.assertRaisesRegex(wsec.CompileError, "^cannot read '.*missing.onnx': No such file"):
             wsec.compile(self.folder / "missing.onnx")
+        with self.assertRaisesRegex(wsec.UsageError, "^a model is a path or an onnx.ModelProto, not of type int$"):
+            wsec.compile(3)
         with self.assertRaisesRegex(wsec.CompileError, "1 dimension.* must be bound: .*'rows'"):
             wsec.compile(self.path)
         text = """<ir_version: 10, opset_import: ["": 21]>

@@ -4,6 +4,7 @@
 
 import os
 import pty
+import re
 import signal
 import subprocess
 import sys
@@ -33,6 +34,14 @@ class ToolsTest(unittest.TestCase):
     def setUp(self):
         self.folder = Path(self.enterContext(tempfile.TemporaryDirectory()))
         self.enterContext(mock.patch.dict(os.environ, {"WSEC_BIN": str(self.folder)}))
+
+    def test_quickstart_builds_what_the_package_calls(self):
+        root = Path(__file__).parents[2]
+        called = {name for source in (root / "python" / "wsec").glob("*.py")
+                  for name in re.findall(r'run\("(wse[\w-]+)"', source.read_text())}
+        self.assertLessEqual({"wsec", "wse-run"}, called)
+        built = re.search(r"--for=quickstart\) targets=\(([^)]*)\)", (root / "tools" / "setup.sh").read_text())
+        self.assertEqual(set(built[1].split()), called)
 
     def make(self, name, text):
         path = self.folder / name

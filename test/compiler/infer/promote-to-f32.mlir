@@ -73,3 +73,39 @@ func.func @small(%arg0: tensor<4xf32>) -> (!onnx.unknown, !onnx.unknown) {
   %z = onnx.node "Cast"(%arg0) with {to = 17 : i64, saturate = 0 : i64} : (tensor<4xf32>) -> !onnx.unknown
   return %y, %z : !onnx.unknown, !onnx.unknown
 }
+
+// f64 that is nothing but a widened f32, such as a sum, and numbers beside it: no model in f64.
+// CHECK-LABEL: func.func @widened_sum
+// CHECK: onnx.constant dense<8.000000e+00> : tensor<f64> -> tensor<f32>
+// CHECK-NOT: f64
+// CHECK: %[[S:.*]] = onnx.node "ReduceSum"(%{{.*}}) : (tensor<4x8xf32>) -> tensor<1x1xf32>
+// CHECK: %[[M:.*]] = onnx.node "Div"(%[[S]], %{{.*}}) : (tensor<1x1xf32>, tensor<f32>) -> tensor<1x1xf32>
+// CHECK: return %[[M]] : tensor<1x1xf32>
+func.func @widened_sum(%x: tensor<4x8xf32>) -> !onnx.unknown {
+  %n = onnx.constant dense<8.0> : tensor<f64>
+  %w = onnx.node "Cast"(%x) with {to = 11 : i64} : (tensor<4x8xf32>) -> !onnx.unknown
+  %s = onnx.node "ReduceSum"(%w) : (!onnx.unknown) -> !onnx.unknown
+  %m = onnx.node "Div"(%s, %n) : (!onnx.unknown, tensor<f64>) -> !onnx.unknown
+  %y = onnx.node "Cast"(%m) with {to = 1 : i64} : (!onnx.unknown) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// Weights, integers that f32 does not hold, inputs and outputs in f64 are a model in f64.
+// CHECK-LABEL: func.func @weights_of_f64
+// CHECK: tensor<8xf64>
+// CHECK: "Add"{{.*}} -> tensor<4x8xf64>
+func.func @weights_of_f64(%x: tensor<4x8xf32>) -> !onnx.unknown {
+  %b = onnx.constant dense<[1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0]> : tensor<8xf64>
+  %w = onnx.node "Cast"(%x) with {to = 11 : i64} : (tensor<4x8xf32>) -> !onnx.unknown
+  %a = onnx.node "Add"(%w, %b) : (!onnx.unknown, tensor<8xf64>) -> !onnx.unknown
+  %y = onnx.node "Cast"(%a) with {to = 1 : i64} : (!onnx.unknown) -> !onnx.unknown
+  return %y : !onnx.unknown
+}
+
+// CHECK-LABEL: func.func @integers_in_f64
+// CHECK: "Cast"{{.*}} -> tensor<4xf64>
+func.func @integers_in_f64(%x: tensor<4xi64>) -> !onnx.unknown {
+  %w = onnx.node "Cast"(%x) with {to = 11 : i64} : (tensor<4xi64>) -> !onnx.unknown
+  %y = onnx.node "Cast"(%w) with {to = 1 : i64} : (!onnx.unknown) -> !onnx.unknown
+  return %y : !onnx.unknown
+}

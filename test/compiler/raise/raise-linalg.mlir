@@ -260,3 +260,55 @@ func.func @main(%x: tensor<2x3xf32>, %w: tensor<3x5xf32>) -> tensor<4x2x5xf32> {
   %y = linalg.batch_matmul ins(%xs, %ws : tensor<4x2x3xf32>, tensor<4x3x5xf32>) outs(%g : tensor<4x2x5xf32>) -> tensor<4x2x5xf32>
   return %y : tensor<4x2x5xf32>
 }
+
+// -----
+
+// Whether all of a row are minus infinity, as torch-mlir's attention asks; it compares in f64.
+// CHECK:      %[[D:.*]] = onnx.node "Cast"(%arg0) with {to = 11 : i64}
+// CHECK:      %[[E:.*]] = onnx.node "Equal"(%[[D]], %{{.*}})
+// CHECK:      onnx.node "ReduceMin"(%[[E]]
+// TYPES: return %{{.*}} : tensor<2x1xi1>
+func.func @all_of_a_row(%x: tensor<2x3xf32>) -> tensor<2x1xi1> {
+  %true = arith.constant true
+  %least = arith.constant 0xFFF0000000000000 : f64
+  %e = tensor.empty() : tensor<2x3xi1>
+  %b = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]}
+      ins(%x : tensor<2x3xf32>) outs(%e : tensor<2x3xi1>) {
+  ^bb0(%i: f32, %o: i1):
+    %w = arith.extf %i : f32 to f64
+    %c = arith.cmpf oeq, %w, %least : f64
+    linalg.yield %c : i1
+  } -> tensor<2x3xi1>
+  %r = tensor.empty() : tensor<2x1xi1>
+  %f = linalg.fill ins(%true : i1) outs(%r : tensor<2x1xi1>) -> tensor<2x1xi1>
+  %y = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a, b)>, affine_map<(a, b) -> (a, 0)>], iterator_types = ["parallel", "reduction"]}
+      ins(%b : tensor<2x3xi1>) outs(%f : tensor<2x1xi1>) {
+  ^bb0(%i: i1, %o: i1):
+    %a = arith.andi %i, %o : i1
+    linalg.yield %a : i1
+  } -> tensor<2x1xi1>
+  return %y : tensor<2x1xi1>
+}
+
+// -----
+
+// What an embedding asserts of its numbers, every lookup in a table asks when it runs.
+// CHECK-NOT:  assert
+// CHECK:      onnx.node "Gather"(%arg0, %arg1)
+// CHECK-NOT:  assert
+// TYPES: return %{{.*}} : tensor<5x4xf32>
+func.func @asserted_lookup(%table: tensor<11x4xf32>, %ids: tensor<5xi64>) -> tensor<5x4xf32> {
+  %rows = arith.constant 11 : index
+  %e = tensor.empty() : tensor<5x4xf32>
+  %y = linalg.generic {indexing_maps = [affine_map<(a, b) -> (a)>, affine_map<(a, b) -> (a, b)>], iterator_types = ["parallel", "parallel"]}
+      ins(%ids : tensor<5xi64>) outs(%e : tensor<5x4xf32>) {
+  ^bb0(%i: i64, %o: f32):
+    %row = arith.index_cast %i : i64 to index
+    %column = linalg.index 1 : index
+    %known = arith.cmpi slt, %row, %rows : index
+    cf.assert %known, "index must be smaller than dim size"
+    %x = tensor.extract %table[%row, %column] : tensor<11x4xf32>
+    linalg.yield %x : f32
+  } -> tensor<5x4xf32>
+  return %y : tensor<5x4xf32>
+}
