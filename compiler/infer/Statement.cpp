@@ -124,6 +124,18 @@ static std::string printed(Type type) {
   return text;
 }
 
+/// "; opset 22 does, ...", if a later version takes the type for the input.
+static std::string takenLater(const OperatorSchema &schema, size_t input,
+                              std::optional<ElementType> type) {
+  for (const OperatorSchema &later : onnx::operatorSchemas())
+    if (type && later.name == schema.name &&
+        later.sinceVersion > schema.sinceVersion &&
+        later.input(input).types >> int(*type) & 1)
+      return "; opset " + std::to_string(later.sinceVersion) +
+             " does, export for it";
+  return "";
+}
+
 std::optional<std::string>
 wsec::infer::operandProblem(const OperatorSchema &schema,
                             ArrayRef<Type> elements) {
@@ -137,7 +149,7 @@ wsec::infer::operandProblem(const OperatorSchema &schema,
     std::optional<ElementType> type = elementTypeOf(element);
     if (!type || !(formal.types >> int(*type) & 1))
       return name + " is of " + printed(element) +
-             ", which the operator does not take";
+             ", which the operator does not take" + takenLater(schema, i, type);
     for (size_t first = 0; first < i && formal.variable >= 0; ++first)
       if (elements[first] && elements[first] != element &&
           schema.input(first).variable == formal.variable)

@@ -144,6 +144,8 @@ CASES = {
                      "resolved", nodes=branches("If", then_branch=1, else_branch=1), shape=()),
     "sequence": Case(says="SequenceConstruct: the operator is not supported: node 'first', and 1 node that needs it" +
                      WRITE, nodes=two("SequenceConstruct", "Identity")),
+    "type-too-new": Case("Conv", "Conv: input 0 is of bf16, which the operator does not take: node 'n'; opset 22 does, "
+                         "export for it", shape=(1, 3, 8, 8), type=TensorProto.BFLOAT16, constants=((4, 3, 3, 3),)),
     # Sizes
     "block-2^32": Case("DepthToSpace", "DepthToSpace: blocks of 4294967296 do not fit 1x4x2x2: node 'n'",
                        shape=(1, 4, 2, 2), attributes={"blocksize": 2**32}),
