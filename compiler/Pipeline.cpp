@@ -498,6 +498,10 @@ LogicalResult Compilation::report() {
   report->findWeights(options.output, weightFolders());
   report->precision = options.precision;
   report->notes = notes;
+  if (options.precision == "bf16" &&
+      (report->machine == "wse1" || report->machine == "wse2"))
+    report->notes.push_back("bf16 is a format of wse3: " + report->machine +
+                            " is taken to have it, as fast as f16");
   if (options.mode == Mode::Resident)
     noteResidency(*report);
   report->shapes = readShapes(*module);
