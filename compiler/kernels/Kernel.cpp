@@ -77,6 +77,7 @@ int64_t colorsOf(wse::StreamPattern pattern) {
   case wse::StreamPattern::KeyNorth:
   case wse::StreamPattern::ValueNorth:
   case wse::StreamPattern::OutNorth:
+  case wse::StreamPattern::OutColumn:
   case wse::StreamPattern::RootWest:
     return 2;
   default:

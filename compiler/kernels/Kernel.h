@@ -54,7 +54,8 @@ struct RowSet {
 };
 
 /// One route pattern that a kernel needs. `rows` matters for `column` (the rows
-/// the words must reach), `key_cast` and `value_cast` (the rows of each group,
+/// the words must reach), `out_column` and `out_band` (those that they come from),
+/// `key_cast` and `value_cast` (the rows of each group,
 /// whose head is the first), and for `root_west` and `head_cast`, whose groups
 /// are of columns; for all other patterns it is empty. The stream is one of the
 /// kernel's region, or of the region `from`: `transfer` leads from there to the
@@ -100,7 +101,7 @@ int64_t colorsOf(wse::StreamPattern pattern);
 
 /// What one launch moves between the host and its region, on one color.
 struct HostFlow {
-  wse::StreamPattern pattern; ///< channel, channel_row or out_exit
+  wse::StreamPattern pattern; ///< channel, channel_row, out_exit, out_band
   int64_t words = 0;          ///< of the busiest channel, none has more
   /// When PEs take the first and the last of them, as shares of the launch;
   /// evenly in between.

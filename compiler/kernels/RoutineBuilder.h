@@ -212,6 +212,11 @@ public:
   /// Streams words to the host; `segment` says where they go, in the scalars
   /// of the stream.
   void streamToHost(llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
+  /// The same from the rows of `exits` alone, each of which lists the blocks of
+  /// its own row.
+  void
+  streamFromBands(llvm::ArrayRef<ChannelPosition> exits,
+                  llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
   HostTensor source(mlir::Attribute source) {
     return shared.shared.source(source);
   }
@@ -241,7 +246,11 @@ private:
   void awaitAll(unsigned threads);
   InstructionUse useOf(const Operand &dst, llvm::ArrayRef<Operand> sources,
                        int thread) const;
-  pe::StreamOp hostStream(pe::Direction direction);
+  pe::StreamOp hostStream(wse::StreamPattern pattern,
+                          llvm::ArrayRef<ChannelPosition> channels);
+  void streamOut(wse::StreamPattern pattern,
+                 llvm::ArrayRef<ChannelPosition> channels,
+                 llvm::function_ref<pe::Segment(ScalarBuilder &)> segment);
   int64_t hostWords(llvm::ArrayRef<ColumnWords> words);
   Injector injector(const FeatureTiling &features, int64_t wordsPerFeature);
   void relayAtHeads(const Injector &injector, int64_t lines);
@@ -258,6 +267,7 @@ private:
   llvm::SmallDenseMap<Value, Value> carried; ///< arguments of the entry
   MicrothreadDiscipline discipline;
   pe::StreamOp input, rowInput, output;
+  wse::StreamPattern outputPattern = wse::StreamPattern::OutExit;
   std::unique_ptr<ScalarBuilder> inputScalars, rowInputScalars, outputScalars;
 };
 

@@ -50,8 +50,9 @@ pe::Affine RoutineBuilder::rowColor(StreamPattern pattern, Value row) {
   return Affine(s.min(chosen, *llvm::max_element(colors)));
 }
 
-pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
-  bool in = direction == pe::Direction::In;
+pe::StreamOp RoutineBuilder::hostStream(StreamPattern pattern,
+                                        ArrayRef<ChannelPosition> positions) {
+  const bool in = pattern == StreamPattern::Channel;
   pe::StreamOp &stream = in ? input : output;
   if (stream)
     return stream;
@@ -59,18 +60,16 @@ pe::StreamOp RoutineBuilder::hostStream(pe::Direction direction) {
   atEnd.setInsertionPointToEnd(&shared.shared.program.getBody().front());
   SmallVector<Attribute> channels;
   int64_t origin = in ? machine().x : machine().y;
-  for (ChannelPosition channel :
-       in ? machine().westChannels() : machine().eastChannels())
+  for (ChannelPosition channel : positions)
     if (channel.begin < channel.end)
       channels.push_back(
           pe::ChannelAttr::get(op->getContext(), machine().y + channel.row,
                                origin + channel.begin, origin + channel.end));
   std::string name = shared.shared.freshSymbol((in ? "to_" : "from_") +
                                                routine.getSymName().str());
-  stream = pe::StreamOp::create(
-      atEnd, loc, name, direction,
-      color(in ? StreamPattern::Channel : StreamPattern::OutExit),
-      atEnd.getArrayAttr(channels));
+  stream = pe::StreamOp::create(atEnd, loc, name,
+                                in ? pe::Direction::In : pe::Direction::Out,
+                                color(pattern), atEnd.getArrayAttr(channels));
   if (wire)
     stream.setTypeAttr(TypeAttr::get(wire));
   Block *body = atEnd.createBlock(&stream.getBody());
@@ -98,7 +97,8 @@ Injector RoutineBuilder::injectFromBuffers(ArrayRef<ColumnWords> all) {
 
 /// Makes the host's segments. Returns lines.
 int64_t RoutineBuilder::hostWords(ArrayRef<ColumnWords> all) {
-  pe::StreamOp stream = hostStream(pe::Direction::In);
+  pe::StreamOp stream =
+      hostStream(StreamPattern::Channel, machine().westChannels());
   ScalarBuilder &s = *inputScalars;
   int64_t lines = 0;
   for (const ColumnWords &words : all) {
@@ -221,7 +221,24 @@ void RoutineBuilder::streamToRows(
 
 void RoutineBuilder::streamToHost(
     function_ref<pe::Segment(ScalarBuilder &)> segment) {
-  pe::StreamOp stream = hostStream(pe::Direction::Out);
+  streamOut(StreamPattern::OutExit, machine().eastChannels(), segment);
+}
+
+void RoutineBuilder::streamFromBands(
+    ArrayRef<ChannelPosition> exits,
+    function_ref<pe::Segment(ScalarBuilder &)> segment) {
+  SmallVector<ChannelPosition> own;
+  for (const ChannelPosition &exit : exits)
+    if (exit.begin < exit.end)
+      own.push_back({exit.row, exit.row, exit.row + 1});
+  streamOut(StreamPattern::OutBand, own, segment);
+}
+
+void RoutineBuilder::streamOut(
+    StreamPattern pattern, ArrayRef<ChannelPosition> channels,
+    function_ref<pe::Segment(ScalarBuilder &)> segment) {
+  pe::StreamOp stream = hostStream(pattern, channels);
+  outputPattern = pattern;
   OpBuilder atEnd = OpBuilder::atBlockEnd(&stream.getBody().front());
   pe::Segment made = segment(*outputScalars);
   atEnd.setInsertionPointToEnd(&stream.getBody().front());
@@ -236,7 +253,7 @@ SmallVector<std::pair<StreamPattern, std::string>> RoutineBuilder::streams() {
   };
   add(input, StreamPattern::Channel);
   add(rowInput, StreamPattern::ChannelRow);
-  add(output, StreamPattern::OutExit);
+  add(output, outputPattern);
   return streams;
 }
 

@@ -63,7 +63,7 @@ void Selection::store(Value tensor, wse::IntermediateOp into, int64_t offset,
       user, tensor, into.getSymNameAttr(), builder().getI64IntegerAttr(offset),
       strides.empty() ? DenseI64ArrayAttr()
                       : builder().getDenseI64ArrayAttr(strides),
-      into.getTypeAttr());
+      into.getTypeAttr(), UnitAttr());
 }
 
 bool Selection::storeWhole(Value value, Value tensor, Operation *user) {

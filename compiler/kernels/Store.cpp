@@ -4,6 +4,20 @@
 // the row of its channel, which sends the words over the edge. A channel so
 // lists its rows from north to south, in a row the columns from east to west,
 // and of each PE all features of a token, token by token.
+//
+// Tokens often lie in a few rows, which have few of the channels. By columns
+// those in the last of these rows, or south of it, share out the columns: each
+// column is gathered south to the row of its exit, there the row is gathered
+// east as far as it has columns of this exit.
+//
+//   row 0  tokens    v v v v v v     6 columns, tokens in rows 0 and 1; exits
+//       1  tokens    v v v v v v     in rows 0, 2 and 4, of which row 0 is
+//       2            > > * v v v ==> not used
+//       3                  v v v
+//       4                  > > * ==>
+//
+// A channel then lists its columns from east to west, in a column the tokens
+// from the last to the first.
 
 #include "compiler/kernels/KernelLibrary.h"
 
@@ -12,11 +26,87 @@ using namespace mlir;
 namespace wsec {
 namespace {
 
+/// A store by columns: the exits, and what they are for.
+struct Exits {
+  Exits(wse::StoreOp op, const Machine &machine)
+      : machine(machine), layout(Layout::of(op.getValue(), machine.height)),
+        rows(layout.columnRows(machine.height)),
+        last((rows.groups - 1) * rows.pitch + rows.used - 1) {
+    if (op.getByColumns() && !layout.features.replicated &&
+        hostPairingOf(op.getValue(), machine) == Pairing::None)
+      exits = machine.exitsOfColumns(int(last));
+  }
+
+  /// Whether there are any: else words go by rows.
+  bool used() const { return !exits.empty(); }
+  /// Whether words go from row to row.
+  bool linksRows() const {
+    return last > 0 || llvm::any_of(exits, [&](const ChannelPosition &exit) {
+             return exit.begin < exit.end && exit.row > last;
+           });
+  }
+  int64_t features(const ChannelPosition &exit) const {
+    return layout.features.before(exit.end, machine.width) -
+           layout.features.before(exit.begin, machine.width);
+  }
+  int64_t mostWords() const {
+    int64_t most = 0;
+    for (const ChannelPosition &exit : exits)
+      most = std::max(most, features(exit) * layout.tokenCount());
+    return most;
+  }
+  KernelCost cost() const;
+
+  const Machine &machine;
+  const Layout layout;
+  const RowSet rows;  ///< with tokens
+  const int64_t last; ///< of them
+  std::vector<ChannelPosition> exits;
+};
+
+/// Words of the column at the exit come as those of its last row arrive; those
+/// of the others have queued up by then.
+KernelCost Exits::cost() const {
+  CostModel model(machine);
+  const double tokens = double(layout.tokenCount());
+  KernelCost cost;
+  cost.compute = model.copies(layout.pitch(machine.height),
+                              layout.features.largest(machine.width));
+  cost.stream = double(mostWords());
+  for (const ChannelPosition &exit : exits) {
+    if (exit.begin == exit.end)
+      continue;
+    const double all = double(features(exit)) * tokens;
+    const double own =
+        tokens * double(layout.features.before(exit.end, machine.width) -
+                        layout.features.before(exit.end - 1, machine.width));
+    const double rowsUsed = double(rows.groups * rows.used);
+    const double chain = model.chain(rowsUsed + (exit.row > last), 0) +
+                         machine.hopCycles * (double(exit.row) - rowsUsed);
+    cost.fabric = std::max(cost.fabric, std::max(chain, own) + all - own +
+                                            2 * machine.vectorSetup);
+  }
+  cost.lowerBound =
+      tokens * double(layout.features.total()) / machine.channelsInUse();
+  return cost;
+}
+
 class Store final : public KernelFor<wse::StoreOp> {
   Match match(Operation *op, const Selection &) const final {
     return Match::when(isa<onnx::ConcatOp>(op));
   }
   Value build(Operation *op, Selection &selection) const final;
+
+  int variantOf(Operation *op) const final {
+    return cast<wse::StoreOp>(op).getByColumns();
+  }
+  void setVariant(Operation *op, int variant) const final {
+    cast<wse::StoreOp>(op).setByColumns(variant != 0);
+  }
+  StringRef variantName(int variant) const final {
+    return variant ? "by columns" : "by rows";
+  }
+  SmallVector<Offer> offers(Operation *op, const Machine &machine) const final;
 
   bool onlyMoves() const final { return true; }
   Value moved(Operation *op) const final {
@@ -24,14 +114,16 @@ class Store final : public KernelFor<wse::StoreOp> {
   }
   SmallVector<Relay> relays() const final {
     using P = StreamPattern;
-    return {{P::RowEast, P::RowEast},
-            {P::RowEast, P::OutNorth},
-            {P::RowEast, P::OutExit},
-            {P::OutNorth, P::OutNorth},
-            {P::OutNorth, P::OutExit}};
+    return {{P::RowEast, P::RowEast},   {P::RowEast, P::OutNorth},
+            {P::RowEast, P::OutExit},   {P::OutNorth, P::OutNorth},
+            {P::OutNorth, P::OutExit},  {P::OutColumn, P::OutColumn},
+            {P::OutColumn, P::RowEast}, {P::OutColumn, P::OutBand},
+            {P::RowEast, P::OutBand}};
   }
 
   KernelCost costOf(wse::StoreOp op, const Machine &machine) const final {
+    if (const Exits exits(op, machine); exits.used())
+      return exits.cost();
     Layout layout =
         layoutOf(op.getValue(), hostPairingOf(op.getValue(), machine), machine);
     CostModel model(machine);
@@ -57,6 +149,8 @@ class Store final : public KernelFor<wse::StoreOp> {
 
   SmallVector<HostFlow> flowsOf(wse::StoreOp op,
                                 const Machine &machine) const final {
+    if (const Exits exits(op, machine); exits.used())
+      return {{StreamPattern::OutBand, exits.mostWords()}};
     Layout layout =
         layoutOf(op.getValue(), hostPairingOf(op.getValue(), machine), machine);
     int64_t channels = machine.channelsInUse();
@@ -67,9 +161,17 @@ class Store final : public KernelFor<wse::StoreOp> {
                           rows * layout.pitch(machine.height))}};
   }
 
-  SmallVector<StreamNeed> streamsOf(wse::StoreOp,
+  SmallVector<StreamNeed> streamsOf(wse::StoreOp op,
                                     const Machine &machine) const final {
     SmallVector<StreamNeed> needs;
+    if (const Exits exits(op, machine); exits.used()) {
+      if (machine.width > 1)
+        needs.push_back({StreamPattern::RowEast, {}});
+      if (exits.linksRows())
+        needs.push_back({StreamPattern::OutColumn, exits.rows});
+      needs.push_back({StreamPattern::OutBand, exits.rows});
+      return needs;
+    }
     if (machine.width > 1)
       needs.push_back({StreamPattern::RowEast, {}});
     if (machine.channelsInUse() < machine.height)
@@ -80,6 +182,18 @@ class Store final : public KernelFor<wse::StoreOp> {
 
   LogicalResult lowerOp(wse::StoreOp op, RoutineBuilder &b) const final;
 };
+
+SmallVector<Offer> Store::offers(Operation *op, const Machine &machine) const {
+  const int before = variantOf(op);
+  SmallVector<Offer> offers;
+  for (int variant : {0, 1}) {
+    setVariant(op, variant);
+    if (variant == 0 || Exits(cast<wse::StoreOp>(op), machine).used())
+      offers.push_back({variant, {}, cost(op, machine), 0});
+  }
+  setVariant(op, before);
+  return offers;
+}
 
 /// Each part of a concatenation is stored at its place: all that lies before
 /// `axis` makes batch elements, what is between there and the features tokens.
@@ -199,6 +313,97 @@ void sendLastColumn(RoutineBuilder &b, const Tile &in) {
   });
 }
 
+/// The row of the mesh with the exit of a column, in any scalar scope; and the
+/// first column that has this exit.
+struct ColumnExit {
+  Value row, first, last;
+};
+ColumnExit exitOfColumn(ScalarBuilder &s, const Exits &exits) {
+  const int64_t count = int64_t(exits.exits.size());
+  const int64_t skipped = exits.machine.channelsInUse() - count;
+  Value number = s.tileIndex(s.width(), count, s.px());
+  return {s.channelRowOfMesh(s.add(number, skipped)),
+          s.tileStart(s.width(), count, number),
+          s.sub(s.tileStart(s.width(), count, s.add(number, 1)), 1)};
+}
+
+/// All columns: their words, then those of the rows north of them, and in the
+/// row of the exit those of the columns west.
+void sendByColumns(RoutineBuilder &b, const Tile &in, const Exits &exits) {
+  ScalarBuilder &s = b.scalars();
+  const RowSet &rows = exits.rows;
+  const ColumnExit exit = exitOfColumn(s, exits);
+  Value isExit = s.equal(s.pyOfMesh(), exit.row);
+  // Rows with tokens north of this one.
+  Value north = rows.groups == 1
+                    ? s.min(s.py(), rows.used)
+                    : s.min(s.add(s.mul(s.div(s.py(), rows.pitch), rows.used),
+                                  s.min(s.mod(s.py(), rows.pitch), rows.used)),
+                            rows.groups * rows.used);
+  Value parity = s.mod(north, 2);
+  auto sendColumn = [&](Affine onward) {
+    b.where(in.active, [&] {
+      b.start(RowThread, Opcode::Mov, {in.channels, in.features},
+              Operand::fabric(onward, 2),
+              {Operand::memory(in.buffer, Affine(in.channels) + Affine(-1),
+                               {-1, in.pitch})});
+    });
+    if (exits.last > 0 || exits.linksRows())
+      b.start(RowThread, Opcode::Mov, {in.firstToken, in.features},
+              Operand::fabric(onward, 2),
+              {Operand::fabric(
+                  b.parityColor(StreamPattern::OutColumn, s.logicalNot(parity)),
+                  2)},
+              s.less(0, in.firstToken));
+  };
+  auto sendRow = [&](Affine onward) {
+    sendColumn(onward);
+    if (b.width() == 1)
+      return;
+    Affine incoming =
+        b.parityColor(StreamPattern::RowEast, s.logicalNot(s.mod(s.px(), 2)));
+    Value west = s.sub(in.firstFeature, RoutineBuilder::featuresBefore(
+                                            s, in.layout.features, exit.first));
+    b.start(RowThread, Opcode::Mov, {Affine(west) * in.layout.tokenCount()},
+            Operand::fabric(onward), {Operand::fabric(incoming)},
+            s.less(exit.first, s.px()));
+  };
+  if (exits.linksRows())
+    b.where(s.logicalNot(isExit), [&] {
+      b.where(in.active, [&] {
+        sendColumn(b.parityColor(StreamPattern::OutColumn, parity));
+      });
+    });
+  b.where(isExit, [&] {
+    Value isLast = s.equal(s.px(), exit.last);
+    if (b.width() > 1)
+      b.where(s.logicalNot(isLast), [&] {
+        sendRow(b.parityColor(StreamPattern::RowEast, s.mod(s.px(), 2)));
+      });
+    b.where(isLast, [&] { sendRow(b.color(StreamPattern::OutBand)); });
+  });
+}
+
+/// What a channel lists of each column, at the row of its exit.
+pe::Segment columnsOut(ScalarBuilder &host, wse::StoreOp op,
+                       const Exits &exits) {
+  const Layout &layout = exits.layout;
+  auto [perSequence, perToken, perFeature] = op.outputStrides();
+  Tile tile = RoutineBuilder::describe(host, layout);
+  Value here = host.logicalAnd(
+      host.inColumns(),
+      host.equal(host.pyOfMesh(), exitOfColumn(host, exits).row));
+  pe::Segment segment;
+  segment.tensor = op.getOutput().str();
+  segment.extents = {layout.batch, layout.tokens,
+                     host.mul(here, tile.features)};
+  segment.strides = {-perSequence, -perToken, perFeature};
+  segment.offset = Affine(tile.firstFeature) * perFeature +
+                   Affine(op.getOffset() + (layout.batch - 1) * perSequence +
+                          (layout.tokens - 1) * perToken);
+  return segment;
+}
+
 /// Behind an odd number of features: the other half of their last word.
 void fillTail(RoutineBuilder &b, const Tile &tile) {
   Value isOdd = b.scalars().mod(tile.features, 2);
@@ -210,6 +415,13 @@ void fillTail(RoutineBuilder &b, const Tile &tile) {
 
 LogicalResult Store::lowerOp(wse::StoreOp op, RoutineBuilder &b) const {
   ScalarBuilder &s = b.scalars();
+  if (const Exits exits(op, b.machine()); exits.used()) {
+    b.streamFromBands(exits.exits, [&](ScalarBuilder &host) {
+      return columnsOut(host, op, exits);
+    });
+    sendByColumns(b, b.tile(op.getValue()), exits);
+    return success();
+  }
   const Pairing pairing = hostPairingOf(op.getValue(), b.machine());
   Tile in = b.tile(op.getValue(), pairing);
   // Features that pair up follow one another in the store as well.

@@ -75,6 +75,19 @@ std::vector<ChannelPosition> Machine::eastChannels() const {
   return positions;
 }
 
+std::vector<ChannelPosition> Machine::exitsOfColumns(int last) const {
+  std::vector<ChannelPosition> exits;
+  for (const ChannelPosition &channel : eastChannels())
+    if (channel.row >= last)
+      exits.push_back({channel.row, 0, 0});
+  const int64_t count = int64_t(exits.size());
+  for (int64_t i = 0; i < count; ++i) {
+    exits[size_t(i)].begin = int(tileStart(width, count, i));
+    exits[size_t(i)].end = int(tileStart(width, count, i + 1));
+  }
+  return exits;
+}
+
 std::optional<std::string> Machine::setMesh(int newWidth, int newHeight) {
   if (newWidth < 1 || newHeight < 1)
     return "a mesh needs at least one column and one row";

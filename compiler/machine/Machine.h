@@ -168,6 +168,9 @@ struct Machine {
   std::vector<ChannelPosition> westChannels() const;
   /// Channels of the east edge in order. A region begins at a channel's row.
   std::vector<ChannelPosition> eastChannels() const;
+  /// Those in row `last` or south of it, and the columns [begin, end) that each
+  /// has where they share out columns. With few columns some have none.
+  std::vector<ChannelPosition> exitsOfColumns(int last) const;
 
   /// The north-most place, then the west-most, for a region of that shape: it
   /// begins at a channel's row and has no keep-out in it.

@@ -32,8 +32,10 @@ uint8_t wsec::arrivals(const RoutingProblem &problem,
     return south;
   case RoutePattern::KeyCast:
   case RoutePattern::ValueCast:
+  case RoutePattern::OutColumn:
     return north;
   case RoutePattern::OutExit:
+  case RoutePattern::OutBand:
     return west;
   case RoutePattern::Transfer:
     if (problem.isSearched(request))
@@ -203,6 +205,49 @@ static Meaning meaningOfExits(const RouteRegion &region, int64_t meshWidth) {
   return meaning;
 }
 
+/// Rows of one parity among `rows` send, the others and those of exits receive.
+static Meaning meaningOfOutColumn(const RouteRegion &region,
+                                  const RouteRows &rows, int64_t slot) {
+  Meaning meaning;
+  const int64_t count = rows.groups * rows.used;
+  auto rowOf = [&](int64_t i) {
+    return i / rows.used * rows.pitch + i % rows.used;
+  };
+  auto addRow = [](std::vector<RouteRect> &rects, int64_t y,
+                   const RouteChannel &band) {
+    append(rects, {band.begin, band.end, 1, y, y + 1, 1});
+  };
+  const std::vector<RouteChannel> bands = bandsOf(region, rows);
+  if (rows.groups == 1) {
+    append(meaning.sources, {0, region.width, 1, slot, count - 1, 2});
+    append(meaning.destinations, {0, region.width, 1, slot + 1, count, 2});
+  } else {
+    for (int64_t i = slot; i + 1 < count; i += 2) {
+      addRow(meaning.sources, rowOf(i), {0, 0, region.width});
+      addRow(meaning.destinations, rowOf(i + 1), {0, 0, region.width});
+    }
+  }
+  for (const RouteChannel &band : bands)
+    if ((count - 1) % 2 == slot && band.row > rows.last()) {
+      addRow(meaning.sources, rows.last(), band);
+      addRow(meaning.destinations, band.row, band);
+    }
+  return meaning;
+}
+
+static Meaning meaningOfOutBands(const RouteRegion &region, int64_t meshWidth,
+                                 const RouteRows &rows) {
+  Meaning meaning;
+  const int64_t end = meshWidth - region.x;
+  for (const RouteChannel &band : bandsOf(region, rows))
+    if (band.begin != band.end) {
+      append(meaning.sources,
+             {band.end - 1, band.end, 1, band.row, band.row + 1, 1});
+      append(meaning.exits, {end - 1, end, 1, band.row, band.row + 1, 1});
+    }
+  return meaning;
+}
+
 /// In coordinates of the region.
 static Meaning meaningInRegion(const RouteRegion &region, int64_t meshWidth,
                                const StreamRequest &request, int64_t slot) {
@@ -236,6 +281,10 @@ static Meaning meaningInRegion(const RouteRegion &region, int64_t meshWidth,
     return meaningOfOutNorth(region, slot);
   case RoutePattern::OutExit:
     return meaningOfExits(region, meshWidth);
+  case RoutePattern::OutColumn:
+    return meaningOfOutColumn(region, request.rows, slot);
+  case RoutePattern::OutBand:
+    return meaningOfOutBands(region, meshWidth, request.rows);
   case RoutePattern::RootWest:
     return meaningOfRootWest(region, request.rows, slot);
   case RoutePattern::HeadCast:

@@ -341,6 +341,48 @@ static RoutePlan planOutExit(const Frame &region) {
   return plan;
 }
 
+/// From each of `rows` south to the next, past rows between them, and on to the
+/// row of the column's exit. All columns are alike as far as the last of them.
+static RoutePlan planOutColumn(const Frame &region, const RouteRows &rows,
+                               int64_t parity) {
+  RoutePlan plan;
+  const int64_t last = rows.last();
+  auto setting = [&](int64_t y, int64_t exit) {
+    const bool here = rows.contains(y), ends = y == exit;
+    const int64_t before = rows.before(y);
+    if (here && !ends && before % 2 == parity)
+      return RouteSetting{RoutePort::Ramp, toSouth};
+    if (y > exit || before == 0 || (before - 1) % 2 != parity)
+      return RouteSetting{};
+    return RouteSetting{RoutePort::North, here || ends ? toRamp : toSouth};
+  };
+  addBand(plan, region, {0, region.width, 1}, [&](int64_t y) {
+    return y < last ? setting(y, last + 1) : RouteSetting{};
+  });
+  for (const RouteChannel &band : bandsOf(region, rows))
+    addBand(plan, region, {band.begin, band.end, 1}, [&](int64_t y) {
+      return y < last ? RouteSetting{} : setting(y, band.row);
+    });
+  return plan;
+}
+
+/// East from the last column of each band, past the PEs east of it.
+static RoutePlan planOutBand(const Frame &region, const RouteRows &rows) {
+  RoutePlan plan;
+  for (const RouteChannel &band : bandsOf(region, rows)) {
+    auto add = [&](int64_t begin, int64_t end, RoutePort receive) {
+      addBand(plan, region, {begin, end, 1}, [&](int64_t y) {
+        return y == band.row ? RouteSetting{receive, toEast} : RouteSetting{};
+      });
+    };
+    if (band.begin == band.end)
+      continue;
+    add(band.end - 1, band.end, RoutePort::Ramp);
+    add(band.end, region.mesh.meshWidth - region.x, RoutePort::West);
+  }
+  return plan;
+}
+
 std::vector<RoutePlan> wsec::planStream(const RoutingProblem &problem,
                                         const StreamRequest &request) {
   const Frame region{problem.regions[request.region], problem};
@@ -371,6 +413,11 @@ std::vector<RoutePlan> wsec::planStream(const RoutingProblem &problem,
     return {planOutNorth(region, 0), planOutNorth(region, 1)};
   case RoutePattern::OutExit:
     return {planOutExit(region)};
+  case RoutePattern::OutColumn:
+    return {planOutColumn(region, request.rows, 0),
+            planOutColumn(region, request.rows, 1)};
+  case RoutePattern::OutBand:
+    return {planOutBand(region, request.rows)};
   case RoutePattern::RootWest:
     return {planRootWest(region, request.rows, 0),
             planRootWest(region, request.rows, 1)};

@@ -312,6 +312,30 @@ bool Tracer::forEachSource(const StreamRequest &request, unsigned slot,
         if (!link(right, y, right, y - 1, y))
           return false;
     return true;
+  case RoutePattern::OutColumn:
+    for (const RouteChannel &band : bandsOf(region, request.rows))
+      for (int64_t x = band.begin; x < band.end; ++x)
+        for (int64_t y = 0; y < band.row; ++y) {
+          if (!request.rows.contains(y))
+            continue;
+          int64_t next = y + 1;
+          while (next < band.row && !request.rows.contains(next))
+            ++next;
+          if (!link(x, y, x, next, request.rows.before(y)))
+            return false;
+        }
+    return true;
+  case RoutePattern::OutBand:
+    for (const RouteChannel &band : bandsOf(region, request.rows))
+      if (band.begin != band.end && !visit(Expectation{{band.end - 1, band.row},
+                                                       RoutePort::Ramp,
+                                                       {0, 0},
+                                                       {-1, -1},
+                                                       0,
+                                                       false,
+                                                       true}))
+        return false;
+    return true;
   case RoutePattern::OutExit:
     for (const RouteChannel &channel : region.east)
       if (channel.begin != channel.end &&

@@ -12,10 +12,10 @@ using namespace wsec;
 
 const char *wsec::name(RoutePattern pattern) {
   static const char *const names[numRoutePatterns] = {
-      "channel",   "launch",     "column",      "row_west",  "row_east",
-      "row_cast",  "key_north",  "value_north", "key_cast",  "value_cast",
-      "out_north", "out_exit",   "channel_row", "root_west", "head_cast",
-      "transfer",  "column_rest"};
+      "channel",   "launch",      "column",      "row_west",  "row_east",
+      "row_cast",  "key_north",   "value_north", "key_cast",  "value_cast",
+      "out_north", "out_exit",    "channel_row", "root_west", "head_cast",
+      "transfer",  "column_rest", "out_column",  "out_band"};
   return names[unsigned(pattern)];
 }
 
@@ -26,6 +26,7 @@ bool wsec::hasTwoColors(RoutePattern pattern) {
   case RoutePattern::KeyNorth:
   case RoutePattern::ValueNorth:
   case RoutePattern::OutNorth:
+  case RoutePattern::OutColumn:
   case RoutePattern::RootWest:
     return true;
   default:
@@ -39,6 +40,7 @@ bool wsec::leavesRegions(RoutePattern pattern) {
   case RoutePattern::ChannelRow:
   case RoutePattern::Launch:
   case RoutePattern::OutExit:
+  case RoutePattern::OutBand:
   case RoutePattern::Transfer:
     return true;
   default:
@@ -54,7 +56,38 @@ static bool takesRows(RoutePattern pattern) {
   return pattern == RoutePattern::Column ||
          pattern == RoutePattern::ColumnRest ||
          pattern == RoutePattern::KeyCast ||
-         pattern == RoutePattern::ValueCast || groupsColumns(pattern);
+         pattern == RoutePattern::ValueCast ||
+         pattern == RoutePattern::OutColumn ||
+         pattern == RoutePattern::OutBand || groupsColumns(pattern);
+}
+
+std::vector<RouteChannel> wsec::bandsOf(const RouteRegion &region,
+                                        const RouteRows &rows) {
+  std::vector<RouteChannel> bands;
+  for (const RouteChannel &channel : region.east)
+    if (channel.row >= rows.last())
+      bands.push_back({channel.row, 0, 0});
+  const int64_t count = int64_t(bands.size());
+  for (int64_t i = 0; i < count; ++i) {
+    bands[size_t(i)].begin = tileStart(region.width, count, i);
+    bands[size_t(i)].end = tileStart(region.width, count, i + 1);
+  }
+  return bands;
+}
+
+std::vector<RouteChannel> wsec::exitsOf(const RouteRegion &region,
+                                        const StreamRequest &stream) {
+  std::vector<RouteChannel> exits;
+  if (stream.pattern == RoutePattern::OutBand)
+    exits = bandsOf(region, stream.rows);
+  else if (stream.pattern == RoutePattern::OutExit)
+    exits = region.east;
+  auto isUnused = [](const RouteChannel &exit) {
+    return exit.begin == exit.end;
+  };
+  exits.erase(std::remove_if(exits.begin(), exits.end(), isUnused),
+              exits.end());
+  return exits;
 }
 
 static std::string checkChannels(const char *edge,
@@ -104,6 +137,18 @@ bool RoutingProblem::connects(const StreamRequest &stream) const {
     return stream.rows.groups > 1;
   case RoutePattern::ColumnRest:
     return stream.rows.groups * stream.rows.used > 1;
+  case RoutePattern::OutColumn: {
+    const std::vector<RouteChannel> bands = bandsOf(region, stream.rows);
+    const int64_t last = stream.rows.last();
+    return !bands.empty() &&
+           (last > 0 || std::any_of(bands.begin(), bands.end(),
+                                    [&](const RouteChannel &band) {
+                                      return band.begin < band.end &&
+                                             band.row > last;
+                                    }));
+  }
+  case RoutePattern::OutBand:
+    return !bandsOf(region, stream.rows).empty();
   case RoutePattern::OutNorth:
     return std::any_of(region.east.begin(), region.east.end(),
                        [](const RouteChannel &channel) {
@@ -181,10 +226,8 @@ static std::string checkEdges(const RoutingProblem &problem,
           contains(keepOut, 0, region.y + channel.row))
         return what + "enters the mesh at " +
                describePE(0, region.y + channel.row) + inside;
-    for (const RouteChannel &channel : region.east)
-      if (stream.pattern == RoutePattern::OutExit &&
-          channel.begin < channel.end &&
-          contains(keepOut, problem.meshWidth - 1, region.y + channel.row))
+    for (const RouteChannel &channel : exitsOf(region, stream))
+      if (contains(keepOut, problem.meshWidth - 1, region.y + channel.row))
         return what + "leaves the mesh at " +
                describePE(problem.meshWidth - 1, region.y + channel.row) +
                inside;

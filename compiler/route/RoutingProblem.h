@@ -7,6 +7,7 @@
 
 #include "compiler/machine/TokenRows.h"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -57,8 +58,12 @@ enum class RoutePattern : uint8_t {
               ///< rows, of those that hold some of the row's tokens. One color
               ///< or more, which rows take in turn
   ColumnRest, ///< injector -> `rows` of its column but its own
+  OutColumn,  ///< each of `rows` -> the next one south, the last one -> the row
+             ///< of the column's exit, see bandsOf(); two colors, by the number
+             ///< of the sender's row among `rows`
+  OutBand, ///< last column of each band, row of its exit -> east, off the mesh
 };
-constexpr unsigned numRoutePatterns = 17;
+constexpr unsigned numRoutePatterns = 19;
 const char *name(RoutePattern pattern);
 bool hasTwoColors(RoutePattern pattern);
 /// Whether its words pass PEs beside the regions.
@@ -73,6 +78,12 @@ struct RouteRows {
   bool contains(int64_t y) const {
     return pitch > 0 && y / pitch < groups && y % pitch < used;
   }
+  /// Those north of row y.
+  int64_t before(int64_t y) const {
+    return y / pitch < groups ? y / pitch * used + std::min(y % pitch, used)
+                              : groups * used;
+  }
+  int64_t last() const { return (groups - 1) * pitch + used - 1; }
 };
 
 /// One stream that kernels of a region ask for. `region` and `target` index the
@@ -98,6 +109,16 @@ struct RouteRegion {
   std::vector<RouteChannel> west, east;
   std::string name = {};
 };
+
+/// The exits of columns: east channels in the last of `rows` or south of it,
+/// from the north, and the columns [begin, end) of the region that each has.
+/// None without such channels; with few columns some have none.
+std::vector<RouteChannel> bandsOf(const RouteRegion &region,
+                                  const RouteRows &rows);
+/// East channels on which words of a stream leave the mesh: rows of the region,
+/// and the rows (`out_exit`) or columns (`out_band`) whose words they are.
+std::vector<RouteChannel> exitsOf(const RouteRegion &region,
+                                  const StreamRequest &stream);
 
 /// `colors` has one entry per color of the pattern; rules name one of them.
 struct RoutedStream {

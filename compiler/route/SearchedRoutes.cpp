@@ -168,8 +168,10 @@ void SearchedRouter::addRows(Searched &its, size_t bundle) {
 void SearchedRouter::addChannels(Searched &its, size_t bundle) {
   const RouteRegion &region = sourceOf(its);
   const RoutePattern pattern = requestOf(its).pattern;
-  const bool leaves = pattern == RoutePattern::OutExit;
-  for (const RouteChannel &channel : leaves ? region.east : region.west) {
+  const std::vector<RouteChannel> exits = exitsOf(region, requestOf(its));
+  const bool leaves =
+      pattern == RoutePattern::OutExit || pattern == RoutePattern::OutBand;
+  for (const RouteChannel &channel : leaves ? exits : region.west) {
     if (channel.begin == channel.end && pattern != RoutePattern::ChannelRow)
       continue;
     PathNet net;
@@ -178,7 +180,8 @@ void SearchedRouter::addChannels(Searched &its, size_t bundle) {
     net.name = "the channel in row " + std::to_string(net.y) + " to @";
     if (leaves) {
       net.name = "the exit in row " + std::to_string(net.y) + " of @";
-      net.x = to.x1 - 1;
+      net.x = pattern == RoutePattern::OutBand ? region.x + channel.end - 1
+                                               : to.x1 - 1;
       net.exit = RoutePort::East;
       to.x0 = problem.meshWidth - 1;
       to.x1 = problem.meshWidth;

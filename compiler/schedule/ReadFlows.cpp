@@ -87,7 +87,8 @@ readFlows(wse::ProgramOp program, EntryKernels kernels,
       transfer.launch = problem.launches.size();
       transfer.stream =
           numbers.try_emplace(stream, numbers.size()).first->second;
-      transfer.in = flow.pattern != wse::StreamPattern::OutExit;
+      transfer.in = flow.pattern != wse::StreamPattern::OutExit &&
+                    flow.pattern != wse::StreamPattern::OutBand;
       transfer.words = flow.words;
       transfer.firstUse = flow.firstUse;
       transfer.lastUse = flow.lastUse;

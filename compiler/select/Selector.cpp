@@ -481,7 +481,7 @@ void Selector::storePiece(Value tensor, OpOperand &output, int64_t offset,
   createFor<wse::StoreOp>(
       user, tensor, kernels.getStringAttr(outputName(index)),
       kernels.getI64IntegerAttr(offset), DenseI64ArrayAttr(),
-      TypeAttr::get(output.get().getType()));
+      TypeAttr::get(output.get().getType()), UnitAttr());
   storedOutputs.insert(index);
 }
 
@@ -506,5 +506,5 @@ void Selector::storeOutput(OpOperand &output, StringRef name) {
     return;
   createFor<wse::StoreOp>(user, tensor, kernels.getStringAttr(name),
                           kernels.getI64IntegerAttr(0), DenseI64ArrayAttr(),
-                          TypeAttr::get(type));
+                          TypeAttr::get(type), UnitAttr());
 }

@@ -65,7 +65,9 @@ def Wse_StreamPattern : Wse_Enum<"StreamPattern", "the shape of a stream's route
   I32EnumAttrCase<"RootWest", 13, "root_west">,
   I32EnumAttrCase<"HeadCast", 14, "head_cast">,
   I32EnumAttrCase<"Transfer", 15, "transfer">,
-  I32EnumAttrCase<"ColumnRest", 16, "column_rest">
+  I32EnumAttrCase<"ColumnRest", 16, "column_rest">,
+  I32EnumAttrCase<"OutColumn", 17, "out_column">,
+  I32EnumAttrCase<"OutBand", 18, "out_band">
 ]>;
 
 def Wse_Port : Wse_Enum<"Port", "a port of a router", [

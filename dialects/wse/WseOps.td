@@ -77,11 +77,15 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
     Wse_Tiled:$value, StrAttr:$output,
     DefaultValuedAttr<I64Attr, "0">:$offset,
     OptionalAttr<DenseI64ArrayAttr>:$strides,
-    TypeAttrOf<AnyRankedTensor>:$type)> {
+    TypeAttrOf<AnyRankedTensor>:$type, UnitAttr:$by_columns)> {
   let summary = "Sends a tensor off the wafer, as (part of) an output or an intermediate.";
   let description = [{
     Words are gathered in a chain east along the rows, then along the last column to the east
-    channels. Token s of batch element b goes, feature f, to element
+    channels. `by_columns` they go south along each column, to the row of its exit
+    (`out_column`), and there east along the columns of this exit: then all east
+    channels in the last row with tokens, or south of it, have some of the words. Where
+    there is none, each column has all features, or two elements of 16 bits go to a
+    word, they go by rows all the same. Token s of batch element b goes, feature f, to element
     `offset + b * strides[0] + s * strides[1] + f * strides[2]`. Without strides
     `output` lists tokens in (b, s) order, features innermost, and the value is
     features [offset, offset + F) of it, so that an output too large for the
@@ -90,6 +94,7 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
 
     ```mlir
     store %y to "logits" at 3 on @r : tensor<1x6x3xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<1x6x6xf32>
+    store %y to "logits" at 3 by_columns on @r : tensor<1x6x3xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<1x6x6xf32>
     store %y to "keys" strides [0, 1, 6] on @r : tensor<1x6x3xf32, #wse.dist<rows = [0, 1], columns = [2]>> to tensor<3x6xf32>
     ```
 
@@ -101,8 +106,8 @@ def Wse_StoreOp : Wse_KernelOp<"store", (ins
     - (C4) A value of i32 goes to a tensor of integers.
   }];
   let assemblyFormat = [{
-    $value `to` $output (`at` $offset^)? (`strides` $strides^)? `on` $region
-    attr-dict `:` type($value) `to` $type
+    $value `to` $output (`at` $offset^)? (`strides` $strides^)? (`by_columns` $by_columns^)?
+    `on` $region attr-dict `:` type($value) `to` $type
   }];
   let extraClassDeclaration = [{
     /// Features of the whole output: elements / tokens.

@@ -16,6 +16,7 @@ static bool isNeighbourPattern(StreamPattern pattern) {
   case StreamPattern::KeyNorth:
   case StreamPattern::ValueNorth:
   case StreamPattern::OutNorth:
+  case StreamPattern::OutColumn:
   case StreamPattern::RootWest:
     return true;
   default:
@@ -28,6 +29,8 @@ static bool dependsOnRows(StreamPattern pattern) {
          pattern == StreamPattern::ColumnRest ||
          pattern == StreamPattern::KeyCast ||
          pattern == StreamPattern::ValueCast ||
+         pattern == StreamPattern::OutColumn ||
+         pattern == StreamPattern::OutBand ||
          pattern == StreamPattern::RootWest ||
          pattern == StreamPattern::HeadCast;
 }

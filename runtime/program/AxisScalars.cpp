@@ -139,21 +139,32 @@ int64_t AxisScalars::value(int node, int64_t x, int64_t y) const {
   };
   if (axes(node) != (X | Y))
     return single(node);
+  if (visits.empty() || visitedX != x || visitedY != y) {
+    ++visit;
+    visitedX = x;
+    visitedY = y;
+    visits.resize(nodes->size());
+    mixedValues.resize(nodes->size());
+  }
+  if (visits[size_t(node)] == visit)
+    return mixedValues[size_t(node)];
   const std::vector<int> &below = mixedBelow(node);
   steps += int64_t(below.size());
-  scratch.resize(nodes->size());
   for (int each : below) {
+    if (visits[size_t(each)] == visit)
+      continue;
     const program::ScalarNode &mixed = *nodes->Get(unsigned(each));
     int64_t operands[3] = {};
     for (int k = 0; k < operandCount(mixed.op()); ++k) {
       const int operand = operandOf(mixed, k);
-      operands[k] =
-          axes(operand) == (X | Y) ? scratch[size_t(operand)] : single(operand);
+      operands[k] = axes(operand) == (X | Y) ? mixedValues[size_t(operand)]
+                                             : single(operand);
     }
-    scratch[size_t(each)] =
+    mixedValues[size_t(each)] =
         evaluateNode(program::ScalarNode(mixed.op(), 0, 1, 2), operands, x, y);
+    visits[size_t(each)] = visit;
   }
-  return scratch[size_t(node)];
+  return mixedValues[size_t(node)];
 }
 
 int64_t AxisScalars::value(const program::Affine &affine, int64_t x, int64_t y,

@@ -234,6 +234,22 @@ void ColorOps::collect() {
   atoms.insert(sizeAtoms.begin(), sizeAtoms.end());
 }
 
+Uses ColorOps::usesAt(bool sends, int64_t x, int64_t y) const {
+  Uses found;
+  if (!scalars.has(Axis::X, x) || !scalars.has(Axis::Y, y))
+    return found;
+  for (size_t i : sends ? senders : receivers) {
+    const FabricOp &op = routine.ops[i];
+    const program::Operand &operand = sends ? *op.out : *op.in;
+    if (!runsAt(op.guards, op.turns, scalars, x, y) ||
+        scalars.value(*operand.color(), x, y) != color)
+      continue;
+    if (int64_t words = wordsOf(op, operand, scalars, x, y); words > 0)
+      found.push_back({i, words});
+  }
+  return found;
+}
+
 /// Positions that agree in settings and in all scalars that matter.
 AxisKinds ColorOps::classify(Axis which) const {
   AxisKinds kinds =

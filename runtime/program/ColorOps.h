@@ -5,6 +5,7 @@
 #define RUNTIME_PROGRAM_COLOROPS_H
 
 #include "runtime/program/RouteTable.h"
+#include "runtime/program/WordPairs.h"
 
 #include <map>
 #include <set>
@@ -32,6 +33,8 @@ public:
   /// Whether the operand may be of the color, in some PE.
   bool mayUse(const FabricOp &op, const program::Operand &operand) const;
 
+  /// What PE (x, y) sends or receives of the color, in program order.
+  Uses usesAt(bool sends, int64_t x, int64_t y) const;
   /// Positions that agree in settings and in all scalars that matter; once
   /// collected.
   AxisKinds classify(Axis which) const;

@@ -57,7 +57,6 @@ private:
   void fillCells(int64_t across);
   void setRoutes(int64_t across);
   uint32_t usesAt(bool sends, uint64_t key, int64_t position, int64_t across);
-  Uses findUses(bool sends, int64_t x, int64_t y) const;
   void followSource(size_t source, int64_t across);
   void followPort(size_t source, Port port, std::vector<size_t> &receivers);
   void enterFromHost(int64_t across);
@@ -250,24 +249,8 @@ uint32_t ColorLines::usesAt(bool sends, uint64_t key, int64_t position,
   uint32_t &number = (*row.numbers)[useAlong->of[size_t(position)]];
   if (number == unknown)
     number = pairs.numberOf(
-        findUses(sends, xOf(position, across), yOf(position, across)));
+        ops.usesAt(sends, xOf(position, across), yOf(position, across)));
   return number;
-}
-
-Uses ColorLines::findUses(bool sends, int64_t x, int64_t y) const {
-  Uses found;
-  if (!scalars.has(Axis::X, x) || !scalars.has(Axis::Y, y))
-    return found;
-  for (size_t i : sends ? ops.senders : ops.receivers) {
-    const FabricOp &op = routine.ops[i];
-    const program::Operand &operand = sends ? *op.out : *op.in;
-    if (!runsAt(op.guards, op.turns, scalars, x, y) ||
-        scalars.value(*operand.color(), x, y) != color)
-      continue;
-    if (int64_t words = wordsOf(op, operand, scalars, x, y); words > 0)
-      found.push_back({i, words});
-  }
-  return found;
 }
 
 void ColorLines::followLine(int64_t across) {

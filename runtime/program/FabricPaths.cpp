@@ -38,9 +38,8 @@ public:
   ColorPaths(const program::Program &program, const FabricRoutine &routine,
              const AxisScalars &scalars, ColorRules &rules, int64_t color,
              Handovers &result)
-      : routine(routine), scalars(scalars), rules(rules), color(color),
-        steps(scalars.steps), result(result),
-        ops(program, routine, scalars, rules, color, Axis::X),
+      : scalars(scalars), rules(rules), color(color), steps(scalars.steps),
+        result(result), ops(program, routine, scalars, rules, color, Axis::X),
         pairs(routine, color, steps, result) {}
 
   std::set<size_t> follow();
@@ -59,7 +58,6 @@ private:
   void setRoutes();
   void findUses();
   uint32_t usesAt(bool sends, int64_t x, int64_t y, uint64_t heads);
-  Uses usesOf(bool sends, int64_t x, int64_t y) const;
   void followSource(Place source);
   bool followFrom(Place source, std::vector<Place> &hear);
   void arrive(Place at, Port port, std::vector<Place> &hear);
@@ -76,7 +74,6 @@ private:
     throw ofColor(color, what);
   }
 
-  const FabricRoutine &routine;
   const AxisScalars &scalars;
   ColorRules &rules;
   const int64_t color;
@@ -130,26 +127,12 @@ void ColorPaths::setRoutes() {
   }
 }
 
-Uses ColorPaths::usesOf(bool sends, int64_t x, int64_t y) const {
-  Uses found;
-  for (size_t i : sends ? ops.senders : ops.receivers) {
-    const FabricOp &op = routine.ops[i];
-    const program::Operand &operand = sends ? *op.out : *op.in;
-    if (!runsAt(op.guards, op.turns, scalars, x, y) ||
-        scalars.value(*operand.color(), x, y) != color)
-      continue;
-    if (int64_t words = wordsOf(op, operand, scalars, x, y); words > 0)
-      found.push_back({i, words});
-  }
-  return found;
-}
-
 uint32_t ColorPaths::usesAt(bool sends, int64_t x, int64_t y, uint64_t heads) {
   const uint32_t kindX = scalars.kinds(ops.atoms, Axis::X).of[size_t(x)];
   const uint32_t kindY = scalars.kinds(ops.atoms, Axis::Y).of[size_t(y)];
   auto [number, isNew] = known.try_emplace({sends, kindX, kindY, heads}, 0);
   if (isNew)
-    number->second = pairs.numberOf(usesOf(sends, x, y));
+    number->second = pairs.numberOf(ops.usesAt(sends, x, y));
   return number->second;
 }
 

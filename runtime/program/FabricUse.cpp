@@ -321,13 +321,15 @@ int64_t wordsOf(const FabricOp &op, const program::Operand &operand,
       words = countable(words, extent(i));
     return words;
   };
-  int64_t all = product(0, extents.size());
+  const int64_t outer = product(0, operand.depth());
+  const int64_t all =
+      countable(outer, product(operand.depth(), extents.size()));
   if (!operand.window_total()) {
-    if (all == 0 && product(0, operand.depth()) > 0)
+    if (all == 0 && outer > 0)
       throw NotUnderstood{"words that no element uses"};
-    return product(0, operand.depth());
+    return outer;
   }
-  if (all == 0 && product(0, operand.depth()) > 0)
+  if (all == 0 && outer > 0)
     throw NotUnderstood{"a window that no element uses"};
   int64_t total = scalars.value(*operand.window_total(), x, y, op.turns);
   return extents.size() == 1 ? total : countable(extent(0), total);

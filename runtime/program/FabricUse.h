@@ -175,7 +175,11 @@ private:
   std::vector<int64_t> constants;
   mutable std::vector<Values> byNode[2]; ///< by axis and node; empty: not yet
   mutable std::map<int, std::vector<int>> knownMixed;
-  mutable Values scratch; ///< by node
+  /// Of nodes that depend on both axes: their values where one was asked for
+  /// last, if `visits` says that they are of this visit.
+  mutable Values mixedValues;
+  mutable std::vector<int64_t> visits; ///< by node
+  mutable int64_t visit = 0, visitedX = -1, visitedY = -1;
   mutable std::map<std::pair<int, std::vector<int>>, AxisKinds> knownKinds;
   mutable std::map<int, std::vector<bool>> knownHeads;
   mutable std::map<std::vector<int64_t>, std::set<int64_t>> knownValues;

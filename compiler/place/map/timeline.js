@@ -42,7 +42,7 @@ function drawTimeline(model, {launch, lit, theme, width}) {
         k, k.measured.window, y, lane - 4, `${k.name}: ${spell(k.measured.cycles)} cycles measured`,
         kindColor(k.kind, theme), .65)));
   const flows = direction => launches.flatMap(kernel => (kernel.flows ?? []).filter(
-      flow => (model.streams.get(flow.stream)?.pattern === 'out_exit') === direction).map(flow => ({kernel, flow})));
+      flow => ['out_exit', 'out_band'].includes(model.streams.get(flow.stream)?.pattern) === direction).map(flow => ({kernel, flow})));
   for (const [label, out] of [['words in', false], ['words out', true]]) {
     const found = flows(out);
     if (found.length)

@@ -120,9 +120,9 @@ class Program:
         walk = f" strides [{', '.join(map(str, strides))}]" if strides else ""
         return self.op(f"load @{name}{walk} : {type}", type)
 
-    def store(self, value, name, expected):
+    def store(self, value, name, expected, form=""):
         self.expected[name] = expected
-        self.body.append(f'store {value[0]} to "{name}" on @r : {value[1]} to {tensor_type(expected.shape)}')
+        self.body.append(f'store {value[0]} to "{name}" {form} on @r : {value[1]} to {tensor_type(expected.shape)}')
 
     def text(self):
         machine = self.machine.replace('"', '\\"')
@@ -256,6 +256,15 @@ class Checker:
             repeated = p.load("row", row, p.encoding(batch, tokens), x.shape, (0, FEATURES, 1))
             p.store(repeated, "z", np.broadcast_to(row, x.shape))
             self.check(p, f"load-{case}")
+
+    def store(self):
+        """By columns, which share out the channels south of all tokens."""
+        for mesh, batch, tokens, case in self.cases():
+            x, p = self.normal(batch, tokens, FEATURES), self.program(mesh)
+            tensor = p.load("x", x, p.encoding(batch, tokens))
+            p.store(tensor, "y", x, "by_columns")
+            p.store(tensor, "z", x)
+            self.check(p, f"store-{case}")
 
     def gather(self):
         for mesh, batch, tokens, case in self.cases():

@@ -62,6 +62,28 @@ std::set<int64_t> tokensIn(const StreamRequest &transfer, int64_t height,
   return rows[size_t(row)];
 }
 
+/// The exit of a column for words of `rows`: its row, and whether the column is
+/// the last that has it. Columns are dealt to the exits one after the other.
+struct ColumnExit {
+  int64_t row = -1;
+  bool last = false;
+};
+ColumnExit exitOf(const RouteRegion &region, const RouteRows &rows, int64_t x) {
+  std::vector<int64_t> exits;
+  for (const RouteChannel &channel : region.east)
+    if (channel.row >= (rows.groups - 1) * rows.pitch + rows.used - 1)
+      exits.push_back(channel.row);
+  const int64_t count = int64_t(exits.size());
+  int64_t column = 0;
+  for (int64_t i = 0; i < count; ++i) {
+    const int64_t some = region.width / count + (i < region.width % count);
+    if (x < column + some)
+      return {exits[size_t(i)], x + 1 == column + some};
+    column += some;
+  }
+  return {};
+}
+
 /// Sources of both colors of a pattern that lie in its region.
 bool sends(const RoutingProblem &problem, const StreamRequest &request, PE p) {
   const RouteRegion &region = problem.regions[request.region];
@@ -92,6 +114,12 @@ bool sends(const RoutingProblem &problem, const StreamRequest &request, PE p) {
                        });
   case RoutePattern::OutExit:
     return p.x + 1 == region.width && east && east->begin < east->end;
+  case RoutePattern::OutColumn:
+    return rows.contains(p.y) && p.y < exitOf(region, rows, p.x).row;
+  case RoutePattern::OutBand: {
+    const ColumnExit exit = exitOf(region, rows, p.x);
+    return exit.last && p.y == exit.row;
+  }
   case RoutePattern::RootWest:
     return p.x > 0 && p.x % rows.pitch == 0 && p.x / rows.pitch < rows.groups;
   case RoutePattern::HeadCast:
@@ -134,6 +162,12 @@ int64_t colorOf(const StreamRequest &request, PE source, int64_t colors) {
   case RoutePattern::ValueNorth:
   case RoutePattern::OutNorth:
     return source.y % 2;
+  case RoutePattern::OutColumn: {
+    int64_t number = 0;
+    for (int64_t y = 0; y < source.y; ++y)
+      number += request.rows.contains(y);
+    return number % 2;
+  }
   case RoutePattern::RootWest:
     return source.x / request.rows.pitch % 2;
   case RoutePattern::Transfer:
@@ -181,7 +215,17 @@ bool hears(const RouteRegion &region, const StreamRequest &request, PE source,
   case RoutePattern::ValueCast:
     return p.x == source.x && p.y / rows.pitch == source.y / rows.pitch &&
            p.y % rows.pitch < rows.used;
+  case RoutePattern::OutColumn: {
+    const int64_t exit = exitOf(region, rows, p.x).row;
+    if (p.x != source.x || p.y <= source.y || p.y > exit)
+      return false;
+    for (int64_t y = source.y + 1; y < p.y; ++y)
+      if (rows.contains(y))
+        return false;
+    return p.y == exit || rows.contains(p.y);
+  }
   case RoutePattern::OutExit:
+  case RoutePattern::OutBand:
     return false;
   case RoutePattern::RootWest:
     return p.y == source.y && p.x == source.x - rows.pitch;
@@ -361,7 +405,8 @@ MeantWords RoutingOracle::wordsOf(const StreamRequest &request,
   MeantWords words{
       source, edge ? RoutePort::West : RoutePort::Ramp,
       std::vector<bool>(size_t(problem.meshWidth * problem.meshHeight)),
-      request.pattern == RoutePattern::OutExit};
+      request.pattern == RoutePattern::OutExit ||
+          request.pattern == RoutePattern::OutBand};
   for (size_t r : listeners(problem, request))
     for (size_t i = 0; i < words.hearers.size(); ++i) {
       const RouteRegion &region = problem.regions[r];
@@ -481,7 +526,8 @@ std::set<std::string> RoutingOracle::brokenRules(const Routing &routing) const {
       Walk walk(problem, settings);
       for (const MeantWords &words : meantOf(i, c, stream.colors.size()))
         walk.follow(words, broken);
-      walk.checkHops(problem.streams[i].pattern == RoutePattern::OutExit,
+      walk.checkHops(problem.streams[i].pattern == RoutePattern::OutExit ||
+                         problem.streams[i].pattern == RoutePattern::OutBand,
                      broken);
       if (!walk.feedsAll())
         broken.insert("R6");

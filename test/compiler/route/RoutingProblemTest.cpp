@@ -272,7 +272,7 @@ TEST(RoutingProblem, RulesOfAWholeWaferAreFew) {
   size_t rules = 0;
   for (const RoutedStream &stream : routing.streams)
     rules += stream.rules.size();
-  EXPECT_LT(rules, 44 * 20u);
+  EXPECT_LT(rules, 44 * 24u);
 }
 
 TEST(RoutingProblem, TransformerFitsTheColorsOfTheMachine) {
@@ -379,8 +379,8 @@ TEST_F(BrokenRouting, R1MissingColor) {
   expectError("'row_west' has 1 colors, pattern row_west needs 2");
 }
 TEST_F(BrokenRouting, R1ReservedColor) {
-  stream(RoutePattern::Channel).colors = {21};
-  expectError("'channel' has color 21, programs may use 0 to 20");
+  stream(RoutePattern::Channel).colors = {24};
+  expectError("'channel' has color 24, programs may use 0 to 23");
 }
 TEST_F(BrokenRouting, R1SameColorTwice) {
   auto &colors = stream(RoutePattern::RowEast).colors;

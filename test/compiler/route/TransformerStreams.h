@@ -20,7 +20,7 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
   RoutingProblem problem;
   problem.meshWidth = width;
   problem.meshHeight = height;
-  problem.colors = 21;
+  problem.colors = 24; // of all patterns at once
   RouteRegion region{0, 0, width, height, {}, {}};
   for (int64_t l = 0; l < channels; ++l) {
     int64_t row = tileStart(height, channels, l);
@@ -36,7 +36,9 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
     bool takesRows = pattern == RoutePattern::Column ||
                      pattern == RoutePattern::ColumnRest ||
                      pattern == RoutePattern::KeyCast ||
-                     pattern == RoutePattern::ValueCast;
+                     pattern == RoutePattern::ValueCast ||
+                     pattern == RoutePattern::OutColumn ||
+                     pattern == RoutePattern::OutBand;
     StreamRequest request{name(pattern), pattern,
                           takesRows ? rows : RouteRows{}};
     if (pattern == RoutePattern::RootWest || pattern == RoutePattern::HeadCast)
@@ -56,7 +58,10 @@ inline RoutingProblem transformerProblem(int64_t width, int64_t height,
                     {RoutePattern::KeyNorth, RoutePattern::KeyCast},
                     {RoutePattern::RowEast, RoutePattern::RowEast},
                     {RoutePattern::RowEast, RoutePattern::OutNorth},
-                    {RoutePattern::OutNorth, RoutePattern::OutExit}};
+                    {RoutePattern::OutNorth, RoutePattern::OutExit},
+                    {RoutePattern::OutColumn, RoutePattern::OutColumn},
+                    {RoutePattern::OutColumn, RoutePattern::RowEast},
+                    {RoutePattern::RowEast, RoutePattern::OutBand}};
   return problem;
 }
 
