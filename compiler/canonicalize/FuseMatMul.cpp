@@ -219,7 +219,8 @@ struct SinkTranspose : OpRewritePattern<ElementOp> {
                                 PatternRewriter &rewriter) const override {
     Value y = op->getResult(0);
     auto isNumber = [&](Value operand) {
-      return typeOf(operand).getNumElements() == 1 &&
+      return typeOf(operand).hasStaticShape() &&
+             typeOf(operand).getNumElements() == 1 &&
              shapeOf(operand).size() <= shapeOf(y).size();
     };
     onnx::TransposeOp layout;
