@@ -256,18 +256,33 @@ static int64_t regionCount(ModuleOp module) {
   return int64_t(most);
 }
 
+/// "32x8": the one region of the module with half its rows, or nothing.
+static std::string halfAsHigh(ModuleOp module) {
+  SmallVector<wse::RegionOp> regions;
+  for (auto program : module.getOps<wse::ProgramOp>())
+    llvm::append_range(regions, program.kernelRegions());
+  if (regions.size() != 1)
+    return "";
+  const Machine machine = regions[0].machine();
+  return machine.height < 2 ? ""
+                            : std::to_string(machine.width) + "x" +
+                                  std::to_string(machine.height / 2);
+}
+
 /// How much code there is, and so how much room for scratch, is known only once
 /// kernels are selected and scheduled, and how many colors there are once they
 /// are routed. Where there is too little, kernels are selected once more: in
 /// fewer stages, with more room for code, without resident weights, or all on
-/// one region, then in variants with fewer streams, or without weights that
-/// stay in SRAM while they are used.
+/// one region, then in variants with fewer streams, on fewer rows, over which
+/// fewer kernels share out their tokens in a way of their own, or without
+/// weights that stay in SRAM while they are used.
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (options.mode != Mode::Stream)
     stages = mostStages;
   keepWeights = options.mode == Mode::Resident;
   if (first > Phase::Select || last < Phase::Route)
     return runPhasesOnce(first, last);
+  std::vector<Diagnostic> ofAllRows; // what is said where no height does
   for (;;) {
     OwningOpRef<ModuleOp> before = module->clone();
     bool sram = false, colors = false;
@@ -307,9 +322,19 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
       stages = 1;
     } else if (failed(result) && colors && !fewColors) {
       fewColors = true;
+    } else if (std::string region = halfAsHigh(*module);
+               failed(result) && colors && options.region.empty() &&
+               options.placement.empty() && !region.empty()) {
+      regions = region;
+      if (ofAllRows.empty()) {
+        ofAllRows = std::move(said);
+        notes.push_back("the region has fewer rows: " + overflow);
+      }
     } else if (failed(result) && sram && !littleScratch) {
       oneRegion = littleScratch = true; // but for a placement that is given
     } else {
+      if (failed(result) && !ofAllRows.empty())
+        said = std::move(ofAllRows);
       for (Diagnostic &diagnostic : said)
         context.getDiagEngine().emit(std::move(diagnostic));
       return result;

@@ -87,17 +87,38 @@ static int64_t colorGraph(std::vector<Node> &nodes,
   return used;
 }
 
+/// Streams are numbered where there are several of a kind: "column_11".
+static std::string kindOf(const std::string &name) {
+  size_t end = name.find_last_not_of("0123456789");
+  return end != name.npos && end > 0 && end + 1 < name.size() &&
+                 name[end] == '_'
+             ? name.substr(0, end)
+             : name;
+}
+
 static std::string tooManyColors(const RoutingProblem &problem,
                                  int64_t needed) {
-  std::string error = "ColorOverflow: the streams of the program need " +
-                      std::to_string(needed) + " colors, the machine has " +
-                      std::to_string(problem.colors) + " for programs:";
+  std::string most;
+  int64_t ofMost = 0;
   for (const StreamRequest &stream : problem.streams) {
-    error += " " + stream.name;
-    if (hasTwoColors(stream.pattern))
-      error += " (2)";
+    const std::string kind = kindOf(stream.name);
+    const int64_t count = std::count_if(
+        problem.streams.begin(), problem.streams.end(),
+        [&](const StreamRequest &other) { return kindOf(other.name) == kind; });
+    if (count > ofMost) {
+      most = kind;
+      ofMost = count;
+    }
   }
-  return error + "; kernels with equal batch groups share streams";
+  return "ColorOverflow: the streams of the program need " +
+         std::to_string(needed) + " colors, the machine has " +
+         std::to_string(problem.colors) + " for programs" +
+         (ofMost > 1
+              ? ", and " + std::to_string(ofMost) + " of " +
+                    std::to_string(problem.streams.size()) + " streams are '" +
+                    most + "', one for each way to share out tokens over rows"
+              : "") +
+         "; a mesh or --region of fewer rows needs fewer";
 }
 
 /// A stream that may go another way than straight: one that got no color if

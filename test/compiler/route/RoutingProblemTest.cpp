@@ -282,13 +282,21 @@ TEST(RoutingProblem, TransformerFitsTheColorsOfTheMachine) {
   EXPECT_EQ(problem.verify(solve(problem)), "");
 }
 
-TEST(RoutingProblem, TooManyStreamsListsThemWithColors) {
+TEST(RoutingProblem, TooManyStreamsNamesTheLimitAndTheRemedy) {
   RoutingProblem problem = transformerProblem(8, 8, 2, {1, 8, 8});
   problem.colors = 12;
   Routing routing;
+  EXPECT_EQ(routeByColoring(problem, routing),
+            "ColorOverflow: the streams of the program need 19 colors, the "
+            "machine has 12 for programs; a mesh or --region of fewer rows "
+            "needs fewer");
+  problem.streams.push_back({"column_1", RoutePattern::Column, {1, 8, 1}});
+  problem.streams.push_back({"column_2", RoutePattern::Column, {1, 8, 2}});
   std::string error = routeByColoring(problem, routing);
-  EXPECT_NE(error.find("the machine has 12 for programs: channel launch column "
-                       "row_west (2)"),
+  EXPECT_NE(error.find("for programs, and 3 of " +
+                       std::to_string(problem.streams.size()) +
+                       " streams are 'column', one for each way to share out "
+                       "tokens over rows; a mesh"),
             std::string::npos)
       << error;
 }
