@@ -41,6 +41,15 @@ def inconsistencies(placement):
         cost = kernel["cost"]
         if cost["cycles"] != max(cost[part] for part in ("compute", "stream", "fabric")) + cost["serial"]:
             wrong.append(f"{name} has a cost that does not add up")
+    busiest, loads = placement.get("link_load"), [stream for stream in placement["streams"] if "words" in stream]
+    if busiest and not (0 <= busiest["x"] < machine["width"] and 0 <= busiest["y"] < machine["height"] and
+                        busiest["words"] == sum(
+                            stream["words"] for stream in loads for route in stream["routes"]
+                            if busiest["port"] in route["transmit"] and
+                            all(busiest[axis] in range(*route[axis]) for axis in ("x", "y")))):
+        wrong.append("its busiest link does not carry its words")
+    if loads and not busiest:
+        wrong.append("no link is the busiest")
     slots = sorted(kernel["slot"] for kernel in kernels if "slot" in kernel)
     if slots and slots != list(range(len(kernels))):
         wrong.append("slots are not 0, 1, 2, ...")

@@ -6,15 +6,22 @@
 //   a a a . . .     @c 2x1 may lie at x = 0, 3 (east of @a), 4 (at the east
 //   a a a . # .     side, or its centre below that of a wish), but not on #
 //
-// Several orders are tried, then each region is taken out and put back, alone
-// and with another one, until that helps no more. Where no order fits a few
-// regions, all are tried: of any placement, pushed west as far as it goes,
-// every region lies at the west side or at the east side of something.
+// Several orders are tried, then regions are taken out and put back, alone and
+// with another one, until that helps no more; of many regions also some drawn
+// at random. Where no order fits a few regions, all are tried: of any
+// placement, pushed west and north as far as it goes, every region lies at
+// those sides of the mesh or of something.
+//
+// Of shapes, a limit on the cost allows those below it. Limits rise until
+// regions have room, and on if the score says what more cost is worth.
 
 #include "compiler/place/CornerPlacer.h"
+#include "compiler/place/PlacementBound.h"
+#include "compiler/place/RandomNumbers.h"
 
 #include <algorithm>
-#include <numeric>
+#include <cmath>
+#include <set>
 
 using namespace wsec;
 
@@ -22,44 +29,29 @@ using namespace wsec;
 static constexpr size_t pairsUpTo = 12, allOrdersUpTo = 5;
 /// Places that are tried before the search for any placement gives up.
 static constexpr int64_t mostTries = 400'000;
+/// Limits on the cost that are tried.
+static constexpr size_t mostLimits = 64;
+/// Moves of regions drawn at random, for each region.
+static constexpr size_t movesPerRegion = 16;
 
 namespace {
 class CornerPlacer {
 public:
-  CornerPlacer(const PlacementProblem &problem, Placement &placement)
-      : problem(problem), placement(placement),
-        isPlaced(problem.regions.size()) {
-    placement.origins.assign(problem.regions.size(), {});
-    for (size_t i = 0; i < problem.regions.size(); ++i) {
+  CornerPlacer(const PlacementProblem &problem, uint64_t seed,
+               Placement &placement)
+      : problem(problem), placement(placement), random(seed) {
+    for (size_t i = 0; i < problem.regions.size(); ++i)
       if (!problem.regions[i].pin)
         free.push_back(i);
-      else
-        put(i, *problem.regions[i].pin);
-    }
   }
 
   std::string run() {
     std::string error;
-    bool tooLarge = false;
-    std::optional<Placement> best;
-    for (const std::vector<size_t> &order : orders()) {
-      const size_t stuck = inOrder(order);
-      if (stuck == free.size()) {
-        improve();
-        if (!best || problem.cost(placement).key() < problem.cost(*best).key())
-          best = placement;
-      } else if (error.empty()) {
-        error = doesNotFit(order[stuck], tooLarge);
-      }
-      takeOut(free);
-    }
-    if (!best && !tooLarge && free.size() > 1 && free.size() <= allOrdersUpTo) {
-      if (anyPlacement(free.size())) {
-        improve();
-        return "";
-      }
-      if (tries < mostTries)
-        error += "; nor is there in any other arrangement";
+    for (double limit : limits()) {
+      allow(limit);
+      error = within();
+      if (best && !problem.hasWeights())
+        break;
     }
     if (!best)
       return error;
@@ -68,8 +60,76 @@ public:
   }
 
 private:
-  void put(size_t region, PlacedOrigin at) {
-    placement.origins[region] = at;
+  //===-- Shapes ----------------------------------------------------------===//
+
+  std::vector<double> limits() const {
+    std::set<double> costs;
+    double least = 0;
+    for (size_t i = 0; i < problem.regions.size(); ++i) {
+      double cheapest = INFINITY;
+      for (const RegionShape &shape : problem.shapesOf(i)) {
+        costs.insert(shape.cost);
+        cheapest = std::min(cheapest, shape.cost);
+      }
+      least = std::max(least, cheapest);
+    }
+    if (const double bound = throughputBound(problem); std::isfinite(bound))
+      least = std::max(least, bound);
+    std::vector<double> limits(costs.lower_bound(least), costs.end());
+    if (limits.empty())
+      return {0};
+    std::vector<double> some;
+    const size_t step = 1 + (limits.size() - 1) / mostLimits;
+    for (size_t i = 0; i < limits.size(); i += step)
+      some.push_back(limits[i]);
+    if (some.back() != limits.back())
+      some.push_back(limits.back());
+    return some;
+  }
+
+  /// Shapes that cost no more, and of these the small ones: no other has no
+  /// more columns and no more rows.
+  void allow(double limit) {
+    allowed.assign(problem.shapeSets.size(), {});
+    small.assign(problem.shapeSets.size(), {});
+    for (size_t set = 0; set < problem.shapeSets.size(); ++set) {
+      const std::vector<RegionShape> &shapes = problem.shapeSets[set];
+      for (size_t i = 0; i < shapes.size(); ++i)
+        if (shapes[i].cost <= limit)
+          allowed[set].push_back(i);
+      auto isSmall = [&](size_t i) {
+        return std::none_of(
+            allowed[set].begin(), allowed[set].end(), [&](size_t other) {
+              const RegionShape &a = shapes[other], &b = shapes[i];
+              const bool same = a.columns == b.columns && a.rows == b.rows;
+              return a.columns <= b.columns && a.rows <= b.rows &&
+                     (!same || std::tie(a.cost, other) < std::tie(b.cost, i));
+            });
+      };
+      std::copy_if(allowed[set].begin(), allowed[set].end(),
+                   std::back_inserter(small[set]), isSmall);
+    }
+  }
+
+  int64_t areaOf(size_t region, size_t shape) const {
+    const RegionShape &its = problem.shapesOf(region)[shape];
+    return its.columns * its.rows;
+  }
+  const std::vector<size_t> &smallOf(size_t region) const {
+    return small[problem.regions[region].shapeSet];
+  }
+  size_t smallest(size_t region) const {
+    const std::vector<size_t> &shapes = smallOf(region);
+    return *std::min_element(shapes.begin(), shapes.end(),
+                             [&](size_t a, size_t b) {
+                               return areaOf(region, a) < areaOf(region, b);
+                             });
+  }
+
+  //===-- Places ----------------------------------------------------------===//
+
+  void put(size_t region, const PlacedShape &its) {
+    placement.regions[region] = its;
     isPlaced[region] = true;
   }
   void takeOut(const std::vector<size_t> &regions) {
@@ -77,12 +137,140 @@ private:
       isPlaced[region] = false;
   }
 
+  /// In the smallest shape that hits nothing, if there is one.
+  void putPinned(size_t region) {
+    PlacedShape its{smallest(region), *problem.regions[region].pin};
+    int64_t least = INT64_MAX;
+    for (size_t shape : smallOf(region))
+      if (areaOf(region, shape) < least &&
+          problem.fitsAtPin(region, problem.shapesOf(region)[shape]) &&
+          isFree(pesOf(region, {shape, its.at})))
+        its.shape = shape, least = areaOf(region, shape);
+    put(region, its);
+  }
+
+  PlacedRegion pesOf(size_t region, const PlacedShape &its) const {
+    const RegionShape &shape = problem.shapesOf(region)[its.shape];
+    return {its.at.x, its.at.y, shape.columns, shape.rows};
+  }
+
+  bool isFree(const PlacedRegion &its) const {
+    if (its.x < 0 || its.y < 0 || its.x + its.columns > problem.width ||
+        its.y + its.rows > problem.height)
+      return false;
+    for (size_t i = 0; i < isPlaced.size(); ++i)
+      if (isPlaced[i] && problem.cellsOf(placement, i).overlaps(its))
+        return false;
+    return std::none_of(
+        problem.keepOuts.begin(), problem.keepOuts.end(),
+        [&](const PlacedRegion &other) { return other.overlaps(its); });
+  }
+
+  /// Columns, or rows, at which a region may begin that has so many of them;
+  /// with `all`, also those that pushing it west or north would leave.
+  std::vector<int64_t> startsFor(size_t region, int64_t extent, bool columns,
+                                 bool all) const {
+    if (!columns && problem.regions[region].sharesChannels)
+      return {sharedRow};
+    if (!columns && !problem.channelRows.empty())
+      return problem.channelRows;
+    const int64_t last = (columns ? problem.width : problem.height) - extent;
+    std::vector<int64_t> starts{0};
+    auto beside = [&](const PlacedRegion &its) {
+      const int64_t begin = columns ? its.x : its.y;
+      const int64_t size = columns ? its.columns : its.rows;
+      starts.push_back(begin + size);
+      if (all)
+        starts.insert(starts.end(),
+                      {begin - extent, begin, begin + size - extent,
+                       begin + (size - extent) / 2});
+    };
+    for (const PlacedRegion &keepOut : problem.keepOuts)
+      beside(keepOut);
+    for (size_t i = 0; i < isPlaced.size(); ++i)
+      if (isPlaced[i])
+        beside(problem.cellsOf(placement, i));
+    if (all)
+      starts.push_back(last);
+    for (const NearWish &wish : problem.wishes)
+      if (all && wish.region == region && wish.target == NearWish::Target::Pe) {
+        const int64_t at = columns ? wish.pe.x : wish.pe.y;
+        starts.insert(starts.end(), {at - extent / 2, at - (extent - 1) / 2});
+      }
+    std::sort(starts.begin(), starts.end());
+    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
+    starts.erase(
+        std::remove_if(starts.begin(), starts.end(),
+                       [&](int64_t at) { return at < 0 || at > last; }),
+        starts.end());
+    return starts;
+  }
+
+  /// Of what a region adds to those that have a place.
+  PlacementCost costHere(size_t region) const {
+    const PlacedRegion pes = problem.cellsOf(placement, region);
+    PlacementCost cost;
+    cost.lost = problem.lostChannels(pes);
+    cost.hops = PlacementProblem::hopsTo(pes);
+    cost.latency =
+        problem.shapesOf(region)[placement.regions[region].shape].cost;
+    for (size_t i = 0; i < isPlaced.size(); ++i)
+      if (isPlaced[i] || i == region)
+        cost.throughput =
+            std::max(cost.throughput,
+                     problem.shapesOf(i)[placement.regions[i].shape].cost);
+    for (const NearWish &wish : problem.wishes) {
+      const bool toRegion = wish.target == NearWish::Target::Region;
+      const bool own = wish.region == region;
+      if ((own && (!toRegion || isPlaced[wish.other])) ||
+          (toRegion && wish.other == region && isPlaced[wish.region]))
+        cost.wire += problem.wordsOf(wish) * problem.distance(wish, placement);
+    }
+    for (const PlacementEdge &edge : problem.edges)
+      if ((edge.from == region && isPlaced[edge.to]) ||
+          (edge.to == region && isPlaced[edge.from]))
+        cost.wire += edge.words * PlacementProblem::distance(
+                                      problem.cellsOf(placement, edge.from),
+                                      problem.cellsOf(placement, edge.to));
+    cost.score = problem.throughputWeight * cost.throughput +
+                 problem.latencyWeight * cost.latency +
+                 problem.wireWeight * double(cost.wire) / 2;
+    return cost;
+  }
+
+  /// Puts a region where it costs least beside those that have a place; in the
+  /// north among equals. False if there is no room.
+  bool putBest(size_t region, const std::vector<size_t> &shapes) {
+    std::optional<PlacedShape> found;
+    PlacementCost least;
+    for (size_t shape : shapes) {
+      const RegionShape &its = problem.shapesOf(region)[shape];
+      const std::vector<int64_t> columns =
+          startsFor(region, its.columns, true, true);
+      for (int64_t y : startsFor(region, its.rows, false, true))
+        for (int64_t x : columns) {
+          if (!isFree({x, y, its.columns, its.rows}))
+            continue;
+          placement.regions[region] = {shape, {x, y}};
+          const PlacementCost cost = costHere(region);
+          if (found && cost.key() >= least.key())
+            continue;
+          found = {shape, {x, y}};
+          least = cost;
+        }
+    }
+    if (found)
+      put(region, *found);
+    return found.has_value();
+  }
+
+  //===-- Orders ----------------------------------------------------------===//
+
   /// The largest first; as they are listed; each one first.
   std::vector<std::vector<size_t>> orders() const {
     std::vector<std::vector<size_t>> orders{free};
     auto key = [&](size_t i) {
-      return std::make_pair(
-          -problem.regions[i].columns * problem.regions[i].rows, i);
+      return std::make_pair(-areaOf(i, smallest(i)), i);
     };
     std::sort(orders[0].begin(), orders[0].end(),
               [&](size_t a, size_t b) { return key(a) < key(b); });
@@ -96,104 +284,93 @@ private:
     return orders;
   }
 
-  bool isFree(const PlacedRegion &its) const {
-    auto apart = [&](const PlacedRegion &other) {
-      return its.x + its.columns <= other.x ||
-             other.x + other.columns <= its.x || its.y + its.rows <= other.y ||
-             other.y + other.rows <= its.y;
-    };
-    for (size_t i = 0; i < isPlaced.size(); ++i)
-      if (isPlaced[i] && !apart(problem.cellsOf(placement, i)))
-        return false;
-    return std::all_of(problem.keepOuts.begin(), problem.keepOuts.end(), apart);
-  }
-
-  /// Columns at which a region may begin; with `all`, also those that pushing
-  /// it west would leave.
-  std::vector<int64_t> columnsFor(size_t region, bool all) const {
-    const int64_t columns = problem.regions[region].columns;
-    const int64_t last = problem.width - columns;
-    std::vector<int64_t> starts{0};
-    auto beside = [&](const PlacedRegion &its) {
-      starts.push_back(its.x + its.columns);
-      if (all)
-        starts.insert(starts.end(),
-                      {its.x - columns, its.x, its.x + its.columns - columns,
-                       its.x + (its.columns - columns) / 2});
-    };
-    for (const PlacedRegion &keepOut : problem.keepOuts)
-      beside(keepOut);
-    for (size_t i = 0; i < isPlaced.size(); ++i)
-      if (isPlaced[i])
-        beside(problem.cellsOf(placement, i));
-    if (all)
-      starts.push_back(last);
-    for (const NearWish &wish : problem.wishes)
-      if (all && wish.region == region && wish.target == NearWish::Target::Pe)
-        starts.insert(starts.end(),
-                      {wish.pe.x - columns / 2, wish.pe.x - (columns - 1) / 2});
-    std::sort(starts.begin(), starts.end());
-    starts.erase(std::unique(starts.begin(), starts.end()), starts.end());
-    starts.erase(std::remove_if(starts.begin(), starts.end(),
-                                [&](int64_t x) { return x < 0 || x > last; }),
-                 starts.end());
-    return starts;
-  }
-
-  PlacementCost costHere(size_t region) const {
-    PlacementCost cost =
-        problem.costAlone(problem.regions[region], placement.origins[region]);
-    for (const NearWish &wish : problem.wishes) {
-      const bool toRegion = wish.target == NearWish::Target::Region;
-      const bool own = wish.region == region;
-      if ((own && (!toRegion || isPlaced[wish.other])) ||
-          (toRegion && wish.other == region && isPlaced[wish.region]))
-        cost.wire += wish.weight * problem.distance(wish, placement);
+  /// Rows at which regions that share out channels may begin: those at which
+  /// fewest channels are lost first; one if there are no such regions.
+  std::vector<int64_t> sharedRows() const {
+    std::vector<std::pair<int64_t, int64_t>> rows;
+    for (size_t i = 0; i < problem.regions.size(); ++i) {
+      const RegionRequest &its = problem.regions[i];
+      if (!its.sharesChannels)
+        continue;
+      if (its.pin)
+        return {its.pin->y};
+      const RegionShape &shape = problem.shapesOf(i)[smallest(i)];
+      for (int64_t y : problem.channelRows)
+        if (rows.size() < problem.channelRows.size())
+          rows.push_back(
+              {problem.lostChannels({0, y, shape.columns, shape.rows}), y});
     }
-    return cost;
+    std::sort(rows.begin(), rows.end());
+    std::vector<int64_t> sorted;
+    for (const auto &[lost, y] : rows)
+      sorted.push_back(y);
+    return sorted.empty() ? std::vector<int64_t>{0} : sorted;
   }
 
-  /// Puts a region where it costs least beside those that have a place; in the
-  /// north among equals. False if there is no room.
-  bool putBest(size_t region) {
-    const RegionRequest &its = problem.regions[region];
-    const std::vector<int64_t> starts = columnsFor(region, true);
-    std::optional<PlacedOrigin> best;
-    PlacementCost least;
-    for (int64_t y : problem.channelRows) {
-      if (y + its.rows > problem.height)
-        break;
-      for (int64_t x : starts) {
-        if (!isFree({x, y, its.columns, its.rows}))
-          continue;
-        placement.origins[region] = {x, y};
-        const PlacementCost cost = costHere(region);
-        if (best && cost.key() >= least.key())
-          continue;
-        best = {x, y};
-        least = cost;
+  /// The best placement in the shapes that are allowed, or why there is none.
+  std::string within() {
+    std::string error;
+    for (int64_t row : sharedRows()) {
+      sharedRow = row;
+      std::string here = inRow();
+      if (here.empty())
+        return "";
+      if (error.empty())
+        error = std::move(here);
+    }
+    return error;
+  }
+
+  /// With regions that share out channels in their row.
+  std::string inRow() {
+    placement.regions.assign(problem.regions.size(), {});
+    isPlaced.assign(problem.regions.size(), false);
+    for (size_t i = 0; i < problem.regions.size(); ++i)
+      if (problem.regions[i].pin)
+        putPinned(i);
+    std::string error;
+    bool tooLarge = false, found = false;
+    for (const std::vector<size_t> &order : orders()) {
+      size_t done = 0;
+      while (done < order.size() && putBest(order[done], smallOf(order[done])))
+        ++done;
+      if (done == order.size()) {
+        found = true;
+        improve();
+      } else if (error.empty()) {
+        error = doesNotFit(order[done], tooLarge);
       }
+      takeOut(free);
     }
-    if (best)
-      put(region, *best);
-    return best.has_value();
-  }
-
-  /// How many of the order found room.
-  size_t inOrder(const std::vector<size_t> &order) {
-    size_t done = 0;
-    while (done < order.size() && putBest(order[done]))
-      ++done;
-    return done;
+    if (found)
+      return "";
+    if (tooLarge || free.size() < 2 || free.size() > allOrdersUpTo)
+      return error;
+    tries = 0;
+    if (anyPlacement(free.size())) {
+      improve();
+      return "";
+    }
+    if (tries < mostTries)
+      error += "; nor is there in any other arrangement";
+    return error;
   }
 
   /// Takes these out and puts them back in this order if that costs less.
   bool moveIfBetter(const std::vector<size_t> &regions) {
     const Placement before = placement;
     takeOut(regions);
-    if (inOrder(regions) == regions.size() &&
-        problem.cost(placement).key() < problem.cost(before).key())
-      return true;
+    const bool placed =
+        std::all_of(regions.begin(), regions.end(), [&](size_t region) {
+          return putBest(region, allowed[problem.regions[region].shapeSet]);
+        });
+    if (placed) {
+      const PlacementCost cost = problem.cost(placement);
+      if (cost.key() < current.key()) {
+        current = cost;
+        return true;
+      }
+    }
     placement = before;
     for (size_t region : regions)
       isPlaced[region] = true;
@@ -201,6 +378,7 @@ private:
   }
 
   void improve() {
+    current = problem.cost(placement);
     for (bool better = true; better;) {
       better = false;
       for (size_t a : free) {
@@ -210,6 +388,25 @@ private:
             better |= moveIfBetter({a, b});
       }
     }
+    if (free.size() > pairsUpTo)
+      for (size_t i = 0; i < movesPerRegion * free.size(); ++i)
+        moveIfBetter(drawRegions());
+    if (!best || current.key() < bestCost.key()) {
+      best = placement;
+      bestCost = current;
+    }
+  }
+
+  /// Two to four, in the order in which they are drawn.
+  std::vector<size_t> drawRegions() {
+    std::vector<size_t> drawn;
+    const size_t count = size_t(2 + random.below(3));
+    while (drawn.size() < count) {
+      const size_t region = free[size_t(random.below(free.size()))];
+      if (std::find(drawn.begin(), drawn.end(), region) == drawn.end())
+        drawn.push_back(region);
+    }
+    return drawn;
   }
 
   /// Whether `left` regions that have no place find one, any one.
@@ -219,55 +416,70 @@ private:
     for (size_t region : free) {
       if (isPlaced[region])
         continue;
-      const RegionRequest &its = problem.regions[region];
-      for (int64_t x : columnsFor(region, false))
-        for (int64_t y : problem.channelRows) {
-          if (y + its.rows > problem.height || ++tries >= mostTries)
-            break;
-          if (!isFree({x, y, its.columns, its.rows}))
-            continue;
-          put(region, {x, y});
-          if (anyPlacement(left - 1))
-            return true;
-          isPlaced[region] = false;
-        }
+      for (size_t shape : smallOf(region)) {
+        const RegionShape &its = problem.shapesOf(region)[shape];
+        const auto rows = startsFor(region, its.rows, false, false);
+        for (int64_t x : startsFor(region, its.columns, true, false))
+          for (int64_t y : rows) {
+            if (++tries >= mostTries)
+              return false;
+            if (!isFree({x, y, its.columns, its.rows}))
+              continue;
+            put(region, {shape, {x, y}});
+            if (anyPlacement(left - 1))
+              return true;
+            isPlaced[region] = false;
+          }
+      }
     }
     return false;
   }
 
   /// Why the region has no place beside those that have one.
   std::string doesNotFit(size_t region, bool &tooLarge) const {
-    const RegionRequest &its = problem.regions[region];
-    std::string error = "region @" + its.name + " needs " +
+    const RegionShape &its = problem.shapesOf(region)[smallest(region)];
+    std::string error = problem.regions[region].name + " needs " +
                         std::to_string(its.columns) + "x" +
                         std::to_string(its.rows) + " PEs, ";
     const std::string mesh =
         std::to_string(problem.width) + "x" + std::to_string(problem.height);
-    tooLarge = its.columns > problem.width || its.rows > problem.height;
+    const std::vector<size_t> &shapes = smallOf(region);
+    tooLarge = std::none_of(shapes.begin(), shapes.end(), [&](size_t shape) {
+      return problem.fits(problem.shapesOf(region)[shape]);
+    });
     if (tooLarge)
       return error + "the mesh has " + mesh;
     int64_t taken = 0;
     for (size_t i = 0; i < isPlaced.size(); ++i)
       if (isPlaced[i])
-        taken += problem.regions[i].columns * problem.regions[i].rows;
+        taken += areaOf(i, placement.regions[i].shape);
     error += "of the mesh of " + mesh + " other regions take " +
              std::to_string(taken) + " PEs";
     if (!problem.keepOuts.empty())
       error += ", " + std::to_string(problem.keepOuts.size()) +
                " rectangles are kept out,";
-    return error + " and no such rectangle that begins at an I/O channel is "
-                   "left; compile for a larger mesh";
+    return error + " and no such rectangle " +
+           (problem.channelRows.empty() ? ""
+                                        : "that begins at an I/O channel ") +
+           "is left; compile for a larger mesh";
   }
 
   const PlacementProblem &problem;
   Placement &placement;
+  RandomNumbers random;
+  std::vector<std::vector<size_t>> allowed, small; ///< shapes of each set
   std::vector<bool> isPlaced;
   std::vector<size_t> free; ///< regions without a pin
+  PlacementCost current;    ///< of what is improved
+  std::optional<Placement> best;
+  PlacementCost bestCost;
+  int64_t sharedRow = 0;
   int64_t tries = 0;
 };
 } // namespace
 
 std::string wsec::placeInCorners(const PlacementProblem &problem,
+                                 const PlacementOptions &options,
                                  Placement &placement) {
-  return CornerPlacer(problem, placement).run();
+  return CornerPlacer(problem, options.seed, placement).run();
 }

@@ -3,7 +3,7 @@
 #ifndef WSEC_COMPILER_PLACE_CORNERPLACER_H
 #define WSEC_COMPILER_PLACE_CORNERPLACER_H
 
-#include "compiler/place/PlacementProblem.h"
+#include "compiler/place/PlacementSolver.h"
 
 namespace wsec {
 
@@ -11,6 +11,7 @@ namespace wsec {
 /// is in the way of lies where it costs least. Pins that break a rule are left
 /// to `verify`. Returns empty and fills `placement`, or why they do not fit.
 std::string placeInCorners(const PlacementProblem &problem,
+                           const PlacementOptions &options,
                            Placement &placement);
 
 } // namespace wsec

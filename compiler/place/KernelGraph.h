@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The kernel graphs of the ISPD-2020 contest (wafer-scale deep learning
-// accelerator placement): a benchmark of the floorplanner. Plain C++.
+// accelerator placement): a benchmark of the placer. Plain C++.
 
 #ifndef WSEC_COMPILER_PLACE_KERNELGRAPH_H
 #define WSEC_COMPILER_PLACE_KERNELGRAPH_H
 
-#include "compiler/place/FloorplanProblem.h"
+#include "compiler/place/PlacementProblem.h"
 
 #include <istream>
 #include <string>
@@ -32,6 +32,7 @@ struct Convolution {
 struct Execution {
   int64_t h = 1, w = 1;
   std::vector<int64_t> c, k;
+  bool turned = false; ///< R90: width and height change places
 };
 
 /// A kernel of a file, not one of the library (kernels/Kernel.h).
@@ -57,29 +58,37 @@ struct KernelGraph {
 /// Throws std::runtime_error with file and line.
 KernelGraph readKernelGraph(const std::string &path);
 
-/// A floorplanning problem, and the execution behind each shape: shape s of
-/// block b is executions[problem.blocks[b].shapeSet][s].
-struct KernelFloorplan {
-  FloorplanProblem problem;
+/// A placement problem, and the execution behind each shape: shape s of kernel
+/// k is executions[problem.regions[k].shapeSet][s].
+struct KernelPlacement {
+  PlacementProblem problem;
   std::vector<std::vector<Execution>> executions;
 };
 
 /// Every execution that fits the memory and that no other one beats in height,
-/// width and time. Throws std::runtime_error if a kernel has none.
-KernelFloorplan floorplanOf(const KernelGraph &graph);
+/// width and time, as it is and turned. Throws std::runtime_error if a kernel
+/// has none.
+KernelPlacement placementProblemOf(const KernelGraph &graph);
+
+/// What a placement is worth.
+struct KernelScore {
+  double time = 0, wire = 0, total = 0;
+  double near = 0; ///< of wishes, which are not of the contest
+};
 
 /// The contest's output format: a line of execution values and a line with the
 /// place of each kernel.
 std::string kernelPlacementText(const KernelGraph &graph,
-                                const KernelFloorplan &kernels,
-                                const Floorplan &floorplan);
+                                const KernelPlacement &kernels,
+                                const Placement &placement);
 
 /// Reads the contest's output format and computes, from it and the graph alone,
-/// what it is worth; no code of the solver is used. Throws std::runtime_error
-/// if it breaks a rule, with `name` and the line.
-FloorplanScore checkKernelPlacement(const KernelGraph &graph,
-                                    std::istream &text,
-                                    const std::string &name);
+/// what it is worth; no code of the solver is used. Of `problem` it has pins,
+/// keep-outs and wishes. Throws std::runtime_error if it breaks a rule, with
+/// `name` and the line.
+KernelScore checkKernelPlacement(const KernelGraph &graph,
+                                 const PlacementProblem &problem,
+                                 std::istream &text, const std::string &name);
 
 } // namespace wsec
 

@@ -23,14 +23,14 @@ static std::string kindOf(const GraphKernel &kernel) {
 }
 
 std::string wsec::kernelPlacementText(const KernelGraph &graph,
-                                      const KernelFloorplan &kernels,
-                                      const Floorplan &floorplan) {
+                                      const KernelPlacement &kernels,
+                                      const Placement &placement) {
   std::string executions, places;
   for (size_t i = 0; i < graph.kernels.size(); ++i) {
     const GraphKernel &kernel = graph.kernels[i];
-    const PlacedBlock &placed = floorplan.blocks[i];
+    const PlacedShape &placed = placement.regions[i];
     const Execution &execution =
-        kernels.executions[kernels.problem.blocks[i].shapeSet][placed.shape];
+        kernels.executions[kernels.problem.regions[i].shapeSet][placed.shape];
     std::vector<int64_t> values = kernel.fields;
     values.insert(values.end(), {execution.h, execution.w});
     values.insert(values.end(), execution.c.begin(), execution.c.end());
@@ -39,9 +39,9 @@ std::string wsec::kernelPlacementText(const KernelGraph &graph,
     for (int64_t value : values)
       executions += " " + std::to_string(value);
     executions += " )\n";
-    places += kernel.name + " : place(" + std::to_string(placed.x) + " " +
-              std::to_string(placed.y) +
-              (placed.rotated ? " R90)\n" : " R0)\n");
+    places += kernel.name + " : place(" + std::to_string(placed.at.x) + " " +
+              std::to_string(placed.at.y) +
+              (execution.turned ? " R90)\n" : " R0)\n");
   }
   return executions + places;
 }
@@ -53,13 +53,15 @@ std::string wsec::kernelPlacementText(const KernelGraph &graph,
 namespace {
 class PlacementChecker {
 public:
-  PlacementChecker(const KernelGraph &graph, const std::string &file)
-      : graph(graph), file(file), kernels(graph.kernels.size()) {
+  PlacementChecker(const KernelGraph &graph, const PlacementProblem &problem,
+                   const std::string &file)
+      : graph(graph), problem(problem), file(file),
+        kernels(graph.kernels.size()) {
     for (size_t i = 0; i < graph.kernels.size(); ++i)
       indices[graph.kernels[i].name] = i;
   }
 
-  FloorplanScore check(std::istream &in) {
+  KernelScore check(std::istream &in) {
     std::string text;
     for (int64_t line = 1; std::getline(in, text); ++line) {
       LineCursor cursor(file, line, text);
@@ -185,7 +187,50 @@ private:
         if (!apart)
           fail(a, describe(i) + " overlaps " + describe(j));
       }
+      checkConstraints(i);
     }
+  }
+
+  void checkConstraints(size_t i) const {
+    const Checked &its = kernels[i];
+    const std::optional<PlacedOrigin> &pin = problem.regions[i].pin;
+    if (pin && (pin->x != its.x || pin->y != its.y))
+      fail(its, describe(i) + " is pinned to (" + std::to_string(pin->x) +
+                    ", " + std::to_string(pin->y) + ")");
+    for (const PlacedRegion &out : problem.keepOuts)
+      if (its.x < out.x + out.columns && out.x < its.x + its.width &&
+          its.y < out.y + out.rows && out.y < its.y + its.height)
+        fail(its, describe(i) + " has tiles of the keep-out of " +
+                      std::to_string(out.columns) + "x" +
+                      std::to_string(out.rows) + " at (" +
+                      std::to_string(out.x) + ", " + std::to_string(out.y) +
+                      ")");
+  }
+
+  double distanceOf(const NearWish &wish) const {
+    auto x = [&](size_t i) {
+      return double(kernels[i].x) + double(kernels[i].width) / 2;
+    };
+    auto y = [&](size_t i) {
+      return double(kernels[i].y) + double(kernels[i].height) / 2;
+    };
+    const size_t i = wish.region;
+    switch (wish.target) {
+    case NearWish::Target::Region:
+      return std::abs(x(i) - x(wish.other)) + std::abs(y(i) - y(wish.other));
+    case NearWish::Target::Pe:
+      return std::abs(x(i) - double(wish.pe.x) - 0.5) +
+             std::abs(y(i) - double(wish.pe.y) - 0.5);
+    case NearWish::Target::North:
+      return y(i);
+    case NearWish::Target::South:
+      return double(graph.height) - y(i);
+    case NearWish::Target::East:
+      return double(graph.width) - x(i);
+    case NearWish::Target::West:
+      return x(i);
+    }
+    return 0;
   }
 
   std::string describe(size_t i) const {
@@ -200,29 +245,33 @@ private:
                              what);
   }
 
-  FloorplanScore score() const {
-    FloorplanScore score;
+  KernelScore score() const {
+    KernelScore score;
     for (const Checked &checked : kernels)
-      score.cost = std::max(score.cost, checked.time);
+      score.time = std::max(score.time, checked.time);
     for (const auto &[from, to] : graph.edges) {
       const Checked &a = kernels[from], &b = kernels[to];
       const double x = double(a.x - b.x) + double(a.width - b.width) / 2;
       const double y = double(a.y - b.y) + double(a.height - b.height) / 2;
       score.wire += std::abs(x) + std::abs(y);
     }
-    score.total = graph.timeWeight * score.cost + graph.wireWeight * score.wire;
+    for (const NearWish &wish : problem.wishes)
+      score.near += double(wish.weight) * distanceOf(wish);
+    score.total = graph.timeWeight * score.time + graph.wireWeight * score.wire;
     return score;
   }
 
   const KernelGraph &graph;
+  const PlacementProblem &problem;
   std::string file;
   std::vector<Checked> kernels;
   std::map<std::string, size_t> indices;
 };
 } // namespace
 
-FloorplanScore wsec::checkKernelPlacement(const KernelGraph &graph,
-                                          std::istream &text,
-                                          const std::string &name) {
-  return PlacementChecker(graph, name).check(text);
+KernelScore wsec::checkKernelPlacement(const KernelGraph &graph,
+                                       const PlacementProblem &problem,
+                                       std::istream &text,
+                                       const std::string &name) {
+  return PlacementChecker(graph, problem, name).check(text);
 }

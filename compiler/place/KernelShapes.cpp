@@ -55,14 +55,15 @@ public:
           growOutputs(i, j, k);
   }
 
-  /// Those that no other one beats, a rotated one neither.
-  void paretoFront(std::vector<BlockShape> &shapes,
+  /// Those that no other one beats; turned ones, too.
+  void paretoFront(std::vector<RegionShape> &shapes,
                    std::vector<Execution> &executions) {
     // The least time of rectangles no larger, for rising sizes.
     std::vector<double> least(cells.size(), infinite);
     for (int64_t height = 1; height <= longest; ++height)
       for (int64_t width = 1; width <= longest; ++width) {
-        const Cell &cell = at(width, height);
+        const bool turned = at(height, width).time < at(width, height).time;
+        const Cell &cell = turned ? at(height, width) : at(width, height);
         double smaller = infinite;
         if (width > 1)
           smaller = std::min(smaller, least[index(width - 1, height)]);
@@ -72,6 +73,7 @@ public:
         if (cell.time < smaller) {
           shapes.push_back({width, height, cell.time});
           executions.push_back(executionOf(cell));
+          executions.back().turned = turned;
         }
       }
   }
@@ -132,7 +134,7 @@ private:
   }
 
   Execution executionOf(const Cell &cell) const {
-    Execution execution{cell.h, cell.w, {}, {}};
+    Execution execution{cell.h, cell.w, {}, {}, false};
     for (size_t i = 0; i < kernel.convolutions.size(); ++i) {
       execution.c.push_back(
           std::min<int64_t>(cell.c, kernel.convolutions[i].C));
@@ -159,12 +161,12 @@ static auto keyOf(const GraphKernel &kernel) {
   return key;
 }
 
-KernelFloorplan wsec::floorplanOf(const KernelGraph &graph) {
-  KernelFloorplan result;
-  FloorplanProblem &problem = result.problem;
+KernelPlacement wsec::placementProblemOf(const KernelGraph &graph) {
+  KernelPlacement result;
+  PlacementProblem &problem = result.problem;
   problem.width = graph.width;
   problem.height = graph.height;
-  problem.costWeight = graph.timeWeight;
+  problem.throughputWeight = graph.timeWeight;
   problem.wireWeight = graph.wireWeight;
   std::map<decltype(keyOf({})), size_t> sets;
   for (const GraphKernel &kernel : graph.kernels) {
@@ -181,9 +183,9 @@ KernelFloorplan wsec::floorplanOf(const KernelGraph &graph) {
           std::to_string(graph.width) + "x" + std::to_string(graph.height) +
           " tiles with " + std::to_string(graph.memoryLimit) +
           " words of memory each");
-    problem.blocks.push_back({kernel.name, set->second});
+    problem.regions.push_back({"kernel " + kernel.name, set->second});
   }
   for (const auto &[from, to] : graph.edges)
-    problem.edges.push_back({from, to, 1});
+    problem.edges.push_back({from, to});
   return result;
 }

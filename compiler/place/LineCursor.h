@@ -49,12 +49,15 @@ public:
     return text.substr(begin, at - begin);
   }
 
-  int64_t number(int64_t least, int64_t most, const std::string &what) {
+  /// `last` may follow it at once; else no letter does.
+  int64_t number(int64_t least, int64_t most, const std::string &what,
+                 char last = ' ') {
     skipBlanks();
     int64_t value = 0;
     const char *begin = text.data() + at, *end = text.data() + text.size();
     const auto [stop, error] = std::from_chars(begin, end, value);
-    const bool ends = stop == end || !(std::isalnum(*stop) || *stop == '.');
+    const bool ends =
+        stop == end || *stop == last || !(std::isalnum(*stop) || *stop == '.');
     if (error != std::errc() || !ends || value < least || value > most)
       fail(what + " wants a number from " + std::to_string(least) + " to " +
            std::to_string(most) + ", found " + rest());

@@ -34,7 +34,7 @@ def PlaceKernelsPass : Pass<"wse-place-kernels", "::wsec::wse::ProgramOp"> {
 def VerifyPlacedPass : Pass<"wse-verify-placed", "::wsec::wse::ProgramOp"> {
   let summary = "Checks a placed program against PlacementProblem.";
   let description = [{
-    Every region has a position, and they keep the rules P1 to P5 of
+    Every region has a position, and they keep the rules P1 to P6 of
     compiler/place/PlacementProblem.h.
 
     ```mlir

@@ -2,9 +2,9 @@
 //
 // A position for each region.
 
-#include "compiler/place/CornerPlacer.h"
 #include "compiler/place/Passes.h"
 #include "compiler/place/PlacementFile.h"
+#include "compiler/place/PlacementSolver.h"
 #include "compiler/place/ReadPlacement.h"
 
 using namespace mlir;
@@ -29,10 +29,7 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
     if (std::string error = pinRegions(program, *file); !error.empty())
       return error;
     PlacementProblem problem = readPlacementProblem(program);
-    Placement pins;
-    for (const RegionRequest &region : problem.regions)
-      pins.origins.push_back(*region.pin);
-    std::string error = problem.verify(pins);
+    std::string error = problem.verify(pinsOf(problem));
     return error.empty() ? "" : "placement '" + placement + "': " + error;
   }
 
@@ -47,17 +44,15 @@ struct PlaceKernels final : place::impl::PlaceKernelsPassBase<PlaceKernels> {
     PlacementProblem problem = readPlacementProblem(program);
     Placement solution;
     if (error.empty())
-      error = problem.check();
-    if (error.empty())
-      error = placeInCorners(problem, solution);
+      error = solvePlacement(problem, {}, solution);
     if (!error.empty()) {
       program.emitError(error);
       return signalPassFailure();
     }
-    for (auto [region, origin] :
-         llvm::zip(regionsOf(program), solution.origins)) {
-      region.setX(origin.x);
-      region.setY(origin.y);
+    for (auto [region, placed] :
+         llvm::zip(regionsOf(program), solution.regions)) {
+      region.setX(placed.at.x);
+      region.setY(placed.at.y);
     }
     program.setState(wse::State::Placed);
   }

@@ -74,6 +74,8 @@ private:
   void text(Pixel at, const std::string &words, const std::string &more = "");
   void arrow(Pixel from, Pixel to, const std::string &color);
   void drawRegions();
+  void drawKeepOuts();
+  void drawBusiest();
   void drawChannels();
   void drawSram();
   void drawStreams();
@@ -121,6 +123,30 @@ void Drawing::drawRegions() {
              std::to_string(r.rows) + ", " +
              std::to_string(view.regions[i].kernels) + " kernels");
   }
+}
+
+void Drawing::drawKeepOuts() {
+  for (const PeRectangle &its : view.machine.keepOuts) {
+    os << "<g><title>kept out: " << its.width << "x" << its.height << " at ("
+       << its.x << "," << its.y << ")</title>\n";
+    rect(page.corner(its.x, its.y),
+         page.corner(its.x + its.width, its.y + its.height), "url(#out)",
+         "stroke=\"#333\" class=\"keep-out\"");
+    os << "</g>\n";
+  }
+}
+
+void Drawing::drawBusiest() {
+  const PlacementView::LinkView &link = view.busiest;
+  if (link.words == 0)
+    return;
+  std::string streams;
+  for (const std::string &stream : link.streams)
+    streams += " @" + stream;
+  text({panel, top + 68},
+       "busiest link: " + std::to_string(link.words) +
+           " words of a call out of (" + std::to_string(link.x) + "," +
+           std::to_string(link.y) + ") to the " + link.port + ", of" + streams);
 }
 
 void Drawing::drawChannels() {
@@ -249,7 +275,9 @@ std::string Drawing::draw() {
      << "\" font-family=\"sans-serif\" font-size=\"12\">\n"
      << "<defs><marker id=\"tip\" viewBox=\"0 0 8 8\" refX=\"7\" refY=\"4\" "
         "markerWidth=\"5\" markerHeight=\"5\" orient=\"auto\"><path d=\"M0 0 "
-        "L8 4 L0 8 z\" fill=\"context-stroke\"/></marker></defs>\n";
+        "L8 4 L0 8 z\" fill=\"context-stroke\"/></marker><pattern id=\"out\" "
+        "width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\"><path "
+        "d=\"M0 6 L6 0\" stroke=\"#333\"/></pattern></defs>\n";
   rect({0, 0}, {panel + 420, bottom}, "#fff", "");
   text({left, 30},
        view.name + " (" + view.state + "), " +
@@ -257,8 +285,10 @@ std::string Drawing::draw() {
            std::to_string(view.machine.height) + " PEs of " + view.machine.name,
        "font-size=\"16\"");
   drawRegions();
+  drawKeepOuts();
   drawChannels();
   drawSram();
+  drawBusiest();
   drawStreams();
   os << "</svg>\n";
   return buffer;

@@ -51,6 +51,31 @@ viewFlows(wse::KernelOp kernel, const Kernel &library, const Machine &machine) {
   return views;
 }
 
+/// Words of a call, by stream: of the busiest channel, or of the row with most
+/// tokens that goes to another region, gathered and on its way.
+static void addWords(wse::KernelOp kernel, const Machine &machine,
+                     llvm::StringMap<int64_t> &words) {
+  const Kernel *library = findKernel(kernel);
+  ArrayAttr refs = kernel.getStreamRefs();
+  if (!library || !refs)
+    return;
+  int64_t between = 0;
+  if (auto transfer = dyn_cast<wse::TransferOp>(*kernel)) {
+    const auto tiling = wse::TokenTiling::of(transfer.getInput().getType());
+    between = wse::featuresOf(transfer.getInput()) *
+              tiling.tokensPerRowMax(transfer.sourceRegion().rows());
+  }
+  for (auto ref : refs.getAsRange<FlatSymbolRefAttr>()) {
+    auto stream =
+        SymbolTable::lookupNearestSymbolFrom<wse::StreamOp>(kernel, ref);
+    int64_t &its = words[ref.getValue()];
+    its += between;
+    for (const HostFlow &flow : library->flows(kernel, machine))
+      if (stream && flow.pattern == stream.getPattern())
+        its += flow.words;
+  }
+}
+
 static PlacementView::KernelView viewKernel(wse::KernelOp kernel,
                                             const Machine &machine) {
   PlacementView::KernelView view;
@@ -175,8 +200,10 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
   for (wse::RegionOp region : program.kernelRegions())
     machines[region.getSymNameAttr()] = region.machine();
   llvm::DenseMap<Operation *, int64_t> numbers; // looked up only
+  llvm::StringMap<int64_t> words;               // looked up only
   for (wse::KernelOp kernel : program.kernels()) {
     FlatSymbolRefAttr region = kernel.getRegionRef();
+    addWords(kernel, machines[region.getAttr()], words);
     numbers[kernel] = int64_t(view.kernels.size());
     view.kernels.push_back(viewKernel(kernel, machines[region.getAttr()]));
     for (Value operand : kernel->getOperands()) {
@@ -198,11 +225,13 @@ PlacementView wsec::viewPlacement(wse::ProgramOp program) {
     its.pattern = wse::stringifyStreamPattern(stream.getPattern()).str();
     its.colors = std::vector<int64_t>(stream.getColors());
     its.routes = viewRoutes(stream);
+    its.words = words.lookup(stream.getSymName());
     its.region = nameOf(stream.getRegion().value_or(""));
     its.target = nameOf(stream.getTarget().value_or(""));
     if (wse::RowSetAttr rows = stream.getRowsAttr())
       its.groups = {rows.getGroups(), rows.getPitch(), rows.getUsed()};
   }
+  view.busiest = busiestLink(view);
   if (auto peak = program.getSramPeak()) {
     view.sramPeak = int64_t(*peak);
     view.codeBytes = codeBytes(view);

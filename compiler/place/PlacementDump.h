@@ -63,7 +63,9 @@ struct PlacementView {
     std::string name, pattern;
     std::vector<int64_t> colors;
     std::vector<RouteView> routes;
-    std::string region, target;  // empty: of all, or the only one; no transfer
+    std::string region, target; // empty: of all, or the only one; no transfer
+    int64_t words = 0; // of a call to or from the host or another region, on
+                       // each of its links at most
     std::vector<int64_t> groups; // number, pitch, used; if it depends on them
   };
   /// A kernel that moves a tensor from one region to another.
@@ -77,6 +79,13 @@ struct PlacementView {
     PlacedRegion pes;
     int64_t bytes = 0;
     std::optional<int64_t> address;
+  };
+  /// The link that most words of a call pass, of streams that say how many.
+  struct LinkView {
+    int64_t words = 0;
+    int64_t x = 0, y = 0; // of the router that it leaves
+    std::string port;
+    std::vector<std::string> streams;
   };
   struct RegionView {
     std::string name;
@@ -92,6 +101,7 @@ struct PlacementView {
   std::vector<HeldView> held;
   std::vector<TransferView> transfers;
   std::vector<StreamView> streams;
+  LinkView busiest;
   std::optional<int64_t> sramPeak;
   std::string sramOwner;
   int64_t codeBytes = 0; // between the host runtime and the lowest buffer
@@ -106,6 +116,9 @@ struct MeasuredRun {
 
 /// Reads a program that is at least placed.
 PlacementView viewPlacement(wse::ProgramOp program);
+
+/// Of streams that say how many words they move; 0 words if none does.
+PlacementView::LinkView busiestLink(const PlacementView &view);
 
 std::string placementAsText(const PlacementView &view);
 std::string placementAsJson(const PlacementView &view, unsigned indent = 2);

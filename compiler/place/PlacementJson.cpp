@@ -97,6 +97,12 @@ static void writeMachine(llvm::json::OStream &json, const Machine &machine) {
     json.attribute("sram_bytes", machine.sramBytes);
     json.attribute("runtime_bytes", machine.runtimeBytes);
     json.attribute("colors", machine.usableColors());
+    json.attributeArray("keep_outs", [&] {
+      for (const PeRectangle &its : machine.keepOuts)
+        json.object([&] {
+          writeRectangle(json, {its.x, its.y, its.width, its.height});
+        });
+    });
   });
 }
 
@@ -154,6 +160,8 @@ std::string wsec::placementAsJson(const PlacementView &view, unsigned indent) {
             json.attribute("target", stream.target);
           if (!stream.groups.empty())
             writeArray(json, "groups", stream.groups);
+          if (stream.words > 0)
+            json.attribute("words", stream.words);
           writeArray(json, "colors", stream.colors);
           json.attribute("rules", int64_t(stream.routes.size()));
           json.attributeArray("routes", [&] {
@@ -168,6 +176,14 @@ std::string wsec::placementAsJson(const PlacementView &view, unsigned indent) {
           });
         });
     });
+    if (view.busiest.words > 0)
+      json.attributeObject("link_load", [&] {
+        json.attribute("words", view.busiest.words);
+        json.attribute("x", view.busiest.x);
+        json.attribute("y", view.busiest.y);
+        json.attribute("port", view.busiest.port);
+        writeArray(json, "streams", view.busiest.streams);
+      });
     if (view.sramPeak)
       json.attributeObject("sram", [&] {
         json.attribute("peak_bytes", *view.sramPeak);

@@ -99,7 +99,21 @@ static void listStreams(llvm::raw_ostream &os, const PlacementView &view) {
     os << "  " << llvm::left_justify("@" + shown(stream.name), 16)
        << llvm::left_justify(stream.pattern, 12)
        << (stream.colors.size() > 1 ? "colors " : "color ")
-       << join(stream.colors) << ", " << stream.routes.size() << " rules\n";
+       << join(stream.colors) << ", " << stream.routes.size() << " rules"
+       << (stream.words ? ", " + std::to_string(stream.words) + " words" : "")
+       << "\n";
+}
+
+static void listBusiest(llvm::raw_ostream &os, const PlacementView &view) {
+  const PlacementView::LinkView &link = view.busiest;
+  if (link.words == 0)
+    return;
+  os << "busiest link, of words of the host and between regions\n  "
+     << link.words << " words of a call out of (" << link.x << "," << link.y
+     << ") to the " << link.port << ", of";
+  for (const std::string &stream : link.streams)
+    os << " @" << shown(stream);
+  os << "\n";
 }
 
 static void listSram(llvm::raw_ostream &os, const PlacementView &view) {
@@ -141,6 +155,7 @@ std::string wsec::placementAsText(const PlacementView &view) {
   drawMap(os, view);
   listRegions(os, view);
   listStreams(os, view);
+  listBusiest(os, view);
   listSram(os, view);
   listKernels(os, view);
   return result;

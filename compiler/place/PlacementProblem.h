@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Where on the mesh each region lies. Plain C++: no MLIR in here.
+// Which shape each region has and where on the mesh it lies. Plain C++: no MLIR
+// in here.
 
 #ifndef WSEC_COMPILER_PLACE_PLACEMENTPROBLEM_H
 #define WSEC_COMPILER_PLACE_PLACEMENTPROBLEM_H
@@ -21,21 +22,32 @@ struct PlacedOrigin {
   }
 };
 
-/// A region of so many PEs. What is pinned has its place already.
-struct RegionRequest {
-  std::string name;
-  int64_t columns = 0, rows = 0;
-  std::optional<PlacedOrigin> pin = std::nullopt;
-};
-
 /// The PEs [x, x + columns) x [y, y + rows).
 struct PlacedRegion {
   int64_t x = 0, y = 0;
   int64_t columns = 0, rows = 0;
+  bool overlaps(const PlacedRegion &other) const {
+    return x < other.x + other.columns && other.x < x + columns &&
+           y < other.y + other.rows && other.y < y + rows;
+  }
+};
+
+/// PEs that a region may have, and what it costs then: its time, say.
+struct RegionShape {
+  int64_t columns = 0, rows = 0;
+  double cost = 0;
+};
+
+/// One of a set of shapes, somewhere. What is pinned has its place already.
+struct RegionRequest {
+  std::string name;    ///< as messages call it: `region @a`
+  size_t shapeSet = 0; ///< equal regions share one
+  std::optional<PlacedOrigin> pin = std::nullopt;
+  bool sharesChannels = false; ///< with all others that do
 };
 
 /// A region wants its centre close to that of another one, to a PE, or to a
-/// side of the mesh. Data that flows between two regions is such a wish.
+/// side of the mesh. With a weight of 1 it counts as the edge with most words.
 struct NearWish {
   enum class Target { Region, Pe, North, South, East, West };
   size_t region = 0;
@@ -45,66 +57,123 @@ struct NearWish {
   int64_t weight = 1;
 };
 
-/// What placements are compared by, the smaller the better, in this order.
+/// Data that flows from one region to another.
+struct PlacementEdge {
+  size_t from = 0, to = 0;
+  int64_t words = 1;
+};
+
+/// What a solution is worth, the less the better, in this order.
 struct PlacementCost {
-  int64_t lost = 0; ///< channels that regions do not have, though tall enough
-  int64_t wire = 0; ///< distances of wishes x their weights, in half hops
-  int64_t hops = 0; ///< of launches and words to each region, x its PEs
-  auto key() const { return std::make_tuple(lost, wire, hops); }
-  void add(const PlacementCost &other) {
-    lost += other.lost, wire += other.wire, hops += other.hops;
+  double score = 0;      ///< throughput, latency and wire, weighted
+  double throughput = 0; ///< the largest cost of a region
+  int64_t lost = 0;   ///< channels that regions do not have, though tall enough
+  double latency = 0; ///< the largest sum of costs along edges
+  int64_t wire = 0;   ///< distances x words of edges and wishes, in half hops
+  int64_t hops = 0;   ///< of launches and words to each region, x its PEs
+  int64_t load = 0;   ///< words across the line of the mesh that most cross
+  auto key() const {
+    return std::make_tuple(score, throughput, lost, latency, wire, hops, load);
   }
 };
 
+struct PlacedShape {
+  size_t shape = 0; ///< of the set
+  PlacedOrigin at = {};
+};
+
 struct Placement {
-  std::vector<PlacedOrigin> origins; // one per region
+  std::vector<PlacedShape> regions; // one per request
 };
 
 /// A mesh of 32x32 PEs with I/O channels on rows 0, 8, 16 and 24 of both edges:
 ///
-///   @a 32x16   +--------+ 0      @a has the channels of rows 0 and 8, @b those
+///   @a 32x16   +--------+ 0      @a has the channels of rows 0 and 8, @b that
 ///   @b 16x 8   | @a     | 8      of row 16. One row further south @b would
-///   have
-///              +----+---+ 16     those of row 24, for its last row only; it
-///              | @b |            begins at a channel, because a channel takes
-///              +----+     24     out the rows from its own on.
+///              +----+---+ 16     have that of row 24, for its last row only;
+///              | @b |            it begins at a channel, because a channel
+///              +----+     24     takes out the rows from its own on.
 ///
 /// Code, buffers and routes of a region stay in its PEs from load to end, so no
 /// two have a PE in common.
+///
+/// The largest cost of a region bounds the throughput of a pipeline. A larger
+/// rectangle costs a region less, and its neighbours more.
 class PlacementProblem {
 public:
   int64_t width = 0, height = 0;
-  std::vector<int64_t> channelRows; // of the mesh, ascending
+  /// Rows of the mesh at which regions may begin, ascending; none: at any.
+  std::vector<int64_t> channelRows;
+  std::vector<std::vector<RegionShape>> shapeSets;
   std::vector<RegionRequest> regions;
   std::vector<PlacedRegion> keepOuts; // may overlap
   std::vector<NearWish> wishes;
+  std::vector<PlacementEdge> edges;
+  /// Of the score; without, the rest decides in its order.
+  double throughputWeight = 0, latencyWeight = 0, wireWeight = 0;
+
+  bool hasWeights() const {
+    return throughputWeight > 0 || latencyWeight > 0 || wireWeight > 0;
+  }
+
+  /// A region with a set of its own.
+  size_t add(const std::string &name, std::vector<RegionShape> shapes,
+             std::optional<PlacedOrigin> pin = std::nullopt);
 
   /// Empty if the input makes sense, else what is wrong with it.
   std::string check() const;
 
   /// Empty if `placement` is legal, else the first rule it breaks:
-  ///   P1 every region has a place, the one it is pinned to if it is
+  ///   P1 every region has one of its shapes and a place, the one it is pinned
+  ///      to if it is
   ///   P2 every region lies inside the mesh
   ///   P3 the first row of every region has an I/O channel
   ///   P4 regions are disjoint
   ///   P5 no region has a PE of a keep-out
+  ///   P6 regions that share out channels begin at the same row
   std::string verify(const Placement &placement) const;
 
-  /// Of a region alone: channels whose rows no part of it has, though it is
-  /// tall enough to have them; the hops of launches and words on their way to
-  /// it. Words leave by the east edge: together, way in and way out are as long
-  /// from everywhere.
-  PlacementCost costAlone(const RegionRequest &region,
-                          PlacedOrigin origin) const;
-  /// Of one wish, in half hops.
-  int64_t distance(const NearWish &wish, const Placement &placement) const;
   PlacementCost cost(const Placement &placement) const;
 
-  PlacedRegion cellsOf(const Placement &placement, size_t region) const {
-    const RegionRequest &its = regions[region];
-    const PlacedOrigin at = placement.origins[region];
-    return {at.x, at.y, its.columns, its.rows};
+  /// Of a rectangle alone: channels whose rows no part of it has, though it is
+  /// tall enough to have them.
+  int64_t lostChannels(const PlacedRegion &pes) const;
+  /// Of a rectangle alone: hops of launches and words on their way to it, x its
+  /// PEs. Words leave by the east edge: together, way in and way out are as
+  /// long from everywhere.
+  static int64_t hopsTo(const PlacedRegion &pes) {
+    return (pes.x + pes.y) * pes.columns * pes.rows;
   }
+  /// Of one wish, in half hops.
+  int64_t distance(const NearWish &wish, const Placement &placement) const;
+  /// Of the centres, in half hops.
+  static int64_t distance(const PlacedRegion &a, const PlacedRegion &b);
+  /// Words that a wish counts as.
+  int64_t wordsOf(const NearWish &wish) const;
+  /// Words across the line between two columns, or two rows, that most words
+  /// cross on a shortest way.
+  int64_t load(const Placement &placement) const;
+
+  const std::vector<RegionShape> &shapesOf(size_t region) const {
+    return shapeSets[regions[region].shapeSet];
+  }
+  PlacedRegion cellsOf(const Placement &placement, size_t region) const {
+    const PlacedShape &its = placement.regions[region];
+    const RegionShape &shape = shapesOf(region)[its.shape];
+    return {its.at.x, its.at.y, shape.columns, shape.rows};
+  }
+  /// Whether a shape fits the mesh, keep-outs aside.
+  bool fits(const RegionShape &shape) const {
+    return shape.columns <= width && shape.rows <= height;
+  }
+  /// Whether a pinned region in that shape lies in the mesh, on no keep-out,
+  /// and leaves other pinned regions their first PE.
+  bool fitsAtPin(size_t region, const RegionShape &shape) const;
+  /// The regions depth first along the edges, each after all that it reads,
+  /// cycles aside.
+  std::vector<size_t> flowOrder() const;
+  /// PEs of the mesh that no keep-out has.
+  int64_t freePes() const;
 };
 
 } // namespace wsec

@@ -19,6 +19,14 @@ static NearWish::Target sideOf(StringRef word) {
       .Default(NearWish::Target::West);
 }
 
+/// That a tensor has where it flows from region to region.
+static int64_t wordsOf(Value tensor) {
+  auto type = dyn_cast<RankedTensorType>(tensor.getType());
+  return type && type.hasStaticShape()
+             ? std::max<int64_t>(1, type.getNumElements())
+             : 1;
+}
+
 /// What the program wishes, and the tensors that go from region to region.
 static void readWishes(wse::ProgramOp program,
                        llvm::function_ref<size_t(FlatSymbolRefAttr)> numberOf,
@@ -42,10 +50,9 @@ static void readWishes(wse::ProgramOp program,
       auto producer = operand.getDefiningOp<wse::KernelOp>();
       if (!producer || producer.getRegionRef() == kernel.getRegionRef())
         continue;
-      NearWish wish;
-      wish.region = numberOf(producer.getRegionRef());
-      wish.other = numberOf(kernel.getRegionRef());
-      problem.wishes.push_back(wish);
+      problem.edges.push_back({numberOf(producer.getRegionRef()),
+                               numberOf(kernel.getRegionRef()),
+                               wordsOf(operand)});
     }
 }
 
@@ -60,11 +67,12 @@ PlacementProblem wsec::readPlacementProblem(wse::ProgramOp program) {
     problem.keepOuts.push_back({its.x, its.y, its.width, its.height});
   auto regions = regionsOf(program);
   for (wse::RegionOp region : regions) {
-    RegionRequest request{region.getSymName().str(), region.columns(),
-                          region.rows()};
+    std::optional<PlacedOrigin> pin;
     if (region.isPlaced())
-      request.pin = {int64_t(*region.getX()), int64_t(*region.getY())};
-    problem.regions.push_back(request);
+      pin = {int64_t(*region.getX()), int64_t(*region.getY())};
+    problem.add("region @" + region.getSymName().str(),
+                {{region.columns(), region.rows()}}, pin);
+    problem.regions.back().sharesChannels = region.getShareCount().has_value();
   }
   auto numberOf = [&](FlatSymbolRefAttr name) {
     return size_t(llvm::find_if(regions,
@@ -75,4 +83,11 @@ PlacementProblem wsec::readPlacementProblem(wse::ProgramOp program) {
   };
   readWishes(program, numberOf, problem);
   return problem;
+}
+
+Placement wsec::pinsOf(const PlacementProblem &problem) {
+  Placement pins;
+  for (const RegionRequest &region : problem.regions)
+    pins.regions.push_back({0, *region.pin});
+  return pins;
 }

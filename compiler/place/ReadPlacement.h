@@ -14,6 +14,9 @@ llvm::SmallVector<wse::RegionOp> regionsOf(wse::ProgramOp program);
 /// What the program asks for; positions that it already has are pins.
 PlacementProblem readPlacementProblem(wse::ProgramOp program);
 
+/// All regions where they are pinned.
+Placement pinsOf(const PlacementProblem &problem);
+
 } // namespace wsec
 
 #endif // WSEC_COMPILER_PLACE_READPLACEMENT_H

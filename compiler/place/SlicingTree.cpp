@@ -5,6 +5,7 @@
 // curve is kept as heights over widths, as widths over heights, or both; one is
 // turned into the other when it is asked for.
 #include "compiler/place/SlicingTree.h"
+#include "compiler/place/PlacementBound.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -19,11 +20,11 @@ constexpr size_t mostLimits = 384;
 // Curves of the blocks
 //===----------------------------------------------------------------------===//
 
-static std::vector<double> limitsOf(const FloorplanProblem &problem) {
-  const double bound = problem.costBound();
+static std::vector<double> limitsOf(const PlacementProblem &problem) {
+  const double bound = throughputBound(problem);
   std::vector<double> costs;
-  for (const std::vector<BlockShape> &set : problem.shapeSets)
-    for (const BlockShape &shape : set)
+  for (const std::vector<RegionShape> &set : problem.shapeSets)
+    for (const RegionShape &shape : set)
       if (shape.cost >= bound)
         costs.push_back(shape.cost);
   std::sort(costs.begin(), costs.end());
@@ -39,42 +40,53 @@ static std::vector<double> limitsOf(const FloorplanProblem &problem) {
   return limits;
 }
 
-ShapeCurves::ShapeCurves(const FloorplanProblem &problem)
+ShapeCurves::ShapeCurves(const PlacementProblem &problem)
     : costLimits(limitsOf(problem)), sets(problem.shapeSets.size()),
       extent(int32_t(std::max(problem.width, problem.height) * 5 / 4)),
-      curves(costLimits.size() * sets * (extent + 1), none) {
+      rowsWithin(curvesOf(problem, false)),
+      columnsWithin(curvesOf(problem, true)),
+      isSymmetric(rowsWithin == columnsWithin) {
+  if (isSymmetric) // less to keep in the cache
+    columnsWithin = {};
+}
+
+/// The least rows for each number of columns, or with `columns` the reverse.
+ShapeCurves::Curves ShapeCurves::curvesOf(const PlacementProblem &problem,
+                                          bool columns) const {
+  Curves curves(costLimits.size() * sets * (extent + 1), none);
   for (size_t limit = 0; limit < costLimits.size(); ++limit)
     for (size_t set = 0; set < sets; ++set) {
       int16_t *curve = curves.data() + (limit * sets + set) * (extent + 1);
-      auto enter = [&](int64_t width, int64_t height) {
-        if (width <= extent && height <= extent)
-          curve[width] = std::min<int16_t>(curve[width], int16_t(height));
-      };
-      for (const BlockShape &shape : problem.shapeSets[set])
-        if (shape.cost <= costLimits[limit]) {
-          enter(shape.width, shape.height);
-          enter(shape.height, shape.width);
-        }
-      for (int32_t width = 1; width <= extent; ++width)
-        curve[width] = std::min(curve[width], curve[width - 1]);
+      for (const RegionShape &shape : problem.shapeSets[set]) {
+        const int64_t within = columns ? shape.rows : shape.columns;
+        const int64_t needed = columns ? shape.columns : shape.rows;
+        if (shape.cost <= costLimits[limit] && within <= extent &&
+            needed <= extent)
+          curve[within] = std::min<int16_t>(curve[within], int16_t(needed));
+      }
+      for (int32_t i = 1; i <= extent; ++i)
+        curve[i] = std::min(curve[i], curve[i - 1]);
     }
+  return curves;
 }
 
 //===----------------------------------------------------------------------===//
 // Curves of the tree
 //===----------------------------------------------------------------------===//
 
-SlicingTree::SlicingTree(const FloorplanProblem &problem,
+SlicingTree::SlicingTree(const SlicingProblem &problem,
                          const ShapeCurves &curves)
-    : problem(problem), shapes(curves), blocks(int32_t(problem.blocks.size())),
-      reach(curves.reach()), order(problem.flowOrder()), neighbours(blocks),
-      renewed(2 * blocks, 0), extents(2 * blocks), lowX(blocks), lowY(blocks) {
-  for (const FloorplanEdge &edge : problem.edges) {
-    neighbours[edge.from].push_back(int32_t(edge.to));
-    neighbours[edge.to].push_back(int32_t(edge.from));
+    : problem(problem), shapes(curves), blocks(problem.blocks()),
+      anchors(problem.rooms.size() > 1 ? int32_t(problem.rooms.size()) : 0),
+      reach(curves.reach()), nothing(reach + 1, 0), neighbours(blocks),
+      renewed(nodes(), 0), extents(nodes()), lowX(blocks + anchors),
+      lowY(blocks + anchors) {
+  for (const SlicingProblem::Edge &edge : problem.edges) {
+    neighbours[edge.from].push_back(edge.to);
+    neighbours[edge.to].push_back(edge.from);
   }
-  this->curves.resize(2 * blocks);
-  for (int32_t i = 2 * blocks; i-- > 0;) {
+  this->curves.resize(2 * blocks + 1);
+  for (int32_t i = 2 * blocks + 1; i-- > 0;) {
     this->curves[i].heights.resize(reach + 1);
     this->curves[i].widths.resize(reach + 1);
     freeCurves.push_back(i);
@@ -99,9 +111,17 @@ void SlicingTree::invert(const std::vector<int16_t> &from,
   std::fill(to.begin(), to.begin() + done, ShapeCurves::none);
 }
 
+const int16_t *SlicingTree::leafCurve(int32_t leaf, bool widths) const {
+  if (leaf >= blocks)
+    return nothing.data();
+  const size_t set = problem.sets[leaf];
+  return widths ? shapes.widths(tree.limit, set)
+                : shapes.heights(tree.limit, set);
+}
+
 const int16_t *SlicingTree::heights(int32_t node) {
   if (isLeaf(node))
-    return shapes.curve(tree.limit, problem.blocks[node].shapeSet);
+    return leafCurve(node, false);
   Curve &curve = curves[tree.nodes[node].curve];
   if (!curve.hasHeights)
     invert(curve.widths, curve.heights);
@@ -111,7 +131,7 @@ const int16_t *SlicingTree::heights(int32_t node) {
 
 const int16_t *SlicingTree::widths(int32_t node) {
   if (isLeaf(node))
-    return shapes.curve(tree.limit, problem.blocks[node].shapeSet);
+    return leafCurve(node, true);
   Curve &curve = curves[tree.nodes[node].curve];
   if (!curve.hasWidths)
     invert(curve.heights, curve.widths);
@@ -177,7 +197,7 @@ void SlicingTree::save(int32_t node) {
 void SlicingTree::keep() {
   freeCurves.insert(freeCurves.end(), oldCurves.begin(), oldCurves.end());
   before.clear(), newCurves.clear(), oldCurves.clear();
-  rootBefore = tree.root;
+  rootsBefore = tree.roots;
   limitBefore = tree.limit;
   ++changes;
 }
@@ -185,7 +205,7 @@ void SlicingTree::keep() {
 void SlicingTree::undo() {
   for (auto saved = before.rbegin(); saved != before.rend(); ++saved)
     tree.nodes[saved->first] = saved->second;
-  tree.root = rootBefore;
+  tree.roots = rootsBefore;
   tree.limit = limitBefore;
   oldCurves.swap(newCurves);
   keep();
@@ -198,15 +218,20 @@ void SlicingTree::restore(const Plan &plan) {
   tree = plan;
   for (Node &node : tree.nodes)
     node.curve = -1;
-  combineAll(tree.root);
+  combineRooms();
   keep();
 }
 
-void SlicingTree::buildColumns(const std::vector<std::vector<size_t>> &columns,
+void SlicingTree::combineRooms() {
+  for (int32_t root : tree.roots)
+    combineAll(root);
+}
+
+void SlicingTree::buildColumns(const std::vector<Columns> &rooms,
                                size_t limit) {
   Plan plan;
   plan.limit = limit;
-  plan.nodes.resize(blocks);
+  plan.nodes.resize(blocks + anchors);
   auto join = [&](int32_t first, int32_t second, bool sideBySide) {
     if (first < 0)
       return second;
@@ -215,21 +240,23 @@ void SlicingTree::buildColumns(const std::vector<std::vector<size_t>> &columns,
     plan.nodes.push_back({-1, {first, second}, sideBySide, 1, 0, -1});
     return node;
   };
-  int32_t all = -1;
-  for (const std::vector<size_t> &column : columns) {
-    int32_t stack = -1;
-    for (size_t block : column)
-      stack = join(stack, int32_t(block), false);
-    if (stack >= 0)
-      all = join(all, stack, true);
+  for (size_t room = 0; room < rooms.size(); ++room) {
+    int32_t all = anchors ? blocks + int32_t(room) : -1;
+    for (const std::vector<int32_t> &column : rooms[room]) {
+      int32_t stack = -1;
+      for (int32_t block : column)
+        stack = join(stack, block, false);
+      if (stack >= 0)
+        all = join(all, stack, true);
+    }
+    plan.roots.push_back(all);
   }
-  plan.root = all;
   restore(plan);
 }
 
 void SlicingTree::changeLimit(size_t limit) {
   tree.limit = limit;
-  combineAll(tree.root);
+  combineRooms();
 }
 
 int32_t SlicingTree::neighbour(int32_t leaf, RandomNumbers &random) const {
@@ -243,9 +270,17 @@ bool SlicingTree::contains(int32_t outer, int32_t node) const {
   return node == outer;
 }
 
+/// Whether it holds an anchor.
+bool SlicingTree::stays(int32_t node) const {
+  for (int32_t anchor = blocks; anchor < blocks + anchors; ++anchor)
+    if (contains(node, anchor))
+      return true;
+  return false;
+}
+
 void SlicingTree::replacePart(int32_t parent, int32_t from, int32_t to) {
   if (parent < 0)
-    tree.root = to;
+    *std::find(tree.roots.begin(), tree.roots.end(), from) = to;
   else
     tree.nodes[parent].part[tree.nodes[parent].part[1] == from] = to;
   tree.nodes[to].parent = parent;
@@ -261,10 +296,10 @@ bool SlicingTree::swapParts(RandomNumbers &random) {
     if (random.below(2))
       b = neighbour(b, random);
   } else {
-    a = random.below(2 * blocks - 1);
-    b = random.below(2 * blocks - 1);
+    a = random.below(nodes());
+    b = random.below(nodes());
   }
-  if (contains(a, b) || contains(b, a) ||
+  if (contains(a, b) || contains(b, a) || stays(a) || stays(b) ||
       tree.nodes[a].parent == tree.nodes[b].parent)
     return false;
   const int32_t aboveA = tree.nodes[a].parent, aboveB = tree.nodes[b].parent;
@@ -314,10 +349,10 @@ void SlicingTree::graft(int32_t joint, int32_t target, int32_t moved,
 /// near in the graph.
 bool SlicingTree::moveSubtree(RandomNumbers &random) {
   const int32_t moved =
-      random.below(3) ? random.below(blocks) : random.below(2 * blocks - 1);
-  if (moved == tree.root)
+      random.below(3) ? random.below(blocks) : random.below(nodes());
+  if (tree.nodes[moved].parent < 0 || stays(moved))
     return false;
-  int32_t target = random.below(2 * blocks - 1);
+  int32_t target = random.below(nodes());
   if (isLeaf(moved) && random.below(2)) {
     target = neighbour(moved, random);
     if (random.below(3) == 0)
@@ -347,11 +382,11 @@ bool SlicingTree::moveStretch(RandomNumbers &random) {
           : first - 1;
   std::vector<int32_t> joints;
   for (int32_t i = first; i < first + length; ++i)
-    joints.push_back(prune(int32_t(order[i])));
+    joints.push_back(prune(problem.order[i]));
   const bool sideBySide = random.below(2), backwards = random.below(2);
-  int32_t moved = int32_t(order[first]);
+  int32_t moved = problem.order[first];
   for (int32_t i = 1; i < length; ++i) {
-    const int32_t block = int32_t(order[first + i]);
+    const int32_t block = problem.order[first + i];
     const int32_t joint = joints.back();
     joints.pop_back();
     save(joint);
@@ -363,13 +398,13 @@ bool SlicingTree::moveStretch(RandomNumbers &random) {
     tree.nodes[moved].parent = tree.nodes[block].parent = joint;
     moved = joint;
   }
-  int32_t target = int32_t(order[next]), depth = 0;
+  int32_t target = problem.order[next], depth = 0;
   for (int32_t node = target; tree.nodes[node].parent >= 0; ++depth)
     node = tree.nodes[node].parent;
   for (int32_t steps = random.below(depth + 1); steps > 0; --steps)
     target = tree.nodes[target].parent;
   graft(joints.back(), target, moved, random);
-  combineAll(tree.root);
+  combineRooms();
   return true;
 }
 
@@ -393,7 +428,7 @@ void SlicingTree::mirror(int32_t node, bool whole) {
 }
 
 bool SlicingTree::change(RandomNumbers &random) {
-  if (blocks < 2)
+  if (nodes() < 3)
     return false;
   if (blocks > 2 && random.below(64) == 0)
     return moveStretch(random);
@@ -424,13 +459,13 @@ bool SlicingTree::change(RandomNumbers &random) {
 // Layout
 //===----------------------------------------------------------------------===//
 
-/// The rectangle around all blocks that sticks out least.
-SlicingTree::Extents SlicingTree::rectangle() {
-  const int32_t width = int32_t(problem.width);
-  const int32_t height = int32_t(problem.height);
-  const bool overHeights =
-      !isLeaf(tree.root) && tree.nodes[tree.root].sideBySide;
-  const int16_t *curve = overHeights ? widths(tree.root) : heights(tree.root);
+/// The rectangle around all blocks of a room that sticks out least.
+SlicingTree::Extents SlicingTree::rectangle(size_t room) {
+  const int32_t root = tree.roots[room];
+  const int32_t width = int32_t(problem.rooms[room].columns);
+  const int32_t height = int32_t(problem.rooms[room].rows);
+  const bool overHeights = !isLeaf(root) && tree.nodes[root].sideBySide;
+  const int16_t *curve = overHeights ? widths(root) : heights(root);
   const int32_t along = overHeights ? height : width;
   const int32_t across = overHeights ? width : height;
   Extents best;
@@ -447,9 +482,13 @@ SlicingTree::Extents SlicingTree::rectangle() {
 }
 
 int32_t SlicingTree::overflow() {
-  const Extents least = rectangle();
-  return least.width - int32_t(problem.width) + least.height -
-         int32_t(problem.height);
+  int32_t out = 0;
+  for (size_t room = 0; room < problem.rooms.size(); ++room) {
+    const Extents least = rectangle(room);
+    out += least.width - int32_t(problem.rooms[room].columns) + least.height -
+           int32_t(problem.rooms[room].rows);
+  }
+  return out;
 }
 
 /// Chooses the extents of all of `node` within `room`. A block in a row is as
@@ -457,9 +496,14 @@ int32_t SlicingTree::overflow() {
 void SlicingTree::shape(int32_t node, Extents room, bool narrow) {
   Extents &its = extents[node];
   if (isLeaf(node)) {
-    const int16_t *curve = heights(node);
-    const int32_t small = curve[narrow ? room.height : room.width];
-    its = narrow ? Extents{small, curve[small]} : Extents{curve[small], small};
+    const int16_t *least = heights(node), *leastWidth = widths(node);
+    if (narrow) {
+      const int32_t width = leastWidth[room.height];
+      its = {width, least[width]};
+    } else {
+      const int32_t height = least[room.width];
+      its = {leastWidth[height], height};
+    }
     return;
   }
   const Node &cut = tree.nodes[node];
@@ -500,37 +544,34 @@ void SlicingTree::locate(int32_t node, int32_t x, int32_t y) {
 }
 
 double SlicingTree::layOut() {
-  const Extents room = rectangle();
-  if (room.width > reach || room.height > reach)
-    return std::numeric_limits<double>::infinity();
-  shape(tree.root, room, false);
-  locate(tree.root, 0, 0);
+  for (size_t i = 0; i < problem.rooms.size(); ++i) {
+    const Extents room = rectangle(i);
+    if (room.width > reach || room.height > reach)
+      return std::numeric_limits<double>::infinity();
+    shape(tree.roots[i], room, false);
+    locate(tree.roots[i], int32_t(2 * problem.rooms[i].x),
+           int32_t(2 * problem.rooms[i].y));
+  }
   double doubled = 0;
-  for (const FloorplanEdge &edge : problem.edges) {
-    const size_t a = edge.from, b = edge.to;
+  for (const SlicingProblem::Edge &edge : problem.edges) {
+    const int32_t a = edge.from, b = edge.to;
     const int32_t x = lowX[a] + extents[a].width - lowX[b] - extents[b].width;
     const int32_t y = lowY[a] + extents[a].height - lowY[b] - extents[b].height;
-    doubled += edge.weight * (std::abs(x) + std::abs(y));
+    doubled += edge.words * (std::abs(x) + std::abs(y));
+  }
+  for (const SlicingProblem::Pull &pull : problem.pulls) {
+    const int32_t b = pull.block;
+    int32_t far = 0;
+    if (pull.x)
+      far += std::abs(lowX[b] + extents[b].width - *pull.x);
+    if (pull.y)
+      far += std::abs(lowY[b] + extents[b].height - *pull.y);
+    doubled += pull.words * far;
   }
   return doubled / 2;
 }
 
-Floorplan SlicingTree::floorplan() const {
-  Floorplan result;
-  for (int32_t i = 0; i < blocks; ++i) {
-    const std::vector<BlockShape> &set =
-        problem.shapeSets[problem.blocks[i].shapeSet];
-    PlacedBlock best;
-    double cost = std::numeric_limits<double>::infinity();
-    for (size_t s = 0; s < set.size(); ++s)
-      for (bool rotated : {false, true})
-        if (set[s].cost < cost &&
-            (rotated ? set[s].height : set[s].width) <= extents[i].width &&
-            (rotated ? set[s].width : set[s].height) <= extents[i].height) {
-          cost = set[s].cost;
-          best = {s, rotated, lowX[i] / 2, lowY[i] / 2};
-        }
-    result.blocks.push_back(best);
-  }
-  return result;
+PlacedRegion SlicingTree::cellsOf(int32_t block) const {
+  return {lowX[block] / 2, lowY[block] / 2, extents[block].width,
+          extents[block].height};
 }

@@ -1,65 +1,79 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Floorplans that are cut, again and again, from side to side; a solver's tool.
+// Placements that are cut, again and again, from side to side; a solver's tool.
 
 #ifndef WSEC_COMPILER_PLACE_SLICINGTREE_H
 #define WSEC_COMPILER_PLACE_SLICINGTREE_H
 
-#include "compiler/place/FloorplanProblem.h"
+#include "compiler/place/PlacementProblem.h"
+#include "compiler/place/RandomNumbers.h"
 
 namespace wsec {
 
-/// splitmix64: the same numbers on every machine.
-class RandomNumbers {
-public:
-  explicit RandomNumbers(uint64_t seed) : state(seed) {}
-  uint64_t next() {
-    uint64_t z = state += 0x9E3779B97F4A7C15ull;
-    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ull;
-    z = (z ^ (z >> 27)) * 0x94D049BB133111EBull;
-    return z ^ (z >> 31);
-  }
-  /// In [0, bound).
-  int32_t below(size_t bound) {
-    return int32_t(((next() >> 32) * uint64_t(bound)) >> 32);
-  }
-
-private:
-  uint64_t state;
-};
-
-/// The least height that a block needs within a width, of shapes that cost no
-/// more than a limit, turned or not. A function of the width in [0, reach]; as
-/// blocks may be turned, the least width within a height is the same function.
+/// The least rows that a region needs within so many columns, of shapes that
+/// cost no more than a limit, and the least columns within so many rows.
 class ShapeCurves {
 public:
   /// Above every extent that is looked at.
   static constexpr int16_t none = 16000;
 
-  explicit ShapeCurves(const FloorplanProblem &problem);
+  explicit ShapeCurves(const PlacementProblem &problem);
 
-  /// Rising; the largest cost of a block is one of them.
+  /// Rising; the largest cost of a region is one of them.
   const std::vector<double> &limits() const { return costLimits; }
-  /// Blocks may lie outside the area up to here, on the way to a solution.
+  /// Regions may lie outside the mesh up to here, on the way to a solution.
   int32_t reach() const { return extent; }
-  const int16_t *curve(size_t limit, size_t shapeSet) const {
-    return curves.data() + (limit * sets + shapeSet) * (extent + 1);
+  const int16_t *heights(size_t limit, size_t set) const {
+    return curve(rowsWithin, limit, set);
+  }
+  const int16_t *widths(size_t limit, size_t set) const {
+    return curve(isSymmetric ? rowsWithin : columnsWithin, limit, set);
   }
 
 private:
+  using Curves = std::vector<int16_t>;
+  const int16_t *curve(const Curves &curves, size_t limit, size_t set) const {
+    return curves.data() + (limit * sets + set) * (extent + 1);
+  }
+  Curves curvesOf(const PlacementProblem &problem, bool columns) const;
+
   std::vector<double> costLimits;
   size_t sets;
   int32_t extent;
-  std::vector<int16_t> curves;
+  Curves rowsWithin, columnsWithin;
+  bool isSymmetric; ///< both are the same, where all shapes may be turned
 };
 
-/// A binary tree whose leaves are the blocks; the two parts of every other node
-/// lie side by side or one above the other. Each node has its curve of least
-/// heights, the sum of its parts' (or of their least widths): the shapes of all
-/// blocks are chosen together, from the root's rectangle down.
+/// Blocks with a set of shapes each, rooms that hold them, and what pulls them
+/// together: each other, points, and lines, which have one coordinate only.
+struct SlicingProblem {
+  struct Edge {
+    int32_t from, to;
+    double words;
+  };
+  struct Pull {
+    int32_t block;
+    std::optional<int32_t> x, y; ///< doubled
+    double words;
+  };
+  std::vector<size_t> sets;
+  std::vector<PlacedRegion> rooms; ///< disjoint
+  std::vector<Edge> edges;
+  std::vector<Pull> pulls;
+  std::vector<int32_t> order; ///< of the flow
+
+  int32_t blocks() const { return int32_t(sets.size()); }
+};
+
+/// A binary tree for each room, whose leaves are the blocks; the two parts of
+/// every other node lie side by side or one above the other. Each node has its
+/// curve of least heights, the sum of its parts' (or of their least widths):
+/// the shapes of all blocks are chosen together, from the root's rectangle
+/// down.
 ///
 /// A change is tried, looked at, and kept or undone; a change of one leaf costs
-/// the curves on its way to the root.
+/// the curves on its way to the root. Where there are several rooms, each has a
+/// leaf without PEs that stays, its anchor.
 class SlicingTree {
 public:
   struct Node {
@@ -72,15 +86,16 @@ public:
   /// What a tree is, without what follows from it.
   struct Plan {
     std::vector<Node> nodes;
-    int32_t root = 0;
+    std::vector<int32_t> roots; ///< of each room
     size_t limit = 0;
   };
 
-  SlicingTree(const FloorplanProblem &problem, const ShapeCurves &curves);
+  SlicingTree(const SlicingProblem &problem, const ShapeCurves &curves);
 
-  /// Columns side by side, each a stack of blocks from bottom to top.
-  void buildColumns(const std::vector<std::vector<size_t>> &columns,
-                    size_t limit);
+  using Columns = std::vector<std::vector<int32_t>>;
+  /// In each room columns side by side, each a stack of blocks from north to
+  /// south.
+  void buildColumns(const std::vector<Columns> &rooms, size_t limit);
   void restore(const Plan &plan);
   const Plan &plan() const { return tree; }
   size_t limit() const { return tree.limit; }
@@ -91,13 +106,13 @@ public:
   void keep();
   void undo();
 
-  /// Cells by which the blocks stick out of the area, width and height added.
+  /// PEs by which the blocks stick out of the rooms, width and height added.
   int32_t overflow();
-  /// Lays the blocks out, within the area unless they overflow; returns the
-  /// weighted distances of their centres.
+  /// Lays the blocks out, within the rooms unless they overflow; returns the
+  /// weighted distances of their centres, in hops.
   double layOut();
-  /// The layout as a solution of the problem.
-  Floorplan floorplan() const;
+  /// The room of a block in the layout, which holds one of its shapes.
+  PlacedRegion cellsOf(int32_t block) const;
 
 private:
   struct Curve {
@@ -108,13 +123,17 @@ private:
     int32_t width = 0, height = 0;
   };
 
-  bool isLeaf(int32_t node) const { return node < blocks; }
+  bool isLeaf(int32_t node) const { return node < blocks + anchors; }
+  int32_t nodes() const { return 2 * blocks + (anchors ? anchors : -1); }
   int32_t inner(RandomNumbers &random) const {
-    return blocks + random.below(blocks - 1);
+    const int32_t leaves = blocks + anchors;
+    return leaves + random.below(nodes() - leaves);
   }
+  bool stays(int32_t node) const;
   int32_t neighbour(int32_t leaf, RandomNumbers &random) const;
   bool contains(int32_t outer, int32_t node) const;
   int32_t takeCurve();
+  const int16_t *leafCurve(int32_t leaf, bool widths) const;
   const int16_t *heights(int32_t node);
   const int16_t *widths(int32_t node);
   void invert(const std::vector<int16_t> &from, std::vector<int16_t> &to) const;
@@ -131,15 +150,16 @@ private:
   void graft(int32_t joint, int32_t target, int32_t moved,
              RandomNumbers &random);
   void mirror(int32_t node, bool whole);
-  Extents rectangle();
+  void combineRooms();
+  Extents rectangle(size_t room);
   void shape(int32_t node, Extents room, bool narrow);
   void locate(int32_t node, int32_t x, int32_t y);
 
-  const FloorplanProblem &problem;
+  const SlicingProblem &problem;
   const ShapeCurves &shapes;
-  int32_t blocks, reach;
+  int32_t blocks, anchors, reach;
+  std::vector<int16_t> nothing; ///< the curve of an anchor
   Plan tree;
-  std::vector<size_t> order; ///< of the flow
   std::vector<std::vector<int32_t>> neighbours;
   std::vector<Curve> curves;
   std::vector<int32_t> freeCurves;
@@ -148,7 +168,7 @@ private:
   std::vector<int32_t> newCurves, oldCurves;
   std::vector<uint64_t> renewed;
   uint64_t changes = 1;
-  int32_t rootBefore = 0;
+  std::vector<int32_t> rootsBefore;
   size_t limitBefore = 0;
   // The layout: extents of each node, and doubled low corners of the blocks.
   std::vector<Extents> extents;

@@ -32,12 +32,9 @@ struct VerifyPlaced final : place::impl::VerifyPlacedPassBase<VerifyPlaced> {
     if (failed(checkPresent(program)))
       return signalPassFailure();
     PlacementProblem problem = readPlacementProblem(program);
-    Placement placement;
-    for (const RegionRequest &region : problem.regions)
-      placement.origins.push_back(*region.pin);
     std::string error = problem.check();
     if (error.empty())
-      error = problem.verify(placement);
+      error = problem.verify(pinsOf(problem));
     if (!error.empty()) {
       program.emitError(error);
       signalPassFailure();

@@ -395,23 +395,6 @@ SideBySide Stages::spread(const StagePlan &plan, const Setting &setting) {
   return result;
 }
 
-/// Side by side in the order of the stages, so that what crosses flies least.
-static void spreadInOrder(wse::ProgramOp program, SideBySide choice) {
-  spreadOverRegions(program, choice);
-  int64_t columns = 0;
-  for (const RegionPart &part : choice.parts)
-    columns += part.shape.columns;
-  const std::optional<PeRectangle> room = program.targetMachine().roomFor(
-      int(columns), int(choice.parts.front().shape.rows));
-  int64_t x = room ? room->x : 0;
-  for (RegionPart &part : choice.parts) {
-    wse::RegionOp region = wse::regionOf(part.kernels.front());
-    region.setX(x);
-    region.setY(room ? room->y : 0);
-    x += part.shape.columns;
-  }
-}
-
 /// From the mesh's down in steps of the root of two.
 static std::vector<int64_t> heightsOf(const Machine &mesh) {
   std::vector<int64_t> heights;
@@ -455,7 +438,8 @@ bool select::spreadOverStages(wse::ProgramOp program, size_t mostStages,
     return spreadOverStages(program, mostStages, cycles, {});
   if (!best || best->second.cycles >= cycles)
     return false;
-  spreadInOrder(program, stages.spread(best->second, best->first));
+  SideBySide choice = stages.spread(best->second, best->first);
+  spreadOverRegions(program, choice);
   return true;
 }
 
@@ -490,6 +474,7 @@ LogicalResult select::spreadOverStagesOn(wse::ProgramOp program,
            << shapes.size() << " stages";
   if (std::string error = problem.verify(*plan); !error.empty())
     return program.emitError(error);
-  spreadInOrder(program, stages.spread(*plan, setting));
+  SideBySide choice = stages.spread(*plan, setting);
+  spreadOverRegions(program, choice);
   return success();
 }

@@ -166,8 +166,8 @@ def Wse_NearOp : Wse_Op<"near", [HasParent<"ProgramOp">]> {
   let summary = "Wishes that a region lies close to something.";
   let description = [{
     To another region, a PE, or a side of the mesh. `place` makes the distances
-    short, those of more weight first; they count like the transfers between
-    regions, which weigh 1 each. It is a wish: rules go first.
+    short, those of more weight first; one of weight 1 counts like the transfer
+    between regions that moves most words. It is a wish: rules go first.
 
     ```mlir
     region @a shape(2x2)

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "tools/wsec/PlaceCommand.h"
-#include "compiler/place/FloorplanAnnealer.h"
 #include "compiler/place/KernelGraph.h"
+#include "compiler/place/PlacementBound.h"
+#include "compiler/place/PlacementConstraints.h"
+#include "compiler/place/PlacementSolver.h"
 #include "runtime/program/NewFile.h"
 #include "tools/flags/CommandLine.h"
 
@@ -21,6 +23,10 @@ ABSL_DECLARE_FLAG(std::string, o);
 ABSL_DECLARE_FLAG(uint64_t, seed);
 ABSL_FLAG(std::string, ispd2020, "",
           "FILE.kgraph  kernel graph of the ISPD-2020 contest");
+ABSL_FLAG(std::string, constraints, "",
+          "FILE  lines such as `pin k1 at (0, 0)`, `keep_out shape(4x2) at "
+          "(9, 3)`, `near k2 to k3 weight 5`, `near k2 to (2, 0)`, `near k4 "
+          "to east`");
 ABSL_FLAG(std::string, check, "",
           "FILE.place  instead of placing, check and score this placement");
 ABSL_FLAG(int64_t, changes, 0,
@@ -34,24 +40,35 @@ static std::string shown(double value) {
   return absl::StrFormat("%.10g", value);
 }
 
-static void printScore(const KernelGraph &graph, const FloorplanScore &score,
-                       double bound) {
+static void printScore(const KernelGraph &graph, const KernelScore &score,
+                       PlacementProblem problem) {
   std::printf("%s: %zu kernels, %zu edges, %lldx%lld tiles\n",
               graph.file.c_str(), graph.kernels.size(), graph.edges.size(),
               (long long)graph.width, (long long)graph.height);
   std::printf("score %s = %s x time %s + %s x wire %s\n",
               shown(score.total).c_str(), shown(graph.timeWeight).c_str(),
-              shown(score.cost).c_str(), shown(graph.wireWeight).c_str(),
+              shown(score.time).c_str(), shown(graph.wireWeight).c_str(),
               shown(score.wire).c_str());
-  std::printf("bound %s of the time alone: with less, the smallest rectangles "
-              "have more tiles than the wafer\n",
-              shown(graph.timeWeight * bound).c_str());
-  if (graph.timeWeight * bound > 0)
-    std::printf("ratio %.4f\n", score.total / (graph.timeWeight * bound));
+  if (!problem.wishes.empty())
+    std::printf("near %s: distances of what is to lie near, x weights\n",
+                shown(score.near).c_str());
+  problem.wishes.clear(); // are not of the score
+  const double time = graph.timeWeight * throughputBound(problem);
+  const double bound = scoreBound(problem);
+  std::printf("bound %s of the time: with less, the smallest rectangles have "
+              "more tiles than are free\n",
+              shown(time).c_str());
+  std::printf("bound %s of the score: neighbours lie as far apart as half of "
+              "their shortest sides together\n",
+              shown(bound).c_str());
+  if (time > 0)
+    std::printf("ratio %.4f to the bound of the score, %.4f to that of the "
+                "time\n",
+                score.total / bound, score.total / time);
 }
 
-static AnnealingOptions searchOptions() {
-  AnnealingOptions options;
+static PlacementOptions searchOptions() {
+  PlacementOptions options;
   options.seed = absl::GetFlag(FLAGS_seed);
   options.changes = absl::GetFlag(FLAGS_changes);
   const int threads = absl::GetFlag(FLAGS_threads);
@@ -68,28 +85,31 @@ static AnnealingOptions searchOptions() {
   return options;
 }
 
-static FloorplanScore place(const KernelGraph &graph,
-                            const KernelFloorplan &kernels,
-                            const std::string &output) {
-  Floorplan floorplan;
+static KernelScore place(const KernelGraph &graph,
+                         const KernelPlacement &kernels,
+                         const std::string &output) {
+  Placement placement;
   const std::string problem =
-      annealFloorplan(kernels.problem, searchOptions(), floorplan);
+      solvePlacement(kernels.problem, searchOptions(), placement);
   if (!problem.empty())
     throw std::runtime_error(absl::StrCat(graph.file, ": ", problem));
-  const std::string text = kernelPlacementText(graph, kernels, floorplan);
+  const std::string text = kernelPlacementText(graph, kernels, placement);
   std::istringstream written(text);
-  const FloorplanScore score = checkKernelPlacement(graph, written, output);
+  const KernelScore score =
+      checkKernelPlacement(graph, kernels.problem, written, output);
   runtime::NewFile out(output);
   out.write(text.data(), text.size());
   out.commit();
   return score;
 }
 
-static FloorplanScore check(const KernelGraph &graph, const std::string &path) {
+static KernelScore check(const KernelGraph &graph,
+                         const PlacementProblem &problem,
+                         const std::string &path) {
   std::ifstream in(path);
   if (!in)
     throw std::runtime_error(absl::StrCat(path, ": cannot be read"));
-  return checkKernelPlacement(graph, in, path);
+  return checkKernelPlacement(graph, problem, in, path);
 }
 
 int runPlace(const std::vector<std::string> &words) {
@@ -112,10 +132,13 @@ int runPlace(const std::vector<std::string> &words) {
         graph.file, ": wadapter=", graph.adapterWeight,
         ": what an adapter is has not been published, so there is no score; "
         "graphs with wadapter=0 have one"));
-  const KernelFloorplan kernels = floorplanOf(graph);
-  const FloorplanScore score =
-      checked.empty() ? place(graph, kernels, output) : check(graph, checked);
-  printScore(graph, score, kernels.problem.costBound());
+  KernelPlacement kernels = placementProblemOf(graph);
+  if (const std::string path = absl::GetFlag(FLAGS_constraints); !path.empty())
+    readConstraints(path, "kernel", kernels.problem);
+  const KernelScore score = checked.empty()
+                                ? place(graph, kernels, output)
+                                : check(graph, kernels.problem, checked);
+  printScore(graph, score, kernels.problem);
   return 0;
 }
 

@@ -386,7 +386,7 @@ static const std::vector<Tool> &tools() {
        "Places a kernel graph of the ISPD-2020 contest: the shape of each "
        "kernel and its\nposition on the wafer. The same seed and number of "
        "changes give the same file.\n",
-       {{"the graph", {"ispd2020"}},
+       {{"the graph", {"ispd2020", "constraints"}},
         {"the placement", {"o", "check"}},
         {"the search", {"seed", "changes", "threads"}},
         own},

@@ -116,10 +116,7 @@ function buildModel(placement, measured) {
     const cycles = measured.report.cycles.per_kernel[number];
     kernel.measured = {cycles, window: [clock, clock += cycles]};
   });
-  model.words = new Map();
-  for (const kernel of model.launches)
-    for (const flow of kernel.flows ?? [])
-      model.words.set(flow.stream, (model.words.get(flow.stream) ?? 0) + flow.words);
+  model.words = new Map(placement.streams.filter(stream => stream.words).map(stream => [stream.name, stream.words]));
   return model;
 }
 
@@ -151,11 +148,8 @@ function layersOf(model) {
     const links = make();
     return {links, values: worst(links)};
   });
-  if (model.placement.streams.length)
-    byLinks('shared', 'streams that share a link', 'streams',
-            () => linksOf(model, model.placement.streams, () => 1));
   if (model.words.size)
-    byLinks('predicted', 'words of the host on a link, predicted', 'words',
+    byLinks('predicted', 'words on a link, predicted', 'words',
             () => linksOf(model, model.placement.streams, stream => model.words.get(stream.name)));
   const maps = model.measured.counters?.maps;
   if (maps) {

@@ -33,7 +33,7 @@ function table(heads, rows) {
 function swatch(color) { return element('i', {class: 'swatch', style: `background:${color}`}); }
 
 function factsOf({placement, launches, colors, cycles, measured}) {
-  const {machine, regions, sram} = placement;
+  const {machine, regions, sram, link_load: busiest} = placement;
   const used = regions.reduce((sum, r) => sum + r.columns * r.rows, 0);
   const facts = [['PEs', `${spell(used)} of ${spell(machine.width * machine.height)}`],
                  ['regions', regions.length], ['launches', launches.length],
@@ -41,6 +41,7 @@ function factsOf({placement, launches, colors, cycles, measured}) {
   if (measured.report)
     facts.push(['cycles, measured', spell(measured.report.cycles.total)]);
   if (colors.size) facts.push(['colors', `${colors.size} of ${machine.colors}`]);
+  if (busiest) facts.push(['busiest link', `${spell(busiest.words)} words, ${busiest.port} of (${busiest.x}, ${busiest.y})`]);
   if (sram) facts.push(['fullest PE', `${spell(sram.peak_bytes)} of ${spell(sram.limit_bytes)} B`]);
   return facts.map(([what, value]) => element('div', {}, element('dt', {}, what), element('dd', {'data-fact': what}, String(value))));
 }
@@ -104,7 +105,7 @@ function pePanel({model, pe, layers, theme}) {
   const routes = streams.flatMap(stream => stream.routes.filter(r => inRange(r.x, pe.x) && inRange(r.y, pe.y))
       .map(route => ({stream, route}))).sort((a, b) => a.route.color - b.route.color);
   const i = pe.y * machine.width + pe.x;
-  const parts = [heading(`PE (${pe.x}, ${pe.y})`, on ? `@${on.name}, column ${pe.x - on.x}, row ${pe.y - on.y}` : 'no code')];
+  const parts = [heading(`PE (${pe.x}, ${pe.y})`, on ? `@${on.name}, column ${pe.x - on.x}, row ${pe.y - on.y}` : machine.keep_outs.some(out => contains(out, pe.x, pe.y)) ? 'kept out' : 'no code')];
   if (routes.length)
     parts.push(table(['color', 'stream', 'from', 'to'], routes.map(({stream, route}) => [
       {'data-route': route.color}, element('span', {}, swatch(wireColor(route.color, theme)), String(route.color)),

@@ -70,6 +70,7 @@ class Wafer {
     this.drawMesh(scene);
     this.drawLayer(scene);
     this.drawRegions(scene);
+    this.drawKeepOuts(scene);
     for (const stream of scene.streams) this.drawStream(stream, scene);
     this.drawChannels(scene);
     if (this.camera.scale >= 60) this.drawPEs(scene);
@@ -82,6 +83,29 @@ class Wafer {
     c.clearRect(0, 0, ...this.size());
     c.fillStyle = theme.mesh;
     c.fillRect(this.px(0), this.py(0), width * camera.scale, height * camera.scale);
+  }
+
+  /** PEs that no region has, hatched. */
+  drawKeepOuts({theme}) {
+    const {context: c, camera: {scale}} = this;
+    for (const out of this.machine.keep_outs) {
+      const [x, y, w, h] = [this.px(out.x), this.py(out.y), Math.max(2, out.columns * scale), Math.max(2, out.rows * scale)];
+      c.save();
+      c.beginPath();
+      c.rect(x, y, w, h);
+      c.fillStyle = theme.panel;
+      c.fill();
+      c.clip();
+      c.strokeStyle = theme.quiet;
+      c.lineWidth = 1.5;
+      const [from, to] = [Math.max(0, x) - h, Math.min(x + w, this.size()[0])];
+      c.beginPath();
+      for (let at = from; at < to; at += 6) { c.moveTo(at, y + h); c.lineTo(at + h, y); }
+      c.stroke();
+      c.restore();
+      c.strokeStyle = theme.quiet;
+      c.strokeRect(x, y, w, h);
+    }
   }
 
   drawGrid({theme}) {

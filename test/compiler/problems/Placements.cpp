@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "compiler/place/CornerPlacer.h"
-#include "compiler/place/PlacementProblem.h"
+#include "compiler/place/AnnealingPlacer.h"
+#include "compiler/place/PlacementBound.h"
+#include "compiler/place/PlacementSolver.h"
 #include "test/compiler/problems/Problems.h"
 
 #include <algorithm>
@@ -17,34 +18,35 @@ using Rules = std::set<std::string>;
 
 const std::vector<Complaint> complaints = {
     {"P1", "P1: expected places for"},
+    {"P1", "shapes, found number"},
     {"P1", "is pinned to"},
     {"P2", "leaves the mesh of"},
     {"P3", "without an I/O channel"},
     {"P4", "overlap"},
     {"P5", "has PEs of the keep-out"},
+    {"P6", "share out channels"},
 };
 
-PlacementProblem randomProblem(Random &random) {
-  PlacementProblem problem;
-  problem.width = random.between(1, 12);
-  problem.height = random.between(1, 12);
-  for (int64_t row = 0; row < problem.height; ++row)
-    if (random.oneIn(3))
-      problem.channelRows.push_back(row);
-  if (problem.channelRows.empty())
-    problem.channelRows = {random.below(problem.height)};
-  for (int64_t i = random.between(1, 5); i > 0; --i) {
-    RegionRequest region{"r" + std::to_string(i),
-                         random.between(1, 1 + problem.width / 3),
-                         random.between(1, 1 + problem.height / 3)};
-    if (random.oneIn(8))
-      region.columns = random.between(1, problem.width + 1);
-    if (random.oneIn(6))
-      region.pin = {random.below(problem.width),
-                    random.oneIn(4) ? random.below(problem.height)
-                                    : random.of(problem.channelRows)};
-    problem.regions.push_back(region);
-  }
+RegionShape randomShape(const PlacementProblem &problem, Random &random) {
+  RegionShape shape{random.between(1, 1 + problem.width / 3),
+                    random.between(1, 1 + problem.height / 3)};
+  if (random.oneIn(8))
+    shape.columns = random.between(1, problem.width + 1);
+  return shape;
+}
+
+/// Mostly one shape; else several, of different costs or not.
+std::vector<RegionShape> randomShapes(const PlacementProblem &problem,
+                                      Random &random) {
+  std::vector<RegionShape> shapes{randomShape(problem, random)};
+  while (random.oneIn(3))
+    shapes.push_back(randomShape(problem, random));
+  for (RegionShape &shape : shapes)
+    shape.cost = double(random.below(4));
+  return shapes;
+}
+
+void addKeepOuts(PlacementProblem &problem, Random &random) {
   for (int64_t i = random.below(4); i > 0; --i) {
     PlacedRegion its{random.below(problem.width), random.below(problem.height),
                      1, 1};
@@ -52,6 +54,9 @@ PlacementProblem randomProblem(Random &random) {
       its.columns = random.between(1, problem.width - its.x);
     problem.keepOuts.push_back(its);
   }
+}
+
+void addWires(PlacementProblem &problem, Random &random) {
   const int64_t count = int64_t(problem.regions.size());
   for (int64_t i = random.below(4); i > 0; --i) {
     NearWish wish;
@@ -63,34 +68,60 @@ PlacementProblem randomProblem(Random &random) {
     wish.weight = random.between(1, 3);
     problem.wishes.push_back(wish);
   }
+  for (int64_t i = random.below(4); i > 0; --i)
+    problem.edges.push_back({size_t(random.below(count)),
+                             size_t(random.below(count)),
+                             random.between(1, 9)});
+}
+
+PlacementProblem randomProblem(Random &random) {
+  PlacementProblem problem;
+  problem.width = random.between(1, 12);
+  problem.height = random.between(1, 12);
+  for (int64_t row = 0; row < problem.height; ++row)
+    if (random.oneIn(3))
+      problem.channelRows.push_back(row);
+  for (int64_t i = random.between(1, 5); i > 0; --i) {
+    std::optional<PlacedOrigin> pin;
+    if (random.oneIn(6))
+      pin = {random.below(problem.width),
+             problem.channelRows.empty() || random.oneIn(4)
+                 ? random.below(problem.height)
+                 : random.of(problem.channelRows)};
+    problem.add("region @r" + std::to_string(i), randomShapes(problem, random),
+                pin);
+    problem.regions.back().sharesChannels =
+        !problem.channelRows.empty() && random.oneIn(3);
+  }
+  addKeepOuts(problem, random);
+  addWires(problem, random);
+  if (random.oneIn(4)) {
+    problem.throughputWeight = double(random.below(3));
+    problem.latencyWeight = double(random.below(2));
+    problem.wireWeight = double(random.below(3)) / 4;
+  }
   return problem;
 }
 
 bool isChannel(const PlacementProblem &problem, int64_t row) {
-  return std::count(problem.channelRows.begin(), problem.channelRows.end(),
+  return problem.channelRows.empty() ||
+         std::count(problem.channelRows.begin(), problem.channelRows.end(),
                     row);
 }
 
-/// Whether the region has the PE (x, y).
-bool covers(const RegionRequest &region, PlacedOrigin at, int64_t x,
-            int64_t y) {
-  return x >= at.x && x - at.x < region.columns && y >= at.y &&
-         y - at.y < region.rows;
+/// Whether a shape there has the PE (x, y).
+bool covers(const RegionShape &shape, PlacedOrigin at, int64_t x, int64_t y) {
+  return x >= at.x && x - at.x < shape.columns && y >= at.y &&
+         y - at.y < shape.rows;
 }
 
-/// PEs of the region that lie in the mesh.
-int64_t inside(const PlacementProblem &problem, const RegionRequest &region,
-               PlacedOrigin at) {
-  int64_t count = 0;
+bool fits(const PlacementProblem &problem, const RegionShape &shape,
+          PlacedOrigin at) {
+  int64_t inside = 0;
   for (int64_t y = 0; y < problem.height; ++y)
     for (int64_t x = 0; x < problem.width; ++x)
-      count += covers(region, at, x, y);
-  return count;
-}
-
-bool fits(const PlacementProblem &problem, const RegionRequest &region,
-          PlacedOrigin at) {
-  return inside(problem, region, at) == region.columns * region.rows;
+      inside += covers(shape, at, x, y);
+  return inside == shape.columns * shape.rows;
 }
 
 bool isKeptOut(const PlacementProblem &problem, int64_t x, int64_t y) {
@@ -104,24 +135,34 @@ bool isKeptOut(const PlacementProblem &problem, int64_t x, int64_t y) {
 /// The rules that a placement breaks, PE by PE.
 Rules brokenRules(const PlacementProblem &problem, const Placement &placement) {
   const size_t count = problem.regions.size();
-  if (placement.origins.size() != count)
+  if (placement.regions.size() != count)
     return {"P1"};
   Rules broken;
+  std::vector<RegionShape> shapes;
   for (size_t i = 0; i < count; ++i) {
     const RegionRequest &region = problem.regions[i];
-    PlacedOrigin at = placement.origins[i];
+    const auto &[shape, at] = placement.regions[i];
+    if (shape >= problem.shapesOf(i).size())
+      return {"P1"};
+    shapes.push_back(problem.shapesOf(i)[shape]);
     if (region.pin && (region.pin->x != at.x || region.pin->y != at.y))
       broken.insert("P1");
-    if (!fits(problem, region, at))
+    if (!fits(problem, shapes[i], at))
       broken.insert("P2");
     if (!isChannel(problem, at.y))
       broken.insert("P3");
   }
+  std::set<int64_t> shared;
+  for (size_t i = 0; i < count; ++i)
+    if (problem.regions[i].sharesChannels)
+      shared.insert(placement.regions[i].at.y);
+  if (shared.size() > 1)
+    broken.insert("P6");
   for (int64_t y = 0; y < problem.height; ++y)
     for (int64_t x = 0; x < problem.width; ++x) {
       int64_t owners = 0;
       for (size_t i = 0; i < count; ++i)
-        owners += covers(problem.regions[i], placement.origins[i], x, y);
+        owners += covers(shapes[i], placement.regions[i].at, x, y);
       if (owners > 1)
         broken.insert("P4");
       if (owners > 0 && isKeptOut(problem, x, y))
@@ -130,12 +171,11 @@ Rules brokenRules(const PlacementProblem &problem, const Placement &placement) {
   return broken;
 }
 
-/// Channels in the rows of a region at row `y` that no keep-out shuts.
-int64_t channelsAt(const PlacementProblem &problem, const RegionRequest &region,
-                   int64_t y) {
+/// Channels in so many rows from `y` on that no keep-out shuts.
+int64_t channelsAt(const PlacementProblem &problem, int64_t rows, int64_t y) {
   int64_t count = 0;
-  for (int64_t row = y; row < y + region.rows; ++row) {
-    bool open = true;
+  for (int64_t row = y; row < y + rows; ++row) {
+    bool open = !problem.channelRows.empty();
     for (int64_t x = 0; x < problem.width; ++x)
       open &= !isKeptOut(problem, x, row);
     count += isChannel(problem, row) && open;
@@ -143,13 +183,25 @@ int64_t channelsAt(const PlacementProblem &problem, const RegionRequest &region,
   return count;
 }
 
+/// Most channels in so many rows, keep-outs aside.
+int64_t mostChannels(PlacementProblem problem, int64_t rows) {
+  int64_t most = 0;
+  problem.keepOuts.clear();
+  for (int64_t y = 0; y + rows <= problem.height; ++y)
+    if (isChannel(problem, y))
+      most = std::max(most, channelsAt(problem, rows, y));
+  return most;
+}
+
 /// How far from the middle of a region that is alone its wishes are, in half
 /// hops.
-int64_t wishesOf(const PlacementProblem &problem, const RegionRequest &region,
+int64_t wishesOf(const PlacementProblem &problem, const RegionShape &shape,
                  PlacedOrigin at) {
-  int64_t sum = 0;
+  int64_t sum = 0, words = 1;
+  for (const PlacementEdge &edge : problem.edges)
+    words = std::max(words, edge.words);
   for (const NearWish &wish : problem.wishes) {
-    const int64_t x = 2 * at.x + region.columns, y = 2 * at.y + region.rows;
+    const int64_t x = 2 * at.x + shape.columns, y = 2 * at.y + shape.rows;
     const std::array<int64_t, 6> distances = {
         0,
         std::abs(x - 2 * wish.pe.x - 1) + std::abs(y - 2 * wish.pe.y - 1),
@@ -157,44 +209,50 @@ int64_t wishesOf(const PlacementProblem &problem, const RegionRequest &region,
         2 * problem.height - y,
         2 * problem.width - x,
         x};
-    sum += wish.weight * distances[size_t(wish.target)];
+    sum += words * wish.weight * distances[size_t(wish.target)];
   }
   return sum;
 }
 
-/// Where a region that nothing but keep-outs is in the way of costs least: most
-/// channels, then nearest to what it is to be near, then fewest hops, then
-/// north. False if it lies nowhere.
-bool bestPlace(const PlacementProblem &problem, const RegionRequest &region,
-               PlacedOrigin &best) {
-  bool found = false;
-  auto key = [&](PlacedOrigin at) {
-    return std::make_tuple(-channelsAt(problem, region, at.y),
-                           wishesOf(problem, region, at), at.x + at.y, at.y);
-  };
-  PlacementProblem alone = problem;
-  alone.regions = {region};
-  for (int64_t y = 0; y < problem.height; ++y)
-    for (int64_t x = 0; x < problem.width; ++x) {
-      PlacedOrigin at{x, y};
-      if (!brokenRules(alone, {{at}}).empty() ||
-          (found && key(best) <= key(at)))
-        continue;
-      best = at;
-      found = true;
-    }
-  return found;
+/// What a region costs that is alone: by the score, then its cost, channels,
+/// nearness to what it is to be near, and hops.
+using Key = std::tuple<double, double, int64_t, int64_t, int64_t>;
+
+Key keyOf(const PlacementProblem &problem, const PlacedShape &placed) {
+  const auto &[number, at] = placed;
+  const RegionShape &shape = problem.shapesOf(0)[number];
+  const int64_t wire = wishesOf(problem, shape, at);
+  return {(problem.throughputWeight + problem.latencyWeight) * shape.cost +
+              problem.wireWeight * double(wire) / 2,
+          shape.cost,
+          mostChannels(problem, shape.rows) -
+              channelsAt(problem, shape.rows, at.y),
+          wire, (at.x + at.y) * shape.columns * shape.rows};
+}
+
+/// Calls `use` with all places of a region, in all its shapes.
+template <typename Use>
+void forAllPlaces(const PlacementProblem &problem, size_t region, Use use) {
+  for (size_t shape = 0; shape < problem.shapesOf(region).size(); ++shape)
+    for (int64_t y = 0; y < problem.height; ++y)
+      for (int64_t x = 0; x < problem.width; ++x)
+        use(PlacedShape{shape, {x, y}});
 }
 
 /// A region that is alone lies where it costs least, or has no place.
 void checkOptimum(const PlacementProblem &problem, const std::string &error,
                   const Placement &placement, Tally &tally) {
-  PlacedOrigin best;
-  const bool fits = bestPlace(problem, problem.regions[0], best);
-  tally.expect(fits == error.empty(), "solver: '" + error + "'");
-  tally.expect(!error.empty() || placement.origins[0] == best,
+  std::optional<Key> best;
+  forAllPlaces(problem, 0, [&](PlacedShape placed) {
+    if (brokenRules(problem, {{placed}}).empty()) {
+      const Key key = keyOf(problem, placed);
+      best = best ? std::min(*best, key) : key;
+    }
+  });
+  tally.expect(best.has_value() == error.empty(), "solver: '" + error + "'");
+  tally.expect(!error.empty() || keyOf(problem, placement.regions[0]) == *best,
                "the region does not lie where it costs least");
-  tally.met("regions where they cost least", fits);
+  tally.met("regions where they cost least", best.has_value());
 }
 
 /// Changes the placement, or the pins, so that the rule is probably broken.
@@ -202,14 +260,19 @@ void breakRule(int rule, PlacementProblem &problem, Placement &placement,
                Random &random) {
   const size_t i = size_t(random.below(int64_t(problem.regions.size())));
   RegionRequest &region = problem.regions[i];
-  PlacedOrigin &at = placement.origins[i];
+  PlacedOrigin &at = placement.regions[i].at;
+  auto anyRow = [&] {
+    return problem.channelRows.empty() ? random.below(problem.height)
+                                       : random.of(problem.channelRows);
+  };
   switch (rule) {
   case 1:
     if (random.oneIn(4))
-      placement.origins.resize(size_t(random.below(7)));
+      placement.regions.resize(size_t(random.below(7)));
+    else if (random.oneIn(4))
+      placement.regions[i].shape = size_t(random.below(5));
     else if (random.oneIn(2))
-      region.pin = {random.below(problem.width),
-                    random.of(problem.channelRows)};
+      region.pin = {random.below(problem.width), anyRow()};
     else
       region.pin = {at.x + random.between(-1, 1), at.y + random.between(-1, 1)};
     return;
@@ -223,55 +286,79 @@ void breakRule(int rule, PlacementProblem &problem, Placement &placement,
     return;
   case 4:
   case 5:
-    at = {random.below(problem.width), random.of(problem.channelRows)};
+  case 6:
+    at = {random.below(problem.width), anyRow()};
     return;
   }
 }
 
 /// Two regions that are said not to fit have no two places.
 void checkNoRoom(const PlacementProblem &problem, Tally &tally) {
-  Placement placement{std::vector<PlacedOrigin>(2)};
-  for (int64_t i = 0; i < problem.width * problem.height; ++i)
-    for (int64_t j = 0; j < problem.width * problem.height; ++j) {
-      placement.origins = {{i % problem.width, i / problem.width},
-                           {j % problem.width, j / problem.width}};
-      if (problem.verify(placement).empty())
-        return tally.expect(false, "the solver misses a placement");
-    }
+  bool missed = false;
+  forAllPlaces(problem, 0, [&](PlacedShape first) {
+    forAllPlaces(problem, 1, [&](PlacedShape second) {
+      missed |= problem.verify({{first, second}}).empty();
+    });
+  });
+  tally.expect(!missed, "the solver misses a placement");
   tally.met("pairs of regions that do not fit");
+}
+
+/// Nothing falls below a bound; annealing, which may begin at any row, is held
+/// to the same rules.
+void checkBounds(PlacementProblem problem, Placement placement, Random &random,
+                 Tally &tally) {
+  for (bool annealed : {false, true}) {
+    if (annealed) {
+      problem.channelRows.clear();
+      for (RegionRequest &region : problem.regions)
+        region.sharesChannels = false;
+      PlacementOptions options;
+      options.changes = 600;
+      options.seed = uint64_t(random.below(1000));
+      if (!anneal(problem, options, placement).empty())
+        return;
+      tally.met("annealed placements");
+    }
+    tally.expect(brokenRules(problem, placement).empty() &&
+                     problem.verify(placement).empty(),
+                 "annealing breaks a rule");
+    const PlacementCost cost = problem.cost(placement);
+    tally.expect(cost.throughput >= throughputBound(problem),
+                 "throughput below its bound");
+    tally.expect(cost.score >= scoreBound(problem) * (1 - 1e-9),
+                 "score below its bound");
+  }
 }
 
 void run(Random &random, Tally &tally) {
   const PlacementProblem problem = randomProblem(random);
   tally.expect(problem.check().empty(), problem.check());
   Placement placement;
-  const std::string error = placeInCorners(problem, placement);
+  const std::string error = solvePlacement(problem, {}, placement);
+  const bool breaksRule =
+      error.size() > 1 && error[0] == 'P' && error[2] == ':';
   if (problem.regions.size() == 1 && !problem.regions[0].pin)
     checkOptimum(problem, error, placement, tally);
-  tally.met("problems without a placement", !error.empty());
-  if (!error.empty() && problem.regions.size() == 2 &&
-      !problem.regions[0].pin && !problem.regions[1].pin)
+  tally.met("problems without a placement", !error.empty() && !breaksRule);
+  tally.met("problems with impossible pins", breaksRule);
+  const bool anyPin =
+      std::any_of(problem.regions.begin(), problem.regions.end(),
+                  [](const RegionRequest &region) { return !!region.pin; });
+  if (!error.empty() && problem.regions.size() == 2 && !anyPin)
     checkNoRoom(problem, tally);
+  if (breaksRule) {
+    // What is wrong with a solution is wrong with the pins alone.
+    tally.expect(anyPin, "the solver breaks a rule");
+    return tally.judge(error, brokenRules(problem, placement));
+  }
   if (!error.empty())
     return;
-
-  // What is wrong with a solution is wrong with the pins alone.
-  const Rules broken = brokenRules(problem, placement);
-  PlacementProblem pinned = problem;
-  Placement pins;
-  pinned.regions.clear();
-  for (const RegionRequest &region : problem.regions)
-    if (region.pin) {
-      pinned.regions.push_back(region);
-      pins.origins.push_back(*region.pin);
-    }
-  tally.expect(broken == brokenRules(pinned, pins), "the solver breaks a rule");
-  tally.met("problems with impossible pins", !broken.empty());
-  if (!broken.empty())
-    return tally.judge(problem.verify(placement), broken);
   tally.met("placements");
-  tally.expect(problem.verify(placement).empty(), problem.verify(placement));
-  for (int rule : {1, 2, 3, 4, 5}) {
+  tally.expect(brokenRules(problem, placement).empty(),
+               "the solver breaks a rule");
+  checkBounds(problem, placement, random, tally);
+  for (int rule : {1, 2, 3, 4, 5, 6}) {
     PlacementProblem changed = problem;
     Placement moved = placement;
     breakRule(rule, changed, moved, random);

@@ -199,6 +199,11 @@ def check_filter(page, kernels):
     assert "dim" in dom.all("rect", launch=first)[0]["attrs"]["class"], "a block should be dim"
 
 
+def words_on(placement, x, y, port):
+    return sum(stream.get("words", 0) for stream in placement["streams"] for route in stream["routes"]
+               if port in route["transmit"] and in_range(x, route["x"]) and in_range(y, route["y"]))
+
+
 def check_pe(page, placement, counters, report, kernels):
     region = placement["regions"][-1]
     x, y = region["x"] + 1, region["y"] + 2
@@ -213,9 +218,14 @@ def check_pe(page, placement, counters, report, kernels):
     ports = ("north", "south", "east", "west")
     expect("words on links", links["measured"],
            [str(round(counted_at(counters, "link_words_" + port, x, y))) for port in ports])
-    expect("streams on links", links["shared"],
-           [str(sum(port in route["transmit"] and in_range(x, route["x"]) and in_range(y, route["y"])
-                    for stream in placement["streams"] for route in stream["routes"])) for port in ports])
+    expect("words on links, predicted", links["predicted"],
+           [str(words_on(placement, x, y, port)) for port in ports])
+    busiest = placement["link_load"]
+    expect("words of the busiest link", busiest["words"], max(
+        words_on(placement, column, row, port) for column in range(MESH[0]) for row in range(MESH[1])
+        for port in ports))
+    expect("the busiest link", busiest["words"], words_on(placement, *(busiest[key] for key in ("x", "y", "port"))))
+    expect("the fact of it", dom.all("dd", fact="busiest link")[0]["text"].split()[0], str(busiest["words"]))
     for row in dom.all("tr", counter="*"):
         name = row["attrs"]["data-counter"]
         expect(name, cells(row)[1], str(round(counted_at(counters, name, x, y))))
@@ -238,6 +248,18 @@ def check_resident(chromium, model, mesh):
     rows = {row["attrs"]["data-row"]: cells(row)[1] for row in dom.all("tr", row="*")}
     expect("cycles of a launch after those of load", rows["measured"].split()[0],
            str(round(report["cycles"]["per_kernel"][launch])))
+
+
+def check_keep_outs(chromium, model, mesh):
+    """PEs that no region has are hatched, and said to be."""
+    x, y = MESH[0] - 1, MESH[1] - 1
+    for ending in ("json", "html"):
+        run("wsec", model, mesh, "--quiet", f"--keep-out={x},{y},1x1", f"--dump-placement=out.{ending}")
+    placement = json.loads(Path("out.json").read_text())
+    expect("keep-outs", placement["machine"]["keep_outs"], [{"x": x, "y": y, "columns": 1, "rows": 1}])
+    page = Page(chromium, Path("out.html").resolve())
+    assert any(e["text"] == "kept out" for e in page.dom(f"pe={x},{y}").all("span")), "a PE is kept out"
+    assert all(e["text"] != "kept out" for e in page.dom(f"pe={x - 1},{y}").all("span")), "a PE is not kept out"
 
 
 def check_picture(page, placement):
@@ -290,6 +312,7 @@ def main():
     check_pe(page, placement, counters, report, kernels)
     check_picture(page, placement)
     check_resident(args.chromium, model, mesh)
+    check_keep_outs(args.chromium, model, mesh)
     print(f"the map shows {len(kernels)} launches, their SRAM and routes, and what a run counted")
 
 
