@@ -85,6 +85,9 @@ static std::string checkWishes(const PlacementProblem &problem) {
       return name + " is to lie near something with a weight of " +
              std::to_string(wish.weight) + ", weights are 1 to " +
              std::to_string(mostWeight);
+    if (wish.words < 0 || wish.words > mostWords)
+      return std::to_string(wish.words) + " words flow to or from " + name +
+             "; 1 to 2^46 can";
     if (wish.target == NearWish::Target::Pe &&
         (wish.pe.x < 0 || wish.pe.y < 0 || wish.pe.x >= problem.width ||
          wish.pe.y >= problem.height))
@@ -299,6 +302,8 @@ int64_t PlacementProblem::distance(const NearWish &wish,
 }
 
 int64_t PlacementProblem::wordsOf(const NearWish &wish) const {
+  if (wish.words > 0)
+    return wish.words;
   int64_t most = 1;
   for (const PlacementEdge &edge : edges)
     most = std::max(most, edge.words);

@@ -55,6 +55,7 @@ struct NearWish {
   size_t other = 0; ///< the other region
   PlacedOrigin pe = {};
   int64_t weight = 1;
+  int64_t words = 0; ///< of data that flows there, in place of a weight
 };
 
 /// Data that flows from one region to another.

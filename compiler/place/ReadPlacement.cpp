@@ -27,6 +27,26 @@ static int64_t wordsOf(Value tensor) {
              : 1;
 }
 
+/// Words of a sample that a stage loads come from the west edge, those that it
+/// stores leave by the east edge, through the stages on the way.
+static void addHostWords(wse::KernelOp kernel, size_t region,
+                         PlacementProblem &problem) {
+  NearWish wish;
+  wish.region = region;
+  if (!problem.regions[region].sharesChannels)
+    return;
+  if (isa<wse::LoadOp, wse::GatherOp>(*kernel)) {
+    wish.target = NearWish::Target::West;
+    wish.words = wordsOf(kernel->getResult(0));
+  } else if (isa<wse::StoreOp>(*kernel)) {
+    wish.target = NearWish::Target::East;
+    wish.words = wordsOf(kernel->getOperand(0));
+  } else {
+    return;
+  }
+  problem.wishes.push_back(wish);
+}
+
 /// What the program wishes, and the tensors that go from region to region.
 static void readWishes(wse::ProgramOp program,
                        llvm::function_ref<size_t(FlatSymbolRefAttr)> numberOf,
@@ -45,7 +65,8 @@ static void readWishes(wse::ProgramOp program,
     }
     problem.wishes.push_back(wish);
   }
-  for (wse::KernelOp kernel : program.kernels())
+  for (wse::KernelOp kernel : program.kernels()) {
+    addHostWords(kernel, numberOf(kernel.getRegionRef()), problem);
     for (Value operand : kernel->getOperands()) {
       auto producer = operand.getDefiningOp<wse::KernelOp>();
       if (!producer || producer.getRegionRef() == kernel.getRegionRef())
@@ -54,6 +75,7 @@ static void readWishes(wse::ProgramOp program,
                                numberOf(kernel.getRegionRef()),
                                wordsOf(operand)});
     }
+  }
 }
 
 PlacementProblem wsec::readPlacementProblem(wse::ProgramOp program) {

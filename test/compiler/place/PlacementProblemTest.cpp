@@ -162,6 +162,10 @@ TEST(PlacementProblem, WeighsWishesAgainstWords) {
   const Placement placement = solve(problem);
   EXPECT_EQ(placement.regions[0].at, (PlacedOrigin{0, 0}));
   EXPECT_EQ(problem.cost(placement).wire, 600 * 56 + 1000 * 4);
+  problem.wishes[0].words = 599;
+  EXPECT_EQ(solve(problem).regions[0].at, (PlacedOrigin{24, 0}));
+  problem.wishes[0].words = 601;
+  EXPECT_EQ(solve(problem).regions[0].at, (PlacedOrigin{0, 0}));
 }
 
 /// Of three regions in a row the words of both edges cross the line between
@@ -355,6 +359,10 @@ TEST(PlacementProblem, ChecksItsInput) {
             }),
             "region @a is to lie near something with a weight of 1001, "
             "weights are 1 to 1000");
+  EXPECT_EQ(errorOf([](PlacementProblem &p) {
+              p.wishes = {{0, NearWish::Target::East, 0, {}, 1, -1}};
+            }),
+            "-1 words flow to or from region @a; 1 to 2^46 can");
   EXPECT_EQ(errorOf([](PlacementProblem &p) {
               p.wishes = {{0, NearWish::Target::Pe, 0, {32, 1}}};
             }),
