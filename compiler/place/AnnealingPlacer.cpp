@@ -420,7 +420,7 @@ static std::vector<Run> search(const AnnealingSetup &setup,
   // A change takes longer the more blocks there are.
   const int64_t changes =
       options.changes ? options.changes
-                      : 400'000'000 / int64_t(setup.regions.size() + 44);
+                      : 800'000'000 / int64_t(setup.regions.size() + 44);
   std::vector<Run> runs = firstRuns(starts);
   RandomNumbers seeds(options.seed);
   int rounds = 1;

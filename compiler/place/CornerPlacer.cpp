@@ -284,41 +284,39 @@ private:
     return orders;
   }
 
-  /// Rows at which regions that share out channels may begin: those at which
-  /// fewest channels are lost first; one if there are no such regions.
+  /// Rows at which regions that share out channels may begin; one if there are
+  /// no such regions.
   std::vector<int64_t> sharedRows() const {
-    std::vector<std::pair<int64_t, int64_t>> rows;
+    int64_t tallest = 0;
     for (size_t i = 0; i < problem.regions.size(); ++i) {
-      const RegionRequest &its = problem.regions[i];
-      if (!its.sharesChannels)
+      if (!problem.regions[i].sharesChannels)
         continue;
-      if (its.pin)
-        return {its.pin->y};
-      const RegionShape &shape = problem.shapesOf(i)[smallest(i)];
-      for (int64_t y : problem.channelRows)
-        if (rows.size() < problem.channelRows.size())
-          rows.push_back(
-              {problem.lostChannels({0, y, shape.columns, shape.rows}), y});
+      if (problem.regions[i].pin)
+        return {problem.regions[i].pin->y};
+      int64_t lowest = INT64_MAX;
+      for (size_t shape : smallOf(i))
+        lowest = std::min(lowest, problem.shapesOf(i)[shape].rows);
+      tallest = std::max(tallest, lowest);
     }
-    std::sort(rows.begin(), rows.end());
-    std::vector<int64_t> sorted;
-    for (const auto &[lost, y] : rows)
-      sorted.push_back(y);
-    return sorted.empty() ? std::vector<int64_t>{0} : sorted;
+    std::vector<int64_t> rows;
+    for (int64_t y : problem.channelRows)
+      if (rows.empty() || (tallest > 0 && y + tallest <= problem.height))
+        rows.push_back(y);
+    return rows.empty() ? std::vector<int64_t>{0} : rows;
   }
 
   /// The best placement in the shapes that are allowed, or why there is none.
   std::string within() {
     std::string error;
+    bool found = false;
     for (int64_t row : sharedRows()) {
       sharedRow = row;
       std::string here = inRow();
-      if (here.empty())
-        return "";
+      found |= here.empty();
       if (error.empty())
         error = std::move(here);
     }
-    return error;
+    return found ? "" : error;
   }
 
   /// With regions that share out channels in their row.

@@ -52,7 +52,7 @@ viewFlows(wse::KernelOp kernel, const Kernel &library, const Machine &machine) {
 }
 
 /// Words of a call, by stream: of the busiest channel, or of the row with most
-/// tokens that goes to another region, gathered and on its way.
+/// tokens on its way to another region.
 static void addWords(wse::KernelOp kernel, const Machine &machine,
                      llvm::StringMap<int64_t> &words) {
   const Kernel *library = findKernel(kernel);
@@ -60,16 +60,18 @@ static void addWords(wse::KernelOp kernel, const Machine &machine,
   if (!library || !refs)
     return;
   int64_t between = 0;
-  if (auto transfer = dyn_cast<wse::TransferOp>(*kernel)) {
-    const auto tiling = wse::TokenTiling::of(transfer.getInput().getType());
-    between = wse::featuresOf(transfer.getInput()) *
-              tiling.tokensPerRowMax(transfer.sourceRegion().rows());
-  }
+  for (Value operand : kernel->getOperands())
+    if (auto producer = operand.getDefiningOp<wse::KernelOp>();
+        producer && producer.getRegionRef() != kernel.getRegionRef())
+      between += wse::featuresOf(operand) *
+                 wse::TokenTiling::of(operand.getType())
+                     .tokensPerRowMax(wse::regionOf(producer).rows());
   for (auto ref : refs.getAsRange<FlatSymbolRefAttr>()) {
     auto stream =
         SymbolTable::lookupNearestSymbolFrom<wse::StreamOp>(kernel, ref);
     int64_t &its = words[ref.getValue()];
-    its += between;
+    if (stream && stream.getPattern() == wse::StreamPattern::Transfer)
+      its += between;
     for (const HostFlow &flow : library->flows(kernel, machine))
       if (stream && flow.pattern == stream.getPattern())
         its += flow.words;

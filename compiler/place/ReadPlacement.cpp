@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "compiler/place/ReadPlacement.h"
+#include "compiler/kernels/Kernel.h"
 
 #include "llvm/ADT/StringSwitch.h"
 
@@ -27,24 +28,25 @@ static int64_t wordsOf(Value tensor) {
              : 1;
 }
 
-/// Words of a sample that a stage loads come from the west edge, those that it
-/// stores leave by the east edge, through the stages on the way.
+/// Words of a sample that a stage only moves in come from the west edge, and
+/// out leave by the east edge, through the stages on the way.
 static void addHostWords(wse::KernelOp kernel, size_t region,
                          PlacementProblem &problem) {
-  NearWish wish;
-  wish.region = region;
-  if (!problem.regions[region].sharesChannels)
+  const Kernel *library = findKernel(kernel);
+  if (!problem.regions[region].sharesChannels || !library ||
+      !library->onlyMoves() || isa<wse::EntryOp>(kernel->getParentOp()))
     return;
-  if (isa<wse::LoadOp, wse::GatherOp>(*kernel)) {
-    wish.target = NearWish::Target::West;
-    wish.words = wordsOf(kernel->getResult(0));
-  } else if (isa<wse::StoreOp>(*kernel)) {
-    wish.target = NearWish::Target::East;
-    wish.words = wordsOf(kernel->getOperand(0));
-  } else {
-    return;
+  const Machine machine = wse::regionOf(kernel).machine();
+  for (const HostFlow &flow : library->flows(kernel, machine)) {
+    const bool leaves = flow.pattern == wse::StreamPattern::OutExit;
+    NearWish wish;
+    wish.region = region;
+    wish.target = leaves ? NearWish::Target::East : NearWish::Target::West;
+    wish.words = flow.words * int64_t(leaves ? machine.eastChannels().size()
+                                             : machine.westChannels().size());
+    if (wish.words > 0)
+      problem.wishes.push_back(wish);
   }
-  problem.wishes.push_back(wish);
 }
 
 /// What the program wishes, and the tensors that go from region to region.
