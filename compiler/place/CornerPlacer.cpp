@@ -55,6 +55,8 @@ public:
     }
     if (!best)
       return error;
+    if (free.size() > pairsUpTo)
+      moveDrawn();
     placement = *best;
     return "";
   }
@@ -386,13 +388,22 @@ private:
             better |= moveIfBetter({a, b});
       }
     }
-    if (free.size() > pairsUpTo)
-      for (size_t i = 0; i < movesPerRegion * free.size(); ++i)
-        moveIfBetter(drawRegions());
     if (!best || current.key() < bestCost.key()) {
       best = placement;
       bestCost = current;
+      bestRow = sharedRow;
     }
+  }
+
+  /// Of the best placement.
+  void moveDrawn() {
+    placement = *best;
+    current = bestCost;
+    sharedRow = bestRow;
+    isPlaced.assign(problem.regions.size(), true);
+    for (size_t i = 0; i < movesPerRegion * free.size(); ++i)
+      moveIfBetter(drawRegions());
+    best = placement;
   }
 
   /// Two to four, in the order in which they are drawn.
@@ -471,7 +482,7 @@ private:
   PlacementCost current;    ///< of what is improved
   std::optional<Placement> best;
   PlacementCost bestCost;
-  int64_t sharedRow = 0;
+  int64_t sharedRow = 0, bestRow = 0;
   int64_t tries = 0;
 };
 } // namespace
