@@ -212,6 +212,11 @@ public:
   /// What it moves from and to the host, by color; nothing if that is nothing.
   virtual llvm::SmallVector<HostFlow> flows(mlir::Operation *op,
                                             const Machine &machine) const = 0;
+  /// Words of a launch that a row of another region sends to its region, at
+  /// most; 0 if none come from there.
+  virtual int64_t wordsBetween(mlir::Operation *, const Machine &) const {
+    return 0;
+  }
   /// Whether what it writes takes the place of what was there, so that it comes
   /// after whoever reads that.
   virtual bool replaces() const { return false; }

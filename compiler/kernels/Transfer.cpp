@@ -131,6 +131,14 @@ class Transfer final : public KernelFor<wse::TransferOp> {
     return needs;
   }
 
+  int64_t wordsBetween(Operation *op, const Machine &machine) const final {
+    auto transfer = cast<wse::TransferOp>(op);
+    const Layout layout =
+        layoutOf(transfer.getResult(), pairingOfBoth(transfer), machine);
+    return layout.features.total() *
+           layout.pitch(transfer.sourceRegion().rows());
+  }
+
   int64_t scratchWords(wse::TransferOp op, const Machine &machine) const final {
     const RowChange change = RowChange::of(op);
     if (!change.splits())

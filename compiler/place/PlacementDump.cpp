@@ -59,19 +59,12 @@ static void addWords(wse::KernelOp kernel, const Machine &machine,
   ArrayAttr refs = kernel.getStreamRefs();
   if (!library || !refs)
     return;
-  int64_t between = 0;
-  for (Value operand : kernel->getOperands())
-    if (auto producer = operand.getDefiningOp<wse::KernelOp>();
-        producer && producer.getRegionRef() != kernel.getRegionRef())
-      between += wse::featuresOf(operand) *
-                 wse::TokenTiling::of(operand.getType())
-                     .tokensPerRowMax(wse::regionOf(producer).rows());
   for (auto ref : refs.getAsRange<FlatSymbolRefAttr>()) {
     auto stream =
         SymbolTable::lookupNearestSymbolFrom<wse::StreamOp>(kernel, ref);
     int64_t &its = words[ref.getValue()];
     if (stream && stream.getPattern() == wse::StreamPattern::Transfer)
-      its += between;
+      its += library->wordsBetween(kernel, machine);
     for (const HostFlow &flow : library->flows(kernel, machine))
       if (stream && flow.pattern == stream.getPattern())
         its += flow.words;

@@ -20,12 +20,13 @@ static NearWish::Target sideOf(StringRef word) {
       .Default(NearWish::Target::West);
 }
 
-/// That a tensor has where it flows from region to region.
-static int64_t wordsOf(Value tensor) {
-  auto type = dyn_cast<RankedTensorType>(tensor.getType());
-  return type && type.hasStaticShape()
-             ? std::max<int64_t>(1, type.getNumElements())
-             : 1;
+/// That all rows of another region send to that of a kernel.
+static int64_t wordsBetween(wse::KernelOp producer, wse::KernelOp kernel) {
+  const Kernel *library = findKernel(kernel);
+  const int64_t words =
+      library ? library->wordsBetween(kernel, wse::regionOf(kernel).machine())
+              : 0;
+  return std::max<int64_t>(1, words * wse::regionOf(producer).rows());
 }
 
 /// Words of a sample that a stage only moves in come from the west edge, and
@@ -75,7 +76,7 @@ static void readWishes(wse::ProgramOp program,
         continue;
       problem.edges.push_back({numberOf(producer.getRegionRef()),
                                numberOf(kernel.getRegionRef()),
-                               wordsOf(operand)});
+                               wordsBetween(producer, kernel)});
     }
   }
 }
