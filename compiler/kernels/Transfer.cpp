@@ -133,8 +133,8 @@ class Transfer final : public KernelFor<wse::TransferOp> {
 
   int64_t wordsBetween(Operation *op, const Machine &machine) const final {
     auto transfer = cast<wse::TransferOp>(op);
-    const Layout layout =
-        layoutOf(transfer.getResult(), pairingOfBoth(transfer), machine);
+    const Layout layout = layoutOf(transfer.getResult(),
+                                   pairingOfBoth(transfer, machine), machine);
     return layout.features.total() *
            layout.pitch(transfer.sourceRegion().rows());
   }
