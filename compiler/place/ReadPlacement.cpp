@@ -39,7 +39,8 @@ static void addHostWords(wse::KernelOp kernel, size_t region,
     return;
   const Machine machine = wse::regionOf(kernel).machine();
   for (const HostFlow &flow : library->flows(kernel, machine)) {
-    const bool leaves = flow.pattern == wse::StreamPattern::OutExit;
+    const bool leaves = flow.pattern != wse::StreamPattern::Channel &&
+                        flow.pattern != wse::StreamPattern::ChannelRow;
     NearWish wish;
     wish.region = region;
     wish.target = leaves ? NearWish::Target::East : NearWish::Target::West;
