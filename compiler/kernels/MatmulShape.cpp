@@ -17,7 +17,7 @@ static constexpr int64_t mostBlocks = 1024;
 
 /// Cycles between two blocks that injectors take: until the main thread has
 /// seen the end of one, and the channel moves again.
-static constexpr double storedGap = 64;
+static constexpr double storedGap = 44;
 
 /// Weights of 16 bits stream in pairs, half the words, if that takes no more of
 /// the PEs' cycles than this times those of single words.
@@ -196,9 +196,9 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
     const bool halved = !shape.reduce && shape.pairing != Pairing::None;
     const double words = lines * channels / (halved ? 2 : 1);
     cost.fabric = words;
-    exchange = model.chain(width, 0) + model.multicast(width, 0);
-    if (!shape.reduce)
-      exchange += model.thereAndBack(words);
+    exchange = shape.reduce
+                   ? model.chain(width, 0) + model.multicast(width, 0)
+                   : multicastRowCycles(machine, words);
   }
   // Activations are exchanged while the first weights come.
   cost.serial = shape.reduce ? exchange + shape.plan.first

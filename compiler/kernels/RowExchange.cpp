@@ -117,6 +117,21 @@ void multicastRow(RoutineBuilder &b, const Tile &tile, ArrayRef<Affine> extents,
                   heard);
 }
 
+/// Words come west while those before them come back. The first PE gets one of
+/// each PE in the time that a word takes from one to the next; where there are
+/// more, they wait in queues, and what these do not hold waits along the way.
+double multicastRowCycles(const Machine &machine, double words) {
+  CostModel model(machine);
+  const double chain = model.chain(machine.width, 0);
+  const double ramp = model.thereAndBack(words);
+  const double each = words / double(machine.width);
+  const double queued =
+      machine.routerBufferWords + machine.inputQueueWords.back();
+  return std::max(chain, ramp) +
+         std::min(chain, ramp) * std::max(0.0, 1 - queued / each) +
+         model.multicast(machine.width, 0);
+}
+
 //===----------------------------------------------------------------------===//
 // Reduction
 //===----------------------------------------------------------------------===//
