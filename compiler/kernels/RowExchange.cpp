@@ -117,18 +117,16 @@ void multicastRow(RoutineBuilder &b, const Tile &tile, ArrayRef<Affine> extents,
                   heard);
 }
 
-/// Words come west while those before them come back. The first PE gets one of
-/// each PE in the time that a word takes from one to the next; where there are
-/// more, they wait in queues, and what these do not hold waits along the way.
+/// Words come west while those before them come back. Where each PE has few,
+/// the last is on its way while the others have their turn.
 double multicastRowCycles(const Machine &machine, double words) {
   CostModel model(machine);
-  const double chain = model.chain(machine.width, 0);
-  const double ramp = model.thereAndBack(words);
-  const double each = words / double(machine.width);
-  const double queued =
-      machine.routerBufferWords + machine.inputQueueWords.back();
-  return std::max(chain, ramp) +
-         std::min(chain, ramp) * std::max(0.0, 1 - queued / each) +
+  // Each is one of a root, or another PE's.
+  const double instructions =
+      3 * (machine.vectorSetup + machine.asyncIssue + machine.loadCycles +
+           machine.branchNotTaken);
+  return instructions +
+         std::max(model.chain(machine.width, 0), model.thereAndBack(words)) +
          model.multicast(machine.width, 0);
 }
 

@@ -19,9 +19,8 @@ void Datapath::owe(int thread, int lane, double work, int echo) {
     return o.thread == thread && o.echo == echo;
   });
   if (its == owed.end())
-    its = owed.insert(
-        its,
-        {thread, echo, std::vector<double>(lanes), std::vector<double>(lanes)});
+    its = owed.insert(its, {thread, echo, std::vector<double>(lanes),
+                            std::vector<double>(lanes)});
   add(its->work, lane, work);
   if (echo < 0)
     add(its->there, lane, work);
@@ -74,8 +73,7 @@ double Datapath::share(double elapsed, const std::vector<double> &work) {
   for (size_t lane = 0; lane < lanes; ++lane) {
     double free = std::max(0.0, elapsed + longer - own(lane));
     for (Owed &its : owed) {
-      const double served =
-          std::min({free, its.there[lane], its.work[lane]});
+      const double served = std::min({free, its.there[lane], its.work[lane]});
       its.work[lane] -= served;
       its.there[lane] -= served;
       free -= served;
