@@ -104,7 +104,8 @@ static std::string checkChannel(const PlacementProblem &problem,
 
 /// P4.
 static std::string checkDisjoint(const PlacementProblem &problem,
-                                 const Placement &placement) {
+                                 const Placement &placement,
+                                 std::vector<size_t> &about) {
   for (size_t i = 0; i < problem.regions.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       const RegionRequest &first = problem.regions[j];
@@ -112,6 +113,7 @@ static std::string checkDisjoint(const PlacementProblem &problem,
       PlacedOrigin a = placement.origins[j], b = placement.origins[i];
       bool apart = a.x + first.columns <= b.x || b.x + second.columns <= a.x ||
                    a.y + first.rows <= b.y || b.y + second.rows <= a.y;
+      about = {j, i};
       if (!apart)
         return "P4: " + text(first, a) + ", and " + text(second, b) +
                ", overlap";
@@ -121,10 +123,13 @@ static std::string checkDisjoint(const PlacementProblem &problem,
 
 /// P5.
 static std::string checkKeepOuts(const PlacementProblem &problem,
-                                 const Placement &placement) {
+                                 const Placement &placement,
+                                 std::vector<size_t> &about) {
   for (size_t i = 0; i < problem.regions.size(); ++i)
-    for (const PlacedRegion &keepOut : problem.keepOuts) {
+    for (size_t k = 0; k < problem.keepOuts.size(); ++k) {
+      const PlacedRegion &keepOut = problem.keepOuts[k];
       const PlacedRegion its = problem.cellsOf(placement, i);
+      about = {i, problem.regions.size() + k};
       if (its.x < keepOut.x + keepOut.columns &&
           keepOut.x < its.x + its.columns && its.y < keepOut.y + keepOut.rows &&
           keepOut.y < its.y + its.rows)
@@ -134,16 +139,19 @@ static std::string checkKeepOuts(const PlacementProblem &problem,
   return "";
 }
 
-std::string PlacementProblem::verify(const Placement &placement) const {
+std::string PlacementProblem::verify(const Placement &placement,
+                                     std::vector<size_t> *concerned) const {
+  std::vector<size_t> none, &about = concerned ? *concerned : none;
   std::string error = checkPins(*this, placement);
   for (size_t i = 0; i < regions.size() && error.empty(); ++i) {
+    about = {i};
     error = checkInside(*this, regions[i], placement.origins[i]);
     if (error.empty())
       error = checkChannel(*this, regions[i], placement.origins[i]);
   }
   if (error.empty())
-    error = checkDisjoint(*this, placement);
-  return error.empty() ? checkKeepOuts(*this, placement) : error;
+    error = checkDisjoint(*this, placement, about);
+  return error.empty() ? checkKeepOuts(*this, placement, about) : error;
 }
 
 static int64_t channelsIn(const std::vector<int64_t> &channelRows,

@@ -88,7 +88,10 @@ public:
   ///   P3 the first row of every region has an I/O channel
   ///   P4 regions are disjoint
   ///   P5 no region has a PE of a keep-out
-  std::string verify(const Placement &placement) const;
+  /// `about`: the regions that it concerns, and behind all of these the
+  /// keep-outs, by number.
+  std::string verify(const Placement &placement,
+                     std::vector<size_t> *about = nullptr) const;
 
   /// Of a region alone: channels whose rows no part of it has, though it is
   /// tall enough to have them; the hops of launches and words on their way to

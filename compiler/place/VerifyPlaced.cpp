@@ -36,12 +36,23 @@ struct VerifyPlaced final : place::impl::VerifyPlacedPassBase<VerifyPlaced> {
     for (const RegionRequest &region : problem.regions)
       placement.origins.push_back(*region.pin);
     std::string error = problem.check();
+    std::vector<size_t> about;
     if (error.empty())
-      error = problem.verify(placement);
-    if (!error.empty()) {
-      program.emitError(error);
-      signalPassFailure();
-    }
+      error = problem.verify(placement, &about);
+    if (error.empty())
+      return;
+    SmallVector<Operation *> places;
+    for (wse::RegionOp region : regionsOf(program))
+      places.push_back(region);
+    for (auto keepOut : program.bodyBlock().getOps<wse::KeepOutOp>())
+      places.push_back(keepOut);
+    InFlightDiagnostic said = program.emitError(error);
+    for (size_t number : about)
+      if (number < places.size()) // keep-outs of a machine stand in its file
+        said.attachNote(places[number]->getLoc())
+            << (isa<wse::RegionOp>(places[number]) ? "the region is here"
+                                                   : "they are kept out here");
+    signalPassFailure();
   }
 };
 
