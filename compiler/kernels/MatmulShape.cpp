@@ -113,9 +113,10 @@ void MatmulShape::store(MatmulPlan &plan, const Machine &machine) const {
   // Nobody takes words while one block has ended and the next is asked for; a
   // channel waits for all its columns, which sums leave one after the other.
   const double columns = double(machine.width) / double(machine.westCount());
-  plan.waits = count * (storedGap + (partial() ? CostModel(machine).chain(
-                                                     std::ceil(columns), 0)
-                                               : 0));
+  plan.waits =
+      count *
+      (storedGap +
+       (partial() ? CostModel(machine).chain(std::ceil(columns), 0) : 0));
   plan.total =
       std::max(plan.first + plan.cycles, channelCycles(machine, plan, lines()) +
                                              plan.waits + plan.behind);
@@ -132,9 +133,12 @@ double MatmulShape::channelCycles(const Machine &machine,
                                   const MatmulPlan &plan, int64_t lines) const {
   const int64_t words =
       quantized ? quantized->rows(lines) : wordLines(plan, lines);
-  return CostModel(machine).channelCycles(out, streamed(), double(words), 0,
-                                          stored ? 0 : plan.perWord,
-                                          /*echoes=*/!stored);
+  const double perWord = stored ? 0 : plan.perWord;
+  if (!lineCycles || lineCycles->first != perWord)
+    lineCycles = {perWord, CostModel(machine).channelCycles(
+                               out, streamed(), 1, 0, perWord,
+                               /*echoes=*/!stored)};
+  return double(words) * lineCycles->second;
 }
 
 MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {

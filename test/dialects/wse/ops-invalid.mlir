@@ -75,7 +75,7 @@ wse.program @program_c3 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 wse.program @dist_c4_rank state(selected) mesh(4x5) machine("wse2") {
-  // expected-error@below {{lists dimension 3 of a tensor of 3}}
+  // expected-error@below {{the distribution lists dimension 3, the tensor has 0 to 2}}
   input @x : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [3]>>
 }
 
@@ -128,7 +128,7 @@ wse.program @dist_c4_type state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c4_heads state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xf32>
-  // expected-error@below {{6 elements of dimension 2 are no multiple of units of 4}}
+  // expected-error@below {{the 6 elements of dimension 2 are no multiple of the distribution's units of 4}}
   %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 4]>>
 }
 
@@ -137,7 +137,7 @@ wse.program @dist_c4_heads state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c5_columns state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xf32>
-  // expected-error@below {{expected dimension 2, the features, or none over the columns}}
+  // expected-error@below {{expected the distribution to have dimension 2, the features, or none over the columns}}
   %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0], columns = [1]>>
 }
 
@@ -146,7 +146,7 @@ wse.program @dist_c5_columns state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c5_order state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xf32>
-  // expected-error@below {{expected dimension 0 next over the rows, in units of one, found 1}}
+  // expected-error@below {{expected the distribution to have dimension 0 next over the rows, in units of one, found 1}}
   %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [1, 0], columns = [2]>>
 }
 
@@ -155,7 +155,7 @@ wse.program @dist_c5_order state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c5_missing state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xf32>
-  // expected-error@below {{expected dimensions 0 to 1 over the rows, as batch and tokens or replicated}}
+  // expected-error@below {{expected the distribution to have dimensions 0 to 1 over the rows, as batch and tokens or replicated}}
   %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0], columns = [2]>>
 }
 
