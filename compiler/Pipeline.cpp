@@ -10,6 +10,7 @@
 #include "compiler/canonicalize/Passes.h"
 #include "compiler/emit/Emit.h"
 #include "compiler/infer/Passes.h"
+#include "compiler/kernels/RoutineSet.h"
 #include "compiler/lower/Passes.h"
 #include "compiler/place/Passes.h"
 #include "compiler/place/PlacementFile.h"
@@ -47,11 +48,9 @@ std::optional<Phase> wsec::findPhase(StringRef name) {
   return static_cast<Phase>(place - std::begin(names));
 }
 
-/// Bytes of a PE that the stages of a pipeline leave to code: at first, from
-/// try to try, and at last.
-static constexpr int64_t leastCodeReserve = 10240;
-static constexpr int64_t codeReserveStep = 4096;
-static constexpr int64_t mostCodeReserve = 32768;
+/// Bytes of a PE that the stages of a pipeline leave to code and gaps, where
+/// they turned out too few: at least, from try to try, and at most.
+static constexpr int64_t leastCode = 10240, codeStep = 4096, mostCode = 32768;
 
 namespace {
 /// One run of the compiler.
@@ -96,7 +95,7 @@ private:
   bool oneRegion = false, littleScratch = false, fewColors = false;
   bool keepWeights = false;
   std::vector<std::string> notes; ///< what was asked for and is not there
-  int64_t stages = 1, codeReserve = leastCodeReserve;
+  int64_t stages = 1, code = 0;
   std::chrono::steady_clock::time_point start =
       std::chrono::steady_clock::now();
 };
@@ -213,7 +212,7 @@ void Compilation::addPhase(Phase phase, OpPassManager &manager) const {
     target.stages = stages;
     target.whereFaster = options.mode == Mode::Auto;
     target.keepWeights = keepWeights;
-    target.codeReserve = codeReserve;
+    target.codeBytes = code;
     target.explain = options.explain;
     target.littleScratch = littleScratch;
     target.fewColors = fewColors;
@@ -249,6 +248,17 @@ void Compilation::addPlacementDump(OpPassManager &manager) const {
 /// Stages of a pipeline at most; each has an I/O channel at least.
 static constexpr int64_t mostStages = 64;
 
+/// Bytes of code in a PE of a program that was scheduled but for room for it;
+/// 0: it was not.
+static int64_t codeOf(ModuleOp module) {
+  int64_t most = 0;
+  for (auto program : module.getOps<wse::ProgramOp>())
+    if (program.getState() == wse::State::Scheduled)
+      if (FailureOr<int64_t> code = codeBytes(program); succeeded(code))
+        most = std::max(most, *code);
+  return most;
+}
+
 static int64_t regionCount(ModuleOp module) {
   size_t most = 0;
   for (auto program : module.getOps<wse::ProgramOp>())
@@ -271,11 +281,11 @@ static std::string halfAsHigh(ModuleOp module) {
 
 /// How much code there is, and so how much room for scratch, is known only once
 /// kernels are selected and scheduled, and how many colors there are once they
-/// are routed. Where there is too little, kernels are selected once more: in
-/// fewer stages, with more room for code, without resident weights, or all on
-/// one region, then in variants with fewer streams, on fewer rows, over which
-/// fewer kernels share out their tokens in a way of their own, or without
-/// weights that stay in SRAM while they are used.
+/// are routed. Where there is too little, kernels are selected once more: with
+/// room for as much code as there turned out to be, in fewer stages, without
+/// resident weights, or all on one region, then in variants with fewer streams,
+/// on fewer rows, over which fewer kernels share out their tokens in a way of
+/// their own, or without weights that stay in SRAM while they are used.
 LogicalResult Compilation::runPhases(Phase first, Phase last) {
   if (options.mode != Mode::Stream)
     stages = mostStages;
@@ -289,6 +299,7 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
     std::vector<Diagnostic> said;
     std::string overflow; // the first
     LogicalResult result = failure();
+    int64_t found = 0; // of code, where it found no room
     {
       ScopedDiagnosticHandler handler(&context, [&](Diagnostic &diagnostic) {
         const std::string text = diagnostic.str();
@@ -302,6 +313,8 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
         return success();
       });
       result = runPhasesOnce(first, last);
+      if (failed(result) && sram)
+        found = codeOf(*module);
     }
     const int64_t parts = regionCount(*module);
     const int64_t leastStages = options.mode == Mode::Resident ? 2 : 1;
@@ -310,9 +323,11 @@ LogicalResult Compilation::runPhases(Phase first, Phase last) {
       stages = parts - 1;
       notes.push_back("fewer than " + std::to_string(parts) +
                       " stages: " + overflow);
+    } else if (found > code) {
+      code = found;
     } else if (failed(result) && sram && keepWeights && parts > 1 &&
-               codeReserve < mostCodeReserve && options.placement.empty()) {
-      codeReserve += codeReserveStep;
+               code < mostCode && options.placement.empty()) {
+      code = std::max(code, leastCode) + codeStep; // for gaps
     } else if (failed(result) && sram && keepWeights) {
       keepWeights = false;
       notes.push_back("weights do not stay on the wafer: " + overflow);

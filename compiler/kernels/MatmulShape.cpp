@@ -17,7 +17,7 @@ static constexpr int64_t mostBlocks = 1024;
 
 /// Cycles between two blocks that injectors take: until the main thread has
 /// seen the end of one, and the channel moves again.
-static constexpr double storedGap = 64;
+static constexpr double storedGap = 44;
 
 /// Weights of 16 bits stream in pairs, half the words, if that takes no more of
 /// the PEs' cycles than this times those of single words.
@@ -110,8 +110,13 @@ void MatmulShape::store(MatmulPlan &plan, const Machine &machine) const {
   plan.first =
       std::min(count, 2.0) * (channelCycles(machine, plan, plan.block) - words);
   plan.behind += words + plan.behind;
-  // Nobody takes words while one block has ended and the next is asked for.
-  plan.waits = count * storedGap;
+  // Nobody takes words while one block has ended and the next is asked for; a
+  // channel waits for all its columns, which sums leave one after the other.
+  const double columns = double(machine.width) / double(machine.westCount());
+  plan.waits =
+      count *
+      (storedGap +
+       (partial() ? CostModel(machine).chain(std::ceil(columns), 0) : 0));
   plan.total =
       std::max(plan.first + plan.cycles, channelCycles(machine, plan, lines()) +
                                              plan.waits + plan.behind);
@@ -128,9 +133,12 @@ double MatmulShape::channelCycles(const Machine &machine,
                                   const MatmulPlan &plan, int64_t lines) const {
   const int64_t words =
       quantized ? quantized->rows(lines) : wordLines(plan, lines);
-  return CostModel(machine).channelCycles(out, streamed(), double(words), 0,
-                                          stored ? 0 : plan.perWord,
-                                          /*echoes=*/!stored);
+  const double perWord = stored ? 0 : plan.perWord;
+  if (!lineCycles || lineCycles->first != perWord)
+    lineCycles = {perWord, CostModel(machine).channelCycles(
+                               out, streamed(), 1, 0, perWord,
+                               /*echoes=*/!stored)};
+  return double(words) * lineCycles->second;
 }
 
 MatmulPlan MatmulShape::bestPlan(const Machine &machine) const {
@@ -190,28 +198,23 @@ KernelCost streamedCost(wse::MatmulOp op, const Machine &machine) {
     cost.compute = std::numeric_limits<double>::infinity();
     return cost;
   }
-  cost.compute = shape.plan.cycles;
-  double exchange = 0;
+  cost.compute = shape.plan.first + shape.plan.cycles;
   if (width > 1) {
     const bool halved = !shape.reduce && shape.pairing != Pairing::None;
     const double words = lines * channels / (halved ? 2 : 1);
     cost.fabric = words;
-    exchange = model.chain(width, 0) + model.multicast(width, 0);
-    if (!shape.reduce)
-      exchange += model.thereAndBack(words);
+    cost.serial = shape.reduce
+                      ? model.chain(width, 0) + model.multicast(width, 0)
+                      : multicastRowCycles(machine, words);
   }
-  // Activations are exchanged while the first weights come.
-  cost.serial = shape.reduce ? exchange + shape.plan.first
-                             : std::max(exchange, shape.plan.first);
   const double streamed = double(shape.streamedLines());
   const FeatureTiling tiling = shape.streamed();
   auto channelCycles = [&](double eastward) {
     const double cycles =
         model.channelCycles(shape.out, tiling, streamed, eastward,
                             shape.plan.perWord, !shape.stored);
-    return std::max(cycles - (shape.stored ? 0 : shape.plan.first) +
-                        shape.plan.waits + shape.plan.behind,
-                    shape.plan.turns);
+    return std::max(cycles + shape.plan.waits + shape.plan.behind,
+                    shape.plan.first + shape.plan.turns);
   };
   cost.stream = channelCycles(0);
   cost.fabric = std::max(cost.fabric, streamed * tiling.largest(machine.width));

@@ -86,6 +86,9 @@ struct MatmulShape {
   }
 
 private:
+  /// Of the channels, for a line of words, if a word is used so long.
+  mutable std::optional<std::pair<double, double>> lineCycles;
+
   double arrivingWords(const MatmulPlan &plan) const;
   double channelCycles(const Machine &machine, const MatmulPlan &plan,
                        int64_t lines) const;

@@ -29,8 +29,7 @@ class Redistribute final : public KernelFor<wse::RedistributeOp> {
       cost.serial =
           model.copies(layout.features.largest(machine.width), channels);
     if (machine.width > 1) {
-      cost.fabric = model.thereAndBack(words) + model.chain(machine.width, 0) +
-                    model.multicast(machine.width, 0);
+      cost.fabric = multicastRowCycles(machine, words);
       cost.lowerBound = words;
     }
     return cost;

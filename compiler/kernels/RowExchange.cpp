@@ -117,6 +117,19 @@ void multicastRow(RoutineBuilder &b, const Tile &tile, ArrayRef<Affine> extents,
                   heard);
 }
 
+/// Words come west while those before them come back. Where each PE has few,
+/// the last is on its way while the others have their turn.
+double multicastRowCycles(const Machine &machine, double words) {
+  CostModel model(machine);
+  // Each is one of a root, or another PE's.
+  const double instructions =
+      3 * (machine.vectorSetup + machine.asyncIssue + machine.loadCycles +
+           machine.branchNotTaken);
+  return instructions +
+         std::max(model.chain(machine.width, 0), model.thereAndBack(words)) +
+         model.multicast(machine.width, 0);
+}
+
 //===----------------------------------------------------------------------===//
 // Reduction
 //===----------------------------------------------------------------------===//

@@ -45,6 +45,8 @@ void multicastBlocks(RoutineBuilder &builder, const ColumnGroups &groups,
 void multicastRow(RoutineBuilder &builder, const Tile &tile,
                   llvm::ArrayRef<pe::Affine> extents, const pe::Operand &kept,
                   const pe::Operand &heard);
+/// What that costs, of so many words in a row.
+double multicastRowCycles(const Machine &machine, double words);
 
 /// Combines `words` words at `buffer` over the PEs of each group with `opcode`:
 /// a chain west to the root, into its buffer.

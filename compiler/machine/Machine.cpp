@@ -57,6 +57,7 @@ int Machine::westCount() const {
 std::vector<ChannelPosition> Machine::westChannels() const {
   std::vector<ChannelPosition> positions;
   int count = westCount(), first = firstWest();
+  positions.reserve(size_t(count));
   for (int i = 0; i < count; ++i)
     positions.push_back({channelRow(first + i) - y,
                          int(tileStart(width, count, i)),

@@ -189,11 +189,13 @@ static std::string checkChannel(const PlacementProblem &problem,
 
 /// P4.
 static std::string checkDisjoint(const PlacementProblem &problem,
-                                 const Placement &placement) {
+                                 const Placement &placement,
+                                 std::vector<size_t> &about) {
   for (size_t i = 0; i < problem.regions.size(); ++i)
     for (size_t j = 0; j < i; ++j) {
       const PlacedRegion a = problem.cellsOf(placement, j);
       const PlacedRegion b = problem.cellsOf(placement, i);
+      about = {j, i};
       if (a.overlaps(b))
         return "P4: " + text(problem.regions[j], a) + ", and " +
                text(problem.regions[i], b) + ", overlap";
@@ -203,10 +205,13 @@ static std::string checkDisjoint(const PlacementProblem &problem,
 
 /// P5.
 static std::string checkKeepOuts(const PlacementProblem &problem,
-                                 const Placement &placement) {
+                                 const Placement &placement,
+                                 std::vector<size_t> &about) {
   for (size_t i = 0; i < problem.regions.size(); ++i)
-    for (const PlacedRegion &keepOut : problem.keepOuts) {
+    for (size_t k = 0; k < problem.keepOuts.size(); ++k) {
+      const PlacedRegion &keepOut = problem.keepOuts[k];
       const PlacedRegion its = problem.cellsOf(placement, i);
+      about = {i, problem.regions.size() + k};
       if (its.overlaps(keepOut))
         return "P5: " + text(problem.regions[i], its) + ", has PEs of " +
                describe(keepOut);
@@ -216,13 +221,15 @@ static std::string checkKeepOuts(const PlacementProblem &problem,
 
 /// P6.
 static std::string checkShares(const PlacementProblem &problem,
-                               const Placement &placement) {
+                               const Placement &placement,
+                               std::vector<size_t> &about) {
   std::optional<size_t> first;
   for (size_t i = 0; i < problem.regions.size(); ++i) {
     if (!problem.regions[i].sharesChannels)
       continue;
     if (!first)
       first = i;
+    about = {*first, i};
     if (placement.regions[i].at.y != placement.regions[*first].at.y)
       return "P6: " +
              text(problem.regions[*first], problem.cellsOf(placement, *first)) +
@@ -233,19 +240,22 @@ static std::string checkShares(const PlacementProblem &problem,
   return "";
 }
 
-std::string PlacementProblem::verify(const Placement &placement) const {
+std::string PlacementProblem::verify(const Placement &placement,
+                                     std::vector<size_t> *concerned) const {
+  std::vector<size_t> none, &about = concerned ? *concerned : none;
   std::string error = checkPlaces(*this, placement);
   for (size_t i = 0; i < regions.size() && error.empty(); ++i) {
     const PlacedRegion pes = cellsOf(placement, i);
+    about = {i};
     error = checkInside(*this, regions[i], pes);
     if (error.empty())
       error = checkChannel(*this, regions[i], pes);
   }
   if (error.empty())
-    error = checkDisjoint(*this, placement);
+    error = checkDisjoint(*this, placement, about);
   if (error.empty())
-    error = checkKeepOuts(*this, placement);
-  return error.empty() ? checkShares(*this, placement) : error;
+    error = checkKeepOuts(*this, placement, about);
+  return error.empty() ? checkShares(*this, placement, about) : error;
 }
 
 //===----------------------------------------------------------------------===//

@@ -132,7 +132,10 @@ public:
   ///   P4 regions are disjoint
   ///   P5 no region has a PE of a keep-out
   ///   P6 regions that share out channels begin at the same row
-  std::string verify(const Placement &placement) const;
+  /// `about`: the regions that it concerns, and behind all of these the
+  /// keep-outs, by number.
+  std::string verify(const Placement &placement,
+                     std::vector<size_t> *about = nullptr) const;
 
   PlacementCost cost(const Placement &placement) const;
 

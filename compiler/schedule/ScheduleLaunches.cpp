@@ -75,6 +75,9 @@ struct ScheduleLaunches final
       if (*fits)
         return scheduleFlows(program);
     }
+    // As it lies without code, for who asks how much of it there is.
+    Overflow again;
+    (void)byFirstFit(program, *problem, again);
     return overflow.op->emitError(overflow.message);
   }
 

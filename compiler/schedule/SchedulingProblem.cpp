@@ -74,7 +74,8 @@ std::string text(const SchedulingProblem &problem, const LiveBuffer &buffer) {
 /// T1; fills `order` with the kernels by slot.
 static std::string checkSlots(const SchedulingProblem &problem,
                               const Schedule &schedule,
-                              std::vector<size_t> &order) {
+                              std::vector<size_t> &order,
+                              std::vector<size_t> &about) {
   size_t count = problem.kernels.size();
   if (schedule.slots.size() != count ||
       schedule.resultAddresses.size() != count ||
@@ -85,28 +86,35 @@ static std::string checkSlots(const SchedulingProblem &problem,
   for (size_t k = 0; k < count; ++k) {
     int64_t slot = schedule.slots[k];
     const std::string &name = problem.kernels[k].name;
+    about = {k};
     if (slot < 0 || slot >= int64_t(count))
       return "kernel " + quote(name) + " has slot " + std::to_string(slot) +
              " of " + std::to_string(count);
+    about = {k, order[slot]};
     if (order[slot] != count)
       return "kernels " + quote(problem.kernels[order[slot]].name) + " and " +
              quote(name) + " both have slot " + std::to_string(slot);
     order[slot] = k;
-    for (size_t operand : problem.kernels[k].operands)
+    for (size_t operand : problem.kernels[k].operands) {
+      about = {k, operand};
       if (schedule.slots[operand] >= slot)
         return "kernel " + quote(name) + " runs in slot " +
                std::to_string(slot) + ", before its operand " +
                quote(problem.kernels[operand].name);
-    for (size_t other : problem.kernels[k].after)
+    }
+    for (size_t other : problem.kernels[k].after) {
+      about = {k, other};
       if (schedule.slots[other] >= slot)
         return "kernel " + quote(name) + " runs in slot " +
                std::to_string(slot) + ", before " +
                quote(problem.kernels[other].name) +
                "; both use a tensor that one of them writes";
+    }
   }
   for (size_t slot = 1; slot < count; ++slot) {
     const KernelMemory &before = problem.kernels[order[slot - 1]];
     const KernelMemory &kernel = problem.kernels[order[slot]];
+    about = {order[slot], order[slot - 1]};
     if (kernel.entry < before.entry)
       return "kernel " + quote(kernel.name) + " runs in slot " +
              std::to_string(slot) + ", behind " + quote(before.name) +
@@ -143,15 +151,18 @@ static bool mayOverwrite(const SchedulingProblem &problem, int64_t slot,
 /// T2 and T3 for what is new in a slot, against all that is alive.
 static std::string enter(const SchedulingProblem &problem, int64_t slot,
                          std::vector<LiveBuffer> &live,
-                         const LiveBuffer &buffer) {
+                         const LiveBuffer &buffer, std::vector<size_t> &about) {
+  about = {buffer.owner};
   std::string error = checkRange(problem, buffer);
   if (!error.empty())
     return error;
-  for (const LiveBuffer &other : live)
+  for (const LiveBuffer &other : live) {
+    about = {buffer.owner, other.owner};
     if (buffer.region == other.region && buffer.begin < other.end &&
         other.begin < buffer.end && !mayOverwrite(problem, slot, buffer, other))
       return text(problem, buffer) + " overlaps " + text(problem, other) +
              " in slot " + std::to_string(slot);
+  }
   live.push_back(buffer);
   return "";
 }
@@ -186,9 +197,11 @@ static std::string checkHighWater(const SchedulingProblem &problem,
   return "";
 }
 
-std::string SchedulingProblem::verify(const Schedule &schedule) const {
+std::string SchedulingProblem::verify(const Schedule &schedule,
+                                      std::vector<size_t> *concerned) const {
+  std::vector<size_t> none, &about = concerned ? *concerned : none;
   std::vector<size_t> order;
-  std::string error = checkSlots(*this, schedule, order);
+  std::string error = checkSlots(*this, schedule, order, about);
   if (!error.empty())
     return error;
   if (schedule.persistentAddresses.size() != persistents.size())
@@ -204,7 +217,8 @@ std::string SchedulingProblem::verify(const Schedule &schedule) const {
     int64_t begin = schedule.persistentAddresses[p];
     error = enter(*this, 0, live,
                   {kernels.size() + p, Use::Persistent, persistents[p].region,
-                   begin, begin + persistents[p].bytes, int64_t(order.size())});
+                   begin, begin + persistents[p].bytes, int64_t(order.size())},
+                  about);
   }
   if (!error.empty())
     return error;
@@ -220,13 +234,16 @@ std::string SchedulingProblem::verify(const Schedule &schedule) const {
     if (kernels[k].resultBytes)
       error = enter(*this, slot, live,
                     {k, Use::Result, kernels[k].region, result,
-                     result + kernels[k].resultBytes, lastSlot[k]});
+                     result + kernels[k].resultBytes, lastSlot[k]},
+                    about);
     if (error.empty() && kernels[k].scratchBytes)
       error = enter(*this, slot, live,
                     {k, Use::Scratch, kernels[k].region, scratch,
-                     scratch + kernels[k].scratchBytes, slot});
+                     scratch + kernels[k].scratchBytes, slot},
+                    about);
     if (!error.empty())
       return error;
   }
+  about = {schedule.highWaterKernel};
   return checkHighWater(*this, schedule);
 }

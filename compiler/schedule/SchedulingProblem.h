@@ -82,7 +82,9 @@ public:
   ///      a result that overwrites, from the same address, an operand that
   ///      allows it
   ///   T4 the high-water mark and its kernel are right
-  std::string verify(const Schedule &schedule) const;
+  /// `about`: the owners that it concerns, as of `ownerName`.
+  std::string verify(const Schedule &schedule,
+                     std::vector<size_t> *about = nullptr) const;
 
   /// The kernel, or what persists, behind `Schedule::highWaterKernel`.
   const std::string &ownerName(size_t owner) const {

@@ -74,11 +74,22 @@ struct VerifyScheduled final
         schedule.highWaterKernel = i;
     }
     std::string error = problem->check();
+    std::vector<size_t> about;
     if (error.empty())
-      error = problem->verify(schedule);
-    if (!error.empty())
-      return program.emitError(error);
-    return verifyFlows(program);
+      error = problem->verify(schedule, &about);
+    if (error.empty())
+      return verifyFlows(program);
+    SmallVector<Operation *> owners;
+    for (wse::KernelOp kernel : program.kernels())
+      owners.push_back(kernel);
+    for (wse::PersistentOp held : program.persistents())
+      owners.push_back(held);
+    InFlightDiagnostic said = program.emitError(error);
+    for (size_t number : about)
+      if (number < owners.size())
+        said.attachNote(owners[number]->getLoc())
+            << "'" << problem->ownerName(number) << "' is here";
+    return said;
   }
 
   static LogicalResult verifyFlows(wse::ProgramOp program) {

@@ -88,14 +88,16 @@ static int64_t colorsOf(wse::KernelOp op, int variant, const Machine &region) {
 
 static std::string tellOffer(wse::KernelOp op, const Offer &offer,
                              const Machine &region, bool isChosen,
-                             bool littleScratch) {
+                             ScratchLimits limits, int64_t others) {
   std::string name = findKernel(op)->variantName(offer.variant).str();
   if (name.empty())
     name = op->getName().stripDialect();
   name = (isChosen ? "> " : "  ") + name;
   if (!applies(offer))
     return line(name, {"does not", " apply"}) + "\n";
-  const int64_t missing = cheapestOffer(op, offer, region, offer.input).missing;
+  const int64_t missing =
+      cheapestOffer(op, offer, region, offer.input, {limits.code}, others)
+          .missing;
   std::string row =
       line(name, {number(offer.cost.total()), number(offer.cost.compute),
                   number(offer.cost.stream), number(offer.cost.fabric),
@@ -104,17 +106,18 @@ static std::string tellOffer(wse::KernelOp op, const Offer &offer,
                   missing ? std::to_string(missing) : "fits"});
   if (offer.input)
     row += "  after a redistribute";
-  if (offer.keepsWeights && littleScratch)
+  if (offer.keepsWeights && limits.littleScratch)
     row += "  ruled out: with its weights, SRAM was too small for the program";
   return row + "\n";
 }
 
 /// The offers of a kernel where it lies now, and which one won.
 static std::string tellOffers(wse::KernelOp op, const Machine &region,
-                              bool littleScratch) {
+                              ScratchLimits limits) {
   SmallVector<Offer> offers = findKernel(op)->offers(op, region);
   const int variant = findKernel(op)->variantOf(op);
-  const Choice cheapest = cheapestOffer(op, offers, region, {}, littleScratch);
+  const int64_t others = limits.code ? bytesBeside(op, region) : 0;
+  const Choice cheapest = cheapestOffer(op, offers, region, {}, limits, others);
   const Offer *chosen = llvm::find_if(offers, [&](const Offer &offer) {
     return !offer.input && offer.variant == variant;
   });
@@ -123,7 +126,7 @@ static std::string tellOffers(wse::KernelOp op, const Machine &region,
                         "scratch B", "colors", "missing B"}) +
       "\n";
   for (const Offer &offer : offers)
-    text += tellOffer(op, offer, region, &offer == chosen, littleScratch);
+    text += tellOffer(op, offer, region, &offer == chosen, limits, others);
   const KernelCost &cost = chosen->cost;
   text += "  bound by " + cost.bound().str() + ", " +
           times(cost.total(), cost.lowerBound) + " of the lower bound of " +
@@ -187,7 +190,7 @@ std::string Explanation::tellShapes(RegionShape chosen) const {
 }
 
 FailureOr<std::string> Explanation::tell(wse::ProgramOp program,
-                                         bool littleScratch) {
+                                         ScratchLimits limits) {
   SmallVector<wse::KernelOp> kernels = kernelsOf(program, node);
   if (kernels.empty()) {
     std::vector<std::string> names;
@@ -202,7 +205,7 @@ FailureOr<std::string> Explanation::tell(wse::ProgramOp program,
   llvm::DenseSet<std::pair<Attribute, Attribute>> told; // looked up only
   for (wse::KernelOp kernel : kernels) {
     wse::RegionOp region = wse::regionOf(kernel);
-    std::string offers = tellOffers(kernel, region.machine(), littleScratch);
+    std::string offers = tellOffers(kernel, region.machine(), limits);
     auto *context = program.getContext();
     if (!told.insert(
                  {StringAttr::get(context, offers), region.getSymNameAttr()})
@@ -210,7 +213,7 @@ FailureOr<std::string> Explanation::tell(wse::ProgramOp program,
       continue;
     size_t alike = llvm::count_if(kernels, [&](wse::KernelOp other) {
       return wse::regionOf(other) == region &&
-             tellOffers(other, region.machine(), littleScratch) == offers;
+             tellOffers(other, region.machine(), limits) == offers;
     });
     text +=
         "node " + runtime::inQuotes(node) + ": " +

@@ -6,6 +6,7 @@
 #ifndef WSEC_COMPILER_SELECT_EXPLAIN_H
 #define WSEC_COMPILER_SELECT_EXPLAIN_H
 
+#include "compiler/select/KernelChoice.h"
 #include "compiler/select/RegionChooser.h"
 #include "compiler/select/SideBySide.h"
 
@@ -33,7 +34,8 @@ public:
   void given() { isGiven = true; }
 
   /// In words, once all is chosen; an error if no kernel computes the node.
-  llvm::FailureOr<std::string> tell(wse::ProgramOp program, bool littleScratch);
+  llvm::FailureOr<std::string> tell(wse::ProgramOp program,
+                                    ScratchLimits limits);
 
 private:
   std::string tellShapes(RegionShape chosen) const;

@@ -19,15 +19,16 @@ int64_t select::bytesPerPE(Type tensor, const Machine &region) {
   return wse::DistAttr::bytesPerPE(tensor, region.width, region.height);
 }
 
-int64_t select::roomForOutput(Value input, const Machine &region) {
-  return (region.usableBytes() - codeReserve -
+int64_t select::roomForOutput(Value input, const Machine &region,
+                              int64_t code) {
+  return (region.usableBytes() - (code ? code : codeReserve) -
           bytesPerPE(input.getType(), region)) /
          2;
 }
 
 select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
                                      const Machine &region, Type input,
-                                     bool littleScratch) {
+                                     ScratchLimits limits, int64_t others) {
   int64_t left = region.usableBytes();
   for (OpOperand &operand : op->getOpOperands())
     left -= bytesPerPE(input && operand.getOperandNumber() == 0
@@ -38,17 +39,37 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
     left -= bytesPerPE(value.getType(), region);
   std::optional<Choice> best;
   for (const Offer &offer : offers) {
-    if (offer.input != input || (offer.keepsWeights && littleScratch))
+    if (offer.input != input || (offer.keepsWeights && limits.littleScratch))
       continue;
+    const bool guesses = !limits.code || limits.littleScratch;
+    const int64_t gaps = guesses ? 0 : (region.usableBytes() - limits.code) / 8;
     const int64_t room =
-        left -
-        (offer.keepsWeights || littleScratch ? stationaryReserve : codeReserve);
+        left - (!guesses ? limits.code + others + gaps
+                : offer.keepsWeights || limits.littleScratch ? stationaryReserve
+                                                             : codeReserve);
     Choice choice = {&offer, std::max<int64_t>(0, offer.scratchBytes - room),
                      offer.cost.total()};
     if (!best || choice < *best)
       best = choice;
   }
   return *best;
+}
+
+int64_t select::bytesBeside(wse::KernelOp kernel, const Machine &region) {
+  int64_t bytes = 0;
+  Operation *op = kernel;
+  for (Operation *maker = op->getPrevNode(); maker;
+       maker = maker->getPrevNode())
+    for (Value result : maker->getResults()) {
+      bool lives = false, used = false;
+      for (Operation *user : result.getUsers()) {
+        used |= user == op;
+        lives |= op->isBeforeInBlock(user);
+      }
+      if (lives && !used)
+        bytes += bytesPerPE(result.getType(), region);
+    }
+  return bytes;
 }
 
 namespace wsec::select {
@@ -58,11 +79,12 @@ namespace {
 /// what one of them opens costs the others no colors.
 class VariantChooser {
 public:
-  VariantChooser(const Machine &region, bool littleScratch)
-      : region(region), littleScratch(littleScratch) {}
+  VariantChooser(const Machine &region, ScratchLimits limits)
+      : region(region), limits(limits) {}
 
   void add(wse::KernelOp op) {
-    kernels.push_back({op, findKernel(op)->offers(op, region)});
+    kernels.push_back({op, findKernel(op)->offers(op, region),
+                       limits.code ? bytesBeside(op, region) : 0});
   }
   void chooseCheapest() { choose({}); }
   /// While streams ask for more colors than there are, all kernels do without
@@ -74,6 +96,7 @@ private:
   struct Entry {
     Operation *op;
     SmallVector<Offer> offers;
+    int64_t others; ///< bytes beside it
   };
   /// A variant of all kernels of a name.
   using Variant = std::pair<StringRef, int>;
@@ -88,7 +111,7 @@ private:
   Sum choose(ArrayRef<Variant> without);
 
   const Machine &region;
-  const bool littleScratch;
+  const ScratchLimits limits;
   std::vector<Entry> kernels;
 };
 
@@ -103,7 +126,7 @@ VariantChooser::Sum VariantChooser::choose(ArrayRef<Variant> without) {
         left.push_back(offer);
     if (each.offers.size() > 1) {
       const Choice choice =
-          cheapestOffer(each.op, left, region, {}, littleScratch);
+          cheapestOffer(each.op, left, region, {}, limits, each.others);
       kernel.setVariant(each.op, choice.offer->variant);
       sum.cycles += choice.cycles;
       sum.missing += choice.missing;
@@ -146,11 +169,11 @@ void VariantChooser::chooseFewColors() {
 } // namespace
 } // namespace wsec::select
 
-void select::chooseVariants(wse::ProgramOp program, bool littleScratch,
+void select::chooseVariants(wse::ProgramOp program, ScratchLimits limits,
                             bool fewColors) {
   for (wse::RegionOp region : program.kernelRegions()) {
     const Machine machine = region.machine();
-    VariantChooser chooser(machine, littleScratch);
+    VariantChooser chooser(machine, limits);
     for (auto op : program.bodyBlock().getOps<wse::KernelOp>())
       if (wse::regionOf(op) == region)
         chooser.add(op);

@@ -17,7 +17,9 @@ int64_t bytesPerPE(mlir::Type tensor, const Machine &region);
 
 /// What a result that only leaves the wafer may take beside the input of its
 /// kernel: half of the rest, which has to hold scratch and what else lives.
-int64_t roomForOutput(mlir::Value input, const Machine &region);
+/// `code`: bytes of it; 0: not known.
+int64_t roomForOutput(mlir::Value input, const Machine &region,
+                      int64_t code = 0);
 
 /// An offer as it is compared: the least scratch that does not fit, then the
 /// fewest cycles win.
@@ -31,17 +33,28 @@ struct Choice {
   }
 };
 
+/// What scratch has to leave to others.
+struct ScratchLimits {
+  int64_t code = 0;           ///< bytes of a PE; 0: not known, a guess is left
+  bool littleScratch = false; ///< only variants that stream all their weights
+};
+
 /// The cheapest of a kernel's offers, of those that take its first operand as
-/// it lies, or as `input`; with `littleScratch` of those that stream all their
-/// weights.
+/// it lies, or as `input`. `others`: bytes of results that live meanwhile and
+/// that it does not use, where the code is known.
 Choice cheapestOffer(mlir::Operation *op, llvm::ArrayRef<Offer> offers,
                      const Machine &region, mlir::Type input = {},
-                     bool littleScratch = false);
+                     ScratchLimits limits = {}, int64_t others = 0);
 
 /// Gives every kernel its cheapest variant, now that all values have their
 /// types. With `fewColors` the cheapest whose streams, in each region, ask for
 /// no more colors than there are, counted as if no two streams could share one.
-void chooseVariants(wse::ProgramOp program, bool littleScratch, bool fewColors);
+void chooseVariants(wse::ProgramOp program, ScratchLimits limits,
+                    bool fewColors);
+
+/// Bytes of results that live while a kernel of the program's block runs, and
+/// that it neither uses nor makes.
+int64_t bytesBeside(wse::KernelOp kernel, const Machine &region);
 
 } // namespace wsec::select
 

@@ -62,10 +62,9 @@ struct SelectPipelineOptions
       *this, "where-faster",
       llvm::cl::desc("Several stages only where samples follow faster"),
       llvm::cl::init(false)};
-  Option<int64_t> codeReserve{
-      *this, "code-reserve",
-      llvm::cl::desc("Bytes of a PE that stages leave to code"),
-      llvm::cl::init(10240)};
+  Option<int64_t> codeBytes{
+      *this, "code-bytes",
+      llvm::cl::desc("Bytes of code of a PE; 0: not known"), llvm::cl::init(0)};
   Option<bool> keepWeights{
       *this, "keep-weights",
       llvm::cl::desc("Weights that kernels can hold stay on the wafer"),

@@ -76,8 +76,9 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
     Option<"keepWeights", "keep-weights", "bool", "false",
            "Stages are chosen for weights that stay, as wse-keep-weights will "
            "have it.">,
-    Option<"codeReserve", "code-reserve", "int64_t", "10240",
-           "Bytes of a PE that stages leave to code.">,
+    Option<"codeBytes", "code-bytes", "int64_t", "0",
+           "Bytes of code of a PE, which data leave room for; 0: not "
+           "known, a guess.">,
     Option<"whereFaster", "where-faster", "bool", "false",
            "Several stages only where samples are predicted to follow one "
            "another faster than on one region.">

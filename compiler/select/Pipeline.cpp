@@ -38,7 +38,7 @@ void select::buildSelectPipeline(mlir::OpPassManager &manager,
   passOptions.oneRegion = options.oneRegion;
   passOptions.stages = options.stages;
   passOptions.keepWeights = options.keepWeights;
-  passOptions.codeReserve = options.codeReserve;
+  passOptions.codeBytes = options.codeBytes;
   passOptions.whereFaster = options.whereFaster;
   passOptions.explain = options.explain;
   manager.addPass(createSelectKernelsPass(passOptions));

@@ -33,7 +33,7 @@ using Candidate = ShapeEstimate;
 class RegionChooser {
 public:
   RegionChooser(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
-                bool keepWeights = false);
+                bool keepWeights = false, int64_t code = 0);
   std::vector<ShapeEstimate> estimateAll();
   std::vector<KernelEstimate> estimateEach(RegionShape shape);
   /// `shape` with heads as they cost least.
@@ -62,6 +62,7 @@ private:
   // Of the shape at hand.
   llvm::DenseMap<Attribute, KernelEstimate> estimates; ///< working: scratch
   const bool keepWeights;
+  const int64_t code;        ///< bytes of a PE; 0: not known
   int64_t leastHeadSize = 0; ///< 0: there are no heads, or all stay whole
   std::vector<Candidate> candidates;
 };
@@ -97,8 +98,9 @@ static Attribute describe(wse::KernelOp kernel) {
 }
 
 RegionChooser::RegionChooser(const Machine &mesh,
-                             ArrayRef<wse::KernelOp> kernels, bool keepWeights)
-    : mesh(mesh), kernels(kernels), keepWeights(keepWeights) {
+                             ArrayRef<wse::KernelOp> kernels, bool keepWeights,
+                             int64_t code)
+    : mesh(mesh), kernels(kernels), keepWeights(keepWeights), code(code) {
   for (auto [index, kernel] : llvm::enumerate(this->kernels)) {
     KernelClass &known = classes[classOf.emplace_back(describe(kernel))];
     if (!known.count++)
@@ -170,7 +172,8 @@ KernelEstimate RegionChooser::estimate(wse::KernelOp kernel,
   KernelEstimate estimate;
   if (!keepWeights) {
     SmallVector<Offer> offers = library->offers(kernel, region);
-    const Offer &offer = *cheapestOffer(kernel, offers, region).offer;
+    const Offer &offer =
+        *cheapestOffer(kernel, offers, region, {}, {code}).offer;
     estimate.stream = offer.cost.stream;
     estimate.cycles = offer.cost.total();
     estimate.working = offer.scratchBytes;
@@ -209,13 +212,16 @@ int64_t RegionChooser::bytesOf(Value value, const Machine &region) const {
                 llvm::all_of(value.getUsers(), [](Operation *user) {
                   return user->getNumResults() == 0;
                 });
-  return leaves
-             ? std::min(bytes, roomForOutput(producer->getOperand(0), region))
-             : bytes;
+  return leaves ? std::min(bytes,
+                           roomForOutput(producer->getOperand(0), region, code))
+                : bytes;
 }
 
-int64_t select::roomForData(const Machine &region, int64_t codeReserve) {
-  return (region.usableBytes() - codeReserve) / 8 * 7;
+/// Code of a PE, where it is not known.
+static constexpr int64_t codeGuess = 10240;
+
+int64_t select::roomForData(const Machine &region, int64_t code) {
+  return (region.usableBytes() - (code ? code : codeGuess)) / 8 * 7;
 }
 
 std::vector<int64_t> RegionChooser::working(const Machine &region) const {
@@ -245,7 +251,7 @@ Candidate RegionChooser::estimate(RegionShape shape) {
   candidate.shape = shape;
   estimateCycles(region, candidate);
   candidate.fits = llvm::all_of(working(region), [&](int64_t bytes) {
-    return bytes <= roomForData(region);
+    return bytes <= roomForData(region, code);
   });
   return candidate;
 }
@@ -371,7 +377,7 @@ static SmallVector<wse::KernelOp> kernelsOf(wse::ProgramOp program) {
   return llvm::to_vector(program.bodyBlock().getOps<wse::KernelOp>());
 }
 
-RegionChoice select::chooseRegion(wse::ProgramOp program) {
+RegionChoice select::chooseRegion(wse::ProgramOp program, int64_t code) {
   Builder builder(program.getContext());
   SmallVector<wse::KernelOp> kernels = kernelsOf(program);
   if (kernels.empty())
@@ -381,7 +387,7 @@ RegionChoice select::chooseRegion(wse::ProgramOp program) {
             builder.getArrayAttr({})};
   SmallVector<Attribute> list;
   std::vector<ShapeEstimate> estimates =
-      estimateShapes(program.targetMachine(), kernels);
+      estimateShapes(program.targetMachine(), kernels, code);
   for (const ShapeEstimate &estimate : estimates)
     list.push_back(builder.getDictionaryAttr(
         {builder.getNamedAttr(
@@ -395,8 +401,10 @@ RegionChoice select::chooseRegion(wse::ProgramOp program) {
 }
 
 std::vector<ShapeEstimate>
-select::estimateShapes(const Machine &mesh, ArrayRef<wse::KernelOp> kernels) {
-  return RegionChooser(mesh, kernels).estimateAll();
+select::estimateShapes(const Machine &mesh, ArrayRef<wse::KernelOp> kernels,
+                       int64_t code) {
+  return RegionChooser(mesh, kernels, /*keepWeights=*/false, code)
+      .estimateAll();
 }
 
 std::vector<std::vector<KernelEstimate>>

@@ -57,12 +57,14 @@ struct RegionChoice {
 /// The shape with the fewest predicted cycles, then the fewest PEs, among those
 /// whose SRAM holds the tensors. `program` has all kernels on the whole mesh;
 /// other shapes are told from it, without selecting anew.
-RegionChoice chooseRegion(wse::ProgramOp program);
+/// `code`: bytes of it in a PE; 0: not known.
+RegionChoice chooseRegion(wse::ProgramOp program, int64_t code);
 
 /// Estimates for some kernels of a program that has all on the whole mesh, the
 /// best first.
-std::vector<ShapeEstimate>
-estimateShapes(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels);
+std::vector<ShapeEstimate> estimateShapes(const Machine &mesh,
+                                          llvm::ArrayRef<wse::KernelOp> kernels,
+                                          int64_t code = 0);
 
 /// What a kernel takes on a region, in its best variant.
 struct KernelEstimate {
@@ -78,9 +80,9 @@ std::vector<std::vector<KernelEstimate>>
 estimateEach(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,
              llvm::ArrayRef<RegionShape> shapes, bool keepWeights = false);
 
-/// Bytes of a PE that tensors, scratch and what stays may take: room for code
-/// and gaps is left.
-int64_t roomForData(const Machine &region, int64_t codeReserve = 10240);
+/// Bytes of a PE that tensors, scratch and what stays may take: room for so
+/// much code, a guess if that is 0, and for gaps is left.
+int64_t roomForData(const Machine &region, int64_t code = 0);
 
 /// Gives the values of some kernels the types they have on that shape.
 void retype(const Machine &mesh, llvm::ArrayRef<wse::KernelOp> kernels,

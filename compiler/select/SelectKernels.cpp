@@ -103,7 +103,7 @@ struct SelectKernelsPass
       wse::KeepOutOp::create(body, main.getLoc(),
                              ArrayRef<int64_t>{its.width, its.height}, its.x,
                              its.y);
-    if (succeeded(Selector(main, program, region, element).run()))
+    if (succeeded(Selector(main, program, region, element, codeBytes).run()))
       return program;
     program.erase();
     return {};
@@ -116,7 +116,7 @@ struct SelectKernelsPass
         spreadOverStages(program, size_t(stages),
                          whereFaster ? cyclesOfOne
                                      : std::numeric_limits<double>::infinity(),
-                         {keepWeights, codeReserve})) {
+                         {keepWeights, codeBytes})) {
       explanation.staged();
       return true;
     }
@@ -152,10 +152,11 @@ struct SelectKernelsPass
   /// All is chosen.
   void finish(ModuleOp module, wse::ProgramOp program,
               Explanation &explanation) {
-    chooseVariants(program, littleScratch, fewColors);
+    const ScratchLimits limits{codeBytes, littleScratch};
+    chooseVariants(program, limits, fewColors);
     if (explain.empty())
       return;
-    FailureOr<std::string> text = explanation.tell(program, littleScratch);
+    FailureOr<std::string> text = explanation.tell(program, limits);
     if (failed(text))
       return signalPassFailure();
     module->setAttr(explanationAttrName,
@@ -192,14 +193,14 @@ struct SelectKernelsPass
       explanation.withoutParts();
     if (shapes->size() > 1) {
       if (failed(stages > 1 ? spreadOverStagesOn(program, *shapes,
-                                                 {keepWeights, codeReserve})
+                                                 {keepWeights, codeBytes})
                             : spreadOverPartsOn(program, *shapes)))
         return signalPassFailure();
       main.erase();
       return finish(module, program, explanation);
     }
     if (shapes->empty()) {
-      RegionChoice choice = chooseRegion(program);
+      RegionChoice choice = chooseRegion(program, codeBytes);
       module->setAttr(wse::candidatesAttrName, choice.candidates);
       explanation.compared(program, choice.estimates);
       if (spread(program, choice.cycles, explanation)) {

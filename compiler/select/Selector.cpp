@@ -13,13 +13,13 @@ using namespace wsec;
 using namespace wsec::select;
 
 Selector::Selector(func::FuncOp main, wse::ProgramOp program,
-                   wse::RegionOp region, Type precision)
+                   wse::RegionOp region, Type precision, int64_t code)
     : main(main), target(program),
       regionName(FlatSymbolRefAttr::get(region.getSymNameAttr())),
       regionMachine(region.machine()), hostValues(main.front()),
       wantedHeads(main.front()),
       kernels(OpBuilder::atBlockEnd(&program.bodyBlock())),
-      precision(precision) {}
+      precision(precision), limits{code} {}
 
 //===----------------------------------------------------------------------===//
 // The run
@@ -439,13 +439,13 @@ double Selector::redistributeCycles(Value value, wse::TokenTiling tiling,
 void Selector::takeCheapestOffer(Operation *kernel, Operation *user) {
   const Kernel *library = findKernel(kernel);
   SmallVector<Offer> offers = library->offers(kernel, regionMachine);
-  Choice best = cheapestOffer(kernel, offers, regionMachine);
+  Choice best = cheapestOffer(kernel, offers, regionMachine, {}, limits);
   Type other;
   for (const Offer &offer : offers) {
     if (!offer.input || offer.input == other)
       continue;
     other = offer.input;
-    Choice choice = cheapestOffer(kernel, offers, regionMachine, other);
+    Choice choice = cheapestOffer(kernel, offers, regionMachine, other, limits);
     choice.cycles += redistributeCycles(kernel->getOperand(0),
                                         wse::TokenTiling::of(other), user);
     if (choice < best)

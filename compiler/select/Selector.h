@@ -28,7 +28,7 @@ public:
   /// All kernels run on `region` of the program; activations are of
   /// `precision`.
   Selector(mlir::func::FuncOp main, wse::ProgramOp program,
-           wse::RegionOp region, mlir::Type precision);
+           wse::RegionOp region, mlir::Type precision, int64_t code);
 
   /// Fills the program. Reports everything that no kernel can do in one error.
   mlir::LogicalResult run();
@@ -64,7 +64,7 @@ public:
                               mlir::Operation *user) final;
   void provide(mlir::Value value, wse::IntermediateOp from) final;
   int64_t roomForOutput(mlir::Value input) const final {
-    return select::roomForOutput(input, regionMachine);
+    return select::roomForOutput(input, regionMachine, limits.code);
   }
   void storePiece(mlir::Value tensor, mlir::OpOperand &output, int64_t offset,
                   mlir::Operation *user) final;
@@ -103,7 +103,8 @@ private:
   HostValues hostValues;
   WantedHeads wantedHeads;
   mlir::OpBuilder kernels;
-  mlir::Type precision;    ///< of activations
+  mlir::Type precision; ///< of activations
+  ScratchLimits limits;
   bool exactly = false;    ///< what is brought now is of f32
   llvm::StringSet<> taken; ///< names of tensors, once asked for
   /// Root of the element-wise group of each operator in one.

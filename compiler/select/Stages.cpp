@@ -274,7 +274,7 @@ Stages::Estimates Stages::estimate(const Setting &setting, int64_t width) {
 
 StageProblem Stages::problem(const Setting &setting) {
   StageProblem problem;
-  problem.room = roomForData(mesh, setting.keep.codeReserve);
+  problem.room = roomForData(mesh, setting.keep.code);
   problem.columns = mesh.width;
   while (problem.columns > 1 &&
          !mesh.roomFor(int(problem.columns), int(setting.rows)))

@@ -17,7 +17,7 @@ namespace wsec::select {
 /// What stages are chosen for.
 struct KeepOptions {
   bool weights = false; ///< stay on the wafer, where kernels can hold them
-  int64_t codeReserve = 10240; ///< bytes of a PE that are not for data
+  int64_t code = 0;     ///< bytes of a PE; 0: not known
 };
 
 /// Cuts `program`, which has all kernels on the whole mesh, into at most

@@ -5,7 +5,7 @@
 
 #include "compiler/kernels/Kernel.h"
 #include "compiler/select/Passes.h"
-#include "dialects/wse/Wse.h"
+#include "dialects/wse/WseChecks.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -65,7 +65,7 @@ static LogicalResult verifySameType(StringRef output,
 static LogicalResult verifyPlaces(StringRef output,
                                   MutableArrayRef<wse::StoreOp> pieces) {
   wse::StoreOp last = pieces.back();
-  std::vector<bool> written(
+  std::vector<Operation *> writers(
       cast<RankedTensorType>(last.getType()).getNumElements());
   for (wse::StoreOp piece : pieces) {
     wse::TokenTiling tiling = wse::TokenTiling::of(piece.getValue().getType());
@@ -75,16 +75,18 @@ static LogicalResult verifyPlaces(StringRef output,
         for (int64_t f = 0; f < wse::featuresOf(piece.getValue()); ++f) {
           int64_t at = int64_t(piece.getOffset()) + b * perSequence +
                        s * perToken + f * perFeature;
-          if (written[at])
-            return piece.emitOpError("stores element ")
-                   << at << " of '" << output << "' a second time";
-          written[at] = true;
+          if (writers[at])
+            return wse::withNote(piece.emitOpError("stores element ")
+                                     << at << " of '" << output
+                                     << "' a second time",
+                                 writers[at], "it is stored here already");
+          writers[at] = piece;
         }
   }
-  auto missing = llvm::find(written, false);
-  if (missing != written.end())
+  auto missing = llvm::find(writers, nullptr);
+  if (missing != writers.end())
     return last.emitOpError("leaves element ")
-           << missing - written.begin() << " of '" << output << "' unwritten";
+           << missing - writers.begin() << " of '" << output << "' unwritten";
   return success();
 }
 
@@ -100,13 +102,17 @@ static LogicalResult verifyCovered(StringRef output,
     return a.getOffset() < b.getOffset();
   });
   int64_t covered = 0;
+  Operation *before = nullptr;
   for (wse::StoreOp piece : pieces) {
     int64_t begin = piece.getOffset();
     if (begin != covered)
-      return piece.emitOpError("output '")
-             << output << "' has features up to " << covered
-             << " stored, and the next piece starts at " << begin;
+      return wse::withNote(piece.emitOpError("output '")
+                               << output << "' has features up to " << covered
+                               << " stored, and the next piece starts at "
+                               << begin,
+                           before, "the piece before it is here");
     covered = begin + wse::featuresOf(piece.getValue());
+    before = piece;
   }
   if (covered != pieces.front().outputFeatures())
     return pieces.back().emitOpError("output '")
@@ -129,9 +135,10 @@ private:
   using Stores = llvm::MapVector<StringAttr, SmallVector<wse::StoreOp>>;
 
   LogicalResult verifyReads(wse::KernelOp kernel, const Stores &stored,
-                            llvm::DenseSet<Attribute> &read) const;
+                            llvm::DenseMap<Attribute, Operation *> &read) const;
 
-  llvm::DenseSet<Attribute> intermediates, aliases;
+  /// Where each is declared.
+  llvm::DenseMap<Attribute, Operation *> intermediates, aliases;
   bool outputs = false;
 };
 
@@ -141,32 +148,37 @@ LogicalResult EntryChecks::declare(Operation &op) {
   if (isa<wse::StreamOp>(op))
     return op.emitOpError("stands in a selected program, which has no streams");
   if (auto passing = dyn_cast<wse::IntermediateOp>(op))
-    intermediates.insert(passing.getSymNameAttr());
+    intermediates[passing.getSymNameAttr()] = passing;
   auto alias = dyn_cast<wse::AliasOp>(op);
-  if (alias && !aliases.insert(alias.getOutputAttr()).second)
-    return op.emitOpError("output ")
-           << alias.getOutputAttr() << " is declared twice";
+  if (alias)
+    if (auto [first, isNew] = aliases.insert({alias.getOutputAttr(), alias});
+        !isNew)
+      return wse::withNote(op.emitOpError("output ")
+                               << alias.getOutputAttr() << " is declared twice",
+                           first->second, "it is declared here already");
   outputs |= alias != nullptr;
   return success();
 }
 
 /// (S6)
-LogicalResult EntryChecks::verifyReads(wse::KernelOp kernel,
-                                       const Stores &stored,
-                                       llvm::DenseSet<Attribute> &read) const {
+LogicalResult
+EntryChecks::verifyReads(wse::KernelOp kernel, const Stores &stored,
+                         llvm::DenseMap<Attribute, Operation *> &read) const {
   for (StringAttr name : wse::tensorsRead(kernel))
-    if (intermediates.contains(name)) {
-      read.insert(name);
+    if (Operation *declared = intermediates.lookup(name)) {
+      read.insert({name, kernel});
       if (!stored.contains(name))
-        return kernel.emitOpError("reads '")
-               << name.getValue() << "', which nothing has stored yet";
+        return wse::withNote(kernel.emitOpError("reads '")
+                                 << name.getValue()
+                                 << "', which nothing has stored yet",
+                             declared, "it is declared here");
     }
   return success();
 }
 
 LogicalResult EntryChecks::verify(Block &entry) {
   Stores stored;
-  llvm::DenseSet<Attribute> read;
+  llvm::DenseMap<Attribute, Operation *> read; // the first that does
   for (auto kernel : entry.getOps<wse::KernelOp>()) {
     if (failed(verifyNothingLater(kernel)) || failed(verifyNamed(kernel)) ||
         failed(verifyReads(kernel, stored, read)))
@@ -174,12 +186,15 @@ LogicalResult EntryChecks::verify(Block &entry) {
     auto store = dyn_cast<wse::StoreOp>(*kernel);
     if (!store)
       continue;
-    if (read.contains(store.getOutputAttr()))
-      return store.emitOpError("stores to '")
-             << store.getOutput() << "', which was read before";
-    if (aliases.contains(store.getOutputAttr()))
-      return store.emitOpError("output ")
-             << store.getOutputAttr() << " is declared twice";
+    if (Operation *reader = read.lookup(store.getOutputAttr()))
+      return wse::withNote(store.emitOpError("stores to '")
+                               << store.getOutput()
+                               << "', which was read before",
+                           reader, "it is read here");
+    if (Operation *alias = aliases.lookup(store.getOutputAttr()))
+      return wse::withNote(store.emitOpError("output ")
+                               << store.getOutputAttr() << " is declared twice",
+                           alias, "it is declared here already");
     outputs |= !intermediates.contains(store.getOutputAttr());
     stored[store.getOutputAttr()].push_back(store);
   }

@@ -82,13 +82,15 @@ static LogicalResult verifyTensor(EmitError emitError, const DistEntry &entry,
   if (entry.isReplicated())
     return success();
   if (entry.dim + entry.count > rank)
-    return emitError() << "lists dimension " << entry.dim + entry.count - 1
-                       << " of a tensor of " << rank;
+    return emitError() << "the distribution lists dimension "
+                       << entry.dim + entry.count - 1
+                       << ", the tensor has 0 to " << rank - 1;
   int64_t extent =
       ShapedType::getNumElements(shape.slice(entry.dim, entry.count));
   if (extent % entry.unit)
-    return emitError() << extent << " elements of dimension " << entry.dim
-                       << " are no multiple of units of " << entry.unit;
+    return emitError() << "the " << extent << " elements of dimension "
+                       << entry.dim << " are no multiple of the distribution's "
+                       << "units of " << entry.unit;
   return success();
 }
 
@@ -99,7 +101,8 @@ static LogicalResult verifyView(EmitError emitError, ArrayRef<DistEntry> rows,
   const bool byFeatures = columns.empty() || (columns.size() == 1 &&
                                               columns[0].dim == features.dim);
   if (!byFeatures)
-    return emitError() << "expected dimension " << rank - 1
+    return emitError() << "expected the distribution to have dimension "
+                       << rank - 1
                        << ", the features, or none over the columns";
   int64_t next = 0, shared = 0;
   bool copied = false;
@@ -108,15 +111,16 @@ static LogicalResult verifyView(EmitError emitError, ArrayRef<DistEntry> rows,
     if (entry.isReplicated())
       continue;
     if (entry.dim != next || entry.unit != 1)
-      return emitError() << "expected dimension " << next
-                         << " next over the rows, in units of one, found "
-                         << entry.dim;
+      return emitError() << "expected the distribution to have dimension "
+                         << next << " next over the rows, in units of one, "
+                         << "found " << entry.dim;
     next += entry.count;
     ++shared;
   }
   if (next >= rank || shared > (copied ? 1 : 2) ||
       (next != rank - 1 && !copied) || rows.empty())
-    return emitError() << "expected dimensions 0 to " << rank - 2
+    return emitError() << "expected the distribution to have dimensions 0 to "
+                       << rank - 2
                        << " over the rows, as batch and tokens or replicated";
   return success();
 }

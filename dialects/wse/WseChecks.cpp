@@ -12,6 +12,11 @@ LogicalResult wse::withNote(InFlightDiagnostic error, Operation *other,
   return error;
 }
 
+LogicalResult wse::withMaker(InFlightDiagnostic error, Value operand) {
+  return withNote(std::move(error), operand.getDefiningOp(),
+                  "the operand is made here");
+}
+
 LogicalResult wse::withDeclaration(InFlightDiagnostic error, Operation *op,
                                    Attribute source) {
   auto name = dyn_cast<FlatSymbolRefAttr>(source);

@@ -31,6 +31,10 @@ inline bool isStoreElement(mlir::Type type) {
 llvm::LogicalResult withNote(mlir::InFlightDiagnostic error,
                              mlir::Operation *other, const llvm::Twine &note);
 
+/// The same for a value, where it is made.
+llvm::LogicalResult withMaker(mlir::InFlightDiagnostic error,
+                              mlir::Value operand);
+
 /// The same for a source, or a tensor of the program by its name.
 llvm::LogicalResult withDeclaration(mlir::InFlightDiagnostic error,
                                     mlir::Operation *op,

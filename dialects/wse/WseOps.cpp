@@ -39,18 +39,31 @@ static LogicalResult verifyVector(Operation *op, StringRef what,
                                << " elements for " << features << " features";
 }
 
+/// Says where `value` is made, unless `op` makes it itself.
+static LogicalResult withOperand(Operation *op, InFlightDiagnostic error,
+                                 Value value) {
+  if (value.getDefiningOp() == op)
+    return error;
+  return withMaker(std::move(error), value);
+}
+
 static LogicalResult verifySplitColumns(Operation *op, Value value) {
   if (!isReplicatedColumns(tilingOf(value)))
     return success();
-  return op->emitOpError("cannot work on features that are replicated over the "
-                         "columns; redistribute them first");
+  return withOperand(op,
+                     op->emitOpError("cannot work on features that are "
+                                     "replicated over the columns; "
+                                     "redistribute them first"),
+                     value);
 }
 
 static LogicalResult verifySplitRows(Operation *op, Value value) {
   if (tilingOf(value).splitsRows())
     return success();
-  return op->emitOpError("needs its tokens split over the rows, found them "
-                         "replicated");
+  return withOperand(op,
+                     op->emitOpError("needs its tokens split over the rows, "
+                                     "found them replicated"),
+                     value);
 }
 
 //===----------------------------------------------------------------------===//
@@ -88,9 +101,10 @@ LogicalResult LoadOp::verify() {
     return emitOpError("reads elements that cannot be counted");
   auto [first, last] = *touched;
   if (first < 0 || last >= source->getNumElements())
-    return emitOpError("reads elements ")
-           << first << " to " << last << " of a source of "
-           << source->getNumElements();
+    return withDeclaration(emitOpError("reads elements ")
+                               << first << " to " << last << " of a source of "
+                               << source->getNumElements(),
+                           *this, getSource());
   return success();
 }
 
@@ -107,7 +121,9 @@ LogicalResult GatherOp::verify() {
   TokenTiling tiling = tilingOf(getResult());
   int64_t tokens = tiling.getBatch() * tiling.getTokens();
   if (!ids->getElementType().isInteger() || ids->getNumElements() != tokens)
-    return emitOpError("needs ") << tokens << " integer ids, found " << *ids;
+    return withDeclaration(emitOpError("needs ")
+                               << tokens << " integer ids, found " << *ids,
+                           *this, getIds());
   return success();
 }
 
@@ -143,12 +159,15 @@ LogicalResult StoreOp::verify() {
         getOffset(), *strides);
     if (!touched || touched->first < 0 ||
         touched->second >= type.getNumElements())
-      return emitOpError("writes elements outside of the ")
-             << type.getNumElements() << " of '" << getOutput() << "'";
+      return withDeclaration(emitOpError("writes elements outside of the ")
+                                 << type.getNumElements() << " of '"
+                                 << getOutput() << "'",
+                             *this, FlatSymbolRefAttr::get(getOutputAttr()));
   } else {
     if (type.getNumElements() % tokens)
-      return emitOpError("output ")
-             << type << " does not consist of " << tokens << " tokens";
+      return withMaker(emitOpError("output ") << type << " does not consist of "
+                                              << tokens << " tokens",
+                       getValue());
     int64_t begin = getOffset(), end = begin + featuresOf(getValue());
     if (begin < 0 || end > outputFeatures())
       return emitOpError("stores features ")
@@ -249,16 +268,20 @@ static LogicalResult verifyProduct(ProductOp op) {
   if (weight.getRank() != 2 ||
       weight.getDimSize(0) != featuresOf(op.getInput()) ||
       weight.getDimSize(1) != featuresOf(op.getResult()))
-    return op.emitOpError("maps ")
-           << featuresOf(op.getInput()) << " features to "
-           << featuresOf(op.getResult()) << ", but its weight is " << weight;
+    return withMaker(op.emitOpError("maps ")
+                         << featuresOf(op.getInput()) << " features to "
+                         << featuresOf(op.getResult()) << ", but its weight is "
+                         << weight,
+                     op.getInput());
   // (C2)
   if (op.getBias() && failed(verifyVector(op, "bias", *op.getBias(),
                                           featuresOf(op.getResult()))))
     return failure();
   // (C3)
   if (!tilingOf(op.getInput()).sameRows(tilingOf(op.getResult())))
-    return op.emitOpError("needs input and result tokens in the same rows");
+    return withMaker(
+        op.emitOpError("needs input and result tokens in the same rows"),
+        op.getInput());
   // (C4)
   if (failed(verifySplitColumns(op, op.getInput())))
     return failure();
@@ -322,11 +345,14 @@ LogicalResult AttentionOp::verify() {
   TokenTiling query = tilingOf(getQuery()), key = tilingOf(getKey());
   if (!query.sameColumns(key) ||
       !tilingOf(getValue()).sameColumns(tilingOf(getResult())))
-    return emitOpError("needs query and key, and value and result, with heads "
-                       "of the same size");
+    return withMaker(
+        emitOpError("needs query and key, and value and result, with heads of "
+                    "the same size"),
+        getKey());
   if (query.getHeadColumns() != tilingOf(getValue()).getHeadColumns())
-    return emitOpError("needs the heads of all tensors over equally many "
-                       "columns");
+    return withMaker(
+        emitOpError("needs the heads of all tensors over equally many columns"),
+        getValue());
   // (C2)
   if (!query.sameRows(tilingOf(getResult())) ||
       !key.sameRows(tilingOf(getValue())) || query.getBatch() != key.getBatch())
@@ -338,10 +364,12 @@ LogicalResult AttentionOp::verify() {
   if (Value bias = getKeyBias())
     if (!tilingOf(bias).sameRows(query.perBatchElement(rows)) ||
         !isReplicatedColumns(tilingOf(bias)) || featuresOf(bias) != keys)
-      return emitOpError("needs a key bias of one token with ")
-             << keys << " features for each of " << query.getBatch()
-             << " batch elements, replicated over " << query.rowsUsed(rows)
-             << " rows and all columns";
+      return withMaker(emitOpError("needs a key bias of one token with ")
+                           << keys << " features for each of "
+                           << query.getBatch()
+                           << " batch elements, replicated over "
+                           << query.rowsUsed(rows) << " rows and all columns",
+                       bias);
   // (C4)
   if (Value bias = getScoreBias())
     if (!tilingOf(bias).sameRows(query) ||
@@ -350,9 +378,11 @@ LogicalResult AttentionOp::verify() {
               : hasWholeHeads(bias) && query.getHeadColumns() == 1 &&
                     tilingOf(bias).getHeadSize() == keys &&
                     featuresOf(bias) == keys * int64_t(getNumHeads())))
-      return emitOpError("needs a score bias with the tokens of the query and ")
-             << keys << " features, replicated over the columns, or so many "
-             << "for each of " << getNumHeads() << " whole heads";
+      return withMaker(
+          emitOpError("needs a score bias with the tokens of the query and ")
+              << keys << " features, replicated over the columns, or so many "
+              << "for each of " << getNumHeads() << " whole heads",
+          bias);
   // (C5)
   if (getCausal() && query.getTokens() != keys)
     return emitOpError("is causal with ")
@@ -417,9 +447,11 @@ LogicalResult RotaryOp::verify() {
   // (C2)
   if (!angles.sameRows(input) || !isReplicatedColumns(angles) ||
       (featuresOf(getCos()) != turned && featuresOf(getCos()) != turned / 2))
-    return emitOpError("needs cosines and sines of the tokens of its input, ")
-           << turned << " or " << turned / 2
-           << " features in all columns, found " << getCos().getType();
+    return withMaker(
+        emitOpError("needs cosines and sines of the tokens of its input, ")
+            << turned << " or " << turned / 2
+            << " features in all columns, found " << getCos().getType(),
+        getCos());
   return success();
 }
 
@@ -481,13 +513,17 @@ LogicalResult TransferOp::verify() {
   if (!input.sameRows(result) ||
       elementType(getInput()) != elementType(getResult()) ||
       featuresOf(getInput()) != featuresOf(getResult()))
-    return emitOpError("keeps rows, tokens, features and type of a tensor");
+    return withMaker(
+        emitOpError("keeps rows, tokens, features and type of a tensor"),
+        getInput());
   // (C4)
   if (from && to && from.rows() != to.rows() && !input.splitsRows())
-    return emitOpError("moves tokens that each row holds, from @")
-           << from.getSymName() << " of " << from.rows() << " rows to @"
-           << to.getSymName() << " of " << to.rows()
-           << "; such a tensor goes to regions of as many rows";
+    return withMaker(emitOpError("moves tokens that each row holds, from @")
+                         << from.getSymName() << " of " << from.rows()
+                         << " rows to @" << to.getSymName() << " of "
+                         << to.rows()
+                         << "; such a tensor goes to regions of as many rows",
+                     getInput());
   // (C3)
   return verifySplitColumns(*this, getInput());
 }
@@ -507,15 +543,19 @@ LogicalResult ElementwiseOp::verify() {
     // (C2)
     if (!tiling.sameRows(result) &&
         !tiling.sameRows(result.perBatchElement(rowsOf(*this))))
-      return emitOpError("input ")
-             << index << " has its tokens in other rows than the result";
+      return withMaker(emitOpError("input ")
+                           << index
+                           << " has its tokens in other rows than the result",
+                       input);
     // (C3)
     bool perFeature =
         featuresOf(input) == features && tiling.sameColumns(result);
     bool perToken = featuresOf(input) == 1 && isReplicatedColumns(tiling);
     if (!perFeature && !perToken)
-      return emitOpError("input ")
-             << index << " has its features in other columns than the result";
+      return withMaker(
+          emitOpError("input ")
+              << index << " has its features in other columns than the result",
+          input);
   }
   // (C4)
   for (WeightAttr vector : getVectors().getAsRange<WeightAttr>())

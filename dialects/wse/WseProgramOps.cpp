@@ -213,12 +213,11 @@ static LogicalResult verifyOperandRegions(KernelOp kernel) {
     auto producer = dyn_cast_or_null<KernelOp>(operand.getDefiningOp());
     if (!producer || producer.getRegionRef() == kernel.getRegionRef())
       continue;
-    InFlightDiagnostic error = kernel.emitOpError("is on ")
-                               << kernel.getRegionRef() << ", its operand on "
-                               << producer.getRegionRef()
-                               << "; a transfer would bring it here";
-    error.attachNote(producer.getLoc()) << "the operand is made here";
-    return error;
+    return withMaker(kernel.emitOpError("is on ")
+                         << kernel.getRegionRef() << ", its operand on "
+                         << producer.getRegionRef()
+                         << "; a transfer would bring it here",
+                     operand);
   }
   return success();
 }

@@ -3,7 +3,7 @@
 // Verifier of WseStreamOps.td. Labels (C1, C2, ...) are those of the
 // description there.
 
-#include "dialects/wse/Wse.h"
+#include "dialects/wse/WseChecks.h"
 
 using namespace mlir;
 using namespace wsec;
@@ -75,8 +75,11 @@ LogicalResult StreamOp::verify() {
     return emitOpError("needs the region it comes from");
   const int64_t from = rowsOf(getRegionAttr()), to = rowsOf(getTargetAttr());
   if (getRows().has_value() != (from != to))
-    return emitOpError("goes from ")
-           << from << " rows to " << to << (getRows() ? ", which need" : "")
-           << (getRows() ? " no tokens" : ", and does not say which tokens");
+    return withNote(
+        emitOpError("goes from ")
+            << from << " rows to " << to << (getRows() ? ", which need" : "")
+            << (getRows() ? " no tokens" : ", and does not say which tokens"),
+        SymbolTable::lookupNearestSymbolFrom(*this, getTargetAttr()),
+        "the region it goes to is declared here");
   return success();
 }

@@ -214,14 +214,23 @@ RunReport makeReport(const Pipeline &pipeline, const PipelineRun &run) {
   return report;
 }
 
-static std::string pipelineText(const PipelineRun &run) {
+/// Whether stages that wait for full queues of others take longer than counted.
+static bool isLowerBound(const PipelineRun &run, const std::string &engine) {
+  return engine == "strips" && run.stages.size() > 1;
+}
+
+static std::string pipelineText(const PipelineRun &run,
+                                const std::string &engine) {
   std::string out = absl::StrFormat(
       "%d samples in flight, %d stages\n"
-      "  from sample to sample  %.0f cycles, predicted %.0f\n"
+      "  from sample to sample  %.0f cycles%s, predicted %.0f\n"
       "  latency of a sample    %.0f cycles alone, %.0f behind others\n%s"
       "  stage              measured    predicted\n",
-      run.samples, run.stages.size(), run.measured, run.predicted,
-      run.firstLatency, run.lastLatency,
+      run.samples, run.stages.size(), run.measured,
+      isLowerBound(run, engine) ? " at least (strips knows no full queues "
+                                  "between stages; --engine=streams does)"
+                                : "",
+      run.predicted, run.firstLatency, run.lastLatency,
       run.loadCycles > 0
           ? absl::StrFormat("  weights, once          %.0f cycles\n",
                             run.loadCycles)
@@ -328,7 +337,7 @@ std::string RunReport::text() const {
   if (systems)
     out += systemsText(*systems);
   if (pipeline)
-    out += pipelineText(*pipeline);
+    out += pipelineText(*pipeline, engine);
   if (runs == 1)
     return out + absl::StrFormat("emulated in %.2f s\n", seconds);
   return out +
@@ -366,7 +375,7 @@ static Json systemsJson(const SystemsReport &report) {
       {"per_system", systems}};
 }
 
-static Json pipelineJson(const PipelineRun &run) {
+static Json pipelineJson(const PipelineRun &run, const std::string &engine) {
   Json stages = Json::array();
   for (const StageRun &stage : run.stages)
     stages.push_back({{"region", stage.region},
@@ -374,6 +383,7 @@ static Json pipelineJson(const PipelineRun &run) {
                       {"predicted_cycles", std::llround(stage.predicted)}});
   return {{"samples", run.samples},
           {"cycles_per_sample", std::llround(run.measured)},
+          {"is_lower_bound", isLowerBound(run, engine)},
           {"predicted_cycles_per_sample", std::llround(run.predicted)},
           {"first_latency_cycles", std::llround(run.firstLatency)},
           {"last_latency_cycles", std::llround(run.lastLatency)},
@@ -458,7 +468,7 @@ std::string RunReport::json() const {
   if (systems)
     json["systems"] = systemsJson(*systems);
   if (pipeline)
-    json["pipeline"] = pipelineJson(*pipeline);
+    json["pipeline"] = pipelineJson(*pipeline, engine);
   json["time"] = {{"emulate_s", seconds},
                   {"first_emulate_s", firstSeconds},
                   {"runs", runs},

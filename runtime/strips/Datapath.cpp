@@ -5,17 +5,40 @@
 
 namespace wsec::runtime {
 
-void Datapath::owe(int thread, int lane, double work) {
-  auto its = std::find_if(owed.begin(), owed.end(),
-                          [&](const Owed &o) { return o.thread == thread; });
+/// Adds to a lane, or to all.
+static void add(std::vector<double> &lanes, int lane, double cycles) {
+  if (lane >= 0)
+    lanes[size_t(lane)] += cycles;
+  else
+    for (double &its : lanes)
+      its += cycles;
+}
+
+void Datapath::owe(int thread, int lane, double work, int echo) {
+  auto its = std::find_if(owed.begin(), owed.end(), [&](const Owed &o) {
+    return o.thread == thread && o.echo == echo;
+  });
   if (its == owed.end())
-    its = owed.insert(its, {thread, std::vector<double>(lanes)});
-  if (lane >= 0) {
-    its->work[size_t(lane)] += work;
-    return;
-  }
-  for (double &cycles : its->work)
-    cycles += work;
+    its = owed.insert(its, {thread, echo, std::vector<double>(lanes),
+                            std::vector<double>(lanes)});
+  add(its->work, lane, work);
+  if (echo < 0)
+    add(its->there, lane, work);
+}
+
+void Datapath::take(int thread, int lane, int color, double count) {
+  words.push_back({thread, lane, color, count});
+}
+
+void Datapath::taken(int thread) {
+  std::erase_if(words, [&](const Words &its) {
+    if (its.thread != thread)
+      return false;
+    for (Owed &other : owed)
+      if (other.echo == its.color)
+        add(other.there, its.lane, its.count);
+    return true;
+  });
 }
 
 void Datapath::receive(int thread, double words, double slowed) {
@@ -42,7 +65,7 @@ double Datapath::share(double elapsed, const std::vector<double> &work) {
   for (size_t lane = 0; lane < lanes; ++lane) {
     double rest = own(lane) - elapsed;
     for (const Owed &its : owed)
-      rest += its.work[lane];
+      rest += std::min(its.there[lane], its.work[lane]);
     longer = std::max(longer, std::clamp(rest, 0.0, own(lane)));
   }
 
@@ -50,8 +73,9 @@ double Datapath::share(double elapsed, const std::vector<double> &work) {
   for (size_t lane = 0; lane < lanes; ++lane) {
     double free = std::max(0.0, elapsed + longer - own(lane));
     for (Owed &its : owed) {
-      const double served = std::min(free, its.work[lane]);
+      const double served = std::min({free, its.there[lane], its.work[lane]});
       its.work[lane] -= served;
+      its.there[lane] -= served;
       free -= served;
       left |= its.work[lane] > 0;
     }

@@ -20,8 +20,14 @@ class Datapath {
 public:
   explicit Datapath(int lanes) : lanes(size_t(lanes)) {}
 
-  /// Microthread `thread` gets `work` in a lane (-1: in all).
-  void owe(int thread, int lane, double work);
+  /// Microthread `thread` gets `work` in a lane (-1: in all). If it sends words
+  /// that come back on `echo` (-1: none do), it has sent no more than the PE
+  /// has heard, and the rest of its work is not there yet.
+  void owe(int thread, int lane, double work, int echo = -1);
+  /// What `thread` was given takes `words` of `color` in a lane (-1: in all).
+  void take(int thread, int lane, int color, double words);
+  /// It has taken all of them.
+  void taken(int thread);
   /// Microthread `thread` was given `words` to receive, which take `slowed`
   /// times as long while the main thread works.
   void receive(int thread, double words, double slowed);
@@ -36,8 +42,13 @@ public:
 
 private:
   struct Owed {
-    int thread;
-    std::vector<double> work; ///< of each lane
+    int thread, echo;
+    std::vector<double> work;  ///< of each lane
+    std::vector<double> there; ///< of it
+  };
+  struct Words {
+    int thread, lane, color;
+    double count;
   };
 
   struct Flow {
@@ -49,7 +60,8 @@ private:
   const size_t lanes;
   double worked = 0; ///< by the main thread, so far
   std::vector<Flow> flows;
-  std::vector<Owed> owed; ///< in the order in which threads were given work
+  std::vector<Owed> owed;   ///< in the order in which threads were given work
+  std::vector<Words> words; ///< that are taken until a thread is awaited
 };
 
 } // namespace wsec::runtime

@@ -111,6 +111,7 @@ void InputChannel::run() {
         pace.start + std::max(0.0, double(words) - pace.ahead) * pace.perWord);
     chunk.first = chunk.last - double(words - 1) * pace.perWord;
     chunk.owner = std::move(view.owner);
+    chunk.paced = true;
     if (world.recording)
       chunk.buffer = world.recording->addView(0, use.stream, use.channel,
                                               pace.words, view);

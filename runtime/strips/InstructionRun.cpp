@@ -35,12 +35,17 @@ double InstructionRun::queued(const Source &source) const {
   return inboxWords(site.world.image.machine, site.strip.code, source.color);
 }
 
-double InstructionRun::wordsReceived() const {
-  double words = 0;
-  for (const Source &source : sources)
-    if (source.fabric)
-      words += double(source.fabric->wordsUntil(steps / source.group));
-  return words;
+double InstructionRun::wordsReceived(int index) const {
+  const Source &source = sources[index];
+  return source.fabric
+             ? double(source.fabric->wordsUntil(steps / source.group))
+             : 0;
+}
+
+int InstructionRun::echo() const {
+  const bool echoes =
+      links && links->reach(site.world.queue(site.strip, sendColor), site.lane);
+  return echoes ? sendColor : -1;
 }
 
 double InstructionRun::slowed() const {
@@ -69,8 +74,7 @@ void InstructionRun::askToForward(Actor &actor) {
   demand.start = std::max(now, demand.start - cost.perStep);
   demand.perWord = std::max(cost.perStep, demand.perWord);
   demand.relays = true;
-  demand.echo =
-      links->reach(site.world.queue(site.strip, sendColor), site.lane);
+  demand.echo = echo() >= 0;
   if (demand.echo)
     demand.perWord += cost.perStep; // Of the same datapath.
   source.ask(demand, uses);
@@ -199,6 +203,12 @@ double InstructionRun::receivedAt(size_t uses, const Source &source) const {
   return began + cost.setup + double(source.fabric->wordsUntil(uses)) - 1;
 }
 
+/// Words that a step takes off the ramp, where those that are sent come back
+/// over it. Channels know who hears what he relays.
+double InstructionRun::rampPerStep() const {
+  return echo() < 0 || sources[0].chunk.paced ? 0 : 1 + wordsReceived() / double(steps);
+}
+
 /// Words are used as soon as they are there, one step after the other.
 void InstructionRun::advanceTime(size_t count, double &firstSent) {
   double begin = now, last = 0;
@@ -210,7 +220,8 @@ void InstructionRun::advanceTime(size_t count, double &firstSent) {
                        receivedAt((done + count) / source.group, source)});
     }
   firstSent = begin + cost.perStep;
-  now = std::max(begin + double(count) * cost.perStep, last + cost.perStep);
+  now = std::max(begin + double(count) * std::max(cost.perStep, rampPerStep()),
+                 last + cost.perStep);
 }
 
 void InstructionRun::popSources(size_t count) {

@@ -67,7 +67,7 @@ public:
   /// these steps come as a step begins, not in the gap behind it.
   double work() const { return double(steps) * cost.perStep; }
   /// Words that it takes from the fabric, those that it drops too.
-  double wordsReceived() const;
+  double wordsReceived() const { return wordsReceived(0) + wordsReceived(1); }
   /// How much longer these take while another thread has every second cycle of
   /// the datapath. Those of a window are held up as far as they do not fit the
   /// queue, and with them what follows for other PEs.
@@ -87,6 +87,10 @@ public:
     return {sources[0].color, sources[1].color};
   }
   int sends() const { return sendColor; }
+  /// The color it sends if its words come back to it, else -1.
+  int echo() const;
+  /// Words that source `index` takes from the fabric, those that it drops too.
+  double wordsReceived(int index) const;
   /// Whether it reads or writes words of `pattern`.
   bool touches(const MemoryPattern &pattern) const;
   bool writes(const MemoryPattern &pattern) const {
@@ -153,6 +157,7 @@ private:
             Strided<const float> &into) const;
   double queued(const Source &source) const;
   double receivedAt(size_t uses, const Source &source) const;
+  double rampPerStep() const;
   void advanceTime(size_t steps, double &firstSent);
   void popSources(size_t steps);
   void report(Observer &observer) const;

@@ -79,7 +79,11 @@ bool MainThread::finishPending() {
       continue;
     if (!microthreads[i]->idle())
       return false;
+    const double asked = now;
     now = std::max(now, microthreads[i]->finished() + datapath.late(i));
+    datapath.taken(i);
+    if (i != laneThread)
+      datapath.share(now - asked, {0}); // The others go on meanwhile.
     datapath.settle(i);
     if (i == laneThread)
       shareDatapath();
@@ -139,7 +143,24 @@ void MainThread::leaveBody() {
 
 /// Completes a synchronous instruction, which microthreads may have held up.
 void MainThread::shareDatapath() {
+  datapath.taken(laneThread);
   now += datapath.share(now - begun, ownWork);
+}
+
+/// Notes the words that an instruction takes from the fabric.
+void MainThread::takeWords(int thread, const InstructionRun &run) {
+  for (int source : {0, 1})
+    if (run.receives()[size_t(source)] >= 0)
+      datapath.take(thread, run.lane(), run.receives()[size_t(source)],
+                    run.wordsReceived(source));
+}
+
+/// Notes what a microthread has to do.
+void MainThread::giveWork(const InstructionRun &run) {
+  const int thread = run.code().thread;
+  datapath.owe(thread, run.lane(), run.work(), run.echo());
+  datapath.receive(thread, run.wordsReceived(), run.slowed());
+  takeWords(thread, run);
 }
 
 Microthread &MainThread::microthread(int index) {
@@ -173,6 +194,7 @@ void MainThread::execute(const InstructionCode &code) {
     checkPending(*current);
     begun = now;
     ownWork.assign(1, current->work());
+    takeWords(laneThread, *current);
     current->start(now);
     return;
   }
@@ -180,8 +202,7 @@ void MainThread::execute(const InstructionCode &code) {
   checkPending(*run);
   now += issueCycles(world.image.machine);
   pending.note(*run);
-  datapath.owe(code.thread, -1, run->work());
-  datapath.receive(code.thread, run->wordsReceived(), run->slowed());
+  giveWork(*run);
   std::vector<std::unique_ptr<InstructionRun>> issued;
   issued.push_back(std::move(run));
   microthread(code.thread).issue(std::move(issued), now);
@@ -208,9 +229,9 @@ void MainThread::executeLanes(const InstructionCode &code) {
     checkPending(run);
     if (code.asynchronous()) {
       pending.note(run);
-      datapath.owe(thread, lane, run.work());
-      datapath.receive(thread, run.wordsReceived(), run.slowed());
+      giveWork(run);
     } else {
+      takeWords(thread, run);
       ownWork[size_t(lane)] = run.work();
     }
   }

@@ -53,6 +53,8 @@ private:
                            const std::string &what) const;
   Microthread &microthread(int index);
   void shareDatapath();
+  void takeWords(int thread, const InstructionRun &run);
+  void giveWork(const InstructionRun &run);
   Bindings bindings(const std::vector<int64_t> &scalars) const {
     return {scalars.data(), loops.data(), locals.data()};
   }

@@ -26,6 +26,7 @@ struct Chunk {
   double first = 0, last = 0;
   std::shared_ptr<const void> owner;
   uint32_t buffer = 0; ///< of the recording, if there is one
+  bool paced = false;  ///< by a channel, as those it is for take them
 
   size_t words() const { return rows * length; }
   /// Whether word i lies at data + i * wordStride.

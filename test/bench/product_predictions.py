@@ -2,14 +2,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Predicted against measured cycles of products, in all ways that weights stream.
 
-  product_predictions.py --bin build/release/bin [--work DIR] [--jobs 2]
-      [--shape 32x64x256 ...] [--mesh 16x16 ...] [--variant reduce ...]
+  product_predictions.py [--bin build/release/bin] [--work DIR] [--jobs 2]
+      [--shape 32x64x256 ...] [--mesh 16x16 ...] [--variant reduce ...] [--strips LOW:HIGH]
 
 A line for each product of tokens x features x result features on a mesh, in a
 variant that is written into the selected program: what the cost model says, what
 `streams` counts, and how far apart they are; then, for each variant, the worst
-and the root of the mean square. It passes no judgement: who changes the cost model
-runs it before and after.
+and the root of the mean square. Of predictions it passes no judgement: who changes the
+cost model runs it before and after. With --strips a run on `strips` follows, and its cycles
+must be so many percent off those of `streams`.
 """
 
 import argparse
@@ -17,6 +18,7 @@ import itertools
 import json
 import re
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -45,7 +47,7 @@ def write_model(work, shape):
 
 
 def measure(options, shape, mesh, variant):
-    """The kernel as predicted and as measured, or why there is none."""
+    """The kernel as predicted and as measured, or why there is none; by how much `strips` is off the whole run."""
     path = options.work / f"{shape}-{mesh}-{variant}"
 
     def run(tool, *arguments):
@@ -61,44 +63,60 @@ def measure(options, shape, mesh, variant):
         text = re.sub(r"variant\(\w+\) on @r", f"variant({variant}) on @r", text)
         Path(f"{path}.mlir").write_text(text)
         run("wsec", f"{path}.mlir", "-o", f"{path}.wafer", f"--report={path}.compiled.json")
-        run("wse-run", f"{path}.wafer", "--inputs", options.work / f"{shape}.npz",
-            "--engine=streams", f"--report={path}.ran.json")
+        for engine in ("streams", "strips") if options.strips else ("streams",):
+            run("wse-run", f"{path}.wafer", "--inputs", options.work / f"{shape}.npz",
+                f"--engine={engine}", f"--report={path}.{engine}.json")
     except RuntimeError as error:
         return str(error)
-    reports = [json.loads(Path(f"{path}.{which}.json").read_text()) for which in ("compiled", "ran")]
-    return [next(k["cycles"] for k in report["kernels"] if k["kind"] == "matmul") for report in reports]
+
+    def report(which):
+        return json.loads(Path(f"{path}.{which}.json").read_text())
+
+    cycles = [next(k["cycles"] for k in report(which)["kernels"] if k["kind"] == "matmul")
+              for which in ("compiled", "streams")]
+    if options.strips:
+        cycles.append(100 * (report("strips")["cycles"]["total"] / report("streams")["cycles"]["total"] - 1))
+    return cycles
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--bin", type=Path, default=Path("build/release/bin"))
+    parser.add_argument("--bin", type=Path, default=Path(), help="folder of the tools; else those of PATH")
     parser.add_argument("--work", type=Path, default=Path("build/product_predictions"))
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--shape", action="append")
     parser.add_argument("--mesh", action="append")
     parser.add_argument("--variant", action="append")
+    parser.add_argument("--strips", type=lambda text: [float(bound) for bound in text.split(":")])
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     shapes = options.shape or SHAPES
     for shape in shapes:
         write_model(options.work, shape)
     cases = list(itertools.product(shapes, options.mesh or MESHES, options.variant or VARIANTS))
-    misses = {}
+    misses, outside = {}, False
     with ThreadPoolExecutor(options.jobs) as pool:
         for case, result in zip(cases, pool.map(lambda case: measure(options, *case), cases)):
             shape, mesh, variant = case
             if isinstance(result, str):
                 print(f"{shape:12} {mesh:7} {variant:17} {result}", flush=True)
+                outside |= bool(options.strips)
                 continue
             off = 100 * (result[0] / result[1] - 1)
             misses.setdefault(variant, []).append(off)
             print(f"{shape:12} {mesh:7} {variant:17} predicted {result[0]:9.0f} measured "
                   f"{result[1]:9.0f} {off:+6.1f} %", flush=True)
+            if options.strips:
+                low, high = options.strips
+                inside = low <= result[2] <= high
+                outside |= not inside
+                print(f"{'':38} strips {result[2]:+.1f} %{'' if inside else ' OUTSIDE'}", flush=True)
     for variant, each in misses.items():
         print(f"{variant:17} {len(each)} products: {min(each):+.1f} to {max(each):+.1f} %, "
               f"root of mean squares {np.sqrt(np.mean(np.square(each))):.1f} %")
+    return 1 if outside else 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -16,6 +16,9 @@ Models with floats of 16 bits are compared with a model of the same weights
 that computes in f32, as the wafer does: only the rounding of the output, half
 a unit in its last place, comes on top of the 1e-4 that f32 is granted. With
 --native they are compared with onnxruntime computing in the model's own type.
+
+With --predicted the cycles that the compiler predicts must be at most so many
+percent off those of the run.
 """
 
 import argparse
@@ -94,6 +97,7 @@ def main():
     parser.add_argument("--native", action="store_true")
     parser.add_argument("--precision", choices=["f32", "f16", "bf16"], default="f32")
     parser.add_argument("--engine", default="burst")
+    parser.add_argument("--predicted", type=float, metavar="PERCENT")
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     import onnxruntime
@@ -122,7 +126,7 @@ def main():
         report = work / f"{mesh}.json"
         run(["wsec", model, "-o", program, f"--mesh={mesh.partition('-')[0]}", *region,
              f"--machine={arguments.machine}", f"--precision={arguments.precision}", "--quiet",
-             *shapes,
+             *shapes, f"--report={work / 'compiled.json'}",
              f"--dump-placement={work / 'placement.json'}"])
         if not region and program.read_bytes() == previous:
             continue  # the region chosen is the whole mesh
@@ -137,6 +141,12 @@ def main():
              f"--report={report}", f"--engine={arguments.engine}", "--quiet"])
         actual = load(outputs)
         cycles = json.loads(report.read_text())["cycles"]["total"]
+        if arguments.predicted:
+            predicted = json.loads((work / "compiled.json").read_text())["cycles"]["total"]
+            off = 100 * (predicted / cycles - 1)
+            good = abs(off) <= arguments.predicted
+            failed |= not good
+            print(f"{mesh}: predicted {predicted} cycles, {off:+.1f} % {'ok' if good else 'FAILED'}")
         for name in names:
             if name not in actual:
                 print(f"{mesh} {name}: missing")

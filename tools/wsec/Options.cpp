@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -333,9 +334,12 @@ static bool readSparsity(const Flags &flags, CompileOptions &options) {
        flags.sparsitySeed.getNumOccurrences() || !flags.sparsityFilter.empty()))
     return usageError("--sparsity-method, --sparsity-seed and "
                       "--sparsity-filter say how, --sparsity=0.75 how much");
+  std::string text;
+  llvm::raw_string_ostream(text) << llvm::format("%g", double(flags.sparsity));
   if (asked && !(flags.sparsity >= 0 && flags.sparsity < 1))
-    return usageError("--sparsity: expected a share of the weights, from 0 to "
-                      "less than 1");
+    return usageError("--sparsity=" + text +
+                      ": expected a share of the weights, from 0 to less than "
+                      "1");
   if (flags.sparsityMethod != "random" && flags.sparsityMethod != "topk")
     return usageError("--sparsity-method=" + flags.sparsityMethod +
                       ": expected random or topk");

@@ -84,6 +84,31 @@ TEST(BrokenRoutes, R5TransferReachesARowWithoutItsTokens) {
             "not meant");
 }
 
+// The same between rows that hold some: of two batch elements of two tokens
+// each has three rows.
+TEST(BrokenRoutes, R5TransferReachesARowBetweenThoseOfItsTokens) {
+  RoutingProblem problem;
+  problem.meshWidth = 2;
+  problem.meshHeight = 6;
+  problem.colors = 5;
+  problem.regions = {{0, 0, 1, 1, {{0, 0, 1}}, {{0, 0, 1}}, "a"},
+                     {1, 0, 1, 6, {{0, 0, 1}}, {{0, 0, 6}}, "b"}};
+  problem.streams = {{"t", RoutePattern::Transfer, {2, 2, 2}, 0, 1}};
+  auto rulesWith = [](int64_t skipped) {
+    std::vector<RouteRule> rules = {at(0, 0, RoutePort::Ramp, east),
+                                    at(1, 0, RoutePort::West, south | ramp)};
+    for (int64_t y = 1; y < 5; ++y)
+      rules.push_back(
+          at(1, y, RoutePort::North,
+             uint8_t((y < 4 ? south : 0) | (y != skipped ? ramp : 0))));
+    return rules;
+  };
+  EXPECT_EQ(errorOf(problem, rulesWith(2)), "");
+  EXPECT_EQ(errorOf(problem, rulesWith(1)),
+            "stream 't', color 0: words of PE (0,0) reach PE (1,2), which is "
+            "not meant");
+}
+
 // The PE in the middle of three hears what is beyond the mesh, not the first.
 TEST(BrokenRoutes, R5NothingComesInOverTheEdges) {
   for (RoutePort edge : {RoutePort::North, RoutePort::South}) {

@@ -53,7 +53,9 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8208 : i64, sram_owner = "b"} {
   region @r shape(4x2) at (0, 0)
   input @x : tensor<8x8xf32>
+  // expected-note @below {{'a' is here}}
   %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
+  // expected-note @below {{'b' is here}}
   %b = elementwise(%a) on @r {nodes = ["b"], slot = 1 : i64, address = 8176 : i64} : (tensor<1x8x8xf32, #tokens>) -> tensor<1x8x8xf32, #tokens> {
   ^bb0(%e: f32):
     %n = arith.negf %e : f32
@@ -70,6 +72,7 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
 wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_peak = 8224 : i64, sram_owner = "a"} {
   region @r shape(4x2) at (0, 0)
   input @x : tensor<8x8xf32>
+  // expected-note @below {{'a' is here}}
   %a = load @x on @r {nodes = ["a"], slot = 0 : i64, address = 8160 : i64} : tensor<1x8x8xf32, #tokens>
   %b = load @x on @r {nodes = ["b"], slot = 1 : i64, address = 8192 : i64} : tensor<1x8x8xf32, #tokens>
 }
@@ -156,10 +159,12 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
   region @r shape(4x2) at (0, 0)
   stream @channel channel colors [1] rules []
   input @x : tensor<8x8xf32>
+  // expected-note @below {{'k' is here}}
   state @k on @r : tensor<1x9x8xf32, #wse.dist<rows = [0, 1], columns = [2]>> {address = 8128 : i64}
   entry @read {
     %k = recall @k on @r {nodes = ["k"], slot = 0 : i64, address = 6000 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x9x8xf32, #wse.dist<rows = [0, 1], columns = [2]>>
   }
+  // expected-note @below {{'a' is here}}
   %a = load @x on @r {nodes = ["a"], slot = 1 : i64, address = 8160 : i64, streams = [@channel], window = array<i64: 0, 9999>, flows = [#wse.flow<@channel slot 0 cycles 1800 to 1900 ahead 4>]} : tensor<1x8x8xf32, #tokens>
 }
 
@@ -174,6 +179,8 @@ wse.program @main state(scheduled) mesh(4x2) machine("wse2") attributes {sram_pe
   state @k on @r : tensor<1x8x8xf32, #tokens> {address = 6000 : i64}
   state @l on @r : tensor<1x8x8xf32, #tokens> {address = 6100 : i64}
   %other = recall @l on @r {nodes = ["other"], slot = 0 : i64, address = 8000 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x8x8xf32, #tokens>
+  // expected-note @below {{'read' is here}}
   %a = recall @k on @r {nodes = ["read"], slot = 2 : i64, address = 8160 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x8x8xf32, #tokens>
+  // expected-note @below {{'write' is here}}
   update @k with %other on @r {nodes = ["write"], slot = 1 : i64, streams = [], window = array<i64: 0, 9999>} : tensor<1x8x8xf32, #tokens>
 }

@@ -40,6 +40,7 @@ wse.program @s4_gap state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
+  // expected-note@below {{the piece before it is here}}
   store %x to "y" on @r : tensor<1x6x6xf32, #split> to tensor<6x20xf32>
   // expected-error@below {{output 'y' has features up to 6 stored, and the next piece starts at 8}}
   store %x to "y" at 8 on @r : tensor<1x6x6xf32, #split> to tensor<6x20xf32>
@@ -73,6 +74,7 @@ wse.program @s4_types state(selected) mesh(4x5) machine("wse2") {
 
 wse.program @s4_twice state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<6x6xf32>
+  // expected-note@below {{it is declared here already}}
   alias "y" = @x : tensor<6x6xf32>
   // expected-error@below {{output "y" is declared twice}}
   alias "y" = @x : tensor<6x6xf32>
@@ -86,6 +88,7 @@ wse.program @s4_element_twice state(selected) mesh(4x5) machine("wse2") {
   input @x : tensor<6x6xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{stores element 1 of 'y' a second time}}
+  // expected-note@below {{it is stored here already}}
   store %x to "y" strides [0, 1, 1] on @r : tensor<1x6x6xf32, #split> to tensor<6x6xf32>
 }
 
@@ -105,6 +108,7 @@ wse.program @s4_element_missing state(selected) mesh(4x5) machine("wse2") {
 #split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @s6_read_first state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
+  // expected-note@below {{it is declared here}}
   intermediate @t : tensor<6x6xf32>
   // expected-error@below {{reads 't', which nothing has stored yet}}
   %x = load @t on @r : tensor<1x6x6xf32, #split>
@@ -120,6 +124,7 @@ wse.program @s6_stored_late state(selected) mesh(4x5) machine("wse2") {
   intermediate @t : tensor<6x12xf32>
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   store %x to "t" on @r : tensor<1x6x6xf32, #split> to tensor<6x12xf32>
+  // expected-note@below {{it is read here}}
   %y = load @t strides [0, 12, 1] on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{stores to 't', which was read before}}
   store %x to "t" at 6 on @r : tensor<1x6x6xf32, #split> to tensor<6x12xf32>
@@ -140,6 +145,7 @@ wse.program @s5 state(selected) mesh(4x5) machine("wse2") {
 wse.program @main state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{it is declared here}}
   intermediate @t : tensor<6x6xf32>
   entry @first {
     %x = load @x on @r : tensor<1x6x6xf32, #split>

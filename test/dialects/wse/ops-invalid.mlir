@@ -75,7 +75,7 @@ wse.program @program_c3 state(selected) mesh(4x5) machine("wse2") {
 // -----
 
 wse.program @dist_c4_rank state(selected) mesh(4x5) machine("wse2") {
-  // expected-error@below {{lists dimension 3 of a tensor of 3}}
+  // expected-error@below {{the distribution lists dimension 3, the tensor has 0 to 2}}
   input @x : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [3]>>
 }
 
@@ -128,7 +128,7 @@ wse.program @dist_c4_type state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c4_heads state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xf32>
-  // expected-error@below {{6 elements of dimension 2 are no multiple of units of 4}}
+  // expected-error@below {{the 6 elements of dimension 2 are no multiple of the distribution's units of 4}}
   %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0, 1], columns = [2 by 4]>>
 }
 
@@ -137,7 +137,7 @@ wse.program @dist_c4_heads state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c5_columns state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xf32>
-  // expected-error@below {{expected dimension 2, the features, or none over the columns}}
+  // expected-error@below {{expected the distribution to have dimension 2, the features, or none over the columns}}
   %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0], columns = [1]>>
 }
 
@@ -146,7 +146,7 @@ wse.program @dist_c5_columns state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c5_order state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xf32>
-  // expected-error@below {{expected dimension 0 next over the rows, in units of one, found 1}}
+  // expected-error@below {{expected the distribution to have dimension 0 next over the rows, in units of one, found 1}}
   %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [1, 0], columns = [2]>>
 }
 
@@ -155,7 +155,7 @@ wse.program @dist_c5_order state(selected) mesh(4x5) machine("wse2") {
 wse.program @dist_c5_missing state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<1x6x6xf32>
-  // expected-error@below {{expected dimensions 0 to 1 over the rows, as batch and tokens or replicated}}
+  // expected-error@below {{expected the distribution to have dimensions 0 to 1 over the rows, as batch and tokens or replicated}}
   %x = load @x on @r : tensor<1x6x6xf32, #wse.dist<rows = [0], columns = [2]>>
 }
 
@@ -383,6 +383,7 @@ wse.program @load_c3 state(selected) mesh(4x5) machine("wse2") {
 #split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @load_c3_strides state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
+  // expected-note@below {{the tensor is declared here}}
   input @x : tensor<6x5xf32>
   // expected-error@below {{reads elements 0 to 35 of a source of 30}}
   %x = load @x strides [0, 6, 1] on @r : tensor<1x6x6xf32, #split>
@@ -403,6 +404,7 @@ wse.program @gather_c1 state(selected) mesh(4x5) machine("wse2") {
 #split = #wse.dist<rows = [0, 1], columns = [2]>
 wse.program @gather_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
+  // expected-note@below {{the tensor is declared here}}
   input @ids : tensor<5xi64>
   // expected-error@below {{needs 6 integer ids, found 'tensor<5xi64>'}}
   %x = gather <"t" : tensor<10x6xf32> file "f" offset 0 bytes 240> at @ids on @r : tensor<1x6x6xf32, #split>
@@ -425,6 +427,7 @@ wse.program @store_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @store_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x1x6xf32, #keys>
   // expected-error@below {{needs its tokens split over the rows, found them replicated}}
   store %x to "y" on @r : tensor<1x1x6xf32, #keys> to tensor<6xf32>
@@ -436,6 +439,7 @@ wse.program @store_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @sparse_matmul_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{maps 6 features to 8, but its weight is}}
   %y = sparse_matmul %x weight <"w" : tensor<8x6xf32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
@@ -480,6 +484,7 @@ wse.program @sparsity_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @matmul_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{maps 6 features to 8, but its weight is 'tensor<8x6xf32>'}}
   %y = matmul %x weight <"w" : tensor<8x6xf32> file "f" offset 0 bytes 192> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<1x6x8xf32, #split>
@@ -503,6 +508,7 @@ wse.program @matmul_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @matmul_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #split>
   // expected-error@below {{needs input and result tokens in the same rows}}
   %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> variant(reduce) on @r : tensor<1x6x6xf32, #split> -> tensor<2x3x8xf32, #other>
@@ -514,6 +520,7 @@ wse.program @matmul_c3 state(selected) mesh(4x5) machine("wse2") {
 wse.program @softmax_c1 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
   %y = softmax %x on @r : tensor<1x6x6xf32, #whole>
@@ -564,6 +571,7 @@ wse.program @attention_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @attention_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #heads>
   // expected-error@below {{needs a key bias of one token with 6 features for each of 1 batch elements, replicated over 5 rows and all columns}}
   %y = attention %x, %x, %x key_bias %x heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> key_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
@@ -575,6 +583,7 @@ wse.program @attention_c3 state(selected) mesh(4x5) machine("wse2") {
 wse.program @attention_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #heads>
   // expected-error@below {{needs a score bias with the tokens of the query and 6 features, replicated over the columns, or so many for each of 2 whole heads}}
   %y = attention %x, %x, %x score_bias %x heads(2) scale(1.0) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads> score_bias tensor<1x6x6xf32, #heads> -> tensor<1x6x6xf32, #heads>
@@ -587,6 +596,7 @@ wse.program @attention_c4 state(selected) mesh(4x5) machine("wse2") {
 wse.program @elementwise_c3 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{input 0 has its features in other columns than the result}}
   %y = elementwise(%x) on @r : (tensor<1x6x6xf32, #whole>) -> tensor<1x6x6xf32, #split> {
@@ -602,6 +612,7 @@ wse.program @elementwise_c3 state(selected) mesh(4x5) machine("wse2") {
 wse.program @elementwise_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x1x6xf32, #pooled>
   // expected-error@below {{input 0 has its tokens in other rows than the result}}
   %y = elementwise(%x) on @r : (tensor<1x1x6xf32, #pooled>) -> tensor<1x6x6xf32, #split> {
@@ -856,6 +867,7 @@ wse.program @transfer_c4 state(selected) mesh(4x5) machine("wse2") {
   region @a shape(2x2)
   region @b shape(2x3)
   input @x : tensor<2x4xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @a : tensor<1x2x4xf32, #vector>
   // expected-error @below {{moves tokens that each row holds, from @a of 2 rows to @b of 3; such a tensor goes to regions of as many rows}}
   %y = transfer %x on @b : tensor<1x2x4xf32, #vector> -> tensor<1x2x4xf32, #vector>
@@ -865,6 +877,7 @@ wse.program @transfer_c4 state(selected) mesh(4x5) machine("wse2") {
 
 wse.program @stream_c5 state(routed) mesh(4x5) machine("wse2") {
   region @a shape(2x2) at (0, 0)
+  // expected-note@below {{the region it goes to is declared here}}
   region @b shape(2x3) at (2, 0)
   // expected-error @below {{goes from 2 rows to 3, and does not say which tokens}}
   stream @t transfer on @a to @b colors [1] rules []
@@ -874,6 +887,7 @@ wse.program @stream_c5 state(routed) mesh(4x5) machine("wse2") {
 
 wse.program @stream_c5_equal state(routed) mesh(4x5) machine("wse2") {
   region @a shape(2x2) at (0, 0)
+  // expected-note@below {{the region it goes to is declared here}}
   region @b shape(2x2) at (2, 0)
   // expected-error @below {{goes from 2 rows to 2, which need no tokens}}
   stream @t transfer on @a to @b rows <groups = 1, pitch = 3, used = 3> colors [1] rules []
@@ -886,6 +900,7 @@ wse.program @transfer_c2 state(selected) mesh(4x5) machine("wse2") {
   region @a shape(2x2)
   region @b shape(2x2)
   input @x : tensor<2x4xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @a : tensor<1x2x4xf32, #tokens>
   // expected-error @below {{keeps rows, tokens, features and type of a tensor}}
   %y = transfer %x on @b : tensor<1x2x4xf32, #tokens> -> tensor<1x2x3xf32, #tokens>
@@ -898,6 +913,7 @@ wse.program @transfer_c3 state(selected) mesh(4x5) machine("wse2") {
   region @a shape(2x2)
   region @b shape(2x2)
   input @x : tensor<2x4xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @a : tensor<1x2x4xf32, #all>
   // expected-error @below {{cannot work on features that are replicated over the columns; redistribute them first}}
   %y = transfer %x on @b : tensor<1x2x4xf32, #all> -> tensor<1x2x4xf32, #all>
@@ -952,6 +968,7 @@ wse.program @load_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @matmul_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
   %y = matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> variant(reduce) on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x8xf32, #split>
@@ -975,6 +992,7 @@ wse.program @layer_norm_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @layer_norm_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
   %y = layer_norm %x scale <"g" : tensor<6xf32> file "f" offset 0 bytes 24> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #whole>
@@ -998,6 +1016,7 @@ wse.program @rms_norm_c1 state(selected) mesh(4x5) machine("wse2") {
 wse.program @rms_norm_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
   %y = rms_norm %x scale <"g" : tensor<6xf32> file "f" offset 0 bytes 24> epsilon(1.0e-5) on @r : tensor<1x6x6xf32, #whole>
@@ -1056,6 +1075,7 @@ wse.program @slice_heads_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @reduce_tokens_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x strides [0, 6, 1] on @r : tensor<1x6x6xf32, #copies>
   // expected-error@below {{needs its tokens split over the rows, found them replicated}}
   %y = reduce_tokens mean %x on @r : tensor<1x6x6xf32, #copies> -> tensor<1x1x6xf32, #one>
@@ -1068,6 +1088,7 @@ wse.program @reduce_tokens_c2 state(selected) mesh(4x5) machine("wse2") {
 wse.program @redistribute_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
   %y = redistribute %x on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x6xf32, #split>
@@ -1102,6 +1123,7 @@ wse.program @store_c4 state(selected) mesh(4x5) machine("wse2") {
 wse.program @sparse_matmul_c4 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #whole>
   // expected-error@below {{cannot work on features that are replicated over the columns; redistribute them first}}
   %y = sparse_matmul %x weight <"w" : tensor<6x8xf32> file "f" offset 0 bytes 192> sparsity <keep 2 of 4 rest 0 topk seed 0> on @r : tensor<1x6x6xf32, #whole> -> tensor<1x6x8xf32, #split>
@@ -1311,6 +1333,7 @@ wse.program @rotary_c1_odd state(selected) mesh(4x5) machine("wse2") {
 wse.program @rotary_c2 state(selected) mesh(4x5) machine("wse2") {
   region @r shape(4x5)
   input @x : tensor<6x6xf32>
+  // expected-note@below {{the operand is made here}}
   %x = load @x on @r : tensor<1x6x6xf32, #heads>
   // expected-error@below {{needs cosines and sines of the tokens of its input, 2 or 1 features in all columns}}
   %y = rotary %x, %x, %x dim(2) on @r : tensor<1x6x6xf32, #heads>, tensor<1x6x6xf32, #heads>

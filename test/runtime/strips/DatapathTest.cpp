@@ -58,6 +58,28 @@ TEST(DatapathTest, WhatIsAwaitedIsDone) {
   EXPECT_EQ(datapath.share(10, {10}), 2);
 }
 
+TEST(DatapathTest, WhatComesBackIsSentNoFasterThanItIsHeard) {
+  Datapath datapath(2);
+  datapath.owe(0, -1, 10, /*echo=*/5);
+  EXPECT_EQ(datapath.share(10, {10}), 0); // Nothing was heard.
+  datapath.take(4, -1, 6, 8);             // Of another color.
+  datapath.take(3, 1, 5, 4);              // One PE.
+  datapath.taken(4);
+  datapath.taken(3);
+  EXPECT_EQ(datapath.share(10, {10}), 4);
+  datapath.take(3, -1, 5, 100);
+  datapath.taken(3);
+  EXPECT_EQ(datapath.share(100, {100}), 10); // The other PE has all to send.
+  EXPECT_EQ(datapath.share(100, {100}), 0);
+}
+
+TEST(DatapathTest, WaitingServesMicrothreads) {
+  Datapath datapath(1);
+  datapath.owe(0, -1, 8);
+  EXPECT_EQ(datapath.share(5, {0}), 0);
+  EXPECT_EQ(datapath.share(10, {10}), 3);
+}
+
 TEST(DatapathTest, WorkOfTheMainThreadHoldsUpWords) {
   Datapath datapath(1);
   datapath.receive(4, 20, 2);
