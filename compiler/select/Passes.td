@@ -29,7 +29,7 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
       region @r shape(4x3)
       input @x : tensor<6x8xf32>
       %x = load @x on @r {nodes = ["fc"]} : !tokens_1x6x8_balanced
-      %fc = matmul %x weight <"w" : tensor<8x4xf32> file "m.data" offset 0 bytes 128> variant(broadcast) on @r
+      %fc = matmul %x weight <"w" : tensor<8x4xf32> file "m.data" offset 0 bytes 128> variant(reduce) on @r
       ...
       %tanh = elementwise(%fc) on @r {nodes = ["tanh"]} : (!tokens_1x6x4_balanced) -> !tokens_1x6x4_balanced {
       ^bb0(%arg0: f32):

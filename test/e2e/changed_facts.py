@@ -86,7 +86,7 @@ def entries(work):
 
 def transfers(work, elsewhere):
     rng = random.Random(7 + elsewhere)
-    text, x = two_regions.random_case(rng, elsewhere)
+    text, x = two_regions.random_case(rng, elsewhere, half=False)
     path = work / "transfers.mlir"
     path.write_text(text)
     return path, {"x": x}, []
