@@ -85,9 +85,29 @@ const std::vector<bool> &ColorOps::feasible(const FabricOp &op,
   return at->second;
 }
 
+static int64_t positionsOf(const Span &span, int64_t from = 0) {
+  const int64_t before = std::max<int64_t>(0, from - span.begin);
+  const int64_t begin =
+      span.begin + (before + span.step - 1) / span.step * span.step;
+  return std::max<int64_t>(0, (span.end - begin + span.step - 1) / span.step);
+}
+
+/// PEs east of the rule, in its rows, that the other sends words past.
+static int64_t passedBy(const program::RouteRule &other,
+                        const program::Rect &rect) {
+  if (other.receive() != Port::West ||
+      other.transmit() != 1u << unsigned(Port::East))
+    return 0;
+  const Span across = spanOf(*other.rect(), AxisScalars::Y);
+  int64_t rows = 0;
+  for (int y = rect.y0(); y < rect.y1(); y += rect.ystep())
+    rows += across.has(y);
+  return rows * positionsOf(spanOf(*other.rect(), AxisScalars::X), rect.x1());
+}
+
 /// Whether all that the rule does in the last column with code is to send words
-/// east: off the mesh, or past PEs without code (HostWords looks after these).
-/// PEs further east that take them may have code of another class.
+/// east: off the mesh, past PEs without code. HostWords counts them. PEs
+/// further east that take them may have code of another class.
 bool ColorOps::isExit(const program::RouteRule &rule) const {
   const program::Rect &rect = *rule.rect();
   if (routes.turn)
@@ -95,14 +115,17 @@ bool ColorOps::isExit(const program::RouteRule &rule) const {
   if (rect.x1() != scalars.last(Axis::X) + 1 || rule.receive() != Port::Ramp ||
       rule.transmit() != 1u << unsigned(Port::East))
     return false;
-  steps += int64_t(routes.mine.size());
-  return std::none_of(routes.mine.begin(), routes.mine.end(),
-                      [&](const program::RouteRule *other) {
-                        return other->rect()->x1() > rect.x1() &&
-                               other->rect()->y0() < rect.y1() &&
-                               rect.y0() < other->rect()->y1() &&
-                               (other->transmit() >> unsigned(Port::Ramp) & 1);
-                      });
+  int64_t east = (scalars.length(Axis::X) - rect.x1()) *
+                 positionsOf(spanOf(rect, Axis::Y));
+  for (const program::RouteRule *other : routes.mine) {
+    ++steps;
+    if (east > 0 && other->rect()->y0() < rect.y1() &&
+        rect.y0() < other->rect()->y1()) {
+      east -= passedBy(*other, rect);
+      steps += rect.y1() - rect.y0();
+    }
+  }
+  return east == 0;
 }
 
 /// Whether the op may run in a PE with a rule of this axis, and there is more

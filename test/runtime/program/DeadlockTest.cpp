@@ -343,6 +343,32 @@ TEST_F(DeadlockTest, D8OutputThatIsShort) {
                   "takes 44");
 }
 
+/// Words of the last column with code go past two columns without, whether or
+/// not a stream takes them.
+TEST(DeadlockExitTest, D8WordsThatNoRouteLeadsOffTheMesh) {
+  auto prove = [](int begin, int end, Port from) {
+    ProgramBuilder builder(4, 2);
+    ClassBuilder pes = builder.addClass("pes", 0, 2, 0, 2);
+    builder.route(1, 1, 2, 0, 2, Port::Ramp, {Port::East});
+    if (begin < end)
+      builder.route(1, begin, end, 0, 2, from, {Port::East});
+    const uint16_t buffer = pes.buffer("v", 32);
+    BodyBuilder body = pes.routine(0);
+    body.add(Opcode::Mov, {8}, memory(buffer, {1}), immediate(1));
+    body.add(Opcode::Mov, {8}, fabric(1), memory(buffer, {1})).guard =
+        int16_t(pes.equal(pes.px(), 1).index);
+    builder.launch(0);
+    return provePhases(builder.finish());
+  };
+  EXPECT_EQ(prove(2, 4, Port::West).verdict, Verdict::Free);
+  for (const DeadlockProof &lost :
+       {prove(0, 0, Port::West), prove(2, 3, Port::West),
+        prove(3, 4, Port::West), prove(2, 4, Port::Ramp)}) {
+    EXPECT_EQ(lost.verdict, Verdict::Undecided);
+    EXPECT_THAT(lost.reason, HasSubstr("sent to a PE that does not hear it"));
+  }
+}
+
 TEST_F(DeadlockTest, D8StreamThatIsMissing) {
   program.source().entries[0]->launches[3]->streams.clear();
   expectUndecided("routine 2: words of the host that no stream brings");
