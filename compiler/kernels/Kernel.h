@@ -54,10 +54,10 @@ struct RowSet {
 };
 
 /// One route pattern that a kernel needs. `rows` matters for `column` (the rows
-/// the words must reach), `out_column` and `out_band` (those that they come from),
-/// `key_cast` and `value_cast` (the rows of each group,
-/// whose head is the first), and for `root_west` and `head_cast`, whose groups
-/// are of columns; for all other patterns it is empty. The stream is one of the
+/// the words must reach), `out_column` and `out_band` (those that they come
+/// from), `key_cast` and `value_cast` (the rows of each group, whose head is
+/// the first), and for `root_west` and `head_cast`, whose groups are of
+/// columns; for all other patterns it is empty. The stream is one of the
 /// kernel's region, or of the region `from`: `transfer` leads from there to the
 /// kernel's. Two needs that compare equal share a stream.
 struct StreamNeed {
@@ -140,6 +140,12 @@ struct Offer {
   /// Whether it holds weights on the wafer, for which it needs much scratch
   /// that others do without.
   bool keepsWeights = false;
+  /// Whether it has code of its own where another offer shares that of kernels
+  /// of its kind.
+  bool addsCode = false;
+
+  /// Whether a program that did not fit does without it.
+  bool isDear() const { return keepsWeights || addsCode; }
 };
 
 /// Words that come on a stream of the first pattern go on, as they arrive, on

@@ -189,7 +189,9 @@ SmallVector<Offer> Store::offers(Operation *op, const Machine &machine) const {
   for (int variant : {0, 1}) {
     setVariant(op, variant);
     if (variant == 0 || Exits(cast<wse::StoreOp>(op), machine).used())
-      offers.push_back({variant, {}, cost(op, machine), 0});
+      offers.push_back({.variant = variant,
+                        .cost = cost(op, machine),
+                        .addsCode = variant != 0});
   }
   setVariant(op, before);
   return offers;

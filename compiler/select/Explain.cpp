@@ -106,8 +106,10 @@ static std::string tellOffer(wse::KernelOp op, const Offer &offer,
                   missing ? std::to_string(missing) : "fits"});
   if (offer.input)
     row += "  after a redistribute";
-  if (offer.keepsWeights && limits.littleScratch)
-    row += "  ruled out: with its weights, SRAM was too small for the program";
+  if (offer.isDear() && limits.littleScratch)
+    row += std::string("  ruled out: with its ") +
+           (offer.keepsWeights ? "weights" : "code") +
+           ", SRAM was too small for the program";
   return row + "\n";
 }
 

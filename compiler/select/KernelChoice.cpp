@@ -39,7 +39,7 @@ select::Choice select::cheapestOffer(Operation *op, ArrayRef<Offer> offers,
     left -= bytesPerPE(value.getType(), region);
   std::optional<Choice> best;
   for (const Offer &offer : offers) {
-    if (offer.input != input || (offer.keepsWeights && limits.littleScratch))
+    if (offer.input != input || (offer.isDear() && limits.littleScratch))
       continue;
     const bool guesses = !limits.code || limits.littleScratch;
     const int64_t gaps = guesses ? 0 : (region.usableBytes() - limits.code) / 8;

@@ -36,7 +36,7 @@ struct Choice {
 /// What scratch has to leave to others.
 struct ScratchLimits {
   int64_t code = 0;           ///< bytes of a PE; 0: not known, a guess is left
-  bool littleScratch = false; ///< only variants that stream all their weights
+  bool littleScratch = false; ///< no offer that is dear in SRAM (isDear)
 };
 
 /// The cheapest of a kernel's offers, of those that take its first operand as

@@ -60,7 +60,8 @@ def SelectKernelsPass : Pass<"wse-select-kernels", "::mlir::ModuleOp"> {
            "Elements of activations and of weights that stream: f32, f16 or "
            "bf16; sums are of f32.">,
     Option<"littleScratch", "little-scratch", "bool", "false",
-           "No products that keep weights in SRAM, however much faster.">,
+           "No products that keep weights in SRAM, nor stores with code of "
+           "their own, however much faster.">,
     Option<"fewColors", "few-colors", "bool", "false",
            "Variants whose streams together ask for no more colors than there "
            "are, counted as if none could share one.">,

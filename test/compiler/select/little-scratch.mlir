@@ -1,0 +1,12 @@
+// RUN: wse-opt %s --pass-pipeline='builtin.module(wsec-select{mesh=4x3 region=4x3})' | FileCheck %s
+// RUN: wse-opt %s --wse-select-kernels="mesh=4x3 region=4x3 little-scratch" | FileCheck %s --check-prefix=LITTLE
+
+// Where a program did not fit, stores have no code of their own.
+// CHECK: store {{.*}} to "double" by_columns on @r
+// LITTLE: store {{.*}} to "double" on @r
+func.func @main(%ids: tensor<6xi64> {onnx.name = "ids"}) -> (tensor<6x8xf32> {onnx.name = "y"}) {
+  %table = onnx.constant external<"m.data", 0, 320> : tensor<10x8xf32>
+  %next = onnx.binary add %ids, %ids {node = "double"} : (tensor<6xi64>, tensor<6xi64>) -> tensor<6xi64>
+  %y = onnx.gather %table, %next {node = "lookup"} : (tensor<10x8xf32>, tensor<6xi64>) -> tensor<6x8xf32>
+  return %y : tensor<6x8xf32>
+}
