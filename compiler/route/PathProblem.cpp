@@ -14,11 +14,6 @@
 
 using namespace wsec;
 
-static bool contains(const RouteRect &r, int64_t x, int64_t y) {
-  return x >= r.x0 && x < r.x1 && (x - r.x0) % r.xstep == 0 && y >= r.y0 &&
-         y < r.y1 && (y - r.y0) % r.ystep == 0;
-}
-
 static std::string text(const PathNet &net) { return "net '" + net.name + "'"; }
 
 //===----------------------------------------------------------------------===//
@@ -66,7 +61,7 @@ static std::string checkNet(const PathProblem &problem, const PathNet &net) {
       return text(net) + " leaves the mesh to " + name(net.exit) +
              ", where there is no edge";
     if (net.exit != RoutePort::Ramp && net.exit == net.entry &&
-        contains(rect, net.x, net.y))
+        rect.contains(net.x, net.y))
       return text(net) + " leaves the mesh where it enters";
   }
   if (net.begin >= net.end)
@@ -225,7 +220,7 @@ std::string PathChecker::checkExclusive() const {
     for (const PathObstacle &obstacle : problem.obstacles)
       if ((obstacle.color == all[i].color ||
            obstacle.color == PathObstacle::everyColor) &&
-          contains(obstacle.rect, x, y))
+          obstacle.rect.contains(x, y))
         return "N3: " + where(all[i].net) + describePE(x, y) +
                " has a setting of this color already, or may have none";
   }

@@ -96,6 +96,8 @@ private:
                      Visit visit) const;
 
   uint8_t &at(Point p) { return plane[p.y * columns + p.x]; }
+  std::string otherAt(const StreamRequest &request, int64_t color,
+                      Point p) const;
   static std::string where(const StreamRequest &request, int64_t color) {
     return describeColor(request, color);
   }
@@ -112,6 +114,17 @@ private:
 
 } // namespace
 
+/// ", the other of stream 'a'", if another stream has a setting of the color.
+std::string Tracer::otherAt(const StreamRequest &request, int64_t color,
+                            Point p) const {
+  for (size_t i = 0; i < routing.streams.size(); ++i)
+    for (const RouteRule &rule : routing.streams[i].rules)
+      if (&problem.streams[i] != &request && rule.color == color &&
+          rule.rect.contains(p.x, p.y))
+        return ", the other of stream '" + problem.streams[i].name + "'";
+  return "";
+}
+
 /// R3; enters the rule into the plane.
 std::string Tracer::fill(const StreamRequest &request, const RouteRule &rule) {
   const RouteRect &r = rule.rect;
@@ -123,7 +136,8 @@ std::string Tracer::fill(const StreamRequest &request, const RouteRule &rule) {
     for (int64_t x = r.x0; x < r.x1; x += r.xstep) {
       if (takenRow[x] & bit)
         return where(request, rule.color) + text(x, y) +
-               " has two settings of this color";
+               " has two settings of this color" +
+               otherAt(request, rule.color, {x, y});
       takenRow[x] |= bit;
       planeRow[x] = setting;
       ++settings;

@@ -201,10 +201,6 @@ static std::string checkRegions(const RoutingProblem &problem) {
   return "";
 }
 
-static bool contains(const RouteRect &r, int64_t x, int64_t y) {
-  return r.x0 <= x && x < r.x1 && r.y0 <= y && y < r.y1;
-}
-
 /// The PEs where words of the streams of a region enter or leave the mesh.
 static std::string checkEdges(const RoutingProblem &problem,
                               const RouteRect &keepOut) {
@@ -217,17 +213,17 @@ static std::string checkEdges(const RoutingProblem &problem,
     const bool enters = stream.pattern == RoutePattern::Channel ||
                         stream.pattern == RoutePattern::ChannelRow;
     const std::string what = "stream '" + stream.name + "' ";
-    if (stream.pattern == RoutePattern::Launch && contains(keepOut, 0, 0))
+    if (stream.pattern == RoutePattern::Launch && keepOut.contains(0, 0))
       return what + "enters the mesh at " + describePE(0, 0) + inside;
     for (const RouteChannel &channel : region.west)
       if (enters &&
           (channel.begin < channel.end ||
            stream.pattern == RoutePattern::ChannelRow) &&
-          contains(keepOut, 0, region.y + channel.row))
+          keepOut.contains(0, region.y + channel.row))
         return what + "enters the mesh at " +
                describePE(0, region.y + channel.row) + inside;
     for (const RouteChannel &channel : exitsOf(region, stream))
-      if (contains(keepOut, problem.meshWidth - 1, region.y + channel.row))
+      if (keepOut.contains(problem.meshWidth - 1, region.y + channel.row))
         return what + "leaves the mesh at " +
                describePE(problem.meshWidth - 1, region.y + channel.row) +
                inside;

@@ -18,6 +18,11 @@ namespace wsec {
 struct RouteRect {
   int64_t x0 = 0, x1 = 0, xstep = 1;
   int64_t y0 = 0, y1 = 0, ystep = 1;
+
+  bool contains(int64_t x, int64_t y) const {
+    return x >= x0 && x < x1 && (x - x0) % xstep == 0 && y >= y0 && y < y1 &&
+           (y - y0) % ystep == 0;
+  }
 };
 
 /// The ports of a router, and the bit of each in a set of transmit ports.

@@ -62,12 +62,29 @@ checkKernel(wse::KernelOp kernel, ArrayRef<wse::RegionOp> regions,
     auto it = streams.find(symbol);
     if (it == streams.end())
       return kernel.emitError("no stream @") << symbol << " in this program";
-    if (!sameStream(need, it->second))
-      return kernel.emitError("kernel needs a stream of pattern ")
-             << name(need.pattern) << " where it has @" << symbol
-             << ", or the same pattern with other rows or regions";
+    if (!sameStream(need, it->second)) {
+      InFlightDiagnostic said =
+          kernel.emitError("kernel needs a stream of pattern ")
+          << name(need.pattern) << " where it has @" << symbol
+          << ", or the same pattern with other rows or regions";
+      said.attachNote(SymbolTable::lookupNearestSymbolFrom(
+                          kernel, cast<FlatSymbolRefAttr>(attr))
+                          ->getLoc())
+          << "the stream is here";
+      return said;
+    }
   }
   return success();
+}
+
+/// Reports what the rules say of streams, with a note at each that they name.
+static LogicalResult report(wse::ProgramOp program, const std::string &error) {
+  InFlightDiagnostic said = program.emitError(error);
+  for (auto stream : program.bodyBlock().getOps<wse::StreamOp>())
+    if (StringRef(error).contains("'" + stream.getSymName().str() + "'"))
+      said.attachNote(stream.getLoc())
+          << "stream @" << stream.getSymName() << " is here";
+  return said;
 }
 
 namespace {
@@ -107,7 +124,7 @@ struct VerifyRouted final : route::impl::VerifyRoutedPassBase<VerifyRouted> {
     std::string error = problem.check();
     if (error.empty())
       error = problem.verify(routing);
-    return error.empty() ? success() : LogicalResult(program.emitError(error));
+    return error.empty() ? success() : report(program, error);
   }
 };
 

@@ -15,7 +15,24 @@ wse.program @main state(routed) mesh(2x1) machine("wse2") {
 // R5: PE (1,0) hears no launches. The other rules are in RoutingProblemTest.cpp.
 // expected-error @below {{stream 'launch', color 0: words of PE (0,0) reach 1 of 2 PEs}}
 wse.program @main state(routed) mesh(2x1) machine("wse2") {
+  // expected-note @below {{stream @launch is here}}
   stream @launch launch colors [0] rules [#wse.rule<color 0, <x = 0 to 1, y = 0 to 1>, west to ramp>]
+}
+
+// -----
+
+// R3: two streams of one color meet at a PE.
+// expected-error @below {{stream 'other', color 0: PE (0,0) has two settings of this color, the other of stream 'launch'}}
+wse.program @main state(routed) mesh(2x1) machine("wse2") {
+  region @r shape(2x1) at (0, 0)
+  // expected-note @below {{stream @launch is here}}
+  stream @launch launch colors [0] rules [
+    #wse.rule<color 0, <x = 0 to 1, y = 0 to 1>, west to east|ramp>,
+    #wse.rule<color 0, <x = 1 to 2, y = 0 to 1>, west to ramp>]
+  // expected-note @below {{stream @other is here}}
+  stream @other row_cast on @r colors [0] rules [
+    #wse.rule<color 0, <x = 0 to 1, y = 0 to 1>, ramp to east>,
+    #wse.rule<color 0, <x = 1 to 2, y = 0 to 1>, west to ramp>]
 }
 
 // -----
@@ -66,6 +83,7 @@ wse.program @main state(routed) mesh(2x1) machine("wse2") {
 
 wse.program @main state(routed) mesh(2x1) machine("wse2") {
   region @r shape(2x1) at (0, 0)
+  // expected-note @below {{the stream is here}}
   stream @launch launch colors [0] rules [
     #wse.rule<color 0, <x = 0 to 1, y = 0 to 1>, west to east|ramp>,
     #wse.rule<color 0, <x = 1 to 2, y = 0 to 1>, west to ramp>]
